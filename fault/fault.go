@@ -1,0 +1,138 @@
+// Package fault names who is to blame when something fails.
+//
+// An agent that gives up, runs out of its own limit or submits nonsense is a
+// result, not a fault. Everything else that stops an instance or a run is an
+// [Error] with a [Kind], set where the fact is known and read with [KindOf],
+// which always unwraps. Cancellation stays context.Canceled and has no kind.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Kind says whose fault a failure is, and so what may be done about it.
+type Kind int
+
+const (
+	// Unknown is an error nobody has classified: recorded, never retried.
+	Unknown Kind = iota
+	// Usage is the caller's input: flags, config, dataset. Nothing was started.
+	Usage
+	// Instance is this row or this image. The others go on; a retry cannot help.
+	Instance
+	// Transient may pass by itself: retry with back-off, then record.
+	Transient
+	// Host means nothing can succeed (engine gone, disk full, key refused):
+	// stop admitting instances, let the running ones end.
+	Host
+	// Bug is ours: a panic caught at the instance's edge, or a broken invariant.
+	Bug
+)
+
+var kindNames = [...]string{"unknown", "usage", "instance", "transient", "host", "bug"}
+
+// String returns the lower-case name used in records and tables.
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return "unknown"
+	}
+	return kindNames[k]
+}
+
+// Status returns the exit status that a trajectory carries for a run that
+// ended by a fault of this kind, such as "TransientFault".
+func (k Kind) Status() string {
+	switch k {
+	case Usage:
+		return "UsageFault"
+	case Instance:
+		return "InstanceFault"
+	case Transient:
+		return "TransientFault"
+	case Host:
+		return "HostFault"
+	case Bug:
+		return "Bug"
+	default:
+		return "UnknownFault"
+	}
+}
+
+// Error is a failure with blame and, where a person can act, advice.
+type Error struct {
+	Op   string // what was being done: gerund and object, "pulling image x"
+	Kind Kind
+	Hint string // what a person can do about it; may be empty
+	Err  error  // the cause; may be nil when Op says it all
+}
+
+// Error returns "op: cause" without the hint; printing the hint is the caller's choice.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Op
+	}
+	if e.Op == "" {
+		return e.Err.Error()
+	}
+	return e.Op + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// New returns a fault whose text is op with the cause err, which may be nil.
+func New(kind Kind, op string, err error) *Error {
+	return &Error{Op: op, Kind: kind, Err: err}
+}
+
+// Newf returns a fault with a formatted text; %w wraps a cause.
+func Newf(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Err: fmt.Errorf(format, args...)}
+}
+
+// WithHint sets the advice and returns e.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// KindOf returns the kind of the outermost fault in err's chain that has one.
+// Cancellation and nil have kind Unknown; ask [Canceled] for the former.
+func KindOf(err error) Kind {
+	for err != nil {
+		e, ok := errors.AsType[*Error](err)
+		if !ok {
+			return Unknown
+		}
+		if e.Kind != Unknown {
+			return e.Kind
+		}
+		err = e.Err
+	}
+	return Unknown
+}
+
+// HintOf returns the outermost non-empty hint in err's chain.
+func HintOf(err error) string {
+	for err != nil {
+		e, ok := errors.AsType[*Error](err)
+		if !ok {
+			return ""
+		}
+		if e.Hint != "" {
+			return e.Hint
+		}
+		err = e.Err
+	}
+	return ""
+}
+
+// Canceled reports whether err says that the work was told to stop, which is
+// nobody's fault and leaves an instance pending. A fault that merely mentions
+// a cancelled call of its own (a timeout inside a client) is not Canceled
+// unless its kind is Unknown.
+func Canceled(err error) bool {
+	return errors.Is(err, context.Canceled) && KindOf(err) == Unknown
+}

@@ -1,0 +1,3 @@
+module batch.example/batch
+
+go 1.26
