@@ -1,0 +1,31 @@
+// Package dataset says what to run: it reads SWE-bench-style rows, selects
+// among them, and names each one's image.
+//
+// Rows come from parquet, JSON Lines or JSON files (plain, gzip or zstd),
+// folders and globs of them, a Hugging Face dataset, or the embedded demo.
+// A reader either returns every row or an error that names the file and row;
+// it never drops or repairs one in silence. Columns it does not know are kept.
+package dataset
+
+// Instance is one row: a repository at a commit with a problem to solve.
+// Strings hold the row's exact bytes; Patch and TestPatch need not be UTF-8.
+type Instance struct {
+	ID               string // instance_id, never empty
+	Repo             string // owner/name
+	BaseCommit       string
+	Version          string
+	ProblemStatement string
+	Patch            string // the gold patch; never shown to a model
+	TestPatch        string
+	FailToPass       []string // test ids, untrimmed
+	PassToPass       []string
+	Image            string // image_name, docker_image or image of the row; empty when it has none
+	EvalScript       string
+	LogParser        string
+	EvalType         string
+
+	// Fields holds every column of the row under its own name, the ones above
+	// included, as string, bool, int64, float64, nil, []any or map[string]any.
+	// It must not be changed.
+	Fields map[string]any
+}

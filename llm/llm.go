@@ -1,0 +1,90 @@
+// Package llm is one call to a model: the seam between the agent and a provider.
+//
+// A [Model] answers a [Request]. Providers live in folders of their own
+// (llm/openai, llm/scripted); retry, rate limits and recording are decorators
+// of the same interface. Nothing here knows what an action or a container is.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Roles of a message. RoleExit is ours: it ends a trajectory and is never sent.
+const (
+	RoleSystem    = "system"
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+	RoleExit      = "exit"
+)
+
+// Model answers requests. Implementations are safe for concurrent use unless
+// they say otherwise, return a *fault.Error with blame for every failure that
+// is not a cancellation, and never charge for a call that returns an error.
+type Model interface {
+	Generate(ctx context.Context, req *Request) (*Response, error)
+}
+
+// Request is one call. The model must not keep or change it after returning.
+type Request struct {
+	Messages []Message // never holds RoleExit
+	Tools    []Tool    // offered to the model; empty for text actions
+}
+
+// Message is one entry of a conversation.
+type Message struct {
+	Role       string
+	Content    string
+	ToolCalls  []ToolCall // of an assistant's message
+	ToolCallID string     // the call that a tool's message answers
+
+	// Raw is the provider's own message object as it came, or nil. It is sent
+	// back verbatim (reasoning items and signatures survive) and its members
+	// stand in the trajectory.
+	Raw json.RawMessage
+
+	// Extra is ours: actions, cost, timestamps, raw output. It stands in the
+	// trajectory under "extra" and is never sent to a provider.
+	Extra map[string]any
+}
+
+// ToolCall is a request by the model to run a tool.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // JSON text exactly as the model wrote it; may be malformed
+}
+
+// Tool is a function offered to the model.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON schema of the arguments
+}
+
+// Response is the answer to one call.
+type Response struct {
+	Message      Message
+	FinishReason string // "stop", "length", "tool_calls", as the provider says it
+	Usage        Usage
+	Cost         float64 // US dollars; 0 when Priced is false
+	Priced       bool    // whether Cost is known
+	Model        string  // model id as the provider returned it
+	Raw          json.RawMessage
+	Waited       time.Duration // time inside the call spent waiting for rate limits and retries
+}
+
+// Usage counts tokens. Input includes Cached; Output includes Reasoning.
+type Usage struct {
+	Input     int64 `json:"input_tokens"`
+	Cached    int64 `json:"cached_tokens,omitempty"`
+	Output    int64 `json:"output_tokens"`
+	Reasoning int64 `json:"reasoning_tokens,omitempty"`
+}
+
+// Add returns the sum of both.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Cached + v.Cached, u.Output + v.Output, u.Reasoning + v.Reasoning}
+}
