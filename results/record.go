@@ -1,0 +1,79 @@
+package results
+
+import "time"
+
+// Record is the outcome of one attempt at one instance: the row of
+// results.parquet and the last record of an attempt in the journal.
+type Record struct {
+	InstanceID string    `json:"instance_id" parquet:"instance_id"`
+	Attempt    int       `json:"attempt" parquet:"attempt"` // from 1, over all runs into the directory
+	Status     string    `json:"exit_status" parquet:"exit_status"`
+	Outcome    Outcome   `json:"outcome" parquet:"outcome"`
+	Blame      string    `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
+	Error      string    `json:"error,omitempty" parquet:"error"`
+	Model      string    `json:"model" parquet:"model"` // as asked for: model_name_or_path
+	ModelID    string    `json:"model_id,omitempty" parquet:"model_id"`
+	Image      string    `json:"image,omitempty" parquet:"image"`
+	ImageID    string    `json:"image_id,omitempty" parquet:"image_id"`
+	Steps      int       `json:"steps" parquet:"steps"` // model calls, billed ones included
+	Usage      Usage     `json:"usage" parquet:"usage"`
+	Cost       float64   `json:"cost" parquet:"cost"` // US dollars
+	PatchBytes int       `json:"patch_bytes" parquet:"patch_bytes"`
+	Salvaged   bool      `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
+	Started    time.Time `json:"started" parquet:"started,timestamp"`
+	Time       Phases    `json:"seconds" parquet:"seconds"`
+	Resolved   *bool     `json:"resolved,omitempty" parquet:"resolved,optional"`
+}
+
+// Usage is an attempt's tokens. Input includes Cached, Output includes Reasoning.
+type Usage struct {
+	Input     int64 `json:"input_tokens" parquet:"input_tokens"`
+	Cached    int64 `json:"cached_tokens" parquet:"cached_tokens"`
+	Output    int64 `json:"output_tokens" parquet:"output_tokens"`
+	Reasoning int64 `json:"reasoning_tokens" parquet:"reasoning_tokens"`
+}
+
+// Phases says where an attempt's time went, in seconds.
+type Phases struct {
+	Queue    float64 `json:"queue" parquet:"queue"` // from admission until the image was asked for
+	Pull     float64 `json:"pull" parquet:"pull"`
+	Start    float64 `json:"start" parquet:"start"`
+	Model    float64 `json:"model" parquet:"model"` // in calls, RateWait included
+	RateWait float64 `json:"rate_wait" parquet:"rate_wait"`
+	Commands float64 `json:"commands" parquet:"commands"`
+	Save     float64 `json:"save" parquet:"save"`
+	Total    float64 `json:"total" parquet:"total"`
+}
+
+// Outcome is how an attempt ended, by blame.
+type Outcome string
+
+// Every instance ends as one of these. The first four are results: they are
+// kept on resume and count in a score. Infrastructure is ours and is run
+// again; Pending was told to stop and goes on later.
+const (
+	Submitted      Outcome = "submitted"
+	Empty          Outcome = "empty" // submitted nothing
+	Limit          Outcome = "limit" // its own step, cost or time limit
+	Format         Outcome = "format"
+	Infrastructure Outcome = "infrastructure"
+	Pending        Outcome = "pending"
+)
+
+// Final reports whether the outcome is a result, which a resume keeps.
+func (o Outcome) Final() bool {
+	switch o {
+	case Submitted, Empty, Limit, Format:
+		return true
+	default:
+		return false
+	}
+}
+
+// Result is all that one attempt leaves behind. The store owns it after Put.
+type Result struct {
+	Record     Record
+	Submission []byte // byte for byte what the agent submitted; nil when it did not
+	Prediction string // model_patch: valid UTF-8 that applies to the same effect as Submission
+	Trajectory *Trajectory
+}
