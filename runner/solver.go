@@ -9,29 +9,31 @@ import (
 
 // Solver makes one attempt at one instance. It must release everything it
 // took before it returns, also when ctx is cancelled. An error is a fault with
-// blame or a cancellation; the Result is then what is known so far, or nil.
-// Solve is called from many goroutines at once.
+// blame, [ErrBudget], or a cancellation; the Result is then what is known so
+// far, or nil. Solve is called from many goroutines at once.
 type Solver interface {
 	Solve(ctx context.Context, a Attempt) (*results.Result, error)
 }
 
-// Attempt is what the runner hands to a Solver.
+// Attempt is what the runner hands to a Solver. Its functions may be called
+// from the solving goroutine for as long as Solve runs; none is ever nil.
 type Attempt struct {
 	Instance dataset.Instance
-	Number   int                   // from 1, over all runs into the directory
-	Report   func(Progress)        // never nil; cheap; safe to call from the solving goroutine
-	Spend    func(dollars float64) // settles what a call cost against the run's budget
-	Admit    func() error          // asked before each paid call; ErrBudget when the run's money is spent
+	Try      int            // from 1, within this run
+	Report   func(Progress) // tells what the instance is doing; cheap
+	Admit    func() error   // asked before each paid call: ErrBudget when the money is spent
+	Spend    func(dollars float64)
 }
 
 // Progress is what a person sees of a running instance.
 type Progress struct {
-	Phase string // "pull", "start", "model", "command", "save"
-	Step  int
+	Phase string  // "pull", "start", "model", "command", "save"
+	Step  int     // model calls so far
 	Cost  float64 // US dollars, this attempt
 }
 
-// Store keeps what attempts leave behind. results.Store is the one that lasts.
+// Store keeps what attempts leave behind. Put returns when the result is as
+// durable as the store promises; it is called from many goroutines at once.
 type Store interface {
 	Put(ctx context.Context, r *results.Result) error
 }

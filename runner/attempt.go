@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+)
+
+// attempt makes one try and always returns a result that can be stored.
+func (r *run) attempt(ctx context.Context, in dataset.Instance, try int) (result *results.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Newf(fault.Bug, "panic while solving %s: %v", in.ID, p).
+				WithHint("this is a bug of batch; the stack is in the trajectory")
+			result = failed(in.ID, result, err)
+			result.Trajectory.Info.Traceback = string(debug.Stack())
+			r.Log.Error("panic", "instance", in.ID, "err", err, "stack", result.Trajectory.Info.Traceback)
+		}
+	}()
+	result, err = r.solver.Solve(ctx, Attempt{
+		Instance: in,
+		Try:      try,
+		Report: func(p Progress) {
+			r.OnEvent(Event{Type: EventPhase, Instance: in.ID, Try: try, Progress: p})
+		},
+		Admit: r.Budget.Admit,
+		Spend: r.Budget.Spend,
+	})
+	if err == nil && result == nil {
+		err = fault.Newf(fault.Bug, "solving %s: neither result nor error", in.ID)
+	}
+	if err != nil && ctx.Err() != nil {
+		// Whatever broke while everything was being told to stop broke because of it.
+		err = fmt.Errorf("%w: the run was told to stop (%v)", context.Canceled, err)
+	}
+	if err != nil {
+		result = failed(in.ID, result, err)
+	}
+	return result, err
+}
+
+// failed marks what is known of an attempt with the blame of err.
+func failed(id string, known *results.Result, err error) *results.Result {
+	if known == nil {
+		known = &results.Result{Record: results.Record{InstanceID: id}}
+	}
+	rec := &known.Record
+	rec.Error = err.Error()
+	switch kind := fault.KindOf(err); {
+	case errors.Is(err, ErrBudget):
+		rec.Outcome, rec.Status = results.Pending, "BudgetExceeded"
+	case fault.Canceled(err):
+		rec.Outcome, rec.Status = results.Pending, "Interrupted"
+	default:
+		rec.Outcome, rec.Status, rec.Blame = results.Infrastructure, kind.Status(), kind.String()
+		if hint := fault.HintOf(err); hint != "" {
+			rec.Error = fmt.Sprintf("%s (%s)", rec.Error, hint)
+		}
+	}
+	if known.Trajectory == nil {
+		known.Trajectory = &results.Trajectory{Format: results.TrajectoryFormat, InstanceID: id}
+	}
+	known.Trajectory.Info.ExitStatus = rec.Status
+	known.Trajectory.Info.Exception = rec.Error
+	return known
+}

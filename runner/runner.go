@@ -1,0 +1,192 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+)
+
+// Config sets how a run goes. The zero value runs one instance at a time,
+// without budget, and tries a transient failure three times.
+type Config struct {
+	Workers int
+	Tries   int             // attempts at an instance whose failures are transient; 0 means 3
+	Backoff time.Duration   // before the second try, doubled for each further one; 0 means 5 s
+	Budget  *Budget         // nil means none
+	Drain   <-chan struct{} // closed: admit nothing more, let the running ones end
+	OnEvent func(Event)     // called from many goroutines at once; nil ignores
+	Log     *slog.Logger    // nil discards
+}
+
+// Summary says how a run ended.
+type Summary struct {
+	Final   int   // instances with a result
+	Failed  int   // instances that ended by our fault
+	Pending int   // instances not admitted, or told to stop
+	Host    error // the fault that stopped admission, if one did
+	Budget  bool  // the budget stopped the run
+}
+
+// Run attempts every instance, in order as workers come free, and returns when
+// all that were admitted have ended and are in the store. Cancelling ctx stops
+// the running attempts; they are stored as pending. The error is the store's
+// or the host's; what befalls single instances is in the store.
+func Run(ctx context.Context, c Config, instances []dataset.Instance, solver Solver, store Store) (Summary, error) {
+	r := newRun(c, solver, store)
+	group := new(errgroup.Group)
+	group.SetLimit(max(1, c.Workers))
+	admitted := 0
+	for _, in := range instances {
+		if !r.open(ctx) {
+			break
+		}
+		// Go blocks until a worker is free, so the door is asked again inside.
+		group.Go(func() error {
+			if r.open(ctx) {
+				r.instance(ctx, in)
+			} else {
+				r.count(results.Pending)
+			}
+			return nil
+		})
+		admitted++
+	}
+	_ = group.Wait() // instance errors are outcomes, never the group's
+	r.sum.Pending += len(instances) - admitted
+	return r.sum, r.sum.Host
+}
+
+// run is the state that the workers of one Run share.
+type run struct {
+	Config
+	solver Solver
+	store  Store
+
+	mu  sync.Mutex
+	sum Summary
+}
+
+func newRun(c Config, solver Solver, store Store) *run {
+	if c.Tries <= 0 {
+		c.Tries = 3
+	}
+	if c.Backoff <= 0 {
+		c.Backoff = 5 * time.Second
+	}
+	if c.Budget == nil {
+		c.Budget = NewBudget(0, 0)
+	}
+	if c.OnEvent == nil {
+		c.OnEvent = func(Event) {}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &run{Config: c, solver: solver, store: store}
+}
+
+// open reports whether another instance may start.
+func (r *run) open(ctx context.Context) bool {
+	if ctx.Err() != nil || r.draining() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Budget.Admit() != nil {
+		r.sum.Budget = true
+	}
+	return r.sum.Host == nil && !r.sum.Budget
+}
+
+func (r *run) draining() bool {
+	select {
+	case <-r.Drain: // a nil channel never drains
+		return true
+	default:
+		return false
+	}
+}
+
+// stop closes the door for a fault of the host.
+func (r *run) stop(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sum.Host == nil {
+		r.sum.Host = err
+	}
+}
+
+func (r *run) count(o results.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case o.Final():
+		r.sum.Final++
+	case o == results.Pending:
+		r.sum.Pending++
+	default:
+		r.sum.Failed++
+	}
+}
+
+// instance attempts one instance until it has a result, its failure is not
+// worth another try, or the run is told to stop.
+func (r *run) instance(ctx context.Context, in dataset.Instance) {
+	for try := 1; ; try++ {
+		r.OnEvent(Event{Type: EventStart, Instance: in.ID, Try: try})
+		result, err := r.attempt(ctx, in, try)
+		if errors.Is(err, ErrBudget) {
+			r.mu.Lock()
+			r.sum.Budget = true
+			r.mu.Unlock()
+		}
+		again := fault.KindOf(err) == fault.Transient && try < r.Tries && r.open(ctx)
+		if lost := r.put(ctx, result); lost != nil {
+			again = false
+			result.Record.Outcome, result.Record.Error = results.Infrastructure, lost.Error()
+			r.stop(lost)
+		} else if fault.KindOf(err) == fault.Host {
+			r.stop(err)
+		}
+		if !again {
+			r.count(result.Record.Outcome)
+			r.OnEvent(Event{Type: EventEnd, Instance: in.ID, Try: try, Record: &result.Record})
+			return
+		}
+		r.OnEvent(Event{Type: EventRetry, Instance: in.ID, Try: try, Record: &result.Record})
+		r.sleep(ctx, r.Backoff<<(try-1))
+	}
+}
+
+// put stores a result even when the run is being cancelled: work that was
+// paid for is not lost to an interrupt.
+func (r *run) put(ctx context.Context, result *results.Result) error {
+	err := r.store.Put(context.WithoutCancel(ctx), result)
+	if err == nil {
+		return nil
+	}
+	r.Log.Error("saving a result", "instance", result.Record.InstanceID, "err", err)
+	if fault.KindOf(err) == fault.Unknown {
+		err = fault.New(fault.Host, "saving the result of "+result.Record.InstanceID, err)
+	}
+	return err
+}
+
+// sleep waits before another try, or until the run is told to stop.
+func (r *run) sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(min(d, 2*time.Minute))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-r.Drain:
+	}
+}

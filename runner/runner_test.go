@@ -1,0 +1,255 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+)
+
+// solve makes a Solver of a function.
+type solve func(ctx context.Context, a runner.Attempt) (*results.Result, error)
+
+func (f solve) Solve(ctx context.Context, a runner.Attempt) (*results.Result, error) {
+	return f(ctx, a)
+}
+
+// memory is a Store that keeps every record in the order of Put.
+type memory struct {
+	mu      sync.Mutex
+	records []results.Record
+	results []*results.Result
+	fail    error
+}
+
+func (m *memory) Put(ctx context.Context, r *results.Result) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	m.records = append(m.records, r.Record)
+	m.results = append(m.results, r)
+	return m.fail
+}
+
+// last returns the last outcome stored of each instance.
+func (m *memory) last() map[string]results.Outcome {
+	last := map[string]results.Outcome{}
+	for _, r := range m.records {
+		last[r.InstanceID] = r.Outcome
+	}
+	return last
+}
+
+func instances(n int) []dataset.Instance {
+	list := make([]dataset.Instance, n)
+	for i := range list {
+		list[i].ID = fmt.Sprintf("repo__%d", i)
+	}
+	return list
+}
+
+func submitted(id string) *results.Result {
+	return &results.Result{Record: results.Record{InstanceID: id, Outcome: results.Submitted, Status: "Submitted"}}
+}
+
+func TestEveryInstanceIsSolvedOnceByAtMostTheAskedWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		running, most := 0, 0
+		s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return submitted(a.Instance.ID), nil
+		})
+		var m memory
+		sum, err := runner.Run(t.Context(), runner.Config{Workers: 4}, instances(10), s, &m)
+		if err != nil || sum.Final != 10 || sum.Failed+sum.Pending != 0 {
+			t.Fatalf("summary %+v, %v", sum, err)
+		}
+		if most != 4 {
+			t.Errorf("%d ran at once, want 4", most)
+		}
+		if len(m.records) != 10 || len(m.last()) != 10 {
+			t.Errorf("%d records of %d instances", len(m.records), len(m.last()))
+		}
+	})
+}
+
+func TestOnlyTransientFaultsAreTriedAgain(t *testing.T) {
+	for _, tc := range []struct {
+		kind fault.Kind
+		want int
+	}{
+		{fault.Transient, 3}, {fault.Instance, 1}, {fault.Unknown, 1}, {fault.Bug, 1}, {fault.Host, 1},
+	} {
+		t.Run(tc.kind.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := solve(func(context.Context, runner.Attempt) (*results.Result, error) {
+					return nil, fault.New(tc.kind, "trying", errors.New("broken"))
+				})
+				var m memory
+				sum, _ := runner.Run(t.Context(), runner.Config{}, instances(1), s, &m)
+				if len(m.records) != tc.want || sum.Failed != 1 {
+					t.Fatalf("%d attempts, summary %+v; want %d attempts and 1 failed", len(m.records), sum, tc.want)
+				}
+				want := results.Record{
+					InstanceID: "repo__0", Outcome: results.Infrastructure,
+					Status: tc.kind.Status(), Blame: tc.kind.String(), Error: "trying: broken",
+				}
+				if diff := cmp.Diff(want, m.records[0]); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestASecondTryThatWorksIsTheResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+			if a.Try == 1 {
+				return nil, fault.New(fault.Transient, "pulling", errors.New("429"))
+			}
+			return submitted(a.Instance.ID), nil
+		})
+		var m memory
+		start := time.Now()
+		sum, err := runner.Run(t.Context(), runner.Config{Backoff: 7 * time.Second}, instances(1), s, &m)
+		if err != nil || sum.Final != 1 || sum.Failed != 0 || len(m.records) != 2 {
+			t.Errorf("%+v, %v, %d records", sum, err, len(m.records))
+		}
+		if d := time.Since(start); d != 7*time.Second {
+			t.Errorf("waited %v before the second try, want 7s", d)
+		}
+	})
+}
+
+func TestAPanicTouchesNoOtherInstance(t *testing.T) {
+	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+		if a.Instance.ID == "repo__2" {
+			panic("boom")
+		}
+		return submitted(a.Instance.ID), nil
+	})
+	var m memory
+	sum, err := runner.Run(t.Context(), runner.Config{Workers: 2}, instances(5), s, &m)
+	if err != nil || sum.Final != 4 || sum.Failed != 1 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	i := slices.IndexFunc(m.records, func(r results.Record) bool { return r.InstanceID == "repo__2" })
+	if r := m.results[i]; r.Record.Status != "Bug" || r.Trajectory.Info.Traceback == "" {
+		t.Errorf("the panic's record is %+v, its trajectory has no stack", r.Record)
+	}
+}
+
+func TestAHostFaultStopsAdmission(t *testing.T) {
+	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+		if a.Instance.ID == "repo__1" {
+			return nil, fault.New(fault.Host, "starting", errors.New("engine gone"))
+		}
+		return submitted(a.Instance.ID), nil
+	})
+	var m memory
+	sum, err := runner.Run(t.Context(), runner.Config{}, instances(6), s, &m)
+	if fault.KindOf(err) != fault.Host || sum.Final != 1 || sum.Failed != 1 || sum.Pending != 4 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if len(m.records) != 2 {
+		t.Errorf("%d attempts, want 2", len(m.records))
+	}
+}
+
+func TestDrainLetsTheRunningOnesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drain := make(chan struct{})
+		s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+			time.Sleep(time.Minute)
+			return submitted(a.Instance.ID), nil
+		})
+		time.AfterFunc(90*time.Second, func() { close(drain) })
+		var m memory
+		sum, err := runner.Run(t.Context(), runner.Config{Workers: 2, Drain: drain}, instances(9), s, &m)
+		if err != nil || sum.Final != 4 || sum.Pending != 5 {
+			t.Errorf("%+v, %v; want 4 final, 5 pending", sum, err)
+		}
+	})
+}
+
+func TestCancelStoresTheRunningOnesAsPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := solve(func(ctx context.Context, a runner.Attempt) (*results.Result, error) {
+			<-ctx.Done()
+			known := &results.Result{Record: results.Record{InstanceID: a.Instance.ID, Cost: 0.5}}
+			return known, fault.New(fault.Transient, "asking the model", ctx.Err())
+		})
+		time.AfterFunc(time.Second, cancel)
+		var m memory
+		sum, err := runner.Run(ctx, runner.Config{Workers: 2}, instances(3), s, &m)
+		if err != nil || sum.Pending != 3 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if len(m.records) != 2 {
+			t.Fatalf("%d records, want the two that ran", len(m.records))
+		}
+		for _, r := range m.records {
+			if r.Outcome != results.Pending || r.Blame != "" || r.Cost != 0.5 {
+				t.Errorf("record %+v, want pending with its cost kept", r)
+			}
+		}
+	})
+}
+
+func TestTheBudgetStopsTheRunAndBlamesNobody(t *testing.T) {
+	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+		for range 4 {
+			if err := a.Admit(); err != nil {
+				return nil, fmt.Errorf("asking the model: %w", err)
+			}
+			a.Spend(0.25)
+		}
+		return submitted(a.Instance.ID), nil
+	})
+	var m memory
+	b := runner.NewBudget(3, 0.5)
+	sum, err := runner.Run(t.Context(), runner.Config{Budget: b}, instances(5), s, &m)
+	if err != nil || !sum.Budget || sum.Final != 2 || sum.Failed != 0 || sum.Pending != 3 {
+		t.Errorf("%+v, %v; want 2 final, 3 pending", sum, err)
+	}
+	if b.Spent() != 3 {
+		t.Errorf("spent %v, want exactly the limit of 3", b.Spent())
+	}
+	if got := m.last()["repo__2"]; got != results.Pending {
+		t.Errorf("the instance that met the limit is %q, want pending", got)
+	}
+}
+
+func TestAStoreThatCannotSaveStopsTheRun(t *testing.T) {
+	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+		return submitted(a.Instance.ID), nil
+	})
+	m := memory{fail: errors.New("no space left on device")}
+	sum, err := runner.Run(t.Context(), runner.Config{}, instances(3), s, &m)
+	if fault.KindOf(err) != fault.Host || sum.Final != 0 || sum.Failed != 1 || sum.Pending != 2 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}
