@@ -1,0 +1,156 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+	"github.com/schollz/progressbar/v3"
+)
+
+const (
+	widestBar   = 40
+	smallestBar = 5
+	maxCounts   = 3 // lines of counts on a high screen
+	gap         = "  "
+)
+
+// frame draws the run as at most rows lines of less than cols columns: the
+// last column stays free, where terminals differ on when a line wraps.
+func frame(s *state, now time.Time, cols, rows int) []string {
+	cols = max(1, cols-1)
+	lines := append([]string{barLine(s, now, cols)}, countLines(s, cols, min(maxCounts, max(1, rows/4)))...)
+	lines = append(lines, runningLines(s, now, cols, rows-len(lines))...)
+	return lines[:min(len(lines), max(1, rows))]
+}
+
+// barLine is "40% |████    | (4/10)  1m05s  ETA 1m38s  $1.23", or what of it fits.
+func barLine(s *state, now time.Time, cols int) string {
+	eta := "ETA --"
+	if d, known := s.left(now); known {
+		eta = "ETA " + span(d)
+	}
+	elapsed, cost := span(s.elapsed(now)), dollars(s.cost())
+	rest := gap + elapsed + gap + eta + gap + cost
+	if !s.end.IsZero() {
+		rest = gap + elapsed + gap + cost
+	}
+	room := cols - width(bar(s.done(), s.total, 0)) - width(rest)
+	if room >= smallestBar {
+		return bar(s.done(), s.total, min(room, widestBar)) + rest
+	}
+	return strings.Join(fit([]string{fmt.Sprintf("%d/%d", s.done(), s.total), cost, eta, elapsed}, cols), gap)
+}
+
+// bar is the drawn bar with percentage and count, size columns wide inside.
+func bar(done, total, size int) string {
+	if total <= 0 {
+		return fmt.Sprintf("(%d/%d)", done, total)
+	}
+	done = min(done, total)
+	b := progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(io.Discard),
+		progressbar.OptionSetWidth(size),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionShowCount(),
+	)
+	// Writing to io.Discard cannot fail, and done is within the bar.
+	_ = b.Set(done)
+	return strings.TrimRight(strings.TrimLeft(b.String(), "\r"), " ")
+}
+
+// fit keeps the leading parts that stand on one line together.
+func fit(parts []string, cols int) []string {
+	used := 0
+	for i, p := range parts {
+		if used += width(p); used > cols {
+			if i == 0 {
+				return []string{clip(p, cols)}
+			}
+			return parts[:i]
+		}
+		used += len(gap)
+	}
+	return parts
+}
+
+// countLines says how many instances run and how the others ended, as far as
+// rows lines hold it.
+func countLines(s *state, cols, rows int) []string {
+	var parts []string
+	if s.end.IsZero() {
+		parts = append(parts, fmt.Sprintf("running %d/%d", len(s.running), s.workers))
+	}
+	if s.kept > 0 {
+		parts = append(parts, fmt.Sprintf("kept %d", s.kept))
+	}
+	for _, c := range s.counts() {
+		parts = append(parts, fmt.Sprintf("%s %d", c.status, c.n))
+	}
+	var lines []string
+	for len(parts) > 0 && len(lines) < rows {
+		line := fit(parts, cols)
+		lines = append(lines, strings.Join(line, gap))
+		parts = parts[len(line):]
+	}
+	return lines
+}
+
+// runningLines is one line per running attempt, at most rows of them.
+func runningLines(s *state, now time.Time, cols, rows int) []string {
+	list := s.oldestFirst()
+	more := 0
+	if len(list) > rows {
+		more = len(list) - max(0, rows-1)
+		list = list[:len(list)-more]
+	}
+	idCols := 0
+	for _, a := range list {
+		idCols = max(idCols, width(a.id))
+	}
+	lines := make([]string, 0, len(list)+1)
+	for _, a := range list {
+		lines = append(lines, runningLine(a, now, idCols, cols))
+	}
+	if more > 0 {
+		lines = append(lines, clip(fmt.Sprintf("+ %d more", more), cols))
+	}
+	return lines
+}
+
+// runningLine gives the id what room the columns beside it leave, and drops
+// columns where that would be too little to know the instance by.
+func runningLine(a *attempt, now time.Time, idCols, cols int) string {
+	age := fmt.Sprintf("%6s", span(max(0, now.Sub(a.start))))
+	work := fmt.Sprintf("step %-4d", a.step)
+	if a.bytes > 0 || a.bytesTotal > 0 {
+		work = transferred(a.bytes, a.bytesTotal)
+	} else if a.step == 0 {
+		work = ""
+	}
+	phase, cost := pad(clip(a.phase, 7), 7), ""
+	if a.cost > 0 {
+		cost = dollars(a.cost)
+	}
+	var rest string
+	switch {
+	case cols >= 59:
+		rest = gap + phase + gap + pad(work, 15) + gap + fmt.Sprintf("%7s", cost) + gap + age
+	case cols >= 35:
+		rest = gap + phase + gap + age
+	default:
+		rest = " " + age
+	}
+	id := max(0, min(idCols, cols-width(rest)))
+	return clip(pad(shorten(a.id, id), id)+rest, cols)
+}
+
+func transferred(n, total int64) string {
+	have := units.HumanSizeWithPrecision(float64(n), 3)
+	if total <= 0 {
+		return have
+	}
+	return have + "/" + units.HumanSizeWithPrecision(float64(total), 3)
+}

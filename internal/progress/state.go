@@ -1,0 +1,142 @@
+package progress
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// state is what is known of a run from its events. It has no lock of its own.
+type state struct {
+	total, kept, workers int
+	start, end           time.Time // end is zero while the run goes on
+	spent                float64   // by attempts that have ended, earlier runs included
+	running              map[string]*attempt
+	ended                map[string]string // instance -> exit status of its last attempt
+	pulls                map[string]*attempt
+	seq                  int
+}
+
+// attempt is a running attempt at an instance, or the pull of an image that
+// no instance waits for yet.
+type attempt struct {
+	id                string
+	step, seq         int
+	phase             string
+	cost              float64
+	start             time.Time
+	bytes, bytesTotal int64
+}
+
+func newState(total, workers int, now time.Time) *state {
+	return &state{
+		total: total, workers: workers, start: now,
+		running: map[string]*attempt{}, ended: map[string]string{}, pulls: map[string]*attempt{},
+	}
+}
+
+// apply takes e into account. An event about an instance that does not run is
+// left out: reports may arrive after the end they belong to.
+func (s *state) apply(e Event) {
+	switch e.Type {
+	case RunStart:
+		s.start, s.kept, s.spent = e.Time, e.Done, e.Cost
+		s.total = cmp.Or(e.Total, s.total)
+	case InstanceStart:
+		s.seq++
+		delete(s.ended, e.Instance)
+		s.running[e.Instance] = &attempt{
+			id: clean(e.Instance), seq: s.seq, phase: clean(e.Phase), start: e.Time,
+		}
+	case InstancePhase:
+		if a := s.running[e.Instance]; a != nil {
+			a.phase, a.step, a.cost = clean(e.Phase), e.Step, e.Cost
+			a.bytes, a.bytesTotal = 0, 0
+		}
+	case InstanceEnd:
+		s.spent += e.Cost
+		delete(s.running, e.Instance)
+		s.ended[e.Instance] = cmp.Or(clean(e.Status), clean(e.Outcome), "ended")
+	case Pull:
+		s.applyPull(e)
+	case RunEnd:
+		s.end = e.Time
+		s.total = cmp.Or(e.Total, s.total)
+		clear(s.pulls)
+	}
+}
+
+func (s *state) applyPull(e Event) {
+	a := s.running[e.Instance]
+	if a == nil {
+		if a = s.pulls[e.Text]; a == nil {
+			s.seq++
+			a = &attempt{id: clean(e.Text), seq: s.seq, start: e.Time}
+			s.pulls[e.Text] = a
+		}
+	}
+	a.phase, a.bytes, a.bytesTotal = "pull", e.Bytes, e.BytesTotal
+	if e.Status == PullDone || e.Error != "" {
+		a.bytes, a.bytesTotal = 0, 0
+		delete(s.pulls, e.Text)
+	}
+}
+
+// done is the number of instances that need no more work, in this run or before it.
+func (s *state) done() int { return s.kept + len(s.ended) }
+
+// cost is what was spent so far, running attempts included.
+func (s *state) cost() float64 {
+	sum := s.spent
+	for _, a := range s.running {
+		sum += a.cost
+	}
+	return sum
+}
+
+func (s *state) elapsed(now time.Time) time.Duration {
+	if !s.end.IsZero() {
+		now = s.end
+	}
+	return max(0, now.Sub(s.start))
+}
+
+// left estimates the time to the end from the pace of this run alone; what
+// earlier runs did took none of its time.
+func (s *state) left(now time.Time) (d time.Duration, known bool) {
+	n := len(s.ended)
+	if n == 0 || !s.end.IsZero() {
+		return 0, false
+	}
+	rest := max(0, s.total-s.done())
+	return time.Duration(float64(s.elapsed(now)) / float64(n) * float64(rest)), true
+}
+
+// oldestFirst lists what runs: the attempts, then the pulls ahead of them.
+func (s *state) oldestFirst() []*attempt {
+	bySeq := func(a, b *attempt) int { return cmp.Compare(a.seq, b.seq) }
+	return append(slices.SortedFunc(maps.Values(s.running), bySeq),
+		slices.SortedFunc(maps.Values(s.pulls), bySeq)...)
+}
+
+type count struct {
+	status string
+	n      int
+}
+
+// counts are the ended instances by exit status, most frequent first.
+func (s *state) counts() []count {
+	byStatus := map[string]int{}
+	for _, status := range s.ended {
+		byStatus[status]++
+	}
+	list := make([]count, 0, len(byStatus))
+	for status, n := range byStatus {
+		list = append(list, count{status, n})
+	}
+	slices.SortFunc(list, func(a, b count) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.status, b.status))
+	})
+	return list
+}

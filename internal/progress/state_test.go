@@ -1,0 +1,125 @@
+package progress
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+)
+
+func TestARetriedInstanceCountsOnceAndCostsTwice(t *testing.T) {
+	now := time.Unix(0, 0)
+	s := newState(2, 1, now)
+	for range 2 {
+		s.apply(Event{Type: InstanceStart, Instance: "one", Time: now})
+		if s.done() != 0 {
+			t.Errorf("%d instances are done while one runs again", s.done())
+		}
+		s.apply(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Cost: 2})
+	}
+	s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 100}) // comes late
+	if s.done() != 1 || s.cost() != 4 || len(s.running) != 0 {
+		t.Errorf("done %d, cost %v, running %d; want 1, 4, 0", s.done(), s.cost(), len(s.running))
+	}
+}
+
+func TestTimeLeftFollowsThisRunsPace(t *testing.T) {
+	begin := time.Unix(0, 0)
+	s := newState(0, 1, begin)
+	s.apply(Event{Type: RunStart, Time: begin, Total: 100, Done: 90})
+	if _, known := s.left(begin.Add(time.Hour)); known {
+		t.Error("a time left is known before anything has ended")
+	}
+	s.apply(Event{Type: InstanceEnd, Instance: "a"})
+	s.apply(Event{Type: InstanceEnd, Instance: "b"})
+	if d, _ := s.left(begin.Add(10 * time.Minute)); d != 40*time.Minute {
+		t.Errorf("left %v, want 40m: two of ten took ten minutes", d)
+	}
+}
+
+func TestPullsAheadOfTheWorkersAreShownUntilTheyEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 70, 24)
+		d := NewTerminal(v, v.size, 2, 1, nil)
+		defer d.Close()
+		d.Event(Event{Type: Pull, Text: "registry/image:tag", Bytes: 1.5e9})
+		d.Event(Event{Type: Pull, Text: "other"})
+		time.Sleep(soon)
+		screen(t, v, `
+   0% |                                    | (0/2)  0s  ETA --  $0.00
+running 0/1
+registry/image:tag  pull     1.5GB                         0s
+other               pull                                   0s
+`)
+		d.Event(Event{Type: Pull, Text: "registry/image:tag", Status: PullDone})
+		d.Event(Event{Type: Pull, Text: "other", Error: "refused"})
+		time.Sleep(soon)
+		screen(t, v, `
+   0% |                                    | (0/2)  0s  ETA --  $0.00
+running 0/1
+`)
+	})
+}
+
+func TestShortenKeepsTheTail(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		cols int
+		want string
+	}{
+		{"django__django-11099", 20, "django__django-11099"},
+		{"django__django-11099", 10, "...o-11099"},
+		{"世界世界", 6, "...界"},
+		{"世界世界", 7, "...世界"},
+		{"abcd", 3, "..."},
+		{"abcd", 1, "."},
+		{"abcd", 0, ""},
+		{"", 0, ""},
+	} {
+		if got := shorten(c.in, c.cols); got != c.want {
+			t.Errorf("shorten(%q, %d) = %q, want %q", c.in, c.cols, got, c.want)
+		}
+	}
+}
+
+func TestSpansAndMoneyAreShort(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 59900 * time.Millisecond: "59s", time.Minute: "1m00s", 3*time.Hour + 4*time.Minute: "3h04m",
+		49 * time.Hour: "2d01h",
+	} {
+		if got := span(d); got != want {
+			t.Errorf("span(%v) = %q, want %q", d, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0: "$0.00", 0.0301: "$0.030", 12.345: "$12.35"} {
+		if got := dollars(x); got != want {
+			t.Errorf("dollars(%v) = %q, want %q", x, got, want)
+		}
+	}
+}
+
+// Whatever text comes in, what goes out stays within its columns and holds
+// nothing that a terminal would act on.
+func FuzzTextStaysOnItsLine(f *testing.F) {
+	for _, s := range []string{"", "plain", "\x1b[2J", "\x1b]0;t\x07x", "\x9b1A", "世界", "e\u0301", "👩‍👩‍👧", "a\u202eb", "\x1b\x1b["} {
+		f.Add(s, 9)
+	}
+	f.Fuzz(func(t *testing.T, s string, cols int) {
+		cols = min(max(cols, 0), 200)
+		c := clean(s)
+		if !utf8.ValidString(c) || clean(c) != c {
+			t.Errorf("clean(%q) = %q is not clean", s, c)
+		}
+		for _, r := range c {
+			if r < ' ' || r >= 0x7f && r < 0xa0 {
+				t.Errorf("clean(%q) keeps %q", s, r)
+			}
+		}
+		if got := clip(c, cols); width(got) > cols {
+			t.Errorf("clip(%q, %d) = %q", c, cols, got)
+		}
+		if got := shorten(c, cols); width(got) > cols {
+			t.Errorf("shorten(%q, %d) = %q", c, cols, got)
+		}
+	})
+}

@@ -1,0 +1,188 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	repaintGap   = 100 * time.Millisecond // the shortest time between two paintings
+	repaintEvery = time.Second            // the longest: ages go on without events
+	defaultCols  = 80
+	defaultRows  = 24
+)
+
+// Terminal paints a run in place at the bottom of a terminal: the bar, counts
+// by exit status and a line per running instance, never higher than the
+// screen. Everything written to its LogWriter, messages and the errors of
+// instances scroll by above. Nobody else may write to the terminal until
+// Close, which leaves the last state on the screen.
+type Terminal struct {
+	w    io.Writer
+	size func() (cols, rows int)
+	now  func() time.Time
+	wake chan struct{}
+	stop chan struct{}
+	done chan struct{} // closed when the painter has ended
+
+	mu     sync.Mutex
+	state  *state
+	log    logBuffer
+	closed bool
+
+	// The painter's own, and readable once done is closed.
+	painted []string
+	cols    int // of the screen that painted stands on
+	err     error
+}
+
+// NewTerminal starts painting a run of total instances by workers at once to
+// w. The size of the screen is asked for before each painting; where size is
+// nil or returns nothing positive, 80 by 24 is taken. A nil clock means time.Now.
+func NewTerminal(w io.Writer, size func() (cols, rows int), total, workers int, clock func() time.Time) *Terminal {
+	if clock == nil {
+		clock = time.Now
+	}
+	if size == nil {
+		size = func() (int, int) { return 0, 0 }
+	}
+	t := &Terminal{
+		w: w, size: size, now: clock,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		state: newState(total, workers, clock()),
+	}
+	go t.paintUntilClosed()
+	return t
+}
+
+// Event takes e into the picture; see [Display].
+func (t *Terminal) Event(e Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	if e.Time.IsZero() {
+		e.Time = t.now()
+	}
+	t.state.apply(e)
+	if line := notice(e); line != "" {
+		t.log.add(line)
+	}
+	t.poke()
+}
+
+// notice is the line that e leaves for good above the painted block.
+func notice(e Event) string {
+	switch {
+	case e.Type == Message:
+		return e.Text
+	case e.Type == InstanceEnd && e.Error != "":
+		return fmt.Sprintf("%s: %s: %s", e.Instance, e.Status, e.Error)
+	case e.Type == RunEnd && e.Error != "":
+		return e.Error
+	default:
+		return ""
+	}
+}
+
+// poke asks for a painting soon. One request is enough for many changes.
+func (t *Terminal) poke() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close paints the last state and ends the painter; see [Display].
+func (t *Terminal) Close() error {
+	t.mu.Lock()
+	if !t.closed {
+		t.closed = true
+		t.log.flush()
+		close(t.stop)
+	}
+	t.mu.Unlock()
+	<-t.done
+	return t.err
+}
+
+func (t *Terminal) paintUntilClosed() {
+	defer close(t.done)
+	tick := time.NewTicker(repaintEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-t.wake:
+		case <-tick.C:
+		case <-t.stop:
+			t.paint()
+			return
+		}
+		t.paint()
+		select {
+		case <-time.After(repaintGap):
+		case <-t.stop:
+		}
+	}
+}
+
+// paint writes one whole picture by one Write. After a failed one the
+// terminal is given up.
+func (t *Terminal) paint() {
+	cols, rows := t.size()
+	if cols <= 0 || rows <= 0 {
+		cols, rows = defaultCols, defaultRows
+	}
+	t.mu.Lock()
+	logs := t.log.take()
+	// The cursor rests on the line below the block, which needs a row too.
+	lines := frame(t.state, t.now(), cols, rows-1)
+	t.mu.Unlock()
+	if t.err != nil || len(logs) == 0 && cols == t.cols && slices.Equal(lines, t.painted) {
+		return
+	}
+	up := rowsOn(t.painted, t.cols, cols)
+	_, t.err = io.WriteString(t.w, picture(up, logs, lines))
+	t.painted, t.cols = lines, cols
+}
+
+// rowsOn is the number of rows that lines painted for a screen of was columns
+// take now: terminals break lines anew when they become narrower.
+func rowsOn(lines []string, was, cols int) int {
+	if cols >= was {
+		return len(lines)
+	}
+	n := 0
+	for _, line := range lines {
+		n += max(1, (width(line)+cols-1)/cols)
+	}
+	return n
+}
+
+// picture is what moves the cursor to the top of a block of up rows and
+// replaces it by logs and a new block. Wrapping is off while the block is
+// written: a line whose width the terminal sees otherwise is cut, not broken.
+func picture(up int, logs, lines []string) string {
+	var b strings.Builder
+	b.WriteString("\r")
+	if up > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", up)
+	}
+	if len(logs) > 0 {
+		b.WriteString("\x1b[J")
+	}
+	for _, line := range logs {
+		b.WriteString(line + "\r\n")
+	}
+	b.WriteString("\x1b[?7l")
+	for _, line := range lines {
+		b.WriteString(line + "\x1b[K\r\n")
+	}
+	b.WriteString("\x1b[?7h\x1b[J")
+	return b.String()
+}

@@ -1,0 +1,326 @@
+package progress
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// screen compares what stands on the terminal with want, which starts with a newline.
+func screen(t *testing.T, v *vt, want string) {
+	t.Helper()
+	synctest.Wait()
+	if got := v.text(); got != strings.TrimPrefix(want, "\n") {
+		t.Errorf("the screen differs (-want +got):\n%s\nall of it:\n%s", cmp.Diff(want, "\n"+got), got)
+	}
+	if v.cut > 0 {
+		t.Errorf("%d characters fell off the screen", v.cut)
+	}
+}
+
+// soon is time for the display to repaint, and never on the painter's own tick.
+const soon = 300 * time.Millisecond
+
+func start(t *Terminal, id string) { t.Event(Event{Type: InstanceStart, Instance: id, Attempt: 1}) }
+
+func phase(t *Terminal, id, phase string, step int, cost float64) {
+	t.Event(Event{Type: InstancePhase, Instance: id, Phase: phase, Step: step, Cost: cost})
+}
+
+func end(t *Terminal, id, status string, cost float64) {
+	t.Event(Event{Type: InstanceEnd, Instance: id, Status: status, Cost: cost})
+}
+
+// tenMinutes plays a part of a run of ten instances and leaves it running.
+func tenMinutes(d *Terminal) {
+	d.Event(Event{Type: RunStart, Total: 10, Done: 2, Cost: 0.5})
+	start(d, "django__django-11099")
+	start(d, "sympy__sympy-20590")
+	phase(d, "django__django-11099", "model", 3, 0.011)
+	time.Sleep(time.Minute)
+	end(d, "django__django-11099", "Submitted", 0.02)
+	start(d, "a-very-long-name-of-an-organisation__and-of-its-repository-4711")
+	d.Event(Event{
+		Type: Pull, Instance: "a-very-long-name-of-an-organisation__and-of-its-repository-4711",
+		Text: "some/image", Bytes: 34e6, BytesTotal: 120e6,
+	})
+	phase(d, "sympy__sympy-20590", "command", 12, 1.25)
+	time.Sleep(9 * time.Minute)
+	start(d, "flask-1")
+	end(d, "flask-1", "LimitsExceeded", 0.25)
+	time.Sleep(soon)
+}
+
+func TestTerminalShowsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 100, 24)
+		d := NewTerminal(v, v.size, 0, 4, nil)
+		tenMinutes(d)
+		screen(t, v, `
+  40% |████████████████                        | (4/10)  10m00s  ETA 30m00s  $2.02
+running 2/4  kept 2  LimitsExceeded 1  Submitted 1
+sympy__sympy-20590                                        command  step 12            $1.25  10m00s
+...g-name-of-an-organisation__and-of-its-repository-4711  pull     34MB/120MB                 9m00s
+`)
+		end(d, "sympy__sympy-20590", "Submitted", 1.5)
+		end(d, "a-very-long-name-of-an-organisation__and-of-its-repository-4711", "Submitted", 0)
+		d.Event(Event{Type: RunEnd})
+		time.Sleep(time.Hour)
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want := `
+  60% |████████████████████████                | (6/10)  10m00s  $2.27
+kept 2  Submitted 3  LimitsExceeded 1
+`
+		screen(t, v, want)
+		d.Event(Event{Type: Message, Text: "too late"})
+		screen(t, v, want)
+		fmt.Fprintf(d.LogWriter(), "after the end\n")
+		screen(t, v, want+"after the end\n")
+	})
+}
+
+func TestTerminalFitsTheScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 60, 7)
+		d := NewTerminal(v, v.size, 0, 4, nil)
+		defer d.Close()
+		tenMinutes(d)
+		for i := range 5 {
+			start(d, fmt.Sprintf("go__go-%d", i))
+		}
+		time.Sleep(soon)
+		screen(t, v, `
+  40% |██████           | (4/10)  10m00s  ETA 30m01s  $2.02
+running 7/4  kept 2  LimitsExceeded 1  Submitted 1
+...__sympy-20590  command  step 12            $1.25  10m00s
+...pository-4711  pull     34MB/120MB                 9m00s
+go__go-0                                                 0s
++ 4 more
+`)
+		for _, size := range []struct{ cols, rows int }{{40, 20}, {61, 20}, {36, 30}} {
+			v.resize(size.cols, size.rows)
+			time.Sleep(time.Second)
+		}
+		screen(t, v, `
+4/10  $2.02  ETA 30m09s  10m03s
+running 7/4  kept 2
+LimitsExceeded 1  Submitted 1
+sympy__sympy-20590  command  10m03s
+...repository-4711  pull      9m03s
+go__go-0                         2s
+go__go-1                         2s
+go__go-2                         2s
+go__go-3                         2s
+go__go-4                         2s
+`)
+	})
+}
+
+func TestTerminalKeepsToATinyScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 60, 20)
+		d := NewTerminal(v, v.size, 0, 4, nil)
+		defer d.Close()
+		tenMinutes(d)
+		for _, size := range []struct {
+			cols, rows int
+			want       string
+		}{
+			{20, 5, "\n4/10  $2.02\nrunning 2/4  kept 2\n...mpy-20590 10m01s\n...tory-4711  9m01s\n"},
+			{20, 2, "\n4/10  $2.02\n"},
+			{3, 3, "\n4/\nru\n"},
+			{1, 1, "\n\n"},
+		} {
+			v.resize(size.cols, size.rows)
+			time.Sleep(time.Second + soon)
+			synctest.Wait()
+			if got := v.visible(); "\n"+got != size.want {
+				t.Errorf("on %d by %d stands\n%s\nwant%s", size.cols, size.rows, got, size.want)
+			}
+		}
+	})
+}
+
+func TestLogLinesScrollByAboveTheBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 72, 5)
+		d := NewTerminal(v, v.size, 3, 1, nil)
+		log := d.LogWriter()
+		start(d, "one")
+		for i := range 4 {
+			fmt.Fprintf(log, "line %d\nhalf a ", i)
+			time.Sleep(time.Second)
+		}
+		d.Event(Event{Type: Message, Text: "draining"})
+		d.Event(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Error: "pulling image x: refused\nmore"})
+		fmt.Fprint(log, strings.Repeat("long", 20))
+		_ = d.Close()
+		screen(t, v, `
+line 0
+half a line 1
+half a line 2
+half a line 3
+draining
+one: TransientFault: pulling image x: refused more
+half a longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglongl
+onglonglonglong
+  33% |████████████                          | (1/3)  4s  ETA 8s  $0.00
+running 0/1  TransientFault 1
+`)
+	})
+}
+
+func TestHostileTextCannotMoveTheCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 80, 24)
+		d := NewTerminal(v, v.size, 3, 1, nil)
+		evil := "a\x1b[2J\x1b[1;1Hb\rc\x1b]0;title\x07d\x9b2Je\u202ef\u0085g\x7fh\x00\b\vi\u2028j\x1bPq\x1b\\k\x1b"
+		start(d, evil)
+		phase(d, evil, "x\x1b[9A", 1, 0)
+		start(d, "世界世界世界世界世界世界世界世界世界世界世界世界-the-tail")
+		start(d, "e\u0301\u0301\u0301-👩‍👩‍👧‍👦")
+		fmt.Fprintln(d.LogWriter(), evil)
+		d.Event(Event{Type: InstanceEnd, Instance: "z\x1b[A", Status: "\x1b[1AEvil", Error: evil})
+		time.Sleep(soon)
+		_ = d.Close()
+		screen(t, v, `
+ab cd�2Jefghijk
+z: Evil: ab cd�2Jefghijk
+  33% |█████████████                           | (1/3)  0s  ETA 0s  $0.00
+running 3/1  Evil 1
+ab cd�2Jefghijk                       x        step 1                        0s
+...世界世界世界世界世界世界-the-tail                                         0s
+`+"e\u0301\u0301\u0301-👩👩👧👦"+`                                                                   0s
+`)
+	})
+}
+
+func TestRepaintsAreFewAndKeepUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 80, 24)
+		d := NewTerminal(v, v.size, 3, 1, nil)
+		start(d, "one")
+		begin := v.paintings()
+		for i := range 1000 {
+			phase(d, "one", "model", i, 0)
+			time.Sleep(10 * time.Millisecond)
+		}
+		synctest.Wait()
+		if n := v.paintings() - begin; n < 90 || n > 101 {
+			t.Errorf("%d paintings in 10 s of many events, want about 100", n)
+		}
+		begin = v.paintings()
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if n := v.paintings() - begin; n < 19 || n > 21 {
+			t.Errorf("%d paintings in 20 s without events, want one a second", n)
+		}
+		if !strings.Contains(v.text(), "30s") {
+			t.Errorf("the age stands still:\n%s", v.text())
+		}
+		_ = d.Close()
+	})
+}
+
+// stuck is a terminal that takes nothing until it is let go.
+type stuck struct{ free chan struct{} }
+
+func (s stuck) Write(p []byte) (int, error) {
+	<-s.free
+	return len(p), nil
+}
+
+func TestAStuckTerminalHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stuck{make(chan struct{})}
+		d := NewTerminal(s, nil, 3, 1, nil)
+		line := []byte(strings.Repeat("x", 1000) + "\n")
+		before := time.Now()
+		for range 5000 {
+			phase(d, "one", "model", 1, 0)
+			if _, err := d.LogWriter().Write(line); err != nil {
+				t.Fatal(err)
+			}
+			start(d, "one")
+		}
+		synctest.Wait()
+		if waited := time.Since(before); waited > 0 {
+			t.Errorf("events waited %v", waited)
+		}
+		d.mu.Lock()
+		if kept := d.log.size; kept > maxPending+len(line) || d.log.dropped < 3000 {
+			t.Errorf("%d bytes are kept, %d lines dropped", kept, d.log.dropped)
+		}
+		d.mu.Unlock()
+		close(s.free)
+		_ = d.Close()
+	})
+}
+
+type broken struct{ writes int }
+
+var errGone = errors.New("terminal gone")
+
+func (b *broken) Write([]byte) (int, error) { b.writes++; return 0, errGone }
+
+func TestABrokenTerminalIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &broken{}
+		d := NewTerminal(b, nil, 3, 1, nil)
+		start(d, "one")
+		time.Sleep(time.Minute)
+		for range 2 {
+			if err := d.Close(); !errors.Is(err, errGone) {
+				t.Errorf("Close: %v, want %v", err, errGone)
+			}
+		}
+		if b.writes != 1 {
+			t.Errorf("%d writes to a terminal that is gone", b.writes)
+		}
+	})
+}
+
+func TestManyGoroutinesShareADisplay(t *testing.T) {
+	v := newVT(t, 80, 24)
+	displays := map[string]Display{
+		"terminal": NewTerminal(v, v.size, 64, 8, nil), "lines": NewLines(newVT(t, 999, 24)),
+		"json": NewJSON(newVT(t, 999, 24)), "quiet": NewQuiet(),
+	}
+	for name, d := range displays {
+		t.Run(name, func(t *testing.T) {
+			var all sync.WaitGroup
+			for i := range 64 {
+				all.Go(func() {
+					id := fmt.Sprintf("instance-%d", i)
+					d.Event(Event{Type: InstanceStart, Instance: id})
+					for step := range 50 {
+						d.Event(Event{Type: InstancePhase, Instance: id, Phase: "model", Step: step})
+						if term, ok := d.(*Terminal); ok {
+							fmt.Fprintf(term.LogWriter(), "%s at %d\n", id, step)
+						}
+					}
+					d.Event(Event{Type: InstanceEnd, Instance: id, Status: "Submitted", Cost: 1})
+				})
+			}
+			all.Go(func() { v.resize(79, 10) })
+			all.Wait()
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if got := v.text(); !strings.Contains(got, "Submitted 64") || !strings.Contains(got, "(64/64)") {
+		t.Errorf("the last state is not on the screen:\n%s", got[max(0, len(got)-300):])
+	}
+	if n := strings.Count(v.text(), " at "); n != 64*50 {
+		t.Errorf("%d log lines above the block, want %d", n, 64*50)
+	}
+}

@@ -1,0 +1,93 @@
+package progress
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+)
+
+// escapes matches whole terminal sequences, so that a coloured text loses
+// its colours and not only the invisible half of them.
+var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|[ -/]*[0-~])")
+
+// clean returns s as one line of printable text: no control or formatting
+// characters, valid UTF-8.
+func clean(s string) string {
+	if strings.ContainsRune(s, '\x1b') {
+		s = escapes.ReplaceAllString(s, "")
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			return ' '
+		case !unicode.IsGraphic(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func width(s string) int { return uniseg.StringWidth(s) }
+
+// clip cuts s on the right to at most cols columns.
+func clip(s string, cols int) string {
+	if len(s) <= cols || width(s) <= cols {
+		return s
+	}
+	var used, end int
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		if used += g.Width(); used > cols {
+			break
+		}
+		_, end = g.Positions()
+	}
+	return s[:end]
+}
+
+// shorten cuts s on the left, where ids differ least, to at most cols columns.
+func shorten(s string, cols int) string {
+	if width(s) <= cols {
+		return s
+	}
+	if cols <= 3 {
+		return strings.Repeat(".", max(0, cols))
+	}
+	begin, used := 0, width(s)
+	for g := uniseg.NewGraphemes(s); used > cols-3 && g.Next(); {
+		used -= g.Width()
+		_, begin = g.Positions()
+	}
+	return "..." + s[begin:]
+}
+
+// pad fills s with spaces on the right to cols columns.
+func pad(s string, cols int) string {
+	return s + strings.Repeat(" ", max(0, cols-width(s)))
+}
+
+// span writes d in at most six characters, in the two units that matter.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < day:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	default:
+		return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
+	}
+}
+
+// dollars writes an amount of money; small ones to a tenth of a cent.
+func dollars(x float64) string {
+	if x > 0 && x < 1 {
+		return fmt.Sprintf("$%.3f", x)
+	}
+	return fmt.Sprintf("$%.2f", x)
+}
