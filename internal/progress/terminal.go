@@ -167,14 +167,17 @@ func rowsOn(lines []string, was, cols int) int {
 // picture is what moves the cursor to the top of a block of up rows and
 // replaces it by logs and a new block. Wrapping is off while the block is
 // written: a line whose width the terminal sees otherwise is cut, not broken.
+// Rows are erased one by one: some terminals take an erased screen for one
+// worth keeping, and the block would stand in their history at each painting.
 func picture(up int, logs, lines []string) string {
 	var b strings.Builder
-	b.WriteString("\r")
+	top := "\r"
 	if up > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", up)
+		top = fmt.Sprintf("\r\x1b[%dA", up)
 	}
+	b.WriteString(top)
 	if len(logs) > 0 {
-		b.WriteString("\x1b[J")
+		b.WriteString(strings.Repeat("\x1b[K\r\n", up) + "\x1b[K" + top)
 	}
 	for _, line := range logs {
 		b.WriteString(line + "\r\n")

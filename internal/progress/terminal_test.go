@@ -124,6 +124,25 @@ go__go-4                         2s
 	})
 }
 
+func TestABlockAsHighAsTheScreenLeavesNoCopiesBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 40, 4)
+		d := NewTerminal(v, v.size, 2, 1, nil)
+		defer d.Close()
+		start(d, "one")
+		for i := range 5 {
+			fmt.Fprintf(d.LogWriter(), "%d: a line that takes two rows on so narrow a screen\n", i)
+			time.Sleep(soon)
+		}
+		if n := strings.Count(v.text(), "running"); n != 1 {
+			t.Errorf("the block stands there %d times:\n%s", n, v.text())
+		}
+		if n := strings.Count(v.text(), "two rows"); n != 5 {
+			t.Errorf("%d log lines of 5:\n%s", n, v.text())
+		}
+	})
+}
+
 func TestTerminalKeepsToATinyScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 60, 20)

@@ -74,6 +74,9 @@ func (v *vt) escape(s string) string {
 	case "[K":
 		v.lines[v.y] = v.lines[v.y][:min(v.x, len(v.lines[v.y]))]
 	case "[J":
+		if v.x == 0 && v.y == v.top && v.rows > 1 {
+			v.t.Error("the whole screen is erased, which tmux keeps in its history")
+		}
 		v.lines[v.y] = v.lines[v.y][:min(v.x, len(v.lines[v.y]))]
 		v.lines = v.lines[:v.y+1]
 	case "[?7l", "[?7h":
