@@ -20,7 +20,7 @@ type Record struct {
 	Cost       float64   `json:"cost" parquet:"cost"` // US dollars
 	PatchBytes int       `json:"patch_bytes" parquet:"patch_bytes"`
 	Salvaged   bool      `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
-	Started    time.Time `json:"started" parquet:"started,timestamp"`
+	Started    time.Time `json:"started" parquet:"started,optional,timestamp(microsecond)"`
 	Time       Phases    `json:"seconds" parquet:"seconds"`
 	Resolved   *bool     `json:"resolved,omitempty" parquet:"resolved,optional"`
 }

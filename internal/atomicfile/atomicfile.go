@@ -1,0 +1,97 @@
+// Package atomicfile replaces files so that a reader, or a crash at any
+// moment, finds either the whole old content or the whole new one.
+//
+// When a function returns nil, the new content is also durable: the file and
+// its directory entry have been synced. What is not promised: an order between
+// two files written one after the other, or anything on a file system whose
+// rename is not atomic.
+package atomicfile
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+)
+
+const bufferSize = 64 << 10
+
+// Write replaces the file at path with what write writes. When write or the
+// disk fails, its error is returned and the old file stands untouched. perm is
+// subject to the umask. The temporary file lies beside path and is removed on
+// every way out but a crash; [Sweep] removes what a crash left.
+func Write(path string, perm os.FileMode, write func(io.Writer) error) error {
+	if err := WriteUnsynced(path, perm, write); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// WriteUnsynced is Write without the sync of the directory: the replacement is
+// atomic, and durable only after [SyncDir]. It serves a caller who writes
+// several files into one directory and syncs that once.
+func WriteUnsynced(path string, perm os.FileMode, write func(io.Writer) error) (err error) {
+	// The temporary directory is given because renameio would otherwise probe
+	// $TMPDIR, where a rename could cross file systems.
+	f, err := renameio.NewPendingFile(path,
+		renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(perm))
+	if err != nil {
+		return err
+	}
+	defer f.Cleanup() //nolint:errcheck // a no-op after success; else the first error matters
+	w := bufio.NewWriterSize(f, bufferSize)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
+
+// SyncDir makes creations, renames and removals in dir durable.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// Leftover reports whether name is a temporary file of an interrupted
+// [Write] to a file called base.
+func Leftover(name, base string) bool {
+	digits, ok := strings.CutPrefix(name, "."+base)
+	if !ok || digits == "" {
+		return false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// Sweep removes the temporary files that crashed writers of the named files
+// left among names, the entries of dir. No writer may be at work in dir.
+func Sweep(dir string, names []string, bases ...string) error {
+	for _, name := range names {
+		if !strings.HasPrefix(name, ".") {
+			continue
+		}
+		for _, base := range bases {
+			if !Leftover(name, base) {
+				continue
+			}
+			if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}

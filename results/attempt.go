@@ -1,0 +1,164 @@
+package results
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"batch.example/batch/fault"
+)
+
+// Attempt is one try at one instance while it runs: its journal and its log.
+type Attempt struct {
+	store   *Store
+	in      *instance
+	number  int
+	journal *Journal
+
+	mu     sync.Mutex
+	log    *os.File
+	closed bool
+}
+
+// attemptData is the data of an attempt record. Earlier makes the history
+// known without reading the journal from its beginning.
+type attemptData struct {
+	Owner   string        `json:"owner"`
+	Earlier []pastAttempt `json:"earlier,omitempty"`
+}
+
+// endData is the data of an end record.
+type endData struct {
+	pastAttempt
+	Prediction string        `json:"prediction_sha256,omitempty"` // of model_patch; empty: no entry in preds.json
+	Earlier    []pastAttempt `json:"earlier,omitempty"`
+}
+
+// resetData is the data of a reset record.
+type resetData struct {
+	Earlier []pastAttempt `json:"earlier,omitempty"`
+}
+
+// Begin opens the next attempt at an instance: its folder, journal and log. A
+// prediction that stands for the instance is taken out of preds.json first.
+// The caller must Close the attempt; an instance has one open attempt at most.
+func (s *Store) Begin(id string) (*Attempt, error) {
+	in, err := s.instance(id)
+	if err != nil {
+		return nil, err
+	}
+	in.work.Lock()
+	defer in.work.Unlock()
+	s.mu.Lock()
+	busy := in.open != nil
+	s.mu.Unlock()
+	if busy {
+		return nil, fault.Newf(fault.Bug, "instance %s: an attempt is already open", id)
+	}
+	return s.begin(in)
+}
+
+// begin starts the next attempt. in.work is held and no attempt is open.
+func (s *Store) begin(in *instance) (*Attempt, error) {
+	if err := s.dropPredictions(in.id); err != nil {
+		return nil, err
+	}
+	a, _, err := s.reopen(in)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	in.number++
+	in.final = false
+	a.number = in.number
+	past := slices.Clone(in.past)
+	s.mu.Unlock()
+	if err := a.journal.begin(a.number, attemptData{Owner: defaultOwner(), Earlier: past}); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// reopen returns the open attempt, or opens the instance's files to go on
+// writing behind the last one. in.work is held.
+func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
+	s.mu.Lock()
+	a = in.open
+	s.mu.Unlock()
+	if a != nil {
+		return a, false, nil
+	}
+	if err := s.makeInstanceDir(in.id); err != nil {
+		return nil, false, err
+	}
+	path := s.path(in.id, journalFile)
+	tail, err := fileTail(path)
+	if err != nil {
+		return nil, false, err
+	}
+	log, err := os.OpenFile(s.path(in.id, agentLogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, false, diskFault("opening an instance's log", err)
+	}
+	j, err := openJournal(path, tail)
+	if err != nil {
+		return nil, false, errors.Join(err, log.Close())
+	}
+	j.spend = s.addSpent
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a = &Attempt{store: s, in: in, number: in.number, journal: j, log: log}
+	in.open = a
+	return a, true, nil
+}
+
+func (s *Store) makeInstanceDir(id string) error {
+	err := os.Mkdir(s.path(id, ""), 0o755)
+	if errors.Is(err, os.ErrExist) {
+		return nil // when it is no folder, opening a file in it says so
+	}
+	if err != nil {
+		return diskFault("creating an instance's folder", err)
+	}
+	return syncFiles(s.dir)
+}
+
+// Number returns the attempt's number, from 1 over all runs into the directory.
+func (a *Attempt) Number() int { return a.number }
+
+// Journal returns the instance's journal, open for this attempt.
+func (a *Attempt) Journal() *Journal { return a.journal }
+
+// Log returns the instance's agent.log, opened for appending. Writes reach the
+// system at once and are not synced.
+func (a *Attempt) Log() io.Writer { return a.log }
+
+// Close hands buffered records to the system and closes the files. An attempt
+// closed without a [Store.Put] stays unfinished. A second Close does nothing.
+func (a *Attempt) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	a.store.mu.Lock()
+	a.in.open = nil
+	a.store.mu.Unlock()
+	err := a.journal.close()
+	if logErr := a.log.Close(); err == nil && logErr != nil {
+		err = diskFault("closing an instance's log", logErr)
+	}
+	return err
+}
+
+// crashed is the record of an attempt that no end record closes.
+func crashed(id string, last JournalRecord, started time.Time) pastAttempt {
+	return pastAttempt{Spent: last.Cost, Record: Record{
+		InstanceID: id, Attempt: last.Attempt, Status: "Interrupted", Outcome: Pending,
+		Steps: last.Calls, Cost: last.Cost, Started: started,
+	}}
+}

@@ -1,0 +1,202 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"go.yaml.in/yaml/v3"
+
+	"batch.example/batch/internal/atomicfile"
+)
+
+// deriver writes the derived files in the background: soon after a change,
+// never twice at once, and at most a tenth of the time, so that a sweep of
+// thousands of instances does not spend itself on rewriting one file.
+type deriver struct {
+	every time.Duration
+	write func() error
+
+	dirty chan struct{} // holds a token when a writing is due
+	quit  chan struct{}
+	done  chan struct{}
+
+	mu   sync.Mutex // held while writing
+	used bool
+	err  error // of the last writing
+}
+
+func startDeriver(every time.Duration, write func() error) *deriver {
+	if every <= 0 {
+		every = time.Second
+	}
+	d := &deriver{
+		every: every, write: write,
+		dirty: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	go d.run()
+	return d
+}
+
+func (d *deriver) markDirty() {
+	select {
+	case d.dirty <- struct{}{}:
+	default:
+	}
+}
+
+func (d *deriver) run() {
+	defer close(d.done)
+	for {
+		select {
+		case <-d.quit:
+			return
+		case <-d.dirty:
+		}
+		began := time.Now()
+		_ = d.flushNow() // kept in d.err, which stop returns
+		select {
+		case <-d.quit:
+			return
+		case <-time.After(max(d.every, 9*time.Since(began))):
+		}
+	}
+}
+
+// flushNow writes what has changed up to the call.
+func (d *deriver) flushNow() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.used = true
+	d.err = d.write()
+	return d.err
+}
+
+// stop ends the goroutine and writes what is due. It reports whether anything
+// was ever written; the error is that of the last writing.
+func (d *deriver) stop() (used bool, err error) {
+	close(d.quit)
+	<-d.done
+	select {
+	case <-d.dirty:
+		err = d.flushNow()
+	default:
+		d.mu.Lock()
+		if err = d.err; err != nil {
+			d.mu.Unlock()
+			err = d.flushNow() // the disk may have room again
+			d.mu.Lock()
+		}
+		d.mu.Unlock()
+	}
+	return d.used, err
+}
+
+// flush writes preds.json and exit_statuses.yaml as the store stands.
+func (s *Store) flush() error {
+	s.mu.Lock()
+	entries := s.preds.ordered()
+	statuses := s.statuses()
+	s.mu.Unlock()
+	err := atomicfile.WriteUnsynced(filepath.Join(s.dir, predsFile), 0o644, func(w io.Writer) error {
+		return writePredictions(w, entries)
+	})
+	if err == nil {
+		err = atomicfile.WriteUnsynced(filepath.Join(s.dir, statusesFile), 0o644, func(w io.Writer) error {
+			return writeStatuses(w, statuses)
+		})
+	}
+	if err == nil {
+		err = atomicfile.SyncDir(s.dir)
+	}
+	if err = diskFault("writing predictions", err); err != nil {
+		s.log.Warn("predictions are behind; results are safe in the journals", "err", err)
+	}
+	return err
+}
+
+// statuses returns the exit status of each instance's last attempt. Those that
+// were reset or interrupted by a crash have none. Store.mu is held.
+func (s *Store) statuses() map[string][]string {
+	out := map[string][]string{}
+	for id, in := range s.instances {
+		if n := len(in.past); n > 0 && in.status() != "" && s.preds.foreignOf(id) == nil {
+			out[in.status()] = append(out[in.status()], id)
+		}
+	}
+	for id, p := range s.preds.entries {
+		if p.foreign != nil {
+			r, _ := s.foreignRecord(p)
+			out[r.Status] = append(out[r.Status], id)
+		}
+	}
+	return out
+}
+
+// status returns the exit status that stands for the instance, if any.
+func (in *instance) status() string {
+	last := in.past[len(in.past)-1].Record
+	if last.Attempt != in.number || last.Outcome.Final() && !in.final || last.Outcome == Pending {
+		return ""
+	}
+	return last.Status
+}
+
+func (p *predictions) foreignOf(id string) *foreignEntry {
+	if e := p.entries[id]; e != nil {
+		return e.foreign
+	}
+	return nil
+}
+
+// writeParquet writes one row per attempt.
+func (s *Store) writeParquet() error {
+	records := s.Records()
+	err := atomicfile.Write(filepath.Join(s.dir, parquetFile), 0o644, func(w io.Writer) error {
+		out := parquet.NewGenericWriter[Record](w, parquet.Compression(&parquet.Zstd))
+		if _, err := out.Write(records); err != nil {
+			return fmt.Errorf("writing %d rows: %w", len(records), err)
+		}
+		return out.Close()
+	})
+	return diskFault("writing "+parquetFile, err)
+}
+
+// writeStatuses writes the peers' form: keys and ids sorted, lists flush with
+// their key, which the YAML encoder cannot be told to do.
+func writeStatuses(w io.Writer, statuses map[string][]string) error {
+	if len(statuses) == 0 {
+		_, err := io.WriteString(w, "instances_by_exit_status: {}\n")
+		return err
+	}
+	b := []byte("instances_by_exit_status:\n")
+	for _, status := range slices.Sorted(maps.Keys(statuses)) {
+		b = append(b, "    "...)
+		b = append(appendScalar(b, status), ":\n"...)
+		ids := statuses[status]
+		slices.Sort(ids)
+		for _, id := range ids {
+			b = append(b, "    - "...)
+			b = append(appendScalar(b, id), '\n')
+		}
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+// appendScalar adds a string as YAML reads it back, quoted where it must be.
+func appendScalar(b []byte, text string) []byte {
+	out, err := yaml.Marshal(text)
+	out = bytes.TrimSuffix(out, []byte("\n"))
+	if err != nil || bytes.ContainsRune(out, '\n') {
+		return strconv.AppendQuoteToASCII(b, text)
+	}
+	return append(b, out...)
+}

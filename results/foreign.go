@@ -1,0 +1,90 @@
+package results
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+)
+
+// foreignEntry is what is known of a prediction that another tool made.
+type foreignEntry struct {
+	model      string
+	patchBytes int
+
+	read bool // info below has been looked for
+	info foreignInfo
+}
+
+type foreignInfo struct {
+	ExitStatus string     `json:"exit_status"`
+	ModelStats ModelStats `json:"model_stats"`
+}
+
+// foreignRecord tells another tool's prediction as a record of attempt 0, and
+// whether it counts as done. Store.mu is held.
+func (s *Store) foreignRecord(p *prediction) (Record, bool) {
+	f := p.foreign
+	if !f.read {
+		f.read = true
+		if checkID(p.id) == nil {
+			f.info, _ = readTrajectoryInfo(s.path(p.id, p.id+".traj.json")) //nolint:errcheck // no trajectory, no status
+		}
+	}
+	r := Record{
+		InstanceID: p.id, Status: f.info.ExitStatus, Model: f.model, PatchBytes: f.patchBytes,
+		Steps: f.info.ModelStats.Calls, Cost: f.info.ModelStats.Cost,
+	}
+	r.Outcome = foreignOutcome(r.Status, f.patchBytes)
+	if r.Status == "" {
+		r.Status = "Unknown"
+	}
+	return r, r.Outcome.Final()
+}
+
+// foreignOutcome reads a peer's exit status. A patch is a result whatever the
+// status; without one, only an end that the agent itself came to is.
+func foreignOutcome(status string, patchBytes int) Outcome {
+	switch status {
+	case "LimitsExceeded", "TimeExceeded":
+		return Limit
+	case "RepeatedFormatError":
+		return Format
+	}
+	switch {
+	case patchBytes > 0:
+		return Submitted
+	case status == "Submitted":
+		return Empty
+	}
+	return Infrastructure
+}
+
+// readTrajectoryInfo reads the head of a trajectory without its messages,
+// which every tool writes behind it.
+func readTrajectoryInfo(path string) (foreignInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return foreignInfo{}, err
+	}
+	defer f.Close()
+	d := json.NewDecoder(f)
+	if _, err := d.Token(); err != nil {
+		return foreignInfo{}, err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return foreignInfo{}, err
+		}
+		if key == "info" {
+			var info foreignInfo
+			err := d.Decode(&info)
+			return info, err
+		}
+		var skip json.RawMessage
+		if err := d.Decode(&skip); err != nil {
+			return foreignInfo{}, err
+		}
+	}
+	return foreignInfo{}, io.ErrUnexpectedEOF
+}

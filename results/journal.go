@@ -1,0 +1,193 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+)
+
+const journalBuffer = 256 << 10
+
+// Journal is the append-only history of one instance, open at its end. Methods
+// are safe for concurrent use.
+type Journal struct {
+	mu      sync.Mutex
+	f       *os.File
+	path    string
+	pending []byte // whole lines not yet handed to the system
+	written int64  // bytes of whole lines in the file
+	last    JournalRecord
+	ended   bool  // the attempt has its end record
+	broken  error // a sync failed: what the file holds is not known any more
+	spend   func(dollars float64)
+}
+
+// openJournal opens the file at path for appending after tail, and makes a
+// new file's name durable. tail is what readTail said of it.
+func openJournal(path string, tail journalTail) (*Journal, error) {
+	_, err := os.Stat(path)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, diskFault("opening a journal", err)
+	}
+	if isNew {
+		err = atomicfile.SyncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		f.Close()
+		return nil, diskFault("creating "+path, err)
+	}
+	j := &Journal{f: f, path: path, written: tail.end, last: tail.last}
+	j.ended = tail.last.Type == TypeEnd || tail.last.Type == TypeReset
+	return j, nil
+}
+
+// Append adds a record of the given type with v as its JSON data. It is kept
+// in memory or handed to the system; call [Journal.Sync] before anything that
+// must not happen without it. Bytes that are not UTF-8 do not survive JSON:
+// encode them. After the attempt's end record, Append fails.
+func (j *Journal) Append(typ string, v any) error {
+	data, err := compactJSON(v)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a journal record of type "+typ, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ended {
+		return fault.Newf(fault.Bug, "appending %s to %s: the attempt has ended", typ, j.path)
+	}
+	return j.append(typ, data)
+}
+
+func (j *Journal) append(typ string, data []byte) error {
+	if !validType(typ) {
+		return fault.Newf(fault.Bug, "appending to %s: record type %q is not a lower-case word", j.path, typ)
+	}
+	r := j.last
+	r.Version, r.Seq, r.Type, r.Data, r.Time = JournalVersion, r.Seq+1, typ, data, time.Now()
+	if typ == TypeReply {
+		r.Calls++
+		r.Cost += costOf(data)
+	}
+	j.pending = appendRecord(j.pending, &r)
+	if j.spend != nil && r.Cost != j.last.Cost {
+		j.spend(r.Cost - j.last.Cost)
+	}
+	r.Data = nil
+	j.last = r
+	if len(j.pending) < journalBuffer {
+		return nil
+	}
+	return j.write()
+}
+
+func costOf(reply []byte) float64 {
+	var r struct {
+		Cost float64 `json:"cost"`
+	}
+	if json.Unmarshal(reply, &r) != nil || r.Cost < 0 {
+		return 0
+	}
+	return r.Cost
+}
+
+// begin appends the record that opens attempt n.
+func (j *Journal) begin(n int, v any) error {
+	data, err := compactJSON(v)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding an attempt record", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ended = false
+	j.last.Attempt, j.last.Calls, j.last.Cost = n, 0, 0
+	j.last.Start = j.written + int64(len(j.pending))
+	return j.append(TypeAttempt, data)
+}
+
+// finish appends records that close an attempt, or replace its end, and makes
+// them durable in one go.
+func (j *Journal) finish(records ...journalItem) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, r := range records {
+		if err := j.append(r.typ, r.data); err != nil {
+			return err
+		}
+	}
+	j.ended = true
+	return j.sync()
+}
+
+type journalItem struct {
+	typ  string
+	data []byte
+}
+
+// spent returns what the current attempt's replies cost.
+func (j *Journal) spent() float64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.last.Cost
+}
+
+// Sync makes every record appended so far durable before it returns nil. When
+// the disk was full, a later Sync tries again; after a failed fsync it never
+// succeeds, because the system may have dropped the data.
+func (j *Journal) Sync() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.sync()
+}
+
+func (j *Journal) sync() error {
+	if err := j.write(); err != nil {
+		return err
+	}
+	if err := j.f.Sync(); err != nil {
+		j.broken = diskFault("syncing a journal", err)
+		return j.broken
+	}
+	return nil
+}
+
+// write hands the pending lines to the system. A write that stops in the
+// middle is taken back, so that the file always ends with a whole line.
+func (j *Journal) write() error {
+	if j.broken != nil {
+		return j.broken
+	}
+	if len(j.pending) == 0 {
+		return nil
+	}
+	if _, err := j.f.WriteAt(j.pending, j.written); err != nil {
+		return diskFault("writing a journal", errors.Join(err, j.f.Truncate(j.written)))
+	}
+	j.written += int64(len(j.pending))
+	if j.pending = j.pending[:0]; cap(j.pending) > journalBuffer {
+		j.pending = nil
+	}
+	return nil
+}
+
+func (j *Journal) close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if errors.Is(j.broken, os.ErrClosed) {
+		return nil
+	}
+	err := j.write()
+	if closeErr := j.f.Close(); err == nil && closeErr != nil {
+		err = diskFault("closing a journal", closeErr)
+	}
+	j.broken = fault.New(fault.Bug, "writing to a closed journal", os.ErrClosed)
+	return err
+}

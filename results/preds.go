@@ -1,0 +1,166 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+)
+
+// prediction is one entry of preds.json, its text ready to be written.
+type prediction struct {
+	id    string
+	key   []byte // the id as a JSON string in ASCII
+	text  []byte // the value, indented for its place in the file
+	order int64
+
+	digest  string
+	foreign *foreignEntry // not ours: made by another tool
+}
+
+// predictions is preds.json in memory, in the order of the file.
+type predictions struct {
+	entries map[string]*prediction
+	next    int64
+}
+
+func (p *predictions) get(id string) *prediction { return p.entries[id] }
+
+// set adds the entry behind all others, or puts it in its predecessor's place.
+func (p *predictions) set(e *prediction) {
+	if p.entries == nil {
+		p.entries = map[string]*prediction{}
+	}
+	if old := p.entries[e.id]; old != nil {
+		e.order = old.order
+	} else {
+		p.next++
+		e.order = p.next
+	}
+	p.entries[e.id] = e
+}
+
+func (p *predictions) remove(id string) bool {
+	_, ok := p.entries[id]
+	delete(p.entries, id)
+	return ok
+}
+
+// ordered returns the entries in file order. They do not change any more.
+func (p *predictions) ordered() []*prediction {
+	out := make([]*prediction, 0, len(p.entries))
+	for _, e := range p.entries {
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b *prediction) int { return int(a.order - b.order) })
+	return out
+}
+
+type predictionEntry struct {
+	Model string `json:"model_name_or_path"`
+	ID    string `json:"instance_id"`
+	Patch string `json:"model_patch"`
+}
+
+func newPrediction(id string, d predictionData) (*prediction, error) {
+	text, err := pythonJSON(predictionEntry{Model: d.Model, ID: id, Patch: d.Patch}, "  ")
+	if err != nil {
+		return nil, err
+	}
+	key, err := pythonJSON(id, "")
+	return &prediction{id: id, key: key, text: text, digest: d.digest()}, err
+}
+
+// writePredictions writes the whole file as Python's json.dumps(indent=2) does.
+func writePredictions(w io.Writer, entries []*prediction) error {
+	if len(entries) == 0 {
+		_, err := io.WriteString(w, "{}")
+		return err
+	}
+	open := "{\n  "
+	for _, e := range entries {
+		for _, part := range [][]byte{[]byte(open), e.key, []byte(": "), e.text} {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+		}
+		open = ",\n  "
+	}
+	_, err := io.WriteString(w, "\n}")
+	return err
+}
+
+// readPredictions reads a preds.json of any tool. Entries keep their text,
+// unknown members and odd escapes included. When the file breaks off or is no
+// such object, the error says where, and the entries whole before it are
+// returned.
+func readPredictions(text []byte) (predictions, error) {
+	var p predictions
+	if !utf8.Valid(text) {
+		return p, errors.New("it is not valid UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil {
+		return p, whereInJSON(d, err)
+	} else if t != json.Delim('{') {
+		return p, errors.New("it is not a JSON object of predictions by instance id")
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return p, whereInJSON(d, err)
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return p, whereInJSON(d, err)
+		}
+		e, err := loadPrediction(key.(string), value)
+		if err != nil {
+			return p, err
+		}
+		p.set(e)
+	}
+	if _, err := d.Token(); err != nil {
+		return p, whereInJSON(d, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return p, fmt.Errorf("something follows the closing brace at byte %d", d.InputOffset())
+	}
+	return p, nil
+}
+
+func whereInJSON(d *json.Decoder, err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("at byte %d: %w", d.InputOffset(), err)
+}
+
+func loadPrediction(id string, value json.RawMessage) (*prediction, error) {
+	var entry struct {
+		Model *string `json:"model_name_or_path"`
+		Patch *string `json:"model_patch"` // null where a tool submitted nothing
+	}
+	if err := json.Unmarshal(value, &entry); err != nil {
+		return nil, fmt.Errorf("prediction %q: %w", id, err)
+	}
+	var d predictionData
+	if entry.Model != nil {
+		d.Model = *entry.Model
+	}
+	if entry.Patch != nil {
+		d.Patch = *entry.Patch
+	}
+	text, err := indentASCII(value, "  ")
+	if err != nil {
+		return nil, err
+	}
+	key, err := pythonJSON(id, "")
+	return &prediction{
+		id: id, key: key, text: text, digest: d.digest(),
+		foreign: &foreignEntry{model: d.Model, patchBytes: len(d.Patch)},
+	}, err
+}

@@ -1,0 +1,220 @@
+package results
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"unicode/utf8"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+)
+
+// predictionData is the data of a prediction record.
+type predictionData struct {
+	Model string `json:"model_name_or_path"`
+	Patch string `json:"model_patch"`
+}
+
+func (p predictionData) digest() string {
+	sum := sha256.Sum256([]byte(p.Model + "\x00" + p.Patch))
+	return hex.EncodeToString(sum[:])
+}
+
+// Put keeps what an attempt left behind. When it returns nil, the patch, the
+// trajectory and the outcome are durable; preds.json follows within
+// [Options.FlushEvery], and after a crash when the directory is opened again.
+//
+// The attempt is the open one; without one, that of r.Record.Attempt when it
+// was the last, whose result is then replaced, and else the next. Put sets
+// r.Record's attempt and patch size. It does not stop when ctx is cancelled: a result that was paid for
+// is worth the few milliseconds.
+func (s *Store) Put(_ context.Context, r *Result) error {
+	if err := checkResult(r); err != nil {
+		return err
+	}
+	in, err := s.instance(r.Record.InstanceID)
+	if err != nil {
+		return err
+	}
+	in.work.Lock()
+	defer in.work.Unlock()
+	a, opened, err := s.attemptFor(in, r.Record.Attempt)
+	if err != nil {
+		return err
+	}
+	r.Record.Attempt = a.number
+	r.Record.PatchBytes = patchBytes(r)
+	err = s.put(in, a, r)
+	if opened {
+		err = errors.Join(err, a.Close())
+	}
+	return err
+}
+
+func checkResult(r *Result) error {
+	id := r.Record.InstanceID
+	switch {
+	case !utf8.ValidString(r.Prediction):
+		return fault.Newf(fault.Bug, "saving %q: the prediction is not valid UTF-8", id)
+	case !utf8.ValidString(r.Record.Model) || !utf8.ValidString(id):
+		return fault.Newf(fault.Bug, "saving %q: the model's or the instance's name is not valid UTF-8", id)
+	case r.Trajectory != nil && r.Trajectory.InstanceID != "" && r.Trajectory.InstanceID != id:
+		return fault.Newf(fault.Bug, "saving %q: the trajectory is of %q", id, r.Trajectory.InstanceID)
+	}
+	return nil
+}
+
+func patchBytes(r *Result) int {
+	if r.Submission != nil && !r.Record.Salvaged {
+		return len(r.Submission)
+	}
+	return len(r.Prediction)
+}
+
+// attemptFor returns the attempt that a result with the given number belongs to.
+func (s *Store) attemptFor(in *instance, number int) (a *Attempt, opened bool, err error) {
+	s.mu.Lock()
+	open, again := in.open != nil, number > 0 && number == in.number
+	s.mu.Unlock()
+	if open || again {
+		return s.reopen(in)
+	}
+	a, err = s.begin(in)
+	return a, true, err
+}
+
+func (s *Store) put(in *instance, a *Attempt, r *Result) error {
+	// Only a second result of one attempt still finds an entry here.
+	if err := s.dropPredictions(in.id); err != nil {
+		return err
+	}
+	if err := s.writeInstanceFiles(r); err != nil {
+		return err
+	}
+	p := predictionData{Model: r.Record.Model, Patch: r.Prediction}
+	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, a.journal.spent())}}
+	end.Earlier, _ = s.others(in, a.number)
+	var items []journalItem
+	if r.Record.Outcome.Final() {
+		end.Prediction = p.digest()
+		items = append(items, journalItem{typ: TypePrediction})
+		if err := encodeItem(&items[0], p); err != nil {
+			return err
+		}
+	}
+	items = append(items, journalItem{typ: TypeEnd})
+	if err := encodeItem(&items[len(items)-1], end); err != nil {
+		return err
+	}
+	if err := a.journal.finish(items...); err != nil {
+		return err
+	}
+	return s.commit(in, a, end, p)
+}
+
+func encodeItem(item *journalItem, v any) error {
+	data, err := compactJSON(v)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a journal record of type "+item.typ, err)
+	}
+	item.data = data
+	return nil
+}
+
+// others returns the attempts before number, and the one of that number when
+// it already has a result.
+func (s *Store) others(in *instance, number int) ([]pastAttempt, *pastAttempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	past := slices.Clone(in.past)
+	if n := len(past); n > 0 && past[n-1].Record.Attempt == number {
+		return past[:n-1], &past[n-1]
+	}
+	return past, nil
+}
+
+// commit makes a durable result known.
+func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) error {
+	var entry *prediction
+	if end.Prediction != "" {
+		e, err := newPrediction(in.id, p)
+		if err != nil {
+			return err
+		}
+		entry = e
+	}
+	earlier, replaced := s.others(in, a.number)
+	counted := a.journal.spent() // told to the store as the replies came
+	if replaced != nil {
+		counted = replaced.Spent
+	}
+	s.mu.Lock()
+	in.past = append(earlier, end.pastAttempt)
+	in.final = end.Record.Outcome.Final()
+	s.spent += end.Spent - counted
+	if entry != nil {
+		s.preds.set(entry)
+	}
+	s.mu.Unlock()
+	s.writer.markDirty()
+	return nil
+}
+
+// writeInstanceFiles replaces the instance's patch and trajectory, durably.
+func (s *Store) writeInstanceFiles(r *Result) error {
+	id := r.Record.InstanceID
+	text, err := pythonJSON(trajectoryOf(r), "")
+	if err != nil {
+		return fault.New(fault.Bug, "encoding the trajectory of "+id, err)
+	}
+	patch := s.path(id, id+".patch")
+	if r.Submission != nil {
+		err = writeBytes(patch, r.Submission)
+	} else if err = os.Remove(patch); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil {
+		err = writeBytes(s.path(id, id+".traj.json"), text)
+	}
+	if err == nil {
+		err = atomicfile.SyncDir(s.path(id, ""))
+	}
+	return diskFault("saving "+id, err)
+}
+
+// writeBytes replaces a file; the caller syncs the directory.
+func writeBytes(path string, b []byte) error {
+	return atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// trajectoryOf returns the result's trajectory with what every one must have.
+// A run that ended before the agent began still gets one, saying why.
+func trajectoryOf(r *Result) *Trajectory {
+	var t Trajectory
+	if r.Trajectory != nil {
+		t = *r.Trajectory
+	} else {
+		t.Info = Info{ExitStatus: r.Record.Status, Exception: r.Record.Error, Submission: r.Prediction}
+		t.Info.ModelStats = ModelStats{Cost: r.Record.Cost, Calls: r.Record.Steps}
+	}
+	t.InstanceID = r.Record.InstanceID
+	t.Format = TrajectoryFormat
+	t.Info.Record = &r.Record
+	if t.Messages == nil {
+		t.Messages = []json.RawMessage{}
+	}
+	if t.Info.Config == nil {
+		t.Info.Config = map[string]any{}
+	}
+	return &t
+}

@@ -1,0 +1,85 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// compactJSON marshals v on one line without escaping <, > and &. The result
+// is valid UTF-8, raw members that were not included.
+func compactJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	out := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if !utf8.Valid(out) {
+		out = bytes.ToValidUTF8(out, []byte("\ufffd"))
+	}
+	return out, nil
+}
+
+// pythonJSON formats v byte for byte as Python's json.dumps(v, indent=2) does
+// for the same members: two spaces per level, every character beyond ASCII as
+// \uXXXX, no final newline. Lines after the first begin with prefix.
+func pythonJSON(v any, prefix string) ([]byte, error) {
+	text, err := compactJSON(v)
+	if err != nil {
+		return nil, err
+	}
+	return indentASCII(text, prefix)
+}
+
+func indentASCII(text []byte, prefix string) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(len(text) + len(text)/8)
+	if err := json.Indent(&b, text, prefix, "  "); err != nil {
+		return nil, err
+	}
+	return escapeNonASCII(b.Bytes()), nil
+}
+
+// escapeNonASCII needs no parser: beyond ASCII there is nothing in a JSON
+// text but the insides of strings.
+func escapeNonASCII(text []byte) []byte {
+	first := bytes.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+	if first < 0 {
+		return text
+	}
+	out := make([]byte, first, len(text)+len(text)/4)
+	copy(out, text)
+	for rest := text[first:]; len(rest) > 0; {
+		if rest[0] < utf8.RuneSelf {
+			out = append(out, rest[0])
+			rest = rest[1:]
+			continue
+		}
+		r, size := utf8.DecodeRune(rest)
+		rest = rest[size:]
+		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+			out = appendEscape(appendEscape(out, high), low)
+		} else {
+			out = appendEscape(out, r)
+		}
+	}
+	return out
+}
+
+func appendEscape(b []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}
+
+// indentJSON indents text for people and ends it with a newline.
+func indentJSON(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, text, "", "  "); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}

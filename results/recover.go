@@ -1,0 +1,282 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+)
+
+// recover reads the directory and puts in order what crashed runs left. It
+// reports whether the derived files need to be written again.
+func (s *Store) recover() (changed bool, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return false, diskFault("reading the output directory", err)
+	}
+	err = s.sweep(s.dir, entryNames(entries), predsFile, statusesFile, parquetFile, manifestFile)
+	if err != nil {
+		return false, err
+	}
+	if changed, err = s.loadPredictions(); err != nil {
+		return false, err
+	}
+	var found []*recoveredInstance
+	for _, e := range entries {
+		if !e.IsDir() || checkID(e.Name()) != nil {
+			continue
+		}
+		r, err := s.recoverInstance(e.Name())
+		if err != nil {
+			return false, err
+		}
+		if r != nil {
+			found = append(found, r)
+		}
+	}
+	restored, err := s.matchPredictions(found)
+	return changed || restored, err
+}
+
+func entryNames(entries []os.DirEntry) []string {
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names
+}
+
+func (s *Store) sweep(dir string, names []string, bases ...string) error {
+	return diskFault("removing leftovers of a crashed run", atomicfile.Sweep(dir, names, bases...))
+}
+
+func (s *Store) tell(format string, args ...any) {
+	s.recovered = append(s.recovered, fmt.Sprintf(format, args...))
+}
+
+// loadPredictions reads preds.json. A broken one is moved aside, and what
+// stands whole in it is taken over.
+func (s *Store) loadPredictions() (changed bool, err error) {
+	path := filepath.Join(s.dir, predsFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, diskFault("reading predictions", err)
+	}
+	p, readErr := readPredictions(text)
+	s.preds = p
+	if readErr == nil {
+		return false, nil
+	}
+	aside, err := moveAside(path)
+	if err != nil {
+		return false, diskFault("moving a corrupt preds.json aside", err)
+	}
+	s.tell("%s was corrupt (%v): moved to %s, %d whole predictions taken over",
+		predsFile, readErr, filepath.Base(aside), len(p.entries))
+	return true, nil
+}
+
+// moveAside renames path to the first free path.corrupt-<n>.
+func moveAside(path string) (string, error) {
+	for n := 1; ; n++ {
+		aside := fmt.Sprintf("%s.corrupt-%d", path, n)
+		if _, err := os.Lstat(aside); err == nil {
+			continue
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if err := os.Rename(path, aside); err != nil {
+			return "", err
+		}
+		return aside, atomicfile.SyncDir(filepath.Dir(path))
+	}
+}
+
+// recoveredInstance is what the end of an instance's journal says.
+type recoveredInstance struct {
+	*instance
+	tail   journalTail
+	digest string // of the prediction that the journal holds
+}
+
+// recoverInstance returns nil for a folder without a journal.
+func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
+	entries, err := os.ReadDir(s.path(id, ""))
+	if err != nil {
+		return nil, diskFault("reading an instance's folder", err)
+	}
+	names := entryNames(entries)
+	if err := s.sweep(s.path(id, ""), names, id+".patch", id+".traj.json"); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(names, journalFile) {
+		return nil, nil
+	}
+	tail, err := s.recoverJournal(id)
+	if err != nil || tail.last.Seq == 0 {
+		return nil, err
+	}
+	r := &recoveredInstance{instance: &instance{id: id, number: tail.last.Attempt}, tail: tail}
+	if err := s.readHistory(r); err != nil {
+		return nil, fault.New(fault.KindOf(err), "reading "+s.path(id, journalFile), err)
+	}
+	s.instances[id] = r.instance
+	for _, p := range r.past {
+		s.spent += p.Spent
+	}
+	return r, nil
+}
+
+// recoverJournal finds the last whole record and cuts off what follows it.
+func (s *Store) recoverJournal(id string) (journalTail, error) {
+	path := s.path(id, journalFile)
+	tail, err := fileTail(path)
+	switch {
+	case err != nil:
+		return tail, err
+	case tail.torn == 0:
+		return tail, nil
+	case tail.last.Seq == 0:
+		// Nothing in it is ours, so cutting it would empty somebody's file.
+		aside, err := moveAside(path)
+		if err == nil {
+			s.tell("%s: the journal holds no whole record: moved to %s", id, filepath.Base(aside))
+		}
+		return tail, diskFault("moving a journal aside", err)
+	}
+	if err := os.Truncate(path, tail.end); err != nil {
+		return tail, diskFault("cutting a torn journal", err)
+	}
+	s.tell("%s: cut %d bytes of a torn record off the journal, behind record %d", id, tail.torn, tail.last.Seq)
+	return tail, nil
+}
+
+// fileTail returns the end of the journal at path; of none when it is missing.
+func fileTail(path string) (journalTail, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return journalTail{}, nil
+	}
+	if err != nil {
+		return journalTail{}, diskFault("opening a journal", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return journalTail{}, diskFault("reading a journal", err)
+	}
+	tail, err := readTail(f, info.Size())
+	if err != nil {
+		return tail, fault.New(fault.KindOf(err), "reading "+path, err)
+	}
+	return tail, nil
+}
+
+// readHistory fills in the attempts, from the last record alone where that
+// closes one, else from the record that opened the crashed attempt.
+func (s *Store) readHistory(r *recoveredInstance) error {
+	switch last := r.tail.last; last.Type {
+	case TypeEnd:
+		var d endData
+		if err := json.Unmarshal(last.Data, &d); err != nil {
+			return fault.New(fault.Instance, "reading the end record", err)
+		}
+		r.past = append(d.Earlier, d.pastAttempt)
+		r.final, r.digest = d.Record.Outcome.Final(), d.Prediction
+		return nil
+	case TypeReset:
+		var d resetData
+		if err := json.Unmarshal(last.Data, &d); err != nil {
+			return fault.New(fault.Instance, "reading the reset record", err)
+		}
+		r.past = d.Earlier
+		return nil
+	default:
+		return s.readCrashed(r)
+	}
+}
+
+func (s *Store) readCrashed(r *recoveredInstance) error {
+	f, err := os.Open(s.path(r.id, journalFile))
+	if err != nil {
+		return diskFault("opening a journal", err)
+	}
+	defer f.Close()
+	first, err := recordAt(f, r.tail.last.Start, r.tail.end)
+	if err != nil {
+		return err
+	}
+	var d attemptData
+	if err := json.Unmarshal(first.Data, &d); err != nil {
+		return fault.New(fault.Instance, "reading the attempt record", err)
+	}
+	r.past = append(d.Earlier, crashed(r.id, r.tail.last, first.Time))
+	return nil
+}
+
+// matchPredictions holds preds.json against the journals. An entry that equals
+// its journal's is ours; one that is missing, or has been emptied, is put back;
+// any other that differs was written by somebody else after us, and stands.
+func (s *Store) matchPredictions(found []*recoveredInstance) (restored bool, err error) {
+	slices.SortFunc(found, func(a, b *recoveredInstance) int {
+		if c := a.tail.last.Time.Compare(b.tail.last.Time); c != 0 {
+			return c
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	count := 0
+	for _, r := range found {
+		entry := s.preds.get(r.id)
+		switch {
+		case r.digest == "":
+		case entry == nil, entry.digest != r.digest && entry.foreign.patchBytes == 0:
+			if entry, err = s.journalledPrediction(r); err != nil {
+				return restored, err
+			}
+			s.preds.set(entry)
+			count++
+		case entry.digest == r.digest:
+			entry.foreign = nil
+		}
+	}
+	if count > 0 {
+		s.tell("%s lacked %d predictions that the journals hold: put back", predsFile, count)
+	}
+	return count > 0, nil
+}
+
+// journalledPrediction reads the record that stands before the end record.
+func (s *Store) journalledPrediction(r *recoveredInstance) (*prediction, error) {
+	path := s.path(r.id, journalFile)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, diskFault("opening a journal", err)
+	}
+	defer f.Close()
+	before, err := readTail(f, r.tail.begin)
+	if err != nil {
+		return nil, err
+	}
+	var d predictionData
+	if before.last.Type == TypePrediction {
+		err = json.Unmarshal(before.last.Data, &d)
+	}
+	if err == nil && d.digest() != r.digest {
+		err = errors.New("it is not the one that the end record names")
+	}
+	if err != nil {
+		return nil, fault.New(fault.Instance, "reading the prediction in "+path, err).
+			WithHint("move the folder away to have the instance run again")
+	}
+	return newPrediction(r.id, d)
+}

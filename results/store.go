@@ -1,0 +1,309 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+)
+
+// Names of the files in a run directory.
+const (
+	predsFile    = "preds.json"
+	statusesFile = "exit_statuses.yaml"
+	parquetFile  = "results.parquet"
+	manifestFile = "manifest.json"
+	batchLogFile = "batch.log"
+	journalFile  = "journal.jsonl"
+	agentLogFile = "agent.log"
+)
+
+// Options are the settings of a [Store]; the zero value works.
+type Options struct {
+	Log   *slog.Logger // nil discards
+	Owner string       // who holds the lock, for the next run's message; empty: host and process id
+
+	// FlushEvery is the least time between two writings of the derived files
+	// (preds.json, exit_statuses.yaml); 0 means one second. A crash loses
+	// nothing by it: Open completes them from the journals.
+	FlushEvery time.Duration
+}
+
+// Store is a run directory that this process owns. Its methods are safe for
+// concurrent use, those that name an instance also for the same instance.
+type Store struct {
+	dir       string
+	log       *slog.Logger
+	lock      *flock.Flock
+	recovered []string
+	writer    *deriver
+
+	mu        sync.Mutex
+	instances map[string]*instance
+	preds     predictions
+	spent     float64
+	closed    bool
+}
+
+// instance is what the store knows of one instance.
+type instance struct {
+	id string
+
+	// work is held by whatever changes the instance's files.
+	work sync.Mutex
+
+	// The rest is guarded by Store.mu.
+	past   []pastAttempt // ended or crashed, in order
+	number int           // of the last attempt that began
+	final  bool          // the last attempt that began has a result that was not reset
+	open   *Attempt
+}
+
+// pastAttempt is an attempt that is over.
+type pastAttempt struct {
+	Record Record  `json:"record"`
+	Spent  float64 `json:"spent"` // never less than Record.Cost or the journalled replies' sum
+}
+
+// Open makes dir a run directory, or takes it up again, and locks it. When
+// another process (or another Store) owns it, the error wraps a [*LockedError].
+// Whatever crashed runs left is put in order first, and told by
+// [Store.Recovered]. The caller must Close the store.
+func Open(dir string, o Options) (*Store, error) {
+	dir = filepath.Clean(dir)
+	if err := makeDir(dir); err != nil {
+		return nil, err
+	}
+	if o.Owner == "" {
+		o.Owner = defaultOwner()
+	}
+	l, dead, err := lock(dir, o.Owner)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: dir, log: o.Log, lock: l, instances: map[string]*instance{}}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if dead != "" {
+		s.tell("the run of %s ended without closing the directory", dead)
+	}
+	changed, err := s.recover()
+	if err != nil {
+		return nil, joinUnlock(err, l)
+	}
+	s.writer = startDeriver(o.FlushEvery, s.flush)
+	if changed || dead != "" {
+		s.writer.markDirty()
+	}
+	return s, nil
+}
+
+func makeDir(dir string) error {
+	err := os.MkdirAll(dir, 0o755)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fault.New(fault.Usage, "creating the output directory", err).
+			WithHint("-o must name a directory; there is a file in its place")
+	}
+	return diskFault("creating the output directory", err)
+}
+
+// Dir returns the directory as it was given, cleaned.
+func (s *Store) Dir() string { return s.dir }
+
+// Recovered tells in words what Open found broken or left over and what it did
+// about it; empty when all was in order.
+func (s *Store) Recovered() []string { return slices.Clone(s.recovered) }
+
+// Finished reports whether the instance has a result that a resume keeps, and
+// that result. It is the last attempt's when its outcome is final, or else the
+// prediction of another tool that counts as done: one with a patch, or one
+// whose trajectory says that the agent ended it.
+func (s *Store) Finished(id string) (Record, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.preds.get(id)
+	if p != nil && p.foreign != nil {
+		return s.foreignRecord(p)
+	}
+	if in := s.instances[id]; in != nil && in.final {
+		return in.past[len(in.past)-1].Record, true
+	}
+	return Record{}, false
+}
+
+// Records returns the record of every attempt that is over, by instance id,
+// then attempt. An attempt that a crash ended is Pending with the status
+// "Interrupted". Attempt 0 is a prediction that another tool made.
+func (s *Store) Records() []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Record
+	for _, in := range s.instances {
+		for _, p := range in.past {
+			out = append(out, p.Record)
+		}
+	}
+	for _, p := range s.preds.entries {
+		if p.foreign != nil {
+			r, _ := s.foreignRecord(p)
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b Record) int {
+		if c := strings.Compare(a.InstanceID, b.InstanceID); c != 0 {
+			return c
+		}
+		return a.Attempt - b.Attempt
+	})
+	return out
+}
+
+// Spent returns the US dollars of every attempt ever journalled here: ended,
+// crashed, reset, and those of running ones up to their last reply.
+func (s *Store) Spent() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent
+}
+
+func (s *Store) addSpent(dollars float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spent += dollars
+}
+
+// instance returns the state of id, making it when it is new.
+func (s *Store) instance(id string) (*instance, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fault.Newf(fault.Bug, "instance %s: the store is closed", id)
+	}
+	in := s.instances[id]
+	if in == nil {
+		in = &instance{id: id}
+		s.instances[id] = in
+	}
+	return in, nil
+}
+
+func (s *Store) path(id, name string) string { return filepath.Join(s.dir, id, name) }
+
+// Close ends open attempts, writes the derived files and results.parquet, and
+// gives the directory up. A second Close does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	var open []*Attempt
+	for _, in := range s.instances {
+		if in.open != nil {
+			open = append(open, in.open)
+		}
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, a := range open {
+		errs = append(errs, a.Close())
+	}
+	used, err := s.writer.stop()
+	errs = append(errs, err)
+	if used {
+		errs = append(errs, s.writeParquet())
+	}
+	errs = append(errs, unlock(s.lock))
+	return errors.Join(errs...)
+}
+
+// Reset forgets the results of ids, so that they are not Finished any more:
+// their predictions are gone from preds.json when it returns. Journals and
+// what the attempts cost are kept; ids that have no result are passed over.
+func (s *Store) Reset(ids []string) error {
+	if err := s.dropPredictions(ids...); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		s.mu.Lock()
+		in := s.instances[id]
+		s.mu.Unlock()
+		if in == nil {
+			continue
+		}
+		if err := s.resetInstance(in); err != nil {
+			return err
+		}
+	}
+	s.writer.markDirty()
+	return nil
+}
+
+func (s *Store) resetInstance(in *instance) error {
+	in.work.Lock()
+	defer in.work.Unlock()
+	s.mu.Lock()
+	final, past := in.final, slices.Clone(in.past)
+	s.mu.Unlock()
+	if !final {
+		return nil
+	}
+	a, opened, err := s.reopen(in)
+	if err != nil {
+		return err
+	}
+	if opened {
+		defer a.Close() //nolint:errcheck // finish has synced all there is
+	}
+	data, err := compactJSON(resetData{Earlier: past})
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a reset record", err)
+	}
+	if err := a.journal.finish(journalItem{TypeReset, data}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in.final = false
+	return nil
+}
+
+// dropPredictions removes entries from preds.json, durably. That an entry is
+// gone before its instance is run again is what lets Open know an entry that
+// differs from the journal as somebody else's work.
+func (s *Store) dropPredictions(ids ...string) error {
+	s.mu.Lock()
+	dropped := false
+	for _, id := range ids {
+		dropped = s.preds.remove(id) || dropped
+	}
+	s.mu.Unlock()
+	if !dropped {
+		return nil
+	}
+	return s.writer.flushNow()
+}
+
+// WritePredictions writes preds.json and exit_statuses.yaml now, rather than
+// within [Options.FlushEvery].
+func (s *Store) WritePredictions(context.Context) error { return s.writer.flushNow() }
+
+func syncFiles(dir string) error {
+	return diskFault("syncing "+dir, atomicfile.SyncDir(dir))
+}

@@ -1,0 +1,430 @@
+package results_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+)
+
+func open(t testing.TB, dir string) *results.Store {
+	t.Helper()
+	s, err := results.Open(dir, results.Options{Owner: "host h, pid 1", FlushEvery: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func closeStore(t testing.TB, s *results.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// result returns a submitted result with the given patch.
+func result(id, patch string) *results.Result {
+	return &results.Result{
+		Record: results.Record{
+			InstanceID: id, Status: "Submitted", Outcome: results.Submitted, Model: "m/é", Steps: 3, Cost: 0.25,
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Time: results.Phases{Model: 1.5, Total: 2.5},
+		},
+		Submission: []byte(patch),
+		Prediction: patch,
+		Trajectory: &results.Trajectory{
+			Info:     results.Info{ExitStatus: "Submitted", Submission: patch, MiniVersion: "2.4.6"},
+			Messages: []json.RawMessage{json.RawMessage(`{"role":"user","content":"<é & 😀>"}`)},
+		},
+	}
+}
+
+func failed(id string) *results.Result {
+	return &results.Result{Record: results.Record{
+		InstanceID: id, Status: "TransientFault", Outcome: results.Infrastructure, Blame: "transient",
+		Model: "m", Error: "pulling image x: EOF", Cost: 0.5,
+	}}
+}
+
+func put(t testing.TB, s *results.Store, r *results.Result) int {
+	t.Helper()
+	a, err := s.Begin(r.Record.InstanceID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return a.Number()
+}
+
+func read(t testing.TB, parts ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func write(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	path := filepath.Join(parts...)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type entry struct {
+	Model string `json:"model_name_or_path"`
+	ID    string `json:"instance_id"`
+	Patch string `json:"model_patch"`
+}
+
+func preds(t testing.TB, dir string) map[string]entry {
+	t.Helper()
+	var m map[string]entry
+	if err := json.Unmarshal([]byte(read(t, dir, "preds.json")), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+const hostile = "--- a\r\n+++ b\r\n@@ é 漢 😀 \u2028 \x00\x01\x1f\x7f <&> \"\\/ \t\b\f\n"
+
+func TestARunDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "out")
+	s := open(t, dir)
+	put(t, s, result("z__first-1", hostile))
+	put(t, s, result("a__second-2", ""))
+	put(t, s, failed("m__third-3"))
+	closeStore(t, s)
+
+	t.Run("the patch is exact", func(t *testing.T) {
+		if got := read(t, dir, "z__first-1", "z__first-1.patch"); got != hostile {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("predictions stand in order of completion, in the peers' bytes", func(t *testing.T) {
+		want := `{
+  "z__first-1": {
+    "model_name_or_path": "m/\u00e9",
+    "instance_id": "z__first-1",
+    "model_patch": "--- a\r\n+++ b\r\n@@ \u00e9 \u6f22 \ud83d\ude00 \u2028 \u0000\u0001\u001f` + "\x7f" + ` <&> \"\\/ \t\b\f\n"
+  },
+  "a__second-2": {
+    "model_name_or_path": "m/\u00e9",
+    "instance_id": "a__second-2",
+    "model_patch": ""
+  }
+}`
+		if diff := cmp.Diff(want, read(t, dir, "preds.json")); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("exit statuses cover all", func(t *testing.T) {
+		want := "instances_by_exit_status:\n    Submitted:\n    - a__second-2\n    - z__first-1\n    TransientFault:\n    - m__third-3\n"
+		if diff := cmp.Diff(want, read(t, dir, "exit_statuses.yaml")); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("a failure has a trajectory that says why", func(t *testing.T) {
+		var traj results.Trajectory
+		if err := json.Unmarshal([]byte(read(t, dir, "m__third-3", "m__third-3.traj.json")), &traj); err != nil {
+			t.Fatal(err)
+		}
+		if traj.Info.ExitStatus != "TransientFault" || traj.Info.Exception == "" ||
+			traj.Format != "mini-swe-agent-1.1" || traj.InstanceID != "m__third-3" {
+			t.Errorf("%+v", traj)
+		}
+	})
+	t.Run("the trajectory is in the peers' bytes", func(t *testing.T) {
+		got := read(t, dir, "z__first-1", "z__first-1.traj.json")
+		wantIn := "  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"content\": \"<\\u00e9 & \\ud83d\\ude00>\"\n    }\n  ],\n" +
+			"  \"trajectory_format\": \"mini-swe-agent-1.1\",\n  \"instance_id\": \"z__first-1\"\n}"
+		if !strings.HasSuffix(got, wantIn) || !strings.HasPrefix(got, "{\n  \"info\": {\n    \"model_stats\": {\n") {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("parquet holds every attempt", func(t *testing.T) {
+		rows, err := parquet.ReadFile[results.Record](filepath.Join(dir, "results.parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s.Records(), rows); diff != "" {
+			t.Error(diff)
+		}
+		if len(rows) != 3 || rows[2].Time.Total != 2.5 || rows[2].PatchBytes != len(hostile) {
+			t.Errorf("rows %+v", rows)
+		}
+	})
+	t.Run("the next run resumes", func(t *testing.T) {
+		s := open(t, dir)
+		for id, want := range map[string]bool{"z__first-1": true, "a__second-2": true, "m__third-3": false, "new": false} {
+			if _, ok := s.Finished(id); ok != want {
+				t.Errorf("Finished(%s) = %v", id, ok)
+			}
+		}
+		if got := s.Spent(); got != 1 {
+			t.Errorf("Spent = %v", got)
+		}
+		if r := s.Recovered(); len(r) > 0 {
+			t.Errorf("recovered %q from a clean directory", r)
+		}
+		before := read(t, dir, "preds.json")
+		if n := put(t, s, result("m__third-3", "p")); n != 2 {
+			t.Errorf("attempt %d, want 2", n)
+		}
+		closeStore(t, s)
+		if after := read(t, dir, "preds.json"); !strings.HasPrefix(after, strings.TrimSuffix(before, "\n}")) {
+			t.Errorf("order or bytes changed:\n%s", after)
+		}
+		if got := s.Spent(); got != 1.25 {
+			t.Errorf("Spent = %v", got)
+		}
+	})
+}
+
+func TestResetForgetsAndKeepsTheHistory(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "one"))
+	put(t, s, result("b", "two"))
+	if err := s.Reset([]string{"a", "unknown"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := preds(t, dir)["a"]; ok {
+		t.Error("the prediction is still in preds.json when Reset returns")
+	}
+	closeStore(t, s)
+	s = open(t, dir)
+	if _, ok := s.Finished("a"); ok {
+		t.Error("a is still finished")
+	}
+	if _, ok := s.Finished("b"); !ok {
+		t.Error("b was forgotten too")
+	}
+	if len(s.Records()) != 2 || s.Spent() != 0.5 {
+		t.Errorf("records %v, spent %v", s.Records(), s.Spent())
+	}
+	if n := put(t, s, result("a", "three")); n != 2 {
+		t.Errorf("attempt %d", n)
+	}
+	closeStore(t, s)
+	if got := preds(t, dir)["a"].Patch; got != "three" {
+		t.Errorf("patch %q", got)
+	}
+	if s := open(t, dir); len(s.Records()) != 3 || math.Abs(s.Spent()-0.75) > 1e-9 {
+		t.Errorf("records %v, spent %v", s.Records(), s.Spent())
+	}
+}
+
+func TestASecondResultOfAnAttemptReplacesTheFirst(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "one"))
+	again := result("a", "better")
+	again.Record.Attempt = 1
+	if err := s.Put(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	s = open(t, dir)
+	if rs := s.Records(); len(rs) != 1 || rs[0].PatchBytes != 6 || s.Spent() != 0.25 {
+		t.Errorf("records %+v, spent %v", rs, s.Spent())
+	}
+	if got := preds(t, dir)["a"].Patch; got != "better" {
+		t.Errorf("patch %q", got)
+	}
+}
+
+func TestAPutWithoutBeginIsAnAttempt(t *testing.T) {
+	s := open(t, t.TempDir())
+	for want := 1; want < 4; want++ {
+		r := failed("a")
+		if err := s.Put(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Record.Attempt != want {
+			t.Errorf("attempt %d, want %d", r.Record.Attempt, want)
+		}
+	}
+}
+
+func TestACrashedAttemptIsPendingAndItsMoneyCounts(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, failed("a"))
+	a, err := s.Begin("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 0.125, "text": "hi"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.Spent(); got != 0.875 {
+		t.Errorf("Spent while running = %v", got)
+	}
+	closeStore(t, s) // like a crash for the attempt: no Put
+	s = open(t, dir)
+	if got := s.Spent(); got != 0.875 {
+		t.Errorf("Spent after = %v", got)
+	}
+	rs := s.Records()
+	if len(rs) != 2 || rs[1].Outcome != results.Pending || rs[1].Steps != 3 || rs[1].Cost != 0.375 || rs[1].Started.IsZero() {
+		t.Errorf("records %+v", rs)
+	}
+	if n := put(t, s, result("a", "x")); n != 3 {
+		t.Errorf("attempt %d, want 3", n)
+	}
+}
+
+func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	a, err := s.Begin("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 2.0}); err != nil {
+		t.Fatal(err)
+	}
+	r := failed("a")
+	r.Record.Cost = 0
+	if err := s.Put(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	if got := open(t, dir).Spent(); got != 2 {
+		t.Errorf("Spent = %v, want the journalled 2", got)
+	}
+}
+
+func TestAJournalEndsWithItsAttempt(t *testing.T) {
+	s := open(t, t.TempDir())
+	a, err := s.Begin("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Begin("a"); fault.KindOf(err) != fault.Bug {
+		t.Errorf("a second open attempt: %v", err)
+	}
+	if err := s.Put(t.Context(), result("a", "x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Journal().Append(results.TypeOutput, 1); fault.KindOf(err) != fault.Bug {
+		t.Errorf("appending behind the end: %v", err)
+	}
+}
+
+func TestBadResultsAreRefused(t *testing.T) {
+	s := open(t, t.TempDir())
+	cases := map[string]struct {
+		change func(*results.Result)
+		want   fault.Kind
+	}{
+		"a prediction that is not UTF-8": {func(r *results.Result) { r.Prediction = "\xff" }, fault.Bug},
+		"a lone surrogate":               {func(r *results.Result) { r.Prediction = "\xed\xa0\x80" }, fault.Bug},
+		"a model that is not UTF-8":      {func(r *results.Result) { r.Record.Model = "\xff" }, fault.Bug},
+		"another's trajectory":           {func(r *results.Result) { r.Trajectory.InstanceID = "b" }, fault.Bug},
+		"an empty id":                    {func(r *results.Result) { r.Record.InstanceID = "" }, fault.Instance},
+		"an id that leaves the folder":   {func(r *results.Result) { r.Record.InstanceID = "../x" }, fault.Instance},
+		"an id that is a file of ours":   {func(r *results.Result) { r.Record.InstanceID = "preds.json" }, fault.Instance},
+		"an id too long for a file name": {func(r *results.Result) { r.Record.InstanceID = strings.Repeat("x", 201) }, fault.Instance},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := result("a", "x")
+			c.change(r)
+			if err := s.Put(t.Context(), r); fault.KindOf(err) != c.want {
+				t.Errorf("%v: kind %v, want %v", err, fault.KindOf(err), c.want)
+			}
+		})
+	}
+	if len(s.Records()) > 0 {
+		t.Error("a refused result left a record")
+	}
+}
+
+func TestTwoRunsInOneDirectory(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, dir)
+	_, err := results.Open(dir, results.Options{})
+	locked, ok := errors.AsType[*results.LockedError](err)
+	if !ok || locked.Owner != "host h, pid 1" || !strings.Contains(err.Error(), "host h, pid 1") {
+		t.Fatalf("second Open: %v", err)
+	}
+	closeStore(t, first)
+	closeStore(t, open(t, dir))
+}
+
+func TestOpenRefusesBadPlaces(t *testing.T) {
+	dir := t.TempDir()
+	write(t, "x", dir, "file")
+	for _, path := range []string{"file", "file/below"} {
+		_, err := results.Open(filepath.Join(dir, path), results.Options{})
+		if fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
+			t.Errorf("%s: %v (%v)", path, err, fault.KindOf(err))
+		}
+	}
+	if _, err := results.Open("/proc/batch-cannot-be-here", results.Options{}); fault.KindOf(err) != fault.Host {
+		t.Errorf("an unwritable place: %v", err)
+	}
+}
+
+func TestManyPutsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			id := fmt.Sprintf("i-%d", i)
+			for n := range 3 {
+				r := result(id, fmt.Sprintf("patch %d of %d", n, i))
+				if n < 2 {
+					r = failed(id)
+				}
+				if err := s.Put(t.Context(), r); err != nil {
+					t.Error(err)
+				}
+				s.Finished(id)
+			}
+			s.Records()
+			s.Spent()
+		})
+	}
+	wg.Wait()
+	closeStore(t, s)
+	closeStore(t, s)
+	if got := preds(t, dir); len(got) != 64 || got["i-7"].Patch != "patch 2 of 7" {
+		t.Errorf("%d predictions, %+v", len(got), got["i-7"])
+	}
+	if got := len(s.Records()); got != 3*64 {
+		t.Errorf("%d records", got)
+	}
+}
