@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+)
+
+// app is what a command may use of the process it runs in.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	home           string
+	args           []string
+}
+
+// Exit codes; doc.go has their meaning.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitIncomplete  = 3
+	exitLocked      = 4
+	exitInterrupted = 130
+)
+
+// Outcomes of a run that are told by the table, not by an error text.
+var (
+	errIncomplete  = errors.New("some instances have no result")
+	errInterrupted = errors.New("interrupted")
+)
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "batch",
+		Short:         "Run an LLM coding agent over SWE-bench-style datasets",
+		Long:          rootHelp,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fault.New(fault.Usage, "reading the flags", err).WithHint("see `%s --help`", c.CommandPath())
+	})
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddCommand(a.runCommand(), a.datasetCommand(), a.imagesCommand(), a.doctorCommand(), a.versionCommand())
+	return root
+}
+
+const rootHelp = `Run an LLM coding agent over SWE-bench-style datasets: one Docker container per
+instance, step and cost limits, trajectories, patches and preds.json.
+
+  batch run --subset verified -m openai/gpt-5 -w 8 -o runs/gpt-5   the main job
+  batch run --subset demo -m scripted/demo -o demo-run             try it without a key
+  batch doctor                                                     can this machine run it?
+
+Exit codes: 0 every instance has a result, 1 the run could not go on, 2 usage,
+3 some instances have no result, 4 the directory is in use, 130 interrupted.`
+
+// exit prints err for a person and returns the process's exit code.
+func (a *app) exit(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitCode(err)
+	if errors.Is(err, errIncomplete) || errors.Is(err, errInterrupted) {
+		return code
+	}
+	fmt.Fprintf(a.stderr, "batch: %v\n", err)
+	if hint := fault.HintOf(err); hint != "" {
+		fmt.Fprintf(a.stderr, "  %s\n", strings.ReplaceAll(hint, "\n", "\n  "))
+	}
+	return code
+}
+
+func exitCode(err error) int {
+	_, locked := errors.AsType[*results.LockedError](err)
+	switch {
+	case locked:
+		return exitLocked
+	case errors.Is(err, errInterrupted), fault.Canceled(err):
+		return exitInterrupted
+	case errors.Is(err, errIncomplete):
+		return exitIncomplete
+	case fault.KindOf(err) == fault.Usage, strings.HasPrefix(err.Error(), "unknown command"):
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+// noArgs refuses positional arguments as a usage error.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fault.Newf(fault.Usage, "unexpected argument %q", args[0]).
+			WithHint("`%s` takes flags only; see `%s --help`", c.CommandPath(), c.CommandPath())
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+)
+
+func (a *app) datasetCommand() *cobra.Command {
+	var f sourceFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "dataset [INSTANCE...]",
+		Short: "List instances, or show some",
+		Long: `List the instances of a dataset that the selection flags keep, or show the
+ones named.
+
+  batch dataset --subset verified --filter django__ --slice :5
+  batch dataset --subset demo demo__shell-1
+  batch dataset --subset rows.parquet --json | jq .instance_id`,
+		RunE: func(c *cobra.Command, ids []string) error {
+			ds, selected, err := f.load(c.Context(), a, slog.New(slog.DiscardHandler))
+			if err != nil {
+				return err
+			}
+			if len(ids) > 0 {
+				if selected, err = (dataset.Selection{IDs: ids}).Apply(selected); err != nil {
+					return err
+				}
+			}
+			switch {
+			case asJSON:
+				return a.printRows(selected)
+			case len(ids) > 0:
+				return a.showInstances(selected, f.imagePrefix)
+			default:
+				return a.listInstances(ds, selected)
+			}
+		},
+	}
+	f.add(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "whole rows, one JSON object a line")
+	return c
+}
+
+func (a *app) listInstances(ds *dataset.Dataset, selected []dataset.Instance) error {
+	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "INSTANCE\tREPO\tVERSION\tFAIL_TO_PASS\tPASS_TO_PASS\tPATCH")
+	for _, in := range selected {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%d B\n",
+			in.ID, in.Repo, in.Version, len(in.FailToPass), len(in.PassToPass), len(in.Patch))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "\n%d of %d instances of %s, split %s, digest %.12s\n",
+		len(selected), len(ds.Instances), ds.Name, ds.Split, ds.Digest)
+	return err
+}
+
+func (a *app) showInstances(selected []dataset.Instance, prefix string) error {
+	for _, in := range selected {
+		fmt.Fprintf(a.stdout, "%s\n  repo     %s at %s\n  image    %s\n  tests    %d to fix, %d to keep\n  columns  %v\n\n%s\n\n",
+			in.ID, in.Repo, in.BaseCommit, in.ImageName(prefix), len(in.FailToPass), len(in.PassToPass),
+			columns(in), in.ProblemStatement)
+	}
+	return nil
+}
+
+func columns(in dataset.Instance) []string {
+	names := make([]string, 0, len(in.Fields))
+	for name := range in.Fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (a *app) printRows(selected []dataset.Instance) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	for _, in := range selected {
+		if err := enc.Encode(in.Fields); err != nil {
+			return fault.New(fault.Host, "writing rows", err)
+		}
+	}
+	return nil
+}

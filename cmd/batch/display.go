@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"batch.example/batch/internal/progress"
+	"batch.example/batch/runner"
+)
+
+// display shows a run to a person or a program.
+type display struct {
+	progress.Display
+	log io.Writer // where log lines for a person go; nil when the display has its own
+}
+
+// newDisplay chooses by the flags and by what stderr is.
+func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
+	if asJSON {
+		return display{progress.NewJSON(a.stdout), a.stderr}
+	}
+	if quiet {
+		return display{progress.NewQuiet(), io.Discard}
+	}
+	f, ok := a.stderr.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || a.getenv("TERM") == "dumb" {
+		return display{progress.NewLines(a.stderr), a.stderr}
+	}
+	size := func() (int, int) {
+		cols, rows, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return 80, 24
+		}
+		return cols, rows
+	}
+	t := progress.NewTerminal(f, size, total, workers, time.Now)
+	return display{t, t.LogWriter()}
+}
+
+// show translates a runner's event.
+func (d display) show(e runner.Event) {
+	p := progress.Event{
+		Time: time.Now(), Instance: e.Instance, Attempt: e.Try,
+		Phase: e.Progress.Phase, Step: e.Progress.Step, Cost: e.Progress.Cost,
+	}
+	switch e.Type {
+	case runner.EventStart:
+		p.Type = "instance_start"
+	case runner.EventPhase:
+		p.Type = "phase"
+	case runner.EventRetry:
+		p.Type = "message"
+		p.Text = fmt.Sprintf("%s: %s; trying again", e.Instance, e.Record.Error)
+	case runner.EventEnd:
+		p.Type = "instance_end"
+		p.Status, p.Outcome, p.Error = e.Record.Status, string(e.Record.Outcome), e.Record.Error
+		p.Step, p.Cost = e.Record.Steps, e.Record.Cost
+	}
+	d.Event(p)
+}
+
+// say shows one line of ours.
+func (d display) say(text string) {
+	d.Event(progress.Event{Time: time.Now(), Type: "message", Text: text})
+}
+
+// logger writes warnings and worse for a person, and everything to file.
+func (d display) logger(file io.Writer) *slog.Logger {
+	return slog.New(slog.NewMultiHandler(
+		slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelWarn}),
+		slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelInfo}),
+	))
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"batch.example/batch/dataset/hub"
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+// check is one line of the doctor's report.
+type check struct {
+	name, state, text, hint string
+}
+
+// States of a check. Only bad ones make the command fail.
+const (
+	good    = "ok"
+	warning = "warn"
+	bad     = "FAIL"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check that this machine can run it, and say what to do",
+		Long: `Check the Docker engine, memory, disk, the model's key and the dataset hub, and
+say what to do about what is missing. Exit code 1 when a run could not work.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			failed := 0
+			for _, k := range a.checks(c.Context()) {
+				fmt.Fprintf(a.stdout, "%-5s %-7s %s\n", k.state, k.name, k.text)
+				if k.hint != "" {
+					fmt.Fprintf(a.stdout, "%14s%s\n", "", strings.ReplaceAll(k.hint, "\n", "\n"+strings.Repeat(" ", 14)))
+				}
+				if k.state == bad {
+					failed++
+				}
+			}
+			if failed > 0 {
+				return fault.Newf(fault.Host, "%d checks failed", failed)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) checks(ctx context.Context) []check {
+	checks, engine := a.checkEngine(ctx)
+	if engine != nil {
+		defer engine.Close()
+		checks = append(checks, a.checkStrays(ctx, engine))
+	}
+	return append(checks, checkOutput("."), a.checkKey(), a.checkHub(ctx))
+}
+
+func (a *app) checkEngine(ctx context.Context) ([]check, *docker.Engine) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	engine, err := docker.Connect(ctx, docker.FromEnv(a.getenv, a.home))
+	if err != nil {
+		return []check{{"engine", bad, err.Error(), fault.HintOf(err)}}, nil
+	}
+	info, err := engine.Info(ctx)
+	if err != nil {
+		_ = engine.Close() // nothing was started through it
+		return []check{{"engine", bad, err.Error(), fault.HintOf(err)}}, nil
+	}
+	checks := []check{{"engine", good, fmt.Sprintf("%s, API %s, %s/%s, storage %s", info.Version, info.APIVersion, info.OS, info.Arch, info.StorageDriver), ""}}
+	memory := check{"memory", good, fmt.Sprintf("%s for %d CPUs", units.BytesSize(float64(info.Memory)), info.CPUs), ""}
+	if info.Memory < 4<<30 {
+		memory.state, memory.hint = warning, "test suites often need 2 GiB each; keep --workers small"
+	}
+	return append(checks, memory, checkDisk("disk", info.RootDir, 20<<30)), engine
+}
+
+func (a *app) checkStrays(ctx context.Context, engine *docker.Engine) check {
+	strays, err := engine.Strays(ctx)
+	switch {
+	case err != nil:
+		return check{"strays", warning, err.Error(), fault.HintOf(err)}
+	case len(strays) > 0:
+		return check{"strays", warning, fmt.Sprintf("%d containers of runs that are gone", len(strays)), "the next `batch run` removes them"}
+	default:
+		return check{"strays", good, "no containers of runs that are gone", ""}
+	}
+}
+
+// checkDisk looks at the file system of the engine's data, when it is local.
+func checkDisk(name, dir string, want uint64) check {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return check{name, warning, fmt.Sprintf("free space of %s is unknown: %v", dir, err), ""}
+	}
+	free := st.Bavail * uint64(st.Bsize)
+	c := check{name, good, fmt.Sprintf("%s free in %s", units.BytesSize(float64(free)), dir), ""}
+	if free < want {
+		c.state = warning
+		c.hint = "SWE-bench images take 1-3 GB each; make room, or choose fewer with --slice"
+	}
+	return c
+}
+
+func checkOutput(dir string) check {
+	probe, err := os.CreateTemp(dir, ".batch-doctor-*")
+	if err != nil {
+		return check{"output", warning, "this folder is not writable: " + err.Error(), "give a writable one with -o"}
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	return checkDisk("output", dir, 1<<30)
+}
+
+func (a *app) checkKey() check {
+	base := a.getenv("OPENAI_BASE_URL")
+	switch {
+	case a.getenv("OPENAI_API_KEY") != "":
+		return check{"key", good, "OPENAI_API_KEY is set, for " + nameOr(base, "api.openai.com"), ""}
+	case isLoopback(base):
+		return check{"key", good, "none needed for " + base, ""}
+	default:
+		return check{
+			"key", warning, "OPENAI_API_KEY is not set",
+			"export OPENAI_API_KEY=... for a real model; oracle, noop and scripted models need none",
+		}
+	}
+}
+
+func (a *app) checkHub(ctx context.Context) check {
+	c := hub.FromEnv(a.getenv, a.home)
+	if c.Offline {
+		return check{"hub", good, "offline: datasets come from " + c.CacheDir, ""}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, c.Endpoint, nil)
+	if err != nil {
+		return check{"hub", warning, err.Error(), "HF_ENDPOINT is not a URL"}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		text := c.Endpoint + " is not reachable"
+		if errors.Is(err, context.DeadlineExceeded) {
+			text = c.Endpoint + " does not answer within 5 s"
+		}
+		return check{"hub", warning, text, "use a local file, the cache with HF_HUB_OFFLINE=1, or a mirror with HF_ENDPOINT"}
+	}
+	_ = resp.Body.Close()
+	return check{"hub", good, c.Endpoint + " is reachable", ""}
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"github.com/docker/go-units"
+	"golang.org/x/term"
+)
+
+// hubProgress returns what shows a dataset's download on a terminal, or nil.
+func (a *app) hubProgress() func(file string, done, total int64) {
+	f, ok := a.stderr.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	var mu sync.Mutex
+	var last time.Time
+	return func(file string, done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done < total && time.Since(last) < 100*time.Millisecond {
+			return
+		}
+		last = time.Now()
+		end := ""
+		if done >= total {
+			end = "\n"
+		}
+		_, _ = f.WriteString("\r\x1b[Kdownloading " + file + " " + units.HumanSize(float64(done)) + " of " + units.HumanSize(float64(total)) + end)
+	}
+}

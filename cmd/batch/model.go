@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
+	"batch.example/batch/dataset/demo"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/openai"
+	"batch.example/batch/llm/scripted"
+)
+
+// modelFactory returns what makes the model of one instance. It checks all
+// that can be checked without a paid call: name, key and price.
+func (a *app) modelFactory(c config.ModelConfig, log *slog.Logger) (func(dataset.Instance) (llm.Model, error), error) {
+	provider, name, _ := strings.Cut(c.Name, "/")
+	switch provider {
+	case "":
+		return nil, fault.Newf(fault.Usage, "no model is named").
+			WithHint("give one with -m, such as -m openai/gpt-5, or -m oracle to check the images")
+	case "oracle":
+		return func(in dataset.Instance) (llm.Model, error) { return scripted.Oracle([]byte(in.Patch)), nil }, nil
+	case "noop":
+		return func(dataset.Instance) (llm.Model, error) { return scripted.Noop(), nil }, nil
+	case "scripted":
+		return scriptedFactory(name)
+	case "openai":
+		return a.openaiFactory(name, c, log)
+	default:
+		return nil, fault.Newf(fault.Usage, "model %q: no client for provider %q", c.Name, provider).
+			WithHint("models are openai/NAME, oracle, noop or scripted/PATH; other providers are reached through a server\n"+
+				"that speaks OpenAI's protocol: set OPENAI_BASE_URL and use -m openai/%s", c.Name)
+	}
+}
+
+func scriptedFactory(name string) (func(dataset.Instance) (llm.Model, error), error) {
+	fsys, path := demo.Files(), "replies.yaml"
+	if name != "demo" {
+		fsys, path = os.DirFS(filepath.Dir(name)), filepath.Base(name)
+	}
+	script, err := scripted.Load(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	return func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID), nil }, nil
+}
+
+func (a *app) openaiFactory(name string, c config.ModelConfig, log *slog.Logger) (func(dataset.Instance) (llm.Model, error), error) {
+	base, key := a.getenv("OPENAI_BASE_URL"), a.getenv("OPENAI_API_KEY")
+	if key == "" {
+		if !isLoopback(base) {
+			return nil, fault.Newf(fault.Usage, "no key for %s: OPENAI_API_KEY is not set", c.Name).
+				WithHint("export OPENAI_API_KEY=..., or OPENAI_BASE_URL=http://localhost:8000/v1 for a server of your own")
+		}
+		key = "none" // servers of one's own take any key; the protocol wants a header
+	}
+	prices, err := a.prices(c)
+	if err != nil {
+		return nil, err
+	}
+	free := isLoopback(base) || c.CostTracking == "ignore_errors" || a.getenv("MSWEA_COST_TRACKING") == "ignore_errors"
+	if _, known := prices.Cost(name, llm.Usage{Input: 1}); !known && !free && !tellsCost(base) {
+		return nil, fault.Newf(fault.Usage, "no price is known for model %q, so cost limits cannot hold", name).
+			WithHint("give prices with -c model.litellm_model_registry=prices.json, or go without:\n-c model.cost_tracking=ignore_errors")
+	}
+	m, err := openai.New(openai.Config{
+		Model: name, BaseURL: base, APIKey: key, Kwargs: c.Kwargs, Prices: prices,
+		CacheControl: c.SetCacheControl, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(dataset.Instance) (llm.Model, error) { return m, nil }, nil
+}
+
+// prices are the embedded ones with the user's registry over them.
+func (a *app) prices(c config.ModelConfig) (llm.Prices, error) {
+	prices := llm.KnownPrices()
+	path := c.Registry
+	if path == "" {
+		path = a.getenv("LITELLM_MODEL_REGISTRY_PATH")
+	}
+	if path == "" {
+		return prices, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading model.litellm_model_registry", err)
+	}
+	defer file.Close()
+	own, err := llm.LoadPrices(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for model, p := range own {
+		prices[model] = p
+	}
+	return prices, nil
+}
+
+func isLoopback(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}
+
+// tellsCost reports whether the server says what each call cost.
+func tellsCost(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && (u.Hostname() == "openrouter.ai" || strings.HasSuffix(u.Hostname(), ".openrouter.ai"))
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+)
+
+// runFlags are the flags of `batch run`, the peer's names where it has them.
+type runFlags struct {
+	sourceFlags
+	output         string
+	workers        int
+	model          string
+	modelClass     string
+	envClass       string
+	configs        []string
+	redo           bool
+	totalCost      float64
+	tries          int
+	dryRun         bool
+	quiet, json    bool
+	acceptsChanges bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Turn a dataset into predictions",
+		Long: `Turn a dataset into predictions: one container per instance, the default agent
+in it, and trajectories, patches and preds.json in the output directory.
+The same command again goes on where this one stopped.
+
+  batch run --subset verified -m openai/gpt-5 -w 8 -o runs/gpt-5
+  batch run --subset rows.parquet --filter 'django__' --slice :10 -m oracle
+  batch run -c swebench.yaml -c agent.step_limit=100 -m openai/gpt-5
+
+Exit codes: 0 every instance has a result, 1 the run could not go on, 2 usage,
+3 some instances have no result, 4 the directory is in use, 130 interrupted.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.run(c.Context(), f) },
+	}
+	f.add(c)
+	return c
+}
+
+func (f *runFlags) add(c *cobra.Command) {
+	f.sourceFlags.add(c)
+	fs := c.Flags()
+	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/SUBSET-MODEL)")
+	fs.IntVarP(&f.workers, "workers", "w", 4, "instances at once")
+	fs.StringVarP(&f.model, "model", "m", "", "model: openai/NAME, oracle, noop, scripted/demo, scripted/PATH")
+	fs.StringVar(&f.modelClass, "model-class", "", "sets model.model_class")
+	fs.StringVar(&f.envClass, "environment-class", "", "sets environment.environment_class")
+	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML file or key=value, merged left to right over the default; may be repeated")
+	fs.BoolVar(&f.redo, "redo-existing", false, "run instances again that have a result")
+	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "US dollars that all runs into the directory may cost together (0: no limit)")
+	fs.IntVar(&f.tries, "tries", 3, "attempts at an instance that fails by a transient fault of ours")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and stop")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the table at the end")
+	fs.BoolVar(&f.json, "json", false, "events on standard output, one JSON object a line")
+	fs.BoolVar(&f.acceptsChanges, "accept-changes", false, "resume although config, model or dataset differ from the directory's")
+	_ = c.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(
+		[]string{"openai/", "oracle", "noop", "scripted/demo", "scripted/"}, cobra.ShellCompDirectiveNoSpace))
+	_ = c.MarkFlagDirname("output")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+}
+
+// run is `batch run` up to the point where something is started.
+func (a *app) run(ctx context.Context, f runFlags) error {
+	if f.workers < 1 {
+		return fault.Newf(fault.Usage, "--workers %d: at least one is needed", f.workers)
+	}
+	if f.tries < 1 {
+		return fault.Newf(fault.Usage, "--tries %d: at least one is needed", f.tries)
+	}
+	if f.totalCost < 0 {
+		return fault.Newf(fault.Usage, "--cost-limit-total %v: a cost is not negative", f.totalCost)
+	}
+	cfg, err := a.config(f)
+	if err != nil {
+		return err
+	}
+	for _, w := range cfg.Warnings {
+		fmt.Fprintln(a.stderr, "batch: "+w)
+	}
+	ds, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	if f.output == "" {
+		f.output = defaultOutput(f.subset, cfg.Model.Name)
+	}
+	if f.dryRun {
+		return a.dryRun(a.stdout, f, cfg, ds, selected)
+	}
+	return a.sweep(ctx, f, cfg, ds, selected)
+}
+
+// config merges the user's files and values over the default one; flags come last.
+func (a *app) config(f runFlags) (*config.Config, error) {
+	specs := append([]string{}, f.configs...)
+	for key, value := range map[string]string{
+		"model.model_name":              f.model,
+		"model.model_class":             f.modelClass,
+		"environment.environment_class": f.envClass,
+	} {
+		if value != "" {
+			specs = append(specs, key+"="+value)
+		}
+	}
+	dir := a.getenv("MSWEA_CONFIG_DIR")
+	if dir == "" {
+		dir = "."
+	}
+	return config.Load(specs, config.Options{Dirs: []string{dir}})
+}
+
+// defaultOutput names the run directory after what is run, so that the same
+// command finds it again.
+func defaultOutput(subset, model string) string {
+	name := strings.TrimSuffix(filepath.Base(subset), filepath.Ext(subset)) + "-" + model
+	clean := strings.Map(func(r rune) rune {
+		if r == '/' || r == '*' || r == '?' || r == ':' || r == ' ' {
+			return '-'
+		}
+		return r
+	}, name)
+	return filepath.Join("runs", clean)
+}
+
+// dryRun prints what would run, and does nothing else.
+func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Dataset, selected []dataset.Instance) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "INSTANCE\tIMAGE")
+	images := map[string]bool{}
+	for _, in := range selected {
+		image := in.ImageName(f.imagePrefix)
+		images[image] = true
+		fmt.Fprintf(tw, "%s\t%s\n", in.ID, image)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nwould run %d of %d instances of %s (split %s), %d images, model %s, %d workers, into %s\n",
+		len(selected), len(ds.Instances), ds.Name, ds.Split, len(images), nameOr(cfg.Model.Name, "(none named)"), f.workers, f.output)
+	return err
+}
+
+func nameOr(name, other string) string {
+	if name == "" {
+		return other
+	}
+	return name
+}

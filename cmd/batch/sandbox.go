@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/agent/config"
+	"batch.example/batch/docker"
+	"batch.example/batch/solver"
+)
+
+// sandboxes opens containers for the solver.
+type sandboxes struct {
+	engine *docker.Engine
+	env    config.EnvironmentConfig
+	prefix string            // --image-prefix
+	run    string            // id of this run, in labels and names
+	vars   map[string]any    // template variables
+	outer  map[string]string // forward_env as it is here
+	pulled func(instance string, p docker.PullProgress)
+}
+
+func (a *app) newSandboxes(e *docker.Engine, env config.EnvironmentConfig, prefix string) *sandboxes {
+	s := &sandboxes{engine: e, env: env, prefix: prefix, run: strings.ToLower(rand.Text()[:10]), outer: map[string]string{}}
+	for _, name := range env.ForwardEnv {
+		if v := a.getenv(name); v != "" {
+			s.outer[name] = v
+		}
+	}
+	s.vars = uname()
+	return s
+}
+
+// Open implements solver.Sandboxes.
+func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox, error) {
+	ref := o.Instance.ImageName(s.prefix)
+	o.Report("pull")
+	start := time.Now()
+	image, err := s.engine.Ensure(ctx, ref, func(p docker.PullProgress) {
+		if s.pulled != nil {
+			s.pulled(o.Instance.ID, p)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	pull := time.Since(start)
+	o.Report("start")
+	c, err := s.engine.Create(ctx, s.spec(ref, o))
+	if err != nil {
+		return nil, err
+	}
+	return &box{
+		container: c, env: s.env, vars: s.vars,
+		environ: append(environ(s.env.Env), environ(s.outer)...),
+		facts: solver.Facts{
+			Container: c.ID(), Image: ref, ImageID: image.ID, Digest: image.Digest,
+			Pull: pull, Start: time.Since(start) - pull,
+			Settings: map[string]any{"image": ref},
+		},
+	}, nil
+}
+
+func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
+	spec := docker.Spec{
+		Name:     "batch-" + s.run + "-" + strings.ToLower(rand.Text()[:8]),
+		Image:    ref,
+		WorkDir:  s.env.Cwd,
+		Deadline: s.env.ContainerDeadline(),
+		Labels: map[string]string{
+			docker.LabelRun:      s.run,
+			docker.LabelInstance: o.Instance.ID,
+			docker.LabelAttempt:  strconv.Itoa(o.Attempt),
+		},
+	}
+	s.env.Limits().Apply(&spec)
+	return spec
+}
+
+// box is one container as the solver and the agent see it.
+type box struct {
+	container *docker.Container
+	env       config.EnvironmentConfig
+	environ   []string
+	vars      map[string]any
+	facts     solver.Facts
+}
+
+// Execute implements agent.Environment.
+func (b *box) Execute(ctx context.Context, command string) (agent.Output, error) {
+	timeout := b.env.TimeoutDuration()
+	res, err := b.container.Run(ctx, docker.Command{
+		Args: b.env.Interpreter, Script: command, Dir: b.env.Cwd, Env: b.environ, Timeout: timeout,
+	})
+	return agent.Output{
+		Bytes: res.Output, Total: res.Total, ExitCode: res.ExitCode,
+		TimedOut: res.TimedOut, Timeout: timeout, Duration: res.Duration,
+	}, err
+}
+
+// Vars implements agent.Environment: like the peer, the host's uname.
+func (b *box) Vars() map[string]any { return b.vars }
+
+// Facts implements solver.Sandbox.
+func (b *box) Facts() solver.Facts { return b.facts }
+
+// Close implements solver.Sandbox.
+func (b *box) Close() error { return b.container.Remove(context.Background()) }
+
+func environ(vars map[string]string) []string {
+	list := make([]string, 0, len(vars))
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		list = append(list, name+"="+vars[name])
+	}
+	return list
+}
+
+// uname has the members of Python's platform.uname, which the peer's
+// templates use.
+func uname() map[string]any {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		host, _ := os.Hostname()
+		return map[string]any{"system": "", "node": host, "release": "", "version": "", "machine": ""}
+	}
+	return map[string]any{
+		"system":  unix.ByteSliceToString(u.Sysname[:]),
+		"node":    unix.ByteSliceToString(u.Nodename[:]),
+		"release": unix.ByteSliceToString(u.Release[:]),
+		"version": unix.ByteSliceToString(u.Version[:]),
+		"machine": unix.ByteSliceToString(u.Machine[:]),
+	}
+}

@@ -1,0 +1,128 @@
+package solver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/solver"
+)
+
+// host is a sandbox in a folder of this machine: real bash, real git.
+type host struct {
+	dir    string
+	closed int
+}
+
+func (h *host) Execute(ctx context.Context, command string) (agent.Output, error) {
+	// The script goes in by file: an argument holds at most 128 KiB.
+	script := filepath.Join(h.dir, "..", "script")
+	if err := os.WriteFile(script, []byte(command), 0o600); err != nil {
+		return agent.Output{}, err
+	}
+	cmd := exec.CommandContext(ctx, "bash", script)
+	cmd.Dir = h.dir
+	out, err := cmd.CombinedOutput()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		return agent.Output{}, err
+	}
+	return agent.Output{Bytes: out, Total: int64(len(out)), ExitCode: cmd.ProcessState.ExitCode()}, nil
+}
+
+func (h *host) Vars() map[string]any { return map[string]any{"cwd": h.dir} }
+
+func (h *host) Facts() solver.Facts {
+	return solver.Facts{Container: "host", Image: "host", ImageID: "sha256:0", Pull: time.Second}
+}
+
+func (h *host) Close() error { h.closed++; return nil }
+
+// hosts opens one prepared sandbox.
+type hosts struct {
+	box *host
+	err error
+}
+
+func (h hosts) Open(context.Context, solver.Opening) (solver.Sandbox, error) {
+	if h.err != nil {
+		return nil, h.err
+	}
+	return h.box, nil
+}
+
+// repo makes a git repository with the files committed.
+func repo(t *testing.T, files map[string]string) *host {
+	t.Helper()
+	h := &host{dir: filepath.Join(t.TempDir(), "testbed")}
+	for name, content := range files {
+		path := filepath.Join(h.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.git(t, "init -q && git add -A && git -c user.name=t -c user.email=t@localhost commit -qm base")
+	return h
+}
+
+func (h *host) git(t *testing.T, command string) string {
+	t.Helper()
+	out, err := h.Execute(t.Context(), "git "+command)
+	if err != nil || out.ExitCode != 0 {
+		t.Fatalf("git %s: %v, exit code %d\n%s", command, err, out.ExitCode, out.Bytes)
+	}
+	return string(out.Bytes)
+}
+
+func (h *host) write(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(h.dir, name), []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *host) read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(h.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// diff returns the work tree's diff and puts the tree back.
+func (h *host) diff(t *testing.T) string {
+	t.Helper()
+	d := h.git(t, "diff")
+	h.git(t, "checkout -q .")
+	return d
+}
+
+func TestMain(m *testing.M) {
+	if _, err := exec.LookPath("git"); err != nil {
+		fmt.Println("git is not installed: the solver's tests need it")
+		os.Exit(0)
+	}
+	// A person's git settings must not change what is tested.
+	os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	os.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+	os.Exit(m.Run())
+}
+
+func apply(t *testing.T, h *host, patch string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "p")
+	if err := os.WriteFile(path, []byte(patch), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.git(t, "apply --verbose "+path)
+}
+

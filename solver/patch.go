@@ -1,0 +1,100 @@
+package solver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/bash"
+)
+
+// portable returns a text that can stand in JSON and applies to the same
+// effect as patch: patch itself when it is UTF-8, else the same change with
+// the files concerned as a git binary patch. Only when the patch does not
+// apply at all, so that no text has its effect, are the offending bytes
+// written as \xNN. The note says what was done; it is empty for the first case.
+func portable(ctx context.Context, env agent.Environment, base string, patch []byte) (text, note string) {
+	if utf8.Valid(patch) {
+		return string(patch), ""
+	}
+	for _, attributes := range []string{binaryAttributes(patch), "* -diff\n"} {
+		for _, commit := range []string{"HEAD", base} {
+			out, err := run(ctx, env, rewriteScript(patch, attributes, commit))
+			if err == nil && utf8.Valid(out) && len(out) > 0 {
+				return string(out), "rewritten as a git binary patch"
+			}
+		}
+	}
+	return escapeInvalid(patch), "does not apply and is not UTF-8; offending bytes are written as \\xNN"
+}
+
+// rewriteScript applies patch to a scratch index at commit and prints the
+// same change with the attributes in force. Neither the work tree nor the
+// real index is touched.
+func rewriteScript(patch []byte, attributes, commit string) string {
+	return fmt.Sprintf(`t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT &&
+%s > "$t/patch" && %s > "$t/attributes" &&
+export GIT_INDEX_FILE="$t/index" && git read-tree %s &&
+git apply --cached --whitespace=nowarn "$t/patch" 1>&2 2>/dev/null &&
+git -c core.attributesFile="$t/attributes" diff --cached --binary --full-index --no-color --no-ext-diff %s`,
+		bash.Print(patch), bash.Print([]byte(attributes)), bash.Quote(commit), bash.Quote(commit))
+}
+
+var headerPath = regexp.MustCompile(`(?m)^(?:---|\+\+\+) [ab]/([^\t\r\n]*)`)
+
+// binaryAttributes marks the files whose part of the patch is not UTF-8.
+func binaryAttributes(patch []byte) string {
+	var b strings.Builder
+	for part := range bytes.SplitSeq(patch, []byte("\ndiff --git ")) {
+		if utf8.Valid(part) {
+			continue
+		}
+		for _, m := range headerPath.FindAllSubmatch(part, -1) {
+			fmt.Fprintf(&b, "%q -diff\n", "/"+globQuote(string(m[1])))
+		}
+	}
+	return b.String()
+}
+
+func globQuote(path string) string {
+	return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(path, `\$0`)
+}
+
+func escapeInvalid(patch []byte) string {
+	var b strings.Builder
+	for len(patch) > 0 {
+		r, size := utf8.DecodeRune(patch)
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, `\x%02X`, patch[0])
+		} else {
+			b.Write(patch[:size])
+		}
+		patch = patch[size:]
+	}
+	return b.String()
+}
+
+// worktreeDiff returns the difference between the last commit and the work
+// tree, new files included and binary ones whole, without touching the index.
+func worktreeDiff(ctx context.Context, env agent.Environment) ([]byte, error) {
+	return run(ctx, env, `t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT &&
+export GIT_INDEX_FILE="$t/index" && git read-tree HEAD && git add -A 2>/dev/null &&
+git diff --cached --binary --no-color --no-ext-diff HEAD`)
+}
+
+// run executes a script whose whole output is wanted.
+func run(ctx context.Context, env agent.Environment, script string) ([]byte, error) {
+	out, err := env.Execute(ctx, script)
+	if err != nil {
+		return nil, err
+	}
+	if out.ExitCode != 0 || out.Total > int64(len(out.Bytes)) {
+		return nil, fault.Newf(fault.Instance, "exit code %d, %d bytes of output", out.ExitCode, out.Total)
+	}
+	return out.Bytes, nil
+}

@@ -1,0 +1,65 @@
+package solver
+
+import (
+	"context"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/results"
+)
+
+// recorder writes an agent's events to the journal, settles what calls cost,
+// and tells the instance's own log.
+type recorder struct{ *attempt }
+
+// Record implements agent.Recorder. A request is durable before it is sent,
+// with all outputs before it; a reply is durable before its actions run.
+func (r *recorder) Record(_ context.Context, e agent.Event) error {
+	switch e.Type {
+	case agent.EventMessages:
+		return r.append(results.EventMessages, results.MessagesData{Messages: e.Messages})
+	case agent.EventRequest:
+		return r.durable(results.EventRequest, results.RequestData{Step: e.Step, Digest: e.Digest})
+	case agent.EventReply:
+		return r.reply(e)
+	case agent.EventAction:
+		r.log.Info("command", "step", e.Step, "command", e.Command)
+		return r.append(results.EventAction, results.ActionData{Step: e.Step, Command: e.Command})
+	case agent.EventOutput:
+		return r.output(e)
+	case agent.EventInterrupt:
+		r.log.Info("interrupt", "step", e.Step, "name", e.Interrupt)
+		return r.append(results.EventInterrupt, results.InterruptData{Step: e.Step, Name: e.Interrupt})
+	default:
+		return nil
+	}
+}
+
+func (r *recorder) reply(e agent.Event) error {
+	res := e.Response
+	r.runner.Spend(res.Cost)
+	r.log.Info("reply", "step", e.Step, "cost", res.Cost, "latency", e.Latency, "finish_reason", res.FinishReason)
+	return r.durable(results.EventReply, results.ReplyData{
+		Step: e.Step, Cost: res.Cost, Usage: results.Usage(res.Usage), Model: res.Model,
+		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(), Message: res.Message,
+	})
+}
+
+func (r *recorder) output(e agent.Event) error {
+	o := e.Output
+	r.log.Info("output", "step", e.Step, "returncode", o.ExitCode, "bytes", o.Total, "timed_out", o.TimedOut, "dur", o.Duration)
+	return r.append(results.EventOutput, results.OutputData{
+		Step: e.Step, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
+		TimedOut: o.TimedOut, Seconds: o.Duration.Seconds(),
+	})
+}
+
+func (r *recorder) append(typ string, data any) error {
+	return r.journal.Append(typ, data)
+}
+
+func (r *recorder) durable(typ string, data any) error {
+	if err := r.append(typ, data); err != nil {
+		return err
+	}
+	return r.journal.Sync()
+}

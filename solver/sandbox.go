@@ -1,0 +1,42 @@
+package solver
+
+import (
+	"context"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/dataset"
+)
+
+// Sandboxes opens one sandbox for each attempt. It is safe for concurrent use.
+type Sandboxes interface {
+	// Open returns a running sandbox or a *fault.Error that leaves nothing behind.
+	Open(ctx context.Context, o Opening) (Sandbox, error)
+}
+
+// Opening says for whom a sandbox is.
+type Opening struct {
+	Instance dataset.Instance
+	Attempt  int
+	Report   func(phase string) // "pull", then "start"
+}
+
+// Sandbox is one attempt's environment.
+type Sandbox interface {
+	agent.Environment
+	Facts() Facts
+	// Close ends and removes the sandbox. It works after a cancelled Open or
+	// Execute too, in a bounded time of its own, and may be called twice.
+	Close() error
+}
+
+// Facts is what a sandbox turned out to be.
+type Facts struct {
+	Container string // id
+	Image     string // as asked for
+	ImageID   string
+	Digest    string // of the image in its registry; empty for a local one
+	Pull      time.Duration
+	Start     time.Duration
+	Settings  map[string]any // the environment's part of a trajectory's config
+}

@@ -1,0 +1,242 @@
+package solver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+)
+
+// Config is what all attempts of a run share. Every field but Startup,
+// Settings, Secrets and Now is needed.
+type Config struct {
+	Loop      *agent.Loop
+	Model     func(dataset.Instance) (llm.Model, error)
+	ModelName string // model_name_or_path of predictions
+	Sandboxes Sandboxes
+	Store     *results.Store
+	Startup   func(dataset.Instance) (string, error) // command run before the agent starts; "" for none
+	Settings  map[string]any                         // resolved config, for trajectories
+	Version   string                                 // of batch
+	Now       func() time.Time
+}
+
+// Solver implements runner.Solver. It is safe for concurrent use.
+type Solver struct{ c Config }
+
+// New returns a Solver for c.
+func New(c Config) *Solver {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Startup == nil {
+		c.Startup = func(dataset.Instance) (string, error) { return "", nil }
+	}
+	return &Solver{c: c}
+}
+
+// Solve makes one attempt at a.Instance.
+func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (*results.Result, error) {
+	opened, err := s.c.Store.Begin(a.Instance.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	t := &attempt{
+		Config:  s.c,
+		in:      a.Instance,
+		runner:  a,
+		journal: opened.Journal(),
+		log:     slog.New(slog.NewTextHandler(opened.Log(), nil)),
+		started: s.c.Now(),
+		result: &results.Result{Record: results.Record{
+			InstanceID: a.Instance.ID, Attempt: opened.Number(), Model: s.c.ModelName, Started: s.c.Now(),
+		}},
+	}
+	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number())
+	err = t.solve(ctx)
+	t.finish(err)
+	return t.result, err
+}
+
+// attempt is one attempt under way.
+type attempt struct {
+	Config
+	in      dataset.Instance
+	runner  runner.Attempt
+	journal *results.Journal
+	log     *slog.Logger
+	started time.Time
+	box     Facts
+	ending  *agent.Ending
+	result  *results.Result
+	notes   notes
+}
+
+// notes are what a trajectory says beside the peer's keys.
+type notes struct{ salvage, prediction string }
+
+func (t *attempt) solve(ctx context.Context) error {
+	model, err := t.Model(t.in)
+	if err != nil {
+		return err
+	}
+	rec := &recorder{attempt: t}
+	if err := rec.append(results.EventAttempt, results.AttemptData{
+		Attempt: t.result.Record.Attempt, Model: t.ModelName, Version: t.Version,
+	}); err != nil {
+		return err
+	}
+	box, err := t.Sandboxes.Open(ctx, Opening{
+		Instance: t.in,
+		Attempt:  t.result.Record.Attempt,
+		Report:   func(phase string) { t.runner.Report(runner.Progress{Phase: phase}) },
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := box.Close(); err != nil {
+			t.log.Error("removing the sandbox", "err", err)
+		}
+	}()
+	t.box = box.Facts()
+	t.log.Info("sandbox started", "container", t.box.Container, "image", t.box.Image, "image_id", t.box.ImageID)
+	if err := rec.append(results.EventContainer, results.ContainerData{
+		Container: t.box.Container, Image: t.box.Image, ImageID: t.box.ImageID, Digest: t.box.Digest,
+	}); err != nil {
+		return err
+	}
+	if err := t.startup(ctx, box); err != nil {
+		return err
+	}
+	return t.run(ctx, model, box, rec)
+}
+
+// startup runs run.env_startup_command; its failure is the instance's fault.
+func (t *attempt) startup(ctx context.Context, box Sandbox) error {
+	command, err := t.Startup(t.in)
+	if err != nil || command == "" {
+		return err
+	}
+	out, err := box.Execute(ctx, command)
+	if err != nil {
+		return err
+	}
+	if out.ExitCode != 0 {
+		return fault.Newf(fault.Instance, "running env_startup_command: exit code %d, output %.2000q", out.ExitCode, out.Bytes)
+	}
+	return nil
+}
+
+func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *recorder) error {
+	ending, err := t.Loop.Run(ctx, agent.Turn{
+		Task:     t.in.ProblemStatement,
+		Vars:     map[string]any{"instance_id": t.in.ID},
+		Model:    model,
+		Env:      box,
+		Recorder: rec,
+		Admit:    t.runner.Admit,
+		Step: func(step int, phase string, cost float64) {
+			t.runner.Report(runner.Progress{Phase: phase, Step: step, Cost: cost})
+		},
+	})
+	t.ending = ending
+	if err != nil && ctx.Err() != nil {
+		return err // the work tree is salvaged when the instance is resumed
+	}
+	if ending.Submitted {
+		t.predict(ctx, box)
+	} else {
+		t.salvage(ctx, box)
+	}
+	return err
+}
+
+// predict turns the submission into a prediction.
+func (t *attempt) predict(ctx context.Context, box Sandbox) {
+	// A nil Submission means that there was none, so an empty one is made.
+	t.result.Submission = append([]byte{}, t.ending.Submission...)
+	text, note := portable(ctx, box, t.in.BaseCommit, t.ending.Submission)
+	t.result.Prediction = text
+	t.notes.prediction = note
+	if note != "" {
+		t.log.Warn("the submission is not UTF-8", "prediction", note)
+	}
+}
+
+// salvage keeps the work of a run that ended without a submission.
+func (t *attempt) salvage(ctx context.Context, box Sandbox) {
+	patch, err := worktreeDiff(ctx, box)
+	if err != nil {
+		t.log.Warn("taking the work tree's diff", "err", err)
+		return
+	}
+	t.notes.salvage, _ = portable(ctx, box, t.in.BaseCommit, patch)
+}
+
+// finish fills in the record and the trajectory from what is known.
+func (t *attempt) finish(err error) {
+	t.runner.Report(runner.Progress{Phase: "save", Step: t.steps(), Cost: t.result.Record.Cost})
+	rec := &t.result.Record
+	rec.Image, rec.ImageID = t.box.Image, t.box.ImageID
+	if e := t.ending; e != nil {
+		rec.Status, rec.Outcome = e.Status, outcome(e)
+		rec.Steps, rec.Cost, rec.ModelID = e.Calls, e.Cost, e.ModelID
+		rec.Usage = results.Usage(e.Usage)
+		rec.PatchBytes = len(t.result.Submission)
+	}
+	rec.Time = t.phases()
+	t.result.Trajectory = t.trajectory()
+	t.log.Info("attempt ended", "status", rec.Status, "steps", rec.Steps, "cost", rec.Cost, "err", err)
+}
+
+func (t *attempt) steps() int {
+	if t.ending == nil {
+		return 0
+	}
+	return t.ending.Calls
+}
+
+func (t *attempt) phases() results.Phases {
+	p := results.Phases{
+		Pull:  t.box.Pull.Seconds(),
+		Start: t.box.Start.Seconds(),
+		Total: t.Now().Sub(t.started).Seconds(),
+	}
+	if e := t.ending; e != nil {
+		p.Model, p.RateWait, p.Commands = e.ModelTime.Seconds(), e.RateWait.Seconds(), e.CommandTime.Seconds()
+	}
+	return p
+}
+
+// outcome classifies an ending that is the agent's own doing. The runner
+// overrides it when the attempt ended by a fault.
+func outcome(e *agent.Ending) results.Outcome {
+	switch {
+	case e.Submitted && len(e.Submission) == 0:
+		return results.Empty
+	case e.Submitted:
+		return results.Submitted
+	case e.Status == agent.StatusLimits, e.Status == agent.StatusTime:
+		return results.Limit
+	case e.Status == agent.StatusFormat:
+		return results.Format
+	case e.Status == agent.StatusUser:
+		return results.Pending
+	default:
+		return results.Infrastructure
+	}
+}
+
+// String names the attempt in logs.
+func (t *attempt) String() string {
+	return fmt.Sprintf("%s (attempt %d)", t.in.ID, t.result.Record.Attempt)
+}

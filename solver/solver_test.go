@@ -1,0 +1,248 @@
+package solver_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/solver"
+)
+
+const latin1 = "caf\xe9 au lait\n"
+
+func newLoop(t testing.TB) *agent.Loop {
+	t.Helper()
+	loop, err := agent.NewLoop(agent.Config{
+		SystemTemplate:      "You are a shell.",
+		InstanceTemplate:    "{{task}}",
+		ObservationTemplate: "{{output.returncode}} {{output.output}}",
+		FormatErrorTemplate: "{{error}}",
+		StepLimit:           5,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loop
+}
+
+// solve makes one attempt and returns its result and the run directory.
+func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.Model) (*results.Result, error, string) {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	s := solver.New(solver.Config{
+		Loop: newLoop(t), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
+		Model: func(dataset.Instance) (llm.Model, error) { return model, nil },
+	})
+	result, err := s.Solve(t.Context(), runner.Attempt{
+		Instance: in, Try: 1,
+		Report: func(runner.Progress) {},
+		Admit:  func() error { return nil },
+		Spend:  func(float64) {},
+	})
+	if result == nil {
+		t.Fatalf("no result beside the error %v", err)
+	}
+	return result, err, dir
+}
+
+func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
+	for name, change := range map[string][2]string{
+		"plain text":          {"a\nb\n", "a\nc\n"},
+		"CRLF":                {"a\r\nb\r\n", "a\r\nc\r\n"},
+		"latin-1":             {latin1, "th\xe9 au lait\n"},
+		"no newline at end":   {"a\nb", "a\nc"},
+		"over 128 KiB":        {"a\n", strings.Repeat("0123456789abcdef\n", 20_000)},
+		"quotes and escapes":  {"x\n", "'\"\\n$x`y`\\x41\n"},
+		"carriage return mix": {"a\rb\r\nc\n", "a\rB\r\nc\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := repo(t, map[string]string{"f.txt": change[0]})
+			box.write(t, "f.txt", change[1])
+			gold := box.diff(t)
+			result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", Patch: gold}, scripted.Oracle([]byte(gold)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(result.Submission, []byte(gold)) {
+				t.Errorf("submission differs from the gold patch:\n%q\n%q", result.Submission, gold)
+			}
+			if result.Record.Outcome != results.Submitted || result.Record.PatchBytes != len(gold) {
+				t.Errorf("record %+v", result.Record)
+			}
+			if !utf8.ValidString(result.Prediction) {
+				t.Error("the prediction is not UTF-8")
+			}
+			box.git(t, "checkout -q .")
+			apply(t, box, result.Prediction)
+			if got := box.read(t, "f.txt"); got != change[1] {
+				t.Errorf("the prediction makes %q, want %q", got, change[1])
+			}
+		})
+	}
+}
+
+func TestAPredictionOfUTF8IsTheSubmissionItself(t *testing.T) {
+	box := repo(t, map[string]string{"f.txt": "a\r\n"})
+	box.write(t, "f.txt", "é\r\n")
+	gold := box.diff(t)
+	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold)))
+	if err != nil || result.Prediction != gold {
+		t.Errorf("%v; prediction %q, want %q", err, result.Prediction, gold)
+	}
+}
+
+func TestOnlyTheFilesThatNeedItBecomeBinary(t *testing.T) {
+	box := repo(t, map[string]string{"plain.txt": "a\n", "dir with space/latin [1].txt": latin1})
+	box.write(t, "plain.txt", "b\n")
+	box.write(t, "dir with space/latin [1].txt", "th\xe9\n")
+	gold := box.diff(t)
+	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := result.Prediction; !strings.Contains(p, "+b\n") || strings.Count(p, "GIT binary patch") != 1 {
+		t.Errorf("want one text and one binary part:\n%s", p)
+	}
+	if result.Trajectory.Info.PredictionNote == "" {
+		t.Error("the rewriting is not told")
+	}
+}
+
+func TestBytesOfAPatchThatDoesNotApplyAreNotLostInSilence(t *testing.T) {
+	box := repo(t, map[string]string{"f.txt": "a\n"})
+	broken := "--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-nothing like it\n+caf\xe9\n"
+	box.write(t, "../p", broken)
+	model := scripted.Script{"a__1": {{Bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat ../p"}}}.Model("a__1")
+	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(result.Submission) != broken {
+		t.Errorf("submission %q", result.Submission)
+	}
+	if p := result.Prediction; strings.Contains(p, "\ufffd") || !strings.Contains(p, `caf\xE9`) {
+		t.Errorf("prediction %q", p)
+	}
+	if result.Trajectory.Info.PredictionNote == "" {
+		t.Error("the escape is not told")
+	}
+}
+
+func TestALimitKeepsTheWorkTree(t *testing.T) {
+	box := repo(t, map[string]string{"f.txt": "a\n"})
+	model := scripted.Script{"*": {
+		{Bash: "echo b > f.txt"}, {Bash: "echo new > new.txt; git add new.txt"}, {Bash: "true"}, {Bash: "true"}, {Bash: "true"},
+	}}.Model("a__1")
+	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := result.Record; r.Outcome != results.Limit || r.Status != "LimitsExceeded" || r.Steps != 5 {
+		t.Errorf("record %+v", r)
+	}
+	if result.Submission != nil || result.Prediction != "" {
+		t.Error("a salvaged patch became the prediction unasked")
+	}
+	salvaged := result.Trajectory.Info.Salvage
+	box.git(t, "reset -q --hard")
+	apply(t, box, salvaged)
+	if box.read(t, "f.txt") != "b\n" || box.read(t, "new.txt") != "new\n" {
+		t.Errorf("salvaged patch:\n%s", salvaged)
+	}
+}
+
+func TestAnEmptySubmissionIsAResultOfItsOwn(t *testing.T) {
+	box := repo(t, map[string]string{"f.txt": "a\n"})
+	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Noop())
+	if err != nil || result.Record.Outcome != results.Empty || result.Submission == nil {
+		t.Errorf("%v, %+v", err, result.Record)
+	}
+}
+
+func TestASandboxThatDoesNotOpenIsAFaultWithTheAttemptKept(t *testing.T) {
+	broken := fault.New(fault.Transient, "pulling image x", errors.New("429"))
+	result, err, dir := solve(t, hosts{err: broken}, dataset.Instance{ID: "a__1"}, scripted.Noop())
+	if fault.KindOf(err) != fault.Transient || result.Record.Attempt != 1 {
+		t.Errorf("%v, %+v", err, result.Record)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a__1", "journal.jsonl")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheSandboxIsClosedOnEveryWayOut(t *testing.T) {
+	box := repo(t, map[string]string{"f.txt": "a\n"})
+	empty := scripted.Script{"a__1": nil}.Model("a__1") // out of replies at once
+	if _, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, empty); err == nil {
+		t.Fatal("a model without replies made no error")
+	}
+	if box.closed != 1 {
+		t.Errorf("closed %d times", box.closed)
+	}
+}
+
+func TestTheTrajectoryIsInThePeersFormat(t *testing.T) {
+	box := repo(t, map[string]string{"f.txt": "a\n"})
+	model := scripted.Script{"*": {
+		{Content: "look", Bash: "cat f.txt", Cost: 0.25},
+		{Bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", Cost: 0.25},
+	}}.Model("a__1")
+	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", ProblemStatement: "fix it"}, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(result.Trajectory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Info struct {
+			ModelStats struct {
+				Cost  float64 `json:"instance_cost"`
+				Calls int     `json:"api_calls"`
+			} `json:"model_stats"`
+			ExitStatus string `json:"exit_status"`
+		}
+		Messages []struct {
+			Role    string
+			Content any
+			Extra   map[string]any
+		}
+		Format     string `json:"trajectory_format"`
+		InstanceID string `json:"instance_id"`
+	}
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	var roles []string
+	for _, m := range got.Messages {
+		roles = append(roles, m.Role)
+	}
+	if r := strings.Join(roles, " "); r != "system user assistant tool assistant exit" {
+		t.Errorf("roles: %s", r)
+	}
+	if got.Format != "mini-swe-agent-1.1" || got.InstanceID != "a__1" || got.Info.ExitStatus != "Submitted" ||
+		got.Info.ModelStats.Cost != 0.5 || got.Info.ModelStats.Calls != 2 {
+		t.Errorf("%s", data)
+	}
+	if out := got.Messages[3].Extra["raw_output"]; out != "a\n" {
+		t.Errorf("raw_output %q", out)
+	}
+}

@@ -1,0 +1,67 @@
+package solver
+
+import (
+	"encoding/json"
+	"maps"
+
+	"batch.example/batch/results"
+)
+
+// peerVersion is the version of mini-swe-agent whose trajectory format
+// (mini-swe-agent-1.1) and keys a trajectory carries.
+const peerVersion = "2.4.6"
+
+// trajectory builds the instance's trajectory from what is known so far.
+func (t *attempt) trajectory() *results.Trajectory {
+	rec := &t.result.Record
+	tr := &results.Trajectory{
+		Format:     results.TrajectoryFormat,
+		InstanceID: t.in.ID,
+		Messages:   t.messages(),
+		Info: results.Info{
+			ModelStats:     results.ModelStats{Cost: rec.Cost, Calls: rec.Steps},
+			Config:         t.settings(),
+			MiniVersion:    peerVersion,
+			BatchVersion:   t.Version,
+			ExitStatus:     rec.Status,
+			Submission:     t.result.Prediction,
+			Salvage:        t.notes.salvage,
+			PredictionNote: t.notes.prediction,
+			Record:         rec,
+		},
+	}
+	return tr
+}
+
+func (t *attempt) messages() []json.RawMessage {
+	if t.ending == nil {
+		return []json.RawMessage{}
+	}
+	list := make([]json.RawMessage, 0, len(t.ending.Messages))
+	for _, m := range t.ending.Messages {
+		raw, err := json.Marshal(m)
+		if err != nil {
+			// A provider's message that is not an object: keep what was understood of it.
+			m.Raw = nil
+			raw, _ = json.Marshal(m)
+		}
+		list = append(list, raw)
+	}
+	return list
+}
+
+// settings is the run's config with the environment as it was for this instance.
+func (t *attempt) settings() map[string]any {
+	c := maps.Clone(t.Settings)
+	if c == nil {
+		c = map[string]any{}
+	}
+	env := map[string]any{}
+	if base, ok := c["environment"].(map[string]any); ok {
+		maps.Copy(env, base)
+	}
+	maps.Copy(env, t.box.Settings)
+	env["image"] = t.box.Image
+	c["environment"] = env
+	return c
+}
