@@ -1,0 +1,61 @@
+// Package demo is a small dataset that travels inside the binary, so that every
+// part of batch can be tried with no download and no model.
+//
+// It is a task repository as SWE-bench 5 publishes them: sweb.yaml beside one
+// folder for each instance, tasks/ID, with
+//
+//	task.yaml             instance_id, repo, version, base_commit, split, datasets,
+//	                      image, log_parser, eval_type, language, title
+//	tests.json            FAIL_TO_PASS and PASS_TO_PASS
+//	problem_statement.md  what the agent is told
+//	gold.patch            the reference solution, exact bytes
+//	test.patch            the tests that judge it, exact bytes
+//	eval.sh               applies the tests and runs them between the two markers
+//	repo/                 the repository at base_commit
+//
+// The instances are small on purpose and awkward on purpose: one has CRLF line
+// ends, one is in ISO-8859-1 (its patch is not UTF-8), one has a patch of more
+// than 256 KiB, and there are patches with a new file, a rename, a deletion, a
+// change of mode and a last line without newline.
+//
+// scripts/demo-images builds the images that task.yaml names; scripts/demo-verify
+// checks each instance in its image. Commits have a fixed author and date and all
+// files mode 0644, so base_commit is the same everywhere.
+package demo
+
+import (
+	"embed"
+	"io/fs"
+)
+
+// The all: prefix keeps files like __init__.py, which go:embed leaves out otherwise.
+//
+//go:embed sweb.yaml replies.yaml all:tasks
+var files embed.FS
+
+// Files returns the task repository, sweb.yaml at its root. It is read-only,
+// never changes and may be used from many goroutines at once.
+func Files() fs.FS { return files }
+
+// Replies returns the replies of the scripted model, YAML of the form
+//
+//	instance_id:
+//	  - text of a reply without a tool call
+//	  - content: text beside the tool call
+//	    bash: command of the one tool call
+//	    cost: 0.0031           # US dollars
+//	    input_tokens: 1200
+//	    output_tokens: 85
+//
+// Every instance of Files has its list. They are made for a step limit of 12 and
+// a command timeout of 3 s: seven solve the task (one of them after a reply in
+// the wrong form, one after a command that ran into the timeout), one submits an
+// incomplete patch, one an empty one, and one reaches the step limit.
+// The caller owns the slice.
+func Replies() []byte {
+	data, err := files.ReadFile("replies.yaml")
+	if err != nil {
+		panic("demo: replies.yaml is not embedded: " + err.Error())
+	}
+	return data
+}

@@ -1,0 +1,26 @@
+#!/bin/bash
+set -uxo pipefail
+cd /testbed
+git config --global --add safe.directory /testbed
+git status
+git show --stat
+git -c core.fileMode=false diff 43625cc173a8857bb40f03d6085d5dea6fd31891
+git checkout 43625cc173a8857bb40f03d6085d5dea6fd31891 tests/monate.t
+base64 -d <<'EOF_114329324912' | git apply -v -
+ZGlmZiAtLWdpdCBhL3Rlc3RzL21vbmF0ZS50IGIvdGVzdHMvbW9uYXRlLnQKaW5kZXggMGVkZjYx
+NS4uMDcxMjM0MiAxMDA2NDQKLS0tIGEvdGVzdHMvbW9uYXRlLnQKKysrIGIvdGVzdHMvbW9uYXRl
+LnQKQEAgLTIxLDUgKzIxLDkgQEAgaXMoTW9uYXRlOjpudW1iZXIoJ01BSScpLCA1LCAnY2FzZSBk
+b2VzIG5vdCBtYXR0ZXInKTsKIGlzKE1vbmF0ZTo6bnVtYmVyKCdN5HJ6JyksIDMsICdudW1iZXIg
+b2YgYSBuYW1lIHdpdGggYW4gdW1sYXV0Jyk7CiBpcyhNb25hdGU6Om51bWJlcignQnJ1bWFpcmUn
+KSwgMCwgJ290aGVyIG5hbWVzIGFyZSBubyBtb250aCcpOwogaXMoTW9uYXRlOjpuYW1lKDMpLCAn
+TeRyeicsICduYW1lIHdpdGggYW4gdW1sYXV0Jyk7CitpcyhNb25hdGU6Om51bWJlcignTcRSWicp
+LCAzLCAnY2FwaXRhbCB1bWxhdXRzIGFyZSBmb2xkZWQnKTsKK2lzKE1vbmF0ZTo6bnVtYmVyKCdK
+5G5uZXInKSwgMSwgJ3RoZSBBdXN0cmlhbiBKYW51YXJ5Jyk7CitpcyhNb25hdGU6Om51bWJlcign
+SsROTkVSJyksIDEsICd0aGUgQXVzdHJpYW4gSmFudWFyeSBpbiBjYXBpdGFscycpOworaXMoTW9u
+YXRlOjpuYW1lKDEpLCAnSmFudWFyJywgJ25hbWUgb2YgSmFudWFyeScpOwogcHJpbnQgIjEuLiRj
+b3VudFxuIjsKIGV4aXQoJGZhaWxlZCA/IDEgOiAwKTsK
+EOF_114329324912
+: '>>>>> Start Test Output'
+perl tests/monate.t
+: '>>>>> End Test Output'
+git checkout 43625cc173a8857bb40f03d6085d5dea6fd31891 tests/monate.t

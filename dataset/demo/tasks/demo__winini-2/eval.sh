@@ -1,0 +1,26 @@
+#!/bin/bash
+set -uxo pipefail
+cd /testbed
+git config --global --add safe.directory /testbed
+git status
+git show --stat
+git -c core.fileMode=false diff 47331debb0b31959759e7cc35de71b08c40e3217
+git checkout 47331debb0b31959759e7cc35de71b08c40e3217 tests/test_ini.c
+base64 -d <<'EOF_114329324912' | git apply -v -
+ZGlmZiAtLWdpdCBhL3Rlc3RzL3Rlc3RfaW5pLmMgYi90ZXN0cy90ZXN0X2luaS5jCmluZGV4IDI2
+MWZlMjcuLjU1OWJmYmYgMTAwNjQ0Ci0tLSBhL3Rlc3RzL3Rlc3RfaW5pLmMKKysrIGIvdGVzdHMv
+dGVzdF9pbmkuYwpAQCAtMjQsNSArMjQsOCBAQCBpbnQgbWFpbih2b2lkKQogICAgIGNoZWNrKCJS
+ZWFkc1RoZVJpZ2h0U2VjdGlvbiIsICJbYV1cbng9MVxuW2JdXG54PTJcbiIsICJiIiwgIngiLCAi
+MiIpOw0KICAgICBjaGVjaygiU2tpcHNDb21tZW50cyIsICJbYV1cbjt4PTFcbiN4PTJcbng9M1xu
+IiwgImEiLCAieCIsICIzIik7DQogICAgIGNoZWNrKCJSZWFkc0JlZm9yZVRoZUZpcnN0U2VjdGlv
+biIsICJ4PTBcblthXVxueD0xXG4iLCAiIiwgIngiLCAiMCIpOw0KKyAgICBjaGVjaygiS2VlcHNF
+cXVhbHNTaWduc0luVmFsdWVzIiwgIlthXVxyXG54PUM6XFx5PTFcclxuIiwgImEiLCAieCIsICJD
+OlxceT0xIik7DQorICAgIGNoZWNrKCJUcmltc0tleXMiLCAiW2FdXHJcbiB4ID0gMSBcclxuIiwg
+ImEiLCAieCIsICIxIik7DQorICAgIGNoZWNrKCJSZWFkc0FuQWRkcmVzcyIsICJbYV1cbnVybCA9
+IGh0dHA6Ly9oLz91PW1lXG4iLCAiYSIsICJ1cmwiLCAiaHR0cDovL2gvP3U9bWUiKTsNCiAgICAg
+cmV0dXJuIGZhaWxlZDsNCiB9DQo=
+EOF_114329324912
+: '>>>>> Start Test Output'
+tcc -Isrc src/ini.c -run tests/test_ini.c
+: '>>>>> End Test Output'
+git checkout 47331debb0b31959759e7cc35de71b08c40e3217 tests/test_ini.c
