@@ -18,8 +18,12 @@ const (
 )
 
 // frame draws the run as at most rows lines of less than cols columns: the
-// last column stays free, where terminals differ on when a line wraps.
+// last column stays free, where terminals differ on when a line wraps. A run
+// that has not begun has no picture: what keeps it from beginning says so.
 func frame(s *state, now time.Time, cols, rows int) []string {
+	if !s.begun {
+		return nil
+	}
 	cols = max(1, cols-1)
 	lines := append([]string{barLine(s, now, cols)}, countLines(s, cols, min(maxCounts, max(1, rows/4)))...)
 	lines = append(lines, runningLines(s, now, cols, rows-len(lines))...)

@@ -54,6 +54,10 @@ func (l *Lines) line(text string) {
 	l.out.put([]byte(l.last.Format(time.TimeOnly) + " " + clean(text) + "\n"))
 }
 
+// LogWriter returns a writer whose writes, each of whole lines, take their
+// place among the display's own. It is safe for concurrent use and never fails.
+func (l *Lines) LogWriter() io.Writer { return l.out }
+
 // describe returns the line for e, or nothing. started is the attempt that e ends.
 func (l *Lines) describe(e Event, started *attempt) string {
 	switch e.Type {

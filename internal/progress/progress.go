@@ -16,10 +16,10 @@ const (
 	RunStart      = "run_start"      // Total: all asked for; Done: kept from earlier runs; Cost: spent by them
 	InstanceStart = "instance_start" // Instance, Attempt
 	InstancePhase = "phase"          // Instance, Phase, Step, Cost: of this attempt so far
-	InstanceEnd   = "instance_end"   // Instance, Attempt, Status, Outcome, Step, Cost: the attempt's; Error
+	InstanceEnd   = "instance_end"   // Instance, Status, Outcome, Step, Cost: all since its InstanceStart; Error
 	Pull          = "pull"           // Text: the image; Instance when one waits for it; Bytes, BytesTotal; Status PullDone at the end
 	Message       = "message"        // Text: something a person should read
-	RunEnd        = "run_end"        // Done, Total, Cost where known; Error when the run could not go on
+	RunEnd        = "run_end"        // Total, Cost: of the whole run, where known; Error when the run could not go on
 )
 
 // PullDone is the Status of a Pull event that ends a pull, well or not.

@@ -34,6 +34,12 @@ func (q *queue) put(p []byte) {
 	q.poke()
 }
 
+// Write is put as an io.Writer.
+func (q *queue) Write(p []byte) (int, error) {
+	q.put(p)
+	return len(p), nil
+}
+
 func (q *queue) poke() {
 	select {
 	case q.wake <- struct{}{}:

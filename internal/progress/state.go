@@ -10,6 +10,7 @@ import (
 // state is what is known of a run from its events. It has no lock of its own.
 type state struct {
 	total, kept, workers int
+	begun                bool      // something other than a message has happened
 	start, end           time.Time // end is zero while the run goes on
 	spent                float64   // by attempts that have ended, earlier runs included
 	running              map[string]*attempt
@@ -39,6 +40,7 @@ func newState(total, workers int, now time.Time) *state {
 // apply takes e into account. An event about an instance that does not run is
 // left out: reports may arrive after the end they belong to.
 func (s *state) apply(e Event) {
+	s.begun = s.begun || e.Type != Message
 	switch e.Type {
 	case RunStart:
 		s.start, s.kept, s.spent = e.Time, e.Done, e.Cost
@@ -46,6 +48,7 @@ func (s *state) apply(e Event) {
 	case InstanceStart:
 		s.seq++
 		delete(s.ended, e.Instance)
+		s.forget(e.Instance)
 		s.running[e.Instance] = &attempt{
 			id: clean(e.Instance), seq: s.seq, phase: clean(e.Phase), start: e.Time,
 		}
@@ -63,12 +66,27 @@ func (s *state) apply(e Event) {
 	case RunEnd:
 		s.end = e.Time
 		s.total = cmp.Or(e.Total, s.total)
+		for id := range s.running {
+			s.forget(id)
+		}
+		s.spent = cmp.Or(e.Cost, s.spent)
 		clear(s.pulls)
+	}
+}
+
+// forget takes id off the running ones without an end; its money stays spent.
+func (s *state) forget(id string) {
+	if a := s.running[id]; a != nil {
+		s.spent += a.cost
+		delete(s.running, id)
 	}
 }
 
 func (s *state) applyPull(e Event) {
 	a := s.running[e.Instance]
+	if a == nil && e.Instance != "" {
+		return
+	}
 	if a == nil {
 		if a = s.pulls[e.Text]; a == nil {
 			s.seq++

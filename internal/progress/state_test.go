@@ -23,6 +23,41 @@ func TestARetriedInstanceCountsOnceAndCostsTwice(t *testing.T) {
 	}
 }
 
+func TestARestartKeepsWhatWasSpent(t *testing.T) {
+	s := newState(2, 1, time.Unix(0, 0))
+	for range 3 {
+		s.apply(Event{Type: InstanceStart, Instance: "one"})
+		s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 2})
+	}
+	if s.cost() != 6 || len(s.running) != 1 {
+		t.Errorf("cost %v, running %d; want 6, 1", s.cost(), len(s.running))
+	}
+	s.apply(Event{Type: Pull, Instance: "two", Text: "late", Bytes: 1})
+	if list := s.oldestFirst(); len(list) != 1 {
+		t.Errorf("a pull for an instance that does not run is shown: %v", list[1])
+	}
+	s.apply(Event{Type: RunEnd})
+	if s.cost() != 6 || len(s.running) != 0 {
+		t.Errorf("at the end: cost %v, running %d; want 6, 0", s.cost(), len(s.running))
+	}
+	s.apply(Event{Type: RunEnd, Cost: 7})
+	if s.cost() != 7 {
+		t.Errorf("cost %v, want what the end of the run says", s.cost())
+	}
+}
+
+func TestARunThatNeverBeginsLeavesNoBar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 70, 24)
+		d := NewTerminal(v, v.size, 2, 1, nil)
+		time.Sleep(time.Minute)
+		d.Event(Event{Type: Message, Text: "no engine"})
+		time.Sleep(time.Minute)
+		_ = d.Close()
+		screen(t, v, "no engine\n")
+	})
+}
+
 func TestTimeLeftFollowsThisRunsPace(t *testing.T) {
 	begin := time.Unix(0, 0)
 	s := newState(0, 1, begin)

@@ -143,7 +143,8 @@ func (t *Terminal) paint() {
 	// The cursor rests on the line below the block, which needs a row too.
 	lines := frame(t.state, t.now(), cols, rows-1)
 	t.mu.Unlock()
-	if t.err != nil || len(logs) == 0 && cols == t.cols && slices.Equal(lines, t.painted) {
+	same := slices.Equal(lines, t.painted) && (cols == t.cols || len(lines) == 0)
+	if t.err != nil || same && len(logs) == 0 {
 		return
 	}
 	up := rowsOn(t.painted, t.cols, cols)

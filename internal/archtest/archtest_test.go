@@ -1,0 +1,108 @@
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const module = "batch.example/batch"
+
+// mayImport says for each room which other rooms it may know. A room is a
+// first-level folder with all below it; below internal, each folder is one.
+// A room that is not here may not exist.
+var mayImport = map[string][]string{
+	"":         {}, // doc.go
+	"fault":    {},
+	"dataset":  {"fault"},
+	"docker":   {"fault", "internal/bash"},
+	"llm":      {"fault"},
+	"agent":    {"llm", "fault"},
+	"results":  {"fault", "internal/atomicfile"},
+	"report":   {"results"},
+	"runner":   {"dataset", "results", "fault"},
+	"grade":    {"dataset", "results", "fault", "internal/bash"},
+	"solver":   {"dataset", "agent", "llm", "results", "runner", "fault", "internal/bash"},
+	"internal": {"fault"},
+	"cmd":      {"*"},
+	"scripts":  {"*"},
+}
+
+// onlyIn says which outside modules belong to one room alone.
+var onlyIn = map[string]string{
+	"github.com/docker/docker": "docker",
+	"github.com/docker/cli":    "docker",
+}
+
+// atTheDoor are the names by which a program meets its process. "*" is the
+// whole package. Only the rooms in doors may use them.
+var atTheDoor = map[string][]string{
+	"os": {
+		"Args", "Exit", "Getenv", "LookupEnv", "Environ", "ExpandEnv", "Setenv", "Unsetenv",
+		"Stdin", "Stdout", "Stderr",
+	},
+	"os/signal": {"*"},
+	"fmt":       {"Print", "Printf", "Println"},
+	"log":       {"*"},
+	"flag":      {"*"},
+}
+
+var doors = []string{"cmd", "scripts"}
+
+func TestEveryRoomImportsOnlyWhatItMay(t *testing.T) {
+	for _, v := range importViolations(listed(t)) {
+		t.Error(v)
+	}
+}
+
+func TestOnlyTheCommandMeetsTheProcess(t *testing.T) {
+	for _, p := range listed(t) {
+		for _, name := range append(append(p.GoFiles, p.CgoFiles...), p.IgnoredGoFiles...) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			src, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := doorViolations(p.ImportPath, name, src)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, v := range found {
+				t.Error(v)
+			}
+		}
+	}
+}
+
+// listed is every package of the module as the go command sees it.
+func listed(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("listing the packages: %v", err)
+	}
+	var list []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	if len(list) < 5 {
+		t.Fatalf("only %d packages found: is this the module's root?", len(list))
+	}
+	return list
+}

@@ -1,0 +1,109 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pkg is what the go command tells of a package.
+type pkg struct {
+	ImportPath, Dir                   string
+	Imports                           []string
+	GoFiles, CgoFiles, IgnoredGoFiles []string
+}
+
+// importViolations says which imports break the rules.
+func importViolations(list []pkg) []string {
+	var found []string
+	for _, p := range list {
+		from := roomOf(p.ImportPath)
+		allowed, known := mayImport[from]
+		if strings.HasPrefix(from, "internal/") {
+			allowed, known = mayImport["internal"], true
+		}
+		if !known {
+			found = append(found, fmt.Sprintf("%s: no rule says what room %q may import", p.ImportPath, from))
+			continue
+		}
+		for _, path := range p.Imports {
+			if why := forbidden(from, allowed, path); why != "" {
+				found = append(found, fmt.Sprintf("%s imports %s: %s", p.ImportPath, path, why))
+			}
+		}
+	}
+	return found
+}
+
+// forbidden says why the room from, which may import allowed, must not import path.
+func forbidden(from string, allowed []string, path string) string {
+	for mod, room := range onlyIn {
+		if within(path, mod) && from != room {
+			return "that belongs to " + room + " alone"
+		}
+	}
+	if !within(path, module) {
+		return ""
+	}
+	to := roomOf(path)
+	if to == from || slices.Contains(allowed, to) || slices.Contains(allowed, "*") {
+		return ""
+	}
+	return fmt.Sprintf("%q may import only %q", from, allowed)
+}
+
+// roomOf is the room that the package with an import path of ours stands in.
+func roomOf(path string) string {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), "/")
+	if first != "internal" {
+		return first
+	}
+	second, _, _ := strings.Cut(rest, "/")
+	return first + "/" + second
+}
+
+func within(path, root string) bool {
+	return path == root || strings.HasPrefix(path, root+"/")
+}
+
+// doorViolations says where the source of a file that belongs to the package
+// with path uses what only the command may.
+func doorViolations(path, name string, src []byte) ([]string, error) {
+	if slices.Contains(doors, roomOf(path)) {
+		return nil, nil
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path+"/"+name, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	report := func(n ast.Node, what string) {
+		found = append(found, fmt.Sprintf("%s: %s is for cmd/batch alone", fset.Position(n.Pos()), what))
+	}
+	names := map[string]string{} // a package's name in this file -> its path
+	for _, spec := range file.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		local := imported[strings.LastIndex(imported, "/")+1:]
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+		names[local] = imported
+		if slices.Contains(atTheDoor[imported], "*") || local == "." && atTheDoor[imported] != nil {
+			report(spec, "importing "+imported)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(atTheDoor[names[x.Name]], sel.Sel.Name) {
+				report(sel, x.Name+"."+sel.Sel.Name)
+			}
+		}
+		return true
+	})
+	return found, nil
+}
