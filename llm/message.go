@@ -36,26 +36,42 @@ func (m Message) marshalRaw() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and the messages of other
-// tools' trajectories: content may be null, a string or a list of text parts.
+// tools' trajectories: content may be null, a string or a list of text parts,
+// the arguments of a tool call text or plain JSON. Member names are exact.
 func (m *Message) UnmarshalJSON(data []byte) error {
-	var w struct {
-		wireMessage
-		Content json.RawMessage `json:"content"`
-	}
-	if err := json.Unmarshal(data, &w); err != nil {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
 		return err
 	}
-	text, err := contentText(w.Content)
+	var read Message
+	var calls []wireToolCall
+	for name, into := range map[string]any{
+		"role": &read.Role, "tool_calls": &calls, "tool_call_id": &read.ToolCallID, "extra": &read.Extra,
+	} {
+		if raw, ok := members[name]; ok {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return fmt.Errorf("reading a message's %s: %w", name, err)
+			}
+		}
+	}
+	text, err := contentText(members["content"])
 	if err != nil {
 		return err
 	}
-	*m = Message{Role: w.Role, Content: text, ToolCallID: w.ToolCallID, Extra: w.Extra}
-	for _, c := range w.ToolCalls {
-		m.ToolCalls = append(m.ToolCalls, ToolCall{c.ID, c.Function.Name, c.Function.Arguments})
+	read.Content = text
+	for _, c := range calls {
+		read.ToolCalls = append(read.ToolCalls, ToolCall{c.ID, c.Function.Name, string(c.Function.Arguments)})
 	}
-	if m.Role == RoleAssistant {
-		m.Raw = withoutExtra(data)
+	if len(read.Extra) == 0 {
+		read.Extra = nil
 	}
+	if read.Role == RoleAssistant {
+		delete(members, "extra")
+		if read.Raw, err = json.Marshal(members); err != nil {
+			return err
+		}
+	}
+	*m = read
 	return nil
 }
 
@@ -71,14 +87,26 @@ type wireToolCall struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
 	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
+		Name      string       `json:"name"`
+		Arguments argumentText `json:"arguments"`
 	} `json:"function"`
+}
+
+// argumentText is JSON in a string, as OpenAI writes it; some servers and
+// tools write the JSON itself instead.
+type argumentText string
+
+func (a *argumentText) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '"' {
+		*a = argumentText(data)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(a))
 }
 
 func toWire(c ToolCall) wireToolCall {
 	w := wireToolCall{ID: c.ID, Type: "function"}
-	w.Function.Name, w.Function.Arguments = c.Name, c.Arguments
+	w.Function.Name, w.Function.Arguments = c.Name, argumentText(c.Arguments)
 	return w
 }
 
@@ -102,17 +130,4 @@ func contentText(raw json.RawMessage) (string, error) {
 		text += p.Text
 	}
 	return text, nil
-}
-
-func withoutExtra(data []byte) json.RawMessage {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(data, &members) != nil {
-		return nil
-	}
-	delete(members, "extra")
-	raw, err := json.Marshal(members)
-	if err != nil {
-		return nil
-	}
-	return raw
 }

@@ -1,0 +1,136 @@
+package openai_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/openai"
+)
+
+func TestBlame(t *testing.T) {
+	const n = 3 // attempts of the policy fast
+	tests := []struct {
+		name   string
+		answer llmtest.Answer
+		kind   fault.Kind
+		asked  int
+		want   string // in the error's text or hint
+	}{
+		{"key refused", llmtest.Refusal(401, "invalid_api_key", "no"), fault.Host, 1, "OPENAI_API_KEY"},
+		{"model not allowed", llmtest.Refusal(403, "", "no access"), fault.Host, 1, "OPENAI_API_KEY"},
+		{"moderation", llmtest.Refusal(403, "", "your input was flagged"), fault.Instance, 1, "flagged"},
+		{"no such model", llmtest.Refusal(404, "model_not_found", "the model `m` does not exist"), fault.Host, 1, "check the model name m"},
+		{"no credit", llmtest.Refusal(402, "", "insufficient balance"), fault.Host, 1, "credit"},
+		{"quota spent", llmtest.Refusal(429, "insufficient_quota", "you exceeded your current quota"), fault.Host, 1, "billing"},
+		{"bad request", llmtest.Refusal(400, "invalid_value", "temperature is wrong"), fault.Instance, 1, "temperature is wrong"},
+		{"unprocessable", llmtest.Answer{Status: 422, Body: []byte(`{"detail":[{"msg":"field required"}]}`)}, fault.Instance, 1, "field required"},
+		{"request timeout", llmtest.Refusal(408, "", "slow"), fault.Transient, n, "408"},
+		{"conflict", llmtest.Refusal(409, "", "again"), fault.Transient, n, "409"},
+		{"rate limit", llmtest.Refusal(429, "rate_limit_exceeded", "slow down"), fault.Transient, n, "slow down"},
+		{"server error", llmtest.Refusal(500, "", "oops"), fault.Transient, n, "500"},
+		{"gateway in HTML", llmtest.Answer{Status: 502, Body: []byte("<html>bad gateway</html>")}, fault.Transient, n, "bad gateway"},
+		{"overloaded", llmtest.Refusal(529, "", "overloaded"), fault.Transient, n, "overloaded"},
+		{"empty error", llmtest.Answer{Status: 500, Body: []byte{}}, fault.Transient, n, "500"},
+		{"error of a bare text", llmtest.Answer{Status: 500, Body: []byte(`{"error":"no memory"}`)}, fault.Transient, n, "no memory"},
+		{"garbage", llmtest.Answer{Fault: llmtest.Garbage}, fault.Transient, n, "not a chat completion"},
+		{"half an answer", llmtest.Answer{Content: strings.Repeat("x", 9999), Fault: llmtest.Half}, fault.Transient, n, "unexpected EOF"},
+		{"half an error", llmtest.Answer{Status: 500, Body: make([]byte, 9999), Fault: llmtest.Half}, fault.Transient, n, "500"},
+		{"hangup", llmtest.Answer{Fault: llmtest.Hangup}, fault.Transient, n, "EOF"},
+		{"empty body", llmtest.Answer{Body: []byte{}}, fault.Transient, n, "not a chat completion"},
+		{"no choices", llmtest.Answer{Body: []byte(`{"choices":[]}`)}, fault.Transient, n, "no choices"},
+		{"no message", llmtest.Answer{Body: []byte(`{"choices":[{}]}`)}, fault.Transient, n, "no message"},
+		{"null message", llmtest.Answer{Body: []byte(`{"choices":[{"message":null}]}`)}, fault.Transient, n, "no message"},
+		{"error in a 200", llmtest.Answer{Body: []byte(`{"error":{"code":429,"message":"upstream"}}`)}, fault.Transient, n, "upstream"},
+		{"key refused in a 200", llmtest.Answer{Body: []byte(`{"error":{"code":401,"message":"no"}}`)}, fault.Host, 1, "OPENAI_API_KEY"},
+		{"error in a choice", llmtest.Answer{Body: []byte(`{"choices":[{"error":{"code":502,"message":"cut"},"message":{"content":"ha"}}]}`)}, fault.Transient, n, "cut"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := llmtest.NewServer(t, tt.answer)
+			_, err := newModel(t, s, nil).Generate(t.Context(), ask())
+			if fault.KindOf(err) != tt.kind {
+				t.Fatalf("error %v is %v, want %v", err, fault.KindOf(err), tt.kind)
+			}
+			// A cut connection may be tried again by net/http itself.
+			if got := len(s.Requests()); got < tt.asked || (got > tt.asked && tt.answer.Fault != llmtest.Hangup) {
+				t.Errorf("asked %d times, want %d", got, tt.asked)
+			}
+			if text := err.Error() + " " + fault.HintOf(err); !strings.Contains(text, tt.want) || !strings.Contains(text, "asking model m: ") {
+				t.Errorf("text %q, want %q in it", text, tt.want)
+			}
+			if errors.Is(err, llm.ErrContextLength) {
+				t.Error("it is not about the context's length")
+			}
+		})
+	}
+}
+
+func TestContextLengthIsToldApart(t *testing.T) {
+	for _, a := range []llmtest.Answer{
+		llmtest.Refusal(400, "context_length_exceeded", "too much"),
+		llmtest.Refusal(400, "", "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens"),
+		llmtest.Refusal(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+		{Status: 400, Body: []byte(`{"object":"error","message":"The input (9000 tokens) is longer than the model's context length","code":400}`)},
+	} {
+		s := llmtest.NewServer(t, a)
+		_, err := newModel(t, s, nil).Generate(t.Context(), ask())
+		if !errors.Is(err, llm.ErrContextLength) || fault.KindOf(err) != fault.Instance || len(s.Requests()) != 1 {
+			t.Errorf("error %v (%v) after %d requests", err, fault.KindOf(err), len(s.Requests()))
+		}
+	}
+}
+
+func TestRetryAfterIsReadInAllForms(t *testing.T) {
+	tests := []struct {
+		header, value string
+		low, high     time.Duration
+	}{
+		{"Retry-After-Ms", "40", 40 * time.Millisecond, 40 * time.Millisecond},
+		{"Retry-After", "7", 7 * time.Second, 7 * time.Second},
+		{"Retry-After", "0.5", 500 * time.Millisecond, 500 * time.Millisecond},
+		{"Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), 59 * time.Minute, time.Hour},
+		{"Retry-After", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat), 0, 0},
+		{"Retry-After", "1e300", 1000 * time.Hour, 1 << 62},
+	}
+	for _, tt := range tests {
+		a := llmtest.Refusal(429, "rate_limit_exceeded", "slow down")
+		a.Header = map[string]string{tt.header: tt.value}
+		m := newModel(t, llmtest.NewServer(t, a), func(c *openai.Config) { c.Retry.Attempts = 1 })
+		_, err := m.Generate(t.Context(), ask())
+		limited, ok := errors.AsType[*llm.RateLimited](err)
+		if !ok || limited.After < tt.low || limited.After > tt.high {
+			t.Errorf("%s %s: %v", tt.header, tt.value, err)
+		}
+	}
+	a := llmtest.Refusal(503, "", "slow down")
+	a.Header = map[string]string{"Retry-After-Ms": "60"}
+	m := newModel(t, llmtest.NewServer(t, a, llmtest.Text("ok")), func(c *openai.Config) { c.Retry.Max = 20 * time.Millisecond })
+	if resp, err := m.Generate(t.Context(), ask()); err != nil || resp.Waited < 60*time.Millisecond {
+		t.Errorf("%+v, %v: want an answer after at least 60 ms", resp, err)
+	}
+}
+
+func TestUnreachableEndpoint(t *testing.T) {
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = nil
+	defer secure.Close()
+	for url, kind := range map[string]fault.Kind{dead.URL: fault.Transient, secure.URL: fault.Host} {
+		m, err := openai.New(openai.Config{Model: "m", BaseURL: url, Retry: fast})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Generate(t.Context(), ask())
+		if fault.KindOf(err) != kind || fault.HintOf(err) == "" {
+			t.Errorf("%s: %v (%v), want %v with a hint", url, err, fault.KindOf(err), kind)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+// Package openai is a model behind an OpenAI-compatible chat completions
+// endpoint: OpenAI itself, or vLLM, SGLang, Ollama, OpenRouter, a LiteLLM proxy.
+//
+// It promises that a provider's assistant message goes back as it came, that
+// failures are repeated where repeating can help and blamed where it cannot,
+// and that no secret of its configuration stands in an error or in a log line.
+package openai
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+// Defaults of a [Config].
+const (
+	DefaultBaseURL        = "https://api.openai.com/v1"
+	DefaultRequestTimeout = 10 * time.Minute
+)
+
+// CacheControlEnd marks the last message for the provider's prompt cache, as
+// Anthropic models want it.
+const CacheControlEnd = "default_end"
+
+// Config says which model to ask, where and how. Only Model is needed, and
+// APIKey where the endpoint wants one.
+type Config struct {
+	Model   string // without "openai/" in front
+	BaseURL string // "" = DefaultBaseURL
+	APIKey  string // "" sends no Authorization header
+
+	// Kwargs are members of the request (temperature, max_tokens, ...), as
+	// model_kwargs of the peer's YAML files. Members of extra_body are set
+	// too, extra_headers are sent. Of LiteLLM's own keys api_base, api_key,
+	// timeout and num_retries win over this Config, drop_params has no effect,
+	// the others are refused.
+	Kwargs map[string]any
+
+	Prices         llm.Prices    // used when the provider names no cost
+	IgnoreCost     bool          // report every call as priced at what is known, else at 0
+	RequestTimeout time.Duration // for one attempt up to the end of the answer; 0 = DefaultRequestTimeout
+	HTTP           *http.Client  // nil = a client of its own; its Timeout should be 0
+	Log            *slog.Logger  // nil discards
+	Retry          llm.RetryPolicy
+	CacheControl   string // "" or CacheControlEnd
+}
+
+// Model implements [llm.Model]. It is safe for concurrent use.
+type Model struct {
+	cfg    Config
+	kwargs kwargs
+	chat   sdk.ChatCompletionService
+	mask   masker
+	llm    llm.Model // once, repeated
+}
+
+// New checks the config and returns the model; nothing is sent. Errors are
+// Usage faults, or a Host fault when OpenAI's own endpoint is asked without a key.
+func New(cfg Config) (*Model, error) {
+	kw, err := readKwargs(cfg.Kwargs)
+	if err != nil {
+		return nil, err
+	}
+	kw.overrule(&cfg)
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
+	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, DefaultRequestTimeout)
+	if cfg.HTTP == nil {
+		cfg.HTTP = &http.Client{Transport: ownTransport()}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	base, err := checkConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{cfg: cfg, kwargs: kw, mask: newMasker(cfg, base, kw.headers)}
+	m.chat = sdk.NewChatCompletionService(m.options()...)
+	m.llm = llm.Retry(once{m}, cfg.Retry, cfg.Log.With("model", cfg.Model))
+	return m, nil
+}
+
+func checkConfig(cfg Config) (*url.URL, error) {
+	if cfg.Model == "" {
+		return nil, fault.Newf(fault.Usage, "configuring the model: no model name").
+			WithHint("name one with -m openai/NAME")
+	}
+	if cfg.CacheControl != "" && cfg.CacheControl != CacheControlEnd {
+		return nil, fault.Newf(fault.Usage, "configuring the model: set_cache_control is %q, expected %q or nothing",
+			cfg.CacheControl, CacheControlEnd)
+	}
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		// The URL may hold a password, and url.Parse repeats it.
+		return nil, fault.Newf(fault.Usage, "configuring the model: the base URL is not an http or https URL").
+			WithHint("OPENAI_BASE_URL or api_base should look like %s", DefaultBaseURL)
+	}
+	if cfg.APIKey == "" && base.Host == "api.openai.com" {
+		return nil, fault.Newf(fault.Host, "configuring the model: OpenAI needs an API key and there is none").
+			WithHint("set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint")
+	}
+	return base, nil
+}
+
+func (m *Model) options() []option.RequestOption {
+	opts := []option.RequestOption{
+		option.WithBaseURL(m.cfg.BaseURL),
+		option.WithHTTPClient(m.cfg.HTTP),
+		option.WithMaxRetries(0), // repeating is llm.Retry's
+	}
+	if m.cfg.APIKey != "" {
+		opts = append(opts, option.WithAPIKey(m.cfg.APIKey))
+	}
+	for name, value := range m.kwargs.headers {
+		opts = append(opts, option.WithHeader(name, value))
+	}
+	return opts
+}
+
+// ownTransport keeps a connection per concurrent agent instead of two per host.
+func ownTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
+	return t
+}
+
+// Generate implements [llm.Model]: it asks until there is an answer or no hope.
+func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	return m.llm.Generate(ctx, req)
+}
+
+func (m *Model) op() string { return "asking model " + m.cfg.Model }
+
+// once is one attempt.
+type once struct{ m *Model }
+
+func (o once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	m := o.m
+	params, err := m.params(req)
+	if err != nil {
+		return nil, fault.New(fault.Bug, m.op(), err)
+	}
+	attempt, cancel := context.WithTimeout(ctx, m.cfg.RequestTimeout)
+	defer cancel()
+	var body []byte
+	var answer *http.Response
+	_, err = m.chat.New(attempt, params,
+		option.WithResponseBodyInto(&body), option.WithResponseInto(&answer))
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s: %w", m.op(), ctx.Err())
+	case answer != nil && answer.StatusCode >= http.StatusBadRequest:
+		return nil, m.refused(answer)
+	case attempt.Err() != nil:
+		return nil, fault.Newf(fault.Transient, "%s: no answer within %v", m.op(), m.cfg.RequestTimeout).
+			WithHint("a slow model may need a longer request timeout")
+	case err != nil:
+		return nil, m.unreached(err)
+	}
+	return m.response(body, answer.Header)
+}
+
+// bare cuts the provider prefix that names this package.
+func bare(model string) string { return strings.TrimPrefix(model, "openai/") }

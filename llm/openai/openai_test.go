@@ -1,0 +1,341 @@
+package openai_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/openai"
+)
+
+const planted = "sk-planted-0123456789/abc+def"
+
+// fast repeats without a wait worth the name.
+var fast = llm.RetryPolicy{Attempts: 3, Base: time.Millisecond, Max: time.Millisecond}
+
+func newModel(t *testing.T, s *llmtest.Server, change func(*openai.Config)) *openai.Model {
+	t.Helper()
+	cfg := openai.Config{Model: "m", BaseURL: s.URL, APIKey: planted, Retry: fast}
+	if change != nil {
+		change(&cfg)
+	}
+	m, err := openai.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func ask(messages ...llm.Message) *llm.Request {
+	if len(messages) == 0 {
+		messages = []llm.Message{{Role: llm.RoleSystem, Content: "s"}, {Role: llm.RoleUser, Content: "hi <b> \u00e9"}}
+	}
+	return &llm.Request{Messages: messages}
+}
+
+func bashTool() llm.Tool {
+	return llm.Tool{Name: "bash", Description: "run", Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`)}
+}
+
+func TestTextReply(t *testing.T) {
+	a := llmtest.Text("hello")
+	a.Usage = llm.Usage{Input: 100, Cached: 40, Output: 10, Reasoning: 4}
+	a.Model = "m-2025-01-02"
+	s := llmtest.NewServer(t, a)
+	m := newModel(t, s, func(c *openai.Config) {
+		c.Prices = llm.Prices{"m": {Input: 1, CachedInput: 0.5, Output: 2}}
+	})
+	resp, err := m.Generate(t.Context(), ask())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Message.Content != "hello" || resp.FinishReason != "stop" || resp.Model != "m-2025-01-02" || resp.Usage != a.Usage {
+		t.Errorf("response %+v", resp)
+	}
+	if !resp.Priced || resp.Cost != 60+20+20 {
+		t.Errorf("cost %v, priced %v, want 100", resp.Cost, resp.Priced)
+	}
+	if !json.Valid(resp.Raw) || !json.Valid(resp.Message.Raw) || !strings.Contains(string(resp.Raw), "chatcmpl-1") {
+		t.Errorf("raw %s, message %s", resp.Raw, resp.Message.Raw)
+	}
+	r := s.Requests()[0]
+	if got := r.Header.Get("Authorization"); got != "Bearer "+planted {
+		t.Errorf("authorization %q", got)
+	}
+	if string(r.Messages[1].Content) == "" || r.Model != "m" || r.Members["tools"] != nil {
+		t.Errorf("body %s", r.Body)
+	}
+}
+
+func TestToolCallsGoBackVerbatim(t *testing.T) {
+	first := llmtest.Bash("ls -l && echo '<é>'")
+	first.Message = map[string]any{"reasoning_details": []any{map[string]any{"signature": "a+/=", "n": 12345678901234567}}, "reasoning": "hm"}
+	s := llmtest.NewServer(t, first, llmtest.Text("done"))
+	m := newModel(t, s, func(c *openai.Config) {
+		c.Kwargs = map[string]any{"parallel_tool_calls": true}
+	})
+	req := ask()
+	req.Tools = []llm.Tool{bashTool()}
+	resp, err := m.Generate(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []llm.ToolCall{{ID: "call_1", Name: "bash", Arguments: `{"command":"ls -l \u0026\u0026 echo '\u003cé\u003e'"}`}}
+	if diff := cmp.Diff(want, resp.Message.ToolCalls); diff != "" || resp.FinishReason != "tool_calls" {
+		t.Fatalf("tool calls (-want +got):\n%s", diff)
+	}
+	back := resp.Message
+	back.Extra = map[string]any{"cost": 1.0, "secret": "of ours"}
+	req.Messages = append(req.Messages, back, llm.Message{
+		Role: llm.RoleTool, Content: "a.txt", ToolCallID: "call_1", Extra: map[string]any{"returncode": 0},
+	})
+	if _, err := m.Generate(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	sent := s.Requests()[1]
+	if got := string(sent.Messages[2].Raw); got != string(resp.Message.Raw) {
+		t.Errorf("sent back %s\nreceived  %s", got, resp.Message.Raw)
+	}
+	if sent.Messages[3].ToolCallID != "call_1" || strings.Contains(string(sent.Body), "of ours") {
+		t.Errorf("body %s", sent.Body)
+	}
+	if got := string(sent.Tools[0].Function.Parameters); !strings.Contains(got, `"required":["command"]`) {
+		t.Errorf("parameters %s", got)
+	}
+	if string(sent.Members["parallel_tool_calls"]) != "true" {
+		t.Errorf("the request lacks parallel_tool_calls: %s", sent.Body)
+	}
+}
+
+func TestOurOwnAssistantMessagesAreLegal(t *testing.T) {
+	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	_, err := newModel(t, s, nil).Generate(t.Context(), ask(
+		llm.Message{Role: llm.RoleUser, Content: ""},
+		llm.Message{Role: llm.RoleAssistant},
+		llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "a", Name: "bash", Arguments: "{"}, {ID: "b", Name: "bash"}}},
+		llm.Message{Role: llm.RoleTool, ToolCallID: "b"},
+		llm.Message{Role: llm.RoleTool, ToolCallID: "a"},
+	))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestKwargsReachTheProvider(t *testing.T) {
+	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	m := newModel(t, s, func(c *openai.Config) {
+		c.BaseURL, c.APIKey = "http://127.0.0.1:1/none", "unused-key"
+		c.Kwargs = map[string]any{
+			"temperature": 0.0, "max_tokens": 17, "drop_params": true, "parallel_tool_calls": true, "a.b": "dotted",
+			"extra_body":    map[string]any{"top_k": 5, "provider": map[string]any{"order": []any{"x"}}},
+			"extra_headers": map[string]any{"X-Title": "batch"},
+			"api_base":      s.URL, "api_key": planted, "timeout": 5, "num_retries": 0,
+		}
+	})
+	if _, err := m.Generate(t.Context(), ask()); err != nil {
+		t.Fatal(err)
+	}
+	r := s.Requests()[0]
+	want := map[string]string{
+		"temperature": "0", "max_tokens": "17", "top_k": "5", "provider": `{"order":["x"]}`, "a.b": `"dotted"`,
+		"drop_params": "", "parallel_tool_calls": "", "extra_body": "", "api_key": "", "timeout": "",
+	}
+	for name, value := range want {
+		if got := string(r.Members[name]); got != value {
+			t.Errorf("%s = %s, want %s", name, got, value)
+		}
+	}
+	if r.Header.Get("X-Title") != "batch" || r.Header.Get("Authorization") != "Bearer "+planted {
+		t.Errorf("header %v", r.Header)
+	}
+}
+
+func TestCacheControlMarksTheLastMessage(t *testing.T) {
+	const mark = `"cache_control":{"type":"ephemeral"}`
+	call := llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "a", Name: "bash", Arguments: "{}"}}}
+	for role, msg := range map[string]llm.Message{
+		"user": {Role: llm.RoleUser, Content: "x"},
+		"tool": {Role: llm.RoleTool, Content: "x", ToolCallID: "a"},
+	} {
+		s := llmtest.NewServer(t, llmtest.Text("ok"))
+		m := newModel(t, s, func(c *openai.Config) { c.CacheControl = openai.CacheControlEnd })
+		messages := []llm.Message{{Role: llm.RoleUser, Content: "first"}}
+		if role == "tool" {
+			messages = append(messages, call)
+		}
+		if _, err := m.Generate(t.Context(), ask(append(messages, msg)...)); err != nil {
+			t.Fatal(err)
+		}
+		sent := s.Requests()[0].Messages
+		if last := string(sent[len(sent)-1].Raw); !strings.Contains(last, mark) || strings.Contains(string(sent[0].Raw), mark) {
+			t.Errorf("%s: first %s, last %s", role, sent[0].Raw, last)
+		}
+	}
+}
+
+func TestCostComesFromWhoKnowsBest(t *testing.T) {
+	named := 0.25
+	withCost := func(a llmtest.Answer) llmtest.Answer { a.Cost = &named; return a }
+	withHeader := func(a llmtest.Answer) llmtest.Answer {
+		a.Header = map[string]string{"x-litellm-response-cost": "0.125"}
+		return a
+	}
+	used := llmtest.Text("ok")
+	used.Usage = llm.Usage{Input: 10, Output: 1}
+	tests := []struct {
+		name   string
+		answer llmtest.Answer
+		ignore bool
+		prices llm.Prices
+		cost   float64
+		priced bool
+	}{
+		{"the provider's usage", withHeader(withCost(used)), false, llm.Prices{"m": {Input: 9}}, 0.25, true},
+		{"the proxy's header", withHeader(used), false, llm.Prices{"m": {Input: 9}}, 0.125, true},
+		{"the table", used, false, llm.Prices{"m": {Input: 1, Output: 2}}, 12, true},
+		{"nobody", used, false, nil, 0, false},
+		{"nobody, and nobody cares", used, true, nil, 0, true},
+		{"a table without token counts", llmtest.Text("ok"), false, llm.Prices{"m": {Input: 1}}, 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newModel(t, llmtest.NewServer(t, tt.answer), func(c *openai.Config) {
+				c.Prices, c.IgnoreCost = tt.prices, tt.ignore
+			})
+			resp, err := m.Generate(t.Context(), ask())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(resp.Cost-tt.cost) > 1e-9 || resp.Priced != tt.priced {
+				t.Errorf("cost %v, priced %v; want %v, %v", resp.Cost, resp.Priced, tt.cost, tt.priced)
+			}
+		})
+	}
+}
+
+func TestSilenceEndsInAFault(t *testing.T) {
+	s := llmtest.NewServer(t, llmtest.Answer{Fault: llmtest.Silence}, llmtest.Text("ok"))
+	m := newModel(t, s, func(c *openai.Config) { c.RequestTimeout = 30 * time.Millisecond })
+	resp, err := m.Generate(t.Context(), ask())
+	if err != nil || resp.Message.Content != "ok" || resp.Waited < 30*time.Millisecond {
+		t.Errorf("%+v, %v: want an answer after one silence", resp, err)
+	}
+}
+
+func TestCancelEndsTheCallAtOnce(t *testing.T) {
+	s := llmtest.NewServer(t, llmtest.Answer{Fault: llmtest.Silence})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer time.AfterFunc(20*time.Millisecond, cancel).Stop()
+	_, err := newModel(t, s, nil).Generate(ctx, ask())
+	if !fault.Canceled(err) || len(s.Requests()) > 1 {
+		t.Errorf("error %v after %d requests", err, len(s.Requests()))
+	}
+}
+
+func TestNoKeySendsNoAuthorization(t *testing.T) {
+	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	t.Setenv("OPENAI_API_KEY", "from-the-environment")
+	m := newModel(t, s, func(c *openai.Config) { c.APIKey = "" })
+	if _, err := m.Generate(t.Context(), ask()); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Requests()[0].Header.Values("Authorization"); len(got) > 0 {
+		t.Errorf("authorization %q, want none: only the Config counts", got)
+	}
+}
+
+func TestBadConfigIsRefused(t *testing.T) {
+	tests := []struct {
+		name string
+		cfg  openai.Config
+		kind fault.Kind
+		want string
+	}{
+		{"no model", openai.Config{APIKey: planted}, fault.Usage, "no model name"},
+		{"no key", openai.Config{Model: "openai/m"}, fault.Host, "API key"},
+		{"base URL", openai.Config{Model: "m", BaseURL: "user:" + planted + "@host"}, fault.Usage, "base URL"},
+		{"cache control", openai.Config{Model: "m", APIKey: planted, CacheControl: "x"}, fault.Usage, "default_end"},
+		{"messages", openai.Config{Model: "m", Kwargs: map[string]any{"messages": 1}}, fault.Usage, "model_kwargs.messages"},
+		{"stream", openai.Config{Model: "m", Kwargs: map[string]any{"stream": true}}, fault.Usage, "model_kwargs.stream"},
+		{"stream in the body", openai.Config{Model: "m", Kwargs: map[string]any{"extra_body": map[string]any{"stream": true}}}, fault.Usage, "extra_body.stream"},
+		{"LiteLLM's own", openai.Config{Model: "m", Kwargs: map[string]any{"fallbacks": []any{"x"}}}, fault.Usage, "LiteLLM"},
+		{"key of a wrong type", openai.Config{Model: "m", Kwargs: map[string]any{"api_key": []any{planted}}}, fault.Usage, "api_key"},
+		{"header of a wrong type", openai.Config{Model: "m", Kwargs: map[string]any{"extra_headers": map[string]any{"X": 5}}}, fault.Usage, `"X"`},
+		{"retries", openai.Config{Model: "m", Kwargs: map[string]any{"num_retries": 1.5}}, fault.Usage, "whole number"},
+		{"timeout", openai.Config{Model: "m", Kwargs: map[string]any{"timeout": "soon"}}, fault.Usage, "seconds"},
+		{"extra body", openai.Config{Model: "m", Kwargs: map[string]any{"extra_body": "x"}}, fault.Usage, "mapping"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := openai.New(tt.cfg)
+			if fault.KindOf(err) != tt.kind || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), planted) {
+				t.Errorf("error %v (%v), want %v with %q", err, fault.KindOf(err), tt.kind, tt.want)
+			}
+		})
+	}
+}
+
+func TestSecretsStayOutOfErrorsAndLogs(t *testing.T) {
+	echo := "Incorrect API key provided: " + planted + " (Authorization: Bearer " + planted + "), user tok-in-url-1, header hdr-secret-1"
+	long := strings.Repeat("x", 590) + " " + planted
+	quoted, _ := json.Marshal(echo)
+	for name, a := range map[string]llmtest.Answer{
+		"401":              llmtest.Refusal(401, "invalid_api_key", echo),
+		"400":              llmtest.Refusal(400, "bad", echo),
+		"500, at the clip": llmtest.Refusal(500, "oops", long),
+		"plain text":       {Status: 503, Body: []byte(echo)},
+		"in a 200":         {Body: []byte(`{"error":{"code":502,"message":` + string(quoted) + `}}`)},
+		"in the cause":     {Body: []byte(`{"choices":"` + planted + `"}`)},
+		"hangup":           {Fault: llmtest.Hangup},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s := llmtest.NewServer(t, a)
+			m := newModel(t, s, func(c *openai.Config) {
+				c.BaseURL = strings.Replace(s.URL, "http://", "http://tok-in-url-1:pass-in-url@", 1)
+				c.Kwargs = map[string]any{"extra_headers": map[string]any{"X-Proxy": "Bearer hdr-secret-1"}}
+				c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			})
+			_, err := m.Generate(t.Context(), ask())
+			if err == nil {
+				t.Fatal("no error")
+			}
+			all := err.Error() + fault.HintOf(err) + log.String()
+			for _, secret := range []string{planted, planted[:20], "tok-in-url-1", "pass-in-url", "hdr-secret-1"} {
+				if strings.Contains(all, secret) {
+					t.Errorf("%q stands in %s", secret, all)
+				}
+			}
+		})
+	}
+}
+
+func TestManyCallsAtOnce(t *testing.T) {
+	s := llmtest.NewServerFunc(t, func(n int, _ *llmtest.Request) llmtest.Answer {
+		if n%3 == 0 {
+			return llmtest.Refusal(http.StatusTooManyRequests, "rate_limit_exceeded", "slow down")
+		}
+		return llmtest.Text("ok")
+	})
+	m := newModel(t, s, func(c *openai.Config) { c.Retry.Attempts = 50 })
+	errs := make(chan error, 64)
+	for range cap(errs) {
+		go func() { _, err := m.Generate(t.Context(), ask()); errs <- err }()
+	}
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+// litellmCost is the header in which a LiteLLM proxy names the cost of a call.
+const litellmCost = "X-Litellm-Response-Cost"
+
+// completion holds the members we need of a chat completion. The SDK's own
+// type is stricter than the servers that claim to be compatible.
+type completion struct {
+	Model   string `json:"model"`
+	Choices []struct {
+		FinishReason string          `json:"finish_reason"`
+		Message      json.RawMessage `json:"message"`
+		Error        json.RawMessage `json:"error"`
+	} `json:"choices"`
+	Usage struct {
+		Input        int64    `json:"prompt_tokens"`
+		Output       int64    `json:"completion_tokens"`
+		Cost         *float64 `json:"cost"`
+		InputDetails struct {
+			Cached int64 `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		OutputDetails struct {
+			Reasoning int64 `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+func (m *Model) response(body []byte, header http.Header) (*llm.Response, error) {
+	var c completion
+	if err := json.Unmarshal(body, &c); err != nil {
+		return nil, m.garbled("the answer is not a chat completion", err)
+	}
+	if isSet(c.Error) {
+		return nil, m.blame(http.StatusOK, header, body)
+	}
+	if len(c.Choices) == 0 {
+		return nil, m.garbled("the answer holds no choices", nil)
+	}
+	choice := c.Choices[0]
+	if isSet(choice.Error) {
+		return nil, m.blame(http.StatusOK, header, []byte(`{"error":`+string(choice.Error)+`}`))
+	}
+	msg, err := readMessage(choice.Message)
+	if err != nil {
+		return nil, m.garbled("the answer holds no message", err)
+	}
+	resp := &llm.Response{
+		Message:      msg,
+		FinishReason: choice.FinishReason,
+		Usage: llm.Usage{
+			Input: c.Usage.Input, Cached: c.Usage.InputDetails.Cached,
+			Output: c.Usage.Output, Reasoning: c.Usage.OutputDetails.Reasoning,
+		},
+		Model: cmp.Or(c.Model, m.cfg.Model),
+		Raw:   body,
+	}
+	m.price(resp, c.Usage.Cost, header)
+	return resp, nil
+}
+
+// readMessage keeps the provider's object, and adds the role where it is missing.
+func readMessage(raw json.RawMessage) (llm.Message, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return llm.Message{}, err
+	}
+	if members == nil {
+		return llm.Message{}, fmt.Errorf("it is null")
+	}
+	if string(members["role"]) != `"assistant"` {
+		members["role"] = json.RawMessage(`"assistant"`)
+		fixed, err := json.Marshal(members)
+		if err != nil {
+			return llm.Message{}, err
+		}
+		raw = fixed
+	}
+	var msg llm.Message
+	if err := json.Unmarshal(raw, &msg); err != nil {
+		return llm.Message{}, err
+	}
+	msg.Raw, msg.Extra = bytes.Clone(raw), nil
+	return msg, nil
+}
+
+// price prefers what the provider says to what a table says.
+func (m *Model) price(resp *llm.Response, named *float64, header http.Header) {
+	if named == nil {
+		if cost, err := strconv.ParseFloat(header.Get(litellmCost), 64); err == nil {
+			named = &cost
+		}
+	}
+	if named != nil && *named >= 0 {
+		resp.Cost, resp.Priced = *named, true
+		return
+	}
+	hasUsage := resp.Usage.Input+resp.Usage.Output > 0
+	for _, name := range []string{resp.Model, m.cfg.Model} {
+		if cost, ok := m.cfg.Prices.Cost(name, resp.Usage); ok && hasUsage {
+			resp.Cost, resp.Priced = cost, true
+			return
+		}
+	}
+	resp.Priced = m.cfg.IgnoreCost
+}
+
+func (m *Model) garbled(what string, err error) error {
+	if err != nil {
+		return fault.Newf(fault.Transient, "%s: %s: %s", m.op(), what, m.mask.text(err.Error()))
+	}
+	return fault.Newf(fault.Transient, "%s: %s", m.op(), what)
+}
+
+func isSet(raw json.RawMessage) bool {
+	s := string(raw)
+	return s != "" && s != "null" && s != "{}" && s != `""` && s != "false"
+}

@@ -1,0 +1,104 @@
+package llm_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+const registry = `{
+ "sample_spec": {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0, "max_tokens": "text"},
+ "m": {"input_cost_per_token": 1e-6, "cache_read_input_token_cost": 1e-7, "output_cost_per_token": 2e-6, "litellm_provider": "x"},
+ "m-2024-05-13": {"input_cost_per_token": 5e-6, "output_cost_per_token": 5e-6},
+ "openrouter/a/m": {"input_cost_per_token": 9e-6, "output_cost_per_token": 9e-6},
+ "openai/p": {"input_cost_per_token": 3e-6, "output_cost_per_token": 3e-6},
+ "free": {"input_cost_per_token": 0, "output_cost_per_token": 0},
+ "painter": {"output_cost_per_image": 0.04}
+}`
+
+func TestCostFindsTheModel(t *testing.T) {
+	prices, err := llm.LoadPrices(strings.NewReader(registry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := llm.Usage{Input: 1000, Cached: 400, Output: 100, Reasoning: 50}
+	const m = 600e-6 + 400e-7 + 200e-6
+	tests := []struct {
+		model string
+		cost  float64
+		known bool
+	}{
+		{"m", m, true},
+		{"openai/m", m, true},
+		{"openrouter/openai/m", m, true},
+		{"openrouter/a/m", 1100 * 9e-6, true},
+		{"m-2025-01-02", m, true},
+		{"azure/m-20250102", m, true},
+		{"m@20250102", m, true},
+		{"m-2024-05-13", 1100 * 5e-6, true},
+		{"openai/m-2024-05-13", 1100 * 5e-6, true},
+		{"p", 1100 * 3e-6, true},
+		{"free", 0, true},
+		{"m:free", 0, false},
+		{"m-mini", 0, false},
+		{"painter", 0, false},
+		{"sample_spec", 0, false},
+		{"", 0, false},
+	}
+	for _, tt := range tests {
+		if cost, known := prices.Cost(tt.model, use); known != tt.known || math.Abs(cost-tt.cost) > 1e-12 {
+			t.Errorf("%q: %v %v, want %v %v", tt.model, cost, known, tt.cost, tt.known)
+		}
+	}
+	if _, known := llm.Prices(nil).Cost("m", use); known {
+		t.Error("no prices know no model")
+	}
+}
+
+func TestLoadPricesNamesWhatIsWrong(t *testing.T) {
+	for data, want := range map[string]string{
+		`[]`: "reading model prices",
+		`{"m":{"input_cost_per_token":"much","output_cost_per_token":1}}`: "input_cost_per_token",
+		`{"m":{"input_cost_per_token":-1,"output_cost_per_token":1}}`:     `"m"`,
+		`{"m":`: "unexpected EOF",
+	} {
+		_, err := llm.LoadPrices(strings.NewReader(data))
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want a usage fault with %q", data, err, want)
+		}
+	}
+}
+
+func TestKnownPricesAreSane(t *testing.T) {
+	known := llm.KnownPrices()
+	for name, p := range known {
+		if p.Input <= 0 || p.CachedInput <= 0 || p.CachedInput > p.Input || p.Output <= p.Input || p.Output > 1e-4 {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if cost, ok := known.Cost("openai/gpt-4o-2024-08-06", llm.Usage{Input: 1e6, Output: 1e6}); !ok || math.Abs(cost-12.5) > 1e-9 {
+		t.Errorf("a million tokens each way of gpt-4o cost %v, %v", cost, ok)
+	}
+	if p := known.With(llm.Prices{"gpt-5": {Input: 1}})["gpt-5"]; p.Input != 1 {
+		t.Errorf("the caller's price does not win: %+v", p)
+	}
+}
+
+func FuzzLoadPrices(f *testing.F) {
+	f.Add(registry)
+	f.Add(`{"m":null}`)
+	f.Fuzz(func(t *testing.T, data string) {
+		prices, err := llm.LoadPrices(strings.NewReader(data))
+		if err != nil && fault.KindOf(err) != fault.Usage {
+			t.Errorf("error without blame: %v", err)
+		}
+		for name := range prices {
+			if cost, ok := prices.Cost(name, llm.Usage{Input: 3, Cached: 1, Output: 2}); !ok || cost < 0 {
+				t.Errorf("%q costs %v, %v", name, cost, ok)
+			}
+		}
+	})
+}

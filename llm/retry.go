@@ -1,0 +1,130 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"batch.example/batch/fault"
+)
+
+// Defaults of a [RetryPolicy]: nine waits of about four minutes in total.
+const (
+	DefaultAttempts = 10
+	DefaultBase     = time.Second
+	DefaultMax      = time.Minute
+)
+
+// maxAfterFactor bounds how long a provider may ask us to wait, in units of
+// RetryPolicy.Max. A longer demand (a daily quota, say) ends the attempts.
+const maxAfterFactor = 10
+
+// RateLimited says when a provider is willing to be asked again. It stands in
+// the chain of a Transient fault; [Retry] waits at least that long.
+type RateLimited struct {
+	After time.Duration
+	Err   error // what the provider said
+}
+
+// Error returns the cause and the time asked for.
+func (e *RateLimited) Error() string {
+	return fmt.Sprintf("%v (retry after %v)", e.Err, e.After)
+}
+
+// Unwrap returns the cause.
+func (e *RateLimited) Unwrap() error { return e.Err }
+
+// RetryPolicy says how often and how patiently a call is repeated. The zero
+// value is the default policy.
+type RetryPolicy struct {
+	Attempts int           // calls in all, 0 = DefaultAttempts, 1 = no retry
+	Base     time.Duration // mean of the first wait, 0 = DefaultBase; each is twice the one before
+	Max      time.Duration // no mean wait is longer, 0 = DefaultMax
+}
+
+// Retry returns a model that repeats m's calls while they fail by a Transient
+// fault, with exponential waits spread by half to either side so that workers
+// do not come back in step. A [RateLimited] wait is kept at least, and up to a
+// tenth is added; one longer than ten times the policy's Max ends the attempts
+// at once. All other errors are returned as they come. The time before the
+// attempt that was answered is added to Response.Waited. A nil log discards.
+func Retry(m Model, p RetryPolicy, log *slog.Logger) Model {
+	if p.Attempts == 0 {
+		p.Attempts = DefaultAttempts
+	}
+	if p.Base <= 0 {
+		p.Base = DefaultBase
+	}
+	if p.Max <= 0 {
+		p.Max = DefaultMax
+	}
+	p.Attempts, p.Max = max(1, p.Attempts), max(p.Base, p.Max)
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &retrier{model: m, policy: p, log: log}
+}
+
+type retrier struct {
+	model  Model
+	policy RetryPolicy
+	log    *slog.Logger
+}
+
+// Generate implements [Model].
+func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error) {
+	started := time.Now()
+	tries, last := 0, error(nil)
+	resp, err := backoff.Retry(ctx, func() (*Response, error) {
+		attempt := time.Now()
+		tries++
+		resp, err := r.model.Generate(ctx, req)
+		last = err
+		if err != nil {
+			return nil, r.verdict(err)
+		}
+		resp.Waited += attempt.Sub(started)
+		return resp, nil
+	}, backoff.WithBackOff(r.waits()), backoff.WithMaxTries(uint(r.policy.Attempts)),
+		backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
+			r.log.Warn("model call failed, trying again", "attempt", tries,
+				"attempts", r.policy.Attempts, "wait", wait.Round(time.Millisecond), "err", last)
+		}))
+	switch {
+	case err == nil:
+		return resp, nil
+	case ctx.Err() != nil && fault.KindOf(last) == fault.Transient:
+		return nil, fmt.Errorf("waiting to ask the model again: %w", ctx.Err())
+	case tries > 1 && fault.KindOf(last) == fault.Transient:
+		return nil, fault.New(fault.Transient, fmt.Sprintf("giving up after %d attempts", tries), last)
+	default:
+		return nil, last
+	}
+}
+
+func (r *retrier) waits() *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval, b.Multiplier = r.policy.Base, r.policy.Max, 2
+	return b
+}
+
+// verdict tells the back-off loop whether and when to go on.
+func (r *retrier) verdict(err error) error {
+	if fault.KindOf(err) != fault.Transient {
+		return backoff.Permanent(err)
+	}
+	limited, ok := errors.AsType[*RateLimited](err)
+	if !ok || limited.After <= 0 {
+		return err
+	}
+	if limited.After > maxAfterFactor*r.policy.Max {
+		return backoff.Permanent(err)
+	}
+	spread := time.Duration(rand.Int64N(int64(limited.After)/10 + 1))
+	return &backoff.RetryAfterError{Duration: limited.After + spread}
+}
