@@ -1,0 +1,163 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"batch.example/batch/fault"
+)
+
+// removeLimit bounds a removal, which goes on when its caller is cancelled.
+const removeLimit = 30 * time.Second
+
+// Container is one running container. It is safe for concurrent use. Whoever
+// made it must Remove it.
+type Container struct {
+	engine  *Engine
+	id      string
+	name    string
+	workDir string
+}
+
+// Create makes a container, starts it and sees that bash runs in it. On any failure, cancellation
+// included, nothing is left behind.
+func (e *Engine) Create(ctx context.Context, s Spec) (*Container, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	op := "creating a container of " + s.Image
+	platform, err := parsePlatform(s.Platform)
+	if err != nil {
+		return nil, err
+	}
+	// The engine may create the container although the caller has hung up, and
+	// its id would be lost: the call is brief, so it is seen through.
+	seen, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	made, err := e.api.ContainerCreate(seen, s.config(time.Now(), e.owner), s.hostConfig(), nil, platform, s.Name)
+	if err != nil {
+		return nil, createFault(err, op)
+	}
+	c := &Container{engine: e, id: made.ID, name: s.Name, workDir: s.WorkDir}
+	if err := c.start(ctx, op); err != nil {
+		return nil, errors.Join(err, c.Remove(ctx))
+	}
+	for _, w := range made.Warnings {
+		e.log.Debug("engine warning", "container", c.short(), "warning", w)
+	}
+	return c, nil
+}
+
+func (c *Container) start(ctx context.Context, op string) error {
+	if err := c.engine.api.ContainerStart(ctx, c.id, container.StartOptions{}); err != nil {
+		return createFault(err, op)
+	}
+	in, err := c.engine.api.ContainerInspect(ctx, c.id)
+	if err != nil {
+		return blame(err, fault.Transient, op)
+	}
+	if c.workDir == "" && in.Config != nil {
+		c.workDir = in.Config.WorkingDir
+	}
+	if c.workDir == "" {
+		c.workDir = "/"
+	}
+	return c.probe(ctx)
+}
+
+// createFault blames what the engine says when it cannot make or start a container.
+func createFault(err error, op string) error {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "executable file not found") || strings.Contains(text, "no such file or directory"):
+		return blameHint(err, fault.Instance, op, "the image must have bash")
+	case strings.Contains(text, "exec format error"):
+		return blameHint(err, fault.Instance, op, "the image is for another platform")
+	case errdefs.IsNotFound(err):
+		return blameHint(err, fault.Instance, op, "pull or build the image first")
+	case errdefs.IsConflict(err):
+		return blameHint(err, fault.Transient, op, "a container of that name is still there")
+	case errdefs.IsInvalidArgument(err):
+		return blame(err, fault.Usage, op)
+	}
+	return blame(err, fault.Transient, op)
+}
+
+func blameHint(err error, kind fault.Kind, op, hint string) error {
+	return fault.New(kind, op, err).WithHint("%s", hint)
+}
+
+func parsePlatform(s string) (*ocispec.Platform, error) {
+	if s == "" {
+		return nil, nil
+	}
+	p := strings.Split(s, "/")
+	if len(p) < 2 || len(p) > 3 || p[0] == "" || p[1] == "" {
+		return nil, fault.Newf(fault.Usage, "platform %q: expected os/arch such as linux/amd64", s)
+	}
+	out := &ocispec.Platform{OS: p[0], Architecture: p[1]}
+	if len(p) == 3 {
+		out.Variant = p[2]
+	}
+	return out, nil
+}
+
+// Attach returns the container with the given id or name, which another
+// process may have made. It must be running.
+func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
+	c := &Container{engine: e, id: id}
+	in, err := e.api.ContainerInspect(ctx, id)
+	if err != nil {
+		return nil, c.gone(ctx, "attaching to")
+	}
+	c.id, c.workDir = in.ID, in.Config.WorkingDir
+	if c.workDir == "" {
+		c.workDir = "/"
+	}
+	if !in.State.Running {
+		return nil, c.gone(ctx, "attaching to")
+	}
+	return c, nil
+}
+
+// ID is the engine's name for the container: 64 hexadecimal digits.
+func (c *Container) ID() string { return c.id }
+
+func (c *Container) short() string { return c.id[:min(12, len(c.id))] }
+
+// Remove kills the container and removes it with its anonymous volumes. It
+// does so also when ctx is cancelled, within 30 seconds. A container that is
+// gone already is no error.
+func (c *Container) Remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
+	defer cancel()
+	return c.engine.remove(ctx, c.id)
+}
+
+func (e *Engine) remove(ctx context.Context, id string) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case err == nil || errdefs.IsNotFound(err):
+			return nil
+		case !errdefs.IsConflict(err):
+			return blame(err, fault.Transient, "removing container "+id[:min(12, len(id))])
+		}
+		select { // someone else is removing it: it is gone when they are done
+		case <-ctx.Done():
+			return blame(ctx.Err(), fault.Transient, "removing container "+id[:min(12, len(id))])
+		case <-tick.C:
+		}
+	}
+}

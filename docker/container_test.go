@@ -1,0 +1,349 @@
+package docker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+// raw is the engine without this package, to do and to see things behind its back.
+func raw(t testing.TB) *client.Client {
+	t.Helper()
+	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = api.Close() })
+	return api
+}
+
+func TestCreateIsTightByDefault(t *testing.T) {
+	e := connect(t)
+	c := start(t, e, docker.Spec{Memory: 64 << 20, CPUs: 0.5, Labels: map[string]string{docker.LabelRun: "r"}})
+	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := in.HostConfig
+	if h.NetworkMode != "none" || h.Privileged || len(in.Mounts) > 0 || !*h.Init || h.Memory != 64<<20 ||
+		h.NanoCPUs != 5e8 || *h.PidsLimit != 4096 || strings.Join(h.SecurityOpt, " ") != "no-new-privileges" {
+		t.Errorf("host config %+v", h)
+	}
+	l := in.Config.Labels
+	if l[docker.LabelRun] != "r" || l[docker.LabelOwner] == "" || l[docker.LabelExpires] == "" {
+		t.Errorf("labels %v", l)
+	}
+}
+
+func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
+	e := connect(t)
+	api := raw(t)
+	count := func() int {
+		list, err := api.ContainerList(context.Background(), container.ListOptions{All: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, c := range list {
+			if c.Labels["batch.test"] == t.Name() {
+				n++
+			}
+		}
+		return n
+	}
+	label := map[string]string{"batch.test": t.Name()}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		spec docker.Spec
+		kind fault.Kind
+	}{
+		{"no image named", t.Context(), docker.Spec{}, fault.Usage},
+		{"an image that is not there", t.Context(), docker.Spec{Image: "nosuch.example/x:1"}, fault.Instance},
+		{"a command that is not there", t.Context(), docker.Spec{Image: testImage(t), Cmd: []string{"nosuch"}}, fault.Instance},
+		{"a platform that is none", t.Context(), docker.Spec{Image: testImage(t), Platform: "x"}, fault.Usage},
+		{"too little memory", t.Context(), docker.Spec{Image: testImage(t), Memory: 1}, fault.Usage},
+		{"a network that is not there", t.Context(), docker.Spec{Image: testImage(t), Network: "nosuch"}, fault.Instance},
+		{"a cancelled context", cancelled, docker.Spec{Image: testImage(t)}, fault.Unknown},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.spec.Labels = label
+			c, err := e.Create(tt.ctx, tt.spec)
+			if err == nil {
+				_ = c.Remove(context.Background())
+				t.Fatal("no error")
+			}
+			if fault.KindOf(err) != tt.kind {
+				t.Errorf("kind %v, want %v: %v", fault.KindOf(err), tt.kind, err)
+			}
+		})
+	}
+	if n := count(); n != 0 {
+		t.Errorf("%d containers left", n)
+	}
+}
+
+func TestAContainerEndsAtItsDeadline(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{Deadline: 2 * time.Second})
+	_, err := c.Run(t.Context(), docker.Command{Script: "trap '' TERM; sleep 60"})
+	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "deadline") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAnAgentCannotEndItsContainerByAPoliteSignal(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	run(t, c, `for d in /proc/[0-9]*; do kill -TERM ${d#/proc/}; kill -HUP ${d#/proc/}; done 2>/dev/null`)
+	if r := run(t, c, "echo alive"); string(r.Output) != "alive\n" {
+		t.Errorf("output %q", r.Output)
+	}
+}
+
+func TestAContainerThatIsGoneIsAFaultAndNoObservation(t *testing.T) {
+	e := connect(t)
+	api := raw(t)
+	for _, tt := range []struct {
+		name string
+		end  func(id string) error
+	}{
+		{"killed", func(id string) error { return api.ContainerKill(context.Background(), id, "KILL") }},
+		{"removed", func(id string) error {
+			return api.ContainerRemove(context.Background(), id, container.RemoveOptions{Force: true})
+		}},
+		{"stopped", func(id string) error { return api.ContainerStop(context.Background(), id, container.StopOptions{}) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := start(t, e, docker.Spec{})
+			var ended time.Time
+			var endErr error
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for { // until the command is under way
+					top, err := api.ContainerTop(context.Background(), c.ID(), nil)
+					if err != nil || strings.Contains(strings.Join(flatten(top.Processes), " "), "sleep 60") {
+						break
+					}
+				}
+				endErr = tt.end(c.ID())
+				ended = time.Now()
+			})
+			r, err := c.Run(t.Context(), docker.Command{Script: "echo part; sleep 60"})
+			seen := time.Now()
+			wg.Wait()
+			if endErr != nil {
+				t.Fatal(endErr)
+			}
+			if fault.KindOf(err) != fault.Transient {
+				t.Errorf("result %+v, error %v (%v)", r, err, fault.KindOf(err))
+			}
+			if d := seen.Sub(ended); d > 2*time.Second {
+				t.Errorf("seen after %v", d)
+			}
+			if _, err := c.Run(t.Context(), docker.Command{Script: "true"}); fault.KindOf(err) != fault.Transient {
+				t.Errorf("the next command: %v", err)
+			}
+			if _, err := c.CopyOut(t.Context(), "/etc/nosuch"); fault.KindOf(err) == fault.Unknown {
+				t.Errorf("copying: %v", err)
+			}
+			for range 2 {
+				if err := c.Remove(t.Context()); err != nil {
+					t.Errorf("removing: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func flatten(rows [][]string) []string {
+	var out []string
+	for _, r := range rows {
+		out = append(out, r...)
+	}
+	return out
+}
+
+func TestACommandKilledForMemoryIsToldApart(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{Memory: 24 << 20})
+	r := run(t, c, "x=$(yes | head -c 200000000); echo $?")
+	if r.ExitCode != 137 || !r.OOM {
+		t.Errorf("code %d, out of memory %v, output %.200q", r.ExitCode, r.OOM, r.Output)
+	}
+	if r := run(t, c, "echo alive; kill -9 $$"); string(r.Output) != "alive\n" {
+		t.Errorf("afterwards: %+v", r)
+	}
+}
+
+func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	data := append(bytes.Repeat([]byte("a\r\n\x00\xff"), 300_000), 0)
+	if err := c.CopyIn(t.Context(), "/new/dir/file.bin", 0o640, data); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, c, "wc -c </new/dir/file.bin; ls -l /new/dir; ln -s ../new/dir/file.bin /tmp/link"); !strings.Contains(string(r.Output), "1500001\n") ||
+		!strings.Contains(string(r.Output), "-rw-r-----") {
+		t.Errorf("output %q", r.Output)
+	}
+	for _, name := range []string{"/new/dir/file.bin", "/tmp/link"} {
+		got, err := c.CopyOut(t.Context(), name)
+		if err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+	if _, err := c.CopyOut(t.Context(), "/nosuch"); !errors.Is(err, fs.ErrNotExist) || fault.KindOf(err) != fault.Instance {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := c.CopyOut(t.Context(), "/tmp"); fault.KindOf(err) != fault.Instance {
+		t.Errorf("a directory: %v", err)
+	}
+	if err := c.CopyIn(t.Context(), "relative", 0o644, nil); fault.KindOf(err) != fault.Usage {
+		t.Errorf("a relative path: %v", err)
+	}
+}
+
+func TestManyCommandsRunAtOnceAndLeaveNothingOpen(t *testing.T) {
+	e := connect(t)
+	c := start(t, e, docker.Spec{})
+	run(t, c, "true")
+	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 3 {
+				cmd := docker.Command{Script: "echo $$; sleep 0.1 & echo b >&2"}
+				if i == 0 {
+					cmd = docker.Command{Script: "sleep 60", Timeout: 50 * time.Millisecond}
+				}
+				r, err := c.Run(t.Context(), cmd)
+				if err != nil || r.TimedOut != (i == 0) || (i > 0 && !bytes.HasSuffix(r.Output, []byte("\nb\n"))) {
+					t.Errorf("%+v, %v", r, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	deadline := time.Now().Add(5 * time.Second)
+	for (runtime.NumGoroutine() > goroutines+12 || openFiles(t) > files+6) && time.Now().Before(deadline) {
+		runtime.Gosched() // the client keeps a few idle connections
+	}
+	if g, f := runtime.NumGoroutine(), openFiles(t); g > goroutines+12 || f > files+6 {
+		t.Errorf("%d goroutines and %d files, %d and %d before", g, f, goroutines, files)
+	}
+}
+
+func openFiles(t testing.TB) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	return len(list)
+}
+
+func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
+	e := connect(t)
+	mine := start(t, e, docker.Spec{Labels: map[string]string{docker.LabelRun: "mine", docker.LabelInstance: "i"}})
+	api := raw(t)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := map[string]string{
+		"dead":    host + "/another-boot/1/1",
+		"foreign": "another-host/another-boot/1/1",
+	}
+	ids := map[string]string{}
+	for name, owner := range other {
+		made, err := api.ContainerCreate(t.Context(), &container.Config{
+			Image: testImage(t), Cmd: []string{"true"}, Labels: map[string]string{docker.LabelOwner: owner},
+		}, nil, nil, nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = made.ID
+		t.Cleanup(func() {
+			_ = api.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{Force: true})
+		})
+	}
+	removed, err := e.Reap(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := map[string]bool{}
+	for _, s := range removed {
+		gone[s.ID] = true
+	}
+	if !gone[ids["dead"]] || gone[ids["foreign"]] || gone[mine.ID()] {
+		t.Errorf("removed %v", removed)
+	}
+	all, err := e.Owned(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.ID == mine.ID() && (s.Run != "mine" || s.Instance != "i" || s.Abandoned || s.Expires.IsZero() || s.State != "running") {
+			t.Errorf("own container %+v", s)
+		}
+	}
+}
+
+func TestConnectSaysWhatToDo(t *testing.T) {
+	stale := filepath.Join(t.TempDir(), "s")
+	for _, tt := range []struct {
+		name string
+		c    docker.Config
+		kind fault.Kind
+		hint string
+	}{
+		{"no socket", docker.Config{Host: "unix://" + stale}, fault.Host, "install Docker"},
+		{"nothing listens", docker.Config{Host: "tcp://127.0.0.1:1"}, fault.Host, "nothing listens"},
+		{"no scheme", docker.Config{Host: "localhost"}, fault.Usage, "unix:///path"},
+		{"a context that is not there", docker.Config{Context: "nosuch", ConfigDir: t.TempDir()}, fault.Usage, "docker context ls"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, err := docker.Connect(t.Context(), tt.c)
+			if err == nil {
+				_ = e.Close()
+				t.Fatal("no error")
+			}
+			if fault.KindOf(err) != tt.kind || !strings.Contains(fault.HintOf(err), tt.hint) {
+				t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
+			}
+		})
+	}
+}
+
+func TestInfoAndDisk(t *testing.T) {
+	e := connect(t)
+	in, err := e.Info(t.Context())
+	if err != nil || in.Version == "" || in.APIVersion == "" || in.OS != "linux" || in.CPUs < 1 || in.Memory < 1 || in.RootDir == "" {
+		t.Errorf("%+v, %v", in, err)
+	}
+	free, known, err := e.DiskFree(t.Context())
+	if err != nil || (known && free <= 0) {
+		t.Errorf("free %d, known %v, %v", free, known, err)
+	}
+	img, ok, err := e.Image(t.Context(), "docker.io/library/"+testImage(t))
+	if err != nil || !ok || img.Size < 1 || img.ID == "" || img.OS != "linux" {
+		t.Errorf("%+v, %v, %v", img, ok, err)
+	}
+	list, err := e.Images(t.Context())
+	if err != nil || len(list) == 0 || list[0].Size < 1 {
+		t.Errorf("%v, %v", list, err)
+	}
+}

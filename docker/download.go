@@ -1,0 +1,145 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/distribution/reference"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/registry"
+	"github.com/docker/docker/pkg/jsonmessage"
+)
+
+// progressEvery spaces out progress reports: the engine sends hundreds a second.
+const progressEvery = 100 * time.Millisecond
+
+// download asks the engine for name and follows what it says until the end.
+func (e *Engine) download(ctx context.Context, name reference.Named, report func(PullProgress)) error {
+	start := time.Now()
+	body, err := e.api.ImagePull(ctx, name.String(), image.PullOptions{RegistryAuth: e.credentials(name)})
+	if err != nil {
+		return stopped(ctx, blamePull(err, name.String()))
+	}
+	defer body.Close()
+	err = follow(body, PullProgress{Ref: name.String()}, report)
+	if err != nil {
+		return stopped(ctx, blamePull(err, name.String()))
+	}
+	e.log.Debug("image pulled", "image", name.String(), "dur", time.Since(start))
+	return nil
+}
+
+// stopped prefers the cancellation over what it caused.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// layer is what is known of one layer while it comes.
+type layer struct {
+	current, total int64
+	done           bool
+}
+
+// follow reads the engine's stream of messages. An error in the stream is the
+// result of the pull: the HTTP status was sent long before.
+func follow(r io.Reader, p PullProgress, report func(PullProgress)) error {
+	layers := map[string]*layer{}
+	dec := json.NewDecoder(r)
+	var last time.Time
+	for {
+		var m jsonmessage.JSONMessage
+		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+			report(sum(p, layers))
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if m.Error != nil {
+			return m.Error
+		}
+		note(layers, m)
+		if time.Since(last) >= progressEvery {
+			last = time.Now()
+			report(sum(p, layers))
+		}
+	}
+}
+
+// note takes over what one message says of its layer. Messages without an id
+// and the one that names the tag are not about a layer.
+func note(layers map[string]*layer, m jsonmessage.JSONMessage) {
+	if m.Status == "" || m.ID == "" {
+		return
+	}
+	l := layers[m.ID]
+	switch m.Status {
+	case "Pulling fs layer", "Waiting", "Already exists":
+		if l == nil {
+			l = &layer{}
+			layers[m.ID] = l
+		}
+		l.done = m.Status == "Already exists"
+	case "Downloading":
+		if l != nil && m.Progress != nil {
+			l.current, l.total = m.Progress.Current, max(m.Progress.Total, m.Progress.Current)
+		}
+	case "Download complete", "Extracting":
+		if l == nil {
+			return
+		}
+		if m.Progress != nil && l.total == 0 {
+			l.total = m.Progress.Total // too small to have been reported on its way
+		}
+		l.current = l.total
+	case "Pull complete":
+		if l != nil {
+			l.current, l.done = l.total, true
+		}
+	}
+}
+
+func sum(p PullProgress, layers map[string]*layer) PullProgress {
+	p.Layers = len(layers)
+	for _, l := range layers {
+		p.Current += l.current
+		p.Total += l.total
+		if l.done {
+			p.Done++
+		}
+	}
+	return p
+}
+
+// credentials returns the user's login for the registry of name in the form
+// the engine takes, or nothing: a public image needs none, and the registry
+// says so when it does. The text is a secret.
+func (e *Engine) credentials(name reference.Named) string {
+	host := reference.Domain(name)
+	if host == "docker.io" {
+		host = "https://index.docker.io/v1/" // the key the docker command files it under
+	}
+	e.auth.Lock()
+	a, err := e.login.GetAuthConfig(host)
+	e.auth.Unlock()
+	if err != nil {
+		e.log.Warn("registry login not used: the credential helper failed", "registry", host, "err", err)
+		return ""
+	}
+	if a.Username == "" && a.Password == "" && a.IdentityToken == "" && a.RegistryToken == "" {
+		return ""
+	}
+	text, err := registry.EncodeAuthConfig(registry.AuthConfig{
+		Username: a.Username, Password: a.Password, Auth: a.Auth, ServerAddress: a.ServerAddress,
+		IdentityToken: a.IdentityToken, RegistryToken: a.RegistryToken,
+	})
+	if err != nil {
+		return ""
+	}
+	return text
+}

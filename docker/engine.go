@@ -1,0 +1,123 @@
+package docker
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/docker/cli/cli/config/configfile"
+	"github.com/docker/docker/client"
+	"golang.org/x/sync/semaphore"
+
+	"batch.example/batch/fault"
+)
+
+// pingLimit bounds the first word with the engine.
+const pingLimit = 20 * time.Second
+
+// Engine is a connection to a Docker engine. It is safe for concurrent use.
+type Engine struct {
+	api   *client.Client
+	host  string
+	log   *slog.Logger
+	owner owner
+	login *configfile.ConfigFile
+	auth  sync.Mutex // a credential helper is a process of its own: one at a time
+
+	slots    *semaphore.Weighted
+	mu       sync.Mutex
+	pulls    map[string]*pull
+	pullers  sync.WaitGroup
+	commands atomic.Int64
+}
+
+// Connect finds the engine c names, agrees with it on an API version and asks
+// it for a sign of life. An engine that cannot be reached is a Host fault whose
+// hint says what to do. The caller must Close the engine.
+func Connect(ctx context.Context, c Config) (*Engine, error) {
+	log := c.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	login := c.loadFile(log)
+	ep, err := c.endpoint(login)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := ep.ClientOpts()
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading the settings for docker host "+ep.Host, err)
+	}
+	opts = append(opts, client.WithVersion(c.APIVersion), client.WithUserAgent("batch"))
+	if network, addr, ok := plainAddress(ep.Host, ep.TLSData != nil || ep.SkipTLSVerify); ok {
+		opts = append(opts, client.WithDialContext(dialer(network, addr)))
+	}
+	api, err := client.NewClientWithOpts(opts...)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "preparing for docker host "+ep.Host, err).WithHint("check DOCKER_HOST")
+	}
+	pulls := c.Pulls
+	if pulls <= 0 {
+		pulls = defaultPulls
+	}
+	e := &Engine{
+		api: api, host: ep.Host, log: log, login: login, owner: self(),
+		slots: semaphore.NewWeighted(int64(pulls)), pulls: map[string]*pull{},
+	}
+	if err := e.ping(ctx); err != nil {
+		_ = e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Close ends the pulls under way, waits for them and closes the idle
+// connections. No Ensure may begin after it. Containers live on: removing them is their owner's task.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	for _, p := range e.pulls {
+		p.cancel()
+	}
+	e.mu.Unlock()
+	e.pullers.Wait()
+	return e.api.Close()
+}
+
+// Host is the address of the engine, such as unix:///var/run/docker.sock.
+func (e *Engine) Host() string { return e.host }
+
+func (e *Engine) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pingLimit)
+	defer cancel()
+	if _, err := e.api.Ping(ctx); err != nil {
+		return unreachable(ctx, e.host, err)
+	}
+	e.api.NegotiateAPIVersion(ctx)
+	return nil
+}
+
+// boundKey marks a context whose end must also end the connection dialled with it.
+type boundKey struct{}
+
+// bound returns a context for a call that takes the connection over: the
+// client watches ctx only until it has sent the request, so the connection's
+// own deadline has to follow ctx.
+func bound(ctx context.Context) context.Context {
+	return context.WithValue(ctx, boundKey{}, true)
+}
+
+func dialer(network, addr string) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		if ctx.Value(boundKey{}) != nil {
+			context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+		}
+		return conn, nil
+	}
+}

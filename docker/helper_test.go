@@ -1,0 +1,150 @@
+package docker_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/client"
+
+	"batch.example/batch/docker"
+)
+
+// tools are the host's own programs that the test image is made of.
+const tools = "bash cat chmod cp echo env false head id ln ls mkdir nohup printf rm setsid sleep sort tail " +
+	"timeout touch true wc yes"
+
+var imageOnce = sync.OnceValues(importImage)
+
+// connect returns an engine, or skips the test when there is none.
+func connect(t testing.TB) *docker.Engine {
+	t.Helper()
+	c := docker.FromEnv(os.Getenv, t.TempDir())
+	e, err := docker.Connect(t.Context(), c)
+	if err != nil {
+		if os.Getenv("BATCH_DOCKER") == "require" {
+			t.Fatal(err)
+		}
+		t.Skipf("no docker engine: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// testImage returns the name of an image with bash and some tools in it.
+func testImage(t testing.TB) string {
+	t.Helper()
+	name, err := imageOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// start makes a container that is removed at the end of the test.
+func start(t testing.TB, e *docker.Engine, s docker.Spec) *docker.Container {
+	t.Helper()
+	if s.Image == "" {
+		s.Image = testImage(t)
+	}
+	if s.Deadline == 0 {
+		s.Deadline = 5 * time.Minute
+	}
+	c, err := e.Create(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Remove(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// importImage builds the image from the host's programs unless it is there.
+func importImage() (string, error) {
+	name := fmt.Sprintf("batch-docker-test:%x", sha256.Sum256([]byte(tools)))[:30]
+	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		return "", err
+	}
+	defer api.Close()
+	ctx := context.Background()
+	if _, err := api.ImageInspect(ctx, name); err == nil {
+		return name, nil
+	}
+	root, err := hostRoot()
+	if err != nil {
+		return "", err
+	}
+	body, err := api.ImageImport(ctx, image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"}, name,
+		image.ImportOptions{Changes: []string{"ENV PATH=/usr/bin:/bin"}})
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	_, err = io.Copy(io.Discard, body)
+	return name, err
+}
+
+// hostRoot is a tar of the host's tools and the libraries they need.
+func hostRoot() ([]byte, error) {
+	files := map[string]string{} // path in the image: path here
+	for tool := range strings.FieldsSeq(tools) {
+		at, err := exec.LookPath(tool)
+		if err != nil {
+			return nil, err
+		}
+		files["usr/bin/"+tool] = at
+		out, err := exec.Command("ldd", at).Output()
+		if err != nil {
+			return nil, fmt.Errorf("ldd %s: %w", at, err)
+		}
+		for word := range strings.FieldsSeq(string(out)) {
+			if filepath.IsAbs(word) {
+				files[word[1:]] = word
+			}
+		}
+	}
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	for _, dir := range []string{"tmp", "root", "dev", "proc", "sys", "etc", "testbed"} {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o777}); err != nil {
+			return nil, err
+		}
+	}
+	for name, from := range files {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			return nil, err
+		}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(data))}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(data); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "bin", Linkname: "usr/bin"}); err != nil {
+		return nil, err
+	}
+	err := w.Close()
+	return buf.Bytes(), err
+}

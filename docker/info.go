@@ -1,0 +1,69 @@
+package docker
+
+import (
+	"context"
+
+	"batch.example/batch/fault"
+)
+
+// Info describes an engine and the machine it runs on.
+type Info struct {
+	Name          string // the machine's name
+	Version       string // the engine's
+	APIVersion    string // the one agreed on
+	OS, Arch      string // of containers: linux, amd64 (Go's names)
+	System        string // such as Debian GNU/Linux 12
+	Kernel        string
+	CPUs          int
+	Memory        int64  // bytes
+	RootDir       string // where the engine keeps its data, on its machine
+	StorageDriver string
+	CgroupVersion string
+	Containers    int // all of them
+	Running       int
+	Images        int
+	MemoryLimit   bool // the kernel can limit a container's memory
+	PidsLimit     bool // and its processes
+	Rootless      bool
+	Warnings      []string
+}
+
+// Info asks the engine about itself.
+func (e *Engine) Info(ctx context.Context) (Info, error) {
+	const op = "asking the docker engine about itself"
+	in, err := e.api.Info(ctx)
+	if err != nil {
+		return Info{}, blame(err, fault.Host, op)
+	}
+	v, err := e.api.ServerVersion(ctx)
+	if err != nil {
+		return Info{}, blame(err, fault.Host, op)
+	}
+	out := Info{
+		Name: in.Name, Version: v.Version, APIVersion: e.api.ClientVersion(), OS: v.Os, Arch: v.Arch,
+		System: in.OperatingSystem, Kernel: in.KernelVersion, CPUs: in.NCPU, Memory: in.MemTotal,
+		RootDir: in.DockerRootDir, StorageDriver: in.Driver, CgroupVersion: in.CgroupVersion,
+		Containers: in.Containers, Running: in.ContainersRunning, Images: in.Images,
+		MemoryLimit: in.MemoryLimit, PidsLimit: in.PidsLimit, Warnings: in.Warnings,
+	}
+	for _, o := range in.SecurityOptions {
+		out.Rootless = out.Rootless || o == "name=rootless"
+	}
+	return out, nil
+}
+
+// DiskFree returns the bytes that are free where the engine keeps its data.
+// The engine's API does not tell, so it is known only for an engine on this
+// machine whose directory this process may look at.
+func (e *Engine) DiskFree(ctx context.Context) (free int64, known bool, err error) {
+	network, _, _ := plainAddress(e.host, false)
+	if network != "unix" {
+		return 0, false, nil
+	}
+	in, err := e.Info(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	free, known = statfs(in.RootDir)
+	return free, known, nil
+}

@@ -1,0 +1,261 @@
+package docker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+// run runs script and fails the test on a fault.
+func run(t testing.TB, c *docker.Container, script string) docker.Result {
+	t.Helper()
+	return runCommand(t, c, docker.Command{Script: script, Timeout: 20 * time.Second})
+}
+
+func runCommand(t testing.TB, c *docker.Container, cmd docker.Command) docker.Result {
+	t.Helper()
+	r, err := c.Run(t.Context(), cmd)
+	if err != nil {
+		t.Fatalf("running %.60q: %v", cmd.Script, err)
+	}
+	return r
+}
+
+func TestRunObservesWhatACommandDoes(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
+	for _, tt := range []struct {
+		name string
+		cmd  docker.Command
+		want string
+		code int
+	}{
+		{name: "output and exit code", cmd: docker.Command{Script: "echo hi; exit 3"}, want: "hi\n", code: 3},
+		{name: "an exit code over 255 wraps", cmd: docker.Command{Script: "exit 300"}, code: 44},
+		{name: "no output", cmd: docker.Command{Script: ""}},
+		{
+			name: "stdout and stderr stay in order",
+			cmd:  docker.Command{Script: "for i in 1 2 3; do echo o$i; echo e$i >&2; done"},
+			want: "o1\ne1\no2\ne2\no3\ne3\n",
+		},
+		{
+			name: "bytes are exact",
+			cmd:  docker.Command{Script: `printf 'a\r\nb\rc\0d\xe9\xff\n\n'`},
+			want: "a\r\nb\rc\x00d\xe9\xff\n\n",
+		},
+		{name: "a script that is not UTF-8", cmd: docker.Command{Script: "printf %s 'caf\xe9\r'; exit 5"}, want: "caf\xe9\r", code: 5},
+		{name: "stdin is empty", cmd: docker.Command{Script: "wc -c"}, want: "0\n"},
+		{name: "stdin is empty for a script that came through it", cmd: docker.Command{Script: "wc -c # \xff"}, want: "0\n"},
+		{name: "the directory is the container's", cmd: docker.Command{Script: "pwd"}, want: "/testbed\n"},
+		{name: "or the command's", cmd: docker.Command{Script: "pwd", Dir: "/tmp"}, want: "/tmp\n"},
+		{
+			name: "a directory that is gone", cmd: docker.Command{Script: "pwd", Dir: "/no such"},
+			want: "bash: line 2: cd: /no such: No such file or directory\n", code: 126,
+		},
+		{name: "the environment is the container's and the command's", cmd: docker.Command{
+			Script: `echo "$IMAGE $MINE"`, Env: []string{"MINE=a b"},
+		}, want: "yes a b\n"},
+		{
+			name: "nothing of the wrapper is in the environment but the number",
+			cmd:  docker.Command{Args: []string{"env"}, Script: "-uBATCH_COMMAND"},
+			want: "HOME=/\nHOSTNAME=\nIMAGE=yes\nPATH=/usr/bin:/bin\n_=/usr/bin/env\n",
+		},
+		{
+			name: "the start file is read once",
+			cmd:  docker.Command{Script: "true", Env: []string{"BASH_ENV=/tmp/start"}},
+			want: "started\n",
+		},
+		{
+			name: "another interpreter",
+			cmd:  docker.Command{Args: []string{"bash", "-euc"}, Script: "false; echo no"}, code: 1,
+		},
+		{
+			name: "an interpreter that is not there",
+			cmd:  docker.Command{Args: []string{"nosuch", "-c"}, Script: "x"},
+			want: "bash: line 4: nosuch: command not found\n", code: 127,
+		},
+		{name: "a command that kills itself", cmd: docker.Command{Script: "kill -9 $$"}, code: 137},
+		{name: "a command that kills its group", cmd: docker.Command{Script: "kill -9 0"}, code: 137},
+		{name: "a command that kills what runs it", cmd: docker.Command{Script: "kill -9 $PPID; sleep 1"}, code: 137},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if strings.Contains(strings.Join(tt.cmd.Env, " "), "/tmp/start") {
+				if err := c.CopyIn(t.Context(), "/tmp/start", 0o644, []byte("echo started\n")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tt.cmd.Timeout = 20 * time.Second
+			r := runCommand(t, c, tt.cmd)
+			if tt.cmd.Args != nil && tt.cmd.Args[0] == "env" {
+				r.Output = sortedEnv(r.Output)
+				r.Total = int64(len(tt.want))
+			}
+			if diff := cmp.Diff(tt.want, string(r.Output)); diff != "" {
+				t.Errorf("output (-want +got):\n%s", diff)
+			}
+			if r.ExitCode != tt.code || r.TimedOut || r.Total != int64(len(tt.want)) {
+				t.Errorf("code %d (want %d), timed out %v, total %d", r.ExitCode, tt.code, r.TimedOut, r.Total)
+			}
+		})
+	}
+}
+
+func TestRunTakesScriptsOfAnySize(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	for _, size := range []int{99 << 10, 101 << 10, 128 << 10, 1 << 20, 3 << 20} {
+		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
+			data := strings.Repeat("0123456789abcde\n", size/16)
+			r := run(t, c, "cat <<'EOF' | wc -c\n"+data+"EOF\ncat; exit 7")
+			if got, want := string(r.Output), fmt.Sprintln(len(data)); got != want || r.ExitCode != 7 {
+				t.Errorf("output %.80q, code %d; want %q and 7", got, r.ExitCode, want)
+			}
+		})
+	}
+	t.Run("through a login shell", func(t *testing.T) {
+		r := runCommand(t, c, docker.Command{Args: []string{"bash", "-lc"}, Script: "echo ok #" + strings.Repeat("x", 200<<10)})
+		if string(r.Output) != "ok\n" {
+			t.Errorf("output %.80q, code %d", r.Output, r.ExitCode)
+		}
+	})
+}
+
+func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	r := runCommand(t, c, docker.Command{
+		Script: "echo begin; yes | head -c 50000000; echo end", Timeout: 30 * time.Second, Limit: 1000,
+	})
+	if len(r.Output) != 1000 || r.Total != 50000010 || r.ExitCode != 0 {
+		t.Fatalf("kept %d of %d, code %d", len(r.Output), r.Total, r.ExitCode)
+	}
+	if !bytes.HasPrefix(r.Output, []byte("begin\ny\n")) || !bytes.HasSuffix(r.Output, []byte("y\nend\n")) {
+		t.Errorf("output %.20q ... %q", r.Output, r.Output[980:])
+	}
+}
+
+func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	for _, tt := range []struct{ name, script, want string }{
+		{"a sleeping command", "echo before; sleep 60", "before\n"},
+		{"a pipeline", "sleep 61 | cat", ""},
+		{"children in sessions of their own", "setsid sleep 62 & setsid setsid sleep 63 & echo $((1+1)); sleep 64", "2\n"},
+		{"children that lost their parent", "(setsid nohup sleep 65 >/dev/null 2>&1 &) ; (sleep 66 &) ; echo x; sleep 67", "x\n"},
+		{"a child without environment", "env -i /usr/bin/setsid /usr/bin/sleep 68 & sleep 69", ""},
+		{"a command that ignores signals", "trap '' TERM INT HUP; while :; do sleep 1; done", ""},
+		{"a stopped command", "kill -STOP $$; sleep 70", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			begin := time.Now()
+			r := runCommand(t, c, docker.Command{Script: tt.script, Timeout: 400 * time.Millisecond})
+			if !r.TimedOut || r.ExitCode != -1 || string(r.Output) != tt.want {
+				t.Errorf("timed out %v, code %d, output %q; want %q", r.TimedOut, r.ExitCode, r.Output, tt.want)
+			}
+			if d := time.Since(begin); d > 4*time.Second {
+				t.Errorf("took %v", d)
+			}
+			if left := processes(t, c); len(left) > 0 {
+				t.Errorf("still running: %q", left)
+			}
+		})
+	}
+}
+
+func TestRunEndlessOutputCostsNoMoreThanTheTimeout(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	begin := time.Now()
+	r := runCommand(t, c, docker.Command{Script: "yes", Timeout: time.Second, Limit: 4096})
+	if d := time.Since(begin); !r.TimedOut || d > 4*time.Second || len(r.Output) != 4096 || r.Total < 1<<20 {
+		t.Errorf("timed out %v after %v, kept %d of %d", r.TimedOut, d, len(r.Output), r.Total)
+	}
+	if left := processes(t, c); len(left) > 0 {
+		t.Errorf("still running: %q", left)
+	}
+}
+
+func TestRunIsNotHeldUpByABackgroundProcess(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	begin := time.Now()
+	r := run(t, c, "sleep 30 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")
+	if d := time.Since(begin); d > 1500*time.Millisecond {
+		t.Errorf("took %v", d)
+	}
+	if !strings.Contains(string(r.Output), "started\n") || r.ExitCode != 4 {
+		t.Errorf("output %q, code %d", r.Output, r.ExitCode)
+	}
+	if left := processes(t, c); len(left) == 0 {
+		t.Error("the background process did not live on")
+	}
+}
+
+func TestRunEndsWhenCancelled(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(500*time.Millisecond, cancel)
+	r, err := c.Run(ctx, docker.Command{Script: "echo part; setsid sleep 60 & sleep 60"})
+	if !errors.Is(err, context.Canceled) || !fault.Canceled(err) {
+		t.Errorf("error %v", err)
+	}
+	if string(r.Output) != "part\n" {
+		t.Errorf("output %q", r.Output)
+	}
+	if left := processes(t, c); len(left) > 0 {
+		t.Errorf("still running: %q", left)
+	}
+	if _, err := c.Run(ctx, docker.Command{Script: "true"}); !fault.Canceled(err) {
+		t.Errorf("with a cancelled context: %v", err)
+	}
+}
+
+func TestRunSurvivesAForkBomb(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{PidsLimit: 60})
+	run(t, c, "echo kept >/tmp/file")
+	r := runCommand(t, c, docker.Command{Script: "f() { f | f & }; f; while :; do :; done", Timeout: time.Second})
+	if !r.TimedOut {
+		t.Errorf("code %d, output %.200q", r.ExitCode, r.Output)
+	}
+	if r := run(t, c, "cat /tmp/file"); string(r.Output) != "kept\n" {
+		t.Errorf("afterwards: code %d, output %q", r.ExitCode, r.Output)
+	}
+}
+
+// processes lists what runs in the container besides the keeper and the list itself.
+func processes(t testing.TB, c *docker.Container) []string {
+	t.Helper()
+	r := run(t, c, `for d in /proc/[0-9]*; do
+	p=${d#/proc/}; ((p == $$ || p == PPID)) && continue
+	IFS= read -r s <$d/stat || continue
+	[[ ${s##*) } == Z* ]] && continue
+	mapfile -d '' -t a <$d/cmdline
+	[[ ${a[4]} == keeper || ${a[0]} == *init ]] || echo "${a[*]}"
+done 2>/dev/null`)
+	var out []string
+	for line := range strings.Lines(string(r.Output)) {
+		if strings.Contains(line, "sleep") || strings.Contains(line, "yes") || strings.Contains(line, "cat") {
+			out = append(out, strings.TrimSpace(line))
+		}
+	}
+	return out
+}
+
+func sortedEnv(b []byte) []byte {
+	var keep []string
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "HOSTNAME=") {
+			line = "HOSTNAME=\n"
+		}
+		keep = append(keep, line)
+	}
+	for i := range keep {
+		for j := i; j > 0 && keep[j] < keep[j-1]; j-- {
+			keep[j], keep[j-1] = keep[j-1], keep[j]
+		}
+	}
+	return []byte(strings.Join(keep, ""))
+}

@@ -1,0 +1,108 @@
+package docker
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+
+	"batch.example/batch/fault"
+)
+
+// defaultPids stops a fork bomb and hinders no test suite.
+const defaultPids = 4096
+
+// Spec describes a container. Only Image must be set.
+type Spec struct {
+	Name      string // the engine makes one up when empty
+	Image     string // must be there: see [Engine.Ensure]
+	Cmd       []string
+	WorkDir   string // made when missing; empty: the image's
+	Env       []string
+	User      string // empty: the image's
+	Labels    map[string]string
+	Memory    int64    // bytes, swap included; 0: no limit
+	CPUs      float64  // 0: no limit
+	PidsLimit int64    // processes and threads; 0: 4096, negative: no limit
+	Network   string   // empty: none
+	Platform  string   // os/arch; empty: the engine's
+	CapDrop   []string // Linux capabilities to take away
+	ShmSize   int64    // bytes of /dev/shm; 0: the engine's default
+
+	// Deadline is the longest the container lives: then it ends by itself, even
+	// when the process that made it is gone. 0: no end. A Cmd of one's own has
+	// to see to it itself.
+	Deadline time.Duration
+}
+
+func (s Spec) check() error {
+	switch {
+	case s.Image == "":
+		return fault.New(fault.Usage, "creating a container: no image given", nil)
+	case s.Memory < 0 || s.CPUs < 0 || s.Deadline < 0 || s.ShmSize < 0:
+		return fault.New(fault.Usage, "creating a container: memory, cpus, shm size and deadline must not be negative", nil)
+	case s.Memory > 0 && s.Memory < 6<<20:
+		return fault.Newf(fault.Usage, "creating a container: %d bytes of memory are less than the 6 MiB docker needs", s.Memory)
+	}
+	return nil
+}
+
+// keeper is what a container runs when nothing else is asked for: a bash that
+// waits, since bash is all an image must have. It ignores signals, so that an
+// agent's "pkill bash" ends the agent's processes and not the container.
+const keeper = `trap "" HUP INT QUIT TERM USR1 USR2 ALRM
+exec </dev/null 3<> <(:)
+while ((!$1 || SECONDS < $1)); do
+	n=$(($1 ? $1 - SECONDS : 3600))
+	read -rt "$n" -u 3
+done
+exit 0`
+
+func (s Spec) config(now time.Time, o owner) *container.Config {
+	c := &container.Config{
+		Image: s.Image, WorkingDir: s.WorkDir, Env: s.Env, User: s.User, Labels: s.labels(now, o),
+		Entrypoint:  s.Cmd,
+		Cmd:         nil,
+		StopSignal:  "SIGKILL", // the keeper ignores the polite one
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+	}
+	if len(s.Cmd) == 0 {
+		seconds := int64((s.Deadline + time.Second - 1) / time.Second)
+		c.Entrypoint = []string{"bash", "-p", "-c", keeper, "keeper", fmt.Sprint(seconds)}
+	}
+	return c
+}
+
+func (s Spec) labels(now time.Time, o owner) map[string]string {
+	l := map[string]string{}
+	maps.Copy(l, s.Labels)
+	l[LabelOwner] = o.String()
+	if s.Deadline > 0 {
+		l[LabelExpires] = now.Add(s.Deadline).UTC().Format(time.RFC3339)
+	}
+	return l
+}
+
+func (s Spec) hostConfig() *container.HostConfig {
+	yes := true
+	h := &container.HostConfig{
+		Init:        &yes,
+		NetworkMode: "none",
+		SecurityOpt: []string{"no-new-privileges"},
+		CapDrop:     s.CapDrop,
+		LogConfig:   container.LogConfig{Type: "none"},
+		ShmSize:     s.ShmSize,
+	}
+	if s.Network != "" {
+		h.NetworkMode = container.NetworkMode(s.Network)
+	}
+	pids := s.PidsLimit
+	if pids == 0 {
+		pids = defaultPids
+	}
+	h.PidsLimit = &pids
+	h.Memory, h.MemorySwap = s.Memory, s.Memory
+	h.NanoCPUs = int64(s.CPUs * 1e9)
+	return h
+}

@@ -1,0 +1,89 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+
+	"batch.example/batch/fault"
+)
+
+// lookLimit bounds a look at a container that seems to be in trouble.
+const lookLimit = 5 * time.Second
+
+// settle is how long the engine may take to notice that a container is gone.
+const settle = time.Second
+
+// gone says why the container does not answer any more; nil when it runs and
+// the engine is well. It looks also when ctx is cancelled.
+func (c *Container) gone(ctx context.Context, doing string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
+	defer cancel()
+	op := doing + " container " + c.short()
+	in, err := c.engine.api.ContainerInspect(ctx, c.id)
+	switch {
+	case errdefs.IsNotFound(err):
+		return fault.New(fault.Transient, op, errors.New("the container was removed")).
+			WithHint("something outside this run removed it")
+	case err != nil:
+		return blame(err, fault.Host, op)
+	case in.State == nil || (in.State.Running && !in.State.Paused):
+		return nil
+	}
+	return stateFault(in.State, op)
+}
+
+// probe makes sure that the container runs and that bash can be started in it.
+// The engine calls a container running for a while after it was killed.
+func (c *Container) probe(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	out, err := c.output(limited, "bash", "-p", "-c", "printf alive")
+	if err == nil && out == "alive" {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for range 20 {
+		if f := c.gone(ctx, "running a command in"); f != nil {
+			return f
+		}
+		time.Sleep(settle / 20)
+	}
+	op := "running a command in container " + c.short()
+	if out != "" || err == nil {
+		return fault.New(fault.Instance, op, fmt.Errorf("no bash could be started: %.300s", strings.TrimSpace(out))).
+			WithHint("the image must have bash on its PATH, and the container room for a process")
+	}
+	return blame(err, fault.Transient, op)
+}
+
+func stateFault(s *container.State, op string) error {
+	switch {
+	case s.Paused:
+		return fault.New(fault.Transient, op, errors.New("the container is paused"))
+	case s.OOMKilled:
+		return fault.New(fault.Instance, op, errors.New("the container ran out of memory and was killed")).
+			WithHint("raise the memory limit")
+	case s.ExitCode == 0:
+		return fault.New(fault.Instance, op, errors.New("the container reached its deadline and ended")).
+			WithHint("raise the deadline")
+	}
+	if s.ExitCode == 127 || s.ExitCode == 126 {
+		return fault.New(fault.Instance, op, errors.New("its main program could not be started")).
+			WithHint("the image must have bash on its PATH")
+	}
+	return fault.New(fault.Transient, op, fmt.Errorf("the container was killed (exit code %d)", s.ExitCode))
+}
+
+// oom reports whether a process of the container was ever killed for memory.
+func (c *Container) oom(ctx context.Context) bool {
+	in, err := c.engine.api.ContainerInspect(ctx, c.id)
+	return err == nil && in.State != nil && in.State.OOMKilled
+}
