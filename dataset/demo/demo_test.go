@@ -1,0 +1,260 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// task is one instance as it lies in the task repository.
+type task struct {
+	ID         string   `yaml:"instance_id"`
+	Repo       string   `yaml:"repo"`
+	Version    string   `yaml:"version"`
+	BaseCommit string   `yaml:"base_commit"`
+	Split      string   `yaml:"split"`
+	Datasets   []string `yaml:"datasets"`
+	Image      string   `yaml:"image"`
+	LogParser  string   `yaml:"log_parser"`
+	EvalType   string   `yaml:"eval_type"`
+	Language   string   `yaml:"language"`
+	Title      string   `yaml:"title"`
+
+	gold, test, eval, problem []byte
+	failToPass, passToPass    []string
+	repo                      map[string][]byte // path in the repository -> content
+}
+
+func readTasks(t *testing.T) []task {
+	t.Helper()
+	dirs, err := fs.ReadDir(Files(), "tasks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := make([]task, 0, len(dirs))
+	for _, d := range dirs {
+		tasks = append(tasks, readTask(t, d.Name()))
+	}
+	return tasks
+}
+
+func readTask(t *testing.T, id string) task {
+	t.Helper()
+	read := func(name string) []byte {
+		data, err := fs.ReadFile(Files(), path.Join("tasks", id, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	var k task
+	decode(t, read("task.yaml"), &k)
+	if k.ID != id {
+		t.Errorf("tasks/%s/task.yaml says instance_id %q", id, k.ID)
+	}
+	var tests struct {
+		F []string `json:"FAIL_TO_PASS"`
+		P []string `json:"PASS_TO_PASS"`
+	}
+	if err := json.Unmarshal(read("tests.json"), &tests); err != nil {
+		t.Fatalf("tasks/%s/tests.json: %v", id, err)
+	}
+	k.failToPass, k.passToPass = tests.F, tests.P
+	k.gold, k.test = read("gold.patch"), read("test.patch")
+	k.eval, k.problem = read("eval.sh"), read("problem_statement.md")
+	k.repo = readTree(t, path.Join("tasks", id, "repo"))
+	return k
+}
+
+func readTree(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	tree := map[string][]byte{}
+	err := fs.WalkDir(Files(), dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(Files(), name)
+		tree[strings.TrimPrefix(name, dir+"/")] = data
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// decode reads YAML and refuses keys that dst does not have.
+func decode(t *testing.T, data []byte, dst any) {
+	t.Helper()
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(dst); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryTaskIsComplete(t *testing.T) {
+	parsers := []string{
+		"parse_log_pytest", "parse_log_googletest", "parse_log_tap",
+		"parse_log_jq", "parse_log_redis", "parse_log_micropython_test",
+	}
+	for _, k := range readTasks(t) {
+		t.Run(k.ID, func(t *testing.T) {
+			if k.Image != "batch-demo/"+k.ID+":latest" {
+				t.Errorf("image is %q", k.Image)
+			}
+			if k.Split != "test" || k.EvalType != "pass_and_fail" || !slices.Equal(k.Datasets, []string{"demo"}) {
+				t.Errorf("split %q, eval_type %q, datasets %q", k.Split, k.EvalType, k.Datasets)
+			}
+			if !slices.Contains(parsers, k.LogParser) {
+				t.Errorf("log_parser is %q", k.LogParser)
+			}
+			if len(k.BaseCommit) != 40 || k.Repo == "" || k.Version == "" || k.Language == "" || k.Title == "" {
+				t.Errorf("task.yaml lacks something: %+v", k)
+			}
+			if !utf8.Valid(k.problem) || !utf8.Valid(k.eval) || len(k.problem) < 100 {
+				t.Error("problem_statement.md and eval.sh have to be text in UTF-8")
+			}
+		})
+	}
+}
+
+func TestTestIdsAreThoseOfTheTests(t *testing.T) {
+	for _, k := range readTasks(t) {
+		t.Run(k.ID, func(t *testing.T) {
+			if len(k.failToPass) == 0 || len(k.passToPass) == 0 {
+				t.Fatal("both lists need a test")
+			}
+			before := bytes.Join(slices.Collect(values(k.repo)), nil)
+			for _, id := range k.failToPass {
+				if slices.Contains(k.passToPass, id) {
+					t.Errorf("%q is in both lists", id)
+				}
+				if !bytes.Contains(k.test, []byte(testName(id))) {
+					t.Errorf("%q should fail without the test patch's change, which does not name it", id)
+				}
+			}
+			for _, id := range k.passToPass {
+				if name := []byte(testName(id)); !bytes.Contains(before, name) && !bytes.Contains(k.test, name) {
+					t.Errorf("no test is called %q", id)
+				}
+			}
+		})
+	}
+}
+
+func values(m map[string][]byte) func(func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for _, v := range m {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// testName is the part of a test's id that its source holds.
+func testName(id string) string {
+	if _, name, ok := strings.Cut(id, "::"); ok {
+		return name
+	}
+	return strings.TrimPrefix(id, "Ini.")
+}
+
+func TestEvalScriptsApplyTheTestPatchBetweenMarkers(t *testing.T) {
+	const begin, end = "\n: '>>>>> Start Test Output'\n", "\n: '>>>>> End Test Output'\n"
+	for _, k := range readTasks(t) {
+		t.Run(k.ID, func(t *testing.T) {
+			script := string(k.eval)
+			if strings.Count(script, begin) != 1 || strings.Count(script, end) != 1 ||
+				strings.Index(script, begin) > strings.Index(script, end) {
+				t.Error("the markers are not there once each, in order")
+			}
+			if !strings.Contains(script, "git checkout "+k.BaseCommit+" ") {
+				t.Error("the tests are not reset to base_commit")
+			}
+			if got := appliedPatch(t, script); !bytes.Equal(got, k.test) {
+				t.Errorf("applies another patch than test.patch:\n%q", got)
+			}
+		})
+	}
+}
+
+// appliedPatch returns the here-document of an eval script, decoded.
+func appliedPatch(t *testing.T, script string) []byte {
+	t.Helper()
+	const word = "EOF_114329324912"
+	head, rest, _ := strings.Cut(script, "<<'"+word+"'")
+	line, rest, _ := strings.Cut(rest, "\n")
+	body, _, ok := strings.Cut(rest, word+"\n")
+	if !ok || !strings.Contains(lastLine(head)+line, "git apply -v -") {
+		t.Fatal("no here-document is applied")
+	}
+	if !strings.HasPrefix(lastLine(head), "base64 -d") {
+		return []byte(body)
+	}
+	data, err := base64.StdEncoding.DecodeString(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+
+func TestTheDemoHasItsAwkwardCases(t *testing.T) {
+	tasks := map[string]task{}
+	languages := map[string]bool{}
+	for _, k := range readTasks(t) {
+		tasks[k.ID] = k
+		languages[k.Language] = true
+	}
+	if len(tasks) < 8 || len(languages) < 3 {
+		t.Errorf("%d instances in %d languages, want at least 8 in 3", len(tasks), len(languages))
+	}
+	t.Run("every line of winini ends in CRLF", func(t *testing.T) {
+		for name, data := range tasks["demo__winini-2"].repo {
+			if bytes.Count(data, []byte("\n")) != bytes.Count(data, []byte("\r\n")) {
+				t.Errorf("%s has a bare line feed", name)
+			}
+		}
+		if !bytes.Contains(tasks["demo__winini-2"].gold, []byte("\r\n+")) {
+			t.Error("the gold patch has no CRLF")
+		}
+	})
+	t.Run("monate is not UTF-8", func(t *testing.T) {
+		k := tasks["demo__monate-3"]
+		if utf8.Valid(k.gold) || utf8.Valid(k.test) || utf8.Valid(k.repo["lib/Monate.pm"]) {
+			t.Error("patches and source should have bytes of ISO-8859-1")
+		}
+		if !bytes.Contains(k.gold, []byte("\n+    $name =~ tr/A-Z\xc4\xd6\xdc/a-z\xe4\xf6\xfc/;\n")) {
+			t.Error("the gold patch should add them")
+		}
+	})
+	for name, want := range map[string]struct{ id, text string }{
+		"csvsum adds a file":            {"demo__csvsum-5", "\nnew file mode 100644\n"},
+		"rotate renames a file":         {"demo__rotate-6", "\nrename from bin/rotate.sh\nrename to bin/rotate\n"},
+		"rotate changes a mode":         {"demo__rotate-6", "old mode 100644\nnew mode 100755\n"},
+		"rotate deletes a file":         {"demo__rotate-6", "\ndeleted file mode 100644\n"},
+		"wordfreq ends without newline": {"demo__wordfreq-7", "\n\\ No newline at end of file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !bytes.Contains(tasks[want.id].gold, []byte(want.text)) {
+				t.Errorf("the gold patch does not have %q", want.text)
+			}
+		})
+	}
+	t.Run("factor has a patch over 256 KiB", func(t *testing.T) {
+		if n := len(tasks["demo__factor-4"].gold); n <= 256<<10 {
+			t.Errorf("it has %d bytes", n)
+		}
+	})
+}
