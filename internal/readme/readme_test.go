@@ -1,0 +1,179 @@
+package readme
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// demoBase is the image that all of the demo's images stand on.
+const demoBase = "batch-demo/base:latest"
+
+func TestTheReadmeSaysWhatHappens(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := blocks(string(text))
+	if err != nil {
+		t.Fatalf("README.md: %v", err)
+	}
+	if len(list) == 0 {
+		t.Fatal("README.md shows no command in a console block")
+	}
+	env := environment(t, root)
+	dir := t.TempDir()
+	for _, b := range list {
+		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
+			if b.skip != "" {
+				t.Skip(b.skip)
+			}
+			if b.docker {
+				needDocker(t)
+			}
+			for _, c := range b.commands {
+				if err := c.run(t.Context(), dir, env); err != nil {
+					t.Fatal(err) // what follows builds on it
+				}
+			}
+		})
+	}
+}
+
+// environment builds the program and returns what commands see.
+func environment(t *testing.T, root string) []string {
+	t.Helper()
+	bin, home := t.TempDir(), t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "batch"), "./cmd/batch")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building batch: %v\n%s", err, out)
+	}
+	dockerConfig := os.Getenv("DOCKER_CONFIG")
+	if dockerConfig == "" {
+		dockerConfig = filepath.Join(os.Getenv("HOME"), ".docker")
+	}
+	const nowhere = "http://127.0.0.1:9" // the discard port: a command that needs the network fails at once
+	return append(os.Environ(),
+		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"HOME="+home, "DOCKER_CONFIG="+dockerConfig, "TERM=dumb", "LC_ALL=C.UTF-8",
+		"HF_HOME=", "HF_TOKEN=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=",
+		"HTTP_PROXY="+nowhere, "HTTPS_PROXY="+nowhere, "http_proxy="+nowhere, "https_proxy="+nowhere,
+	)
+}
+
+// needDocker skips where Docker or the demo's images are not there.
+func needDocker(t *testing.T) {
+	t.Helper()
+	if os.Getenv("BATCH_DOCKER") == "require" {
+		return
+	}
+	if out, err := exec.Command("docker", "image", "inspect", demoBase).CombinedOutput(); err != nil {
+		t.Skipf("no engine with the demo's images (make demo): %v: %s", err, out)
+	}
+}
+
+// run executes the command and says how it differs from the README.
+func (c command) run(ctx context.Context, dir string, env []string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", c.text)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("README.md:%d: $ %s: %w\n%s", c.line, c.text, err, out)
+	}
+	if !c.matches(string(out)) {
+		return fmt.Errorf("README.md:%d: $ %s: prints\n%s\nand not\n%s",
+			c.line, c.text, trimmed(string(out)), strings.Join(c.want, "\n"))
+	}
+	return nil
+}
+
+func TestTranscriptsAreFoundAndRead(t *testing.T) {
+	text := strings.ReplaceAll(`# x
+~~~go
+$ no command
+~~~
+~~~console
+$ echo a \
+  b
+a b
+
+$ true
+~~~
+~~~console docker skip=needs a key
+$ false
+~~~
+`, "~~~", fence)
+	list, err := blocks(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 2 || len(list[0].commands) != 2 || list[0].line != 5 || list[0].skip != "" || list[0].docker {
+		t.Fatalf("read %+v", list)
+	}
+	if !list[1].docker || list[1].skip != "needs a key" {
+		t.Errorf("marks read as %+v", list[1])
+	}
+	for _, c := range list[0].commands {
+		if err := c.run(t.Context(), t.TempDir(), os.Environ()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBrokenTranscriptsAreRefused(t *testing.T) {
+	for what, text := range map[string]string{
+		"no end":           "~~~console\n$ true\n",
+		"no end elsewhere": "~~~go\n",
+		"output first":     "~~~console\nout\n~~~\n",
+		"no command":       "~~~console\n~~~\n",
+		"an unknown mark":  "~~~console dokcer\n$ true\n~~~\n",
+		"no reason":        "~~~console skip=\n$ true\n~~~\n",
+	} {
+		t.Run(what, func(t *testing.T) {
+			if list, err := blocks(strings.ReplaceAll(text, "~~~", fence)); err == nil {
+				t.Errorf("read as %+v", list)
+			}
+		})
+	}
+}
+
+func TestAFalseTranscriptIsCaught(t *testing.T) {
+	for _, c := range []struct {
+		cmd, want string
+		fine      bool
+	}{
+		{"echo a; echo b", "a\nb", true},
+		{"echo a; echo b", "a", false},
+		{"echo a; echo b", "a\nc", false},
+		{"echo a; echo b", "", true},
+		{"echo a; echo b; echo c", "a\n...\nc", true},
+		{"echo a; echo c", "a\n...\nc", true},
+		{"echo a; echo b", "...\nb", true},
+		{"echo a; echo b", "...\nc", false},
+		{"echo took 1.234s", "took ...s", true},
+		{"echo took 1.234s", "took ...m", false},
+		{"echo 'a+b  '", "a+b", true},
+		{"echo 'aab'", "a+b", false},
+		{"echo out; echo err >&2", "out\nerr", true},
+		{"exit 3", "", false},
+		{"(exit 3); echo $?", "3", true},
+		{"batch-is-not-there", "", false},
+	} {
+		t.Run(c.cmd+" against "+c.want, func(t *testing.T) {
+			err := command{text: c.cmd, want: strings.Split(c.want, "\n")}.run(t.Context(), t.TempDir(), os.Environ())
+			if (err == nil) != c.fine {
+				t.Errorf("%v, want it to be fine: %v", err, c.fine)
+			}
+		})
+	}
+}
