@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"time"
+
+	"batch.example/batch/fault"
+)
+
+// DefaultRegex finds the action in a reply of the text form.
+const DefaultRegex = "```mswea_bash_command\\s*\\n(.*?)\\n```"
+
+// OldRegex finds the action in the older text form, a plain bash fence.
+const OldRegex = "```bash\\s*\\n(.*?)\\n```"
+
+// defaultMaxFormatErrors ends a run that cannot find the asked form.
+const defaultMaxFormatErrors = 3
+
+// FormKind says how a reply names the commands to run.
+type FormKind int
+
+const (
+	// ToolCall offers one tool, bash.
+	ToolCall FormKind = iota
+	// Tools offers bash and editor.
+	Tools
+	// Text finds exactly one command in the reply's text by a regular expression.
+	Text
+)
+
+// String returns the word that a configuration uses.
+func (k FormKind) String() string {
+	switch k {
+	case Tools:
+		return "tools"
+	case Text:
+		return "text"
+	default:
+		return "toolcall"
+	}
+}
+
+// ActionForm is how a reply asks for commands.
+type ActionForm struct {
+	Kind  FormKind
+	Regex string // of Text: at most one group, matched as Python's re.DOTALL; empty is DefaultRegex
+}
+
+// Config is what all runs of a Loop share. Templates are Jinja; a limit of
+// zero is no limit.
+type Config struct {
+	SystemTemplate      string
+	InstanceTemplate    string
+	ObservationTemplate string // empty shows exit code and output in full
+	FormatErrorTemplate string // empty shows the error alone
+
+	StepLimit       int           // model calls
+	CostLimit       float64       // US dollars
+	WallTimeLimit   time.Duration // looked at before each call; interrupts nothing
+	MaxFormatErrors int           // in a row; zero is 3, negative is no limit
+
+	Actions ActionForm
+	Vars    map[string]any   // configuration that templates may show; not changed after NewLoop
+	Now     func() time.Time // nil is time.Now
+}
+
+// NewLoop parses the templates and the regular expression of c. An error is a
+// Usage fault that names the template and the line.
+func NewLoop(c Config) (*Loop, error) {
+	if c.MaxFormatErrors == 0 {
+		c.MaxFormatErrors = defaultMaxFormatErrors
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.ObservationTemplate == "" {
+		c.ObservationTemplate = plainObservation
+	}
+	if c.FormatErrorTemplate == "" {
+		c.FormatErrorTemplate = "{{ error }}"
+	}
+	if c.SystemTemplate == "" || c.InstanceTemplate == "" {
+		return nil, fault.Newf(fault.Usage, "the agent needs a system_template and an instance_template")
+	}
+	form, err := newForm(c.Actions)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loop{config: c, form: form}
+	for _, t := range []struct {
+		name, source string
+		to           **template
+	}{
+		{"system_template", c.SystemTemplate, &l.system},
+		{"instance_template", c.InstanceTemplate, &l.instance},
+		{"observation_template", c.ObservationTemplate, &l.observation},
+		{"format_error_template", c.FormatErrorTemplate, &l.formatError},
+	} {
+		if *t.to, err = parseTemplate(t.name, t.source); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+const plainObservation = "{% if output.exception_info %}<exception>{{ output.exception_info }}</exception>\n{% endif %}" +
+	"<returncode>{{ output.returncode }}</returncode>\n<output>\n{{ output.output }}</output>"

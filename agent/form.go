@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"github.com/dlclark/regexp2"
+)
+
+// matchLimit bounds a regular expression that backtracks without end.
+const matchLimit = 5 * time.Second
+
+// action is one command that a reply asks for.
+type action struct {
+	command string
+	call    string         // id of the tool call it answers; empty in the text form
+	editor  map[string]any // arguments, when the command was made for the editor
+}
+
+// record is the action as it stands in a message's extra.
+func (a action) record() map[string]any {
+	m := map[string]any{"command": a.command}
+	if a.call != "" {
+		m["tool_call_id"] = a.call
+	}
+	if a.editor != nil {
+		m["tool"], m["arguments"] = editorTool, a.editor
+	}
+	return m
+}
+
+// badForm says why a reply is not in the asked form.
+type badForm struct {
+	problem string
+	actions []string // what was found, in the text form
+	text    bool
+}
+
+func (b *badForm) Error() string { return b.problem }
+
+// form reads the actions of replies. It is safe for concurrent use.
+type form struct {
+	kind  FormKind
+	tools []llm.Tool
+	regex *regexp2.Regexp
+	group int
+}
+
+func newForm(c ActionForm) (*form, error) {
+	switch c.Kind {
+	case ToolCall:
+		return &form{kind: c.Kind, tools: []llm.Tool{bashSchema()}}, nil
+	case Tools:
+		return &form{kind: c.Kind, tools: []llm.Tool{bashSchema(), editorSchema()}}, nil
+	case Text:
+		return newTextForm(c.Regex)
+	default:
+		return nil, fault.Newf(fault.Bug, "unknown action form %d", c.Kind)
+	}
+}
+
+func newTextForm(pattern string) (*form, error) {
+	if pattern == "" {
+		pattern = DefaultRegex
+	}
+	// Python names a group (?P<x>...), this engine (?<x>...).
+	re, err := regexp2.Compile(strings.ReplaceAll(pattern, "(?P<", "(?<"), regexp2.Singleline)
+	if err != nil {
+		return nil, fault.New(fault.Usage, fmt.Sprintf("reading action_regex %q", pattern), err)
+	}
+	groups := len(re.GetGroupNumbers()) - 1
+	if groups > 1 {
+		return nil, fault.Newf(fault.Usage, "reading action_regex %q: it has %d groups, expected at most one around the command", pattern, groups)
+	}
+	re.MatchTimeout = matchLimit
+	return &form{kind: Text, regex: re, group: groups}, nil
+}
+
+// parse returns the reply's actions, at least one, or a *badForm. One bad
+// call makes the whole reply bad, so that nothing of it runs.
+func (f *form) parse(m llm.Message) ([]action, error) {
+	if f.kind == Text {
+		return f.parseText(m.Content)
+	}
+	if len(m.ToolCalls) == 0 {
+		return nil, &badForm{problem: "No tool calls found in the reply. Call a tool at least once in every reply."}
+	}
+	actions := make([]action, 0, len(m.ToolCalls))
+	for _, c := range m.ToolCalls {
+		a, err := f.parseCall(c)
+		if err != nil {
+			return nil, err
+		}
+		actions = append(actions, a)
+	}
+	return actions, nil
+}
+
+// parseText finds what Python's re.findall with DOTALL finds, stripped.
+func (f *form) parseText(content string) ([]action, error) {
+	var found []string
+	m, err := f.regex.FindStringMatch(content)
+	for ; err == nil && m != nil; m, err = f.regex.FindNextMatch(m) {
+		found = append(found, strip(m.GroupByNumber(f.group).String()))
+	}
+	switch {
+	case err != nil:
+		return nil, &badForm{problem: "Looking for the action in the reply took too long.", text: true}
+	case len(found) != 1:
+		return nil, &badForm{fmt.Sprintf("Expected exactly 1 action, found %d.", len(found)), found, true}
+	case strings.ContainsRune(found[0], 0):
+		return nil, &badForm{"The command holds a NUL character.", found, true}
+	}
+	return []action{{command: found[0]}}, nil
+}

@@ -1,0 +1,384 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"github.com/google/go-cmp/cmp"
+)
+
+const submit = "echo done"
+
+func submitting(patch string) map[string]Output {
+	return map[string]Output{submit: printed(Marker + "\n" + patch)}
+}
+
+func newLoop(t testing.TB, change func(*Config)) *Loop {
+	t.Helper()
+	c := Config{SystemTemplate: "You help.\n", InstanceTemplate: "Solve {{ task }} in {{ cwd }}.\n"}
+	if change != nil {
+		change(&c)
+	}
+	l, err := NewLoop(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func roles(messages []llm.Message) (roles []string) {
+	for _, m := range messages {
+		roles = append(roles, m.Role)
+	}
+	return roles
+}
+
+func TestRun(t *testing.T) {
+	t.Run("two steps end with the submission byte for byte", func(t *testing.T) {
+		e := &env{outputs: submitting("diff\r\n\xff last")}
+		e.outputs["ls"] = printed("a\n")
+		m, j := &script{replies: []*llm.Response{bash("1", "ls"), bash("2", submit)}}, &journal{}
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "it", Model: m, Env: e, Recorder: j})
+		if err != nil || end.Status != Submitted || !end.Submitted || string(end.Submission) != "diff\r\n\xff last" {
+			t.Fatalf("status %q, submission %q, %v", end.Status, end.Submission, err)
+		}
+		want := []string{"system", "user", "assistant", "tool", "assistant", "exit"}
+		if d := cmp.Diff(want, roles(end.Messages)); d != "" {
+			t.Error(d)
+		}
+		if got := end.Messages[1].Content; got != "Solve it in /testbed." {
+			t.Errorf("task message %q", got)
+		}
+		if end.Calls != 2 || end.Cost != 2 || end.Usage.Input != 20 || end.ModelID != "scripted-1" {
+			t.Errorf("counted %+v", end)
+		}
+		last := end.Messages[5].Extra
+		if last["submission"] != "diff\r\n\uFFFD last" || last["submission_base64"] != "ZGlmZg0K/yBsYXN0" {
+			t.Errorf("exit extra %v", last)
+		}
+		wantEvents := strings.Fields("messages request reply messages action output messages request reply messages action output interrupt messages")
+		if d := cmp.Diff(wantEvents, j.types()); d != "" {
+			t.Error(d)
+		}
+		if _, ok := end.Messages[3].Extra["timestamp"].(float64); !ok {
+			t.Error("the observation has no timestamp")
+		}
+	})
+	t.Run("an empty submission is a submission", func(t *testing.T) {
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{
+			Model: &script{replies: []*llm.Response{bash("1", submit)}}, Env: &env{outputs: submitting("")},
+		})
+		if err != nil || !end.Submitted || end.Submission == nil || len(end.Submission) != 0 {
+			t.Errorf("%+v, %v", end, err)
+		}
+	})
+	t.Run("outputs before a submission are kept and actions behind it are not run", func(t *testing.T) {
+		e := &env{outputs: submitting("p")}
+		reply := say("", call("1", `{"command":"ls"}`), call("2", `{"command":"`+submit+`"}`), call("3", `{"command":"rm"}`))
+		end, _ := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{reply}}, Env: e})
+		want := []string{"system", "user", "assistant", "tool", "exit"}
+		if d := cmp.Diff(want, roles(end.Messages)); d != "" || len(e.ran) != 2 {
+			t.Errorf("%s ran %v", d, e.ran)
+		}
+	})
+	t.Run("a failed command does not submit", func(t *testing.T) {
+		e := &env{outputs: map[string]Output{"x": {Bytes: []byte(Marker + "\n"), ExitCode: 1}}}
+		end, _ := newLoop(t, func(c *Config) { c.StepLimit = 1 }).Run(t.Context(),
+			Turn{Model: &script{replies: []*llm.Response{bash("1", "x")}}, Env: e})
+		if end.Status != LimitsExceeded || end.Submitted {
+			t.Errorf("%+v", end)
+		}
+	})
+	t.Run("a submission that was cut short is refused and the model is told", func(t *testing.T) {
+		e := &env{outputs: map[string]Output{"big": {Bytes: []byte(Marker + "\nxx"), Total: 1 << 30}, submit: printed(Marker + "\nok")}}
+		m := &script{replies: []*llm.Response{bash("1", "big"), bash("2", submit)}}
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e})
+		if err != nil || string(end.Submission) != "ok" {
+			t.Fatalf("%q, %v", end.Submission, err)
+		}
+		if seen := end.Messages[3]; !strings.Contains(seen.Content, "was not accepted") || seen.Extra["output_bytes"] != int64(1<<30) {
+			t.Errorf("the model saw %+v", seen)
+		}
+	})
+}
+
+func TestLimits(t *testing.T) {
+	endless := func(n int) *script {
+		s := &script{}
+		for i := range n {
+			s.replies = append(s.replies, bash(fmt.Sprint(i), "ls"))
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		turn   Turn
+		status string
+		calls  int
+	}{
+		{"a step limit of one allows one call", func(c *Config) { c.StepLimit = 1 }, Turn{}, LimitsExceeded, 1},
+		{"a cost limit is met before the next call", func(c *Config) { c.CostLimit = 0.5 }, Turn{}, LimitsExceeded, 1},
+		{"calls made before count", func(c *Config) { c.StepLimit = 3 }, Turn{Calls: 3}, LimitsExceeded, 3},
+		{"cost spent before counts", func(c *Config) { c.CostLimit = 3 }, Turn{Cost: 2}, LimitsExceeded, 1},
+		{"time spent before counts", func(c *Config) { c.WallTimeLimit = time.Minute }, Turn{Elapsed: time.Hour}, TimeExceeded, 0},
+		{"steps come before time", func(c *Config) { c.StepLimit, c.WallTimeLimit = 1, 1 }, Turn{Calls: 1, Elapsed: 5}, LimitsExceeded, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.turn.Model, c.turn.Env = endless(9), &env{}
+			end, err := newLoop(t, c.change).Run(t.Context(), c.turn)
+			if err != nil || end.Status != c.status || end.Calls != c.calls || end.Submitted {
+				t.Errorf("status %s after %d calls, %v", end.Status, end.Calls, err)
+			}
+			if last := end.Messages[len(end.Messages)-1]; last.Extra["exit_status"] != c.status || last.Extra["submission"] != "" {
+				t.Errorf("exit message %+v", last)
+			}
+		})
+	}
+	t.Run("wall time runs while commands do", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			end, _ := newLoop(t, func(c *Config) { c.WallTimeLimit = time.Second }).Run(t.Context(),
+				Turn{Model: endless(9), Env: slow{2 * time.Second}})
+			if end.Status != TimeExceeded || end.Calls != 1 || end.CommandTime != 2*time.Second {
+				t.Errorf("%s after %d calls, commands %v", end.Status, end.Calls, end.CommandTime)
+			}
+		})
+	})
+}
+
+type slow struct{ d time.Duration }
+
+func (s slow) Execute(context.Context, string) (Output, error) { time.Sleep(s.d); return Output{}, nil }
+func (s slow) Vars() map[string]any                            { return map[string]any{"cwd": "/"} }
+
+func TestFormatErrors(t *testing.T) {
+	bad := func() *llm.Response { return say("no call") }
+	t.Run("the model is told, and the reply stays out of the conversation", func(t *testing.T) {
+		m := &script{replies: []*llm.Response{bad(), bash("1", submit)}}
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}})
+		if err != nil || end.Status != Submitted || end.Calls != 2 || end.Cost != 2 {
+			t.Fatalf("%+v, %v", end, err)
+		}
+		want := []string{"system", "user", "user", "assistant", "exit"}
+		if d := cmp.Diff(want, roles(end.Messages)); d != "" {
+			t.Error(d)
+		}
+		told := end.Messages[2]
+		if !strings.Contains(told.Content, "No tool calls found") || told.Extra["interrupt_type"] != FormatError ||
+			told.Extra["cost"] != 1.0 || told.Extra["response"] == nil {
+			t.Errorf("told %+v", told)
+		}
+	})
+	t.Run("too many in a row end the run", func(t *testing.T) {
+		end, err := newLoop(t, func(c *Config) { c.MaxFormatErrors = 2 }).Run(t.Context(),
+			Turn{Model: &script{replies: []*llm.Response{bad(), bad(), bad()}}, Env: &env{}})
+		if err != nil || end.Status != RepeatedFormatError || end.Calls != 2 {
+			t.Errorf("%s after %d, %v", end.Status, end.Calls, err)
+		}
+	})
+	t.Run("a good reply starts the count anew", func(t *testing.T) {
+		m := &script{replies: []*llm.Response{bad(), bash("1", "ls"), bad(), bash("2", submit)}}
+		end, err := newLoop(t, func(c *Config) { c.MaxFormatErrors = 2 }).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("")}})
+		if err != nil || end.Status != Submitted {
+			t.Errorf("%s, %v", end.Status, err)
+		}
+	})
+	t.Run("they are billed", func(t *testing.T) {
+		m := &script{replies: []*llm.Response{bad(), bash("1", "ls"), bad(), bad()}}
+		end, _ := newLoop(t, func(c *Config) { c.CostLimit = 2.5 }).Run(t.Context(), Turn{Model: m, Env: &env{}})
+		if end.Status != LimitsExceeded || end.Calls != 3 || end.Cost != 3 {
+			t.Errorf("%+v", end)
+		}
+	})
+}
+
+func TestTimeout(t *testing.T) {
+	e := &env{outputs: submitting("p")}
+	e.outputs["sleep"] = Output{Bytes: []byte("999\n"), ExitCode: -1, TimedOut: true, Timeout: time.Second}
+	first := say("", call("1", `{"command":"sleep"}`), call("2", `{"command":"ls"}`))
+	m, j := &script{replies: []*llm.Response{first, bash("3", submit)}}, &journal{}
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Recorder: j})
+	if err != nil || end.Status != Submitted {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	if d := cmp.Diff([]string{"sleep", submit}, e.ran); d != "" {
+		t.Error(d)
+	}
+	late, skipped := end.Messages[3], end.Messages[4]
+	if !strings.Contains(late.Content, "timed out after 1 seconds") || !strings.Contains(late.Content, "999\n") ||
+		late.Extra["returncode"] != -1 || late.ToolCallID != "1" {
+		t.Errorf("the model saw %+v", late)
+	}
+	if !strings.Contains(skipped.Content, "action was not executed") || skipped.ToolCallID != "2" {
+		t.Errorf("the model saw %+v", skipped)
+	}
+	if !strings.Contains(strings.Join(j.types(), " "), "output interrupt messages request") {
+		t.Errorf("events %v", j.types())
+	}
+}
+
+func TestFaults(t *testing.T) {
+	broken := fault.Newf(fault.Transient, "asking: no answer").WithHint("wait")
+	t.Run("a provider's fault ends the run with its status", func(t *testing.T) {
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{err: broken}, Env: &env{}})
+		last := end.Messages[len(end.Messages)-1]
+		if !errors.Is(err, broken) || end.Status != "TransientFault" || end.Calls != 0 ||
+			last.Role != llm.RoleExit || last.Extra["exception_str"] != "asking: no answer" || last.Extra["submission"] != "" {
+			t.Errorf("%+v, %v", end, err)
+		}
+	})
+	t.Run("a container's fault keeps what ran before it", func(t *testing.T) {
+		e := &env{err: map[string]error{"b": broken}}
+		reply := say("", call("1", `{"command":"a"}`), call("2", `{"command":"b"}`))
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{reply}}, Env: e})
+		if d := cmp.Diff([]string{"system", "user", "assistant", "tool", "exit"}, roles(end.Messages)); d != "" || err != error(broken) {
+			t.Errorf("%s %v", d, err)
+		}
+	})
+	t.Run("cancellation is the user's and keeps its identity", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		end, err := newLoop(t, nil).Run(ctx, Turn{Model: &script{}, Env: &env{}})
+		if !fault.Canceled(err) || end.Status != UserInterruption || len(end.Messages) != 3 {
+			t.Errorf("%+v, %v", end, err)
+		}
+	})
+	t.Run("a spent budget ends the run before the call", func(t *testing.T) {
+		m, spent := &script{}, errors.New("budget spent")
+		_, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Admit: func() error { return spent }})
+		if !errors.Is(err, spent) || len(m.asked) != 0 {
+			t.Errorf("%v after %d calls", err, len(m.asked))
+		}
+	})
+	t.Run("an undefined variable is named with its template", func(t *testing.T) {
+		l := newLoop(t, func(c *Config) { c.InstanceTemplate = "one\n{{ tusk }}" })
+		_, err := l.Run(t.Context(), Turn{Model: &script{}, Env: &env{}})
+		if err == nil || fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "instance_template") ||
+			!strings.Contains(err.Error(), `"tusk"`) || !strings.Contains(err.Error(), "line 2") {
+			t.Errorf("error %v", err)
+		}
+	})
+	for _, at := range []EventType{EventMessages, EventRequest, EventReply, EventAction, EventOutput, EventInterrupt} {
+		t.Run("a journal that fails at "+string(at)+" stops before the next act", func(t *testing.T) {
+			full := fault.Newf(fault.Host, "disk full")
+			m, e := &script{replies: []*llm.Response{bash("1", submit), bash("2", submit)}}, &env{outputs: submitting("p")}
+			end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Recorder: &journal{failAt: at, err: full}})
+			if !errors.Is(err, full) || end.Status != "HostFault" || len(m.asked) > 1 || len(e.ran) > 1 {
+				t.Errorf("%s, %v; asked %d, ran %d", end.Status, err, len(m.asked), len(e.ran))
+			}
+			if at == EventAction && len(e.ran) != 0 || at == EventRequest && len(m.asked) != 0 {
+				t.Error("the act was done all the same")
+			}
+		})
+	}
+}
+
+func TestGoingOn(t *testing.T) {
+	t.Run("calls without an answer are answered before the next request", func(t *testing.T) {
+		history := []llm.Message{
+			{Role: llm.RoleSystem, Content: "s"},
+			{Role: llm.RoleUser, Content: "t"},
+			{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call("1", `{}`), call("2", `{}`)}},
+			{Role: llm.RoleTool, ToolCallID: "1"},
+			{Role: llm.RoleExit, Extra: map[string]any{"exit_status": UserInterruption}},
+		}
+		m := &script{replies: []*llm.Response{bash("3", submit)}}
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Messages: history, Model: m, Env: &env{outputs: submitting("p")}})
+		if err != nil || end.Status != Submitted {
+			t.Fatal(err)
+		}
+		want := []string{"system", "user", "assistant", "tool", "tool"}
+		if d := cmp.Diff(want, roles(m.asked[0])); d != "" {
+			t.Error(d)
+		}
+		if got := m.asked[0][4]; got.ToolCallID != "2" || !strings.Contains(got.Content, "not executed") {
+			t.Errorf("answered %+v", got)
+		}
+	})
+	t.Run("the digest of a request depends on nothing but the conversation", func(t *testing.T) {
+		first, second := &journal{}, &journal{}
+		l := newLoop(t, func(c *Config) { c.StepLimit = 2 })
+		end, _ := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{bash("1", "ls"), bash("2", "ls")}}, Env: &env{}, Recorder: first})
+		_, _ = l.Run(t.Context(), Turn{
+			Messages: end.Messages[:4], Calls: 1,
+			Model: &script{replies: []*llm.Response{bash("2", "ls")}}, Env: &env{}, Recorder: second,
+		})
+		if a, b := digests(first)[1], digests(second)[0]; a != b || a == digests(first)[0] {
+			t.Errorf("digests %s and %s", a, b)
+		}
+	})
+}
+
+func digests(j *journal) (d []string) {
+	for _, e := range j.events {
+		if e.Type == EventRequest {
+			d = append(d, e.Digest)
+		}
+	}
+	return d
+}
+
+func TestTrajectoryIsJSON(t *testing.T) {
+	e := &env{outputs: map[string]Output{"cat": printed("\xe9t\xe9")}}
+	end, _ := newLoop(t, func(c *Config) { c.StepLimit = 2 }).Run(t.Context(),
+		Turn{Model: &script{replies: []*llm.Response{bash("1", "cat"), say("?")}}, Env: e})
+	data, err := json.Marshal(end.Messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"actions":[{"command":"cat","tool_call_id":"1"}]`, `"raw_output_base64":"6XTp"`, `"interrupt_type":"FormatError"`} {
+		if !bytes.Contains(data, []byte(want)) {
+			t.Errorf("no %s in %s", want, data)
+		}
+	}
+}
+
+func TestOneLoopRunsManyAgents(t *testing.T) {
+	l := newLoop(t, func(c *Config) {
+		c.ObservationTemplate = longObservation
+		c.Vars = map[string]any{"env": map[string]any{"PAGER": "cat"}}
+	})
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			patch := strings.Repeat("x", i)
+			m := &script{replies: []*llm.Response{bash("1", "ls"), say("bad"), bash("2", "ls"), bash("3", submit)}}
+			e := &env{outputs: submitting(patch)}
+			end, err := l.Run(context.Background(), Turn{Task: fmt.Sprint(i), Model: m, Env: e})
+			if err != nil || string(end.Submission) != patch || !strings.Contains(end.Messages[1].Content, fmt.Sprintf("Solve %d in", i)) {
+				t.Errorf("agent %d: %q, %v", i, end.Submission, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkStep(b *testing.B) {
+	l := newLoop(b, func(c *Config) { c.ObservationTemplate = longObservation })
+	m := &script{}
+	for range b.N {
+		m.replies = append(m.replies, bash("1", "ls -la"))
+	}
+	e := &env{outputs: map[string]Output{"ls -la": printed(strings.Repeat("a line of output\n", 60))}}
+	b.ReportAllocs()
+	b.ResetTimer()
+	if _, err := l.Run(b.Context(), Turn{Task: "t", Model: forgetful{m}, Env: e}); !errors.Is(err, errScriptEnd) {
+		b.Fatal(err)
+	}
+}
+
+type forgetful struct{ s *script }
+
+func (f forgetful) Generate(ctx context.Context, r *llm.Request) (*llm.Response, error) {
+	return f.s.Generate(ctx, &llm.Request{Tools: r.Tools})
+}

@@ -1,0 +1,49 @@
+package agent
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// isSpace is Python's str.isspace for one character.
+func isSpace(r rune) bool {
+	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
+}
+
+// isLineEnd is where Python's str.splitlines cuts; "\r\n" counts once.
+func isLineEnd(r rune) bool {
+	switch r {
+	case '\n', '\r', '\v', '\f', 0x1c, 0x1d, 0x1e, 0x85, 0x2028, 0x2029:
+		return true
+	default:
+		return false
+	}
+}
+
+func strip(s string) string { return strings.TrimFunc(s, isSpace) }
+
+// cutLine splits b behind its first line end. Bytes that are not UTF-8 are
+// neither space nor line end.
+func cutLine(b []byte) (line, rest []byte) {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if isLineEnd(r) {
+			if bytes.HasPrefix(b[i:], []byte("\r\n")) {
+				n = 2
+			}
+			return b[:i], b[i+n:]
+		}
+		i += n
+	}
+	return b, nil
+}
+
+// text decodes b as UTF-8 with one U+FFFD for each byte that is not.
+func text(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string([]rune(string(b)))
+}

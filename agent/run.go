@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"batch.example/batch/llm"
+)
+
+// run is the state of one Loop.Run.
+type run struct {
+	loop     *Loop
+	turn     Turn
+	started  time.Time
+	messages []llm.Message // all of them
+	sent     []llm.Message // those a provider sees
+	fresh    int           // how many of messages were there before the run
+	digest   digest
+	end      Ending
+
+	formatErrors int // in a row
+}
+
+func newRun(l *Loop, t Turn) *run {
+	r := &run{loop: l, turn: t, started: l.config.Now().Add(-t.Elapsed), digest: newDigest(l.form.tools)}
+	r.end.Calls, r.end.Cost = t.Calls, t.Cost
+	r.keep(t.Messages...)
+	r.fresh = len(r.messages)
+	return r
+}
+
+// begin writes the first messages, or makes a history fit to go on from.
+func (r *run) begin(ctx context.Context) error {
+	if len(r.sent) > 0 {
+		return r.goOn(ctx)
+	}
+	vars := r.vars()
+	system, err := r.loop.system.render(vars)
+	if err != nil {
+		return err
+	}
+	task, err := r.loop.instance.render(vars)
+	if err != nil {
+		return err
+	}
+	return r.append(ctx,
+		llm.Message{Role: llm.RoleSystem, Content: system},
+		llm.Message{Role: llm.RoleUser, Content: task})
+}
+
+func (r *run) goOn(ctx context.Context) error {
+	if err := r.answerPending(ctx); err != nil || r.turn.Say == "" {
+		return err
+	}
+	return r.append(ctx, llm.Message{Role: llm.RoleUser, Content: r.turn.Say})
+}
+
+// answerPending answers the actions of a last reply that nothing answered: the
+// run was stopped between them, or one of them submitted. Providers refuse
+// tool calls without an answer.
+func (r *run) answerPending(ctx context.Context) error {
+	last := len(r.sent) - 1
+	for last >= 0 && r.sent[last].Role == llm.RoleTool {
+		last--
+	}
+	if last < 0 || r.sent[last].Role != llm.RoleAssistant {
+		return nil
+	}
+	var pending []action
+	for _, c := range r.sent[last].ToolCalls {
+		answered := slices.ContainsFunc(r.sent[last+1:], func(m llm.Message) bool { return m.ToolCallID == c.ID })
+		if !answered {
+			pending = append(pending, action{call: c.ID})
+		}
+	}
+	if r.loop.form.kind == Text && last == len(r.sent)-1 {
+		pending = []action{{}}
+	}
+	var messages []llm.Message
+	for i, a := range pending {
+		out := notExecuted()
+		if i == 0 && r.submittedBefore() {
+			out = Output{}
+		}
+		m, err := r.observe(a, out)
+		if err != nil {
+			return err
+		}
+		messages = append(messages, m)
+	}
+	return r.append(ctx, messages...)
+}
+
+func (r *run) submittedBefore() bool {
+	m := r.messages[len(r.messages)-1]
+	return m.Role == llm.RoleExit && m.Extra["exit_status"] == Submitted
+}
+
+// done reports whether a message of this run has ended it.
+func (r *run) done() bool {
+	n := len(r.messages)
+	return n > r.fresh && r.messages[n-1].Role == llm.RoleExit
+}
+
+// append records messages and adds them to the conversation, also when
+// recording them failed.
+func (r *run) append(ctx context.Context, messages ...llm.Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	for i := range messages {
+		r.stamp(&messages[i])
+	}
+	err := r.record(ctx, Event{Type: EventMessages, Messages: messages})
+	r.keep(messages...)
+	return err
+}
+
+func (r *run) keep(messages ...llm.Message) {
+	r.messages = append(r.messages, messages...)
+	for _, m := range messages {
+		if m.Role != llm.RoleExit {
+			r.sent = append(r.sent, m)
+			r.digest.add(m)
+		}
+	}
+}
+
+// stamp dates a message. System and task stay bare, as in the peer's files.
+func (r *run) stamp(m *llm.Message) {
+	if m.Extra == nil {
+		return
+	}
+	if _, ok := m.Extra["timestamp"]; !ok {
+		m.Extra["timestamp"] = float64(r.loop.config.Now().UnixMicro()) / 1e6
+	}
+}
+
+func (r *run) record(ctx context.Context, e Event) error {
+	if r.turn.Recorder == nil {
+		return nil
+	}
+	e.Time, e.Cost = r.loop.config.Now(), r.end.Cost
+	if e.Step == 0 {
+		e.Step = r.end.Calls
+	}
+	return r.turn.Recorder.Record(ctx, e)
+}
+
+func (r *run) progress(step int, phase string) {
+	if r.turn.Step != nil {
+		r.turn.Step(step, phase, r.end.Cost)
+	}
+}
+
+func (r *run) elapsed() time.Duration { return r.loop.config.Now().Sub(r.started) }
+
+// vars are the template variables; later ones win.
+func (r *run) vars() map[string]any {
+	vars := maps.Clone(r.loop.config.Vars)
+	if vars == nil {
+		vars = map[string]any{}
+	}
+	maps.Copy(vars, r.turn.Env.Vars())
+	vars["n_model_calls"] = r.end.Calls
+	vars["model_cost"] = r.end.Cost
+	vars["elapsed_seconds"] = int(r.elapsed() / time.Second)
+	maps.Copy(vars, r.turn.Vars)
+	vars["task"] = r.turn.Task
+	return vars
+}

@@ -1,0 +1,186 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"batch.example/batch/llm"
+)
+
+func (r *run) step(ctx context.Context) error {
+	actions, err := r.query(ctx)
+	if err != nil {
+		return err
+	}
+	return r.execute(ctx, actions)
+}
+
+// query makes one call and appends the reply. The call is counted and paid
+// whatever the reply is worth.
+func (r *run) query(ctx context.Context) ([]action, error) {
+	if err := r.mayCall(ctx); err != nil {
+		return nil, err
+	}
+	step := r.end.Calls + 1
+	r.progress(step, "model")
+	if err := r.record(ctx, Event{Type: EventRequest, Step: step, Digest: r.digest.String()}); err != nil {
+		return nil, err
+	}
+	begun := r.loop.config.Now()
+	resp, err := r.turn.Model.Generate(ctx, &llm.Request{Messages: r.sent, Tools: r.loop.form.tools})
+	latency := r.loop.config.Now().Sub(begun)
+	r.end.ModelTime += latency
+	if err != nil {
+		return nil, err
+	}
+	r.pay(resp)
+	if err := r.record(ctx, Event{Type: EventReply, Response: resp, Latency: latency}); err != nil {
+		return nil, err
+	}
+	actions, err := r.loop.form.parse(resp.Message)
+	if err != nil {
+		return nil, r.refuse(resp, err)
+	}
+	r.formatErrors = 0
+	return actions, r.append(ctx, r.reply(resp, actions))
+}
+
+// mayCall checks cancellation, the limits in the peer's order, and the budget.
+func (r *run) mayCall(ctx context.Context) error {
+	c := &r.loop.config
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case 0 < c.StepLimit && c.StepLimit <= r.end.Calls, 0 < c.CostLimit && c.CostLimit <= r.end.Cost:
+		return exit(LimitsExceeded)
+	case 0 < c.WallTimeLimit && c.WallTimeLimit <= r.elapsed():
+		return exit(TimeExceeded)
+	case r.turn.Admit != nil:
+		return r.turn.Admit()
+	}
+	return nil
+}
+
+func (r *run) pay(resp *llm.Response) {
+	r.end.Calls++
+	r.end.Cost += resp.Cost
+	r.end.Usage = r.end.Usage.Add(resp.Usage)
+	r.end.RateWait += resp.Waited
+	if resp.Model != "" {
+		r.end.ModelID = resp.Model
+	}
+}
+
+// reply is the assistant's message with what we know of it.
+func (r *run) reply(resp *llm.Response, actions []action) llm.Message {
+	m := resp.Message
+	m.Role = llm.RoleAssistant
+	records := make([]map[string]any, len(actions))
+	for i, a := range actions {
+		records[i] = a.record()
+	}
+	m.Extra = map[string]any{"actions": records, "cost": resp.Cost, "response": rawResponse(resp)}
+	return m
+}
+
+// refuse makes the interrupt for a reply that is not in the asked form. The
+// reply stays out of the conversation, as in the peer, and is kept beside the
+// answer to it.
+func (r *run) refuse(resp *llm.Response, err error) error {
+	bad, ok := errors.AsType[*badForm](err)
+	if !ok {
+		return err
+	}
+	vars := r.vars()
+	vars["error"] = strings.TrimSpace(bad.problem)
+	vars["actions"] = append([]string{}, bad.actions...)
+	vars["finish_reason"] = resp.FinishReason
+	vars["has_tool_calls"] = len(resp.Message.ToolCalls) > 0
+	content, err := r.loop.formatError.render(vars)
+	if err != nil {
+		return err
+	}
+	extra := map[string]any{"interrupt_type": FormatError, "cost": resp.Cost, "response": rawResponse(resp)}
+	if bad.text {
+		extra["n_actions"] = len(bad.actions)
+		extra["model_response"] = resp.Message.Content
+	}
+	return &Interrupt{FormatError, []llm.Message{{Role: llm.RoleUser, Content: content, Extra: extra}}}
+}
+
+// rawResponse is the provider's answer as it came, else what we know of it.
+func rawResponse(resp *llm.Response) any {
+	if json.Valid(resp.Raw) {
+		return resp.Raw
+	}
+	return map[string]any{
+		"model": resp.Model,
+		"choices": []any{map[string]any{
+			"finish_reason": resp.FinishReason,
+			"message": llm.Message{
+				Role: llm.RoleAssistant, Content: resp.Message.Content,
+				ToolCalls: resp.Message.ToolCalls, Raw: resp.Message.Raw,
+			},
+		}},
+		"usage": resp.Usage,
+	}
+}
+
+// execute runs a reply's actions in order and appends what they did.
+func (r *run) execute(ctx context.Context, actions []action) error {
+	var observations []llm.Message
+	for i, a := range actions {
+		out, err := r.command(ctx, a)
+		if err != nil {
+			// What ran is kept; should that fail too, the first cause is the one to tell.
+			_ = r.append(context.WithoutCancel(ctx), observations...)
+			return err
+		}
+		if patch, ok := submission(out); ok && a.editor == nil && !capped(out) {
+			r.end.Submission, r.end.Submitted = patch, true
+			last := exitMessage(Submitted, text(patch), patch)
+			return &Interrupt{Submitted, append(observations, last)}
+		}
+		m, err := r.observe(a, out)
+		if err != nil {
+			return err
+		}
+		observations = append(observations, m)
+		if out.TimedOut {
+			return r.timeout(observations, actions[i+1:])
+		}
+	}
+	return r.append(ctx, observations...)
+}
+
+func (r *run) command(ctx context.Context, a action) (Output, error) {
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	r.progress(r.end.Calls, "command")
+	if err := r.record(ctx, Event{Type: EventAction, Command: a.command}); err != nil {
+		return Output{}, err
+	}
+	begun := r.loop.config.Now()
+	out, err := r.turn.Env.Execute(ctx, a.command)
+	r.end.CommandTime += r.loop.config.Now().Sub(begun)
+	if err != nil {
+		return Output{}, err
+	}
+	return out, r.record(ctx, Event{Type: EventOutput, Output: &out})
+}
+
+// timeout is the interrupt after a command that ran too long: the model
+// decides anew before anything else is run.
+func (r *run) timeout(observations []llm.Message, rest []action) error {
+	for _, a := range rest {
+		m, err := r.observe(a, notExecuted())
+		if err != nil {
+			return err
+		}
+		observations = append(observations, m)
+	}
+	return &Interrupt{ExecutionTimeout, observations}
+}
