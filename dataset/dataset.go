@@ -1,0 +1,189 @@
+package dataset
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"batch.example/batch/dataset/hub"
+	"batch.example/batch/fault"
+)
+
+// Source says where a dataset comes from. Only Name is needed.
+type Source struct {
+	// Name is an alias ([Aliases]), a file, a folder, a glob, or the id of a
+	// dataset on the Hugging Face hub, tried in this order. A path that reads
+	// like an alias is written with "./".
+	Name string
+	// Split is the part to read. "" is the only one there is, else "test".
+	Split string
+	// Revision is a branch, tag or commit on the hub; "" is main.
+	Revision string
+	// Demo is the task repo that the name "demo" stands for.
+	Demo fs.FS
+	// Hub is how the hub is reached.
+	Hub hub.Config
+	// Log is told what is slow or left out; nil is silence.
+	Log *slog.Logger
+}
+
+// Dataset is a dataset read into memory. It must not be changed.
+type Dataset struct {
+	Name     string // as asked for
+	Split    string // as read; "" when neither asked for nor told by a name
+	Revision string // the commit on the hub; "" for local files
+	// Digest is a SHA-256 in hexadecimal over the content of the files: of the
+	// file itself when there is one, so that sha256sum prints the same, else
+	// of one line "<digest>  <name>" a file as sha256sum would print them.
+	Digest    string
+	Files     []string // what was read: paths; of a task repo the task folders
+	Instances []Instance
+}
+
+// Aliases returns the short names and what they stand for: a dataset's id on
+// the hub, or "" for the embedded demo. The ids are those of mini-swe-agent.
+func Aliases() map[string]string {
+	return map[string]string{
+		"full":         "princeton-nlp/SWE-Bench",
+		"verified":     "princeton-nlp/SWE-Bench_Verified",
+		"lite":         "princeton-nlp/SWE-Bench_Lite",
+		"multimodal":   "princeton-nlp/SWE-Bench_Multimodal",
+		"multilingual": "swe-bench/SWE-Bench_Multilingual",
+		"smith":        "SWE-bench/SWE-smith",
+		"rebench":      "nebius/SWE-rebench",
+		"_test":        "klieret/swe-bench-dummy-test-dataset",
+		demoName:       "",
+	}
+}
+
+const demoName = "demo"
+
+// Open reads the dataset that s names, all of it. Its rows have ids that are
+// unique and can be file names. What is wrong with the input is a Usage fault
+// that names the file and row; what is wrong with the network is a Host fault.
+func Open(ctx context.Context, s Source) (*Dataset, error) {
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	d, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.Name = s.Name
+	if len(d.Instances) == 0 {
+		return nil, fault.Newf(fault.Usage, "opening %s: it has no rows", s.Name)
+	}
+	s.Log.Debug("dataset read", "name", d.Name, "split", d.Split, "rows", len(d.Instances), "digest", d.Digest)
+	return d, nil
+}
+
+func (s Source) open(ctx context.Context) (*Dataset, error) {
+	if s.Name == "" {
+		return nil, fault.Newf(fault.Usage, "opening a dataset: no name given").WithHint("%s", choices())
+	}
+	if s.Name == demoName {
+		if s.Demo == nil {
+			return nil, fault.Newf(fault.Usage, "opening demo: this program embeds no demo")
+		}
+		return s.openTaskRepo(ctx, s.Demo)
+	}
+	if id, ok := Aliases()[s.Name]; ok {
+		return s.openHub(ctx, id)
+	}
+	info, err := os.Stat(s.Name)
+	switch {
+	case err == nil && info.IsDir():
+		return s.openFolder(ctx)
+	case err == nil:
+		return s.openFile(ctx)
+	case strings.ContainsAny(s.Name, "*?["):
+		return s.openGlob(ctx)
+	case isHubID(s.Name):
+		return s.openHub(ctx, s.Name)
+	default:
+		return nil, s.missing(err)
+	}
+}
+
+var hubID = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
+
+// isHubID tells an id from the name of a file that is not there.
+func isHubID(name string) bool {
+	_, isFile := parseName(name)
+	return hubID.MatchString(name) && !isFile
+}
+
+func (s Source) missing(err error) error {
+	var names []string
+	entries, _ := os.ReadDir(filepath.Dir(s.Name)) // the hint is only poorer without
+	for _, e := range entries {
+		names = append(names, filepath.Join(filepath.Dir(s.Name), e.Name()))
+	}
+	names = slices.AppendSeq(names, maps.Keys(Aliases()))
+	return fault.New(fault.Usage, "opening dataset "+s.Name, plainCause(err)).
+		WithHint("%s%s", didYouMean(s.Name, names), choices())
+}
+
+// plainCause drops the call and path that the message already has.
+func plainCause(err error) error {
+	if p, ok := err.(*fs.PathError); ok {
+		return p.Err
+	}
+	return err
+}
+
+func choices() string {
+	return "give a file, a folder, a glob, a Hugging Face id such as owner/name, or one of: " +
+		strings.Join(slices.Sorted(maps.Keys(Aliases())), " ")
+}
+
+// openHub reads a dataset of the hub by way of the local cache.
+func (s Source) openHub(ctx context.Context, id string) (*Dataset, error) {
+	if s.Hub.Log == nil {
+		s.Hub.Log = s.Log
+	}
+	client := hub.New(s.Hub)
+	snap, err := client.Resolve(ctx, id, s.Revision)
+	if err != nil {
+		return nil, s.withAlias(err, id)
+	}
+	names, split, err := chooseSplit(id, s.Split, snap.Files)
+	if err != nil {
+		return nil, err
+	}
+	l := loader{}
+	for _, name := range names {
+		path, err := client.Fetch(ctx, snap, name)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.read(ctx, path, name); err != nil {
+			return nil, err
+		}
+	}
+	d, err := l.dataset(split)
+	if err != nil {
+		return nil, err
+	}
+	d.Revision = snap.Commit
+	return d, nil
+}
+
+// withAlias adds the near names to the hint of a dataset that is not there.
+func (s Source) withAlias(err error, id string) error {
+	known := slices.Collect(maps.Values(Aliases()))
+	if fault.KindOf(err) != fault.Usage || slices.Contains(known, id) {
+		return err
+	}
+	near := didYouMean(id, known)
+	if near == "" {
+		return err
+	}
+	return fault.New(fault.Usage, "", err).WithHint("%s%s", near, fault.HintOf(err))
+}

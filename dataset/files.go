@@ -1,0 +1,178 @@
+package dataset
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"batch.example/batch/fault"
+)
+
+// formats are the extensions read, best first: where a split lies there in
+// several formats, only the best is taken.
+var formats = []string{".parquet", ".jsonl", ".ndjson", ".json"}
+
+// dataFile is one file by its slash-separated name within its folder or dataset.
+type dataFile struct {
+	name   string
+	split  string // "" when the name says none
+	format int    // index into formats
+	shard  shard
+}
+
+// shard is the "-00002-of-00005" of a name; of is 0 where there is none.
+type shard struct {
+	stem  string
+	n, of int
+}
+
+var (
+	shardName = regexp.MustCompile(`^(.*)-(\d{5,9})-of-(\d{5,9})(?:-[0-9a-f]{8,})?$`)
+	partName  = regexp.MustCompile(`^(.*?)[-_.]?\d+$`)
+	// splitWord finds the split that a name ends in: Lite-test, swebench_dev.
+	splitWord = regexp.MustCompile(`^(?:.*[-_.])?(train|test|dev|validation|valid|val|eval)$`)
+)
+
+// parseName reports what a file's name says, and whether it is a data file at all.
+func parseName(name string) (dataFile, bool) {
+	f := dataFile{name: name}
+	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".gz"), ".zst")
+	f.format = slices.Index(formats, strings.ToLower(path.Ext(base)))
+	if f.format < 0 {
+		return f, false
+	}
+	stem := base[:len(base)-len(path.Ext(base))]
+	if formats[f.format] == ".json" && metadata[stem] {
+		return f, false
+	}
+	if m := shardName.FindStringSubmatch(stem); m != nil {
+		f.shard.stem = path.Join(path.Dir(name), m[1])
+		f.shard.n, _ = strconv.Atoi(m[2]) // digits by the expression
+		f.shard.of, _ = strconv.Atoi(m[3])
+		if f.split = splitOf(m[1], ""); f.split == "" {
+			f.split = m[1]
+		}
+		return f, true
+	}
+	f.split = splitOf(stem, path.Base(path.Dir(name)))
+	return f, true
+}
+
+// metadata are .json files that lie beside data without being any.
+var metadata = map[string]bool{
+	"dataset_info": true, "dataset_infos": true, "dataset_dict": true, "state": true, "metadata": true,
+}
+
+func splitOf(stem, folder string) string {
+	if m := splitWord.FindStringSubmatch(stem); m != nil {
+		return m[1]
+	}
+	if m := partName.FindStringSubmatch(stem); m != nil {
+		if w := splitWord.FindStringSubmatch(m[1]); w != nil {
+			return w[1]
+		}
+	}
+	if m := splitWord.FindStringSubmatch(folder); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// chooseSplit picks the files of the asked split out of names, in reading
+// order, and says which split that is.
+func chooseSplit(where, split string, names []string) ([]string, string, error) {
+	bySplit := map[string][]dataFile{}
+	for _, name := range names {
+		if f, ok := parseName(name); ok {
+			bySplit[f.split] = append(bySplit[f.split], f)
+		}
+	}
+	if len(bySplit) == 0 {
+		return nil, "", noData(where, names)
+	}
+	found := slices.Sorted(maps.Keys(bySplit))
+	chosen, ok := pick(split, found)
+	if !ok {
+		return nil, "", noSplit(where, split, found)
+	}
+	files := bestFormat(bySplit[chosen])
+	if err := allShards(where, files); err != nil {
+		return nil, "", err
+	}
+	slices.SortFunc(files, func(a, b dataFile) int { return strings.Compare(a.name, b.name) })
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = f.name
+	}
+	if chosen == "" {
+		chosen = split
+	}
+	return out, chosen, nil
+}
+
+func noData(where string, names []string) error {
+	err := fault.Newf(fault.Usage, "opening %s: no data files in it", where)
+	if slices.ContainsFunc(names, func(n string) bool { return path.Ext(n) == ".arrow" }) {
+		return err.WithHint("Arrow files are not read: export the dataset with to_parquet or to_json")
+	}
+	return err.WithHint("supported are .parquet, .jsonl and .json, also as .gz or .zst, and task repos")
+}
+
+// pick returns the split to read. Files that name none answer to every name
+// when they are all there is.
+func pick(split string, found []string) (string, bool) {
+	switch {
+	case len(found) == 1 && (split == "" || found[0] == ""):
+		return found[0], true
+	case split != "":
+		return split, slices.Contains(found, split)
+	default:
+		return "test", slices.Contains(found, "test")
+	}
+}
+
+func noSplit(where, split string, found []string) error {
+	named := make([]string, len(found))
+	for i, s := range found {
+		if named[i] = s; s == "" {
+			named[i] = "(files that name no split)"
+		}
+	}
+	have := strings.Join(named, ", ")
+	if split == "" {
+		return fault.Newf(fault.Usage, "opening %s: it has several splits: %s", where, have).
+			WithHint("choose one with --split")
+	}
+	return fault.Newf(fault.Usage, "opening %s: no split %q; it has %s", where, split, have).
+		WithHint("choose one of them with --split")
+}
+
+func bestFormat(files []dataFile) []dataFile {
+	best := len(formats)
+	for _, f := range files {
+		best = min(best, f.format)
+	}
+	return slices.DeleteFunc(files, func(f dataFile) bool { return f.format != best })
+}
+
+// allShards refuses a set of which one part is missing, which would otherwise
+// pass for a smaller dataset.
+func allShards(where string, files []dataFile) error {
+	have := map[shard]bool{}
+	for _, f := range files {
+		have[f.shard] = true
+	}
+	for _, f := range files {
+		for n := range f.shard.of {
+			s := f.shard
+			if s.n = n; !have[s] {
+				return fault.Newf(fault.Usage, "opening %s: part %d of %d of %s is missing", where, n+1, s.of, s.stem).
+					WithHint("download or copy the missing file")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package hub
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+// stallTimeout ends a request that brings nothing; the download is then resumed.
+const stallTimeout = time.Minute
+
+var errStalled = fmt.Errorf("no data for %v", stallTimeout)
+
+// download brings the file at path to its full length, going on from what is
+// there already. What turns out wrong is fetched once more from the start, as
+// the part that was there may have been bad.
+func (c *Client) download(ctx context.Context, f remoteFile, path string) error {
+	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return cacheFault(err)
+	}
+	defer out.Close()
+	for range 2 {
+		if err := c.retry(ctx, maxTries, func() error { return c.part(ctx, f, out) }); err != nil {
+			return err
+		}
+		wrong, err := f.check(out)
+		if err != nil {
+			return cacheFault(err)
+		}
+		if wrong == nil {
+			if err := out.Sync(); err != nil {
+				return cacheFault(err)
+			}
+			return nil
+		}
+		c.log.Warn("download is not what the hub announced", "file", f.name, "err", wrong)
+		if err := out.Truncate(0); err != nil {
+			return cacheFault(err)
+		}
+	}
+	return errors.New("the content is twice not what the hub announced")
+}
+
+// check compares the content with the announced size and SHA-256. Its first
+// result is what is wrong with it, its second why it cannot be read.
+func (f remoteFile) check(out *os.File) (wrong, err error) {
+	if _, err := out.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, out)
+	if err != nil {
+		return nil, err
+	}
+	if f.size >= 0 && n != f.size {
+		return fmt.Errorf("%d bytes where %d were announced", n, f.size), nil
+	}
+	// Large files have their SHA-256 for etag; other etags say nothing checkable.
+	if sum := hex.EncodeToString(h.Sum(nil)); sha256Etag.MatchString(f.etag) && sum != f.etag {
+		return fmt.Errorf("sha-256 %s where %s was announced", sum, f.etag), nil
+	}
+	return nil, nil
+}
+
+// part asks for what is missing behind the end of out and appends what comes.
+func (c *Client) part(ctx context.Context, f remoteFile, out *os.File) error {
+	have, err := out.Seek(0, io.SeekEnd)
+	if err == nil && f.size >= 0 && have > f.size {
+		have, err = rewind(out)
+	}
+	if err != nil {
+		return cacheFault(err)
+	}
+	if have == f.size {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stall := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
+	defer stall.Stop()
+
+	got, err := c.receive(ctx, f, out, have, stall)
+	if errors.Is(context.Cause(ctx), errStalled) {
+		err = errStalled
+	}
+	if err != nil && got > 0 {
+		return progressed{err}
+	}
+	return err
+}
+
+func rewind(out *os.File) (int64, error) {
+	if err := out.Truncate(0); err != nil {
+		return 0, err
+	}
+	return out.Seek(0, io.SeekStart)
+}
+
+// receive appends the file from offset have on to out and returns how many bytes came.
+func (c *Client) receive(ctx context.Context, f remoteFile, out *os.File, have int64, stall *time.Timer) (int64, error) {
+	header := http.Header{}
+	if have > 0 {
+		header.Set("Range", fmt.Sprintf("bytes=%d-", have))
+	}
+	res, err := c.do(ctx, http.MethodGet, f.url, header)
+	s, isStatus := errors.AsType[*status](err)
+	unusable := isStatus && s.code == http.StatusRequestedRangeNotSatisfiable
+	if err != nil && !unusable {
+		return 0, err
+	}
+	if !unusable {
+		defer res.Body.Close()
+		unusable = res.StatusCode == http.StatusPartialContent && !startsAt(res, have)
+	}
+	if unusable || res.StatusCode != http.StatusPartialContent {
+		if have, err = rewind(out); err != nil {
+			return 0, cacheFault(err)
+		}
+	}
+	if unusable {
+		return 0, errors.New("the server does not have the range asked for")
+	}
+	return c.copy(f, out, res.Body, have, stall)
+}
+
+func startsAt(res *http.Response, offset int64) bool {
+	var start int64
+	_, err := fmt.Sscanf(res.Header.Get("Content-Range"), "bytes %d-", &start)
+	return err == nil && start == offset
+}
+
+func (c *Client) copy(f remoteFile, out *os.File, body io.Reader, have int64, stall *time.Timer) (got int64, err error) {
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := body.Read(buf)
+		if n > 0 {
+			stall.Reset(stallTimeout)
+			if _, err := out.Write(buf[:n]); err != nil {
+				return got, cacheFault(err)
+			}
+			got += int64(n)
+			if c.conf.Progress != nil {
+				c.conf.Progress(f.name, have+got, max(f.size, 0))
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			if f.size >= 0 && have+got < f.size {
+				return got, io.ErrUnexpectedEOF
+			}
+			return got, nil
+		}
+		if err != nil {
+			return got, err
+		}
+	}
+}

@@ -1,0 +1,162 @@
+// Package hub fetches datasets from the Hugging Face hub into the cache that
+// the Python library huggingface_hub shares, so that neither downloads what
+// the other already has.
+//
+// It promises that a file in the cache is whole: a download goes to a file
+// ending in ".incomplete", is resumed there after a break, is checked against
+// the size and the SHA-256 that the hub gives, and is renamed when it is
+// right; a lock keeps two processes from doing so at once. The token goes to
+// the endpoint's host only and appears in no error and no log.
+//
+// Cache layout (huggingface.co/docs/huggingface_hub/guides/manage-cache):
+//
+//	<cache>/datasets--<owner>--<name>/refs/<revision>        the commit it stands for
+//	                                  snapshots/<commit>/..  links by file name
+//	                                  blobs/<etag>           content
+//	<cache>/.locks/datasets--<owner>--<name>/<etag>.lock
+package hub
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"batch.example/batch/fault"
+)
+
+// DefaultEndpoint is the hub that an empty [Config.Endpoint] means.
+const DefaultEndpoint = "https://huggingface.co"
+
+// Config says how the hub is reached. CacheDir is required; [FromEnv] fills it.
+type Config struct {
+	Endpoint string // "" is [DefaultEndpoint]
+	Token    string // "" for none; printing a Config does not show it
+	CacheDir string // the folder that holds datasets--*
+	Offline  bool   // use the cache alone
+	HTTP     *http.Client
+	// Progress is told how far a download is, in bytes; total is 0 while
+	// unknown. It is called from the goroutine that called Fetch.
+	Progress func(file string, done, total int64)
+	Log      *slog.Logger // nil is silence
+}
+
+// String describes the config without its token.
+func (c Config) String() string {
+	token := ""
+	if c.Token != "" {
+		token = " with a token"
+	}
+	return "hub " + c.Endpoint + token + " cached in " + c.CacheDir
+}
+
+// GoString is String, so that no verb prints the token.
+func (c Config) GoString() string { return c.String() }
+
+// LogValue is String, so that no log shows the token.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// Client reads datasets. It is safe for concurrent use.
+type Client struct {
+	conf     Config
+	endpoint *url.URL
+	err      error // a bad endpoint, told when it is needed
+	http     http.Client
+	log      *slog.Logger
+	pause    func(context.Context, time.Duration) error
+}
+
+// New returns a client. It does nothing on the network or the disk.
+func New(c Config) *Client {
+	cl := &Client{conf: c, log: c.Log, pause: pause}
+	if cl.log == nil {
+		cl.log = slog.New(slog.DiscardHandler)
+	}
+	if c.HTTP != nil {
+		cl.http = *c.HTTP
+	} else {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.ResponseHeaderTimeout = headerTimeout
+		cl.http.Transport = t
+	}
+	// Redirects are followed by hand, as the token must not follow all of them.
+	cl.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if c.Endpoint == "" {
+		c.Endpoint = DefaultEndpoint
+	}
+	u, err := url.Parse(strings.TrimRight(c.Endpoint, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		cl.err = fault.Newf(fault.Usage, "reading the hub's endpoint: not a web address").
+			WithHint("HF_ENDPOINT should read like %s", DefaultEndpoint)
+	}
+	cl.endpoint = u
+	return cl
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Snapshot is a dataset at one commit.
+type Snapshot struct {
+	Repo   string   // owner/name as asked for
+	Commit string   // 40 hexadecimal digits
+	Files  []string // names with slashes; when offline, those in the cache
+}
+
+var (
+	repoID   = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
+	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+)
+
+// Resolve finds what a revision (branch, tag or commit; "" is main) of a
+// dataset holds. When the network fails and the cache knows the revision, the
+// cache answers and the log says so. A dataset that is not there or not open
+// to the caller is a Usage fault, a network that fails a Host fault.
+func (c *Client) Resolve(ctx context.Context, repo, revision string) (Snapshot, error) {
+	if revision == "" {
+		revision = "main"
+	}
+	if !repoID.MatchString(repo) || strings.Contains(repo, "..") || strings.Contains(repo, "--") {
+		return Snapshot{}, fault.Newf(fault.Usage, "opening dataset %q: not an id of the form owner/name", repo)
+	}
+	if !filepath.IsLocal(filepath.FromSlash(revision)) {
+		return Snapshot{}, fault.Newf(fault.Usage, "opening dataset %s: %q is not a revision", repo, revision)
+	}
+	if c.conf.CacheDir == "" {
+		return Snapshot{}, fault.Newf(fault.Usage, "opening dataset %s: no cache folder given", repo).
+			WithHint("set HF_HOME or HF_HUB_CACHE")
+	}
+	cached, cachedErr := c.cached(repo, revision)
+	if c.conf.Offline {
+		if cachedErr != nil {
+			return Snapshot{}, fault.New(fault.Usage, "opening dataset "+repo+" offline", cachedErr).
+				WithHint("download it once with the network, or unset HF_HUB_OFFLINE")
+		}
+		return cached, nil
+	}
+	if c.err != nil {
+		return Snapshot{}, c.err
+	}
+	tries := maxTries
+	if cachedErr == nil {
+		tries = 1 // no need to insist
+	}
+	snap, err := c.ask(ctx, repo, revision, tries)
+	if err != nil && cachedErr == nil && fault.KindOf(err) == fault.Host && ctx.Err() == nil {
+		c.log.Warn("hub not reached, using the cached copy", "dataset", repo, "commit", cached.Commit, "err", err)
+		return cached, nil
+	}
+	return snap, err
+}

@@ -1,0 +1,220 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"batch.example/batch/fault"
+)
+
+const (
+	maxTries      = 5
+	maxRedirects  = 10
+	maxAnswer     = 64 << 20 // bytes of a dataset's description
+	headerTimeout = 30 * time.Second
+	maxRetryAfter = 5 * time.Minute
+)
+
+// status is an answer that is not the one wanted.
+type status struct {
+	code       int
+	reason     string // the hub's X-Error-Code
+	retryAfter time.Duration
+}
+
+func (s *status) Error() string {
+	text := strconv.Itoa(s.code) + " " + http.StatusText(s.code)
+	if s.reason != "" {
+		text += " (" + s.reason + ")"
+	}
+	return text
+}
+
+func (s *status) passing() bool {
+	return s.code == http.StatusTooManyRequests || s.code == http.StatusRequestTimeout || s.code >= 500
+}
+
+// ask gets a dataset's description from the hub.
+func (c *Client) ask(ctx context.Context, repo, revision string, tries int) (Snapshot, error) {
+	op := "asking the hub for dataset " + repo
+	u := c.url("/api/datasets/" + repo + "/revision/" + url.PathEscape(revision))
+	var info struct {
+		SHA      string `json:"sha"`
+		Siblings []struct {
+			Name string `json:"rfilename"`
+		} `json:"siblings"`
+	}
+	err := c.retry(ctx, tries, func() error {
+		res, err := c.do(ctx, http.MethodGet, u, nil)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		return json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&info)
+	})
+	if err != nil {
+		return Snapshot{}, c.explain(op, repo, revision, err)
+	}
+	if !commitID.MatchString(info.SHA) {
+		return Snapshot{}, fault.Newf(fault.Host, "%s: the answer names no commit", op).
+			WithHint("is HF_ENDPOINT the address of a hub?")
+	}
+	snap := Snapshot{Repo: repo, Commit: info.SHA}
+	for _, s := range info.Siblings {
+		snap.Files = append(snap.Files, s.Name)
+	}
+	return snap, c.remember(repo, revision, info.SHA)
+}
+
+// url returns an address at the endpoint; path is escaped already.
+func (c *Client) url(path string) *url.URL {
+	u := *c.endpoint
+	u.RawPath = u.EscapedPath() + path
+	u.Path, _ = url.PathUnescape(u.RawPath) // what PathEscape made can be unescaped
+	return &u
+}
+
+// do makes one request and follows its redirects. Headers given by with go to
+// every hop, the token only to the endpoint itself. The caller closes the
+// body. The answer's headers hold the hub's own X-* of the first hop.
+func (c *Client) do(ctx context.Context, method string, u *url.URL, with http.Header) (*http.Response, error) {
+	linked := http.Header{}
+	for range maxRedirects {
+		res, err := c.once(ctx, method, u, with)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range []string{"X-Linked-Etag", "X-Linked-Size"} {
+			if v := res.Header.Get(h); v != "" && linked.Get(h) == "" {
+				linked.Set(h, v)
+			}
+		}
+		if res.StatusCode < 300 {
+			for h, v := range linked {
+				res.Header[h] = v
+			}
+			return res, nil
+		}
+		res.Body.Close()
+		next, err := res.Location()
+		if res.StatusCode >= 400 || err != nil {
+			return nil, statusOf(res)
+		}
+		u = next
+	}
+	return nil, errors.New("too many redirects")
+}
+
+func (c *Client) once(ctx context.Context, method string, u *url.URL, with http.Header) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
+	if err != nil {
+		return nil, errors.New("bad address in a redirect")
+	}
+	for h, v := range with {
+		req.Header[h] = v
+	}
+	req.Header.Set("User-Agent", "batch")
+	req.Header.Set("Accept-Encoding", "identity") // sizes and ranges are of the file itself
+	if c.conf.Token != "" && u.Scheme == c.endpoint.Scheme && u.Host == c.endpoint.Host {
+		req.Header.Set("Authorization", "Bearer "+c.conf.Token)
+	}
+	res, err := c.http.Do(req)
+	if err == nil {
+		return res, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // the address may be signed
+	}
+	return nil, fmt.Errorf("%s: %w", u.Host, err)
+}
+
+func statusOf(res *http.Response) *status {
+	s := &status{code: res.StatusCode, reason: res.Header.Get("X-Error-Code")}
+	after := res.Header.Get("Retry-After")
+	if n, err := strconv.Atoi(after); err == nil {
+		s.retryAfter = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(after); err == nil {
+		s.retryAfter = time.Until(at)
+	}
+	s.retryAfter = min(max(s.retryAfter, 0), maxRetryAfter)
+	return s
+}
+
+// progressed is a failure that came after some success, which starts the count of tries anew.
+type progressed struct{ error }
+
+func (p progressed) Unwrap() error { return p.error }
+
+// retry calls do until it succeeds, fails for good, or has failed tries times in a row.
+func (c *Client) retry(ctx context.Context, tries int, do func() error) error {
+	b := backoff.NewExponentialBackOff()
+	for n := 1; ; n++ {
+		err := do()
+		if err == nil || ctx.Err() != nil || n >= tries || permanent(err) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return err
+		}
+		if _, ok := errors.AsType[progressed](err); ok {
+			n = 0
+			b.Reset()
+		}
+		wait := b.NextBackOff()
+		if s, ok := errors.AsType[*status](err); ok {
+			wait = max(wait, s.retryAfter)
+		}
+		c.log.Info("hub request failed, trying again", "after", wait, "err", err)
+		if err := c.pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// permanent reports that asking again cannot help.
+func permanent(err error) bool {
+	if s, ok := errors.AsType[*status](err); ok {
+		return !s.passing()
+	}
+	return fault.KindOf(err) != fault.Unknown && fault.KindOf(err) != fault.Transient
+}
+
+// explain turns a failed request into a fault with advice.
+func (c *Client) explain(op, repo, revision string, err error) error {
+	if errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown {
+		return err
+	}
+	s, ok := errors.AsType[*status](err)
+	if !ok || s.passing() {
+		return fault.New(fault.Host, op, err).
+			WithHint("check the network, set HF_ENDPOINT to a mirror, or HF_HUB_OFFLINE=1 to use what is cached")
+	}
+	f := fault.New(fault.Usage, op, s)
+	page := c.endpoint.Redacted() + "/datasets/" + repo
+	switch {
+	case s.reason == "GatedRepo" || s.code == http.StatusForbidden:
+		return f.WithHint("the dataset is gated: accept its terms at %s and set HF_TOKEN to a token that may read it", page)
+	case s.reason == "RevisionNotFound":
+		return f.WithHint("it has no revision %s", revision)
+	case s.code == http.StatusUnauthorized && c.conf.Token != "":
+		return f.WithHint("the token in HF_TOKEN is not accepted, or the dataset does not exist: see %s", page)
+	case s.code == http.StatusUnauthorized:
+		return f.WithHint("the dataset does not exist or is private: check its name at %s, or set HF_TOKEN", page)
+	case s.code == http.StatusNotFound:
+		return f.WithHint("no such dataset at %s: check the name; a private one needs HF_TOKEN", page)
+	default:
+		return f
+	}
+}

@@ -1,0 +1,161 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"batch.example/batch/fault"
+)
+
+// readJSON reads a list of rows, an object of rows by id, one row, rows as the
+// Hugging Face dataset viewer serves them ({"rows": [{"row": ..}]}), or one row a line.
+func readJSON(name string, data []byte) ([]row, error) {
+	if err := checkText(name, data); err != nil {
+		return nil, err
+	}
+	if isLines(data) {
+		return readLines(name, data)
+	}
+	d := &document{name: name, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
+	d.dec.UseNumber()
+	open, err := d.dec.Token()
+	if err != nil {
+		return nil, d.broken(err)
+	}
+	var rows []row
+	if open == json.Delim('[') {
+		rows, err = d.list()
+	} else {
+		rows, err = d.object()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, d.broken(errors.New("more text behind the end of the rows"))
+	}
+	return rows, nil
+}
+
+// checkText refuses what the JSON decoder would replace in silence.
+func checkText(name string, data []byte) error {
+	if !utf8.Valid(data) {
+		n := 0
+		for r, size := utf8.DecodeRune(data); r != utf8.RuneError || size != 1; r, size = utf8.DecodeRune(data[n:]) {
+			n += size
+		}
+		return fault.Newf(fault.Usage, "reading %s line %d: byte %#x is not UTF-8", name, lineAt(data, n), data[n]).
+			WithHint("JSON holds text only: keep such patches in parquet or in a task repo")
+	}
+	if n := halfCharacter(data); n >= 0 {
+		return fault.Newf(fault.Usage, "reading %s line %d: %s is half a character", name, lineAt(data, n), data[n:n+6]).
+			WithHint("it stands for a byte that is not UTF-8: keep such patches in parquet or in a task repo")
+	}
+	return nil
+}
+
+// halfCharacter returns where a surrogate escape stands without its other half, or -1.
+func halfCharacter(data []byte) int {
+	for at := 0; ; {
+		n := bytes.IndexByte(data[at:], '\\')
+		if n < 0 {
+			return -1
+		}
+		at += n
+		switch r := escapeAt(data[at:]); {
+		case r < 0xd800 || r > 0xdfff:
+			at = min(at+2, len(data)) // an escaped backslash is two bytes, so no escape is missed
+		case r < 0xdc00 && escapeAt(data[at+6:]) >= 0xdc00 && escapeAt(data[at+6:]) <= 0xdfff:
+			at += 12
+		default:
+			return at
+		}
+	}
+}
+
+// escapeAt returns the code of the \u escape that data starts with, or -1.
+func escapeAt(data []byte) int64 {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(data[2:6]), 16, 32)
+	if err != nil {
+		return -1
+	}
+	return int64(n)
+}
+
+func lineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:min(offset, len(data))], []byte("\n"))
+}
+
+// isLines tells one row a line from a document: the first line is a whole
+// object and is not the last.
+func isLines(data []byte) bool {
+	data = bytes.TrimLeft(data, " \t\r\n")
+	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	return first[0] == '{' && json.Valid(first) && len(bytes.TrimSpace(rest)) > 0
+}
+
+func readLines(name string, data []byte) ([]row, error) {
+	var rows []row
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		at := place{name, "line", n}
+		dec := json.NewDecoder(bytes.NewReader(line))
+		dec.UseNumber()
+		var v any
+		err := dec.Decode(&v)
+		if err == nil && dec.InputOffset() != int64(len(line)) {
+			err = errors.New("more text behind the row")
+		}
+		if err != nil {
+			return nil, brokenJSON(at.String(), err)
+		}
+		fields, ok := v.(map[string]any)
+		if !ok {
+			return nil, fault.Newf(fault.Usage, "reading %s: %s where a row should be", at, describe(plain(v)))
+		}
+		rows = append(rows, row{at, plain(fields).(map[string]any)})
+	}
+	return rows, nil
+}
+
+func brokenJSON(at string, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it ends in the middle")
+	}
+	return fault.New(fault.Usage, "reading "+at, fmt.Errorf("broken JSON: %w", err)).
+		WithHint("the file is damaged or was cut short: write or download it again")
+}
+
+// plain turns decoded JSON into the types of Instance.Fields, in place. Whole
+// numbers beyond 64 bits become float64.
+func plain(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64() // what overflows becomes infinite, as in Python
+		return f
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = plain(v[k])
+		}
+	}
+	return v
+}

@@ -1,0 +1,142 @@
+package dataset
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"batch.example/batch/fault"
+)
+
+// openFolder reads a task repo, or the data files of one split in a folder.
+func (s Source) openFolder(ctx context.Context) (*Dataset, error) {
+	fsys := os.DirFS(s.Name)
+	if isTaskRepo(fsys) {
+		return s.openTaskRepo(ctx, fsys)
+	}
+	var names []string
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name != "." && strings.HasPrefix(d.Name(), ".") {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.IsDir() { // a link too: the hub's cache consists of them
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fault.New(fault.Usage, "listing "+s.Name, err)
+	}
+	return s.openFiles(ctx, s.Name, names)
+}
+
+func (s Source) openGlob(ctx context.Context) (*Dataset, error) {
+	names, err := filepath.Glob(s.Name)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "expanding "+s.Name, err).WithHint("a literal * ? or [ is written with a backslash")
+	}
+	if len(names) == 0 {
+		return nil, fault.Newf(fault.Usage, "opening %s: no file matches", s.Name).
+			WithHint("quote the pattern so that the shell leaves it alone; %s", choices())
+	}
+	for i := range names {
+		names[i] = filepath.ToSlash(names[i])
+	}
+	return s.openFiles(ctx, "", names)
+}
+
+// openFile reads the one file that was named, whatever it is called.
+func (s Source) openFile(ctx context.Context) (*Dataset, error) {
+	dir, base := filepath.Split(s.Name)
+	if _, ok := parseName(base); !ok {
+		return readFiles(ctx, dir, []string{base}, s.Split)
+	}
+	return s.openFiles(ctx, dir, []string{base})
+}
+
+// openFiles reads the files of one split out of names, which stand in dir.
+func (s Source) openFiles(ctx context.Context, dir string, names []string) (*Dataset, error) {
+	names, split, err := chooseSplit(s.Name, s.Split, names)
+	if err != nil {
+		return nil, err
+	}
+	return readFiles(ctx, dir, names, split)
+}
+
+func readFiles(ctx context.Context, dir string, names []string, split string) (*Dataset, error) {
+	l := loader{}
+	for _, name := range names {
+		if err := l.read(ctx, filepath.Join(dir, filepath.FromSlash(name)), name); err != nil {
+			return nil, err
+		}
+	}
+	return l.dataset(split)
+}
+
+// loader collects the rows and digests of files, one after the other.
+type loader struct {
+	paths []string
+	sums  []string // "<digest>  <name>"
+	rows  []row
+}
+
+// read adds the rows of the file at path, which is called name within the dataset.
+func (l *loader) read(ctx context.Context, path, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fault.New(fault.Usage, "reading "+path, plainCause(err))
+	}
+	rows, err := readRows(path, data)
+	if err != nil {
+		return err
+	}
+	l.add(path, name, data)
+	l.rows = append(l.rows, rows...)
+	return nil
+}
+
+func (l *loader) add(path, name string, data []byte) {
+	sum := sha256.Sum256(data)
+	l.paths = append(l.paths, path)
+	l.sums = append(l.sums, fmt.Sprintf("%x  %s\n", sum, name))
+}
+
+func (l *loader) digest() string {
+	if len(l.sums) == 1 {
+		return l.sums[0][:2*sha256.Size]
+	}
+	sum := sha256.Sum256([]byte(strings.Join(l.sums, "")))
+	return hex.EncodeToString(sum[:])
+}
+
+func (l *loader) dataset(split string) (*Dataset, error) {
+	d := &Dataset{Split: split, Digest: l.digest(), Files: l.paths, Instances: make([]Instance, len(l.rows))}
+	seen := make(map[string]place, len(l.rows))
+	for i, r := range l.rows {
+		in, err := r.instance()
+		if err != nil {
+			return nil, err
+		}
+		if first, ok := seen[in.ID]; ok {
+			return nil, fault.Newf(fault.Usage, "reading %s: duplicate instance_id %s, which is also %s", r.place, in.ID, first).
+				WithHint("drop one of the two; when the files are different datasets, name one of them")
+		}
+		seen[in.ID] = r.place
+		d.Instances[i] = in
+	}
+	return d, nil
+}

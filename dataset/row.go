@@ -1,0 +1,170 @@
+package dataset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"batch.example/batch/fault"
+)
+
+// place says where a row stands, for errors.
+type place struct {
+	file, unit string // unit is "row", "line" or "task"
+	n          int
+}
+
+func (p place) String() string { return fmt.Sprintf("%s %s %d", p.file, p.unit, p.n) }
+
+// row is one row as its file has it.
+type row struct {
+	place
+	fields map[string]any
+}
+
+// maxID keeps "<id>.traj.json" within what file systems take as a name.
+const maxID = 200
+
+// instance gives the known columns of a row their places.
+func (r row) instance() (Instance, error) {
+	c := columns{row: r}
+	in := Instance{
+		ID:               c.text("instance_id"),
+		Repo:             c.text("repo"),
+		BaseCommit:       c.text("base_commit"),
+		Version:          c.version(),
+		ProblemStatement: c.text("problem_statement"),
+		Patch:            c.text("patch"),
+		TestPatch:        c.text("test_patch"),
+		FailToPass:       c.tests("FAIL_TO_PASS", "fail_to_pass"),
+		PassToPass:       c.tests("PASS_TO_PASS", "pass_to_pass"),
+		Image:            c.image(),
+		EvalScript:       c.text("eval_script"),
+		LogParser:        c.text("log_parser"),
+		EvalType:         c.text("eval_type"),
+		Fields:           r.fields,
+	}
+	if c.err != nil {
+		return Instance{}, c.err
+	}
+	return in, checkID(r.place, in.ID)
+}
+
+// checkID refuses ids that cannot be the name of a folder, which each becomes.
+func checkID(at place, id string) error {
+	bad := ""
+	switch {
+	case id == "":
+		return fault.Newf(fault.Usage, "reading %s: instance_id is missing or empty", at).
+			WithHint("every row needs an instance_id; is this a dataset of the SWE-bench kind?")
+	case len(id) > maxID:
+		bad = fmt.Sprintf("is longer than %d bytes", maxID)
+	case id == "." || id == "..":
+		bad = "is not a name"
+	case strings.ContainsFunc(id, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f }):
+		bad = "holds a slash or a control character"
+	default:
+		return nil
+	}
+	return fault.Newf(fault.Usage, "reading %s: instance_id %.80q %s", at, id, bad).
+		WithHint("an instance_id becomes the name of a folder")
+}
+
+// columns reads known columns of one row and keeps the first error.
+type columns struct {
+	row row
+	err error
+}
+
+func (c *columns) fail(name string, got any, want string) {
+	if c.err == nil {
+		c.err = fault.Newf(fault.Usage, "reading %s: column %s is %s, want %s", c.row.place, name, describe(got), want)
+	}
+}
+
+// text returns the first of the named columns that is there and not empty.
+func (c *columns) text(names ...string) string {
+	for _, name := range names {
+		switch v := c.row.fields[name].(type) {
+		case nil:
+		case string:
+			if v != "" {
+				return v
+			}
+		default:
+			c.fail(name, v, "text")
+		}
+	}
+	return ""
+}
+
+// version is text too, but whole numbers are often left unquoted.
+func (c *columns) version() string {
+	if n, ok := c.row.fields["version"].(int64); ok {
+		return strconv.FormatInt(n, 10)
+	}
+	return c.text("version")
+}
+
+// image returns the row's image. SWE-bench_Pro gives only a tag of a fixed
+// repository (github.com/scaleapi/SWE-bench_Pro-os).
+func (c *columns) image() string {
+	if name := c.text("image_name", "docker_image", "image"); name != "" {
+		return name
+	}
+	if tag := c.text("dockerhub_tag"); tag != "" {
+		return "jefzda/sweap-images:" + tag
+	}
+	return ""
+}
+
+// tests returns the first of the named columns that is there, as test ids.
+func (c *columns) tests(names ...string) []string {
+	for _, name := range names {
+		switch v := c.row.fields[name].(type) {
+		case nil:
+		case string:
+			ids, err := parseTests(v)
+			if err != nil && c.err == nil {
+				c.err = fault.Newf(fault.Usage, "reading %s: column %s is not a list of test ids: %w", c.row.place, name, err).
+					WithHint(`write a list, or text such as ["test_a", "test_b"]`)
+			}
+			return ids
+		case []any:
+			return c.textList(name, v)
+		default:
+			c.fail(name, v, "a list of test ids")
+		}
+	}
+	return nil
+}
+
+func (c *columns) textList(name string, list []any) []string {
+	ids := make([]string, len(list))
+	for i, v := range list {
+		id, ok := v.(string)
+		if !ok {
+			c.fail(fmt.Sprintf("%s[%d]", name, i), v, "text")
+			return nil
+		}
+		ids[i] = id
+	}
+	return ids
+}
+
+func describe(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "text"
+	case bool:
+		return "a truth value"
+	case int64, float64:
+		return fmt.Sprintf("the number %v", v)
+	case []any:
+		return "a list"
+	default:
+		return "an object"
+	}
+}

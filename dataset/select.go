@@ -1,0 +1,226 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+
+	"batch.example/batch/fault"
+)
+
+// Selection says which instances of a dataset are run. The zero value is all
+// of them, in the dataset's order.
+type Selection struct {
+	Shuffle bool
+	Seed    int64 // of Shuffle; what the command line gives as default is 42
+
+	// Filter is a regular expression in Python's syntax that an id must match
+	// from its start; it need not match to the end. "" matches all.
+	Filter string
+	// IDs are the ids to keep; nil keeps all. They do not change the order.
+	IDs []string
+	// Slice is a Python slice, "start:stop:step": every part may be missing
+	// or negative, and a single number is a stop.
+	Slice string
+	// Shard is "i/n": the i-th of n parts that together are the whole. Part i
+	// has every n-th instance from the i-th on, so repositories spread evenly.
+	Shard string
+}
+
+// filterTimeout bounds one match, as an expression can take exponential time.
+const filterTimeout = time.Second
+
+// Apply returns the selected instances; in is not changed. The order of work
+// is shuffle, filter, IDs, slice, shard: the peer's order, so that the same
+// flags give the same instances. Selecting none is a Usage fault.
+func (s Selection) Apply(in []Instance) ([]Instance, error) {
+	out := slices.Clone(in)
+	if s.Shuffle {
+		slices.SortStableFunc(out, func(a, b Instance) int { return strings.Compare(a.ID, b.ID) })
+		newTwister(s.Seed).shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	}
+	steps := []struct {
+		name, value string
+		do          func([]Instance) ([]Instance, error)
+	}{
+		{"--filter", s.Filter, s.filter},
+		{"--instances", strconv.Itoa(len(s.IDs)) + " ids", s.keepIDs(in)},
+		{"--slice", s.Slice, s.slice},
+		{"--shard", s.Shard, s.shard},
+	}
+	for _, step := range steps {
+		before := len(out)
+		var err error
+		if out, err = step.do(out); err != nil {
+			return nil, err
+		}
+		if len(out) == 0 && before > 0 {
+			return nil, fault.Newf(fault.Usage, "selecting instances: %s %s leaves none of %d", step.name, step.value, before).
+				WithHint("the dataset's first id is %s; batch dataset lists them", in[0].ID)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fault.Newf(fault.Usage, "selecting instances: the dataset has none")
+	}
+	return out, nil
+}
+
+func (s Selection) filter(in []Instance) ([]Instance, error) {
+	if s.Filter == "" {
+		return in, nil
+	}
+	re, err := regexp2.Compile(s.Filter, regexp2.RE2) // the option brings (?P<name>...)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading --filter "+s.Filter, err).
+			WithHint("it is a regular expression, matched from the start of an instance id")
+	}
+	re.MatchTimeout = filterTimeout
+	var out []Instance
+	for _, i := range in {
+		m, err := re.FindStringMatch(i.ID)
+		if err != nil {
+			return nil, fault.Newf(fault.Usage, "matching --filter %s: more than %v spent on %s", s.Filter, filterTimeout, i.ID).
+				WithHint("nested repetition such as (a+)+ takes exponential time; write it without")
+		}
+		// A search finds the leftmost match, so one at the start is found if there is one.
+		if m != nil && m.Index == 0 {
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}
+
+// keepIDs looks ids up in the whole dataset, so that one that another step has
+// dropped is not taken for a misspelt one.
+func (s Selection) keepIDs(all []Instance) func([]Instance) ([]Instance, error) {
+	return func(in []Instance) ([]Instance, error) {
+		if s.IDs == nil {
+			return in, nil
+		}
+		known := make(map[string]bool, len(all))
+		for _, i := range all {
+			known[i.ID] = true
+		}
+		want := make(map[string]bool, len(s.IDs))
+		for _, id := range s.IDs {
+			if !known[id] {
+				return nil, unknownID(id, all)
+			}
+			want[id] = true
+		}
+		return slices.DeleteFunc(in, func(i Instance) bool { return !want[i.ID] }), nil
+	}
+}
+
+func unknownID(id string, all []Instance) error {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].ID
+	}
+	return fault.Newf(fault.Usage, "selecting instances: no instance %s in the dataset", id).
+		WithHint("%sthe dataset has %d instances; is it the right dataset and split?", didYouMean(id, names), len(all))
+}
+
+func (s Selection) slice(in []Instance) ([]Instance, error) {
+	if s.Slice == "" {
+		return in, nil
+	}
+	sl, err := parseSlice(s.Slice)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading --slice "+s.Slice, err).
+			WithHint("write start:stop or start:stop:step as in Python, such as 0:10, :5, -20: or ::2")
+	}
+	var out []Instance
+	for _, i := range sl.indices(len(in)) {
+		out = append(out, in[i])
+	}
+	return out, nil
+}
+
+func (s Selection) shard(in []Instance) ([]Instance, error) {
+	if s.Shard == "" {
+		return in, nil
+	}
+	first, second, ok := strings.Cut(s.Shard, "/")
+	i, err1 := strconv.Atoi(first)
+	n, err2 := strconv.Atoi(second)
+	if !ok || err1 != nil || err2 != nil || n < 1 || i < 1 || i > n {
+		return nil, fault.Newf(fault.Usage, "reading --shard %s: want i/n with 1 <= i <= n", s.Shard).
+			WithHint("--shard 2/3 is the second of three parts")
+	}
+	var out []Instance
+	for k := i - 1; k < len(in); k += n {
+		out = append(out, in[k])
+	}
+	return out, nil
+}
+
+// pySlice is a Python slice; nil parts were left out.
+type pySlice [3]*int
+
+// parseSlice reads what Python's slice(*map(int, text.split(":"))) would take.
+func parseSlice(text string) (pySlice, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) > 3 {
+		return pySlice{}, fmt.Errorf("%d parts where 3 are the most", len(parts))
+	}
+	if len(parts) == 1 {
+		parts = []string{"", text}
+	}
+	var s pySlice
+	for i, part := range parts {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		n, err := strconv.Atoi(part) // what is out of range comes back as the nearest that is not
+		if err != nil && n != math.MaxInt && n != math.MinInt {
+			return pySlice{}, fmt.Errorf("%q is not a whole number", part)
+		}
+		s[i] = &n
+	}
+	if s[2] != nil && *s[2] == 0 {
+		return pySlice{}, fmt.Errorf("the step is zero")
+	}
+	return s, nil
+}
+
+// indices returns the positions that the slice takes of a list of n, by the
+// rules of docs.python.org/3/library/stdtypes.html#common-sequence-operations.
+func (s pySlice) indices(n int) []int {
+	step := 1
+	if s[2] != nil {
+		step = *s[2]
+	}
+	start, stop := 0, n
+	low, high := 0, n
+	if step < 0 {
+		low, high = -1, n-1
+		start, stop = high, low
+	}
+	bound := func(p *int, otherwise int) int {
+		if p == nil {
+			return otherwise
+		}
+		i := *p
+		if i < 0 {
+			i += n
+		}
+		return min(max(i, low), high)
+	}
+	start, stop = bound(s[0], start), bound(s[1], stop)
+	var out []int
+	// The distance left is compared, not the next position, which could overflow.
+	for i := start; step > 0 && i < stop || step < 0 && i > stop; {
+		out = append(out, i)
+		if left := stop - i; step > 0 && left <= step || step < 0 && left >= step {
+			break
+		}
+		i += step
+	}
+	return out
+}

@@ -1,0 +1,218 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// parseTests reads the text of a list of test ids: JSON, or what Python prints
+// for a list, with either quote and its escapes. Text that is valid JSON is
+// read as JSON. Ids are never trimmed; those without escapes share text's
+// memory. Blank text is no tests.
+func parseTests(text string) ([]string, error) {
+	if strings.Trim(text, listSpace) == "" {
+		return nil, nil
+	}
+	ids, err := (&listScanner{text: text}).list()
+	if err == nil {
+		return ids, nil
+	}
+	return (&listScanner{text: text, python: true}).list()
+}
+
+const listSpace = " \t\r\n"
+
+type listScanner struct {
+	text   string
+	pos    int
+	python bool // both quotes, Python's escapes, a comma after the last element
+}
+
+func (s *listScanner) list() ([]string, error) {
+	if !s.take('[') {
+		return nil, s.want("[")
+	}
+	ids := make([]string, 0, 1+strings.Count(s.text, ", "))
+	for {
+		if s.take(']') && (len(ids) == 0 || s.python) {
+			break
+		}
+		id, err := s.quoted()
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+		if s.take(',') {
+			continue
+		}
+		if !s.take(']') {
+			return nil, s.want(", or ]")
+		}
+		break
+	}
+	s.blank()
+	if s.pos < len(s.text) {
+		return nil, s.want("the end")
+	}
+	return ids, nil
+}
+
+func (s *listScanner) blank() {
+	for s.pos < len(s.text) && strings.IndexByte(listSpace, s.text[s.pos]) >= 0 {
+		s.pos++
+	}
+}
+
+// take steps over c and the blanks before it, if c comes next.
+func (s *listScanner) take(c byte) bool {
+	s.blank()
+	if s.pos < len(s.text) && s.text[s.pos] == c {
+		s.pos++
+		return true
+	}
+	return false
+}
+
+func (s *listScanner) want(what string) error {
+	if s.pos >= len(s.text) {
+		return fmt.Errorf("it ends where %s should come", what)
+	}
+	return fmt.Errorf("byte %d is %.20q where %s should come", s.pos+1, s.text[s.pos:], what)
+}
+
+func (s *listScanner) quoted() (string, error) {
+	s.blank()
+	if s.pos >= len(s.text) || s.text[s.pos] != '"' && (!s.python || s.text[s.pos] != '\'') {
+		return "", s.want("a quoted id")
+	}
+	quote := s.text[s.pos]
+	s.pos++
+	var out []byte // what came before the last escape
+	for escaped := false; ; escaped = true {
+		start := s.pos
+		if err := s.plain(quote); err != nil {
+			return "", err
+		}
+		run := s.text[start : s.pos-1]
+		if s.text[s.pos-1] == quote {
+			if !escaped {
+				return run, nil
+			}
+			return string(append(out, run...)), nil
+		}
+		var err error
+		if out, err = s.escape(append(out, run...)); err != nil {
+			return "", err
+		}
+	}
+}
+
+// plain steps over what stands for itself, and over the quote or backslash behind it.
+func (s *listScanner) plain(quote byte) error {
+	for i := s.pos; i < len(s.text); i++ {
+		c := s.text[i]
+		switch {
+		case c == quote, c == '\\':
+			s.pos = i + 1
+			return nil
+		case c >= ' ': // most
+		case c == '\n' || !s.python: // JSON has no control character between quotes, Python no line end
+			return fmt.Errorf("byte %d is a raw control character", i+1)
+		}
+	}
+	return errors.New("a quote is never closed")
+}
+
+// escape appends what the escape behind a backslash stands for.
+func (s *listScanner) escape(out []byte) ([]byte, error) {
+	if s.pos >= len(s.text) {
+		return nil, errors.New("it ends in a backslash")
+	}
+	c := s.text[s.pos]
+	s.pos++
+	if i := strings.IndexByte(`"\bfnrt`, c); i >= 0 {
+		return append(out, "\"\\\b\f\n\r\t"[i]), nil
+	}
+	if c == 'u' {
+		return s.unicode(out, 4)
+	}
+	if !s.python {
+		if c == '/' {
+			return append(out, c), nil
+		}
+		return nil, fmt.Errorf(`\%c is no JSON escape`, c)
+	}
+	return s.pythonEscape(out, c)
+}
+
+// pythonEscape handles what only Python has
+// (docs.python.org/3/reference/lexical_analysis.html#escape-sequences).
+func (s *listScanner) pythonEscape(out []byte, c byte) ([]byte, error) {
+	switch c {
+	case '\'':
+		return append(out, c), nil
+	case 'a':
+		return append(out, '\a'), nil
+	case 'v':
+		return append(out, '\v'), nil
+	case '\n':
+		return out, nil
+	case 'x':
+		return s.unicode(out, 2)
+	case 'U':
+		return s.unicode(out, 8)
+	case 'N':
+		return nil, errors.New(`\N{name} is not understood`)
+	}
+	if c < '0' || c > '7' {
+		return append(out, '\\', c), nil // Python keeps the backslash of an escape it does not know
+	}
+	n := rune(c - '0')
+	for i := 0; i < 2 && s.pos < len(s.text) && s.text[s.pos] >= '0' && s.text[s.pos] <= '7'; i++ {
+		n = n*8 + rune(s.text[s.pos]-'0')
+		s.pos++
+	}
+	return utf8.AppendRune(out, n), nil
+}
+
+// unicode appends the code point that the next digits hexadecimal digits name,
+// with the second half of a surrogate pair where the first is one.
+func (s *listScanner) unicode(out []byte, digits int) ([]byte, error) {
+	r, err := s.hex(digits)
+	if err != nil {
+		return nil, err
+	}
+	if utf16.IsSurrogate(r) {
+		if !strings.HasPrefix(s.text[s.pos:], `\u`) {
+			return nil, fmt.Errorf(`\u%04x is half a character`, r)
+		}
+		s.pos += 2
+		low, err := s.hex(4)
+		if err != nil {
+			return nil, err
+		}
+		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+			return nil, errors.New("two surrogates that are no pair")
+		}
+	}
+	if !utf8.ValidRune(r) {
+		return nil, fmt.Errorf("%#x is no character", r)
+	}
+	return utf8.AppendRune(out, r), nil
+}
+
+func (s *listScanner) hex(digits int) (rune, error) {
+	if len(s.text)-s.pos < digits {
+		return 0, errors.New("an escape is cut short")
+	}
+	n, err := strconv.ParseUint(s.text[s.pos:s.pos+digits], 16, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no hexadecimal number", s.text[s.pos:s.pos+digits])
+	}
+	s.pos += digits
+	return rune(n), nil
+}
