@@ -1,26 +1,5 @@
 package results
 
-// Types of journal records, in the order in which an attempt writes them.
-// Each one's data is the struct named beside it.
-const (
-	EventAttempt   = "attempt"   // AttemptData
-	EventContainer = "container" // ContainerData
-	EventMessages  = "messages"  // MessagesData: appended to the conversation
-	EventRequest   = "request"   // RequestData: a paid call is about to be made
-	EventReply     = "reply"     // ReplyData: it was answered and is paid for
-	EventAction    = "action"    // ActionData: a command is about to run
-	EventOutput    = "output"    // OutputData: it ended
-	EventInterrupt = "interrupt" // InterruptData: what broke the flow of a step
-	EventEnd       = "end"       // Record: the attempt's outcome is on disk
-)
-
-// AttemptData opens an attempt.
-type AttemptData struct {
-	Attempt int    `json:"attempt"`
-	Model   string `json:"model"`
-	Version string `json:"version"` // of batch
-}
-
 // ContainerData says where the attempt runs.
 type ContainerData struct {
 	Container string `json:"container"`
@@ -72,4 +51,9 @@ type OutputData struct {
 type InterruptData struct {
 	Step int    `json:"step"`
 	Name string `json:"name"`
+}
+
+// SubmissionData holds what the agent handed in, byte for byte (base64 in JSON).
+type SubmissionData struct {
+	Submission []byte `json:"submission"`
 }

@@ -88,7 +88,7 @@ func BenchmarkThousandAgents(b *testing.B) {
 		g.all.Add(benchAgents)
 		s := solver.New(solver.Config{
 			Loop: loop, ModelName: "bench", Sandboxes: idles{g}, Store: store, Version: "bench",
-			Model: func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID), nil },
+			Models: func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID, scripted.Config{}), nil },
 		})
 		start := cpuTime()
 		sum, err := runner.Run(b.Context(), runner.Config{Workers: benchAgents}, instances, s, store)

@@ -125,4 +125,3 @@ func apply(t *testing.T, h *host, patch string) {
 	}
 	h.git(t, "apply --verbose "+path)
 }
-

@@ -16,19 +16,19 @@ type recorder struct{ *attempt }
 func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	switch e.Type {
 	case agent.EventMessages:
-		return r.append(results.EventMessages, results.MessagesData{Messages: e.Messages})
+		return r.append(results.TypeMessages, results.MessagesData{Messages: e.Messages})
 	case agent.EventRequest:
-		return r.durable(results.EventRequest, results.RequestData{Step: e.Step, Digest: e.Digest})
+		return r.durable(results.TypeRequest, results.RequestData{Step: e.Step, Digest: e.Digest})
 	case agent.EventReply:
 		return r.reply(e)
 	case agent.EventAction:
 		r.log.Info("command", "step", e.Step, "command", e.Command)
-		return r.append(results.EventAction, results.ActionData{Step: e.Step, Command: e.Command})
+		return r.append(results.TypeAction, results.ActionData{Step: e.Step, Command: e.Command})
 	case agent.EventOutput:
 		return r.output(e)
 	case agent.EventInterrupt:
 		r.log.Info("interrupt", "step", e.Step, "name", e.Interrupt)
-		return r.append(results.EventInterrupt, results.InterruptData{Step: e.Step, Name: e.Interrupt})
+		return r.append(results.TypeInterrupt, results.InterruptData{Step: e.Step, Name: e.Interrupt})
 	default:
 		return nil
 	}
@@ -38,7 +38,7 @@ func (r *recorder) reply(e agent.Event) error {
 	res := e.Response
 	r.runner.Spend(res.Cost)
 	r.log.Info("reply", "step", e.Step, "cost", res.Cost, "latency", e.Latency, "finish_reason", res.FinishReason)
-	return r.durable(results.EventReply, results.ReplyData{
+	return r.durable(results.TypeReply, results.ReplyData{
 		Step: e.Step, Cost: res.Cost, Usage: results.Usage(res.Usage), Model: res.Model,
 		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(), Message: res.Message,
 	})
@@ -47,7 +47,7 @@ func (r *recorder) reply(e agent.Event) error {
 func (r *recorder) output(e agent.Event) error {
 	o := e.Output
 	r.log.Info("output", "step", e.Step, "returncode", o.ExitCode, "bytes", o.Total, "timed_out", o.TimedOut, "dur", o.Duration)
-	return r.append(results.EventOutput, results.OutputData{
+	return r.append(results.TypeOutput, results.OutputData{
 		Step: e.Step, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
 		TimedOut: o.TimedOut, Seconds: o.Duration.Seconds(),
 	})

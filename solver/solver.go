@@ -2,7 +2,6 @@ package solver
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 // Settings, Secrets and Now is needed.
 type Config struct {
 	Loop      *agent.Loop
-	Model     func(dataset.Instance) (llm.Model, error)
+	Models    Models
 	ModelName string // model_name_or_path of predictions
 	Sandboxes Sandboxes
 	Store     *results.Store
@@ -27,6 +26,10 @@ type Config struct {
 	Version   string                                 // of batch
 	Now       func() time.Time
 }
+
+// Models returns the model that one attempt at an instance talks to. It is
+// called from many goroutines at once.
+type Models func(dataset.Instance) (llm.Model, error)
 
 // Solver implements runner.Solver. It is safe for concurrent use.
 type Solver struct{ c Config }
@@ -84,16 +87,11 @@ type attempt struct {
 type notes struct{ salvage, prediction string }
 
 func (t *attempt) solve(ctx context.Context) error {
-	model, err := t.Model(t.in)
+	model, err := t.Models(t.in)
 	if err != nil {
 		return err
 	}
 	rec := &recorder{attempt: t}
-	if err := rec.append(results.EventAttempt, results.AttemptData{
-		Attempt: t.result.Record.Attempt, Model: t.ModelName, Version: t.Version,
-	}); err != nil {
-		return err
-	}
 	box, err := t.Sandboxes.Open(ctx, Opening{
 		Instance: t.in,
 		Attempt:  t.result.Record.Attempt,
@@ -109,7 +107,7 @@ func (t *attempt) solve(ctx context.Context) error {
 	}()
 	t.box = box.Facts()
 	t.log.Info("sandbox started", "container", t.box.Container, "image", t.box.Image, "image_id", t.box.ImageID)
-	if err := rec.append(results.EventContainer, results.ContainerData{
+	if err := rec.append(results.TypeContainer, results.ContainerData{
 		Container: t.box.Container, Image: t.box.Image, ImageID: t.box.ImageID, Digest: t.box.Digest,
 	}); err != nil {
 		return err
@@ -152,11 +150,14 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 	if err != nil && ctx.Err() != nil {
 		return err // the work tree is salvaged when the instance is resumed
 	}
-	if ending.Submitted {
-		t.predict(ctx, box)
-	} else {
+	if !ending.Submitted {
 		t.salvage(ctx, box)
+		return err
 	}
+	if err := rec.durable(results.TypeSubmission, results.SubmissionData{Submission: ending.Submission}); err != nil {
+		return err
+	}
+	t.predict(ctx, box)
 	return err
 }
 
@@ -225,18 +226,13 @@ func outcome(e *agent.Ending) results.Outcome {
 		return results.Empty
 	case e.Submitted:
 		return results.Submitted
-	case e.Status == agent.StatusLimits, e.Status == agent.StatusTime:
+	case e.Status == agent.LimitsExceeded, e.Status == agent.TimeExceeded:
 		return results.Limit
-	case e.Status == agent.StatusFormat:
+	case e.Status == agent.RepeatedFormatError:
 		return results.Format
-	case e.Status == agent.StatusUser:
+	case e.Status == agent.UserInterruption:
 		return results.Pending
 	default:
 		return results.Infrastructure
 	}
-}
-
-// String names the attempt in logs.
-func (t *attempt) String() string {
-	return fmt.Sprintf("%s (attempt %d)", t.in.ID, t.result.Record.Attempt)
 }

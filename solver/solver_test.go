@@ -48,7 +48,7 @@ func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.
 	t.Cleanup(func() { _ = store.Close() })
 	s := solver.New(solver.Config{
 		Loop: newLoop(t), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
-		Model: func(dataset.Instance) (llm.Model, error) { return model, nil },
+		Models: func(dataset.Instance) (llm.Model, error) { return model, nil },
 	})
 	result, err := s.Solve(t.Context(), runner.Attempt{
 		Instance: in, Try: 1,
@@ -76,7 +76,7 @@ func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
 			box := repo(t, map[string]string{"f.txt": change[0]})
 			box.write(t, "f.txt", change[1])
 			gold := box.diff(t)
-			result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", Patch: gold}, scripted.Oracle([]byte(gold)))
+			result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", Patch: gold}, scripted.Oracle([]byte(gold), scripted.Config{}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestAPredictionOfUTF8IsTheSubmissionItself(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\r\n"})
 	box.write(t, "f.txt", "é\r\n")
 	gold := box.diff(t)
-	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold)))
+	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold), scripted.Config{}))
 	if err != nil || result.Prediction != gold {
 		t.Errorf("%v; prediction %q, want %q", err, result.Prediction, gold)
 	}
@@ -113,7 +113,7 @@ func TestOnlyTheFilesThatNeedItBecomeBinary(t *testing.T) {
 	box.write(t, "plain.txt", "b\n")
 	box.write(t, "dir with space/latin [1].txt", "th\xe9\n")
 	gold := box.diff(t)
-	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold)))
+	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold), scripted.Config{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestBytesOfAPatchThatDoesNotApplyAreNotLostInSilence(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	broken := "--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-nothing like it\n+caf\xe9\n"
 	box.write(t, "../p", broken)
-	model := scripted.Script{"a__1": {{Bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat ../p"}}}.Model("a__1")
+	model := scripted.Script{"a__1": {{Bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat ../p"}}}.Model("a__1", scripted.Config{})
 	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestALimitKeepsTheWorkTree(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	model := scripted.Script{"*": {
 		{Bash: "echo b > f.txt"}, {Bash: "echo new > new.txt; git add new.txt"}, {Bash: "true"}, {Bash: "true"}, {Bash: "true"},
-	}}.Model("a__1")
+	}}.Model("a__1", scripted.Config{})
 	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestALimitKeepsTheWorkTree(t *testing.T) {
 
 func TestAnEmptySubmissionIsAResultOfItsOwn(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
-	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Noop())
+	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
 	if err != nil || result.Record.Outcome != results.Empty || result.Submission == nil {
 		t.Errorf("%v, %+v", err, result.Record)
 	}
@@ -178,7 +178,7 @@ func TestAnEmptySubmissionIsAResultOfItsOwn(t *testing.T) {
 
 func TestASandboxThatDoesNotOpenIsAFaultWithTheAttemptKept(t *testing.T) {
 	broken := fault.New(fault.Transient, "pulling image x", errors.New("429"))
-	result, err, dir := solve(t, hosts{err: broken}, dataset.Instance{ID: "a__1"}, scripted.Noop())
+	result, err, dir := solve(t, hosts{err: broken}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
 	if fault.KindOf(err) != fault.Transient || result.Record.Attempt != 1 {
 		t.Errorf("%v, %+v", err, result.Record)
 	}
@@ -189,7 +189,7 @@ func TestASandboxThatDoesNotOpenIsAFaultWithTheAttemptKept(t *testing.T) {
 
 func TestTheSandboxIsClosedOnEveryWayOut(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
-	empty := scripted.Script{"a__1": nil}.Model("a__1") // out of replies at once
+	empty := scripted.Script{"a__1": nil}.Model("a__1", scripted.Config{}) // out of replies at once
 	if _, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, empty); err == nil {
 		t.Fatal("a model without replies made no error")
 	}
@@ -203,7 +203,7 @@ func TestTheTrajectoryIsInThePeersFormat(t *testing.T) {
 	model := scripted.Script{"*": {
 		{Content: "look", Bash: "cat f.txt", Cost: 0.25},
 		{Bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", Cost: 0.25},
-	}}.Model("a__1")
+	}}.Model("a__1", scripted.Config{})
 	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", ProblemStatement: "fix it"}, model)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,7 +87,8 @@ func (a *app) checkEngine(ctx context.Context) ([]check, *docker.Engine) {
 }
 
 func (a *app) checkStrays(ctx context.Context, engine *docker.Engine) check {
-	strays, err := engine.Strays(ctx)
+	owned, err := engine.Owned(ctx)
+	strays := slices.DeleteFunc(owned, func(s docker.Stray) bool { return !s.Abandoned })
 	switch {
 	case err != nil:
 		return check{"strays", warning, err.Error(), fault.HintOf(err)}

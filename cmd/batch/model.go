@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"batch.example/batch/agent/config"
@@ -15,20 +14,23 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/openai"
 	"batch.example/batch/llm/scripted"
+	"batch.example/batch/solver"
 )
 
 // modelFactory returns what makes the model of one instance. It checks all
 // that can be checked without a paid call: name, key and price.
-func (a *app) modelFactory(c config.ModelConfig, log *slog.Logger) (func(dataset.Instance) (llm.Model, error), error) {
+func (a *app) modelFactory(c config.ModelConfig, log *slog.Logger) (solver.Models, error) {
 	provider, name, _ := strings.Cut(c.Name, "/")
 	switch provider {
 	case "":
 		return nil, fault.Newf(fault.Usage, "no model is named").
 			WithHint("give one with -m, such as -m openai/gpt-5, or -m oracle to check the images")
 	case "oracle":
-		return func(in dataset.Instance) (llm.Model, error) { return scripted.Oracle([]byte(in.Patch)), nil }, nil
+		return func(in dataset.Instance) (llm.Model, error) {
+			return scripted.Oracle([]byte(in.Patch), scripted.Config{}), nil
+		}, nil
 	case "noop":
-		return func(dataset.Instance) (llm.Model, error) { return scripted.Noop(), nil }, nil
+		return func(dataset.Instance) (llm.Model, error) { return scripted.Noop(scripted.Config{}), nil }, nil
 	case "scripted":
 		return scriptedFactory(name)
 	case "openai":
@@ -40,19 +42,19 @@ func (a *app) modelFactory(c config.ModelConfig, log *slog.Logger) (func(dataset
 	}
 }
 
-func scriptedFactory(name string) (func(dataset.Instance) (llm.Model, error), error) {
-	fsys, path := demo.Files(), "replies.yaml"
-	if name != "demo" {
-		fsys, path = os.DirFS(filepath.Dir(name)), filepath.Base(name)
+func scriptedFactory(name string) (solver.Models, error) {
+	load := func() (scripted.Script, error) { return scripted.Load(name) }
+	if name == "demo" {
+		load = func() (scripted.Script, error) { return scripted.LoadFS(demo.Files(), "replies.yaml") }
 	}
-	script, err := scripted.Load(fsys, path)
+	script, err := load()
 	if err != nil {
 		return nil, err
 	}
-	return func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID), nil }, nil
+	return func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID, scripted.Config{}), nil }, nil
 }
 
-func (a *app) openaiFactory(name string, c config.ModelConfig, log *slog.Logger) (func(dataset.Instance) (llm.Model, error), error) {
+func (a *app) openaiFactory(name string, c config.ModelConfig, log *slog.Logger) (solver.Models, error) {
 	base, key := a.getenv("OPENAI_BASE_URL"), a.getenv("OPENAI_API_KEY")
 	if key == "" {
 		if !isLoopback(base) {
@@ -99,10 +101,7 @@ func (a *app) prices(c config.ModelConfig) (llm.Prices, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for model, p := range own {
-		prices[model] = p
-	}
-	return prices, nil
+	return prices.With(own), nil
 }
 
 func isLoopback(base string) bool {

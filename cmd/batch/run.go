@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -105,7 +106,8 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.dryRun {
 		return a.dryRun(a.stdout, f, cfg, ds, selected)
 	}
-	return a.sweep(ctx, f, cfg, ds, selected)
+	s := &sweep{app: a, flags: f, cfg: cfg, ds: ds, selected: selected, started: time.Now()}
+	return s.run(ctx)
 }
 
 // config merges the user's files and values over the default one; flags come last.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -21,124 +22,174 @@ import (
 	"batch.example/batch/solver"
 )
 
-// sweep is the part of `batch run` that starts things.
-func (a *app) sweep(ctx context.Context, f runFlags, cfg *config.Config, ds *dataset.Dataset, selected []dataset.Instance) (err error) {
-	loop, err := agent.NewLoop(cfg.Loop())
-	if err != nil {
-		return err
-	}
-	store, err := results.Open(f.output, results.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	for _, told := range store.Recovered() {
-		fmt.Fprintln(a.stderr, "batch: "+told)
-	}
-	manifest := a.manifest(f, cfg, ds, selected)
-	if err := reconcile(store, manifest, f); err != nil {
-		return err
-	}
-	logFile, err := os.OpenFile(filepath.Join(f.output, "batch.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return fault.New(fault.Host, "opening the run's log", err)
-	}
-	defer logFile.Close()
+// sweep is one `batch run` from the moment something is started.
+type sweep struct {
+	*app
+	flags    runFlags
+	cfg      *config.Config
+	ds       *dataset.Dataset
+	selected []dataset.Instance
+	store    *results.Store
+	started  time.Time
+}
 
-	todo, err := pending(store, selected, f.redo)
+// run works through the selected instances and prints how they ended.
+func (s *sweep) run(ctx context.Context) (err error) {
+	loop, err := agent.NewLoop(s.cfg.Loop())
 	if err != nil {
 		return err
 	}
-	if len(todo) == 0 {
-		return a.conclude(f, store, selected, runner.Summary{}, nil)
+	// What can be refused is refused before the directory is touched.
+	if _, err := s.modelFactory(s.cfg.Model, slog.New(slog.DiscardHandler)); err != nil {
+		return err
 	}
-	d := a.newDisplay(f.quiet, f.json, len(todo), f.workers)
-	log := d.logger(logFile)
-	model, err := a.modelFactory(cfg.Model, log)
+	if s.store, err = results.Open(s.flags.output, results.Options{}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.store.Close()) }()
+	for _, told := range s.store.Recovered() {
+		fmt.Fprintln(s.stderr, "batch: "+told)
+	}
+	manifest := s.manifest(s.flags, s.cfg, s.ds, s.selected)
+	if err := reconcile(s.store, manifest, s.flags); err != nil {
+		return err
+	}
+	todo, err := s.pending()
 	if err != nil {
-		return errors.Join(err, d.Close())
+		return err
 	}
-	connection := docker.FromEnv(a.getenv, a.home)
-	connection.Log = log
-	engine, err := docker.Connect(ctx, connection)
-	if err != nil {
-		return errors.Join(err, d.Close())
+	if len(todo) > 0 {
+		if err := s.store.WriteManifest(manifest); err != nil {
+			return err
+		}
+		if err = s.solve(ctx, loop, todo); err != nil && !s.begun(err) {
+			return err
+		}
+		err = errors.Join(err, completeManifest(s.store, manifest))
 	}
-	defer engine.Close()
+	return s.conclude(err)
+}
 
-	if err := store.WriteManifest(manifest); err != nil {
-		return errors.Join(err, d.Close())
-	}
-	ctx, sig, stop := watchSignals(ctx, d.say)
-	defer stop()
-	boxes := a.newSandboxes(engine, cfg.Environment, f.imagePrefix)
-	boxes.pulled = func(instance string, p docker.PullProgress) {
-		d.Event(progress.Event{Time: time.Now(), Type: "pull", Instance: instance, Bytes: p.Done, BytesTotal: p.Total})
-	}
-	solve := solver.New(solver.Config{
-		Loop: loop, Model: model, ModelName: cfg.Model.Name, Sandboxes: boxes, Store: store,
-		Startup: cfg.Startup(), Settings: cfg.Resolved(), Version: version(),
-	})
-	d.Event(progress.Event{Time: time.Now(), Type: "run_start", Total: len(todo)})
-	sum, runErr := runner.Run(ctx, runner.Config{
-		Workers: f.workers, Tries: f.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
-		Budget: runner.NewBudget(f.totalCost, store.Spent()),
-	}, todo, solve, store)
-	d.Event(progress.Event{Time: time.Now(), Type: "run_end", Done: sum.Final, Total: len(todo), Cost: store.Spent()})
-	if err := d.Close(); err != nil {
-		return err
-	}
-	if sum.Budget {
-		fmt.Fprintf(a.stderr, "batch: the cost limit of %.2f USD is reached; a higher --cost-limit-total goes on from here\n", f.totalCost)
-	}
-	if runErr == nil && sig.drained.Load() && sum.Pending > 0 {
-		runErr = errInterrupted
-	}
-	return a.conclude(f, store, selected, sum, runErr)
+// begun reports whether err came after instances were admitted, so that there
+// is something to tell.
+func (s *sweep) begun(err error) bool {
+	return errors.Is(err, errInterrupted) || len(s.store.Records()) > 0
 }
 
 // pending returns the instances that have no result yet, in order.
-func pending(store *results.Store, selected []dataset.Instance, redo bool) ([]dataset.Instance, error) {
-	if redo {
-		ids := make([]string, len(selected))
-		for i, in := range selected {
-			ids[i] = in.ID
-		}
-		return selected, store.Reset(ids)
+func (s *sweep) pending() ([]dataset.Instance, error) {
+	if s.flags.redo {
+		return s.selected, s.store.Reset(ids(s.selected))
 	}
 	var todo []dataset.Instance
-	for _, in := range selected {
-		if _, done := store.Finished(in.ID); !done {
+	for _, in := range s.selected {
+		if _, done := s.store.Finished(in.ID); !done {
 			todo = append(todo, in)
 		}
 	}
 	return todo, nil
 }
 
+// solve runs the pool until every instance of todo has ended or the run is
+// told to stop.
+func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Instance) (err error) {
+	path := filepath.Join(s.flags.output, "batch.log")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fault.New(fault.Host, "opening the run's log", err)
+	}
+	defer file.Close()
+	d := s.newDisplay(s.flags.quiet, s.flags.json, len(todo), s.flags.workers)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	log := d.logger(file)
+
+	ctx, sig, stop := watchSignals(ctx, d.say)
+	defer stop()
+	model, err := s.modelFactory(s.cfg.Model, log)
+	if err != nil {
+		return err
+	}
+	connection := docker.FromEnv(s.getenv, s.home)
+	connection.Log = log
+	engine, err := docker.Connect(ctx, connection)
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	if strays, err := engine.Reap(ctx); err != nil {
+		log.Warn("removing containers of dead runs", "err", err)
+	} else if len(strays) > 0 {
+		d.say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
+	}
+
+	d.Event(progress.Event{Time: time.Now(), Type: "run_start", Total: len(todo)})
+	sum, err := runner.Run(ctx, runner.Config{
+		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
+		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
+	}, todo, s.solver(loop, model, engine, d), s.store)
+	d.Event(progress.Event{Time: time.Now(), Type: "run_end", Done: sum.Final, Total: len(todo), Cost: s.store.Spent()})
+	if sum.Budget {
+		d.say(fmt.Sprintf("the cost limit of %.2f USD is reached; a higher --cost-limit-total goes on from here", s.flags.totalCost))
+	}
+	if err == nil && sig.drained.Load() && sum.Pending > 0 {
+		err = errInterrupted
+	}
+	return err
+}
+
+func (s *sweep) solver(loop *agent.Loop, model solver.Models, engine *docker.Engine, d display) *solver.Solver {
+	boxes := s.newSandboxes(engine, s.cfg.Environment, s.flags.imagePrefix)
+	boxes.pulled = func(instance string, p docker.PullProgress) {
+		d.Event(progress.Event{Time: time.Now(), Type: "pull", Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
+	}
+	return solver.New(solver.Config{
+		Loop: loop, Models: model, ModelName: s.cfg.Model.Name, Sandboxes: boxes, Store: s.store,
+		Startup: startup(s.cfg.Run.StartupCommand), Settings: s.cfg.Resolved(), Version: version(),
+	})
+}
+
+// startup renders run.env_startup_command, whose variables are a row's columns.
+func startup(template string) func(dataset.Instance) (string, error) {
+	return func(in dataset.Instance) (string, error) {
+		if template == "" {
+			return "", nil
+		}
+		return agent.RenderTemplate("run.env_startup_command", template, in.Fields)
+	}
+}
+
 // conclude prints the table and chooses how the command ends.
-func (a *app) conclude(f runFlags, store *results.Store, selected []dataset.Instance, sum runner.Summary, runErr error) error {
-	if err := store.Close(); err != nil {
+func (s *sweep) conclude(runErr error) error {
+	if err := s.store.Close(); err != nil {
 		return errors.Join(runErr, err)
 	}
-	ids := make([]string, len(selected))
-	missing := 0
-	for i, in := range selected {
-		ids[i] = in.ID
-		if _, done := store.Finished(in.ID); !done {
-			missing++
+	var out io.Writer = s.stdout
+	if s.flags.json {
+		out = s.stderr // standard output holds events only
+	}
+	err := report.Summary(out, report.SummaryData{
+		Asked: ids(s.selected), Records: s.store.Records(), Spent: s.store.Spent(),
+		Elapsed: time.Since(s.started),
+	})
+	if err == nil {
+		_, err = fmt.Fprintf(out, "\npredictions   %s\ntrajectories  %s\n",
+			filepath.Join(s.flags.output, "preds.json"), filepath.Join(s.flags.output, "INSTANCE", "INSTANCE.traj.json"))
+	}
+	if runErr = errors.Join(runErr, err); runErr != nil {
+		return runErr
+	}
+	for _, in := range s.selected {
+		if _, done := s.store.Finished(in.ID); !done {
+			return errIncomplete
 		}
 	}
-	var out io.Writer = a.stdout
-	if f.json {
-		out = a.stderr // standard output holds events only
+	return nil
+}
+
+func ids(list []dataset.Instance) []string {
+	ids := make([]string, len(list))
+	for i, in := range list {
+		ids[i] = in.ID
 	}
-	if err := report.Summary(out, report.SummaryData{
-		Dir: f.output, Selected: ids, Records: store.Records(), Spent: store.Spent(),
-	}); err != nil {
-		return errors.Join(runErr, err)
-	}
-	if runErr == nil && missing > 0 {
-		return errIncomplete
-	}
-	return runErr
+	return ids
 }
