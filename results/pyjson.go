@@ -24,8 +24,8 @@ func compactJSON(v any) ([]byte, error) {
 }
 
 // pythonJSON formats v byte for byte as Python's json.dumps(v, indent=2) does
-// for the same members: two spaces per level, every character beyond ASCII as
-// \uXXXX, no final newline. Lines after the first begin with prefix.
+// for the same members: two spaces per level, DEL and every character beyond
+// ASCII as \uXXXX, no final newline. Lines after the first begin with prefix.
 func pythonJSON(v any, prefix string) ([]byte, error) {
 	text, err := compactJSON(v)
 	if err != nil {
@@ -43,17 +43,19 @@ func indentASCII(text []byte, prefix string) ([]byte, error) {
 	return escapeNonASCII(b.Bytes()), nil
 }
 
+const del = 0x7f // the first character that Python does not print
+
 // escapeNonASCII needs no parser: beyond ASCII there is nothing in a JSON
 // text but the insides of strings.
 func escapeNonASCII(text []byte) []byte {
-	first := bytes.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+	first := bytes.IndexFunc(text, func(r rune) bool { return r >= del })
 	if first < 0 {
 		return text
 	}
 	out := make([]byte, first, len(text)+len(text)/4)
 	copy(out, text)
 	for rest := text[first:]; len(rest) > 0; {
-		if rest[0] < utf8.RuneSelf {
+		if rest[0] < del {
 			out = append(out, rest[0])
 			rest = rest[1:]
 			continue

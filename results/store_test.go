@@ -133,7 +133,7 @@ func TestARunDirectory(t *testing.T) {
   "z__first-1": {
     "model_name_or_path": "m/\u00e9",
     "instance_id": "z__first-1",
-    "model_patch": "--- a\r\n+++ b\r\n@@ \u00e9 \u6f22 \ud83d\ude00 \u2028 \u0000\u0001\u001f` + "\x7f" + ` <&> \"\\/ \t\b\f\n"
+    "model_patch": "--- a\r\n+++ b\r\n@@ \u00e9 \u6f22 \ud83d\ude00 \u2028 \u0000\u0001\u001f\u007f <&> \"\\/ \t\b\f\n"
   },
   "a__second-2": {
     "model_name_or_path": "m/\u00e9",

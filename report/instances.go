@@ -1,0 +1,29 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"batch.example/batch/results"
+)
+
+// Instances writes one line per record, by instance id, then attempt.
+func Instances(w io.Writer, records []results.Record) error {
+	t := &table{left: map[int]bool{2: true}}
+	t.add("instance", "try", "exit status", "steps", "cost", "patch", "time")
+	for _, r := range sorted(records) {
+		t.add(oneLine(r.InstanceID, 60), fmt.Sprint(r.Attempt), oneLine(displayStatus(r), 30),
+			fmt.Sprint(r.Steps), dollars(r.Cost), fmt.Sprint(r.PatchBytes), seconds(r.Time.Total))
+	}
+	return buffered(w, func(b *bufio.Writer) { t.write(b) })
+}
+
+// sorted returns a copy by instance id, then attempt.
+func sorted(records []results.Record) []results.Record {
+	return slices.SortedStableFunc(slices.Values(records), func(a, b results.Record) int {
+		return cmp.Or(cmp.Compare(a.InstanceID, b.InstanceID), cmp.Compare(a.Attempt, b.Attempt))
+	})
+}

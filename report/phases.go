@@ -1,0 +1,91 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"batch.example/batch/results"
+)
+
+// writePhases says where the time of all attempts went, summed over workers.
+func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
+	var p results.Phases
+	for _, r := range d.Records {
+		if _, ok := slices.BinarySearch(asked, r.InstanceID); !ok {
+			continue
+		}
+		p.Queue += r.Time.Queue
+		p.Pull += r.Time.Pull
+		p.Start += r.Time.Start
+		p.Model += r.Time.Model
+		p.RateWait += r.Time.RateWait
+		p.Commands += r.Time.Commands
+		p.Save += r.Time.Save
+		p.Total += r.Time.Total
+	}
+	if p.Total <= 0 {
+		return
+	}
+	fmt.Fprintf(b, "time %s in attempts:", seconds(p.Total))
+	phases := []struct {
+		name string
+		v    float64
+	}{
+		{"queue", p.Queue}, {"pull", p.Pull}, {"start", p.Start}, {"model", p.Model - p.RateWait},
+		{"rate limit", p.RateWait}, {"commands", p.Commands}, {"save", p.Save},
+	}
+	var parts []string
+	for _, ph := range phases {
+		if ph.v > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", ph.name, seconds(ph.v), percent(ph.v, p.Total)))
+		}
+	}
+	writeWrapped(b, " ", parts)
+}
+
+// writeWrapped writes parts with commas, and a new line before the one that
+// would pass the width.
+func writeWrapped(b *bufio.Writer, lead string, parts []string) {
+	column := 30 // longer than any lead-in
+	for i, part := range parts {
+		if i > 0 {
+			b.WriteString(",")
+			lead = " "
+		}
+		if column+len(part)+2 > width {
+			lead, column = "\n  ", 2
+		}
+		column += len(part) + 2
+		b.WriteString(lead + part)
+	}
+	fmt.Fprintln(b)
+}
+
+// writeUnfinished lists instances without a result: reason, then what to do.
+func writeUnfinished(b *bufio.Writer, records []results.Record, hints map[string]string) {
+	var open []results.Record
+	for _, r := range records {
+		if !r.Outcome.Final() {
+			open = append(open, r)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	fmt.Fprintln(b, "\nwithout a result:")
+	for _, r := range open {
+		fmt.Fprintf(b, "  %s  %s\n", oneLine(r.InstanceID, 60), oneLine(displayStatus(r), 30))
+		if reason := reasonOf(r); reason != "" {
+			writeParagraph(b, reason, 3)
+		}
+		if hint := hints[r.InstanceID]; hint != "" {
+			writeParagraph(b, "-> "+hint, 3)
+		}
+	}
+}
+
+func reasonOf(r results.Record) string {
+	return cmp.Or(r.Error, r.Blame)
+}

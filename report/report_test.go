@@ -1,0 +1,140 @@
+package report_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/report"
+	"batch.example/batch/results"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (run with -update if that is meant):\n%s", name, diff)
+	}
+	for line := range strings.Lines(string(got)) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 && !strings.HasPrefix(line, "    ") {
+			t.Errorf("line of %d columns: %s", n, line)
+		}
+	}
+}
+
+func mixed() []results.Record {
+	yes, no := true, false
+	rec := func(id string, attempt int, status string, o results.Outcome, cost float64, patch int) results.Record {
+		return results.Record{
+			InstanceID: id, Attempt: attempt, Status: status, Outcome: o, Steps: 10 * attempt, Cost: cost, PatchBytes: patch,
+			Time: results.Phases{Queue: 0.2, Pull: 12, Start: 0.3, Model: 100, RateWait: 8, Commands: 61, Save: 0.01, Total: 174},
+		}
+	}
+	rs := []results.Record{
+		rec("django__django-11099", 1, "Submitted", results.Submitted, 0.123, 512),
+		rec("django__django-10914", 1, "Submitted", results.Submitted, 1.5, 70),
+		rec("sympy__sympy-20590", 1, "Submitted", results.Empty, 0.004, 0),
+		rec("astropy__astropy-1", 1, "LimitsExceeded", results.Limit, 3, 90),
+		rec("astropy__astropy-2", 1, "RepeatedFormatError", results.Format, 0.02, 0),
+		rec("flask__flask-5", 1, "TransientFault", results.Infrastructure, 0.5, 0),
+		rec("flask__flask-5", 2, "TransientFault", results.Infrastructure, 0.25, 0),
+		rec("pytest__pytest-9", 1, "TransientFault", results.Infrastructure, 0.25, 0),
+		rec("pytest__pytest-9", 2, "Submitted", results.Submitted, 0.25, 44),
+		rec("other__tool-1", 0, "Submitted", results.Submitted, 0, 9),
+		rec("other__tool-1", 1, "Interrupted", results.Pending, 0.25, 0),
+		rec("stopped__one-1", 1, "Interrupted", results.Pending, 0.0001, 0),
+		rec("not__asked-1", 1, "Submitted", results.Submitted, 9, 9),
+	}
+	rs[0].Resolved, rs[1].Resolved = &yes, &no
+	rs[6].Blame = "transient"
+	rs[6].Error = "pulling image docker.io/swebench/sweb.eval.x86_64.flask_1776_flask-5:latest: unexpected EOF\nwhile reading " +
+		strings.Repeat("a very long cause ", 10) + "\x1b[31m"
+	return rs
+}
+
+func summary() report.SummaryData {
+	d := report.SummaryData{
+		Records: mixed(),
+		Hints:   map[string]string{"flask__flask-5": "check the registry, then run the same command again", "sympy__sympy-20590": "unused"},
+		Spent:   15.5, Elapsed: 3723 * time.Second,
+	}
+	for _, r := range d.Records {
+		if r.InstanceID != "not__asked-1" {
+			d.Asked = append(d.Asked, r.InstanceID)
+		}
+	}
+	d.Asked = append(d.Asked, "never__started-1")
+	return d
+}
+
+func TestTables(t *testing.T) {
+	cases := map[string]func(*bytes.Buffer) error{
+		"summary_mixed.txt":   func(b *bytes.Buffer) error { return report.Summary(b, summary()) },
+		"summary_empty.txt":   func(b *bytes.Buffer) error { return report.Summary(b, report.SummaryData{}) },
+		"instances_mixed.txt": func(b *bytes.Buffer) error { return report.Instances(b, mixed()) },
+		"instances_empty.txt": func(b *bytes.Buffer) error { return report.Instances(b, nil) },
+		"summary_clean.txt": func(b *bytes.Buffer) error {
+			return report.Summary(b, report.SummaryData{Records: mixed()[:2], Spent: 1.623})
+		},
+	}
+	for name, write := range cases {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, b.Bytes())
+		})
+	}
+}
+
+func TestTheOrderOfRecordsDoesNotMatter(t *testing.T) {
+	var forward, backward bytes.Buffer
+	d := summary()
+	if err := report.Summary(&forward, d); err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(d.Records)
+	slices.Reverse(d.Asked)
+	if err := report.Summary(&backward, d); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(forward.String(), backward.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type fullDisk struct{}
+
+var errFull = errors.New("no space")
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+func TestAFailingWriterIsReported(t *testing.T) {
+	if err := report.Summary(fullDisk{}, summary()); !errors.Is(err, errFull) {
+		t.Errorf("Summary: %v", err)
+	}
+	if err := report.Instances(fullDisk{}, mixed()); !errors.Is(err, errFull) {
+		t.Errorf("Instances: %v", err)
+	}
+}

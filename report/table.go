@@ -1,0 +1,64 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// table aligns text: the first column to the left, the others to the right
+// unless their place is in left.
+type table struct {
+	rows [][]string
+	left map[int]bool
+	rule int // a line is drawn above this row and below the first; 0: none
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *table) write(w *bufio.Writer) {
+	var widths []int
+	for _, row := range t.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	total := -2
+	for _, n := range widths {
+		total += n + 2
+	}
+	for n, row := range t.rows {
+		if n == 1 || n == t.rule && n > 1 {
+			fmt.Fprintln(w, strings.Repeat("-", total))
+		}
+		fmt.Fprintln(w, t.line(row, widths))
+	}
+}
+
+func (t *table) line(row []string, widths []int) string {
+	var b strings.Builder
+	for i, cell := range row {
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		if i == 0 || t.left[i] {
+			b.WriteString(cell + pad)
+		} else {
+			b.WriteString(pad + cell)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// buffered runs f over a buffer of w and returns the first error of writing.
+func buffered(w io.Writer, f func(*bufio.Writer)) error {
+	b := bufio.NewWriter(w)
+	f(b)
+	return b.Flush()
+}

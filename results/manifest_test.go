@@ -1,0 +1,90 @@
+package results_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/results"
+)
+
+func manifest() *results.Manifest {
+	type limits struct {
+		Steps int     `json:"step_limit"`
+		Cost  float64 `json:"cost_limit"`
+	}
+	return &results.Manifest{
+		Batch: "v0.1", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Argv: []string{"batch", "run", "<&>"},
+		Model: "openai/x", Seed: 42, Config: map[string]any{"agent": limits{250, 3}, "env": map[string]string{"A.B": "é"}},
+		Dataset: results.Dataset{Name: "verified", Split: "test", Digest: "sha256:1", Selection: "slice 0:5", Count: 5},
+		Images:  map[string]results.Image{"a": {Ref: "img:latest", Digest: "sha256:2"}},
+		Runs:    []results.Run{{Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}},
+	}
+}
+
+func TestManifestComesBackAsItWas(t *testing.T) {
+	s := open(t, t.TempDir())
+	if _, ok := s.Manifest(); ok {
+		t.Error("a new directory has a manifest")
+	}
+	if err := s.WriteManifest(manifest()); err != nil {
+		t.Fatal(err)
+	}
+	got, ok := s.Manifest()
+	if !ok || got.Format != 1 || got.Argv[2] != "<&>" {
+		t.Fatalf("%+v %v", got, ok)
+	}
+	if d := manifest().Differences(got); len(d) > 0 {
+		t.Errorf("a manifest differs from its own copy: %q", d)
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	cases := map[string]struct {
+		change func(*results.Manifest)
+		want   []string
+	}{
+		"another selection, seed and host are none": {func(m *results.Manifest) {
+			m.Dataset.Selection, m.Dataset.Count, m.Seed, m.Host.Name = "all", 500, 1, "h"
+		}, nil},
+		"another name of one content is none": {func(m *results.Manifest) { m.Dataset.Name = "copy.parquet" }, nil},
+		"another model":                       {func(m *results.Manifest) { m.Model = "y" }, []string{`model: "y", was "openai/x"`}},
+		"other data":                          {func(m *results.Manifest) { m.Dataset.Digest = "sha256:9" }, []string{`dataset digest: "sha256:9", was "sha256:1"`}},
+		"another dataset without a digest": {func(m *results.Manifest) {
+			m.Dataset.Digest, m.Dataset.Name = "", "lite"
+		}, []string{`dataset: "lite", was "verified"`}},
+		"a config value and a new one": {func(m *results.Manifest) {
+			m.Config = map[string]any{"agent": map[string]any{"step_limit": 50.0, "cost_limit": 3, "new": nil}, "env": map[string]any{}}
+		}, []string{
+			"config agent.new: null, was not set", "config agent.step_limit: 50, was 250",
+			`config env.A.B: not set, was "é"`, "config env: {}, was not set",
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := manifest()
+			c.change(m)
+			if diff := cmp.Diff(c.want, m.Differences(manifest())); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestABrokenManifestIsMovedAside(t *testing.T) {
+	for _, text := range []string{"{", `{"format_version": 2}`, ""} {
+		dir := t.TempDir()
+		write(t, text, dir, "manifest.json")
+		s := open(t, dir)
+		if _, ok := s.Manifest(); ok {
+			t.Errorf("%q reads as a manifest", text)
+		}
+		if err := s.WriteManifest(manifest()); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, dir, "manifest.json.corrupt-1"); got != text {
+			t.Errorf("kept aside: %q", got)
+		}
+	}
+}
