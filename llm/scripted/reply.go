@@ -1,0 +1,117 @@
+package scripted
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"batch.example/batch/llm"
+)
+
+// replyFile is a reply as it stands in a file.
+type replyFile struct {
+	Content      string          `json:"content"`
+	Bash         string          `json:"bash"`
+	ToolCalls    []callFile      `json:"tool_calls"`
+	Cost         float64         `json:"cost"`
+	FinishReason string          `json:"finish_reason"`
+	InputTokens  int64           `json:"input_tokens"`
+	OutputTokens int64           `json:"output_tokens"`
+	Delay        json.RawMessage `json:"delay"`
+}
+
+type callFile struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+func (r *Reply) readYAML(node *yaml.Node) error {
+	switch {
+	case node.Kind == yaml.ScalarNode && node.Tag == "!!str":
+		r.Content = node.Value
+		return nil
+	case node.Kind != yaml.MappingNode:
+		return fmt.Errorf("expected a text or a mapping; quote a text that is a number or empty")
+	}
+	var members map[string]any
+	if err := node.Decode(&members); err != nil {
+		return err
+	}
+	data, err := json.Marshal(members)
+	if err != nil {
+		return err
+	}
+	return r.read(data)
+}
+
+// read reads a reply from JSON.
+func (r *Reply) read(data json.RawMessage) error {
+	switch data[0] {
+	case '"':
+		return json.Unmarshal(data, &r.Content)
+	case '{':
+	default:
+		return fmt.Errorf("expected a text or an object")
+	}
+	var f replyFile
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return r.set(f)
+}
+
+func (r *Reply) set(f replyFile) (err error) {
+	if f.Cost < 0 || f.InputTokens < 0 || f.OutputTokens < 0 {
+		return fmt.Errorf("cost, input_tokens and output_tokens cannot be negative")
+	}
+	*r = Reply{
+		Content: f.Content, Bash: f.Bash, Cost: f.Cost, FinishReason: f.FinishReason,
+		Usage: llm.Usage{Input: f.InputTokens, Output: f.OutputTokens},
+	}
+	if r.Delay, err = readDelay(f.Delay); err != nil {
+		return err
+	}
+	for i, c := range f.ToolCalls {
+		if c.Name == "" {
+			return fmt.Errorf("tool_calls[%d]: no name", i)
+		}
+		call := llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: string(c.Arguments)}
+		switch {
+		case len(c.Arguments) == 0:
+			call.Arguments = "{}"
+		case c.Arguments[0] == '"':
+			if err := json.Unmarshal(c.Arguments, &call.Arguments); err != nil {
+				return fmt.Errorf("tool_calls[%d]: %w", i, err)
+			}
+		}
+		r.ToolCalls = append(r.ToolCalls, call)
+	}
+	return nil
+}
+
+func readDelay(raw json.RawMessage) (time.Duration, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return 0, nil
+	}
+	var d time.Duration
+	var s string
+	var seconds float64
+	err := fmt.Errorf("not a time")
+	if json.Unmarshal(raw, &s) == nil {
+		d, err = time.ParseDuration(s)
+	} else if json.Unmarshal(raw, &seconds) == nil && math.Abs(seconds) < math.MaxInt32 {
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf(`delay: expected a time such as "250ms", or seconds`)
+	}
+	return d, nil
+}

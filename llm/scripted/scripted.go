@@ -1,0 +1,133 @@
+// Package scripted is a model that says what it was told to say: replies from
+// a file, a recorded trajectory played again, the gold patch of an instance
+// ([Oracle]) or nothing ([Noop]). It needs no provider and costs nothing, so
+// runs can be shown, checked and measured with it.
+package scripted
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+// Anyone is the key of a [Script] whose replies are for every instance that
+// has none of its own.
+const Anyone = "*"
+
+// ModelName is the model id in responses.
+const ModelName = "scripted"
+
+// Script maps instance ids to what the model says, in order. It may be shared
+// by any number of players while nobody changes it.
+type Script map[string][]Reply
+
+// Reply is one answer. Bash is the short form of a single call of the tool
+// bash; where the request offers no tools it becomes a fenced block after Content.
+type Reply struct {
+	Content      string
+	Bash         string
+	ToolCalls    []llm.ToolCall // missing ids are "call_<reply>_<call>", counted from 1
+	FinishReason string         // "" = "tool_calls" with tool calls, else "stop"
+	Cost         float64        // US dollars
+	Usage        llm.Usage
+	Delay        time.Duration // on top of Config.Delay
+
+	message *llm.Message // recorded: played as it is
+}
+
+// Config changes how a player plays. The zero value plays the script as it stands.
+type Config struct {
+	Delay time.Duration // before each reply, as a real model would take
+
+	// Convert fits replies to the request: a text with exactly one fenced
+	// command becomes a tool call where tools are offered, a bash tool call
+	// becomes a fenced block where they are not.
+	Convert bool
+
+	// Fence renders a command for requests without tools; nil is a
+	// mswea_bash_command block. Agents with other text forms need their own.
+	Fence func(command string) string
+}
+
+// Model plays the replies of one instance. It is safe for concurrent use, but
+// only calls made one after the other get the replies in order.
+type Model struct {
+	replies []Reply
+	cfg     Config
+	end     func(said int) error // what a call without a reply left means
+	next    atomic.Int64
+}
+
+// Model returns a fresh player for the instance: of its own replies, else of
+// those for [Anyone]. Without either its first call is an Instance fault.
+func (s Script) Model(id string, cfg Config) *Model {
+	replies, ok := s[id]
+	if !ok {
+		replies, ok = s[Anyone]
+	}
+	return newModel(replies, cfg, func(said int) error {
+		if !ok {
+			return fault.Newf(fault.Instance, "asking the script: it has no replies for %s", id).
+				WithHint("add them under %q, or under %q for every instance", id, Anyone)
+		}
+		return fault.Newf(fault.Instance, "asking the script: no reply left for %s after %d", id, said)
+	})
+}
+
+func newModel(replies []Reply, cfg Config, end func(said int) error) *Model {
+	if cfg.Fence == nil {
+		cfg.Fence = fence
+	}
+	return &Model{replies: replies, cfg: cfg, end: end}
+}
+
+// Skip passes over the next n replies: a resumed run has heard them already.
+func (m *Model) Skip(n int) { m.next.Add(int64(n)) }
+
+// Left returns how many replies have not been given yet.
+func (m *Model) Left() int { return max(0, len(m.replies)-int(m.next.Load())) }
+
+// Generate implements [llm.Model] with the next reply. A cancelled call takes
+// none. The response shares nothing that its owner may change but slices and
+// texts of the script, which are not to be written to.
+func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	n := int(m.next.Add(1))
+	if n > len(m.replies) {
+		return nil, m.end(len(m.replies))
+	}
+	r := &m.replies[n-1]
+	if err := sleep(ctx, m.cfg.Delay+r.Delay); err != nil {
+		m.next.Add(-1)
+		return nil, fmt.Errorf("asking the script: %w", err)
+	}
+	resp := &llm.Response{Usage: r.Usage, Cost: r.Cost, Priced: true, Model: ModelName}
+	resp.Message = m.message(r, n, len(req.Tools) > 0)
+	resp.FinishReason = cmp.Or(r.FinishReason, finish(resp.Message))
+	return resp, nil
+}
+
+func finish(msg llm.Message) string {
+	if len(msg.ToolCalls) > 0 {
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

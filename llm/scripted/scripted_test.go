@@ -1,0 +1,325 @@
+package scripted_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
+)
+
+const yamlScript = `
+a__1:
+  - just text
+  - bash: echo "hi" && ls <x
+    content: THOUGHT
+    cost: 0.5
+    input_tokens: 10
+    output_tokens: 2
+  - tool_calls:
+      - {name: bash, arguments: {command: ls}}
+      - {name: editor, arguments: "{broken", id: mine}
+      - {name: view}
+    finish_reason: length
+"*":
+  - {bash: "true", delay: 250ms}
+  - {content: slow, delay: 1.5}
+`
+
+var withTools = &llm.Request{Tools: []llm.Tool{{Name: "bash"}}}
+
+func loadText(t *testing.T, name, text string) scripted.Script {
+	t.Helper()
+	s, err := scripted.LoadFS(fstest.MapFS{name: {Data: []byte(text)}}, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func playAll(t *testing.T, m *scripted.Model, req *llm.Request) (all []llm.Response) {
+	t.Helper()
+	for m.Left() > 0 {
+		resp, err := m.Generate(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, *resp)
+	}
+	return all
+}
+
+func TestYAMLScript(t *testing.T) {
+	s := loadText(t, "s.yaml", yamlScript)
+	got := playAll(t, s.Model("a__1", scripted.Config{}), withTools)
+	want := []llm.Response{
+		{Message: llm.Message{Role: "assistant", Content: "just text"}, FinishReason: "stop"},
+		{
+			Message: llm.Message{Role: "assistant", Content: "THOUGHT", ToolCalls: []llm.ToolCall{
+				{ID: "call_2_1", Name: "bash", Arguments: `{"command":"echo \"hi\" && ls <x"}`},
+			}},
+			FinishReason: "tool_calls", Cost: 0.5, Usage: llm.Usage{Input: 10, Output: 2},
+		},
+		{
+			Message: llm.Message{Role: "assistant", ToolCalls: []llm.ToolCall{
+				{ID: "call_3_1", Name: "bash", Arguments: `{"command":"ls"}`},
+				{ID: "mine", Name: "editor", Arguments: "{broken"},
+				{ID: "call_3_3", Name: "view", Arguments: "{}"},
+			}},
+			FinishReason: "length",
+		},
+	}
+	for i := range want {
+		want[i].Priced, want[i].Model = true, scripted.ModelName
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("replies (-want +got):\n%s", diff)
+	}
+	text := playAll(t, s.Model("a__1", scripted.Config{}), &llm.Request{})
+	if got, want := text[1].Message.Content, "THOUGHT\n\n```mswea_bash_command\necho \"hi\" && ls <x\n```"; got != want {
+		t.Errorf("without tools %q, want %q", got, want)
+	}
+}
+
+func TestJSONScriptReadsEscapes(t *testing.T) {
+	s := loadText(t, "s.json", `{"a":["\ud83d\ude00 \/", {"bash":"ls","delay":"1ms"}]}`)
+	if got := s["a"][0].Content; got != "\U0001F600 /" {
+		t.Errorf("content %q", got)
+	}
+	if got := s["a"][1]; got.Bash != "ls" || got.Delay != time.Millisecond {
+		t.Errorf("reply %+v", got)
+	}
+}
+
+func TestDelaysHonourTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := loadText(t, "s.yaml", yamlScript).Model("other", scripted.Config{Delay: time.Second})
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		if _, err := m.Generate(ctx, withTools); err == nil || m.Left() != 2 {
+			t.Errorf("error %v, %d left: a call that was given up takes no reply", err, m.Left())
+		}
+		started := time.Now()
+		playAll(t, m, withTools)
+		if got, want := time.Since(started), 2*time.Second+1750*time.Millisecond; got != want {
+			t.Errorf("took %v, want %v", got, want)
+		}
+		canceled, stop := context.WithCancel(t.Context())
+		stop()
+		if _, err := loadText(t, "s.yaml", yamlScript).Model("a__1", scripted.Config{}).Generate(canceled, withTools); !fault.Canceled(err) {
+			t.Errorf("error %v, want a cancellation", err)
+		}
+	})
+}
+
+func TestTheEndIsAnInstanceFault(t *testing.T) {
+	s := scripted.Script{"a": {{Content: "x"}}}
+	m := s.Model("a", scripted.Config{})
+	m.Skip(1)
+	for range 2 {
+		_, err := m.Generate(t.Context(), withTools)
+		if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "no reply left for a after 1") {
+			t.Errorf("error %v", err)
+		}
+	}
+	_, err := s.Model("b", scripted.Config{}).Generate(t.Context(), withTools)
+	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "no replies for b") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestConvertFitsRepliesToTheRequest(t *testing.T) {
+	s := scripted.Script{"a": {
+		{Content: "first\n```bash\nls -l\n```\nlast"},
+		{Content: "two\n```bash\na\n```\n```bash\nb\n```"},
+		{Content: "go", ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: `{"command":"pwd"}`}}},
+	}}
+	cfg := scripted.Config{Convert: true, Fence: func(c string) string { return "<x>" + c + "</x>" }}
+	tools := playAll(t, s.Model("a", cfg), withTools)
+	if m := tools[0].Message; m.Content != "first\n\nlast" || m.ToolCalls[0].Arguments != `{"command":"ls -l"}` || tools[0].FinishReason != "tool_calls" {
+		t.Errorf("fence to tool: %+v", m)
+	}
+	if m := tools[1].Message; len(m.ToolCalls) != 0 || !strings.Contains(m.Content, "```bash\nb") {
+		t.Errorf("two fences must stay: %+v", m)
+	}
+	text := playAll(t, s.Model("a", cfg), &llm.Request{})
+	if m := text[2].Message; m.Content != "go\n\n<x>pwd</x>" || len(m.ToolCalls) != 0 {
+		t.Errorf("tool to fence: %+v", m)
+	}
+	plain := playAll(t, s.Model("a", scripted.Config{}), withTools)
+	if m := plain[0].Message; len(m.ToolCalls) != 0 {
+		t.Errorf("converted unasked: %+v", m)
+	}
+}
+
+func TestRealTrajectoriesPlay(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "shared", "data", "trajectories")
+	for name, want := range map[string]int{"github_issue": 10, "local": 2} {
+		file := filepath.Join(dir, name+".traj.json")
+		if _, err := os.Stat(file); err != nil {
+			t.Skip("no recorded trajectories beside the project")
+		}
+		s, err := scripted.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := playAll(t, s.Model("whatever", scripted.Config{}), &llm.Request{})
+		if len(all) != want || strings.Count(all[0].Message.Content, "```mswea_bash_command") != 1 || all[0].Message.Raw == nil {
+			t.Errorf("%s: %d replies, want %d; first %+v", name, len(all), want, all[0].Message)
+		}
+	}
+	s, err := scripted.Load(dir)
+	if err != nil || len(s["github_issue"]) != 10 || len(s["local"]) != 2 {
+		t.Errorf("the folder: %d scripts, %v", len(s), err)
+	}
+}
+
+const trajectory = `{"info":{},"trajectory_format":"mini-swe-agent-1.1","instance_id":"x__1","messages":[
+ {"role":"system","content":"s"},{"role":"user","content":"u"},
+ {"role":"assistant","content":null,"reasoning":"hm","tool_calls":[{"id":"t1","type":"function","function":{"name":"bash","arguments":"{\"command\":\"ls\"}"}}],
+  "extra":{"cost":0.25,"response":{"choices":[{"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":7,"completion_tokens":3}}}},
+ {"role":"tool","tool_call_id":"t1","content":"a"},
+ {"role":"user","content":"Tool call error","extra":{"interrupt_type":"FormatError","cost":0.5,"response":{"choices":[{"finish_reason":"length","message":{"role":"assistant","content":"cut o"}}]}}},
+ {"role":"user","content":"error","extra":{"interrupt_type":"FormatError","model_response":"no fence"}},
+ {"role":"user","content":"limits","extra":{"interrupt_type":"Other"}},
+ {"role":"exit","content":"","extra":{"exit_status":"Submitted","submission":""}}]}`
+
+func TestRecordedTrajectory(t *testing.T) {
+	fsys := fstest.MapFS{
+		"run/x__1/x__1.traj.json": {Data: []byte(trajectory)},
+		"run/y__1/y__1.traj.json": {Data: []byte(`[{"role":"assistant","content":"hi"}]`)},
+		"run/logs/batch.log":      {Data: []byte("not ours")},
+		"run/preds.json":          {Data: []byte("{}")},
+	}
+	s, err := scripted.LoadFS(fsys, "run")
+	if err != nil || len(s) != 2 {
+		t.Fatalf("%d scripts, %v", len(s), err)
+	}
+	all := playAll(t, s.Model("x__1", scripted.Config{}), withTools)
+	if len(all) != 3 {
+		t.Fatalf("%d replies, want the call and two that were not understood", len(all))
+	}
+	first := all[0]
+	if first.Cost != 0.25 || first.Usage != (llm.Usage{Input: 7, Output: 3}) || first.FinishReason != "tool_calls" ||
+		first.Message.Extra != nil || !strings.Contains(string(first.Message.Raw), "reasoning") || first.Message.ToolCalls[0].ID != "t1" {
+		t.Errorf("first reply %+v", first)
+	}
+	if all[1].Message.Content != "cut o" || all[1].FinishReason != "length" || all[1].Cost != 0.5 || all[2].Message.Content != "no fence" {
+		t.Errorf("replies that were not understood: %+v", all[1:])
+	}
+	text := playAll(t, s.Model("x__1", scripted.Config{Convert: true}), &llm.Request{})
+	if got := text[0].Message; got.Content != "```mswea_bash_command\nls\n```" || got.Raw != nil {
+		t.Errorf("converted to text: %+v", got)
+	}
+}
+
+func TestBadFilesAreNamed(t *testing.T) {
+	tests := []struct{ name, data, want string }{
+		{"s.yaml", "a:\n  - x\n  - 5\n", `line 3: "a", reply 2: expected a text`},
+		{"s.yaml", "a:\n  - bsh: ls\n", `unknown field "bsh"`},
+		{"s.yaml", "a:\n  - x\na:\n  - y\n", "line 3"},
+		{"s.yaml", "a: x\n", "expected a list"},
+		{"s.yaml", "- x\n", "expected a mapping"},
+		{"s.yaml", "", "expected a mapping"},
+		{"s.yaml", "a: [", "line 1"},
+		{"s.yaml", "a: [{delay: soon}]", "delay"},
+		{"s.yaml", "a: [{delay: -1}]", "delay"},
+		{"s.yaml", "a: [{cost: -1}]", "negative"},
+		{"s.yaml", "a: [{cost: much}]", "cost"},
+		{"s.yaml", "a: [{tool_calls: [{arguments: {}}]}]", "tool_calls[0]: no name"},
+		{"s.json", "{\n\"a\": [\n}", "line 3"},
+		{"s.json", `{"a": null}`, "expected a list"},
+		{"s.json", `{"a": [null]}`, "reply 1: expected a text"},
+		{"s.json", `5`, "expected a trajectory"},
+		{"t.traj.json", `{"messages": [{"role": 5}]}`, "messages[0]"},
+		{"t.traj.json", `{"messages": "x"}`, "expected a trajectory"},
+	}
+	for _, tt := range tests {
+		_, err := scripted.LoadFS(fstest.MapFS{tt.name: {Data: []byte(tt.data)}}, tt.name)
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.name) {
+			t.Errorf("%q: error %v, want %q", tt.data, err, tt.want)
+		}
+	}
+	for _, name := range []string{"none.yaml", "empty"} {
+		fsys := fstest.MapFS{"empty/x": {}}
+		if _, err := scripted.LoadFS(fsys, name); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestAThousandPlayersShareAScript(t *testing.T) {
+	s := loadText(t, "s.yaml", yamlScript)
+	var wg sync.WaitGroup
+	for i := range 1000 {
+		wg.Go(func() {
+			m := s.Model("a__1", scripted.Config{})
+			for range 3 {
+				resp, err := m.Generate(t.Context(), withTools)
+				if err != nil {
+					t.Error(i, err)
+					return
+				}
+				resp.Message.Extra = map[string]any{"mine": i}
+				resp.Message.ToolCalls = append(resp.Message.ToolCalls, llm.ToolCall{ID: fmt.Sprint(i)})
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	replies := make([]scripted.Reply, 1)
+	replies[0] = scripted.Reply{Content: "THOUGHT", Bash: "ls -l"}
+	s := scripted.Script{"a": replies}
+	b.ReportAllocs()
+	m := s.Model("a", scripted.Config{})
+	for b.Loop() {
+		if _, err := m.Generate(b.Context(), withTools); err != nil {
+			b.Fatal(err)
+		}
+		m.Skip(-1)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add(yamlScript, false)
+	f.Add(trajectory, true)
+	f.Add(`{"a":[{"tool_calls":[{"name":"x","arguments":[]}]}]}`, true)
+	f.Add("a: &x [*x]", false)
+	f.Add("a:\n  - ? [1]\n    : 2\n", false)
+	f.Fuzz(func(t *testing.T, data string, isJSON bool) {
+		name := "s.yaml"
+		if isJSON {
+			name = "s.json"
+		}
+		s, err := scripted.LoadFS(fstest.MapFS{name: {Data: []byte(data)}}, name)
+		if err != nil && fault.KindOf(err) != fault.Usage {
+			t.Errorf("error without blame: %v", err)
+		}
+		for id, replies := range s {
+			for i := range replies {
+				replies[i].Delay = 0
+			}
+			for _, req := range []*llm.Request{withTools, {}} {
+				for _, resp := range playAll(t, s.Model(id, scripted.Config{Convert: true}), req) {
+					if _, err := json.Marshal(resp.Message); err != nil {
+						t.Errorf("a reply cannot be written: %v", err)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"batch.example/batch/llm"
+)
+
+// formatError is the interrupt_type of the user message that stands in place
+// of a reply the agent could not read; the reply itself is in its extra.
+const formatError = "FormatError"
+
+// recordedReply holds what a recorded reply's extra tells of the call.
+type recordedReply struct {
+	Interrupt string          `json:"interrupt_type"`
+	Cost      float64         `json:"cost"`
+	Text      string          `json:"model_response"`
+	Response  json.RawMessage `json:"response"`
+}
+
+type recordedResponse struct {
+	Choices []struct {
+		FinishReason string      `json:"finish_reason"`
+		Message      llm.Message `json:"message"`
+	} `json:"choices"`
+	Usage struct {
+		Input  int64 `json:"prompt_tokens"`
+		Output int64 `json:"completion_tokens"`
+	} `json:"usage"`
+}
+
+// parseTrajectory reads the formats mini-swe-agent-1 and -1.1, and bare lists
+// of messages.
+func parseTrajectory(data []byte) (Script, error) {
+	var file struct {
+		InstanceID string            `json:"instance_id"`
+		Messages   []json.RawMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(data, &file.Messages); err != nil {
+		if err := json.Unmarshal(data, &file); err != nil {
+			return nil, fmt.Errorf("expected a trajectory: %w", err)
+		}
+	}
+	replies := []Reply{}
+	for i, raw := range file.Messages {
+		r, ok, err := replyOf(raw)
+		if err != nil {
+			return nil, fmt.Errorf("messages[%d]: %w", i, err)
+		}
+		if ok {
+			replies = append(replies, r)
+		}
+	}
+	if file.InstanceID == "" {
+		file.InstanceID = Anyone
+	}
+	return Script{file.InstanceID: replies}, nil
+}
+
+// replyOf returns the model's reply that the message records, if it does.
+func replyOf(raw json.RawMessage) (Reply, bool, error) {
+	var msg llm.Message
+	if err := json.Unmarshal(raw, &msg); err != nil {
+		return Reply{}, false, err
+	}
+	if msg.Role != llm.RoleAssistant && msg.Extra["interrupt_type"] != formatError {
+		return Reply{}, false, nil
+	}
+	var outer struct {
+		Extra recordedReply `json:"extra"`
+	}
+	// Other tools keep other things under the same names; what does not fit is not ours.
+	_ = json.Unmarshal(raw, &outer)
+	var resp recordedResponse
+	_ = json.Unmarshal(outer.Extra.Response, &resp)
+
+	r := Reply{Cost: max(0, outer.Extra.Cost), Usage: llm.Usage{Input: resp.Usage.Input, Output: resp.Usage.Output}}
+	played := llm.Message{Role: llm.RoleAssistant, Content: outer.Extra.Text}
+	if len(resp.Choices) > 0 {
+		r.FinishReason = resp.Choices[0].FinishReason
+		if resp.Choices[0].Message.Role == llm.RoleAssistant {
+			played = resp.Choices[0].Message
+		}
+	}
+	if msg.Role == llm.RoleAssistant {
+		played = msg
+	}
+	played.Extra = nil
+	r.message = &played
+	return r, true, nil
+}
