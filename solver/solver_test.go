@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,14 +23,14 @@ import (
 
 const latin1 = "caf\xe9 au lait\n"
 
-func newLoop(t testing.TB) *agent.Loop {
+func newLoop(t testing.TB, steps int) *agent.Loop {
 	t.Helper()
 	loop, err := agent.NewLoop(agent.Config{
 		SystemTemplate:      "You are a shell.",
 		InstanceTemplate:    "{{task}}",
 		ObservationTemplate: "{{output.returncode}} {{output.output}}",
 		FormatErrorTemplate: "{{error}}",
-		StepLimit:           5,
+		StepLimit:           steps,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	s := solver.New(solver.Config{
-		Loop: newLoop(t), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
+		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
 		Models: func(dataset.Instance) (llm.Model, error) { return model, nil },
 	})
 	result, err := s.Solve(t.Context(), runner.Attempt{
@@ -81,7 +82,7 @@ func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(result.Submission, []byte(gold)) {
-				t.Errorf("submission differs from the gold patch:\n%q\n%q", result.Submission, gold)
+				t.Errorf("submission differs from the gold patch:\n%.500q\n%.500q", result.Submission, gold)
 			}
 			if result.Record.Outcome != results.Submitted || result.Record.PatchBytes != len(gold) {
 				t.Errorf("record %+v", result.Record)
@@ -92,7 +93,7 @@ func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
 			box.git(t, "checkout -q .")
 			apply(t, box, result.Prediction)
 			if got := box.read(t, "f.txt"); got != change[1] {
-				t.Errorf("the prediction makes %q, want %q", got, change[1])
+				t.Errorf("the prediction makes %.500q, want %.500q", got, change[1])
 			}
 		})
 	}
@@ -147,14 +148,14 @@ func TestBytesOfAPatchThatDoesNotApplyAreNotLostInSilence(t *testing.T) {
 
 func TestALimitKeepsTheWorkTree(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
-	model := scripted.Script{"*": {
-		{Bash: "echo b > f.txt"}, {Bash: "echo new > new.txt; git add new.txt"}, {Bash: "true"}, {Bash: "true"}, {Bash: "true"},
-	}}.Model("a__1", scripted.Config{})
+	replies := []scripted.Reply{{Bash: "echo b > f.txt"}, {Bash: "echo new > new.txt; git add new.txt"}}
+	replies = append(replies, slices.Repeat([]scripted.Reply{{Bash: "true"}}, 18)...)
+	model := scripted.Script{"*": replies}.Model("a__1", scripted.Config{})
 	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := result.Record; r.Outcome != results.Limit || r.Status != "LimitsExceeded" || r.Steps != 5 {
+	if r := result.Record; r.Outcome != results.Limit || r.Status != "LimitsExceeded" || r.Steps != 20 {
 		t.Errorf("record %+v", r)
 	}
 	if result.Submission != nil || result.Prediction != "" {
