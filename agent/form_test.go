@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSubmission(t *testing.T) {
+	for _, c := range []struct {
+		name, output, patch string
+		ok                  bool
+	}{
+		{"the rest is exact", Marker + "\ndiff\r\n\n", "diff\r\n\n", true},
+		{"nothing behind the marker is an empty submission", Marker, "", true},
+		{"white space around the marker is dropped", "\n \t\x1f" + Marker + " \t\nx", "x", true},
+		{"a carriage return belongs to the line end", Marker + "\r\nx", "x", true},
+		{"a lone carriage return ends the line", Marker + "\rx\n", "x\n", true},
+		{"a vertical tab ends the line", Marker + "\vx", "x", true},
+		{"a file separator ends the line", Marker + "\x1cx", "x", true},
+		{"NEL ends the line", Marker + "\u0085x", "x", true},
+		{"a line separator ends the line", Marker + "\u2028x", "x", true},
+		{"leading wide spaces are stripped", "\u3000\u00a0" + Marker + "\nx", "x", true},
+		{"bytes that are not UTF-8 are kept", Marker + "\n\xff\x85\xe9", "\xff\x85\xe9", true},
+		{"a lone 0x85 byte is no line end", Marker + "\x85x", "", false},
+		{"the old marker still counts", oldMarker + "\nx", "x", true},
+		{"words before the marker", "ok " + Marker + "\nx", "", false},
+		{"the marker on the second line", "a\n" + Marker + "\nx", "", false},
+		{"no output", "", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			patch, ok := submission(printed(c.output))
+			if ok != c.ok || string(patch) != c.patch || ok && patch == nil {
+				t.Errorf("got %q, %v", patch, ok)
+			}
+		})
+	}
+}
+
+func FuzzSubmission(f *testing.F) {
+	f.Add([]byte(Marker + "\n\xff"))
+	f.Add([]byte(" \u2029" + Marker + "\r\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		patch, ok := submission(Output{Bytes: b})
+		if ok && !strings.HasSuffix(string(b), string(patch)) {
+			t.Errorf("%q is no tail of %q", patch, b)
+		}
+		whole := append([]byte(Marker+"\n"), b...)
+		if patch, ok := submission(Output{Bytes: whole}); !ok || string(patch) != string(b) {
+			t.Errorf("%q became %q", b, patch)
+		}
+	})
+}
+
+func commands(t *testing.T, f ActionForm, m llm.Message) ([]string, error) {
+	t.Helper()
+	form, err := newForm(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	actions, err := form.parse(m)
+	var commands []string
+	for _, a := range actions {
+		commands = append(commands, a.command)
+	}
+	return commands, err
+}
+
+func TestToolCalls(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		calls   []llm.ToolCall
+		want    []string
+		problem string
+	}{
+		{"three calls are three actions", []llm.ToolCall{call("1", `{"command":"a"}`), call("2", `{"command":"b"}`), call("3", `{"command":"c"}`)}, []string{"a", "b", "c"}, ""},
+		{"no call", nil, nil, "No tool calls found"},
+		{"an unknown tool", []llm.ToolCall{{Name: "x", Arguments: `{"command":"a"}`}}, nil, "Unknown tool 'x'"},
+		{"the editor where it is not offered", []llm.ToolCall{{Name: "editor", Arguments: `{"command":"view","path":"a"}`}}, nil, "Unknown tool 'editor'"},
+		{"bad JSON", []llm.ToolCall{call("1", `{"command":`)}, nil, "Error parsing tool call arguments"},
+		{"no command", []llm.ToolCall{call("1", `{}`)}, nil, "Missing 'command' argument"},
+		{"null arguments", []llm.ToolCall{call("1", `null`)}, nil, "Missing 'command' argument"},
+		{"a command in the wrong case", []llm.ToolCall{call("1", `{"Command":"a"}`)}, nil, "Missing 'command' argument"},
+		{"a command that is no text", []llm.ToolCall{call("1", `{"command":["ls"]}`)}, nil, "must be a string"},
+		{"a command with NUL", []llm.ToolCall{call("1", `{"command":"a\u0000b"}`)}, nil, "NUL"},
+		{"one bad call among good ones", []llm.ToolCall{call("1", `{"command":"a"}`), call("2", `[]`)}, nil, "Error parsing"},
+		{"all that is wrong is said", []llm.ToolCall{{Name: "x", Arguments: `{`}}, nil, "Unknown tool 'x'. Missing 'command'"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := commands(t, ActionForm{}, llm.Message{ToolCalls: c.calls})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+			if (c.problem == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("error %v, want %q", err, c.problem)
+			}
+		})
+	}
+}
+
+func TestTextActions(t *testing.T) {
+	xml := `<mswea_bash_command>(.*?)</mswea_bash_command>`
+	for _, c := range []struct {
+		name, regex, reply string
+		want               []string
+		problem            string
+	}{
+		{"the default fence", "", "so\n```mswea_bash_command\n ls\n-la \n```\nend", []string{"ls\n-la"}, ""},
+		{"a fence of another language is no action", "", "```bash\nls\n```", nil, "found 0"},
+		{"two fences", "", "```mswea_bash_command\na\n```\n```mswea_bash_command\nb\n```", nil, "found 2"},
+		{"the older fence", OldRegex, "```bash  \n\nls\n```", []string{"ls"}, ""},
+		{"an XML tag over lines", xml, "<mswea_bash_command>\ncat <<E\nx\nE\n</mswea_bash_command>", []string{"cat <<E\nx\nE"}, ""},
+		{"a Python group name", "<a>(?P<cmd>.*?)</a>", "<a>ls</a>", []string{"ls"}, ""},
+		{"no group takes the whole match", "run .*$", "run ls", []string{"run ls"}, ""},
+		{"an empty reply", "", "", nil, "found 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := commands(t, ActionForm{Text, c.regex}, llm.Message{Content: c.reply})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+			if (c.problem == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("error %v, want %q", err, c.problem)
+			}
+		})
+	}
+	for _, pattern := range []string{"(", "(a)(b)"} {
+		t.Run("the regular expression "+pattern+" is refused", func(t *testing.T) {
+			if _, err := newForm(ActionForm{Text, pattern}); fault.KindOf(err) != fault.Usage {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	t.Run("the text form offers no tools and answers as the user", func(t *testing.T) {
+		l := newLoop(t, func(c *Config) {
+			c.Actions.Kind = Text
+			c.FormatErrorTemplate = "{% if has_tool_calls %}x{% endif %}found {{ actions | length }} ({{ finish_reason }})"
+		})
+		m := &script{replies: []*llm.Response{say("```mswea_bash_command\na\n```\n```mswea_bash_command\nb\n```"), fence("ls"), fence(submit)}}
+		end, err := l.Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}})
+		if err != nil || end.Status != Submitted {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{"system", "user", "user", "assistant", "user", "assistant", "exit"}, roles(end.Messages)); d != "" {
+			t.Error(d)
+		}
+		if told := end.Messages[2]; told.Content != "found 2 ()" || told.Extra["n_actions"] != 2 || told.Extra["model_response"] == "" {
+			t.Errorf("told %+v", told)
+		}
+	})
+}
