@@ -81,7 +81,8 @@ func TestContextLengthIsToldApart(t *testing.T) {
 	} {
 		s := llmtest.NewServer(t, a)
 		_, err := newModel(t, s, nil).Generate(t.Context(), ask())
-		if !errors.Is(err, llm.ErrContextLength) || fault.KindOf(err) != fault.Instance || len(s.Requests()) != 1 {
+		if !errors.Is(err, llm.ErrContextLength) || fault.KindOf(err) != fault.Instance || len(s.Requests()) != 1 ||
+			!strings.Contains(fault.HintOf(err), "step limit") {
 			t.Errorf("error %v (%v) after %d requests", err, fault.KindOf(err), len(s.Requests()))
 		}
 	}

@@ -288,7 +288,7 @@ func TestBadConfigIsRefused(t *testing.T) {
 
 func TestSecretsStayOutOfErrorsAndLogs(t *testing.T) {
 	echo := "Incorrect API key provided: " + planted + " (Authorization: Bearer " + planted + "), user tok-in-url-1, header hdr-secret-1"
-	long := strings.Repeat("x", 590) + " " + planted
+	long := strings.Repeat("x", 575) + " " + planted // cut in the middle of the key
 	quoted, _ := json.Marshal(echo)
 	for name, a := range map[string]llmtest.Answer{
 		"401":              llmtest.Refusal(401, "invalid_api_key", echo),
