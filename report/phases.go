@@ -33,8 +33,13 @@ func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 		name string
 		v    float64
 	}{
-		{"queue", p.Queue}, {"pull", p.Pull}, {"start", p.Start}, {"model", p.Model - p.RateWait},
-		{"rate limit", p.RateWait}, {"commands", p.Commands}, {"save", p.Save},
+		{"queue", p.Queue},
+		{"pull", p.Pull},
+		{"start", p.Start},
+		{"model", p.Model - p.RateWait},
+		{"rate limit", p.RateWait},
+		{"commands", p.Commands},
+		{"save", p.Save},
 	}
 	var parts []string
 	for _, ph := range phases {

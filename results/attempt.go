@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
 )
 
 // Attempt is one try at one instance while it runs: its journal and its log.
@@ -16,6 +17,7 @@ type Attempt struct {
 	store   *Store
 	in      *instance
 	number  int
+	started time.Time
 	journal *Journal
 
 	mu     sync.Mutex
@@ -72,8 +74,8 @@ func (s *Store) begin(in *instance) (*Attempt, error) {
 	}
 	s.mu.Lock()
 	in.number++
-	in.final = false
-	a.number = in.number
+	in.final, in.owed = false, true
+	a.number, a.started = in.number, time.Now()
 	past := slices.Clone(in.past)
 	s.mu.Unlock()
 	if err := a.journal.begin(a.number, attemptData{Owner: defaultOwner(), Earlier: past}); err != nil {
@@ -123,7 +125,7 @@ func (s *Store) makeInstanceDir(id string) error {
 	if err != nil {
 		return diskFault("creating an instance's folder", err)
 	}
-	return syncFiles(s.dir)
+	return diskFault("syncing the output directory", atomicfile.SyncDir(s.dir))
 }
 
 // Number returns the attempt's number, from 1 over all runs into the directory.
@@ -137,7 +139,7 @@ func (a *Attempt) Journal() *Journal { return a.journal }
 func (a *Attempt) Log() io.Writer { return a.log }
 
 // Close hands buffered records to the system and closes the files. An attempt
-// closed without a [Store.Put] stays unfinished. A second Close does nothing.
+// closed without a [Store.Put] is Pending until that comes, if ever. A second Close does nothing.
 func (a *Attempt) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -145,8 +147,12 @@ func (a *Attempt) Close() error {
 		return nil
 	}
 	a.closed = true
+	last, ended := a.journal.state()
 	a.store.mu.Lock()
 	a.in.open = nil
+	if known := len(a.in.past); !ended && (known == 0 || a.in.past[known-1].Record.Attempt != a.number) {
+		a.in.past = append(a.in.past, crashed(a.in.id, last, a.started))
+	}
 	a.store.mu.Unlock()
 	err := a.journal.close()
 	if logErr := a.log.Close(); err == nil && logErr != nil {

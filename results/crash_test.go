@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -66,7 +67,7 @@ func putOne(s *results.Store, id string) error {
 	}
 	r := result(id, crashPatch(id))
 	r.Record.Cost = 0.5
-	if err := s.Put(nil, r); err != nil { //nolint:staticcheck // Put uses no context
+	if err := s.Put(context.Background(), r); err != nil {
 		return err
 	}
 	return a.Close()

@@ -63,17 +63,17 @@
 //	            A second end of one attempt replaces the first
 //	reset       {earlier}: the result is to be forgotten; the instance is unfinished again
 //
-// Record types of whoever runs the attempt, each with "step", the number of
-// model calls so far. Only "cost" of a reply is read by this package:
+// Record types of whoever runs the attempt, with the Go types of their data.
+// Of these the store reads only "cost" of a reply:
 //
-//	container   {id, name, image, image_id, digest}: where the actions run
-//	messages    {messages}: appended to the conversation, as they stand in the trajectory
-//	request     {step, digest}: a paid call is about to be made
-//	reply       {step, message, usage, cost, model, finish_reason, seconds}: it was answered
-//	action      {step, command}: a command is about to run
-//	output      {step, exit_code, timed_out, total, seconds, output}: it ended; output in base64
-//	interrupt   {step, name}: the flow was broken; the messages follow
-//	submission  {output}: what was handed in, in base64
+//	container   ContainerData: where the actions run
+//	messages    MessagesData: appended to the conversation
+//	request     RequestData: a paid call is about to be made
+//	reply       ReplyData: it was answered, and cost so much
+//	action      ActionData: a command is about to run
+//	output      OutputData: it ended
+//	interrupt   InterruptData: the flow was broken; the messages follow
+//	submission  SubmissionData: what was handed in
 //
 // JSON holds no bytes that are not UTF-8: what must stay exact is encoded.
 //

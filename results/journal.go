@@ -67,6 +67,7 @@ func (j *Journal) Append(typ string, v any) error {
 	return j.append(typ, data)
 }
 
+// append adds a record whose data is JSON without a newline. j.mu is held.
 func (j *Journal) append(typ string, data []byte) error {
 	if !validType(typ) {
 		return fault.Newf(fault.Bug, "appending to %s: record type %q is not a lower-case word", j.path, typ)
@@ -132,11 +133,12 @@ type journalItem struct {
 	data []byte
 }
 
-// spent returns what the current attempt's replies cost.
-func (j *Journal) spent() float64 {
+// state returns the last record, without its data, and whether it closes the
+// attempt.
+func (j *Journal) state() (last JournalRecord, ended bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.last.Cost
+	return j.last, j.ended
 }
 
 // Sync makes every record appended so far durable before it returns nil. When

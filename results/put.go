@@ -31,10 +31,11 @@ func (p predictionData) digest() string {
 // trajectory and the outcome are durable; preds.json follows within
 // [Options.FlushEvery], and after a crash when the directory is opened again.
 //
-// The attempt is the open one; without one, that of r.Record.Attempt when it
-// was the last, whose result is then replaced, and else the next. Put sets
-// r.Record's attempt and patch size. It does not stop when ctx is cancelled: a result that was paid for
-// is worth the few milliseconds.
+// The attempt is the open one, or the last one when this process began it and
+// it has no result yet. Else it is the last one when r.Record.Attempt names it,
+// whose result is then replaced, or a new one. Put sets r.Record's attempt and
+// patch size. It does not stop when ctx is cancelled: a result that was paid
+// for is worth the few milliseconds.
 func (s *Store) Put(_ context.Context, r *Result) error {
 	if err := checkResult(r); err != nil {
 		return err
@@ -81,9 +82,9 @@ func patchBytes(r *Result) int {
 // attemptFor returns the attempt that a result with the given number belongs to.
 func (s *Store) attemptFor(in *instance, number int) (a *Attempt, opened bool, err error) {
 	s.mu.Lock()
-	open, again := in.open != nil, number > 0 && number == in.number
+	known := in.open != nil || in.owed || number > 0 && number == in.number
 	s.mu.Unlock()
-	if open || again {
+	if known {
 		return s.reopen(in)
 	}
 	a, err = s.begin(in)
@@ -99,7 +100,8 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 		return err
 	}
 	p := predictionData{Model: r.Record.Model, Patch: r.Prediction}
-	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, a.journal.spent())}}
+	last, _ := a.journal.state()
+	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.Cost)}}
 	end.Earlier, _ = s.others(in, a.number)
 	var items []journalItem
 	if r.Record.Outcome.Final() {
@@ -151,13 +153,14 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 		entry = e
 	}
 	earlier, replaced := s.others(in, a.number)
-	counted := a.journal.spent() // told to the store as the replies came
+	last, _ := a.journal.state()
+	counted := last.Cost // told to the store as the replies came
 	if replaced != nil {
 		counted = replaced.Spent
 	}
 	s.mu.Lock()
 	in.past = append(earlier, end.pastAttempt)
-	in.final = end.Record.Outcome.Final()
+	in.final, in.owed = end.Record.Outcome.Final(), false
 	s.spent += end.Spent - counted
 	if entry != nil {
 		s.preds.set(entry)

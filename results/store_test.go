@@ -304,6 +304,63 @@ func TestACrashedAttemptIsPendingAndItsMoneyCounts(t *testing.T) {
 	}
 }
 
+func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
+	for name, number := range map[string]int{"named by the caller": 1, "not named, as after a panic": 0} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, dir)
+			a, err := s.Begin("a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 2.0}); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if rs := s.Records(); len(rs) != 1 || rs[0].Outcome != results.Pending || rs[0].Cost != 2 {
+				t.Errorf("before: %+v", rs)
+			}
+			r := failed("a")
+			r.Record.Attempt = number
+			if err := s.Put(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			put(t, s, result("a", "x"))
+			for range 2 {
+				rs := s.Records()
+				if len(rs) != 2 || rs[0].Outcome != results.Infrastructure || rs[1].Attempt != 2 || s.Spent() != 2.25 {
+					t.Errorf("spent %v, records %+v", s.Spent(), rs)
+				}
+				closeStore(t, s)
+				s = open(t, dir)
+			}
+		})
+	}
+}
+
+func TestAttemptsAbandonedInOneRunKeepTheirMoney(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	for range 3 {
+		a, err := s.Begin("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 1.0}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeStore(t, s)
+	if s := open(t, dir); s.Spent() != 3 || len(s.Records()) != 3 {
+		t.Errorf("spent %v, records %+v", s.Spent(), s.Records())
+	}
+}
+
 func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

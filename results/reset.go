@@ -1,0 +1,74 @@
+package results
+
+import (
+	"slices"
+
+	"batch.example/batch/fault"
+)
+
+// Reset forgets the results of ids, so that they are not Finished any more:
+// their predictions are gone from preds.json when it returns. Journals and
+// what the attempts cost are kept; ids that have no result are passed over.
+func (s *Store) Reset(ids []string) error {
+	if err := s.dropPredictions(ids...); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		s.mu.Lock()
+		in := s.instances[id]
+		s.mu.Unlock()
+		if in == nil {
+			continue
+		}
+		if err := s.resetInstance(in); err != nil {
+			return err
+		}
+	}
+	s.writer.markDirty()
+	return nil
+}
+
+func (s *Store) resetInstance(in *instance) error {
+	in.work.Lock()
+	defer in.work.Unlock()
+	s.mu.Lock()
+	final, past := in.final, slices.Clone(in.past)
+	s.mu.Unlock()
+	if !final {
+		return nil
+	}
+	a, opened, err := s.reopen(in)
+	if err != nil {
+		return err
+	}
+	if opened {
+		defer a.Close() //nolint:errcheck // finish has synced all there is
+	}
+	data, err := compactJSON(resetData{Earlier: past})
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a reset record", err)
+	}
+	if err := a.journal.finish(journalItem{TypeReset, data}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in.final = false
+	return nil
+}
+
+// dropPredictions removes entries from preds.json, durably. That an entry is
+// gone before its instance is run again is what lets Open know an entry that
+// differs from the journal as somebody else's work.
+func (s *Store) dropPredictions(ids ...string) error {
+	s.mu.Lock()
+	dropped := false
+	for _, id := range ids {
+		dropped = s.preds.remove(id) || dropped
+	}
+	s.mu.Unlock()
+	if !dropped {
+		return nil
+	}
+	return s.writer.flushNow()
+}
