@@ -1,7 +1,6 @@
 package dataset_test
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -84,5 +83,3 @@ func BenchmarkOpenVerified(b *testing.B) {
 		open(b, dataset.Source{Name: path})
 	}
 }
-
-var _ fs.FS

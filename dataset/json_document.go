@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	"batch.example/batch/fault"
 )
@@ -17,8 +19,11 @@ type document struct {
 
 func (d *document) broken(err error) error {
 	at := int(d.dec.InputOffset())
-	if syntax, ok := err.(*json.SyntaxError); ok {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = int(syntax.Offset)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		at = len(d.data)
 	}
 	return brokenJSON(fmt.Sprintf("%s line %d", d.name, lineAt(d.data, at)), err)
 }

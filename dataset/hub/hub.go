@@ -51,7 +51,11 @@ func (c Config) String() string {
 	if c.Token != "" {
 		token = " with a token"
 	}
-	return "hub " + c.Endpoint + token + " cached in " + c.CacheDir
+	endpoint := "with a bad address"
+	if u, err := url.Parse(c.Endpoint); err == nil {
+		endpoint = u.Redacted()
+	}
+	return "hub " + endpoint + token + " cached in " + c.CacheDir
 }
 
 // GoString is String, so that no verb prints the token.

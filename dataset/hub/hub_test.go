@@ -1,0 +1,421 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"batch.example/batch/fault"
+)
+
+const (
+	commit = "0123456789abcdef0123456789abcdef01234567"
+	token  = "hf_secretsecret"
+	file   = "data/test-00000-of-00001.parquet"
+)
+
+// stub is a hub on loopback, with its large files on another host.
+type stub struct {
+	*httptest.Server
+	cdn     *httptest.Server
+	content []byte
+
+	mu     sync.Mutex
+	calls  []string // "<server> <method> <path> <range>"
+	leaked bool     // the token reached the other host
+	fail   func(r *http.Request, n int) int
+	cut    int // bytes after which the next downloads break
+	cuts   int // how many of them
+	header http.Header
+}
+
+func newStub(t *testing.T) *stub {
+	t.Helper()
+	s := &stub{content: bytes.Repeat([]byte("0123456789\r\n\xff"), 50_000), header: http.Header{}}
+	s.cdn = httptest.NewServer(http.HandlerFunc(s.blob))
+	s.Server = httptest.NewServer(http.HandlerFunc(s.api))
+	t.Cleanup(s.cdn.Close)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *stub) etag() string {
+	sum := sha256.Sum256(s.content)
+	return hex.EncodeToString(sum[:])
+}
+
+func (s *stub) note(server string, r *http.Request) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, strings.TrimSpace(server+" "+r.Method+" "+r.URL.EscapedPath()+" "+r.Header.Get("Range")))
+	if server == "cdn" && r.Header.Get("Authorization") != "" {
+		s.leaked = true
+	}
+	if s.fail != nil {
+		return s.fail(r, len(s.calls))
+	}
+	return 0
+}
+
+func (s *stub) api(w http.ResponseWriter, r *http.Request) {
+	if code := s.note("hub", r); code != 0 {
+		for k, v := range s.header {
+			w.Header()[k] = v
+		}
+		w.WriteHeader(code)
+		return
+	}
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/api/datasets/own/set/revision/"):
+		fmt.Fprintf(w, `{"id":"own/set","sha":%q,"siblings":[{"rfilename":"README.md"},{"rfilename":%q}]}`, commit, file)
+	case r.URL.Path == "/api/datasets/old/set/revision/main":
+		http.Redirect(w, r, "/api/datasets/own/set/revision/main", http.StatusTemporaryRedirect)
+	case r.URL.Path == "/datasets/own/set/resolve/"+commit+"/"+file:
+		w.Header().Set("X-Linked-Etag", `"`+s.etag()+`"`)
+		w.Header().Set("X-Linked-Size", fmt.Sprint(len(s.content)))
+		http.Redirect(w, r, s.cdn.URL+"/blob?signature=topsecret", http.StatusFound)
+	default:
+		w.Header().Set("X-Error-Code", "RepoNotFound")
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func (s *stub) blob(w http.ResponseWriter, r *http.Request) {
+	if code := s.note("cdn", r); code != 0 {
+		w.WriteHeader(code)
+		return
+	}
+	s.mu.Lock()
+	broken := r.Method == http.MethodGet && s.cuts > 0
+	if broken {
+		s.cuts--
+	}
+	s.mu.Unlock()
+	if !broken {
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(s.content))
+		return
+	}
+	start := 0
+	fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &start)
+	w.Header().Set("Content-Length", fmt.Sprint(len(s.content)-start))
+	if start > 0 {
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", start, len(s.content)-1, len(s.content)))
+		w.WriteHeader(http.StatusPartialContent)
+	}
+	w.Write(s.content[start : start+s.cut])
+	w.(http.Flusher).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// client returns a client of the stub whose waits take no time but are noted.
+func (s *stub) client(t *testing.T, change func(*Config)) (c *Client, waits *[]time.Duration, log *bytes.Buffer) {
+	t.Helper()
+	log, waits = &bytes.Buffer{}, &[]time.Duration{}
+	conf := Config{
+		Endpoint: s.URL, Token: token, CacheDir: filepath.Join(t.TempDir(), "hub"),
+		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	if change != nil {
+		change(&conf)
+	}
+	c = New(conf)
+	c.pause = func(ctx context.Context, d time.Duration) error {
+		*waits = append(*waits, d)
+		return ctx.Err()
+	}
+	t.Cleanup(func() {
+		if s.leaked {
+			t.Error("the token went to another host")
+		}
+		if strings.Contains(log.String(), token) || strings.Contains(log.String(), "topsecret") {
+			t.Error("a secret is in the log")
+		}
+	})
+	return c, waits, log
+}
+
+func get(t *testing.T, c *Client) []byte {
+	t.Helper()
+	snap, err := c.Resolve(t.Context(), "own/set", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := c.Fetch(t.Context(), snap, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestFetchFillsTheStandardCache(t *testing.T) {
+	s := newStub(t)
+	var last, total int64
+	c, _, _ := s.client(t, func(c *Config) { c.Progress = func(_ string, d, n int64) { last, total = d, n } })
+	if !bytes.Equal(get(t, c), s.content) {
+		t.Fatal("content differs")
+	}
+	if n := int64(len(s.content)); last != n || total != n {
+		t.Errorf("progress ended at %d of %d, want %d", last, total, n)
+	}
+	dir := filepath.Join(c.conf.CacheDir, "datasets--own--set")
+	if ref, _ := os.ReadFile(filepath.Join(dir, "refs", "main")); string(ref) != commit {
+		t.Errorf("ref is %q", ref)
+	}
+	link, err := os.Readlink(filepath.Join(dir, "snapshots", commit, filepath.FromSlash(file)))
+	if want := "../../../blobs/" + s.etag(); err != nil || filepath.ToSlash(link) != want {
+		t.Errorf("link to %q, %v; want %s", link, err, want)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "blobs", "*.incomplete")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+	before := len(s.calls)
+	get(t, c)
+	if len(s.calls) != before+1 {
+		t.Errorf("a second fetch made the calls %v, want the revision's only", s.calls[before:])
+	}
+}
+
+func TestBrokenDownloadIsResumed(t *testing.T) {
+	s := newStub(t)
+	s.cut, s.cuts = 100_000, maxTries+1 // more breaks than tries, but each brings something
+	s.content = append(s.content, s.content...)
+	c, waits, _ := s.client(t, nil)
+	if !bytes.Equal(get(t, c), s.content) {
+		t.Fatal("content differs")
+	}
+	if len(*waits) != maxTries+1 {
+		t.Errorf("waited %d times, want once a break", len(*waits))
+	}
+	if !strings.Contains(strings.Join(s.calls, "\n"), "cdn GET /blob bytes=100000-") {
+		t.Errorf("never went on from the break: %v", s.calls)
+	}
+}
+
+func TestPartOfAnEarlierProcessIsUsed(t *testing.T) {
+	for name, part := range map[string]func(*stub) []byte{
+		"a sound part":       func(s *stub) []byte { return s.content[:70_000] },
+		"a wrong part":       func(*stub) []byte { return bytes.Repeat([]byte("x"), 70_000) },
+		"more than the file": func(s *stub) []byte { return append(bytes.Clone(s.content), 'x') },
+		"all of the file":    func(s *stub) []byte { return s.content },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStub(t)
+			c, _, _ := s.client(t, nil)
+			blobs := c.dir("own/set", "blobs")
+			if err := os.MkdirAll(blobs, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(blobs, s.etag()+".incomplete"), part(s), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(get(t, c), s.content) {
+				t.Fatal("content differs")
+			}
+		})
+	}
+}
+
+func TestAnswersBecomeFaults(t *testing.T) {
+	for _, c := range []struct {
+		name, repo string
+		code       int
+		reason     string
+		kind       fault.Kind
+		hint       string
+		tries      int
+	}{
+		{"a dataset that is not there", "no/set", 0, "", fault.Usage, "no such dataset", 1},
+		{"a gated one", "own/set", 403, "GatedRepo", fault.Usage, "accept its terms", 1},
+		{"a gated one for nobody", "own/set", 401, "GatedRepo", fault.Usage, "accept its terms", 1},
+		{"a bad token", "own/set", 401, "", fault.Usage, "token in HF_TOKEN is not accepted", 1},
+		{"a revision that is not there", "own/set", 404, "RevisionNotFound", fault.Usage, "no revision main", 1},
+		{"a hub that is down", "own/set", 503, "", fault.Host, "HF_HUB_OFFLINE", maxTries},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStub(t)
+			s.fail = func(*http.Request, int) int { return c.code }
+			s.header.Set("X-Error-Code", c.reason)
+			cl, _, _ := s.client(t, nil)
+			_, err := cl.Resolve(t.Context(), c.repo, "")
+			if fault.KindOf(err) != c.kind || !strings.Contains(fault.HintOf(err), c.hint) {
+				t.Errorf("got %v (%v), hint %q", err, fault.KindOf(err), fault.HintOf(err))
+			}
+			if strings.Contains(fmt.Sprintf("%+v", err)+fault.HintOf(err), token) {
+				t.Error("the token is in the error")
+			}
+			if len(s.calls) != c.tries {
+				t.Errorf("%d calls, want %d", len(s.calls), c.tries)
+			}
+		})
+	}
+}
+
+func TestTooManyRequestsWaitsAsTold(t *testing.T) {
+	s := newStub(t)
+	s.header.Set("Retry-After", "37")
+	s.fail = func(_ *http.Request, n int) int {
+		if n <= 2 {
+			return http.StatusTooManyRequests
+		}
+		return 0
+	}
+	c, waits, _ := s.client(t, nil)
+	get(t, c)
+	if len(*waits) != 2 || (*waits)[0] != 37*time.Second {
+		t.Errorf("waited %v, want twice 37s", *waits)
+	}
+}
+
+func TestRenamedDatasetIsFollowed(t *testing.T) {
+	s := newStub(t)
+	c, _, _ := s.client(t, nil)
+	snap, err := c.Resolve(t.Context(), "old/set", "")
+	if err != nil || snap.Commit != commit {
+		t.Fatalf("got %+v, %v", snap, err)
+	}
+}
+
+func TestRevisionWithASlashIsOneWord(t *testing.T) {
+	s := newStub(t)
+	c, _, _ := s.client(t, nil)
+	if _, err := c.Resolve(t.Context(), "own/set", "refs/pr/1"); err != nil {
+		t.Fatal(err)
+	}
+	if want := "hub GET /api/datasets/own/set/revision/refs%2Fpr%2F1"; s.calls[0] != want {
+		t.Errorf("asked %s, want %s", s.calls[0], want)
+	}
+}
+
+func TestOfflineReadsTheCacheOnly(t *testing.T) {
+	s := newStub(t)
+	c, _, _ := s.client(t, nil)
+	get(t, c)
+	calls := len(s.calls)
+	c.conf.Offline = true
+	if !bytes.Equal(get(t, c), s.content) {
+		t.Error("content differs")
+	}
+	_, err := c.Resolve(t.Context(), "own/other", "")
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), "HF_HUB_OFFLINE") {
+		t.Errorf("got %v, hint %q", err, fault.HintOf(err))
+	}
+	if len(s.calls) != calls {
+		t.Errorf("offline, but called %v", s.calls[calls:])
+	}
+}
+
+func TestNoNetworkFallsBackToTheCache(t *testing.T) {
+	s := newStub(t)
+	c, waits, log := s.client(t, nil)
+	get(t, c)
+	s.Close()
+	if !bytes.Equal(get(t, c), s.content) || !strings.Contains(log.String(), "using the cached copy") {
+		t.Errorf("log: %s", log)
+	}
+	*waits = nil
+	_, err := c.Resolve(t.Context(), "own/other", "")
+	if fault.KindOf(err) != fault.Host || !strings.Contains(fault.HintOf(err), "HF_ENDPOINT") || len(*waits) != maxTries-1 {
+		t.Errorf("got %v, hint %q after %v", err, fault.HintOf(err), *waits)
+	}
+}
+
+func TestCancelledDownloadIsNobodysFaultAndKeepsItsPart(t *testing.T) {
+	s := newStub(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	c, _, _ := s.client(t, func(c *Config) { c.Progress = func(string, int64, int64) { cancel() } })
+	snap, err := c.Resolve(ctx, "own/set", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = c.Fetch(ctx, snap, file); !fault.Canceled(err) {
+		t.Fatalf("got %v (%v)", err, fault.KindOf(err))
+	}
+	info, err := os.Stat(c.dir("own/set", "blobs", s.etag()+".incomplete"))
+	if err != nil || info.Size() == 0 {
+		t.Errorf("the part is gone: %v", err)
+	}
+}
+
+func TestTwoFetchesDownloadOnce(t *testing.T) {
+	s := newStub(t)
+	c, _, _ := s.client(t, nil)
+	snap, err := c.Resolve(t.Context(), "own/set", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if _, err := c.Fetch(t.Context(), snap, file); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := strings.Count(strings.Join(s.calls, "\n"), "cdn GET"); n != 1 {
+		t.Errorf("downloaded %d times", n)
+	}
+}
+
+func TestHostileNamesStayInTheCache(t *testing.T) {
+	s := newStub(t)
+	c, _, _ := s.client(t, nil)
+	for _, name := range []string{"../x", "/etc/passwd", "a/../../x"} {
+		if _, err := c.Fetch(t.Context(), Snapshot{Repo: "own/set", Commit: commit}, name); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, repo := range []string{"../x", "own", "a/b/c", "own/..", ""} {
+		if _, err := c.Resolve(t.Context(), repo, ""); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%q: %v", repo, err)
+		}
+	}
+	if _, err := c.Resolve(t.Context(), "own/set", "../../x"); fault.KindOf(err) != fault.Usage {
+		t.Errorf("revision: %v", err)
+	}
+	if len(s.calls) != 0 {
+		t.Errorf("called %v", s.calls)
+	}
+}
+
+func TestFromEnv(t *testing.T) {
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, "hf"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "hf", "token"), []byte("filed\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(vars map[string]string) Config { return FromEnv(func(k string) string { return vars[k] }, home) }
+	if c := env(nil); c.CacheDir != filepath.Join(home, ".cache", "huggingface", "hub") || c.Token != "" || c.Offline {
+		t.Errorf("default: %+v", c)
+	}
+	c := env(map[string]string{"HF_HOME": "~/hf", "HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://x"})
+	if c.CacheDir != filepath.Join(home, "hf", "hub") || c.Token != "filed" || !c.Offline || c.Endpoint != "http://x" {
+		t.Errorf("HF_HOME: %+v with token %q", c, c.Token)
+	}
+	c = env(map[string]string{"HF_TOKEN": token, "HF_HUB_CACHE": "/c"})
+	if c.Token != token || c.CacheDir != "/c" {
+		t.Errorf("HF_TOKEN: %+v", c)
+	}
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%+v", struct{ C Config }{c}), fmt.Sprint(slog.Any("c", c).Value.Resolve())} {
+		if strings.Contains(text, token) {
+			t.Errorf("the token is printed: %s", text)
+		}
+	}
+}

@@ -1,0 +1,421 @@
+package dataset_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/dataset/hub"
+	"batch.example/batch/fault"
+)
+
+func write(t *testing.T, path string, data []byte) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func marshal(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func gz(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zst(t *testing.T, data []byte) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	return w.EncodeAll(data, nil)
+}
+
+func TestFormatsAgreeOnRealRows(t *testing.T) {
+	for _, file := range []string{"SWE-bench_Lite-dev.parquet", "SWE-bench_Multilingual-test.parquet"} {
+		source := shared(t, file)
+		want := open(t, dataset.Source{Name: source}).Instances
+		var list []map[string]any
+		var lines, viewer bytes.Buffer
+		viewer.WriteString(`{"features": [], "rows": [`)
+		byID := `{`
+		for i, in := range want {
+			list = append(list, in.Fields)
+			line := marshal(t, in.Fields)
+			lines.Write(append(line, '\n'))
+			sep := ","
+			if i == 0 {
+				sep = ""
+			}
+			fmt.Fprintf(&viewer, `%s{"row_idx": %d, "row": %s, "truncated_cells": []}`, sep, i, line)
+			byID += fmt.Sprintf("%s\n%q: %s", sep, in.ID, line)
+		}
+		viewer.WriteString("]}")
+		indented, err := json.MarshalIndent(list, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range map[string][]byte{
+			"x.jsonl": lines.Bytes(), "x.json": indented, "x.jsonl.gz": gz(t, lines.Bytes()), "x.json.zst": zst(t, indented),
+			"byid.json": []byte(byID + "}"), "viewer.json": viewer.Bytes(), "x.parquet.zst": zst(t, raw), "x.parquet.gz": gz(t, raw),
+			"lines-called.json": lines.Bytes(), "list-called.jsonl": indented, "parquet-called.json": raw, "no-extension": lines.Bytes(),
+			"bom.jsonl": append([]byte("\xef\xbb\xbf"), bytes.ReplaceAll(lines.Bytes(), []byte("\n"), []byte("\r\n\r\n"))...),
+		} {
+			t.Run(file+" as "+name, func(t *testing.T) {
+				d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), name), data)})
+				if diff := cmp.Diff(want, d.Instances); diff != "" {
+					t.Errorf("%.2000s", diff)
+				}
+				if sum := fmt.Sprintf("%x", sha256.Sum256(data)); d.Digest != sum {
+					t.Errorf("digest %s, want %s", d.Digest, sum)
+				}
+			})
+		}
+	}
+}
+
+// nestedRow has what the parquet reader must put together.
+type nestedRow struct {
+	ID      string            `parquet:"instance_id"`
+	F2P     []string          `parquet:"FAIL_TO_PASS,list"`
+	Config  *nestedConfig     `parquet:"install_config,optional"`
+	Bare    []int32           `parquet:"bare"`
+	Assets  []nestedAsset     `parquet:"assets,list"`
+	Env     map[string]string `parquet:"env"`
+	When    time.Time         `parquet:"created_at,timestamp"`
+	Score   float32           `parquet:"score"`
+	Count   uint32            `parquet:"count"`
+	Good    bool              `parquet:"good"`
+	Patch   []byte            `parquet:"patch"`
+	Version *string           `parquet:"version,optional"`
+}
+
+type nestedConfig struct {
+	Python string   `parquet:"python"`
+	Tests  []string `parquet:"test_cmd,list"`
+}
+
+type nestedAsset struct {
+	Path string   `parquet:"path"`
+	URLs []string `parquet:"urls,list"`
+}
+
+func TestNestedParquet(t *testing.T) {
+	version := "1.10"
+	rows := []nestedRow{
+		{
+			ID: "a", F2P: []string{" x ", "y"}, Config: &nestedConfig{"3.9", []string{"pytest"}}, Bare: []int32{1, 2},
+			Assets: []nestedAsset{{"p", []string{"u", "v"}}, {"q", nil}}, Env: map[string]string{"K": "V"},
+			When: time.Date(2024, 2, 29, 1, 2, 3, 0, time.UTC), Score: 0.5, Count: 4e9, Good: true, Patch: []byte("\xff\r\n"), Version: &version,
+		},
+		{ID: "b"},
+	}
+	var b bytes.Buffer
+	if err := parquet.Write(&b, rows); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "n.parquet"), b.Bytes())})
+	want := []map[string]any{
+		{
+			"instance_id": "a", "FAIL_TO_PASS": []any{" x ", "y"}, "bare": []any{int64(1), int64(2)},
+			"install_config": map[string]any{"python": "3.9", "test_cmd": []any{"pytest"}},
+			"assets":         []any{map[string]any{"path": "p", "urls": []any{"u", "v"}}, map[string]any{"path": "q", "urls": []any{}}},
+			"env":            map[string]any{"K": "V"}, "created_at": "2024-02-29T01:02:03Z", "score": 0.5,
+			"count": int64(4e9), "good": true, "patch": "\xff\r\n", "version": "1.10",
+		},
+		{
+			"instance_id": "b", "FAIL_TO_PASS": []any{}, "bare": []any{}, "install_config": nil, "assets": []any{},
+			"env": map[string]any{}, "score": 0.0, "count": int64(0), "good": false, "patch": "", "version": nil,
+			"created_at": d.Instances[1].Fields["created_at"],
+		},
+	}
+	for i, in := range d.Instances {
+		if diff := cmp.Diff(want[i], in.Fields); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if a := d.Instances[0]; a.Patch != "\xff\r\n" || a.Version != "1.10" || cmp.Diff([]string{" x ", "y"}, a.FailToPass) != "" {
+		t.Errorf("got %+v", a)
+	}
+}
+
+func TestBadFilesAreUsageFaultsThatSayWhere(t *testing.T) {
+	var p bytes.Buffer
+	if err := parquet.Write(&p, []struct {
+		ID    string `parquet:"instance_id"`
+		Patch int64  `parquet:"patch"`
+	}{{"a", 1}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, file string
+		data       []byte
+		texts      []string
+	}{
+		{"a truncated parquet", "t.parquet", p.Bytes()[:p.Len()-10], []string{"t.parquet", "cut short", "download or copy it again"}},
+		{"a parquet of nothing", "t.parquet", []byte("PAR1PAR1PAR1PAR1"), []string{"t.parquet"}},
+		{"a wrong type in parquet", "t.parquet", p.Bytes(), []string{"t.parquet row 1: column patch is the number 1, want text"}},
+		{"an empty file", "t.jsonl", nil, []string{"t.jsonl: the file is empty"}},
+		{"no rows", "t.json", []byte("[]"), []string{"no rows"}},
+		{"a broken line", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n\n{\"instance_id\":"), []string{"t.jsonl line 3: broken JSON"}},
+		{"two rows on a line", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{} {}"), []string{"line 2", "more text"}},
+		{"broken JSON", "t.json", []byte("[\n{\"instance_id\":\"a\"},\n{\"instance_id\" \"b\"}]"), []string{"t.json line 3: broken JSON"}},
+		{"cut JSON", "t.json", []byte("[\n{\"instance_id\":\"a\"},\n"), []string{"t.json line 3", "ends in the middle"}},
+		{"more behind the JSON", "t.json", []byte("[{\"instance_id\":\"a\"}]\n]"), []string{"t.json line 2"}},
+		{"no id", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{\"repo\":\"x\"}"), []string{"t.jsonl line 2: instance_id is missing"}},
+		{"an empty id", "t.json", []byte(`[{"instance_id":""}]`), []string{"t.json row 1: instance_id is missing"}},
+		{"an id of a number", "t.json", []byte(`[{"instance_id":7}]`), []string{"column instance_id is the number 7, want text"}},
+		{"an id that leaves the folder", "t.json", []byte(`[{"instance_id":"../x"}]`), []string{"t.json row 1", "slash"}},
+		{"a duplicate id", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{\"instance_id\":\"b\"}\n{\"instance_id\":\"a\"}"), []string{"line 3: duplicate instance_id a", "t.jsonl line 1"}},
+		{"a duplicate key", "t.json", []byte(`{"a":{}, "a":{}}`), []string{"row 2: duplicate instance_id a"}},
+		{"a key beside its row", "t.json", []byte(`{"a":{"instance_id":"b"}}`), []string{`under "a" has the instance_id b`}},
+		{"a row that is text", "t.json", []byte(`["a"]`), []string{"t.json row 1: text where a row should be"}},
+		{"a list of numbers for tests", "t.json", []byte(`[{"instance_id":"a","FAIL_TO_PASS":["x",1]}]`), []string{"column FAIL_TO_PASS[1] is the number 1, want text"}},
+		{"a text that is no list", "t.json", []byte(`[{"instance_id":"a","FAIL_TO_PASS":"x::y"}]`), []string{"t.json row 1: column FAIL_TO_PASS is not a list"}},
+		{"bytes that are not UTF-8", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{\"patch\":\"\xff\"}"), []string{"t.jsonl line 2: byte 0xff is not UTF-8", "task repo"}},
+		{"half a character", "t.jsonl", []byte("{\"instance_id\":\"\\\\ud800\"}\n{\"patch\":\"\\udcff\"}"), []string{`t.jsonl line 2: \udcff is half a character`}},
+		{"cells the viewer cut", "t.json", []byte(`{"rows":[{"row":{"instance_id":"a"},"truncated_cells":["patch"]}]}`), []string{"cut the cells [patch] short"}},
+		{"a pointer of Git LFS", "t.parquet", []byte("version https://git-lfs.github.com/spec/v1\n"), []string{"git lfs pull"}},
+		{"a web page", "t.parquet", []byte("<!doctype html>"), []string{"web page"}},
+		{"half a gzip", "t.jsonl.gz", gz(t, []byte("{}"))[:15], []string{"decompressing", "t.jsonl.gz"}},
+		{"half a zstd", "t.jsonl.zst", zst(t, []byte("{}"))[:8], []string{"decompressing", "t.jsonl.zst"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := dataset.Open(t.Context(), dataset.Source{Name: write(t, filepath.Join(t.TempDir(), c.file), c.data)})
+			wantUsage(t, err, c.texts...)
+		})
+	}
+}
+
+func TestDamagedParquetIsAnErrorNotAPanic(t *testing.T) {
+	whole, err := os.ReadFile(shared(t, "SWE-bench_Lite-dev.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for i := range 200 {
+		data := bytes.Clone(whole)
+		data[(i*7919+len(data)-1-i*13)%len(data)] ^= 0xff
+		data[len(data)-9-i*3] ^= 0x55 // the footer
+		_, err := dataset.Open(t.Context(), dataset.Source{Name: write(t, filepath.Join(dir, "d.parquet"), data)})
+		if err != nil && fault.KindOf(err) != fault.Usage {
+			t.Fatalf("damage %d: %v", i, err)
+		}
+	}
+}
+
+func TestNamesThatAreNotThere(t *testing.T) {
+	dir := t.TempDir()
+	near := write(t, filepath.Join(dir, "rows.jsonl"), []byte("{}"))
+	for _, c := range []struct{ name, file, text string }{
+		{"a misspelt file", filepath.Join(dir, "row.jsonl"), "did you mean " + near},
+		{"a misspelt alias", "verifed", "did you mean verified"},
+		{"a file that reads like an id", "data/rows.parquet", "no such file"},
+		{"a glob without files", filepath.Join(dir, "*.parquet"), "no file matches"},
+		{"no name", "", "no name given"},
+		{"no demo", "demo", "embeds no demo"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := dataset.Open(t.Context(), dataset.Source{Name: c.file})
+			wantUsage(t, err, c.text)
+		})
+	}
+}
+
+func TestSplits(t *testing.T) {
+	row := func(id string) []byte { return []byte(`{"instance_id":"` + id + `"}`) }
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		split string
+		want  string // ids, or the error
+		got   string // the split
+	}{
+		{"shards in order", map[string]string{"data/test-00001-of-00002.jsonl": "b", "data/test-00000-of-00002.jsonl": "a", "data/dev-00000-of-00001.jsonl": "c"}, "", "a b", "test"},
+		{"a split by name", map[string]string{"test.jsonl": "a", "dev.json": "b"}, "dev", "b", "dev"},
+		{"the only split", map[string]string{"train-00000-of-00001.jsonl": "a", "README.md": "x"}, "", "a", "train"},
+		{"no test among several", map[string]string{"train.jsonl": "a", "dev.jsonl": "b"}, "", "several splits: dev, train", ""},
+		{"a split that is not there", map[string]string{"train.jsonl": "a", "dev.jsonl": "b"}, "test", `no split "test"; it has dev, train`, ""},
+		{"parts without a split are one", map[string]string{"b.jsonl": "b", "a.jsonl": "a"}, "", "a b", ""},
+		{"a missing shard", map[string]string{"test-00000-of-00002.jsonl": "a"}, "", "part 2 of 2 of test is missing", ""},
+		{"the better format", map[string]string{"test.jsonl": "a", "test.json": "a", "dataset_info.json": "x"}, "", "a", "test"},
+		{"a folder for a split", map[string]string{"default/test/0000.jsonl": "a", "default/train/0000.jsonl": "b"}, "", "a", "test"},
+		{"hidden files", map[string]string{".cache/x.jsonl": "b", "x.jsonl": "a"}, "", "a", ""},
+		{"nothing", map[string]string{"README.md": "x"}, "", "no data files", ""},
+		{"arrow only", map[string]string{"data.arrow": "x"}, "", "Arrow files are not read", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, id := range c.files {
+				write(t, filepath.Join(dir, filepath.FromSlash(name)), row(id))
+			}
+			d, err := dataset.Open(t.Context(), dataset.Source{Name: dir, Split: c.split})
+			if err != nil {
+				wantUsage(t, err, c.want)
+				return
+			}
+			if ids(d) != c.want || d.Split != c.got {
+				t.Errorf("got %q of split %q, want %q of %q", ids(d), d.Split, c.want, c.got)
+			}
+		})
+	}
+	t.Run("a glob", func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "p1.jsonl"), row("a"))
+		write(t, filepath.Join(dir, "p2.jsonl"), row("b"))
+		d := open(t, dataset.Source{Name: filepath.Join(dir, "p?.jsonl"), Split: "dev"})
+		if ids(d) != "a b" || len(d.Files) != 2 || len(d.Digest) != 64 {
+			t.Errorf("got %+v", d)
+		}
+	})
+}
+
+func ids(d *dataset.Dataset) string {
+	var out []string
+	for _, in := range d.Instances {
+		out = append(out, in.ID)
+	}
+	return strings.Join(out, " ")
+}
+
+func taskRepo() fstest.MapFS {
+	fsys := fstest.MapFS{"sweb.yaml": {Data: []byte("datasets: [d]\nsplits: [test]\n")}, "tasks/README.md": {}}
+	for _, id := range []string{"o__b-2", "o__a-1", "o__c-3"} {
+		split := "test"
+		if id == "o__c-3" {
+			split = "deprecated"
+		}
+		dir := "tasks/" + id + "/"
+		for name, data := range map[string]string{
+			"task.yaml": "instance_id: " + id + "\nrepo: o/a\nversion: 1.10\nbase_commit: 12345678\nsplit: " + split +
+				"\nimage: o/i:1\nlog_parser: p\neval_type: pass_and_fail\nextra: {n: 1, when: 2024-01-02}\n",
+			"tests.json":           `{"FAIL_TO_PASS": [" a "], "PASS_TO_PASS": []}`,
+			"problem_statement.md": "fix\r\nit", "gold.patch": "-\xe9\r\n", "test.patch": "+\xff", "eval.sh": "#!/bin/bash\n",
+		} {
+			fsys[dir+name] = &fstest.MapFile{Data: []byte(data)}
+		}
+	}
+	return fsys
+}
+
+func TestTaskRepo(t *testing.T) {
+	d := open(t, dataset.Source{Name: "demo", Demo: taskRepo()})
+	if ids(d) != "o__a-1 o__b-2" || d.Split != "test" || d.Files[0] != "demo/tasks/o__a-1" {
+		t.Fatalf("got %s of %s from %v", ids(d), d.Split, d.Files)
+	}
+	in := d.Instances[0]
+	if in.Patch != "-\xe9\r\n" || in.TestPatch != "+\xff" || in.ProblemStatement != "fix\r\nit" {
+		t.Errorf("bytes changed: %+v", in)
+	}
+	if in.Version != "1.10" || in.BaseCommit != "12345678" || in.FailToPass[0] != " a " || in.Fields["extra"].(map[string]any)["n"] != int64(1) {
+		t.Errorf("values changed: %+v", in)
+	}
+	if d := open(t, dataset.Source{Name: "demo", Demo: taskRepo(), Split: "deprecated"}); ids(d) != "o__c-3" {
+		t.Errorf("asked by name: %s", ids(d))
+	}
+	for name, c := range map[string]struct {
+		change func(fstest.MapFS)
+		text   string
+	}{
+		"a missing patch":   {func(m fstest.MapFS) { delete(m, "tasks/o__a-1/gold.patch") }, "demo/tasks/o__a-1/gold.patch"},
+		"broken yaml":       {func(m fstest.MapFS) { m["tasks/o__a-1/task.yaml"].Data = []byte("a: [") }, "demo/tasks/o__a-1/task.yaml"},
+		"broken tests":      {func(m fstest.MapFS) { m["tasks/o__a-1/tests.json"].Data = []byte("{") }, "demo/tasks/o__a-1/tests.json"},
+		"another id inside": {func(m fstest.MapFS) { m["tasks/o__a-1/task.yaml"].Data = []byte("instance_id: x") }, `"x" in the folder of "o__a-1"`},
+	} {
+		t.Run(name+" is refused", func(t *testing.T) {
+			m := taskRepo()
+			c.change(m)
+			_, err := dataset.Open(t.Context(), dataset.Source{Name: "demo", Demo: m})
+			wantUsage(t, err, c.text)
+		})
+	}
+}
+
+func TestTaskRepoInAFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, taskRepo()); err != nil {
+		t.Fatal(err)
+	}
+	d, demo := open(t, dataset.Source{Name: dir}), open(t, dataset.Source{Name: "demo", Demo: taskRepo()})
+	if diff := cmp.Diff(demo.Instances, d.Instances); diff != "" || d.Digest != demo.Digest {
+		t.Errorf("digest %s and %s\n%s", d.Digest, demo.Digest, diff)
+	}
+}
+
+func TestHubDatasetIsReadAndThenCached(t *testing.T) {
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/datasets/princeton-nlp/SWE-Bench_Lite/revision/main":
+			fmt.Fprintf(w, `{"sha":%q,"siblings":[{"rfilename":"data/dev-00000-of-00001.jsonl"},{"rfilename":"data/test-00000-of-00001.jsonl"}]}`, commit)
+		case "/datasets/princeton-nlp/SWE-Bench_Lite/resolve/" + commit + "/data/test-00000-of-00001.jsonl":
+			w.Header().Set("ETag", `"e1"`)
+			fmt.Fprint(w, `{"instance_id":"a"}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer srv.Close()
+	s := dataset.Source{Name: "lite", Hub: hub.Config{Endpoint: srv.URL, CacheDir: t.TempDir()}}
+	d := open(t, s)
+	if ids(d) != "a" || d.Split != "test" || d.Revision != commit {
+		t.Errorf("got %+v", d)
+	}
+	s.Hub.Offline = true
+	if again := open(t, s); cmp.Diff(d, again) != "" {
+		t.Errorf("offline: %s", cmp.Diff(d, again))
+	}
+	s.Hub.Offline, s.Name = false, "princeton-nlp/SWE-bench_Verifed"
+	_, err := dataset.Open(t.Context(), s)
+	wantUsage(t, err, "did you mean princeton-nlp/SWE-Bench_Verified", "no such dataset")
+}
+
+func TestOpenHeedsCancellation(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := dataset.Open(ctx, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "x.jsonl"), []byte(`{"instance_id":"a"}`))})
+	if !fault.Canceled(err) {
+		t.Errorf("got %v", err)
+	}
+}
