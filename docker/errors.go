@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/fault"
@@ -58,13 +59,13 @@ func pullRules() []pullRule {
 		},
 		{
 			fault.Transient, "the registry limits pulls: log in (docker login), lower the parallel pulls, or use a mirror",
-			[]string{"toomanyrequests", "too many requests", "rate limit", "429"},
+			[]string{"toomanyrequests", "too many requests", "rate limit"},
 		},
 		{
 			fault.Instance, "check the image name, or log in to its registry: docker login",
 			[]string{
 				"unauthorized", "authentication required", "pull access denied", "no basic auth credentials",
-				"denied:", "forbidden", "incorrect username or password",
+				"denied:", "daemon: denied", "resource is denied", "forbidden", "incorrect username or password",
 			},
 		},
 		{
@@ -90,6 +91,9 @@ func blamePull(err error, ref string) error {
 		return blame(err, fault.Transient, op)
 	}
 	text := strings.ToLower(err.Error())
+	if n, nameErr := normal(ref); nameErr == nil { // a name may contain any of the words
+		text = strings.ReplaceAll(text, reference.Path(n), "")
+	}
 	for _, r := range pullRules() {
 		for _, w := range r.words {
 			if strings.Contains(text, w) {

@@ -32,7 +32,7 @@ type Result struct {
 	Total    int64 // bytes written
 	ExitCode int   // -1 when TimedOut
 	TimedOut bool  // it was killed, with all its children, at Timeout
-	OOM      bool  // it was killed with 137, and the container has run out of memory before or now
+	OOM      bool  // ExitCode is 137 and a process of the container was killed for memory meanwhile
 	Duration time.Duration
 }
 
@@ -105,7 +105,7 @@ func (c *Container) finish(ctx context.Context, r Result, s *stream) (Result, er
 	if err := c.probe(ctx); err != nil {
 		return r, err
 	}
-	r.OOM = c.oom(ctx)
+	r.OOM = c.oom(ctx, time.Now().Add(-r.Duration-time.Second))
 	return r, nil
 }
 

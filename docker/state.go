@@ -9,6 +9,8 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/api/types/filters"
 
 	"batch.example/batch/fault"
 )
@@ -82,8 +84,26 @@ func stateFault(s *container.State, op string) error {
 	return fault.New(fault.Transient, op, fmt.Errorf("the container was killed (exit code %d)", s.ExitCode))
 }
 
-// oom reports whether a process of the container was ever killed for memory.
-func (c *Container) oom(ctx context.Context) bool {
-	in, err := c.engine.api.ContainerInspect(ctx, c.id)
-	return err == nil && in.State != nil && in.State.OOMKilled
+// oom reports whether a process of the container was killed for memory since
+// the given time. The engine keeps only its latest events, so the question
+// must be asked soon after.
+func (c *Container) oom(ctx context.Context, since time.Time) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	messages, errs := c.engine.api.Events(ctx, events.ListOptions{
+		Since:   seconds(since),
+		Until:   seconds(time.Now()), // in the past when it gets there, so that it answers at once
+		Filters: filters.NewArgs(filters.Arg("container", c.id), filters.Arg("event", string(events.ActionOOM))),
+	})
+	seen := false
+	for {
+		select {
+		case <-messages:
+			seen = true
+		case <-errs: // io.EOF at Until
+			return seen
+		}
+	}
 }
+
+func seconds(t time.Time) string { return fmt.Sprintf("%d.%09d", t.Unix(), t.Nanosecond()) }

@@ -1,0 +1,137 @@
+package docker_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+func TestFromEnvReadsTheDockerCommandsVariables(t *testing.T) {
+	env := map[string]string{
+		"DOCKER_HOST": "tcp://h:1", "DOCKER_CONTEXT": "c", "DOCKER_API_VERSION": "1.41", "DOCKER_CERT_PATH": "/certs",
+		"DOCKER_TLS_VERIFY": "1",
+	}
+	got := docker.FromEnv(func(k string) string { return env[k] }, "/home/ann")
+	want := docker.Config{
+		Host: "tcp://h:1", Context: "c", ConfigDir: "/home/ann/.docker", APIVersion: "1.41", CertPath: "/certs", TLSVerify: true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	env["DOCKER_CONFIG"] = "/elsewhere"
+	if got := docker.FromEnv(func(k string) string { return env[k] }, "/home/ann"); got.ConfigDir != "/elsewhere" {
+		t.Errorf("config dir %q", got.ConfigDir)
+	}
+}
+
+// relay passes connections on to the engine until it is cut.
+type relay struct {
+	path string
+	l    net.Listener
+	mu   sync.Mutex
+	open []net.Conn
+	wg   sync.WaitGroup
+}
+
+func newRelay(t *testing.T, to string) *relay {
+	t.Helper()
+	r := &relay{path: filepath.Join(t.TempDir(), "engine.sock")}
+	l, err := net.Listen("unix", r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.l = l
+	r.wg.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("unix", to)
+			if err != nil {
+				_ = in.Close()
+				return
+			}
+			r.mu.Lock()
+			r.open = append(r.open, in, out)
+			r.mu.Unlock()
+			r.wg.Go(func() { _, _ = io.Copy(out, in); _ = out.(*net.UnixConn).CloseWrite() })
+			r.wg.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
+		}
+	})
+	t.Cleanup(r.cut)
+	return r
+}
+
+// cut is what an engine does that dies.
+func (r *relay) cut() {
+	_ = r.l.Close()
+	r.mu.Lock()
+	for _, c := range r.open {
+		_ = c.Close()
+	}
+	r.mu.Unlock()
+	r.wg.Wait()
+}
+
+func TestAContextNamesTheEngineAndAnEngineThatDiesIsAHostFault(t *testing.T) {
+	direct := connect(t)
+	socket, ok := strings.CutPrefix(direct.Host(), "unix://")
+	if !ok {
+		t.Skip("the engine is not at a socket")
+	}
+	r := newRelay(t, socket)
+	dir := t.TempDir()
+	meta := filepath.Join(dir, "contexts", "meta", fmt.Sprintf("%x", sha256.Sum256([]byte("relay"))))
+	if err := os.MkdirAll(meta, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		filepath.Join(meta, "meta.json"): `{"Name":"relay","Metadata":{},"Endpoints":{"docker":{"Host":"unix://` +
+			r.path + `","SkipTLSVerify":false}}}`,
+		filepath.Join(dir, "config.json"): `{"currentContext":"relay"}`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := docker.Connect(t.Context(), docker.Config{ConfigDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if e.Host() != "unix://"+r.path {
+		t.Errorf("host %s", e.Host())
+	}
+	made := start(t, direct, docker.Spec{})
+	c, err := e.Attach(t.Context(), made.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := make(chan time.Time, 1)
+	timer := time.AfterFunc(300*time.Millisecond, func() { cut <- time.Now(); r.cut() })
+	defer timer.Stop()
+	_, err = c.Run(context.WithoutCancel(t.Context()), docker.Command{Script: "sleep 60"})
+	if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
+		t.Errorf("%v: %v", fault.KindOf(err), err)
+	}
+	if d := time.Since(<-cut); d > 2*time.Second {
+		t.Errorf("seen after %v", d)
+	}
+	if err := c.Remove(t.Context()); fault.KindOf(err) != fault.Host {
+		t.Errorf("removing: %v", err)
+	}
+}

@@ -1,0 +1,131 @@
+package docker
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/fault"
+)
+
+func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
+	const ref = "docker.io/team/no-such-host-timeout:1"
+	for text, want := range map[string]fault.Kind{
+		"manifest for team/no-such-host-timeout:1 not found: manifest unknown":                   fault.Instance,
+		"pull access denied for team/no-such-host-timeout, repository does not exist":            fault.Instance,
+		"toomanyrequests: You have reached your unauthenticated pull rate limit":                 fault.Transient,
+		"write /var/lib/docker/tmp/x: no space left on device":                                   fault.Host,
+		"received unexpected HTTP status: 502 Bad Gateway":                                       fault.Transient,
+		"no matching manifest for linux/amd64 in the manifest list entries":                      fault.Instance,
+		"Get \"https://registry-1.docker.io/v2/\": dial tcp: lookup registry-1: no such host":    fault.Transient,
+		"something nobody has seen before":                                                       fault.Transient,
+		"Head \"https://r/v2/x/manifests/1\": unauthorized: incorrect username or password":      fault.Instance,
+		"net/http: request canceled while waiting for connection (Client.Timeout exceeded)":      fault.Transient,
+		"image with reference x was found but does not match the specified platform: wanted arm": fault.Instance,
+	} {
+		t.Run(text, func(t *testing.T) {
+			if got := fault.KindOf(blamePull(errors.New(text), ref)); got != want {
+				t.Errorf("kind %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestFollowAddsUpLayers(t *testing.T) {
+	const stream = `{"status":"Pulling from team/thing","id":"1"}
+{"status":"Already exists","id":"a"}
+{"status":"Pulling fs layer","id":"b"}{"status":"Pulling fs layer","id":"c"}
+{"status":"Downloading","id":"b","progressDetail":{"current":5,"total":10}}
+{"status":"Download complete","id":"b"}
+{"status":"Downloading","id":"c","progressDetail":{"current":7,"total":30}}
+{"status":"Pull complete","id":"b"}
+{"status":"Digest: sha256:0"}`
+	var last PullProgress
+	if err := follow(strings.NewReader(stream), PullProgress{Ref: "r"}, func(p PullProgress) { last = p }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(PullProgress{Ref: "r", Current: 17, Total: 40, Layers: 3, Done: 2}, last); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	err := follow(strings.NewReader(stream+`{"errorDetail":{"message":"boom"},"error":"boom"}`), PullProgress{}, func(PullProgress) {})
+	if err == nil || err.Error() != "boom" {
+		t.Errorf("error %v", err)
+	}
+	if err := follow(strings.NewReader(stream[:40]), PullProgress{}, func(PullProgress) {}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a stream that was cut off: %v", err)
+	}
+}
+
+// FuzzEnding cuts the stream anywhere: the output must come out whole and the
+// code be found.
+func FuzzEnding(f *testing.F) {
+	f.Add([]byte("hello"), 3, 1000)
+	f.Add([]byte("MARMARKMAR\x00MARK"), 1, 4)
+	f.Add([]byte(""), 7, 0)
+	f.Add(bytes.Repeat([]byte("MARK0x"), 9), 2, 10)
+	f.Fuzz(func(t *testing.T, data []byte, step, limit int) {
+		if step < 1 || limit < 0 || limit > 1<<20 || len(data) > 1<<16 {
+			return
+		}
+		const mark = "MARK!"
+		if bytes.Contains(append(append([]byte(nil), data...), mark...)[:len(data)+len(mark)-1], []byte(mark)) {
+			return
+		}
+		sink := &ending{mark: []byte(mark), out: newCapped(int64(limit)), code: -1}
+		var err error
+		for rest := append(append([]byte(nil), data...), mark+"042left behind"...); len(rest) > 0 && err == nil; {
+			n := min(step, len(rest))
+			_, err = sink.Write(rest[:n])
+			rest = rest[n:]
+		}
+		if sink.code != 42 || !errors.Is(err, errEnded) || sink.out.total != int64(len(data)) {
+			t.Fatalf("code %d, %v, %d of %d bytes", sink.code, err, sink.out.total, len(data))
+		}
+		want := data
+		if limit == 0 {
+			limit = defaultLimit
+		}
+		if len(data) > limit {
+			want = append(append([]byte(nil), data[:limit-limit/2]...), data[len(data)-limit/2:]...)
+		}
+		if got := sink.out.bytes(); !bytes.Equal(got, want) {
+			t.Errorf("kept %q, want %q", got, want)
+		}
+	})
+}
+
+func TestAnOwnerIsDeadWhenItsProcessIs(t *testing.T) {
+	me := self()
+	back, ok := parseOwner(me.String())
+	if !ok || back != me {
+		t.Fatalf("%q reads as %+v", me, back)
+	}
+	for _, tt := range []struct {
+		name string
+		o    owner
+		dead bool
+	}{
+		{"this process", me, false},
+		{"this id in another boot", owner{me.host, "other", me.pid, me.start}, true},
+		{"this id, given out again", owner{me.host, me.boot, me.pid, "1"}, me.start != ""},
+		{"an id nobody has", owner{me.host, me.boot, 1 << 30, "1"}, true},
+		{"another machine", owner{"other", "other", 1, "1"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.o.dead(me); got != tt.dead {
+				t.Errorf("dead = %v", got)
+			}
+		})
+	}
+	if _, ok := parseOwner("x/y/z"); ok {
+		t.Error("a label that is none was read")
+	}
+	if me.pid != os.Getpid() {
+		t.Errorf("pid %d", me.pid)
+	}
+}
