@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ func readParquet(name string, data []byte) (rows []row, err error) {
 			rows, err = nil, brokenParquet(name, fmt.Errorf("decoder stopped: %v", p))
 		}
 	}()
-	if len(data) < 12 || !bytes.HasSuffix(data, []byte(parquetMagic)) {
+	if !hasFooter(data) {
 		return nil, brokenParquet(name, fmt.Errorf("cut short: %d bytes that do not end in a parquet footer", len(data)))
 	}
 	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)),
@@ -42,6 +43,17 @@ func readParquet(name string, data []byte) (rows []row, err error) {
 		return nil, brokenParquet(name, fmt.Errorf("%d rows found where the footer says %d", len(rows), f.NumRows()))
 	}
 	return rows, nil
+}
+
+// hasFooter checks the footer's mark and length, which the decoder would
+// otherwise believe and allocate.
+func hasFooter(data []byte) bool {
+	const tail = 4 + len(parquetMagic)
+	if len(data) < len(parquetMagic)+tail || !bytes.HasSuffix(data, []byte(parquetMagic)) {
+		return false
+	}
+	size := binary.LittleEndian.Uint32(data[len(data)-tail:])
+	return uint64(size) <= uint64(len(data)-len(parquetMagic)-tail)
 }
 
 func brokenParquet(name string, err error) error {
