@@ -1,0 +1,76 @@
+package config
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/llm"
+)
+
+// replies answers with one reply that is in no form, then with calls or fences.
+type replies struct{ n int }
+
+func (r *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {
+	r.n++
+	m := llm.Message{Role: llm.RoleAssistant, Content: "nothing", ToolCalls: nil}
+	switch {
+	case r.n == 1:
+		return &llm.Response{Message: m, FinishReason: "length"}, nil
+	case r.n == 2:
+		return &llm.Response{Message: m, FinishReason: "stop"}, nil
+	case len(req.Tools) == 0:
+		m.Content = "```mswea_bash_command\nls\n```"
+	default:
+		m.ToolCalls = []llm.ToolCall{{ID: "1", Name: "bash", Arguments: `{"command":"ls"}`}}
+	}
+	return &llm.Response{Message: m}, nil
+}
+
+// long prints too much once, then runs too long, then submits.
+type long struct{ n int }
+
+func (l *long) Execute(context.Context, string) (agent.Output, error) {
+	l.n++
+	switch l.n {
+	case 1:
+		return agent.Output{Bytes: []byte(strings.Repeat("x", 12345))}, nil
+	case 2:
+		return agent.Output{TimedOut: true, Timeout: 1e9}, nil
+	default:
+		return agent.Output{Bytes: []byte(agent.Marker + "\np")}, nil
+	}
+}
+
+func (l *long) Vars() map[string]any { return nil }
+
+func TestBuiltinPromptsRender(t *testing.T) {
+	for _, name := range []string{"default", "text", "tools"} {
+		t.Run(name, func(t *testing.T) {
+			loop, err := agent.NewLoop(load(t, name).Loop())
+			if err != nil {
+				t.Fatal(err)
+			}
+			end, err := loop.Run(t.Context(), agent.Turn{Task: "THE TASK", Model: &replies{}, Env: &long{}})
+			if err != nil || !end.Submitted {
+				t.Fatalf("%+v, %v", end, err)
+			}
+			for i, want := range map[int]string{
+				0: "software engineer",
+				1: "<issue>\nTHE TASK\n</issue>",
+				2: "limit of output tokens",
+				3: "<error>\n",
+				5: "2345 characters elided",
+				7: "timed out after 1 seconds",
+			} {
+				if got := end.Messages[i].Content; !strings.Contains(got, want) {
+					t.Errorf("message %d: %q lacks %q", i, got, want)
+				}
+			}
+			if got := end.Messages[1].Content; !strings.Contains(got, "/testbed") || !strings.Contains(got, "60 seconds") {
+				t.Errorf("the task message is %q", got)
+			}
+		})
+	}
+}

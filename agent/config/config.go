@@ -1,0 +1,132 @@
+package config
+
+import (
+	"strings"
+	"time"
+
+	"batch.example/batch/agent"
+)
+
+// Config is a whole configuration. Keys are the peer's.
+type Config struct {
+	Agent       AgentConfig       `yaml:"agent"`
+	Environment EnvironmentConfig `yaml:"environment"`
+	Model       ModelConfig       `yaml:"model"`
+	Run         RunConfig         `yaml:"run"`
+
+	Warnings []string // what was accepted and has no effect, for a person to read
+
+	origins map[string]string
+	v1      bool
+}
+
+// AgentConfig is the loop's part. A limit of zero is no limit.
+type AgentConfig struct {
+	SystemTemplate             string  `yaml:"system_template"`
+	InstanceTemplate           string  `yaml:"instance_template"`
+	StepLimit                  int     `yaml:"step_limit"`
+	CostLimit                  float64 `yaml:"cost_limit"` // US dollars
+	WallTimeLimitSeconds       int     `yaml:"wall_time_limit_seconds"`
+	MaxConsecutiveFormatErrors int     `yaml:"max_consecutive_format_errors"`
+}
+
+// EnvironmentConfig is the container's part.
+type EnvironmentConfig struct {
+	EnvironmentClass string            `yaml:"environment_class"` // docker or podman
+	Image            string            `yaml:"image"`             // instead of the instance's own
+	Cwd              string            `yaml:"cwd"`
+	Env              map[string]string `yaml:"env"`
+	ForwardEnv       []string          `yaml:"forward_env"` // names taken from batch's own environment where set; Env wins
+	Timeout          float64           `yaml:"timeout"`     // seconds for a command
+	Executable       string            `yaml:"executable"`  // accepted, not used: batch talks to the engine itself
+	RunArgs          []string          `yaml:"run_args"`    // as for docker run; read by Flags
+	ContainerTimeout string            `yaml:"container_timeout"`
+	PullTimeout      float64           `yaml:"pull_timeout"` // seconds
+	Interpreter      []string          `yaml:"interpreter"`
+
+	flags    RunFlags
+	lifetime time.Duration
+}
+
+// ModelConfig is the model's part and the form of what it reads and writes.
+type ModelConfig struct {
+	ModelName            string         `yaml:"model_name"`
+	ModelClass           string         `yaml:"model_class"`
+	Provider             string         `yaml:"provider"`
+	ModelKwargs          map[string]any `yaml:"model_kwargs"`
+	LitellmModelRegistry string         `yaml:"litellm_model_registry"`
+	SetCacheControl      string         `yaml:"set_cache_control"` // empty or default_end
+	CostTracking         string         `yaml:"cost_tracking"`     // default or ignore_errors
+	FormatErrorTemplate  string         `yaml:"format_error_template"`
+	ObservationTemplate  string         `yaml:"observation_template"`
+	MultimodalRegex      string         `yaml:"multimodal_regex"`
+	ActionRegex          string         `yaml:"action_regex"`
+	ActionForm           string         `yaml:"action_form"` // ours: auto, toolcall, tools or text
+}
+
+// RunConfig is what happens around the agent.
+type RunConfig struct {
+	EnvStartupCommand string `yaml:"env_startup_command"` // Jinja over the instance's fields; must exit with 0
+}
+
+// CommandTimeout limits one command; zero is no limit.
+func (e *EnvironmentConfig) CommandTimeout() time.Duration { return seconds(e.Timeout) }
+
+// PullLimit limits the pull of one image; zero is no limit.
+func (e *EnvironmentConfig) PullLimit() time.Duration { return seconds(e.PullTimeout) }
+
+// Lifetime is how long a container may live; zero is without end.
+func (e *EnvironmentConfig) Lifetime() time.Duration { return e.lifetime }
+
+// Flags are the run_args, read.
+func (e *EnvironmentConfig) Flags() RunFlags { return e.flags }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// Origin says where the value at a dotted path was set: "file:line" or the
+// key=value itself; empty for a path that nobody set.
+func (c *Config) Origin(path string) string { return c.origins[path] }
+
+// ActionForm is how replies ask for commands: as action_form says, else text
+// where the model class, a regular expression or a prompt asks for it, else tool calls.
+func (c *Config) ActionForm() agent.ActionForm {
+	m := &c.Model
+	text := agent.ActionForm{Kind: agent.Text, Regex: m.ActionRegex}
+	if text.Regex == "" && c.v1 {
+		text.Regex = agent.OldRegex
+	}
+	switch m.ActionForm {
+	case "toolcall":
+		return agent.ActionForm{Kind: agent.ToolCall}
+	case "tools":
+		return agent.ActionForm{Kind: agent.Tools}
+	case "text":
+		return text
+	}
+	prompts := c.Agent.SystemTemplate + c.Agent.InstanceTemplate
+	if m.ActionRegex != "" || c.v1 || strings.Contains(strings.ToLower(m.ModelClass), "textbased") ||
+		strings.Contains(prompts, "```mswea_bash_command") {
+		return text
+	}
+	return agent.ActionForm{Kind: agent.ToolCall}
+}
+
+// Loop returns the loop's configuration.
+func (c *Config) Loop() agent.Config {
+	formatErrors := c.Agent.MaxConsecutiveFormatErrors
+	if formatErrors <= 0 {
+		formatErrors = -1
+	}
+	return agent.Config{
+		SystemTemplate:      c.Agent.SystemTemplate,
+		InstanceTemplate:    c.Agent.InstanceTemplate,
+		ObservationTemplate: c.Model.ObservationTemplate,
+		FormatErrorTemplate: c.Model.FormatErrorTemplate,
+		StepLimit:           c.Agent.StepLimit,
+		CostLimit:           c.Agent.CostLimit,
+		WallTimeLimit:       time.Duration(c.Agent.WallTimeLimitSeconds) * time.Second,
+		MaxFormatErrors:     formatErrors,
+		Actions:             c.ActionForm(),
+		Vars:                c.Vars(),
+	}
+}

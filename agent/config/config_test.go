@@ -1,0 +1,326 @@
+package config
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+	"github.com/google/go-cmp/cmp"
+)
+
+// peerLike uses every construct of the peer's benchmark files.
+const peerLike = `# a comment
+agent:
+  system_template: |
+    You are — a helper.
+  instance_template: |
+    Do {{task}} in {{cwd}}.
+  step_limit: 30
+  cost_limit: 3.
+  mode: confirm
+  output_path: null
+
+environment:
+  cwd: "/testbed"
+  timeout: 60
+  interpreter: ["bash", "-c"]
+  container_timeout: "7h"
+  executable: "docker"
+  run_args:
+    - "--rm"
+    - "--network"
+    - "none"
+    - "--cpus"
+    - "20"
+    - "--memory=60g"
+  env:
+    PAGER: cat
+    PIP_PROGRESS_BAR: 'off'
+    TQDM_DISABLE: '1'
+    BARE: off
+    NUMBER: 01
+  environment_class: docker
+model:
+  observation_template: |
+    {% if output.exception_info -%}
+    <exception>{{output.exception_info}}</exception>
+    {% endif -%}
+    {{ output.output -}}
+  action_regex: <cmd>(.*?)</cmd>
+  model_name: "minimax/minimax-m2"
+  model_class: openrouter
+  model_kwargs:
+    drop_params: true
+    parallel_tool_calls: yes
+    temperature: 0.5
+`
+
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func load(t *testing.T, specs ...string) *Config {
+	t.Helper()
+	c, err := Load(specs, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestPeersFilesLoadUnchanged(t *testing.T) {
+	file := write(t, "p.yaml", peerLike)
+	c := load(t, file)
+	if c.Agent.SystemTemplate != "You are — a helper.\n" || c.Agent.StepLimit != 30 || c.Agent.CostLimit != 3 {
+		t.Errorf("agent %+v", c.Agent)
+	}
+	wantEnv := map[string]string{"PAGER": "cat", "PIP_PROGRESS_BAR": "off", "TQDM_DISABLE": "1", "BARE": "off", "NUMBER": "01"}
+	for name, want := range wantEnv {
+		if got := c.Environment.Env[name]; got != want {
+			t.Errorf("env %s = %q, want %q", name, got, want)
+		}
+	}
+	if c.Environment.Env["BASH_ENV"] != "/root/.bashrc" {
+		t.Error("the default is not underneath")
+	}
+	if f := c.Environment.Flags(); f.Network != "none" || f.CPUs != 20 || f.Memory != 60<<30 {
+		t.Errorf("flags %+v", f)
+	}
+	if c.Environment.Lifetime() != 7*time.Hour || c.Environment.CommandTimeout() != time.Minute {
+		t.Errorf("times %v %v", c.Environment.Lifetime(), c.Environment.CommandTimeout())
+	}
+	want := map[string]any{"drop_params": true, "parallel_tool_calls": true, "temperature": 0.5}
+	if d := cmp.Diff(want, c.Model.ModelKwargs); d != "" {
+		t.Error(d)
+	}
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "p.yaml:9: agent.mode") {
+		t.Errorf("warnings %q", c.Warnings)
+	}
+	if got := c.Origin("model.action_regex"); got != file+":38" {
+		t.Errorf("origin %q", got)
+	}
+	if f := c.ActionForm(); f.Kind != agent.Text || f.Regex != "<cmd>(.*?)</cmd>" {
+		t.Errorf("form %+v", f)
+	}
+}
+
+func TestKeyValues(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		want any
+	}{
+		{"k=value", "value"},
+		{`k="value"`, "value"},
+		{"k=42", 42},
+		{"k=-3.14", -3.14},
+		{"k=1e3", 1000.0},
+		{"k=1.", "1."},
+		{"k=True", "True"},
+		{"k=true", true},
+		{"k=null", nil},
+		{"k=01", "01"},
+		{"k=", ""},
+		{"k=b=c", "b=c"},
+		{"k=[1", "[1"},
+		{`k=["a",1]`, []any{"a", 1}},
+		{`k={"a":{"b":1}}`, map[string]any{"a": map[string]any{"b": 1}}},
+	} {
+		t.Run(c.spec, func(t *testing.T) {
+			v, _, err := readSpec("model.model_kwargs."+c.spec, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]any{"model": map[string]any{"model_kwargs": map[string]any{"k": c.want}}}
+			if d := cmp.Diff(want, v.plain()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	for _, spec := range []string{"=value", "model..name=value", "model.=value"} {
+		t.Run(spec+" has an empty key", func(t *testing.T) {
+			if _, err := Load([]string{spec}, Options{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "empty config key") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestMerging(t *testing.T) {
+	c := load(t, "agent.step_limit=5", "environment.env.A=1", "environment.env.PAGER=null", "agent.cost_limit=0",
+		"model.model_kwargs.a.b=1", `model.model_kwargs={"a":{"c":2}}`, "environment.run_args=[]", "agent.step_limit=7")
+	if c.Agent.StepLimit != 7 || c.Agent.CostLimit != 0 {
+		t.Errorf("limits %d and %v", c.Agent.StepLimit, c.Agent.CostLimit)
+	}
+	if _, ok := c.Environment.Env["PAGER"]; ok || c.Environment.Env["A"] != "1" || c.Environment.Env["LESS"] != "-R" {
+		t.Errorf("env %v", c.Environment.Env)
+	}
+	want := map[string]any{"a": map[string]any{"b": 1, "c": 2}}
+	if d := cmp.Diff(want, c.Model.ModelKwargs); d != "" {
+		t.Error(d)
+	}
+	if got := c.Origin("agent.step_limit"); got != "agent.step_limit=7" {
+		t.Errorf("origin %q", got)
+	}
+}
+
+func TestBadConfigurations(t *testing.T) {
+	for _, c := range []struct{ name, yaml, want string }{
+		{"a typing error names the nearest key", "agent:\n  step_limt: 5\n", "f.yaml:2: agent.step_limt is not a known key (nearest: step_limit)"},
+		{"a key in the wrong section", "model:\n  step_limit: 5\n", "it belongs under agent"},
+		{"an unknown section", "agnet: {}\n", "f.yaml:1: agnet is not a known key (nearest: agent)"},
+		{"a key far from all others", "run:\n  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz: 1\n", "expected one of env_startup_command"},
+		{"text for a number", "agent:\n  step_limit: many\n", `f.yaml:2: agent.step_limit is "many", expected a whole number`},
+		{"a fraction for a count", "agent: {step_limit: 1.5}\n", "is 1.5, expected a whole number"},
+		{"a list for text", "agent:\n\n  system_template: [a]\n", "f.yaml:3: agent.system_template is a list, expected text"},
+		{"text for a section", "agent: x\n", `agent is "x", expected keys and values`},
+		{"a mapping in a list", "environment: {run_args: [{a: 1}]}\n", "holds a mapping, expected text"},
+		{"a negative limit", "agent: {cost_limit: -1}\n", "agent.cost_limit is negative"},
+		{"a foreign environment", "environment: {environment_class: swerex_modal, startup_timeout: 1}\n", "environment_class swerex_modal is not supported"},
+		{"an unknown container flag", "environment: {run_args: [--gpus, all]}\n", "--gpus, which batch does not know"},
+		{"a mount", "environment: {run_args: [-v, '/:/host']}\n", "not mounted"},
+		{"a flag without its value", "environment: {run_args: [--memory]}\n", "needs a value"},
+		{"memory that is none", "environment: {run_args: [--memory=lots]}\n", `--memory "lots"`},
+		{"a time that is none", "environment: {container_timeout: soon}\n", `is "soon", expected a time`},
+		{"an unknown action form", "model: {action_form: xml}\n", `action_form is "xml", expected auto`},
+		{"a template with an error", "agent:\n  instance_template: |\n    {% if %}\n", "instance_template"},
+		{"a regular expression with an error", "model: {action_regex: '('}\n", "action_regex"},
+		{"a startup command with an error", "run: {env_startup_command: '{{ }'}\n", "env_startup_command"},
+		{"a key given twice", "agent:\n  step_limit: 1\n  step_limit: 2\n", "f.yaml:3: the key step_limit is given twice"},
+		{"a broken file", "agent: [\n", "f.yaml"},
+		{"an empty file", "\n", "the file is empty"},
+		{"a list at the top", "- a\n", "expected keys like agent"},
+		{"a circle of aliases", "agent: &a\n  env: *a\n", "f.yaml"},
+		{"a path that is not absolute", "environment: {cwd: testbed}\n", "expected an absolute path"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Load([]string{write(t, "f.yaml", c.yaml)}, Options{})
+			if err == nil || fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v\nwant %s", err, c.want)
+			}
+		})
+	}
+	t.Run("all mistakes are told at once", func(t *testing.T) {
+		_, err := Load([]string{"agent.step_limt=1", "agent.cost_limit=x"}, Options{})
+		if err == nil || !strings.Contains(err.Error(), "step_limt") || !strings.Contains(err.Error(), "cost_limit=x") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestFindingFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte("agent: {step_limit: 9}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{Dirs: []string{dir}, Builtins: fstest.MapFS{"extra.yaml": {Data: []byte("agent: {step_limit: 8}\n")}}}
+	for spec, want := range map[string]int{
+		"mine": 9, "mine.yaml": 9, "mine.yml": 9, filepath.Join(dir, "mine"): 9, "extra": 8, "text": 250, "tools.yaml": 250, "swebench.yaml": 250,
+	} {
+		c, err := Load([]string{spec}, opts)
+		if err != nil || c.Agent.StepLimit != want {
+			t.Errorf("%s: %v, want step limit %d", spec, err, want)
+		}
+		if err == nil && (len(c.Warnings) > 0) != strings.HasPrefix(spec, "swebench") {
+			t.Errorf("%s: warnings %q", spec, c.Warnings)
+		}
+	}
+	for _, spec := range []string{"gone.yaml", "", dir} {
+		if _, err := Load([]string{spec}, opts); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%q: error %v", spec, err)
+		}
+	}
+}
+
+func TestActionForms(t *testing.T) {
+	for _, c := range []struct {
+		specs []string
+		kind  agent.FormKind
+		regex string
+	}{
+		{nil, agent.ToolCall, ""},
+		{[]string{"text"}, agent.Text, ""},
+		{[]string{"tools"}, agent.Tools, ""},
+		{[]string{"model.model_class=litellm_textbased"}, agent.Text, ""},
+		{[]string{"model.action_regex=<a>(.*?)</a>"}, agent.Text, "<a>(.*?)</a>"},
+		{[]string{"agent.system_template=Use ```mswea_bash_command"}, agent.Text, ""},
+		{[]string{"text", "model.action_form=toolcall"}, agent.ToolCall, ""},
+		{[]string{"agent.action_regex=x(.)", "agent.action_observation_template={{output.output}}"}, agent.Text, "x(.)"},
+		{[]string{"agent.action_observation_template={{output.output}}", "agent.timeout_template=x"}, agent.Text, agent.OldRegex},
+	} {
+		t.Run(strings.Join(c.specs, " "), func(t *testing.T) {
+			if got := load(t, c.specs...).ActionForm(); got.Kind != c.kind || got.Regex != c.regex {
+				t.Errorf("got %v %q", got.Kind, got.Regex)
+			}
+		})
+	}
+	t.Run("keys of the first version move", func(t *testing.T) {
+		c := load(t, "agent.action_observation_template=OBS", "agent.format_error_template=BAD")
+		if c.Model.ObservationTemplate != "OBS" || c.Model.FormatErrorTemplate != "BAD" {
+			t.Errorf("%+v", c.Model)
+		}
+	})
+}
+
+func TestResolved(t *testing.T) {
+	c := load(t, `model.model_kwargs={"api_key":"S3CRET","max_tokens":5,"extra_headers":{"Authorization":"S3CRET"}}`,
+		"environment.env.HF_TOKEN=S3CRET", `environment.run_args=["-e","GH_TOKEN=S3CRET","--env=MY_KEY=S3CRET","--cpus=2"]`)
+	data, err := json.Marshal([]any{c.Resolved(), c.Vars()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), "S3CRET") || !strings.Contains(string(data), `"max_tokens":5`) || !strings.Contains(string(data), "--cpus=2") {
+		t.Errorf("%s", data)
+	}
+	if c.Model.ModelKwargs["api_key"] != "S3CRET" || c.Environment.Env["HF_TOKEN"] != "S3CRET" {
+		t.Error("masking changed the configuration")
+	}
+	if v := c.Vars(); v["timeout"] != 60 || v["step_limit"] != 250 || v["cwd"] != "/testbed" {
+		t.Errorf("vars %v", v)
+	}
+}
+
+func TestSleepTimes(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"2h": 2 * time.Hour, "90m": 90 * time.Minute, "30": 30 * time.Second, "1.5d": 36 * time.Hour,
+		"1h 30m": 90 * time.Minute, "infinity": 0, "inf": 0, "": 0,
+	} {
+		if got, err := parseSleep(text); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"-1", "h", "2w", "nan", "1e300d", "0"} {
+		if got, err := parseSleep(text); err == nil {
+			t.Errorf("%q: %v without an error", text, got)
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add(peerLike)
+	f.Add("a: &x {<<: *x}\n")
+	f.Add("agent: !!int x\n")
+	f.Fuzz(func(t *testing.T, content string) {
+		v, err := parseYAML("f", []byte(content))
+		if err != nil {
+			return
+		}
+		c := &Config{origins: map[string]string{}}
+		if c.adopt(v) == nil {
+			(&decoder{origins: c.origins}).section("", v, c)
+			if _, err := json.Marshal(c.Resolved()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,218 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// decoder fills structs by their yaml tags and collects what is wrong.
+type decoder struct {
+	origins  map[string]string
+	problems []string
+}
+
+func (d *decoder) problem(v *value, path, format string, args ...any) {
+	d.problems = append(d.problems, fmt.Sprintf("%s: %s %s", v.origin, path, fmt.Sprintf(format, args...)))
+}
+
+// section fills the struct that target points to from a mapping.
+func (d *decoder) section(path string, v *value, target any) {
+	if v.v == nil {
+		return
+	}
+	m, ok := v.v.(map[string]*value)
+	if !ok {
+		d.problem(v, path, "is %s, expected keys and values", kindOf(v))
+		return
+	}
+	fields := fieldsOf(target)
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		full := strings.TrimPrefix(path+"."+key, ".")
+		field, ok := fields[key]
+		if !ok {
+			d.problem(m[key], full, "is not a known key%s", nearest(key, path, fields))
+			continue
+		}
+		d.origins[full] = m[key].origin
+		if field.Kind() == reflect.Struct {
+			d.section(full, m[key], field.Addr().Interface())
+			continue
+		}
+		d.leaf(full, m[key], field)
+	}
+}
+
+// fieldsOf maps yaml keys to the settable fields of the struct target points to.
+func fieldsOf(target any) map[string]reflect.Value {
+	fields := map[string]reflect.Value{}
+	v := reflect.ValueOf(target).Elem()
+	for i := range v.NumField() {
+		if key := v.Type().Field(i).Tag.Get("yaml"); key != "" {
+			fields[key] = v.Field(i)
+		}
+	}
+	return fields
+}
+
+func (d *decoder) leaf(path string, v *value, field reflect.Value) {
+	if v.v == nil {
+		field.SetZero()
+		return
+	}
+	switch to := field.Addr().Interface().(type) {
+	case *string:
+		d.text(path, v, to)
+	case *int:
+		f, ok := number(v)
+		if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+			d.problem(v, path, "is %s, expected a whole number", kindOf(v))
+			return
+		}
+		*to = int(f)
+	case *float64:
+		f, ok := number(v)
+		if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
+			d.problem(v, path, "is %s, expected a number", kindOf(v))
+			return
+		}
+		*to = f
+	case *[]string:
+		d.list(path, v, to)
+	case *map[string]string:
+		d.texts(path, v, to)
+	case *map[string]any:
+		m, ok := v.plain().(map[string]any)
+		if !ok {
+			d.problem(v, path, "is %s, expected keys and values", kindOf(v))
+			return
+		}
+		*to = m
+	}
+}
+
+// text takes a string. Where a number is natural, its digits are taken too.
+func (d *decoder) text(path string, v *value, to *string) {
+	s, ok := v.v.(string)
+	if _, isNumber := number(v); isNumber && path == "environment.container_timeout" {
+		s, ok = v.text, true
+	}
+	if !ok {
+		d.problem(v, path, "is %s, expected text", kindOf(v))
+		return
+	}
+	*to = s
+}
+
+func (d *decoder) list(path string, v *value, to *[]string) {
+	items, ok := v.v.([]*value)
+	if !ok {
+		d.problem(v, path, "is %s, expected a list", kindOf(v))
+		return
+	}
+	list := []string{}
+	for _, item := range items {
+		if !isScalar(item) {
+			d.problem(item, path, "holds %s, expected text", kindOf(item))
+			continue
+		}
+		list = append(list, item.text)
+	}
+	*to = list
+}
+
+// texts takes names and values; a number or a word like off is text here, as
+// written, and null leaves the name out.
+func (d *decoder) texts(path string, v *value, to *map[string]string) {
+	m, ok := v.v.(map[string]*value)
+	if !ok {
+		d.problem(v, path, "is %s, expected names and values", kindOf(v))
+		return
+	}
+	texts := map[string]string{}
+	for key, item := range m {
+		d.origins[path+"."+key] = item.origin
+		switch {
+		case item.v == nil:
+		case isScalar(item):
+			texts[key] = item.text
+		default:
+			d.problem(item, path+"."+key, "is %s, expected text", kindOf(item))
+		}
+	}
+	*to = texts
+}
+
+func isScalar(v *value) bool {
+	switch v.v.(type) {
+	case string, bool, int, float64:
+		return true
+	default:
+		return false
+	}
+}
+
+func number(v *value) (float64, bool) {
+	switch n := v.v.(type) {
+	case int:
+		return float64(n), true
+	case float64:
+		return n, true
+	case string:
+		f, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
+		return f, err == nil
+	default:
+		return 0, false
+	}
+}
+
+func kindOf(v *value) string {
+	switch x := v.v.(type) {
+	case map[string]*value:
+		return "a mapping"
+	case []*value:
+		return "a list"
+	case string:
+		return strconv.Quote(shorten(x))
+	case nil:
+		return "empty"
+	default:
+		return fmt.Sprint(x)
+	}
+}
+
+func shorten(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}
+
+// nearest suggests a key of the same section, or the section that has it.
+func nearest(key, path string, fields map[string]reflect.Value) string {
+	if path != "" {
+		sections := fieldsOf(&Config{})
+		for _, section := range slices.Sorted(maps.Keys(sections)) {
+			if _, ok := fieldsOf(sections[section].Addr().Interface())[key]; ok {
+				return fmt.Sprintf(" (it belongs under %s)", section)
+			}
+		}
+	}
+	best, distance := "", math.MaxInt
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if n := levenshtein.ComputeDistance(strings.ToLower(key), name); n < distance {
+			best, distance = name, n
+		}
+	}
+	if distance > len(best)/2+1 {
+		return ", expected one of " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
+	}
+	return fmt.Sprintf(" (nearest: %s)", best)
+}

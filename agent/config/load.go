@@ -1,0 +1,165 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+)
+
+// Load reads specs, each a file, a built-in name or key=value, and merges them
+// from left to right over the default: mappings key by key, lists and scalars
+// replace. An error is a Usage fault that tells all that is wrong.
+func Load(specs []string, opts Options) (*Config, error) {
+	merged, _, err := readBuiltin("default", Options{})
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{origins: map[string]string{}}
+	for _, spec := range specs {
+		v, warning, err := readSpec(spec, opts)
+		if err != nil {
+			return nil, err
+		}
+		if warning != "" {
+			c.Warnings = append(c.Warnings, warning)
+		}
+		if err := c.adopt(v); err != nil {
+			return nil, err
+		}
+		merged = merge(merged, v)
+	}
+	d := decoder{origins: c.origins}
+	d.section("", merged, c)
+	if len(d.problems) == 0 {
+		d.problems = c.check(opts)
+	}
+	if len(d.problems) > 0 {
+		return nil, fault.New(fault.Usage, "reading the configuration", errors.New(strings.Join(d.problems, "; ")))
+	}
+	return c, nil
+}
+
+// unused are keys of the peer that have no effect in a batch run.
+var unused = []string{
+	"agent.mode", "agent.whitelist_actions", "agent.confirm_exit", "agent.output_path", "agent.timeout_template",
+	"agent.agent_class", "environment.executable",
+}
+
+// moved are keys of the peer's first version that stand elsewhere now.
+var moved = [][2]string{
+	{"action_observation_template", "observation_template"},
+	{"format_error_template", "format_error_template"},
+	{"action_regex", "action_regex"},
+}
+
+// adopt maps a source's older keys and takes out those without effect. It
+// refuses an environment that is not a container here, before the keys that
+// only such an environment knows are called unknown.
+func (c *Config) adopt(v *value) error {
+	for _, path := range unused {
+		section, key, _ := strings.Cut(path, ".")
+		m := child(v, section)
+		old, ok := m[key]
+		if !ok {
+			continue
+		}
+		delete(m, key)
+		if old.v != nil && !(key == "executable" && (old.v == "docker" || old.v == "podman")) {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s has no effect in a batch run", old.origin, path))
+		}
+	}
+	if class, ok := child(v, "environment")["environment_class"]; ok && class.v != nil {
+		if class.v != "docker" && class.v != "podman" {
+			return fault.Newf(fault.Usage, "reading the configuration: %s: environment.environment_class %v is not supported", class.origin, class.v).
+				WithHint("batch runs containers: use docker or podman, or leave the key out")
+		}
+	}
+	for _, m := range moved {
+		old, ok := child(v, "agent")[m[0]]
+		if !ok {
+			continue
+		}
+		delete(child(v, "agent"), m[0])
+		if m[0] == "action_observation_template" {
+			c.v1 = true
+		}
+		top := v.v.(map[string]*value)
+		if child(v, "model") == nil {
+			top["model"] = &value{v: map[string]*value{}, origin: old.origin}
+		}
+		if _, given := child(v, "model")[m[1]]; !given {
+			child(v, "model")[m[1]] = old
+		}
+	}
+	return nil
+}
+
+// child returns the mapping at key, or nil.
+func child(v *value, key string) map[string]*value {
+	m, _ := v.v.(map[string]*value)
+	if c, ok := m[key]; ok {
+		m, _ = c.v.(map[string]*value)
+		return m
+	}
+	return nil
+}
+
+// check looks at values that have the right type and may still be wrong.
+func (c *Config) check(opts Options) (problems []string) {
+	say := func(path, format string, args ...any) {
+		problems = append(problems, fmt.Sprintf("%s: %s %s", c.origins[path], path, fmt.Sprintf(format, args...)))
+	}
+	word := func(path, got string, allowed ...string) {
+		if got != "" && !slices.Contains(allowed, got) {
+			say(path, "is %q, expected %s", got, strings.Join(allowed, ", "))
+		}
+	}
+	word("model.action_form", c.Model.ActionForm, "auto", "toolcall", "tools", "text")
+	word("model.set_cache_control", c.Model.SetCacheControl, "default_end")
+	word("model.cost_tracking", c.Model.CostTracking, "default", "ignore_errors")
+	if !strings.HasPrefix(c.Environment.Cwd, "/") {
+		say("environment.cwd", "is %q, expected an absolute path", c.Environment.Cwd)
+	}
+	for path, n := range map[string]float64{
+		"environment.timeout": c.Environment.Timeout, "environment.pull_timeout": c.Environment.PullTimeout,
+		"agent.step_limit": float64(c.Agent.StepLimit), "agent.cost_limit": c.Agent.CostLimit,
+		"agent.wall_time_limit_seconds": float64(c.Agent.WallTimeLimitSeconds),
+	} {
+		if n < 0 {
+			say(path, "is negative, expected 0 (no limit) or more")
+		}
+	}
+	var err error
+	if c.Environment.lifetime, err = parseSleep(c.Environment.ContainerTimeout); err != nil {
+		say("environment.container_timeout", "%v", err)
+	}
+	if c.Environment.flags, err = parseFlags(c.Environment.RunArgs, opts.AllowBinds); err != nil {
+		say("environment.run_args", "%v", err)
+	}
+	if c.Model.MultimodalRegex != "" {
+		c.Warnings = append(c.Warnings, c.origins["model.multimodal_regex"]+": model.multimodal_regex has no effect: outputs are sent as text")
+	}
+	slices.Sort(problems)
+	if len(problems) == 0 {
+		problems = c.checkLoop()
+	}
+	return problems
+}
+
+// checkLoop parses the templates and the regular expression once, so that a
+// typing error stops the run before anything has started.
+func (c *Config) checkLoop() (problems []string) {
+	if _, err := agent.NewLoop(c.Loop()); err != nil {
+		problems = append(problems, err.Error())
+	}
+	if t := c.Run.EnvStartupCommand; t != "" {
+		if err := agent.CheckTemplate("run.env_startup_command", t); err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	return problems
+}

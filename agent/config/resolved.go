@@ -1,0 +1,110 @@
+package config
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+const masked = "********"
+
+// Resolved is the configuration as it took effect, section by section, for
+// manifests and trajectories: JSON-safe, secrets masked, owned by the caller.
+func (c *Config) Resolved() map[string]any {
+	all := map[string]any{}
+	for name, section := range fieldsOf(c) {
+		m := map[string]any{}
+		for key, field := range fieldsOf(section.Addr().Interface()) {
+			m[key] = mask(key, copyOf(field))
+		}
+		all[name] = m
+	}
+	all["model"].(map[string]any)["action_form"] = c.ActionForm().Kind.String()
+	return all
+}
+
+// Vars are the values that templates may show, all sections in one as in the
+// peer: agent, then environment, then model.
+func (c *Config) Vars() map[string]any {
+	vars, all := map[string]any{}, c.Resolved()
+	for _, section := range []string{"agent", "environment", "model"} {
+		maps.Copy(vars, all[section].(map[string]any))
+	}
+	// A time-out reads as "60 seconds", not "60.0 seconds".
+	for _, key := range []string{"timeout", "pull_timeout"} {
+		if f, ok := vars[key].(float64); ok && f == float64(int(f)) {
+			vars[key] = int(f)
+		}
+	}
+	return vars
+}
+
+func copyOf(field reflect.Value) any {
+	switch v := field.Interface().(type) {
+	case []string:
+		list := []any{}
+		for _, s := range v {
+			list = append(list, s)
+		}
+		return list
+	case map[string]string:
+		m := map[string]any{}
+		for k, s := range v {
+			m[k] = s
+		}
+		return m
+	case map[string]any:
+		if v == nil {
+			return map[string]any{}
+		}
+		return v
+	default:
+		return v
+	}
+}
+
+// mask copies v with everything hidden that stands under a secret's name.
+func mask(key string, v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		m := map[string]any{}
+		for k, item := range x {
+			m[k] = mask(k, item)
+		}
+		return m
+	case []any:
+		list := slices.Clone(x)
+		for i := range list {
+			list[i] = mask(key, list[i])
+		}
+		return list
+	case string:
+		if x != "" && secret(key) {
+			return masked
+		}
+		if key == "run_args" {
+			return maskArgument(x)
+		}
+	}
+	return v
+}
+
+// maskArgument hides the value of an assignment to a secret's name.
+func maskArgument(arg string) string {
+	name, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "--env="), "-e="), "=")
+	if !ok || !secret(name) {
+		return arg
+	}
+	return arg[:strings.Index(arg, name)+len(name)+1] + masked
+}
+
+func secret(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	for _, part := range []string{"api_key", "apikey", "secret", "password", "authorization", "credential"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return name == "token" || strings.HasSuffix(name, "_token") || strings.HasSuffix(name, "_key")
+}

@@ -1,0 +1,187 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// value is a part of a configuration that knows where it was set.
+type value struct {
+	v      any    // map[string]*value, []*value, string, int, float64, bool or nil
+	text   string // of a scalar, as written
+	origin string
+}
+
+// maxDepth stops aliases that go round in a circle.
+const maxDepth = 100
+
+func fromYAML(n *yaml.Node, file string, depth int) (*value, error) {
+	v := &value{origin: fmt.Sprintf("%s:%d", file, n.Line)}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%s: nested too deeply", v.origin)
+	}
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return fromYAML(n.Content[0], file, depth+1)
+	case yaml.AliasNode:
+		return fromYAML(n.Alias, file, depth+1)
+	case yaml.SequenceNode:
+		list := []*value{}
+		for _, item := range n.Content {
+			e, err := fromYAML(item, file, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, e)
+		}
+		v.v = list
+	case yaml.MappingNode:
+		m, err := mapping(n, file, depth)
+		if err != nil {
+			return nil, err
+		}
+		v.v = m
+	default:
+		v.text = n.Value
+		return v, scalar(n, v)
+	}
+	return v, nil
+}
+
+func mapping(n *yaml.Node, file string, depth int) (map[string]*value, error) {
+	own, merged := map[string]*value{}, map[string]*value{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, item := n.Content[i], n.Content[i+1]
+		v, err := fromYAML(item, file, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if key.Tag == "!!merge" {
+			if base, ok := v.v.(map[string]*value); ok {
+				maps.Copy(merged, base)
+			}
+			continue
+		}
+		if key.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("%s:%d: a key must be a plain word", file, key.Line)
+		}
+		if _, twice := own[key.Value]; twice {
+			return nil, fmt.Errorf("%s:%d: the key %s is given twice", file, key.Line, key.Value)
+		}
+		v.origin = fmt.Sprintf("%s:%d", file, key.Line)
+		own[key.Value] = v
+	}
+	maps.Copy(merged, own)
+	return merged, nil
+}
+
+// scalar resolves a plain scalar as PyYAML does where that matters: yes, no,
+// on and off are booleans when they stand without quotes.
+func scalar(n *yaml.Node, v *value) error {
+	if n.Tag == "!!str" && n.Style == 0 {
+		switch strings.ToLower(n.Value) {
+		case "yes", "on":
+			v.v = true
+			return nil
+		case "no", "off":
+			v.v = false
+			return nil
+		}
+	}
+	switch n.Tag {
+	case "!!int", "!!float", "!!bool", "!!null":
+		if err := n.Decode(&v.v); err != nil {
+			return fmt.Errorf("%s: %w", v.origin, err)
+		}
+		v.v = jsonSafe(v.v, n.Value)
+	default:
+		v.v = n.Value
+	}
+	return nil
+}
+
+// jsonSafe keeps what JSON cannot say as text.
+func jsonSafe(v any, text string) any {
+	switch n := v.(type) {
+	case float64:
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			return text
+		}
+	case uint64:
+		return float64(n)
+	case int64:
+		return float64(n)
+	}
+	return v
+}
+
+func fromJSON(v any, origin string) *value {
+	out := &value{origin: origin}
+	switch v := v.(type) {
+	case map[string]any:
+		m := map[string]*value{}
+		for k, item := range v {
+			m[k] = fromJSON(item, origin)
+		}
+		out.v = m
+	case []any:
+		list := []*value{}
+		for _, item := range v {
+			list = append(list, fromJSON(item, origin))
+		}
+		out.v = list
+	case json.Number:
+		out.text = v.String()
+		if i, err := v.Int64(); err == nil {
+			out.v = int(i)
+		} else {
+			f, _ := v.Float64()
+			out.v = f
+		}
+	default:
+		out.v, out.text = v, fmt.Sprint(v)
+	}
+	return out
+}
+
+// merge lays over on top of base: mappings key by key, all else replaces.
+func merge(base, over *value) *value {
+	b, ok1 := base.v.(map[string]*value)
+	o, ok2 := over.v.(map[string]*value)
+	if !ok1 || !ok2 {
+		return over
+	}
+	m := maps.Clone(b)
+	for k, v := range o {
+		if old, ok := m[k]; ok {
+			v = merge(old, v)
+		}
+		m[k] = v
+	}
+	return &value{v: m, origin: over.origin}
+}
+
+// plain is v without origins.
+func (v *value) plain() any {
+	switch x := v.v.(type) {
+	case map[string]*value:
+		m := map[string]any{}
+		for k, item := range x {
+			m[k] = item.plain()
+		}
+		return m
+	case []*value:
+		list := []any{}
+		for _, item := range x {
+			list = append(list, item.plain())
+		}
+		return list
+	default:
+		return v.v
+	}
+}
