@@ -15,20 +15,28 @@ const defaultPids = 4096
 
 // Spec describes a container. Only Image must be set.
 type Spec struct {
-	Name      string // the engine makes one up when empty
-	Image     string // must be there: see [Engine.Ensure]
-	Cmd       []string
-	WorkDir   string // made when missing; empty: the image's
-	Env       []string
-	User      string // empty: the image's
-	Labels    map[string]string
-	Memory    int64    // bytes, swap included; 0: no limit
-	CPUs      float64  // 0: no limit
-	PidsLimit int64    // processes and threads; 0: 4096, negative: no limit
-	Network   string   // empty: none
-	Platform  string   // os/arch; empty: the engine's
-	CapDrop   []string // Linux capabilities to take away
-	ShmSize   int64    // bytes of /dev/shm; 0: the engine's default
+	Name    string // the engine makes one up when empty
+	Image   string // must be there: see [Engine.Ensure]
+	Cmd     []string
+	WorkDir string // made when missing; empty: the image's
+	Env     []string
+	User    string // empty: the image's
+	Labels  map[string]string
+	Memory  int64 // bytes; 0: no limit
+	// MemorySwap is memory and swap together, in bytes; 0: as Memory, so that
+	// nothing is swapped; -1: no limit.
+	MemorySwap int64
+	CPUs       float64  // 0: no limit
+	PidsLimit  int64    // processes and threads; 0: 4096, negative: no limit
+	Network    string   // empty: none
+	Platform   string   // os/arch; empty: the engine's
+	CapAdd     []string // Linux capabilities to give
+	CapDrop    []string // and to take away
+
+	// SecurityOpt comes after no-new-privileges, as docker run has it.
+	SecurityOpt []string
+	ExtraHosts  []string // name:address, for /etc/hosts
+	ShmSize     int64    // bytes of /dev/shm; 0: the engine's default
 
 	// Deadline is the longest the container lives: then it ends by itself, even
 	// when the process that made it is gone. 0: no end. A Cmd of one's own has
@@ -89,8 +97,10 @@ func (s Spec) hostConfig() *container.HostConfig {
 	h := &container.HostConfig{
 		Init:        &yes,
 		NetworkMode: "none",
-		SecurityOpt: []string{"no-new-privileges"},
+		SecurityOpt: append([]string{"no-new-privileges"}, s.SecurityOpt...),
+		CapAdd:      s.CapAdd,
 		CapDrop:     s.CapDrop,
+		ExtraHosts:  s.ExtraHosts,
 		LogConfig:   container.LogConfig{Type: "none"},
 		ShmSize:     s.ShmSize,
 	}
@@ -103,6 +113,9 @@ func (s Spec) hostConfig() *container.HostConfig {
 	}
 	h.PidsLimit = &pids
 	h.Memory, h.MemorySwap = s.Memory, s.Memory
+	if s.MemorySwap != 0 {
+		h.MemorySwap = s.MemorySwap
+	}
 	h.NanoCPUs = int64(s.CPUs * 1e9)
 	return h
 }

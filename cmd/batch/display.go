@@ -29,7 +29,8 @@ func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
 	}
 	f, ok := a.stderr.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || a.getenv("TERM") == "dumb" {
-		return display{progress.NewLines(a.stderr), a.stderr}
+		l := progress.NewLines(a.stderr)
+		return display{l, l.LogWriter()}
 	}
 	size := func() (int, int) {
 		cols, rows, err := term.GetSize(int(f.Fd()))
@@ -50,14 +51,14 @@ func (d display) show(e runner.Event) {
 	}
 	switch e.Type {
 	case runner.EventStart:
-		p.Type = "instance_start"
+		p.Type = progress.InstanceStart
 	case runner.EventPhase:
-		p.Type = "phase"
+		p.Type = progress.InstancePhase
 	case runner.EventRetry:
-		p.Type = "message"
+		p.Type = progress.Message
 		p.Text = fmt.Sprintf("%s: %s; trying again", e.Instance, e.Record.Error)
 	case runner.EventEnd:
-		p.Type = "instance_end"
+		p.Type = progress.InstanceEnd
 		p.Status, p.Outcome, p.Error = e.Record.Status, string(e.Record.Outcome), e.Record.Error
 		p.Step, p.Cost = e.Record.Steps, e.Record.Cost
 	}
@@ -66,7 +67,7 @@ func (d display) show(e runner.Event) {
 
 // say shows one line of ours.
 func (d display) say(text string) {
-	d.Event(progress.Event{Time: time.Now(), Type: "message", Text: text})
+	d.Event(progress.Event{Time: time.Now(), Type: progress.Message, Text: text})
 }
 
 // logger writes warnings and worse for a person, and everything to file.

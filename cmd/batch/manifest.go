@@ -24,7 +24,7 @@ func (a *app) manifest(f runFlags, cfg *config.Config, ds *dataset.Dataset, sele
 		Go:      runtime.Version(),
 		Created: now,
 		Argv:    argv,
-		Model:   cfg.Model.Name,
+		Model:   cfg.Model.ModelName,
 		Seed:    f.seed,
 		Config:  cfg.Resolved(),
 		Dataset: results.Dataset{

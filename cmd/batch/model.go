@@ -20,7 +20,7 @@ import (
 // modelFactory returns what makes the model of one instance. It checks all
 // that can be checked without a paid call: name, key and price.
 func (a *app) modelFactory(c config.ModelConfig, log *slog.Logger) (solver.Models, error) {
-	provider, name, _ := strings.Cut(c.Name, "/")
+	provider, name, _ := strings.Cut(c.ModelName, "/")
 	switch provider {
 	case "":
 		return nil, fault.Newf(fault.Usage, "no model is named").
@@ -36,9 +36,9 @@ func (a *app) modelFactory(c config.ModelConfig, log *slog.Logger) (solver.Model
 	case "openai":
 		return a.openaiFactory(name, c, log)
 	default:
-		return nil, fault.Newf(fault.Usage, "model %q: no client for provider %q", c.Name, provider).
+		return nil, fault.Newf(fault.Usage, "model %q: no client for provider %q", c.ModelName, provider).
 			WithHint("models are openai/NAME, oracle, noop or scripted/PATH; other providers are reached through a server\n"+
-				"that speaks OpenAI's protocol: set OPENAI_BASE_URL and use -m openai/%s", c.Name)
+				"that speaks OpenAI's protocol: set OPENAI_BASE_URL and use -m openai/%s", c.ModelName)
 	}
 }
 
@@ -58,7 +58,7 @@ func (a *app) openaiFactory(name string, c config.ModelConfig, log *slog.Logger)
 	base, key := a.getenv("OPENAI_BASE_URL"), a.getenv("OPENAI_API_KEY")
 	if key == "" {
 		if !isLoopback(base) {
-			return nil, fault.Newf(fault.Usage, "no key for %s: OPENAI_API_KEY is not set", c.Name).
+			return nil, fault.Newf(fault.Usage, "no key for %s: OPENAI_API_KEY is not set", c.ModelName).
 				WithHint("export OPENAI_API_KEY=..., or OPENAI_BASE_URL=http://localhost:8000/v1 for a server of your own")
 		}
 		key = "none" // servers of one's own take any key; the protocol wants a header
@@ -73,7 +73,7 @@ func (a *app) openaiFactory(name string, c config.ModelConfig, log *slog.Logger)
 			WithHint("give prices with -c model.litellm_model_registry=prices.json, or go without:\n-c model.cost_tracking=ignore_errors")
 	}
 	m, err := openai.New(openai.Config{
-		Model: name, BaseURL: base, APIKey: key, Kwargs: c.Kwargs, Prices: prices,
+		Model: name, BaseURL: base, APIKey: key, Kwargs: c.ModelKwargs, Prices: prices,
 		CacheControl: c.SetCacheControl, Log: log,
 	})
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *app) openaiFactory(name string, c config.ModelConfig, log *slog.Logger)
 // prices are the embedded ones with the user's registry over them.
 func (a *app) prices(c config.ModelConfig) (llm.Prices, error) {
 	prices := llm.KnownPrices()
-	path := c.Registry
+	path := c.LitellmModelRegistry
 	if path == "" {
 		path = a.getenv("LITELLM_MODEL_REGISTRY_PATH")
 	}

@@ -101,7 +101,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 		return err
 	}
 	if f.output == "" {
-		f.output = defaultOutput(f.subset, cfg.Model.Name)
+		f.output = defaultOutput(f.subset, cfg.Model.ModelName)
 	}
 	if f.dryRun {
 		return a.dryRun(a.stdout, f, cfg, ds, selected)
@@ -156,7 +156,7 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\nwould run %d of %d instances of %s (split %s), %d images, model %s, %d workers, into %s\n",
-		len(selected), len(ds.Instances), ds.Name, ds.Split, len(images), nameOr(cfg.Model.Name, "(none named)"), f.workers, f.output)
+		len(selected), len(ds.Instances), ds.Name, ds.Split, len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers, f.output)
 	return err
 }
 

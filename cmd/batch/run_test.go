@@ -41,21 +41,26 @@ func demoInstances(t testing.TB) []dataset.Instance {
 // predictions reads a preds.json.
 func predictions(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "preds.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows map[string]struct {
 		Patch string `json:"model_patch"`
 	}
-	if err := json.Unmarshal(data, &rows); err != nil {
-		t.Fatal(err)
-	}
+	readJSON(t, filepath.Join(dir, "preds.json"), &rows)
 	patches := map[string]string{}
 	for id, row := range rows {
 		patches[id] = row.Patch
 	}
 	return patches
+}
+
+func readJSON(t testing.TB, path string, v any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
 }
 
 func TestTheOraclesPredictionsAreTheGoldPatches(t *testing.T) {

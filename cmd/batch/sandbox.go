@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/docker"
+	"batch.example/batch/fault"
 	"batch.example/batch/solver"
 )
 
@@ -31,7 +32,7 @@ type sandboxes struct {
 
 func (a *app) newSandboxes(e *docker.Engine, env config.EnvironmentConfig, prefix string) *sandboxes {
 	s := &sandboxes{engine: e, env: env, prefix: prefix, run: strings.ToLower(rand.Text()[:10]), outer: map[string]string{}}
-	for _, name := range env.ForwardEnv {
+	for _, name := range append(env.Flags().ForwardEnv, env.ForwardEnv...) {
 		if v := a.getenv(name); v != "" {
 			s.outer[name] = v
 		}
@@ -45,11 +46,7 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 	ref := o.Instance.ImageName(s.prefix)
 	o.Report("pull")
 	start := time.Now()
-	image, err := s.engine.Ensure(ctx, ref, func(p docker.PullProgress) {
-		if s.pulled != nil {
-			s.pulled(o.Instance.ID, p)
-		}
-	})
+	image, err := s.image(ctx, ref, o.Instance.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +58,7 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 	}
 	return &box{
 		container: c, env: s.env, vars: s.vars,
-		environ: append(environ(s.env.Env), environ(s.outer)...),
+		environ: append(environ(s.outer), environ(s.env.Env)...), // the later one wins
 		facts: solver.Facts{
 			Container: c.ID(), Image: ref, ImageID: image.ID, Digest: image.Digest,
 			Pull: pull, Start: time.Since(start) - pull,
@@ -70,19 +67,44 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 	}, nil
 }
 
+// demoImages is how the names of the embedded demo's images begin. They are
+// built here and are in no registry; nobody may serve them under that name.
+const demoImages = "batch-demo/"
+
+func (s *sandboxes) image(ctx context.Context, ref, instance string) (docker.Image, error) {
+	if strings.HasPrefix(ref, demoImages) {
+		image, here, err := s.engine.Image(ctx, ref)
+		if err == nil && !here {
+			err = fault.Newf(fault.Instance, "image %s is not built", ref).WithHint("run scripts/demo-images, or make demo")
+		}
+		return image, err
+	}
+	return s.engine.Ensure(ctx, ref, func(p docker.PullProgress) {
+		if s.pulled != nil {
+			s.pulled(instance, p)
+		}
+	})
+}
+
 func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
 	spec := docker.Spec{
 		Name:     "batch-" + s.run + "-" + strings.ToLower(rand.Text()[:8]),
 		Image:    ref,
 		WorkDir:  s.env.Cwd,
-		Deadline: s.env.ContainerDeadline(),
+		Deadline: s.env.Lifetime(),
 		Labels: map[string]string{
 			docker.LabelRun:      s.run,
 			docker.LabelInstance: o.Instance.ID,
 			docker.LabelAttempt:  strconv.Itoa(o.Attempt),
 		},
 	}
-	s.env.Limits().Apply(&spec)
+	flags := s.env.Flags()
+	spec.Env = environ(flags.Env)
+	spec.User, spec.Network, spec.Platform = flags.User, flags.Network, flags.Platform
+	spec.Memory, spec.MemorySwap, spec.ShmSize = flags.Memory, flags.MemorySwap, flags.ShmSize
+	spec.CPUs, spec.PidsLimit = flags.CPUs, flags.Pids
+	spec.CapAdd, spec.CapDrop = flags.CapAdd, flags.CapDrop
+	spec.SecurityOpt, spec.ExtraHosts = flags.SecurityOpt, flags.ExtraHosts
 	return spec
 }
 
@@ -97,7 +119,7 @@ type box struct {
 
 // Execute implements agent.Environment.
 func (b *box) Execute(ctx context.Context, command string) (agent.Output, error) {
-	timeout := b.env.TimeoutDuration()
+	timeout := b.env.CommandTimeout()
 	res, err := b.container.Run(ctx, docker.Command{
 		Args: b.env.Interpreter, Script: command, Dir: b.env.Cwd, Env: b.environ, Timeout: timeout,
 	})

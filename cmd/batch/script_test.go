@@ -77,14 +77,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // images. BATCH_DOCKER=require makes the lack of them a failure.
 func dockerReady(t testing.TB) error {
 	t.Helper()
-	err := demoImages(t.Context())
+	err := haveDemoImages(t.Context())
 	if err != nil && os.Getenv("BATCH_DOCKER") == "require" {
 		t.Fatalf("BATCH_DOCKER=require: %v", err)
 	}
 	return err
 }
 
-func demoImages(ctx context.Context) error {
+func haveDemoImages(ctx context.Context) error {
 	home, _ := os.UserHomeDir()
 	engine, err := docker.Connect(ctx, docker.FromEnv(os.Getenv, home))
 	if err != nil {

@@ -99,7 +99,7 @@ func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Inst
 		return fault.New(fault.Host, "opening the run's log", err)
 	}
 	defer file.Close()
-	d := s.newDisplay(s.flags.quiet, s.flags.json, len(todo), s.flags.workers)
+	d := s.newDisplay(s.flags.quiet, s.flags.json, len(s.selected), s.flags.workers)
 	defer func() { err = errors.Join(err, d.Close()) }()
 	log := d.logger(file)
 
@@ -122,12 +122,14 @@ func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Inst
 		d.say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
 	}
 
-	d.Event(progress.Event{Time: time.Now(), Type: "run_start", Total: len(todo)})
+	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart,
+		Done: len(s.selected) - len(todo), Total: len(s.selected), Cost: s.store.Spent()})
 	sum, err := runner.Run(ctx, runner.Config{
 		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
 	}, todo, s.solver(loop, model, engine, d), s.store)
-	d.Event(progress.Event{Time: time.Now(), Type: "run_end", Done: sum.Final, Total: len(todo), Cost: s.store.Spent()})
+	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd,
+		Done: len(s.selected) - len(todo) + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	if sum.Budget {
 		d.say(fmt.Sprintf("the cost limit of %.2f USD is reached; a higher --cost-limit-total goes on from here", s.flags.totalCost))
 	}
@@ -140,11 +142,11 @@ func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Inst
 func (s *sweep) solver(loop *agent.Loop, model solver.Models, engine *docker.Engine, d display) *solver.Solver {
 	boxes := s.newSandboxes(engine, s.cfg.Environment, s.flags.imagePrefix)
 	boxes.pulled = func(instance string, p docker.PullProgress) {
-		d.Event(progress.Event{Time: time.Now(), Type: "pull", Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
+		d.Event(progress.Event{Time: time.Now(), Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 	}
 	return solver.New(solver.Config{
-		Loop: loop, Models: model, ModelName: s.cfg.Model.Name, Sandboxes: boxes, Store: s.store,
-		Startup: startup(s.cfg.Run.StartupCommand), Settings: s.cfg.Resolved(), Version: version(),
+		Loop: loop, Models: model, ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
+		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(),
 	})
 }
 

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/results"
+)
+
+// plantedKey must be in no file that a run writes.
+const plantedKey = "sk-planted-0123456789abcdef"
+
+// runOpenAI runs the demo's first instances against a stand-in provider.
+func runOpenAI(t *testing.T, dir, url string, args ...string) (string, int) {
+	t.Helper()
+	cmd := batch(t.Context(), dir, append([]string{
+		"run", "--subset", "demo", "-m", "openai/stub-1", "-o", "out", "-q",
+	}, args...)...)
+	cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+url, "OPENAI_API_KEY="+plantedKey)
+	out, err := cmd.CombinedOutput()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// workAndSubmit edits a file, then submits the diff.
+func workAndSubmit(r *llmtest.Request) llmtest.Answer {
+	if r.Replies() == 0 {
+		return llmtest.Bash("echo hello > hello.txt && git add -N hello.txt && git diff > /tmp/patch.txt")
+	}
+	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
+}
+
+func TestARunOverAProviderThatMisbehaves(t *testing.T) {
+	needDocker(t)
+	var calls atomic.Int64
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		a := workAndSubmit(r)
+		cost := 0.5
+		a.Cost = &cost
+		switch calls.Add(1) {
+		case 1:
+			a = llmtest.Refusal(429, "rate_limit_exceeded", "slow down, "+plantedKey)
+			a.Header = map[string]string{"Retry-After": "0"}
+		case 2:
+			a = llmtest.Refusal(500, "", "oops")
+		case 3:
+			a.Fault = llmtest.Half
+		case 4:
+			a.Fault = llmtest.Garbage
+		}
+		return a
+	})
+	dir := t.TempDir()
+	out, code := runOpenAI(t, dir, server.URL, "--slice", ":2", "-w", "1")
+	if code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	preds := predictions(t, filepath.Join(dir, "out"))
+	if len(preds) != 2 {
+		t.Errorf("%d predictions\n%s", len(preds), out)
+	}
+	for id, patch := range preds {
+		if !strings.Contains(patch, "+hello\n") {
+			t.Errorf("%s: patch %q", id, patch)
+		}
+	}
+	if !strings.Contains(out, "2.00") {
+		t.Errorf("four paid calls of 0.50 USD are not told:\n%s", out)
+	}
+	noKey(t, filepath.Join(dir, "out"), out)
+}
+
+// noKey fails when the planted key stands in any file of dir or in out.
+func noKey(t *testing.T, dir, out string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), plantedKey) {
+			t.Errorf("the key is in %s", path)
+		}
+		return err
+	})
+	if err != nil || files < 8 {
+		t.Errorf("%v, %d files looked at", err, files)
+	}
+	if strings.Contains(out, plantedKey) {
+		t.Errorf("the key is in the output:\n%s", out)
+	}
+}
+
+func TestARefusedKeyStopsTheRun(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServer(t, llmtest.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+plantedKey))
+	dir := t.TempDir()
+	out, code := runOpenAI(t, dir, server.URL, "-w", "1")
+	if code != exitFailed || !strings.Contains(out, "OPENAI_API_KEY") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if n := len(server.Requests()); n != 1 {
+		t.Errorf("%d requests with a key that is refused", n)
+	}
+	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
+		t.Errorf("a refused key made predictions: %v", p)
+	}
+	noKey(t, filepath.Join(dir, "out"), out)
+}
+
+func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
+	needDocker(t)
+	cost := 0.5
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		a := workAndSubmit(r)
+		a.Cost = &cost
+		return a
+	})
+	dir := t.TempDir()
+	out, code := runOpenAI(t, dir, server.URL, "--slice", ":4", "-w", "1", "--cost-limit-total", "1.5")
+	if code != exitIncomplete || !strings.Contains(out, "cost-limit-total") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if n := len(server.Requests()); n != 3 {
+		t.Errorf("%d calls of 0.50 USD under a limit of 1.50", n)
+	}
+	// The same limit again: the money is gone, nothing is asked.
+	if out, code = runOpenAI(t, dir, server.URL, "--slice", ":4", "-w", "1", "--cost-limit-total", "1.5"); code != exitIncomplete {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if n := len(server.Requests()); n != 3 {
+		t.Errorf("%d calls after the limit was met", n)
+	}
+	// More money goes on from there.
+	if out, code = runOpenAI(t, dir, server.URL, "--slice", ":4", "-w", "1", "--cost-limit-total", "9"); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
+		t.Errorf("%d predictions", len(p))
+	}
+}
+
+func TestAConfigOfTextActionsAsksWithoutTools(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		if len(r.Tools) != 0 {
+			t.Error("tools are offered to a text agent")
+		}
+		return llmtest.Text("done\n\n```mswea_bash_command\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```")
+	})
+	dir := t.TempDir()
+	out, code := runOpenAI(t, dir, server.URL, "--slice", ":1", "-c", "model.model_class=litellm_textbased")
+	if code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	traj := readTrajectory(t, filepath.Join(dir, "out"))
+	if traj.Info.ExitStatus != "Submitted" || traj.Info.ModelStats.Calls != 1 {
+		t.Errorf("%+v", traj.Info)
+	}
+}
+
+func readTrajectory(t *testing.T, dir string) results.Trajectory {
+	t.Helper()
+	paths, _ := filepath.Glob(filepath.Join(dir, "*", "*.traj.json"))
+	if len(paths) != 1 {
+		t.Fatalf("%d trajectories", len(paths))
+	}
+	var traj results.Trajectory
+	readJSON(t, paths[0], &traj)
+	return traj
+}
