@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -201,6 +202,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"an empty file", "\n", "the file is empty"},
 		{"a list at the top", "- a\n", "expected keys like agent"},
 		{"a circle of aliases", "agent: &a\n  env: *a\n", "f.yaml"},
+		{"aliases that multiply", laughs(), "too large"},
 		{"a path that is not absolute", "environment: {cwd: testbed}\n", "expected an absolute path"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -216,6 +218,15 @@ func TestBadConfigurations(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// laughs is a small file of many values.
+func laughs() string {
+	s := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 9 {
+		s += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
+	}
+	return s
 }
 
 func TestFindingFiles(t *testing.T) {

@@ -131,7 +131,7 @@ func parseYAML(name string, data []byte) (*value, error) {
 		}
 		return nil, fault.New(fault.Usage, "reading the configuration "+name, err)
 	}
-	v, err := fromYAML(&doc, name, 0)
+	v, err := (&yamlReader{file: name}).read(&doc, 0)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading the configuration", err)
 	}

@@ -17,23 +17,32 @@ type value struct {
 	origin string
 }
 
-// maxDepth stops aliases that go round in a circle.
-const maxDepth = 100
+// Bounds of a file: aliases may go round in a circle, or multiply.
+const (
+	maxDepth = 100
+	maxNodes = 100_000
+)
 
-func fromYAML(n *yaml.Node, file string, depth int) (*value, error) {
-	v := &value{origin: fmt.Sprintf("%s:%d", file, n.Line)}
-	if depth > maxDepth {
-		return nil, fmt.Errorf("%s: nested too deeply", v.origin)
+// yamlReader turns the nodes of one file into values.
+type yamlReader struct {
+	file  string
+	nodes int
+}
+
+func (r *yamlReader) read(n *yaml.Node, depth int) (*value, error) {
+	v := &value{origin: fmt.Sprintf("%s:%d", r.file, n.Line)}
+	if r.nodes++; depth > maxDepth || r.nodes > maxNodes {
+		return nil, fmt.Errorf("%s: the file is nested too deeply, or too large", v.origin)
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
-		return fromYAML(n.Content[0], file, depth+1)
+		return r.read(n.Content[0], depth+1)
 	case yaml.AliasNode:
-		return fromYAML(n.Alias, file, depth+1)
+		return r.read(n.Alias, depth+1)
 	case yaml.SequenceNode:
 		list := []*value{}
 		for _, item := range n.Content {
-			e, err := fromYAML(item, file, depth+1)
+			e, err := r.read(item, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -41,7 +50,7 @@ func fromYAML(n *yaml.Node, file string, depth int) (*value, error) {
 		}
 		v.v = list
 	case yaml.MappingNode:
-		m, err := mapping(n, file, depth)
+		m, err := r.mapping(n, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -53,11 +62,11 @@ func fromYAML(n *yaml.Node, file string, depth int) (*value, error) {
 	return v, nil
 }
 
-func mapping(n *yaml.Node, file string, depth int) (map[string]*value, error) {
+func (r *yamlReader) mapping(n *yaml.Node, depth int) (map[string]*value, error) {
 	own, merged := map[string]*value{}, map[string]*value{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, item := n.Content[i], n.Content[i+1]
-		v, err := fromYAML(item, file, depth+1)
+		v, err := r.read(item, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -68,12 +77,12 @@ func mapping(n *yaml.Node, file string, depth int) (map[string]*value, error) {
 			continue
 		}
 		if key.Kind != yaml.ScalarNode {
-			return nil, fmt.Errorf("%s:%d: a key must be a plain word", file, key.Line)
+			return nil, fmt.Errorf("%s:%d: a key must be a plain word", r.file, key.Line)
 		}
 		if _, twice := own[key.Value]; twice {
-			return nil, fmt.Errorf("%s:%d: the key %s is given twice", file, key.Line, key.Value)
+			return nil, fmt.Errorf("%s:%d: the key %s is given twice", r.file, key.Line, key.Value)
 		}
-		v.origin = fmt.Sprintf("%s:%d", file, key.Line)
+		v.origin = fmt.Sprintf("%s:%d", r.file, key.Line)
 		own[key.Value] = v
 	}
 	maps.Copy(merged, own)
