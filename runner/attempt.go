@@ -36,7 +36,8 @@ func (r *run) attempt(ctx context.Context, in dataset.Instance, try int) (result
 	}
 	if err != nil && ctx.Err() != nil {
 		// Whatever broke while everything was being told to stop broke because of it.
-		err = fmt.Errorf("%w: the run was told to stop (%v)", context.Canceled, err)
+		r.Log.Info("stopped", "instance", in.ID, "try", try, "err", err)
+		err = fmt.Errorf("told to stop: %w", context.Canceled)
 	}
 	if err != nil {
 		result = failed(in.ID, result, err)

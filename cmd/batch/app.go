@@ -42,7 +42,7 @@ func (a *app) root() *cobra.Command {
 		Use:           "batch",
 		Short:         "Run an LLM coding agent over SWE-bench-style datasets",
 		Long:          rootHelp,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -90,11 +90,24 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errIncomplete):
 		return exitIncomplete
-	case fault.KindOf(err) == fault.Usage, strings.HasPrefix(err.Error(), "unknown command"):
+	case fault.KindOf(err) == fault.Usage:
 		return exitUsage
 	default:
 		return exitFailed
 	}
+}
+
+// knownCommand refuses what is no command, with the nearest that is one.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fault.Newf(fault.Usage, "unknown command %q", args[0]).WithHint("see `batch --help`")
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		return err.WithHint("did you mean `batch %s`?", near[0])
+	}
+	return err
 }
 
 // noArgs refuses positional arguments as a usage error.

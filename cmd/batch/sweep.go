@@ -31,6 +31,8 @@ type sweep struct {
 	selected []dataset.Instance
 	store    *results.Store
 	started  time.Time
+
+	budgetMet bool // the run stopped because its money is spent
 }
 
 // run works through the selected instances and prints how they ended.
@@ -130,9 +132,7 @@ func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Inst
 	}, todo, s.solver(loop, model, engine, d), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd,
 		Done: len(s.selected) - len(todo) + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
-	if sum.Budget {
-		d.say(fmt.Sprintf("the cost limit of %.2f USD is reached; a higher --cost-limit-total goes on from here", s.flags.totalCost))
-	}
+	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
 		err = errInterrupted
 	}
@@ -176,6 +176,9 @@ func (s *sweep) conclude(runErr error) error {
 	if err == nil {
 		_, err = fmt.Fprintf(out, "\npredictions   %s\ntrajectories  %s\n",
 			filepath.Join(s.flags.output, "preds.json"), filepath.Join(s.flags.output, "INSTANCE", "INSTANCE.traj.json"))
+	}
+	if s.budgetMet {
+		fmt.Fprintf(s.stderr, "batch: the cost limit of %.2f USD is reached; a higher --cost-limit-total goes on from here\n", s.flags.totalCost)
 	}
 	if runErr = errors.Join(runErr, err); runErr != nil {
 		return runErr
