@@ -3,30 +3,30 @@
 //
 // A sweep turns a dataset into predictions. The way of one instance:
 //
-//	dataset ──rows──▶ runner ──attempt──▶ solver ──▶ agent ◀──replies── llm
-//	                    ▲                   │          │
-//	                    │                   │          └──commands──▶ docker
-//	                  result ◀──────────────┘
-//	                    │
-//	                    └──▶ results ──▶ report
+//		dataset ──rows──▶ runner ──attempt──▶ solver ──▶ agent ◀──replies── llm
+//		                    ▲                   │          │
+//		                    │                   │          └──commands──▶ docker
+//		                  result ◀──────────────┘
+//		                    │
+//		                    └──▶ results ──▶ report
 //
-//   - dataset knows what to run: it reads rows (parquet, JSON, the Hugging Face
-//     hub, the embedded demo), selects among them and names their images.
-//   - runner knows who runs when: workers, retries by blame, the run's budget,
-//     draining. It has seen neither Docker nor a model.
-//   - solver makes one attempt at one instance: it is where a row, a sandbox, an
-//     agent and the journal meet. It sees the sandbox as an interface only.
-//   - docker is one container's life: the image, which all that need it pull
-//     once; start, commands, files, and the end, which always comes.
-//   - agent is the loop: ask the model, parse its actions, run them, observe,
-//     until an interrupt ends it. agent/config reads its settings and prompts.
-//   - llm is one call to a model, with a folder for each provider, and the
-//     scripted models that need none.
-//   - results is the run directory: the journal, trajectories, predictions that
-//     are valid at every instant, the lock. Its doc comment specifies the format.
-//   - report turns results into tables, and does nothing else.
-//   - fault names who is to blame when something fails. Everything that is
-//     retried, resumed, counted or reported follows from its kinds.
+//	  - dataset knows what to run: it reads rows (parquet, JSON, the Hugging Face
+//	    hub, the embedded demo), selects among them and names their images.
+//	  - runner knows who runs when: workers, retries by blame, the run's budget,
+//	    draining. It has seen neither Docker nor a model.
+//	  - solver makes one attempt at one instance: it is where a row, a sandbox, an
+//	    agent and the journal meet. It sees the sandbox as an interface only.
+//	  - docker is one container's life: the image, which all that need it pull
+//	    once; start, commands, files, and the end, which always comes.
+//	  - agent is the loop: ask the model, parse its actions, run them, observe,
+//	    until an interrupt ends it. agent/config reads its settings and prompts.
+//	  - llm is one call to a model, with a folder for each provider, and the
+//	    scripted models that need none.
+//	  - results is the run directory: the journal, trajectories, predictions that
+//	    are valid at every instant, the lock. Its doc comment specifies the format.
+//	  - report turns results into tables, and does nothing else.
+//	  - fault names who is to blame when something fails. Everything that is
+//	    retried, resumed, counted or reported follows from its kinds.
 //
 // cmd/batch wires them: flags, signals, exit codes and what a person sees. It
 // alone reads arguments and the environment. Imports point one way, and

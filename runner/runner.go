@@ -141,6 +141,7 @@ func (r *run) count(o results.Outcome) {
 // worth another try, or the run is told to stop.
 func (r *run) instance(ctx context.Context, in dataset.Instance) {
 	for try := 1; ; try++ {
+		r.Log.Info("instance started", "instance", in.ID, "try", try)
 		r.OnEvent(Event{Type: EventStart, Instance: in.ID, Try: try})
 		result, err := r.attempt(ctx, in, try)
 		if errors.Is(err, ErrBudget) {
@@ -156,12 +157,15 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 		} else if fault.KindOf(err) == fault.Host {
 			r.stop(err)
 		}
+		rec := &result.Record
+		r.Log.Info("instance ended", "instance", in.ID, "try", try, "status", rec.Status, "outcome", rec.Outcome,
+			"steps", rec.Steps, "cost", rec.Cost, "again", again, "err", rec.Error)
 		if !again {
 			r.count(result.Record.Outcome)
-			r.OnEvent(Event{Type: EventEnd, Instance: in.ID, Try: try, Record: &result.Record})
+			r.OnEvent(Event{Type: EventEnd, Instance: in.ID, Try: try, Record: rec})
 			return
 		}
-		r.OnEvent(Event{Type: EventRetry, Instance: in.ID, Try: try, Record: &result.Record})
+		r.OnEvent(Event{Type: EventRetry, Instance: in.ID, Try: try, Record: rec})
 		r.sleep(ctx, r.Backoff<<(try-1))
 	}
 }

@@ -39,9 +39,9 @@ func newLoop(t testing.TB, steps int) *agent.Loop {
 }
 
 // solve makes one attempt and returns its result and the run directory.
-func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.Model) (*results.Result, error, string) {
+func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.Model) (result *results.Result, dir string, err error) {
 	t.Helper()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	store, err := results.Open(dir, results.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.
 		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
 		Models: func(dataset.Instance) (llm.Model, error) { return model, nil },
 	})
-	result, err := s.Solve(t.Context(), runner.Attempt{
+	result, err = s.Solve(t.Context(), runner.Attempt{
 		Instance: in, Try: 1,
 		Report: func(runner.Progress) {},
 		Admit:  func() error { return nil },
@@ -60,7 +60,7 @@ func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.
 	if result == nil {
 		t.Fatalf("no result beside the error %v", err)
 	}
-	return result, err, dir
+	return result, dir, err
 }
 
 func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
@@ -77,7 +77,7 @@ func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
 			box := repo(t, map[string]string{"f.txt": change[0]})
 			box.write(t, "f.txt", change[1])
 			gold := box.diff(t)
-			result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", Patch: gold}, scripted.Oracle([]byte(gold), scripted.Config{}))
+			result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", Patch: gold}, scripted.Oracle([]byte(gold), scripted.Config{}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestAPredictionOfUTF8IsTheSubmissionItself(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\r\n"})
 	box.write(t, "f.txt", "é\r\n")
 	gold := box.diff(t)
-	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold), scripted.Config{}))
+	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold), scripted.Config{}))
 	if err != nil || result.Prediction != gold {
 		t.Errorf("%v; prediction %q, want %q", err, result.Prediction, gold)
 	}
@@ -114,7 +114,7 @@ func TestOnlyTheFilesThatNeedItBecomeBinary(t *testing.T) {
 	box.write(t, "plain.txt", "b\n")
 	box.write(t, "dir with space/latin [1].txt", "th\xe9\n")
 	gold := box.diff(t)
-	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold), scripted.Config{}))
+	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold), scripted.Config{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestBytesOfAPatchThatDoesNotApplyAreNotLostInSilence(t *testing.T) {
 	broken := "--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-nothing like it\n+caf\xe9\n"
 	box.write(t, "../p", broken)
 	model := scripted.Script{"a__1": {{Bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat ../p"}}}.Model("a__1", scripted.Config{})
-	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
+	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestALimitKeepsTheWorkTree(t *testing.T) {
 	replies := []scripted.Reply{{Bash: "echo b > f.txt"}, {Bash: "echo new > new.txt; git add new.txt"}}
 	replies = append(replies, slices.Repeat([]scripted.Reply{{Bash: "true"}}, 18)...)
 	model := scripted.Script{"*": replies}.Model("a__1", scripted.Config{})
-	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
+	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestALimitKeepsTheWorkTree(t *testing.T) {
 
 func TestAnEmptySubmissionIsAResultOfItsOwn(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
-	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
+	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
 	if err != nil || result.Record.Outcome != results.Empty || result.Submission == nil {
 		t.Errorf("%v, %+v", err, result.Record)
 	}
@@ -179,7 +179,7 @@ func TestAnEmptySubmissionIsAResultOfItsOwn(t *testing.T) {
 
 func TestASandboxThatDoesNotOpenIsAFaultWithTheAttemptKept(t *testing.T) {
 	broken := fault.New(fault.Transient, "pulling image x", errors.New("429"))
-	result, err, dir := solve(t, hosts{err: broken}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
+	result, dir, err := solve(t, hosts{err: broken}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
 	if fault.KindOf(err) != fault.Transient || result.Record.Attempt != 1 {
 		t.Errorf("%v, %+v", err, result.Record)
 	}
@@ -191,7 +191,7 @@ func TestASandboxThatDoesNotOpenIsAFaultWithTheAttemptKept(t *testing.T) {
 func TestTheSandboxIsClosedOnEveryWayOut(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	empty := scripted.Script{"a__1": nil}.Model("a__1", scripted.Config{}) // out of replies at once
-	if _, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, empty); err == nil {
+	if _, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, empty); err == nil {
 		t.Fatal("a model without replies made no error")
 	}
 	if box.closed != 1 {
@@ -205,7 +205,7 @@ func TestTheTrajectoryIsInThePeersFormat(t *testing.T) {
 		{Content: "look", Bash: "cat f.txt", Cost: 0.25},
 		{Bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", Cost: 0.25},
 	}}.Model("a__1", scripted.Config{})
-	result, err, _ := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", ProblemStatement: "fix it"}, model)
+	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", ProblemStatement: "fix it"}, model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,6 +144,9 @@ func (a *app) checkHub(ctx context.Context) check {
 	if c.Offline {
 		return check{"hub", good, "offline: datasets come from " + c.CacheDir, ""}
 	}
+	if c.Endpoint == "" {
+		c.Endpoint = hub.DefaultEndpoint
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, c.Endpoint, nil)

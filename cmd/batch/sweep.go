@@ -124,14 +124,18 @@ func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Inst
 		d.say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
 	}
 
-	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart,
-		Done: len(s.selected) - len(todo), Total: len(s.selected), Cost: s.store.Spent()})
+	d.Event(progress.Event{
+		Time: time.Now(), Type: progress.RunStart,
+		Done: len(s.selected) - len(todo), Total: len(s.selected), Cost: s.store.Spent(),
+	})
 	sum, err := runner.Run(ctx, runner.Config{
 		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
 	}, todo, s.solver(loop, model, engine, d), s.store)
-	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd,
-		Done: len(s.selected) - len(todo) + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
+	d.Event(progress.Event{
+		Time: time.Now(), Type: progress.RunEnd,
+		Done: len(s.selected) - len(todo) + sum.Final, Total: len(s.selected), Cost: s.store.Spent(),
+	})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
 		err = errInterrupted
