@@ -205,3 +205,41 @@ func TestTheFirstInterruptDrains(t *testing.T) {
 		t.Errorf("%d predictions, want that of the one that was running", len(p))
 	}
 }
+
+func TestAKilledRunLeavesNothingThatTheNextDoesNotMend(t *testing.T) {
+	needDocker(t)
+	dir := t.TempDir()
+	before := containers(t)
+	cmd, _ := startSlow(t, dir, 2)
+
+	// Meanwhile nobody else may write into the directory.
+	args := []string{"run", "--subset", "demo", "--slice", ":4", "-w", "2", "-m", "scripted/slow.yaml", "-o", "out"}
+	second := batch(t.Context(), dir, append(args, "-c", "environment.timeout=200")...)
+	out, _ := second.CombinedOutput()
+	if code := second.ProcessState.ExitCode(); code != exitLocked {
+		t.Errorf("a second run into the directory: exit code %d, want %d\n%s", code, exitLocked, out)
+	}
+
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if n := containers(t); n != before+2 {
+		t.Fatalf("%d containers after kill -9, %d before", n, before)
+	}
+	// The same command again, with a script that does not sleep.
+	quick := strings.Replace(slowScript, "sleep 120", "true", 1)
+	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(quick), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := batch(t.Context(), dir, append(args, "-c", "environment.timeout=200")...)
+	if out, err := again.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if n := containers(t); n != before {
+		t.Errorf("%d containers left behind", n-before)
+	}
+	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
+		t.Errorf("%d predictions, want 4", len(p))
+	}
+}
