@@ -3,6 +3,8 @@ package agent
 import (
 	"fmt"
 	"strings"
+
+	"batch.example/batch/internal/bash"
 )
 
 // edit is one call of the editor. It becomes a bash script, so that the editor
@@ -80,22 +82,17 @@ func (e edit) script() string {
 	if strings.HasPrefix(path, "-") {
 		path = "./" + path
 	}
-	head := "path=" + quote(path) + "\n" +
+	head := "path=" + bash.Quote(path) + "\n" +
 		"say() { printf '%s\\n' \"$*\"; }\n" +
 		"refuse() { say \"$*\"; exit 1; }\n"
 	switch e.command {
 	case "create":
-		return head + "text=" + quote(e.text) + "\n" + createScript
+		return head + "text=" + bash.Quote(e.text) + "\n" + createScript
 	case "str_replace":
-		return head + "old=" + quote(e.old) + "\nnew=" + quote(e.new) + "\n" + replaceScript
+		return head + "old=" + bash.Quote(e.old) + "\nnew=" + bash.Quote(e.new) + "\n" + replaceScript
 	default:
 		return head + fmt.Sprintf("first=%d last=%d\n", e.first, e.last) + viewScript
 	}
-}
-
-// quote makes s one word of bash.
-func quote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 const viewScript = `[ -e "$path" ] || refuse "$path does not exist."

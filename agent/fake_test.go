@@ -49,7 +49,7 @@ func call(id, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: "bash", Arguments: arguments}
 }
 
-func bash(id, command string) *llm.Response {
+func ask(id, command string) *llm.Response {
 	return say("", call(id, `{"command":"`+command+`"}`))
 }
 

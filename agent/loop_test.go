@@ -47,7 +47,7 @@ func TestRun(t *testing.T) {
 	t.Run("two steps end with the submission byte for byte", func(t *testing.T) {
 		e := &env{outputs: submitting("diff\r\n\xff last")}
 		e.outputs["ls"] = printed("a\n")
-		m, j := &script{replies: []*llm.Response{bash("1", "ls"), bash("2", submit)}}, &journal{}
+		m, j := &script{replies: []*llm.Response{ask("1", "ls"), ask("2", submit)}}, &journal{}
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "it", Model: m, Env: e, Recorder: j})
 		if err != nil || end.Status != Submitted || !end.Submitted || string(end.Submission) != "diff\r\n\xff last" {
 			t.Fatalf("status %q, submission %q, %v", end.Status, end.Submission, err)
@@ -76,7 +76,7 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("an empty submission is a submission", func(t *testing.T) {
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{
-			Model: &script{replies: []*llm.Response{bash("1", submit)}}, Env: &env{outputs: submitting("")},
+			Model: &script{replies: []*llm.Response{ask("1", submit)}}, Env: &env{outputs: submitting("")},
 		})
 		if err != nil || !end.Submitted || end.Submission == nil || len(end.Submission) != 0 {
 			t.Errorf("%+v, %v", end, err)
@@ -94,14 +94,14 @@ func TestRun(t *testing.T) {
 	t.Run("a failed command does not submit", func(t *testing.T) {
 		e := &env{outputs: map[string]Output{"x": {Bytes: []byte(Marker + "\n"), ExitCode: 1}}}
 		end, _ := newLoop(t, func(c *Config) { c.StepLimit = 1 }).Run(t.Context(),
-			Turn{Model: &script{replies: []*llm.Response{bash("1", "x")}}, Env: e})
+			Turn{Model: &script{replies: []*llm.Response{ask("1", "x")}}, Env: e})
 		if end.Status != LimitsExceeded || end.Submitted {
 			t.Errorf("%+v", end)
 		}
 	})
 	t.Run("a submission that was cut short is refused and the model is told", func(t *testing.T) {
 		e := &env{outputs: map[string]Output{"big": {Bytes: []byte(Marker + "\nxx"), Total: 1 << 30}, submit: printed(Marker + "\nok")}}
-		m := &script{replies: []*llm.Response{bash("1", "big"), bash("2", submit)}}
+		m := &script{replies: []*llm.Response{ask("1", "big"), ask("2", submit)}}
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e})
 		if err != nil || string(end.Submission) != "ok" {
 			t.Fatalf("%q, %v", end.Submission, err)
@@ -116,7 +116,7 @@ func TestLimits(t *testing.T) {
 	endless := func(n int) *script {
 		s := &script{}
 		for i := range n {
-			s.replies = append(s.replies, bash(fmt.Sprint(i), "ls"))
+			s.replies = append(s.replies, ask(fmt.Sprint(i), "ls"))
 		}
 		return s
 	}
@@ -164,7 +164,7 @@ func (s slow) Vars() map[string]any                            { return map[stri
 func TestFormatErrors(t *testing.T) {
 	bad := func() *llm.Response { return say("no call") }
 	t.Run("the model is told, and the reply stays out of the conversation", func(t *testing.T) {
-		m := &script{replies: []*llm.Response{bad(), bash("1", submit)}}
+		m := &script{replies: []*llm.Response{bad(), ask("1", submit)}}
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}})
 		if err != nil || end.Status != Submitted || end.Calls != 2 || end.Cost != 2 {
 			t.Fatalf("%+v, %v", end, err)
@@ -187,14 +187,14 @@ func TestFormatErrors(t *testing.T) {
 		}
 	})
 	t.Run("a good reply starts the count anew", func(t *testing.T) {
-		m := &script{replies: []*llm.Response{bad(), bash("1", "ls"), bad(), bash("2", submit)}}
+		m := &script{replies: []*llm.Response{bad(), ask("1", "ls"), bad(), ask("2", submit)}}
 		end, err := newLoop(t, func(c *Config) { c.MaxFormatErrors = 2 }).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("")}})
 		if err != nil || end.Status != Submitted {
 			t.Errorf("%s, %v", end.Status, err)
 		}
 	})
 	t.Run("they are billed", func(t *testing.T) {
-		m := &script{replies: []*llm.Response{bad(), bash("1", "ls"), bad(), bad()}}
+		m := &script{replies: []*llm.Response{bad(), ask("1", "ls"), bad(), bad()}}
 		end, _ := newLoop(t, func(c *Config) { c.CostLimit = 2.5 }).Run(t.Context(), Turn{Model: m, Env: &env{}})
 		if end.Status != LimitsExceeded || end.Calls != 3 || end.Cost != 3 {
 			t.Errorf("%+v", end)
@@ -206,7 +206,7 @@ func TestTimeout(t *testing.T) {
 	e := &env{outputs: submitting("p")}
 	e.outputs["sleep"] = Output{Bytes: []byte("999\n"), ExitCode: -1, TimedOut: true, Timeout: time.Second}
 	first := say("", call("1", `{"command":"sleep"}`), call("2", `{"command":"ls"}`))
-	m, j := &script{replies: []*llm.Response{first, bash("3", submit)}}, &journal{}
+	m, j := &script{replies: []*llm.Response{first, ask("3", submit)}}, &journal{}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Recorder: j})
 	if err != nil || end.Status != Submitted {
 		t.Fatalf("%+v, %v", end, err)
@@ -271,7 +271,7 @@ func TestFaults(t *testing.T) {
 	for _, at := range []EventType{EventMessages, EventRequest, EventReply, EventAction, EventOutput, EventInterrupt} {
 		t.Run("a journal that fails at "+string(at)+" stops before the next act", func(t *testing.T) {
 			full := fault.Newf(fault.Host, "disk full")
-			m, e := &script{replies: []*llm.Response{bash("1", submit), bash("2", submit)}}, &env{outputs: submitting("p")}
+			m, e := &script{replies: []*llm.Response{ask("1", submit), ask("2", submit)}}, &env{outputs: submitting("p")}
 			end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Recorder: &journal{failAt: at, err: full}})
 			if !errors.Is(err, full) || end.Status != "HostFault" || len(m.asked) > 1 || len(e.ran) > 1 {
 				t.Errorf("%s, %v; asked %d, ran %d", end.Status, err, len(m.asked), len(e.ran))
@@ -292,7 +292,7 @@ func TestGoingOn(t *testing.T) {
 			{Role: llm.RoleTool, ToolCallID: "1"},
 			{Role: llm.RoleExit, Extra: map[string]any{"exit_status": UserInterruption}},
 		}
-		m := &script{replies: []*llm.Response{bash("3", submit)}}
+		m := &script{replies: []*llm.Response{ask("3", submit)}}
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Messages: history, Model: m, Env: &env{outputs: submitting("p")}})
 		if err != nil || end.Status != Submitted {
 			t.Fatal(err)
@@ -308,10 +308,10 @@ func TestGoingOn(t *testing.T) {
 	t.Run("the digest of a request depends on nothing but the conversation", func(t *testing.T) {
 		first, second := &journal{}, &journal{}
 		l := newLoop(t, func(c *Config) { c.StepLimit = 2 })
-		end, _ := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{bash("1", "ls"), bash("2", "ls")}}, Env: &env{}, Recorder: first})
+		end, _ := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{ask("1", "ls"), ask("2", "ls")}}, Env: &env{}, Recorder: first})
 		_, _ = l.Run(t.Context(), Turn{
 			Messages: end.Messages[:4], Calls: 1,
-			Model: &script{replies: []*llm.Response{bash("2", "ls")}}, Env: &env{}, Recorder: second,
+			Model: &script{replies: []*llm.Response{ask("2", "ls")}}, Env: &env{}, Recorder: second,
 		})
 		if a, b := digests(first)[1], digests(second)[0]; a != b || a == digests(first)[0] {
 			t.Errorf("digests %s and %s", a, b)
@@ -331,7 +331,7 @@ func digests(j *journal) (d []string) {
 func TestTrajectoryIsJSON(t *testing.T) {
 	e := &env{outputs: map[string]Output{"cat": printed("\xe9t\xe9")}}
 	end, _ := newLoop(t, func(c *Config) { c.StepLimit = 2 }).Run(t.Context(),
-		Turn{Model: &script{replies: []*llm.Response{bash("1", "cat"), say("?")}}, Env: e})
+		Turn{Model: &script{replies: []*llm.Response{ask("1", "cat"), say("?")}}, Env: e})
 	data, err := json.Marshal(end.Messages)
 	if err != nil {
 		t.Fatal(err)
@@ -352,7 +352,7 @@ func TestOneLoopRunsManyAgents(t *testing.T) {
 	for i := range 100 {
 		wg.Go(func() {
 			patch := strings.Repeat("x", i)
-			m := &script{replies: []*llm.Response{bash("1", "ls"), say("bad"), bash("2", "ls"), bash("3", submit)}}
+			m := &script{replies: []*llm.Response{ask("1", "ls"), say("bad"), ask("2", "ls"), ask("3", submit)}}
 			e := &env{outputs: submitting(patch)}
 			end, err := l.Run(context.Background(), Turn{Task: fmt.Sprint(i), Model: m, Env: e})
 			if err != nil || string(end.Submission) != patch || !strings.Contains(end.Messages[1].Content, fmt.Sprintf("Solve %d in", i)) {
@@ -367,7 +367,7 @@ func BenchmarkStep(b *testing.B) {
 	l := newLoop(b, func(c *Config) { c.ObservationTemplate = longObservation })
 	m := &script{}
 	for range b.N {
-		m.replies = append(m.replies, bash("1", "ls -la"))
+		m.replies = append(m.replies, ask("1", "ls -la"))
 	}
 	e := &env{outputs: map[string]Output{"ls -la": printed(strings.Repeat("a line of output\n", 60))}}
 	b.ReportAllocs()

@@ -25,7 +25,7 @@ func TestSessionOverTwoProcesses(t *testing.T) {
 	stores := Stores{&memory, &memory, &memory}
 	first := started(t, "s", stores)
 	e := &env{outputs: submitting("one")}
-	if _, err := first.Turn(t.Context(), "fix it", Turn{Model: &script{replies: []*llm.Response{bash("1", submit)}}, Env: e}); err != nil {
+	if _, err := first.Turn(t.Context(), "fix it", Turn{Model: &script{replies: []*llm.Response{ask("1", submit)}}, Env: e}); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Shutdown(t.Context()); err != nil {
@@ -33,7 +33,7 @@ func TestSessionOverTwoProcesses(t *testing.T) {
 	}
 
 	second := started(t, "s", stores)
-	m := &script{replies: []*llm.Response{bash("2", submit)}}
+	m := &script{replies: []*llm.Response{ask("2", submit)}}
 	e.outputs = submitting("two")
 	end, err := second.Turn(t.Context(), "now the tests", Turn{Model: m, Env: e})
 	if err != nil || string(end.Submission) != "two" {
@@ -114,11 +114,11 @@ func TestSessionLifecycle(t *testing.T) {
 
 func TestSessionAfterAnError(t *testing.T) {
 	s, broken := started(t, "s", Stores{}), fault.Newf(fault.Transient, "asking: no answer")
-	end, err := s.Turn(t.Context(), "fix it", Turn{Model: &script{replies: []*llm.Response{bash("1", "ls")}, err: broken}, Env: &env{}})
+	end, err := s.Turn(t.Context(), "fix it", Turn{Model: &script{replies: []*llm.Response{ask("1", "ls")}, err: broken}, Env: &env{}})
 	if !errors.Is(err, broken) || end.Status != "TransientFault" || s.State().Status != StatusReady || s.State().Error == "" {
 		t.Fatalf("%+v, %v", s.State(), err)
 	}
-	m := &script{replies: []*llm.Response{bash("2", submit)}}
+	m := &script{replies: []*llm.Response{ask("2", submit)}}
 	end, err = s.Turn(t.Context(), "", Turn{Model: m, Env: &env{outputs: submitting("p")}})
 	if err != nil || !end.Submitted || s.State().Error != "" {
 		t.Fatalf("%+v, %v", s.State(), err)
@@ -149,7 +149,7 @@ func TestSessionWhileBusy(t *testing.T) {
 		s := started(t, "s", Stores{})
 		g := &gate{entered: make(chan struct{}), leave: func(context.Context) { s.Interrupt("look at x.c") }}
 		g.outputs = submitting("p")
-		m := &script{replies: []*llm.Response{bash("1", "ls"), bash("2", submit)}}
+		m := &script{replies: []*llm.Response{ask("1", "ls"), ask("2", submit)}}
 		if _, err := s.Turn(t.Context(), "fix it", Turn{Model: m, Env: g}); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestSessionWhileBusy(t *testing.T) {
 		g := &gate{entered: entered, leave: func(ctx context.Context) { <-ctx.Done() }}
 		ended := make(chan error, 1)
 		go func() {
-			_, err := s.Turn(context.Background(), "fix it", Turn{Model: &script{replies: []*llm.Response{bash("1", "ls")}}, Env: g})
+			_, err := s.Turn(context.Background(), "fix it", Turn{Model: &script{replies: []*llm.Response{ask("1", "ls")}}, Env: g})
 			ended <- err
 		}()
 		<-entered

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"batch.example/batch/internal/near"
 )
 
 // decoder fills structs by their yaml tags and collects what is wrong.
@@ -205,14 +205,9 @@ func nearest(key, path string, fields map[string]reflect.Value) string {
 			}
 		}
 	}
-	best, distance := "", math.MaxInt
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if n := levenshtein.ComputeDistance(strings.ToLower(key), name); n < distance {
-			best, distance = name, n
-		}
+	names := slices.Sorted(maps.Keys(fields))
+	if best := near.Name(key, names); best != "" {
+		return fmt.Sprintf(" (nearest: %s)", best)
 	}
-	if distance > len(best)/2+1 {
-		return ", expected one of " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
-	}
-	return fmt.Sprintf(" (nearest: %s)", best)
+	return ", expected one of " + strings.Join(names, ", ")
 }

@@ -19,10 +19,10 @@ const module = "batch.example/batch"
 var mayImport = map[string][]string{
 	"":         {}, // doc.go
 	"fault":    {},
-	"dataset":  {"fault"},
-	"docker":   {"fault", "internal/bash"},
-	"llm":      {"fault"},
-	"agent":    {"llm", "fault"},
+	"dataset":  {"fault", "internal/near"},
+	"docker":   {"fault"},
+	"llm":      {"fault", "internal/bash"},
+	"agent":    {"llm", "fault", "internal/bash", "internal/near"},
 	"results":  {"fault", "internal/atomicfile"},
 	"report":   {"results"},
 	"runner":   {"dataset", "results", "fault"},

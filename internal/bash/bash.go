@@ -3,7 +3,10 @@
 // than a few hundred bytes unless it is quoted text.
 package bash
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // Quote returns s as one single-quoted word. s must not hold NUL, which no
 // bash word can.
@@ -12,21 +15,44 @@ func Quote(s string) string {
 }
 
 // Print returns a compound command that writes data, any bytes, to stdout.
+// Backquotes and less-than signs are escaped too, so that it can stand in a
+// fenced block or an XML tag.
 func Print(data []byte) string {
+	command, _ := printSome(data, math.MaxInt)
+	return command
+}
+
+// Prints returns what Print does in as many commands as it takes for each to
+// be at most limit bytes long, but one at least. A limit below 2000 is 2000.
+func Prints(data []byte, limit int) []string {
+	var commands []string
+	for len(commands) == 0 || len(data) > 0 {
+		command, n := printSome(data, max(limit, 2000))
+		commands, data = append(commands, command), data[n:]
+	}
+	return commands
+}
+
+// printSome returns a command of at most limit bytes, and how much of data it writes.
+func printSome(data []byte, limit int) (command string, done int) {
+	const open, end, last = "printf '%b' '", "'\n", ":; }"
 	var b strings.Builder
-	b.Grow(len(data) + len(data)/4 + 16)
+	b.Grow(min(limit, len(data)+len(data)/4+16))
 	b.WriteString("{ ")
-	for len(data) > 0 {
-		line := chunk(data)
-		b.WriteString("printf '%b' '")
-		for _, c := range data[:line] {
+	for done < len(data) {
+		line := data[done:][:chunk(data[done:])]
+		if b.Len()+len(open)+len(`\0ooo`)*len(line)+len(end)+len(last) > limit {
+			break
+		}
+		b.WriteString(open)
+		for _, c := range line {
 			escape(&b, c)
 		}
-		b.WriteString("'\n")
-		data = data[line:]
+		b.WriteString(end)
+		done += len(line)
 	}
-	b.WriteString(":; }")
-	return b.String()
+	b.WriteString(last)
+	return b.String(), done
 }
 
 // chunk returns how many bytes go into the next printf: up to the end of a
@@ -46,7 +72,7 @@ func escape(b *strings.Builder, c byte) {
 	switch {
 	case c == '\n':
 		b.WriteString(`\n`)
-	case c == '\\' || c == '\'' || c < ' ' || c > '~':
+	case c == '\\' || c == '\'' || c == '`' || c == '<' || c < ' ' || c > '~':
 		b.WriteString(`\0`) // always three digits follow, so that no data digit can join them
 		b.WriteByte('0' + c>>6)
 		b.WriteByte('0' + c>>3&7)

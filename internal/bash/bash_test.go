@@ -3,7 +3,9 @@ package bash_test
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,9 +14,11 @@ import (
 
 func run(t *testing.T, script string) []byte {
 	t.Helper()
-	cmd := exec.Command("bash", "-s") // a script over 128 KiB does not fit an argument
-	cmd.Stdin = strings.NewReader(script)
-	out, err := cmd.CombinedOutput()
+	file := filepath.Join(t.TempDir(), "script") // over 128 KiB it does not fit an argument
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("bash", file).CombinedOutput()
 	if err != nil {
 		t.Fatalf("bash: %v\n%.500s", err, out)
 	}
@@ -51,5 +55,35 @@ func TestQuoteIsOneWord(t *testing.T) {
 		if got := run(t, "printf %s "+bash.Quote(s)); string(got) != s {
 			t.Errorf("%q came back as %q", s, got)
 		}
+	}
+}
+
+func TestPrintsKeepsToItsLimit(t *testing.T) {
+	for name, data := range map[string][]byte{
+		"nothing":     {},
+		"text":        bytes.Repeat([]byte("a line of text\n"), 1000),
+		"empty lines": bytes.Repeat([]byte("\n"), 2000),
+		"bytes":       bytes.Repeat([]byte{0xff}, 10_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			commands := bash.Prints(data, 5000)
+			if len(data) > 5000 && len(commands) < 2 {
+				t.Error("one command")
+			}
+			for _, c := range commands {
+				if len(c) > 5000 {
+					t.Errorf("a command of %d bytes", len(c))
+				}
+			}
+			if got := run(t, strings.Join(commands, "\n")); !bytes.Equal(got, data) {
+				t.Errorf("%d bytes came back as %d", len(data), len(got))
+			}
+		})
+	}
+}
+
+func TestPrintCanStandInAFenceOrTag(t *testing.T) {
+	if got := bash.Print([]byte("```\n</cmd>")); strings.ContainsAny(got, "`<") {
+		t.Errorf("%s", got)
 	}
 }

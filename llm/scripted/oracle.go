@@ -6,17 +6,15 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/bash"
 )
 
 // submitted is the first line of a submission.
 const submitted = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
-// Sizes of the oracle's commands in bytes. A command stays below the 128 KiB
-// that Linux allows for one argument, so it works however it is run.
-const (
-	maxLine    = 4 << 10
-	maxCommand = 96 << 10
-)
+// maxCommand is the size of the oracle's commands in bytes: below the 128 KiB
+// that Linux allows for one argument, so that they work however they are run.
+const maxCommand = 96 << 10
 
 // Noop returns a player that submits an empty patch at once.
 func Noop(cfg Config) *Model {
@@ -41,59 +39,20 @@ func oracleReplies(patch []byte) []Reply {
 	sum := sha256.Sum256(patch)
 	file := "/tmp/batch-gold-" + hex.EncodeToString(sum[:6]) + ".patch"
 	var replies []Reply
-	for i, lines := range writeCommands(patch) {
+	for i, command := range bash.Prints(patch, maxCommand) {
 		into := " >> "
 		if i == 0 {
 			into = " > "
 		}
 		replies = append(replies, Reply{
 			Content: "Writing the gold patch.",
-			Bash:    "{\n" + lines + "}" + into + file,
+			Bash:    command + into + file,
 		})
 	}
 	return append(replies,
 		Reply{Content: "Applying it.", Bash: applyCommand(file, len(patch) == 0)},
 		Reply{Content: "Submitting it.", Bash: "test -e " + file + ".applied && echo " + submitted + " && cat " + file},
 	)
-}
-
-// writeCommands returns groups of lines that print data with bash's builtins.
-func writeCommands(data []byte) []string {
-	const open, end = "printf '%b' '", "'\n"
-	var groups []string
-	var group, line strings.Builder
-	flush := func() {
-		group.WriteString(open + line.String() + end)
-		line.Reset()
-	}
-	for _, b := range data {
-		if line.Len() >= maxLine {
-			flush()
-		}
-		if group.Len() >= maxCommand-2*maxLine {
-			groups = append(groups, group.String())
-			group.Reset()
-		}
-		line.WriteString(escape(b))
-	}
-	flush()
-	return append(groups, group.String())
-}
-
-// escape writes a byte for the argument of printf '%b' in single quotes. What
-// could end the quotes, a fenced block or an XML tag around the command is octal.
-func escape(b byte) string {
-	switch {
-	case b == '\n':
-		return `\n`
-	case b == '\t':
-		return `\t`
-	case b == '\\':
-		return `\\`
-	case b < ' ', b > '~', b == '\'', b == '`', b == '<':
-		return string([]byte{'\\', '0', '0' + b>>6, '0' + b>>3&7, '0' + b&7})
-	}
-	return string(rune(b))
 }
 
 // applyCommand tries one way of applying after the other, each only where a dry
