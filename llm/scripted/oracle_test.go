@@ -57,7 +57,8 @@ func agent(t *testing.T, m *scripted.Model, dir string, tools bool) ([]byte, err
 		if len(text) > 120<<10 {
 			t.Fatalf("a command of %d bytes", len(text))
 		}
-		for _, file := range goldFile.FindAllString(text, -1) {
+		if at := strings.LastIndex(text, "/tmp/batch-gold-"); at >= 0 { // megabytes are much for an expression
+			file := goldFile.FindString(text[at:])
 			t.Cleanup(func() { os.Remove(file); os.Remove(file + ".applied") })
 		}
 		out, ok := bash(t.Context(), dir, text)
