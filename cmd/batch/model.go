@@ -5,8 +5,10 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 
+	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
@@ -19,7 +21,9 @@ import (
 
 // modelFactory returns what makes the model of one instance. It checks all
 // that can be checked without a paid call: name, key and price.
-func (a *app) modelFactory(c config.ModelConfig, log *slog.Logger) (solver.Models, error) {
+func (a *app) modelFactory(cfg *config.Config, log *slog.Logger) (solver.Models, error) {
+	c := cfg.Model
+	scriptedConfig := scripted.Config{Fence: fence(cfg.ActionForm())}
 	provider, name, _ := strings.Cut(c.ModelName, "/")
 	switch provider {
 	case "":
@@ -27,12 +31,12 @@ func (a *app) modelFactory(c config.ModelConfig, log *slog.Logger) (solver.Model
 			WithHint("give one with -m, such as -m openai/gpt-5, or -m oracle to check the images")
 	case "oracle":
 		return func(in dataset.Instance) (llm.Model, error) {
-			return scripted.Oracle([]byte(in.Patch), scripted.Config{}), nil
+			return scripted.Oracle([]byte(in.Patch), scriptedConfig), nil
 		}, nil
 	case "noop":
-		return func(dataset.Instance) (llm.Model, error) { return scripted.Noop(scripted.Config{}), nil }, nil
+		return func(dataset.Instance) (llm.Model, error) { return scripted.Noop(scriptedConfig), nil }, nil
 	case "scripted":
-		return scriptedFactory(name)
+		return scriptedFactory(name, scriptedConfig)
 	case "openai":
 		return a.openaiFactory(name, c, log)
 	default:
@@ -42,7 +46,7 @@ func (a *app) modelFactory(c config.ModelConfig, log *slog.Logger) (solver.Model
 	}
 }
 
-func scriptedFactory(name string) (solver.Models, error) {
+func scriptedFactory(name string, c scripted.Config) (solver.Models, error) {
 	load := func() (scripted.Script, error) { return scripted.Load(name) }
 	if name == "demo" {
 		load = func() (scripted.Script, error) { return scripted.LoadFS(demo.Files(), "replies.yaml") }
@@ -51,7 +55,17 @@ func scriptedFactory(name string) (solver.Models, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID, scripted.Config{}), nil }, nil
+	return func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID, c), nil }, nil
+}
+
+// fence returns what puts a command into the form that a text agent asks for,
+// or nil where the form is no literal text around the command.
+func fence(form agent.ActionForm) func(string) string {
+	before, after, found := strings.Cut(form.Regex, "(.*?)")
+	if !found || regexp.QuoteMeta(before) != before || regexp.QuoteMeta(after) != after {
+		return nil
+	}
+	return func(command string) string { return before + command + after }
 }
 
 func (a *app) openaiFactory(name string, c config.ModelConfig, log *slog.Logger) (solver.Models, error) {

@@ -42,7 +42,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 		return err
 	}
 	// What can be refused is refused before the directory is touched.
-	if _, err := s.modelFactory(s.cfg.Model, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := s.modelFactory(s.cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
 	if s.store, err = results.Open(s.flags.output, results.Options{}); err != nil {
@@ -107,7 +107,7 @@ func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Inst
 
 	ctx, sig, stop := watchSignals(ctx, d.say)
 	defer stop()
-	model, err := s.modelFactory(s.cfg.Model, log)
+	model, err := s.modelFactory(s.cfg, log)
 	if err != nil {
 		return err
 	}
