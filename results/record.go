@@ -35,13 +35,13 @@ type Usage struct {
 
 // Phases says where an attempt's time went, in seconds.
 type Phases struct {
-	Queue    float64 `json:"queue" parquet:"queue"` // from admission until the image was asked for
+	Queue    float64 `json:"queue" parquet:"queue"` // for a worker, or before another try
 	Pull     float64 `json:"pull" parquet:"pull"`
 	Start    float64 `json:"start" parquet:"start"`
 	Model    float64 `json:"model" parquet:"model"` // in calls, RateWait included
 	RateWait float64 `json:"rate_wait" parquet:"rate_wait"`
 	Commands float64 `json:"commands" parquet:"commands"`
-	Save     float64 `json:"save" parquet:"save"`
+	Save     float64 `json:"save" parquet:"save"` // making the journal durable
 	Total    float64 `json:"total" parquet:"total"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
@@ -12,7 +13,7 @@ import (
 )
 
 // attempt makes one try and always returns a result that can be stored.
-func (r *run) attempt(ctx context.Context, in dataset.Instance, try int) (result *results.Result, err error) {
+func (r *run) attempt(ctx context.Context, in dataset.Instance, try int, queued time.Duration) (result *results.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.Newf(fault.Bug, "panic while solving %s: %v", in.ID, p).
@@ -25,6 +26,7 @@ func (r *run) attempt(ctx context.Context, in dataset.Instance, try int) (result
 	result, err = r.solver.Solve(ctx, Attempt{
 		Instance: in,
 		Try:      try,
+		Queued:   queued,
 		Report: func(p Progress) {
 			r.OnEvent(Event{Type: EventPhase, Instance: in.ID, Try: try, Progress: p})
 		},

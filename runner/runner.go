@@ -70,6 +70,8 @@ type run struct {
 	solver Solver
 	store  Store
 
+	started time.Time
+
 	mu  sync.Mutex
 	sum Summary
 }
@@ -90,7 +92,7 @@ func newRun(c Config, solver Solver, store Store) *run {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &run{Config: c, solver: solver, store: store}
+	return &run{Config: c, solver: solver, store: store, started: time.Now()}
 }
 
 // open reports whether another instance may start.
@@ -140,10 +142,12 @@ func (r *run) count(o results.Outcome) {
 // instance attempts one instance until it has a result, its failure is not
 // worth another try, or the run is told to stop.
 func (r *run) instance(ctx context.Context, in dataset.Instance) {
+	waiting := r.started
 	for try := 1; ; try++ {
 		r.Log.Info("instance started", "instance", in.ID, "try", try)
 		r.OnEvent(Event{Type: EventStart, Instance: in.ID, Try: try})
-		result, err := r.attempt(ctx, in, try)
+		result, err := r.attempt(ctx, in, try, time.Since(waiting))
+		waiting = time.Now()
 		if errors.Is(err, ErrBudget) {
 			r.mu.Lock()
 			r.sum.Budget = true

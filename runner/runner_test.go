@@ -125,7 +125,9 @@ func TestOnlyTransientFaultsAreTriedAgain(t *testing.T) {
 
 func TestASecondTryThatWorksIsTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var queued []time.Duration
 		s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+			queued = append(queued, a.Queued)
 			if a.Try == 1 {
 				return nil, fault.New(fault.Transient, "pulling", errors.New("429"))
 			}
@@ -136,6 +138,9 @@ func TestASecondTryThatWorksIsTheResult(t *testing.T) {
 		sum, err := runner.Run(t.Context(), runner.Config{Backoff: 7 * time.Second}, instances(1), s, &m)
 		if err != nil || sum.Final != 1 || sum.Failed != 0 || len(m.records) != 2 {
 			t.Errorf("%+v, %v, %d records", sum, err, len(m.records))
+		}
+		if want := []time.Duration{0, 7 * time.Second}; !slices.Equal(queued, want) {
+			t.Errorf("queued for %v, want %v", queued, want)
 		}
 		if d := time.Since(start); d != 7*time.Second {
 			t.Errorf("waited %v before the second try, want 7s", d)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"time"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/results"
@@ -20,6 +21,7 @@ type Solver interface {
 type Attempt struct {
 	Instance dataset.Instance
 	Try      int            // from 1, within this run
+	Queued   time.Duration  // it waited for a worker, or since the try before
 	Report   func(Progress) // tells what the instance is doing; cheap
 	Admit    func() error   // asked before each paid call: ErrBudget when the money is spent
 	Spend    func(dollars float64)

@@ -61,5 +61,7 @@ func (r *recorder) durable(typ string, data any) error {
 	if err := r.append(typ, data); err != nil {
 		return err
 	}
+	start := r.Now()
+	defer func() { r.saving += r.Now().Sub(start) }()
 	return r.journal.Sync()
 }

@@ -81,6 +81,7 @@ type attempt struct {
 	ending  *agent.Ending
 	result  *results.Result
 	notes   notes
+	saving  time.Duration // spent making the journal durable
 }
 
 // notes are what a trajectory says beside the peer's keys.
@@ -208,6 +209,8 @@ func (t *attempt) steps() int {
 
 func (t *attempt) phases() results.Phases {
 	p := results.Phases{
+		Queue: t.runner.Queued.Seconds(),
+		Save:  t.saving.Seconds(),
 		Pull:  t.box.Pull.Seconds(),
 		Start: t.box.Start.Seconds(),
 		Total: t.Now().Sub(t.started).Seconds(),
