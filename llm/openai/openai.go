@@ -158,6 +158,8 @@ func (o once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, er
 	_, err = m.chat.New(attempt, params,
 		option.WithResponseBodyInto(&body), option.WithResponseInto(&answer))
 	switch {
+	case err == nil: // paid for, though the caller may have stopped meanwhile
+		return m.response(body, answer.Header)
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: %w", m.op(), ctx.Err())
 	case answer != nil && answer.StatusCode >= http.StatusBadRequest:
@@ -165,10 +167,8 @@ func (o once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, er
 	case attempt.Err() != nil:
 		return nil, fault.Newf(fault.Transient, "%s: no answer within %v", m.op(), m.cfg.RequestTimeout).
 			WithHint("a slow model may need a longer request timeout")
-	case err != nil:
-		return nil, m.unreached(err)
 	}
-	return m.response(body, answer.Header)
+	return nil, m.unreached(err)
 }
 
 // bare cuts the provider prefix that names this package.

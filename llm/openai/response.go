@@ -6,14 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 )
-
-// litellmCost is the header in which a LiteLLM proxy names the cost of a call.
-const litellmCost = "X-Litellm-Response-Cost"
 
 // completion holds the members we need of a chat completion. The SDK's own
 // type is stricter than the servers that claim to be compatible.
@@ -24,17 +20,7 @@ type completion struct {
 		Message      json.RawMessage `json:"message"`
 		Error        json.RawMessage `json:"error"`
 	} `json:"choices"`
-	Usage struct {
-		Input        int64    `json:"prompt_tokens"`
-		Output       int64    `json:"completion_tokens"`
-		Cost         *float64 `json:"cost"`
-		InputDetails struct {
-			Cached int64 `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-		OutputDetails struct {
-			Reasoning int64 `json:"reasoning_tokens"`
-		} `json:"completion_tokens_details"`
-	} `json:"usage"`
+	Usage json.RawMessage `json:"usage"`
 	Error json.RawMessage `json:"error"`
 }
 
@@ -57,17 +43,15 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	if err != nil {
 		return nil, m.garbled("the answer holds no message", err)
 	}
+	usage, cost := readUsage(c.Usage)
 	resp := &llm.Response{
 		Message:      msg,
 		FinishReason: choice.FinishReason,
-		Usage: llm.Usage{
-			Input: c.Usage.Input, Cached: c.Usage.InputDetails.Cached,
-			Output: c.Usage.Output, Reasoning: c.Usage.OutputDetails.Reasoning,
-		},
-		Model: cmp.Or(c.Model, m.cfg.Model),
-		Raw:   body,
+		Usage:        usage,
+		Model:        cmp.Or(c.Model, m.cfg.Model),
+		Raw:          body,
 	}
-	m.price(resp, c.Usage.Cost, header)
+	m.price(resp, cost, header)
 	return resp, nil
 }
 
@@ -94,27 +78,6 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 	}
 	msg.Raw, msg.Extra = bytes.Clone(raw), nil
 	return msg, nil
-}
-
-// price prefers what the provider says to what a table says.
-func (m *Model) price(resp *llm.Response, named *float64, header http.Header) {
-	if named == nil {
-		if cost, err := strconv.ParseFloat(header.Get(litellmCost), 64); err == nil {
-			named = &cost
-		}
-	}
-	if named != nil && *named >= 0 {
-		resp.Cost, resp.Priced = *named, true
-		return
-	}
-	hasUsage := resp.Usage.Input+resp.Usage.Output > 0
-	for _, name := range []string{resp.Model, m.cfg.Model} {
-		if cost, ok := m.cfg.Prices.Cost(name, resp.Usage); ok && hasUsage {
-			resp.Cost, resp.Priced = cost, true
-			return
-		}
-	}
-	resp.Priced = m.cfg.IgnoreCost
 }
 
 func (m *Model) garbled(what string, err error) error {

@@ -1,0 +1,97 @@
+package openai_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/openai"
+)
+
+// transport answers requests without a network.
+type transport func(*http.Request) *http.Response
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r), nil }
+
+func answer(body string, header http.Header) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for name, values := range header {
+		h[name] = values
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func paid(t *testing.T, rt transport) *openai.Model {
+	t.Helper()
+	m, err := openai.New(openai.Config{
+		Model: "m", BaseURL: "http://model.test/v1", Retry: fast, HTTP: &http.Client{Transport: rt},
+		Prices: llm.Prices{"m": {Input: 1, Output: 2}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestAnAnswerThatCameIsKeptThoughTheCallerStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := paid(t, func(*http.Request) *http.Response {
+		a := answer(`{"choices":[{"message":{"role":"assistant","content":"paid for"}}]}`, nil)
+		a.Body = &stopping{a.Body, cancel}
+		return a
+	})
+	resp, err := m.Generate(ctx, ask())
+	if err != nil || resp.Message.Content != "paid for" {
+		t.Errorf("response %+v, error %v", resp, err)
+	}
+}
+
+// stopping is a body during whose arrival the caller stops.
+type stopping struct {
+	io.ReadCloser
+	stop func()
+}
+
+func (s *stopping) Read(p []byte) (int, error) {
+	s.stop()
+	return s.ReadCloser.Read(p)
+}
+
+func TestOddUsageLosesNoAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name, usage, header string
+		cost                float64
+		priced              bool
+	}{
+		{"whole numbers with a point", `{"prompt_tokens": 3.0, "completion_tokens": 2.0}`, "", 7, true},
+		{"an empty list for details", `{"prompt_tokens": 3, "completion_tokens": 2, "prompt_tokens_details": []}`, "", 7, true},
+		{"a cost as text", `{"prompt_tokens": 3, "completion_tokens": 2, "cost": "0.5"}`, "", 0.5, true},
+		{"a list", `[]`, "", 0, false},
+		{"text", `"none"`, "", 0, false},
+		{"negative counts", `{"prompt_tokens": -3, "completion_tokens": -2}`, "", 0, false},
+		{"an endless cost in the header", `{"prompt_tokens": 3, "completion_tokens": 2}`, "Inf", 7, true},
+		{"an endless cost as text", `{"prompt_tokens": 3, "completion_tokens": 2, "cost": "inf"}`, "", 7, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			calls := 0
+			m := paid(t, func(*http.Request) *http.Response {
+				calls++
+				return answer(`{"choices":[{"message":{"content":"x"}}],"usage":`+c.usage+`}`,
+					http.Header{"X-Litellm-Response-Cost": {c.header}})
+			})
+			resp, err := m.Generate(t.Context(), ask())
+			if err != nil || calls != 1 {
+				t.Fatalf("%d calls, error %v", calls, err)
+			}
+			if resp.Cost != c.cost || resp.Priced != c.priced {
+				t.Errorf("cost %v, priced %v; want %v, %v", resp.Cost, resp.Priced, c.cost, c.priced)
+			}
+			if resp.Usage.Input < 0 || resp.Usage.Output < 0 {
+				t.Errorf("usage %+v", resp.Usage)
+			}
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package openai
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+
+	"batch.example/batch/llm"
+)
+
+// litellmCost is the header in which a LiteLLM proxy names the cost of a call.
+const litellmCost = "X-Litellm-Response-Cost"
+
+// readUsage reads what it understands of an answer's usage and passes over the
+// rest: the answer is paid for, and asking again would pay for it twice.
+func readUsage(raw json.RawMessage) (u llm.Usage, cost *float64) {
+	usage := members(raw)
+	u.Input, u.Output = tokens(usage["prompt_tokens"]), tokens(usage["completion_tokens"])
+	u.Cached = tokens(members(usage["prompt_tokens_details"])["cached_tokens"])
+	u.Reasoning = tokens(members(usage["completion_tokens_details"])["reasoning_tokens"])
+	if c, ok := amount(usage["cost"]); ok {
+		cost = &c
+	}
+	return u, cost
+}
+
+// members returns the members of an object, and none of anything else.
+func members(raw json.RawMessage) map[string]json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	return m
+}
+
+func tokens(raw json.RawMessage) int64 {
+	n, ok := amount(raw)
+	if !ok || n > math.MaxInt32 {
+		return 0
+	}
+	return int64(n)
+}
+
+// amount reads a number that may stand in quotes. It is finite and not negative.
+func amount(raw json.RawMessage) (float64, bool) {
+	text := string(raw)
+	if s := ""; json.Unmarshal(raw, &s) == nil && s != "" {
+		text = s
+	}
+	return finite(text)
+}
+
+func finite(text string) (float64, bool) {
+	n, err := strconv.ParseFloat(text, 64)
+	return n, err == nil && n >= 0 && !math.IsInf(n, 0)
+}
+
+// price prefers what the provider says to what a table says.
+func (m *Model) price(resp *llm.Response, named *float64, header http.Header) {
+	if named == nil {
+		if cost, ok := finite(header.Get(litellmCost)); ok {
+			named = &cost
+		}
+	}
+	if named != nil {
+		resp.Cost, resp.Priced = *named, true
+		return
+	}
+	hasUsage := resp.Usage.Input+resp.Usage.Output > 0
+	for _, name := range []string{resp.Model, m.cfg.Model} {
+		if cost, ok := m.cfg.Prices.Cost(name, resp.Usage); ok && hasUsage {
+			resp.Cost, resp.Priced = cost, true
+			return
+		}
+	}
+	resp.Priced = m.cfg.IgnoreCost
+}
