@@ -28,9 +28,10 @@ type deriver struct {
 	quit  chan struct{}
 	done  chan struct{}
 
-	mu   sync.Mutex // held while writing
-	used bool
-	err  error // of the last writing
+	mu      sync.Mutex // held while writing
+	used    bool
+	stopped bool
+	err     error // of the last writing
 }
 
 func startDeriver(every time.Duration, write func() error) *deriver {
@@ -70,31 +71,35 @@ func (d *deriver) run() {
 	}
 }
 
-// flushNow writes what has changed up to the call.
+// flushNow writes what has changed up to the call. Once stopped it refuses:
+// the files are the next run's then.
 func (d *deriver) flushNow() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.stopped {
+		return closedFault("writing predictions")
+	}
+	return d.flush()
+}
+
+// flush is called with d.mu held.
+func (d *deriver) flush() error {
 	d.used = true
 	d.err = d.write()
 	return d.err
 }
 
-// stop ends the goroutine and writes what is due. It reports whether anything
-// was ever written; the error is that of the last writing.
+// stop ends the goroutine and writes what is due, or again what could not be
+// written: the disk may have room now. It reports whether anything was ever
+// written; the error is that of the last writing.
 func (d *deriver) stop() (used bool, err error) {
 	close(d.quit)
 	<-d.done
-	select {
-	case <-d.dirty:
-		err = d.flushNow()
-	default:
-		d.mu.Lock()
-		if err = d.err; err != nil {
-			d.mu.Unlock()
-			err = d.flushNow() // the disk may have room again
-			d.mu.Lock()
-		}
-		d.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stopped = true
+	if len(d.dirty) > 0 || d.err != nil {
+		err = d.flush()
 	}
 	return d.used, err
 }

@@ -102,6 +102,9 @@ func ReadManifest(dir string) (*Manifest, error) {
 // WriteManifest replaces the manifest; it is durable on return. The format
 // version is set by the store.
 func (s *Store) WriteManifest(m *Manifest) error {
+	if err := s.check("writing the manifest"); err != nil {
+		return err
+	}
 	path := filepath.Join(s.dir, manifestFile)
 	if _, err := ReadManifest(s.dir); fault.KindOf(err) == fault.Usage {
 		if _, err := moveAside(path); err != nil {

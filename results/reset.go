@@ -10,6 +10,9 @@ import (
 // their predictions are gone from preds.json when it returns. Journals and
 // what the attempts cost are kept; ids that have no result are passed over.
 func (s *Store) Reset(ids []string) error {
+	if err := s.check("resetting instances"); err != nil {
+		return err
+	}
 	if err := s.dropPredictions(ids...); err != nil {
 		return err
 	}

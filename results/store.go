@@ -192,7 +192,7 @@ func (s *Store) instance(id string) (*instance, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fault.Newf(fault.Bug, "instance %s: the store is closed", id)
+		return nil, closedFault("instance " + id)
 	}
 	in := s.instances[id]
 	if in == nil {
@@ -202,10 +202,25 @@ func (s *Store) instance(id string) (*instance, error) {
 	return in, nil
 }
 
+// check refuses what would write into a directory that was given up.
+func (s *Store) check(op string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return closedFault(op)
+	}
+	return nil
+}
+
+func closedFault(op string) error {
+	return fault.Newf(fault.Bug, "%s: the store is closed", op)
+}
+
 func (s *Store) path(id, name string) string { return filepath.Join(s.dir, id, name) }
 
 // Close ends open attempts, writes the derived files and results.parquet, and
-// gives the directory up. A second Close does nothing.
+// gives the directory up. A second Close does nothing; every other method that
+// writes is a Bug fault from then on.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -1,0 +1,50 @@
+package results_test
+
+import (
+	"sync"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+)
+
+// What is closed belongs to the next run: nothing may be written there.
+func TestAClosedStoreWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "first"))
+	closeStore(t, s)
+	next := open(t, dir)
+	put(t, next, result("b", "second"))
+	if err := next.WritePredictions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, dir, "preds.json")
+	for what, err := range map[string]error{
+		"predictions": s.WritePredictions(t.Context()),
+		"a manifest":  s.WriteManifest(&results.Manifest{Batch: "late"}),
+		"a reset":     s.Reset([]string{"a"}),
+		"a result":    s.Put(t.Context(), result("c", "late")),
+	} {
+		if fault.KindOf(err) != fault.Bug {
+			t.Errorf("%s after Close: %v", what, err)
+		}
+	}
+	if after := read(t, dir, "preds.json"); after != before {
+		t.Errorf("preds.json was %s, is %s", before, after)
+	}
+	if _, ok := next.Manifest(); ok {
+		t.Error("there is a manifest")
+	}
+}
+
+func TestWritingAndClosingAtOnce(t *testing.T) {
+	for range 50 {
+		s := open(t, t.TempDir())
+		put(t, s, result("a", "p"))
+		var all sync.WaitGroup
+		all.Go(func() { _ = s.WritePredictions(t.Context()) })
+		all.Go(func() { closeStore(t, s) })
+		all.Wait()
+	}
+}
