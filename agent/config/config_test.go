@@ -284,8 +284,9 @@ func TestActionForms(t *testing.T) {
 }
 
 func TestResolved(t *testing.T) {
-	c := load(t, `model.model_kwargs={"api_key":"S3CRET","max_tokens":5,"extra_headers":{"Authorization":"S3CRET"}}`,
-		"environment.env.HF_TOKEN=S3CRET", `environment.run_args=["-e","GH_TOKEN=S3CRET","--env=MY_KEY=S3CRET","--cpus=2"]`)
+	c := load(t, `model.model_kwargs={"api_key":"S3CRET","max_tokens":5,"extra_headers":{"Authorization":"S3CRET","Cookie":"S3CRET"},"api_base":"https://me:S3CRET@h/v1"}`,
+		"environment.env.HTTPS_PROXY=http://me:S3CRET@proxy:8080",
+		"environment.env.HF_TOKEN=S3CRET", `environment.run_args=["-e","GH_TOKEN=S3CRET","-e","http_proxy=http://me:S3CRET@proxy","--env=MY_KEY=S3CRET","--cpus=2"]`)
 	data, err := json.Marshal([]any{c.Resolved(), c.Vars()})
 	if err != nil {
 		t.Fatal(err)
@@ -298,6 +299,26 @@ func TestResolved(t *testing.T) {
 	}
 	if v := c.Vars(); v["timeout"] != 60 || v["step_limit"] != 250 || v["cwd"] != "/testbed" {
 		t.Errorf("vars %v", v)
+	}
+}
+
+func TestMaskSpec(t *testing.T) {
+	for spec, want := range map[string]string{
+		"agent.step_limit=5":                                    "agent.step_limit=5",
+		"my_key.yaml":                                           "my_key.yaml",
+		"model.model_kwargs.api_key=S3CRET":                     "model.model_kwargs.api_key=" + masked,
+		"--config=model.model_kwargs.api_key=S3CRET":            "--config=model.model_kwargs.api_key=" + masked,
+		"environment.env.MY_KEY=S3=CRET":                        "environment.env.MY_KEY=" + masked,
+		`model.model_kwargs={"api_key":"S3CRET"}`:               `model.model_kwargs={"api_key":"` + masked + `"}`,
+		`model.model_kwargs={"n":1.0,"a":"<&>"}`:                `model.model_kwargs={"n":1.0,"a":"<&>"}`,
+		`environment.run_args=["-e","T_TOKEN=S3CRET"]`:          `environment.run_args=["-e","T_TOKEN=` + masked + `"]`,
+		"model.model_kwargs.api_base=http://me:S3CRET@h/v1?a=b": "model.model_kwargs.api_base=http://me:" + masked + "@h/v1?a=b",
+	} {
+		t.Run(spec, func(t *testing.T) {
+			if got := MaskSpec(spec); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
 	}
 }
 

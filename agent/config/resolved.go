@@ -3,11 +3,7 @@ package config
 import (
 	"maps"
 	"reflect"
-	"slices"
-	"strings"
 )
-
-const masked = "********"
 
 // Resolved is the configuration as it took effect, section by section, for
 // manifests and trajectories: JSON-safe, secrets masked, owned by the caller.
@@ -62,49 +58,4 @@ func copyOf(field reflect.Value) any {
 	default:
 		return v
 	}
-}
-
-// mask copies v with everything hidden that stands under a secret's name.
-func mask(key string, v any) any {
-	switch x := v.(type) {
-	case map[string]any:
-		m := map[string]any{}
-		for k, item := range x {
-			m[k] = mask(k, item)
-		}
-		return m
-	case []any:
-		list := slices.Clone(x)
-		for i := range list {
-			list[i] = mask(key, list[i])
-		}
-		return list
-	case string:
-		if x != "" && secret(key) {
-			return masked
-		}
-		if key == "run_args" {
-			return maskArgument(x)
-		}
-	}
-	return v
-}
-
-// maskArgument hides the value of an assignment to a secret's name.
-func maskArgument(arg string) string {
-	name, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "--env="), "-e="), "=")
-	if !ok || !secret(name) {
-		return arg
-	}
-	return arg[:strings.Index(arg, name)+len(name)+1] + masked
-}
-
-func secret(name string) bool {
-	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	for _, part := range []string{"api_key", "apikey", "secret", "password", "authorization", "credential"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return name == "token" || strings.HasSuffix(name, "_token") || strings.HasSuffix(name, "_key")
 }
