@@ -22,6 +22,7 @@ func (s *Session) Turn(ctx context.Context, words string, with Turn) (*Ending, e
 	if err != nil {
 		return nil, err
 	}
+	defer s.abandonTurn()
 	end, err := s.loop.Run(ctx, with)
 	// The turn was paid for: it is saved although the caller wants to stop.
 	if saved := s.endTurn(context.WithoutCancel(ctx), end, err); err == nil {
@@ -76,6 +77,17 @@ func (s *Session) endTurn(ctx context.Context, end *Ending, err error) error {
 		s.artifacts = append(s.artifacts, Artifact{Name: name, Turn: s.state.Turns, Data: end.Submission})
 	}
 	return s.save(ctx)
+}
+
+// abandonTurn frees a session whose turn panicked; what it did is not known.
+func (s *Session) abandonTurn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Status != StatusBusy {
+		return
+	}
+	s.state.Status, s.state.Error = StatusReady, "the turn ended in a panic"
+	close(s.idle)
 }
 
 // admit lets what Interrupt was told in before it asks next, the caller's Admit.
