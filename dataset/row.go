@@ -59,8 +59,8 @@ func checkID(at place, id string) error {
 			WithHint("every row needs an instance_id; is this a dataset of the SWE-bench kind?")
 	case len(id) > maxID:
 		bad = fmt.Sprintf("is longer than %d bytes", maxID)
-	case id == "." || id == "..":
-		bad = "is not a name"
+	case id[0] == '.':
+		bad = "begins with a dot"
 	case strings.ContainsFunc(id, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f }):
 		bad = "holds a slash or a control character"
 	default:
