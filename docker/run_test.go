@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -252,11 +253,7 @@ func sortedEnv(b []byte) []byte {
 		}
 		keep = append(keep, line)
 	}
-	for i := range keep {
-		for j := i; j > 0 && keep[j] < keep[j-1]; j-- {
-			keep[j], keep[j-1] = keep[j-1], keep[j]
-		}
-	}
+	slices.Sort(keep)
 	return []byte(strings.Join(keep, ""))
 }
 

@@ -56,7 +56,11 @@ func (c *Container) probe(ctx context.Context) error {
 		if f := c.gone(ctx, "running a command in"); f != nil {
 			return f
 		}
-		time.Sleep(settle / 20)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(settle / 20):
+		}
 	}
 	op := "running a command in container " + c.short()
 	if out != "" || err == nil {
