@@ -30,7 +30,7 @@
 //
 // An instance id names a folder: it is 1 to 200 bytes, without slash,
 // backslash, NUL and newline, does not begin with a dot and is none of the
-// names above.
+// names that stand in <dir> itself above, nor preds.json.corrupt-<n>.
 //
 // # The journal
 //

@@ -1,0 +1,165 @@
+package results_test
+
+import (
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+)
+
+func TestASecondResultOfAnAttemptReplacesTheFirst(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "one"))
+	again := result("a", "better")
+	again.Record.Attempt = 1
+	if err := s.Put(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	s = open(t, dir)
+	if rs := s.Records(); len(rs) != 1 || rs[0].PatchBytes != 6 || s.Spent() != 0.25 {
+		t.Errorf("records %+v, spent %v", rs, s.Spent())
+	}
+	if got := preds(t, dir)["a"].Patch; got != "better" {
+		t.Errorf("patch %q", got)
+	}
+}
+
+func TestAPutWithoutBeginIsAnAttempt(t *testing.T) {
+	s := open(t, t.TempDir())
+	for want := 1; want < 4; want++ {
+		r := failed("a")
+		if err := s.Put(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Record.Attempt != want {
+			t.Errorf("attempt %d, want %d", r.Record.Attempt, want)
+		}
+	}
+}
+
+func TestACrashedAttemptIsPendingAndItsMoneyCounts(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, failed("a"))
+	a, err := s.Begin("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 0.125, "text": "hi"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.Spent(); got != 0.875 {
+		t.Errorf("Spent while running = %v", got)
+	}
+	closeStore(t, s) // like a crash for the attempt: no Put
+	s = open(t, dir)
+	if got := s.Spent(); got != 0.875 {
+		t.Errorf("Spent after = %v", got)
+	}
+	rs := s.Records()
+	if len(rs) != 2 || rs[1].Outcome != results.Pending || rs[1].Steps != 3 || rs[1].Cost != 0.375 || rs[1].Started.IsZero() {
+		t.Errorf("records %+v", rs)
+	}
+	if n := put(t, s, result("a", "x")); n != 3 {
+		t.Errorf("attempt %d, want 3", n)
+	}
+}
+
+func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
+	for name, number := range map[string]int{"named by the caller": 1, "not named, as after a panic": 0} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, dir)
+			a, err := s.Begin("a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 2.0}); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if rs := s.Records(); len(rs) != 1 || rs[0].Outcome != results.Pending || rs[0].Cost != 2 {
+				t.Errorf("before: %+v", rs)
+			}
+			r := failed("a")
+			r.Record.Attempt = number
+			if err := s.Put(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			put(t, s, result("a", "x"))
+			for range 2 {
+				rs := s.Records()
+				if len(rs) != 2 || rs[0].Outcome != results.Infrastructure || rs[1].Attempt != 2 || s.Spent() != 2.25 {
+					t.Errorf("spent %v, records %+v", s.Spent(), rs)
+				}
+				closeStore(t, s)
+				s = open(t, dir)
+			}
+		})
+	}
+}
+
+func TestAttemptsAbandonedInOneRunKeepTheirMoney(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	for range 3 {
+		a, err := s.Begin("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 1.0}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeStore(t, s)
+	if s := open(t, dir); s.Spent() != 3 || len(s.Records()) != 3 {
+		t.Errorf("spent %v, records %+v", s.Spent(), s.Records())
+	}
+}
+
+func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	a, err := s.Begin("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 2.0}); err != nil {
+		t.Fatal(err)
+	}
+	r := failed("a")
+	r.Record.Cost = 0
+	if err := s.Put(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	if got := open(t, dir).Spent(); got != 2 {
+		t.Errorf("Spent = %v, want the journalled 2", got)
+	}
+}
+
+func TestAJournalEndsWithItsAttempt(t *testing.T) {
+	s := open(t, t.TempDir())
+	a, err := s.Begin("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Begin("a"); fault.KindOf(err) != fault.Bug {
+		t.Errorf("a second open attempt: %v", err)
+	}
+	if err := s.Put(t.Context(), result("a", "x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Journal().Append(results.TypeOutput, 1); fault.KindOf(err) != fault.Bug {
+		t.Errorf("appending behind the end: %v", err)
+	}
+}
