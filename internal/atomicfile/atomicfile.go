@@ -62,9 +62,9 @@ func SyncDir(dir string) error {
 	return d.Sync()
 }
 
-// Leftover reports whether name is a temporary file of an interrupted
+// leftover reports whether name is a temporary file of an interrupted
 // [Write] to a file called base.
-func Leftover(name, base string) bool {
+func leftover(name, base string) bool {
 	digits, ok := strings.CutPrefix(name, "."+base)
 	if !ok || digits == "" {
 		return false
@@ -85,7 +85,7 @@ func Sweep(dir string, names []string, bases ...string) error {
 			continue
 		}
 		for _, base := range bases {
-			if !Leftover(name, base) {
+			if !leftover(name, base) {
 				continue
 			}
 			if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
