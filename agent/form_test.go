@@ -86,7 +86,8 @@ func TestToolCalls(t *testing.T) {
 		{"a command in the wrong case", []llm.ToolCall{call("1", `{"Command":"a"}`)}, nil, "Missing 'command' argument"},
 		{"a command that is no text", []llm.ToolCall{call("1", `{"command":["ls"]}`)}, nil, "must be a string"},
 		{"a command with NUL", []llm.ToolCall{call("1", `{"command":"a\u0000b"}`)}, nil, "NUL"},
-		{"one bad call among good ones", []llm.ToolCall{call("1", `{"command":"a"}`), call("2", `[]`)}, nil, "Error parsing"},
+		{"one bad call among good ones", []llm.ToolCall{call("1", `{"command":"a"}`), call("2", `{`)}, nil, "Error parsing"},
+		{"arguments that are no object", []llm.ToolCall{call("1", `["ls"]`)}, nil, "Missing 'command' argument in bash tool call."},
 		{"all that is wrong is said", []llm.ToolCall{{Name: "x", Arguments: `{`}}, nil, "Unknown tool 'x'. Missing 'command'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,12 +13,13 @@ const (
 	editorTool = "editor"
 )
 
+// bashSchema is worded as the peer's: a model is to see the same tool.
 func bashSchema() llm.Tool {
 	return llm.Tool{
 		Name:        bashTool,
-		Description: "Run a bash command and see its output and exit code.",
+		Description: "Execute a bash command",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"command":` +
-			`{"type":"string","description":"The bash command to run"}},"required":["command"]}`),
+			`{"type":"string","description":"The bash command to execute"}},"required":["command"]}`),
 	}
 }
 
@@ -42,10 +43,11 @@ func editorSchema() llm.Tool {
 // parseCall reads one tool call. All that is wrong with it is in the error.
 func (f *form) parseCall(c llm.ToolCall) (action, error) {
 	var problems []string
-	var args map[string]any
-	if err := json.Unmarshal([]byte(c.Arguments), &args); err != nil {
+	var value any
+	if err := json.Unmarshal([]byte(c.Arguments), &value); err != nil {
 		problems = append(problems, fmt.Sprintf("Error parsing tool call arguments: %v.", err))
 	}
+	args, _ := value.(map[string]any) // anything else lacks every argument
 	known := c.Name == bashTool || f.kind == Tools && c.Name == editorTool
 	if !known {
 		problems = append(problems, fmt.Sprintf("Unknown tool '%s'.", c.Name))

@@ -153,6 +153,11 @@ func (s Source) openHub(ctx context.Context, id string) (*Dataset, error) {
 	if err != nil {
 		return nil, s.withAlias(err, id)
 	}
+	if s.Split == "" && snap.Cached {
+		// What is cached need not be all there is: the only split here is not
+		// always the one that would be read with the network.
+		s.Split = "test"
+	}
 	names, split, err := chooseSplit(id, s.Split, snap.Files)
 	if err != nil {
 		return nil, err

@@ -313,6 +313,9 @@ func TestHubDatasetIsReadAndThenCached(t *testing.T) {
 		case "/datasets/princeton-nlp/SWE-Bench_Lite/resolve/" + commit + "/data/test-00000-of-00001.jsonl":
 			w.Header().Set("ETag", `"e1"`)
 			fmt.Fprint(w, `{"instance_id":"a"}`)
+		case "/datasets/princeton-nlp/SWE-Bench_Lite/resolve/" + commit + "/data/dev-00000-of-00001.jsonl":
+			w.Header().Set("ETag", `"e2"`)
+			fmt.Fprint(w, `{"instance_id":"b"}`)
 		default:
 			http.NotFound(w, r)
 		}
@@ -327,8 +330,15 @@ func TestHubDatasetIsReadAndThenCached(t *testing.T) {
 	if again := open(t, s); cmp.Diff(d, again) != "" {
 		t.Errorf("offline: %s", cmp.Diff(d, again))
 	}
-	s.Hub.Offline, s.Name = false, "princeton-nlp/SWE-bench_Verifed"
+	// Only dev is in this cache; without a split that is not what is meant.
+	s = dataset.Source{Name: "lite", Split: "dev", Hub: hub.Config{Endpoint: srv.URL, CacheDir: t.TempDir()}}
+	open(t, s)
+	s.Hub.Offline, s.Split = true, ""
 	_, err := dataset.Open(t.Context(), s)
+	wantUsage(t, err, "test", "dev")
+
+	s.Hub.Offline, s.Name = false, "princeton-nlp/SWE-bench_Verifed"
+	_, err = dataset.Open(t.Context(), s)
 	wantUsage(t, err, "did you mean princeton-nlp/SWE-Bench_Verified", "no such dataset")
 }
 

@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,11 +71,14 @@ func (s Selection) Apply(in []Instance) ([]Instance, error) {
 	return out, nil
 }
 
+var pythonReference = regexp.MustCompile(`\(\?P=(\w+)\)`)
+
 func (s Selection) filter(in []Instance) ([]Instance, error) {
 	if s.Filter == "" {
 		return in, nil
 	}
-	re, err := regexp2.Compile(s.Filter, regexp2.RE2) // the option brings (?P<name>...)
+	// Python writes a named back-reference (?P=name); the option brings (?P<name>...).
+	re, err := regexp2.Compile(pythonReference.ReplaceAllString(s.Filter, `\k<$1>`), regexp2.RE2)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading --filter "+s.Filter, err).
 			WithHint("it is a regular expression, matched from the start of an instance id")

@@ -37,6 +37,7 @@ func TestSelection(t *testing.T) {
 		{"filter is anchored at the start only", dataset.Selection{Filter: "repo0[1-3]|epo04"}, "1,2,3"},
 		{"filter need not match to the end", dataset.Selection{Filter: "repo"}, "0,1,2,3,4,5,6,7,8,9"},
 		{"filter knows lookahead", dataset.Selection{Filter: "(?!repo0[0-6])"}, "7,8,9"},
+		{"filter knows python's named references", dataset.Selection{Filter: `repo(?P<d>\d)(?P=d)`}, "0"},
 		{"filter knows python's named groups", dataset.Selection{Filter: `(?P<r>repo)08`}, "8"},
 		{"slice comes after filter", dataset.Selection{Filter: "repo0[2-9]", Slice: "1:3"}, "3,4"},
 		{"slice comes after shuffle", dataset.Selection{Shuffle: true, Seed: 42, Slice: ":3"}, "7,3,2"},

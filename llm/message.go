@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -16,7 +17,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	for _, c := range m.ToolCalls {
 		w.ToolCalls = append(w.ToolCalls, toWire(c))
 	}
-	return json.Marshal(w)
+	return encode(w)
 }
 
 func (m Message) marshalRaw() ([]byte, error) {
@@ -26,13 +27,25 @@ func (m Message) marshalRaw() ([]byte, error) {
 	}
 	delete(members, "extra")
 	if len(m.Extra) > 0 {
-		extra, err := json.Marshal(m.Extra)
+		extra, err := encode(m.Extra)
 		if err != nil {
 			return nil, err
 		}
 		members["extra"] = extra
 	}
-	return json.Marshal(members)
+	return encode(members)
+}
+
+// encode is json.Marshal that leaves <, > and & as they are, as the peer does.
+// An encoder around it keeps them only when it is told to.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and the messages of other

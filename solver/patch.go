@@ -30,19 +30,28 @@ func portable(ctx context.Context, env agent.Environment, base string, patch []b
 			}
 		}
 	}
-	return escapeInvalid(patch), "does not apply and is not UTF-8; offending bytes are written as \\xNN"
+	return escapeInvalid(patch), "could not be rewritten as a git binary patch and is not UTF-8; " +
+		"its offending bytes are written as \\xNN, the exact bytes are in the patch file"
 }
 
-// rewriteScript applies patch to a scratch index at commit and prints the
-// same change with the attributes in force. Neither the work tree nor the
-// real index is touched.
+// gitDiff prints the index's difference to a commit in the one form that the
+// harness applies, whatever the repository's and the user's settings say.
+const gitDiff = "git -c core.quotePath=true -c diff.noprefix=false -c diff.mnemonicPrefix=false -c diff.orderFile=/dev/null -c diff.relative=false " +
+	"diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b/"
+
+// rewriteScript applies patch to a scratch index at commit and prints the same
+// change with the attributes in force. It works in a bare repository of its
+// own that borrows the objects, where no attributes and settings of the
+// repository's count; its work tree and index are not touched.
 func rewriteScript(patch []byte, attributes, commit string) string {
 	return fmt.Sprintf(`t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT &&
 %s > "$t/patch" && %s > "$t/attributes" &&
-export GIT_INDEX_FILE="$t/index" && git read-tree %s &&
-git apply --cached --whitespace=nowarn "$t/patch" 1>&2 2>/dev/null &&
-git -c core.attributesFile="$t/attributes" diff --cached --binary --full-index --no-color --no-ext-diff %s`,
-		bash.Print(patch), bash.Print([]byte(attributes)), bash.Quote(commit), bash.Quote(commit))
+commit=$(git rev-parse --verify --quiet %s^{commit}) && objects=$(cd "$(git rev-parse --git-path objects)" && pwd) &&
+git init -q --bare "$t/git" && mkdir -p "$t/git/info" "$t/git/objects/info" &&
+echo "$objects" > "$t/git/objects/info/alternates" && cp "$t/attributes" "$t/git/info/attributes" &&
+export GIT_DIR="$t/git" GIT_INDEX_FILE="$t/index" && git read-tree "$commit" &&
+git apply --cached --whitespace=nowarn "$t/patch" > /dev/null 2>&1 &&
+%s "$commit"`, bash.Print(patch), bash.Print([]byte(attributes)), bash.Quote(commit), gitDiff)
 }
 
 var headerPath = regexp.MustCompile(`(?m)^(?:---|\+\+\+) [ab]/([^\t\r\n]*)`)
@@ -83,8 +92,9 @@ func escapeInvalid(patch []byte) string {
 // tree, new files included and binary ones whole, without touching the index.
 func worktreeDiff(ctx context.Context, env agent.Environment) ([]byte, error) {
 	return run(ctx, env, `t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT &&
+cd "$(git rev-parse --show-toplevel)" &&
 export GIT_INDEX_FILE="$t/index" && git read-tree HEAD && git add -A 2>/dev/null &&
-git diff --cached --binary --no-color --no-ext-diff HEAD`)
+`+gitDiff+` HEAD`)
 }
 
 // run executes a script whose whole output is wanted.

@@ -126,6 +126,35 @@ func TestOnlyTheFilesThatNeedItBecomeBinary(t *testing.T) {
 	}
 }
 
+func TestSettingsOfTheRepositoryDoNotReachThePatch(t *testing.T) {
+	box := repo(t, map[string]string{".gitattributes": "*.pm diff=perl\n", "lib/l.pm": latin1, "t.txt": "a\n"})
+	box.write(t, "lib/l.pm", "th\xe9\n")
+	gold := box.diff(t)
+	box.git(t, "config diff.noprefix true && git config diff.orderFile /nonexistent && git config diff.relative true")
+	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Oracle([]byte(gold), scripted.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	box.git(t, "config --remove-section diff && git checkout -q .")
+	apply(t, box, result.Prediction)
+	if got := box.read(t, "lib/l.pm"); got != "th\xe9\n" {
+		t.Errorf("the prediction makes %q:\n%s", got, result.Prediction)
+	}
+
+	box.git(t, "checkout -q . && git config diff.noprefix true")
+	box.write(t, "t.txt", "salvaged\n")
+	replies := slices.Repeat([]scripted.Reply{{Bash: "true"}}, 20)
+	result, _, err = solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Script{"*": replies}.Model("a__1", scripted.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	box.git(t, "checkout -q .")
+	apply(t, box, result.Trajectory.Info.Salvage)
+	if got := box.read(t, "t.txt"); got != "salvaged\n" {
+		t.Errorf("the salvaged patch makes %q", got)
+	}
+}
+
 func TestBytesOfAPatchThatDoesNotApplyAreNotLostInSilence(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	broken := "--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-nothing like it\n+caf\xe9\n"

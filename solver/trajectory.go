@@ -39,11 +39,11 @@ func (t *attempt) messages() []json.RawMessage {
 	}
 	list := make([]json.RawMessage, 0, len(t.ending.Messages))
 	for _, m := range t.ending.Messages {
-		raw, err := json.Marshal(m)
+		raw, err := m.MarshalJSON() // json.Marshal would escape < and > in it
 		if err != nil {
 			// A provider's message that is not an object: keep what was understood of it.
 			m.Raw = nil
-			raw, _ = json.Marshal(m)
+			raw, _ = m.MarshalJSON()
 		}
 		list = append(list, raw)
 	}
@@ -63,5 +63,6 @@ func (t *attempt) settings() map[string]any {
 	maps.Copy(env, t.box.Settings)
 	env["image"] = t.box.Image
 	c["environment"] = env
+	c["agent_type"], c["model_type"], c["environment_type"] = "batch.agent.Loop", "batch.llm", "batch.docker"
 	return c
 }

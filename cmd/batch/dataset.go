@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -60,8 +61,8 @@ func (a *app) listInstances(ds *dataset.Dataset, selected []dataset.Instance) er
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.stdout, "\n%d of %d instances of %s, split %s, digest %.12s\n",
-		len(selected), len(ds.Instances), ds.Name, ds.Split, ds.Digest)
+	_, err := fmt.Fprintf(a.stdout, "\n%d of %d instances of %s, digest %.12s\n",
+		len(selected), len(ds.Instances), titled(ds), ds.Digest)
 	return err
 }
 
@@ -87,6 +88,12 @@ func (a *app) printRows(selected []dataset.Instance) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetEscapeHTML(false)
 	for _, in := range selected {
+		for name, v := range in.Fields {
+			if text, ok := v.(string); ok && !utf8.ValidString(text) {
+				return fault.Newf(fault.Usage, "%s: column %s is not UTF-8, which JSON cannot hold", in.ID, name).
+					WithHint("leave the instance out with --filter or --instances; a parquet file or a task repository keeps its bytes")
+			}
+		}
 		if err := enc.Encode(in.Fields); err != nil {
 			return fault.New(fault.Host, "writing rows", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"batch.example/batch/agent"
@@ -38,6 +39,9 @@ func (a *app) modelFactory(cfg *config.Config, log *slog.Logger) (solver.Models,
 	case "scripted":
 		return scriptedFactory(name, scriptedConfig)
 	case "openai":
+		if c.SetCacheControl == "" && cfg.Origin("model.set_cache_control") == "" && wantsCacheControl(name) {
+			c.SetCacheControl = openai.CacheControlEnd
+		}
 		return a.openaiFactory(name, c, log)
 	default:
 		return nil, fault.Newf(fault.Usage, "model %q: no client for provider %q", c.ModelName, provider).
@@ -56,6 +60,15 @@ func scriptedFactory(name string, c scripted.Config) (solver.Models, error) {
 		return nil, err
 	}
 	return func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID, c), nil }, nil
+}
+
+// wantsCacheControl reports whether a model caches its prompt only where it is
+// told to. The rule is the peer's, for Claude behind OpenRouter or LiteLLM.
+func wantsCacheControl(model string) bool {
+	model = strings.ToLower(model)
+	return slices.ContainsFunc([]string{"anthropic", "sonnet", "opus", "claude"}, func(part string) bool {
+		return strings.Contains(model, part)
+	})
 }
 
 // fence returns what puts a command into the form that a text agent asks for,

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -147,7 +150,12 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "INSTANCE\tIMAGE")
 	images := map[string]bool{}
-	for _, in := range selected {
+	done := map[string]bool{}
+	if !f.redo {
+		done = predicted(f.output)
+	}
+	todo := slices.DeleteFunc(slices.Clone(selected), func(in dataset.Instance) bool { return done[in.ID] })
+	for _, in := range todo {
 		image := in.ImageName(f.imagePrefix)
 		images[image] = true
 		fmt.Fprintf(tw, "%s\t%s\n", in.ID, image)
@@ -155,9 +163,36 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nwould run %d of %d instances of %s (split %s), %d images, model %s, %d workers, into %s\n",
-		len(selected), len(ds.Instances), ds.Name, ds.Split, len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers, f.output)
+	kept := ""
+	if n := len(selected) - len(todo); n > 0 {
+		kept = fmt.Sprintf("; %d more have a prediction there", n)
+	}
+	_, err := fmt.Fprintf(w, "\nwould run %d of %d instances of %s, %d images, model %s, %d workers, into %s%s\n",
+		len(todo), len(ds.Instances), titled(ds), len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers, f.output, kept)
 	return err
+}
+
+// predicted returns the ids in a directory's preds.json. It only reads: a dry
+// run takes no lock and mends nothing.
+func predicted(dir string) map[string]bool {
+	var preds map[string]json.RawMessage
+	done := map[string]bool{}
+	data, err := os.ReadFile(filepath.Join(dir, "preds.json"))
+	if err != nil || json.Unmarshal(data, &preds) != nil {
+		return done
+	}
+	for id := range preds {
+		done[id] = true
+	}
+	return done
+}
+
+// titled names a dataset and the split that was read of it.
+func titled(ds *dataset.Dataset) string {
+	if ds.Split == "" {
+		return ds.Name
+	}
+	return ds.Name + " (split " + ds.Split + ")"
 }
 
 func nameOr(name, other string) string {

@@ -38,7 +38,7 @@ func (c *Client) cached(repo, revision string) (Snapshot, error) {
 		}
 	}
 	root := c.dir(repo, "snapshots", commit)
-	snap := Snapshot{Repo: repo, Commit: commit}
+	snap := Snapshot{Repo: repo, Commit: commit, Cached: true}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -116,7 +116,8 @@ func pause(ctx context.Context, d time.Duration) error {
 type Snapshot struct {
 	Repo   string   // owner/name as asked for
 	Commit string   // 40 hexadecimal digits
-	Files  []string // names with slashes; when offline, those in the cache
+	Files  []string // names with slashes
+	Cached bool     // Files are those in the cache: the dataset may have more
 }
 
 var (
