@@ -1,9 +1,10 @@
 // Package bash writes words and bytes as bash source, exactly. What it
 // produces needs nothing but bash, is printable ASCII, and has no line longer
-// than a few hundred bytes unless it is quoted text.
+// than about a thousand bytes unless it is quoted text.
 package bash
 
 import (
+	"bytes"
 	"math"
 	"strings"
 )
@@ -55,16 +56,17 @@ func printSome(data []byte, limit int) (command string, done int) {
 	return b.String(), done
 }
 
-// chunk returns how many bytes go into the next printf: up to the end of a
-// line, so that text stays readable, and no more than fits comfortably.
+// chunk returns how many bytes go into the next printf: no more than fits
+// comfortably, and whole lines where there are any, so that text stays readable.
 func chunk(data []byte) int {
 	const most = 200
-	for i, c := range data[:min(len(data), most)] {
-		if c == '\n' {
-			return i + 1
-		}
+	if len(data) <= most {
+		return len(data)
 	}
-	return min(len(data), most)
+	if end := bytes.LastIndexByte(data[:most], '\n'); end >= 0 {
+		return end + 1
+	}
+	return most
 }
 
 // escape writes one byte of printf's %b argument inside single quotes.
