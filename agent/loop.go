@@ -57,6 +57,15 @@ type Ending struct {
 	CommandTime time.Duration
 }
 
+// Check reports whether the system and the instance template render for t, by
+// its Task, Vars and Env alone: nothing is asked, executed or recorded. Env may
+// be nil, then Vars should hold its variables too. An error is a Usage fault
+// that names the template; the other templates are not rendered.
+func (l *Loop) Check(t Turn) error {
+	_, err := newRun(l, Turn{Task: t.Task, Vars: t.Vars, Env: t.Env}).firstMessages()
+	return err
+}
+
 // Run takes steps until the run ends. The Ending is never nil and says what is
 // known so far. A run that submits, gives up or meets a limit has a nil error;
 // an error is a fault, what Admit or the recorder returned, or a cancellation,

@@ -36,18 +36,25 @@ func (r *run) begin(ctx context.Context) error {
 	if len(r.sent) > 0 {
 		return r.goOn(ctx)
 	}
+	first, err := r.firstMessages()
+	if err != nil {
+		return err
+	}
+	return r.append(ctx, first...)
+}
+
+// firstMessages renders the system and the task message.
+func (r *run) firstMessages() ([]llm.Message, error) {
 	vars := r.vars()
 	system, err := r.loop.system.render(vars)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	task, err := r.loop.instance.render(vars)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return r.append(ctx,
-		llm.Message{Role: llm.RoleSystem, Content: system},
-		llm.Message{Role: llm.RoleUser, Content: task})
+	return []llm.Message{{Role: llm.RoleSystem, Content: system}, {Role: llm.RoleUser, Content: task}}, nil
 }
 
 func (r *run) goOn(ctx context.Context) error {
@@ -163,7 +170,9 @@ func (r *run) vars() map[string]any {
 	if vars == nil {
 		vars = map[string]any{}
 	}
-	maps.Copy(vars, r.turn.Env.Vars())
+	if r.turn.Env != nil {
+		maps.Copy(vars, r.turn.Env.Vars())
+	}
 	vars["n_model_calls"] = r.end.Calls
 	vars["model_cost"] = r.end.Cost
 	vars["elapsed_seconds"] = int(r.elapsed() / time.Second)
