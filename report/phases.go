@@ -10,13 +10,13 @@ import (
 )
 
 // writePhases says where the time of all attempts went, summed over workers.
+// Waiting for a worker comes before an attempt and is not in its total.
 func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 	var p results.Phases
 	for _, r := range d.Records {
 		if _, ok := slices.BinarySearch(asked, r.InstanceID); !ok {
 			continue
 		}
-		p.Queue += r.Time.Queue
 		p.Pull += r.Time.Pull
 		p.Start += r.Time.Start
 		p.Model += r.Time.Model
@@ -33,7 +33,6 @@ func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 		name string
 		v    float64
 	}{
-		{"queue", p.Queue},
 		{"pull", p.Pull},
 		{"start", p.Start},
 		{"model", p.Model - p.RateWait},

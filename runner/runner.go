@@ -157,7 +157,9 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 		if lost := r.put(ctx, result); lost != nil {
 			again = false
 			result.Record.Outcome, result.Record.Error = results.Infrastructure, lost.Error()
-			r.stop(lost)
+			if fault.KindOf(lost) != fault.Instance { // one that cannot be saved says nothing of the others
+				r.stop(lost)
+			}
 		} else if fault.KindOf(err) == fault.Host {
 			r.stop(err)
 		}
@@ -170,7 +172,7 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 			return
 		}
 		r.OnEvent(Event{Type: EventRetry, Instance: in.ID, Try: try, Record: rec})
-		r.sleep(ctx, r.Backoff<<(try-1))
+		r.sleep(ctx, r.backoff(try))
 	}
 }
 
@@ -188,9 +190,21 @@ func (r *run) put(ctx context.Context, result *results.Result) error {
 	return err
 }
 
+// maxBackoff is the longest wait between two tries.
+const maxBackoff = 2 * time.Minute
+
+// backoff returns how long to wait after a try, the first being 1.
+func (r *run) backoff(try int) time.Duration {
+	d := min(r.Backoff, maxBackoff)
+	for ; try > 1 && d < maxBackoff; try-- {
+		d = min(2*d, maxBackoff)
+	}
+	return d
+}
+
 // sleep waits before another try, or until the run is told to stop.
 func (r *run) sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(min(d, 2*time.Minute))
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

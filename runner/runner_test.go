@@ -148,6 +148,20 @@ func TestASecondTryThatWorksIsTheResult(t *testing.T) {
 	})
 }
 
+func TestTheWaitBetweenTriesGrowsToALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := solve(func(context.Context, runner.Attempt) (*results.Result, error) {
+			return nil, fault.New(fault.Transient, "trying", errors.New("busy"))
+		})
+		start := time.Now()
+		_, _ = runner.Run(t.Context(), runner.Config{Tries: 100}, instances(1), s, &memory{})
+		// 5, 10, 20, 40, 80 s, then 94 times two minutes.
+		if d, want := time.Since(start), 155*time.Second+94*2*time.Minute; d != want {
+			t.Errorf("100 tries took %v, want %v", d, want)
+		}
+	})
+}
+
 func TestAPanicTouchesNoOtherInstance(t *testing.T) {
 	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
 		if a.Instance.ID == "repo__2" {
@@ -255,6 +269,17 @@ func TestAStoreThatCannotSaveStopsTheRun(t *testing.T) {
 	m := memory{fail: errors.New("no space left on device")}
 	sum, err := runner.Run(t.Context(), runner.Config{}, instances(3), s, &m)
 	if fault.KindOf(err) != fault.Host || sum.Final != 0 || sum.Failed != 1 || sum.Pending != 2 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
+func TestAnInstanceThatCannotBeSavedStopsNoOther(t *testing.T) {
+	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+		return submitted(a.Instance.ID), nil
+	})
+	m := memory{fail: fault.New(fault.Instance, "saving", errors.New("the id is a reserved name"))}
+	sum, err := runner.Run(t.Context(), runner.Config{}, instances(3), s, &m)
+	if err != nil || sum.Failed != 3 {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }

@@ -2,6 +2,7 @@ package solver
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -46,12 +47,11 @@ func New(c Config) *Solver {
 }
 
 // Solve makes one attempt at a.Instance.
-func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (*results.Result, error) {
+func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result, err error) {
 	opened, err := s.c.Store.Begin(a.Instance.ID)
 	if err != nil {
 		return nil, err
 	}
-	defer opened.Close()
 	t := &attempt{
 		Config:  s.c,
 		in:      a.Instance,
@@ -64,6 +64,7 @@ func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (*results.Result, 
 		}},
 	}
 	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number())
+	defer func() { err = errors.Join(err, opened.Close()) }()
 	err = t.solve(ctx)
 	t.finish(err)
 	return t.result, err

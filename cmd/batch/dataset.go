@@ -24,7 +24,7 @@ func (a *app) datasetCommand() *cobra.Command {
 ones named.
 
   batch dataset --subset verified --filter django__ --slice :5
-  batch dataset --subset demo demo__shell-1
+  batch dataset --subset demo demo__slug-1
   batch dataset --subset rows.parquet --json | jq .instance_id`,
 		RunE: func(c *cobra.Command, ids []string) error {
 			ds, selected, err := f.load(c.Context(), a, slog.New(slog.DiscardHandler))

@@ -19,14 +19,10 @@ func TestAFullDiskStopsTheRunAndKeepsWhatIsThere(t *testing.T) {
 		t.Skipf("mounting a small file system needs root: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(small, syscall.MNT_DETACH) })
-	before := containers(t)
 	cmd := batch(t.Context(), dir, "run", "--subset", "demo", "-m", "oracle", "-o", filepath.Join(small, "out"), "-q", "-w", "2")
 	out, _ := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(string(out), "no space left") {
 		t.Errorf("exit code %d, want %d\n%s", code, exitFailed, out)
-	}
-	if n := containers(t); n != before {
-		t.Errorf("%d containers left behind", n-before)
 	}
 	_ = predictions(t, filepath.Join(small, "out")) // still valid JSON
 	// With room again, the same command ends the job.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/fault"
 )
 
 func (a *app) imagesCommand() *cobra.Command {
@@ -53,11 +54,13 @@ func (a *app) listImages(c *cobra.Command, engine *docker.Engine, refs []string,
 	present, bytes := 0, int64(0)
 	for _, ref := range refs {
 		image, here, err := engine.Image(c.Context(), ref)
-		if err != nil {
-			return err
-		}
 		state, size := "no", "-"
-		if here {
+		switch {
+		case fault.KindOf(err) == fault.Instance || fault.KindOf(err) == fault.Usage:
+			state = "not a name of an image"
+		case err != nil:
+			return err
+		case here:
 			state, size = "yes", units.HumanSize(float64(image.Size))
 			present++
 			bytes += image.Size

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,13 +36,11 @@ func (a *app) manifest(f runFlags, cfg *config.Config, ds *dataset.Dataset, sele
 	}
 }
 
-var secretArg = regexp.MustCompile(`(?i)((?:api_?key|token|secret|password|authorization)[^=]*=).+`)
-
 // maskArgs hides the values of arguments that look like keys.
 func maskArgs(args []string) []string {
 	masked := make([]string, len(args))
 	for i, arg := range args {
-		masked[i] = secretArg.ReplaceAllString(arg, "$1[redacted]")
+		masked[i] = config.MaskSpec(arg)
 	}
 	return masked
 }
@@ -66,19 +64,32 @@ func (f *sourceFlags) selection() string {
 // reconcile compares the manifest with the directory's: results of different
 // configs, models or datasets in one directory could not be compared. What an
 // earlier run said is kept.
-func reconcile(store *results.Store, m *results.Manifest, f runFlags) error {
-	old, ok := store.Manifest()
+func (s *sweep) reconcile(m *results.Manifest) error {
+	old, ok := s.store.Manifest()
 	if !ok {
 		return nil
 	}
-	if diffs := old.Differences(m); len(diffs) > 0 && !f.acceptsChanges && !f.redo {
-		return fault.Newf(fault.Usage, "%s holds results of something else:\n  %s", f.output, strings.Join(diffs, "\n  ")).
-			WithHint("give another directory with -o, go on all the same with --accept-changes,\nor run everything again with --redo-existing")
+	diffs := m.Differences(old)
+	if len(diffs) > 0 && !s.flags.acceptsChanges && !s.replacesAll() {
+		return fault.Newf(fault.Usage, "%s holds results of something else:\n  %s", s.flags.output, strings.Join(diffs, "\n  ")).
+			WithHint("give another directory with -o, go on all the same with --accept-changes,\n" +
+				"or run everything in it again with --redo-existing")
 	}
 	m.Created = old.Created
 	m.Images = old.Images
 	m.Runs = append(old.Runs, m.Runs...)
 	return nil
+}
+
+// replacesAll reports whether no result in the directory outlives this run.
+func (s *sweep) replacesAll() bool {
+	selected := map[string]bool{}
+	for _, in := range s.selected {
+		selected[in.ID] = s.flags.redo
+	}
+	return !slices.ContainsFunc(s.store.Records(), func(r results.Record) bool {
+		return r.Outcome.Final() && !selected[r.InstanceID]
+	})
 }
 
 // completeManifest notes the images that ran and when this run ended.

@@ -39,6 +39,9 @@ func (a *app) modelFactory(cfg *config.Config, log *slog.Logger) (solver.Models,
 	case "scripted":
 		return scriptedFactory(name, scriptedConfig)
 	case "openai":
+		if name == "" {
+			return nil, fault.Newf(fault.Usage, "model %q: the name after openai/ is missing", c.ModelName)
+		}
 		if c.SetCacheControl == "" && cfg.Origin("model.set_cache_control") == "" && wantsCacheControl(name) {
 			c.SetCacheControl = openai.CacheControlEnd
 		}

@@ -59,7 +59,8 @@ func TestARunOverAProviderThatMisbehaves(t *testing.T) {
 		return a
 	})
 	dir := t.TempDir()
-	out, code := runOpenAI(t, dir, server.URL, "--slice", ":2", "-w", "1")
+	out, code := runOpenAI(t, dir, server.URL, "--slice", ":2", "-w", "1",
+		"-c", `model.model_kwargs={"extra_headers":{"X-Secret":"`+plantedKey+`"}}`)
 	if code != exitOK {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -89,8 +90,11 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.tries < 1 {
 		return fault.Newf(fault.Usage, "--tries %d: at least one is needed", f.tries)
 	}
-	if f.totalCost < 0 {
-		return fault.Newf(fault.Usage, "--cost-limit-total %v: a cost is not negative", f.totalCost)
+	if !(f.totalCost >= 0) { // NaN is not either
+		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected a sum of US dollars", f.totalCost)
+	}
+	if strings.ContainsFunc(f.imagePrefix, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return fault.Newf(fault.Usage, "--image-prefix %q: expected the host of a registry, with a path or not", f.imagePrefix)
 	}
 	cfg, err := a.config(f)
 	if err != nil {

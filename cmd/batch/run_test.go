@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,19 +101,37 @@ const slowScript = `"*":
   - bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 `
 
+// ownRows writes a dataset of four instances on a demo image, whose ids no
+// other test has: tests of other packages use the engine at the same time.
+func ownRows(t *testing.T, dir string) (prefix string) {
+	t.Helper()
+	prefix = "own-" + strings.ToLower(rand.Text()[:8]) + "__"
+	var rows strings.Builder
+	for i := range 4 {
+		fmt.Fprintf(&rows, `{"instance_id":"%s%d","problem_statement":"p","image_name":"batch-demo/demo__slug-1:latest"}`+"\n", prefix, i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return prefix
+}
+
+// slowArgs run ownRows with slowScript.
+var slowArgs = []string{
+	"run", "--subset", "rows.jsonl", "-w", "2", "-m", "scripted/slow.yaml", "-o", "out", "-c", "environment.timeout=200",
+}
+
 // startSlow starts a run and waits until its instances are in their command.
 func startSlow(t *testing.T, dir string, instances int) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(slowScript), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := batch(t.Context(), dir, "run", "--subset", "demo", "--slice", ":4", "-w", "2",
-		"-m", "scripted/slow.yaml", "-o", "out", "--json", "-c", "environment.timeout=200")
+	cmd := batch(t.Context(), dir, append(slices.Clone(slowArgs), "--json")...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +144,8 @@ func startSlow(t *testing.T, dir string, instances int) (*exec.Cmd, *bufio.Scann
 	return cmd, lines
 }
 
-// containers counts the containers that batch made and that still exist.
-func containers(t *testing.T) int {
+// containers counts the containers of the instances whose ids begin so.
+func containers(t *testing.T, prefix string) int {
 	t.Helper()
 	home, _ := os.UserHomeDir()
 	engine, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, home))
@@ -136,20 +157,29 @@ func containers(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(owned)
+	n := 0
+	for _, c := range owned {
+		if strings.HasPrefix(c.Instance, prefix) {
+			n++
+		}
+	}
+	return n
 }
 
 func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 	needDocker(t)
 	dir := t.TempDir()
-	before := containers(t)
+	prefix := ownRows(t, dir)
 	cmd, lines := startSlow(t, dir, 2)
-	if n := containers(t); n != before+2 {
-		t.Errorf("%d containers while two instances run, %d before", n, before)
+	if n := containers(t, prefix); n != 2 {
+		t.Errorf("%d containers while two instances run", n)
 	}
 	start := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+	// A process and its group often get one each; the second must change nothing.
+	for range 2 {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for lines.Scan() { // drains the pipe so that the program can end
 	}
@@ -160,8 +190,8 @@ func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 	if d := time.Since(start); d > 30*time.Second {
 		t.Errorf("took %v to stop", d)
 	}
-	if n := containers(t); n != before {
-		t.Errorf("%d containers left behind", n-before)
+	if n := containers(t, prefix); n != 0 {
+		t.Errorf("%d containers left behind", n)
 	}
 	saved, _ := filepath.Glob(filepath.Join(dir, "out", "*", "*.traj.json"))
 	if len(saved) != 2 {
@@ -209,37 +239,92 @@ func TestTheFirstInterruptDrains(t *testing.T) {
 func TestAKilledRunLeavesNothingThatTheNextDoesNotMend(t *testing.T) {
 	needDocker(t)
 	dir := t.TempDir()
-	before := containers(t)
+	prefix := ownRows(t, dir)
 	cmd, _ := startSlow(t, dir, 2)
 
 	// Meanwhile nobody else may write into the directory.
-	args := []string{"run", "--subset", "demo", "--slice", ":4", "-w", "2", "-m", "scripted/slow.yaml", "-o", "out"}
-	second := batch(t.Context(), dir, append(args, "-c", "environment.timeout=200")...)
+	second := batch(t.Context(), dir, slowArgs...)
 	out, _ := second.CombinedOutput()
 	if code := second.ProcessState.ExitCode(); code != exitLocked {
 		t.Errorf("a second run into the directory: exit code %d, want %d\n%s", code, exitLocked, out)
 	}
-
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if n := containers(t); n != before+2 {
-		t.Fatalf("%d containers after kill -9, %d before", n, before)
-	}
 	// The same command again, with a script that does not sleep.
 	quick := strings.Replace(slowScript, "sleep 120", "true", 1)
 	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(quick), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again := batch(t.Context(), dir, append(args, "-c", "environment.timeout=200")...)
-	if out, err := again.CombinedOutput(); err != nil {
+	if out, err := batch(t.Context(), dir, slowArgs...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if n := containers(t); n != before {
-		t.Errorf("%d containers left behind", n-before)
+	if n := containers(t, prefix); n != 0 {
+		t.Errorf("%d containers left behind", n)
 	}
 	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
 		t.Errorf("%d predictions, want 4", len(p))
+	}
+}
+
+func TestAReaderThatGoesAwayStopsNothing(t *testing.T) {
+	needDocker(t)
+	dir := t.TempDir()
+	prefix := ownRows(t, dir)
+	cmd, _ := startSlow(t, dir, 2)
+	// startSlow's pipe is dropped; the script is quick from the next command on.
+	if err := cmd.Process.Signal(syscall.SIGPIPE); err != nil {
+		t.Fatal(err)
+	}
+	if n := containers(t, prefix); n != 2 {
+		t.Errorf("%d containers while two instances run", n)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // closes the pipe: what is still written meets EPIPE
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	}
+	if n := containers(t, prefix); n != 0 {
+		t.Errorf("%d containers left behind", n)
+	}
+}
+
+func TestRedoKeepsResultsUntilTheyAreReplaced(t *testing.T) {
+	needDocker(t)
+	dir := t.TempDir()
+	ownRows(t, dir)
+	args := []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", "out", "-q"}
+	if out, err := batch(t.Context(), dir, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	// An engine that is not there must not cost the predictions that are.
+	gone := batch(t.Context(), dir, append(slices.Clone(args), "--redo-existing")...)
+	gone.Env = append(gone.Env, "DOCKER_HOST=unix:///nonexistent/docker.sock")
+	if out, _ := gone.CombinedOutput(); gone.ProcessState.ExitCode() != exitFailed {
+		t.Errorf("exit code %d\n%s", gone.ProcessState.ExitCode(), out)
+	}
+	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
+		t.Errorf("%d predictions after a redo that could not start, want 4", len(p))
+	}
+	// Part of the directory with another model would mix two.
+	mixed := batch(t.Context(), dir, "run", "--subset", "rows.jsonl", "--slice", ":1", "-m", "oracle", "-o", "out", "--redo-existing")
+	if out, _ := mixed.CombinedOutput(); mixed.ProcessState.ExitCode() != exitUsage {
+		t.Errorf("exit code %d\n%s", mixed.ProcessState.ExitCode(), out)
+	}
+	if out, err := batch(t.Context(), dir, append(slices.Clone(args), "--redo-existing")...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	journals, _ := filepath.Glob(filepath.Join(dir, "out", "*", "journal.jsonl"))
+	for _, path := range journals {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(data), `"type":"end"`); n != 2 {
+			t.Errorf("%s: %d attempts, want two", path, n)
+		}
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -10,20 +12,25 @@ import (
 
 // signals turns interrupts into the three ways to end a run.
 type signals struct {
-	drain     chan struct{} // closed by the first interrupt
-	cancel    context.CancelFunc
-	say       func(string)
-	exit      func(code int)
-	seen      int
-	cancelled atomic.Bool
-	drained   atomic.Bool
+	drain   chan struct{} // closed by the first interrupt
+	cancel  context.CancelFunc
+	say     func(string)
+	leave   func() // ends the process; not expected to return
+	seen    int    // interrupts, a SIGTERM being the second
+	drained atomic.Bool
 }
 
-// watchSignals returns a context that the second interrupt, or a SIGTERM,
-// cancels. stop must be called; it waits for the watching goroutine.
-func watchSignals(ctx context.Context, say func(string)) (_ context.Context, s *signals, stop func()) {
+// watchSignals returns a context that the second interrupt, or a SIGTERM or
+// SIGHUP, cancels. stop must be called; it waits for the watching goroutine.
+func watchSignals(ctx context.Context, say func(string), stderr io.Writer) (_ context.Context, s *signals, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	s = &signals{drain: make(chan struct{}), cancel: cancel, say: say, exit: os.Exit}
+	s = &signals{drain: make(chan struct{}), cancel: cancel, say: say, leave: func() {
+		// The display may never get to show it.
+		fmt.Fprintln(stderr, "\nbatch: leaving at once; the same command resumes, and removes the containers left behind")
+		os.Exit(exitInterrupted)
+	}}
+	// A reader that goes away (| head) must not kill a run in the middle of paid work.
+	signal.Ignore(syscall.SIGPIPE)
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	done := make(chan struct{})
@@ -41,24 +48,28 @@ func watchSignals(ctx context.Context, say func(string)) (_ context.Context, s *
 	}
 }
 
+// handle counts. A SIGTERM or SIGHUP often comes twice (to a process and to
+// its group, from a shell and from the kernel), so that only a person's
+// interrupt can be the third.
 func (s *signals) handle(sig os.Signal) {
-	s.seen++
-	if s.seen == 1 {
-		close(s.drain)
-		s.drained.Store(true)
+	switch {
+	case sig == os.Interrupt:
+		s.seen++
+	case s.seen < 2:
+		s.seen = 2
+	default:
+		return
 	}
-	if sig != os.Interrupt && s.seen == 1 {
-		s.seen = 2 // a SIGTERM counts as the second interrupt
+	if s.drained.CompareAndSwap(false, true) {
+		close(s.drain)
 	}
 	switch s.seen {
 	case 1:
 		s.say("interrupted: no new instances; the running ones go on (again to stop them)")
 	case 2:
 		s.say("stopping: saving what the running instances did and removing their containers (again to leave at once)")
-		s.cancelled.Store(true)
 		s.cancel()
 	default:
-		s.say("leaving; `batch run` again resumes, `batch doctor` finds containers left behind")
-		s.exit(exitInterrupted)
+		s.leave()
 	}
 }

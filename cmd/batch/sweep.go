@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"batch.example/batch/agent"
@@ -53,35 +54,25 @@ func (s *sweep) run(ctx context.Context) (err error) {
 		fmt.Fprintln(s.stderr, "batch: "+told)
 	}
 	manifest := s.manifest(s.flags, s.cfg, s.ds, s.selected)
-	if err := reconcile(s.store, manifest, s.flags); err != nil {
+	if err := s.reconcile(manifest); err != nil {
 		return err
 	}
-	todo, err := s.pending()
-	if err != nil {
+	todo := s.pending()
+	if len(todo) == 0 {
+		return s.conclude(nil)
+	}
+	began, err := s.solve(ctx, loop, todo, manifest)
+	if !began {
 		return err
 	}
-	if len(todo) > 0 {
-		if err := s.store.WriteManifest(manifest); err != nil {
-			return err
-		}
-		if err = s.solve(ctx, loop, todo); err != nil && !s.begun(err) {
-			return err
-		}
-		err = errors.Join(err, completeManifest(s.store, manifest))
-	}
-	return s.conclude(err)
+	return s.conclude(errors.Join(err, completeManifest(s.store, manifest)))
 }
 
-// begun reports whether err came after instances were admitted, so that there
-// is something to tell.
-func (s *sweep) begun(err error) bool {
-	return errors.Is(err, errInterrupted) || len(s.store.Records()) > 0
-}
-
-// pending returns the instances that have no result yet, in order.
-func (s *sweep) pending() ([]dataset.Instance, error) {
+// pending returns the instances that have no result yet, in order. Those that
+// are run again keep their result until they start.
+func (s *sweep) pending() []dataset.Instance {
 	if s.flags.redo {
-		return s.selected, s.store.Reset(ids(s.selected))
+		return s.selected
 	}
 	var todo []dataset.Instance
 	for _, in := range s.selected {
@@ -89,58 +80,59 @@ func (s *sweep) pending() ([]dataset.Instance, error) {
 			todo = append(todo, in)
 		}
 	}
-	return todo, nil
+	return todo
 }
 
 // solve runs the pool until every instance of todo has ended or the run is
-// told to stop.
-func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Instance) (err error) {
+// told to stop. It reports whether it came so far that instances were admitted.
+func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Instance, m *results.Manifest) (began bool, err error) {
 	path := filepath.Join(s.flags.output, "batch.log")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return fault.New(fault.Host, "opening the run's log", err)
+		return false, fault.New(fault.Host, "opening the run's log", err)
 	}
 	defer file.Close()
 	d := s.newDisplay(s.flags.quiet, s.flags.json, len(s.selected), s.flags.workers)
-	defer func() { err = errors.Join(err, d.Close()) }()
 	log := d.logger(file)
-
-	ctx, sig, stop := watchSignals(ctx, d.say)
+	defer func() {
+		// A display that cannot be written to is no reason for a run to fail.
+		if err := d.Close(); err != nil {
+			log.Info("showing progress", "err", err)
+		}
+	}()
+	ctx, sig, stop := watchSignals(ctx, d.say, s.stderr)
 	defer stop()
 	model, err := s.modelFactory(s.cfg, log)
 	if err != nil {
-		return err
+		return false, err
 	}
 	connection := docker.FromEnv(s.getenv, s.home)
 	connection.Log = log
 	engine, err := docker.Connect(ctx, connection)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer engine.Close()
+	if err := s.store.WriteManifest(m); err != nil {
+		return false, err
+	}
 	if strays, err := engine.Reap(ctx); err != nil {
 		log.Warn("removing containers of dead runs", "err", err)
 	} else if len(strays) > 0 {
 		d.say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
 	}
-
-	d.Event(progress.Event{
-		Time: time.Now(), Type: progress.RunStart,
-		Done: len(s.selected) - len(todo), Total: len(s.selected), Cost: s.store.Spent(),
-	})
+	kept := len(s.selected) - len(todo)
+	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart, Done: kept, Total: len(s.selected), Cost: s.store.Spent()})
 	sum, err := runner.Run(ctx, runner.Config{
 		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
 	}, todo, s.solver(loop, model, engine, d), s.store)
-	d.Event(progress.Event{
-		Time: time.Now(), Type: progress.RunEnd,
-		Done: len(s.selected) - len(todo) + sum.Final, Total: len(s.selected), Cost: s.store.Spent(),
-	})
+	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
 		err = errInterrupted
 	}
-	return err
+	return true, err
 }
 
 func (s *sweep) solver(loop *agent.Loop, model solver.Models, engine *docker.Engine, d display) *solver.Solver {
@@ -180,6 +172,9 @@ func (s *sweep) conclude(runErr error) error {
 	if err == nil {
 		_, err = fmt.Fprintf(out, "\npredictions   %s\ntrajectories  %s\n",
 			filepath.Join(s.flags.output, "preds.json"), filepath.Join(s.flags.output, "INSTANCE", "INSTANCE.traj.json"))
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		err = nil // whoever reads the table has seen enough; the work is on disk
 	}
 	if s.budgetMet {
 		fmt.Fprintf(s.stderr, "batch: the cost limit of %.2f USD is reached; a higher --cost-limit-total goes on from here\n", s.flags.totalCost)
