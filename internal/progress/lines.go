@@ -73,7 +73,7 @@ func (l *Lines) describe(e Event, started *attempt) string {
 		}
 		return "start " + e.Instance
 	case InstanceEnd:
-		text := fmt.Sprintf("end %s: %s, %d steps, %s", e.Instance, l.state.ended[e.Instance], e.Step, dollars(e.Cost))
+		text := fmt.Sprintf("end %s: %s, %d steps, %s", e.Instance, l.state.ended[e.Instance].status, e.Step, dollars(e.Cost))
 		if started != nil {
 			text += ", " + span(max(0, e.Time.Sub(started.start)))
 		}

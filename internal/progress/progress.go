@@ -16,7 +16,7 @@ const (
 	RunStart      = "run_start"      // Total: all asked for; Done: kept from earlier runs; Cost: spent by them
 	InstanceStart = "instance_start" // Instance, Attempt
 	InstancePhase = "phase"          // Instance, Phase, Step, Cost: of this attempt so far
-	InstanceEnd   = "instance_end"   // Instance, Status, Outcome, Step, Cost: all since its InstanceStart; Error
+	InstanceEnd   = "instance_end"   // Instance, Status, Outcome, Step, Cost: all since its InstanceStart; Error. Not done when Outcome is "pending"
 	Pull          = "pull"           // Text: the image; Instance when one waits for it; Bytes, BytesTotal; Status PullDone at the end
 	Message       = "message"        // Text: something a person should read
 	RunEnd        = "run_end"        // Total, Cost: of the whole run, where known; Error when the run could not go on

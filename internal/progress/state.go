@@ -14,9 +14,17 @@ type state struct {
 	start, end           time.Time // end is zero while the run goes on
 	spent                float64   // by attempts that have ended, earlier runs included
 	running              map[string]*attempt
-	ended                map[string]string // instance -> exit status of its last attempt
+	ended                map[string]ending // how each instance's last attempt ended
 	pulls                map[string]*attempt
 	seq                  int
+}
+
+// pending is the outcome of an instance that a later run takes up again.
+const pending = "pending"
+
+type ending struct {
+	status string
+	done   bool // false: it is pending
 }
 
 // attempt is a running attempt at an instance, or the pull of an image that
@@ -33,7 +41,7 @@ type attempt struct {
 func newState(total, workers int, now time.Time) *state {
 	return &state{
 		total: total, workers: workers, start: now,
-		running: map[string]*attempt{}, ended: map[string]string{}, pulls: map[string]*attempt{},
+		running: map[string]*attempt{}, ended: map[string]ending{}, pulls: map[string]*attempt{},
 	}
 }
 
@@ -60,7 +68,7 @@ func (s *state) apply(e Event) {
 	case InstanceEnd:
 		s.spent += e.Cost
 		delete(s.running, e.Instance)
-		s.ended[e.Instance] = cmp.Or(clean(e.Status), clean(e.Outcome), "ended")
+		s.ended[e.Instance] = ending{cmp.Or(clean(e.Status), clean(e.Outcome), "ended"), e.Outcome != pending}
 	case Pull:
 		s.applyPull(e)
 	case RunEnd:
@@ -102,7 +110,18 @@ func (s *state) applyPull(e Event) {
 }
 
 // done is the number of instances that need no more work, in this run or before it.
-func (s *state) done() int { return s.kept + len(s.ended) }
+func (s *state) done() int { return s.kept + s.doneHere() }
+
+// doneHere is what this run has done of them.
+func (s *state) doneHere() int {
+	n := 0
+	for _, e := range s.ended {
+		if e.done {
+			n++
+		}
+	}
+	return n
+}
 
 // cost is what was spent so far, running attempts included.
 func (s *state) cost() float64 {
@@ -123,7 +142,7 @@ func (s *state) elapsed(now time.Time) time.Duration {
 // left estimates the time to the end from the pace of this run alone; what
 // earlier runs did took none of its time.
 func (s *state) left(now time.Time) (d time.Duration, known bool) {
-	n := len(s.ended)
+	n := s.doneHere()
 	if n == 0 || !s.end.IsZero() {
 		return 0, false
 	}
@@ -146,8 +165,8 @@ type count struct {
 // counts are the ended instances by exit status, most frequent first.
 func (s *state) counts() []count {
 	byStatus := map[string]int{}
-	for _, status := range s.ended {
-		byStatus[status]++
+	for _, e := range s.ended {
+		byStatus[e.status]++
 	}
 	list := make([]count, 0, len(byStatus))
 	for status, n := range byStatus {

@@ -72,6 +72,26 @@ func TestTimeLeftFollowsThisRunsPace(t *testing.T) {
 	}
 }
 
+func TestWhatEndsPendingIsNotDone(t *testing.T) {
+	begin := time.Unix(0, 0)
+	now := begin.Add(10 * time.Minute)
+	s := newState(6, 2, begin)
+	s.apply(Event{Type: RunStart, Time: begin, Total: 6})
+	for _, id := range []string{"a", "b"} {
+		s.apply(Event{Type: InstanceEnd, Instance: id, Status: "Interrupted", Outcome: "pending", Cost: 1})
+	}
+	if _, known := s.left(now); known || s.done() != 0 || s.cost() != 2 {
+		t.Errorf("done %d, cost %v, time left known: %v; want 0, 2, false", s.done(), s.cost(), known)
+	}
+	if c := s.counts(); len(c) != 1 || c[0] != (count{"Interrupted", 2}) {
+		t.Errorf("counts %v, want both shown as Interrupted", c)
+	}
+	s.apply(Event{Type: InstanceEnd, Instance: "b", Status: "Submitted", Outcome: "submitted"})
+	if d, _ := s.left(now); d != 50*time.Minute || s.done() != 1 {
+		t.Errorf("done %d, left %v; want 1 and 50m for the other five", s.done(), d)
+	}
+}
+
 func TestPullsAheadOfTheWorkersAreShownUntilTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 70, 24)

@@ -262,6 +262,8 @@ func TestAStuckTerminalHoldsNobodyUp(t *testing.T) {
 		s := stuck{make(chan struct{})}
 		d := NewTerminal(s, nil, 3, 1, nil)
 		line := []byte(strings.Repeat("x", 1000) + "\n")
+		start(d, "one")
+		time.Sleep(soon) // the painter is stuck now, and takes no more lines
 		before := time.Now()
 		for range 5000 {
 			phase(d, "one", "model", 1, 0)
