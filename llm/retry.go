@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -52,7 +53,8 @@ type RetryPolicy struct {
 // do not come back in step. A [RateLimited] wait is kept at least, and up to a
 // tenth is added; one longer than ten times the policy's Max ends the attempts
 // at once. All other errors are returned as they come. The time before the
-// attempt that was answered is added to Response.Waited. A nil log discards.
+// attempt that was answered is added to Response.Waited. Each failure that is
+// repeated is one line in log, which a nil log discards.
 func Retry(m Model, p RetryPolicy, log *slog.Logger) Model {
 	if p.Attempts == 0 {
 		p.Attempts = DefaultAttempts
@@ -92,8 +94,8 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 		return resp, nil
 	}, backoff.WithBackOff(r.waits()), backoff.WithMaxTries(uint(r.policy.Attempts)),
 		backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
-			r.log.Warn("model call failed, trying again", "attempt", tries,
-				"attempts", r.policy.Attempts, "wait", wait.Round(time.Millisecond), "err", last)
+			r.log.Warn(fmt.Sprintf("attempt %d of %d failed, the next in %v: %s",
+				tries, r.policy.Attempts, short(wait), oneLine(last)))
 		}))
 	switch {
 	case err == nil:
@@ -105,6 +107,25 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 	default:
 		return nil, last
 	}
+}
+
+// short rounds a wait to what a person wants to know of it.
+func short(d time.Duration) time.Duration {
+	if d >= 10*time.Second {
+		return d.Round(time.Second)
+	}
+	return d.Round(100 * time.Millisecond)
+}
+
+// maxLogged bounds what a log line repeats of an error, in bytes.
+const maxLogged = 300
+
+func oneLine(err error) string {
+	s := strings.Join(strings.Fields(err.Error()), " ")
+	if len(s) > maxLogged {
+		s = strings.ToValidUTF8(s[:maxLogged], "") + "..."
+	}
+	return s
 }
 
 func (r *retrier) waits() *backoff.ExponentialBackOff {

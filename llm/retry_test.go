@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -130,13 +131,21 @@ func TestRetryStopsWhenCancelled(t *testing.T) {
 func TestRetryTellsTheLogWhatHappened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var buf bytes.Buffer
-		m := &answers{errs: repeat(limited(time.Minute), 1)}
+		long := errors.New("asking model m: 503 service unavailable:\n\t<html>" + strings.Repeat("é", 999))
+		m := &answers{errs: []error{limited(time.Minute), transient(long)}}
 		log := slog.New(slog.NewTextHandler(&buf, nil))
-		if _, err := llm.Retry(m, llm.RetryPolicy{}, log).Generate(t.Context(), &llm.Request{}); err != nil {
+		if _, err := llm.Retry(m, llm.RetryPolicy{Attempts: 5}, log).Generate(t.Context(), &llm.Request{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := buf.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "asking: EOF") {
-			t.Errorf("log %q", got)
+		lines := strings.Split(strings.TrimSpace(buf.String()), "\n")
+		if len(lines) != 2 {
+			t.Fatalf("log %q, want a line for each of two failures", lines)
+		}
+		if want := regexp.MustCompile(`msg="attempt 1 of 5 failed, the next in 1m\ds: asking: EOF \(retry after 1m0s\)"$`); !want.MatchString(lines[0]) {
+			t.Errorf("log %q, want %v", lines[0], want)
+		}
+		if want := regexp.MustCompile(`attempt 2 of 5 failed, the next in [\d.]+s: asking: asking model m: 503 service unavailable: <html>é+\.\.\."$`); !want.MatchString(lines[1]) || len(lines[1]) > 450 {
+			t.Errorf("log %q, want %v", lines[1], want)
 		}
 	})
 }
