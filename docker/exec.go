@@ -33,9 +33,12 @@ type stream struct {
 	wait sync.WaitGroup
 }
 
-// open starts argv and copies its output to w, which may end the copy with
-// errEnded. The command goes on when the stream is closed.
-func (c *Container) open(ctx context.Context, argv, env []string, stdin string, w io.Writer) (*stream, error) {
+// open starts argv and copies what it prints to out and diag, its stdout and
+// stderr. Either may end the copy with errEnded. The command goes on when the
+// stream is closed.
+func (c *Container) open(
+	ctx context.Context, argv, env []string, stdin string, out, diag io.Writer,
+) (*stream, error) {
 	ctx, end := context.WithCancel(ctx)
 	slow := time.AfterFunc(startLimit, end)
 	defer slow.Stop()
@@ -56,7 +59,7 @@ func (c *Container) open(ctx context.Context, argv, env []string, stdin string, 
 	s := &stream{id: made.ID, conn: conn, end: end, done: make(chan struct{})}
 	s.wait.Go(func() {
 		defer close(s.done)
-		_, s.err = stdcopy.StdCopy(w, w, conn.Reader)
+		_, s.err = stdcopy.StdCopy(out, diag, conn.Reader)
 	})
 	if stdin != "" {
 		s.wait.Go(func() {
@@ -115,19 +118,21 @@ func (c *Container) code(ctx context.Context, exec string) (int, bool) {
 	}
 }
 
-// output runs a helper of our own to its end and returns what it printed.
-func (c *Container) output(ctx context.Context, argv ...string) (string, error) {
-	var out bytes.Buffer
-	s, err := c.open(ctx, argv, nil, "", &out)
+// output runs a helper of our own to its end and returns what it printed. Its
+// stderr is apart, since a bash in good order may warn there at its start, as
+// when the image's locale is not installed.
+func (c *Container) output(ctx context.Context, argv ...string) (stdout, stderr string, err error) {
+	var out, diag bytes.Buffer
+	s, err := c.open(ctx, argv, nil, "", &out, &diag)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	select {
 	case <-s.done:
 		s.close()
-		return out.String(), s.err
+		return out.String(), diag.String(), s.err
 	case <-ctx.Done():
 		s.close()
-		return "", ctx.Err()
+		return "", "", ctx.Err()
 	}
 }

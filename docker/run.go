@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -125,7 +126,8 @@ func (c *Container) lost(ctx context.Context, cause error) error {
 func (c *Container) openUntil(ctx context.Context, inv invocation, sink *ending) (*stream, error) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	release := context.AfterFunc(ctx, cancel)
-	s, err := c.open(inner, inv.argv, inv.env, inv.stdin, sink)
+	// Only the wrapper's own bash writes to stderr: what it or the loader says at its start.
+	s, err := c.open(inner, inv.argv, inv.env, inv.stdin, sink, io.Discard)
 	if !release() && err == nil { // cancelled in between: inner is over and with it the stream
 		s.close()
 		_ = c.kill(ctx, inv.token)
@@ -180,7 +182,7 @@ func (s *stream) drain() {
 func (c *Container) kill(ctx context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killLimit)
 	defer cancel()
-	out, err := c.output(ctx, "bash", "-p", "-c", killer, "bash", token)
+	out, _, err := c.output(ctx, "bash", "-p", "-c", killer, "bash", token)
 	if err == nil && out == "clean" {
 		return nil
 	}

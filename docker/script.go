@@ -20,7 +20,8 @@ const tokenVar = "BATCH_COMMAND"
 // halves, so that a command that prints the wrapper's arguments (ps) does not
 // print the mark. The wrapper goes to the directory itself, since the engine
 // refuses to run anything in one that is gone, and takes from the environment
-// what an engine exec would not have put there.
+// what an engine exec would not have put there. The command's stderr is the
+// wrapper's stdout, so that the wrapper's stderr holds nothing of the command.
 //
 // Arguments: two halves of the mark, directory, command.
 const (

@@ -45,7 +45,7 @@ func (c *Container) gone(ctx context.Context, doing string) error {
 func (c *Container) probe(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	out, err := c.output(limited, "bash", "-p", "-c", "printf alive")
+	out, diag, err := c.output(limited, "bash", "-p", "-c", "printf alive")
 	if err == nil && out == "alive" {
 		return nil
 	}
@@ -63,8 +63,8 @@ func (c *Container) probe(ctx context.Context) error {
 		}
 	}
 	op := "running a command in container " + c.short()
-	if out != "" || err == nil {
-		return fault.New(fault.Instance, op, fmt.Errorf("no bash could be started: %.300s", strings.TrimSpace(out))).
+	if said := strings.TrimSpace(out + diag); said != "" || err == nil {
+		return fault.New(fault.Instance, op, fmt.Errorf("no bash could be started: %.300s", said)).
 			WithHint("the image must have bash on its PATH, and the container room for a process")
 	}
 	return blame(err, fault.Transient, op)

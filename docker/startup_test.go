@@ -1,0 +1,36 @@
+package docker_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker"
+)
+
+func TestAnImageWhoseBashWarnsAtItsStartIsUsable(t *testing.T) {
+	e := connect(t)
+	for _, tt := range []struct{ name, env, warning string }{
+		{"a locale that is not installed", "LC_ALL=en_US.UTF-8", "setlocale"},
+		{"a library that is not there", "LD_PRELOAD=/nosuch.so", "ld.so"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := start(t, e, docker.Spec{Env: []string{tt.env}})
+			r := run(t, c, "echo marker")
+			if n := strings.Count(string(r.Output), tt.warning); n != 1 || !strings.HasSuffix(string(r.Output), "marker\n") {
+				t.Errorf("%d warnings, want the one of the command's own bash: %q", n, r.Output)
+			}
+			quiet := runCommand(t, c, docker.Command{Args: []string{"echo"}, Script: "marker", Env: []string{"LD_PRELOAD="}})
+			if string(quiet.Output) != "marker\n" {
+				t.Errorf("output of a program that does not warn: %q", quiet.Output)
+			}
+			run(t, c, "nohup sleep 60 >/dev/null 2>&1 &")
+			if r := runCommand(t, c, docker.Command{Script: "sleep 61", Timeout: 300 * time.Millisecond}); !r.TimedOut {
+				t.Errorf("result %+v", r)
+			}
+			if left := processes(t, c); len(left) != 1 {
+				t.Errorf("the container was restarted, or the killer failed: %q", left)
+			}
+		})
+	}
+}
