@@ -46,6 +46,8 @@ type Result struct {
 // eval instead of its argument list, so that Args must then be a shell; bash
 // needs no other program for it, others need cat. The environment holds
 // BATCH_COMMAND, a number, by which the processes of a command are found.
+// BASH_ENV is left out of it when it names a file that the container's user
+// cannot read: bash would complain of it in every output.
 //
 // At Timeout and when ctx is cancelled, every process of the command is
 // killed; what it wrote before is in the result. If some cannot be killed, as

@@ -81,7 +81,7 @@ func TestRunObservesWhatACommandDoes(t *testing.T) {
 		{
 			name: "an interpreter that is not there",
 			cmd:  docker.Command{Args: []string{"nosuch", "-c"}, Script: "x"},
-			want: "bash: line 4: nosuch: command not found\n", code: 127,
+			want: "bash: line 5: nosuch: command not found\n", code: 127,
 		},
 		{name: "a command that kills itself", cmd: docker.Command{Script: "kill -9 $$"}, code: 137},
 		{name: "a command that kills its group", cmd: docker.Command{Script: "kill -9 0"}, code: 137},

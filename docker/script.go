@@ -23,11 +23,15 @@ const tokenVar = "BATCH_COMMAND"
 // what an engine exec would not have put there. The command's stderr is the
 // wrapper's stdout, so that the wrapper's stderr holds nothing of the command.
 //
+// A start file that cannot be read would put a complaint of bash before every
+// output. A name that bash would still expand is left for it to find.
+//
 // Arguments: two halves of the mark, directory, command.
 const (
 	wrapperHead = `exec 2>/dev/null
 if cd -P -- "$3" 2>&1; then
 	unset -v PWD OLDPWD SHLVL
+	[[ -z $BASH_ENV || $BASH_ENV == *[\\\$$'\x60']* || -r $BASH_ENV ]] || unset -v BASH_ENV
 	"${@:4}" `
 	wrapperTail = `</dev/null 2>&1
 else

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,30 @@ func TestAnImageWhoseBashWarnsAtItsStartIsUsable(t *testing.T) {
 			}
 			if left := processes(t, c); len(left) != 1 {
 				t.Errorf("the container was restarted, or the killer failed: %q", left)
+			}
+		})
+	}
+}
+
+func TestAStartFileThatCannotBeReadIsLeftOut(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{User: "1000:1000"})
+	files := map[string]os.FileMode{"/secret": 0o600, "/open": 0o644}
+	for name, mode := range files {
+		if err := c.CopyIn(t.Context(), name, mode, []byte("echo started\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct{ name, file, want string }{
+		{"unreadable", "/secret", "[]\n"},
+		{"readable", "/open", "started\n[/open]\n"},
+		{"readable by way of a variable", "$ROOT/open", "started\n[$ROOT/open]\n"},
+		{"readable by way of a command", "`echo /open`", "started\n[`echo /open`]\n"},
+		{"missing", "/nosuch", "[]\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := runCommand(t, c, docker.Command{Script: `echo "[$BASH_ENV]"`, Env: []string{"ROOT=", "BASH_ENV=" + tt.file}})
+			if string(r.Output) != tt.want {
+				t.Errorf("output %q, want %q", r.Output, tt.want)
 			}
 		})
 	}
