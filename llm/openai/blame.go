@@ -128,13 +128,16 @@ func isTooLong(status int, s said) bool {
 // unreached is the fault of a call that got no answer, or half of one.
 func (m *Model) unreached(err error) error {
 	f := fault.Newf(fault.Transient, "%s: %s", m.op(), m.mask.text(err.Error()))
+	if nobody(err) {
+		f = fault.New(fault.Transient, m.op(), &strayed{text: m.mask.text(err.Error())})
+	}
 	_, badCert := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noCA := errors.AsType[x509.UnknownAuthorityError](err)
 	if badCert || noCA {
 		f.Kind = fault.Host
 		return f.WithHint("the endpoint's certificate is not trusted on this machine; install its CA")
 	}
-	return f.WithHint("is %s right and reachable?", m.mask.text(m.cfg.BaseURL))
+	return f.WithHint("is %s right and reachable?", m.address())
 }
 
 // retryAfter reads when the provider wants to be asked again, in its three forms.
@@ -155,7 +158,7 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 }
 
 func statusText(status int) string {
-	if status < 400 {
+	if status < 300 {
 		return "the provider reports an error"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, strings.ToLower(http.StatusText(status))))

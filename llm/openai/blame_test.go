@@ -39,12 +39,12 @@ func TestBlame(t *testing.T) {
 		{"overloaded", llmtest.Refusal(529, "", "overloaded"), fault.Transient, n, "overloaded"},
 		{"empty error", llmtest.Answer{Status: 500, Body: []byte{}}, fault.Transient, n, "500"},
 		{"error of a bare text", llmtest.Answer{Status: 500, Body: []byte(`{"error":"no memory"}`)}, fault.Transient, n, "no memory"},
-		{"garbage", llmtest.Answer{Fault: llmtest.Garbage}, fault.Transient, n, "not a chat completion"},
+		{"garbage", llmtest.Answer{Fault: llmtest.Garbage}, fault.Host, n, "not a chat completion"},
 		{"half an answer", llmtest.Answer{Content: strings.Repeat("x", 9999), Fault: llmtest.Half}, fault.Transient, n, "unexpected EOF"},
 		{"half an error", llmtest.Answer{Status: 500, Body: make([]byte, 9999), Fault: llmtest.Half}, fault.Transient, n, "500"},
 		{"hangup", llmtest.Answer{Fault: llmtest.Hangup}, fault.Transient, n, "EOF"},
-		{"empty body", llmtest.Answer{Body: []byte{}}, fault.Transient, n, "not a chat completion"},
-		{"no choices", llmtest.Answer{Body: []byte(`{"choices":[]}`)}, fault.Transient, n, "no choices"},
+		{"empty body", llmtest.Answer{Body: []byte{}}, fault.Host, n, "not a chat completion"},
+		{"no choices", llmtest.Answer{Body: []byte(`{"choices":[]}`)}, fault.Host, n, "no choices"},
 		{"no message", llmtest.Answer{Body: []byte(`{"choices":[{}]}`)}, fault.Transient, n, "no message"},
 		{"null message", llmtest.Answer{Body: []byte(`{"choices":[{"message":null}]}`)}, fault.Transient, n, "no message"},
 		{"error in a 200", llmtest.Answer{Body: []byte(`{"error":{"code":429,"message":"upstream"}}`)}, fault.Transient, n, "upstream"},
@@ -124,7 +124,7 @@ func TestUnreachableEndpoint(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = nil
 	defer secure.Close()
-	for url, kind := range map[string]fault.Kind{dead.URL: fault.Transient, secure.URL: fault.Host} {
+	for url, kind := range map[string]fault.Kind{dead.URL: fault.Host, secure.URL: fault.Host} {
 		m, err := openai.New(openai.Config{Model: "m", BaseURL: url, Retry: fast})
 		if err != nil {
 			t.Fatal(err)

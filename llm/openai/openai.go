@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -62,7 +63,8 @@ type Model struct {
 	kwargs kwargs
 	chat   sdk.ChatCompletionService
 	mask   masker
-	llm    llm.Model // once, repeated
+
+	answered atomic.Bool // the endpoint has given a chat completion
 }
 
 // New checks the config and returns the model; nothing is sent. Errors are
@@ -87,7 +89,6 @@ func New(cfg Config) (*Model, error) {
 	}
 	m := &Model{cfg: cfg, kwargs: kw, mask: newMasker(cfg, base, kw.headers)}
 	m.chat = sdk.NewChatCompletionService(m.options()...)
-	m.llm = llm.Retry(once{m}, cfg.Retry, cfg.Log.With("model", cfg.Model))
 	return m, nil
 }
 
@@ -136,16 +137,22 @@ func ownTransport() *http.Transport {
 }
 
 // Generate implements [llm.Model]: it asks until there is an answer or no hope.
+// Of an endpoint that has not given m one chat completion yet, hope is short:
+// a redirect, or three times in a row nobody there or no chat completion, is
+// a Host fault. One that has may be restarted behind a proxy.
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	return m.llm.Generate(ctx, req)
+	return llm.Retry(&once{m: m}, m.cfg.Retry, m.cfg.Log).Generate(ctx, req)
 }
 
 func (m *Model) op() string { return "asking model " + m.cfg.Model }
 
-// once is one attempt.
-type once struct{ m *Model }
+// once is one attempt, made again for one call after the other.
+type once struct {
+	m      *Model
+	astray int // attempts in a row that a wrong address would explain
+}
 
-func (o once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+func (o *once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	m := o.m
 	params, err := m.params(req)
 	if err != nil {
@@ -158,8 +165,10 @@ func (o once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, er
 	_, err = m.chat.New(attempt, params,
 		option.WithResponseBodyInto(&body), option.WithResponseInto(&answer))
 	switch {
+	case ctx.Err() == nil && redirected(answer, err):
+		return nil, m.elsewhere(answer, err)
 	case err == nil: // paid for, though the caller may have stopped meanwhile
-		return m.response(body, answer.Header)
+		return o.judge(m.response(body, answer.Header))
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: %w", m.op(), ctx.Err())
 	case answer != nil && answer.StatusCode >= http.StatusBadRequest:
@@ -168,7 +177,7 @@ func (o once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, er
 		return nil, fault.Newf(fault.Transient, "%s: no answer within %v", m.op(), m.cfg.RequestTimeout).
 			WithHint("a slow model may need a longer request timeout")
 	}
-	return nil, m.unreached(err)
+	return o.judge(nil, m.unreached(err))
 }
 
 // bare cuts the provider prefix that names this package.

@@ -41,7 +41,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	}
 	msg, err := readMessage(choice.Message)
 	if err != nil {
-		return nil, m.garbled("the answer holds no message", err)
+		return nil, fault.Newf(fault.Transient, "%s: the answer holds no message: %s", m.op(), m.mask.text(err.Error()))
 	}
 	usage, cost := readUsage(c.Usage)
 	resp := &llm.Response{
@@ -80,11 +80,12 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 	return msg, nil
 }
 
+// garbled is the fault of an answer that a chat endpoint would not give.
 func (m *Model) garbled(what string, err error) error {
 	if err != nil {
-		return fault.Newf(fault.Transient, "%s: %s: %s", m.op(), what, m.mask.text(err.Error()))
+		what += ": " + m.mask.text(err.Error())
 	}
-	return fault.Newf(fault.Transient, "%s: %s", m.op(), what)
+	return fault.New(fault.Transient, m.op(), &strayed{what, true})
 }
 
 func isSet(raw json.RawMessage) bool {
