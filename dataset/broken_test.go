@@ -31,7 +31,14 @@ func TestBadFilesAreUsageFaultsThatSayWhere(t *testing.T) {
 		{"an empty file", "t.jsonl", nil, []string{"t.jsonl: the file is empty"}},
 		{"no rows", "t.json", []byte("[]"), []string{"no rows"}},
 		{"a broken line", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n\n{\"instance_id\":"), []string{"t.jsonl line 3: broken JSON"}},
-		{"two rows on a line", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{} {}"), []string{"line 2", "more text"}},
+		{"two rows on a line", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{} {}"), []string{"t.jsonl line 2: two rows on one line", "a line of its own"}},
+		{"two rows on the first line", "t.jsonl", []byte("{\"instance_id\":\"a\"} {\"instance_id\":\"b\"}\n{\"instance_id\":\"c\"}\n"), []string{"t.jsonl line 1: two rows on one line"}},
+		{"two rows on the only line", "t.jsonl", []byte("{\"instance_id\":\"a\"}{\"instance_id\":\"b\"}"), []string{"t.jsonl line 1: two rows on one line"}},
+		{"other text behind a row", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{} x"), []string{"line 2", "more text"}},
+		{"one line without an id", "t.jsonl", []byte(`{"image_name":"x","repo":"a/b"}`), []string{"t.jsonl row 1: instance_id is missing"}},
+		{"one row without an id", "t.json", []byte(`{"repo":"a/b","install_config":{}}`), []string{"t.json row 1: instance_id is missing"}},
+		{"an object of other things", "t.json", []byte(`{"name":"x"}`), []string{"t.json row 1: instance_id is missing"}},
+		{"an id that is a file of the run", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{\"instance_id\":\"preds.json\"}"), []string{"t.jsonl line 2", "preds.json", "own files"}},
 		{"broken JSON", "t.json", []byte("[\n{\"instance_id\":\"a\"},\n{\"instance_id\" \"b\"}]"), []string{"t.json line 3: broken JSON"}},
 		{"cut JSON", "t.json", []byte("[\n{\"instance_id\":\"a\"},\n"), []string{"t.json line 3", "ends in the middle"}},
 		{"more behind the JSON", "t.json", []byte("[{\"instance_id\":\"a\"}]\n]"), []string{"t.json line 2"}},
@@ -59,6 +66,40 @@ func TestBadFilesAreUsageFaultsThatSayWhere(t *testing.T) {
 			wantUsage(t, err, c.texts...)
 		})
 	}
+}
+
+func TestAnIDIsNoNameOfARunsOwnFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, id := range []string{
+		"preds.json", "manifest.json", "batch.log", "exit_statuses.yaml", "results.parquet", ".batch.lock",
+		"preds.json.corrupt-1", "PREDS.json", "Batch.Log",
+	} {
+		data := marshal(t, map[string]any{"instance_id": id})
+		_, err := dataset.Open(t.Context(), dataset.Source{Name: write(t, filepath.Join(dir, "t.json"), data)})
+		wantUsage(t, err, "t.json row 1: instance_id")
+	}
+}
+
+func TestWhatIsNoRegularFileIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "test.jsonl")
+	if err := os.Symlink("/dev/zero", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"/dev/zero", link, dir, filepath.Join(dir, "*.jsonl")} {
+		_, err := dataset.Open(t.Context(), dataset.Source{Name: name})
+		wantUsage(t, err, "not a regular file")
+	}
+}
+
+func TestInstancesWithoutATaskAreFound(t *testing.T) {
+	data := []byte(`[{"instance_id":"a","problem_statement":"do"},{"instance_id":"b"},
+		{"instance_id":"c","problem_statement":null},{"instance_id":"d","problem_statement":" \n\t"}]`)
+	d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "t.json"), data)})
+	if err := dataset.CheckTasks(d.Instances[:1]); err != nil {
+		t.Error(err)
+	}
+	wantUsage(t, dataset.CheckTasks(d.Instances), "problem_statement of b is missing or blank", "3 of 4")
 }
 
 func TestDamagedParquetIsAnErrorNotAPanic(t *testing.T) {

@@ -7,6 +7,12 @@
 // it never drops or repairs one in silence. Columns it does not know are kept.
 package dataset
 
+import (
+	"strings"
+
+	"batch.example/batch/fault"
+)
+
 // Instance is one row: a repository at a commit with a problem to solve.
 // Strings hold the row's exact bytes; Patch and TestPatch need not be UTF-8.
 type Instance struct {
@@ -28,4 +34,25 @@ type Instance struct {
 	// included, as string, bool, int64, float64, nil, []any or map[string]any.
 	// It must not be changed.
 	Fields map[string]any
+}
+
+// CheckTasks reports, as a Usage fault that names the first and says how many
+// there are, instances whose problem statement is absent or blank: an agent
+// would be paid for work on nothing.
+func CheckTasks(in []Instance) error {
+	first, n := "", 0
+	for _, i := range in {
+		if strings.TrimSpace(i.ProblemStatement) != "" {
+			continue
+		}
+		if n++; n == 1 {
+			first = i.ID
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fault.Newf(fault.Usage, "reading the tasks: problem_statement of %s is missing or blank (so in %d of %d instances)",
+		first, n, len(in)).
+		WithHint("the problem_statement is what the agent is asked to do: add it, or select other instances")
 }

@@ -36,6 +36,10 @@ func readJSON(name string, data []byte) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	rest := data[d.dec.InputOffset():]
+	if open == json.Delim('{') && bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("{")) {
+		return nil, twoRows(fmt.Sprintf("%s line %d", name, lineAt(data, len(data)-len(rest))))
+	}
 	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, d.broken(errors.New("more text behind the end of the rows"))
 	}
@@ -115,7 +119,10 @@ func readLines(name string, data []byte) ([]row, error) {
 		dec.UseNumber()
 		var v any
 		err := dec.Decode(&v)
-		if err == nil && dec.InputOffset() != int64(len(line)) {
+		if rest := bytes.TrimSpace(line[min(dec.InputOffset(), int64(len(line))):]); err == nil && len(rest) > 0 {
+			if rest[0] == '{' {
+				return nil, twoRows(at.String())
+			}
 			err = errors.New("more text behind the row")
 		}
 		if err != nil {
@@ -128,6 +135,11 @@ func readLines(name string, data []byte) ([]row, error) {
 		rows = append(rows, row{at, plain(fields).(map[string]any)})
 	}
 	return rows, nil
+}
+
+func twoRows(at string) error {
+	return fault.Newf(fault.Usage, "reading %s: two rows on one line", at).
+		WithHint("write each row on a line of its own")
 }
 
 func brokenJSON(at string, err error) error {

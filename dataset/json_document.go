@@ -85,7 +85,26 @@ func (d *document) object() ([]row, error) {
 	if list, ok := single["rows"].([]any); ok {
 		return d.envelope(list)
 	}
+	if isRow(members) {
+		return nil, noID(place{d.name, "row", 1})
+	}
 	return d.byID(members)
+}
+
+// isRow tells a row without an id from rows by id: it has a column that rows
+// of the SWE-bench kind have, or not one value that could be a row.
+func isRow(members []member) bool {
+	objects := 0
+	for _, m := range members {
+		switch m.key {
+		case "repo", "base_commit", "problem_statement", "patch", "test_patch", "image_name":
+			return true
+		}
+		if _, ok := m.value.(map[string]any); ok {
+			objects++
+		}
+	}
+	return len(members) > 0 && objects == 0
 }
 
 // byID reads {"<instance_id>": {row}}; the row need not repeat its id.

@@ -19,26 +19,56 @@ func (s Source) openFolder(ctx context.Context) (*Dataset, error) {
 	if isTaskRepo(fsys) {
 		return s.openTaskRepo(ctx, fsys)
 	}
-	var names []string
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
+	names, deeper, err := listFolder(fsys)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "listing "+s.Name, plainCause(err))
+	}
+	hint := ""
+	if len(deeper) > 0 {
+		hint = "only a folder's own files and those in its data folder are read, not " + strings.Join(deeper, ", ")
+	}
+	d, err := s.openFiles(ctx, s.Name, names)
+	switch {
+	case hint == "":
+	case err == nil:
+		s.Log.Warn("reading "+s.Name+": "+hint, "read", len(d.Files))
+	case fault.KindOf(err) == fault.Usage:
+		return nil, fault.New(fault.Usage, "", err).WithHint("%s; name the folder that is meant", hint)
+	}
+	return d, err
+}
+
+const (
+	maxDeeper = 3     // files named as left out
+	maxLooked = 10000 // entries looked at for them
+)
+
+// listFolder returns the files that stand in fsys itself and under data, as on
+// the hub, and some data files that lie elsewhere. Names that begin with a dot
+// are nobody's data.
+func listFolder(fsys fs.FS) (names, deeper []string, err error) {
+	looked := 0
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		ours := !strings.Contains(name, "/") || strings.HasPrefix(name, "data/")
+		looked++
+		switch {
+		case err != nil && (name == "." || name == "data" || strings.HasPrefix(name, "data/")):
 			return err
-		}
-		if name != "." && strings.HasPrefix(d.Name(), ".") {
+		case name != "." && strings.HasPrefix(d.Name(), "."), err != nil, !ours && (looked > maxLooked || len(deeper) == maxDeeper):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-			return nil
-		}
-		if !d.IsDir() { // a link too: the hub's cache consists of them
+		case d.IsDir():
+		case ours: // a link too: the hub's cache consists of them
 			names = append(names, name)
+		default:
+			if _, ok := parseName(name); ok {
+				deeper = append(deeper, name)
+			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fault.New(fault.Usage, "listing "+s.Name, err)
-	}
-	return s.openFiles(ctx, s.Name, names)
+	return names, deeper, err
 }
 
 func (s Source) openGlob(ctx context.Context) (*Dataset, error) {
@@ -95,6 +125,14 @@ type loader struct {
 func (l *loader) read(ctx context.Context, path, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fault.New(fault.Usage, "reading "+path, plainCause(err))
+	}
+	if !info.Mode().IsRegular() {
+		return fault.Newf(fault.Usage, "reading %s: it is not a regular file", path).
+			WithHint("a device or pipe has no end that is sure, and cannot be read again to resume: save the rows in a file")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,6 +45,18 @@ func marshal(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+func TestLeftOutFilesOfAFolderAreLogged(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{"test.jsonl", "a/test.jsonl", "b/c/1.json", "d/train.parquet", "e/test.jsonl"} {
+		write(t, filepath.Join(dir, filepath.FromSlash(name)), []byte(fmt.Sprintf(`{"instance_id":"i%d"}`, i)))
+	}
+	var log bytes.Buffer
+	d := open(t, dataset.Source{Name: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if ids(d) != "i0" || !strings.Contains(log.String(), "not a/test.jsonl, b/c/1.json, d/train.parquet") {
+		t.Errorf("read %s; log %s", ids(d), &log)
+	}
 }
 
 func gz(t *testing.T, data []byte) []byte {
@@ -201,7 +214,10 @@ func TestSplits(t *testing.T) {
 		{"parts without a split are one", map[string]string{"b.jsonl": "b", "a.jsonl": "a"}, "", "a b", ""},
 		{"a missing shard", map[string]string{"test-00000-of-00002.jsonl": "a"}, "", "part 2 of 2 of test is missing", ""},
 		{"the better format", map[string]string{"test.jsonl": "a", "test.json": "a", "dataset_info.json": "x"}, "", "a", "test"},
-		{"a folder for a split", map[string]string{"default/test/0000.jsonl": "a", "default/train/0000.jsonl": "b"}, "", "a", "test"},
+		{"a folder for a split", map[string]string{"data/test/0000.jsonl": "a", "data/train/0000.jsonl": "b"}, "", "a", "test"},
+		{"files of a nested folder", map[string]string{"old/run/test.jsonl": "b", "README.md": "x"}, "", "not old/run/test.jsonl; name the folder", ""},
+		{"a split that only a nested folder has", map[string]string{"train.jsonl": "a", "dev.jsonl": "b", "old/test.jsonl": "c"}, "test", "not old/test.jsonl", ""},
+		{"own files beside a nested folder's", map[string]string{"test.jsonl": "a", "old/test.jsonl": "b"}, "", "a", "test"},
 		{"hidden files", map[string]string{".cache/x.jsonl": "b", "x.jsonl": "a"}, "", "a", ""},
 		{"nothing", map[string]string{"README.md": "x"}, "", "no data files", ""},
 		{"arrow only", map[string]string{"data.arrow": "x"}, "", "Arrow files are not read", ""},

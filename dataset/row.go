@@ -55,12 +55,13 @@ func checkID(at place, id string) error {
 	bad := ""
 	switch {
 	case id == "":
-		return fault.Newf(fault.Usage, "reading %s: instance_id is missing or empty", at).
-			WithHint("every row needs an instance_id; is this a dataset of the SWE-bench kind?")
+		return noID(at)
 	case len(id) > maxID:
 		bad = fmt.Sprintf("is longer than %d bytes", maxID)
 	case id[0] == '.':
 		bad = "begins with a dot"
+	case reserved(id):
+		bad = "is the name of one of the run directory's own files"
 	case strings.ContainsFunc(id, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f }):
 		bad = "holds a slash or a control character"
 	default:
@@ -68,6 +69,23 @@ func checkID(at place, id string) error {
 	}
 	return fault.Newf(fault.Usage, "reading %s: instance_id %.80q %s", at, id, bad).
 		WithHint("an instance_id becomes the name of a folder")
+}
+
+func noID(at place) error {
+	return fault.Newf(fault.Usage, "reading %s: instance_id is missing or empty", at).
+		WithHint("every row needs an instance_id; is this a dataset of the SWE-bench kind?")
+}
+
+// reserved tells the names of a run directory's own files, also where the file
+// system takes no note of case. The store refuses them too (reserved of
+// package results, which lists the same), but only when work has been done.
+func reserved(id string) bool {
+	id = strings.ToLower(id)
+	switch id {
+	case "preds.json", "exit_statuses.yaml", "results.parquet", "manifest.json", "batch.log":
+		return true
+	}
+	return strings.HasPrefix(id, "preds.json.corrupt-")
 }
 
 // columns reads known columns of one row and keeps the first error.
