@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
@@ -107,6 +108,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := refuse(cfg, selected); err != nil {
+		return err
+	}
 	if f.output == "" {
 		f.output = defaultOutput(f.subset, cfg.Model.ModelName)
 	}
@@ -115,6 +119,22 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	s := &sweep{app: a, flags: f, cfg: cfg, ds: ds, selected: selected, started: time.Now()}
 	return s.run(ctx)
+}
+
+// refuse returns an error for what would fail, or be paid for in vain, with every
+// instance.
+func refuse(cfg *config.Config, selected []dataset.Instance) error {
+	if err := dataset.CheckTasks(selected); err != nil {
+		return err
+	}
+	loop, err := agent.NewLoop(cfg.Loop())
+	if err != nil {
+		return err
+	}
+	first := selected[0] // a selection is never empty
+	vars := uname()
+	vars["instance_id"] = first.ID
+	return loop.Check(agent.Turn{Task: first.ProblemStatement, Vars: vars})
 }
 
 // config merges the user's files and values over the default one; flags come last.
