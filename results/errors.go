@@ -50,7 +50,10 @@ func checkID(id string) error {
 	return fault.Newf(fault.Instance, "instance id %q %s and cannot name a folder", id, why)
 }
 
+// reserved tells the names of the directory's own files. Package dataset, which
+// may not import this one, refuses the same when a row is read: change both.
 func reserved(id string) bool {
+	id = strings.ToLower(id) // the file system may take no note of case
 	switch id {
 	case predsFile, statusesFile, parquetFile, manifestFile, batchLogFile:
 		return true
