@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -23,6 +24,9 @@ type Container struct {
 	id      string
 	name    string
 	workDir string
+
+	revive  sync.Mutex
+	revived int // times started again; guarded by revive
 }
 
 // Create makes a container, starts it and sees that bash runs in it. On any failure, cancellation

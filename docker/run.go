@@ -54,6 +54,10 @@ type Result struct {
 // when a fork bomb leaves no room for the killer, the container is restarted:
 // its files stay, all its processes go.
 //
+// A command that kills every process of the container (kill -9 -1) has exit
+// code 137. The container is started again for it, with its files as they are,
+// up to three times; after that it is a fault.
+//
 // An error means there is no observation: the container or the engine is gone
 // (a fault with blame) or ctx was cancelled (its cause).
 func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
@@ -91,32 +95,36 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 
 // finish completes the result of a command that ended by itself.
 func (c *Container) finish(ctx context.Context, r Result, s *stream) (Result, error) {
-	if r.ExitCode < 0 { // the wrapper did not live to tell
-		code, ok := c.code(ctx, s.id)
-		switch {
-		case ctx.Err() != nil:
-			return r, context.Cause(ctx)
-		case !ok || code == 126 || code == 127:
-			return r, c.lost(ctx, s.err)
-		}
-		r.ExitCode = code
-	}
-	if r.ExitCode != 137 {
+	told := r.ExitCode >= 0
+	if told && r.ExitCode != 137 {
 		return r, nil
 	}
 	// Killed: by itself, for memory, or together with its container.
-	if err := c.probe(ctx); err != nil {
-		return r, err
+	known := true
+	if !told {
+		r.ExitCode, known = c.code(ctx, s.id)
 	}
-	r.OOM = c.oom(ctx, time.Now().Add(-r.Duration-time.Second))
+	if ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	revived, err := c.survive(ctx, r.Duration)
+	switch {
+	case err != nil:
+		return r, err
+	case revived:
+		r.ExitCode = 137
+		return r, nil
+	case !known || (!told && (r.ExitCode == 126 || r.ExitCode == 127)):
+		return r, c.lost(s.err)
+	case r.ExitCode == 137:
+		r.OOM = c.oom(ctx, time.Now().Add(-r.Duration-time.Second))
+	}
 	return r, nil
 }
 
-// lost says why a command ended without its exit code being known.
-func (c *Container) lost(ctx context.Context, cause error) error {
-	if err := c.probe(ctx); err != nil {
-		return err
-	}
+// lost is the fault of a command that ended without its exit code being known,
+// in a container that is well.
+func (c *Container) lost(cause error) error {
 	if cause == nil {
 		cause = errors.New("lost the connection to it")
 	}

@@ -92,19 +92,29 @@ func stateFault(s *container.State, op string) error {
 // the given time. The engine keeps only its latest events, so the question
 // must be asked soon after.
 func (c *Container) oom(ctx context.Context, since time.Time) bool {
+	// An Until that is in the past when it gets there makes the engine answer at once.
+	return c.happened(ctx, since, time.Now(), events.ActionOOM)
+}
+
+// happened reports whether the engine saw one of the actions on the container
+// in that time. When until is still to come by the engine's clock, it waits
+// for it. An engine that does not answer has seen nothing.
+func (c *Container) happened(ctx context.Context, since, until time.Time, actions ...events.Action) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
+	f := filters.NewArgs(filters.Arg("container", c.id))
+	for _, a := range actions {
+		f.Add("event", string(a))
+	}
 	messages, errs := c.engine.api.Events(ctx, events.ListOptions{
-		Since:   seconds(since),
-		Until:   seconds(time.Now()), // in the past when it gets there, so that it answers at once
-		Filters: filters.NewArgs(filters.Arg("container", c.id), filters.Arg("event", string(events.ActionOOM))),
+		Since: seconds(since), Until: seconds(until), Filters: f,
 	})
 	seen := false
 	for {
 		select {
 		case <-messages:
 			seen = true
-		case <-errs: // io.EOF at Until
+		case <-errs: // io.EOF at the end
 			return seen
 		}
 	}
