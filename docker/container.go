@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -29,8 +30,9 @@ type Container struct {
 	revived int // times started again; guarded by revive
 }
 
-// Create makes a container, starts it and sees that bash runs in it. On any failure, cancellation
-// included, nothing is left behind.
+// Create makes a container, starts it and sees that bash runs in it and that its
+// directory is there: one that the image lacks is an Instance fault. On any
+// failure, cancellation included, nothing is left behind.
 func (e *Engine) Create(ctx context.Context, s Spec) (*Container, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -51,7 +53,7 @@ func (e *Engine) Create(ctx context.Context, s Spec) (*Container, error) {
 	if err != nil {
 		return nil, createFault(err, op)
 	}
-	c := &Container{engine: e, id: made.ID, name: s.Name, workDir: s.WorkDir}
+	c := &Container{engine: e, id: made.ID, name: s.Name}
 	if err := c.start(ctx, op); err != nil {
 		return nil, errors.Join(err, c.Remove(ctx))
 	}
@@ -69,29 +71,52 @@ func (c *Container) start(ctx context.Context, op string) error {
 	if err != nil {
 		return blame(err, fault.Transient, op)
 	}
-	if c.workDir == "" && in.Config != nil {
-		c.workDir = in.Config.WorkingDir
+	c.workDir = workDirOf(in)
+	here, err := c.look(ctx)
+	if err != nil || here {
+		return err
 	}
-	if c.workDir == "" {
-		c.workDir = "/"
+	return fault.Newf(fault.Instance, "%s: %s is not a directory in it that its user may enter", op, c.workDir).
+		WithHint("use the right image, or set environment.cwd to a directory it has")
+}
+
+func workDirOf(in container.InspectResponse) string {
+	if in.Config == nil {
+		return "/"
 	}
-	return c.probe(ctx)
+	return cmp.Or(in.Config.Labels[labelWorkDir], in.Config.WorkingDir, "/")
 }
 
 // createFault blames what the engine says when it cannot make or start a container.
 func createFault(err error, op string) error {
-	text := err.Error()
+	text := strings.ToLower(err.Error())
+	says := func(parts ...string) bool {
+		for _, p := range parts {
+			if !strings.Contains(text, p) {
+				return false
+			}
+		}
+		return true
+	}
 	switch {
-	case strings.Contains(text, "executable file not found") || strings.Contains(text, "no such file or directory"):
+	case says("unable to find user") || says("unable to find group"):
+		return blameHint(err, fault.Instance, op, "the image has no such user: leave out --user, or give numbers (uid:gid)")
+	case says("range of cpus"):
+		return blameHint(err, fault.Usage, op, "give --cpus no more than the engine's machine has")
+	case says("unknown capability"):
+		return blameHint(err, fault.Usage, op, "give --cap-add and --cap-drop Linux capabilities such as SYS_PTRACE, or ALL")
+	case errdefs.IsNotFound(err) && says("network ", " not found"):
+		return blameHint(err, fault.Usage, op, "docker network ls shows the networks there are")
+	case says("executable file not found") || says("no such file or directory"):
 		return blameHint(err, fault.Instance, op, "the image must have bash")
-	case strings.Contains(text, "exec format error"):
+	case says("exec format error"):
 		return blameHint(err, fault.Instance, op, "the image is for another platform")
 	case errdefs.IsNotFound(err):
 		return blameHint(err, fault.Instance, op, "pull or build the image first")
 	case errdefs.IsConflict(err):
 		return blameHint(err, fault.Transient, op, "a container of that name is still there")
 	case errdefs.IsInvalidArgument(err):
-		return blame(err, fault.Usage, op)
+		return blameHint(err, fault.Usage, op, "the engine refuses a setting of the container: see environment.run_args")
 	}
 	return blame(err, fault.Transient, op)
 }
@@ -123,10 +148,7 @@ func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
 	if err != nil {
 		return nil, c.gone(ctx, "attaching to")
 	}
-	c.id, c.workDir = in.ID, in.Config.WorkingDir
-	if c.workDir == "" {
-		c.workDir = "/"
-	}
+	c.id, c.workDir = in.ID, workDirOf(in)
 	if !in.State.Running {
 		return nil, c.gone(ctx, "attaching to")
 	}

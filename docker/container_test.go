@@ -79,7 +79,7 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 		{"a command that is not there", t.Context(), docker.Spec{Image: testImage(t), Cmd: []string{"nosuch"}}, fault.Instance},
 		{"a platform that is none", t.Context(), docker.Spec{Image: testImage(t), Platform: "x"}, fault.Usage},
 		{"too little memory", t.Context(), docker.Spec{Image: testImage(t), Memory: 1}, fault.Usage},
-		{"a network that is not there", t.Context(), docker.Spec{Image: testImage(t), Network: "nosuch"}, fault.Instance},
+		{"a network that is not there", t.Context(), docker.Spec{Image: testImage(t), Network: "nosuch"}, fault.Usage},
 		{"a cancelled context", cancelled, docker.Spec{Image: testImage(t)}, fault.Unknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

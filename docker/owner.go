@@ -18,6 +18,8 @@ const (
 	LabelAttempt  = "batch.attempt"
 	LabelOwner    = "batch.owner"   // host, boot, pid and start of the process that made it
 	LabelExpires  = "batch.expires" // RFC 3339; it ends by itself then
+
+	labelWorkDir = "batch.workdir" // the Spec's, for Attach
 )
 
 // owner names one process of one boot of one machine, so that a process id

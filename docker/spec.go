@@ -3,6 +3,7 @@ package docker
 import (
 	"fmt"
 	"maps"
+	"path"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -18,7 +19,7 @@ type Spec struct {
 	Name    string // the engine makes one up when empty
 	Image   string // must be there: see [Engine.Ensure]
 	Cmd     []string
-	WorkDir string // made when missing; empty: the image's
+	WorkDir string // absolute, and in the image; empty: the image's
 	Env     []string
 	User    string // empty: the image's
 	Labels  map[string]string
@@ -48,6 +49,8 @@ func (s Spec) check() error {
 	switch {
 	case s.Image == "":
 		return fault.New(fault.Usage, "creating a container: no image given", nil)
+	case s.WorkDir != "" && !path.IsAbs(s.WorkDir):
+		return fault.Newf(fault.Usage, "creating a container: working directory %q: expected an absolute path", s.WorkDir)
 	case s.Memory < 0 || s.CPUs < 0 || s.Deadline < 0 || s.ShmSize < 0:
 		return fault.New(fault.Usage, "creating a container: memory, cpus, shm size and deadline must not be negative", nil)
 	case s.Memory > 0 && s.Memory < 6<<20:
@@ -69,11 +72,14 @@ exit 0`
 
 func (s Spec) config(now time.Time, o owner) *container.Config {
 	c := &container.Config{
-		Image: s.Image, WorkingDir: s.WorkDir, Env: s.Env, User: s.User, Labels: s.labels(now, o),
+		Image: s.Image, Env: s.Env, User: s.User, Labels: s.labels(now, o),
 		Entrypoint:  s.Cmd,
 		Cmd:         nil,
 		StopSignal:  "SIGKILL", // the keeper ignores the polite one
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+	}
+	if s.WorkDir != "" {
+		c.WorkingDir = "/" // the engine would make one that the image lacks
 	}
 	if len(s.Cmd) == 0 {
 		seconds := int64((s.Deadline + time.Second - 1) / time.Second)
@@ -86,6 +92,9 @@ func (s Spec) labels(now time.Time, o owner) map[string]string {
 	l := map[string]string{}
 	maps.Copy(l, s.Labels)
 	l[LabelOwner] = o.String()
+	if s.WorkDir != "" {
+		l[labelWorkDir] = s.WorkDir
+	}
 	if s.Deadline > 0 {
 		l[LabelExpires] = now.Add(s.Deadline).UTC().Format(time.RFC3339)
 	}

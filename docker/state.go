@@ -43,32 +43,41 @@ func (c *Container) gone(ctx context.Context, doing string) error {
 // probe makes sure that the container runs and that bash can be started in it.
 // The engine calls a container running for a while after it was killed.
 func (c *Container) probe(ctx context.Context) error {
+	_, err := c.look(ctx)
+	return err
+}
+
+// look is probe that also tells whether the container's directory is there.
+func (c *Container) look(ctx context.Context) (dir bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	out, diag, err := c.output(limited, "bash", "-p", "-c", "printf alive")
-	if err == nil && out == "alive" {
-		return nil
+	out, diag, err := c.output(limited, "bash", "-p", "-c", looker, "bash", c.workDir)
+	if err == nil && strings.HasPrefix(out, "alive") {
+		return out == "alive here", nil
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 	for range 20 {
 		if f := c.gone(ctx, "running a command in"); f != nil {
-			return f
+			return false, f
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		case <-time.After(settle / 20):
 		}
 	}
 	op := "running a command in container " + c.short()
 	if said := strings.TrimSpace(out + diag); said != "" || err == nil {
-		return fault.New(fault.Instance, op, fmt.Errorf("no bash could be started: %.300s", said)).
+		return false, fault.New(fault.Instance, op, fmt.Errorf("no bash could be started: %.300s", said)).
 			WithHint("the image must have bash on its PATH, and the container room for a process")
 	}
-	return blame(err, fault.Transient, op)
+	return false, blame(err, fault.Transient, op)
 }
+
+// looker prints a sign of life, and another when the directory $1 can be entered.
+const looker = `printf alive; cd -- "$1" && printf ' here'`
 
 func stateFault(s *container.State, op string) error {
 	switch {

@@ -1,0 +1,59 @@
+package docker_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+func TestAWorkDirMustBeInTheImage(t *testing.T) {
+	e := connect(t)
+	c, err := e.Create(t.Context(), docker.Spec{Image: testImage(t), WorkDir: "/no such/dir", Deadline: time.Minute})
+	if err == nil {
+		_ = c.Remove(context.Background())
+	}
+	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "/no such/dir") ||
+		!strings.Contains(err.Error(), testImage(t)) || !strings.Contains(fault.HintOf(err), "environment.cwd") {
+		t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
+	}
+	c = start(t, e, docker.Spec{WorkDir: "/testbed"})
+	same, err := e.Attach(t.Context(), c.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, same, "pwd"); string(r.Output) != "/testbed\n" {
+		t.Errorf("the directory of an attached container: %q", r.Output)
+	}
+}
+
+func TestCreateSaysWhatIsWrongWithTheSettings(t *testing.T) {
+	e := connect(t)
+	for _, tt := range []struct {
+		name string
+		spec docker.Spec
+		kind fault.Kind
+		hint string
+	}{
+		{"a user that is not there", docker.Spec{User: "nope"}, fault.Instance, "--user"},
+		{"a group that is not there", docker.Spec{User: "0:nope"}, fault.Instance, "--user"},
+		{"too many CPUs", docker.Spec{CPUs: 100_000}, fault.Usage, "--cpus"},
+		{"a capability that is none", docker.Spec{CapAdd: []string{"NOPE"}}, fault.Usage, "capabilit"},
+		{"a network that is not there", docker.Spec{Network: "nosuch"}, fault.Usage, "docker network ls"},
+		{"a relative directory", docker.Spec{WorkDir: "testbed"}, fault.Usage, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.spec.Image, tt.spec.Deadline = testImage(t), time.Minute
+			c, err := e.Create(t.Context(), tt.spec)
+			if err == nil {
+				_ = c.Remove(context.Background())
+			}
+			if fault.KindOf(err) != tt.kind || !strings.Contains(fault.HintOf(err), tt.hint) {
+				t.Errorf("%v, want %v: %v; hint %q", fault.KindOf(err), tt.kind, err, fault.HintOf(err))
+			}
+		})
+	}
+}
