@@ -24,11 +24,16 @@ type Stray struct {
 	Created  time.Time
 	Expires  time.Time // zero when it has no deadline
 
-	// Abandoned tells that nobody will remove it: the process that made it is
-	// known to be dead, or its deadline has passed. That process may have run
-	// on another machine or under another boot of this one.
+	// Abandoned tells that nobody will remove it: the process that made it, on
+	// this machine, is dead; or it was made on another one, of whose processes
+	// nothing is known, and its deadline passed a while ago. What a living
+	// process of this machine made is never abandoned.
 	Abandoned bool
 }
+
+// expiryGrace is what a process on another machine gets to remove a container
+// that has reached its deadline.
+const expiryGrace = time.Minute
 
 // Owned lists the containers that batch made on this engine, running or not,
 // whichever process made them.
@@ -57,10 +62,11 @@ func (e *Engine) stray(c container.Summary, now time.Time) Stray {
 	}
 	if t, err := time.Parse(time.RFC3339, c.Labels[LabelExpires]); err == nil {
 		s.Expires = t
-		s.Abandoned = now.After(t)
 	}
-	if o, ok := parseOwner(c.Labels[LabelOwner]); ok && o.dead(e.owner) {
-		s.Abandoned = true
+	if o, ok := parseOwner(c.Labels[LabelOwner]); ok && o.host == e.owner.host {
+		s.Abandoned = o.dead(e.owner)
+	} else {
+		s.Abandoned = !s.Expires.IsZero() && now.After(s.Expires.Add(expiryGrace))
 	}
 	return s
 }

@@ -1,0 +1,39 @@
+package docker
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+)
+
+func TestOnlyTheDeadAndTheLongExpiredAreAbandoned(t *testing.T) {
+	me := owner{host: "here", boot: "b2", pid: os.Getpid(), start: startOf(os.Getpid())}
+	e := &Engine{owner: me}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		name    string
+		owner   owner
+		expired time.Duration // how long ago
+		want    bool
+	}{
+		{"a living process's", me, -time.Hour, false},
+		{"a living process's past its deadline", me, time.Hour, false},
+		{"a process's of an earlier boot", owner{"here", "b1", os.Getpid(), "1"}, -time.Hour, true},
+		{"another process's with a number used again", owner{"here", "b2", os.Getpid(), "1"}, -time.Hour, me.start != ""}, // known where there is a /proc
+		{"another machine's", owner{"there", "b1", 1, "1"}, -time.Hour, false},
+		{"another machine's that has just expired", owner{"there", "b1", 1, "1"}, time.Second, false},
+		{"another machine's that expired long ago", owner{"there", "b1", 1, "1"}, time.Hour, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := e.stray(container.Summary{Labels: map[string]string{
+				LabelOwner:   c.owner.String(),
+				LabelExpires: now.Add(-c.expired).Format(time.RFC3339),
+			}}, now)
+			if s.Abandoned != c.want {
+				t.Errorf("abandoned: %v, want %v", s.Abandoned, c.want)
+			}
+		})
+	}
+}
