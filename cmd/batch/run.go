@@ -108,7 +108,8 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := refuse(cfg, selected); err != nil {
+	loop, err := prepare(cfg, selected)
+	if err != nil {
 		return err
 	}
 	if f.output == "" {
@@ -117,24 +118,24 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.dryRun {
 		return a.dryRun(a.stdout, f, cfg, ds, selected)
 	}
-	s := &sweep{app: a, flags: f, cfg: cfg, ds: ds, selected: selected, started: time.Now()}
+	s := &sweep{app: a, flags: f, cfg: cfg, loop: loop, ds: ds, selected: selected, started: time.Now()}
 	return s.run(ctx)
 }
 
-// refuse returns an error for what would fail, or be paid for in vain, with every
-// instance.
-func refuse(cfg *config.Config, selected []dataset.Instance) error {
+// prepare returns the agent that all instances share. It refuses what would
+// fail, or be paid for in vain, with every instance.
+func prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, error) {
 	if err := dataset.CheckTasks(selected); err != nil {
-		return err
+		return nil, err
 	}
 	loop, err := agent.NewLoop(cfg.Loop())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	first := selected[0] // a selection is never empty
 	vars := uname()
 	vars["instance_id"] = first.ID
-	return loop.Check(agent.Turn{Task: first.ProblemStatement, Vars: vars})
+	return loop, loop.Check(agent.Turn{Task: first.ProblemStatement, Vars: vars})
 }
 
 // config merges the user's files and values over the default one; flags come last.

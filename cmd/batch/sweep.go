@@ -28,6 +28,7 @@ type sweep struct {
 	*app
 	flags    runFlags
 	cfg      *config.Config
+	loop     *agent.Loop
 	ds       *dataset.Dataset
 	selected []dataset.Instance
 	store    *results.Store
@@ -38,10 +39,6 @@ type sweep struct {
 
 // run works through the selected instances and prints how they ended.
 func (s *sweep) run(ctx context.Context) (err error) {
-	loop, err := agent.NewLoop(s.cfg.Loop())
-	if err != nil {
-		return err
-	}
 	// What can be refused is refused before the directory is touched.
 	if _, err := s.modelFactory(s.cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return err
@@ -61,7 +58,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if len(todo) == 0 {
 		return s.conclude(nil)
 	}
-	began, err := s.solve(ctx, loop, todo, manifest)
+	began, err := s.solve(ctx, todo, manifest)
 	if !began {
 		return err
 	}
@@ -85,7 +82,7 @@ func (s *sweep) pending() []dataset.Instance {
 
 // solve runs the pool until every instance of todo has ended or the run is
 // told to stop. It reports whether it came so far that instances were admitted.
-func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Instance, m *results.Manifest) (began bool, err error) {
+func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.Manifest) (began bool, err error) {
 	path := filepath.Join(s.flags.output, "batch.log")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -126,7 +123,7 @@ func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Inst
 	sum, err := runner.Run(ctx, runner.Config{
 		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
-	}, todo, s.solver(loop, model, engine, d), s.store)
+	}, todo, s.solver(model, engine, d), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
@@ -135,13 +132,13 @@ func (s *sweep) solve(ctx context.Context, loop *agent.Loop, todo []dataset.Inst
 	return true, err
 }
 
-func (s *sweep) solver(loop *agent.Loop, model solver.Models, engine *docker.Engine, d display) *solver.Solver {
+func (s *sweep) solver(model solver.Models, engine *docker.Engine, d display) *solver.Solver {
 	boxes := s.newSandboxes(engine, s.cfg.Environment, s.flags.imagePrefix)
 	boxes.pulled = func(instance string, p docker.PullProgress) {
 		d.Event(progress.Event{Time: time.Now(), Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 	}
 	return solver.New(solver.Config{
-		Loop: loop, Models: model, ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
+		Loop: s.loop, Models: model, ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
 		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(),
 	})
 }
