@@ -1,0 +1,174 @@
+package inject_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/inject"
+)
+
+func parse(t testing.TB, spec string) *inject.Plan {
+	t.Helper()
+	p, err := inject.Parse(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// passes returns what each pass through the points got: a dot, or an errno.
+func passes(p *inject.Plan, points ...string) string {
+	var got []string
+	for _, point := range points {
+		err := p.At(point)
+		switch errno, ok := errors.AsType[syscall.Errno](err); {
+		case err == nil:
+			got = append(got, ".")
+		case ok:
+			got = append(got, errno.Error())
+		default:
+			got = append(got, err.Error())
+		}
+	}
+	return strings.Join(got, " ")
+}
+
+func TestARuleActsAtThePassesThatItNames(t *testing.T) {
+	const io, full = "input/output error", "no space left on device"
+	for spec, want := range map[string]string{
+		"":                                ". . . .",
+		"file.sync:1=EIO":                 ". " + io + " . .",
+		"file.sync:2=EIO":                 ". . . .",
+		"sync:2=EIO":                      ". . " + io + " .",
+		"sync:*=EIO":                      ". " + io + " " + io + " .",
+		"sync:2+=ENOSPC":                  ". . " + full + " .",
+		"file:2+=ENOSPC":                  ". " + full + " . " + full,
+		"*:4=EIO":                         ". . . " + io,
+		"fil:*=EIO":                       ". . . .",
+		"sync:2=EIO,dir.sync:1=ENOSPC":    ". . " + io + " .",
+		"dir.sync:1=ENOSPC,sync:2=EIO":    ". . " + full + " .",
+		"sync:1=ENOSPC,file.rename:*=EIO": ". " + full + " . " + io,
+	} {
+		if got := passes(parse(t, spec), "file.write", "file.sync", "dir.sync", "file.rename"); got != want {
+			t.Errorf("%q: %s, want %s", spec, got, want)
+		}
+	}
+}
+
+func TestTheErrorNamesThePoint(t *testing.T) {
+	err := parse(t, "wal.write:1=ENOSPC").At("wal.write")
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "injected at wal.write") {
+		t.Error(err)
+	}
+}
+
+func TestAnEnginesAnswerIsAStatus(t *testing.T) {
+	err := parse(t, "engine.create:1=503").At("engine.create")
+	var status interface{ StatusCode() int }
+	if !errors.As(err, &status) || status.StatusCode() != 503 {
+		t.Error(err)
+	}
+}
+
+func TestASpecThatCannotBeMeantIsRefused(t *testing.T) {
+	for _, spec := range []string{
+		"x", "x:1", "x=EIO", "x:0=EIO", "x:-1=EIO", "x:one=EIO", "x:=EIO", "x:1=", "x:1=EWHAT", "x:1=5", "x:1=200", "x:1=600",
+		":1=EIO", "X:1=EIO", "x.:1=EIO", "x:1=EIO,", "x:99999999999999999999=EIO",
+	} {
+		p, err := inject.Parse(spec)
+		if p != nil || fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
+			t.Errorf("%q: %v, %v", spec, p, err)
+		}
+	}
+}
+
+func TestEveryPassOfManyGoroutinesIsCounted(t *testing.T) {
+	p := parse(t, "x:500=EIO")
+	hits, wait := make(chan error, 1000), sync.WaitGroup{}
+	for range 1000 {
+		wait.Go(func() {
+			if err := p.At("x"); err != nil {
+				hits <- err
+			}
+		})
+	}
+	wait.Wait()
+	if len(hits) != 1 {
+		t.Errorf("%d passes failed, want one", len(hits))
+	}
+}
+
+func TestABlockedPassGoesOnWhenItIsReleased(t *testing.T) {
+	p := parse(t, "x:1=block")
+	done := make(chan error)
+	go func() { done <- p.At("x") }()
+	if point := <-p.Reached(); point != "x" {
+		t.Errorf("blocked at %q", point)
+	}
+	select {
+	case err := <-done:
+		t.Fatalf("it was not blocked: %v", err)
+	default:
+	}
+	p.Release()
+	p.Release()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKill runs itself as the process that dies.
+func TestKillEndsTheProcessAtOnce(t *testing.T) {
+	if os.Getenv("INJECT_TEST_CHILD") != "" {
+		p := parse(t, "x:2=kill")
+		for range 3 {
+			_, _ = os.Stdout.WriteString("passing\n")
+			_ = p.At("x")
+		}
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKillEndsTheProcessAtOnce$")
+	cmd.Env = append(os.Environ(), "INJECT_TEST_CHILD=1")
+	out, _ := cmd.Output()
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		t.Errorf("ended by %v", cmd.ProcessState)
+	}
+	if n := strings.Count(string(out), "passing\n"); n != 2 {
+		t.Errorf("%d passes, want 2", n)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("journal.append:17=kill,sync:3+=EIO,*:*=block")
+	f.Fuzz(func(t *testing.T, spec string) {
+		p, err := inject.Parse(spec)
+		if (p == nil) != (err != nil || spec == "") {
+			t.Errorf("%q: %v, %v", spec, p, err)
+		}
+	})
+}
+
+func BenchmarkAtWhenOff(b *testing.B) {
+	var p *inject.Plan
+	for b.Loop() {
+		if p.At("journal.append") != nil {
+			b.Fatal()
+		}
+	}
+}
+
+func BenchmarkAtWhenOn(b *testing.B) {
+	p := parse(b, "journal.sync:1=EIO")
+	for b.Loop() {
+		if p.At("journal.append") != nil {
+			b.Fatal()
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package inject
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"batch.example/batch/fault"
+)
+
+// maxReached is how many blocked points [Plan.Reached] keeps unread.
+const maxReached = 64
+
+var pointName = regexp.MustCompile(`^(\*|[a-z]+(\.[a-z]+)*)$`)
+
+// Parse reads a spec. The empty one is a nil Plan. Errors are Usage faults
+// that name the rule.
+func Parse(spec string) (*Plan, error) {
+	if spec == "" {
+		return nil, nil
+	}
+	p := &Plan{release: make(chan struct{}), reached: make(chan string, maxReached)}
+	for text := range strings.SplitSeq(spec, ",") {
+		r, err := parseRule(text)
+		if err != nil {
+			return nil, err
+		}
+		p.rules = append(p.rules, r)
+	}
+	return p, nil
+}
+
+func parseRule(text string) (*rule, error) {
+	bad := func(what string) (*rule, error) {
+		return nil, fault.Newf(fault.Usage, "inject rule %q: %s", text, what).
+			WithHint("a rule is POINT:WHICH=WHAT, such as journal.append:17=kill, rename:*=ENOSPC or sync:3+=EIO")
+	}
+	point, rest, _ := strings.Cut(text, ":")
+	which, what, found := strings.Cut(rest, "=")
+	if !found {
+		return bad("expected a colon and an equals sign")
+	}
+	if !pointName.MatchString(point) {
+		return bad("the point is not lower-case words joined by dots")
+	}
+	r := &rule{point: point, first: 1, last: math.MaxInt64}
+	if which != "*" {
+		number, open := strings.CutSuffix(which, "+")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n < 1 {
+			return bad("the pass is no number from 1, with + or without, and no *")
+		}
+		if r.first = n; !open {
+			r.last = n
+		}
+	}
+	switch what {
+	case "kill":
+		r.act = kill
+	case "block":
+		r.act = block
+	default:
+		if r.err = failure(what); r.err == nil {
+			return bad("what happens is neither kill, block, the name of an errno nor an HTTP error status")
+		}
+	}
+	return r, nil
+}
+
+// failure returns the error that name stands for, or nil. The numbers of
+// errnos differ from system to system, their names do not.
+func failure(name string) error {
+	if status, err := strconv.Atoi(name); err == nil && 400 <= status && status < 600 {
+		return Status(status)
+	}
+	for e := syscall.Errno(1); e < 256; e++ {
+		if n := unix.ErrnoName(e); n != "" && n == name {
+			return e
+		}
+	}
+	return nil
+}
