@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/atomicfile"
 )
 
 // Attempt is one try at one instance while it runs: its journal and its log.
@@ -105,7 +104,7 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	if err != nil {
 		return nil, false, diskFault("opening an instance's log", err)
 	}
-	j, err := openJournal(path, tail)
+	j, err := openJournal(path, tail, s.files)
 	if err != nil {
 		return nil, false, errors.Join(err, log.Close())
 	}
@@ -125,7 +124,7 @@ func (s *Store) makeInstanceDir(id string) error {
 	if err != nil {
 		return diskFault("creating an instance's folder", err)
 	}
-	return diskFault("syncing the output directory", atomicfile.SyncDir(s.dir))
+	return diskFault("syncing the output directory", s.files.SyncDir(s.dir))
 }
 
 // Number returns the attempt's number, from 1 over all runs into the directory.

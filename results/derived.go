@@ -13,8 +13,6 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"go.yaml.in/yaml/v3"
-
-	"batch.example/batch/internal/atomicfile"
 )
 
 // deriver writes the derived files in the background: soon after a change,
@@ -110,16 +108,16 @@ func (s *Store) flush() error {
 	entries := s.preds.ordered()
 	statuses := s.statuses()
 	s.mu.Unlock()
-	err := atomicfile.WriteUnsynced(filepath.Join(s.dir, predsFile), 0o644, func(w io.Writer) error {
+	err := s.files.WriteUnsynced(filepath.Join(s.dir, predsFile), 0o644, func(w io.Writer) error {
 		return writePredictions(w, entries)
 	})
 	if err == nil {
-		err = atomicfile.WriteUnsynced(filepath.Join(s.dir, statusesFile), 0o644, func(w io.Writer) error {
+		err = s.files.WriteUnsynced(filepath.Join(s.dir, statusesFile), 0o644, func(w io.Writer) error {
 			return writeStatuses(w, statuses)
 		})
 	}
 	if err == nil {
-		err = atomicfile.SyncDir(s.dir)
+		err = s.files.SyncDir(s.dir)
 	}
 	if err = diskFault("writing predictions", err); err != nil {
 		s.log.Warn("predictions are behind; results are safe in the journals", "err", err)
@@ -164,7 +162,7 @@ func (p *predictions) foreignOf(id string) *foreignEntry {
 // writeParquet writes one row per attempt.
 func (s *Store) writeParquet() error {
 	records := s.Records()
-	err := atomicfile.Write(filepath.Join(s.dir, parquetFile), 0o644, func(w io.Writer) error {
+	err := s.files.Write(filepath.Join(s.dir, parquetFile), 0o644, func(w io.Writer) error {
 		out := parquet.NewGenericWriter[Record](w, parquet.Compression(&parquet.Zstd))
 		if _, err := out.Write(records); err != nil {
 			return fmt.Errorf("writing %d rows: %w", len(records), err)

@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/inject"
 )
 
 const journalBuffer = 256 << 10
@@ -21,6 +22,7 @@ type Journal struct {
 	mu      sync.Mutex
 	f       *os.File
 	path    string
+	inject  *inject.Plan
 	pending []byte // whole lines not yet handed to the system
 	written int64  // bytes of whole lines in the file
 	last    JournalRecord
@@ -31,7 +33,7 @@ type Journal struct {
 
 // openJournal opens the file at path for appending after tail, and makes a
 // new file's name durable. tail is what readTail said of it.
-func openJournal(path string, tail journalTail) (*Journal, error) {
+func openJournal(path string, tail journalTail, files atomicfile.Files) (*Journal, error) {
 	_, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -39,13 +41,13 @@ func openJournal(path string, tail journalTail) (*Journal, error) {
 		return nil, diskFault("opening a journal", err)
 	}
 	if isNew {
-		err = atomicfile.SyncDir(filepath.Dir(path))
+		err = files.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		f.Close()
 		return nil, diskFault("creating "+path, err)
 	}
-	j := &Journal{f: f, path: path, written: tail.end, last: tail.last}
+	j := &Journal{f: f, path: path, inject: files.Inject, written: tail.end, last: tail.last}
 	j.ended = tail.last.Type == TypeEnd || tail.last.Type == TypeReset
 	return j, nil
 }
@@ -71,6 +73,9 @@ func (j *Journal) Append(typ string, v any) error {
 func (j *Journal) append(typ string, data []byte) error {
 	if !validType(typ) {
 		return fault.Newf(fault.Bug, "appending to %s: record type %q is not a lower-case word", j.path, typ)
+	}
+	if err := j.inject.At("journal.append"); err != nil {
+		return diskFault("appending to a journal", err)
 	}
 	r := j.last
 	r.Version, r.Seq, r.Type, r.Data, r.Time = JournalVersion, r.Seq+1, typ, data, time.Now()
@@ -154,7 +159,11 @@ func (j *Journal) sync() error {
 	if err := j.write(); err != nil {
 		return err
 	}
-	if err := j.f.Sync(); err != nil {
+	err := j.inject.At("journal.sync")
+	if err == nil {
+		err = j.f.Sync()
+	}
+	if err != nil {
 		j.broken = diskFault("syncing a journal", err)
 		return j.broken
 	}
@@ -169,6 +178,9 @@ func (j *Journal) write() error {
 	}
 	if len(j.pending) == 0 {
 		return nil
+	}
+	if err := j.inject.At("journal.write"); err != nil {
+		return diskFault("writing a journal", err)
 	}
 	if _, err := j.f.WriteAt(j.pending, j.written); err != nil {
 		return diskFault("writing a journal", errors.Join(err, j.f.Truncate(j.written)))

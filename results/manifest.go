@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/atomicfile"
 )
 
 // ManifestVersion is the version of manifest.json that this package writes.
@@ -107,7 +106,7 @@ func (s *Store) WriteManifest(m *Manifest) error {
 	}
 	path := filepath.Join(s.dir, manifestFile)
 	if _, err := ReadManifest(s.dir); fault.KindOf(err) == fault.Usage {
-		if _, err := moveAside(path); err != nil {
+		if _, err := s.moveAside(path); err != nil {
 			return diskFault("moving a broken manifest aside", err)
 		}
 	}
@@ -120,7 +119,7 @@ func (s *Store) WriteManifest(m *Manifest) error {
 	if err != nil {
 		return fault.New(fault.Bug, "encoding the manifest", err)
 	}
-	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
+	err = s.files.Write(path, 0o644, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

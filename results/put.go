@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/atomicfile"
 )
 
 // predictionData is the data of a prediction record.
@@ -179,22 +178,24 @@ func (s *Store) writeInstanceFiles(r *Result) error {
 	}
 	patch := s.path(id, id+".patch")
 	if r.Submission != nil {
-		err = writeBytes(patch, r.Submission)
-	} else if err = os.Remove(patch); errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		err = s.writeBytes(patch, r.Submission)
+	} else if err = s.files.Inject.At("file.remove"); err == nil {
+		if err = os.Remove(patch); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 	}
 	if err == nil {
-		err = writeBytes(s.path(id, id+".traj.json"), text)
+		err = s.writeBytes(s.path(id, id+".traj.json"), text)
 	}
 	if err == nil {
-		err = atomicfile.SyncDir(s.path(id, ""))
+		err = s.files.SyncDir(s.path(id, ""))
 	}
 	return diskFault("saving "+id, err)
 }
 
 // writeBytes replaces a file; the caller syncs the directory.
-func writeBytes(path string, b []byte) error {
-	return atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
+func (s *Store) writeBytes(path string, b []byte) error {
+	return s.files.WriteUnsynced(path, 0o644, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	})

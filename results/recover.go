@@ -76,7 +76,7 @@ func (s *Store) loadPredictions() (changed bool, err error) {
 	if readErr == nil {
 		return false, nil
 	}
-	aside, err := moveAside(path)
+	aside, err := s.moveAside(path)
 	if err != nil {
 		return false, diskFault("moving a corrupt preds.json aside", err)
 	}
@@ -86,7 +86,7 @@ func (s *Store) loadPredictions() (changed bool, err error) {
 }
 
 // moveAside renames path to the first free path.corrupt-<n>.
-func moveAside(path string) (string, error) {
+func (s *Store) moveAside(path string) (string, error) {
 	for n := 1; ; n++ {
 		aside := fmt.Sprintf("%s.corrupt-%d", path, n)
 		if _, err := os.Lstat(aside); err == nil {
@@ -94,10 +94,13 @@ func moveAside(path string) (string, error) {
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
+		if err := s.files.Inject.At("file.rename"); err != nil {
+			return "", err
+		}
 		if err := os.Rename(path, aside); err != nil {
 			return "", err
 		}
-		return aside, atomicfile.SyncDir(filepath.Dir(path))
+		return aside, s.files.SyncDir(filepath.Dir(path))
 	}
 }
 
@@ -147,11 +150,14 @@ func (s *Store) recoverJournal(id string) (journalTail, error) {
 		return tail, nil
 	case tail.last.Seq == 0:
 		// Nothing in it is ours, so cutting it would empty somebody's file.
-		aside, err := moveAside(path)
+		aside, err := s.moveAside(path)
 		if err == nil {
 			s.tell("%s: the journal holds no whole record: moved to %s", id, filepath.Base(aside))
 		}
 		return tail, diskFault("moving a journal aside", err)
+	}
+	if err := s.files.Inject.At("journal.cut"); err != nil {
+		return tail, diskFault("cutting a torn journal", err)
 	}
 	if err := os.Truncate(path, tail.end); err != nil {
 		return tail, diskFault("cutting a torn journal", err)

@@ -15,6 +15,8 @@ import (
 	"github.com/gofrs/flock"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/inject"
 )
 
 // Names of the files in a run directory.
@@ -37,6 +39,10 @@ type Options struct {
 	// (preds.json, exit_statuses.yaml); 0 means one second. A crash loses
 	// nothing by it: Open completes them from the journals.
 	FlushEvery time.Duration
+
+	// Inject, when not nil, is asked before every write, fsync and rename of
+	// the store whether that is to fail. It is for tests.
+	Inject *inject.Plan
 }
 
 // Store is a run directory that this process owns. Its methods are safe for
@@ -45,6 +51,7 @@ type Store struct {
 	dir       string
 	log       *slog.Logger
 	lock      *flock.Flock
+	files     atomicfile.Files
 	recovered []string
 	writer    *deriver
 
@@ -92,7 +99,10 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, log: o.Log, lock: l, instances: map[string]*instance{}}
+	s := &Store{
+		dir: dir, log: o.Log, lock: l, files: atomicfile.Files{Inject: o.Inject},
+		instances: map[string]*instance{},
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

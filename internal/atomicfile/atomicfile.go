@@ -15,45 +15,65 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
+
+	"batch.example/batch/internal/inject"
 )
 
 const bufferSize = 64 << 10
+
+// Files replaces files. The zero value is the normal one.
+type Files struct {
+	Inject *inject.Plan // asked at file.write, file.sync, file.rename and dir.sync
+}
 
 // Write replaces the file at path with what write writes. When write or the
 // disk fails, its error is returned and the old file stands untouched. perm is
 // subject to the umask. The temporary file lies beside path and is removed on
 // every way out but a crash; [Sweep] removes what a crash left.
-func Write(path string, perm os.FileMode, write func(io.Writer) error) error {
-	if err := WriteUnsynced(path, perm, write); err != nil {
+func (f Files) Write(path string, perm os.FileMode, write func(io.Writer) error) error {
+	if err := f.WriteUnsynced(path, perm, write); err != nil {
 		return err
 	}
-	return SyncDir(filepath.Dir(path))
+	return f.SyncDir(filepath.Dir(path))
 }
 
 // WriteUnsynced is Write without the sync of the directory: the replacement is
-// atomic, and durable only after [SyncDir]. It serves a caller who writes
+// atomic, and durable only after SyncDir. It serves a caller who writes
 // several files into one directory and syncs that once.
-func WriteUnsynced(path string, perm os.FileMode, write func(io.Writer) error) (err error) {
+func (f Files) WriteUnsynced(path string, perm os.FileMode, write func(io.Writer) error) (err error) {
 	// The temporary directory is given because renameio would otherwise probe
 	// $TMPDIR, where a rename could cross file systems.
-	f, err := renameio.NewPendingFile(path,
+	if err := f.Inject.At("file.write"); err != nil {
+		return err
+	}
+	tmp, err := renameio.NewPendingFile(path,
 		renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(perm))
 	if err != nil {
 		return err
 	}
-	defer f.Cleanup() //nolint:errcheck // a no-op after success; else the first error matters
-	w := bufio.NewWriterSize(f, bufferSize)
+	defer tmp.Cleanup() //nolint:errcheck // a no-op after success; else the first error matters
+	w := bufio.NewWriterSize(tmp, bufferSize)
 	if err := write(w); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return f.CloseAtomicallyReplace()
+	// The replacing is a sync and a rename in one call; a process that dies
+	// between them leaves what one leaves that dies before both.
+	for _, point := range []string{"file.sync", "file.rename"} {
+		if err := f.Inject.At(point); err != nil {
+			return err
+		}
+	}
+	return tmp.CloseAtomicallyReplace()
 }
 
 // SyncDir makes creations, renames and removals in dir durable.
-func SyncDir(dir string) error {
+func (f Files) SyncDir(dir string) error {
+	if err := f.Inject.At("dir.sync"); err != nil {
+		return err
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -63,7 +83,7 @@ func SyncDir(dir string) error {
 }
 
 // leftover reports whether name is a temporary file of an interrupted
-// [Write] to a file called base.
+// Write to a file called base.
 func leftover(name, base string) bool {
 	digits, ok := strings.CutPrefix(name, "."+base)
 	if !ok || digits == "" {

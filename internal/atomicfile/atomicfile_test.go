@@ -10,6 +10,8 @@ import (
 	"batch.example/batch/internal/atomicfile"
 )
 
+var files atomicfile.Files
+
 func put(text string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
@@ -34,7 +36,7 @@ func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
 	for _, text := range []string{"first", "", "a longer third content"} {
-		if err := atomicfile.Write(path, 0o644, put(text)); err != nil {
+		if err := files.Write(path, 0o644, put(text)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != text {
@@ -49,11 +51,11 @@ func TestWrite(t *testing.T) {
 func TestAFailingWriterLeavesTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	if err := atomicfile.Write(path, 0o644, put("old")); err != nil {
+	if err := files.Write(path, 0o644, put("old")); err != nil {
 		t.Fatal(err)
 	}
 	boom := errors.New("boom")
-	err := atomicfile.Write(path, 0o644, func(w io.Writer) error {
+	err := files.Write(path, 0o644, func(w io.Writer) error {
 		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 			return err
 		}
@@ -71,7 +73,7 @@ func TestAFailingWriterLeavesTheOldFile(t *testing.T) {
 }
 
 func TestWriteIntoAMissingDirectoryFails(t *testing.T) {
-	err := atomicfile.Write(filepath.Join(t.TempDir(), "no", "f"), 0o644, put("x"))
+	err := files.Write(filepath.Join(t.TempDir(), "no", "f"), 0o644, put("x"))
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
