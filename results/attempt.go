@@ -19,6 +19,10 @@ type Attempt struct {
 	started time.Time
 	journal *Journal
 
+	// unjournalled is what the attempt cost beyond its replies before it was
+	// gone on with.
+	unjournalled float64
+
 	mu     sync.Mutex
 	log    *os.File
 	closed bool
@@ -38,6 +42,11 @@ type endData struct {
 	Earlier    []pastAttempt `json:"earlier,omitempty"`
 }
 
+// resumeData is the data of a resume record.
+type resumeData struct {
+	Owner string `json:"owner"`
+}
+
 // resetData is the data of a reset record.
 type resetData struct {
 	Earlier []pastAttempt `json:"earlier,omitempty"`
@@ -47,19 +56,91 @@ type resetData struct {
 // prediction that stands for the instance is taken out of preds.json first.
 // The caller must Close the attempt; an instance has one open attempt at most.
 func (s *Store) Begin(id string) (*Attempt, error) {
+	in, err := s.idle(id)
+	if err != nil {
+		return nil, err
+	}
+	defer in.work.Unlock()
+	return s.begin(in)
+}
+
+// idle returns the instance with its work held, if it has no open attempt.
+func (s *Store) idle(id string) (*instance, error) {
 	in, err := s.instance(id)
 	if err != nil {
 		return nil, err
 	}
 	in.work.Lock()
-	defer in.work.Unlock()
 	s.mu.Lock()
 	busy := in.open != nil
 	s.mu.Unlock()
 	if busy {
+		in.work.Unlock()
 		return nil, fault.Newf(fault.Bug, "instance %s: an attempt is already open", id)
 	}
-	return s.begin(in)
+	return in, nil
+}
+
+// Resume is Begin for going on where the instance's last attempt came to an
+// end that was not its own: in a crash, told to stop, or by a fault that was
+// transient or the host's. It opens that attempt again, which keeps its number
+// and its cost, and returns what is known of it. Where there is no such
+// attempt, or it was [Store.Reset], a new one begins and the history is nil.
+func (s *Store) Resume(id string) (*Attempt, *History, error) {
+	in, err := s.idle(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.work.Unlock()
+	s.mu.Lock()
+	known := in.goesOn
+	s.mu.Unlock()
+	if !known {
+		a, err := s.begin(in)
+		return a, nil, err
+	}
+	h, err := s.History(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := s.resume(in)
+	return a, h, err
+}
+
+// resume opens the last attempt again. in.work is held and no attempt is open.
+func (s *Store) resume(in *instance) (*Attempt, error) {
+	if err := s.dropPredictions(in.id); err != nil {
+		return nil, err
+	}
+	a, _, err := s.reopen(in)
+	if err != nil {
+		return nil, err
+	}
+	last, _ := a.journal.state()
+	s.mu.Lock()
+	n := len(in.past) - 1
+	a.unjournalled = max(0, in.past[n].Spent-last.Cost)
+	a.started = in.past[n].Record.Started
+	in.past = in.past[:n:n]
+	in.goesOn, in.owed = false, true
+	s.mu.Unlock()
+	if err := a.journal.resume(resumeData{Owner: defaultOwner()}); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// goesOn reports whether an attempt with that record did not come to an end of
+// its own, so that going on with it keeps what was paid for.
+func goesOn(r Record) bool {
+	switch r.Outcome {
+	case Pending:
+		return true
+	case Infrastructure:
+		return r.Blame == fault.Transient.String() || r.Blame == fault.Host.String()
+	default:
+		return false
+	}
 }
 
 // begin starts the next attempt. in.work is held and no attempt is open.
@@ -73,7 +154,7 @@ func (s *Store) begin(in *instance) (*Attempt, error) {
 	}
 	s.mu.Lock()
 	in.number++
-	in.final, in.owed = false, true
+	in.final, in.owed, in.goesOn = false, true, false
 	a.number, a.started = in.number, time.Now()
 	past := slices.Clone(in.past)
 	s.mu.Unlock()
@@ -150,7 +231,10 @@ func (a *Attempt) Close() error {
 	a.store.mu.Lock()
 	a.in.open = nil
 	if known := len(a.in.past); !ended && (known == 0 || a.in.past[known-1].Record.Attempt != a.number) {
-		a.in.past = append(a.in.past, crashed(a.in.id, last, a.started))
+		over := crashed(a.in.id, last, a.started)
+		over.Spent += a.unjournalled
+		a.in.past = append(a.in.past, over)
+		a.in.goesOn = true
 	}
 	a.store.mu.Unlock()
 	err := a.journal.close()

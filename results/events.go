@@ -1,16 +1,35 @@
 package results
 
-// ContainerData says where the attempt runs.
+import "encoding/json"
+
+// ContainerData says where the attempt runs, and that everything which the
+// actions recorded so far did is there.
 type ContainerData struct {
 	Container string `json:"container"`
 	Image     string `json:"image"`
 	ImageID   string `json:"image_id"`
 	Digest    string `json:"digest,omitempty"`
+
+	Adopted     bool `json:"adopted,omitempty"`     // of an attempt gone on with: it is the one from before
+	Replayed    int  `json:"replayed,omitempty"`    // else: actions that were executed again in it,
+	Differences int  `json:"differences,omitempty"` // and those of them with another output
+}
+
+// DifferenceData is what an action did when it was executed again and did not
+// do what is recorded. Output is base64 in JSON, and perhaps its beginning only.
+type DifferenceData struct {
+	Step     int    `json:"step"`
+	Action   int    `json:"action"` // of that step, from 1
+	Command  string `json:"command"`
+	Output   []byte `json:"output"`
+	Total    int64  `json:"total"`
+	ExitCode int    `json:"exit_code"`
+	TimedOut bool   `json:"timed_out,omitempty"`
 }
 
 // MessagesData holds messages as they stand in the trajectory.
 type MessagesData struct {
-	Messages any `json:"messages"`
+	Messages []json.RawMessage `json:"messages"`
 }
 
 // RequestData announces a call; Step counts calls from 1.
@@ -28,7 +47,11 @@ type ReplyData struct {
 	Model   string  `json:"model"` // id as the provider returned it
 	Seconds float64 `json:"seconds"`
 	Waited  float64 `json:"waited"` // part of Seconds, for rate limits and retries
-	Message any     `json:"message"`
+
+	Message      json.RawMessage `json:"message"`
+	FinishReason string          `json:"finish_reason,omitempty"`
+	Priced       bool            `json:"priced"`             // whether Cost is known
+	Response     json.RawMessage `json:"response,omitempty"` // the provider's answer as it came
 }
 
 // ActionData is a command about to run.
@@ -44,6 +67,7 @@ type OutputData struct {
 	Total    int64   `json:"total"` // bytes written before capping
 	ExitCode int     `json:"exit_code"`
 	TimedOut bool    `json:"timed_out,omitempty"`
+	Timeout  float64 `json:"timeout,omitempty"` // the limit that applied, in seconds
 	Seconds  float64 `json:"seconds"`
 }
 

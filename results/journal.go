@@ -119,6 +119,18 @@ func (j *Journal) begin(n int, v any) error {
 	return j.append(TypeAttempt, data)
 }
 
+// resume appends the record by which an attempt that is over goes on.
+func (j *Journal) resume(v any) error {
+	data, err := compactJSON(v)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a resume record", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ended = false
+	return j.append(TypeResume, data)
+}
+
 // finish appends records that close an attempt, or replace its end, and makes
 // them durable in one go.
 func (j *Journal) finish(records ...journalItem) error {

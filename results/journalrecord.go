@@ -23,8 +23,10 @@ const (
 	TypePrediction = "prediction" // the prediction that the next end record commits
 	TypeEnd        = "end"        // the attempt ended: its Record
 	TypeReset      = "reset"      // a person asked to forget the result
+	TypeResume     = "resume"     // the attempt is gone on with, after a crash or a stop
 
-	TypeContainer  = "container"  // where the actions run
+	TypeContainer  = "container"  // where the actions run from here on
+	TypeDifference = "difference" // a recorded action did something else when it ran again
 	TypeMessages   = "messages"   // messages were appended to the conversation
 	TypeRequest    = "request"    // a paid call is about to be made
 	TypeReply      = "reply"      // it was answered; data.cost is its price in US dollars

@@ -100,7 +100,7 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 	}
 	p := predictionData{Model: r.Record.Model, Patch: r.Prediction}
 	last, _ := a.journal.state()
-	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.Cost)}}
+	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.Cost+a.unjournalled)}}
 	end.Earlier, _ = s.others(in, a.number)
 	var items []journalItem
 	if r.Record.Outcome.Final() {
@@ -153,13 +153,13 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 	}
 	earlier, replaced := s.others(in, a.number)
 	last, _ := a.journal.state()
-	counted := last.Cost // told to the store as the replies came
+	counted := last.Cost + a.unjournalled // told to the store as the replies came
 	if replaced != nil {
 		counted = replaced.Spent
 	}
 	s.mu.Lock()
 	in.past = append(earlier, end.pastAttempt)
-	in.final, in.owed = end.Record.Outcome.Final(), false
+	in.final, in.owed, in.goesOn = end.Record.Outcome.Final(), false, goesOn(end.Record)
 	s.spent += end.Spent - counted
 	if entry != nil {
 		s.preds.set(entry)

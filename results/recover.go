@@ -198,6 +198,7 @@ func (s *Store) readHistory(r *recoveredInstance) error {
 		}
 		r.past = append(d.Earlier, d.pastAttempt)
 		r.final, r.digest = d.Record.Outcome.Final(), d.Prediction
+		r.goesOn = goesOn(d.Record)
 		return nil
 	case TypeReset:
 		var d resetData
@@ -226,5 +227,6 @@ func (s *Store) readCrashed(r *recoveredInstance) error {
 		return fault.New(fault.Instance, "reading the attempt record", err)
 	}
 	r.past = append(d.Earlier, crashed(r.id, r.tail.last, first.Time))
+	r.goesOn = true
 	return nil
 }

@@ -56,7 +56,7 @@ func (s *Store) resetInstance(in *instance) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in.final = false
+	in.final, in.goesOn = false, false
 	return nil
 }
 

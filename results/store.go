@@ -74,6 +74,7 @@ type instance struct {
 	number int           // of the last attempt that began
 	final  bool          // the last attempt that began has a result that was not reset
 	owed   bool          // the last attempt began in this process and has no result yet
+	goesOn bool          // the last attempt is over and can be gone on with
 	open   *Attempt
 }
 

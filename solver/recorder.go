@@ -2,6 +2,7 @@ package solver
 
 import (
 	"context"
+	"encoding/json"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/results"
@@ -16,7 +17,7 @@ type recorder struct{ *attempt }
 func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	switch e.Type {
 	case agent.EventMessages:
-		return r.append(results.TypeMessages, results.MessagesData{Messages: e.Messages})
+		return r.append(results.TypeMessages, results.MessagesData{Messages: rawMessages(e.Messages)})
 	case agent.EventRequest:
 		return r.durable(results.TypeRequest, results.RequestData{Step: e.Step, Digest: e.Digest})
 	case agent.EventReply:
@@ -38,10 +39,15 @@ func (r *recorder) reply(e agent.Event) error {
 	res := e.Response
 	r.runner.Spend(res.Cost)
 	r.log.Info("reply", "step", e.Step, "cost", res.Cost, "latency", e.Latency, "finish_reason", res.FinishReason)
-	return r.durable(results.TypeReply, results.ReplyData{
+	data := results.ReplyData{
 		Step: e.Step, Cost: res.Cost, Usage: results.Usage(res.Usage), Model: res.Model,
-		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(), Message: res.Message,
-	})
+		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(),
+		Message: rawMessage(res.Message), FinishReason: res.FinishReason, Priced: res.Priced,
+	}
+	if json.Valid(res.Raw) {
+		data.Response = res.Raw
+	}
+	return r.durable(results.TypeReply, data)
 }
 
 func (r *recorder) output(e agent.Event) error {
@@ -49,7 +55,7 @@ func (r *recorder) output(e agent.Event) error {
 	r.log.Info("output", "step", e.Step, "returncode", o.ExitCode, "bytes", o.Total, "timed_out", o.TimedOut, "dur", o.Duration)
 	return r.append(results.TypeOutput, results.OutputData{
 		Step: e.Step, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
-		TimedOut: o.TimedOut, Seconds: o.Duration.Seconds(),
+		TimedOut: o.TimedOut, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(),
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	"batch.example/batch/llm"
 	"batch.example/batch/results"
 )
 
@@ -37,17 +38,26 @@ func (t *attempt) messages() []json.RawMessage {
 	if t.ending == nil {
 		return []json.RawMessage{}
 	}
-	list := make([]json.RawMessage, 0, len(t.ending.Messages))
-	for _, m := range t.ending.Messages {
-		raw, err := m.MarshalJSON() // json.Marshal would escape < and > in it
-		if err != nil {
-			// A provider's message that is not an object: keep what was understood of it.
-			m.Raw = nil
-			raw, _ = m.MarshalJSON()
-		}
-		list = append(list, raw)
+	return rawMessages(t.ending.Messages)
+}
+
+// rawMessages are messages as they stand in a trajectory.
+func rawMessages(messages []llm.Message) []json.RawMessage {
+	list := make([]json.RawMessage, 0, len(messages))
+	for _, m := range messages {
+		list = append(list, rawMessage(m))
 	}
 	return list
+}
+
+func rawMessage(m llm.Message) json.RawMessage {
+	raw, err := m.MarshalJSON() // json.Marshal would escape < and > in it
+	if err != nil {
+		// A provider's message that is not an object: keep what was understood of it.
+		m.Raw = nil
+		raw, _ = m.MarshalJSON()
+	}
+	return raw
 }
 
 // settings is the run's config with the environment as it was for this instance.

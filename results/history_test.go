@@ -1,0 +1,162 @@
+package results_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"batch.example/batch/results"
+)
+
+// tell appends records to a's journal: type and data in turn.
+func tell(t testing.TB, a *results.Attempt, records ...any) {
+	t.Helper()
+	for i := 0; i < len(records); i += 2 {
+		if err := a.Journal().Append(records[i].(string), records[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Journal().Sync(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func says(words ...string) results.MessagesData {
+	var d results.MessagesData
+	for _, w := range words {
+		d.Messages = append(d.Messages, json.RawMessage(fmt.Sprintf("%q", w)))
+	}
+	return d
+}
+
+var (
+	container = results.ContainerData{Container: "c1"}
+	request   = func(step int) results.RequestData { return results.RequestData{Step: step} }
+	reply     = func(step int) results.ReplyData {
+		return results.ReplyData{Step: step, Cost: 0.5, Message: json.RawMessage(`"r"`)}
+	}
+	action = func(step int, c string) results.ActionData { return results.ActionData{Step: step, Command: c} }
+	output = func(step int, o string) results.OutputData {
+		return results.OutputData{Step: step, Output: []byte(o)}
+	}
+)
+
+// twoSteps is a whole step and one whose second action has not ended.
+var twoSteps = []any{
+	results.TypeContainer, container,
+	results.TypeMessages, says("system", "task"),
+	results.TypeRequest, request(1), results.TypeReply, reply(1), results.TypeMessages, says("one"),
+	results.TypeAction, action(1, "a"), results.TypeOutput, output(1, "A"), results.TypeMessages, says("A"),
+	results.TypeRequest, request(2), results.TypeReply, reply(2), results.TypeMessages, says("two"),
+	results.TypeAction, action(2, "b"), results.TypeOutput, output(2, "\xff"), results.TypeAction, action(2, "c"),
+}
+
+// shape writes a history on one line.
+func shape(h *results.History) string {
+	var b strings.Builder
+	for _, m := range h.Messages {
+		fmt.Fprintf(&b, "%s ", m)
+	}
+	for _, s := range h.Steps {
+		fmt.Fprintf(&b, "| %d", s.Number)
+		if s.Reply == nil {
+			b.WriteString(" unanswered")
+		}
+		for _, a := range s.Actions {
+			fmt.Fprintf(&b, " %s", a.Command)
+			if a.Output != nil {
+				fmt.Fprintf(&b, "=%q", a.Output.Output)
+			}
+		}
+		b.WriteString(" ")
+	}
+	if h.Container != nil {
+		b.WriteString("in " + h.Container.Container)
+	}
+	return b.String()
+}
+
+func TestAHistoryIsWhatTheJournalTells(t *testing.T) {
+	dir := t.TempDir()
+	for n, want := range map[int]string{
+		1:  `in c1`,
+		2:  `in c1`,
+		3:  `"system" "task" | 1 unanswered in c1`,
+		4:  `"system" "task" | 1 in c1`,
+		5:  `"system" "task" | 1 in c1`,
+		6:  `"system" "task" | 1 a `,
+		7:  `"system" "task" | 1 a="A" in c1`,
+		8:  `"system" "task" | 1 a="A" in c1`,
+		9:  `"system" "task" "one" "A" | 1 a="A" | 2 unanswered in c1`,
+		13: `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" in c1`,
+		14: `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c `,
+	} {
+		id := fmt.Sprint("i-", n)
+		s := open(t, dir)
+		a, err := s.Begin(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell(t, a, twoSteps[:2*n]...)
+		closeStore(t, s)
+		h, err := results.ReadHistory(dir, id)
+		if err != nil || shape(h) != want {
+			t.Errorf("after %d records: %s, %v; want %s", n, shape(h), err, want)
+		}
+	}
+	if _, err := results.ReadHistory(dir, "nobody"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of an instance that is not there: %v", err)
+	}
+}
+
+func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, failed("a")) // the first attempt: ours to blame, and over
+	a, err := s.Begin("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(t, a, twoSteps...)
+	closeStore(t, s)
+
+	s = open(t, dir)
+	before := s.Spent()
+	a, h, err := s.Resume("a")
+	if err != nil || a.Number() != 2 || h == nil || shape(h) != `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c ` {
+		t.Fatalf("%v, %+v", err, h)
+	}
+	// The last step's messages are told again, and the action that ran half runs again.
+	tell(t, a, results.TypeContainer, results.ContainerData{Container: "c2", Replayed: 2},
+		results.TypeMessages, says("two"),
+		results.TypeAction, action(2, "c"), results.TypeOutput, output(2, "C"), results.TypeMessages, says("B", "C"),
+		results.TypeRequest, request(3), results.TypeReply, reply(3))
+	if got := s.Spent() - before; got != 0.5 {
+		t.Errorf("the reply that is new cost %v", got)
+	}
+	closeStore(t, s)
+
+	s = open(t, dir)
+	a, h, err = s.Resume("a")
+	want := `"system" "task" "one" "A" "two" "B" "C" | 1 a="A" | 2 b="\xff" c="C" | 3 in c2`
+	if err != nil || a.Number() != 2 || h == nil || shape(h) != want || h.Resumed != 1 {
+		t.Fatalf("%v, %+v", err, h)
+	}
+	r := result("a", "done")
+	r.Record.Cost = 1.5
+	if err := s.Put(t.Context(), r); err != nil || r.Record.Attempt != 2 {
+		t.Fatal(err, r.Record.Attempt)
+	}
+	spent := s.Spent()
+	closeStore(t, s)
+	s = open(t, dir)
+	if rs := s.Records(); len(rs) != 2 || rs[1].Cost != 1.5 || s.Spent() != spent || spent != before+0.5 {
+		t.Errorf("records %+v, spent %v then %v", rs, spent, s.Spent())
+	}
+	if a, h, err := s.Resume("a"); err != nil || h != nil || a.Number() != 3 {
+		t.Errorf("a finished attempt was gone on with: %v, %+v", err, h)
+	}
+}
