@@ -55,6 +55,9 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 	if network, addr, ok := plainAddress(ep.Host, ep.TLSData != nil || ep.SkipTLSVerify); ok {
 		opts = append(opts, client.WithDialContext(dialer(network, addr)))
 	}
+	if c.Before != nil {
+		opts = append(opts, asking(c.Before))
+	}
 	api, err := client.NewClientWithOpts(opts...)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "preparing for docker host "+ep.Host, err).WithHint("check DOCKER_HOST")

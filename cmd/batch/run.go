@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/inject"
 )
 
 // runFlags are the flags of `batch run`, the peer's names where it has them.
@@ -37,6 +38,7 @@ type runFlags struct {
 	dryRun         bool
 	quiet, json    bool
 	acceptsChanges bool
+	inject         string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -77,6 +79,8 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the table at the end")
 	fs.BoolVar(&f.json, "json", false, "events on standard output, one JSON object a line")
 	fs.BoolVar(&f.acceptsChanges, "accept-changes", false, "resume although config, model or dataset differ from the directory's")
+	fs.StringVar(&f.inject, "inject", "", "make chosen steps fail, see internal/inject")
+	_ = fs.MarkHidden("inject")
 	_ = c.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(
 		[]string{"openai/", "oracle", "noop", "scripted/demo", "scripted/"}, cobra.ShellCompDirectiveNoSpace))
 	_ = c.MarkFlagDirname("output")
@@ -96,6 +100,10 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	if strings.ContainsFunc(f.imagePrefix, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return fault.Newf(fault.Usage, "--image-prefix %q: expected the host of a registry, with a path or not", f.imagePrefix)
+	}
+	plan, err := inject.Parse(f.inject)
+	if err != nil {
+		return err
 	}
 	cfg, err := a.config(f)
 	if err != nil {
@@ -118,7 +126,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.dryRun {
 		return a.dryRun(a.stdout, f, cfg, ds, selected)
 	}
-	s := &sweep{app: a, flags: f, cfg: cfg, loop: loop, ds: ds, selected: selected, started: time.Now()}
+	s := &sweep{app: a, flags: f, cfg: cfg, inject: plan, loop: loop, ds: ds, selected: selected, started: time.Now()}
 	return s.run(ctx)
 }
 

@@ -16,6 +16,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
@@ -28,6 +29,7 @@ type sweep struct {
 	*app
 	flags    runFlags
 	cfg      *config.Config
+	inject   *inject.Plan
 	loop     *agent.Loop
 	ds       *dataset.Dataset
 	selected []dataset.Instance
@@ -43,7 +45,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if _, err := s.modelFactory(s.cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
-	if s.store, err = results.Open(s.flags.output, results.Options{}); err != nil {
+	if s.store, err = results.Open(s.flags.output, results.Options{Inject: s.inject}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.store.Close()) }()
@@ -104,7 +106,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		return false, err
 	}
 	connection := docker.FromEnv(s.getenv, s.home)
-	connection.Log = log
+	connection.Log, connection.Before = log, engineHook(s.inject)
 	engine, err := docker.Connect(ctx, connection)
 	if err != nil {
 		return false, err
@@ -138,7 +140,7 @@ func (s *sweep) solver(model solver.Models, engine *docker.Engine, d display) *s
 		d.Event(progress.Event{Time: time.Now(), Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 	}
 	return solver.New(solver.Config{
-		Loop: s.loop, Models: model, ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
+		Loop: s.loop, Models: injectedModels(model, s.inject), ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
 		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(),
 	})
 }

@@ -1,0 +1,104 @@
+package docker_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+// engineAnswer is an error status as an engine would answer with.
+type engineAnswer int
+
+func (s engineAnswer) Error() string   { return fmt.Sprintf("made to fail by %d", int(s)) }
+func (s engineAnswer) StatusCode() int { return int(s) }
+
+// asked is an engine whose calls are noted, and fail where fail says so.
+type asked struct {
+	mu    sync.Mutex
+	calls []string
+	fail  map[string]error
+}
+
+func (a *asked) before(call string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls = append(a.calls, call)
+	return a.fail[call]
+}
+
+func (a *asked) connect(t *testing.T) (*docker.Engine, error) {
+	t.Helper()
+	connect(t).Close() //nolint:errcheck // only to skip where there is none
+	c := docker.FromEnv(os.Getenv, t.TempDir())
+	c.Before = a.before
+	e, err := docker.Connect(t.Context(), c)
+	if err == nil {
+		t.Cleanup(func() { _ = e.Close() })
+	}
+	return e, err
+}
+
+func TestEveryCallIsAskedForBefore(t *testing.T) {
+	a := &asked{}
+	e, err := a.connect(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, e, docker.Spec{})
+	if _, err := c.Run(t.Context(), docker.Command{Args: []string{"bash", "-c"}, Script: "true", Timeout: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, call := range []string{"ping", "create", "start", "inspect", "exec", "attach", "remove"} {
+		if !slices.Contains(a.calls, call) {
+			t.Errorf("%s is not among %q", call, a.calls)
+		}
+	}
+}
+
+func TestACallThatIsMadeToFailIsBlamedLikeARealOne(t *testing.T) {
+	for _, c := range []struct {
+		call string
+		err  error
+		want fault.Kind
+	}{
+		{"ping", syscall.ECONNREFUSED, fault.Host},
+		{"create", engineAnswer(500), fault.Transient},
+		{"create", engineAnswer(404), fault.Instance},
+		{"create", syscall.ECONNRESET, fault.Host},
+		{"start", engineAnswer(500), fault.Transient},
+		{"start", syscall.ECONNRESET, fault.Host},
+	} {
+		t.Run(fmt.Sprint(c.call, " ", c.err), func(t *testing.T) {
+			run := fmt.Sprintf("before-%d", time.Now().UnixNano())
+			a := &asked{fail: map[string]error{c.call: c.err}}
+			e, err := a.connect(t)
+			if err == nil {
+				_, err = e.Create(t.Context(), docker.Spec{
+					Image: testImage(t), Deadline: 5 * time.Minute, Labels: map[string]string{docker.LabelRun: run},
+				})
+			}
+			if fault.KindOf(err) != c.want {
+				t.Errorf("%v (%v), want %v", err, fault.KindOf(err), c.want)
+			}
+			owned, err := connect(t).Owned(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(owned, func(s docker.Stray) bool { return s.Run == run }) {
+				t.Error("a container is left")
+			}
+		})
+	}
+}
