@@ -9,45 +9,89 @@ import (
 	"strings"
 )
 
-// Differences names, one line each and sorted, what makes results made under
-// m and under other incomparable: another config, model, or dataset. A
-// different selection from one dataset is none, nor are host, seed or time.
-// Values are quoted as "name: m's, was other's".
-func (m *Manifest) Differences(other *Manifest) []string {
-	var out []string
+// Difference is one value that differs between two manifests.
+type Difference struct {
+	// Name is the value's dotted path in manifest.json, without "config." in
+	// front: what -c would set is named as there, "agent.step_limit".
+	Name string `json:"name"`
+	// Now and Was are the values as JSON; empty where there is none.
+	Now string `json:"now,omitempty"`
+	Was string `json:"was,omitempty"`
+	// Matters says that results made under the two cannot be compared.
+	Matters bool `json:"matters"`
+}
+
+// String returns "name: now, was was", long values cut.
+func (d Difference) String() string {
+	value := func(text string) string {
+		if text == "" {
+			return "not set"
+		}
+		return shorten(text)
+	}
+	return fmt.Sprintf("%s: %s, was %s", d.Name, value(d.Now), value(d.Was))
+}
+
+// Covers reports whether name names d: it is d's name, a dotted prefix of it
+// ("agent" for "agent.step_limit"), or "all".
+func (d Difference) Covers(name string) bool {
+	return name == "all" || d.Name == name || strings.HasPrefix(d.Name, name+".")
+}
+
+// Differences returns where m differs from other, sorted by name. What makes
+// results incomparable, and so [Difference.Matters], is another config, model,
+// price, salvage rule or dataset. A different selection from one dataset does
+// not, nor do host, seed, versions, git state or images. Times and command
+// lines are not looked at.
+func (m *Manifest) Differences(other *Manifest) []Difference {
+	now, was := m.values(), other.values()
+	var out []Difference
 	differ := func(name, now, was string) {
-		if now != was {
-			out = append(out, fmt.Sprintf("%s: %q, was %q", name, now, was))
+		if now == was {
+			return
+		}
+		short, _ := strings.CutPrefix(name, "config.")
+		out = append(out, Difference{Name: short, Now: now, Was: was, Matters: matters(name, m, other)})
+	}
+	for name, v := range now {
+		differ(name, v, was[name])
+	}
+	for name, v := range was {
+		if _, both := now[name]; !both {
+			differ(name, "", v)
 		}
 	}
-	differ("model", m.Model, other.Model)
-	if m.Dataset.Digest != "" && other.Dataset.Digest != "" {
-		// One content under two names (a file and its copy) is one dataset.
-		differ("dataset digest", m.Dataset.Digest, other.Dataset.Digest)
-	} else {
-		differ("dataset", m.Dataset.Name, other.Dataset.Name)
-		differ("dataset revision", m.Dataset.Revision, other.Dataset.Revision)
-	}
-	differ("dataset split", m.Dataset.Split, other.Dataset.Split)
-	now, was := flatten(m.Config), flatten(other.Config)
-	for key, v := range now {
-		if old, ok := was[key]; !ok {
-			out = append(out, fmt.Sprintf("config %s: %s, was not set", key, shorten(v)))
-		} else if old != v {
-			out = append(out, fmt.Sprintf("config %s: %s, was %s", key, shorten(v), shorten(old)))
-		}
-	}
-	for key, old := range was {
-		if _, ok := now[key]; !ok {
-			out = append(out, fmt.Sprintf("config %s: not set, was %s", key, shorten(old)))
-		}
-	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-// flatten returns a config's leaves as JSON texts by dotted path. Going
-// through JSON makes a config in memory equal to its copy read from a file.
+// matters reports whether a difference in the named value makes results
+// incomparable. One content under two names (a file and its copy) is one dataset.
+func matters(name string, m, other *Manifest) bool {
+	section, _, _ := strings.Cut(name, ".")
+	switch {
+	case section == "config", section == "model", section == "price", section == "salvage":
+		return true
+	case name == "dataset.digest", name == "dataset.name", name == "dataset.revision":
+		known := m.Dataset.Digest != "" && other.Dataset.Digest != ""
+		return known == (name == "dataset.digest")
+	default:
+		return name == "dataset.split"
+	}
+}
+
+// values returns a manifest's leaves by dotted path, but for those that differ
+// between any two runs.
+func (m *Manifest) values() map[string]string {
+	all := flatten(m)
+	for _, name := range []string{"format_version", "created", "argv", "dir", "runs", "dataset.instances"} {
+		delete(all, name)
+	}
+	return all
+}
+
+// flatten returns leaves as JSON texts by dotted path. Going through JSON
+// makes a value in memory equal to its copy read from a file.
 func flatten(config any) map[string]string {
 	out := map[string]string{}
 	text, err := compactJSON(config)

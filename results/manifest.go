@@ -18,19 +18,37 @@ const ManifestVersion = 1
 // Manifest is manifest.json: what was asked for and what ran. It holds no
 // secrets; whoever fills in Config and Argv keeps them out.
 type Manifest struct {
-	Format  int              `json:"format_version"`
-	Batch   string           `json:"batch_version"`
-	Go      string           `json:"go_version,omitempty"`
-	Git     string           `json:"git,omitempty"` // revision of the build, "+dirty" where it was
-	Created time.Time        `json:"created"`
-	Argv    []string         `json:"argv"`
-	Model   string           `json:"model"`
-	Seed    int64            `json:"seed"`
-	Config  any              `json:"config"` // resolved: every default filled in
-	Dataset Dataset          `json:"dataset"`
-	Host    Host             `json:"host"`
-	Images  map[string]Image `json:"images,omitempty"` // by instance id
-	Runs    []Run            `json:"runs"`             // in order; a run that crashed has no end
+	Format   int              `json:"format_version"`
+	Batch    string           `json:"batch_version"` // with the revision it was built from
+	Go       string           `json:"go_version,omitempty"`
+	Git      *Git             `json:"git,omitempty"` // of Dir; nil where it is no work tree, or not known
+	Created  time.Time        `json:"created"`
+	Argv     []string         `json:"argv"`          // of the last `batch run`, without the program's name
+	Dir      string           `json:"dir,omitempty"` // the folder that it was started in
+	Model    string           `json:"model"`
+	ModelIDs []string         `json:"model_ids,omitempty"` // as the provider returned them, sorted
+	Price    *Price           `json:"price,omitempty"`     // nil when the provider tells what calls cost, or they are free
+	Seed     int64            `json:"seed"`
+	Salvage  bool             `json:"salvage,omitempty"` // the work tree's diff stands in for a missing submission
+	Config   any              `json:"config"`            // resolved: every default filled in
+	Dataset  Dataset          `json:"dataset"`
+	Host     Host             `json:"host"`
+	Images   map[string]Image `json:"images,omitempty"` // by instance id
+	Runs     []Run            `json:"runs"`             // in order; a run that crashed has no end
+}
+
+// Git is the state of a git work tree.
+type Git struct {
+	Commit string `json:"commit"` // "(initial)" before the first one
+	Branch string `json:"branch"` // "(detached)" when there is none
+	Dirty  bool   `json:"dirty"`  // tracked files were changed
+}
+
+// Price is what calls are counted at, in US dollars per token.
+type Price struct {
+	Input       float64 `json:"input"`
+	CachedInput float64 `json:"cached_input"`
+	Output      float64 `json:"output"`
 }
 
 // Dataset says what was selected from what.
@@ -41,6 +59,8 @@ type Dataset struct {
 	Digest    string `json:"digest,omitempty"` // of the files read, before selection
 	Selection string `json:"selection,omitempty"`
 	Count     int    `json:"count"` // instances selected
+
+	Instances []string `json:"instances,omitempty"` // their ids, in order
 }
 
 // Host is the machine that the run was started on.

@@ -30,8 +30,7 @@ func (r *run) attempt(ctx context.Context, in dataset.Instance, try int, queued 
 		Report: func(p Progress) {
 			r.OnEvent(Event{Type: EventPhase, Instance: in.ID, Try: try, Progress: p})
 		},
-		Admit: r.Budget.Admit,
-		Spend: r.Budget.Spend,
+		Reserve: r.Budget.Reserve,
 	})
 	if err == nil && result == nil {
 		err = fault.Newf(fault.Bug, "solving %s: neither result nor error", in.ID)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"sync"
 )
@@ -9,41 +10,116 @@ import (
 // fault: an instance that meets it stays pending and can go on in a later run.
 var ErrBudget = errors.New("the cost limit of the whole run is reached")
 
-// Budget counts what a run spends against its limit. The zero limit is none.
-// It is safe for concurrent use.
+// Budget counts what a run spends against its limit. It is safe for
+// concurrent use.
+//
+// Each call is taken to cost what the dearest one before it did, and begins
+// only if it and the calls under way all fit at that price. So the sum passes
+// the limit only by what calls cost above the dearest before them. While no
+// call has told its cost yet, one is made at a time.
 type Budget struct {
-	mu    sync.Mutex
 	limit float64
-	spent float64
+
+	mu       sync.Mutex
+	spent    float64
+	dearest  float64       // cost of a call
+	known    bool          // dearest is that of a call
+	underWay int           // calls reserved and not ended
+	changed  chan struct{} // closed when a call ends
 }
 
-// NewBudget returns a budget of limit US dollars of which spent, the cost of
-// earlier runs into the same directory, is gone already.
-func NewBudget(limit, spent float64) *Budget {
-	return &Budget{limit: limit, spent: spent}
+// NewBudget returns a budget of limit US dollars, 0 being no limit, of which
+// spent, the cost of earlier runs into the same directory, is gone already.
+// estimate is what one of their calls cost at most, 0 if that is not known.
+func NewBudget(limit, spent, estimate float64) *Budget {
+	return &Budget{limit: limit, spent: spent, dearest: estimate, known: estimate > 0, changed: make(chan struct{})}
 }
 
-// Admit returns ErrBudget when nothing may be started that costs money.
-func (b *Budget) Admit() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.limit > 0 && b.spent >= b.limit {
-		return ErrBudget
+// Reserve sets money aside for one call, which the caller must Settle or
+// Release. While calls under way leave too little, it waits for them to end;
+// when nothing is under way and there is still too little, it is ErrBudget.
+func (b *Budget) Reserve(ctx context.Context) (*Reservation, error) {
+	for {
+		r, wait, err := b.try()
+		if r != nil || err != nil {
+			return r, err
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	return nil
 }
 
-// Spend settles the cost of one call. Calls that were under way when the
-// limit was reached still count, so the sum may pass it by those.
-func (b *Budget) Spend(dollars float64) {
+// try reserves, refuses, or returns what to wait for.
+func (b *Budget) try() (*Reservation, <-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.spent += dollars
+	switch {
+	case b.limit <= 0, b.fits(b.underWay+1) && (b.known || b.underWay == 0):
+		b.underWay++
+		return &Reservation{budget: b}, nil, nil
+	case b.underWay == 0 || !b.fits(1):
+		return nil, nil, ErrBudget
+	default:
+		return nil, b.changed, nil
+	}
 }
 
-// Spent returns the US dollars spent so far, earlier runs included.
+// rounding is what sums of costs may be off by.
+const rounding = 1e-9
+
+// fits reports whether n more calls fit. b.mu is held.
+func (b *Budget) fits(n int) bool {
+	return b.spent < b.limit-rounding && b.spent+float64(n)*b.dearest <= b.limit+rounding
+}
+
+// Open reports whether a call can begin, now or once those under way have
+// ended. When it is false it stays so.
+func (b *Budget) Open() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.limit <= 0 || b.fits(1)
+}
+
+// Spent returns the US dollars settled so far, earlier runs included.
 func (b *Budget) Spent() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.spent
+}
+
+// end takes back a reservation and counts what the call cost.
+func (b *Budget) end(dollars float64, paid bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.underWay--
+	if paid {
+		b.spent += dollars
+		b.dearest, b.known = max(b.dearest, dollars), true
+	}
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// Reservation is the money set aside for one call; nil is none. Only the first
+// of its calls to Settle and Release counts. It is not safe for concurrent use.
+type Reservation struct {
+	budget *Budget
+	ended  bool
+}
+
+// Settle says what the call cost, in US dollars.
+func (r *Reservation) Settle(dollars float64) { r.end(dollars, true) }
+
+// Release says that the call was not made, or failed unpaid.
+func (r *Reservation) Release() { r.end(0, false) }
+
+func (r *Reservation) end(dollars float64, paid bool) {
+	if r == nil || r.ended {
+		return
+	}
+	r.ended = true
+	r.budget.end(dollars, paid)
 }

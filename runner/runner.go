@@ -15,10 +15,10 @@ import (
 )
 
 // Config sets how a run goes. The zero value runs one instance at a time,
-// without budget, and tries a transient failure three times.
+// without budget, and tries again what fails for a transient reason.
 type Config struct {
 	Workers int
-	Tries   int             // attempts at an instance whose failures are transient; 0 means 3
+	Retries Retries         // nil means DefaultRetries
 	Backoff time.Duration   // before the second try, doubled for each further one; 0 means 5 s
 	Budget  *Budget         // nil means none
 	Drain   <-chan struct{} // closed: admit nothing more, let the running ones end
@@ -77,14 +77,14 @@ type run struct {
 }
 
 func newRun(c Config, solver Solver, store Store) *run {
-	if c.Tries <= 0 {
-		c.Tries = 3
+	if c.Retries == nil {
+		c.Retries = DefaultRetries()
 	}
 	if c.Backoff <= 0 {
 		c.Backoff = 5 * time.Second
 	}
 	if c.Budget == nil {
-		c.Budget = NewBudget(0, 0)
+		c.Budget = NewBudget(0, 0, 0)
 	}
 	if c.OnEvent == nil {
 		c.OnEvent = func(Event) {}
@@ -102,7 +102,7 @@ func (r *run) open(ctx context.Context) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.Budget.Admit() != nil {
+	if !r.Budget.Open() {
 		r.sum.Budget = true
 	}
 	return r.sum.Host == nil && !r.sum.Budget
@@ -143,6 +143,7 @@ func (r *run) count(o results.Outcome) {
 // worth another try, or the run is told to stop.
 func (r *run) instance(ctx context.Context, in dataset.Instance) {
 	waiting := r.started
+	used := map[string]int{} // retries, by the name that they count under
 	for try := 1; ; try++ {
 		r.Log.Info("instance started", "instance", in.ID, "try", try)
 		r.OnEvent(Event{Type: EventStart, Instance: in.ID, Try: try})
@@ -153,7 +154,9 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 			r.sum.Budget = true
 			r.mu.Unlock()
 		}
-		again := fault.KindOf(err) == fault.Transient && try < r.Tries && r.open(ctx)
+		kind, most := r.Retries.key(&result.Record)
+		again := used[kind] < most && fault.KindOf(err) != fault.Host && r.open(ctx)
+		used[kind]++
 		if lost := r.put(ctx, result); lost != nil {
 			again = false
 			result.Record.Outcome, result.Record.Error = results.Infrastructure, lost.Error()
@@ -166,13 +169,18 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 		rec := &result.Record
 		r.Log.Info("instance ended", "instance", in.ID, "try", try, "status", rec.Status, "outcome", rec.Outcome,
 			"steps", rec.Steps, "cost", rec.Cost, "again", again, "err", rec.Error)
+		if again {
+			r.OnEvent(Event{Type: EventRetry, Instance: in.ID, Try: try, Record: rec})
+			if !rec.Outcome.Final() { // nothing has to pass before an agent is given another chance
+				r.sleep(ctx, r.backoff(try))
+			}
+			again = r.open(ctx)
+		}
 		if !again {
-			r.count(result.Record.Outcome)
+			r.count(rec.Outcome)
 			r.OnEvent(Event{Type: EventEnd, Instance: in.ID, Try: try, Record: rec})
 			return
 		}
-		r.OnEvent(Event{Type: EventRetry, Instance: in.ID, Try: try, Record: rec})
-		r.sleep(ctx, r.backoff(try))
 	}
 }
 
@@ -188,18 +196,6 @@ func (r *run) put(ctx context.Context, result *results.Result) error {
 		err = fault.New(fault.Host, "saving the result of "+result.Record.InstanceID, err)
 	}
 	return err
-}
-
-// maxBackoff is the longest wait between two tries.
-const maxBackoff = 2 * time.Minute
-
-// backoff returns how long to wait after a try, the first being 1.
-func (r *run) backoff(try int) time.Duration {
-	d := min(r.Backoff, maxBackoff)
-	for ; try > 1 && d < maxBackoff; try-- {
-		d = min(2*d, maxBackoff)
-	}
-	return d
 }
 
 // sleep waits before another try, or until the run is told to stop.

@@ -154,7 +154,7 @@ func TestTheWaitBetweenTriesGrowsToALimit(t *testing.T) {
 			return nil, fault.New(fault.Transient, "trying", errors.New("busy"))
 		})
 		start := time.Now()
-		_, _ = runner.Run(t.Context(), runner.Config{Tries: 100}, instances(1), s, &memory{})
+		_, _ = runner.Run(t.Context(), runner.Config{Retries: runner.Retries{"transient": 99}}, instances(1), s, &memory{})
 		// 5, 10, 20, 40, 80 s, then 94 times two minutes.
 		if d, want := time.Since(start), 155*time.Second+94*2*time.Minute; d != want {
 			t.Errorf("100 tries took %v, want %v", d, want)
@@ -239,17 +239,18 @@ func TestCancelStoresTheRunningOnesAsPending(t *testing.T) {
 }
 
 func TestTheBudgetStopsTheRunAndBlamesNobody(t *testing.T) {
-	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+	s := solve(func(ctx context.Context, a runner.Attempt) (*results.Result, error) {
 		for range 4 {
-			if err := a.Admit(); err != nil {
+			call, err := a.Reserve(ctx)
+			if err != nil {
 				return nil, fmt.Errorf("asking the model: %w", err)
 			}
-			a.Spend(0.25)
+			call.Settle(0.25)
 		}
 		return submitted(a.Instance.ID), nil
 	})
 	var m memory
-	b := runner.NewBudget(3, 0.5)
+	b := runner.NewBudget(3, 0.5, 0)
 	sum, err := runner.Run(t.Context(), runner.Config{Budget: b}, instances(5), s, &m)
 	if err != nil || !sum.Budget || sum.Final != 2 || sum.Failed != 0 || sum.Pending != 3 {
 		t.Errorf("%+v, %v; want 2 final, 3 pending", sum, err)

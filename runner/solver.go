@@ -23,8 +23,10 @@ type Attempt struct {
 	Try      int            // from 1, within this run
 	Queued   time.Duration  // it waited for a worker, or since the try before
 	Report   func(Progress) // tells what the instance is doing; cheap
-	Admit    func() error   // asked before each paid call: ErrBudget when the money is spent
-	Spend    func(dollars float64)
+
+	// Reserve is asked before each paid call, see Budget.Reserve: ErrBudget
+	// when the money is spent.
+	Reserve func(context.Context) (*Reservation, error)
 }
 
 // Progress is what a person sees of a running instance.

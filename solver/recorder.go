@@ -37,7 +37,7 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 
 func (r *recorder) reply(e agent.Event) error {
 	res := e.Response
-	r.runner.Spend(res.Cost)
+	r.call.Settle(res.Cost)
 	r.log.Info("reply", "step", e.Step, "cost", res.Cost, "latency", e.Latency, "finish_reason", res.FinishReason)
 	data := results.ReplyData{
 		Step: e.Step, Cost: res.Cost, Usage: results.Usage(res.Usage), Model: res.Model,

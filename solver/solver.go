@@ -82,7 +82,8 @@ type attempt struct {
 	ending  *agent.Ending
 	result  *results.Result
 	notes   notes
-	saving  time.Duration // spent making the journal durable
+	call    *runner.Reservation // for the call under way, or the last one
+	saving  time.Duration       // spent making the journal durable
 }
 
 // notes are what a trajectory says beside the peer's keys.
@@ -143,13 +144,14 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 		Model:    model,
 		Env:      box,
 		Recorder: rec,
-		Admit:    t.runner.Admit,
+		Admit:    func() error { return t.reserve(ctx) },
 		Step: func(step int, phase string, cost float64) {
 			t.runner.Report(runner.Progress{Phase: phase, Step: step, Cost: cost})
 		},
 	})
+	t.call.Release() // of a call that was not answered
 	t.ending = ending
-	if err != nil && ctx.Err() != nil {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, runner.ErrBudget)) {
 		return err // the work tree is salvaged when the instance is resumed
 	}
 	if !ending.Submitted {
@@ -160,6 +162,15 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 		return err
 	}
 	t.predict(ctx, box)
+	return err
+}
+
+// reserve sets money aside for the next call.
+func (t *attempt) reserve(ctx context.Context) error {
+	call, err := t.runner.Reserve(ctx)
+	if err == nil {
+		t.call = call
+	}
 	return err
 }
 
@@ -189,7 +200,7 @@ func (t *attempt) salvage(ctx context.Context, box Sandbox) {
 func (t *attempt) finish(err error) {
 	t.runner.Report(runner.Progress{Phase: "save", Step: t.steps(), Cost: t.result.Record.Cost})
 	rec := &t.result.Record
-	rec.Image, rec.ImageID = t.box.Image, t.box.ImageID
+	rec.Image, rec.ImageID, rec.ImageDigest = t.box.Image, t.box.ImageID, t.box.Digest
 	if e := t.ending; e != nil {
 		rec.Status, rec.Outcome = e.Status, outcome(e)
 		rec.Steps, rec.Cost, rec.ModelID = e.Calls, e.Cost, e.ModelID

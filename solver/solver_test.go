@@ -53,9 +53,8 @@ func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.
 	})
 	result, err = s.Solve(t.Context(), runner.Attempt{
 		Instance: in, Try: 1,
-		Report: func(runner.Progress) {},
-		Admit:  func() error { return nil },
-		Spend:  func(float64) {},
+		Report:  func(runner.Progress) {},
+		Reserve: runner.NewBudget(0, 0, 0).Reserve,
 	})
 	if result == nil {
 		t.Fatalf("no result beside the error %v", err)

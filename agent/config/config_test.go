@@ -306,13 +306,13 @@ func TestMaskSpec(t *testing.T) {
 	for spec, want := range map[string]string{
 		"agent.step_limit=5":                                    "agent.step_limit=5",
 		"my_key.yaml":                                           "my_key.yaml",
-		"model.model_kwargs.api_key=S3CRET":                     "model.model_kwargs.api_key=" + masked,
-		"--config=model.model_kwargs.api_key=S3CRET":            "--config=model.model_kwargs.api_key=" + masked,
-		"environment.env.MY_KEY=S3=CRET":                        "environment.env.MY_KEY=" + masked,
-		`model.model_kwargs={"api_key":"S3CRET"}`:               `model.model_kwargs={"api_key":"` + masked + `"}`,
+		"model.model_kwargs.api_key=S3CRET":                     "model.model_kwargs.api_key=" + Masked,
+		"--config=model.model_kwargs.api_key=S3CRET":            "--config=model.model_kwargs.api_key=" + Masked,
+		"environment.env.MY_KEY=S3=CRET":                        "environment.env.MY_KEY=" + Masked,
+		`model.model_kwargs={"api_key":"S3CRET"}`:               `model.model_kwargs={"api_key":"` + Masked + `"}`,
 		`model.model_kwargs={"n":1.0,"a":"<&>"}`:                `model.model_kwargs={"n":1.0,"a":"<&>"}`,
-		`environment.run_args=["-e","T_TOKEN=S3CRET"]`:          `environment.run_args=["-e","T_TOKEN=` + masked + `"]`,
-		"model.model_kwargs.api_base=http://me:S3CRET@h/v1?a=b": "model.model_kwargs.api_base=http://me:" + masked + "@h/v1?a=b",
+		`environment.run_args=["-e","T_TOKEN=S3CRET"]`:          `environment.run_args=["-e","T_TOKEN=` + Masked + `"]`,
+		"model.model_kwargs.api_base=http://me:S3CRET@h/v1?a=b": "model.model_kwargs.api_base=http://me:" + Masked + "@h/v1?a=b",
 	} {
 		t.Run(spec, func(t *testing.T) {
 			if got := MaskSpec(spec); got != want {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-const masked = "********"
+// Masked stands where a secret was.
+const Masked = "********"
 
 // MaskSpec returns what was given to [Load], or a command line argument that
 // holds it, with the secrets in a key=value hidden; all else stays as it is.
@@ -25,7 +26,7 @@ func MaskSpec(spec string) string {
 		}
 	}
 	if secret(key) {
-		return path + "=" + masked
+		return path + "=" + Masked
 	}
 	return path + "=" + MaskSpec(maskUser(value))
 }
@@ -38,7 +39,7 @@ func maskJSON(key string, v any, text string) string {
 	}
 	data, err := json.Marshal(hidden)
 	if err != nil {
-		return masked
+		return Masked
 	}
 	return string(data)
 }
@@ -61,7 +62,7 @@ func mask(key string, v any) any {
 		return list
 	case string:
 		if x != "" && secret(key) {
-			return masked
+			return Masked
 		}
 		if key == "run_args" {
 			x = maskArgument(x)
@@ -77,7 +78,7 @@ func maskArgument(arg string) string {
 	if !ok || !secret(name) {
 		return arg
 	}
-	return arg[:strings.Index(arg, name)+len(name)+1] + masked
+	return arg[:strings.Index(arg, name)+len(name)+1] + Masked
 }
 
 var password = regexp.MustCompile(`(://[^/?#\s:@]*:)[^/?#\s]+@`)
@@ -87,7 +88,7 @@ func maskUser(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
-	return password.ReplaceAllString(text, "${1}"+masked+"@")
+	return password.ReplaceAllString(text, "${1}"+Masked+"@")
 }
 
 func secret(name string) bool {

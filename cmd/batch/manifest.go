@@ -15,24 +15,27 @@ import (
 )
 
 // manifest says what this command is about to run.
-func (a *app) manifest(f runFlags, cfg *config.Config, ds *dataset.Dataset, selected []dataset.Instance) *results.Manifest {
+func (a *app) manifest(f runFlags, cfg *config.Config, price *results.Price, ds *dataset.Dataset, selected []dataset.Instance) *results.Manifest {
 	host, _ := os.Hostname()
-	argv := maskArgs(a.args)
+	dir, _ := os.Getwd() // without it, relative paths are only right from here
 	now := time.Now().UTC()
 	return &results.Manifest{
 		Batch:   version(),
 		Go:      runtime.Version(),
 		Created: now,
-		Argv:    argv,
+		Argv:    f.argv,
+		Dir:     dir,
 		Model:   cfg.Model.ModelName,
+		Price:   price,
 		Seed:    f.seed,
+		Salvage: f.salvage,
 		Config:  cfg.Resolved(),
 		Dataset: results.Dataset{
 			Name: ds.Name, Split: ds.Split, Revision: ds.Revision, Digest: ds.Digest,
-			Selection: f.selection(), Count: len(selected),
+			Selection: f.selection(), Count: len(selected), Instances: ids(selected),
 		},
 		Host: results.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
-		Runs: []results.Run{{Started: now, Argv: argv}},
+		Runs: []results.Run{{Started: now, Argv: maskArgs(a.args)}},
 	}
 }
 
@@ -61,6 +64,9 @@ func (f *sourceFlags) selection() string {
 	return strings.Join(parts, " ")
 }
 
+// acceptAll is what --accept-changes takes every difference for.
+const acceptAll = "all"
+
 // reconcile compares the manifest with the directory's: results of different
 // configs, models or datasets in one directory could not be compared. What an
 // earlier run said is kept.
@@ -69,14 +75,19 @@ func (s *sweep) reconcile(m *results.Manifest) error {
 	if !ok {
 		return nil
 	}
-	diffs := m.Differences(old)
-	if len(diffs) > 0 && !s.flags.acceptsChanges && !s.replacesAll() {
-		return fault.Newf(fault.Usage, "%s holds results of something else:\n  %s", s.flags.output, strings.Join(diffs, "\n  ")).
-			WithHint("give another directory with -o, go on all the same with --accept-changes,\n" +
+	var refused []string
+	for _, d := range m.Differences(old) {
+		if d.Matters && !slices.ContainsFunc(s.flags.accept, d.Covers) {
+			refused = append(refused, d.String())
+		}
+	}
+	if len(refused) > 0 && !s.replacesAll() {
+		return fault.Newf(fault.Usage, "%s holds results of something else:\n  %s", s.flags.output, strings.Join(refused, "\n  ")).
+			WithHint("give another directory with -o, go on all the same with --accept-changes=NAME,... (or all),\n" +
 				"or run everything in it again with --redo-existing")
 	}
 	m.Created = old.Created
-	m.Images = old.Images
+	m.Images, m.ModelIDs = old.Images, old.ModelIDs
 	m.Runs = append(old.Runs, m.Runs...)
 	return nil
 }
@@ -92,7 +103,7 @@ func (s *sweep) replacesAll() bool {
 	})
 }
 
-// completeManifest notes the images that ran and when this run ended.
+// completeManifest notes what ran and when this run ended.
 func completeManifest(store *results.Store, m *results.Manifest) error {
 	now := time.Now().UTC()
 	m.Runs[len(m.Runs)-1].Ended = &now
@@ -101,8 +112,12 @@ func completeManifest(store *results.Store, m *results.Manifest) error {
 	}
 	for _, r := range store.Records() {
 		if r.ImageID != "" {
-			m.Images[r.InstanceID] = results.Image{Ref: r.Image, ID: r.ImageID}
+			m.Images[r.InstanceID] = results.Image{Ref: r.Image, ID: r.ImageID, Digest: r.ImageDigest}
+		}
+		if r.ModelID != "" && !slices.Contains(m.ModelIDs, r.ModelID) {
+			m.ModelIDs = append(m.ModelIDs, r.ModelID)
 		}
 	}
+	slices.Sort(m.ModelIDs)
 	return store.WriteManifest(m)
 }

@@ -17,52 +17,63 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/openai"
 	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
 	"batch.example/batch/solver"
 )
 
-// modelFactory returns what makes the model of one instance. It checks all
-// that can be checked without a paid call: name, key and price.
-func (a *app) modelFactory(cfg *config.Config, log *slog.Logger) (solver.Models, error) {
+// modelSource is a model that was checked as far as can be without a paid call:
+// its name, key and price.
+type modelSource struct {
+	price *results.Price // nil when calls are free or their provider tells what they cost
+	open  func(*slog.Logger) (solver.Models, error)
+}
+
+// newModelSource chooses the client that a configuration names.
+func (a *app) newModelSource(cfg *config.Config) (modelSource, error) {
 	c := cfg.Model
 	scriptedConfig := scripted.Config{Fence: fence(cfg.ActionForm())}
 	provider, name, _ := strings.Cut(c.ModelName, "/")
 	switch provider {
 	case "":
-		return nil, fault.Newf(fault.Usage, "no model is named").
+		return modelSource{}, fault.Newf(fault.Usage, "no model is named").
 			WithHint("give one with -m, such as -m openai/gpt-5, or -m oracle to check the images")
 	case "oracle":
-		return func(in dataset.Instance) (llm.Model, error) {
+		return unpriced(func(in dataset.Instance) (llm.Model, error) {
 			return scripted.Oracle([]byte(in.Patch), scriptedConfig), nil
-		}, nil
+		}), nil
 	case "noop":
-		return func(dataset.Instance) (llm.Model, error) { return scripted.Noop(scriptedConfig), nil }, nil
+		return unpriced(func(dataset.Instance) (llm.Model, error) { return scripted.Noop(scriptedConfig), nil }), nil
 	case "scripted":
-		return scriptedFactory(name, scriptedConfig)
+		return scriptedSource(name, scriptedConfig)
 	case "openai":
 		if name == "" {
-			return nil, fault.Newf(fault.Usage, "model %q: the name after openai/ is missing", c.ModelName)
+			return modelSource{}, fault.Newf(fault.Usage, "model %q: the name after openai/ is missing", c.ModelName)
 		}
 		if c.SetCacheControl == "" && cfg.Origin("model.set_cache_control") == "" && wantsCacheControl(name) {
 			c.SetCacheControl = openai.CacheControlEnd
 		}
-		return a.openaiFactory(name, c, log)
+		return a.openaiSource(name, c)
 	default:
-		return nil, fault.Newf(fault.Usage, "model %q: no client for provider %q", c.ModelName, provider).
+		return modelSource{}, fault.Newf(fault.Usage, "model %q: no client for provider %q", c.ModelName, provider).
 			WithHint("models are openai/NAME, oracle, noop or scripted/PATH; other providers are reached through a server\n"+
 				"that speaks OpenAI's protocol: set OPENAI_BASE_URL and use -m openai/%s", c.ModelName)
 	}
 }
 
-func scriptedFactory(name string, c scripted.Config) (solver.Models, error) {
+func unpriced(models solver.Models) modelSource {
+	return modelSource{open: func(*slog.Logger) (solver.Models, error) { return models, nil }}
+}
+
+func scriptedSource(name string, c scripted.Config) (modelSource, error) {
 	load := func() (scripted.Script, error) { return scripted.Load(name) }
 	if name == "demo" {
 		load = func() (scripted.Script, error) { return scripted.LoadFS(demo.Files(), "replies.yaml") }
 	}
 	script, err := load()
 	if err != nil {
-		return nil, err
+		return modelSource{}, err
 	}
-	return func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID, c), nil }, nil
+	return unpriced(func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID, c), nil }), nil
 }
 
 // wantsCacheControl reports whether a model caches its prompt only where it is
@@ -84,32 +95,37 @@ func fence(form agent.ActionForm) func(string) string {
 	return func(command string) string { return before + command + after }
 }
 
-func (a *app) openaiFactory(name string, c config.ModelConfig, log *slog.Logger) (solver.Models, error) {
+func (a *app) openaiSource(name string, c config.ModelConfig) (modelSource, error) {
 	base, key := a.getenv("OPENAI_BASE_URL"), a.getenv("OPENAI_API_KEY")
 	if key == "" {
 		if !isLoopback(base) {
-			return nil, fault.Newf(fault.Usage, "no key for %s: OPENAI_API_KEY is not set", c.ModelName).
+			return modelSource{}, fault.Newf(fault.Usage, "no key for %s: OPENAI_API_KEY is not set", c.ModelName).
 				WithHint("export OPENAI_API_KEY=..., or OPENAI_BASE_URL=http://localhost:8000/v1 for a server of your own")
 		}
 		key = "none" // servers of one's own take any key; the protocol wants a header
 	}
 	prices, err := a.prices(c)
 	if err != nil {
-		return nil, err
+		return modelSource{}, err
+	}
+	var s modelSource
+	if price, known := prices.Lookup(name); known {
+		s.price = (*results.Price)(&price)
 	}
 	free := isLoopback(base) || c.CostTracking == "ignore_errors" || a.getenv("MSWEA_COST_TRACKING") == "ignore_errors"
-	if _, known := prices.Cost(name, llm.Usage{Input: 1}); !known && !free && !tellsCost(base) {
-		return nil, fault.Newf(fault.Usage, "no price is known for model %q, so cost limits cannot hold", name).
+	if s.price == nil && !free && !tellsCost(base) {
+		return modelSource{}, fault.Newf(fault.Usage, "no price is known for model %q, so cost limits cannot hold", name).
 			WithHint("give prices with -c model.litellm_model_registry=prices.json, or go without:\n-c model.cost_tracking=ignore_errors")
 	}
-	m, err := openai.New(openai.Config{
-		Model: name, BaseURL: base, APIKey: key, Kwargs: c.ModelKwargs, Prices: prices,
-		CacheControl: c.SetCacheControl, Log: log,
-	})
-	if err != nil {
-		return nil, err
+	s.open = func(log *slog.Logger) (solver.Models, error) {
+		m, err := openai.New(openai.Config{
+			Model: name, BaseURL: base, APIKey: key, Kwargs: c.ModelKwargs, Prices: prices,
+			CacheControl: c.SetCacheControl, Log: log,
+		})
+		return func(dataset.Instance) (llm.Model, error) { return m, nil }, err
 	}
-	return func(dataset.Instance) (llm.Model, error) { return m, nil }, nil
+	_, err = s.open(slog.New(slog.DiscardHandler)) // it checks the rest
+	return s, err
 }
 
 // prices are the embedded ones with the user's registry over them.

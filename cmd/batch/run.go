@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
@@ -26,19 +27,40 @@ import (
 // runFlags are the flags of `batch run`, the peer's names where it has them.
 type runFlags struct {
 	sourceFlags
-	output         string
-	workers        int
-	model          string
-	modelClass     string
-	envClass       string
-	configs        []string
-	redo           bool
-	totalCost      float64
-	tries          int
-	dryRun         bool
-	quiet, json    bool
-	acceptsChanges bool
-	inject         string
+	output     string
+	model      string
+	modelClass string
+	envClass   string
+	configs    []string
+	redo       bool
+	salvage    bool
+	dryRun     bool
+	paceFlags
+
+	argv []string // of the `batch run` that this is, for the manifest
+}
+
+// paceFlags say how a run goes rather than what it makes: they may be others
+// each time that a run into one directory is taken up again.
+type paceFlags struct {
+	workers     int
+	totalCost   float64
+	retry       []string // KIND=N
+	quiet, json bool
+	accept      []string // names of differences from the manifest, or "all"
+	inject      string
+}
+
+func (f *paceFlags) addPace(fs *pflag.FlagSet) {
+	fs.IntVarP(&f.workers, "workers", "w", 4, "instances at once")
+	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "US dollars that all runs into the directory may cost together (0: no limit)")
+	fs.StringSliceVar(&f.retry, "retry", nil, "`KIND=N`: try an instance up to N times again when it ends so, KIND being a fault's kind\n(transient, instance, unknown, bug), an outcome (empty, limit, format) or an exit status;\nmay be repeated (default transient=2)")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the table at the end")
+	fs.BoolVar(&f.json, "json", false, "events on standard output, one JSON object a line")
+	fs.StringSliceVar(&f.accept, "accept-changes", nil, "resume although what is named differs from the directory's manifest; alone: whatever differs")
+	fs.Lookup("accept-changes").NoOptDefVal = acceptAll
+	fs.StringVar(&f.inject, "inject", "", "make chosen steps fail, see internal/inject")
+	_ = fs.MarkHidden("inject")
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -57,7 +79,10 @@ The same command again goes on where this one stopped.
 Exit codes: 0 every instance has a result, 1 the run could not go on, 2 usage,
 3 some instances have no result, 4 the directory is in use, 130 interrupted.`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.run(c.Context(), f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.argv = maskArgs(a.args)
+			return a.run(c.Context(), f)
+		},
 	}
 	f.add(c)
 	return c
@@ -67,20 +92,14 @@ func (f *runFlags) add(c *cobra.Command) {
 	f.sourceFlags.add(c)
 	fs := c.Flags()
 	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/SUBSET-MODEL)")
-	fs.IntVarP(&f.workers, "workers", "w", 4, "instances at once")
 	fs.StringVarP(&f.model, "model", "m", "", "model: openai/NAME, oracle, noop, scripted/demo, scripted/PATH")
 	fs.StringVar(&f.modelClass, "model-class", "", "sets model.model_class")
 	fs.StringVar(&f.envClass, "environment-class", "", "sets environment.environment_class")
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML file or key=value, merged left to right over the default; may be repeated")
 	fs.BoolVar(&f.redo, "redo-existing", false, "run instances again that have a result")
-	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "US dollars that all runs into the directory may cost together (0: no limit)")
-	fs.IntVar(&f.tries, "tries", 3, "attempts at an instance that fails by a transient fault of ours")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and stop")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the table at the end")
-	fs.BoolVar(&f.json, "json", false, "events on standard output, one JSON object a line")
-	fs.BoolVar(&f.acceptsChanges, "accept-changes", false, "resume although config, model or dataset differ from the directory's")
-	fs.StringVar(&f.inject, "inject", "", "make chosen steps fail, see internal/inject")
-	_ = fs.MarkHidden("inject")
+	fs.BoolVar(&f.salvage, "salvage", false, "where an agent ends without a submission, predict its work tree's diff")
+	f.addPace(fs)
 	_ = c.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(
 		[]string{"openai/", "oracle", "noop", "scripted/demo", "scripted/"}, cobra.ShellCompDirectiveNoSpace))
 	_ = c.MarkFlagDirname("output")
@@ -91,9 +110,6 @@ func (f *runFlags) add(c *cobra.Command) {
 func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.workers < 1 {
 		return fault.Newf(fault.Usage, "--workers %d: at least one is needed", f.workers)
-	}
-	if f.tries < 1 {
-		return fault.Newf(fault.Usage, "--tries %d: at least one is needed", f.tries)
 	}
 	if !(f.totalCost >= 0) { // NaN is not either
 		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected a sum of US dollars", f.totalCost)
@@ -112,6 +128,8 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	for _, w := range cfg.Warnings {
 		fmt.Fprintln(a.stderr, "batch: "+w)
 	}
+	git := probeGit(ctx)
+	defer git.stop()
 	ds, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -126,7 +144,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.dryRun {
 		return a.dryRun(a.stdout, f, cfg, ds, selected)
 	}
-	s := &sweep{app: a, flags: f, cfg: cfg, inject: plan, loop: loop, ds: ds, selected: selected, started: time.Now()}
+	s := &sweep{
+		app: a, flags: f, cfg: cfg, inject: plan, loop: loop, ds: ds, selected: selected, git: git, started: time.Now(),
+	}
 	return s.run(ctx)
 }
 

@@ -22,6 +22,7 @@ type sourceFlags struct {
 	shuffle                  bool
 	seed                     int64
 	imagePrefix              string
+	ids                      []string // what instances held when the run was first made; nil reads it
 }
 
 func (f *sourceFlags) add(c *cobra.Command) {
@@ -47,7 +48,11 @@ func (f *sourceFlags) add(c *cobra.Command) {
 // load opens the dataset and selects from it.
 func (f *sourceFlags) load(ctx context.Context, a *app, log *slog.Logger) (*dataset.Dataset, []dataset.Instance, error) {
 	sel := dataset.Selection{Filter: f.filter, Slice: f.slice, Shuffle: f.shuffle, Seed: f.seed, Shard: f.shard}
-	if f.instances != "" {
+	switch {
+	case f.instances == "":
+	case f.ids != nil:
+		sel.IDs = f.ids
+	default:
 		ids, err := a.readIDs(f.instances)
 		if err != nil {
 			return nil, nil, err

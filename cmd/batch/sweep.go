@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -34,6 +33,9 @@ type sweep struct {
 	ds       *dataset.Dataset
 	selected []dataset.Instance
 	store    *results.Store
+	git      *gitProbe
+	model    modelSource
+	retries  runner.Retries
 	started  time.Time
 
 	budgetMet bool // the run stopped because its money is spent
@@ -42,7 +44,10 @@ type sweep struct {
 // run works through the selected instances and prints how they ended.
 func (s *sweep) run(ctx context.Context) (err error) {
 	// What can be refused is refused before the directory is touched.
-	if _, err := s.modelFactory(s.cfg, slog.New(slog.DiscardHandler)); err != nil {
+	if s.model, err = s.newModelSource(s.cfg); err != nil {
+		return err
+	}
+	if s.retries, err = runner.ParseRetries(s.flags.retry); err != nil {
 		return err
 	}
 	if s.store, err = results.Open(s.flags.output, results.Options{Inject: s.inject}); err != nil {
@@ -52,7 +57,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	for _, told := range s.store.Recovered() {
 		fmt.Fprintln(s.stderr, "batch: "+told)
 	}
-	manifest := s.manifest(s.flags, s.cfg, s.ds, s.selected)
+	manifest := s.manifest(s.flags, s.cfg, s.model.price, s.ds, s.selected)
 	if err := s.reconcile(manifest); err != nil {
 		return err
 	}
@@ -64,6 +69,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if !began {
 		return err
 	}
+	manifest.Git = s.git.known()
 	return s.conclude(errors.Join(err, completeManifest(s.store, manifest)))
 }
 
@@ -101,7 +107,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	}()
 	ctx, sig, stop := watchSignals(ctx, d.say, s.stderr)
 	defer stop()
-	model, err := s.modelFactory(s.cfg, log)
+	model, err := s.model.open(log)
 	if err != nil {
 		return false, err
 	}
@@ -112,6 +118,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		return false, err
 	}
 	defer engine.Close()
+	m.Git = s.git.known()
 	if err := s.store.WriteManifest(m); err != nil {
 		return false, err
 	}
@@ -123,8 +130,8 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	kept := len(s.selected) - len(todo)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart, Done: kept, Total: len(s.selected), Cost: s.store.Spent()})
 	sum, err := runner.Run(ctx, runner.Config{
-		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
-		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
+		Workers: s.flags.workers, Retries: s.retries, Drain: sig.drain, OnEvent: d.show, Log: log,
+		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent(), callEstimate(s.store.Records())),
 	}, todo, s.solver(model, engine, d), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
@@ -132,6 +139,16 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		err = errInterrupted
 	}
 	return true, err
+}
+
+// callEstimate is what a call may cost, by what those of earlier runs did: the
+// highest mean of an attempt.
+func callEstimate(records []results.Record) float64 {
+	most := 0.0
+	for _, r := range records {
+		most = max(most, r.Cost/float64(max(1, r.Steps)))
+	}
+	return most
 }
 
 func (s *sweep) solver(model solver.Models, engine *docker.Engine, d display) *solver.Solver {

@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"agent":    {"llm", "fault", "internal/bash", "internal/near", "internal/mask"},
 	"results":  {"fault", "internal/atomicfile", "internal/inject", "internal/mask"},
 	"report":   {"results"},
-	"runner":   {"dataset", "results", "fault"},
+	"runner":   {"dataset", "results", "fault", "internal/near"},
 	"grade":    {"dataset", "results", "fault", "internal/bash"},
 	"solver":   {"dataset", "agent", "llm", "results", "runner", "fault", "internal/bash", "internal/mask"},
 	"internal": {"fault", "internal/inject"},

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+
+	"batch.example/batch/results"
+)
+
+// gitProbe asks for the state of the working directory's git work tree while
+// other things are done, since it may take long in a large one.
+type gitProbe struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed when state is there
+	state  *results.Git
+}
+
+// probeGit starts asking. The caller must stop the probe.
+func probeGit(ctx context.Context) *gitProbe {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &gitProbe{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		cmd := exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no")
+		if out, err := cmd.Output(); err == nil { // else there is no git, or no work tree
+			p.state = parseGitStatus(string(out))
+		}
+	}()
+	return p
+}
+
+// known returns the state if it is there by now, or nil.
+func (p *gitProbe) known() *results.Git {
+	select {
+	case <-p.done:
+		return p.state
+	default:
+		return nil
+	}
+}
+
+// stop gives up asking and waits for the end of it.
+func (p *gitProbe) stop() {
+	p.cancel()
+	<-p.done
+}
+
+// parseGitStatus reads what `git status --porcelain=v2 --branch` prints.
+func parseGitStatus(out string) *results.Git {
+	var g results.Git
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
+		switch key, value, _ := strings.Cut(strings.TrimPrefix(line, "# "), " "); {
+		case !strings.HasPrefix(line, "#"):
+			g.Dirty = true
+		case key == "branch.oid":
+			g.Commit = value
+		case key == "branch.head":
+			g.Branch = value
+		}
+	}
+	return &g
+}

@@ -1,0 +1,88 @@
+package runner
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
+	"batch.example/batch/results"
+)
+
+// Retries says how often an instance is tried again after an attempt that
+// ended in a certain way: by exit status, outcome, or fault kind. The most
+// particular of those that name an ending counts, and each counts for itself.
+type Retries map[string]int
+
+// DefaultRetries tries again what may pass by itself, and nothing else.
+func DefaultRetries() Retries {
+	return Retries{fault.Transient.String(): 2}
+}
+
+// endings are the names that a person may give retries for. What stops the
+// whole run, a result that is as it should be and what goes on anyway are not
+// among them.
+var endings = []string{
+	fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(),
+	string(results.Empty), string(results.Limit), string(results.Format), string(results.Infrastructure),
+	"LimitsExceeded", "TimeExceeded", "RepeatedFormatError",
+	fault.Transient.Status(), fault.Instance.Status(), fault.Unknown.Status(),
+}
+
+// ParseRetries reads "KIND=N" texts over the default. Errors are Usage faults.
+func ParseRetries(specs []string) (Retries, error) {
+	r := DefaultRetries()
+	for _, spec := range specs {
+		kind, count, _ := strings.Cut(spec, "=")
+		kind = strings.TrimSpace(kind)
+		n, err := strconv.Atoi(strings.TrimSpace(count))
+		if err != nil || n < 0 {
+			return nil, fault.Newf(fault.Usage, "--retry %q: expected KIND=N, N being how often to try again", spec)
+		}
+		i := slices.IndexFunc(endings, func(name string) bool { return strings.EqualFold(name, kind) })
+		if i < 0 {
+			err := fault.Newf(fault.Usage, "--retry %q: no ending that is tried again is called %q", spec, kind)
+			if name := near.Name(kind, endings); name != "" {
+				return nil, err.WithHint("did you mean %s?", name)
+			}
+			return nil, err.WithHint("expected one of %s", strings.Join(endings, ", "))
+		}
+		r[endings[i]] = n
+	}
+	return r, nil
+}
+
+// key returns the name under which an ending's retries are counted, and how
+// many there may be.
+func (r Retries) key(rec *results.Record) (name string, most int) {
+	for _, name := range []string{rec.Status, rec.Blame, string(rec.Outcome)} {
+		if n, ok := r[name]; ok && name != "" {
+			return name, n
+		}
+	}
+	return "", 0
+}
+
+// String lists the retries in the order of their names, as --retry takes them.
+func (r Retries) String() string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		list = append(list, name+"="+strconv.Itoa(r[name]))
+	}
+	return strings.Join(list, ",")
+}
+
+// maxBackoff is the longest wait between two tries.
+const maxBackoff = 2 * time.Minute
+
+// backoff returns how long to wait after a try, the first being 1.
+func (r *run) backoff(try int) time.Duration {
+	d := min(r.Backoff, maxBackoff)
+	for ; try > 1 && d < maxBackoff; try-- {
+		d = min(2*d, maxBackoff)
+	}
+	return d
+}
