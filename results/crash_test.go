@@ -20,7 +20,11 @@ import (
 const childVar = "BATCH_TEST_PUT_IN"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childVar); dir != "" {
+	dir := os.Getenv(childVar)
+	if spec := os.Getenv(childSpec); spec != "" {
+		putSomeAndExit(dir, spec)
+	}
+	if dir != "" {
 		putForever(dir)
 	}
 	os.Exit(m.Run())

@@ -66,6 +66,7 @@ type Plan struct {
 	release chan struct{}
 	once    sync.Once
 	reached chan string
+	acted   atomic.Int64
 }
 
 // rule is one rule of a spec with its count.
@@ -115,6 +116,7 @@ func (p *Plan) at(point string) error {
 	if hit == nil {
 		return nil
 	}
+	p.acted.Add(1)
 	switch hit.act {
 	case kill:
 		// Not os.Exit: nothing deferred, nothing flushed, like the OOM killer.
@@ -131,6 +133,9 @@ func (p *Plan) at(point string) error {
 		return fmt.Errorf("injected at %s: %w", point, hit.err)
 	}
 }
+
+// Acted is how many passes went wrong so far.
+func (p *Plan) Acted() int64 { return p.acted.Load() }
 
 // Reached tells the points at which a goroutine has been blocked.
 func (p *Plan) Reached() <-chan string { return p.reached }

@@ -99,8 +99,8 @@ func TestEveryPassOfManyGoroutinesIsCounted(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if len(hits) != 1 {
-		t.Errorf("%d passes failed, want one", len(hits))
+	if len(hits) != 1 || p.Acted() != 1 {
+		t.Errorf("%d passes failed, %d acted, want one", len(hits), p.Acted())
 	}
 }
 

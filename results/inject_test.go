@@ -1,0 +1,135 @@
+package results_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/inject"
+	"batch.example/batch/results"
+)
+
+// childSpec is what goes wrong in a child that saves some results.
+const childSpec = "BATCH_TEST_INJECT"
+
+// putSome saves the results of three instances, one of them twice, with a plan
+// in the way, and tells each id that is safe.
+func putSome(dir string, plan *inject.Plan, safe func(id string)) error {
+	s, err := results.Open(dir, results.Options{FlushEvery: time.Hour, Inject: plan})
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{"a", "b", "a", "c"} {
+		if err := putOne(s, id); err != nil {
+			return errors.Join(err, s.Close())
+		}
+		safe(id)
+		if err := s.WritePredictions(context.Background()); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
+	return s.Close()
+}
+
+// everyPass calls try with a spec for each pass through any point until one
+// goes through unharmed. Where tests are to be short, it leaves most out.
+func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (harmed bool)) {
+	t.Parallel() // it waits for the disk
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	n := 1
+	for try(t, fmt.Sprintf("*:%d=%s", n, what)) {
+		if t.Failed() {
+			t.Fatalf("at pass %d", n)
+		}
+		n += step
+	}
+	t.Logf("%d passes", n-1)
+	if n < 40 {
+		t.Errorf("only %d passes: are the points asked?", n-1)
+	}
+}
+
+// putSomeAndExit is the child of TestKilledAtEveryPoint.
+func putSomeAndExit(dir, spec string) {
+	plan, err := inject.Parse(spec)
+	if err == nil {
+		err = putSome(dir, plan, func(id string) { fmt.Println(id) })
+	}
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func TestKilledAtEveryPoint(t *testing.T) {
+	everyPass(t, "kill", func(t *testing.T, spec string) bool {
+		dir := t.TempDir()
+		cmd := exec.Command(os.Args[0], "-test.run=^$") //nolint:noctx // it ends by itself
+		cmd.Env = append(os.Environ(), childVar+"="+dir, childSpec+"="+spec)
+		out, err := cmd.Output()
+		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if err != nil && !status.Signaled() {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		checkSafe(t, dir, out)
+		return status.Signaled()
+	})
+}
+
+func TestAFailureAtEveryPointIsTheHostsFaultAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{"ENOSPC", "EIO"} {
+		t.Run(what, func(t *testing.T) {
+			everyPass(t, what, func(t *testing.T, spec string) bool {
+				dir := t.TempDir()
+				plan, err := inject.Parse(spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var out []byte
+				err = putSome(dir, plan, func(id string) { out = append(out, id+"\n"...) })
+				if err != nil && fault.KindOf(err) != fault.Host {
+					t.Errorf("%s: %v (%v)", spec, err, fault.KindOf(err))
+				}
+				checkSafe(t, dir, out)
+				return plan.Acted() > 0
+			})
+		})
+	}
+}
+
+// checkSafe opens the directory and looks for the ids that stand in out.
+func checkSafe(t *testing.T, dir string, out []byte) {
+	t.Helper()
+	s, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WritePredictions(t.Context()); err != nil {
+		t.Error(err)
+	}
+	p := preds(t, dir)
+	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
+		id := lines.Text()
+		if again := id == "a" && strings.Count(string(out), "a\n") == 1; again {
+			continue // its second attempt may have begun
+		}
+		if _, ok := s.Finished(id); !ok || p[id].Patch != crashPatch(id) || read(t, dir, id, id+".patch") != crashPatch(id) {
+			t.Errorf("%s is lost", id)
+		}
+	}
+	closeStore(t, s)
+	noLeftovers(t, dir)
+}
