@@ -14,16 +14,9 @@ import (
 func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 	var p results.Phases
 	for _, r := range d.Records {
-		if _, ok := slices.BinarySearch(asked, r.InstanceID); !ok {
-			continue
+		if _, ok := slices.BinarySearch(asked, r.InstanceID); ok {
+			addPhases(&p, r.Time)
 		}
-		p.Pull += r.Time.Pull
-		p.Start += r.Time.Start
-		p.Model += r.Time.Model
-		p.RateWait += r.Time.RateWait
-		p.Commands += r.Time.Commands
-		p.Save += r.Time.Save
-		p.Total += r.Time.Total
 	}
 	if p.Total <= 0 {
 		return
@@ -47,6 +40,17 @@ func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 		}
 	}
 	writeWrapped(b, " ", parts)
+}
+
+func addPhases(sum *results.Phases, p results.Phases) {
+	sum.Queue += p.Queue
+	sum.Pull += p.Pull
+	sum.Start += p.Start
+	sum.Model += p.Model
+	sum.RateWait += p.RateWait
+	sum.Commands += p.Commands
+	sum.Save += p.Save
+	sum.Total += p.Total
 }
 
 // writeWrapped writes parts with commas, and a new line before the one that

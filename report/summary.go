@@ -31,7 +31,7 @@ type SummaryData struct {
 // reason and what to do. An instance asked for without a record is "not run".
 func Summary(w io.Writer, d SummaryData) error {
 	d.Records = sorted(d.Records) // sums of floats depend on their order
-	last := latest(d.Records)
+	last := results.Latest(d.Records)
 	asked := askedFor(d.Asked, last)
 	chosen := make([]results.Record, len(asked))
 	for i, id := range asked {
@@ -49,28 +49,6 @@ func Summary(w io.Writer, d SummaryData) error {
 		writePhases(b, d, asked)
 		writeUnfinished(b, chosen, d.Hints)
 	})
-}
-
-// latest returns each instance's last attempt. Another tool's prediction,
-// attempt 0, stands where there is no final one of ours.
-func latest(records []results.Record) map[string]results.Record {
-	last := map[string]results.Record{}
-	for _, r := range records {
-		old, ok := last[r.InstanceID]
-		if !ok || supersedes(r, old) {
-			last[r.InstanceID] = r
-		}
-	}
-	return last
-}
-
-// supersedes reports whether r counts rather than old. A foreign result is
-// listed only while it stands in preds.json, so it beats whatever is not final.
-func supersedes(r, old results.Record) bool {
-	if (r.Attempt == 0) != (old.Attempt == 0) && r.Outcome.Final() != old.Outcome.Final() {
-		return r.Outcome.Final()
-	}
-	return r.Attempt > old.Attempt
 }
 
 func askedFor(asked []string, last map[string]results.Record) []string {

@@ -71,6 +71,27 @@ func (o Outcome) Final() bool {
 	}
 }
 
+// Latest returns, by instance id, the record that counts: that of the last
+// attempt. Another tool's prediction, attempt 0, stands in preds.json, and so
+// counts when it is a result and the last attempt is none.
+func Latest(records []Record) map[string]Record {
+	last := map[string]Record{}
+	for _, r := range records {
+		old, ok := last[r.InstanceID]
+		if !ok || supersedes(r, old) {
+			last[r.InstanceID] = r
+		}
+	}
+	return last
+}
+
+func supersedes(r, old Record) bool {
+	if (r.Attempt == 0) != (old.Attempt == 0) && r.Outcome.Final() != old.Outcome.Final() {
+		return r.Outcome.Final()
+	}
+	return r.Attempt > old.Attempt
+}
+
 // Result is all that one attempt leaves behind. The store owns it after Put.
 type Result struct {
 	Record     Record

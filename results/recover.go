@@ -33,6 +33,10 @@ func (s *Store) recover() (changed bool, err error) {
 			continue
 		}
 		r, err := s.recoverInstance(e.Name())
+		if err != nil && s.reading {
+			s.tell("%s is left out: %v", e.Name(), err)
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
@@ -53,6 +57,9 @@ func entryNames(entries []os.DirEntry) []string {
 }
 
 func (s *Store) sweep(dir string, names []string, bases ...string) error {
+	if s.reading {
+		return nil
+	}
 	return diskFault("removing leftovers of a crashed run", atomicfile.Sweep(dir, names, bases...))
 }
 
@@ -74,6 +81,10 @@ func (s *Store) loadPredictions() (changed bool, err error) {
 	p, readErr := readPredictions(text)
 	s.preds = p
 	if readErr == nil {
+		return false, nil
+	}
+	if s.reading {
+		s.tell("%s is corrupt (%v): %d whole predictions are counted", predsFile, readErr, len(p.entries))
 		return false, nil
 	}
 	aside, err := s.moveAside(path)
@@ -146,7 +157,7 @@ func (s *Store) recoverJournal(id string) (journalTail, error) {
 	switch {
 	case err != nil:
 		return tail, err
-	case tail.torn == 0:
+	case tail.torn == 0, s.reading: // what is torn may be a record that is being written
 		return tail, nil
 	case tail.last.Seq == 0:
 		// Nothing in it is ours, so cutting it would empty somebody's file.
@@ -227,6 +238,6 @@ func (s *Store) readCrashed(r *recoveredInstance) error {
 		return fault.New(fault.Instance, "reading the attempt record", err)
 	}
 	r.past = append(d.Earlier, crashed(r.id, r.tail.last, first.Time))
-	r.goesOn = true
+	r.goesOn, r.live = true, true
 	return nil
 }

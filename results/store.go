@@ -53,6 +53,7 @@ type Store struct {
 	lock      *flock.Flock
 	files     atomicfile.Files
 	recovered []string
+	reading   bool // nothing on disk is changed, see Read
 	writer    *deriver
 
 	mu        sync.Mutex
@@ -75,6 +76,7 @@ type instance struct {
 	final  bool          // the last attempt that began has a result that was not reset
 	owed   bool          // the last attempt began in this process and has no result yet
 	goesOn bool          // the last attempt is over and can be gone on with
+	live   bool          // when it was recovered, no record closed the last attempt
 	open   *Attempt
 }
 

@@ -44,7 +44,10 @@ func runFromManifest(dir string, own *pflag.FlagSet) (runFlags, error) {
 	if f.output, err = filepath.Abs(dir); err != nil {
 		return f, fault.New(fault.Host, "finding the working directory", err)
 	}
-	f.argv, f.ids = m.Argv, m.Dataset.Instances
+	f.argv = m.Argv
+	if f.instances != "" { // the file may be another by now, or was standard input
+		f.ids = m.Dataset.Instances
+	}
 	// What these said has been done, and must not be done again.
 	f.redo, f.accept = false, nil
 	f.quiet, f.json, f.inject = false, false, ""

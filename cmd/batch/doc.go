@@ -10,6 +10,9 @@
 // # Commands
 //
 //	run         turn a dataset into predictions
+//	status      show how the instances of a run directory ended
+//	retry       run chosen instances of a run directory again
+//	diff        compare two run directories
 //	dataset     list instances, or show one
 //	images      show which images a selection needs, and which are here
 //	doctor      check that this machine can run it, and say what to do

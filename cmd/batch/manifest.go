@@ -86,6 +86,9 @@ func (s *sweep) reconcile(m *results.Manifest) error {
 			WithHint("give another directory with -o, go on all the same with --accept-changes=NAME,... (or all),\n" +
 				"or run everything in it again with --redo-existing")
 	}
+	if s.flags.retrying {
+		m.Dataset = old.Dataset // what was asked for is more than what is tried again
+	}
 	m.Created = old.Created
 	m.Images, m.ModelIDs = old.Images, old.ModelIDs
 	m.Runs = append(old.Runs, m.Runs...)

@@ -37,7 +37,8 @@ type runFlags struct {
 	dryRun     bool
 	paceFlags
 
-	argv []string // of the `batch run` that this is, for the manifest
+	argv     []string // of the `batch run` that this is, for the manifest
+	retrying bool     // run the selected instances again, of a directory's own selection
 }
 
 // paceFlags say how a run goes rather than what it makes: they may be others
@@ -204,7 +205,7 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 	fmt.Fprintln(tw, "INSTANCE\tIMAGE")
 	images := map[string]bool{}
 	done := map[string]bool{}
-	if !f.redo {
+	if !f.redo && !f.retrying {
 		done = predicted(f.output)
 	}
 	todo := slices.DeleteFunc(slices.Clone(selected), func(in dataset.Instance) bool { return done[in.ID] })

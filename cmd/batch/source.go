@@ -22,7 +22,7 @@ type sourceFlags struct {
 	shuffle                  bool
 	seed                     int64
 	imagePrefix              string
-	ids                      []string // what instances held when the run was first made; nil reads it
+	ids                      []string // to keep instead of those in instances; nil is none
 }
 
 func (f *sourceFlags) add(c *cobra.Command) {
@@ -49,10 +49,9 @@ func (f *sourceFlags) add(c *cobra.Command) {
 func (f *sourceFlags) load(ctx context.Context, a *app, log *slog.Logger) (*dataset.Dataset, []dataset.Instance, error) {
 	sel := dataset.Selection{Filter: f.filter, Slice: f.slice, Shuffle: f.shuffle, Seed: f.seed, Shard: f.shard}
 	switch {
-	case f.instances == "":
 	case f.ids != nil:
 		sel.IDs = f.ids
-	default:
+	case f.instances != "":
 		ids, err := a.readIDs(f.instances)
 		if err != nil {
 			return nil, nil, err

@@ -61,6 +61,11 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if err := s.reconcile(manifest); err != nil {
 		return err
 	}
+	if s.flags.retrying {
+		if err := s.store.Reset(ids(s.selected)); err != nil {
+			return err
+		}
+	}
 	todo := s.pending()
 	if len(todo) == 0 {
 		return s.conclude(nil)
