@@ -32,6 +32,12 @@ type Turn struct {
 	Cost     float64       // spent so far, US dollars; counts for the cost limit
 	Elapsed  time.Duration // spent so far; counts for the wall time limit
 
+	FormatErrors int // in a row at the end of Messages
+	// Unfinished is the step after Messages, when a run was stopped in the middle
+	// of it; nil when there is none. It is taken to its end before the next
+	// call. Limits, Admit and the Recorder hear nothing of the parts it holds.
+	Unfinished *Unfinished
+
 	Model    llm.Model
 	Env      Environment
 	Recorder Recorder     // may be nil
@@ -39,6 +45,12 @@ type Turn struct {
 
 	// Step is told of progress: the phase is "model" or "command". May be nil.
 	Step func(step int, phase string, cost float64)
+}
+
+// Unfinished is a step of which the reply is known, and what its first actions did.
+type Unfinished struct {
+	Reply   *llm.Response // not counted yet in the Turn's Calls and Cost
+	Outputs []Output      // of actions that are not to run again, in order
 }
 
 // Ending is how a run ended.

@@ -20,12 +20,13 @@ type run struct {
 	digest   digest
 	end      Ending
 
-	formatErrors int // in a row
+	formatErrors int      // in a row
+	known        []Output // of actions of the step at hand that ran before
 }
 
 func newRun(l *Loop, t Turn) *run {
 	r := &run{loop: l, turn: t, started: l.config.Now().Add(-t.Elapsed), digest: newDigest(l.form.tools)}
-	r.end.Calls, r.end.Cost = t.Calls, t.Cost
+	r.end.Calls, r.end.Cost, r.formatErrors = t.Calls, t.Cost, t.FormatErrors
 	r.keep(t.Messages...)
 	r.fresh = len(r.messages)
 	return r

@@ -17,9 +17,28 @@ func (r *run) step(ctx context.Context) error {
 	return r.execute(ctx, actions)
 }
 
-// query makes one call and appends the reply. The call is counted and paid
-// whatever the reply is worth.
+// query gets one reply and appends it.
 func (r *run) query(ctx context.Context) ([]action, error) {
+	resp, err := r.answer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	actions, err := r.loop.form.parse(resp.Message)
+	if err != nil {
+		return nil, r.refuse(resp, err)
+	}
+	r.formatErrors = 0
+	return actions, r.append(ctx, r.reply(resp, actions))
+}
+
+// answer makes one call, or takes the reply that an unfinished step has. It is
+// counted and paid whatever the reply is worth.
+func (r *run) answer(ctx context.Context) (*llm.Response, error) {
+	if u := r.turn.Unfinished; u != nil {
+		r.turn.Unfinished, r.known = nil, u.Outputs
+		r.pay(u.Reply)
+		return u.Reply, ctx.Err()
+	}
 	if err := r.mayCall(ctx); err != nil {
 		return nil, err
 	}
@@ -36,15 +55,7 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 		return nil, err
 	}
 	r.pay(resp)
-	if err := r.record(ctx, Event{Type: EventReply, Response: resp, Latency: latency}); err != nil {
-		return nil, err
-	}
-	actions, err := r.loop.form.parse(resp.Message)
-	if err != nil {
-		return nil, r.refuse(resp, err)
-	}
-	r.formatErrors = 0
-	return actions, r.append(ctx, r.reply(resp, actions))
+	return resp, r.record(ctx, Event{Type: EventReply, Response: resp, Latency: latency})
 }
 
 // mayCall checks cancellation, the limits in the peer's order, and the budget.
@@ -158,6 +169,11 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 func (r *run) command(ctx context.Context, a action) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
+	}
+	if len(r.known) > 0 {
+		out := r.known[0]
+		r.known = r.known[1:]
+		return out, nil
 	}
 	r.progress(r.end.Calls, "command")
 	if err := r.record(ctx, Event{Type: EventAction, Command: a.command}); err != nil {

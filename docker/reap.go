@@ -27,8 +27,11 @@ type Stray struct {
 	// Abandoned tells that nobody will remove it: the process that made it, on
 	// this machine, is dead; or it was made on another one, of whose processes
 	// nothing is known, and its deadline passed a while ago. What a living
-	// process of this machine made is never abandoned.
+	// process of this machine made, or has the lease of, is never abandoned.
 	Abandoned bool
+
+	lease     string
+	ownerDead bool // and of this machine
 }
 
 // expiryGrace is what a process on another machine gets to remove a container
@@ -63,8 +66,10 @@ func (e *Engine) stray(c container.Summary, now time.Time) Stray {
 	if t, err := time.Parse(time.RFC3339, c.Labels[LabelExpires]); err == nil {
 		s.Expires = t
 	}
+	s.lease = c.Labels[LabelLease]
 	if o, ok := parseOwner(c.Labels[LabelOwner]); ok && o.host == e.owner.host {
-		s.Abandoned = o.dead(e.owner)
+		s.ownerDead = o.dead(e.owner)
+		s.Abandoned = s.ownerDead && !leased(s.lease, e.owner)
 	} else {
 		s.Abandoned = !s.Expires.IsZero() && now.After(s.Expires.Add(expiryGrace))
 	}

@@ -124,7 +124,7 @@ func (s *Store) resume(in *instance) (*Attempt, error) {
 	in.past = in.past[:n:n]
 	in.goesOn, in.owed = false, true
 	s.mu.Unlock()
-	if err := a.journal.resume(resumeData{Owner: defaultOwner()}); err != nil {
+	if err := a.journal.resume(resumeData{Owner: DefaultOwner()}); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
@@ -158,7 +158,7 @@ func (s *Store) begin(in *instance) (*Attempt, error) {
 	a.number, a.started = in.number, time.Now()
 	past := slices.Clone(in.past)
 	s.mu.Unlock()
-	if err := a.journal.begin(a.number, attemptData{Owner: defaultOwner(), Earlier: past}); err != nil {
+	if err := a.journal.begin(a.number, attemptData{Owner: DefaultOwner(), Earlier: past}); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil

@@ -158,6 +158,14 @@ func (j *Journal) state() (last JournalRecord, ended bool) {
 	return j.last, j.ended
 }
 
+// Flush hands every record appended so far to the system: they outlive this
+// process, but perhaps not a power cut.
+func (j *Journal) Flush() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write()
+}
+
 // Sync makes every record appended so far durable before it returns nil. When
 // the disk was full, a later Sync tries again; after a failed fsync it never
 // succeeds, because the system may have dropped the data.

@@ -17,7 +17,7 @@ const lockFile = ".batch.lock"
 // LockedError says that another run owns the directory.
 type LockedError struct {
 	Dir   string
-	Owner string // as the owner wrote it: host and process id; may be empty
+	Owner string // the first line that the owner wrote: host and process id; may be empty
 }
 
 // Error names the directory and its owner.
@@ -40,7 +40,7 @@ func lock(dir, owner string) (l *flock.Flock, dead string, err error) {
 		return nil, "", diskFault("locking the output directory", err)
 	}
 	text, _ := os.ReadFile(path) //nolint:errcheck // the owner's name is a courtesy
-	before := strings.TrimSpace(string(text))
+	before, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	if !ok {
 		held := &LockedError{Dir: dir, Owner: before}
 		return nil, "", fault.New(fault.Usage, "", held).
@@ -68,7 +68,11 @@ func unlock(l *flock.Flock) error {
 	return l.Close()
 }
 
-func defaultOwner() string {
+// LockPath is the file that holds the owner's name while a run has the directory.
+func LockPath(dir string) string { return filepath.Join(dir, lockFile) }
+
+// DefaultOwner names this process: host, process id and time.
+func DefaultOwner() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"

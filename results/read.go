@@ -41,7 +41,8 @@ func Read(dir string) (*Snapshot, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, readFault(dir, err)
 	}
-	snap := &Snapshot{Dir: s.dir, Owner: strings.TrimSpace(string(owner))}
+	name, _, _ := strings.Cut(strings.TrimSpace(string(owner)), "\n")
+	snap := &Snapshot{Dir: s.dir, Owner: name}
 	if snap.Owner != "" && isDead(snap.Owner) {
 		s.tell("the run of %s ended without closing the directory", snap.Owner)
 		snap.Owner = ""
@@ -87,7 +88,7 @@ func (snap *Snapshot) Asked() []string {
 	return slices.Compact(ids)
 }
 
-// isDead reports whether the owner, named as [defaultOwner] does, was a
+// isDead reports whether the owner, named as [DefaultOwner] does, was a
 // process of this machine that is gone.
 func isDead(owner string) bool {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(owner, "host "), ", pid ")

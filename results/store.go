@@ -33,7 +33,7 @@ const (
 // Options are the settings of a [Store]; the zero value works.
 type Options struct {
 	Log   *slog.Logger // nil discards
-	Owner string       // who holds the lock, for the next run's message; empty: host and process id
+	Owner string       // who holds the lock, for the next run's message: its first line; empty: DefaultOwner
 
 	// FlushEvery is the least time between two writings of the derived files
 	// (preds.json, exit_statuses.yaml); 0 means one second. A crash loses
@@ -96,7 +96,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	if o.Owner == "" {
-		o.Owner = defaultOwner()
+		o.Owner = DefaultOwner()
 	}
 	l, dead, err := lock(dir, o.Owner)
 	if err != nil {

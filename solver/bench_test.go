@@ -88,7 +88,9 @@ func BenchmarkThousandAgents(b *testing.B) {
 		g.all.Add(benchAgents)
 		s := solver.New(solver.Config{
 			Loop: loop, ModelName: "bench", Sandboxes: idles{g}, Store: store, Version: "bench",
-			Models: func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID, scripted.Config{}), nil },
+			Models: func(in dataset.Instance, _ int) (llm.Model, error) {
+				return script.Model(in.ID, scripted.Config{}), nil
+			},
 		})
 		start := cpuTime()
 		sum, err := runner.Run(b.Context(), runner.Config{Workers: benchAgents}, instances, s, store)

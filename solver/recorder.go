@@ -12,8 +12,9 @@ import (
 // and tells the instance's own log.
 type recorder struct{ *attempt }
 
-// Record implements agent.Recorder. A request is durable before it is sent,
-// with all outputs before it; a reply is durable before its actions run.
+// Record implements agent.Recorder. A request is durable before it is sent, an
+// action before it runs, each with all that came before it. Replies and outputs
+// outlive this process at once, and are durable with what comes next.
 func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	switch e.Type {
 	case agent.EventMessages:
@@ -24,7 +25,7 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 		return r.reply(e)
 	case agent.EventAction:
 		r.log.Info("command", "step", e.Step, "command", e.Command)
-		return r.append(results.TypeAction, results.ActionData{Step: e.Step, Command: e.Command})
+		return r.durable(results.TypeAction, results.ActionData{Step: e.Step, Command: e.Command})
 	case agent.EventOutput:
 		return r.output(e)
 	case agent.EventInterrupt:
@@ -47,13 +48,13 @@ func (r *recorder) reply(e agent.Event) error {
 	if json.Valid(res.Raw) {
 		data.Response = res.Raw
 	}
-	return r.durable(results.TypeReply, data)
+	return r.flushed(results.TypeReply, data)
 }
 
 func (r *recorder) output(e agent.Event) error {
 	o := e.Output
 	r.log.Info("output", "step", e.Step, "returncode", o.ExitCode, "bytes", o.Total, "timed_out", o.TimedOut, "dur", o.Duration)
-	return r.append(results.TypeOutput, results.OutputData{
+	return r.flushed(results.TypeOutput, results.OutputData{
 		Step: e.Step, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
 		TimedOut: o.TimedOut, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(),
 	})
@@ -61,6 +62,13 @@ func (r *recorder) output(e agent.Event) error {
 
 func (r *recorder) append(typ string, data any) error {
 	return r.journal.Append(typ, data)
+}
+
+func (r *recorder) flushed(typ string, data any) error {
+	if err := r.append(typ, data); err != nil {
+		return err
+	}
+	return r.journal.Flush()
 }
 
 func (r *recorder) durable(typ string, data any) error {

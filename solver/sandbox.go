@@ -18,7 +18,12 @@ type Sandboxes interface {
 type Opening struct {
 	Instance dataset.Instance
 	Attempt  int
-	Report   func(phase string) // "pull", then "start"
+	// Container is the id of one that holds the state to go on from; empty when
+	// there is none. It is taken over if it still runs, else it is removed, as
+	// is any other that an earlier run made for the instance, and Open makes a
+	// new one.
+	Container string
+	Report    func(phase string) // "pull", then "start"
 }
 
 // Sandbox is one attempt's environment.
@@ -33,6 +38,7 @@ type Sandbox interface {
 // Facts is what a sandbox turned out to be.
 type Facts struct {
 	Container string // id
+	Adopted   bool   // it is the Opening's
 	Image     string // as asked for
 	ImageID   string
 	Digest    string // of the image in its registry; empty for a local one

@@ -1,6 +1,7 @@
 package solver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -28,9 +29,10 @@ type Config struct {
 	Now       func() time.Time
 }
 
-// Models returns the model that one attempt at an instance talks to. It is
-// called from many goroutines at once.
-type Models func(dataset.Instance) (llm.Model, error)
+// Models returns the model that one attempt at an instance talks to; the
+// attempt has heard so many replies already. It is called from many goroutines
+// at once.
+type Models func(in dataset.Instance, heard int) (llm.Model, error)
 
 // Solver implements runner.Solver. It is safe for concurrent use.
 type Solver struct{ c Config }
@@ -48,7 +50,7 @@ func New(c Config) *Solver {
 
 // Solve makes one attempt at a.Instance.
 func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result, err error) {
-	opened, err := s.c.Store.Begin(a.Instance.ID)
+	opened, past, err := s.c.Store.Resume(a.Instance.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +58,7 @@ func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result
 		Config:  s.c,
 		in:      a.Instance,
 		runner:  a,
+		past:    past,
 		journal: opened.Journal(),
 		log:     slog.New(slog.NewTextHandler(opened.Log(), nil)),
 		started: s.c.Now(),
@@ -64,6 +67,7 @@ func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result
 		}},
 	}
 	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number())
+	t.recall()
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	err = t.solve(ctx)
 	t.finish(err)
@@ -75,6 +79,8 @@ type attempt struct {
 	Config
 	in      dataset.Instance
 	runner  runner.Attempt
+	past    *results.History // of an attempt that is gone on with
+	carried carried
 	journal *results.Journal
 	log     *slog.Logger
 	started time.Time
@@ -90,15 +96,16 @@ type attempt struct {
 type notes struct{ salvage, prediction string }
 
 func (t *attempt) solve(ctx context.Context) error {
-	model, err := t.Models(t.in)
+	model, err := t.Models(t.in, len(t.replied()))
 	if err != nil {
 		return err
 	}
 	rec := &recorder{attempt: t}
 	box, err := t.Sandboxes.Open(ctx, Opening{
-		Instance: t.in,
-		Attempt:  t.result.Record.Attempt,
-		Report:   func(phase string) { t.runner.Report(runner.Progress{Phase: phase}) },
+		Instance:  t.in,
+		Attempt:   t.result.Record.Attempt,
+		Container: t.container(),
+		Report:    func(phase string) { t.runner.Report(runner.Progress{Phase: phase}) },
 	})
 	if err != nil {
 		return err
@@ -110,12 +117,7 @@ func (t *attempt) solve(ctx context.Context) error {
 	}()
 	t.box = box.Facts()
 	t.log.Info("sandbox started", "container", t.box.Container, "image", t.box.Image, "image_id", t.box.ImageID)
-	if err := rec.append(results.TypeContainer, results.ContainerData{
-		Container: t.box.Container, Image: t.box.Image, ImageID: t.box.ImageID, Digest: t.box.Digest,
-	}); err != nil {
-		return err
-	}
-	if err := t.startup(ctx, box); err != nil {
+	if err := t.ready(ctx, box, rec); err != nil {
 		return err
 	}
 	return t.run(ctx, model, box, rec)
@@ -138,17 +140,16 @@ func (t *attempt) startup(ctx context.Context, box Sandbox) error {
 }
 
 func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *recorder) error {
-	ending, err := t.Loop.Run(ctx, agent.Turn{
-		Task:     t.in.ProblemStatement,
-		Vars:     map[string]any{"instance_id": t.in.ID},
-		Model:    model,
-		Env:      box,
-		Recorder: rec,
-		Admit:    func() error { return t.reserve(ctx) },
-		Step: func(step int, phase string, cost float64) {
-			t.runner.Report(runner.Progress{Phase: phase, Step: step, Cost: cost})
-		},
-	})
+	turn, err := t.turn()
+	if err != nil {
+		return err
+	}
+	turn.Task, turn.Vars = t.in.ProblemStatement, map[string]any{"instance_id": t.in.ID}
+	turn.Model, turn.Env, turn.Recorder, turn.Admit = model, box, rec, func() error { return t.reserve(ctx) }
+	turn.Step = func(step int, phase string, cost float64) {
+		t.runner.Report(runner.Progress{Phase: phase, Step: step, Cost: cost})
+	}
+	ending, err := t.Loop.Run(ctx, turn)
 	t.call.Release() // of a call that was not answered
 	t.ending = ending
 	if err != nil && (ctx.Err() != nil || errors.Is(err, runner.ErrBudget)) {
@@ -203,8 +204,8 @@ func (t *attempt) finish(err error) {
 	rec.Image, rec.ImageID, rec.ImageDigest = t.box.Image, t.box.ImageID, t.box.Digest
 	if e := t.ending; e != nil {
 		rec.Status, rec.Outcome = e.Status, outcome(e)
-		rec.Steps, rec.Cost, rec.ModelID = e.Calls, e.Cost, e.ModelID
-		rec.Usage = results.Usage(e.Usage)
+		rec.Steps, rec.Cost, rec.ModelID = e.Calls, e.Cost, cmp.Or(e.ModelID, rec.ModelID)
+		rec.Usage = add(t.carried.usage, results.Usage(e.Usage))
 		rec.PatchBytes = len(t.result.Submission)
 	}
 	rec.Time = t.phases()
@@ -214,7 +215,7 @@ func (t *attempt) finish(err error) {
 
 func (t *attempt) steps() int {
 	if t.ending == nil {
-		return 0
+		return t.result.Record.Steps
 	}
 	return t.ending.Calls
 }
@@ -225,10 +226,14 @@ func (t *attempt) phases() results.Phases {
 		Save:  t.saving.Seconds(),
 		Pull:  t.box.Pull.Seconds(),
 		Start: t.box.Start.Seconds(),
-		Total: t.Now().Sub(t.started).Seconds(),
+		Total: t.carried.time.Total + t.Now().Sub(t.started).Seconds(),
+
+		Model: t.carried.time.Model, RateWait: t.carried.time.RateWait, Commands: t.carried.time.Commands,
 	}
 	if e := t.ending; e != nil {
-		p.Model, p.RateWait, p.Commands = e.ModelTime.Seconds(), e.RateWait.Seconds(), e.CommandTime.Seconds()
+		p.Model += e.ModelTime.Seconds()
+		p.RateWait += e.RateWait.Seconds()
+		p.Commands += e.CommandTime.Seconds()
 	}
 	return p
 }

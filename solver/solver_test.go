@@ -49,7 +49,7 @@ func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.
 	t.Cleanup(func() { _ = store.Close() })
 	s := solver.New(solver.Config{
 		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
-		Models: func(dataset.Instance) (llm.Model, error) { return model, nil },
+		Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 	})
 	result, err = s.Solve(t.Context(), runner.Attempt{
 		Instance: in, Try: 1,

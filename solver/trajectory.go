@@ -3,6 +3,7 @@ package solver
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
@@ -35,10 +36,24 @@ func (t *attempt) trajectory() *results.Trajectory {
 }
 
 func (t *attempt) messages() []json.RawMessage {
+	if t.past != nil {
+		// What was written before the resume is taken as it stands.
+		if h, err := t.journalled(); err == nil {
+			return slices.Concat(h.Messages, h.Later)
+		}
+	}
 	if t.ending == nil {
 		return []json.RawMessage{}
 	}
 	return rawMessages(t.ending.Messages)
+}
+
+// journalled is the attempt as its journal tells it.
+func (t *attempt) journalled() (*results.History, error) {
+	if err := t.journal.Flush(); err != nil {
+		return nil, err
+	}
+	return t.Store.History(t.in.ID)
 }
 
 // rawMessages are messages as they stand in a trajectory.

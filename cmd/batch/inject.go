@@ -23,8 +23,8 @@ func injectedModels(models solver.Models, p *inject.Plan) solver.Models {
 	if p == nil {
 		return models
 	}
-	return func(in dataset.Instance) (llm.Model, error) {
-		m, err := models(in)
+	return func(in dataset.Instance, heard int) (llm.Model, error) {
+		m, err := models(in, heard)
 		if err != nil {
 			return nil, err
 		}

@@ -38,11 +38,11 @@ func (a *app) newModelSource(cfg *config.Config) (modelSource, error) {
 		return modelSource{}, fault.Newf(fault.Usage, "no model is named").
 			WithHint("give one with -m, such as -m openai/gpt-5, or -m oracle to check the images")
 	case "oracle":
-		return unpriced(func(in dataset.Instance) (llm.Model, error) {
-			return scripted.Oracle([]byte(in.Patch), scriptedConfig), nil
+		return playing(func(in dataset.Instance) *scripted.Model {
+			return scripted.Oracle([]byte(in.Patch), scriptedConfig)
 		}), nil
 	case "noop":
-		return unpriced(func(dataset.Instance) (llm.Model, error) { return scripted.Noop(scriptedConfig), nil }), nil
+		return playing(func(dataset.Instance) *scripted.Model { return scripted.Noop(scriptedConfig) }), nil
 	case "scripted":
 		return scriptedSource(name, scriptedConfig)
 	case "openai":
@@ -60,7 +60,14 @@ func (a *app) newModelSource(cfg *config.Config) (modelSource, error) {
 	}
 }
 
-func unpriced(models solver.Models) modelSource {
+// playing is a source of models that cost nothing and go on behind the replies
+// an attempt has heard.
+func playing(model func(dataset.Instance) *scripted.Model) modelSource {
+	models := func(in dataset.Instance, heard int) (llm.Model, error) {
+		m := model(in)
+		m.Skip(heard)
+		return m, nil
+	}
 	return modelSource{open: func(*slog.Logger) (solver.Models, error) { return models, nil }}
 }
 
@@ -73,7 +80,7 @@ func scriptedSource(name string, c scripted.Config) (modelSource, error) {
 	if err != nil {
 		return modelSource{}, err
 	}
-	return unpriced(func(in dataset.Instance) (llm.Model, error) { return script.Model(in.ID, c), nil }), nil
+	return playing(func(in dataset.Instance) *scripted.Model { return script.Model(in.ID, c) }), nil
 }
 
 // wantsCacheControl reports whether a model caches its prompt only where it is
@@ -122,7 +129,7 @@ func (a *app) openaiSource(name string, c config.ModelConfig) (modelSource, erro
 			Model: name, BaseURL: base, APIKey: key, Kwargs: c.ModelKwargs, Prices: prices,
 			CacheControl: c.SetCacheControl, Log: log,
 		})
-		return func(dataset.Instance) (llm.Model, error) { return m, nil }, err
+		return func(dataset.Instance, int) (llm.Model, error) { return m, nil }, err
 	}
 	_, err = s.open(slog.New(slog.DiscardHandler)) // it checks the rest
 	return s, err

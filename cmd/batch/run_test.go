@@ -95,9 +95,11 @@ func TestTheOraclesPredictionsAreTheGoldPatches(t *testing.T) {
 	}
 }
 
-// slowScript makes every instance sleep for long in its first command.
+// slowScript makes every instance sleep in its first command, for long unless
+// the program's environment says otherwise: what it was told to do, it will do
+// when it is gone on with.
 const slowScript = `"*":
-  - bash: "echo working > work.txt; sleep 120"
+  - bash: "echo working > work.txt; sleep ${NAP:-120}"
   - bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 `
 
@@ -119,6 +121,7 @@ func ownRows(t *testing.T, dir string) (prefix string) {
 // slowArgs run ownRows with slowScript.
 var slowArgs = []string{
 	"run", "--subset", "rows.jsonl", "-w", "2", "-m", "scripted/slow.yaml", "-o", "out", "-c", "environment.timeout=200",
+	"-c", `environment.forward_env=["NAP"]`,
 }
 
 // startSlow starts a run and waits until its instances are in their command.
@@ -205,7 +208,7 @@ func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 func TestTheFirstInterruptDrains(t *testing.T) {
 	needDocker(t)
 	dir := t.TempDir()
-	script := strings.Replace(slowScript, "sleep 120", "sleep 4", 1)
+	script := strings.Replace(slowScript, "${NAP:-120}", "4", 1)
 	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -252,12 +255,9 @@ func TestAKilledRunLeavesNothingThatTheNextDoesNotMend(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	// The same command again, with a script that does not sleep.
-	quick := strings.Replace(slowScript, "sleep 120", "true", 1)
-	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(quick), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := batch(t.Context(), dir, slowArgs...).CombinedOutput(); err != nil {
+	again := batch(t.Context(), dir, slowArgs...)
+	again.Env = append(again.Env, "NAP=0")
+	if out, err := again.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if n := containers(t, prefix); n != 0 {

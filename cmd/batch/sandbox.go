@@ -28,6 +28,8 @@ type sandboxes struct {
 	vars   map[string]any    // template variables
 	outer  map[string]string // forward_env as it is here
 	pulled func(instance string, p docker.PullProgress)
+	lease  string       // see docker.LabelLease
+	left   *inheritance // of earlier runs
 }
 
 func (a *app) newSandboxes(e *docker.Engine, env config.EnvironmentConfig, prefix string) *sandboxes {
@@ -44,27 +46,35 @@ func (a *app) newSandboxes(e *docker.Engine, env config.EnvironmentConfig, prefi
 // Open implements solver.Sandboxes.
 func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox, error) {
 	ref := o.Instance.ImageName(s.prefix)
-	o.Report("pull")
 	start := time.Now()
+	c, err := s.left.take(ctx, o, s.env.Lifetime()/2)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		return s.box(c, solver.Facts{Adopted: true, Image: ref, Start: time.Since(start)}), nil
+	}
+	o.Report("pull")
 	image, err := s.image(ctx, ref, o.Instance.ID)
 	if err != nil {
 		return nil, err
 	}
 	pull := time.Since(start)
 	o.Report("start")
-	c, err := s.engine.Create(ctx, s.spec(ref, o))
-	if err != nil {
+	if c, err = s.engine.Create(ctx, s.spec(ref, o)); err != nil {
 		return nil, err
 	}
+	return s.box(c, solver.Facts{
+		Image: ref, ImageID: image.ID, Digest: image.Digest, Pull: pull, Start: time.Since(start) - pull,
+	}), nil
+}
+
+func (s *sandboxes) box(c *docker.Container, f solver.Facts) *box {
+	f.Container, f.Settings = c.ID(), map[string]any{"image": f.Image}
 	return &box{
-		container: c, env: s.env, vars: s.vars,
+		container: c, env: s.env, vars: s.vars, facts: f,
 		environ: append(environ(s.outer), environ(s.env.Env)...), // the later one wins
-		facts: solver.Facts{
-			Container: c.ID(), Image: ref, ImageID: image.ID, Digest: image.Digest,
-			Pull: pull, Start: time.Since(start) - pull,
-			Settings: map[string]any{"image": ref},
-		},
-	}, nil
+	}
 }
 
 // demoImages is how the names of the embedded demo's images begin. They are
@@ -102,6 +112,7 @@ func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
 			docker.LabelRun:      s.run,
 			docker.LabelInstance: o.Instance.ID,
 			docker.LabelAttempt:  strconv.Itoa(o.Attempt),
+			docker.LabelLease:    s.lease,
 		},
 	}
 	flags := s.env.Flags()

@@ -50,7 +50,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if s.retries, err = runner.ParseRetries(s.flags.retry); err != nil {
 		return err
 	}
-	if s.store, err = results.Open(s.flags.output, results.Options{Inject: s.inject}); err != nil {
+	if s.store, err = results.Open(s.flags.output, results.Options{Inject: s.inject, Owner: lockOwner()}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.store.Close()) }()
@@ -132,12 +132,21 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	} else if len(strays) > 0 {
 		d.say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
 	}
+	left, err := inherit(ctx, engine, leasePath(s.flags.output), log)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if err := left.remove(ctx); err != nil {
+			log.Error("removing containers of an earlier run", "err", err)
+		}
+	}()
 	kept := len(s.selected) - len(todo)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart, Done: kept, Total: len(s.selected), Cost: s.store.Spent()})
 	sum, err := runner.Run(ctx, runner.Config{
 		Workers: s.flags.workers, Retries: s.retries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent(), callEstimate(s.store.Records())),
-	}, todo, s.solver(model, engine, d), s.store)
+	}, todo, s.solver(model, engine, left, d), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
@@ -156,8 +165,9 @@ func callEstimate(records []results.Record) float64 {
 	return most
 }
 
-func (s *sweep) solver(model solver.Models, engine *docker.Engine, d display) *solver.Solver {
+func (s *sweep) solver(model solver.Models, engine *docker.Engine, left *inheritance, d display) *solver.Solver {
 	boxes := s.newSandboxes(engine, s.cfg.Environment, s.flags.imagePrefix)
+	boxes.lease, boxes.left = leasePath(s.flags.output), left
 	boxes.pulled = func(instance string, p docker.PullProgress) {
 		d.Event(progress.Event{Time: time.Now(), Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 	}

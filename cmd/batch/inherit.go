@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/results"
+	"batch.example/batch/solver"
+)
+
+// leasePath is what containers name as their lease: the directory's lock, in
+// which the owner of the moment stands.
+func leasePath(dir string) string {
+	path := results.LockPath(dir)
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// lockOwner is what stands in the lock: a line for people, and one for the
+// reapers of other runs.
+func lockOwner() string { return results.DefaultOwner() + "\n" + docker.Owner() }
+
+// inheritance are the containers that a run into the same directory left when
+// it died, until their instances have their turn.
+type inheritance struct {
+	engine *docker.Engine
+	log    *slog.Logger
+
+	mu   sync.Mutex
+	left map[string][]docker.Stray // by instance id
+}
+
+// inherit finds what earlier runs left under the lease.
+func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog.Logger) (*inheritance, error) {
+	h := &inheritance{engine: engine, log: log, left: map[string][]docker.Stray{}}
+	list, err := engine.Inherited(ctx, lease)
+	for _, s := range list {
+		h.left[s.Instance] = append(h.left[s.Instance], s)
+	}
+	return h, err
+}
+
+// take returns the container to go on in, if it still runs and will for at
+// least the given time, and removes what else was left for the instance.
+func (h *inheritance) take(ctx context.Context, o solver.Opening, least time.Duration) (*docker.Container, error) {
+	h.mu.Lock()
+	list := h.left[o.Instance.ID]
+	delete(h.left, o.Instance.ID)
+	h.mu.Unlock()
+	var found *docker.Container
+	var errs []error
+	for _, s := range list {
+		if s.ID == o.Container && (s.Expires.IsZero() || time.Until(s.Expires) >= least) {
+			c, err := h.engine.Attach(ctx, s.ID)
+			if err == nil && c != nil {
+				found = c
+				continue
+			}
+			h.log.Info("a container cannot be gone on in", "instance", s.Instance, "container", s.ID, "err", err)
+		}
+		errs = append(errs, h.engine.Remove(ctx, s.ID))
+	}
+	return found, errors.Join(errs...)
+}
+
+// remove gives up what no instance has taken. It works when ctx is cancelled.
+func (h *inheritance) remove(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var errs []error
+	for id, list := range h.left {
+		for _, s := range list {
+			errs = append(errs, h.engine.Remove(ctx, s.ID))
+		}
+		delete(h.left, id)
+	}
+	return errors.Join(errs...)
+}

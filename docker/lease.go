@@ -1,0 +1,68 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// LabelLease names a file, by its absolute path on the machine of the owner.
+// The labels of a container cannot be changed, so a process that takes over
+// what a dead one made cannot put its own name there. It stands in this file
+// instead, as a line that is [Owner]: a container whose owner is dead is not
+// abandoned while its lease names a living process. The caller sets the label
+// in [Spec.Labels] and sees to it that one process at a time is in the file.
+const LabelLease = "batch.lease"
+
+// maxLease is the size of a lease, in bytes, beyond which nothing is looked for.
+const maxLease = 4 << 10
+
+// Owner names this process, as its containers' LabelOwner does.
+func Owner() string { return self().String() }
+
+// leased reports whether a living process has the lease at path.
+func leased(path string, me owner) bool {
+	if path == "" {
+		return false
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if err != nil {
+		return true // somebody else's, who may be alive
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxLease))
+	for line := range strings.Lines(string(text)) {
+		if o, ok := parseOwner(strings.TrimSpace(line)); ok && !o.dead(me) {
+			return true
+		}
+	}
+	return err != nil
+}
+
+// Inherited lists the containers under the lease at path, which this process
+// has, that dead owners left: they are its to take over or to remove.
+func (e *Engine) Inherited(ctx context.Context, path string) ([]Stray, error) {
+	all, err := e.Owned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Stray
+	for _, s := range all {
+		if s.lease == path && s.ownerDead {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// Remove kills and removes the container with the given id, as
+// [Container.Remove] does.
+func (e *Engine) Remove(ctx context.Context, id string) error {
+	return (&Container{engine: e, id: id}).Remove(ctx)
+}

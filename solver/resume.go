@@ -1,0 +1,241 @@
+package solver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+)
+
+// maxDifference is how much of an output a difference record keeps, in bytes.
+const maxDifference = 64 << 10
+
+// recall fills in the record with what the attempt came to before it was
+// stopped, so that nothing of it is lost should it not get further.
+func (t *attempt) recall() {
+	h := t.past
+	if h == nil {
+		return
+	}
+	t.log.Info("going on", "times", h.Resumed+1, "replies", len(t.replied()), "container", t.container())
+	rec := &t.result.Record
+	rec.Started, rec.Resumed, rec.Differences = h.Started, h.Resumed+1, h.Differences
+	for _, s := range t.replied() {
+		rec.Steps++
+		rec.Cost += s.Reply.Cost
+		rec.Usage = add(rec.Usage, s.Reply.Usage)
+		if s.Reply.Model != "" {
+			rec.ModelID = s.Reply.Model
+		}
+	}
+	t.carried = t.carry()
+}
+
+// carried is what the ending of an attempt gone on with does not count.
+type carried struct {
+	usage results.Usage
+	time  results.Phases
+}
+
+func (t *attempt) carry() (c carried) {
+	for _, s := range t.before() {
+		c.usage = add(c.usage, s.Reply.Usage)
+		c.time.RateWait += s.Reply.Waited
+	}
+	for _, s := range t.replied() { // the last one's reply counts with the ending, its time does not
+		c.time.Model += s.Reply.Seconds
+		for _, a := range s.Actions {
+			if a.Output != nil {
+				c.time.Commands += a.Output.Seconds
+			}
+		}
+	}
+	c.time.Total = t.past.Elapsed.Seconds()
+	return c
+}
+
+// before are the steps of the past that the agent begins behind: those with a
+// reply, but for the last one where that is still to be taken to its end.
+func (t *attempt) before() []results.Step {
+	if t.past == nil {
+		return nil
+	}
+	return t.past.Before()
+}
+
+// replied are the steps of the past whose reply is known.
+func (t *attempt) replied() []results.Step {
+	steps := t.before()
+	if t.past != nil && t.past.Last() != nil {
+		steps = append(steps, *t.past.Last())
+	}
+	return steps
+}
+
+func add(u, v results.Usage) results.Usage {
+	return results.Usage(llm.Usage(u).Add(llm.Usage(v)))
+}
+
+// container is the id of the one that holds the state to go on from.
+func (t *attempt) container() string {
+	if t.past == nil || t.past.Container == nil {
+		return ""
+	}
+	return t.past.Container.Container
+}
+
+// ready brings the sandbox to where the recorded actions left it, and has the
+// journal say so.
+func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
+	if t.box.Adopted { // the image's name may be another's by now
+		was := t.past.Container
+		t.box.Image, t.box.ImageID, t.box.Digest = was.Image, was.ImageID, was.Digest
+	}
+	data := results.ContainerData{
+		Container: t.box.Container, Image: t.box.Image, ImageID: t.box.ImageID, Digest: t.box.Digest,
+		Adopted: t.box.Adopted,
+	}
+	if !t.box.Adopted {
+		if err := t.startup(ctx, box); err != nil {
+			return err
+		}
+		if err := t.replay(ctx, box, rec, &data); err != nil {
+			return err
+		}
+	}
+	return rec.flushed(results.TypeContainer, data)
+}
+
+// replay executes the recorded actions again, each with what followed it in
+// the first place: that the replies which come later were given to the
+// recorded outputs is why these stand, whatever the actions say now.
+func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *results.ContainerData) error {
+	began := t.Now()
+	defer func() { t.box.Start += t.Now().Sub(began) }()
+	for _, s := range t.replied() {
+		t.runner.Report(runner.Progress{Phase: "start", Step: s.Number, Cost: t.result.Record.Cost})
+		for i, a := range s.Actions {
+			if a.Output == nil {
+				return nil // it may have run half, in a container that is given up
+			}
+			out, err := box.Execute(ctx, a.Command)
+			if err != nil {
+				return err
+			}
+			data.Replayed++
+			if same(out, a.Output) {
+				continue
+			}
+			data.Differences++
+			if err := t.tellDifference(rec, s.Number, i+1, a, out); err != nil {
+				return err
+			}
+		}
+	}
+	if data.Replayed > 0 {
+		t.log.Info("executed the recorded actions again", "actions", data.Replayed, "differences", data.Differences)
+	}
+	return nil
+}
+
+func same(now agent.Output, was *results.OutputData) bool {
+	return now.ExitCode == was.ExitCode && now.TimedOut == was.TimedOut &&
+		now.Total == was.Total && bytes.Equal(now.Bytes, was.Output)
+}
+
+func (t *attempt) tellDifference(rec *recorder, step, action int, was results.Action, now agent.Output) error {
+	t.result.Record.Differences++
+	t.log.Warn("a recorded action did something else when it ran again; what is recorded stands",
+		"step", step, "command", was.Command, "returncode", now.ExitCode, "was", was.Output.ExitCode,
+		"bytes", now.Total, "were", was.Output.Total)
+	return rec.append(results.TypeDifference, results.DifferenceData{
+		Step: step, Action: action, Command: was.Command, Output: now.Bytes[:min(len(now.Bytes), maxDifference)],
+		Total: now.Total, ExitCode: now.ExitCode, TimedOut: now.TimedOut,
+	})
+}
+
+// turn is where the agent begins: anew, or where the journal ends.
+func (t *attempt) turn() (agent.Turn, error) {
+	var turn agent.Turn
+	h := t.past
+	if h == nil {
+		return turn, nil
+	}
+	for _, raw := range h.Messages {
+		m, err := message(raw)
+		if err != nil {
+			return turn, err
+		}
+		turn.Messages = append(turn.Messages, m)
+	}
+	for _, s := range h.Before() {
+		turn.Calls++
+		turn.Cost += s.Reply.Cost
+	}
+	turn.Elapsed, turn.FormatErrors = h.Elapsed, h.FormatErrors
+	last := h.Last()
+	h.Messages, h.Later, h.Steps = nil, nil, nil // the agent has them now
+	if last == nil {
+		return turn, nil
+	}
+	reply, err := message(last.Reply.Message)
+	if err != nil {
+		return turn, err
+	}
+	turn.Unfinished = &agent.Unfinished{Reply: response(reply, last.Reply)}
+	for _, a := range last.Actions {
+		if a.Output != nil {
+			turn.Unfinished.Outputs = append(turn.Unfinished.Outputs, output(a.Output))
+		}
+	}
+	return turn, nil
+}
+
+// message reads a message of the journal. What its provider wrote is kept only
+// where that is more than what the message's own fields say.
+func message(raw json.RawMessage) (llm.Message, error) {
+	var m llm.Message
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, fault.New(fault.Instance, "reading a message of the journal", err)
+	}
+	if m.Raw == nil {
+		return m, nil
+	}
+	plain := m
+	plain.Raw, plain.Extra = nil, nil
+	if text, err := plain.MarshalJSON(); err == nil && sameJSON(text, m.Raw) {
+		m.Raw = nil
+	}
+	return m, nil
+}
+
+func sameJSON(a, b []byte) bool {
+	var members [2]map[string]any
+	if json.Unmarshal(a, &members[0]) != nil || json.Unmarshal(b, &members[1]) != nil {
+		return false
+	}
+	return fmt.Sprint(members[0]) == fmt.Sprint(members[1]) // prints maps in the order of their keys
+}
+
+func response(m llm.Message, r *results.ReplyData) *llm.Response {
+	return &llm.Response{
+		Message: m, FinishReason: r.FinishReason, Usage: llm.Usage(r.Usage), Cost: r.Cost, Priced: r.Priced,
+		Model: r.Model, Raw: r.Response, Waited: seconds(r.Waited),
+	}
+}
+
+func output(o *results.OutputData) agent.Output {
+	return agent.Output{
+		Bytes: o.Output, Total: o.Total, ExitCode: o.ExitCode, TimedOut: o.TimedOut,
+		Timeout: seconds(o.Timeout), Duration: seconds(o.Seconds),
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
