@@ -5,30 +5,30 @@ import "time"
 // Record is the outcome of one attempt at one instance: the row of
 // results.parquet and the last record of an attempt in the journal.
 type Record struct {
-	InstanceID  string    `json:"instance_id" parquet:"instance_id"`
-	Attempt     int       `json:"attempt" parquet:"attempt"` // from 1, over all runs into the directory
-	Status      string    `json:"exit_status" parquet:"exit_status"`
-	Outcome     Outcome   `json:"outcome" parquet:"outcome"`
-	Blame       string    `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
-	Error       string    `json:"error,omitempty" parquet:"error"`
-	Model       string    `json:"model" parquet:"model"` // as asked for: model_name_or_path
-	ModelID     string    `json:"model_id,omitempty" parquet:"model_id"`
-	Image       string    `json:"image,omitempty" parquet:"image"`
-	ImageID     string    `json:"image_id,omitempty" parquet:"image_id"`
-	ImageDigest string    `json:"image_digest,omitempty" parquet:"image_digest"` // in its registry; empty for a local one
-	Steps       int       `json:"steps" parquet:"steps"`                         // model calls, billed ones included
-	Usage       Usage     `json:"usage" parquet:"usage"`
-	Cost        float64   `json:"cost" parquet:"cost"` // US dollars
-	PatchBytes  int       `json:"patch_bytes" parquet:"patch_bytes"`
-	Salvaged    bool      `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
+	InstanceID  string  `json:"instance_id" parquet:"instance_id"`
+	Attempt     int     `json:"attempt" parquet:"attempt"` // from 1, over all runs into the directory
+	Status      string  `json:"exit_status" parquet:"exit_status"`
+	Outcome     Outcome `json:"outcome" parquet:"outcome"`
+	Blame       string  `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
+	Error       string  `json:"error,omitempty" parquet:"error"`
+	Model       string  `json:"model" parquet:"model"` // as asked for: model_name_or_path
+	ModelID     string  `json:"model_id,omitempty" parquet:"model_id"`
+	Image       string  `json:"image,omitempty" parquet:"image"`
+	ImageID     string  `json:"image_id,omitempty" parquet:"image_id"`
+	ImageDigest string  `json:"image_digest,omitempty" parquet:"image_digest"` // in its registry; empty for a local one
+	Steps       int     `json:"steps" parquet:"steps"`                         // model calls, billed ones included
+	Usage       Usage   `json:"usage" parquet:"usage"`
+	Cost        float64 `json:"cost" parquet:"cost"` // US dollars
+	PatchBytes  int     `json:"patch_bytes" parquet:"patch_bytes"`
+	Salvaged    bool    `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
 	// Of an attempt that was gone on with after a crash or a stop: how often,
 	// and how many of its actions had another output when they ran again.
 	Resumed     int `json:"resumed,omitempty" parquet:"resumed"`
 	Differences int `json:"differences,omitempty" parquet:"differences"`
 
-	Started     time.Time `json:"started" parquet:"started,optional,timestamp(microsecond)"`
-	Time        Phases    `json:"seconds" parquet:"seconds"`
-	Resolved    *bool     `json:"resolved,omitempty" parquet:"resolved,optional"`
+	Started  time.Time `json:"started" parquet:"started,optional,timestamp(microsecond)"`
+	Time     Phases    `json:"seconds" parquet:"seconds"`
+	Resolved *bool     `json:"resolved,omitempty" parquet:"resolved,optional"`
 }
 
 // Usage is an attempt's tokens. Input includes Cached, Output includes Reasoning.

@@ -113,17 +113,16 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 	return rec.flushed(results.TypeContainer, data)
 }
 
-// replay executes the recorded actions again, each with what followed it in
-// the first place: that the replies which come later were given to the
-// recorded outputs is why these stand, whatever the actions say now.
+// replay executes the recorded actions again. What is recorded stands,
+// whatever they say now: the later replies were given to it.
 func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *results.ContainerData) error {
 	began := t.Now()
-	defer func() { t.box.Start += t.Now().Sub(began) }()
 	for _, s := range t.replied() {
 		t.runner.Report(runner.Progress{Phase: "start", Step: s.Number, Cost: t.result.Record.Cost})
 		for i, a := range s.Actions {
 			if a.Output == nil {
-				return nil // it may have run half, in a container that is given up
+				t.log.Warn("an action may have run half; it runs anew in a fresh container", "step", s.Number, "command", a.Command)
+				continue // the agent's next
 			}
 			out, err := box.Execute(ctx, a.Command)
 			if err != nil {
@@ -142,6 +141,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 	if data.Replayed > 0 {
 		t.log.Info("executed the recorded actions again", "actions", data.Replayed, "differences", data.Differences)
 	}
+	t.box.Start += t.Now().Sub(began)
 	return nil
 }
 
