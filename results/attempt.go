@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 )
 
 // Attempt is one try at one instance while it runs: its journal and its log.
@@ -24,7 +25,8 @@ type Attempt struct {
 	unjournalled float64
 
 	mu     sync.Mutex
-	log    *os.File
+	file   *os.File
+	log    *mask.Writer // to file
 	closed bool
 }
 
@@ -185,14 +187,14 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	if err != nil {
 		return nil, false, diskFault("opening an instance's log", err)
 	}
-	j, err := openJournal(path, tail, s.files)
+	j, err := openJournal(path, tail, s.files, s.mask)
 	if err != nil {
 		return nil, false, errors.Join(err, log.Close())
 	}
 	j.spend = s.addSpent
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a = &Attempt{store: s, in: in, number: in.number, journal: j, log: log}
+	a = &Attempt{store: s, in: in, number: in.number, journal: j, file: log, log: s.mask.Writer(log)}
 	in.open = a
 	return a, true, nil
 }
@@ -214,8 +216,8 @@ func (a *Attempt) Number() int { return a.number }
 // Journal returns the instance's journal, open for this attempt.
 func (a *Attempt) Journal() *Journal { return a.journal }
 
-// Log returns the instance's agent.log, opened for appending. Writes reach the
-// system at once and are not synced.
+// Log returns the instance's agent.log, opened for appending. Whole lines reach
+// the system at once and are not synced.
 func (a *Attempt) Log() io.Writer { return a.log }
 
 // Close hands buffered records to the system and closes the files. An attempt
@@ -238,7 +240,7 @@ func (a *Attempt) Close() error {
 	}
 	a.store.mu.Unlock()
 	err := a.journal.close()
-	if logErr := a.log.Close(); err == nil && logErr != nil {
+	if logErr := errors.Join(a.log.Flush(), a.file.Close()); err == nil && logErr != nil {
 		err = diskFault("closing an instance's log", logErr)
 	}
 	return err

@@ -120,7 +120,7 @@ func (s *Store) flush() error {
 		err = s.files.SyncDir(s.dir)
 	}
 	if err = diskFault("writing predictions", err); err != nil {
-		s.log.Warn("predictions are behind; results are safe in the journals", "err", err)
+		s.log.Load().Warn("predictions are behind; results are safe in the journals", "err", err)
 	}
 	return err
 }

@@ -99,6 +99,20 @@
 // whole records behind it is no torn tail but broken storage: [ReadJournal]
 // reports it, with the records before it, and nothing is changed.
 //
+// # Secrets
+//
+// [Options.Mask] hides secrets in everything that this package writes: journal
+// records, trajectories, agent.log, errors in records, the manifest. Exact are
+// only <id>.patch, the patches in preds.json, and the submission and prediction
+// records of the journal: what is to be graded must be what was handed in. A
+// patch that holds a secret is told by a warning that names it.
+//
+// An attempt that is gone on with is taken from its journal, and so with the
+// secrets hidden: from there on the model sees [mask.Hidden] where it saw the
+// value before. A command that held one stands in the journal marked as masked.
+// When it has to be executed again, it runs as it stands there, which is
+// not what ran before, and its other output is told as a difference.
+//
 // # Who is right
 //
 // The journal is, about what batch did. An entry missing from preds.json, or

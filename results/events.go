@@ -58,6 +58,7 @@ type ReplyData struct {
 type ActionData struct {
 	Step    int    `json:"step"`
 	Command string `json:"command"`
+	Masked  bool   `json:"masked,omitempty"` // it held a secret, and so is not what was executed; set by the journal
 }
 
 // OutputData is what a command did. Output is base64 in JSON: its bytes are exact.

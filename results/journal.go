@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/mask"
 )
 
 const journalBuffer = 256 << 10
@@ -23,6 +24,7 @@ type Journal struct {
 	f       *os.File
 	path    string
 	inject  *inject.Plan
+	mask    *mask.Masker
 	pending []byte // whole lines not yet handed to the system
 	written int64  // bytes of whole lines in the file
 	last    JournalRecord
@@ -33,7 +35,7 @@ type Journal struct {
 
 // openJournal opens the file at path for appending after tail, and makes a
 // new file's name durable. tail is what readTail said of it.
-func openJournal(path string, tail journalTail, files atomicfile.Files) (*Journal, error) {
+func openJournal(path string, tail journalTail, files atomicfile.Files, m *mask.Masker) (*Journal, error) {
 	_, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -47,7 +49,7 @@ func openJournal(path string, tail journalTail, files atomicfile.Files) (*Journa
 		f.Close()
 		return nil, diskFault("creating "+path, err)
 	}
-	j := &Journal{f: f, path: path, inject: files.Inject, written: tail.end, last: tail.last}
+	j := &Journal{f: f, path: path, inject: files.Inject, mask: m, written: tail.end, last: tail.last}
 	j.ended = tail.last.Type == TypeEnd || tail.last.Type == TypeReset
 	return j, nil
 }
@@ -55,11 +57,15 @@ func openJournal(path string, tail journalTail, files atomicfile.Files) (*Journa
 // Append adds a record of the given type with v as its JSON data. It is kept
 // in memory or handed to the system; call [Journal.Sync] before anything that
 // must not happen without it. Bytes that are not UTF-8 do not survive JSON:
-// encode them. After the attempt's end record, Append fails.
+// encode them. Secrets in it are hidden, but for those in a submission. After
+// the attempt's end record, Append fails.
 func (j *Journal) Append(typ string, v any) error {
-	data, err := compactJSON(v)
+	data, err := compactJSON(masked(j.mask, v))
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a journal record of type "+typ, err)
+	}
+	if typ != TypeSubmission {
+		data = j.mask.JSON(data)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

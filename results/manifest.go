@@ -91,7 +91,7 @@ type Run struct {
 func (s *Store) Manifest() (*Manifest, bool) {
 	m, err := ReadManifest(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("the manifest cannot be read", "err", err)
+		s.log.Load().Warn("the manifest cannot be read", "err", err)
 	}
 	return m, err == nil
 }
@@ -135,7 +135,7 @@ func (s *Store) WriteManifest(m *Manifest) error {
 	if err != nil {
 		return fault.New(fault.Bug, "encoding the manifest", err)
 	}
-	text, err = indentJSON(text)
+	text, err = indentJSON(s.mask.JSON(text))
 	if err != nil {
 		return fault.New(fault.Bug, "encoding the manifest", err)
 	}

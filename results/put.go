@@ -49,6 +49,8 @@ func (s *Store) Put(_ context.Context, r *Result) error {
 	if err != nil {
 		return err
 	}
+	s.tellSecrets(r)
+	r.Record.Error = s.mask.Text(r.Record.Error)
 	r.Record.Attempt = a.number
 	r.Record.PatchBytes = patchBytes(r)
 	err = s.put(in, a, r)
@@ -56,6 +58,18 @@ func (s *Store) Put(_ context.Context, r *Result) error {
 		err = errors.Join(err, a.Close())
 	}
 	return err
+}
+
+// tellSecrets warns of secrets that are about to be kept in the open.
+func (s *Store) tellSecrets(r *Result) {
+	names := s.mask.Names(r.Submission)
+	if len(names) == 0 {
+		names = s.mask.Names([]byte(r.Prediction))
+	}
+	if len(names) > 0 {
+		s.log.Load().Warn("the patch holds a secret, and is kept as it is: look at it before you pass it on",
+			"instance", r.Record.InstanceID, "secrets", names)
+	}
 }
 
 func checkResult(r *Result) error {
@@ -172,7 +186,10 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 // writeInstanceFiles replaces the instance's patch and trajectory, durably.
 func (s *Store) writeInstanceFiles(r *Result) error {
 	id := r.Record.InstanceID
-	text, err := pythonJSON(trajectoryOf(r), "")
+	text, err := compactJSON(trajectoryOf(r))
+	if err == nil {
+		text, err = indentASCII(s.mask.JSON(text), "")
+	}
 	if err != nil {
 		return fault.New(fault.Bug, "encoding the trajectory of "+id, err)
 	}

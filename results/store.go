@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/mask"
 )
 
 // Names of the files in a run directory.
@@ -40,6 +42,10 @@ type Options struct {
 	// nothing by it: Open completes them from the journals.
 	FlushEvery time.Duration
 
+	// Mask hides secrets in everything that is written, but for submissions and
+	// predictions; nil hides nothing. See the package's documentation.
+	Mask *mask.Masker
+
 	// Inject, when not nil, is asked before every write, fsync and rename of
 	// the store whether that is to fail. It is for tests.
 	Inject *inject.Plan
@@ -49,9 +55,10 @@ type Options struct {
 // concurrent use, those that name an instance also for the same instance.
 type Store struct {
 	dir       string
-	log       *slog.Logger
+	log       atomic.Pointer[slog.Logger]
 	lock      *flock.Flock
 	files     atomicfile.Files
+	mask      *mask.Masker
 	recovered []string
 	reading   bool // nothing on disk is changed, see Read
 	writer    *deriver
@@ -103,12 +110,10 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: dir, log: o.Log, lock: l, files: atomicfile.Files{Inject: o.Inject},
+		dir: dir, lock: l, files: atomicfile.Files{Inject: o.Inject}, mask: o.Mask,
 		instances: map[string]*instance{},
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.SetLog(o.Log)
 	if dead != "" {
 		s.tell("the run of %s ended without closing the directory", dead)
 	}
@@ -130,6 +135,15 @@ func makeDir(dir string) error {
 			WithHint("-o must name a directory; there is a file in its place")
 	}
 	return diskFault("creating the output directory", err)
+}
+
+// SetLog replaces [Options.Log], for a log that stands in the directory and so
+// can be opened only when that is locked. Nil discards.
+func (s *Store) SetLog(log *slog.Logger) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s.log.Store(log)
 }
 
 // Dir returns the directory as it was given, cleaned.

@@ -66,7 +66,8 @@ type ModelConfig struct {
 
 // RunConfig is what happens around the agent.
 type RunConfig struct {
-	EnvStartupCommand string `yaml:"env_startup_command"` // Jinja over the instance's fields; must exit with 0
+	EnvStartupCommand string   `yaml:"env_startup_command"` // Jinja over the instance's fields; must exit with 0
+	MaskPatterns      []string `yaml:"mask_patterns"`       // ours: regular expressions of what is hidden in all that is written
 }
 
 // CommandTimeout limits one command; zero is no limit.

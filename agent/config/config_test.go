@@ -13,6 +13,8 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
 	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/internal/mask"
 )
 
 // peerLike uses every construct of the peer's benchmark files.
@@ -306,13 +308,13 @@ func TestMaskSpec(t *testing.T) {
 	for spec, want := range map[string]string{
 		"agent.step_limit=5":                                    "agent.step_limit=5",
 		"my_key.yaml":                                           "my_key.yaml",
-		"model.model_kwargs.api_key=S3CRET":                     "model.model_kwargs.api_key=" + Masked,
-		"--config=model.model_kwargs.api_key=S3CRET":            "--config=model.model_kwargs.api_key=" + Masked,
-		"environment.env.MY_KEY=S3=CRET":                        "environment.env.MY_KEY=" + Masked,
-		`model.model_kwargs={"api_key":"S3CRET"}`:               `model.model_kwargs={"api_key":"` + Masked + `"}`,
+		"model.model_kwargs.api_key=S3CRET":                     "model.model_kwargs.api_key=" + mask.Hidden,
+		"--config=model.model_kwargs.api_key=S3CRET":            "--config=model.model_kwargs.api_key=" + mask.Hidden,
+		"environment.env.MY_KEY=S3=CRET":                        "environment.env.MY_KEY=" + mask.Hidden,
+		`model.model_kwargs={"api_key":"S3CRET"}`:               `model.model_kwargs={"api_key":"` + mask.Hidden + `"}`,
 		`model.model_kwargs={"n":1.0,"a":"<&>"}`:                `model.model_kwargs={"n":1.0,"a":"<&>"}`,
-		`environment.run_args=["-e","T_TOKEN=S3CRET"]`:          `environment.run_args=["-e","T_TOKEN=` + Masked + `"]`,
-		"model.model_kwargs.api_base=http://me:S3CRET@h/v1?a=b": "model.model_kwargs.api_base=http://me:" + Masked + "@h/v1?a=b",
+		`environment.run_args=["-e","T_TOKEN=S3CRET"]`:          `environment.run_args=["-e","T_TOKEN=` + mask.Hidden + `"]`,
+		"model.model_kwargs.api_base=http://me:S3CRET@h/v1?a=b": "model.model_kwargs.api_base=http://me:" + mask.Hidden + "@h/v1?a=b",
 	} {
 		t.Run(spec, func(t *testing.T) {
 			if got := MaskSpec(spec); got != want {

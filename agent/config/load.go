@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -131,6 +132,11 @@ func (c *Config) check(opts Options) (problems []string) {
 	} {
 		if n < 0 {
 			say(path, "is negative, expected 0 (no limit) or more")
+		}
+	}
+	for _, p := range c.Run.MaskPatterns {
+		if _, err := regexp.Compile(p); err != nil {
+			say("run.mask_patterns", "is no regular expression: %v", err)
 		}
 	}
 	var err error

@@ -12,7 +12,7 @@ func (c *Config) Resolved() map[string]any {
 	for name, section := range fieldsOf(c) {
 		m := map[string]any{}
 		for key, field := range fieldsOf(section.Addr().Interface()) {
-			m[key] = mask(key, copyOf(field))
+			m[key] = hide(key, copyOf(field))
 		}
 		all[name] = m
 	}

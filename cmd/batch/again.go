@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"batch.example/batch/agent/config"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 )
 
@@ -31,7 +31,7 @@ func runFromManifest(dir string, own *pflag.FlagSet) (runFlags, error) {
 		return f, fault.Newf(fault.Usage, "%s: its manifest does not tell the command that made it", dir).
 			WithHint("give that `batch run` again, with -o %s", dir)
 	}
-	if i := slices.IndexFunc(m.Argv, func(arg string) bool { return strings.Contains(arg, config.Masked) }); i >= 0 {
+	if i := slices.IndexFunc(m.Argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) }); i >= 0 {
 		return f, fault.Newf(fault.Usage, "%s: the command that made it held a secret (%s), which is not kept", dir, m.Argv[i]).
 			WithHint("give that `batch run` again, with -o %s", dir)
 	}

@@ -90,4 +90,4 @@ func (m *Model) elsewhere(answer *http.Response, err error) error {
 }
 
 // address is the base URL without secrets.
-func (m *Model) address() string { return m.mask.text(m.cfg.BaseURL) }
+func (m *Model) address() string { return m.mask.Text(m.cfg.BaseURL) }

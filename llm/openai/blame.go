@@ -85,7 +85,7 @@ func (m *Model) blame(status int, header http.Header, body []byte) error {
 	if status == http.StatusOK && s.http >= 400 && s.http < 600 {
 		status = s.http
 	}
-	cause := fmt.Errorf("%s: %s", statusText(status), clip(m.mask.text(s.text)))
+	cause := fmt.Errorf("%s: %s", statusText(status), clip(m.mask.Text(s.text)))
 	kind, hint := m.verdict(status, s)
 	if kind == fault.Instance && isTooLong(status, s) {
 		cause = fmt.Errorf("%w: %w", llm.ErrContextLength, cause)
@@ -94,7 +94,7 @@ func (m *Model) blame(status int, header http.Header, body []byte) error {
 		cause = &llm.RateLimited{After: after, Err: cause}
 	}
 	f := fault.New(kind, m.op(), cause)
-	f.Hint = m.mask.text(hint)
+	f.Hint = m.mask.Text(hint)
 	return f
 }
 
@@ -127,9 +127,9 @@ func isTooLong(status int, s said) bool {
 
 // unreached is the fault of a call that got no answer, or half of one.
 func (m *Model) unreached(err error) error {
-	f := fault.Newf(fault.Transient, "%s: %s", m.op(), m.mask.text(err.Error()))
+	f := fault.Newf(fault.Transient, "%s: %s", m.op(), m.mask.Text(err.Error()))
 	if nobody(err) {
-		f = fault.New(fault.Transient, m.op(), &strayed{text: m.mask.text(err.Error())})
+		f = fault.New(fault.Transient, m.op(), &strayed{text: m.mask.Text(err.Error())})
 	}
 	_, badCert := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noCA := errors.AsType[x509.UnknownAuthorityError](err)

@@ -1,56 +1,23 @@
 package openai
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"net/url"
-	"slices"
-	"strings"
+
+	"batch.example/batch/internal/mask"
 )
 
-// minSecret is the length in bytes from which a value is worth hiding; shorter
-// ones ("none", "x") would blot out plain words.
-const minSecret = 6
-
-// masker hides the secrets of a config in texts that people read.
-type masker struct{ replace *strings.Replacer }
-
-func newMasker(cfg Config, base *url.URL, headers map[string]string) masker {
-	secrets := []string{cfg.APIKey, base.User.Username()}
-	if password, ok := base.User.Password(); ok {
-		secrets = append(secrets, password)
-	}
+// newMasker returns what hides the secrets of a config in texts that people
+// read: here every header may be one, and all that an address says of the asker.
+func newMasker(cfg Config, base *url.URL, headers map[string]string) *mask.Masker {
+	secrets := []mask.Secret{{Name: "APIKey", Value: cfg.APIKey}, {Name: "BaseURL", Value: base.User.Username()}}
+	secrets = append(secrets, mask.InURL("BaseURL", cfg.BaseURL)...)
 	for _, values := range base.Query() {
-		secrets = append(secrets, values...)
+		for _, v := range values {
+			secrets = append(secrets, mask.Secret{Name: "BaseURL", Value: v})
+		}
 	}
 	for _, value := range headers {
-		secrets = append(secrets, value)
-		if _, token, ok := strings.Cut(value, " "); ok {
-			secrets = append(secrets, token)
-		}
+		secrets = append(secrets, mask.Of("Authorization", value)...)
 	}
-	var forms []string
-	for _, s := range secrets {
-		if s = strings.TrimSpace(s); len(s) >= minSecret {
-			forms = append(forms, encodings(s)...)
-		}
-	}
-	// The longest first: a secret may begin with another.
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	for _, f := range slices.Compact(forms) {
-		pairs = append(pairs, f, "[redacted]")
-	}
-	return masker{strings.NewReplacer(pairs...)}
+	return mask.New(secrets...)
 }
-
-// encodings lists the forms in which a server may repeat a secret.
-func encodings(s string) []string {
-	quoted, _ := json.Marshal(s)
-	return []string{
-		s, strings.Trim(string(quoted), `"`), url.QueryEscape(s), url.PathEscape(s),
-		base64.StdEncoding.EncodeToString([]byte(s)),
-	}
-}
-
-func (m masker) text(s string) string { return m.replace.Replace(s) }

@@ -21,6 +21,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
 )
 
@@ -62,7 +63,7 @@ type Model struct {
 	cfg    Config
 	kwargs kwargs
 	chat   sdk.ChatCompletionService
-	mask   masker
+	mask   *mask.Masker
 
 	answered atomic.Bool // the endpoint has given a chat completion
 }

@@ -41,7 +41,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	}
 	msg, err := readMessage(choice.Message)
 	if err != nil {
-		return nil, fault.Newf(fault.Transient, "%s: the answer holds no message: %s", m.op(), m.mask.text(err.Error()))
+		return nil, fault.Newf(fault.Transient, "%s: the answer holds no message: %s", m.op(), m.mask.Text(err.Error()))
 	}
 	usage, cost := readUsage(c.Usage)
 	resp := &llm.Response{
@@ -83,7 +83,7 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 // garbled is the fault of an answer that a chat endpoint would not give.
 func (m *Model) garbled(what string, err error) error {
 	if err != nil {
-		what += ": " + m.mask.text(err.Error())
+		what += ": " + m.mask.Text(err.Error())
 	}
 	return fault.New(fault.Transient, m.op(), &strayed{what, true})
 }

@@ -1,0 +1,75 @@
+package mask
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// JSON returns a JSON text with the secrets in its strings hidden: the
+// document stays whole, and what holds no secret keeps its bytes. text is not
+// changed; it is returned as it is where it is no valid JSON or has no secret.
+func (m *Masker) JSON(text []byte) []byte {
+	if m == nil {
+		return text
+	}
+	t := m.known.Load()
+	if len(t.patterns) == 0 && len(t.literals(text)) == 0 {
+		return text
+	}
+	var out []byte
+	done := 0
+	for i := 0; i < len(text); {
+		if text[i] != '"' {
+			i++
+			continue
+		}
+		end := stringEnd(text, i)
+		if quoted := text[i:end]; !isName(text[end:]) {
+			if hidden := m.jsonString(quoted); !bytes.Equal(hidden, quoted) {
+				out = append(append(out, text[done:i]...), hidden...)
+				done = end
+			}
+		}
+		i = end
+	}
+	if done == 0 {
+		return text
+	}
+	return append(out, text[done:]...)
+}
+
+// stringEnd returns where the string that begins at text[from] ends.
+func stringEnd(text []byte, from int) int {
+	for i := from + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// isName reports whether the string before rest is a member's name.
+func isName(rest []byte) bool {
+	rest = bytes.TrimLeft(rest, " \t\r\n")
+	return len(rest) > 0 && rest[0] == ':'
+}
+
+// jsonString hides the secrets in a string, quotes included. The text that it
+// stands for is looked at, since there is more than one way to write it.
+func (m *Masker) jsonString(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return m.Bytes(quoted)
+	}
+	var s string
+	if json.Unmarshal(quoted, &s) != nil {
+		return quoted
+	}
+	hidden := m.Text(s)
+	if hidden == s {
+		return quoted
+	}
+	return []byte(`"` + inJSON(hidden, false) + `"`)
+}

@@ -1,0 +1,218 @@
+// Package mask hides secrets in what is written for people and programs to
+// read: journals, logs, trajectories, errors, progress and results.
+//
+// A secret is a value that a variable with a telling name holds (see
+// [Secrets]), or whatever a pattern of the user's matches. Every occurrence is
+// replaced by [Hidden]. A value is also found in these forms: escaped as in
+// JSON (by Go, by Python, and JSON within JSON) or a Go string, escaped as in
+// an address, and in base64 of either alphabet, also as a part of something
+// longer that is encoded.
+//
+// # What is not hidden
+//
+//   - values shorter than [MinLength], and numbers of less than 12 digits: they
+//     stand in too much that is no secret
+//   - a value in another form: reversed, in hexadecimal, compressed, or folded
+//     over lines where the value itself is not
+//   - JSON's numbers and member names, without which the document would be
+//     another one
+//   - submissions. What an agent hands in is kept exactly, byte for byte, in
+//     <id>.patch and in preds.json, or the work could not be graded. One that
+//     holds a secret is told by a warning that names it, see [Masker.Names].
+package mask
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Hidden stands in the place of every secret.
+const Hidden = "********"
+
+// MinLength is the least length in bytes of a value that is hidden.
+const MinLength = 6
+
+// Secret is a value to be hidden, and the variable that holds it.
+type Secret struct{ Name, Value string }
+
+// Masker hides secrets. Nil hides nothing. It is safe for concurrent use.
+type Masker struct {
+	mu    sync.Mutex // held while adding
+	known atomic.Pointer[table]
+}
+
+// New returns a Masker for secrets; those that are too short are passed over.
+func New(secrets ...Secret) *Masker {
+	m := &Masker{}
+	m.known.Store(&table{})
+	m.Add(secrets...)
+	return m
+}
+
+// Add makes m hide more from now on.
+func (m *Masker) Add(secrets ...Secret) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known.Store(m.known.Load().with(secrets))
+}
+
+// AddPatterns makes m hide what a pattern matches, in any line of text. One
+// that matches the empty text hides nothing there.
+func (m *Masker) AddPatterns(patterns ...*regexp.Regexp) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := *m.known.Load()
+	t.patterns = append(slices.Clone(t.patterns), patterns...)
+	m.known.Store(&t)
+}
+
+// Text returns s with its secrets hidden.
+func (m *Masker) Text(s string) string {
+	if m == nil {
+		return s
+	}
+	b := []byte(s)
+	spans := m.known.Load().find(b)
+	if len(spans) == 0 {
+		return s
+	}
+	return string(hide(b, spans))
+}
+
+// Bytes returns b with its secrets hidden: b itself when it holds none, else
+// a copy. b is not changed.
+func (m *Masker) Bytes(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return hide(b, m.known.Load().find(b))
+}
+
+// Names returns the names of the secrets in b, sorted; a pattern's is itself.
+func (m *Masker) Names(b []byte) []string {
+	if m == nil {
+		return nil
+	}
+	var names []string
+	for _, s := range m.known.Load().find(b) {
+		names = append(names, s.name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// span is a place in a text that is to be hidden.
+type span struct {
+	from, to int
+	name     string
+}
+
+// hide replaces spans, which are in order of their beginning.
+func hide(b []byte, spans []span) []byte {
+	if len(spans) == 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	end := 0
+	for _, s := range spans {
+		if s.from >= end {
+			out = append(append(out, b[end:s.from]...), Hidden...)
+		}
+		end = max(end, s.to)
+	}
+	return append(out, b[end:]...)
+}
+
+// table holds what is to be hidden, ready to be looked for. It never changes.
+type table struct {
+	forms    [256][]form // by first byte, the longest first
+	pairs    [1 << 16 / 64]uint64
+	longest  int
+	patterns []*regexp.Regexp
+}
+
+// form is one spelling of a secret.
+type form struct{ text, name string }
+
+func (t *table) with(secrets []Secret) *table {
+	next := *t
+	for i := range next.forms {
+		next.forms[i] = slices.Clone(next.forms[i])
+	}
+	for _, s := range secrets {
+		for _, text := range spellings(s.Value) {
+			next.add(form{text, s.Name})
+		}
+	}
+	return &next
+}
+
+func (t *table) add(f form) {
+	list := &t.forms[f.text[0]]
+	if slices.ContainsFunc(*list, func(g form) bool { return g.text == f.text }) {
+		return
+	}
+	*list = append(*list, f)
+	slices.SortStableFunc(*list, func(a, b form) int { return cmp.Compare(len(b.text), len(a.text)) })
+	pair := pairOf(f.text[0], f.text[1])
+	t.pairs[pair/64] |= 1 << (pair % 64)
+	t.longest = max(t.longest, len(f.text))
+}
+
+func pairOf(a, b byte) uint { return uint(a)<<8 | uint(b) }
+
+// find returns the places of secrets, in order.
+func (t *table) find(b []byte) []span {
+	spans := t.literals(b)
+	for _, p := range t.patterns {
+		for _, at := range p.FindAllIndex(b, -1) {
+			if at[0] < at[1] {
+				spans = append(spans, span{at[0], at[1], p.String()})
+			}
+		}
+	}
+	if len(t.patterns) > 0 {
+		slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	}
+	return spans
+}
+
+func (t *table) literals(b []byte) []span {
+	if t.longest == 0 {
+		return nil
+	}
+	var spans []span
+	for i := 0; i+1 < len(b); i++ {
+		// Nearly all pairs of bytes begin no secret, and 8 KiB tell so.
+		if pair := pairOf(b[i], b[i+1]); t.pairs[pair/64]&(1<<(pair%64)) == 0 {
+			continue
+		}
+		for _, f := range t.forms[b[i]] {
+			if len(f.text) <= len(b)-i && string(b[i:i+len(f.text)]) == f.text {
+				spans = append(spans, span{i, i + len(f.text), f.name})
+				break
+			}
+		}
+	}
+	return spans
+}
+
+// begun returns where, at the end of b, a secret may have begun whose rest
+// is still to come; len(b) when nowhere.
+func (t *table) begun(b []byte) int {
+	for i := max(0, len(b)-t.longest+1); i < len(b); i++ {
+		rest := string(b[i:])
+		if slices.ContainsFunc(t.forms[b[i]], func(f form) bool { return strings.HasPrefix(f.text, rest) }) {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// lineEnd returns where the last whole line of b ends.
+func lineEnd(b []byte) int { return bytes.LastIndexByte(b, '\n') + 1 }

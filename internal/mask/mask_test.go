@@ -1,0 +1,257 @@
+package mask_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/internal/mask"
+)
+
+// awkward is a secret whose every escape differs from it.
+const awkward = `p/w+ "é<😀>\%~=&`
+
+func TestAValueIsFoundInEveryForm(t *testing.T) {
+	for _, value := range []string{"sk-planted-0123456789/abc+def", awkward, "sixsix", strings.Repeat("long", 500)} {
+		m := mask.New(mask.Secret{Name: "K", Value: value})
+		html, _ := json.Marshal(value)
+		twice, _ := json.Marshal(string(html))
+		std, web := base64.StdEncoding, base64.URLEncoding
+		for what, text := range map[string]string{
+			"plain": value, "JSON": string(html), "JSON in JSON": string(twice), "Go": strconv.Quote(value),
+			"PHP":                 strings.ReplaceAll(plainJSON(value), "/", `\/`),
+			"a query":             url.QueryEscape(value),
+			"a path":              url.PathEscape(value),
+			"a query, lower case": strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3D", "%3d", "%3C", "%3c", "%3E", "%3e", "%C3", "%c3", "%A9", "%a9", "%F0", "%f0", "%9F", "%9f", "%5C", "%5c").Replace(url.QueryEscape(value)),
+			"base64":              std.EncodeToString([]byte(value)),
+			"base64 of two":       std.EncodeToString([]byte("me:" + value)),
+			"base64 of three":     std.EncodeToString([]byte("you:" + value + ":more")),
+			"base64 of four":      web.EncodeToString([]byte("they:" + value + "\n")),
+		} {
+			got := m.Text("before " + text + " after")
+			if !strings.Contains(got, mask.Hidden) || strings.Contains(got, value) {
+				t.Errorf("%.20q in %s: %.200q", value, what, got)
+			}
+			if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+				t.Errorf("%.20q in %s: what is around it is gone: %.200q", value, what, got)
+			}
+		}
+	}
+}
+
+// plainJSON is value in JSON, with <, > and & as they are.
+func plainJSON(value string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value)
+	return b.String()
+}
+
+func TestPythonsJSONIsKnown(t *testing.T) {
+	m := mask.New(mask.Secret{Name: "K", Value: awkward})
+	if got := m.Text(`{"k": "p/w+ \"\u00e9<\ud83d\ude00>\\%~=&"}`); got != `{"k": "`+mask.Hidden+`"}` {
+		t.Error(got)
+	}
+}
+
+func TestWhatIsTooShortIsLeft(t *testing.T) {
+	m := mask.New(
+		mask.Secret{Name: "A", Value: "1"}, mask.Secret{Name: "B", Value: "short"}, mask.Secret{Name: "C", Value: ""},
+		mask.Secret{Name: "D", Value: "100000"}, mask.Secret{Name: "E", Value: "  none \n"},
+	)
+	const text = "1 short none 100000 and more"
+	if got := m.Text(text); got != text {
+		t.Error(got)
+	}
+	if got := mask.New(mask.Secret{Name: "A", Value: "123456789012"}).Text("x123456789012y"); got != "x"+mask.Hidden+"y" {
+		t.Error(got)
+	}
+}
+
+func TestOfSeveralTheLongestIsHiddenAndNoneShowsAtTheSeams(t *testing.T) {
+	m := mask.New(
+		mask.Secret{Name: "PART", Value: "secret-one"}, mask.Secret{Name: "WHOLE", Value: "secret-one-and-two"},
+		mask.Secret{Name: "SEAM", Value: "two-three"}, mask.Secret{Name: "OTHER", Value: "secret-one"},
+	)
+	if got := m.Text("a secret-one-and-two-three b secret-one c"); got != "a "+mask.Hidden+" b "+mask.Hidden+" c" {
+		t.Error(got)
+	}
+	if diff := cmp.Diff([]string{"PART", "SEAM", "WHOLE"}, m.Names([]byte("secret-one-and-two-three secret-one"))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPatterns(t *testing.T) {
+	m := mask.New(mask.Secret{Name: "K", Value: "literal-secret"})
+	m.AddPatterns(regexp.MustCompile(`corp-[0-9]+`), regexp.MustCompile(`x*`))
+	if got := m.Text("corp-17 and literal-secret and corp-x, xx"); got != mask.Hidden+" and "+mask.Hidden+" and corp-"+mask.Hidden+", "+mask.Hidden {
+		t.Error(got)
+	}
+	if diff := cmp.Diff([]string{"K", "corp-[0-9]+"}, m.Names([]byte("corp-1 literal-secret"))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNilAndEmptyHideNothing(t *testing.T) {
+	var none *mask.Masker
+	for _, m := range []*mask.Masker{none, mask.New()} {
+		var out bytes.Buffer
+		w := m.Writer(&out)
+		if _, err := io.WriteString(w, "text"); err != nil || w.Flush() != nil || out.String() != "text" {
+			t.Errorf("%v, %q", err, out.String())
+		}
+		if m.Text("text") != "text" || string(m.Bytes([]byte("text"))) != "text" || string(m.JSON([]byte(`"t"`))) != `"t"` || m.Names(nil) != nil {
+			t.Error("something was hidden")
+		}
+	}
+}
+
+func TestJSONStaysWhole(t *testing.T) {
+	m := mask.New(mask.Secret{Name: "K", Value: "content"}, mask.Secret{Name: "L", Value: "123456789012"}, mask.Secret{Name: "A", Value: awkward})
+	m.AddPatterns(regexp.MustCompile(`"quoted"`), regexp.MustCompile(`null`))
+	awk, _ := json.Marshal(awkward)
+	for text, want := range map[string]string{
+		`{"content": "the content", "n": 123456789012, "z": null}`: `{"content": "the ********", "n": 123456789012, "z": null}`,
+		`["123456789012","\u0063ontent","a\"quoted\"b"]`:           `["********","********","a********b"]`,
+		`{"a" : ["x\\",` + string(awk) + `]}`:                      `{"a" : ["x\\","********"]}`,
+		`{"é":"e\u0301 \/ <kept>"}`:                                `{"é":"e\u0301 \/ <kept>"}`,
+		`"{\"k\":\"content\"}"`:                                    `"{\"k\":\"********\"}"`,
+		`{"cut off": "content`:                                     `{"cut off": "********`,
+		``:                                                         ``,
+	} {
+		if got := string(m.JSON([]byte(text))); got != want {
+			t.Errorf("%s\n gives %s\n want  %s", text, got, want)
+		}
+	}
+}
+
+func TestAStreamHidesWhatComesInPieces(t *testing.T) {
+	secrets := []mask.Secret{{Name: "A", Value: "abcabcabd"}, {Name: "B", Value: "cabdcabdx"}, {Name: "C", Value: awkward}}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, pattern := range []string{"", `corp-[0-9]+`} {
+		m := mask.New(secrets...)
+		if pattern != "" {
+			m.AddPatterns(regexp.MustCompile(pattern))
+		}
+		for range 2000 {
+			text := ""
+			for range rng.IntN(12) {
+				text += []string{"abcabcabd", "cabdcabdx", "abcab", "cabd", awkward, "\n", "corp-17", "corp", awkward[:5], "x"}[rng.IntN(10)]
+			}
+			var out bytes.Buffer
+			w := m.Writer(&out)
+			for rest := text; rest != ""; {
+				n := 1 + rng.IntN(len(rest))
+				if _, err := io.WriteString(w, rest[:n]); err != nil {
+					t.Fatal(err)
+				}
+				rest = rest[n:]
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if want := m.Text(text); out.String() != want {
+				t.Fatalf("%q\n came out as %q\n want        %q", text, out.String(), want)
+			}
+		}
+	}
+}
+
+func TestAStreamKeepsBackOnlyWhatMayBeASecret(t *testing.T) {
+	var out bytes.Buffer
+	w := mask.New(mask.Secret{Name: "A", Value: "secret-value"}).Writer(&out)
+	for _, step := range []struct{ write, shown string }{
+		{"progress 1%", "progress 1%"},
+		{" sec", "progress 1% "},
+		{"onds", "progress 1% second"},
+		{" secret-valu", "progress 1% seconds "},
+		{"e!", "progress 1% seconds ********!"},
+	} {
+		_, _ = io.WriteString(w, step.write)
+		if out.String() != step.shown {
+			t.Errorf("after %q: %q, want %q", step.write, out.String(), step.shown)
+		}
+	}
+}
+
+func TestKeyNames(t *testing.T) {
+	for _, name := range []string{
+		"OPENAI_API_KEY", "KEY", "api_key", "apiKey", "APIKEY2", "X-Api-Key", "HF_TOKEN", "token", "GITHUB_TOKEN_RO", "Authorization",
+		"AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PGPASSWORD", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_KEY_FILE", "client_secret", "Cookie",
+	} {
+		if !mask.KeyName(name) {
+			t.Errorf("%s is not known", name)
+		}
+	}
+	for _, name := range []string{"PATH", "HOME", "max_tokens", "KEYBOARD", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "PWD", "model_name"} {
+		if mask.KeyName(name) {
+			t.Errorf("%s is taken for a secret", name)
+		}
+	}
+}
+
+func TestSecretsOfAnEnvironment(t *testing.T) {
+	var got []string
+	for _, s := range mask.Secrets([]string{
+		"OPENAI_API_KEY=sk-1", "PATH=/bin", "HTTPS_PROXY=http://me:pass%2Fword@proxy:1", "BASE=https://only-user@h/v1",
+		"URL=https://h/v1?api-key=in-query&model=x", "NONE", "DB_PASSWORD=a=b", "PLAIN=http://h/",
+	}) {
+		got = append(got, s.Name+" "+s.Value)
+	}
+	slices.Sort(got)
+	want := []string{
+		"BASE only-user", "DB_PASSWORD a=b", "HTTPS_PROXY pass%2Fword", "HTTPS_PROXY pass/word", "OPENAI_API_KEY sk-1", "URL in-query",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	f.Add("secret-value", "a secret-value b", 5)
+	f.Fuzz(func(t *testing.T, secret, text string, at int) {
+		m := mask.New(mask.Secret{Name: "S", Value: secret})
+		at = min(max(at, 0), len(text))
+		var out bytes.Buffer
+		w := m.Writer(&out)
+		_, _ = io.WriteString(w, text[:at])
+		_, _ = io.WriteString(w, text[at:])
+		_ = w.Flush()
+		if want := m.Text(text); out.String() != want {
+			t.Errorf("%q, want %q", out.String(), want)
+		}
+	})
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add("secret-value", `{"a":["secret-value",1]}`)
+	f.Fuzz(func(t *testing.T, secret, text string) {
+		m := mask.New(mask.Secret{Name: "S", Value: secret})
+		if got := m.JSON([]byte(text)); json.Valid([]byte(text)) && !json.Valid(got) {
+			t.Errorf("%q became %q", text, got)
+		}
+	})
+}
+
+func BenchmarkBytes(b *testing.B) {
+	m := mask.New(mask.Secrets([]string{
+		"OPENAI_API_KEY=sk-0123456789abcdefghijklmnop", "HF_TOKEN=hf_0123456789abcdefghij", "DB_PASSWORD=correct horse battery",
+		"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "GITHUB_TOKEN=ghp_0123456789abcdefghijklmnop",
+	})...)
+	text := []byte(strings.Repeat("diff --git a/x b/x: the quick brown fox jumps over the lazy dog, 0123456789\n", 1000))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		m.Bytes(text)
+	}
+}
