@@ -12,6 +12,12 @@ const Marker = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 // oldMarker is what agents before version 1 of the peer said.
 const oldMarker = "MINI_SWE_AGENT_FINAL_OUTPUT"
 
+// Submits reports whether out is that of a command that hands in a submission.
+func Submits(out Output) bool {
+	_, ok := submission(out)
+	return ok
+}
+
 // submission returns what out submits: everything behind the marker's line,
 // byte for byte, not nil when ok. White space and lines are Python's.
 func submission(out Output) (patch []byte, ok bool) {

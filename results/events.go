@@ -70,6 +70,9 @@ type OutputData struct {
 	TimedOut bool    `json:"timed_out,omitempty"`
 	Timeout  float64 `json:"timeout,omitempty"` // the limit that applied, in seconds
 	Seconds  float64 `json:"seconds"`
+
+	// Exact keeps the secrets in Output: it holds a submission.
+	Exact bool `json:"-"`
 }
 
 // InterruptData names an interrupt of the agent's control flow.

@@ -60,12 +60,9 @@ func openJournal(path string, tail journalTail, files atomicfile.Files, m *mask.
 // encode them. Secrets in it are hidden, but for those in a submission. After
 // the attempt's end record, Append fails.
 func (j *Journal) Append(typ string, v any) error {
-	data, err := compactJSON(masked(j.mask, v))
+	data, err := encodeMasked(j.mask, typ, v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a journal record of type "+typ, err)
-	}
-	if typ != TypeSubmission {
-		data = j.mask.JSON(data)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

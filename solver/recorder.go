@@ -57,6 +57,7 @@ func (r *recorder) output(e agent.Event) error {
 	return r.flushed(results.TypeOutput, results.OutputData{
 		Step: e.Step, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
 		TimedOut: o.TimedOut, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(),
+		Exact: agent.Submits(*o),
 	})
 }
 

@@ -129,7 +129,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 				return err
 			}
 			data.Replayed++
-			if same(out, a.Output) {
+			if t.same(out, a.Output) {
 				continue
 			}
 			data.Differences++
@@ -145,9 +145,10 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 	return nil
 }
 
-func same(now agent.Output, was *results.OutputData) bool {
+// same compares what the journal would hold: an output with its secrets hidden.
+func (t *attempt) same(now agent.Output, was *results.OutputData) bool {
 	return now.ExitCode == was.ExitCode && now.TimedOut == was.TimedOut &&
-		now.Total == was.Total && bytes.Equal(now.Bytes, was.Output)
+		now.Total == was.Total && bytes.Equal(t.Mask.Bytes(now.Bytes), t.Mask.Bytes(was.Output))
 }
 
 func (t *attempt) tellDifference(rec *recorder, step, action int, was results.Action, now agent.Output) error {

@@ -10,13 +10,14 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 )
 
 // Config is what all attempts of a run share. Every field but Startup,
-// Settings, Secrets and Now is needed.
+// Settings, Mask and Now is needed.
 type Config struct {
 	Loop      *agent.Loop
 	Models    Models
@@ -26,6 +27,7 @@ type Config struct {
 	Startup   func(dataset.Instance) (string, error) // command run before the agent starts; "" for none
 	Settings  map[string]any                         // resolved config, for trajectories
 	Version   string                                 // of batch
+	Mask      *mask.Masker                           // that the store writes with; nil hides nothing
 	Now       func() time.Time
 }
 

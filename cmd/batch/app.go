@@ -9,13 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 )
 
 // app is what a command may use of the process it runs in.
 type app struct {
 	stdin          io.Reader
-	stdout, stderr io.Writer
+	stdout, stderr io.Writer    // which hide secrets
+	rows           io.Writer    // stdout for data that is to stay exact
+	mask           *mask.Masker // behind both
 	getenv         func(string) string
 	home           string
 	args           []string

@@ -85,7 +85,7 @@ func columns(in dataset.Instance) []string {
 }
 
 func (a *app) printRows(selected []dataset.Instance) error {
-	enc := json.NewEncoder(a.stdout)
+	enc := json.NewEncoder(a.rows)
 	enc.SetEscapeHTML(false)
 	for _, in := range selected {
 		for name, v := range in.Fields {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/runner"
 )
@@ -16,21 +17,38 @@ import (
 // display shows a run to a person or a program.
 type display struct {
 	progress.Display
-	log io.Writer // where log lines for a person go; nil when the display has its own
+	log  io.Writer // where log lines for a person go; nil when the display has its own
+	mask *mask.Masker
+}
+
+// Event shows e, with its secrets hidden.
+func (d display) Event(e progress.Event) {
+	e.Text, e.Error = d.mask.Text(e.Text), d.mask.Text(e.Error)
+	d.Display.Event(e)
+}
+
+// terminal returns the terminal that stderr is, if it is one.
+func (a *app) terminal() (*os.File, bool) {
+	w := a.stderr
+	if hiding, ok := w.(*mask.Writer); ok {
+		w = hiding.Unwrap()
+	}
+	f, ok := w.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
 // newDisplay chooses by the flags and by what stderr is.
 func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
 	if asJSON {
-		return display{progress.NewJSON(a.stdout), a.stderr}
+		return display{progress.NewJSON(a.stdout), a.stderr, a.mask}
 	}
 	if quiet {
-		return display{progress.NewQuiet(), io.Discard}
+		return display{progress.NewQuiet(), io.Discard, a.mask}
 	}
-	f, ok := a.stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || a.getenv("TERM") == "dumb" {
+	f, ok := a.terminal()
+	if !ok || a.getenv("TERM") == "dumb" {
 		l := progress.NewLines(a.stderr)
-		return display{l, l.LogWriter()}
+		return display{l, l.LogWriter(), a.mask}
 	}
 	size := func() (int, int) {
 		cols, rows, err := term.GetSize(int(f.Fd()))
@@ -40,7 +58,7 @@ func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
 		return cols, rows
 	}
 	t := progress.NewTerminal(f, size, total, workers, time.Now)
-	return display{t, t.LogWriter()}
+	return display{t, a.mask.Writer(t.LogWriter()), a.mask}
 }
 
 // show translates a runner's event.

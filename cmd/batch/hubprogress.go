@@ -1,18 +1,16 @@
 package main
 
 import (
-	"os"
 	"sync"
 	"time"
 
 	"github.com/docker/go-units"
-	"golang.org/x/term"
 )
 
 // hubProgress returns what shows a dataset's download on a terminal, or nil.
 func (a *app) hubProgress() func(file string, done, total int64) {
-	f, ok := a.stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f, ok := a.terminal()
+	if !ok {
 		return nil
 	}
 	var mu sync.Mutex

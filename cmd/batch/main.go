@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"os"
+
+	"batch.example/batch/internal/mask"
 )
 
 func main() {
@@ -13,11 +15,19 @@ func main() {
 // run is the program: it never exits by itself, except on a third interrupt.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	home, _ := os.UserHomeDir() // without a home, caches and docker contexts are just not found
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv, home: home, args: args}
+	secrets := mask.New()
+	out, diag := secrets.Writer(stdout), secrets.Writer(stderr)
+	a := &app{
+		stdin: stdin, stdout: out, stderr: diag, rows: stdout, mask: secrets,
+		getenv: os.Getenv, home: home, args: args,
+	}
+	a.hideKnown(os.Environ())
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	return a.exit(root.ExecuteContext(context.Background()))
+	root.SetOut(out)
+	root.SetErr(diag)
+	code := a.exit(root.ExecuteContext(context.Background()))
+	_, _ = out.Flush(), diag.Flush() // whoever reads them may be gone
+	return code
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -19,7 +20,7 @@ func (a *app) manifest(f runFlags, cfg *config.Config, price *results.Price, ds 
 	host, _ := os.Hostname()
 	dir, _ := os.Getwd() // without it, relative paths are only right from here
 	now := time.Now().UTC()
-	return &results.Manifest{
+	return a.hideIn(&results.Manifest{
 		Batch:   version(),
 		Go:      runtime.Version(),
 		Created: now,
@@ -36,7 +37,21 @@ func (a *app) manifest(f runFlags, cfg *config.Config, price *results.Price, ds 
 		},
 		Host: results.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
 		Runs: []results.Run{{Started: now, Argv: maskArgs(a.args)}},
+	})
+}
+
+// hideIn returns m as it will be read from its file, with its secrets hidden,
+// so that it can be compared with one that was.
+func (a *app) hideIn(m *results.Manifest) *results.Manifest {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return m // writing it will say why
 	}
+	var hidden results.Manifest
+	if err := json.Unmarshal(a.mask.JSON(data), &hidden); err != nil {
+		return m
+	}
+	return &hidden
 }
 
 // maskArgs hides the values of arguments that look like keys.

@@ -50,6 +50,7 @@ type paceFlags struct {
 	quiet, json bool
 	accept      []string // names of differences from the manifest, or "all"
 	inject      string
+	mask        []string
 }
 
 func (f *paceFlags) addPace(fs *pflag.FlagSet) {
@@ -60,6 +61,7 @@ func (f *paceFlags) addPace(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "events on standard output, one JSON object a line")
 	fs.StringSliceVar(&f.accept, "accept-changes", nil, "resume although what is named differs from the directory's manifest; alone: whatever differs")
 	fs.Lookup("accept-changes").NoOptDefVal = acceptAll
+	fs.StringArrayVar(&f.mask, "mask", nil, "`REGEX`: hide what it matches in all that is written but patches, as values of\nvariables named like keys are; may be repeated (adds to run.mask_patterns)")
 	fs.StringVar(&f.inject, "inject", "", "make chosen steps fail, see internal/inject")
 	_ = fs.MarkHidden("inject")
 }
@@ -124,6 +126,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	cfg, err := a.config(f)
 	if err != nil {
+		return err
+	}
+	if err := a.hideAsked(cfg, f.mask); err != nil {
 		return err
 	}
 	for _, w := range cfg.Warnings {

@@ -50,7 +50,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if s.retries, err = runner.ParseRetries(s.flags.retry); err != nil {
 		return err
 	}
-	if s.store, err = results.Open(s.flags.output, results.Options{Inject: s.inject, Owner: lockOwner()}); err != nil {
+	if s.store, err = results.Open(s.flags.output, results.Options{Inject: s.inject, Mask: s.mask, Owner: lockOwner()}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.store.Close()) }()
@@ -101,9 +101,11 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	if err != nil {
 		return false, fault.New(fault.Host, "opening the run's log", err)
 	}
-	defer file.Close()
+	logFile := s.mask.Writer(file)
+	defer func() { _ = errors.Join(logFile.Flush(), file.Close()) }() // the log is a courtesy
 	d := s.newDisplay(s.flags.quiet, s.flags.json, len(s.selected), s.flags.workers)
-	log := d.logger(file)
+	log := d.logger(logFile)
+	s.store.SetLog(log)
 	defer func() {
 		// A display that cannot be written to is no reason for a run to fail.
 		if err := d.Close(); err != nil {
@@ -174,6 +176,7 @@ func (s *sweep) solver(model solver.Models, engine *docker.Engine, left *inherit
 	return solver.New(solver.Config{
 		Loop: s.loop, Models: injectedModels(model, s.inject), ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
 		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(),
+		Mask: s.mask,
 	})
 }
 
