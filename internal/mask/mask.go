@@ -12,6 +12,7 @@
 //
 //   - values shorter than [MinLength], and numbers of less than 12 digits: they
 //     stand in too much that is no secret
+//   - what a pattern matches only once it is decoded
 //   - a value in another form: reversed, in hexadecimal, compressed, or folded
 //     over lines where the value itself is not
 //   - JSON's numbers and member names, without which the document would be
