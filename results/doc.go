@@ -12,6 +12,7 @@
 //	  .batch.lock           held with flock(2) by the owner, whose name is in it
 //	  <id>/journal.jsonl    the truth about an instance, append-only
 //	  <id>/<id>.patch       the submission, byte for byte; absent when there was none
+//	  <id>/<id>.salvaged.patch  the work tree's diff, byte for byte, of an attempt that did not submit
 //	  <id>/<id>.traj.json   the last attempt's trajectory, see Trajectory
 //	  <id>/agent.log        this instance's log, all attempts
 //

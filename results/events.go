@@ -9,6 +9,7 @@ type ContainerData struct {
 	Image     string `json:"image"`
 	ImageID   string `json:"image_id"`
 	Digest    string `json:"digest,omitempty"`
+	Base      string `json:"base,omitempty"` // commit that the work tree was at when the agent began
 
 	Adopted     bool `json:"adopted,omitempty"`     // of an attempt gone on with: it is the one from before
 	Replayed    int  `json:"replayed,omitempty"`    // else: actions that were executed again in it,

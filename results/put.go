@@ -86,7 +86,10 @@ func checkResult(r *Result) error {
 }
 
 func patchBytes(r *Result) int {
-	if r.Submission != nil && !r.Record.Salvaged {
+	switch {
+	case r.Record.Salvaged:
+		return len(r.Salvage)
+	case r.Submission != nil:
 		return len(r.Submission)
 	}
 	return len(r.Prediction)
@@ -193,13 +196,9 @@ func (s *Store) writeInstanceFiles(r *Result) error {
 	if err != nil {
 		return fault.New(fault.Bug, "encoding the trajectory of "+id, err)
 	}
-	patch := s.path(id, id+".patch")
-	if r.Submission != nil {
-		err = s.writeBytes(patch, r.Submission)
-	} else if err = s.files.Inject.At("file.remove"); err == nil {
-		if err = os.Remove(patch); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
+	err = s.writeOrRemove(s.path(id, id+".patch"), r.Submission)
+	if err == nil {
+		err = s.writeOrRemove(s.path(id, id+".salvaged.patch"), r.Salvage)
 	}
 	if err == nil {
 		err = s.writeBytes(s.path(id, id+".traj.json"), text)
@@ -208,6 +207,20 @@ func (s *Store) writeInstanceFiles(r *Result) error {
 		err = s.files.SyncDir(s.path(id, ""))
 	}
 	return diskFault("saving "+id, err)
+}
+
+// writeOrRemove replaces a file, or removes it when there is nothing to be in it.
+func (s *Store) writeOrRemove(path string, b []byte) error {
+	if b != nil {
+		return s.writeBytes(path, b)
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := s.files.Inject.At("file.remove"); err != nil {
+		return err
+	}
+	return os.Remove(path)
 }
 
 // writeBytes replaces a file; the caller syncs the directory.

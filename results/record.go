@@ -101,6 +101,7 @@ func supersedes(r, old Record) bool {
 type Result struct {
 	Record     Record
 	Submission []byte // byte for byte what the agent submitted; nil when it did not
+	Salvage    []byte // byte for byte the work tree's diff, of a run that did not submit; nil when there is none
 	Prediction string // model_patch: valid UTF-8 that applies to the same effect as Submission
 	Trajectory *Trajectory
 }

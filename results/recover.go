@@ -129,7 +129,7 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 		return nil, diskFault("reading an instance's folder", err)
 	}
 	names := entryNames(entries)
-	if err := s.sweep(s.path(id, ""), names, id+".patch", id+".traj.json"); err != nil {
+	if err := s.sweep(s.path(id, ""), names, id+".patch", id+".salvaged.patch", id+".traj.json"); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(names, journalFile) {

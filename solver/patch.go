@@ -18,12 +18,12 @@ import (
 // the files concerned as a git binary patch. Only when the patch does not
 // apply at all, so that no text has its effect, are the offending bytes
 // written as \xNN. The note says what was done; it is empty for the first case.
-func portable(ctx context.Context, env agent.Environment, base string, patch []byte) (text, note string) {
+func portable(ctx context.Context, env agent.Environment, commits []string, patch []byte) (text, note string) {
 	if utf8.Valid(patch) {
 		return string(patch), ""
 	}
 	for _, attributes := range []string{binaryAttributes(patch), "* -diff\n"} {
-		for _, commit := range []string{"HEAD", base} {
+		for _, commit := range commits {
 			out, err := run(ctx, env, rewriteScript(patch, attributes, commit))
 			if err == nil && utf8.Valid(out) && len(out) > 0 {
 				return string(out), "rewritten as a git binary patch"
@@ -40,18 +40,16 @@ const gitDiff = "git -c core.quotePath=true -c diff.noprefix=false -c diff.mnemo
 	"diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b/"
 
 // rewriteScript applies patch to a scratch index at commit and prints the same
-// change with the attributes in force. It works in a bare repository of its
-// own that borrows the objects, where no attributes and settings of the
-// repository's count; its work tree and index are not touched.
+// change with the attributes in force. It works in a bare repository, where no
+// attributes of the work tree's count.
 func rewriteScript(patch []byte, attributes, commit string) string {
-	return fmt.Sprintf(`t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT &&
-%s > "$t/patch" && %s > "$t/attributes" &&
-commit=$(git rev-parse --verify --quiet %s^{commit}) && objects=$(cd "$(git rev-parse --git-path objects)" && pwd) &&
-git init -q --bare "$t/git" && mkdir -p "$t/git/info" "$t/git/objects/info" &&
-echo "$objects" > "$t/git/objects/info/alternates" && cp "$t/attributes" "$t/git/info/attributes" &&
-export GIT_DIR="$t/git" GIT_INDEX_FILE="$t/index" && git read-tree "$commit" &&
-git apply --cached --whitespace=nowarn "$t/patch" > /dev/null 2>&1 &&
-%s "$commit"`, bash.Print(patch), bash.Print([]byte(attributes)), bash.Quote(commit), gitDiff)
+	return fmt.Sprintf(`t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT || exit 3
+commits=%s
+%s%sunset GIT_WORK_TREE
+printf '[core]\nbare = true\n' >> "$t/git/config"
+%s > "$t/patch" && %s > "$t/git/info/attributes" &&
+git read-tree "$commit" && git apply --cached --whitespace=nowarn "$t/patch" > /dev/null &&
+%s "$commit"`, bash.Quote(commit), scratchRepo, firstCommit, bash.Print(patch), bash.Print([]byte(attributes)), gitDiff)
 }
 
 var headerPath = regexp.MustCompile(`(?m)^(?:---|\+\+\+) [ab]/([^\t\r\n]*)`)
@@ -86,15 +84,6 @@ func escapeInvalid(patch []byte) string {
 		patch = patch[size:]
 	}
 	return b.String()
-}
-
-// worktreeDiff returns the difference between the last commit and the work
-// tree, new files included and binary ones whole, without touching the index.
-func worktreeDiff(ctx context.Context, env agent.Environment) ([]byte, error) {
-	return run(ctx, env, `t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT &&
-cd "$(git rev-parse --show-toplevel)" &&
-export GIT_INDEX_FILE="$t/index" && git read-tree HEAD && git add -A 2>/dev/null &&
-`+gitDiff+` HEAD`)
 }
 
 // run executes a script whose whole output is wanted.

@@ -97,6 +97,7 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 	if t.box.Adopted { // the image's name may be another's by now
 		was := t.past.Container
 		t.box.Image, t.box.ImageID, t.box.Digest = was.Image, was.ImageID, was.Digest
+		t.base = was.Base
 	}
 	data := results.ContainerData{
 		Container: t.box.Container, Image: t.box.Image, ImageID: t.box.ImageID, Digest: t.box.Digest,
@@ -106,10 +107,12 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 		if err := t.startup(ctx, box); err != nil {
 			return err
 		}
+		t.base = head(ctx, box)
 		if err := t.replay(ctx, box, rec, &data); err != nil {
 			return err
 		}
 	}
+	data.Base = t.base
 	return rec.flushed(results.TypeContainer, data)
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // Config is what all attempts of a run share. Every field but Startup,
-// Settings, Mask and Now is needed.
+// Settings, Mask, Salvage and Now is needed.
 type Config struct {
 	Loop      *agent.Loop
 	Models    Models
@@ -28,6 +28,7 @@ type Config struct {
 	Settings  map[string]any                         // resolved config, for trajectories
 	Version   string                                 // of batch
 	Mask      *mask.Masker                           // that the store writes with; nil hides nothing
+	Salvage   bool                                   // a missing submission is predicted from the work tree
 	Now       func() time.Time
 }
 
@@ -87,6 +88,7 @@ type attempt struct {
 	log     *slog.Logger
 	started time.Time
 	box     Facts
+	base    string // commit that the agent began at; "" when it is not known
 	ending  *agent.Ending
 	result  *results.Result
 	notes   notes
@@ -158,7 +160,7 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 		return err // the work tree is salvaged when the instance is resumed
 	}
 	if !ending.Submitted {
-		t.salvage(ctx, box)
+		t.salvage(ctx, box, t.Salvage && err == nil)
 		return err
 	}
 	if err := rec.durable(results.TypeSubmission, results.SubmissionData{Submission: ending.Submission}); err != nil {
@@ -181,22 +183,12 @@ func (t *attempt) reserve(ctx context.Context) error {
 func (t *attempt) predict(ctx context.Context, box Sandbox) {
 	// A nil Submission means that there was none, so an empty one is made.
 	t.result.Submission = append([]byte{}, t.ending.Submission...)
-	text, note := portable(ctx, box, t.in.BaseCommit, t.ending.Submission)
+	text, note := portable(ctx, box, t.commits(), t.ending.Submission)
 	t.result.Prediction = text
 	t.notes.prediction = note
 	if note != "" {
 		t.log.Warn("the submission is not UTF-8", "prediction", note)
 	}
-}
-
-// salvage keeps the work of a run that ended without a submission.
-func (t *attempt) salvage(ctx context.Context, box Sandbox) {
-	patch, err := worktreeDiff(ctx, box)
-	if err != nil {
-		t.log.Warn("taking the work tree's diff", "err", err)
-		return
-	}
-	t.notes.salvage, _ = portable(ctx, box, t.in.BaseCommit, patch)
 }
 
 // finish fills in the record and the trajectory from what is known.

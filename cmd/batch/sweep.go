@@ -175,7 +175,7 @@ func (s *sweep) solver(model solver.Models, engine *docker.Engine, left *inherit
 	}
 	return solver.New(solver.Config{
 		Loop: s.loop, Models: injectedModels(model, s.inject), ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
-		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(),
+		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(), Salvage: s.flags.salvage,
 		Mask: s.mask,
 	})
 }

@@ -1,0 +1,39 @@
+package solver
+
+// scratchRepo makes a repository of its own in $t that borrows the objects and
+// refs of the one that the working directory is in, and lets git use it with
+// the same work tree ($top) and a new index. Nothing that an agent may have
+// done to the repository's configuration, index, hooks or locks counts there,
+// nor do the user's settings and the environment's; what the repository ignores
+// by its own info/exclude does. The repository is found by hand, since git
+// refuses to look at one that is broken.
+const scratchRepo = `exec 2> /dev/null
+for v in ${!GIT_*}; do unset "$v"; done
+top=$(pwd -P)
+until [ -e "$top/.git" ]; do [ -n "$top" ] || exit 3; top=${top%/*}; done
+own=$top/.git
+if [ -f "$own" ]; then
+	IFS= read -r own < "$own"; own=${own#gitdir: }
+	case $own in /*) ;; *) own=$top/$own ;; esac
+fi
+common=$own
+if [ -f "$own/commondir" ]; then
+	IFS= read -r common < "$own/commondir"
+	case $common in /*) ;; *) common=$own/$common ;; esac
+fi
+mkdir -p "$t/git/objects/info" "$t/git/info" || exit 3
+printf '%s\n' "$common/objects" > "$t/git/objects/info/alternates"
+if [ -d "$common/refs" ]; then ln -s "$common/refs" "$t/git/refs"; else mkdir "$t/git/refs"; fi
+if [ -f "$common/packed-refs" ]; then ln -s "$common/packed-refs" "$t/git/packed-refs"; fi
+cp "$own/HEAD" "$t/git/HEAD" || printf 'ref: refs/heads/none\n' > "$t/git/HEAD"
+cp "$common/info/exclude" "$t/git/info/exclude"
+case $t/ in "${top%/}"/*) t_in_top=${t#"$top"}; printf '%s/\n' "$t_in_top" >> "$t/git/info/exclude" ;; esac
+printf '[core]\nrepositoryformatversion = 0\nfilemode = true\nsymlinks = true\nignorecase = false\nfsync = none\n' > "$t/git/config"
+export HOME="$t" XDG_CONFIG_HOME="$t" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_SYSTEM=/dev/null GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1 LC_ALL=C
+export GIT_DIR="$t/git" GIT_WORK_TREE="${top:-/}" GIT_INDEX_FILE="$t/index"
+`
+
+// firstCommit sets $commit to the first of the words of $commits that names one.
+const firstCommit = `for c in $commits; do commit=$(git rev-parse --verify --quiet "$c^{commit}") && break; done
+[ -n "$commit" ] || exit 4
+`
