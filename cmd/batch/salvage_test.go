@@ -161,6 +161,7 @@ func demoSandbox(t *testing.T) solver.Sandbox {
 		t.Fatal(err)
 	}
 	boxes := (&app{getenv: os.Getenv}).newSandboxes(engine, cfg.Environment, "")
+	boxes.left = &inheritance{engine: engine}
 	box, err := boxes.Open(t.Context(), solver.Opening{Instance: demoInstances(t)[0], Attempt: 1, Report: func(string) {}})
 	if err != nil {
 		t.Fatal(err)
