@@ -1,6 +1,7 @@
 package results
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -19,10 +20,6 @@ type Attempt struct {
 	number  int
 	started time.Time
 	journal *Journal
-
-	// unjournalled is what the attempt cost beyond its replies before it was
-	// gone on with.
-	unjournalled float64
 
 	mu     sync.Mutex
 	file   *os.File
@@ -118,15 +115,14 @@ func (s *Store) resume(in *instance) (*Attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	last, _ := a.journal.state()
 	s.mu.Lock()
 	n := len(in.past) - 1
-	a.unjournalled = max(0, in.past[n].Spent-last.Cost)
+	spent := in.past[n].Spent
 	a.started = in.past[n].Record.Started
 	in.past = in.past[:n:n]
 	in.goesOn, in.owed = false, true
 	s.mu.Unlock()
-	if err := a.journal.resume(resumeData{Owner: DefaultOwner()}); err != nil {
+	if err := a.journal.resume(resumeData{Owner: DefaultOwner()}, spent); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
@@ -233,9 +229,7 @@ func (a *Attempt) Close() error {
 	a.store.mu.Lock()
 	a.in.open = nil
 	if known := len(a.in.past); !ended && (known == 0 || a.in.past[known-1].Record.Attempt != a.number) {
-		over := crashed(a.in.id, last, a.started)
-		over.Spent += a.unjournalled
-		a.in.past = append(a.in.past, over)
+		a.in.past = append(a.in.past, crashed(a.in.id, last, a.started))
 		a.in.goesOn = true
 	}
 	a.store.mu.Unlock()
@@ -246,10 +240,20 @@ func (a *Attempt) Close() error {
 	return err
 }
 
-// crashed is the record of an attempt that no end record closes.
+// crashed is the record of an attempt that no end record closes. A call that
+// was under way counts with what was set aside for it: it may have been billed.
 func crashed(id string, last JournalRecord, started time.Time) pastAttempt {
-	return pastAttempt{Spent: last.Cost, Record: Record{
+	return pastAttempt{Spent: last.Cost + setAside(last), Record: Record{
 		InstanceID: id, Attempt: last.Attempt, Status: "Interrupted", Outcome: Pending,
 		Steps: last.Calls, Cost: last.Cost, Started: started,
 	}}
+}
+
+// setAside returns the money reserved for the call that r announces, if it does.
+func setAside(r JournalRecord) float64 {
+	var d RequestData
+	if r.Type != TypeRequest || json.Unmarshal(r.Data, &d) != nil {
+		return 0
+	}
+	return max(0, d.Reserved)
 }

@@ -44,7 +44,7 @@
 //	attempt  the attempt that the record belongs to, from 1
 //	start    byte offset of the line with which that attempt began
 //	calls    replies of that attempt so far, this record included
-//	cost     US dollars of those replies
+//	cost     US dollars of those replies, and of what the attempt had cost besides when it was gone on with
 //	t        time, RFC 3339 with nanoseconds, UTC
 //	type     lower-case word; readers pass over those they do not know
 //	data     any JSON

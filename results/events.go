@@ -37,6 +37,10 @@ type MessagesData struct {
 type RequestData struct {
 	Step   int    `json:"step"`
 	Digest string `json:"digest"` // of the request's messages and tools
+
+	// Reserved is what a limited budget set aside for the call, in US dollars.
+	// It counts as spent when a crash took the answer, and only then.
+	Reserved float64 `json:"reserved,omitempty"`
 }
 
 // ReplyData is an answer that was paid for. The sum of Cost over all replies

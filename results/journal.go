@@ -122,8 +122,9 @@ func (j *Journal) begin(n int, v any) error {
 	return j.append(TypeAttempt, data)
 }
 
-// resume appends the record by which an attempt that is over goes on.
-func (j *Journal) resume(v any) error {
+// resume appends the record by which an attempt that is over goes on. spent is
+// what it has cost, which may be more than its replies did.
+func (j *Journal) resume(v any, spent float64) error {
 	data, err := compactJSON(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a resume record", err)
@@ -131,6 +132,7 @@ func (j *Journal) resume(v any) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = false
+	j.last.Cost = max(j.last.Cost, spent)
 	return j.append(TypeResume, data)
 }
 

@@ -117,7 +117,7 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 	}
 	p := predictionData{Model: r.Record.Model, Patch: r.Prediction}
 	last, _ := a.journal.state()
-	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.Cost+a.unjournalled)}}
+	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.Cost)}}
 	end.Earlier, _ = s.others(in, a.number)
 	var items []journalItem
 	if r.Record.Outcome.Final() {
@@ -170,7 +170,7 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 	}
 	earlier, replaced := s.others(in, a.number)
 	last, _ := a.journal.state()
-	counted := last.Cost + a.unjournalled // told to the store as the replies came
+	counted := last.Cost // told to the store as the replies came
 	if replaced != nil {
 		counted = replaced.Spent
 	}

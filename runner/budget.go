@@ -59,7 +59,7 @@ func (b *Budget) try() (*Reservation, <-chan struct{}, error) {
 	switch {
 	case b.limit <= 0, b.fits(b.underWay+1) && (b.known || b.underWay == 0):
 		b.underWay++
-		return &Reservation{budget: b}, nil, nil
+		return &Reservation{budget: b, dollars: b.dearest}, nil, nil
 	case b.underWay == 0 || !b.fits(1):
 		return nil, nil, ErrBudget
 	default:
@@ -106,8 +106,17 @@ func (b *Budget) end(dollars float64, paid bool) {
 // Reservation is the money set aside for one call; nil is none. Only the first
 // of its calls to Settle and Release counts. It is not safe for concurrent use.
 type Reservation struct {
-	budget *Budget
-	ended  bool
+	budget  *Budget
+	dollars float64
+	ended   bool
+}
+
+// Reserved returns the US dollars set aside, 0 where there is no limit to keep.
+func (r *Reservation) Reserved() float64 {
+	if r == nil || r.budget.limit <= 0 {
+		return 0
+	}
+	return r.dollars
 }
 
 // Settle says what the call cost, in US dollars.

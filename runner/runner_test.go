@@ -284,3 +284,85 @@ func TestAnInstanceThatCannotBeSavedStopsNoOther(t *testing.T) {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }
+
+func TestRetriesAreCountedByHowAnAttemptEnded(t *testing.T) {
+	ending := func(o results.Outcome, status string) func(id string) (*results.Result, error) {
+		return func(id string) (*results.Result, error) {
+			return &results.Result{Record: results.Record{InstanceID: id, Outcome: o, Status: status}}, nil
+		}
+	}
+	faulty := func(kind fault.Kind) func(string) (*results.Result, error) {
+		return func(string) (*results.Result, error) { return nil, fault.New(kind, "trying", errors.New("broken")) }
+	}
+	for _, tc := range []struct {
+		name    string
+		retry   []string
+		endings []func(string) (*results.Result, error) // the last one repeats
+		want    int
+		slept   time.Duration
+	}{
+		{"a fault that passes, by default", nil, []func(string) (*results.Result, error){faulty(fault.Transient)}, 3, 15 * time.Second},
+		{"not even that", []string{"transient=0"}, []func(string) (*results.Result, error){faulty(fault.Transient)}, 1, 0},
+		{"an agent's own ending needs no wait", []string{"limit=2"}, []func(string) (*results.Result, error){ending(results.Limit, "LimitsExceeded")}, 3, 0},
+		{"a status before its outcome", []string{"limit=5", "TimeExceeded=1"}, []func(string) (*results.Result, error){ending(results.Limit, "TimeExceeded")}, 2, 0},
+		{"a kind before infrastructure", []string{"infrastructure=5", "instance=1"}, []func(string) (*results.Result, error){faulty(fault.Instance)}, 2, 5 * time.Second},
+		{"infrastructure", []string{"Infrastructure=1"}, []func(string) (*results.Result, error){faulty(fault.Bug)}, 2, 5 * time.Second},
+		{"never a fault of the host", []string{"infrastructure=5"}, []func(string) (*results.Result, error){faulty(fault.Host)}, 1, 0},
+		{"each kind for itself", []string{"transient=1", "empty=1"}, []func(string) (*results.Result, error){
+			faulty(fault.Transient), ending(results.Empty, "Submitted"), ending(results.Submitted, "Submitted"),
+		}, 3, 5 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				retries, err := runner.ParseRetries(tc.retry)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+					return tc.endings[min(a.Try, len(tc.endings))-1](a.Instance.ID)
+				})
+				var m memory
+				start := time.Now()
+				sum, _ := runner.Run(t.Context(), runner.Config{Retries: retries}, instances(1), s, &m)
+				if len(m.records) != tc.want || time.Since(start) != tc.slept {
+					t.Errorf("%d attempts in %v, want %d in %v", len(m.records), time.Since(start), tc.want, tc.slept)
+				}
+				if sum.Final+sum.Failed != 1 {
+					t.Errorf("summary %+v", sum)
+				}
+			})
+		})
+	}
+}
+
+func TestRetriesThatMeanNothingAreRefused(t *testing.T) {
+	for _, spec := range []string{"", "transient", "transient=x", "transient=-1", "host=2", "submitted=1", "pending=1", "limits=1"} {
+		_, err := runner.ParseRetries([]string{spec})
+		if fault.KindOf(err) != fault.Usage {
+			t.Errorf("--retry %q: %v", spec, err)
+		}
+	}
+	_, err := runner.ParseRetries([]string{"limits=1"})
+	if fault.HintOf(err) != "did you mean limit?" {
+		t.Errorf("hint %q", fault.HintOf(err))
+	}
+	r, err := runner.ParseRetries([]string{" TIMEEXCEEDED = 4 ", "limit=1"})
+	if err != nil || r.String() != "TimeExceeded=4,limit=1,transient=2" {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+func TestNothingIsTriedAgainOnceTheRunDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drain := make(chan struct{})
+		s := solve(func(context.Context, runner.Attempt) (*results.Result, error) {
+			return nil, fault.New(fault.Transient, "trying", errors.New("busy"))
+		})
+		time.AfterFunc(time.Second, func() { close(drain) })
+		var m memory
+		sum, err := runner.Run(t.Context(), runner.Config{Drain: drain}, instances(2), s, &m)
+		if err != nil || len(m.records) != 1 || sum.Failed != 1 || sum.Pending != 1 {
+			t.Errorf("%d attempts, %+v, %v; want the one that was under way", len(m.records), sum, err)
+		}
+	})
+}

@@ -20,7 +20,7 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	case agent.EventMessages:
 		return r.append(results.TypeMessages, results.MessagesData{Messages: rawMessages(e.Messages)})
 	case agent.EventRequest:
-		return r.durable(results.TypeRequest, results.RequestData{Step: e.Step, Digest: e.Digest})
+		return r.durable(results.TypeRequest, results.RequestData{Step: e.Step, Digest: e.Digest, Reserved: r.call.Reserved()})
 	case agent.EventReply:
 		return r.reply(e)
 	case agent.EventAction:

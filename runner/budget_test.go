@@ -1,0 +1,250 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+)
+
+// TestNoCrashLetsTheSumPassTheLimit plays runs of several workers that die at
+// random instants, against real journals, until the money is gone. At every
+// instant what the journals add up to is within the limit but for what the
+// calls under way at the last admission cost above the dearest before them.
+func TestNoCrashLetsTheSumPassTheLimit(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			p := newPlay(t, seed)
+			defer p.close()
+			for range 400 {
+				p.step()
+				p.check()
+				if p.spentOut() {
+					break
+				}
+			}
+			p.goOn()
+		})
+	}
+}
+
+// play is a run whose workers each have one instance.
+type play struct {
+	t       *testing.T
+	rand    *rand.Rand
+	limit   float64
+	dir     string
+	store   *results.Store
+	budget  *runner.Budget
+	workers []*player
+	crashes int
+
+	bound  float64 // the most that the journals may add up to
+	billed float64 // what the provider has been paid
+	lost   float64 // of that, what crashes hid beyond the money set aside
+}
+
+type player struct {
+	attempt *results.Attempt
+	steps   int
+	call    *runner.Reservation // under way
+	cost    float64             // of it
+	done    bool
+}
+
+func newPlay(t *testing.T, seed uint64) *play {
+	p := &play{t: t, rand: rand.New(rand.NewPCG(seed, 0)), dir: t.TempDir()}
+	p.limit = 1 + 4*p.rand.Float64()
+	p.bound = p.limit
+	for range 2 + p.rand.IntN(4) {
+		p.workers = append(p.workers, &player{})
+	}
+	p.open()
+	return p
+}
+
+// open begins a run in the directory, as it stands there.
+func (p *play) open() {
+	p.t.Helper()
+	store, err := results.Open(p.dir, results.Options{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.store = store
+	estimate := 0.0
+	for _, r := range store.Records() {
+		estimate = max(estimate, r.Cost/float64(max(1, r.Steps)))
+	}
+	p.budget = runner.NewBudget(p.limit, store.Spent(), estimate)
+	for i, w := range p.workers {
+		a, _, err := store.Resume(fmt.Sprintf("x__%d", i))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		*w = player{attempt: a, steps: w.steps}
+	}
+}
+
+func (p *play) close() {
+	if err := p.store.Close(); err != nil {
+		p.t.Error(err)
+	}
+}
+
+func (p *play) step() {
+	w := p.workers[p.rand.IntN(len(p.workers))]
+	switch n := p.rand.IntN(40); {
+	case n == 0:
+		p.crash()
+	case w.call == nil:
+		p.begin(w)
+	case n == 1: // the provider refuses, unpaid
+		p.billed -= w.cost
+		w.call.Release()
+		w.call = nil
+	default:
+		p.journal(w, results.TypeReply, results.ReplyData{Step: w.steps, Cost: w.cost})
+		w.call.Settle(w.cost)
+		w.call = nil
+	}
+}
+
+// begin makes a call, if one may begin without waiting.
+func (p *play) begin(w *player) {
+	ctx, cancel := context.WithCancel(p.t.Context())
+	cancel()
+	call, err := p.budget.Reserve(ctx)
+	if err != nil {
+		w.done = errors.Is(err, runner.ErrBudget)
+		return
+	}
+	w.call, w.cost = call, p.rand.Float64()*0.3
+	w.steps++
+	p.billed += w.cost
+	p.journal(w, results.TypeRequest, results.RequestData{Step: w.steps, Reserved: call.Reserved()})
+	p.bound = p.limit
+	for _, w := range p.workers {
+		if w.call != nil {
+			p.bound += max(0, w.cost-call.Reserved())
+		}
+	}
+}
+
+func (p *play) journal(w *player, typ string, data any) {
+	p.t.Helper()
+	j := w.attempt.Journal()
+	if err := errors.Join(j.Append(typ, data), j.Sync()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// crash goes on in a copy of what is on disk.
+func (p *play) crash() {
+	p.t.Helper()
+	p.crashes++
+	for _, w := range p.workers {
+		if w.call != nil {
+			p.lost += max(0, w.cost-w.call.Reserved())
+		}
+	}
+	copied := filepath.Join(p.t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(p.dir)); err != nil {
+		p.t.Fatal(err)
+	}
+	p.close()
+	p.dir = copied
+	p.open()
+}
+
+func (p *play) check() {
+	p.t.Helper()
+	const rounding = 1e-6
+	sum := p.store.Spent()
+	if sum > p.bound+rounding {
+		p.t.Fatalf("the journals add up to %v after %d crashes, limit %v, at most %v", sum, p.crashes, p.limit, p.bound)
+	}
+	if p.billed-p.lost > p.bound+rounding {
+		p.t.Fatalf("%v was billed after %d crashes, of which %v is not known; limit %v, at most %v", p.billed, p.crashes, p.lost, p.limit, p.bound)
+	}
+}
+
+// spentOut reports whether all workers have met the limit.
+func (p *play) spentOut() bool {
+	for _, w := range p.workers {
+		if !w.done || w.call != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// goOn looks at the end, and takes the directory up again with more money.
+func (p *play) goOn() {
+	p.t.Helper()
+	if !p.spentOut() {
+		p.t.Fatalf("after 400 steps and %d crashes %v of %v is spent", p.crashes, p.store.Spent(), p.limit)
+	}
+	if p.budget.Open() {
+		p.t.Error("the limit refused every worker and yet is open")
+	}
+	if left := p.limit - p.store.Spent(); left > 0.3 {
+		p.t.Errorf("%v of %v is left, more than any call costs", left, p.limit)
+	}
+	p.limit = p.store.Spent() + 1
+	p.crash()
+	if p.begin(p.workers[0]); p.workers[0].call == nil {
+		p.t.Error("more money does not go on")
+	}
+}
+
+func TestAReservationWaitsForThoseUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runner.NewBudget(1, 0.2, 0.3)
+		first, _ := b.Reserve(t.Context())
+		second, _ := b.Reserve(t.Context())
+		if first == nil || second == nil {
+			t.Fatal("0.20 spent and two calls of 0.30 do not fit into 1")
+		}
+		start := time.Now()
+		time.AfterFunc(time.Minute, func() { first.Settle(0.1) })
+		third, err := b.Reserve(t.Context())
+		if err != nil || time.Since(start) != time.Minute {
+			t.Errorf("%v after %v, want a place once a call was cheaper, after 1m", err, time.Since(start))
+		}
+		time.AfterFunc(time.Minute, func() { second.Settle(0.5) })
+		time.AfterFunc(2*time.Minute, func() { third.Release(); third.Settle(9) })
+		if fourth, err := b.Reserve(t.Context()); !errors.Is(err, runner.ErrBudget) {
+			t.Errorf("%v %v; 0.80 is spent and a call may cost 0.50", fourth, err)
+		}
+		if b.Spent() < 0.8-1e-9 || b.Spent() > 0.8+1e-9 {
+			t.Errorf("spent %v, want 0.80: the third was released", b.Spent())
+		}
+	})
+}
+
+func TestTheFirstCallsUnderALimitAreMadeOneAtATime(t *testing.T) {
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := runner.NewBudget(1, 0, 0)
+	first, err := b.Reserve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Reserve(stopped); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second call while no price is known: %v", err)
+	}
+	first.Settle(0)
+	for range 10 { // calls are free
+		if _, err := b.Reserve(stopped); err != nil {
+			t.Error(err)
+		}
+	}
+}
