@@ -187,7 +187,7 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	if err != nil {
 		return nil, false, errors.Join(err, log.Close())
 	}
-	j.spend = s.addSpent
+	j.spend, j.level = s.addSpent, s.level
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a = &Attempt{store: s, in: in, number: in.number, journal: j, file: log, log: s.mask.Writer(log)}

@@ -63,11 +63,13 @@
 //	            model_name_or_path, a NUL byte and model_patch, and absent without a prediction.
 //	            A second end of one attempt replaces the first
 //	reset       {earlier}: the result is to be forgotten; the instance is unfinished again
+//	resume      {owner}: the attempt that was over, or broke off, is gone on with
 //
 // Record types of whoever runs the attempt, with the Go types of their data.
-// Of these the store reads only "cost" of a reply:
+// Of these the store reads only "cost" of a reply, and [ReadHistory] all:
 //
-//	container   ContainerData: where the actions run
+//	container   ContainerData: where the actions run from here on
+//	difference  DifferenceData: an action that ran again did something else
 //	messages    MessagesData: appended to the conversation
 //	request     RequestData: a paid call is about to be made
 //	reply       ReplyData: it was answered, and cost so much
@@ -85,8 +87,10 @@
 //   - A result whose [Store.Put] returned nil: patch, trajectory and outcome are
 //     synced, directory entries included. Its journal's end record commits it;
 //     patch and trajectory are in place before.
-//   - A record for which [Journal.Sync] returned nil, and all before it. Money is
-//     counted from replies, so a reply is to be synced before the next call.
+//   - A record for which [Journal.Sync] returned nil, and all before it; at the
+//     level [Process] a power cut is left out of this. Money is counted from
+//     replies, so a reply is to be synced before the next call.
+//   - A record for which [Journal.Flush] returned nil outlives the process.
 //   - Every derived file is whole at every instant: it is replaced by rename.
 //     preds.json and exit_statuses.yaml may be behind by [Options.FlushEvery]
 //     or nine times what one writing takes, whichever is longer;
@@ -99,6 +103,30 @@
 // it off and tells of it. Nothing that is whole is ever cut. A damaged line with
 // whole records behind it is no torn tail but broken storage: [ReadJournal]
 // reports it, with the records before it, and nothing is changed.
+//
+// # Going on
+//
+// An attempt that has no end record, or one whose outcome is Pending, or
+// Infrastructure by a transient fault or the host's, is not started anew but
+// gone on with, under its number: [Store.Resume]. Its journal is read so:
+//
+//   - The conversation is the messages before the last request, in order. Those
+//     behind it follow from that request's step and are void once a resume record
+//     comes: the messages behind that record tell them again.
+//   - A request without a reply was perhaps paid for; nobody knows the answer, so
+//     it is asked again. A reply stands: it is never asked for again.
+//   - An action with an output is done, and its output stands.
+//   - An action without an output may have run half, or wholly, or not at all. What
+//     it did is not guessed at and it is never run a second time where it may
+//     have run before: its container is given up, and in a fresh one it runs once,
+//     behind the recorded ones. So is the container given up of an attempt with
+//     an end record.
+//   - Else the last container record names the container that holds all that
+//     the actions did, if it still lives: the attempt goes on there.
+//
+// In a fresh container the recorded actions are executed again, in order. Where
+// one does something else than what is recorded, a difference record tells it,
+// and the record counts; the conversation keeps what is recorded.
 //
 // # Secrets
 //

@@ -24,6 +24,7 @@ type Journal struct {
 	f       *os.File
 	path    string
 	inject  *inject.Plan
+	level   Durability
 	mask    *mask.Masker
 	pending []byte // whole lines not yet handed to the system
 	written int64  // bytes of whole lines in the file
@@ -147,7 +148,7 @@ func (j *Journal) finish(records ...journalItem) error {
 		}
 	}
 	j.ended = true
-	return j.sync()
+	return j.syncFile()
 }
 
 type journalItem struct {
@@ -171,16 +172,21 @@ func (j *Journal) Flush() error {
 	return j.write()
 }
 
-// Sync makes every record appended so far durable before it returns nil. When
-// the disk was full, a later Sync tries again; after a failed fsync it never
-// succeeds, because the system may have dropped the data.
+// Sync makes every record appended so far durable, as [Options.Durability]
+// says, before it returns nil. When the disk was full, a later Sync tries
+// again; after a failed fsync it never succeeds, because the system may have
+// dropped the data.
 func (j *Journal) Sync() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.sync()
+	if j.level == Process {
+		return j.write()
+	}
+	return j.syncFile()
 }
 
-func (j *Journal) sync() error {
+// syncFile writes what is pending and syncs the file. j.mu is held.
+func (j *Journal) syncFile() error {
 	if err := j.write(); err != nil {
 		return err
 	}

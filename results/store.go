@@ -46,6 +46,8 @@ type Options struct {
 	// predictions; nil hides nothing. See the package's documentation.
 	Mask *mask.Masker
 
+	Durability Durability // of the journals of running attempts; empty: Power
+
 	// Inject, when not nil, is asked before every write, fsync and rename of
 	// the store whether that is to fail. It is for tests.
 	Inject *inject.Plan
@@ -62,6 +64,7 @@ type Store struct {
 	recovered []string
 	reading   bool // nothing on disk is changed, see Read
 	writer    *deriver
+	level     Durability
 
 	mu        sync.Mutex
 	instances map[string]*instance
@@ -110,7 +113,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: dir, lock: l, files: atomicfile.Files{Inject: o.Inject}, mask: o.Mask,
+		dir: dir, lock: l, files: atomicfile.Files{Inject: o.Inject}, mask: o.Mask, level: o.Durability,
 		instances: map[string]*instance{},
 	}
 	s.SetLog(o.Log)

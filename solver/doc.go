@@ -4,7 +4,12 @@
 // and results meet; the container comes in through [Sandboxes].
 //
 // It promises that the sandbox and the journal are closed before Solve
-// returns, whatever happened; that a reply is in the journal, synced, before
-// its actions run and that its outputs are before the next call is made; and
-// that the submission's bytes reach the result unchanged.
+// returns, whatever happened; that a reply and the start of an action are in
+// the journal, synced, before the action runs and that its output is before the
+// next call is made; and that the submission's bytes reach the result unchanged.
+//
+// An attempt that was stopped is gone on with behind its last journalled step,
+// by the rules of package results. What it spent before counts for its limits:
+// calls, cost, and the time in which it worked. What the image's start-up
+// command did is done again in a fresh container, and not in one taken over.
 package solver

@@ -50,7 +50,10 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if s.retries, err = runner.ParseRetries(s.flags.retry); err != nil {
 		return err
 	}
-	if s.store, err = results.Open(s.flags.output, results.Options{Inject: s.inject, Mask: s.mask, Owner: lockOwner()}); err != nil {
+	s.store, err = results.Open(s.flags.output, results.Options{
+		Durability: results.Durability(s.flags.durability), Mask: s.mask, Owner: lockOwner(), Inject: s.inject,
+	})
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.store.Close()) }()

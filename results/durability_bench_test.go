@@ -1,0 +1,102 @@
+package results_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"batch.example/batch/results"
+)
+
+const (
+	benchAgents = 500
+	benchReply  = 2 << 10 // bytes of a reply and of an output
+)
+
+// step journals one step as the solver does, which takes at least d.
+func step(j *results.Journal, n int, d time.Duration) error {
+	text := strings.Repeat("some text ", benchReply/10)
+	raw, _ := json.Marshal(text)
+	err := j.Append(results.TypeRequest, results.RequestData{Step: n})
+	if err == nil {
+		err = j.Sync()
+	}
+	time.Sleep(d / 2) // the model
+	if err == nil {
+		err = j.Append(results.TypeReply, results.ReplyData{Step: n, Cost: 0.01, Message: raw})
+	}
+	if err == nil {
+		err = j.Flush()
+	}
+	if err == nil {
+		err = j.Append(results.TypeMessages, results.MessagesData{Messages: []json.RawMessage{raw}})
+	}
+	if err == nil {
+		err = j.Append(results.TypeAction, results.ActionData{Step: n, Command: "true"})
+	}
+	if err == nil {
+		err = j.Sync()
+	}
+	time.Sleep(d/2) // the command
+	if err == nil {
+		err = j.Append(results.TypeOutput, results.OutputData{Step: n, Output: []byte(text)})
+	}
+	if err == nil {
+		err = j.Append(results.TypeMessages, results.MessagesData{Messages: []json.RawMessage{raw}})
+	}
+	return err
+}
+
+// agents runs n steps of 500 agents at once and returns how long that took.
+func agents(b *testing.B, level results.Durability, n int, d time.Duration) time.Duration {
+	s, err := results.Open(b.TempDir(), results.Options{Durability: level})
+	if err != nil {
+		b.Fatal(err)
+	}
+	journals := make([]*results.Journal, benchAgents)
+	for i := range journals {
+		a, err := s.Begin(fmt.Sprintf("i-%d", i))
+		if err != nil {
+			b.Fatal(err)
+		}
+		journals[i] = a.Journal()
+	}
+	var wg sync.WaitGroup
+	begun := time.Now()
+	for i, j := range journals {
+		wg.Go(func() {
+			time.Sleep(d * time.Duration(i) / benchAgents) // not all at the same instant
+			for k := range n {
+				if err := step(j, k+1, d); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(begun)
+	closeStore(b, s)
+	return took
+}
+
+// BenchmarkFiveHundredAgents tells what durability costs: how much longer 500
+// agents take for their steps than without it, both in one run.
+func BenchmarkFiveHundredAgents(b *testing.B) {
+	for _, bench := range []struct {
+		step  time.Duration
+		steps int
+	}{{time.Second, 10}, {200 * time.Millisecond, 25}, {50 * time.Millisecond, 60}, {0, 40}} {
+		b.Run(fmt.Sprintf("step=%v", bench.step), func(b *testing.B) {
+			var process, power time.Duration
+			for b.Loop() {
+				process += agents(b, results.Process, bench.steps, bench.step)
+				power += agents(b, results.Power, bench.steps, bench.step)
+			}
+			b.ReportMetric(power.Seconds()/process.Seconds(), "power/process")
+			b.ReportMetric(float64(b.N*bench.steps*benchAgents)/power.Seconds(), "steps/s")
+		})
+	}
+}
