@@ -60,6 +60,7 @@ func TestARunKilledAtEveryPointLosesNothing(t *testing.T) {
 	want := undisturbed(t)
 	var sum tally
 	for n, died := 1, true; died && !t.Failed(); n++ {
+		died = false
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			r := newCrashRun(t, 2)
 			died = r.live("--inject", fmt.Sprintf("*:%d=kill", n))

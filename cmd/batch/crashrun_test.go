@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +59,9 @@ type crashRun struct {
 	server  *llmtest.Server
 	lives   int
 	deaths  int
+	args    []string                                        // of every `batch run`
+	out     string                                          // what the last life printed
+	wrong   func(name string, n int) (llmtest.Answer, bool) // what the server does instead of answering; may be nil
 
 	mu        sync.Mutex
 	kept      map[string]int    // replies in an instance's journal when this life began
@@ -106,6 +108,11 @@ func (r *crashRun) answer(_ int, req *llmtest.Request) llmtest.Answer {
 	if r.asked[digest]++; r.asked[digest] > 1 {
 		r.again++
 	}
+	if r.wrong != nil {
+		if a, ok := r.wrong(name, n); ok {
+			return a
+		}
+	}
 	return crashAnswer(name, n)
 }
 
@@ -119,7 +126,7 @@ func (r *crashRun) violate(format string, args ...any) {
 // command is the next life's, by turns `batch run` and `batch resume`.
 func (r *crashRun) command(args ...string) *exec.Cmd {
 	own := []string{"-w", fmt.Sprint(r.workers), "-q"}
-	line := []string{"run", "--subset", "rows.jsonl", "-m", "openai/stub-1", "-o", "out"}
+	line := append([]string{"run", "--subset", "rows.jsonl", "-m", "openai/stub-1", "-o", "out"}, r.args...)
 	if _, err := os.Stat(filepath.Join(r.dir, "out", "manifest.json")); err == nil && r.lives%2 == 1 {
 		line = []string{"resume", "out"}
 	}
@@ -132,16 +139,30 @@ func (r *crashRun) command(args ...string) *exec.Cmd {
 // reports whether it was.
 func (r *crashRun) live(args ...string) (died bool) {
 	r.t.Helper()
-	return r.liveWith(0, args...)
+	code, died := r.liveWith(0, args...)
+	return r.ended(code, died)
 }
 
 // liveFor runs the program and kills it after d if it still runs.
 func (r *crashRun) liveFor(d time.Duration) (died bool) {
 	r.t.Helper()
-	return r.liveWith(max(d, time.Nanosecond))
+	code, died := r.liveWith(max(d, time.Nanosecond))
+	return r.ended(code, died)
 }
 
-func (r *crashRun) liveWith(killAfter time.Duration, args ...string) (died bool) {
+// ended counts deaths and wants every other end to be a good one.
+func (r *crashRun) ended(code int, died bool) bool {
+	r.t.Helper()
+	if died {
+		r.deaths++
+	} else if code != exitOK {
+		r.t.Errorf("life %d: exit code %d\n%s", r.lives, code, r.out)
+	}
+	return died
+}
+
+// liveWith is one life, with eyes on its files. A killAfter of zero lets it be.
+func (r *crashRun) liveWith(killAfter time.Duration, args ...string) (code int, died bool) {
 	r.t.Helper()
 	r.count()
 	cmd := r.command(args...)
@@ -161,15 +182,9 @@ func (r *crashRun) liveWith(killAfter time.Duration, args ...string) (died bool)
 	close(stop)
 	<-done
 	r.look()
+	r.out = out.String()
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if status.Signaled() && status.Signal() == syscall.SIGKILL {
-		r.deaths++
-		return true
-	}
-	if code := cmd.ProcessState.ExitCode(); code != exitOK {
-		r.t.Errorf("life %d, %q: exit code %d\n%s", r.lives, cmd.Args, code, out)
-	}
-	return false
+	return cmd.ProcessState.ExitCode(), status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // count reads how many replies each journal has.
@@ -292,9 +307,19 @@ func (r *crashRun) tell() {
 	}
 }
 
+var calm struct {
+	sync.Mutex
+	patches map[string]string
+}
+
 // undisturbed returns what the instances predict when nothing happens.
 func undisturbed(t *testing.T) map[string]string {
 	t.Helper()
+	calm.Lock()
+	defer calm.Unlock()
+	if calm.patches != nil {
+		return calm.patches
+	}
 	r := newCrashRun(t, 2)
 	if r.live() {
 		t.Fatal("an undisturbed run was killed")
@@ -304,7 +329,8 @@ func undisturbed(t *testing.T) map[string]string {
 		r.tell()
 		t.Fatalf("an undisturbed run predicts %q", want)
 	}
-	r.finish(maps.Clone(want))
+	r.finish(want)
+	calm.patches = want
 	return want
 }
 

@@ -1,39 +1,92 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"batch.example/batch/llm/llmtest"
 )
 
-func TestAFullDiskStopsTheRunAndKeepsWhatIsThere(t *testing.T) {
+// smallDisk mounts an ext4 of size bytes, in a file, at dir.
+func smallDisk(t *testing.T, dir string, size int64) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("mounting a small file system needs root")
+	}
+	image := filepath.Join(t.TempDir(), "disk")
+	file, err := os.Create(image)
+	if err == nil {
+		err = errors.Join(file.Truncate(size), file.Close(), os.Mkdir(dir, 0o755))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", image).CombinedOutput(); err != nil {
+		t.Skipf("mkfs.ext4: %v %s", err, out)
+	}
+	if out, err := exec.Command("mount", "-o", "loop", image, dir).CombinedOutput(); err != nil {
+		t.Skipf("mounting a small file system: %v %s", err, out)
+	}
+	t.Cleanup(func() {
+		// Lazily: whatever still looks in there must not keep the loop device.
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Remove(filepath.Join(dir, "lost+found")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill writes a file until the disk is full.
+func fill(path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for _, n := range []int{1 << 20, 4096, 1} { // what is left after the large pieces too
+		for err = nil; err == nil; {
+			_, err = file.Write(make([]byte, n))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestAFullDiskStopsTheRunAndNothingIsLost(t *testing.T) {
 	needDocker(t)
-	dir := t.TempDir()
-	small := filepath.Join(dir, "small")
-	if err := os.Mkdir(small, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=400k"); err != nil {
-		t.Skipf("mounting a small file system needs root: %v", err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(small, syscall.MNT_DETACH) })
-	cmd := batch(t.Context(), dir, "run", "--subset", "demo", "-m", "oracle", "-o", filepath.Join(small, "out"), "-q", "-w", "2")
-	out, _ := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(string(out), "no space left") {
-		t.Errorf("exit code %d, want %d\n%s", code, exitFailed, out)
-	}
-	_ = predictions(t, filepath.Join(small, "out")) // still valid JSON
-	// With room again, the same command ends the job.
-	if err := syscall.Mount("tmpfs", small, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
-		t.Fatal(err)
-	}
-	cmd = batch(t.Context(), dir, "run", "--subset", "demo", "-m", "oracle", "-o", filepath.Join(small, "out"), "-q", "-w", "2")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if p := predictions(t, filepath.Join(small, "out")); len(p) != 10 {
-		t.Errorf("%d predictions, want 10", len(p))
+	want := undisturbed(t)
+	for _, when := range []int{0, 3} {
+		t.Run(map[int]string{0: "at the first reply", 3: "late"}[when], func(t *testing.T) {
+			r := newCrashRun(t, 2)
+			smallDisk(t, filepath.Join(r.dir, "out"), 8<<20)
+			filler := filepath.Join(r.dir, "out", "filler")
+			full := false
+			r.wrong = func(name string, n int) (llmtest.Answer, bool) {
+				if !full && name == "two" && n == when {
+					if full = true; fill(filler) != nil {
+						r.violate("the disk could not be filled")
+					}
+				}
+				return llmtest.Answer{}, false
+			}
+			code, died := r.liveWith(0)
+			if code != exitFailed || died || !strings.Contains(r.out, "no space left") || !strings.Contains(r.out, "free some space") {
+				t.Errorf("exit code %d, want %d and what to do\n%s", code, exitFailed, r.out)
+			}
+			// With room again, the same command goes on.
+			if err := os.Remove(filler); err != nil {
+				t.Fatal(err)
+			}
+			r.finish(want)
+		})
 	}
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"batch.example/batch/llm/llmtest"
+)
+
+// misbehaviours are the ways in which a model server goes wrong.
+var misbehaviours = []struct {
+	name   string
+	answer llmtest.Answer
+}{
+	{"429", llmtest.Answer{Status: 429, Error: llmtest.ErrorBody{Message: "slow down"}, Header: map[string]string{"Retry-After": "0"}}},
+	{"500", llmtest.Refusal(500, "", "oops")},
+	{"garbage", llmtest.Answer{Fault: llmtest.Garbage}},
+	{"half an answer", llmtest.Answer{Fault: llmtest.Half}},
+	{"a hang-up", llmtest.Answer{Fault: llmtest.Hangup}},
+	{"silence", llmtest.Answer{Fault: llmtest.Silence}},
+}
+
+// impatient is how long a run waits for an answer here, in seconds. Should a
+// loaded machine make a good answer late, that is a misbehaviour more.
+const impatient = "model.model_kwargs.timeout=5"
+
+func TestAServerThatMisbehavesOnceIsAskedAgain(t *testing.T) {
+	needDocker(t)
+	want := undisturbed(t)
+	r := newCrashRun(t, 2)
+	r.args = []string{"-c", impatient}
+	var requests atomic.Int64
+	r.wrong = func(string, int) (llmtest.Answer, bool) {
+		n := int(requests.Add(1))
+		if n%2 == 1 || n/2 > len(misbehaviours) {
+			return llmtest.Answer{}, false
+		}
+		return misbehaviours[n/2-1].answer, true
+	}
+	r.finish(want)
+	if r.again < len(misbehaviours) {
+		t.Errorf("%d requests were made again, want one for each of %d misbehaviours", r.again, len(misbehaviours))
+	}
+}
+
+func TestAServerThatKeepsMisbehavingCostsNothingThatIsThere(t *testing.T) {
+	needDocker(t)
+	want := undisturbed(t)
+	for i := 0; i < len(misbehaviours); i += len(crashIDs) {
+		some := misbehaviours[i : i+len(crashIDs)]
+		t.Run(some[0].name+", "+some[1].name+" and "+some[2].name, func(t *testing.T) {
+			t.Parallel()
+			r := newCrashRun(t, 2)
+			settings := []string{"-c", impatient, "-c", "model.model_kwargs.num_retries=1"}
+			r.args = append(settings, "--retry", "transient=0")
+			var well atomic.Bool
+			r.wrong = func(name string, n int) (llmtest.Answer, bool) {
+				for j, id := range crashIDs {
+					if id == name && n >= 2 && !well.Load() {
+						return some[j].answer, true
+					}
+				}
+				return llmtest.Answer{}, false
+			}
+			if code, died := r.liveWith(0); code != exitIncomplete || died || strings.Count(r.out, "TransientFault") == 0 {
+				t.Errorf("exit code %d, want %d\n%s", code, exitIncomplete, r.out)
+			}
+			well.Store(true)
+			r.args = append(settings, "--retry", "transient=9")
+			r.lives++ // `batch run`, since `batch resume` would take the first run's --retry
+			r.finish(want)
+		})
+	}
+}
