@@ -106,7 +106,7 @@ func (d Diff) writeManifest(b *bufio.Writer, head string, matters bool) {
 				fmt.Fprintln(b, head)
 			}
 			head = ""
-			fmt.Fprintf(b, "  %s\n", oneLine(one.String(), 0))
+			fmt.Fprintf(b, "  %s\n", oneLine(one.String(), width-2))
 		}
 	}
 }

@@ -87,12 +87,49 @@ func summary() report.SummaryData {
 	return d
 }
 
+func snapshot() *results.Snapshot {
+	s := &results.Snapshot{
+		Dir: "runs/a", Records: mixed(), Spent: 15.5, Owner: "host h, pid 7, since 2026-01-02T03:04:05Z",
+		Notes: []string{"flask__flask-5 is left out: reading a journal: it is \"damaged\""},
+		Manifest: &results.Manifest{
+			Model: "openai/x", Batch: "v1", Seed: 42,
+			Config:  map[string]any{"agent": map[string]any{"step_limit": 50, "system_template": strings.Repeat("You are ", 50)}},
+			Dataset: results.Dataset{Name: "verified", Split: "test", Digest: "abc", Instances: []string{"never__started-1", "stopped__one-1"}},
+			Images:  map[string]results.Image{"sympy__sympy-20590": {Ref: "image:latest", ID: "sha256:1"}},
+		},
+	}
+	for i := range s.Records {
+		s.Records[i].Time = results.Phases{Queue: 10, Pull: 30, Start: 1, Model: 100, RateWait: 20, Commands: 60, Save: 0.5, Total: 200}
+	}
+	s.Records[2].Outcome, s.Records[2].Salvaged = results.Limit, true
+	s.Records[len(s.Records)-2].Status = results.Running
+	return s
+}
+
+func otherSnapshot() *results.Snapshot {
+	s := snapshot()
+	s.Dir, s.Owner, s.Notes = "runs/b", "", nil
+	s.Manifest.Config = map[string]any{"agent": map[string]any{"step_limit": 250.0}}
+	s.Manifest.Batch, s.Manifest.Seed, s.Manifest.Dataset.Name = "v2", 1, "copy.parquet"
+	s.Manifest.Dataset.Instances = nil
+	no := false
+	s.Records[0].Resolved = &no
+	s.Records[2].Salvaged = false
+	return s
+}
+
 func TestTables(t *testing.T) {
 	cases := map[string]func(*bytes.Buffer) error{
 		"summary_mixed.txt":   func(b *bytes.Buffer) error { return report.Summary(b, summary()) },
 		"summary_empty.txt":   func(b *bytes.Buffer) error { return report.Summary(b, report.SummaryData{}) },
 		"instances_mixed.txt": func(b *bytes.Buffer) error { return report.Instances(b, mixed()) },
 		"instances_empty.txt": func(b *bytes.Buffer) error { return report.Instances(b, nil) },
+		"status_mixed.txt": func(b *bytes.Buffer) error { return report.NewStatus(snapshot()).Write(b, true) },
+		"status_empty.txt": func(b *bytes.Buffer) error {
+			return report.NewStatus(&results.Snapshot{Dir: "runs/x"}).Write(b, false)
+		},
+		"diff_mixed.txt": func(b *bytes.Buffer) error { return report.NewDiff(snapshot(), otherSnapshot()).Write(b) },
+		"diff_alike.txt": func(b *bytes.Buffer) error { return report.NewDiff(snapshot(), snapshot()).Write(b) },
 		"summary_clean.txt": func(b *bytes.Buffer) error {
 			return report.Summary(b, report.SummaryData{Records: mixed()[:2], Spent: 1.623})
 		},

@@ -162,7 +162,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 			fmt.Fprintf(b, "in use by %s\n", s.Owner)
 		}
 		for _, note := range s.Notes {
-			fmt.Fprintln(b, note)
+			writeParagraph(b, note, 2)
 		}
 		fmt.Fprintln(b)
 		if each {
