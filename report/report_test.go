@@ -124,7 +124,7 @@ func TestTables(t *testing.T) {
 		"summary_empty.txt":   func(b *bytes.Buffer) error { return report.Summary(b, report.SummaryData{}) },
 		"instances_mixed.txt": func(b *bytes.Buffer) error { return report.Instances(b, mixed()) },
 		"instances_empty.txt": func(b *bytes.Buffer) error { return report.Instances(b, nil) },
-		"status_mixed.txt": func(b *bytes.Buffer) error { return report.NewStatus(snapshot()).Write(b, true) },
+		"status_mixed.txt":    func(b *bytes.Buffer) error { return report.NewStatus(snapshot()).Write(b, true) },
 		"status_empty.txt": func(b *bytes.Buffer) error {
 			return report.NewStatus(&results.Snapshot{Dir: "runs/x"}).Write(b, false)
 		},
