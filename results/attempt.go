@@ -196,7 +196,10 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 }
 
 func (s *Store) makeInstanceDir(id string) error {
-	err := os.Mkdir(s.path(id, ""), 0o755)
+	err := s.files.Inject.At("dir.make")
+	if err == nil {
+		err = os.Mkdir(s.path(id, ""), 0o755)
+	}
 	if errors.Is(err, os.ErrExist) {
 		return nil // when it is no folder, opening a file in it says so
 	}

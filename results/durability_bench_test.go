@@ -40,7 +40,7 @@ func step(j *results.Journal, n int, d time.Duration) error {
 	if err == nil {
 		err = j.Sync()
 	}
-	time.Sleep(d/2) // the command
+	time.Sleep(d / 2) // the command
 	if err == nil {
 		err = j.Append(results.TypeOutput, results.OutputData{Step: n, Output: []byte(text)})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/inject"
 )
 
 const lockFile = ".batch.lock"
@@ -32,7 +33,7 @@ func (e *LockedError) Error() string {
 // lock takes the directory's lock. The system drops it with its owner, however
 // that ends, so a dead owner's lock is simply free; its name is still there,
 // and returned.
-func lock(dir, owner string) (l *flock.Flock, dead string, err error) {
+func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, err error) {
 	path := filepath.Join(dir, lockFile)
 	l = flock.New(path, flock.SetPermissions(0o644))
 	ok, err := l.TryLock()
@@ -46,7 +47,10 @@ func lock(dir, owner string) (l *flock.Flock, dead string, err error) {
 		return nil, "", fault.New(fault.Usage, "", held).
 			WithHint("wait for it, stop it, or choose another directory with -o")
 	}
-	if err := os.WriteFile(path, []byte(owner+"\n"), 0o644); err != nil {
+	if err = plan.At("lock.write"); err == nil {
+		err = os.WriteFile(path, []byte(owner+"\n"), 0o644)
+	}
+	if err != nil {
 		return nil, "", diskFault("locking the output directory", joinUnlock(err, l))
 	}
 	return l, before, nil
@@ -61,8 +65,12 @@ func joinUnlock(err error, l *flock.Flock) error {
 
 // unlock clears the owner's name first: the file stays, since removing it
 // would let two runs hold locks on two files of one name.
-func unlock(l *flock.Flock) error {
-	if err := os.Truncate(l.Path(), 0); err != nil {
+func unlock(l *flock.Flock, plan *inject.Plan) error {
+	err := plan.At("lock.write")
+	if err == nil {
+		err = os.Truncate(l.Path(), 0)
+	}
+	if err != nil {
 		return joinUnlock(err, l)
 	}
 	return l.Close()

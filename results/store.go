@@ -108,7 +108,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Owner == "" {
 		o.Owner = DefaultOwner()
 	}
-	l, dead, err := lock(dir, o.Owner)
+	l, dead, err := lock(dir, o.Owner, o.Inject)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (s *Store) Close() error {
 	if used {
 		errs = append(errs, s.writeParquet())
 	}
-	errs = append(errs, unlock(s.lock))
+	errs = append(errs, unlock(s.lock, s.files.Inject))
 	return errors.Join(errs...)
 }
 

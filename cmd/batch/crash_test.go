@@ -46,6 +46,9 @@ func TestARunKilledAtSomePointsLosesNothing(t *testing.T) {
 				}
 			}
 			r.finish(want)
+			var sum tally
+			sum.add(r)
+			t.Log(sum)
 		})
 	}
 }
@@ -87,7 +90,7 @@ func TestARunKilledAtRandomInstantsLosesNothing(t *testing.T) {
 	for sum.deaths < deaths && !t.Failed() {
 		t.Run(strconv.Itoa(sum.deaths), func(t *testing.T) {
 			r := newCrashRun(t, 4)
-			for r.liveFor(time.Duration(rng.Int64N(int64(3 * time.Second)))) {
+			for r.liveFor(time.Duration(rng.Int64N(int64(calm.took)))) {
 				if sum.deaths+r.deaths >= deaths {
 					break
 				}

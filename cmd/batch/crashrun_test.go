@@ -207,7 +207,7 @@ func (r *crashRun) count() {
 
 // watch looks at the files again and again until stop is closed.
 func (r *crashRun) watch(stop <-chan struct{}) {
-	tick := time.NewTicker(2 * time.Millisecond)
+	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
@@ -310,6 +310,7 @@ func (r *crashRun) tell() {
 var calm struct {
 	sync.Mutex
 	patches map[string]string
+	took    time.Duration
 }
 
 // undisturbed returns what the instances predict when nothing happens.
@@ -321,6 +322,7 @@ func undisturbed(t *testing.T) map[string]string {
 		return calm.patches
 	}
 	r := newCrashRun(t, 2)
+	began := time.Now()
 	if r.live() {
 		t.Fatal("an undisturbed run was killed")
 	}
@@ -330,7 +332,7 @@ func undisturbed(t *testing.T) map[string]string {
 		t.Fatalf("an undisturbed run predicts %q", want)
 	}
 	r.finish(want)
-	calm.patches = want
+	calm.patches, calm.took = want, time.Since(began)
 	return want
 }
 

@@ -22,7 +22,9 @@
 //	file.sync        fsync of it
 //	file.rename      it takes the old one's place
 //	file.remove      a file goes away
+//	dir.make         an instance's folder is made
 //	dir.sync         fsync of a directory
+//	lock.write       the owner's name is written into a directory's lock, or cleared
 //	engine.CALL      a call to the Docker engine: ping, create, start, exec,
 //	                 attach, inspect, remove, list, pull, image, copy, or what
 //	                 else the last word of its address is
