@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"batch.example/batch/report"
+	"batch.example/batch/results"
+)
+
+// status runs `batch status out --json` in dir.
+func status(t *testing.T, dir string) report.Status {
+	t.Helper()
+	out, err := batch(t.Context(), dir, "status", "out", "--json").Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var s report.Status
+	if err := json.Unmarshal(out, &s); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return s
+}
+
+// ends counts the instances by status.
+func ends(s report.Status) map[string]int {
+	count := map[string]int{}
+	for _, in := range s.Instances {
+		count[in.Status]++
+	}
+	return count
+}
+
+func TestTheStatusOfALivingRun(t *testing.T) {
+	needDocker(t)
+	dir := t.TempDir()
+	ownRows(t, dir)
+	cmd, lines := startSlow(t, dir, 2)
+	s := status(t, dir)
+	if !strings.Contains(s.Owner, "pid") || s.Asked != 4 || s.Results != 0 {
+		t.Errorf("in use by %q, %d of %d have a result", s.Owner, s.Results, s.Asked)
+	}
+	if got := ends(s); got[results.Running] != 2 || got["not run"] != 2 {
+		t.Errorf("statuses %v, want two that run and two that wait", got)
+	}
+	if out, err := batch(t.Context(), dir, "retry", "out", "--outcome", "pending").CombinedOutput(); err == nil || !strings.Contains(string(out), "in use") {
+		t.Errorf("retry in a directory in use: %v\n%s", err, out)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // drains the pipe so that the program can end
+	}
+	_ = cmd.Wait()
+	s = status(t, dir)
+	if got := ends(s); s.Owner != "" || got["Interrupted"] != 2 || got["not run"] != 2 {
+		t.Errorf("in use by %q, statuses %v, want two that were interrupted", s.Owner, got)
+	}
+	if m, err := results.ReadManifest(filepath.Join(dir, "out")); err != nil || len(m.Runs) != 1 || m.Runs[0].Ended == nil {
+		t.Errorf("manifest %+v, %v", m, err)
+	}
+}

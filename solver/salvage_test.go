@@ -1,0 +1,164 @@
+package solver_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/solver"
+)
+
+// attemptIn makes one attempt in box, with budget as the money there is.
+func attemptIn(t *testing.T, box *host, model llm.Model, salvage bool, budget *runner.Budget) (result *results.Result, dir string, err error) {
+	t.Helper()
+	dir = t.TempDir()
+	store, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	s := solver.New(solver.Config{
+		Loop: newLoop(t, 3), ModelName: "test", Sandboxes: hosts{box: box}, Store: store, Version: "test", Salvage: salvage,
+		Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
+	})
+	result, err = s.Solve(t.Context(), runner.Attempt{
+		Instance: dataset.Instance{ID: "a__1"}, Try: 1,
+		Report: func(runner.Progress) {}, Reserve: budget.Reserve,
+	})
+	if err := store.Put(context.Background(), result); err != nil {
+		t.Fatal(err)
+	}
+	return result, dir, err
+}
+
+// working changes files, commits one of them, and never submits.
+func working() llm.Model {
+	return scripted.Script{"*": {
+		{Bash: `printf 'th\351\n' > latin1.txt; echo new > new.txt; git add new.txt; git -c user.name=t -c user.email=t@localhost commit -qm work`, Cost: 0.25},
+		{Bash: "rm f.txt; echo '[core' >> .git/config; echo garbage > .git/index", Cost: 0.25},
+		{Bash: "true", Cost: 0.25},
+	}}.Model("a__1", scripted.Config{})
+}
+
+// clone is another tree at the first commit of box.
+func clone(t *testing.T, box *host) *host {
+	t.Helper()
+	c := &host{dir: filepath.Join(t.TempDir(), "testbed")}
+	if out, err := box.Execute(t.Context(), "git clone -q . "+c.dir); err != nil || out.ExitCode != 0 {
+		t.Fatalf("%v %s", err, out.Bytes)
+	}
+	return c
+}
+
+func TestASalvagedPatchIsTheWorkOfTheAttempt(t *testing.T) {
+	for _, salvage := range []bool{false, true} {
+		box := repo(t, map[string]string{"f.txt": "a\n", "latin1.txt": latin1})
+		fresh, other := clone(t, box), clone(t, box)
+		result, dir, err := attemptIn(t, box, working(), salvage, runner.NewBudget(0, 0, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch, err := os.ReadFile(filepath.Join(dir, "a__1", "a__1.salvaged.patch"))
+		if err != nil || string(patch) != string(result.Salvage) || utf8.Valid(patch) {
+			t.Fatalf("%v; the file holds %q, the result %q", err, patch, result.Salvage)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "a__1", "a__1.patch")); err == nil {
+			t.Error("what was not submitted is kept as a submission")
+		}
+		apply(t, fresh, string(patch))
+		holdsTheWork(t, fresh)
+
+		text := result.Trajectory.Info.Salvage
+		if !utf8.ValidString(text) || !strings.Contains(text, "GIT binary patch") {
+			t.Errorf("the trajectory's text is %q", text)
+		}
+		apply(t, other, text)
+		holdsTheWork(t, other)
+
+		rec := result.Record
+		if rec.Outcome != results.Limit || rec.Salvaged != salvage || (result.Prediction == text) != salvage {
+			t.Errorf("asked for %v: record %+v, prediction %q", salvage, rec, result.Prediction)
+		}
+		if marked := strings.HasPrefix(result.Trajectory.Info.PredictionNote, "salvaged: "); marked != salvage {
+			t.Errorf("asked for %v: note %q", salvage, result.Trajectory.Info.PredictionNote)
+		}
+		if salvage && rec.PatchBytes != len(patch) {
+			t.Errorf("%d bytes of patch, want %d", rec.PatchBytes, len(patch))
+		}
+	}
+}
+
+func holdsTheWork(t *testing.T, h *host) {
+	t.Helper()
+	if h.read(t, "latin1.txt") != "th\xe9\n" || h.read(t, "new.txt") != "new\n" {
+		t.Error("the patch makes something else")
+	}
+	if _, err := os.Stat(filepath.Join(h.dir, "f.txt")); err == nil {
+		t.Error("the patch does not delete f.txt")
+	}
+}
+
+func TestNothingIsSalvagedOfWhatGoesOn(t *testing.T) {
+	box := repo(t, map[string]string{"f.txt": "a\n", "latin1.txt": latin1})
+	result, dir, err := attemptIn(t, box, working(), true, runner.NewBudget(0.5, 0, 0))
+	if !errors.Is(err, runner.ErrBudget) || result.Salvage != nil || result.Prediction != "" {
+		t.Errorf("%v, salvaged %q", err, result.Salvage)
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "a__1", "*.patch")); len(found) > 0 {
+		t.Errorf("left %q", found)
+	}
+}
+
+func TestALaterSubmissionTakesTheSalvagesPlace(t *testing.T) {
+	box := repo(t, map[string]string{"f.txt": "a\n"})
+	store, err := results.Open(t.TempDir(), results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	limit := scripted.Script{"*": slices.Repeat([]scripted.Reply{{Bash: "echo b > f.txt"}}, 3)}.Model("a__1", scripted.Config{})
+	for _, model := range []llm.Model{limit, scripted.Noop(scripted.Config{})} {
+		s := solver.New(solver.Config{
+			Loop: newLoop(t, 3), ModelName: "test", Sandboxes: hosts{box: box}, Store: store,
+			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
+		})
+		result, err := s.Solve(t.Context(), runner.Attempt{
+			Instance: dataset.Instance{ID: "a__1"}, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Put(context.Background(), result); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(store.Dir(), "a__1", "a__1.salvaged.patch")); err == nil {
+		t.Error("the salvage of an earlier attempt stands beside a submission")
+	}
+}
+
+func TestAWorkTreeThatIsGoneCannotBeSalvaged(t *testing.T) {
+	for name, command := range map[string]string{
+		"no repository": "rm -rf .git",
+		"no objects":    "rm -rf .git/objects",
+	} {
+		box := repo(t, map[string]string{"f.txt": "a\n"})
+		base := strings.TrimSpace(box.git(t, "rev-parse HEAD"))
+		if _, err := box.Execute(t.Context(), command); err != nil {
+			t.Fatal(err)
+		}
+		if patch, err := solver.WorktreeDiff(t.Context(), box, base); err == nil {
+			t.Errorf("%s: a patch of %d bytes", name, len(patch))
+		}
+	}
+}
