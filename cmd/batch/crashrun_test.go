@@ -326,13 +326,14 @@ func undisturbed(t *testing.T) map[string]string {
 	if r.live() {
 		t.Fatal("an undisturbed run was killed")
 	}
+	took := time.Since(began)
 	want := r.patches()
 	if len(want) != len(crashIDs) || !strings.Contains(want["one"], "+one\n+1\n+caf\u00e9\r\n") || !strings.HasSuffix(want["one"], "\n1\n") {
 		r.tell()
 		t.Fatalf("an undisturbed run predicts %q", want)
 	}
 	r.finish(want)
-	calm.patches, calm.took = want, time.Since(began)
+	calm.patches, calm.took = want, took
 	return want
 }
 
