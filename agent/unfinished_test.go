@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/llm"
+)
+
+func TestAnUnfinishedStepIsTakenToItsEndWithoutAskingAgain(t *testing.T) {
+	e := &env{outputs: submitting("patch")}
+	e.outputs["b"] = printed("B")
+	m, j := &script{replies: []*llm.Response{ask("3", submit)}}, &journal{}
+	history := []llm.Message{{Role: llm.RoleSystem, Content: "s"}, {Role: llm.RoleUser, Content: "t"}}
+	admitted := 0
+	end, err := newLoop(t, func(c *Config) { c.StepLimit = 2 }).Run(t.Context(), Turn{
+		Messages: history, Model: m, Env: e, Recorder: j,
+		Admit: func() error { admitted++; return nil },
+		Unfinished: &Unfinished{
+			Reply:   say("", call("1", `{"command":"a"}`), call("2", `{"command":"b"}`)),
+			Outputs: []Output{printed("A")},
+		},
+	})
+	if err != nil || end.Status != Submitted || end.Calls != 2 || end.Cost != 2 {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	if d := cmp.Diff([]string{"b", submit}, e.ran); d != "" {
+		t.Error(d)
+	}
+	want := "messages action output messages request reply messages action output interrupt messages"
+	if got := strings.Join(j.types(), " "); got != want || admitted != 1 {
+		t.Errorf("recorded %s, admitted %d calls", got, admitted)
+	}
+	if len(m.asked) != 1 || !strings.Contains(m.asked[0][3].Content, "A") || !strings.Contains(m.asked[0][4].Content, "B") {
+		t.Errorf("asked with %+v", m.asked)
+	}
+}
+
+func TestFormatErrorsOfAHistoryCount(t *testing.T) {
+	m := &script{replies: []*llm.Response{say("nothing")}}
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{
+		Messages: []llm.Message{{Role: llm.RoleUser, Content: "t"}}, FormatErrors: 1, Model: m, Env: &env{},
+		Unfinished: &Unfinished{Reply: say("nothing either")},
+	})
+	if err != nil || end.Status != RepeatedFormatError || len(m.asked) != 1 {
+		t.Errorf("%+v, %v, asked %d times", end, err, len(m.asked))
+	}
+}

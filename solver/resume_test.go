@@ -1,0 +1,303 @@
+package solver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/dataset"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/solver"
+)
+
+// world is a sandbox in which what a command prints depends on all that ran
+// before it, so that one that ran twice, or not at all, is seen.
+type world struct {
+	ran     []string
+	adopted bool
+	forgets bool // it prints something else than the first time
+}
+
+func (w *world) Execute(_ context.Context, command string) (agent.Output, error) {
+	if !strings.HasPrefix(command, "do ") && !strings.HasPrefix(command, "submit") {
+		return agent.Output{ExitCode: 1}, nil // something of the solver's own
+	}
+	w.ran = append(w.ran, command)
+	text := fmt.Sprintf("%d \xff %q\n", len(w.ran), w.ran)
+	if w.forgets {
+		text = "?"
+	}
+	if command == "submit" {
+		text = agent.Marker + "\n" + text
+	}
+	out := agent.Output{Bytes: []byte(text), Total: int64(len(text)), Timeout: 90 * time.Second}
+	if out.TimedOut = command == "do slow"; out.TimedOut {
+		out.ExitCode = -1
+	}
+	return out, nil
+}
+
+func (*world) Vars() map[string]any  { return nil }
+func (w *world) Facts() solver.Facts { return solver.Facts{Container: "c", Adopted: w.adopted} }
+func (*world) Close() error          { return nil }
+
+// worlds opens the one that lives when it is asked for, else a fresh one.
+type worlds struct {
+	alive   *world
+	forgets bool
+	opened  *world
+}
+
+func (w *worlds) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) {
+	w.opened = &world{forgets: w.forgets}
+	if w.alive != nil && o.Container == "c" {
+		w.opened = w.alive
+	}
+	return w.opened, nil
+}
+
+func bash(commands ...string) (r scripted.Reply) {
+	r.Cost = 0.5
+	for _, c := range commands {
+		args, _ := json.Marshal(map[string]string{"command": c})
+		r.ToolCalls = append(r.ToolCalls, llm.ToolCall{Name: "bash", Arguments: string(args)})
+	}
+	return r
+}
+
+// plays are attempts that meet everything an attempt can meet.
+var plays = map[string][]scripted.Reply{
+	"submits": {
+		bash("do 1"), {Content: "no command", Cost: 0.5}, bash("do 2", "do 3"), bash("do 4", "do slow", "do 5"),
+		{Content: "none", Cost: 0.5}, bash("do 6"), bash("do 7", "submit"),
+	},
+	"meets its limit": {bash("do 1"), bash("do 2"), bash("do 3"), bash("do 4"), bash("do 5"), bash("do 6"), bash("do 7"), bash("do 8")},
+	"never learns":    {bash("do 1"), {Content: "a"}, bash("do 2"), {Content: "b"}, {Content: "c"}, {Content: "d"}},
+}
+
+// playing makes attempts of one play.
+type playing struct {
+	t      *testing.T
+	loop   *agent.Loop
+	play   []scripted.Reply
+	boxes  worlds
+	models []*scripted.Model // that were asked for
+}
+
+func newPlaying(t *testing.T, play []scripted.Reply) *playing {
+	t.Helper()
+	loop, err := agent.NewLoop(agent.Config{
+		SystemTemplate: "You are a shell.", InstanceTemplate: "{{task}}",
+		ObservationTemplate: "{{output.returncode}} {{output.exception_info}} {{output.output}}", StepLimit: 8, Now: clock,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &playing{t: t, loop: loop, play: play}
+}
+
+// clock stands still, so that trajectories can be compared.
+func clock() time.Time { return time.Unix(1e9, 0) }
+
+// solve makes an attempt in dir, or goes on with the one that is there.
+func (p *playing) solve(dir string) *results.Result {
+	p.t.Helper()
+	store, err := results.Open(dir, results.Options{Durability: results.Process, FlushEvery: time.Hour})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s := solver.New(solver.Config{
+		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: store, Version: "test", Now: clock,
+		Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
+			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{})
+			m.Skip(heard)
+			p.models = append(p.models, m)
+			return m, nil
+		},
+	})
+	r, err := s.Solve(p.t.Context(), runner.Attempt{
+		Instance: dataset.Instance{ID: "a", ProblemStatement: "task"}, Try: 1,
+		Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve,
+	})
+	if err == nil {
+		err = store.Put(p.t.Context(), r)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	return r
+}
+
+// lines are the records of the instance's journal.
+func (p *playing) lines(dir string) [][]byte {
+	p.t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "a", "journal.jsonl"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return bytes.SplitAfter(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+}
+
+// crashed makes a run directory as a crash behind those records leaves it, and
+// the container in it as those say.
+func (p *playing) crashed(lines [][]byte, lives bool) (dir string) {
+	p.t.Helper()
+	dir = p.t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "a"), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a", "journal.jsonl"), bytes.Join(lines, nil), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	p.boxes.alive = nil
+	h, err := results.ReadHistory(dir, "a")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if lives {
+		p.boxes.alive = &world{adopted: true}
+		for _, s := range h.Steps {
+			for _, a := range s.Actions {
+				p.boxes.alive.ran = append(p.boxes.alive.ran, a.Command)
+			}
+		}
+	}
+	return dir
+}
+
+// told is what must not depend on crashes.
+func told(t *testing.T, r *results.Result) string {
+	t.Helper()
+	rec := r.Record
+	var messages any
+	text, err := json.Marshal(r.Trajectory.Messages)
+	if err == nil {
+		err = json.Unmarshal(text, &messages) // members in one order
+	}
+	if err == nil {
+		text, err = json.MarshalIndent(messages, "", " ")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s %s %d steps, $%v, %+v, attempt %d, differences %d\n%q\n%s",
+		rec.Status, rec.Outcome, rec.Steps, rec.Cost, rec.Usage, rec.Attempt, rec.Differences, r.Submission, text)
+}
+
+func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
+	for name, play := range plays {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlaying(t, play)
+			whole := t.TempDir()
+			want := told(t, p.solve(whole))
+			ran := slices.Clone(p.boxes.opened.ran)
+			lines := p.lines(whole)
+			step := 3
+			if name == "submits" {
+				step = 1
+			}
+			for k := 1; k < len(lines)-1; k += step { // the last two close the attempt
+				for _, lives := range []bool{false, true} {
+					if !lives && k%2 == 0 {
+						continue // a fresh one costs more, and is like another
+					}
+					dir := p.crashed(lines[:k], lives)
+					p.check(dir, want, ran, fmt.Sprintf("cut behind record %d, container alive: %v", k, lives))
+					if k%5 != 0 {
+						continue
+					}
+					// Once more, a little behind the resume's own records.
+					again := p.lines(dir)
+					dir = p.crashed(again[:min(k+4, len(again)-2)], lives)
+					p.check(dir, want, ran, fmt.Sprintf("cut again behind record %d, container alive: %v", k+4, lives))
+				}
+			}
+		})
+	}
+}
+
+func (p *playing) check(dir, want string, ran []string, when string) {
+	p.t.Helper()
+	h, err := results.ReadHistory(dir, "a")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	heard := 0
+	for _, s := range h.Steps {
+		if s.Reply != nil {
+			heard++
+		}
+	}
+	r := p.solve(dir)
+	if d := cmp.Diff(want, told(p.t, r)); d != "" {
+		p.t.Fatalf("%s: %s", when, d)
+	}
+	if d := cmp.Diff(ran, p.boxes.opened.ran); d != "" {
+		p.t.Errorf("%s: commands in the container: %s", when, d)
+	}
+	if adopted := p.boxes.opened.adopted; adopted != (p.boxes.alive != nil && h.Container != nil) {
+		p.t.Errorf("%s: taken over: %v", when, adopted)
+	}
+	asked := len(p.play) - heard - p.models[len(p.models)-1].Left()
+	if asked+heard != r.Record.Steps {
+		p.t.Errorf("%s: asked for %d replies with %d known, for %d steps", when, asked, heard, r.Record.Steps)
+	}
+	if r.Record.Resumed != h.Resumed+1 {
+		p.t.Errorf("%s: gone on with %d times", when, r.Record.Resumed)
+	}
+}
+
+func TestAnActionThatDoesSomethingElseAgainIsTold(t *testing.T) {
+	p := newPlaying(t, plays["submits"])
+	whole := t.TempDir()
+	want := p.solve(whole)
+	lines := p.lines(whole)
+	cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 4"`)) })
+	dir := p.crashed(lines[:cut], false)
+	p.boxes.forgets = true
+	r := p.solve(dir)
+	if r.Record.Differences != 3 {
+		t.Errorf("%d differences, want those of three commands", r.Record.Differences)
+	}
+	if was, now := want.Trajectory.Messages[3], r.Trajectory.Messages[3]; !bytes.Equal(was, now) {
+		t.Errorf("the conversation changed: %s, was %s", now, was)
+	}
+	records, _, err := results.ReadJournal(filepath.Join(dir, "a", "journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var differences []results.DifferenceData
+	for _, rec := range records {
+		if rec.Type == results.TypeDifference {
+			var d results.DifferenceData
+			if err := json.Unmarshal(rec.Data, &d); err != nil {
+				t.Fatal(err)
+			}
+			differences = append(differences, d)
+		}
+	}
+	if len(differences) != 3 || differences[2].Command != "do 3" || differences[2].Action != 2 || string(differences[2].Output) != "?" {
+		t.Errorf("the journal tells %+v", differences)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "a", "agent.log"))
+	if err != nil || strings.Count(string(log), "did something else") != 3 {
+		t.Errorf("the log tells %s (%v)", log, err)
+	}
+}
