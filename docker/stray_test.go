@@ -2,6 +2,8 @@ package docker
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,5 +37,44 @@ func TestOnlyTheDeadAndTheLongExpiredAreAbandoned(t *testing.T) {
 				t.Errorf("abandoned: %v, want %v", s.Abandoned, c.want)
 			}
 		})
+	}
+}
+
+func TestWhatALivingProcessHasTheLeaseOfIsNotAbandoned(t *testing.T) {
+	me := owner{host: "here", boot: "b2", pid: os.Getpid(), start: startOf(os.Getpid())}
+	dead := owner{"here", "b1", os.Getpid(), "1"}
+	e := &Engine{owner: me}
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		lease string
+		want  bool
+	}{
+		"":               {"", true},
+		"missing":        {"", true},
+		"given-up":       {"\n", true},
+		"of-the-dead":    {"host here, pid 1\n" + dead.String() + "\n", true},
+		"of-the-living":  {"host here, pid 2\n" + me.String() + "\n", false},
+		"in-two-hands":   {dead.String() + "\n" + me.String(), false},
+		"on-one-line":    {me.String() + " " + me.String(), true},
+		"far-too-long":   {strings.Repeat("x", maxLease) + "\n" + me.String(), true},
+		"elsewhere-kept": {owner{"there", "b1", 1, "1"}.String(), false}, // whether it lives is not known
+	} {
+		path := ""
+		if name != "" {
+			path = filepath.Join(dir, name)
+		}
+		if c.lease != "" {
+			if err := os.WriteFile(path, []byte(c.lease), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := e.stray(container.Summary{Labels: map[string]string{LabelOwner: dead.String(), LabelLease: path}}, time.Now())
+		if s.Abandoned != c.want || !s.ownerDead || s.lease != path {
+			t.Errorf("lease %q: %+v, want abandoned: %v", name, s, c.want)
+		}
+	}
+	folder := e.stray(container.Summary{Labels: map[string]string{LabelOwner: dead.String(), LabelLease: dir}}, time.Now())
+	if folder.Abandoned {
+		t.Error("a lease that cannot be read counts as given up")
 	}
 }

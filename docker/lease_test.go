@@ -1,0 +1,64 @@
+package docker_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+
+	"batch.example/batch/docker"
+)
+
+func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
+	e := connect(t)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := filepath.Join(t.TempDir(), "lease")
+	if err := os.WriteFile(lease, []byte("somebody\n"+docker.Owner()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	left := func(lease string) string {
+		made, err := raw(t).ContainerCreate(t.Context(), &container.Config{
+			Image: testImage(t), Cmd: []string{"bash", "-c", "sleep 300"}, Labels: map[string]string{
+				docker.LabelOwner: host + "/another-boot/1/1", docker.LabelLease: lease, docker.LabelInstance: "i",
+			},
+		}, nil, nil, nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = raw(t).ContainerRemove(context.Background(), made.ID, container.RemoveOptions{Force: true})
+		})
+		return made.ID
+	}
+	mine := left(lease)
+	if err := raw(t).ContainerStart(t.Context(), mine, container.StartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	left(filepath.Join(t.TempDir(), "another"))
+	start(t, e, docker.Spec{Labels: map[string]string{docker.LabelLease: lease}}) // ours, and alive
+	if _, err := e.Reap(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := e.Inherited(t.Context(), lease)
+	if err != nil || len(list) != 1 || list[0].ID != mine || list[0].Instance != "i" || list[0].Abandoned {
+		t.Fatalf("inherited %+v, %v", list, err)
+	}
+	c, err := e.Attach(t.Context(), mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Run(t.Context(), docker.Command{Script: "echo here"}); err != nil || string(r.Output) != "here\n" {
+		t.Errorf("%q, %v", r.Output, err)
+	}
+	if err := e.Remove(t.Context(), mine); err != nil {
+		t.Error(err)
+	}
+	if list, err := e.Inherited(t.Context(), lease); err != nil || len(list) != 0 {
+		t.Errorf("inherited %+v, %v", list, err)
+	}
+}
