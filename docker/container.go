@@ -3,6 +3,7 @@ package docker
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 	"sync"
@@ -15,8 +16,10 @@ import (
 	"batch.example/batch/fault"
 )
 
-// removeLimit bounds a removal, which goes on when its caller is cancelled.
-const removeLimit = 30 * time.Second
+const (
+	removeLimit = 30 * time.Second // bounds a removal, which goes on when its caller is cancelled
+	maxRemovals = 5                // times that one is begun when the engine is lost in the middle of it
+)
 
 // Container is one running container. It is safe for concurrent use. Whoever
 // made it must Remove it.
@@ -25,6 +28,7 @@ type Container struct {
 	id      string
 	name    string
 	workDir string
+	born    int // calls that had lost the engine when it was made
 
 	revive  sync.Mutex
 	revived int // times started again; guarded by revive
@@ -42,34 +46,59 @@ func (e *Engine) Create(ctx context.Context, s Spec) (*Container, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
+	if s.Name == "" { // by which it is found when the engine's answer is lost
+		s.Name = "batch-" + strings.ToLower(rand.Text())
+	}
+	c := &Container{engine: e, name: s.Name, born: e.health.lost()}
+	err = c.make(ctx, s, platform, op)
+	if err == nil {
+		err = c.begin(ctx, op)
+	}
+	if err == nil {
+		return c, nil
+	}
+	if c.id == "" {
+		return nil, err
+	}
+	return nil, errors.Join(err, c.Remove(ctx))
+}
+
+// make creates the container and starts it, when it is its turn. It leaves c
+// without id when it is known that there is nothing to remove.
+func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform, op string) error {
+	e := c.engine
+	if err := e.lives.Acquire(ctx, 1); err != nil {
+		return context.Cause(ctx)
+	}
+	defer e.lives.Release(1)
 	// The engine may create the container although the caller has hung up, and
 	// its id would be lost: the call is brief, so it is seen through.
 	seen, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	made, err := e.api.ContainerCreate(seen, s.config(time.Now(), e.owner), s.hostConfig(), nil, platform, s.Name)
 	if err != nil {
-		return nil, createFault(err, op)
+		if e.health.suspect(err) {
+			c.id = s.Name
+		}
+		return createFault(err, op)
 	}
-	c := &Container{engine: e, id: made.ID, name: s.Name}
-	if err := c.start(ctx, op); err != nil {
-		return nil, errors.Join(err, c.Remove(ctx))
-	}
+	c.id = made.ID
 	for _, w := range made.Warnings {
 		e.log.Debug("engine warning", "container", c.short(), "warning", w)
 	}
-	return c, nil
+	err = e.api.ContainerStart(ctx, c.id, container.StartOptions{})
+	e.health.suspect(err)
+	return createFault(err, op)
 }
 
-func (c *Container) start(ctx context.Context, op string) error {
-	if err := c.engine.api.ContainerStart(ctx, c.id, container.StartOptions{}); err != nil {
-		return createFault(err, op)
-	}
+// begin sees that bash runs in the container and that its directory is there.
+func (c *Container) begin(ctx context.Context, op string) error {
 	in, err := c.engine.api.ContainerInspect(ctx, c.id)
 	if err != nil {
-		return blame(err, fault.Transient, op)
+		return c.engine.blame(err, fault.Transient, op)
 	}
 	c.workDir = workDirOf(in)
 	here, err := c.look(ctx)
@@ -89,6 +118,9 @@ func workDirOf(in container.InspectResponse) string {
 
 // createFault blames what the engine says when it cannot make or start a container.
 func createFault(err error, op string) error {
+	if err == nil || isLost(err) {
+		return blame(err, fault.Transient, op)
+	}
 	text := strings.ToLower(err.Error())
 	says := func(parts ...string) bool {
 		for _, p := range parts {
@@ -143,7 +175,7 @@ func parsePlatform(s string) (*ocispec.Platform, error) {
 // Attach returns the container with the given id or name, which another
 // process may have made. It must be running.
 func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
-	c := &Container{engine: e, id: id}
+	c := &Container{engine: e, id: id, born: e.health.lost()}
 	in, err := e.api.ContainerInspect(ctx, id)
 	if err != nil {
 		return nil, c.gone(ctx, "attaching to")
@@ -161,15 +193,33 @@ func (c *Container) ID() string { return c.id }
 func (c *Container) short() string { return c.id[:min(12, len(c.id))] }
 
 // Remove kills the container and removes it with its anonymous volumes. It
-// does so also when ctx is cancelled, within 30 seconds. A container that is
-// gone already is no error.
-func (c *Container) Remove(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
-	defer cancel()
-	return c.engine.remove(ctx, c.id)
+// does so also when ctx is cancelled, within 30 seconds of its turn; only the
+// wait for an engine that is away ends with ctx. A container that is gone
+// already is no error.
+func (c *Container) Remove(ctx context.Context) error { return c.engine.remove(ctx, c.id) }
+
+// remove removes a container, again when the engine was lost meanwhile.
+func (e *Engine) remove(ctx context.Context, id string) (err error) {
+	for range maxRemovals {
+		waited := e.Ready(ctx)
+		if fault.KindOf(waited) == fault.Host {
+			return waited
+		}
+		err = e.removeOnce(context.WithoutCancel(ctx), id)
+		if waited != nil || !errors.Is(err, ErrOutage) {
+			return err
+		}
+	}
+	return err
 }
 
-func (e *Engine) remove(ctx context.Context, id string) error {
+func (e *Engine) removeOnce(ctx context.Context, id string) error {
+	if err := e.lives.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer e.lives.Release(1)
+	ctx, cancel := context.WithTimeout(ctx, removeLimit)
+	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -178,7 +228,7 @@ func (e *Engine) remove(ctx context.Context, id string) error {
 		case err == nil || errdefs.IsNotFound(err):
 			return nil
 		case !errdefs.IsConflict(err):
-			return blame(err, fault.Transient, "removing container "+id[:min(12, len(id))])
+			return e.blame(err, fault.Transient, "removing container "+id[:min(12, len(id))])
 		}
 		select { // someone else is removing it: it is gone when they are done
 		case <-ctx.Done():

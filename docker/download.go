@@ -21,11 +21,13 @@ func (e *Engine) download(ctx context.Context, name reference.Named, report func
 	start := time.Now()
 	body, err := e.api.ImagePull(ctx, name.String(), image.PullOptions{RegistryAuth: e.credentials(name)})
 	if err != nil {
+		e.health.suspect(err)
 		return stopped(ctx, blamePull(err, name.String()))
 	}
 	defer body.Close()
 	err = follow(body, PullProgress{Ref: name.String()}, report)
 	if err != nil {
+		e.health.suspect(err)
 		return stopped(ctx, blamePull(err, name.String()))
 	}
 	e.log.Debug("image pulled", "image", name.String(), "dur", time.Since(start))

@@ -3,11 +3,11 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
-	"github.com/docker/docker/client"
 
 	"batch.example/batch/fault"
 )
@@ -15,7 +15,7 @@ import (
 const noSpaceHint = "free space where the engine keeps its data (docker system df shows what uses it)"
 
 // blame turns an engine error into a fault. Cancellation passes unchanged, and
-// so does an error that is a fault already. What no rule knows gets the kind
+// so does an error that is a fault already. Losing the engine is [ErrOutage]. What no rule knows gets the kind
 // otherwise.
 func blame(err error, otherwise fault.Kind, op string) error {
 	if err == nil {
@@ -29,8 +29,9 @@ func blame(err error, otherwise fault.Kind, op string) error {
 	}
 	text := strings.ToLower(err.Error())
 	switch {
-	case client.IsErrConnectionFailed(err):
-		return fault.New(fault.Host, op, err).WithHint("check that the engine still runs: docker info")
+	case isLost(err):
+		return fault.New(fault.Transient, op, fmt.Errorf("%w: %w", ErrOutage, err)).
+			WithHint("check that the engine still runs: docker info")
 	case strings.Contains(text, "no space left on device"):
 		return fault.New(fault.Host, op, err).WithHint(noSpaceHint)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -86,8 +87,7 @@ func pullRules() []pullRule {
 // blamePull turns a pull that failed into a fault that names the image.
 func blamePull(err error, ref string) error {
 	op := "pulling image " + ref
-	if err == nil || errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown ||
-		client.IsErrConnectionFailed(err) {
+	if err == nil || errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown || isLost(err) {
 		return blame(err, fault.Transient, op)
 	}
 	text := strings.ToLower(err.Error())

@@ -35,7 +35,7 @@ func normal(ref string) (reference.Named, error) {
 
 // Image looks ref up among the images the engine has; false when it has none
 // of that name. A short name and its full docker.io form are the same image.
-// A sha256: ID is found too.
+// A sha256: ID is found too. It waits for an engine that is away: see [Engine.Ready].
 func (e *Engine) Image(ctx context.Context, ref string) (Image, bool, error) {
 	name := ref
 	if !strings.HasPrefix(ref, "sha256:") {
@@ -45,12 +45,15 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, bool, error) {
 		}
 		name = reference.FamiliarString(n)
 	}
+	if err := e.Ready(ctx); err != nil {
+		return Image{}, false, err
+	}
 	in, err := e.api.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {
 		return Image{}, false, nil
 	}
 	if err != nil {
-		return Image{}, false, blame(err, fault.Transient, "looking up image "+ref)
+		return Image{}, false, e.blame(err, fault.Transient, "looking up image "+ref)
 	}
 	return Image{
 		Ref: ref, ID: in.ID, Digest: digest(in.RepoDigests), Tags: in.RepoTags, Size: in.Size,

@@ -16,7 +16,7 @@ const defaultPids = 4096
 
 // Spec describes a container. Only Image must be set.
 type Spec struct {
-	Name    string // the engine makes one up when empty
+	Name    string // one is made up when empty
 	Image   string // must be there: see [Engine.Ensure]
 	Cmd     []string
 	WorkDir string // absolute, and in the image; empty: the image's

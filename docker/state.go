@@ -33,9 +33,12 @@ func (c *Container) gone(ctx context.Context, doing string) error {
 		return fault.New(fault.Transient, op, errors.New("the container was removed")).
 			WithHint("something outside this run removed it")
 	case err != nil:
-		return blame(err, fault.Host, op)
+		return c.engine.blame(err, fault.Host, op)
 	case in.State == nil || (in.State.Running && !in.State.Paused):
 		return nil
+	}
+	if c.engine.health.lost() != c.born {
+		return fault.New(fault.Transient, op, fmt.Errorf("%w: the container did not outlive it", ErrOutage))
 	}
 	return stateFault(in.State, op)
 }

@@ -34,6 +34,7 @@ type runFlags struct {
 	redo           bool
 	totalCost      float64
 	tries          int
+	engineWait     time.Duration
 	dryRun         bool
 	quiet, json    bool
 	acceptsChanges bool
@@ -73,6 +74,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs.BoolVar(&f.redo, "redo-existing", false, "run instances again that have a result")
 	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "US dollars that all runs into the directory may cost together (0: no limit)")
 	fs.IntVar(&f.tries, "tries", 3, "attempts at an instance that fails by a transient fault of ours")
+	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering in mid-run")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and stop")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the table at the end")
 	fs.BoolVar(&f.json, "json", false, "events on standard output, one JSON object a line")
@@ -90,6 +92,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	if f.tries < 1 {
 		return fault.Newf(fault.Usage, "--tries %d: at least one is needed", f.tries)
+	}
+	if f.engineWait <= 0 {
+		return fault.Newf(fault.Usage, "--engine-wait %v: expected a time over 0", f.engineWait)
 	}
 	if !(f.totalCost >= 0) { // NaN is not either
 		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected a sum of US dollars", f.totalCost)

@@ -57,7 +57,7 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 		return nil, err
 	}
 	return &box{
-		container: c, env: s.env, vars: s.vars,
+		run: ctx, container: c, env: s.env, vars: s.vars,
 		environ: append(environ(s.outer), environ(s.env.Env)...), // the later one wins
 		facts: solver.Facts{
 			Container: c.ID(), Image: ref, ImageID: image.ID, Digest: image.Digest,
@@ -116,6 +116,7 @@ func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
 
 // box is one container as the solver and the agent see it.
 type box struct {
+	run       context.Context // ends when the run is told to stop
 	container *docker.Container
 	env       config.EnvironmentConfig
 	environ   []string
@@ -141,8 +142,9 @@ func (b *box) Vars() map[string]any { return b.vars }
 // Facts implements solver.Sandbox.
 func (b *box) Facts() solver.Facts { return b.facts }
 
-// Close implements solver.Sandbox.
-func (b *box) Close() error { return b.container.Remove(context.Background()) }
+// Close implements solver.Sandbox. It waits for an engine that is away, unless
+// the run is told to stop.
+func (b *box) Close() error { return b.container.Remove(b.run) }
 
 func environ(vars map[string]string) []string {
 	list := make([]string, 0, len(vars))

@@ -104,7 +104,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		return false, err
 	}
 	connection := docker.FromEnv(s.getenv, s.home)
-	connection.Log = log
+	connection.Log, connection.Patience = log, s.flags.engineWait
 	engine, err := docker.Connect(ctx, connection)
 	if err != nil {
 		return false, err
@@ -123,6 +123,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	sum, err := runner.Run(ctx, runner.Config{
 		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
+		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
 	}, todo, s.solver(model, engine, d), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
