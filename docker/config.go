@@ -38,6 +38,8 @@ type Config struct {
 	Lives    int           // containers created, or removed, at the same time; 0 means 4
 	Patience time.Duration // how long to wait for an engine that stopped answering; 0 means 5 minutes
 	Log      *slog.Logger  // nil discards
+
+	PullTimeout time.Duration // one download may take this long, waits before it aside; 0 is without end
 }
 
 // FromEnv reads the docker command's own variables: DOCKER_HOST,

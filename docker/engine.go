@@ -27,12 +27,18 @@ type Engine struct {
 	login *configfile.ConfigFile
 	auth  sync.Mutex // a credential helper is a process of its own: one at a time
 
-	health   *health
-	lives    *semaphore.Weighted // containers being made or removed
-	slots    *semaphore.Weighted // images being pulled
-	mu       sync.Mutex
-	pulls    map[string]*pull
-	pullers  sync.WaitGroup
+	health  *health
+	lives   *semaphore.Weighted // containers being made or removed
+	slots   *semaphore.Weighted // images being pulled
+	mu      sync.Mutex
+	pulls   map[string]*pull
+	gates   map[string]*gate // by registry
+	pullers sync.WaitGroup
+	pace    pace
+
+	pullTimeout time.Duration
+	dataDir     atomic.Pointer[string] // once the engine has told
+
 	commands atomic.Int64
 }
 
@@ -62,7 +68,8 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 		return nil, fault.New(fault.Usage, "preparing for docker host "+ep.Host, err).WithHint("check DOCKER_HOST")
 	}
 	e := &Engine{
-		api: api, host: ep.Host, log: log, login: login, owner: self(), pulls: map[string]*pull{},
+		api: api, host: ep.Host, log: log, login: login, owner: self(),
+		pulls: map[string]*pull{}, gates: map[string]*gate{}, pace: defaultPace, pullTimeout: c.PullTimeout,
 		slots: atMost(c.Pulls, defaultPulls), lives: atMost(c.Lives, defaultLives),
 	}
 	e.health = newHealth(e.signOfLife, ep.Host, c.Patience, log)

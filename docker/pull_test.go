@@ -132,6 +132,7 @@ func TestTheLastCallerEndsThePull(t *testing.T) {
 
 func TestAFailedPullSaysWhoIsToBlame(t *testing.T) {
 	e := connect(t)
+	e.Hurry()
 	for _, tt := range []struct {
 		name string
 		fail func(r *registrytest.Stub) registrytest.Fault

@@ -79,12 +79,6 @@ func (s *sandboxes) image(ctx context.Context, ref, instance string) (docker.Ima
 		}
 		return image, err
 	}
-	if limit := s.env.PullLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fault.Newf(fault.Transient, "pulling image %s: no end within %v", ref, limit).
-			WithHint("environment.pull_timeout is the limit; 0 is none"))
-		defer cancel()
-	}
 	return s.engine.Ensure(ctx, ref, func(p docker.PullProgress) {
 		if s.pulled != nil {
 			s.pulled(instance, p)

@@ -105,6 +105,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	}
 	connection := docker.FromEnv(s.getenv, s.home)
 	connection.Log, connection.Patience = log, s.flags.engineWait
+	connection.PullTimeout = s.cfg.Environment.PullLimit()
 	engine, err := docker.Connect(ctx, connection)
 	if err != nil {
 		return false, err

@@ -35,13 +35,16 @@ func RefuseAfter(d time.Duration, status int, code, text string) Fault {
 	}
 }
 
-// First lets f have the first n requests that are for a manifest; what it
-// leaves counts too. The rest pass.
+// First lets f have the first n requests, those for headers alone not counted.
+// f must answer.
 func First(n int64, f Fault) Fault {
 	var seen atomic.Int64
-	return Manifests(func(w http.ResponseWriter, r *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodHead {
+			return seen.Load() < n && f(w, r)
+		}
 		return seen.Add(1) <= n && f(w, r)
-	})
+	}
 }
 
 // Manifests lets f have the requests for manifests alone.
@@ -75,6 +78,14 @@ func CutOff(data []byte) Fault {
 		_, _ = w.Write(data[:len(data)/2])
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
+	}
+}
+
+// Slow holds every request up for d and leaves it to the registry.
+func Slow(d time.Duration) Fault {
+	return func(http.ResponseWriter, *http.Request) bool {
+		time.Sleep(d)
+		return false
 	}
 }
 

@@ -1,0 +1,167 @@
+package docker_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/registrytest"
+)
+
+// These tests pull from a real registry that is made to go wrong.
+
+// pushed returns a registry with an image in it, and the image's name.
+func pushed(t *testing.T, login bool) (*registrytest.Registry, *registrytest.Image, string) {
+	t.Helper()
+	connect(t) // skips without an engine
+	r := registrytest.Start(t, login)
+	img := registrytest.NewImage(t, registrytest.NewLayer(t, 20<<10), registrytest.NewLayer(t, 200<<10))
+	ref := r.Push(t, "team/thing:1", img)
+	removeLater(t, ref)
+	return r, img, ref
+}
+
+func TestAPullFromARealRegistry(t *testing.T) {
+	e := connect(t)
+	_, want, ref := pushed(t, false)
+	img, err := e.Ensure(t.Context(), ref, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if img.Digest != registrytest.Digest(want.Manifest) || img.ID != registrytest.Digest(want.Config) {
+		t.Errorf("image %+v", img)
+	}
+	layers, err := e.Layers(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(layers) != 2 || layers[0].ID != want.Layers[0].DiffID || layers[0].Size != 20<<10 || layers[1].Size != 200<<10 {
+		t.Errorf("layers %+v", layers)
+	}
+	for range 2 { // an image that is not there is no error
+		if err := e.RemoveImage(t.Context(), ref); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, here, err := e.Image(t.Context(), ref); here || err != nil {
+		t.Errorf("still here: %v, %v", here, err)
+	}
+}
+
+func TestARegistryThatGoesWrongForAWhile(t *testing.T) {
+	e := connect(t)
+	e.Hurry()
+	r, img, ref := pushed(t, false)
+	big := img.Layers[1].Packed
+	for _, tt := range []struct {
+		name  string
+		fault registrytest.Fault
+		least time.Duration // what it must have waited
+	}{
+		{"429", registrytest.Manifests(registrytest.First(2, registrytest.Refuse(429, "TOOMANYREQUESTS", "slow down"))), 0},
+		{"429 with a time", registrytest.Manifests(registrytest.First(1, registrytest.RefuseAfter(time.Second, 429, "TOOMANYREQUESTS", "retry after 300ms"))), 300 * time.Millisecond},
+		{"502", registrytest.Manifests(registrytest.First(2, registrytest.Refuse(502, "UNKNOWN", "bad gateway"))), 0},
+		{"503", registrytest.Manifests(registrytest.First(2, registrytest.Refuse(503, "UNAVAILABLE", "later"))), 0},
+		{"a corrupt layer", registrytest.Blob(registrytest.Digest(big), registrytest.First(1, registrytest.Corrupt(big))), 0},
+		{"a slow one", registrytest.Blob(registrytest.Digest(big), registrytest.Slow(200*time.Millisecond)), 200 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r.Break(tt.fault)
+			defer r.Break(nil)
+			start := time.Now()
+			if _, err := e.Ensure(t.Context(), ref, nil); err != nil {
+				t.Fatalf("%v (hint %q)", err, fault.HintOf(err))
+			}
+			if took := time.Since(start); took < tt.least {
+				t.Errorf("took only %v", took)
+			}
+			if err := e.RemoveImage(t.Context(), ref); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestALayerThatIsCutOffIsGoneOnWith(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the engine waits 5 s before it asks again")
+	}
+	e := connect(t)
+	r, img, ref := pushed(t, false)
+	big := img.Layers[1].Packed
+	r.Break(registrytest.Blob(registrytest.Digest(big), registrytest.First(1, registrytest.CutOff(big))))
+	if _, err := e.Ensure(t.Context(), ref, nil); err != nil {
+		t.Errorf("%v (hint %q)", err, fault.HintOf(err))
+	}
+}
+
+func TestARegistryWithAPassword(t *testing.T) {
+	connect(t)
+	r, _, ref := pushed(t, true)
+	var asked atomic.Int64
+	r.Break(registrytest.Manifests(func(http.ResponseWriter, *http.Request) bool { asked.Add(1); return false }))
+	for _, tt := range []struct {
+		name, dir string
+		good      bool
+	}{
+		{"no login", t.TempDir(), false},
+		{"bad login", registrytest.Login(t, r.Host(), registrytest.User, "wrong"), false},
+		{"good login", registrytest.Login(t, r.Host(), registrytest.User, registrytest.Password), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := docker.FromEnv(os.Getenv, "")
+			c.ConfigDir = tt.dir
+			e, err := docker.Connect(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			before := asked.Load()
+			_, err = e.Ensure(t.Context(), ref, nil)
+			if tt.good {
+				if err != nil {
+					t.Errorf("%v (hint %q)", err, fault.HintOf(err))
+				}
+				return
+			}
+			if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "docker login") {
+				t.Errorf("%v: %v (hint %q)", fault.KindOf(err), err, fault.HintOf(err))
+			}
+			if n := asked.Load() - before; n > 2 { // the engine's own asking
+				t.Errorf("%d requests: it was tried again", n)
+			}
+		})
+	}
+}
+
+func TestAnImageThatAContainerHasStays(t *testing.T) {
+	e := connect(t)
+	r := newStub(t)
+	img, err := e.Ensure(t.Context(), r.Ref(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := raw(t)
+	made, err := api.ContainerCreate(t.Context(), &container.Config{Image: r.Ref(), Cmd: []string{"none"}}, nil, nil, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = api.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{}) })
+	if used, err := e.UsedImages(t.Context()); err != nil || !used[img.ID] {
+		t.Errorf("used %v, %v", used, err)
+	}
+	if err := e.RemoveImage(t.Context(), r.Ref()); fault.KindOf(err) != fault.Instance {
+		t.Errorf("%v: %v", fault.KindOf(err), err)
+	}
+	if _, here, err := e.Image(t.Context(), r.Ref()); !here || err != nil {
+		t.Errorf("gone: %v", err)
+	}
+}
