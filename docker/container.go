@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,14 +30,16 @@ type Container struct {
 	name    string
 	workDir string
 	born    int // calls that had lost the engine when it was made
+	shells  shells
 
 	revive  sync.Mutex
 	revived int // times started again; guarded by revive
 }
 
-// Create makes a container, starts it and sees that bash runs in it and that its
-// directory is there: one that the image lacks is an Instance fault. On any
-// failure, cancellation included, nothing is left behind.
+// Create makes a container, starts it and sees that its directory is there: one
+// that the image lacks is an Instance fault. That the image has a bash shows at
+// the first command. On any failure, cancellation included, nothing is left
+// behind.
 func (e *Engine) Create(ctx context.Context, s Spec) (*Container, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func (e *Engine) Create(ctx context.Context, s Spec) (*Container, error) {
 	c := &Container{engine: e, name: s.Name, born: e.health.lost()}
 	err = c.make(ctx, s, platform, op)
 	if err == nil {
-		err = c.begin(ctx, op)
+		err = c.begin(ctx, op, len(s.Cmd) > 0)
 	}
 	if err == nil {
 		return c, nil
@@ -94,19 +97,33 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	return createFault(err, op)
 }
 
-// begin sees that bash runs in the container and that its directory is there.
-func (c *Container) begin(ctx context.Context, op string) error {
+// begin sees that the directory of a started container is there.
+func (c *Container) begin(ctx context.Context, op string, own bool) error {
 	in, err := c.engine.api.ContainerInspect(ctx, c.id)
 	if err != nil {
 		return c.engine.blame(err, fault.Transient, op)
 	}
 	c.workDir = workDirOf(in)
-	here, err := c.look(ctx)
+	here, err := c.hasDir(ctx, in, own)
 	if err != nil || here {
 		return err
 	}
 	return fault.Newf(fault.Instance, "%s: %s is not a directory in it that its user may enter", op, c.workDir).
 		WithHint("use the right image, or set environment.cwd to a directory it has")
+}
+
+// hasDir reports whether the container's directory is there for its user. The
+// engine knows it of a real directory and of root; else bash has to look, which
+// takes a hundred times as long, and so it does when the container's main
+// program is the caller's own and may have ended already.
+func (c *Container) hasDir(ctx context.Context, in container.InspectResponse, own bool) (bool, error) {
+	if !own && in.Config != nil && slices.Contains([]string{"", "0", "root", "0:0", "root:root"}, in.Config.User) {
+		st, err := c.engine.api.ContainerStatPath(ctx, c.id, c.workDir)
+		if err == nil && st.Mode.IsDir() {
+			return true, nil
+		}
+	}
+	return c.look(ctx)
 }
 
 func workDirOf(in container.InspectResponse) string {
@@ -196,7 +213,11 @@ func (c *Container) short() string { return c.id[:min(12, len(c.id))] }
 // does so also when ctx is cancelled, within 30 seconds of its turn; only the
 // wait for an engine that is away ends with ctx. A container that is gone
 // already is no error.
-func (c *Container) Remove(ctx context.Context) error { return c.engine.remove(ctx, c.id) }
+func (c *Container) Remove(ctx context.Context) error {
+	err := c.engine.remove(ctx, c.id)
+	c.shells.close()
+	return err
+}
 
 // remove removes a container, again when the engine was lost meanwhile.
 func (e *Engine) remove(ctx context.Context, id string) (err error) {

@@ -38,8 +38,6 @@ type Engine struct {
 
 	pullTimeout time.Duration
 	dataDir     atomic.Pointer[string] // once the engine has told
-
-	commands atomic.Int64
 }
 
 // Connect finds the engine c names, agrees with it on an API version and asks
