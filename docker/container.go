@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,9 @@ func (e *Engine) Create(ctx context.Context, s Spec) (*Container, error) {
 		return nil, err
 	}
 	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
+	if s.Network, err = e.network(ctx, s.Network); err != nil {
 		return nil, err
 	}
 	if s.Name == "" { // by which it is found when the engine's answer is lost
@@ -133,6 +137,8 @@ func workDirOf(in container.InspectResponse) string {
 	return cmp.Or(in.Config.Labels[labelWorkDir], in.Config.WorkingDir, "/")
 }
 
+var networkID = regexp.MustCompile(`network [0-9a-f]{64} not found`)
+
 // createFault blames what the engine says when it cannot make or start a container.
 func createFault(err error, op string) error {
 	if err == nil || isLost(err) {
@@ -154,6 +160,8 @@ func createFault(err error, op string) error {
 		return blameHint(err, fault.Usage, op, "give --cpus no more than the engine's machine has")
 	case says("unknown capability"):
 		return blameHint(err, fault.Usage, op, "give --cap-add and --cap-drop Linux capabilities such as SYS_PTRACE, or ALL")
+	case errdefs.IsNotFound(err) && networkID.MatchString(text):
+		return blame(err, fault.Transient, op) // the shared one, removed in this moment
 	case errdefs.IsNotFound(err) && says("network ", " not found"):
 		return blameHint(err, fault.Usage, op, "docker network ls shows the networks there are")
 	case says("executable file not found") || says("no such file or directory"):

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -265,9 +266,18 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	self, err := raw(t).ContainerInspect(t.Context(), mine.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := strings.Split(self.Config.Labels[docker.LabelOwner], "/")
+	if len(part) != 6 || part[0] != host {
+		t.Fatalf("the label of its owner: %q", part)
+	}
+	part[4] = strconv.Itoa(1 << 30) // a process id that no system gives
 	other := map[string]string{
-		"dead":    host + "/another-boot/1/1",
-		"foreign": "another-host/another-boot/1/1",
+		"dead":    strings.Join(part, "/"),
+		"foreign": "another-host/another-machine/another-boot/1/1/1",
 	}
 	ids := map[string]string{}
 	for name, owner := range other {

@@ -3,7 +3,6 @@ package docker
 import (
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -57,36 +56,5 @@ func TestFollowAddsUpLayers(t *testing.T) {
 	}
 	if err := follow(strings.NewReader(stream[:40]), PullProgress{}, func(PullProgress) {}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a stream that was cut off: %v", err)
-	}
-}
-
-func TestAnOwnerIsDeadWhenItsProcessIs(t *testing.T) {
-	me := self()
-	back, ok := parseOwner(me.String())
-	if !ok || back != me {
-		t.Fatalf("%q reads as %+v", me, back)
-	}
-	for _, tt := range []struct {
-		name string
-		o    owner
-		dead bool
-	}{
-		{"this process", me, false},
-		{"this id in another boot", owner{me.host, "other", me.pid, me.start}, true},
-		{"this id, given out again", owner{me.host, me.boot, me.pid, "1"}, me.start != ""},
-		{"an id nobody has", owner{me.host, me.boot, 1 << 30, "1"}, true},
-		{"another machine", owner{"other", "other", 1, "1"}, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.o.dead(me); got != tt.dead {
-				t.Errorf("dead = %v", got)
-			}
-		})
-	}
-	if _, ok := parseOwner("x/y/z"); ok {
-		t.Error("a label that is none was read")
-	}
-	if me.pid != os.Getpid() {
-		t.Errorf("pid %d", me.pid)
 	}
 }

@@ -51,7 +51,7 @@ func (a *app) root() *cobra.Command {
 		return fault.New(fault.Usage, "reading the flags", err).WithHint("see `%s --help`", c.CommandPath())
 	})
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.runCommand(), a.datasetCommand(), a.imagesCommand(), a.doctorCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.datasetCommand(), a.imagesCommand(), a.cleanCommand(), a.doctorCommand(), a.versionCommand())
 	return root
 }
 

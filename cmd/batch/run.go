@@ -31,6 +31,10 @@ type runFlags struct {
 	modelClass     string
 	envClass       string
 	configs        []string
+	network        string
+	memory         string
+	cpus           string
+	keepHistory    bool
 	redo           bool
 	totalCost      float64
 	tries          int
@@ -71,6 +75,10 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.modelClass, "model-class", "", "sets model.model_class")
 	fs.StringVar(&f.envClass, "environment-class", "", "sets environment.environment_class")
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML file or key=value, merged left to right over the default; may be repeated")
+	fs.StringVar(&f.network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
+	fs.StringVar(&f.memory, "memory", "", "memory limit of a container, such as 8g (the default); 0: none")
+	fs.StringVar(&f.cpus, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
+	fs.BoolVar(&f.keepHistory, "keep-git-history", false, "leave commits beyond the checked-out one in the images' repositories")
 	fs.BoolVar(&f.redo, "redo-existing", false, "run instances again that have a result")
 	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "US dollars that all runs into the directory may cost together (0: no limit)")
 	fs.IntVar(&f.tries, "tries", 3, "attempts at an instance that fails by a transient fault of ours")
@@ -146,10 +154,18 @@ func prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, erro
 // config merges the user's files and values over the default one; flags come last.
 func (a *app) config(f runFlags) (*config.Config, error) {
 	specs := append([]string{}, f.configs...)
+	keep := ""
+	if f.keepHistory {
+		keep = "true"
+	}
 	for key, value := range map[string]string{
 		"model.model_name":              f.model,
 		"model.model_class":             f.modelClass,
 		"environment.environment_class": f.envClass,
+		"environment.network":           f.network,
+		"environment.memory":            f.memory,
+		"environment.cpus":              f.cpus,
+		"environment.keep_git_history":  keep,
 	} {
 		if value != "" {
 			specs = append(specs, key+"="+value)

@@ -24,14 +24,15 @@ type sandboxes struct {
 	engine *docker.Engine
 	env    config.EnvironmentConfig
 	prefix string            // --image-prefix
+	cpus   int               // that the engine has
 	run    string            // id of this run, in labels and names
 	vars   map[string]any    // template variables
 	outer  map[string]string // forward_env as it is here
 	pulled func(instance string, p docker.PullProgress)
 }
 
-func (a *app) newSandboxes(e *docker.Engine, env config.EnvironmentConfig, prefix string) *sandboxes {
-	s := &sandboxes{engine: e, env: env, prefix: prefix, run: strings.ToLower(rand.Text()[:10]), outer: map[string]string{}}
+func (a *app) newSandboxes(e *docker.Engine, env config.EnvironmentConfig, prefix string, cpus int) *sandboxes {
+	s := &sandboxes{engine: e, env: env, prefix: prefix, cpus: cpus, run: strings.ToLower(rand.Text()[:10]), outer: map[string]string{}}
 	for _, name := range append(env.Flags().ForwardEnv, env.ForwardEnv...) {
 		if v := a.getenv(name); v != "" {
 			s.outer[name] = v
@@ -103,6 +104,9 @@ func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
 	spec.User, spec.Network, spec.Platform = flags.User, flags.Network, flags.Platform
 	spec.Memory, spec.MemorySwap, spec.ShmSize = flags.Memory, flags.MemorySwap, flags.ShmSize
 	spec.CPUs, spec.PidsLimit = flags.CPUs, flags.Pids
+	if flags.CPUs == s.env.CPUs { // not of run_args, which the engine judges
+		spec.CPUs = min(flags.CPUs, float64(s.cpus))
+	}
 	spec.CapAdd, spec.CapDrop = flags.CapAdd, flags.CapDrop
 	spec.SecurityOpt, spec.ExtraHosts = flags.SecurityOpt, flags.ExtraHosts
 	return spec

@@ -23,6 +23,9 @@ import (
 	"batch.example/batch/solver"
 )
 
+// reapLimit bounds the removal of what dead runs left.
+const reapLimit = time.Minute
+
 // sweep is one `batch run` from the moment something is started.
 type sweep struct {
 	*app
@@ -114,18 +117,21 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	if err := s.store.WriteManifest(m); err != nil {
 		return false, err
 	}
-	if strays, err := engine.Reap(ctx); err != nil {
-		log.Warn("removing containers of dead runs", "err", err)
-	} else if len(strays) > 0 {
-		d.say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
+	info, err := engine.Info(ctx)
+	if err != nil {
+		return false, err
 	}
+	reap(ctx, engine, log, d.say)
+	// What the engine was still making for a killed process may come after the
+	// first look.
+	defer func() { reap(context.WithoutCancel(ctx), engine, log, d.say) }()
 	kept := len(s.selected) - len(todo)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart, Done: kept, Total: len(s.selected), Cost: s.store.Spent()})
 	sum, err := runner.Run(ctx, runner.Config{
 		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
-	}, todo, s.solver(model, engine, d), s.store)
+	}, todo, s.solver(model, engine, info.CPUs, d), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
@@ -134,8 +140,21 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	return true, err
 }
 
-func (s *sweep) solver(model solver.Models, engine *docker.Engine, d display) *solver.Solver {
-	boxes := s.newSandboxes(engine, s.cfg.Environment, s.flags.imagePrefix)
+// reap removes what dead runs left; that it cannot is no reason for a run to fail.
+func reap(ctx context.Context, engine *docker.Engine, log *slog.Logger, say func(string)) {
+	ctx, cancel := context.WithTimeout(ctx, reapLimit)
+	defer cancel()
+	strays, err := engine.Reap(ctx)
+	if err != nil {
+		log.Warn("removing containers of dead runs", "err", err)
+	}
+	if len(strays) > 0 {
+		say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
+	}
+}
+
+func (s *sweep) solver(model solver.Models, engine *docker.Engine, cpus int, d display) *solver.Solver {
+	boxes := s.newSandboxes(engine, s.cfg.Environment, s.flags.imagePrefix, cpus)
 	boxes.pulled = func(instance string, p docker.PullProgress) {
 		d.Event(progress.Event{Time: time.Now(), Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 	}
