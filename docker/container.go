@@ -201,14 +201,14 @@ func parsePlatform(s string) (*ocispec.Platform, error) {
 // process may have made. It must be running.
 func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
 	c := &Container{engine: e, id: id, born: e.health.lost()}
+	if err := c.gone(ctx, "attaching to"); err != nil {
+		return nil, err
+	}
 	in, err := e.api.ContainerInspect(ctx, id)
 	if err != nil {
-		return nil, c.gone(ctx, "attaching to")
+		return nil, e.blame(err, fault.Transient, "attaching to container "+c.short())
 	}
 	c.id, c.workDir = in.ID, workDirOf(in)
-	if !in.State.Running {
-		return nil, c.gone(ctx, "attaching to")
-	}
 	return c, nil
 }
 
