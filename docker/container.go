@@ -162,7 +162,7 @@ func createFault(err error, op string) error {
 		return blameHint(err, fault.Usage, op, "give --cap-add and --cap-drop Linux capabilities such as SYS_PTRACE, or ALL")
 	case errdefs.IsNotFound(err) && networkID.MatchString(text):
 		return blame(err, fault.Transient, op) // the shared one, removed in this moment
-	case errdefs.IsNotFound(err) && says("network ", " not found"):
+	case says("network ", " not found"):
 		return blameHint(err, fault.Usage, op, "docker network ls shows the networks there are")
 	case says("executable file not found") || says("no such file or directory"):
 		return blameHint(err, fault.Instance, op, "the image must have bash")

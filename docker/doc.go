@@ -27,5 +27,23 @@
 // network), SETPCAP and SETFCAP (handing capabilities on) and AUDIT_WRITE (the
 // machine's log).
 //
+// # An engine that goes away
+//
+// A call that loses the engine is a Transient fault that is [ErrOutage]; it says
+// nothing about the instance. From then on [Engine.Ready], and with it whatever
+// starts or removes something, waits until the engine answers again, at most
+// [Config.Patience]. A container whose engine was restarted without live-restore
+// has died with it, which is ErrOutage too.
+//
+// # Podman
+//
+// Podman's Docker-compatible socket (podman system service) serves as an engine;
+// tried with 4.3, as root. It needs catatonit. What differs: a command that ran
+// out of memory is told as killed (137), not as out of memory; the containers of
+// the shared network reach one another; the engine mounts a file of its own and
+// its init into each container; a registry over plain HTTP must be named in its
+// registries.conf; and where the process may not raise limits, as in some
+// containers and sandboxes, its containers.conf must set default_ulimits.
+//
 // It is not a sandbox against hostile code: it is as tight as the engine is.
 package docker
