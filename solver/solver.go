@@ -15,7 +15,7 @@ import (
 )
 
 // Config is what all attempts of a run share. Every field but Startup,
-// Settings, Secrets and Now is needed.
+// Settings, Now and ScrubGitHistory is needed.
 type Config struct {
 	Loop      *agent.Loop
 	Models    Models
@@ -26,6 +26,10 @@ type Config struct {
 	Settings  map[string]any                         // resolved config, for trajectories
 	Version   string                                 // of batch
 	Now       func() time.Time
+
+	// ScrubGitHistory takes what lies beyond HEAD from the repository that a
+	// new sandbox's commands find themselves in, before the agent starts.
+	ScrubGitHistory bool
 }
 
 // Models returns the model that one attempt at an instance talks to. It is
@@ -115,6 +119,9 @@ func (t *attempt) solve(ctx context.Context) error {
 		return err
 	}
 	if err := t.startup(ctx, box); err != nil {
+		return err
+	}
+	if err := t.scrub(ctx, box); err != nil {
 		return err
 	}
 	return t.run(ctx, model, box, rec)

@@ -160,7 +160,8 @@ func (s *sweep) solver(model solver.Models, engine *docker.Engine, cpus int, d d
 	}
 	return solver.New(solver.Config{
 		Loop: s.loop, Models: model, ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
-		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(),
+		ScrubGitHistory: !s.cfg.Environment.KeepGitHistory,
+		Startup:         startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(),
 	})
 }
 

@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"report":     {"results"},
 	"runner":     {"dataset", "results", "fault"},
 	"grade":      {"dataset", "results", "fault", "internal/bash"},
-	"solver":     {"dataset", "agent", "llm", "results", "runner", "fault", "internal/bash"},
+	"solver":     {"dataset", "agent", "llm", "results", "runner", "fault", "internal/bash", "internal/gitscrub"},
 	"internal":   {"fault"},
 	"cmd":        {"*"},
 	"scripts":    {"*"},
