@@ -319,24 +319,21 @@ func TestPrefetchPullsNothingOntoALowDisk(t *testing.T) {
 }
 
 func TestWhatIsPulledAheadGoesWhenNothingElseCan(t *testing.T) {
-	e := newEngine(10)
-	c := cache(t, e, t.TempDir(), imagecache.Options{Ahead: 2, Budget: 20})
-	c.Plan(plan("b", "c"))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.Prefetch(ctx)
-	}()
-	for len(e.has()) < 2 {
-	}
-	acquire(t, c, "a")() // a second attempt, say, at what began long ago
-	cancel()
-	<-done
-	if got := e.has(); !got["a"] || !got["b"] {
-		t.Errorf("left %s: what is needed last goes first", refs(got))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(10)
+		c := cache(t, e, t.TempDir(), imagecache.Options{Ahead: 2, Budget: 20})
+		c.Plan(plan("b", "c"))
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { c.Prefetch(ctx) })
+		synctest.Wait()
+		acquire(t, c, "a")() // a second attempt, say, at what began long ago
+		if got := refs(e.has()); got != "a b" {
+			t.Errorf("left %s, want what is needed last to go first", got)
+		}
+		cancel()
+		wg.Wait()
+	})
 }
 
 func TestALedgerThatCannotBeReadSaysWhatToDo(t *testing.T) {

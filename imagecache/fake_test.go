@@ -135,12 +135,6 @@ func (e *engine) DiskFree(context.Context) (int64, bool, error) {
 	return e.disk - e.taken(), e.disk > 0, nil
 }
 
-func (e *engine) set(change func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	change()
-}
-
 func (e *engine) has() map[string]bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -55,6 +55,38 @@ func (c *Cache) prefetchNext(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
+// Fetch makes sure that the engine has ref and reports whether it pulled it.
+// It evicts nothing and waits for nothing: a disk that runs low is a Host fault.
+func (c *Cache) Fetch(ctx context.Context, ref string) (img Image, pulled bool, err error) {
+	lock, err := c.ledger.hold(ctx, ref)
+	if err != nil {
+		return Image{}, false, err
+	}
+	defer lock.Close()
+	img, here, err := c.engine.Image(ctx, ref)
+	if err != nil || here {
+		return img, false, err
+	}
+	if err := c.lockDoor(ctx); err != nil {
+		return Image{}, false, err
+	}
+	short, err := c.lack(ctx, ref, true, c.o.Reserve)
+	if err == nil && short != nil && !short.guess {
+		err = noRoom(ref, short)
+	}
+	if err == nil {
+		c.mu.Lock()
+		c.flights[ref]++
+		c.mu.Unlock()
+	}
+	c.unlockDoor()
+	if err != nil {
+		return Image{}, false, err
+	}
+	img, err = c.pull(ctx, ref, nil)
+	return img, err == nil, err
+}
+
 // chooseAhead takes the next image that nobody has seen to yet.
 func (c *Cache) chooseAhead() (ref string, done bool) {
 	c.mu.Lock()

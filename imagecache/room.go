@@ -93,10 +93,15 @@ func (c *Cache) enter(ctx context.Context, l *lease, pull, full bool) (*lack, er
 			c.letIn(l, pull)
 			return nil, nil
 		default:
-			return nil, fault.Newf(fault.Host, "no room for image %s: %s, nothing runs and nothing can be evicted", l.ref, short.text).
-				WithHint("free space where the engine keeps its data (docker system df), or raise --disk-budget; the same command goes on from here")
+			return nil, noRoom(l.ref, &lack{text: short.text + ", nothing runs and nothing can be evicted"})
 		}
 	}
+}
+
+func noRoom(ref string, short *lack) error {
+	return fault.Newf(fault.Host, "no room for image %s: %s", ref, short.text).
+		WithHint("free space where the engine keeps its data (docker system df shows what uses it), or raise --disk-budget;\n" +
+			"the same command goes on from here")
 }
 
 func (c *Cache) lockDoor(ctx context.Context) error {

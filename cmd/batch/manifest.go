@@ -92,8 +92,9 @@ func (s *sweep) replacesAll() bool {
 	})
 }
 
-// completeManifest notes the images that ran and when this run ended.
-func completeManifest(store *results.Store, m *results.Manifest) error {
+// completeManifest notes the images that ran and when this run ended. digest
+// tells that of the image with an id, where this run has used it.
+func completeManifest(store *results.Store, m *results.Manifest, digest func(id string) string) error {
 	now := time.Now().UTC()
 	m.Runs[len(m.Runs)-1].Ended = &now
 	if m.Images == nil {
@@ -101,7 +102,11 @@ func completeManifest(store *results.Store, m *results.Manifest) error {
 	}
 	for _, r := range store.Records() {
 		if r.ImageID != "" {
-			m.Images[r.InstanceID] = results.Image{Ref: r.Image, ID: r.ImageID}
+			image := results.Image{Ref: r.Image, ID: r.ImageID, Digest: digest(r.ImageID)}
+			if old := m.Images[r.InstanceID]; image.Digest == "" && old.ID == image.ID {
+				image.Digest = old.Digest
+			}
+			m.Images[r.InstanceID] = image
 		}
 	}
 	return store.WriteManifest(m)

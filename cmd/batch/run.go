@@ -25,6 +25,7 @@ import (
 // runFlags are the flags of `batch run`, the peer's names where it has them.
 type runFlags struct {
 	sourceFlags
+	imageFlags
 	output         string
 	workers        int
 	model          string
@@ -68,6 +69,7 @@ Exit codes: 0 every instance has a result, 1 the run could not go on, 2 usage,
 
 func (f *runFlags) add(c *cobra.Command) {
 	f.sourceFlags.add(c)
+	f.imageFlags.add(c)
 	fs := c.Flags()
 	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/SUBSET-MODEL)")
 	fs.IntVarP(&f.workers, "workers", "w", 4, "instances at once")
@@ -103,6 +105,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	if f.engineWait <= 0 {
 		return fault.Newf(fault.Usage, "--engine-wait %v: expected a time over 0", f.engineWait)
+	}
+	if err := f.imageFlags.check(); err != nil {
+		return err
 	}
 	if !(f.totalCost >= 0) { // NaN is not either
 		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected a sum of US dollars", f.totalCost)
@@ -201,7 +206,7 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 		done = predicted(f.output)
 	}
 	todo := slices.DeleteFunc(slices.Clone(selected), func(in dataset.Instance) bool { return done[in.ID] })
-	for _, in := range todo {
+	for _, in := range f.ordered(todo) {
 		image := in.ImageName(f.imagePrefix)
 		images[image] = true
 		fmt.Fprintf(tw, "%s\t%s\n", in.ID, image)

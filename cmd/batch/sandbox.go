@@ -15,24 +15,26 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/docker"
-	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
 	"batch.example/batch/solver"
 )
 
 // sandboxes opens containers for the solver.
 type sandboxes struct {
 	engine *docker.Engine
+	images *imagecache.Cache
 	env    config.EnvironmentConfig
 	prefix string            // --image-prefix
 	cpus   int               // that the engine has
 	run    string            // id of this run, in labels and names
 	vars   map[string]any    // template variables
 	outer  map[string]string // forward_env as it is here
-	pulled func(instance string, p docker.PullProgress)
+	pulled func(instance string, p imagecache.Progress)
+	had    func(image imagecache.Image) // told of every image that a container was made of
 }
 
-func (a *app) newSandboxes(e *docker.Engine, env config.EnvironmentConfig, prefix string, cpus int) *sandboxes {
-	s := &sandboxes{engine: e, env: env, prefix: prefix, cpus: cpus, run: strings.ToLower(rand.Text()[:10]), outer: map[string]string{}}
+func (a *app) newSandboxes(e *docker.Engine, images *imagecache.Cache, env config.EnvironmentConfig, prefix string, cpus int) *sandboxes {
+	s := &sandboxes{engine: e, images: images, env: env, prefix: prefix, cpus: cpus, run: strings.ToLower(rand.Text()[:10]), outer: map[string]string{}}
 	for _, name := range append(env.Flags().ForwardEnv, env.ForwardEnv...) {
 		if v := a.getenv(name); v != "" {
 			s.outer[name] = v
@@ -47,7 +49,7 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 	ref := o.Instance.ImageName(s.prefix)
 	o.Report("pull")
 	start := time.Now()
-	image, err := s.image(ctx, ref, o.Instance.ID)
+	image, release, err := s.images.Acquire(ctx, o.Instance.ID, ref, func(p imagecache.Progress) { s.pulled(o.Instance.ID, p) })
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +57,12 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 	o.Report("start")
 	c, err := s.engine.Create(ctx, s.spec(ref, o))
 	if err != nil {
+		release()
 		return nil, err
 	}
+	s.had(image)
 	return &box{
-		run: ctx, container: c, env: s.env, vars: s.vars,
+		run: ctx, container: c, release: release, env: s.env, vars: s.vars,
 		environ: append(environ(s.outer), environ(s.env.Env)...), // the later one wins
 		facts: solver.Facts{
 			Container: c.ID(), Image: ref, ImageID: image.ID, Digest: image.Digest,
@@ -66,25 +70,6 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 			Settings: map[string]any{"image": ref},
 		},
 	}, nil
-}
-
-// demoImages is how the names of the embedded demo's images begin. They are
-// built here and are in no registry; nobody may serve them under that name.
-const demoImages = "batch-demo/"
-
-func (s *sandboxes) image(ctx context.Context, ref, instance string) (docker.Image, error) {
-	if strings.HasPrefix(ref, demoImages) {
-		image, here, err := s.engine.Image(ctx, ref)
-		if err == nil && !here {
-			err = fault.Newf(fault.Instance, "image %s is not built", ref).WithHint("run scripts/demo-images, or make demo")
-		}
-		return image, err
-	}
-	return s.engine.Ensure(ctx, ref, func(p docker.PullProgress) {
-		if s.pulled != nil {
-			s.pulled(instance, p)
-		}
-	})
 }
 
 func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
@@ -116,6 +101,7 @@ func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
 type box struct {
 	run       context.Context // ends when the run is told to stop
 	container *docker.Container
+	release   func() // the image
 	env       config.EnvironmentConfig
 	environ   []string
 	vars      map[string]any
@@ -142,7 +128,10 @@ func (b *box) Facts() solver.Facts { return b.facts }
 
 // Close implements solver.Sandbox. It waits for an engine that is away, unless
 // the run is told to stop.
-func (b *box) Close() error { return b.container.Remove(b.run) }
+func (b *box) Close() error {
+	defer b.release()
+	return b.container.Remove(b.run)
+}
 
 func environ(vars map[string]string) []string {
 	list := make([]string, 0, len(vars))

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
@@ -37,6 +39,8 @@ type sweep struct {
 	store    *results.Store
 	started  time.Time
 
+	digests sync.Map // id of an image that was used -> its digest
+
 	budgetMet bool // the run stopped because its money is spent
 }
 
@@ -57,7 +61,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if err := s.reconcile(manifest); err != nil {
 		return err
 	}
-	todo := s.pending()
+	todo := s.flags.ordered(s.pending())
 	if len(todo) == 0 {
 		return s.conclude(nil)
 	}
@@ -65,7 +69,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if !began {
 		return err
 	}
-	return s.conclude(errors.Join(err, completeManifest(s.store, manifest)))
+	return s.conclude(errors.Join(err, completeManifest(s.store, manifest, s.digest)))
 }
 
 // pending returns the instances that have no result yet, in order. Those that
@@ -108,7 +112,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	}
 	connection := docker.FromEnv(s.getenv, s.home)
 	connection.Log, connection.Patience = log, s.flags.engineWait
-	connection.PullTimeout = s.cfg.Environment.PullLimit()
+	connection.Pulls, connection.PullTimeout = s.flags.pulls, s.cfg.Environment.PullLimit()
 	engine, err := docker.Connect(ctx, connection)
 	if err != nil {
 		return false, err
@@ -125,13 +129,18 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	// What the engine was still making for a killed process may come after the
 	// first look.
 	defer func() { reap(context.WithoutCancel(ctx), engine, log, d.say) }()
+	images, endImages, err := s.images(ctx, engine, info, todo, sig.drain, d, log)
+	if err != nil {
+		return false, err
+	}
+	defer endImages()
 	kept := len(s.selected) - len(todo)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart, Done: kept, Total: len(s.selected), Cost: s.store.Spent()})
 	sum, err := runner.Run(ctx, runner.Config{
 		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
-	}, todo, s.solver(model, engine, info.CPUs, d), s.store)
+	}, todo, s.solver(model, engine, images, info.CPUs, d), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
@@ -153,9 +162,10 @@ func reap(ctx context.Context, engine *docker.Engine, log *slog.Logger, say func
 	}
 }
 
-func (s *sweep) solver(model solver.Models, engine *docker.Engine, cpus int, d display) *solver.Solver {
-	boxes := s.newSandboxes(engine, s.cfg.Environment, s.flags.imagePrefix, cpus)
-	boxes.pulled = func(instance string, p docker.PullProgress) {
+func (s *sweep) solver(model solver.Models, engine *docker.Engine, images *imagecache.Cache, cpus int, d display) *solver.Solver {
+	boxes := s.newSandboxes(engine, images, s.cfg.Environment, s.flags.imagePrefix, cpus)
+	boxes.had = func(image imagecache.Image) { s.digests.Store(image.ID, image.Digest) }
+	boxes.pulled = func(instance string, p imagecache.Progress) {
 		d.Event(progress.Event{Time: time.Now(), Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 	}
 	return solver.New(solver.Config{
