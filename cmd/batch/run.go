@@ -27,7 +27,7 @@ type runFlags struct {
 	sourceFlags
 	imageFlags
 	output         string
-	workers        int
+	workers        width
 	model          string
 	modelClass     string
 	envClass       string
@@ -58,6 +58,12 @@ The same command again goes on where this one stopped.
   batch run --subset rows.parquet --filter 'django__' --slice :10 -m oracle
   batch run -c swebench.yaml -c agent.step_limit=100 -m openai/gpt-5
 
+With --workers auto, as many instances run at once as there is room for: 4 for
+each of the engine's cores, since they wait for the model most of the time; one
+for each 2 GiB (or --memory, where that is less) of the available memory but a
+tenth; one for each 16 files that may be open. While memory is short, no further
+instance is started, and with any --workers at least one runs.
+
 Exit codes: 0 every instance has a result, 1 the run could not go on, 2 usage,
 3 some instances have no result, 4 the directory is in use, 130 interrupted.`,
 		Args: noArgs,
@@ -72,7 +78,8 @@ func (f *runFlags) add(c *cobra.Command) {
 	f.imageFlags.add(c)
 	fs := c.Flags()
 	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/SUBSET-MODEL)")
-	fs.IntVarP(&f.workers, "workers", "w", 4, "instances at once")
+	f.workers = width{n: 4}
+	fs.VarP(&f.workers, "workers", "w", "instances at once; auto chooses by the engine's cores and memory")
 	fs.StringVarP(&f.model, "model", "m", "", "model: openai/NAME, oracle, noop, scripted/demo, scripted/PATH")
 	fs.StringVar(&f.modelClass, "model-class", "", "sets model.model_class")
 	fs.StringVar(&f.envClass, "environment-class", "", "sets environment.environment_class")
@@ -97,8 +104,8 @@ func (f *runFlags) add(c *cobra.Command) {
 
 // run is `batch run` up to the point where something is started.
 func (a *app) run(ctx context.Context, f runFlags) error {
-	if f.workers < 1 {
-		return fault.Newf(fault.Usage, "--workers %d: at least one is needed", f.workers)
+	if !f.workers.auto && f.workers.n < 1 {
+		return fault.Newf(fault.Usage, "--workers %d: at least one is needed", f.workers.n)
 	}
 	if f.tries < 1 {
 		return fault.Newf(fault.Usage, "--tries %d: at least one is needed", f.tries)
@@ -132,6 +139,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	if f.output == "" {
 		f.output = defaultOutput(f.subset, cfg.Model.ModelName)
+	}
+	if f.workers.auto {
+		f.workers.resolve(a.machine(ctx), cfg.Environment.Flags().Memory, len(selected))
 	}
 	if f.dryRun {
 		return a.dryRun(a.stdout, f, cfg, ds, selected)
@@ -219,7 +229,10 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 		kept = fmt.Sprintf("; %d more have a prediction there", n)
 	}
 	_, err := fmt.Fprintf(w, "\nwould run %d of %d instances of %s, %d images, model %s, %d workers, into %s%s\n",
-		len(todo), len(ds.Instances), titled(ds), len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers, f.output, kept)
+		len(todo), len(ds.Instances), titled(ds), len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers.n, f.output, kept)
+	if err == nil && f.workers.auto {
+		_, err = fmt.Fprintln(w, f.workers.why)
+	}
 	return err
 }
 

@@ -96,7 +96,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		return false, fault.New(fault.Host, "opening the run's log", err)
 	}
 	defer file.Close()
-	d := s.newDisplay(s.flags.quiet, s.flags.json, len(s.selected), s.flags.workers)
+	d := s.newDisplay(s.flags.quiet, s.flags.json, len(s.selected), s.flags.workers.n)
 	log := d.logger(file)
 	defer func() {
 		// A display that cannot be written to is no reason for a run to fail.
@@ -134,12 +134,17 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		return false, err
 	}
 	defer endImages()
+	if s.flags.workers.auto {
+		d.say(s.flags.workers.why)
+		log.Info(s.flags.workers.why)
+	}
 	kept := len(s.selected) - len(todo)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart, Done: kept, Total: len(s.selected), Cost: s.store.Spent()})
 	sum, err := runner.Run(ctx, runner.Config{
-		Workers: s.flags.workers, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
+		Workers: s.flags.workers.n, Tries: s.flags.tries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent()),
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
+		Gate:   gate(engine.Host()),
 	}, todo, s.solver(model, engine, images, info.CPUs, d), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
