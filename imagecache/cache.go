@@ -13,15 +13,18 @@ import (
 )
 
 const (
-	defaultReserve = 1 << 30
-	floor          = 64 << 20         // bytes free without which not even a container is begun
-	recheck        = 10 * time.Second // how often one who waits looks whether others freed disk
+	floor   = 64 << 20         // bytes free without which not even a container is begun
+	recheck = 10 * time.Second // how often one who waits looks whether others freed disk
 )
 
 // Options are the settings of a [Cache]; the zero value works.
 type Options struct {
-	Budget  int64             // bytes that the images in the ledger may take together; 0 is no limit
-	Reserve int64             // bytes that must be free on the engine's disk before a pull; 0 means 1 GiB
+	// Budget is how many bytes the images in the ledger may take together; 0 is
+	// no limit. How large an image is shows only when it is there, and is
+	// guessed from the one before: what a pull takes too much is evicted at once.
+	Budget int64
+
+	Reserve int64             // bytes that must be free on the engine's disk before a pull
 	Ahead   int               // images of the plan that are pulled before their instances begin
 	Notify  func(text string) // told when an instance begins to wait for room; nil ignores
 	Log     *slog.Logger      // nil discards
@@ -43,14 +46,11 @@ type Cache struct {
 	ahead   map[string]*flock.Flock // refs held for instances that have not begun
 	needed  map[string]time.Time    // not in the ledger yet
 	waiting int
-	largest int64 // bytes by which a pull has made the images grow, at most
+	growth  int64 // bytes by which the last pull made the images grow; 0 when nothing is known
 }
 
 // New returns a cache of the images on engine, with its ledger.
 func New(engine Engine, ledger *Ledger, o Options) *Cache {
-	if o.Reserve <= 0 {
-		o.Reserve = defaultReserve
-	}
 	if o.Notify == nil {
 		o.Notify = func(string) {}
 	}
@@ -245,6 +245,8 @@ func (c *Cache) record(ctx context.Context, ref string, img Image) error {
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.largest = max(c.largest, grown)
+	if grown > 0 {
+		c.growth = grown
+	}
 	return err
 }

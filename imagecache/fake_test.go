@@ -153,9 +153,6 @@ func ledger(t testing.TB, dir string) *imagecache.Ledger {
 // cache returns a cache that is closed at the end.
 func cache(t testing.TB, e *engine, dir string, o imagecache.Options) *imagecache.Cache {
 	t.Helper()
-	if o.Reserve == 0 {
-		o.Reserve = 1
-	}
 	c := imagecache.New(e, ledger(t, dir), o)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {

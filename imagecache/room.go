@@ -136,7 +136,7 @@ func (c *Cache) letIn(l *lease, pull bool) {
 // container; nil when there is.
 func (c *Cache) lack(ctx context.Context, ref string, pull bool, reserve int64) (*lack, error) {
 	c.mu.Lock()
-	joins, pulls, largest := c.flights[ref] > 0, int64(len(c.flights)+1), c.largest
+	joins, pulls, growth := c.flights[ref] > 0, int64(len(c.flights)+1), c.growth
 	c.mu.Unlock()
 	if pull && joins {
 		return nil, nil // there was room when that pull began
@@ -155,8 +155,8 @@ func (c *Cache) lack(ctx context.Context, ref string, pull bool, reserve int64) 
 	if !pull {
 		return nil, nil
 	}
-	if known && free < least+pulls*largest {
-		return &lack{guess: true, text: fmt.Sprintf("%s free on the engine's disk, and images have taken %s", bytes(free), bytes(largest))}, nil
+	if known && free < least+pulls*growth {
+		return &lack{guess: true, text: fmt.Sprintf("%s free on the engine's disk, and images take about %s", bytes(free), bytes(growth))}, nil
 	}
 	if c.o.Budget <= 0 {
 		return nil, nil
@@ -166,11 +166,11 @@ func (c *Cache) lack(ctx context.Context, ref string, pull bool, reserve int64) 
 		return nil, err
 	}
 	used := size(entries)
-	if n := int64(len(entries)); n > 0 && largest == 0 {
-		largest = used / n
+	if n := int64(len(entries)); n > 0 && growth == 0 {
+		growth = used / n
 	}
 	// While nothing at all is known of sizes, the first pull goes alone.
-	if used+pulls*largest <= c.o.Budget && (largest > 0 || pulls == 1) {
+	if used+pulls*growth <= c.o.Budget && (growth > 0 || pulls == 1) {
 		return nil, nil
 	}
 	return &lack{

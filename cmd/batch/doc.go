@@ -11,7 +11,7 @@
 //
 //	run         turn a dataset into predictions
 //	dataset     list instances, or show one
-//	images      show which images a selection needs, and which are here
+//	images      show which images a selection needs; pull them, evict them
 //	doctor      check that this machine can run it, and say what to do
 //	version     print the version
 //	completion  print a completion script for a shell

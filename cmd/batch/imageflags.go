@@ -12,8 +12,8 @@ type imageFlags struct {
 	diskBudget string
 	budget     int64 // diskBudget, read by check
 	prefetch   int
-	pulls      int
 	order      string
+	pullFlags
 }
 
 const (
@@ -26,19 +26,28 @@ func (f *imageFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.diskBudget, "disk-budget", "", "disk that the images batch pulled may take, such as 100GB; beyond it, those needed\nleast are evicted (default: no limit, but for a disk that runs low)")
 	fs.IntVar(&f.prefetch, "prefetch", 4, "images to pull ahead of the instances that need them")
 	fs.StringVar(&f.order, "order", orderGrouped, "order of the instances: grouped (those that share images near each other) or given")
-	addPulls(c, &f.pulls)
+	f.pullFlags.add(c)
 	_ = c.RegisterFlagCompletionFunc("order", cobra.FixedCompletions([]string{orderGrouped, orderGiven}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func addPulls(c *cobra.Command, pulls *int) {
-	c.Flags().IntVar(pulls, "pulls", 4, "images pulled at the same time")
+// pullFlags are those that every pull heeds.
+type pullFlags struct {
+	pulls       int
+	diskReserve string
+	reserve     int64 // diskReserve, read by check
 }
 
-func checkPulls(pulls int) error {
-	if pulls < 1 {
-		return fault.Newf(fault.Usage, "--pulls %d: at least one is needed", pulls)
+func (f *pullFlags) add(c *cobra.Command) {
+	c.Flags().IntVar(&f.pulls, "pulls", 4, "images pulled at the same time")
+	c.Flags().StringVar(&f.diskReserve, "disk-reserve", "1GB", "disk to leave free where the engine keeps its data")
+}
+
+func (f *pullFlags) check() (err error) {
+	if f.pulls < 1 {
+		return fault.Newf(fault.Usage, "--pulls %d: at least one is needed", f.pulls)
 	}
-	return nil
+	f.reserve, err = parseSize("disk-reserve", f.diskReserve)
+	return err
 }
 
 // check reads the flags.
@@ -52,7 +61,7 @@ func (f *imageFlags) check() (err error) {
 	if f.order != orderGrouped && f.order != orderGiven {
 		return fault.Newf(fault.Usage, "--order %s: expected %s or %s", f.order, orderGrouped, orderGiven)
 	}
-	return checkPulls(f.pulls)
+	return f.pullFlags.check()
 }
 
 // ordered returns list in the order in which it is to run.

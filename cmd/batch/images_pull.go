@@ -20,7 +20,7 @@ import (
 
 func (a *app) imagesPullCommand() *cobra.Command {
 	var f sourceFlags
-	var pulls int
+	var p pullFlags
 	c := &cobra.Command{
 		Use:   "pull",
 		Short: "Pull the images that a selection needs",
@@ -34,18 +34,18 @@ Exit codes: 0 all are here, 1 it could not go on, 2 usage, 3 some could not be
 pulled, 130 interrupted.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkPulls(pulls); err != nil {
+			if err := p.check(); err != nil {
 				return err
 			}
-			return a.pullImages(c.Context(), f, pulls)
+			return a.pullImages(c.Context(), f, p)
 		},
 	}
 	f.add(c)
-	addPulls(c, &pulls)
+	p.add(c)
 	return c
 }
 
-func (a *app) pullImages(ctx context.Context, f sourceFlags, pulls int) (err error) {
+func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags) (err error) {
 	_, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -53,21 +53,21 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, pulls int) (err err
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	connection := docker.FromEnv(a.getenv, a.home)
-	connection.Pulls = pulls
+	connection.Pulls = p.pulls
 	connection.Log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	engine, ledger, err := a.connectImages(ctx, connection)
 	if err != nil {
 		return err
 	}
 	defer engine.Close()
-	images := imagecache.New(imageEngine{engine}, ledger, imagecache.Options{Log: connection.Log})
+	images := imagecache.New(imageEngine{engine}, ledger, imagecache.Options{Reserve: p.reserve, Log: connection.Log})
 	var (
 		mu                     sync.Mutex
 		pulled, before, failed int
 	)
 	list := wanted(selected, f.imagePrefix)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(pulls)
+	group.SetLimit(p.pulls)
 	for _, l := range list {
 		group.Go(func() error {
 			if ctx.Err() != nil {

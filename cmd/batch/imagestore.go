@@ -139,7 +139,7 @@ func (s *sweep) images(
 		return nil, nil, err
 	}
 	c = imagecache.New(imageEngine{engine}, ledger, imagecache.Options{
-		Budget: s.flags.budget, Ahead: s.flags.prefetch, Notify: d.say, Log: log,
+		Budget: s.flags.budget, Reserve: s.flags.reserve, Ahead: s.flags.prefetch, Notify: d.say, Log: log,
 	})
 	c.Plan(needs(todo, s.flags.imagePrefix))
 	ctx, cancel := context.WithCancel(ctx)

@@ -46,11 +46,16 @@ func NewLayer(t testing.TB, size int) Layer {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return PackLayer(plain.Bytes())
+}
+
+// PackLayer returns a layer of what is in a tar.
+func PackLayer(plain []byte) Layer {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	_, _ = z.Write(plain.Bytes())
+	_, _ = z.Write(plain) // into memory
 	_ = z.Close()
-	return Layer{Packed: packed.Bytes(), DiffID: Digest(plain.Bytes())}
+	return Layer{Packed: packed.Bytes(), DiffID: Digest(plain)}
 }
 
 // NewImage returns an image of the layers, with an entry for each in its history.
