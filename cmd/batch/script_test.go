@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -29,7 +30,9 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "registry": registryCommand(t)},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "await": await, "registry": registryCommand(t),
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("HF_HUB_OFFLINE", "1")
@@ -100,6 +103,18 @@ func removeImage(t testing.TB, ref string) {
 	defer engine.Close()
 	if err := engine.RemoveImage(context.Background(), ref); err != nil {
 		t.Error(err)
+	}
+}
+
+// await runs a line of bash again and again until it succeeds: await 'grep -q x file'
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await 'BASH'")
+	}
+	for end := time.Now().Add(time.Minute); ts.Exec("bash", "-c", args[0]) != nil; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("it does not come to pass: %s", args[0])
+		}
 	}
 }
 
