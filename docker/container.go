@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +41,14 @@ type Container struct {
 // the first command. On any failure, cancellation included, nothing is left
 // behind.
 func (e *Engine) Create(ctx context.Context, s Spec) (*Container, error) {
+	c, err := e.create(ctx, s)
+	if s.Network == NetworkBridge && lacksNetwork(err) { // clean-up has taken it in this moment
+		return e.create(ctx, s)
+	}
+	return c, err
+}
+
+func (e *Engine) create(ctx context.Context, s Spec) (*Container, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -137,8 +144,6 @@ func workDirOf(in container.InspectResponse) string {
 	return cmp.Or(in.Config.Labels[labelWorkDir], in.Config.WorkingDir, "/")
 }
 
-var networkID = regexp.MustCompile(`network [0-9a-f]{64} not found`)
-
 // createFault blames what the engine says when it cannot make or start a container.
 func createFault(err error, op string) error {
 	if err == nil || isLost(err) {
@@ -160,9 +165,7 @@ func createFault(err error, op string) error {
 		return blameHint(err, fault.Usage, op, "give --cpus no more than the engine's machine has")
 	case says("unknown capability"):
 		return blameHint(err, fault.Usage, op, "give --cap-add and --cap-drop Linux capabilities such as SYS_PTRACE, or ALL")
-	case errdefs.IsNotFound(err) && networkID.MatchString(text):
-		return blame(err, fault.Transient, op) // the shared one, removed in this moment
-	case says("network ", " not found"):
+	case lacksNetwork(err):
 		return blameHint(err, fault.Usage, op, "docker network ls shows the networks there are")
 	case says("executable file not found") || says("no such file or directory"):
 		return blameHint(err, fault.Instance, op, "the image must have bash")

@@ -3,6 +3,7 @@ package docker_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -198,5 +199,45 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 	}
 	if diff := cmp.Diff([]bool{false, false, true}, []bool{left[made[0]], left[made[1]], left[mine.ID()]}); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+func TestOneNetworkIsMadeHoweverManyAskForIt(t *testing.T) {
+	api := raw(t)
+	engines := []*docker.Engine{connect(t), connect(t), connect(t), connect(t)}
+	if _, err := engines[0].RemoveNetwork(t.Context()); err != nil { // stays where another test uses it
+		t.Fatal(err)
+	}
+	var boxes [4]*docker.Container
+	var wg sync.WaitGroup
+	for i, e := range engines { // each has a process's place: they know nothing of one another
+		wg.Go(func() {
+			c, err := e.Create(t.Context(), docker.Spec{Image: testImage(t), Network: docker.NetworkBridge, Deadline: 5 * time.Minute})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			boxes[i] = c
+		})
+	}
+	wg.Wait()
+	networks := map[string]bool{}
+	for _, c := range boxes {
+		if c == nil {
+			continue
+		}
+		in, err := api.ContainerInspect(t.Context(), c.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range in.NetworkSettings.Networks {
+			networks[n.NetworkID] = true
+		}
+		if err := c.Remove(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(networks) != 1 {
+		t.Errorf("networks %v", networks)
 	}
 }

@@ -1,10 +1,9 @@
 package docker
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"slices"
+	"strings"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/filters"
@@ -23,6 +22,9 @@ const (
 	sharedName   = "batch"
 	labelNetwork = "batch.network"
 
+	// sharedLimit is how long the making may take, a wait for another process's included.
+	sharedLimit = 20 * time.Second
+
 	optionMTU = "com.docker.network.driver.mtu"
 )
 
@@ -33,42 +35,46 @@ func (e *Engine) network(ctx context.Context, name string) (string, error) {
 		return name, nil
 	}
 	const op = "making the network that containers share"
-	for range 2 {
-		ids, err := e.sharedNetworks(ctx)
-		if err != nil {
+	ctx, cancel := context.WithTimeout(ctx, sharedLimit)
+	defer cancel()
+	for {
+		id, err := e.sharedNetwork(ctx)
+		if err == nil && id == "" {
+			err = e.makeShared(ctx)
+		}
+		switch {
+		case id != "":
+			return id, nil
+		case err == nil || errdefs.IsConflict(err) || errdefs.IsPermissionDenied(err): // somebody else makes it
+		default:
 			return "", e.blame(err, fault.Transient, op)
 		}
-		if len(ids) > 0 {
-			return ids[0], nil
-		}
-		err = e.makeShared(ctx)
-		if err != nil && !errdefs.IsConflict(err) { // somebody else may have just made it
-			return "", e.blame(err, fault.Transient, op)
+		select {
+		case <-ctx.Done():
+			return "", fault.Newf(fault.Usage, "%s: there is a network or bridge %q that batch did not make", op, sharedName).
+				WithHint("remove it, or use it by its name: --network %s", sharedName)
+		case <-time.After(sharedLimit / 100):
 		}
 	}
-	return "", fault.Newf(fault.Usage, "%s: there is a network %q that batch did not make", op, sharedName).
-		WithHint("remove it, or use it by its name: --network %s", sharedName)
 }
 
-// sharedNetworks returns the ids of the shared network: the one to use, and
-// any that was made in the same moment, which clean-up removes.
-func (e *Engine) sharedNetworks(ctx context.Context) ([]string, error) {
+// sharedNetwork returns the id of the shared network, empty when there is none.
+func (e *Engine) sharedNetwork(ctx context.Context) (string, error) {
 	list, err := e.api.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelNetwork))})
-	if err != nil {
-		return nil, err
+	if err != nil || len(list) == 0 {
+		return "", err
 	}
-	slices.SortFunc(list, func(a, b network.Summary) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) // every process chooses the same
-	})
-	var ids []string
-	for _, n := range list {
-		ids = append(ids, n.ID)
-	}
-	return ids, nil
+	return list[0].ID, nil
 }
 
+// makeShared makes the network. Of several processes that do so at the same
+// time one succeeds: an engine may let two networks have one name, and then
+// attaches no container to either, but not one bridge.
 func (e *Engine) makeShared(ctx context.Context) error {
-	options := map[string]string{"com.docker.network.bridge.enable_icc": "false"}
+	options := map[string]string{
+		"com.docker.network.bridge.enable_icc": "false",
+		"com.docker.network.bridge.name":       sharedName,
+	}
 	// The engine gives its own bridge the MTU it was set up with, and no other.
 	if own, err := e.api.NetworkInspect(ctx, "bridge", network.InspectOptions{}); err == nil && own.Options[optionMTU] != "" {
 		options[optionMTU] = own.Options[optionMTU]
@@ -88,21 +94,23 @@ func (e *Engine) RemoveNetwork(ctx context.Context) (bool, error) {
 	if err != nil || len(owned) > 0 {
 		return false, err
 	}
-	ids, err := e.sharedNetworks(ctx)
-	if err != nil {
+	id, err := e.sharedNetwork(ctx)
+	if err != nil || id == "" {
 		return false, e.blame(err, fault.Transient, op)
 	}
-	removed := false
-	var errs []error
-	for _, id := range ids {
-		err := e.api.NetworkRemove(ctx, id)
-		switch {
-		case err == nil:
-			removed = true
-		case errdefs.IsNotFound(err) || errdefs.IsPermissionDenied(err): // gone, or in use by a container that is not ours
-		default:
-			errs = append(errs, e.blame(err, fault.Transient, op))
-		}
+	err = e.api.NetworkRemove(ctx, id)
+	if errdefs.IsNotFound(err) || errdefs.IsPermissionDenied(err) { // gone, or in use by a container that is not ours
+		return false, nil
 	}
-	return removed, errors.Join(errs...)
+	return err == nil, e.blame(err, fault.Transient, op)
+}
+
+// lacksNetwork reports whether a container could not start because its network
+// is not there. Not every engine tells that by the kind of the error.
+func lacksNetwork(err error) bool {
+	if err == nil {
+		return false
+	}
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "network ") && strings.Contains(text, " not found")
 }
