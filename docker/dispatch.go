@@ -15,7 +15,6 @@ import (
 // What it says stands in lines that begin with a word only this shell knows:
 //
 //	g PID NOW     it is ready, NOW clock ticks after the machine's start
-//	u PID NOW     so it is, but what the start files did suits no resident shell
 //	e CODE HELD   the command ended; HELD is 1 when a process it left holds the output
 //	s             the request was not run, and the dispatcher ends
 //
@@ -25,7 +24,7 @@ import (
 // the eval. It leaves no variable behind that the script could see, and trusts
 // no name that a start file may have given a new meaning: hence "builtin". What
 // it cannot live with (shell options, aliases, traps, disabled builtins, functions
-// named builtin or exec) it tells by u.
+// named builtin or exec) makes it end without a word.
 //
 // Why so: a marker printed behind the script would be passed over by its exec
 // and exit, a child forked when the command comes costs a quarter more, and a
@@ -38,17 +37,16 @@ import (
 //
 // The two gaps are for the start files and for what runs the script.
 const dispatcher = `exec 2>/dev/null 8<> <(:);
+[[ $- != *[efnuvxTE]* && $SHELLOPTS != *posix* && -z $(builtin trap; builtin enable -n; builtin declare -F builtin; builtin declare -F exec) ]] || exit;
+builtin shopt -q expand_aliases && exit;
 TMOUT= IFS= builtin read -r _bw;
-_bg=g;
-[[ $- == *[efnuvxTE]* || $SHELLOPTS == *posix* || -n $(builtin trap; builtin enable -n; builtin declare -F builtin; builtin declare -F exec) ]] && _bg=u;
-builtin shopt -q expand_aliases && _bg=u;
 [[ -z $BASH_ENV || $BASH_ENV == *[\\\$$'\x60']* || -r $BASH_ENV ]] || builtin unset -v BASH_ENV;
 _bt=(%s);
 _bl=${LC_ALL-unset};
 _bv=();
 ((BASH_VERSINFO[0] < 5)) || _bv=(-f);
 IFS=' ' builtin read -r _bx _bp </proc/uptime;
-builtin printf '%%s%%s %%s %%s\n' "$_bw" "$_bg" "$$" "${_bx/./}";
+builtin printf '%%sg %%s %%s\n' "$_bw" "$$" "${_bx/./}";
 while :; do
 builtin set -m;
 (
@@ -87,7 +85,7 @@ done`
 
 // The warm way runs the script in the child itself, so that it has all that the
 // start files made. SECONDS and OLDPWD are as in a new bash.
-const evalScript = `builtin unset -v _bw _bg _bt _bl _bv _bh _bn _bd _bx _bc _bs _bp OLDPWD; SECONDS=0;
+const evalScript = `builtin unset -v _bw _bt _bl _bv _bh _bn _bd _bx _bc _bs _bp OLDPWD; builtin export OLDPWD; SECONDS=0;
 builtin eval "$BASH_EXECUTION_STRING"`
 
 // The fresh way makes the child the interpreter, with the environment that an

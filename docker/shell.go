@@ -151,7 +151,7 @@ func (c *Container) openShell(ctx context.Context, cmd Command, key string, fres
 	}
 	sh.stream.send([]byte(string(sh.wire.word) + "\n"))
 	said, err := sh.greeting(limited)
-	if err == nil && (said.kind == 'g' || !warm) {
+	if err == nil {
 		sh.pid, sh.ticks, sh.at = said.a, said.b, time.Now()
 		return sh, nil
 	}
@@ -159,7 +159,7 @@ func (c *Container) openShell(ctx context.Context, cmd Command, key string, fres
 	if !warm || ctx.Err() != nil {
 		return nil, err
 	}
-	c.shells.markUnfit(key) // a start file ended the shell, left it unfit, or hangs
+	c.shells.markUnfit(key) // a start file ended it, left it as it cannot work, or hangs
 	return c.openShell(ctx, cmd, key, true)
 }
 

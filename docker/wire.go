@@ -101,7 +101,7 @@ func (w *wire) Write(p []byte) (int, error) {
 		}
 		w.pass(buf[:at])
 		w.out = nil
-		if s.kind == 'g' || s.kind == 'u' {
+		if s.kind == 'g' {
 			w.stray = false // what the start files print is nobody's
 		}
 		w.tell(s)
@@ -139,7 +139,7 @@ func parseSaying(line []byte) (s saying, ok bool) {
 	switch rest := string(line[1:]); s.kind {
 	case 's':
 		return s, rest == ""
-	case 'g', 'u', 'e':
+	case 'g', 'e':
 		_, err = fmt.Sscanf(rest+"\n", " %d %d\n", &s.a, &s.b)
 	default:
 		return s, false

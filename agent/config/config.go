@@ -43,6 +43,7 @@ type EnvironmentConfig struct {
 	ContainerTimeout string            `yaml:"container_timeout"`
 	PullTimeout      float64           `yaml:"pull_timeout"` // seconds
 	Interpreter      []string          `yaml:"interpreter"`
+	Shell            string            `yaml:"shell"` // ours: warm (default) or fresh, the interpreter started for each command
 
 	// Ours. The first three hold where run_args say nothing; 0 is no limit.
 	Network        string  `yaml:"network"` // none, bridge (one for all of batch's containers), or the name of one that exists
@@ -77,6 +78,9 @@ type RunConfig struct {
 
 // CommandTimeout limits one command; zero is no limit.
 func (e *EnvironmentConfig) CommandTimeout() time.Duration { return seconds(e.Timeout) }
+
+// FreshShell tells that the interpreter is started anew for each command.
+func (e *EnvironmentConfig) FreshShell() bool { return e.Shell == "fresh" }
 
 // PullLimit limits the pull of one image; zero is no limit.
 func (e *EnvironmentConfig) PullLimit() time.Duration { return seconds(e.PullTimeout) }

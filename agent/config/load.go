@@ -120,6 +120,7 @@ func (c *Config) check(opts Options) (problems []string) {
 	}
 	word("model.action_form", c.Model.ActionForm, "auto", "toolcall", "tools", "text")
 	word("model.set_cache_control", c.Model.SetCacheControl, "default_end")
+	word("environment.shell", c.Environment.Shell, "warm", "fresh")
 	word("model.cost_tracking", c.Model.CostTracking, "default", "ignore_errors")
 	if !strings.HasPrefix(c.Environment.Cwd, "/") {
 		say("environment.cwd", "is %q, expected an absolute path", c.Environment.Cwd)

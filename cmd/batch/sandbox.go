@@ -113,6 +113,7 @@ func (b *box) Execute(ctx context.Context, command string) (agent.Output, error)
 	timeout := b.env.CommandTimeout()
 	res, err := b.container.Run(ctx, docker.Command{
 		Args: b.env.Interpreter, Script: command, Dir: b.env.Cwd, Env: b.environ, Timeout: timeout,
+		Fresh: b.env.FreshShell(),
 	})
 	return agent.Output{
 		Bytes: res.Output, Total: res.Total, ExitCode: res.ExitCode,
