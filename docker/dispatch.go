@@ -33,18 +33,18 @@ import (
 // A start file that cannot be read would make every bash complain in every
 // output; a name that bash would still expand is left for it to find. When
 // memory runs out, the command is to be killed and not its dispatcher. The pipe
-// of descriptor 8 is never written to, so that its age is the shell's.
+// of descriptor 8 is never written to, so that its age is the shell's. A child
+// that stops itself before job control is off again looks as if it had ended;
+// wait -f, which is for that, loops for ever now and then (bash 5.2).
 //
 // The two gaps are for the start files and for what runs the script.
 const dispatcher = `exec 2>/dev/null 8<> <(:);
-[[ $- != *[efnuvxTE]* && $SHELLOPTS != *posix* && -z $(builtin trap; builtin enable -n; builtin declare -F builtin; builtin declare -F exec) ]] || exit;
+[[ $- != *[efnuvxTE]* && $SHELLOPTS != *posix* && -z $(builtin trap -p EXIT DEBUG ERR RETURN CHLD; builtin enable -n; builtin declare -F builtin; builtin declare -F exec) ]] || exit;
 builtin shopt -q expand_aliases && exit;
 TMOUT= IFS= builtin read -r _bw;
 [[ -z $BASH_ENV || $BASH_ENV == *[\\\$$'\x60']* || -r $BASH_ENV ]] || builtin unset -v BASH_ENV;
 _bt=(%s);
 _bl=${LC_ALL-unset};
-_bv=();
-((BASH_VERSINFO[0] < 5)) || _bv=(-f);
 IFS=' ' builtin read -r _bx _bp </proc/uptime;
 builtin printf '%%sg %%s %%s\n' "$_bw" "$$" "${_bx/./}";
 while :; do
@@ -69,8 +69,9 @@ builtin cd -P -- "$_bd" || builtin exit 126;
 %s
 )&
 builtin set +m;
-builtin wait "${_bv[@]}" "$!";
+builtin wait "$!";
 _bc=$?;
+while ((_bc > 128)) && builtin kill -0 "$!"; do IFS= builtin read -r -t 1 -u 8 _bx; builtin wait "$!"; _bc=$?; done;
 _bs=0;
 IFS=' ' builtin read -r -a _bp </proc/loadavg;
 if [[ ${_bp[4]} != "$!" ]]; then
@@ -85,7 +86,7 @@ done`
 
 // The warm way runs the script in the child itself, so that it has all that the
 // start files made. SECONDS and OLDPWD are as in a new bash.
-const evalScript = `builtin unset -v _bw _bt _bl _bv _bh _bn _bd _bx _bc _bs _bp OLDPWD; builtin export OLDPWD; SECONDS=0;
+const evalScript = `builtin unset -v _bw _bt _bl _bh _bn _bd _bx _bc _bs _bp OLDPWD; builtin export OLDPWD; SECONDS=0;
 builtin eval "$BASH_EXECUTION_STRING"`
 
 // The fresh way makes the child the interpreter, with the environment that an

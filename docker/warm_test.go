@@ -26,7 +26,7 @@ var alike = []string{
 	"cd /no/such", "local x=1", "readonly r=1; r=2; echo $r", "x=$((1/0)); echo no",
 	"set -e; false; echo no", "set -eu; echo $nosuch; echo no", "set -o pipefail; false | true; echo $?",
 	"trap 'echo bye' EXIT; echo hi", "trap 'echo bye' EXIT; exit 4", "trap 'echo err $?' ERR; false; true", "trap 'echo dbg' DEBUG; true",
-	"trap 'echo term' TERM; kill -TERM $BASHPID; echo on", "kill -TERM $BASHPID", "kill -INT $BASHPID; echo no", "kill -9 $BASHPID",
+	"trap 'echo term' TERM; kill -TERM $BASHPID; echo on", "kill -TERM $BASHPID", "p=$BASHPID; (sleep 0.2; kill -CONT $p) & kill -STOP $p; exit 5", "kill -INT $BASHPID; echo no", "kill -9 $BASHPID",
 	"exec echo replaced", "exec >/tmp/o; echo hidden; exec cat /tmp/o >&2", "exec 2>&-; nosuchcommand; echo $?", "exec >&-; echo x; exit 6",
 	"exec 0<&- 1<&- 2<&-; exit 9", "sleep 0.01 & wait $!; echo $?", "(sleep 0.01; exit 8) & wait %1; echo $?", "false & wait $!; echo $?",
 	"echo $(echo sub; exit 3); echo $?", "x=`echo tick`; echo $x", "diff <(echo a) <(echo a) 2>/dev/null; cat <(echo ps)", "cat <<EOF\n$HOME\nEOF",
