@@ -10,11 +10,11 @@ type Need struct {
 type plan struct {
 	needs []Need
 	begun map[string]bool // ids
-	taken map[string]bool // refs that were pulled ahead, or that it was tried with
+	seen  map[string]bool // refs that were pulled ahead, or could not be
 }
 
 func newPlan(needs []Need) plan {
-	return plan{needs: needs, begun: map[string]bool{}, taken: map[string]bool{}}
+	return plan{needs: needs, begun: map[string]bool{}, seen: map[string]bool{}}
 }
 
 // begin notes that the instance id needs its image now, and no more from the plan.

@@ -2,8 +2,8 @@ package imagecache
 
 import (
 	"context"
-	"sync"
-	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // parallel is how many images are pulled ahead at the same time; it leaves
@@ -24,70 +24,32 @@ func (c *Cache) Plan(needs []Need) {
 // not begun. It pulls nothing while room is short, and what it cannot pull it
 // leaves to the instance. It returns when ctx ends or the whole plan has begun.
 func (c *Cache) Prefetch(ctx context.Context) {
-	var pulls sync.WaitGroup
-	for range parallel {
-		pulls.Go(func() {
-			for c.prefetchNext(ctx) {
-			}
-		})
+	var pulls errgroup.Group
+	pulls.SetLimit(parallel)
+	// Its goroutines return no error.
+	defer func() { _ = pulls.Wait() }()
+	for ctx.Err() == nil {
+		changed := c.next()
+		ref, done := c.chooseAhead()
+		if done {
+			return
+		}
+		// One image after the other is decided on, so that none overtakes
+		// another for which there is no room yet.
+		pull, later := false, true
+		if ref != "" {
+			pull, later = c.readyAhead(ctx, ref)
+		}
+		if pull {
+			pulls.Go(func() error { c.pullAhead(ctx, ref); return nil })
+		}
+		if later {
+			wait(ctx, changed)
+		}
 	}
-	pulls.Wait()
 }
 
-// prefetchNext pulls one image, or waits for a change; false when there is
-// nothing more to do.
-func (c *Cache) prefetchNext(ctx context.Context) bool {
-	changed := c.next()
-	ref, done := c.chooseAhead()
-	if done || ctx.Err() != nil {
-		return false
-	}
-	if ref != "" && c.prefetch(ctx, ref) {
-		return true
-	}
-	timer := time.NewTimer(recheck)
-	defer timer.Stop()
-	select {
-	case <-changed:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
-
-// Fetch makes sure that the engine has ref and reports whether it pulled it.
-// It evicts nothing and waits for nothing: a disk that runs low is a Host fault.
-func (c *Cache) Fetch(ctx context.Context, ref string) (img Image, pulled bool, err error) {
-	lock, err := c.ledger.hold(ctx, ref)
-	if err != nil {
-		return Image{}, false, err
-	}
-	defer lock.Close()
-	img, here, err := c.engine.Image(ctx, ref)
-	if err != nil || here {
-		return img, false, err
-	}
-	if err := c.lockDoor(ctx); err != nil {
-		return Image{}, false, err
-	}
-	short, err := c.lack(ctx, ref, true, c.o.Reserve)
-	if err == nil && short != nil && !short.guess {
-		err = noRoom(ref, short)
-	}
-	if err == nil {
-		c.mu.Lock()
-		c.flights[ref]++
-		c.mu.Unlock()
-	}
-	c.unlockDoor()
-	if err != nil {
-		return Image{}, false, err
-	}
-	img, err = c.pull(ctx, ref, nil)
-	return img, err == nil, err
-}
-
-// chooseAhead takes the next image that nobody has seen to yet.
+// chooseAhead returns the first image within reach that nobody has seen to.
 func (c *Cache) chooseAhead() (ref string, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,44 +57,42 @@ func (c *Cache) chooseAhead() (ref string, done bool) {
 		return "", true
 	}
 	for _, ref := range c.plan.ahead(c.o.Ahead) {
-		if !c.plan.taken[ref] && c.held[ref] == 0 {
-			c.plan.taken[ref] = true
+		if !c.plan.seen[ref] && c.held[ref] == 0 {
 			return ref, false
 		}
 	}
 	return "", false
 }
 
-// prefetch sees to one image; false when there is no room for it now.
-func (c *Cache) prefetch(ctx context.Context, ref string) bool {
+// readyAhead holds ref for its instance and says what is to be done: to pull
+// it, which then counts as under way, or to come back later, when there is
+// room to spare. With neither it has been seen to.
+func (c *Cache) readyAhead(ctx context.Context, ref string) (pull, later bool) {
 	lock, err := c.ledger.hold(ctx, ref)
-	if err != nil {
-		return true // the instance will meet it
-	}
 	c.mu.Lock()
+	c.plan.seen[ref] = true // whatever goes wrong now, the instance will meet
+	if err != nil {
+		c.mu.Unlock()
+		return false, false
+	}
 	if c.held[ref] > 0 { // its instance was faster
 		c.mu.Unlock()
 		_ = lock.Close()
-		return true
+		return false, false
 	}
 	c.ahead[ref] = lock
 	c.mu.Unlock()
-	_, here, err := c.engine.Image(ctx, ref)
-	if err != nil || here {
-		return true
+	if _, here, err := c.engine.Image(ctx, ref); err != nil || here {
+		return false, false
 	}
-	if !c.flyAhead(ctx, ref) {
-		c.letGo(ref)
-		c.mu.Lock()
-		delete(c.plan.taken, ref)
-		c.mu.Unlock()
-		return false
+	if c.flyAhead(ctx, ref) {
+		return true, false
 	}
-	if _, err := c.pull(ctx, ref, nil); err != nil {
-		c.letGo(ref)
-		c.o.Log.Info("an image could not be pulled ahead", "image", ref, "err", err)
-	}
-	return true
+	c.letGo(ref)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.plan.seen, ref)
+	return false, true
 }
 
 // flyAhead counts a pull of ref as under way when there is room to spare for it.
@@ -147,13 +107,42 @@ func (c *Cache) flyAhead(ctx context.Context, ref string) bool {
 			return false
 		}
 		if short == nil {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.flights[ref]++
+			c.fly(ref)
 			return true
 		}
 		if freed, _, err := c.evictOne(ctx, false); err != nil || !freed {
 			return false
 		}
 	}
+}
+
+func (c *Cache) pullAhead(ctx context.Context, ref string) {
+	if _, err := c.pull(ctx, ref, nil); err != nil {
+		c.letGo(ref)
+		c.o.Log.Info("an image could not be pulled ahead", "image", ref, "err", err)
+	}
+}
+
+// Fetch makes sure that the engine has ref and reports whether it pulled it.
+// It evicts nothing and waits for nothing: a disk that runs low is a Host fault.
+func (c *Cache) Fetch(ctx context.Context, ref string) (img Image, pulled bool, err error) {
+	lock, err := c.ledger.hold(ctx, ref)
+	if err != nil {
+		return Image{}, false, err
+	}
+	defer lock.Close()
+	img, here, err := c.engine.Image(ctx, ref)
+	if err != nil || here {
+		return img, false, err
+	}
+	short, err := c.lack(ctx, ref, true, c.o.Reserve)
+	if err == nil && short != nil && !short.guess {
+		err = noRoom(ref, short)
+	}
+	if err != nil {
+		return Image{}, false, err
+	}
+	c.fly(ref)
+	img, err = c.pull(ctx, ref, nil)
+	return img, err == nil, err
 }

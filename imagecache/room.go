@@ -46,17 +46,22 @@ func (c *Cache) admit(ctx context.Context, l *lease, pull, full bool) error {
 				c.o.Notify("waiting for room: " + short.text)
 			}
 		}
-		timer := time.NewTimer(recheck)
-		select {
-		case <-changed:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
+		if wait(ctx, changed); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		full = false
+	}
+}
+
+// wait returns at a change, at the end of ctx, and now and then: another
+// process tells nobody that it freed disk or let go of an image.
+func wait(ctx context.Context, changed <-chan struct{}) {
+	timer := time.NewTimer(recheck)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 
@@ -124,12 +129,19 @@ func (c *Cache) alone() bool {
 
 func (c *Cache) letIn(l *lease, pull bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	l.in = true
 	c.running++
+	c.mu.Unlock()
 	if pull {
-		c.flights[l.ref]++
+		c.fly(l.ref)
 	}
+}
+
+// fly counts a pull of ref as under way, until [Cache.pull] ends it.
+func (c *Cache) fly(ref string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flights[ref]++
 }
 
 // lack looks whether there is room for the pull of ref, or for one more
