@@ -124,7 +124,7 @@ func startOutage(t *testing.T, d *enginetest.Daemon) *outage {
 // poll waits until ready is true, generously.
 func (o *outage) poll(what string, ready func() bool) {
 	o.Helper()
-	for end := time.Now().Add(time.Minute); !ready(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !ready(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			o.Fatalf("waited in vain for %s; the run said:\n%s", what, o.output())
 		}
@@ -165,7 +165,7 @@ func (o *outage) awaitEnd() {
 		if err != nil {
 			o.Errorf("%v\n%s", err, o.output())
 		}
-	case <-time.After(2 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		o.Fatalf("the run does not end:\n%s", o.output())
 	}
 	if p := predictions(o, filepath.Join(o.dir, "out")); len(p) != 5 || p["outage__4"] != "done\n" {

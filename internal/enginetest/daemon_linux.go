@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const patience = time.Minute // with a step of the engine; it takes about a second
+const patience = 3 * time.Minute // with a step of the engine; it takes about a second on a quiet machine
 
 // Daemon is a dockerd of a test's own: it has its containerd, its data and its
 // socket in one folder, knows no network and touches no other engine.
