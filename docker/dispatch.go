@@ -15,7 +15,7 @@ import (
 // What it says stands in lines that begin with a word only this shell knows:
 //
 //	g PID NOW     it is ready, NOW clock ticks after the machine's start
-//	e CODE HELD   the command ended; HELD is 1 when a process it left holds the output
+//	e CODE HELD   the command ended; HELD is 1 when a process it left holds our ends
 //	s             the request was not run, and the dispatcher ends
 //
 // A request is a head (see wire.go), the directory and the script.
@@ -57,7 +57,9 @@ _bn=1;
 TMOUT= IFS= builtin read -r -N 59 _bh && [[ ${_bh:0:26} == "$_bw" ]] && builtin kill -0 "$$" &&
 TMOUT= IFS= builtin read -r -N "$((10#${_bh:27:15}))" _bd && _bn=0;
 BASH_EXECUTION_STRING=;
-((_bn || 10#${_bh:43:15} == 0)) || TMOUT= IFS= builtin read -r -N "$((10#${_bh:43:15}))" BASH_EXECUTION_STRING || _bn=1;
+if ((!_bn)); then
+((10#${_bh:43:15} == 0)) || TMOUT= IFS= builtin read -r -N "$((10#${_bh:43:15}))" BASH_EXECUTION_STRING || _bn=1;
+fi;
 for _bx in "${_bt[@]}"; do [[ $_bx -nt /dev/fd/8 ]] && _bn=1; done;
 if ((_bn)); then
 builtin printf '%%ss\n' "$_bw"; builtin kill -KILL "$$"; builtin exit;
@@ -78,7 +80,7 @@ if [[ ${_bp[4]} != "$!" ]]; then
 for _bx in /proc/[1-9]*; do
 ((${_bx#/proc/} > $!)) || continue;
 [[ -e $_bx && ! -r $_bx/fd ]] && _bs=1;
-for _bp in "$_bx"/fd/*; do [[ $_bp -ef /dev/fd/1 ]] && _bs=1; done;
+for _bp in "$_bx"/fd/*; do [[ $_bp -ef /dev/fd/1 || $_bp -ef /dev/fd/0 ]] && _bs=1; done;
 done;
 fi;
 builtin printf '%%se %%s %%s\n' "$_bw" "$_bc" "$_bs";

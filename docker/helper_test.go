@@ -20,7 +20,7 @@ import (
 )
 
 // tools are the host's own programs that the test image is made of.
-const tools = "bash cat chmod cp echo env false head id ln ls mkdir nohup printf rm setsid sleep sort tail " +
+const tools = "bash cat chmod cp echo env false head id ln ls mkdir nohup printf rm setsid sleep sort stty tail " +
 	"timeout touch true wc yes"
 
 var imageOnce = sync.OnceValues(importImage)

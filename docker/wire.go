@@ -66,6 +66,10 @@ func (w *wire) renew() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held, w.stray = nil, false
+	select {
+	case <-w.said: // that the child in waiting was killed
+	default:
+	}
 }
 
 // clean reports whether all that came belonged to a command.
