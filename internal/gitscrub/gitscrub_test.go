@@ -17,7 +17,7 @@ import (
 // repository "repo" with two commits and a tag, and functions for more.
 const prelude = `set -e
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@localhost
-export GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost GIT_ALLOW_PROTOCOL=file
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=maintenance.auto GIT_CONFIG_VALUE_0=false GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost GIT_ALLOW_PROTOCOL=file
 top=$PWD
 plant() { printf '%s\n' "$@" >> "$top/secrets"; }
 commit() { # name: a commit with a change to a file, and a file of its own
@@ -28,6 +28,7 @@ future() { # name: such a commit, nothing of which may be found later
 	plant $(git rev-parse HEAD HEAD: HEAD:a HEAD:dir "HEAD:dir/$1")
 }
 begin() { # git init's options
+	if [ $# = 1 ] && [ -d "$TEMPLATE" ]; then cp -R "$TEMPLATE" "$1" && cd "$1" && return; fi
 	git init -q -b main "$@" && cd "${!#}" && commit one && git tag v1 && commit two
 }
 back() { git checkout -q "${1:-main}"; }
@@ -46,10 +47,8 @@ find . -name .git -prune -o -type f -exec sha256sum {} + | sort -k 2`
 
 // found looks for planted objects, also by their names in the text of any file.
 const found = `git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null "$@"; }
-while read -r id; do
-	git cat-file -e "$id" 2>/dev/null && echo "object $id"
-	grep -rlaF "$id" "$(git rev-parse --git-common-dir)" && echo "$id named"
-done < "$SECRETS"
+git cat-file --batch-check < "$SECRETS" | grep -v ' missing$'
+grep -raoF -f "$SECRETS" "$(git rev-parse --git-common-dir)"
 git log --all --reflog --format=%s | grep -E 'secret|future'
 git fsck --full --unreachable --no-reflogs 2>&1 | grep -v ^notice:
 git stash list 2>/dev/null; git for-each-ref refs/remotes refs/notes refs/stash; git remote`
@@ -80,6 +79,21 @@ func (r repo) scrub(t *testing.T) gitscrub.Report {
 		t.Fatal(err)
 	}
 	return report
+}
+
+// TestMain makes the repository that most cases are a copy of.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "gitscrub-")
+	if err != nil {
+		panic(err)
+	}
+	cmd := exec.Command("bash", "-p", "-c", prelude+"begin template")
+	cmd.Dir = dir
+	_ = cmd.Run() // without git the tests skip
+	os.Setenv("TEMPLATE", filepath.Join(dir, "template"))
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // hostile returns a case's repository, made by its script behind the prelude.
