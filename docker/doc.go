@@ -27,6 +27,41 @@
 // network), SETPCAP and SETFCAP (handing capabilities on) and AUDIT_WRITE (the
 // machine's log).
 //
+// # Commands
+//
+// A docker exec costs the engine some 50 ms. So one bash stays in the container,
+// a dispatcher on one exec, and each command becomes a child of it that was
+// forked before the command came: its own process group, an empty stdin, the
+// directory and environment given each time, stdout and stderr in one pipe, the
+// exit code exact, nothing there of the command before. The image needs bash
+// (4.2 or later) and nothing else. A process that a command leaves behind lives
+// on; when it holds the output, the next command gets another dispatcher, so
+// that it reads nothing of it. A command that kills its dispatcher has exit
+// code 137, and no command is run twice.
+//
+// With bash -c or bash -lc the dispatcher is that bash. What the start files do
+// (BASH_ENV, and with -l the profiles: conda's activation, say) is done once and
+// seen by all commands; what they print is nobody's. When one of them is
+// modified (BASH_ENV, ~/.bashrc, and with -l /etc/profile, ~/.bash_profile,
+// ~/.bash_login, ~/.profile), the next command gets a new dispatcher. Start files
+// that leave shell options, traps, expanded aliases, disabled builtins or
+// functions named builtin or exec behind suit no resident shell: then, and with
+// another interpreter, and with [Command.Fresh] (environment.shell: fresh), the
+// child runs the interpreter anew, as docker exec would, for about 1 ms more.
+//
+// In the resident shell a script sees these differences from bash -c. It is a
+// subshell: $$ and $PPID are the dispatcher's, BASH_SUBSHELL is 1, $! may be set
+// at its start, ${x:?} ends it with 1 and not 127, logout is refused. Syntax
+// errors say "eval:" for "-c:", set -x writes one + more, and SHLVL is one more
+// in a last command that bash would have replaced itself with. All processes
+// have an oom_score_adj of 300, so that memory is taken back from commands first.
+//
+// At its time limit a command is killed with what stems from it: by descent,
+// process group, session, and, where a process left all of these, by its age.
+// Servers of earlier commands live on, and what these start. A daemon that such
+// a server starts meanwhile, in a session of its own and without a parent, is
+// taken for the command's.
+//
 // # An engine that goes away
 //
 // A call that loses the engine is a Transient fault that is [ErrOutage]; it says

@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"batch.example/batch/fault"
@@ -133,10 +134,10 @@ func (c *Container) finish(ctx context.Context, r Result, s *shell, how outcome,
 }
 
 // lost is the fault of a command that ended without its exit code being known,
-// in a container that is well.
+// in a container that is well: so it was the engine that went away.
 func (c *Container) lost(cause error) error {
 	if cause == nil {
-		cause = errors.New("lost the connection to it")
+		cause = errors.New("the connection to the command ended")
 	}
-	return c.engine.blame(cause, fault.Transient, "running a command in container "+c.short())
+	return c.engine.blame(fmt.Errorf("%w: %w", ErrOutage, cause), fault.Transient, "running a command in container "+c.short())
 }
