@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/docker/cli/cli/config"
 	"github.com/docker/cli/cli/config/configfile"
@@ -18,7 +19,10 @@ import (
 	"batch.example/batch/fault"
 )
 
-const defaultPulls = 4
+const (
+	defaultPulls = 4
+	defaultLives = 4 // more gain nothing: BenchmarkLivesAtOnce
+)
 
 // Config says which engine to use and how. The zero value is the engine at the
 // default socket, without the credentials of a user.
@@ -30,8 +34,12 @@ type Config struct {
 	CertPath   string // directory with ca.pem, cert.pem and key.pem for a tcp Host
 	TLSVerify  bool   // a tcp Host must show a certificate that ca.pem vouches for
 
-	Pulls int          // images pulled at the same time; 0 means 4
-	Log   *slog.Logger // nil discards
+	Pulls    int           // images pulled at the same time; 0 means 4
+	Lives    int           // containers created, or removed, at the same time; 0 means 4
+	Patience time.Duration // how long to wait for an engine that stopped answering; 0 means 5 minutes
+	Log      *slog.Logger  // nil discards
+
+	PullTimeout time.Duration // one download may take this long, waits before it aside; 0 is without end
 
 	// Before, when not nil, is asked before each call to an engine on a plain
 	// connection (a socket, or tcp without TLS) and may make it fail: an error

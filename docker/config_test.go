@@ -3,6 +3,7 @@ package docker_test
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -87,7 +88,7 @@ func (r *relay) cut() {
 	r.wg.Wait()
 }
 
-func TestAContextNamesTheEngineAndAnEngineThatDiesIsAHostFault(t *testing.T) {
+func TestAContextNamesTheEngineAndAnEngineThatDiesIsAnOutage(t *testing.T) {
 	direct := connect(t)
 	socket, ok := strings.CutPrefix(direct.Host(), "unix://")
 	if !ok {
@@ -108,7 +109,7 @@ func TestAContextNamesTheEngineAndAnEngineThatDiesIsAHostFault(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e, err := docker.Connect(t.Context(), docker.Config{ConfigDir: dir})
+	e, err := docker.Connect(t.Context(), docker.Config{ConfigDir: dir, Patience: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestAContextNamesTheEngineAndAnEngineThatDiesIsAHostFault(t *testing.T) {
 	timer := time.AfterFunc(300*time.Millisecond, func() { cut <- time.Now(); r.cut() })
 	defer timer.Stop()
 	_, err = c.Run(context.WithoutCancel(t.Context()), docker.Command{Script: "sleep 60"})
-	if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
+	if fault.KindOf(err) != fault.Transient || !errors.Is(err, docker.ErrOutage) || fault.HintOf(err) == "" {
 		t.Errorf("%v: %v", fault.KindOf(err), err)
 	}
 	if d := time.Since(<-cut); d > 2*time.Second {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -218,28 +219,30 @@ func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 
 func TestManyCommandsRunAtOnceAndLeaveNothingOpen(t *testing.T) {
 	e := connect(t)
-	c := start(t, e, docker.Spec{})
-	run(t, c, "true")
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	c := start(t, e, docker.Spec{})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			for range 3 {
-				cmd := docker.Command{Script: "echo $$; sleep 0.1 & echo b >&2"}
+				cmd := docker.Command{Script: "echo a; sleep 0.1 & echo b >&2", Timeout: time.Minute}
 				if i == 0 {
 					cmd = docker.Command{Script: "sleep 60", Timeout: 50 * time.Millisecond}
 				}
 				r, err := c.Run(t.Context(), cmd)
-				if err != nil || r.TimedOut != (i == 0) || (i > 0 && !bytes.HasSuffix(r.Output, []byte("\nb\n"))) {
+				if err != nil || r.TimedOut != (i == 0) || (i > 0 && string(r.Output) != "a\nb\n") {
 					t.Errorf("%+v, %v", r, err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	deadline := time.Now().Add(5 * time.Second)
+	if err := c.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(30 * time.Second)
 	for (runtime.NumGoroutine() > goroutines+12 || openFiles(t) > files+6) && time.Now().Before(deadline) {
-		runtime.Gosched() // the client keeps a few idle connections
+		time.Sleep(10 * time.Millisecond) // the client keeps a few idle connections
 	}
 	if g, f := runtime.NumGoroutine(), openFiles(t); g > goroutines+12 || f > files+6 {
 		t.Errorf("%d goroutines and %d files, %d and %d before", g, f, goroutines, files)
@@ -263,9 +266,18 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	self, err := raw(t).ContainerInspect(t.Context(), mine.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := strings.Split(self.Config.Labels[docker.LabelOwner], "/")
+	if len(part) != 6 || part[0] != host {
+		t.Fatalf("the label of its owner: %q", part)
+	}
+	part[4] = strconv.Itoa(1 << 30) // a process id that no system gives
 	other := map[string]string{
-		"dead":    host + "/another-boot/1/1",
-		"foreign": "another-host/another-boot/1/1",
+		"dead":    strings.Join(part, "/"),
+		"foreign": "another-host/another-machine/another-boot/1/1/1",
 	}
 	ids := map[string]string{}
 	for name, owner := range other {

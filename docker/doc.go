@@ -8,13 +8,77 @@
 // [Container] runs commands with exact bytes and exit codes, takes and gives
 // files, and goes away with [Container.Remove].
 //
-// What a caller may rely on: a container has no network, no mounts, no new
-// privileges and a limit on processes unless the [Spec] says otherwise; a
+// What a caller may rely on: a container has no network, no mounts, no engine's
+// socket, no new privileges, nothing of this process's environment, few
+// capabilities and a limit on processes unless the [Spec] says otherwise; a
 // create that fails leaves nothing behind; a command that passes its time limit
 // is killed with all its children; a container or engine that is gone is an
 // error with blame, never the output of a command. Every container carries
 // labels that say whose it is, so that [Engine.Reap] can remove what a killed
 // process left.
+//
+// Root keeps the capabilities that installing and testing software needs:
+// CHOWN, DAC_OVERRIDE, FOWNER and FSETID (to unpack an archive with its owners
+// and modes, and to work in files of others), SETUID and SETGID (su, and package
+// managers that drop to a user of their own), KILL (to end such a user's
+// processes), NET_BIND_SERVICE (a test's server at port 80) and SYS_CHROOT
+// (installers that unpack into a tree of their own). Of what engines give
+// besides, it lacks: MKNOD (devices), NET_RAW (packets forged on a shared
+// network), SETPCAP and SETFCAP (handing capabilities on) and AUDIT_WRITE (the
+// machine's log).
+//
+// # Commands
+//
+// A docker exec costs the engine some 50 ms. So one bash stays in the container,
+// a dispatcher on one exec, and each command becomes a child of it that was
+// forked before the command came: its own process group, an empty stdin, the
+// directory and environment given each time, stdout and stderr in one pipe, the
+// exit code exact, nothing there of the command before. The image needs bash
+// (4.2 or later) and nothing else. A process that a command leaves behind lives
+// on; when it holds the output, the next command gets another dispatcher, so
+// that it reads nothing of it. A command that kills its dispatcher has exit
+// code 137, and no command is run twice.
+//
+// With bash -c or bash -lc the dispatcher is that bash. What the start files do
+// (BASH_ENV, and with -l the profiles: conda's activation, say) is done once and
+// seen by all commands; what they print is nobody's. When one of them is
+// modified (BASH_ENV, ~/.bashrc, and with -l /etc/profile, ~/.bash_profile,
+// ~/.bash_login, ~/.profile), the next command gets a new dispatcher. Start files
+// that leave shell options, traps, expanded aliases, disabled builtins or
+// functions named builtin or exec behind suit no resident shell: then, and with
+// another interpreter, and with [Command.Fresh] (environment.shell: fresh), the
+// child runs the interpreter anew, as docker exec would, for about 1 ms more.
+//
+// In the resident shell a script sees these differences from bash -c. It is a
+// subshell: $$ and $PPID are the dispatcher's, BASH_SUBSHELL is 1, $! may be set
+// at its start, ${x:?} ends it with 1 and not 127, logout is refused. Syntax
+// errors say "eval:" for "-c:", set -x writes one + more, and SHLVL is one more
+// in a last command that bash would have replaced itself with. All processes
+// have an oom_score_adj of 300, so that memory is taken back from commands first.
+//
+// At its time limit a command is killed with what stems from it: by descent,
+// process group, session, and, where a process left all of these, by its age.
+// Servers of earlier commands live on, and what these start. A daemon that such
+// a server starts meanwhile, in a session of its own and without a parent, is
+// taken for the command's.
+//
+// # An engine that goes away
+//
+// A call that loses the engine is a Transient fault that is [ErrOutage]; it says
+// nothing about the instance. From then on [Engine.Ready], and with it whatever
+// starts or removes something, waits until the engine answers again, at most
+// [Config.Patience]. A container whose engine was restarted without live-restore
+// has died with it, which is ErrOutage too.
+//
+// # Podman
+//
+// Podman's Docker-compatible socket (podman system service) serves as an engine;
+// tried with 4.3, as root. It needs catatonit. What differs: a command that ran
+// out of memory is told as killed (137), not as out of memory; the containers of
+// the shared network reach one another; the engine mounts a file of its own and
+// its init into each container; a registry over plain HTTP must be named in its
+// registries.conf; and where the process may not raise limits, as in some
+// containers and sandboxes, its containers.conf must set default_ulimits.
 //
 // It is not a sandbox against hostile code: it is as tight as the engine is.
 package docker

@@ -11,22 +11,34 @@ import (
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/registry"
 	"github.com/docker/docker/pkg/jsonmessage"
+
+	"batch.example/batch/fault"
 )
 
 // progressEvery spaces out progress reports: the engine sends hundreds a second.
 const progressEvery = 100 * time.Millisecond
 
 // download asks the engine for name and follows what it says until the end.
+// Its error is the engine's, without blame, unless it took too long.
 func (e *Engine) download(ctx context.Context, name reference.Named, report func(PullProgress)) error {
 	start := time.Now()
+	if e.pullTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, e.pullTimeout,
+			fault.Newf(fault.Transient, "pulling image %s: no end within %v", name, e.pullTimeout).
+				WithHint("allow a pull more time (environment.pull_timeout), or see why the registry is slow"))
+		defer cancel()
+	}
 	body, err := e.api.ImagePull(ctx, name.String(), image.PullOptions{RegistryAuth: e.credentials(name)})
 	if err != nil {
-		return stopped(ctx, blamePull(err, name.String()))
+		e.health.suspect(err)
+		return stopped(ctx, err)
 	}
 	defer body.Close()
 	err = follow(body, PullProgress{Ref: name.String()}, report)
 	if err != nil {
-		return stopped(ctx, blamePull(err, name.String()))
+		e.health.suspect(err)
+		return stopped(ctx, err)
 	}
 	e.log.Debug("image pulled", "image", name.String(), "dur", time.Since(start))
 	return nil
@@ -35,7 +47,7 @@ func (e *Engine) download(ctx context.Context, name reference.Named, report func
 // stopped prefers the cancellation over what it caused.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	return err
 }

@@ -27,11 +27,17 @@ type Engine struct {
 	login *configfile.ConfigFile
 	auth  sync.Mutex // a credential helper is a process of its own: one at a time
 
-	slots    *semaphore.Weighted
-	mu       sync.Mutex
-	pulls    map[string]*pull
-	pullers  sync.WaitGroup
-	commands atomic.Int64
+	health  *health
+	lives   *semaphore.Weighted // containers being made or removed
+	slots   *semaphore.Weighted // images being pulled
+	mu      sync.Mutex
+	pulls   map[string]*pull
+	gates   map[string]*gate // by registry
+	pullers sync.WaitGroup
+	pace    pace
+
+	pullTimeout time.Duration
+	dataDir     atomic.Pointer[string] // once the engine has told
 }
 
 // Connect finds the engine c names, agrees with it on an API version and asks
@@ -62,14 +68,12 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "preparing for docker host "+ep.Host, err).WithHint("check DOCKER_HOST")
 	}
-	pulls := c.Pulls
-	if pulls <= 0 {
-		pulls = defaultPulls
-	}
 	e := &Engine{
 		api: api, host: ep.Host, log: log, login: login, owner: self(),
-		slots: semaphore.NewWeighted(int64(pulls)), pulls: map[string]*pull{},
+		pulls: map[string]*pull{}, gates: map[string]*gate{}, pace: defaultPace, pullTimeout: c.PullTimeout,
+		slots: atMost(c.Pulls, defaultPulls), lives: atMost(c.Lives, defaultLives),
 	}
+	e.health = newHealth(e.signOfLife, ep.Host, c.Patience, log)
 	if err := e.ping(ctx); err != nil {
 		_ = e.Close()
 		return nil, err
@@ -77,8 +81,8 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends the pulls under way, waits for them and closes the idle
-// connections. No Ensure may begin after it. Containers live on: removing them is their owner's task.
+// Close ends the pulls under way and the wait for an engine that is away,
+// waits for both and closes the idle connections. No Ensure may begin after it. Containers live on: removing them is their owner's task.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	for _, p := range e.pulls {
@@ -86,6 +90,7 @@ func (e *Engine) Close() error {
 	}
 	e.mu.Unlock()
 	e.pullers.Wait()
+	e.health.close()
 	return e.api.Close()
 }
 
@@ -95,11 +100,24 @@ func (e *Engine) Host() string { return e.host }
 func (e *Engine) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingLimit)
 	defer cancel()
-	if _, err := e.api.Ping(ctx); err != nil {
+	if err := e.signOfLife(ctx); err != nil {
 		return unreachable(ctx, e.host, err)
 	}
 	e.api.NegotiateAPIVersion(ctx)
 	return nil
+}
+
+func (e *Engine) signOfLife(ctx context.Context) error {
+	_, err := e.api.Ping(ctx)
+	return err
+}
+
+// atMost lets n, or otherwise when n is 0, do a thing at the same time.
+func atMost(n, otherwise int) *semaphore.Weighted {
+	if n <= 0 {
+		n = otherwise
+	}
+	return semaphore.NewWeighted(int64(n))
 }
 
 // boundKey marks a context whose end must also end the connection dialled with it.

@@ -3,11 +3,13 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
-	"github.com/docker/docker/client"
 
 	"batch.example/batch/fault"
 )
@@ -15,7 +17,7 @@ import (
 const noSpaceHint = "free space where the engine keeps its data (docker system df shows what uses it)"
 
 // blame turns an engine error into a fault. Cancellation passes unchanged, and
-// so does an error that is a fault already. What no rule knows gets the kind
+// so does an error that is a fault already. Losing the engine is [ErrOutage]. What no rule knows gets the kind
 // otherwise.
 func blame(err error, otherwise fault.Kind, op string) error {
 	if err == nil {
@@ -29,10 +31,11 @@ func blame(err error, otherwise fault.Kind, op string) error {
 	}
 	text := strings.ToLower(err.Error())
 	switch {
-	case client.IsErrConnectionFailed(err):
-		return fault.New(fault.Host, op, err).WithHint("check that the engine still runs: docker info")
+	case isLost(err):
+		return fault.New(fault.Transient, op, fmt.Errorf("%w: %w", ErrOutage, err)).
+			WithHint("check that the engine still runs: docker info")
 	case strings.Contains(text, "no space left on device"):
-		return fault.New(fault.Host, op, err).WithHint(noSpaceHint)
+		return fault.New(fault.Host, op, withErrno(err)).WithHint(noSpaceHint)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fault.New(fault.Transient, op, errors.New("the engine did not answer in time"))
 	case errdefs.IsInternal(err) || errdefs.IsUnavailable(err):
@@ -41,65 +44,108 @@ func blame(err error, otherwise fault.Kind, op string) error {
 	return fault.New(otherwise, op, err)
 }
 
+// pullWhy says what may be done about a pull that failed.
+type pullWhy int
+
+const (
+	pullRefused pullWhy = iota // another try cannot help
+	pullLimited                // the registry wants fewer pulls
+	pullBroken                 // the registry or the network failed
+)
+
 // pullRule maps words in a registry's or the engine's message to blame: the
 // engine hands most failures of a pull on as text only.
 type pullRule struct {
+	why   pullWhy
 	kind  fault.Kind
 	hint  string
 	words []string
 }
 
 // The order matters: the first rule with a matching word wins.
-func pullRules() []pullRule {
-	return []pullRule{
-		{fault.Host, noSpaceHint, []string{"no space left on device", "disk quota exceeded"}},
-		{
-			fault.Instance, "the image is not built for this engine's platform",
-			[]string{"no matching manifest", "does not match the specified platform", "cannot be used on this platform"},
+var pullRules = []pullRule{
+	{pullRefused, fault.Host, noSpaceHint, []string{"no space left on device", "disk quota exceeded"}},
+	{
+		pullRefused, fault.Instance, "the image is not built for this engine's platform",
+		[]string{"no matching manifest", "does not match the specified platform", "cannot be used on this platform"},
+	},
+	{
+		pullLimited, fault.Transient, "the registry limits pulls: log in (docker login), lower the parallel pulls, or use a mirror",
+		[]string{"toomanyrequests", "too many requests", "rate limit"},
+	},
+	{
+		pullRefused, fault.Instance, "check the image name, or log in to its registry: docker login",
+		[]string{
+			"unauthorized", "authentication required", "pull access denied", "no basic auth credentials",
+			"denied:", "daemon: denied", "resource is denied", "forbidden", "incorrect username or password",
 		},
-		{
-			fault.Transient, "the registry limits pulls: log in (docker login), lower the parallel pulls, or use a mirror",
-			[]string{"toomanyrequests", "too many requests", "rate limit"},
+	},
+	{
+		pullBroken, fault.Transient, "the registry or the network failed; trying again may help",
+		[]string{
+			"unexpected http status: 5", "500 internal", "502 bad", "503 service", "504 gateway", "timeout",
+			"connection refused", "connection reset", "no such host", "tls handshake", "unexpected eof",
+			"verification failed", "server misbehaving", "network is unreachable", "i/o timeout",
 		},
-		{
-			fault.Instance, "check the image name, or log in to its registry: docker login",
-			[]string{
-				"unauthorized", "authentication required", "pull access denied", "no basic auth credentials",
-				"denied:", "daemon: denied", "resource is denied", "forbidden", "incorrect username or password",
-			},
-		},
-		{
-			fault.Transient, "the registry or the network failed; trying again may help",
-			[]string{
-				"unexpected http status: 5", "500 internal", "502 bad", "503 service", "504 gateway", "timeout",
-				"connection refused", "connection reset", "no such host", "tls handshake", "unexpected eof",
-				"verification failed", "server misbehaving", "network is unreachable", "i/o timeout",
-			},
-		},
-		{
-			fault.Instance, "check the image name",
-			[]string{"manifest unknown", "not found", "name unknown", "invalid reference", "does not exist", "no such image"},
-		},
+	},
+	{
+		pullRefused, fault.Instance, "check the image name",
+		[]string{"manifest unknown", "not found", "name unknown", "invalid reference", "does not exist", "no such image"},
+	},
+}
+
+// pullRuleFor finds the rule for the failed pull of ref; nil when no word of
+// the message is known.
+func pullRuleFor(err error, ref string) *pullRule {
+	text := strings.ToLower(err.Error())
+	if n, nameErr := normal(ref); nameErr == nil { // a name may contain any of the words
+		name := regexp.MustCompile(`\b` + regexp.QuoteMeta(reference.Path(n)) + `\b`)
+		text = name.ReplaceAllString(text, "")
 	}
+	for i, r := range pullRules {
+		for _, w := range r.words {
+			if strings.Contains(text, w) {
+				return &pullRules[i]
+			}
+		}
+	}
+	return nil
+}
+
+// whyPull says what may be done about the failed pull of ref. What is a fault
+// already has been judged by whoever made it.
+func whyPull(err error, ref string) pullWhy {
+	if fault.KindOf(err) != fault.Unknown || isLost(err) {
+		return pullRefused
+	}
+	if r := pullRuleFor(err, ref); r != nil {
+		return r.why
+	}
+	return pullRefused
 }
 
 // blamePull turns a pull that failed into a fault that names the image.
 func blamePull(err error, ref string) error {
 	op := "pulling image " + ref
-	if err == nil || errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown ||
-		client.IsErrConnectionFailed(err) {
+	if err == nil || errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown || isLost(err) {
 		return blame(err, fault.Transient, op)
 	}
-	text := strings.ToLower(err.Error())
-	if n, nameErr := normal(ref); nameErr == nil { // a name may contain any of the words
-		text = strings.ReplaceAll(text, reference.Path(n), "")
-	}
-	for _, r := range pullRules() {
-		for _, w := range r.words {
-			if strings.Contains(text, w) {
-				return fault.New(r.kind, op, err).WithHint("%s", r.hint)
-			}
-		}
+	if r := pullRuleFor(err, ref); r != nil {
+		return fault.New(r.kind, op, withErrno(err)).WithHint("%s", r.hint)
 	}
 	return blame(err, fault.Transient, op)
+}
+
+// noSpace is an error of a full disk, which the engine hands on as text.
+type noSpace struct{ error }
+
+// Is makes errors.Is(err, syscall.ENOSPC) true.
+func (noSpace) Is(target error) bool { return target == syscall.ENOSPC }
+
+// withErrno lets a full disk be told by errors.Is with syscall.ENOSPC.
+func withErrno(err error) error {
+	if strings.Contains(strings.ToLower(err.Error()), "no space left on device") {
+		return noSpace{err}
+	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +22,13 @@ const (
 	drainLimit = 500 * time.Millisecond // for the last output of a killed command to arrive
 )
 
+// execution is what open starts.
+type execution struct {
+	argv, env []string
+	stdin     bool // its stdin is the connection; else there is none
+	out, diag io.Writer
+}
+
 // stream is one exec with its connection. Close must be called.
 type stream struct {
 	id   string
@@ -33,41 +39,71 @@ type stream struct {
 	wait sync.WaitGroup
 }
 
-// open starts argv and copies what it prints to out and diag, its stdout and
-// stderr. Either may end the copy with errEnded. The command goes on when the
-// stream is closed.
-func (c *Container) open(
-	ctx context.Context, argv, env []string, stdin string, out, diag io.Writer,
-) (*stream, error) {
-	ctx, end := context.WithCancel(ctx)
+// open starts x and copies what it prints to x.out and x.diag, its stdout and
+// stderr. Cancelling ctx ends the start, not what was started: it goes on also
+// when the stream is closed.
+func (c *Container) open(ctx context.Context, x execution) (*stream, error) {
+	inner, end := context.WithCancel(context.WithoutCancel(ctx))
+	release := context.AfterFunc(ctx, end)
 	slow := time.AfterFunc(startLimit, end)
-	defer slow.Stop()
-	api := c.engine.api
-	made, err := api.ContainerExecCreate(ctx, c.id, container.ExecOptions{
-		Cmd: argv, Env: env, WorkingDir: "/",
-		AttachStdin: stdin != "", AttachStdout: true, AttachStderr: true,
-	})
+	s, err := c.attach(inner, x)
+	slow.Stop()
+	if !release() && err == nil { // cancelled in between, and the stream with it
+		s.conn.Close()
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		end()
+		return nil, err
+	}
+	s.end = end
+	s.wait.Go(func() {
+		defer close(s.done)
+		_, s.err = stdcopy.StdCopy(x.out, x.diag, s.conn.Reader)
+	})
+	return s, nil
+}
+
+func (c *Container) attach(ctx context.Context, x execution) (*stream, error) {
+	api := c.engine.api
+	made, err := api.ContainerExecCreate(ctx, c.id, container.ExecOptions{
+		Cmd: x.argv, Env: x.env, WorkingDir: "/",
+		AttachStdin: x.stdin, AttachStdout: true, AttachStderr: true,
+	})
+	if err != nil {
 		return nil, err
 	}
 	conn, err := api.ContainerExecAttach(bound(ctx), made.ID, container.ExecAttachOptions{})
 	if err != nil {
-		end()
 		return nil, err
 	}
-	s := &stream{id: made.ID, conn: conn, end: end, done: make(chan struct{})}
-	s.wait.Go(func() {
-		defer close(s.done)
-		_, s.err = stdcopy.StdCopy(out, diag, conn.Reader)
-	})
-	if stdin != "" {
-		s.wait.Go(func() {
-			_, _ = io.Copy(conn.Conn, strings.NewReader(stdin)) // a command that ends early need not read it
-			_ = conn.CloseWrite()
-		})
+	return &stream{id: made.ID, conn: conn, done: make(chan struct{})}, nil
+}
+
+// send writes to the stdin of what runs, in the background: it may be slow to
+// read, and its end is seen in the output.
+func (s *stream) send(data []byte) {
+	s.wait.Go(func() { _, _ = s.conn.Conn.Write(data) })
+}
+
+// ended reports whether the output has ended.
+func (s *stream) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
 	}
-	return s, nil
+}
+
+// drain gives the last output of a killed command a moment to arrive.
+func (s *stream) drain() {
+	t := time.NewTimer(drainLimit)
+	defer t.Stop()
+	select {
+	case <-s.done:
+	case <-t.C:
+	}
 }
 
 // close ends the connection and waits for both directions.
@@ -94,7 +130,7 @@ func (c *Container) startFault(ctx context.Context, err error) error {
 	if errdefs.IsInvalidArgument(err) {
 		return fault.New(fault.Instance, op, err)
 	}
-	return blame(err, fault.Transient, op)
+	return c.engine.blame(err, fault.Transient, op)
 }
 
 // code asks the engine for the exit code of the exec. It knows it a little
@@ -123,7 +159,7 @@ func (c *Container) code(ctx context.Context, exec string) (int, bool) {
 // when the image's locale is not installed.
 func (c *Container) output(ctx context.Context, argv ...string) (stdout, stderr string, err error) {
 	var out, diag bytes.Buffer
-	s, err := c.open(ctx, argv, nil, "", &out, &diag)
+	s, err := c.open(ctx, execution{argv: argv, out: &out, diag: &diag})
 	if err != nil {
 		return "", "", err
 	}

@@ -1,15 +1,12 @@
 package docker_test
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,10 +16,11 @@ import (
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/internal/enginetest"
 )
 
 // tools are the host's own programs that the test image is made of.
-const tools = "bash cat chmod cp echo env false head id ln ls mkdir nohup printf rm setsid sleep sort tail " +
+const tools = "bash cat chmod cp echo env false head id ln ls mkdir nohup printf rm setsid sleep sort stty tail " +
 	"timeout touch true wc yes"
 
 var imageOnce = sync.OnceValues(importImage)
@@ -89,7 +87,7 @@ func importImage() (string, error) {
 	if _, err := api.ImageInspect(ctx, name); err == nil {
 		return name, nil
 	}
-	root, err := hostRoot()
+	root, err := enginetest.Root(strings.Fields(tools), nil)
 	if err != nil {
 		return "", err
 	}
@@ -101,50 +99,4 @@ func importImage() (string, error) {
 	defer body.Close()
 	_, err = io.Copy(io.Discard, body)
 	return name, err
-}
-
-// hostRoot is a tar of the host's tools and the libraries they need.
-func hostRoot() ([]byte, error) {
-	files := map[string]string{} // path in the image: path here
-	for tool := range strings.FieldsSeq(tools) {
-		at, err := exec.LookPath(tool)
-		if err != nil {
-			return nil, err
-		}
-		files["usr/bin/"+tool] = at
-		out, err := exec.Command("ldd", at).Output()
-		if err != nil {
-			return nil, fmt.Errorf("ldd %s: %w", at, err)
-		}
-		for word := range strings.FieldsSeq(string(out)) {
-			if filepath.IsAbs(word) {
-				files[word[1:]] = word
-			}
-		}
-	}
-	var buf bytes.Buffer
-	w := tar.NewWriter(&buf)
-	for _, dir := range []string{"tmp", "root", "dev", "proc", "sys", "etc", "testbed"} {
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o777}); err != nil {
-			return nil, err
-		}
-	}
-	for name, from := range files {
-		data, err := os.ReadFile(from)
-		if err != nil {
-			return nil, err
-		}
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(data))}
-		if err := w.WriteHeader(h); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(data); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "bin", Linkname: "usr/bin"}); err != nil {
-		return nil, err
-	}
-	err := w.Close()
-	return buf.Bytes(), err
 }

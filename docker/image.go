@@ -6,6 +6,7 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
+	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
 
 	"batch.example/batch/fault"
@@ -35,7 +36,7 @@ func normal(ref string) (reference.Named, error) {
 
 // Image looks ref up among the images the engine has; false when it has none
 // of that name. A short name and its full docker.io form are the same image.
-// A sha256: ID is found too.
+// A sha256: ID is found too. It waits for an engine that is away: see [Engine.Ready].
 func (e *Engine) Image(ctx context.Context, ref string) (Image, bool, error) {
 	name := ref
 	if !strings.HasPrefix(ref, "sha256:") {
@@ -45,12 +46,15 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, bool, error) {
 		}
 		name = reference.FamiliarString(n)
 	}
+	if err := e.Ready(ctx); err != nil {
+		return Image{}, false, err
+	}
 	in, err := e.api.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {
 		return Image{}, false, nil
 	}
 	if err != nil {
-		return Image{}, false, blame(err, fault.Transient, "looking up image "+ref)
+		return Image{}, false, e.blame(err, fault.Transient, "looking up image "+ref)
 	}
 	return Image{
 		Ref: ref, ID: in.ID, Digest: digest(in.RepoDigests), Tags: in.RepoTags, Size: in.Size,
@@ -69,6 +73,38 @@ func (e *Engine) Images(ctx context.Context) ([]Image, error) {
 		out = append(out, Image{ID: s.ID, Digest: digest(s.RepoDigests), Tags: s.RepoTags, Size: s.Size})
 	}
 	return out, nil
+}
+
+// UsedImages returns the IDs of the images that any container has, whoever
+// made it and whether it runs or not.
+func (e *Engine) UsedImages(ctx context.Context) (map[string]bool, error) {
+	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true})
+	if err != nil {
+		return nil, blame(err, fault.Transient, "listing containers")
+	}
+	used := make(map[string]bool, len(list))
+	for _, c := range list {
+		used[c.ImageID] = true
+	}
+	return used, nil
+}
+
+// RemoveImage takes the name ref off the engine, and with the last name the
+// image and the layers that no other image has. An image that is not there is
+// no error. One that a container has stays, and the error blames the instance.
+func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
+	n, err := normal(ref)
+	if err != nil {
+		return err
+	}
+	_, err = e.api.ImageRemove(ctx, reference.FamiliarString(n), image.RemoveOptions{PruneChildren: true})
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	if errdefs.IsConflict(err) {
+		return fault.New(fault.Instance, "removing image "+ref, err).WithHint("a container or another image still needs it")
+	}
+	return blame(err, fault.Transient, "removing image "+ref)
 }
 
 func digest(repoDigests []string) string {

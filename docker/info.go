@@ -54,16 +54,22 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 
 // DiskFree returns the bytes that are free where the engine keeps its data.
 // The engine's API does not tell, so it is known only for an engine on this
-// machine whose directory this process may look at.
+// machine whose directory this process may look at. It costs little: only the
+// first call asks the engine.
 func (e *Engine) DiskFree(ctx context.Context) (free int64, known bool, err error) {
 	network, _, _ := plainAddress(e.host, false)
 	if network != "unix" {
 		return 0, false, nil
 	}
-	in, err := e.Info(ctx)
-	if err != nil {
-		return 0, false, err
+	dir := e.dataDir.Load()
+	if dir == nil {
+		in, err := e.Info(ctx)
+		if err != nil {
+			return 0, false, err
+		}
+		dir = &in.RootDir
+		e.dataDir.Store(dir)
 	}
-	free, known = statfs(in.RootDir)
+	free, known = statfs(*dir)
 	return free, known, nil
 }

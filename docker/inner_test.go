@@ -1,10 +1,8 @@
 package docker
 
 import (
-	"bytes"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -58,74 +56,5 @@ func TestFollowAddsUpLayers(t *testing.T) {
 	}
 	if err := follow(strings.NewReader(stream[:40]), PullProgress{}, func(PullProgress) {}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a stream that was cut off: %v", err)
-	}
-}
-
-// FuzzEnding cuts the stream anywhere: the output must come out whole and the
-// code be found.
-func FuzzEnding(f *testing.F) {
-	f.Add([]byte("hello"), 3, 1000)
-	f.Add([]byte("MARMARKMAR\x00MARK"), 1, 4)
-	f.Add([]byte(""), 7, 0)
-	f.Add(bytes.Repeat([]byte("MARK0x"), 9), 2, 10)
-	f.Fuzz(func(t *testing.T, data []byte, step, limit int) {
-		if step < 1 || limit < 0 || limit > 1<<20 || len(data) > 1<<16 {
-			return
-		}
-		const mark = "MARK!"
-		if bytes.Contains(append(append([]byte(nil), data...), mark...)[:len(data)+len(mark)-1], []byte(mark)) {
-			return
-		}
-		sink := &ending{mark: []byte(mark), out: newCapped(int64(limit)), code: -1}
-		var err error
-		for rest := append(append([]byte(nil), data...), mark+"042left behind"...); len(rest) > 0 && err == nil; {
-			n := min(step, len(rest))
-			_, err = sink.Write(rest[:n])
-			rest = rest[n:]
-		}
-		if sink.code != 42 || !errors.Is(err, errEnded) || sink.out.total != int64(len(data)) {
-			t.Fatalf("code %d, %v, %d of %d bytes", sink.code, err, sink.out.total, len(data))
-		}
-		want := data
-		if limit == 0 {
-			limit = defaultLimit
-		}
-		if len(data) > limit {
-			want = append(append([]byte(nil), data[:limit-limit/2]...), data[len(data)-limit/2:]...)
-		}
-		if got := sink.out.bytes(); !bytes.Equal(got, want) {
-			t.Errorf("kept %q, want %q", got, want)
-		}
-	})
-}
-
-func TestAnOwnerIsDeadWhenItsProcessIs(t *testing.T) {
-	me := self()
-	back, ok := parseOwner(me.String())
-	if !ok || back != me {
-		t.Fatalf("%q reads as %+v", me, back)
-	}
-	for _, tt := range []struct {
-		name string
-		o    owner
-		dead bool
-	}{
-		{"this process", me, false},
-		{"this id in another boot", owner{me.host, "other", me.pid, me.start}, true},
-		{"this id, given out again", owner{me.host, me.boot, me.pid, "1"}, me.start != ""},
-		{"an id nobody has", owner{me.host, me.boot, 1 << 30, "1"}, true},
-		{"another machine", owner{"other", "other", 1, "1"}, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.o.dead(me); got != tt.dead {
-				t.Errorf("dead = %v", got)
-			}
-		})
-	}
-	if _, ok := parseOwner("x/y/z"); ok {
-		t.Error("a label that is none was read")
-	}
-	if me.pid != os.Getpid() {
-		t.Errorf("pid %d", me.pid)
 	}
 }

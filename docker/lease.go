@@ -24,7 +24,7 @@ const maxLease = 4 << 10
 func Owner() string { return self().String() }
 
 // leased reports whether a living process has the lease at path.
-func leased(path string, me owner) bool {
+func leased(path string, me owner, local bool) bool {
 	if path == "" {
 		return false
 	}
@@ -38,7 +38,7 @@ func leased(path string, me owner) bool {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxLease))
 	for line := range strings.Lines(string(text)) {
-		if o, ok := parseOwner(strings.TrimSpace(line)); ok && !o.dead(me) {
+		if o, ok := parseOwner(strings.TrimSpace(line)); ok && o.fate(me, local) != dead {
 			return true
 		}
 	}

@@ -1,7 +1,7 @@
 package docker
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -16,18 +16,22 @@ const (
 	LabelRun      = "batch.run"
 	LabelInstance = "batch.instance"
 	LabelAttempt  = "batch.attempt"
-	LabelOwner    = "batch.owner"   // host, boot, pid and start of the process that made it
+	LabelOwner    = "batch.owner"   // the process that made it: see owner
 	LabelExpires  = "batch.expires" // RFC 3339; it ends by itself then
 
 	labelWorkDir = "batch.workdir" // the Spec's, for Attach
 )
 
-// owner names one process of one boot of one machine, so that a process id
-// that was given out again is not taken for its former bearer.
+// owner names one process of one boot of one machine, so that neither a process
+// id that was given out again nor another machine or container of the same name
+// is taken for its bearer. What the system does not say is empty.
 type owner struct {
-	host, boot string
-	pid        int
-	start      string // in clock ticks since boot; empty where the system does not say
+	host    string // for people, and to tell machines apart that were copied from one
+	machine string
+	boot    string
+	space   string // in which pid counts
+	pid     int
+	start   string // of the process
 }
 
 func self() owner {
@@ -36,56 +40,62 @@ func self() owner {
 		host = "unknown"
 	}
 	pid := os.Getpid()
-	return owner{host: host, boot: bootID(), pid: pid, start: startOf(pid)}
+	return owner{host: host, machine: machineID(), boot: bootID(), space: pidSpace(), pid: pid, start: startOf(pid)}
 }
 
 func (o owner) String() string {
-	return fmt.Sprintf("%s/%s/%d/%s", o.host, o.boot, o.pid, o.start)
+	return fmt.Sprintf("%s/%s/%s/%s/%d/%s", o.host, o.machine, o.boot, o.space, o.pid, o.start)
 }
 
 func parseOwner(s string) (owner, bool) {
 	p := strings.Split(s, "/")
-	if len(p) != 4 {
+	if len(p) != 6 {
 		return owner{}, false
 	}
-	pid, err := strconv.Atoi(p[2])
-	return owner{host: p[0], boot: p[1], pid: pid, start: p[3]}, err == nil && pid > 0
+	pid, err := strconv.Atoi(p[4])
+	return owner{host: p[0], machine: p[1], boot: p[2], space: p[3], pid: pid, start: p[5]}, err == nil && pid > 0
 }
 
-// dead reports whether the process o is known to be gone, as seen by the
-// process me. Of another machine nothing is known.
-func (o owner) dead(me owner) bool {
-	if o.host != me.host {
-		return false
+// fate is what one process knows of another.
+type fate int
+
+const (
+	unknown fate = iota
+	alive
+	dead
+)
+
+// fate tells what the process me, which uses the engine on its own machine when
+// local, knows of o. Of another machine or another space of process ids it
+// knows nothing.
+func (o owner) fate(me owner, local bool) fate {
+	if o.boot == "" || me.boot == "" {
+		return unknown
 	}
 	if o.boot != me.boot {
-		return true
+		// An earlier boot of this machine, or a copy of it that runs elsewhere. On
+		// an engine that only this machine uses, nothing is left of the former.
+		if local && o.machine != "" && o.machine == me.machine && o.host == me.host {
+			return dead
+		}
+		return unknown
+	}
+	if o.space != me.space {
+		return unknown
 	}
 	if err := syscall.Kill(o.pid, 0); errors.Is(err, syscall.ESRCH) {
-		return true
+		return dead
 	}
-	start := startOf(o.pid)
-	return o.start != "" && start != "" && o.start != start
+	if start := startOf(o.pid); o.start != "" && start != "" && o.start != start {
+		return dead
+	}
+	return alive
 }
 
-func bootID() string {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(b))
-}
-
-// startOf is field 22 of /proc/pid/stat, counted behind the command's name,
-// which may hold blanks and brackets.
-func startOf(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+// obscure makes of a machine's id, which is nobody's business, one of our own.
+func obscure(id string) string {
+	if id = strings.TrimSpace(id); id == "" {
 		return ""
 	}
-	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(fields) < 20 {
-		return ""
-	}
-	return string(fields[19])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte("batch "+id)))[:16]
 }

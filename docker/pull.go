@@ -12,7 +12,7 @@ import (
 // PullProgress is how far a pull has come.
 type PullProgress struct {
 	Ref     string
-	Waiting bool  // for one of the parallel pulls to end
+	Waiting bool  // for one of the parallel pulls to end, or for the registry to allow it
 	Current int64 // bytes downloaded
 	Total   int64 // bytes to download, of the layers whose size is known so far
 	Layers  int   // known so far
@@ -27,7 +27,12 @@ type PullProgress struct {
 //
 // The error blames the instance when the registry does not have the image, not
 // for this platform, or not for this user; it is Transient when the registry
-// or the network failed, Host when the disk is full or the engine is gone.
+// or the network failed, Host when the disk is full or the engine is gone; a
+// full disk is also syscall.ENOSPC to errors.Is.
+//
+// What may pass is tried again first: a registry or network that fails, for
+// some seconds; a registry that limits pulls, for some minutes, in which no
+// pull from that registry is begun. Its answer may say how long.
 func (e *Engine) Ensure(ctx context.Context, ref string, progress func(PullProgress)) (Image, error) {
 	img, ok, err := e.Image(ctx, ref)
 	if ok || err != nil {
@@ -125,21 +130,16 @@ func (e *Engine) forget(name reference.Named, p *pull) {
 // run does the pull and is its only goroutine.
 func (e *Engine) run(ctx context.Context, name reference.Named, p *pull) {
 	defer p.cancel()
-	err := e.slot(ctx, name, p)
+	p.report(PullProgress{Ref: name.String(), Waiting: true})
+	err := e.persist(ctx, name, func(ctx context.Context) error { return e.download(ctx, name, p.report) })
+	if err != nil && ctx.Err() == nil {
+		err = blamePull(err, name.String())
+	}
 	e.mu.Lock()
 	e.forget(name, p)
 	e.mu.Unlock()
 	p.err = err
 	close(p.done)
-}
-
-func (e *Engine) slot(ctx context.Context, name reference.Named, p *pull) error {
-	p.report(PullProgress{Ref: name.String(), Waiting: true})
-	if err := e.slots.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer e.slots.Release(1)
-	return e.download(ctx, name, p.report)
 }
 
 func (p *pull) report(now PullProgress) {

@@ -2,30 +2,44 @@ package docker_test
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/image"
+
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/registrytest"
 )
+
+// newStub returns a registry whose image is removed from the engine at the end.
+func newStub(t testing.TB) *registrytest.Stub {
+	t.Helper()
+	s := registrytest.NewStub(t)
+	removeLater(t, s.Ref())
+	return s
+}
+
+// removeLater takes an image off the engine at the end of the test.
+func removeLater(t testing.TB, ref string) {
+	t.Cleanup(func() {
+		_, _ = raw(t).ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true})
+	})
+}
 
 func TestEnsurePullsWithProgressAndOnlyOnce(t *testing.T) {
 	e := connect(t)
-	r := newRegistry(t)
+	r := newStub(t)
 	var seen []docker.PullProgress
-	img, err := e.Ensure(t.Context(), r.ref(), func(p docker.PullProgress) { seen = append(seen, p) })
+	img, err := e.Ensure(t.Context(), r.Ref(), func(p docker.PullProgress) { seen = append(seen, p) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if img.Digest != sum(r.manifest) || img.ID != sum(r.config) || img.Size != layerSize {
+	if img.Digest != registrytest.Digest(r.Manifest) || img.ID != registrytest.Digest(r.Config) || img.Size != registrytest.LayerSize {
 		t.Errorf("image %+v", img)
 	}
 	if len(seen) == 0 {
@@ -34,23 +48,21 @@ func TestEnsurePullsWithProgressAndOnlyOnce(t *testing.T) {
 	if last := seen[len(seen)-1]; last.Layers != 1 || last.Current > last.Total {
 		t.Errorf("last progress %+v", last)
 	}
-	before := r.manifests.Load()
-	if _, err := e.Ensure(t.Context(), r.ref(), nil); err != nil || r.manifests.Load() != before {
-		t.Errorf("an image that is there: %d requests, %v", r.manifests.Load()-before, err)
+	before := r.ManifestGets.Load()
+	if _, err := e.Ensure(t.Context(), r.Ref(), nil); err != nil || r.ManifestGets.Load() != before {
+		t.Errorf("an image that is there: %d requests, %v", r.ManifestGets.Load()-before, err)
 	}
 }
 
 func TestCallersShareOnePull(t *testing.T) {
 	e := connect(t)
-	r := newRegistry(t)
+	r := newStub(t)
 	reached, open := make(chan struct{}, 10), make(chan struct{})
-	r.fail = func(_ http.ResponseWriter, q *http.Request) bool {
-		if strings.HasSuffix(q.URL.Path, sum(r.layer)) {
-			reached <- struct{}{}
-			<-open
-		}
+	r.Fault = registrytest.Blob(registrytest.Digest(r.Layer()), func(http.ResponseWriter, *http.Request) bool {
+		reached <- struct{}{}
+		<-open
 		return false
-	}
+	})
 	first, giveUp := context.WithCancel(t.Context())
 	errs := make([]error, 4)
 	var wg sync.WaitGroup
@@ -59,12 +71,12 @@ func TestCallersShareOnePull(t *testing.T) {
 		if i == 0 {
 			ctx = first
 		}
-		wg.Go(func() { _, errs[i] = e.Ensure(ctx, r.ref(), nil) })
+		wg.Go(func() { _, errs[i] = e.Ensure(ctx, r.Ref(), nil) })
 	}
 	<-reached
-	awaitWaiters(t, e, r.ref(), 4)
+	awaitWaiters(t, e, r.Ref(), 4)
 	giveUp()
-	awaitWaiters(t, e, r.ref(), 3)
+	awaitWaiters(t, e, r.Ref(), 3)
 	close(open)
 	wg.Wait()
 	if !fault.Canceled(errs[0]) {
@@ -75,7 +87,7 @@ func TestCallersShareOnePull(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := r.blobs.Load(); n != 1 {
+	if n := r.BlobGets.Load(); n != 1 {
 		t.Errorf("%d downloads of the layer", n)
 	}
 }
@@ -92,22 +104,19 @@ func awaitWaiters(t *testing.T, e *docker.Engine, ref string, n int) {
 
 func TestTheLastCallerEndsThePull(t *testing.T) {
 	e := connect(t)
-	r := newRegistry(t)
+	r := newStub(t)
 	reached, gone := make(chan struct{}, 10), make(chan struct{}, 10)
-	r.fail = func(w http.ResponseWriter, q *http.Request) bool {
-		if !strings.HasSuffix(q.URL.Path, sum(r.layer)) {
-			return false
-		}
-		w.Header().Set("Content-Length", fmt.Sprint(len(r.layer)))
+	slow := registrytest.Dribble(r.Layer(), t.Context().Done())
+	r.Fault = registrytest.Blob(registrytest.Digest(r.Layer()), func(w http.ResponseWriter, q *http.Request) bool {
 		reached <- struct{}{}
-		dribble(t.Context(), w, q, r.layer)
+		slow(w, q)
 		gone <- struct{}{}
 		return true
-	}
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := e.Ensure(ctx, r.ref(), nil); !fault.Canceled(err) {
+		if _, err := e.Ensure(ctx, r.Ref(), nil); !fault.Canceled(err) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -121,66 +130,36 @@ func TestTheLastCallerEndsThePull(t *testing.T) {
 	}
 }
 
-// dribble is a slow registry. The engine notices only between two reads that
-// nobody wants the layer any more.
-func dribble(ctx context.Context, w http.ResponseWriter, q *http.Request, data []byte) {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for _, b := range data {
-		if _, err := w.Write([]byte{b}); err != nil {
-			return
-		}
-		_ = http.NewResponseController(w).Flush()
-		select {
-		case <-tick.C:
-		case <-q.Context().Done():
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 func TestAFailedPullSaysWhoIsToBlame(t *testing.T) {
 	e := connect(t)
+	e.Hurry()
 	for _, tt := range []struct {
 		name string
-		fail func(r *registry) func(http.ResponseWriter, *http.Request) bool
+		fail func(r *registrytest.Stub) registrytest.Fault
 		kind fault.Kind
 	}{
-		{"no such image", always(refuse(404, "MANIFEST_UNKNOWN", "manifest unknown")), fault.Instance},
-		{"no such repository", always(refuse(404, "NAME_UNKNOWN", "repository name not known to registry")), fault.Instance},
-		{"a login is asked for", always(refuse(401, "UNAUTHORIZED", "authentication required")), fault.Instance},
-		{"access denied", always(refuse(403, "DENIED", "requested access to the resource is denied")), fault.Instance},
-		{"too many requests", always(refuse(429, "TOOMANYREQUESTS", "You have reached your pull rate limit")), fault.Transient},
-		{"the registry is broken", always(refuse(503, "UNAVAILABLE", "come back later")), fault.Transient},
-		{"the registry is not there", func(r *registry) func(http.ResponseWriter, *http.Request) bool {
+		{"no such image", refuse(404, "MANIFEST_UNKNOWN", "manifest unknown"), fault.Instance},
+		{"no such repository", refuse(404, "NAME_UNKNOWN", "repository name not known to registry"), fault.Instance},
+		{"a login is asked for", refuse(401, "UNAUTHORIZED", "authentication required"), fault.Instance},
+		{"access denied", refuse(403, "DENIED", "requested access to the resource is denied"), fault.Instance},
+		{"too many requests", refuse(429, "TOOMANYREQUESTS", "You have reached your pull rate limit"), fault.Transient},
+		{"the registry is broken", refuse(503, "UNAVAILABLE", "come back later"), fault.Transient},
+		{"the registry is not there", func(r *registrytest.Stub) registrytest.Fault {
 			r.Close()
 			return nil
 		}, fault.Transient},
-		{"another platform only", func(r *registry) func(http.ResponseWriter, *http.Request) bool {
-			r.kind = "application/vnd.docker.distribution.manifest.list.v2+json"
-			entry := blob("application/vnd.docker.distribution.manifest.v2+json", r.manifest)
-			entry["platform"] = map[string]any{"os": "plan9", "architecture": "mips"}
-			r.manifest = marshal(t, map[string]any{"schemaVersion": 2, "mediaType": r.kind, "manifests": []any{entry}})
+		{"another platform only", func(r *registrytest.Stub) registrytest.Fault {
+			r.ForPlatform(t, "plan9", "mips")
 			return nil
 		}, fault.Instance},
-		{"a layer that is not what it should be", func(r *registry) func(http.ResponseWriter, *http.Request) bool {
-			return func(w http.ResponseWriter, q *http.Request) bool {
-				if !strings.HasSuffix(q.URL.Path, sum(r.layer)) {
-					return false
-				}
-				broken := append([]byte(nil), r.layer...)
-				broken[len(broken)/2] ^= 1
-				_, _ = w.Write(broken)
-				return true
-			}
+		{"a layer that is not what it should be", func(r *registrytest.Stub) registrytest.Fault {
+			return registrytest.Blob(registrytest.Digest(r.Layer()), registrytest.Corrupt(r.Layer()))
 		}, fault.Transient},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRegistry(t)
-			r.fail = tt.fail(r)
-			_, err := e.Ensure(t.Context(), r.ref(), nil)
+			r := newStub(t)
+			r.Fault = tt.fail(r)
+			_, err := e.Ensure(t.Context(), r.Ref(), nil)
 			if err == nil || fault.KindOf(err) != tt.kind {
 				t.Errorf("kind %v, want %v: %v", fault.KindOf(err), tt.kind, err)
 			}
@@ -196,33 +175,26 @@ func TestAFailedPullSaysWhoIsToBlame(t *testing.T) {
 	})
 }
 
-func always(f func(http.ResponseWriter, *http.Request) bool) func(*registry) func(http.ResponseWriter, *http.Request) bool {
-	return func(*registry) func(http.ResponseWriter, *http.Request) bool { return f }
+func refuse(status int, code, text string) func(*registrytest.Stub) registrytest.Fault {
+	return func(*registrytest.Stub) registrytest.Fault { return registrytest.Refuse(status, code, text) }
 }
 
 func TestEnsureUsesTheUsersLogin(t *testing.T) {
 	connect(t) // skips without an engine
-	r := newRegistry(t)
-	r.fail = func(w http.ResponseWriter, q *http.Request) bool {
-		if user, pass, _ := q.BasicAuth(); user == "ann" && pass == "s3cret:x" {
-			return false
-		}
-		return refuse(401, "UNAUTHORIZED", "authentication required")(w, q)
-	}
-	dir := t.TempDir()
-	login := base64.StdEncoding.EncodeToString([]byte("ann:s3cret:x"))
-	file := `{"auths":{"` + r.host() + `":{"auth":"` + login + `"}}}`
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
+	r := newStub(t)
+	refuse := registrytest.Refuse(401, "UNAUTHORIZED", "authentication required")
+	r.Fault = func(w http.ResponseWriter, q *http.Request) bool {
+		user, pass, _ := q.BasicAuth()
+		return (user != "ann" || pass != "s3cret:x") && refuse(w, q)
 	}
 	c := docker.FromEnv(os.Getenv, "")
-	c.ConfigDir = dir
+	c.ConfigDir = registrytest.Login(t, r.Host(), "ann", "s3cret:x")
 	e, err := docker.Connect(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if _, err := e.Ensure(t.Context(), r.ref(), nil); err != nil {
+	if _, err := e.Ensure(t.Context(), r.Ref(), nil); err != nil {
 		t.Errorf("%v (hint %q)", err, fault.HintOf(err))
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
+	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/fault"
 )
@@ -20,23 +22,27 @@ type Stray struct {
 	Run      string
 	Instance string
 	Attempt  string
-	State    string // as the engine calls it: running, exited, ...
+	Host     string // the machine of the process that made it
+	State    string // as the engine calls it: created, running, exited, ...
 	Created  time.Time
 	Expires  time.Time // zero when it has no deadline
 
-	// Abandoned tells that nobody will remove it: the process that made it, on
-	// this machine, is dead; or it was made on another one, of whose processes
-	// nothing is known, and its deadline passed a while ago. What a living
-	// process of this machine made, or has the lease of, is never abandoned.
+	// Abandoned tells that nobody will remove it: the process that made it is
+	// dead; or nothing is known of that process, since it is another machine's or
+	// another container's, and its deadline passed a while ago. What a process
+	// made that is known to live, or has the lease of, is never abandoned.
 	Abandoned bool
 
 	lease     string
 	ownerDead bool // and of this machine
 }
 
-// expiryGrace is what a process on another machine gets to remove a container
+// expiryGrace is what a process of which nothing is known gets to remove a container
 // that has reached its deadline.
 const expiryGrace = time.Minute
+
+// reapers is how many containers are removed at the same time.
+const reapers = 4
 
 // Owned lists the containers that batch made on this engine, running or not,
 // whichever process made them.
@@ -67,34 +73,52 @@ func (e *Engine) stray(c container.Summary, now time.Time) Stray {
 		s.Expires = t
 	}
 	s.lease = c.Labels[LabelLease]
-	if o, ok := parseOwner(c.Labels[LabelOwner]); ok && o.host == e.owner.host {
-		s.ownerDead = o.dead(e.owner)
-		s.Abandoned = s.ownerDead && !leased(s.lease, e.owner)
-	} else {
+	o, _ := parseOwner(c.Labels[LabelOwner]) // of a label that is none, nothing is known
+	s.Host = o.host
+	local := strings.HasPrefix(e.host, "unix://")
+	switch o.fate(e.owner, local) {
+	case dead:
+		s.ownerDead = true
+		s.Abandoned = !leased(s.lease, e.owner, local)
+	case unknown:
 		s.Abandoned = !s.Expires.IsZero() && now.After(s.Expires.Add(expiryGrace))
 	}
 	return s
 }
 
-// Reap removes the abandoned containers and returns those it removed. It goes
-// on past one that cannot be removed and joins the errors.
+// Reap removes the abandoned containers, in whichever state they are, and
+// returns those it removed. It goes on past one that cannot be removed and
+// joins the errors. A container that the engine was still making when its
+// process was killed may appear after Reap has looked: a later one finds it.
 func (e *Engine) Reap(ctx context.Context) ([]Stray, error) {
 	all, err := e.Owned(ctx)
 	if err != nil {
 		return nil, err
 	}
+	var mu sync.Mutex
 	var removed []Stray
 	var errs []error
+	var g errgroup.Group
+	g.SetLimit(reapers)
 	for _, s := range all {
 		if !s.Abandoned {
 			continue
 		}
-		if err := e.remove(ctx, s.ID); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		e.log.Info("removed an abandoned container", "container", s.ID[:12], "run", s.Run, "instance", s.Instance)
-		removed = append(removed, s)
+		g.Go(func() error {
+			limited, cancel := context.WithTimeout(ctx, removeLimit)
+			defer cancel()
+			err := e.remove(limited, s.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+				return nil
+			}
+			e.log.Info("removed an abandoned container", "container", s.ID[:12], "run", s.Run, "instance", s.Instance)
+			removed = append(removed, s)
+			return nil
+		})
 	}
+	_ = g.Wait() // the errors are collected
 	return removed, errors.Join(errs...)
 }

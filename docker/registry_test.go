@@ -1,136 +1,167 @@
 package docker_test
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/container"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/registrytest"
 )
 
-// layerSize is the size of the file in the stub's image.
-const layerSize = 400 << 10
+// These tests pull from a real registry that is made to go wrong.
 
-// registry is a registry on loopback with one image of one layer, which the
-// engine takes over plain HTTP. Set fail before the first request.
-type registry struct {
-	*httptest.Server
-	manifests, blobs atomic.Int64 // requests, HEAD aside
-
-	fail             func(w http.ResponseWriter, r *http.Request) bool // true: has answered
-	manifest, config []byte
-	layer            []byte
-	kind             string
-}
-
-func newRegistry(t *testing.T) *registry {
+// pushed returns a registry with an image in it, and the image's name.
+func pushed(t *testing.T, login bool) (*registrytest.Registry, *registrytest.Image, string) {
 	t.Helper()
-	r := &registry{kind: "application/vnd.docker.distribution.manifest.v2+json"}
-	var plain bytes.Buffer
-	w := tar.NewWriter(&plain)
-	data := make([]byte, layerSize) // random, so that no other test has the layer
-	_, _ = rand.Read(data)
-	if err := w.WriteHeader(&tar.Header{Name: "data", Mode: 0o644, Size: int64(len(data))}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, _ = z.Write(plain.Bytes())
-	_ = z.Close()
-	r.layer = packed.Bytes()
-	r.config = marshal(t, map[string]any{
-		"architecture": "amd64", "os": "linux", "config": map[string]any{},
-		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{sum(plain.Bytes())}},
-	})
-	r.manifest = marshal(t, map[string]any{
-		"schemaVersion": 2, "mediaType": r.kind,
-		"config": blob("application/vnd.docker.container.image.v1+json", r.config),
-		"layers": []any{blob("application/vnd.docker.image.rootfs.diff.tar.gzip", r.layer)},
-	})
-	r.Server = httptest.NewServer(http.HandlerFunc(r.serve))
-	t.Cleanup(r.Close)
-	t.Cleanup(func() {
-		_, _ = raw(t).ImageRemove(context.Background(), r.ref(), image.RemoveOptions{Force: true})
-	})
-	return r
+	connect(t) // skips without an engine
+	r := registrytest.Start(t, login)
+	img := registrytest.NewImage(t, registrytest.NewLayer(t, 20<<10), registrytest.NewLayer(t, 200<<10))
+	ref := r.Push(t, "team/thing:1", img)
+	removeLater(t, ref)
+	return r, img, ref
 }
 
-func (r *registry) host() string { return strings.TrimPrefix(r.URL, "http://") }
-
-func (r *registry) ref() string { return r.host() + "/team/thing:1" }
-
-func (r *registry) serve(w http.ResponseWriter, q *http.Request) {
-	w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
-	if r.fail != nil && r.fail(w, q) {
-		return
-	}
-	var body []byte
-	switch {
-	case q.URL.Path == "/v2/":
-		return
-	case strings.Contains(q.URL.Path, "/manifests/"):
-		if q.Method == http.MethodGet {
-			r.manifests.Add(1)
-		}
-		w.Header().Set("Content-Type", r.kind)
-		w.Header().Set("Docker-Content-Digest", sum(r.manifest))
-		body = r.manifest
-	case strings.HasSuffix(q.URL.Path, sum(r.config)):
-		body = r.config
-	case strings.HasSuffix(q.URL.Path, sum(r.layer)):
-		r.blobs.Add(1)
-		body = r.layer
-	default:
-		http.NotFound(w, q)
-		return
-	}
-	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
-	if q.Method == http.MethodGet {
-		_, _ = io.Copy(w, bytes.NewReader(body))
-	}
-}
-
-// refuse answers like a registry that says no.
-func refuse(status int, code, text string) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, _ *http.Request) bool {
-		if status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Basic realm="stub"`)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, `{"errors":[{"code":%q,"message":%q}]}`, code, text)
-		return true
-	}
-}
-
-func marshal(t *testing.T, v any) []byte {
-	t.Helper()
-	b, err := json.Marshal(v)
+func TestAPullFromARealRegistry(t *testing.T) {
+	e := connect(t)
+	_, want, ref := pushed(t, false)
+	img, err := e.Ensure(t.Context(), ref, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	if img.Digest != registrytest.Digest(want.Manifest) || img.ID != registrytest.Digest(want.Config) {
+		t.Errorf("image %+v", img)
+	}
+	layers, err := e.Layers(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(layers) != 2 || layers[0].ID != want.Layers[0].DiffID || layers[0].Size != 20<<10 || layers[1].Size != 200<<10 {
+		t.Errorf("layers %+v", layers)
+	}
+	for range 2 { // an image that is not there is no error
+		if err := e.RemoveImage(t.Context(), ref); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, here, err := e.Image(t.Context(), ref); here || err != nil {
+		t.Errorf("still here: %v, %v", here, err)
+	}
 }
 
-func sum(b []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(b)) }
+func TestARegistryThatGoesWrongForAWhile(t *testing.T) {
+	e := connect(t)
+	e.Hurry()
+	r, img, ref := pushed(t, false)
+	big := img.Layers[1].Packed
+	for _, tt := range []struct {
+		name  string
+		fault registrytest.Fault
+		least time.Duration // what it must have waited
+	}{
+		{"429", registrytest.Manifests(registrytest.First(2, registrytest.Refuse(429, "TOOMANYREQUESTS", "slow down"))), 0},
+		{"429 with a time", registrytest.Manifests(registrytest.First(1, registrytest.RefuseAfter(time.Second, 429, "TOOMANYREQUESTS", "retry after 300ms"))), 300 * time.Millisecond},
+		{"502", registrytest.Manifests(registrytest.First(2, registrytest.Refuse(502, "UNKNOWN", "bad gateway"))), 0},
+		{"503", registrytest.Manifests(registrytest.First(2, registrytest.Refuse(503, "UNAVAILABLE", "later"))), 0},
+		{"a corrupt layer", registrytest.Blob(registrytest.Digest(big), registrytest.First(1, registrytest.Corrupt(big))), 0},
+		{"a slow one", registrytest.Blob(registrytest.Digest(big), registrytest.Slow(200*time.Millisecond)), 200 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r.Break(tt.fault)
+			defer r.Break(nil)
+			start := time.Now()
+			if _, err := e.Ensure(t.Context(), ref, nil); err != nil {
+				t.Fatalf("%v (hint %q)", err, fault.HintOf(err))
+			}
+			if took := time.Since(start); took < tt.least {
+				t.Errorf("took only %v", took)
+			}
+			if err := e.RemoveImage(t.Context(), ref); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
 
-func blob(kind string, b []byte) map[string]any {
-	return map[string]any{"mediaType": kind, "size": len(b), "digest": sum(b)}
+func TestALayerThatIsCutOffIsGoneOnWith(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the engine waits 5 s before it asks again")
+	}
+	e := connect(t)
+	r, img, ref := pushed(t, false)
+	big := img.Layers[1].Packed
+	r.Break(registrytest.Blob(registrytest.Digest(big), registrytest.First(1, registrytest.CutOff(big))))
+	if _, err := e.Ensure(t.Context(), ref, nil); err != nil {
+		t.Errorf("%v (hint %q)", err, fault.HintOf(err))
+	}
+}
+
+func TestARegistryWithAPassword(t *testing.T) {
+	connect(t)
+	r, _, ref := pushed(t, true)
+	var asked atomic.Int64
+	r.Break(registrytest.Manifests(func(http.ResponseWriter, *http.Request) bool { asked.Add(1); return false }))
+	for _, tt := range []struct {
+		name, dir string
+		good      bool
+	}{
+		{"no login", t.TempDir(), false},
+		{"bad login", registrytest.Login(t, r.Host(), registrytest.User, "wrong"), false},
+		{"good login", registrytest.Login(t, r.Host(), registrytest.User, registrytest.Password), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := docker.FromEnv(os.Getenv, "")
+			c.ConfigDir = tt.dir
+			e, err := docker.Connect(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			before := asked.Load()
+			_, err = e.Ensure(t.Context(), ref, nil)
+			if tt.good {
+				if err != nil {
+					t.Errorf("%v (hint %q)", err, fault.HintOf(err))
+				}
+				return
+			}
+			if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "docker login") {
+				t.Errorf("%v: %v (hint %q)", fault.KindOf(err), err, fault.HintOf(err))
+			}
+			if n := asked.Load() - before; n > 2 { // the engine's own asking
+				t.Errorf("%d requests: it was tried again", n)
+			}
+		})
+	}
+}
+
+func TestAnImageThatAContainerHasStays(t *testing.T) {
+	e := connect(t)
+	r := newStub(t)
+	img, err := e.Ensure(t.Context(), r.Ref(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := raw(t)
+	made, err := api.ContainerCreate(t.Context(), &container.Config{Image: r.Ref(), Cmd: []string{"none"}}, nil, nil, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = api.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{}) })
+	if used, err := e.UsedImages(t.Context()); err != nil || !used[img.ID] {
+		t.Errorf("used %v, %v", used, err)
+	}
+	if err := e.RemoveImage(t.Context(), r.Ref()); fault.KindOf(err) != fault.Instance {
+		t.Errorf("%v: %v", fault.KindOf(err), err)
+	}
+	if _, here, err := e.Image(t.Context(), r.Ref()); !here || err != nil {
+		t.Errorf("gone: %v", err)
+	}
 }

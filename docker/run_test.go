@@ -59,20 +59,24 @@ func TestRunObservesWhatACommandDoes(t *testing.T) {
 		{name: "or the command's", cmd: docker.Command{Script: "pwd", Dir: "/tmp"}, want: "/tmp\n"},
 		{
 			name: "a directory that is gone", cmd: docker.Command{Script: "pwd", Dir: "/no such"},
-			want: "bash: line 2: cd: /no such: No such file or directory\n", code: 126,
+			want: "bash: line 1: cd: /no such: No such file or directory\n", code: 126,
 		},
 		{name: "the environment is the container's and the command's", cmd: docker.Command{
 			Script: `echo "$IMAGE $MINE"`, Env: []string{"MINE=a b"},
 		}, want: "yes a b\n"},
 		{
-			name: "nothing of the wrapper is in the environment but the number",
-			cmd:  docker.Command{Args: []string{"env"}, Script: "-uBATCH_COMMAND"},
-			want: "HOME=/\nHOSTNAME=\nIMAGE=yes\nPATH=/usr/bin:/bin\n_=/usr/bin/env\n",
+			name: "nothing of the dispatcher is in the environment",
+			cmd:  docker.Command{Args: []string{"env"}, Script: "-uNOSUCH"},
+			want: "HOME=/\nHOSTNAME=\nIMAGE=yes\nPATH=/usr/bin:/bin\n",
 		},
 		{
 			name: "the start file is read once",
-			cmd:  docker.Command{Script: "true", Env: []string{"BASH_ENV=/tmp/start"}},
+			cmd:  docker.Command{Script: "true", Env: []string{"BASH_ENV=/tmp/start"}, Fresh: true},
 			want: "started\n",
+		},
+		{
+			name: "and its output is nobody's in a warm shell",
+			cmd:  docker.Command{Script: "true", Env: []string{"BASH_ENV=/tmp/start"}},
 		},
 		{
 			name: "another interpreter",
@@ -81,7 +85,7 @@ func TestRunObservesWhatACommandDoes(t *testing.T) {
 		{
 			name: "an interpreter that is not there",
 			cmd:  docker.Command{Args: []string{"nosuch", "-c"}, Script: "x"},
-			want: "bash: line 5: nosuch: command not found\n", code: 127,
+			want: "bash: line 1: exec: nosuch: not found\n", code: 127,
 		},
 		{name: "a command that kills itself", cmd: docker.Command{Script: "kill -9 $$"}, code: 137},
 		{name: "a command that kills its group", cmd: docker.Command{Script: "kill -9 0"}, code: 137},
@@ -234,7 +238,7 @@ func processes(t testing.TB, c *docker.Container) []string {
 	IFS= read -r s <$d/stat || continue
 	[[ ${s##*) } == Z* ]] && continue
 	mapfile -d '' -t a <$d/cmdline
-	[[ ${a[4]} == keeper || ${a[0]} == *init ]] || echo "${a[*]}"
+	[[ ${a[*]} == *"builtin read"* || ${a[4]} == keeper || ${a[0]} == *init ]] || echo "${a[*]}"
 done 2>/dev/null`)
 	var out []string
 	for line := range strings.Lines(string(r.Output)) {

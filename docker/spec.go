@@ -16,7 +16,7 @@ const defaultPids = 4096
 
 // Spec describes a container. Only Image must be set.
 type Spec struct {
-	Name    string // the engine makes one up when empty
+	Name    string // one is made up when empty
 	Image   string // must be there: see [Engine.Ensure]
 	Cmd     []string
 	WorkDir string // absolute, and in the image; empty: the image's
@@ -29,10 +29,10 @@ type Spec struct {
 	MemorySwap int64
 	CPUs       float64  // 0: no limit
 	PidsLimit  int64    // processes and threads; 0: 4096, negative: no limit
-	Network    string   // empty: none
+	Network    string   // empty: none; see [NetworkBridge]; or the name of one that exists
 	Platform   string   // os/arch; empty: the engine's
-	CapAdd     []string // Linux capabilities to give
-	CapDrop    []string // and to take away
+	CapAdd     []string // Linux capabilities to give besides the usual ones, or ALL
+	CapDrop    []string // and to take away, or ALL
 
 	// SecurityOpt comes after no-new-privileges, as docker run has it.
 	SecurityOpt []string
@@ -40,8 +40,8 @@ type Spec struct {
 	ShmSize     int64    // bytes of /dev/shm; 0: the engine's default
 
 	// Deadline is the longest the container lives: then it ends by itself, even
-	// when the process that made it is gone. 0: no end. A Cmd of one's own has
-	// to see to it itself.
+	// when the process that made it is gone and when it was started again. 0: no
+	// end. A Cmd of one's own has to see to it itself.
 	Deadline time.Duration
 }
 
@@ -61,9 +61,14 @@ func (s Spec) check() error {
 
 // keeper is what a container runs when nothing else is asked for: a bash that
 // waits, since bash is all an image must have. It ignores signals, so that an
-// agent's "pkill bash" ends the agent's processes and not the container.
+// agent's "pkill bash" ends the agent's processes and not the container. Its end
+// is a point in time, so that starting it again puts nothing off; where the
+// engine's clock is behind ours, it counts the seconds instead.
+//
+// Arguments: seconds it may last, 0 for ever, and its end in seconds since 1970.
 const keeper = `trap "" HUP INT QUIT TERM USR1 USR2 ALRM
 exec </dev/null 3<> <(:)
+printf -v n '%(%s)T' -1 && (($1 && $2 - n < $1)) && set -- $(($2 > n ? $2 - n : -1))
 while ((!$1 || SECONDS < $1)); do
 	n=$(($1 ? $1 - SECONDS : 3600))
 	read -rt "$n" -u 3
@@ -83,7 +88,7 @@ func (s Spec) config(now time.Time, o owner) *container.Config {
 	}
 	if len(s.Cmd) == 0 {
 		seconds := int64((s.Deadline + time.Second - 1) / time.Second)
-		c.Entrypoint = []string{"bash", "-p", "-c", keeper, "keeper", fmt.Sprint(seconds)}
+		c.Entrypoint = []string{"bash", "-p", "-c", keeper, "keeper", fmt.Sprint(seconds), fmt.Sprint(now.Unix() + seconds)}
 	}
 	return c
 }
@@ -107,8 +112,6 @@ func (s Spec) hostConfig() *container.HostConfig {
 		Init:        &yes,
 		NetworkMode: "none",
 		SecurityOpt: append([]string{"no-new-privileges"}, s.SecurityOpt...),
-		CapAdd:      s.CapAdd,
-		CapDrop:     s.CapDrop,
 		ExtraHosts:  s.ExtraHosts,
 		LogConfig:   container.LogConfig{Type: "none"},
 		ShmSize:     s.ShmSize,
@@ -116,6 +119,7 @@ func (s Spec) hostConfig() *container.HostConfig {
 	if s.Network != "" {
 		h.NetworkMode = container.NetworkMode(s.Network)
 	}
+	h.CapAdd, h.CapDrop = grants(s.CapAdd, s.CapDrop)
 	pids := s.PidsLimit
 	if pids == 0 {
 		pids = defaultPids

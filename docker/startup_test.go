@@ -17,7 +17,10 @@ func TestAnImageWhoseBashWarnsAtItsStartIsUsable(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := start(t, e, docker.Spec{Env: []string{tt.env}})
-			r := run(t, c, "echo marker")
+			if r := run(t, c, "echo marker"); string(r.Output) != "marker\n" {
+				t.Errorf("a bash that warned at its start: %q", r.Output)
+			}
+			r := runCommand(t, c, docker.Command{Script: "echo marker", Fresh: true})
 			if n := strings.Count(string(r.Output), tt.warning); n != 1 || !strings.HasSuffix(string(r.Output), "marker\n") {
 				t.Errorf("%d warnings, want the one of the command's own bash: %q", n, r.Output)
 			}
@@ -52,9 +55,13 @@ func TestAStartFileThatCannotBeReadIsLeftOut(t *testing.T) {
 		{"missing", "/nosuch", "[]\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := runCommand(t, c, docker.Command{Script: `echo "[$BASH_ENV]"`, Env: []string{"ROOT=", "BASH_ENV=" + tt.file}})
+			r := runCommand(t, c, docker.Command{Script: `echo "[$BASH_ENV]"`, Env: []string{"ROOT=", "BASH_ENV=" + tt.file}, Fresh: true})
 			if string(r.Output) != tt.want {
 				t.Errorf("output %q, want %q", r.Output, tt.want)
+			}
+			r = runCommand(t, c, docker.Command{Script: `echo "[$BASH_ENV]"`, Env: []string{"ROOT=", "BASH_ENV=" + tt.file}})
+			if want := strings.TrimPrefix(tt.want, "started\n"); string(r.Output) != want {
+				t.Errorf("in a warm shell: output %q, want %q", r.Output, want)
 			}
 		})
 	}

@@ -33,11 +33,14 @@ func (c *Container) gone(ctx context.Context, doing string) error {
 		return fault.New(fault.Transient, op, errors.New("the container was removed")).
 			WithHint("something outside this run removed it")
 	case err != nil:
-		return blame(err, fault.Host, op)
+		return c.engine.blame(err, fault.Host, op)
 	case in.State == nil || (in.State.Running && !in.State.Paused):
 		return nil
 	}
-	return stateFault(in.State, op)
+	if c.engine.health.lost() != c.born {
+		return fault.New(fault.Transient, op, fmt.Errorf("%w: the container did not outlive it", ErrOutage))
+	}
+	return stateFault(in, op)
 }
 
 // probe makes sure that the container runs and that bash can be started in it.
@@ -79,22 +82,32 @@ func (c *Container) look(ctx context.Context) (dir bool, err error) {
 // looker prints a sign of life, and another when the directory $1 can be entered.
 const looker = `printf alive; cd -- "$1" && printf ' here'`
 
-func stateFault(s *container.State, op string) error {
+func stateFault(in container.InspectResponse, op string) error {
+	s := in.State
 	switch {
 	case s.Paused:
 		return fault.New(fault.Transient, op, errors.New("the container is paused"))
 	case s.OOMKilled:
 		return fault.New(fault.Instance, op, errors.New("the container ran out of memory and was killed")).
 			WithHint("raise the memory limit")
-	case s.ExitCode == 0:
+	case s.ExitCode == 0 && expired(in): // Podman tells 0 of a container that was stopped, too
 		return fault.New(fault.Instance, op, errors.New("the container reached its deadline and ended")).
 			WithHint("raise the deadline")
-	}
-	if s.ExitCode == 127 || s.ExitCode == 126 {
+	case s.ExitCode > 0 && s.ExitCode < 128: // 126 or 127, with Podman's init 1
 		return fault.New(fault.Instance, op, errors.New("its main program could not be started")).
 			WithHint("the image must have bash on its PATH")
 	}
 	return fault.New(fault.Transient, op, fmt.Errorf("the container was killed (exit code %d)", s.ExitCode))
+}
+
+// expired reports whether the container's deadline has come. The keeper counts
+// whole seconds.
+func expired(in container.InspectResponse) bool {
+	if in.Config == nil {
+		return false
+	}
+	end, err := time.Parse(time.RFC3339, in.Config.Labels[LabelExpires])
+	return err == nil && time.Now().After(end.Add(-2*time.Second))
 }
 
 // oom reports whether a process of the container was killed for memory since

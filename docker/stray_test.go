@@ -1,8 +1,11 @@
 package docker
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,27 +13,61 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
+func TestAnOwnerReadsAsItWasWritten(t *testing.T) {
+	me := self()
+	if back, ok := parseOwner(me.String()); !ok || back != me {
+		t.Errorf("%q reads as %+v", me, back)
+	}
+	for _, label := range []string{"", "x/y/z", "h/m/b/s/0/1", "h/m/b/s/x/1", "h/m/b/s/1/1/1"} {
+		if o, ok := parseOwner(label); ok {
+			t.Errorf("%q reads as %+v", label, o)
+		}
+	}
+}
+
+// The machines, boots and spaces are told from one another by what their
+// processes wrote into a label, so the table changes one part after the other.
 func TestOnlyTheDeadAndTheLongExpiredAreAbandoned(t *testing.T) {
-	me := owner{host: "here", boot: "b2", pid: os.Getpid(), start: startOf(os.Getpid())}
-	e := &Engine{owner: me}
+	me := self()
+	if me.boot == "" || me.start == "" {
+		t.Skip("this system does not tell processes apart")
+	}
+	me.machine = "m" // this machine may have none
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	const left, just, long = -time.Hour, time.Second, time.Hour // since the deadline
 	for _, c := range []struct {
 		name    string
-		owner   owner
-		expired time.Duration // how long ago
+		change  func(o *owner)
+		remote  bool // the engine is
+		expired time.Duration
 		want    bool
 	}{
-		{"a living process's", me, -time.Hour, false},
-		{"a living process's past its deadline", me, time.Hour, false},
-		{"a process's of an earlier boot", owner{"here", "b1", os.Getpid(), "1"}, -time.Hour, true},
-		{"another process's with a number used again", owner{"here", "b2", os.Getpid(), "1"}, -time.Hour, me.start != ""}, // known where there is a /proc
-		{"another machine's", owner{"there", "b1", 1, "1"}, -time.Hour, false},
-		{"another machine's that has just expired", owner{"there", "b1", 1, "1"}, time.Second, false},
-		{"another machine's that expired long ago", owner{"there", "b1", 1, "1"}, time.Hour, true},
+		{"a living process's", func(*owner) {}, false, left, false},
+		{"a living process's past its deadline", func(*owner) {}, false, long, false},
+		{"a living process's, of a machine renamed since", func(o *owner) { o.host = "before" }, false, long, false},
+		{"a dead process's", func(o *owner) { o.pid = 1 << 30 }, false, left, true},
+		{"a dead process's on a remote engine", func(o *owner) { o.pid = 1 << 30 }, true, left, true},
+		{"a number used again", func(o *owner) { o.start = "1" }, false, left, true},
+		{"an earlier boot's", func(o *owner) { o.boot = "b" }, false, left, true},
+		{"an earlier boot's or a copied machine's on a remote engine", func(o *owner) { o.boot = "b" }, true, left, false},
+		{"the same, long expired", func(o *owner) { o.boot = "b" }, true, long, true},
+		{"another boot's where machines have no id", func(o *owner) { o.boot, o.machine = "b", "" }, false, left, false},
+		{"another machine of the same name's", func(o *owner) { o.machine, o.boot = "other", "b" }, false, left, false},
+		{"the same, just expired", func(o *owner) { o.machine, o.boot = "other", "b" }, false, just, false},
+		{"the same, long expired, with another name", func(o *owner) { o.machine, o.boot = "other", "b" }, false, long, true},
+		{"another container's, with a number that is nobody's here", func(o *owner) { o.space, o.pid = "s", 1<<30 }, false, left, false},
+		{"the same, long expired, with another start", func(o *owner) { o.space, o.start = "s", "1" }, false, long, true},
+		{"a system's that tells no boot", func(o *owner) { o.boot, o.pid = "", 1<<30 }, false, left, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			e := &Engine{owner: me, host: "unix:///run/docker.sock"}
+			if c.remote {
+				e.host = "tcp://engine:2376"
+			}
+			o := me
+			c.change(&o)
 			s := e.stray(container.Summary{Labels: map[string]string{
-				LabelOwner:   c.owner.String(),
+				LabelOwner:   o.String(),
 				LabelExpires: now.Add(-c.expired).Format(time.RFC3339),
 			}}, now)
 			if s.Abandoned != c.want {
@@ -38,11 +75,53 @@ func TestOnlyTheDeadAndTheLongExpiredAreAbandoned(t *testing.T) {
 			}
 		})
 	}
+	e := &Engine{owner: me}
+	for _, label := range []string{"", "x/y/z"} {
+		if s := e.stray(container.Summary{Labels: map[string]string{LabelOwner: label}}, now); s.Abandoned {
+			t.Errorf("what %q made without a deadline is abandoned", label)
+		}
+	}
+}
+
+func TestAllCapabilitiesAreTheEnginesAffair(t *testing.T) {
+	adds, drops := grants([]string{"ALL"}, []string{"CHOWN"})
+	if !slices.Equal(adds, []string{"ALL"}) || !slices.Equal(drops, []string{"CHOWN"}) {
+		t.Errorf("adds %q, drops %q", adds, drops)
+	}
+}
+
+func TestTheKeeperEndsAtOnceWhenItsTimeIsOver(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would last for an hour
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bash, Spec{Deadline: time.Hour}.config(time.Now().Add(-2*time.Hour), self()).Entrypoint[1:]...)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v, output %q", err, out)
+	}
+}
+
+func TestANumberThatIsNobodysIsDead(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	o := self()
+	o.pid = cmd.Process.Pid
+	if o.boot != "" && o.fate(self(), true) != dead { // also when the number was given out again
+		t.Errorf("an ended process is not dead")
+	}
 }
 
 func TestWhatALivingProcessHasTheLeaseOfIsNotAbandoned(t *testing.T) {
-	me := owner{host: "here", boot: "b2", pid: os.Getpid(), start: startOf(os.Getpid())}
-	dead := owner{"here", "b1", os.Getpid(), "1"}
+	me := self()
+	if me.boot == "" || me.start == "" {
+		t.Skip("this system does not tell processes apart")
+	}
+	dead, there := me, me
+	dead.start, there.boot = "1", "another"
 	e := &Engine{owner: me}
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
@@ -57,7 +136,7 @@ func TestWhatALivingProcessHasTheLeaseOfIsNotAbandoned(t *testing.T) {
 		"in-two-hands":   {dead.String() + "\n" + me.String(), false},
 		"on-one-line":    {me.String() + " " + me.String(), true},
 		"far-too-long":   {strings.Repeat("x", maxLease) + "\n" + me.String(), true},
-		"elsewhere-kept": {owner{"there", "b1", 1, "1"}.String(), false}, // whether it lives is not known
+		"elsewhere-kept": {there.String(), false}, // whether it lives is not known
 	} {
 		path := ""
 		if name != "" {

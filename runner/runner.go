@@ -21,9 +21,16 @@ type Config struct {
 	Retries Retries         // nil means DefaultRetries
 	Backoff time.Duration   // before the second try, doubled for each further one; 0 means 5 s
 	Budget  *Budget         // nil means none
+	Gate    Gate            // asked before each further instance; nil admits all
 	Drain   <-chan struct{} // closed: admit nothing more, let the running ones end
 	OnEvent func(Event)     // called from many goroutines at once; nil ignores
 	Log     *slog.Logger    // nil discards
+
+	// Outage recognises the transient failure of something that all instances
+	// share, such as an engine that was restarted. It uses up no try: the
+	// instance is tried again at once, up to ten times, and the Solver waits
+	// until that makes sense. Nil recognises none.
+	Outage func(error) bool
 }
 
 // Summary says how a run ended.
@@ -50,7 +57,8 @@ func Run(ctx context.Context, c Config, instances []dataset.Instance, solver Sol
 		}
 		// Go blocks until a worker is free, so the door is asked again inside.
 		group.Go(func() error {
-			if r.open(ctx) {
+			if r.enter(ctx) {
+				defer r.leave()
 				r.instance(ctx, in)
 			} else {
 				r.count(results.Pending)
@@ -72,8 +80,10 @@ type run struct {
 
 	started time.Time
 
-	mu  sync.Mutex
-	sum Summary
+	door    chan struct{} // of capacity 1: holds the one instance that the gate is asked for
+	mu      sync.Mutex
+	sum     Summary
+	running int
 }
 
 func newRun(c Config, solver Solver, store Store) *run {
@@ -86,13 +96,16 @@ func newRun(c Config, solver Solver, store Store) *run {
 	if c.Budget == nil {
 		c.Budget = NewBudget(0, 0, 0)
 	}
+	if c.Outage == nil {
+		c.Outage = func(error) bool { return false }
+	}
 	if c.OnEvent == nil {
 		c.OnEvent = func(Event) {}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &run{Config: c, solver: solver, store: store, started: time.Now()}
+	return &run{Config: c, solver: solver, store: store, started: time.Now(), door: make(chan struct{}, 1)}
 }
 
 // open reports whether another instance may start.
@@ -144,6 +157,7 @@ func (r *run) count(o results.Outcome) {
 func (r *run) instance(ctx context.Context, in dataset.Instance) {
 	waiting := r.started
 	used := map[string]int{} // retries, by the name that they count under
+	outages := 0
 	for try := 1; ; try++ {
 		r.Log.Info("instance started", "instance", in.ID, "try", try)
 		r.OnEvent(Event{Type: EventStart, Instance: in.ID, Try: try})
@@ -154,9 +168,14 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 			r.sum.Budget = true
 			r.mu.Unlock()
 		}
+		out := outages < maxOutages && r.Outage(err)
 		kind, most := r.Retries.key(&result.Record)
-		again := used[kind] < most && fault.KindOf(err) != fault.Host && r.open(ctx)
-		used[kind]++
+		again := (out || used[kind] < most) && fault.KindOf(err) != fault.Host && r.open(ctx)
+		if out {
+			outages++
+		} else {
+			used[kind]++
+		}
 		if lost := r.put(ctx, result); lost != nil {
 			again = false
 			result.Record.Outcome, result.Record.Error = results.Infrastructure, lost.Error()
@@ -171,8 +190,8 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 			"steps", rec.Steps, "cost", rec.Cost, "again", again, "err", rec.Error)
 		if again {
 			r.OnEvent(Event{Type: EventRetry, Instance: in.ID, Try: try, Record: rec})
-			if !rec.Outcome.Final() { // nothing has to pass before an agent is given another chance
-				r.sleep(ctx, r.backoff(try))
+			if !out && !rec.Outcome.Final() { // nothing has to pass before an agent is given another chance
+				r.sleep(ctx, r.backoff(try-outages))
 			}
 			again = r.open(ctx)
 		}
@@ -197,6 +216,10 @@ func (r *run) put(ctx context.Context, result *results.Result) error {
 	}
 	return err
 }
+
+// maxOutages is how many failures of an instance pass for an outage: one that
+// meets more may well be their cause.
+const maxOutages = 10
 
 // sleep waits before another try, or until the run is told to stop.
 func (r *run) sleep(ctx context.Context, d time.Duration) {

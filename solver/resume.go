@@ -107,6 +107,9 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 		if err := t.startup(ctx, box); err != nil {
 			return err
 		}
+		if err := t.scrub(ctx, box); err != nil {
+			return err
+		}
 		t.base = head(ctx, box)
 		if err := t.replay(ctx, box, rec, &data); err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 )
 
 // Config is what all attempts of a run share. Every field but Startup,
-// Settings, Mask, Salvage and Now is needed.
+// Settings, Mask, Salvage, ScrubGitHistory and Now is needed.
 type Config struct {
 	Loop      *agent.Loop
 	Models    Models
@@ -30,6 +30,10 @@ type Config struct {
 	Mask      *mask.Masker                           // that the store writes with; nil hides nothing
 	Salvage   bool                                   // a missing submission is predicted from the work tree
 	Now       func() time.Time
+
+	// ScrubGitHistory takes what lies beyond HEAD from the repository that a
+	// new sandbox's commands find themselves in, before the agent starts.
+	ScrubGitHistory bool
 }
 
 // Models returns the model that one attempt at an instance talks to; the

@@ -43,6 +43,13 @@ type EnvironmentConfig struct {
 	ContainerTimeout string            `yaml:"container_timeout"`
 	PullTimeout      float64           `yaml:"pull_timeout"` // seconds
 	Interpreter      []string          `yaml:"interpreter"`
+	Shell            string            `yaml:"shell"` // ours: warm (default) or fresh, the interpreter started for each command
+
+	// Ours. The first three hold where run_args say nothing; 0 is no limit.
+	Network        string  `yaml:"network"` // none, bridge (one for all of batch's containers), or the name of one that exists
+	Memory         string  `yaml:"memory"`  // of a container, such as 8g
+	CPUs           float64 `yaml:"cpus"`    // at most, of a container
+	KeepGitHistory bool    `yaml:"keep_git_history"`
 
 	flags    RunFlags
 	lifetime time.Duration
@@ -73,13 +80,16 @@ type RunConfig struct {
 // CommandTimeout limits one command; zero is no limit.
 func (e *EnvironmentConfig) CommandTimeout() time.Duration { return seconds(e.Timeout) }
 
+// FreshShell tells that the interpreter is started anew for each command.
+func (e *EnvironmentConfig) FreshShell() bool { return e.Shell == "fresh" }
+
 // PullLimit limits the pull of one image; zero is no limit.
 func (e *EnvironmentConfig) PullLimit() time.Duration { return seconds(e.PullTimeout) }
 
 // Lifetime is how long a container may live; zero is without end.
 func (e *EnvironmentConfig) Lifetime() time.Duration { return e.lifetime }
 
-// Flags are the run_args, read.
+// Flags are the run_args, read, over network, memory and cpus.
 func (e *EnvironmentConfig) Flags() RunFlags { return e.flags }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

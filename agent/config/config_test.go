@@ -195,6 +195,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"a flag without its value", "environment: {run_args: [--memory]}\n", "needs a value"},
 		{"memory that is none", "environment: {run_args: [--memory=lots]}\n", `--memory "lots"`},
 		{"a time that is none", "environment: {container_timeout: soon}\n", `is "soon", expected a time`},
+		{"an unknown shell", "environment: {shell: zsh}\n", `shell is "zsh", expected warm, fresh`},
 		{"an unknown action form", "model: {action_form: xml}\n", `action_form is "xml", expected auto`},
 		{"a template with an error", "agent:\n  instance_template: |\n    {% if %}\n", "instance_template"},
 		{"a regular expression with an error", "model: {action_regex: '('}\n", "action_regex"},

@@ -69,6 +69,13 @@ func (d *decoder) leaf(path string, v *value, field reflect.Value) {
 	switch to := field.Addr().Interface().(type) {
 	case *string:
 		d.text(path, v, to)
+	case *bool:
+		b, ok := v.v.(bool)
+		if !ok {
+			d.problem(v, path, "is %s, expected true or false", kindOf(v))
+			return
+		}
+		*to = b
 	case *int:
 		f, ok := number(v)
 		if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
@@ -100,7 +107,7 @@ func (d *decoder) leaf(path string, v *value, field reflect.Value) {
 // text takes a string. Where a number is natural, its digits are taken too.
 func (d *decoder) text(path string, v *value, to *string) {
 	s, ok := v.v.(string)
-	if _, isNumber := number(v); isNumber && path == "environment.container_timeout" {
+	if _, isNumber := number(v); isNumber && (path == "environment.container_timeout" || path == "environment.memory") {
 		s, ok = v.text, true
 	}
 	if !ok {

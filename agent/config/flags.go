@@ -29,33 +29,32 @@ type RunFlags struct {
 // ignoredFlags say what batch does anyway.
 var ignoredFlags = map[string]bool{"--rm": true, "--init": true, "-d": true, "--detach": true}
 
-// parseFlags reads args as docker run would. Both "--x v" and "--x=v" are known.
-func parseFlags(args []string, allowBinds bool) (RunFlags, error) {
-	var f RunFlags
+// parse reads args over f as docker run would. Both "--x v" and "--x=v" are known.
+func (f *RunFlags) parse(args []string, allowBinds bool) error {
 	for i := 0; i < len(args); i++ {
 		name, v, given := strings.Cut(args[i], "=")
 		if name == "--rm" || ignoredFlags[args[i]] {
 			continue
 		}
 		if !strings.HasPrefix(name, "-") {
-			return f, fmt.Errorf("holds %q, expected a flag", args[i])
+			return fmt.Errorf("holds %q, expected a flag", args[i])
 		}
 		set := f.setter(name, allowBinds)
 		if set == nil {
-			return f, fmt.Errorf("holds %s, which batch does not know: expected --memory, --memory-swap, --cpus, "+
+			return fmt.Errorf("holds %s, which batch does not know: expected --memory, --memory-swap, --cpus, "+
 				"--pids-limit, --shm-size, --network, --platform, --user, --env, --cap-add, --cap-drop, --security-opt or --add-host", name)
 		}
 		if !given {
 			if i++; i == len(args) {
-				return f, fmt.Errorf("ends with %s, which needs a value", name)
+				return fmt.Errorf("ends with %s, which needs a value", name)
 			}
 			v = args[i]
 		}
 		if err := set(v); err != nil {
-			return f, fmt.Errorf("holds %s %q: %w", name, v, err)
+			return fmt.Errorf("holds %s %q: %w", name, v, err)
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // setter returns what stores the value of a flag, or nil for an unknown one.

@@ -121,12 +121,14 @@ func (c *Config) check(opts Options) (problems []string) {
 	}
 	word("model.action_form", c.Model.ActionForm, "auto", "toolcall", "tools", "text")
 	word("model.set_cache_control", c.Model.SetCacheControl, "default_end")
+	word("environment.shell", c.Environment.Shell, "warm", "fresh")
 	word("model.cost_tracking", c.Model.CostTracking, "default", "ignore_errors")
 	if !strings.HasPrefix(c.Environment.Cwd, "/") {
 		say("environment.cwd", "is %q, expected an absolute path", c.Environment.Cwd)
 	}
 	for path, n := range map[string]float64{
 		"environment.timeout": c.Environment.Timeout, "environment.pull_timeout": c.Environment.PullTimeout,
+		"environment.cpus": c.Environment.CPUs,
 		"agent.step_limit": float64(c.Agent.StepLimit), "agent.cost_limit": c.Agent.CostLimit,
 		"agent.wall_time_limit_seconds": float64(c.Agent.WallTimeLimitSeconds),
 	} {
@@ -143,9 +145,16 @@ func (c *Config) check(opts Options) (problems []string) {
 	if c.Environment.lifetime, err = parseSleep(c.Environment.ContainerTimeout); err != nil {
 		say("environment.container_timeout", "%v", err)
 	}
-	if c.Environment.flags, err = parseFlags(c.Environment.RunArgs, opts.AllowBinds); err != nil {
+	flags := RunFlags{Network: c.Environment.Network, CPUs: c.Environment.CPUs}
+	if c.Environment.Memory != "" {
+		if flags.Memory, err = parseBytes(c.Environment.Memory); err != nil || flags.Memory < 0 {
+			say("environment.memory", "is %q, expected a size such as 512m or 8g, or 0 for no limit", c.Environment.Memory)
+		}
+	}
+	if err = flags.parse(c.Environment.RunArgs, opts.AllowBinds); err != nil {
 		say("environment.run_args", "%v", err)
 	}
+	c.Environment.flags = flags
 	if c.Model.MultimodalRegex != "" {
 		c.Warnings = append(c.Warnings, c.origins["model.multimodal_regex"]+": model.multimodal_regex has no effect: outputs are sent as text")
 	}

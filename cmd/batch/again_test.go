@@ -56,7 +56,7 @@ func TestARunIsMadeAgainFromItsManifest(t *testing.T) {
 	if err != nil || here != elsewhere {
 		t.Errorf("in %s, want %s where the run was started", here, elsewhere)
 	}
-	if f.workers != 9 || !slices.Equal(f.retry, []string{"empty=2", "transient=0"}) || !f.json {
+	if f.workers.n != 9 || !slices.Equal(f.retry, []string{"empty=2", "transient=0"}) || !f.json {
 		t.Errorf("what was given is not on top: %+v", f.paceFlags)
 	}
 	if f.subset != "rows.jsonl" || f.totalCost != 3 || !f.salvage || !slices.Equal(f.configs, []string{"a=1,2", "b.yaml"}) {

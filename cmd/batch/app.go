@@ -54,7 +54,7 @@ func (a *app) root() *cobra.Command {
 		return fault.New(fault.Usage, "reading the flags", err).WithHint("see `%s --help`", c.CommandPath())
 	})
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.runCommand(), a.statusCommand(), a.resumeCommand(), a.retryCommand(), a.diffCommand(), a.datasetCommand(), a.imagesCommand(), a.doctorCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.statusCommand(), a.resumeCommand(), a.retryCommand(), a.diffCommand(), a.datasetCommand(), a.imagesCommand(), a.cleanCommand(), a.doctorCommand(), a.versionCommand())
 	return root
 }
 
@@ -105,10 +105,10 @@ func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := fault.Newf(fault.Usage, "unknown command %q", args[0]).WithHint("see `batch --help`")
+	err := fault.Newf(fault.Usage, "unknown command %q", args[0]).WithHint("see `%s --help`", c.CommandPath())
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		return err.WithHint("did you mean `batch %s`?", near[0])
+		return err.WithHint("did you mean `%s %s`?", c.CommandPath(), near[0])
 	}
 	return err
 }

@@ -14,7 +14,7 @@
 //	retry       run chosen instances of a run directory again
 //	diff        compare two run directories
 //	dataset     list instances, or show one
-//	images      show which images a selection needs, and which are here
+//	images      show which images a selection needs; pull them, evict them
 //	doctor      check that this machine can run it, and say what to do
 //	version     print the version
 //	completion  print a completion script for a shell

@@ -93,7 +93,7 @@ func (a *app) checkStrays(ctx context.Context, engine *docker.Engine) check {
 	case err != nil:
 		return check{"strays", warning, err.Error(), fault.HintOf(err)}
 	case len(strays) > 0:
-		return check{"strays", warning, fmt.Sprintf("%d containers of runs that are gone", len(strays)), "the next `batch run` removes them"}
+		return check{"strays", warning, fmt.Sprintf("%d containers of runs that are gone", len(strays)), "`batch clean` removes them, and so does the next `batch run`"}
 	default:
 		return check{"strays", good, "no containers of runs that are gone", ""}
 	}

@@ -1,76 +1,182 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"text/tabwriter"
+	"time"
 
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
 )
 
 func (a *app) imagesCommand() *cobra.Command {
 	var f sourceFlags
+	var asJSON bool
+	list := func(c *cobra.Command, _ []string) error { return a.listImages(c.Context(), f, asJSON) }
 	c := &cobra.Command{
 		Use:   "images",
-		Short: "Show which images a selection needs, and which are here",
+		Short: "Show, pull or evict the images of a selection",
 		Long: `Show which images a selection needs, whether each is on this machine's Docker
-engine, and how large it is there.
+engine, and how large it is there; the same as batch images list.
 
   batch images --subset demo
-  batch images --subset verified --slice :20`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, selected, err := f.load(c.Context(), a, slog.New(slog.DiscardHandler))
-			if err != nil {
-				return err
-			}
-			engine, err := docker.Connect(c.Context(), docker.FromEnv(a.getenv, a.home))
-			if err != nil {
-				return err
-			}
-			defer engine.Close()
-			var refs []string
-			uses := map[string]int{}
-			for _, in := range selected {
-				ref := in.ImageName(f.imagePrefix)
-				if uses[ref]++; uses[ref] == 1 {
-					refs = append(refs, ref)
-				}
-			}
-			return a.listImages(c, engine, refs, uses)
-		},
+  batch images pull --subset verified --slice :20
+  batch images evict --disk-budget 50GB`,
+		Args: knownCommand,
+		RunE: list,
 	}
-	f.add(c)
+	addList(c, &f, &asJSON)
+	l := &cobra.Command{
+		Use:   "list",
+		Short: "Show which images a selection needs, and which are here",
+		Long: `Show which images a selection needs, whether each is on this machine's Docker
+engine, and how large it is there. With --json, one object a line, with each
+image's id and digest, and whether batch pulled it.
+
+  batch images list --subset verified --slice :20 --json`,
+		Args: noArgs,
+		RunE: list,
+	}
+	addList(l, &f, &asJSON)
+	c.AddCommand(l, a.imagesPullCommand(), a.imagesEvictCommand())
 	return c
 }
 
-func (a *app) listImages(c *cobra.Command, engine *docker.Engine, refs []string, uses map[string]int) error {
+func addList(c *cobra.Command, f *sourceFlags, asJSON *bool) {
+	f.add(c)
+	c.Flags().BoolVar(asJSON, "json", false, "one JSON object a line")
+}
+
+// listed is what is known of one image; its JSON form is what --json prints.
+type listed struct {
+	Image     string     `json:"image"`
+	Instances int        `json:"instances"`
+	Present   bool       `json:"present"`
+	ID        string     `json:"id,omitempty"`
+	Digest    string     `json:"digest,omitempty"` // in its registry
+	Size      int64      `json:"size,omitempty"`   // bytes, shared layers included
+	Pulled    *time.Time `json:"pulled_by_batch,omitempty"`
+	Needed    *time.Time `json:"last_needed,omitempty"` // of one that batch pulled
+	Error     string     `json:"error,omitempty"`       // why it cannot be had, where that is known
+
+	state string
+}
+
+// wanted returns the images that a selection needs, in its order.
+func wanted(selected []dataset.Instance, prefix string) []*listed {
+	var list []*listed
+	by := map[string]*listed{}
+	for _, in := range selected {
+		ref := in.ImageName(prefix)
+		if by[ref] == nil {
+			by[ref] = &listed{Image: ref}
+			list = append(list, by[ref])
+		}
+		by[ref].Instances++
+	}
+	return list
+}
+
+func (a *app) listImages(ctx context.Context, f sourceFlags, asJSON bool) error {
+	_, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	engine, ledger, err := a.connectImages(ctx, docker.FromEnv(a.getenv, a.home))
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	entries, err := ledger.Entries()
+	if err != nil {
+		return err
+	}
+	pulled := map[string]imagecache.Entry{}
+	for _, e := range entries {
+		pulled[e.Ref] = e
+	}
+	list := wanted(selected, f.imagePrefix)
+	for _, l := range list {
+		if err := l.look(ctx, engine, pulled); err != nil {
+			return err
+		}
+	}
+	if !asJSON {
+		return a.printImages(list)
+	}
+	enc := json.NewEncoder(a.stdout)
+	for _, l := range list {
+		if err := enc.Encode(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connectImages connects to the engine and opens its ledger; the caller closes
+// the engine.
+func (a *app) connectImages(ctx context.Context, c docker.Config) (*docker.Engine, *imagecache.Ledger, error) {
+	engine, err := docker.Connect(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := engine.Info(ctx)
+	if err != nil {
+		_ = engine.Close() // nothing was started through it
+		return nil, nil, err
+	}
+	ledger, err := a.ledger(engine, info, slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	if err != nil {
+		_ = engine.Close()
+		return nil, nil, err
+	}
+	return engine, ledger, nil
+}
+
+// look fills in what the engine and the ledger know.
+func (l *listed) look(ctx context.Context, engine *docker.Engine, pulled map[string]imagecache.Entry) error {
+	image, here, err := engine.Image(ctx, l.Image)
+	l.state = "no"
+	switch {
+	case fault.KindOf(err) == fault.Instance || fault.KindOf(err) == fault.Usage:
+		l.state, l.Error = "not a name of an image", err.Error()
+	case err != nil:
+		return err
+	case here:
+		l.state = "yes"
+		l.Present, l.ID, l.Digest, l.Size = true, image.ID, image.Digest, image.Size
+		if e, ok := pulled[l.Image]; ok && e.ID == image.ID {
+			l.Pulled, l.Needed = &e.Pulled, &e.Needed
+		}
+	}
+	return nil
+}
+
+func (a *app) printImages(list []*listed) error {
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "IMAGE\tINSTANCES\tPRESENT\tSIZE")
 	present, bytes := 0, int64(0)
-	for _, ref := range refs {
-		image, here, err := engine.Image(c.Context(), ref)
-		state, size := "no", "-"
-		switch {
-		case fault.KindOf(err) == fault.Instance || fault.KindOf(err) == fault.Usage:
-			state = "not a name of an image"
-		case err != nil:
-			return err
-		case here:
-			state, size = "yes", units.HumanSize(float64(image.Size))
+	for _, l := range list {
+		size := "-"
+		if l.Present {
+			size = units.HumanSize(float64(l.Size))
 			present++
-			bytes += image.Size
+			bytes += l.Size
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", ref, uses[ref], state, size)
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", l.Image, l.Instances, l.state, size)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%d images needed, %d present (%s, shared layers counted each time), %d to pull\n",
-		len(refs), present, units.HumanSize(float64(bytes)), len(refs)-present)
+		len(list), present, units.HumanSize(float64(bytes)), len(list)-present)
 	return err
 }

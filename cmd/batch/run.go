@@ -28,14 +28,19 @@ import (
 // runFlags are the flags of `batch run`, the peer's names where it has them.
 type runFlags struct {
 	sourceFlags
-	output     string
-	model      string
-	modelClass string
-	envClass   string
-	configs    []string
-	redo       bool
-	salvage    bool
-	dryRun     bool
+	imageFlags
+	output      string
+	model       string
+	modelClass  string
+	envClass    string
+	configs     []string
+	network     string
+	memory      string
+	cpus        string
+	keepHistory bool
+	redo        bool
+	salvage     bool
+	dryRun      bool
 	paceFlags
 
 	argv     []string // of the `batch run` that this is, for the manifest
@@ -45,7 +50,8 @@ type runFlags struct {
 // paceFlags say how a run goes rather than what it makes: they may be others
 // each time that a run into one directory is taken up again.
 type paceFlags struct {
-	workers     int
+	workers     width
+	engineWait  time.Duration
 	totalCost   float64
 	retry       []string // KIND=N
 	quiet, json bool
@@ -56,7 +62,9 @@ type paceFlags struct {
 }
 
 func (f *paceFlags) addPace(fs *pflag.FlagSet) {
-	fs.IntVarP(&f.workers, "workers", "w", 4, "instances at once")
+	f.workers = width{n: 4}
+	fs.VarP(&f.workers, "workers", "w", "instances at once; auto chooses by the engine's cores and memory")
+	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering in mid-run")
 	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "US dollars that all runs into the directory may cost together (0: no limit)")
 	fs.StringSliceVar(&f.retry, "retry", nil, "`KIND=N`: try an instance up to N times again when it ends so, KIND being a fault's kind\n(transient, instance, unknown, bug), an outcome (empty, limit, format) or an exit status;\nmay be repeated (default transient=2)")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the table at the end")
@@ -82,6 +90,12 @@ The same command again goes on where this one stopped.
   batch run --subset rows.parquet --filter 'django__' --slice :10 -m oracle
   batch run -c swebench.yaml -c agent.step_limit=100 -m openai/gpt-5
 
+With --workers auto, as many instances run at once as there is room for: 4 for
+each of the engine's cores, since they wait for the model most of the time; one
+for each 2 GiB (or --memory, where that is less) of the available memory but a
+tenth; one for each 16 files that may be open. While memory is short, no further
+instance is started, and with any --workers at least one runs.
+
 Exit codes: 0 every instance has a result, 1 the run could not go on, 2 usage,
 3 some instances have no result, 4 the directory is in use, 130 interrupted.`,
 		Args: noArgs,
@@ -96,12 +110,17 @@ Exit codes: 0 every instance has a result, 1 the run could not go on, 2 usage,
 
 func (f *runFlags) add(c *cobra.Command) {
 	f.sourceFlags.add(c)
+	f.imageFlags.add(c)
 	fs := c.Flags()
 	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/SUBSET-MODEL)")
 	fs.StringVarP(&f.model, "model", "m", "", "model: openai/NAME, oracle, noop, scripted/demo, scripted/PATH")
 	fs.StringVar(&f.modelClass, "model-class", "", "sets model.model_class")
 	fs.StringVar(&f.envClass, "environment-class", "", "sets environment.environment_class")
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML file or key=value, merged left to right over the default; may be repeated")
+	fs.StringVar(&f.network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
+	fs.StringVar(&f.memory, "memory", "", "memory limit of a container, such as 8g (the default); 0: none")
+	fs.StringVar(&f.cpus, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
+	fs.BoolVar(&f.keepHistory, "keep-git-history", false, "leave commits beyond the checked-out one in the images' repositories")
 	fs.BoolVar(&f.redo, "redo-existing", false, "run instances again that have a result")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and stop")
 	fs.BoolVar(&f.salvage, "salvage", false, "where an agent ends without a submission, predict its work tree's diff")
@@ -114,8 +133,14 @@ func (f *runFlags) add(c *cobra.Command) {
 
 // run is `batch run` up to the point where something is started.
 func (a *app) run(ctx context.Context, f runFlags) error {
-	if f.workers < 1 {
-		return fault.Newf(fault.Usage, "--workers %d: at least one is needed", f.workers)
+	if !f.workers.auto && f.workers.n < 1 {
+		return fault.Newf(fault.Usage, "--workers %d: at least one is needed", f.workers.n)
+	}
+	if f.engineWait <= 0 {
+		return fault.Newf(fault.Usage, "--engine-wait %v: expected a time over 0", f.engineWait)
+	}
+	if err := f.imageFlags.check(); err != nil {
+		return err
 	}
 	if !(f.totalCost >= 0) { // NaN is not either
 		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected a sum of US dollars", f.totalCost)
@@ -153,6 +178,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.output == "" {
 		f.output = defaultOutput(f.subset, cfg.Model.ModelName)
 	}
+	if f.workers.auto {
+		f.workers.resolve(a.machine(ctx), cfg.Environment.Flags().Memory, len(selected))
+	}
 	if f.dryRun {
 		return a.dryRun(a.stdout, f, cfg, ds, selected)
 	}
@@ -181,10 +209,18 @@ func prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, erro
 // config merges the user's files and values over the default one; flags come last.
 func (a *app) config(f runFlags) (*config.Config, error) {
 	specs := append([]string{}, f.configs...)
+	keep := ""
+	if f.keepHistory {
+		keep = "true"
+	}
 	for key, value := range map[string]string{
 		"model.model_name":              f.model,
 		"model.model_class":             f.modelClass,
 		"environment.environment_class": f.envClass,
+		"environment.network":           f.network,
+		"environment.memory":            f.memory,
+		"environment.cpus":              f.cpus,
+		"environment.keep_git_history":  keep,
 	} {
 		if value != "" {
 			specs = append(specs, key+"="+value)
@@ -220,7 +256,7 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 		done = predicted(f.output)
 	}
 	todo := slices.DeleteFunc(slices.Clone(selected), func(in dataset.Instance) bool { return done[in.ID] })
-	for _, in := range todo {
+	for _, in := range f.ordered(todo) {
 		image := in.ImageName(f.imagePrefix)
 		images[image] = true
 		fmt.Fprintf(tw, "%s\t%s\n", in.ID, image)
@@ -233,7 +269,10 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 		kept = fmt.Sprintf("; %d more have a prediction there", n)
 	}
 	_, err := fmt.Fprintf(w, "\nwould run %d of %d instances of %s, %d images, model %s, %d workers, into %s%s\n",
-		len(todo), len(ds.Instances), titled(ds), len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers, f.output, kept)
+		len(todo), len(ds.Instances), titled(ds), len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers.n, f.output, kept)
+	if err == nil && f.workers.auto {
+		_, err = fmt.Fprintln(w, f.workers.why)
+	}
 	return err
 }
 

@@ -27,7 +27,8 @@ func batch(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	// testscript runs the program when the binary is called by its name.
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Args[0] = "batch"
-	cmd.Env = append(os.Environ(), "TESTSCRIPT_COMMAND=batch", "HF_HUB_OFFLINE=1")
+	cmd.Env = append(os.Environ(), "TESTSCRIPT_COMMAND=batch", "HF_HUB_OFFLINE=1",
+		"XDG_STATE_HOME="+filepath.Join(dir, "state"))
 	cmd.Dir = dir
 	return cmd
 }

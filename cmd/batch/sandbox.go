@@ -15,25 +15,27 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/docker"
-	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
 	"batch.example/batch/solver"
 )
 
 // sandboxes opens containers for the solver.
 type sandboxes struct {
 	engine *docker.Engine
+	images *imagecache.Cache
 	env    config.EnvironmentConfig
 	prefix string            // --image-prefix
+	cpus   int               // that the engine has
 	run    string            // id of this run, in labels and names
 	vars   map[string]any    // template variables
 	outer  map[string]string // forward_env as it is here
-	pulled func(instance string, p docker.PullProgress)
+	pulled func(instance string, p imagecache.Progress)
 	lease  string       // see docker.LabelLease
 	left   *inheritance // of earlier runs
 }
 
-func (a *app) newSandboxes(e *docker.Engine, env config.EnvironmentConfig, prefix string) *sandboxes {
-	s := &sandboxes{engine: e, env: env, prefix: prefix, run: strings.ToLower(rand.Text()[:10]), outer: map[string]string{}}
+func (a *app) newSandboxes(e *docker.Engine, images *imagecache.Cache, env config.EnvironmentConfig, prefix string, cpus int) *sandboxes {
+	s := &sandboxes{engine: e, images: images, env: env, prefix: prefix, cpus: cpus, run: strings.ToLower(rand.Text()[:10]), outer: map[string]string{}}
 	for _, name := range append(env.Flags().ForwardEnv, env.ForwardEnv...) {
 		if v := a.getenv(name); v != "" {
 			s.outer[name] = v
@@ -52,54 +54,30 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 		return nil, err
 	}
 	if c != nil {
-		return s.box(c, solver.Facts{Adopted: true, Image: ref, Start: time.Since(start)}), nil
+		return s.box(ctx, c, func() {}, solver.Facts{Adopted: true, Image: ref, Start: time.Since(start)}), nil
 	}
 	o.Report("pull")
-	image, err := s.image(ctx, ref, o.Instance.ID)
+	image, release, err := s.images.Acquire(ctx, o.Instance.ID, ref, func(p imagecache.Progress) { s.pulled(o.Instance.ID, p) })
 	if err != nil {
 		return nil, err
 	}
 	pull := time.Since(start)
 	o.Report("start")
 	if c, err = s.engine.Create(ctx, s.spec(ref, o)); err != nil {
+		release()
 		return nil, err
 	}
-	return s.box(c, solver.Facts{
+	return s.box(ctx, c, release, solver.Facts{
 		Image: ref, ImageID: image.ID, Digest: image.Digest, Pull: pull, Start: time.Since(start) - pull,
 	}), nil
 }
 
-func (s *sandboxes) box(c *docker.Container, f solver.Facts) *box {
+func (s *sandboxes) box(ctx context.Context, c *docker.Container, release func(), f solver.Facts) *box {
 	f.Container, f.Settings = c.ID(), map[string]any{"image": f.Image}
 	return &box{
-		container: c, env: s.env, vars: s.vars, facts: f,
+		run: ctx, container: c, release: release, env: s.env, vars: s.vars, facts: f,
 		environ: append(environ(s.outer), environ(s.env.Env)...), // the later one wins
 	}
-}
-
-// demoImages is how the names of the embedded demo's images begin. They are
-// built here and are in no registry; nobody may serve them under that name.
-const demoImages = "batch-demo/"
-
-func (s *sandboxes) image(ctx context.Context, ref, instance string) (docker.Image, error) {
-	if strings.HasPrefix(ref, demoImages) {
-		image, here, err := s.engine.Image(ctx, ref)
-		if err == nil && !here {
-			err = fault.Newf(fault.Instance, "image %s is not built", ref).WithHint("run scripts/demo-images, or make demo")
-		}
-		return image, err
-	}
-	if limit := s.env.PullLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fault.Newf(fault.Transient, "pulling image %s: no end within %v", ref, limit).
-			WithHint("environment.pull_timeout is the limit; 0 is none"))
-		defer cancel()
-	}
-	return s.engine.Ensure(ctx, ref, func(p docker.PullProgress) {
-		if s.pulled != nil {
-			s.pulled(instance, p)
-		}
-	})
 }
 
 func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
@@ -120,6 +98,9 @@ func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
 	spec.User, spec.Network, spec.Platform = flags.User, flags.Network, flags.Platform
 	spec.Memory, spec.MemorySwap, spec.ShmSize = flags.Memory, flags.MemorySwap, flags.ShmSize
 	spec.CPUs, spec.PidsLimit = flags.CPUs, flags.Pids
+	if flags.CPUs == s.env.CPUs { // not of run_args, which the engine judges
+		spec.CPUs = min(flags.CPUs, float64(s.cpus))
+	}
 	spec.CapAdd, spec.CapDrop = flags.CapAdd, flags.CapDrop
 	spec.SecurityOpt, spec.ExtraHosts = flags.SecurityOpt, flags.ExtraHosts
 	return spec
@@ -127,7 +108,9 @@ func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
 
 // box is one container as the solver and the agent see it.
 type box struct {
+	run       context.Context // ends when the run is told to stop
 	container *docker.Container
+	release   func() // the image
 	env       config.EnvironmentConfig
 	environ   []string
 	vars      map[string]any
@@ -139,6 +122,7 @@ func (b *box) Execute(ctx context.Context, command string) (agent.Output, error)
 	timeout := b.env.CommandTimeout()
 	res, err := b.container.Run(ctx, docker.Command{
 		Args: b.env.Interpreter, Script: command, Dir: b.env.Cwd, Env: b.environ, Timeout: timeout,
+		Fresh: b.env.FreshShell(),
 	})
 	return agent.Output{
 		Bytes: res.Output, Total: res.Total, ExitCode: res.ExitCode,
@@ -152,8 +136,12 @@ func (b *box) Vars() map[string]any { return b.vars }
 // Facts implements solver.Sandbox.
 func (b *box) Facts() solver.Facts { return b.facts }
 
-// Close implements solver.Sandbox.
-func (b *box) Close() error { return b.container.Remove(context.Background()) }
+// Close implements solver.Sandbox. It waits for an engine that is away, unless
+// the run is told to stop.
+func (b *box) Close() error {
+	defer b.release()
+	return b.container.Remove(b.run)
+}
 
 func environ(vars map[string]string) []string {
 	list := make([]string, 0, len(vars))

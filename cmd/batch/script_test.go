@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -15,6 +17,7 @@ import (
 	"batch.example/batch/docker"
 
 	"batch.example/batch/dataset"
+	"batch.example/batch/internal/registrytest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +30,9 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "await": await, "registry": registryCommand(t),
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("HF_HUB_OFFLINE", "1")
@@ -70,6 +75,46 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// registryCommand starts a registry with one image and writes a dataset of one
+// instance that needs it: registry rows.jsonl. REGISTRY is then its address.
+func registryCommand(t *testing.T) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: registry FILE")
+		}
+		r := registrytest.NewStub(t)
+		ts.Setenv("REGISTRY", r.Host())
+		row := fmt.Sprintf(`{"instance_id":"thing__1","problem_statement":"p","image_name":%q}`+"\n", r.Ref())
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(row), 0o600))
+		ts.Defer(func() { removeImage(t, r.Ref()) })
+	}
+}
+
+// removeImage takes an image off the engine.
+func removeImage(t testing.TB, ref string) {
+	engine, err := docker.Connect(context.Background(), docker.FromEnv(os.Getenv, ""))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer engine.Close()
+	if err := engine.RemoveImage(context.Background(), ref); err != nil {
+		t.Error(err)
+	}
+}
+
+// await runs a line of bash again and again until it succeeds: await 'grep -q x file'
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await 'BASH'")
+	}
+	for end := time.Now().Add(time.Minute); ts.Exec("bash", "-c", args[0]) != nil; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("it does not come to pass: %s", args[0])
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
@@ -22,6 +24,9 @@ import (
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
 )
+
+// reapLimit bounds the removal of what dead runs left.
+const reapLimit = time.Minute
 
 // sweep is one `batch run` from the moment something is started.
 type sweep struct {
@@ -69,7 +74,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	todo := s.pending()
+	todo := s.flags.ordered(s.pending())
 	if len(todo) == 0 {
 		return s.conclude(nil)
 	}
@@ -106,7 +111,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	}
 	logFile := s.mask.Writer(file)
 	defer func() { _ = errors.Join(logFile.Flush(), file.Close()) }() // the log is a courtesy
-	d := s.newDisplay(s.flags.quiet, s.flags.json, len(s.selected), s.flags.workers)
+	d := s.newDisplay(s.flags.quiet, s.flags.json, len(s.selected), s.flags.workers.n)
 	log := d.logger(logFile)
 	s.store.SetLog(log)
 	defer func() {
@@ -122,7 +127,8 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		return false, err
 	}
 	connection := docker.FromEnv(s.getenv, s.home)
-	connection.Log, connection.Before = log, engineHook(s.inject)
+	connection.Log, connection.Before, connection.Patience = log, engineHook(s.inject), s.flags.engineWait
+	connection.Pulls, connection.PullTimeout = s.flags.pulls, s.cfg.Environment.PullLimit()
 	engine, err := docker.Connect(ctx, connection)
 	if err != nil {
 		return false, err
@@ -132,10 +138,22 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	if err := s.store.WriteManifest(m); err != nil {
 		return false, err
 	}
-	if strays, err := engine.Reap(ctx); err != nil {
-		log.Warn("removing containers of dead runs", "err", err)
-	} else if len(strays) > 0 {
-		d.say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
+	info, err := engine.Info(ctx)
+	if err != nil {
+		return false, err
+	}
+	reap(ctx, engine, log, d.say)
+	// What the engine was still making for a killed process may come after the
+	// first look.
+	defer func() { reap(context.WithoutCancel(ctx), engine, log, d.say) }()
+	images, endImages, err := s.images(ctx, engine, info, todo, sig.drain, d, log)
+	if err != nil {
+		return false, err
+	}
+	defer endImages()
+	if s.flags.workers.auto {
+		d.say(s.flags.workers.why)
+		log.Info(s.flags.workers.why)
 	}
 	left, err := inherit(ctx, engine, leasePath(s.flags.output), log)
 	if err != nil {
@@ -149,9 +167,11 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	kept := len(s.selected) - len(todo)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart, Done: kept, Total: len(s.selected), Cost: s.store.Spent()})
 	sum, err := runner.Run(ctx, runner.Config{
-		Workers: s.flags.workers, Retries: s.retries, Drain: sig.drain, OnEvent: d.show, Log: log,
+		Workers: s.flags.workers.n, Retries: s.retries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent(), callEstimate(s.store.Records())),
-	}, todo, s.solver(model, engine, left, d), s.store)
+		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
+		Gate:   gate(engine.Host()),
+	}, todo, s.solver(model, engine, images, left, info.CPUs, d), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
@@ -170,16 +190,32 @@ func callEstimate(records []results.Record) float64 {
 	return most
 }
 
-func (s *sweep) solver(model solver.Models, engine *docker.Engine, left *inheritance, d display) *solver.Solver {
-	boxes := s.newSandboxes(engine, s.cfg.Environment, s.flags.imagePrefix)
+// reap removes what dead runs left; that it cannot is no reason for a run to fail.
+func reap(ctx context.Context, engine *docker.Engine, log *slog.Logger, say func(string)) {
+	ctx, cancel := context.WithTimeout(ctx, reapLimit)
+	defer cancel()
+	strays, err := engine.Reap(ctx)
+	if err != nil {
+		log.Warn("removing containers of dead runs", "err", err)
+	}
+	if len(strays) > 0 {
+		say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
+	}
+}
+
+func (s *sweep) solver(
+	model solver.Models, engine *docker.Engine, images *imagecache.Cache, left *inheritance, cpus int, d display,
+) *solver.Solver {
+	boxes := s.newSandboxes(engine, images, s.cfg.Environment, s.flags.imagePrefix, cpus)
 	boxes.lease, boxes.left = leasePath(s.flags.output), left
-	boxes.pulled = func(instance string, p docker.PullProgress) {
+	boxes.pulled = func(instance string, p imagecache.Progress) {
 		d.Event(progress.Event{Time: time.Now(), Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 	}
 	return solver.New(solver.Config{
 		Loop: s.loop, Models: injectedModels(model, s.inject), ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
-		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(), Salvage: s.flags.salvage,
-		Mask: s.mask,
+		ScrubGitHistory: !s.cfg.Environment.KeepGitHistory,
+		Startup:         startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(),
+		Salvage: s.flags.salvage, Mask: s.mask,
 	})
 }
 

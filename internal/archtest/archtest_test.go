@@ -17,20 +17,21 @@ const module = "batch.example/batch"
 // first-level folder with all below it; below internal, each folder is one.
 // A room that is not here may not exist.
 var mayImport = map[string][]string{
-	"":         {}, // doc.go
-	"fault":    {},
-	"dataset":  {"fault", "internal/near"},
-	"docker":   {"fault"},
-	"llm":      {"fault", "internal/bash", "internal/mask"},
-	"agent":    {"llm", "fault", "internal/bash", "internal/near", "internal/mask"},
-	"results":  {"fault", "internal/atomicfile", "internal/inject", "internal/mask"},
-	"report":   {"results"},
-	"runner":   {"dataset", "results", "fault", "internal/near"},
-	"grade":    {"dataset", "results", "fault", "internal/bash"},
-	"solver":   {"dataset", "agent", "llm", "results", "runner", "fault", "internal/bash", "internal/mask"},
-	"internal": {"fault", "internal/inject"},
-	"cmd":      {"*"},
-	"scripts":  {"*"},
+	"":           {}, // doc.go
+	"fault":      {},
+	"dataset":    {"fault", "internal/near"},
+	"docker":     {"fault"},
+	"imagecache": {"fault", "internal/atomicfile"},
+	"llm":        {"fault", "internal/bash", "internal/mask"},
+	"agent":      {"llm", "fault", "internal/bash", "internal/near", "internal/mask"},
+	"results":    {"fault", "internal/atomicfile", "internal/inject", "internal/mask"},
+	"report":     {"results"},
+	"runner":     {"dataset", "results", "fault", "internal/near"},
+	"grade":      {"dataset", "results", "fault", "internal/bash"},
+	"solver":     {"dataset", "agent", "llm", "results", "runner", "fault", "internal/bash", "internal/gitscrub", "internal/mask"},
+	"internal":   {"fault", "internal/inject"},
+	"cmd":        {"*"},
+	"scripts":    {"*"},
 }
 
 // onlyIn says which outside modules belong to one room alone.

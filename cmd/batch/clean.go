@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/docker"
+)
+
+// cleaned is what `batch clean --json` says of one container.
+type cleaned struct {
+	Container string     `json:"container"`
+	Name      string     `json:"name"`
+	Image     string     `json:"image"`
+	Run       string     `json:"run"`
+	Instance  string     `json:"instance"`
+	Attempt   string     `json:"attempt"`
+	Host      string     `json:"host"`
+	State     string     `json:"state"`
+	Created   time.Time  `json:"created"`
+	Expires   *time.Time `json:"expires,omitempty"`
+	Removed   bool       `json:"removed"`
+}
+
+func (a *app) cleanCommand() *cobra.Command {
+	var dryRun, asJSON bool
+	c := &cobra.Command{
+		Use:   "clean",
+		Short: "Remove the containers that dead runs left",
+		Long: `Remove the containers of runs that were killed, running or not, and the network
+that containers share when none is left that may use it. Containers of living
+runs stay, and so do those of other machines and of other containers' runs until
+a minute after their time is over. Every run does the same at its start.
+
+  batch clean --dry-run
+  batch clean --json | jq -r .instance
+
+Exit codes: 0 nothing of a dead run is left, 1 something could not be removed or
+the engine cannot be reached, 2 usage.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.clean(c.Context(), dryRun, asJSON) },
+	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be removed, and stop")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line for each container, nothing else")
+	return c
+}
+
+func (a *app) clean(ctx context.Context, dryRun, asJSON bool) error {
+	engine, err := docker.Connect(ctx, docker.FromEnv(a.getenv, a.home))
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	owned, err := engine.Owned(ctx)
+	if err != nil {
+		return err
+	}
+	strays := slices.DeleteFunc(slices.Clone(owned), func(s docker.Stray) bool { return !s.Abandoned })
+	network := false
+	if !dryRun {
+		var netErr error
+		strays, err = engine.Reap(ctx)
+		network, netErr = engine.RemoveNetwork(ctx)
+		err = errors.Join(err, netErr)
+	}
+	slices.SortFunc(strays, func(a, b docker.Stray) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	if asJSON {
+		return errors.Join(err, a.cleanJSON(strays, !dryRun))
+	}
+	return errors.Join(err, a.cleanTable(strays, len(owned)-len(strays), network, dryRun))
+}
+
+func (a *app) cleanJSON(strays []docker.Stray, removed bool) error {
+	out := json.NewEncoder(a.stdout)
+	for _, s := range strays {
+		row := cleaned{
+			Container: s.ID, Name: s.Name, Image: s.Image, Run: s.Run, Instance: s.Instance, Attempt: s.Attempt,
+			Host: s.Host, State: s.State, Created: s.Created.UTC(), Removed: removed,
+		}
+		if !s.Expires.IsZero() {
+			row.Expires = &s.Expires
+		}
+		if err := out.Encode(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) cleanTable(strays []docker.Stray, kept int, network, dryRun bool) error {
+	if len(strays) > 0 {
+		tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "CONTAINER\tRUN\tINSTANCE\tATTEMPT\tHOST\tSTATE\tCREATED")
+		for _, s := range strays {
+			fmt.Fprintf(tw, "%.12s\t%s\t%s\t%s\t%s\t%s\t%s ago\n", s.ID, nameOr(s.Run, "-"), nameOr(s.Instance, "-"),
+				nameOr(s.Attempt, "-"), nameOr(s.Host, "-"), s.State, strings.ToLower(units.HumanDuration(time.Since(s.Created))))
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.stdout)
+	}
+	verb := "removed"
+	if dryRun {
+		verb = "would remove"
+	}
+	text := fmt.Sprintf("%s %d containers of dead runs", verb, len(strays))
+	if network {
+		text += " and the network they shared"
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s; %d of other runs stay\n", text, kept)
+	return err
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/internal/gitscrub"
+)
+
+// The scrub has tests of its own on repositories of this machine; here it meets
+// a container: an image's layers, its limits, and users that own nothing.
+func TestTheHistoryIsScrubbedInAContainer(t *testing.T) {
+	needDocker(t)
+	home, _ := os.UserHomeDir()
+	engine, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, home))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	const future = `cd /testbed && git config user.name t && git config user.email t@localhost &&
+git checkout -q -b ahead && echo the solution > solution && git add solution && git commit -qm ahead &&
+git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /tmp/solution`
+	for _, tt := range []struct {
+		name, user, owner string
+		fine              bool
+	}{
+		{"as root", "", "root", true},
+		{"as root in a repository of another", "", "nobody", true},
+		{"as the owner", "nobody", "nobody", true},
+		{"as one who may not write", "nobody", "root", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := engine.Create(t.Context(), docker.Spec{
+				Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Deadline: 5 * time.Minute,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := c.Remove(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}()
+			do := func(script string, args ...string) docker.Result {
+				t.Helper()
+				r, err := c.Run(t.Context(), docker.Command{Script: script, Args: args, Timeout: 2 * time.Minute})
+				if err != nil || r.TimedOut {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				return r
+			}
+			if r := do(future + " && chown -R " + tt.owner + " /testbed"); r.ExitCode != 0 {
+				t.Fatalf("%s", r.Output)
+			}
+			shell := []string{"bash", "-p", "-c"}
+			if tt.user != "" {
+				shell = []string{"su", "-s", "/bin/bash", tt.user, "-c"}
+			}
+			r := do(gitscrub.Script, shell...)
+			report, err := gitscrub.Read(r.Output, r.ExitCode)
+			left := do("cd /testbed && git -c safe.directory='*' cat-file -e $(cat /tmp/solution)").ExitCode == 0
+			if (err == nil) != tt.fine || left == tt.fine || (tt.fine && report.Verdict != "scrubbed") {
+				t.Errorf("%+v, %v; the solution is left: %v", report, err, left)
+			}
+		})
+	}
+}

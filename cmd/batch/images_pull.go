@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
+)
+
+func (a *app) imagesPullCommand() *cobra.Command {
+	var f sourceFlags
+	var p pullFlags
+	c := &cobra.Command{
+		Use:   "pull",
+		Short: "Pull the images that a selection needs",
+		Long: `Pull the images that a selection needs and that are not here, and remember them
+as pulled by batch: a later run may evict them, see --disk-budget. It stops
+when the disk runs low, and evicts nothing itself.
+
+  batch images pull --subset verified --slice :20
+
+Exit codes: 0 all are here, 1 it could not go on, 2 usage, 3 some could not be
+pulled, 130 interrupted.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := p.check(); err != nil {
+				return err
+			}
+			return a.pullImages(c.Context(), f, p)
+		},
+	}
+	f.add(c)
+	p.add(c)
+	return c
+}
+
+func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags) (err error) {
+	_, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	connection := docker.FromEnv(a.getenv, a.home)
+	connection.Pulls = p.pulls
+	connection.Log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	engine, ledger, err := a.connectImages(ctx, connection)
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	images := imagecache.New(imageEngine{engine}, ledger, imagecache.Options{Reserve: p.reserve, Log: connection.Log})
+	var (
+		mu                     sync.Mutex
+		pulled, before, failed int
+	)
+	list := wanted(selected, f.imagePrefix)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(p.pulls)
+	for _, l := range list {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			img, new, err := images.Fetch(ctx, l.Image)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case fault.KindOf(err) == fault.Host || fault.Canceled(err):
+				return err
+			case err != nil:
+				failed++
+				fmt.Fprintf(a.stderr, "batch: %v\n", err)
+				if hint := fault.HintOf(err); hint != "" {
+					fmt.Fprintf(a.stderr, "  %s\n", hint)
+				}
+			case new:
+				pulled++
+				fmt.Fprintf(a.stdout, "pulled %s (%s)\n", l.Image, units.HumanSize(float64(img.Size)))
+			default:
+				before++
+			}
+			return nil
+		})
+	}
+	err = group.Wait()
+	fmt.Fprintf(a.stdout, "%d images needed, %d pulled, %d here before, %d failed\n", len(list), pulled, before, failed)
+	if err == nil && failed > 0 {
+		err = errIncomplete
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/internal/enginetest"
+)
+
+const outageImage = "batch-outage:test"
+
+// outageScript sleeps in its second command until the engine is lost: in a
+// container that lived on it has been seen before, and a new one is made of an
+// image that has /calm.
+const outageScript = `"*":
+  - bash: "echo one"
+  - bash: "test -e /calm -o -e /tmp/seen || { touch /tmp/seen; sleep 600; }"
+  - bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo done"
+`
+
+// A dockerd that ends in mid-run, politely or not, costs no instance its
+// result, whether the containers outlive it or not.
+func TestARunOutlivesItsEngine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts four engines")
+	}
+	if os.Getenv("BATCH_DOCKER") == "" {
+		t.Skip("BATCH_DOCKER is not set")
+	}
+	programs := []string{"bash", "cat", "mkdir", "sleep", "touch"}
+	before, err := enginetest.Root(programs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := enginetest.Root(programs, map[string]string{"calm": ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		for _, live := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v live-restore %v", sig, live), func(t *testing.T) {
+				d := enginetest.Start(t, fmt.Sprintf("--live-restore=%v", live))
+				d.Import(outageImage, before)
+				run := startOutage(t, d)
+				run.awaitContainers(4)
+				d.Import(outageImage, after)
+				d.Kill(sig)
+				run.awaitLog("does not answer")
+				d.Restart()
+				run.awaitEnd()
+				if n := run.containers(); n != 0 {
+					t.Errorf("%d containers left behind", n)
+				}
+			})
+		}
+	}
+}
+
+// outage is a run whose engine goes away.
+type outage struct {
+	*testing.T
+	dir    string
+	engine *docker.Engine
+	done   chan error
+	mu     sync.Mutex
+	said   bytes.Buffer // guarded by mu
+}
+
+func (o *outage) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.said.Write(p)
+}
+
+func (o *outage) output() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.said.String()
+}
+
+// startOutage runs four instances at once and a fifth after them.
+func startOutage(t *testing.T, d *enginetest.Daemon) *outage {
+	t.Helper()
+	o := &outage{T: t, dir: t.TempDir(), done: make(chan error, 1)}
+	var rows strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&rows, `{"instance_id":"outage__%d","problem_statement":"p","image_name":%q}`+"\n", i, outageImage)
+	}
+	for name, text := range map[string]string{"rows.jsonl": rows.String(), "script.yaml": outageScript} {
+		if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	if o.engine, err = docker.Connect(t.Context(), docker.Config{Host: d.Host()}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := batch(ctx, o.dir, "run", "--subset", "rows.jsonl", "-m", "scripted/script.yaml", "-o", "out", "-w", "4",
+		"--retry", "transient=0", "-c", "environment.timeout=900", "-c", "environment.cwd=/testbed")
+	cmd.Env = append(cmd.Env, "DOCKER_HOST="+d.Host())
+	cmd.Stdout, cmd.Stderr = o, o
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { o.done <- cmd.Wait(); close(o.done) }()
+	t.Cleanup(func() {
+		cancel()
+		<-o.done
+		_ = o.engine.Close()
+	})
+	return o
+}
+
+// poll waits until ready is true, generously.
+func (o *outage) poll(what string, ready func() bool) {
+	o.Helper()
+	for end := time.Now().Add(3 * time.Minute); !ready(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			o.Fatalf("waited in vain for %s; the run said:\n%s", what, o.output())
+		}
+	}
+}
+
+// awaitContainers waits until n containers are in the command that sleeps.
+func (o *outage) awaitContainers(n int) {
+	o.Helper()
+	o.poll("the commands", func() bool {
+		owned, err := o.engine.Owned(o.Context())
+		if err != nil || len(owned) != n {
+			return false
+		}
+		for _, s := range owned {
+			c, err := o.engine.Attach(o.Context(), s.ID)
+			if err != nil {
+				return false
+			}
+			if r, err := c.Run(o.Context(), docker.Command{Script: "test -e /tmp/seen"}); err != nil || r.ExitCode != 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (o *outage) awaitLog(text string) {
+	o.Helper()
+	o.poll("the log", func() bool { return strings.Contains(o.output(), text) })
+}
+
+// awaitEnd waits for the run, which must give every instance its result.
+func (o *outage) awaitEnd() {
+	o.Helper()
+	select {
+	case err := <-o.done:
+		if err != nil {
+			o.Errorf("%v\n%s", err, o.output())
+		}
+	case <-time.After(5 * time.Minute):
+		o.Fatalf("the run does not end:\n%s", o.output())
+	}
+	if p := predictions(o, filepath.Join(o.dir, "out")); len(p) != 5 || p["outage__4"] != "done\n" {
+		o.Errorf("predictions %q\n%s", p, o.output())
+	}
+	for _, text := range []string{"does not answer", "answers again"} {
+		if n := strings.Count(o.output(), text); n != 1 {
+			o.Errorf("%q is told %d times:\n%s", text, n, o.output())
+		}
+	}
+}
+
+func (o *outage) containers() int {
+	o.Helper()
+	owned, err := o.engine.Owned(o.Context())
+	if err != nil {
+		o.Fatal(err)
+	}
+	return len(owned)
+}

@@ -1,0 +1,168 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/docker/docker/client"
+
+	"batch.example/batch/fault"
+)
+
+// ErrOutage is in the chain of every fault that came from losing the engine
+// rather than from what was asked of it: the connection broke, or the engine
+// was away while the container lived. Such a fault is Transient and says
+// nothing about the instance; [Engine.Ready] waits until another try makes sense.
+var ErrOutage = errors.New("lost the docker engine")
+
+const (
+	defaultPatience = 5 * time.Minute
+	shortestPause   = 100 * time.Millisecond // between two signs of life asked for
+	longestPause    = 2 * time.Second
+)
+
+// health knows whether the engine answers. While it does not, one goroutine
+// asks it for a sign of life until there is one, and whoever wants to start
+// something waits for that goroutine instead of failing.
+type health struct {
+	ping     func(context.Context) error
+	host     string
+	patience time.Duration
+	log      *slog.Logger
+	life     context.Context // of the goroutine
+	end      context.CancelFunc
+
+	mu     sync.Mutex
+	outage *outage // nil while the engine answers
+	losses int     // calls that lost the engine so far
+	asking sync.WaitGroup
+}
+
+// outage is one time of silence.
+type outage struct {
+	since time.Time
+	over  chan struct{} // closed when the engine answers, or at close
+}
+
+func newHealth(ping func(context.Context) error, host string, patience time.Duration, log *slog.Logger) *health {
+	if patience <= 0 {
+		patience = defaultPatience
+	}
+	h := &health{ping: ping, host: host, patience: patience, log: log}
+	h.life, h.end = context.WithCancel(context.Background())
+	return h
+}
+
+// close ends the asking and waits for it. Those who wait are let go.
+func (h *health) close() {
+	h.mu.Lock()
+	h.end()
+	h.mu.Unlock()
+	h.asking.Wait()
+}
+
+// suspect takes note of the error of a call. One that lost the engine, or got
+// no answer in time, starts the asking; then it is not known what the engine did.
+func (h *health) suspect(err error) (unsure bool) {
+	lost := isLost(err)
+	if !lost && !errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if lost {
+		h.losses++
+	}
+	if h.outage != nil || h.life.Err() != nil {
+		return true
+	}
+	o := &outage{since: time.Now(), over: make(chan struct{})}
+	h.outage = o
+	h.asking.Go(func() { h.ask(o) })
+	return true
+}
+
+// isLost reports whether err says that the connection to the engine could not
+// be made or broke.
+func isLost(err error) bool {
+	if client.IsErrConnectionFailed(err) || errors.Is(err, ErrOutage) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && !op.Timeout()
+}
+
+// ask is the goroutine of one outage.
+func (h *health) ask(o *outage) {
+	told := false
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+		ctx, cancel := context.WithTimeout(h.life, pingLimit)
+		err := h.ping(ctx)
+		cancel()
+		if err == nil || h.life.Err() != nil {
+			break
+		}
+		if !told {
+			told = true
+			h.log.Warn("the docker engine does not answer: waiting for it", "host", h.host, "at most", h.patience, "err", err)
+		}
+		select {
+		case <-h.life.Done():
+		case <-time.After(pause):
+		}
+	}
+	if told && h.life.Err() == nil {
+		h.log.Warn("the docker engine answers again", "host", h.host, "after", time.Since(o.since).Round(time.Millisecond))
+	}
+	h.mu.Lock()
+	h.outage = nil
+	h.mu.Unlock()
+	close(o.over)
+}
+
+// lost returns how many calls have lost the engine so far.
+func (h *health) lost() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.losses
+}
+
+// ready waits for the end of an outage, until ctx ends or patience does.
+func (h *health) ready(ctx context.Context) error {
+	h.mu.Lock()
+	o := h.outage
+	h.mu.Unlock()
+	if o == nil {
+		return nil
+	}
+	patience := time.NewTimer(time.Until(o.since.Add(h.patience)))
+	defer patience.Stop()
+	select {
+	case <-o.over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-patience.C:
+		return fault.New(fault.Host, "waiting for the docker engine at "+h.host, fmt.Errorf("no answer for %v", h.patience)).
+			WithHint("start the engine (sudo systemctl start docker); the same command goes on from here")
+	}
+}
+
+// Ready returns at once while the engine answers. After a call has lost it,
+// Ready waits until it answers again; when that takes longer than
+// [Config.Patience] it is a Host fault. [Engine.Ensure], [Engine.Create] and
+// [Container.Remove] wait so by themselves; [Container.Run] never does, since
+// what it would run in may be gone.
+func (e *Engine) Ready(ctx context.Context) error { return e.health.ready(ctx) }
+
+// blame is the function blame for an answer of e, which it also learns its health from.
+func (e *Engine) blame(err error, otherwise fault.Kind, op string) error {
+	e.health.suspect(err)
+	return blame(err, otherwise, op)
+}

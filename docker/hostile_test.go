@@ -1,0 +1,153 @@
+package docker_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+// hostile is a command that would break a lesser shell, and what is seen of it.
+type hostile struct {
+	name, script string
+	spec         docker.Spec
+	timeout      time.Duration // 0: a minute, which it must not need
+	timesOut     bool
+	code         int // when it does not time out
+	output       func(docker.Result) bool
+	oom          bool
+}
+
+func prints(want string) func(docker.Result) bool {
+	return func(r docker.Result) bool { return string(r.Output) == want }
+}
+
+func begins(want string) func(docker.Result) bool {
+	return func(r docker.Result) bool { return strings.HasPrefix(string(r.Output), want) }
+}
+
+func writes(least int64) func(docker.Result) bool {
+	return func(r docker.Result) bool { return r.Total >= least && len(r.Output) <= 10<<20 }
+}
+
+// toEach does something to the processes whose parent is the dispatcher, that
+// is, to the child in waiting and to this command.
+const toEach = `for d in /proc/[1-9]*; do read -r s <$d/stat; set -- ${s##*) }; [[ $2 == $$ ]] && `
+
+var hostiles = []hostile{
+	{name: "kill -9 -1", script: "kill -9 -1; sleep 9", code: 137},
+	{name: "kill the dispatcher", script: "echo a; kill -9 $$; sleep 50", code: 137, output: prints("a\n")},
+	{name: "kill the parent", script: "kill -9 $PPID; sleep 50", code: 137},
+	{name: "terminate the dispatcher", script: "kill $$; sleep 50", code: 143},
+	{name: "stop the dispatcher", script: "kill -STOP $$; echo stopped", timeout: 2 * time.Second, timesOut: true, output: prints("stopped\n")},
+	{name: "stop itself", script: "kill -STOP $BASHPID", timeout: 2 * time.Second, timesOut: true},
+	{name: "interrupt its group", script: "kill -INT 0; sleep 50", code: 130},
+	{name: "kill the waiting child later", script: "(sleep 0.3; " + toEach + "kill -9 ${d#/proc/}; done) >/dev/null 2>&1 & exit 3", code: 3},
+	{name: "exec", script: "exec echo replaced", output: prints("replaced\n")},
+	{name: "exec what is not there", script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
+	{name: "close all descriptors", script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
+	{name: "stty", script: "stty raw -echo; stty sane; echo $?", output: func(r docker.Result) bool { return strings.HasSuffix(string(r.Output), "1\n") }},
+	{name: "a fork bomb", script: "f() { f | f & }; f; sleep 50", spec: docker.Spec{PidsLimit: 120}, timeout: 2 * time.Second, timesOut: true},
+	{name: "all processes there may be", script: "for i in {1..300}; do sleep 50 & done 2>/dev/null; wait", spec: docker.Spec{PidsLimit: 60}, timeout: 2 * time.Second, timesOut: true},
+	{
+		name: "all of the memory", script: "x=$(head -c 300000000 /dev/zero | tail -c 300000000 | wc -c); echo $? $x; head -c 300000000 /dev/zero | tail -c 300000000 >/dev/null; exit ${PIPESTATUS[1]}",
+		spec: docker.Spec{Memory: 96 << 20}, code: 137, oom: true,
+	},
+	{name: "memory in the shell itself", script: "x=x; while :; do x=$x$x; done", spec: docker.Spec{Memory: 96 << 20}, code: 137, oom: true},
+	{name: "a full /dev/shm", script: "head -c 10000000 /dev/zero >/dev/shm/full", spec: docker.Spec{ShmSize: 1 << 20}, code: 1, output: func(r docker.Result) bool { return strings.Contains(string(r.Output), "No space left") }},
+	{name: "no bash any more", script: "rm -f /bin/bash /usr/bin/bash; echo gone", output: prints("gone\n")},
+	{name: "no programs any more", script: "PATH=; rm() { /usr/bin/rm \"$@\"; }; rm -rf /usr; echo gone", output: prints("gone\n")},
+	{name: "lines like ours", script: "printf 'ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\\n'; printf 's\\ne 0 0\\ng 1 1\\n'; exit 5", code: 5, output: prints("ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\ns\ne 0 0\ng 1 1\n")},
+	{name: "all that can be read of the dispatcher", script: "cat /proc/$$/cmdline /proc/$$/environ /proc/$$/stat /proc/$$/maps; exit 5", code: 5, output: writes(500)},
+	{name: "what comes to the dispatcher is read", script: "timeout 0.3 cat </proc/$$/fd/0; exit 6", code: 6},
+	{name: "and stolen later", script: "cat </proc/$$/fd/0 >/dev/null & exit 6", code: 6},
+	{name: "and added to", script: "printf garbage >/proc/$$/fd/0; exit 6", code: 6},
+	{name: "and to what it says", script: "printf garbage >/proc/$$/fd/1; exit 6", code: 6, output: prints("garbage")},
+	{name: "NUL and all bytes", script: `printf 'a\0b'; for i in {1..255}; do printf "\\x$(printf %x $i)"; done; exit 3`, code: 3, output: func(r docker.Result) bool {
+		want := []byte("a\x00b")
+		for i := 1; i < 256; i++ {
+			want = append(want, byte(i))
+		}
+		return bytes.Equal(r.Output, want)
+	}},
+	{name: "100 MB on one line", script: "head -c 100000000 /dev/zero", output: writes(100_000_000)},
+	{name: "cat /dev/zero", script: "cat /dev/zero", timeout: time.Second, timesOut: true, output: writes(1 << 20)},
+	{name: "cat /dev/urandom", script: "cat /dev/urandom", timeout: time.Second, timesOut: true, output: writes(1 << 20)},
+	{name: "yes", script: "yes", timeout: time.Second, timesOut: true, output: writes(1 << 20)},
+	{name: "cat of the terminal", script: "cat /dev/tty", code: 1},
+	{name: "no newline", script: "printf end", output: prints("end")},
+	{name: "exit 300", script: "exit 300", code: 44},
+	{name: "its directory removed", script: "mkdir /tmp/d && cd /tmp/d && rm -rf /tmp/d; cd /testbed && rm -rf /testbed; mkdir /testbed", output: prints("")},
+	{name: "limits", script: "ulimit -n 3; ulimit -f 0; ulimit -t 1; umask 777; exit 2", code: 2},
+	{name: "a processor's time", script: "ulimit -t 1; while :; do :; done", code: 137},
+	{name: "signals ignored", script: "trap '' HUP INT TERM QUIT TSTP CHLD PIPE; while :; do :; done", timeout: time.Second, timesOut: true},
+	{name: "a background writer", script: "while :; do echo noise; sleep 0.01; done & echo started; exit 4", code: 4, output: begins("")},
+	{name: "a daemon with our output", script: "setsid bash -c 'while :; do echo noise; sleep 0.02; done' & exit 0", output: begins("")},
+	{name: "names of ours redefined", script: "builtin() { :; }; exec() { :; }; _bw=x; readonly _bw; enable -n wait; exit 3", code: 3},
+}
+
+func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many containers: not with -short")
+	}
+	e := connect(t)
+	for _, h := range hostiles {
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			h.spec.WorkDir = "/testbed"
+			c := start(t, e, h.spec)
+			run(t, c, "echo ran >>/tmp/before") // the shell is not new
+			limit := h.timeout
+			if limit == 0 {
+				limit = time.Minute
+			}
+			r := runCommand(t, c, docker.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
+			h.check(t, r)
+			if h.name == "kill the waiting child later" {
+				time.Sleep(time.Second) // else the next command is there before it
+			}
+			for range 2 {
+				if r := run(t, c, "echo next"); string(r.Output) != "next\n" || r.ExitCode != 0 || r.TimedOut {
+					t.Errorf("the next command: %q, code %d, timed out %v", r.Output, r.ExitCode, r.TimedOut)
+				}
+			}
+			r = run(t, c, "mapfile -t n </tmp/count; echo ${#n[@]}")
+			if string(r.Output) != "1\n" {
+				t.Errorf("it ran %q times", r.Output)
+			}
+			if left := processes(t, c); h.timesOut && len(left) > 0 {
+				t.Errorf("still running: %q", left)
+			}
+		})
+	}
+}
+
+func (h hostile) check(t *testing.T, r docker.Result) {
+	t.Helper()
+	code := h.code
+	if h.timesOut {
+		code = -1
+	}
+	if r.TimedOut != h.timesOut || r.ExitCode != code || r.OOM != h.oom {
+		t.Errorf("code %d, timed out %v, out of memory %v; want %d, %v, %v; output %.200q",
+			r.ExitCode, r.TimedOut, r.OOM, code, h.timesOut, h.oom, r.Output)
+	}
+	if h.output != nil && !h.output(r) {
+		t.Errorf("%d bytes of output: %.200q", r.Total, r.Output)
+	}
+}
+
+func TestWithoutBashATimeoutIsAFault(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	run(t, c, "rm -f /bin/bash /usr/bin/bash")
+	_, err := c.Run(t.Context(), docker.Command{Script: "sleep 60", Timeout: time.Second})
+	if err == nil {
+		_, err = c.Run(t.Context(), docker.Command{Script: "true", Timeout: time.Minute})
+	}
+	if fault.KindOf(err) != fault.Instance {
+		t.Errorf("kind %v of %v, want an instance's fault", fault.KindOf(err), err)
+	}
+}

@@ -1,0 +1,181 @@
+package imagecache_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"syscall"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
+)
+
+// engine is an engine in memory with a registry that has everything.
+type engine struct {
+	mu     sync.Mutex
+	layers map[string][]imagecache.Layer // of the images in the registry; else one of size
+	size   int64                         // of an image that layers does not have
+	here   map[string]bool
+	used   map[string]bool // refs that containers have
+	stuck  map[string]bool // refs that cannot be removed
+	disk   int64           // 0: unknown
+	pulls  []string
+	gone   []string
+	gate   map[string]chan struct{} // a pull of the ref ends when it is closed
+}
+
+func newEngine(size int64) *engine {
+	return &engine{
+		size: size, layers: map[string][]imagecache.Layer{}, here: map[string]bool{}, used: map[string]bool{},
+		stuck: map[string]bool{}, gate: map[string]chan struct{}{},
+	}
+}
+
+func id(ref string) string { return "id:" + ref }
+
+func (e *engine) of(ref string) []imagecache.Layer {
+	if l := e.layers[ref]; l != nil {
+		return l
+	}
+	return []imagecache.Layer{{ID: "layer:" + ref, Size: e.size}}
+}
+
+// taken is the disk that the images have; shared layers count once.
+func (e *engine) taken() int64 {
+	seen, sum := map[string]bool{}, int64(0)
+	for ref := range e.here {
+		for _, l := range e.of(ref) {
+			if !seen[l.ID] {
+				sum += l.Size
+			}
+			seen[l.ID] = true
+		}
+	}
+	return sum
+}
+
+func (e *engine) image(ref string) imagecache.Image {
+	img := imagecache.Image{ID: id(ref), Digest: "digest:" + ref}
+	for _, l := range e.of(ref) {
+		img.Size += l.Size
+	}
+	return img
+}
+
+func (e *engine) Image(_ context.Context, ref string) (imagecache.Image, bool, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.image(ref), e.here[ref], nil
+}
+
+func (e *engine) Pull(ctx context.Context, ref string, _ func(imagecache.Progress)) (imagecache.Image, error) {
+	e.mu.Lock()
+	gate := e.gate[ref]
+	e.mu.Unlock()
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return imagecache.Image{}, ctx.Err()
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.here[ref] {
+		e.pulls = append(e.pulls, ref)
+	}
+	e.here[ref] = true
+	if e.disk > 0 && e.taken() > e.disk {
+		delete(e.here, ref)
+		return imagecache.Image{}, fault.New(fault.Host, "pulling "+ref, syscall.ENOSPC)
+	}
+	return e.image(ref), nil
+}
+
+func (e *engine) Layers(_ context.Context, id string) ([]imagecache.Layer, error) {
+	return e.of(id[len("id:"):]), nil
+}
+
+func (e *engine) IDs(context.Context) (map[string]bool, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return ids(e.here), nil
+}
+
+func (e *engine) Used(context.Context) (map[string]bool, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return ids(e.used), nil
+}
+
+func ids(refs map[string]bool) map[string]bool {
+	out := map[string]bool{}
+	for ref := range refs {
+		out[id(ref)] = true
+	}
+	return out
+}
+
+func (e *engine) Remove(_ context.Context, ref string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stuck[ref] || e.used[ref] {
+		return fault.Newf(fault.Instance, "removing %s: it is in use", ref)
+	}
+	delete(e.here, ref)
+	e.gone = append(e.gone, ref)
+	return nil
+}
+
+func (e *engine) DiskFree(context.Context) (int64, bool, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.disk - e.taken(), e.disk > 0, nil
+}
+
+func (e *engine) has() map[string]bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.here)
+}
+
+func ledger(t testing.TB, dir string) *imagecache.Ledger {
+	t.Helper()
+	l, err := imagecache.OpenLedger(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// cache returns a cache that is closed at the end.
+func cache(t testing.TB, e *engine, dir string, o imagecache.Options) *imagecache.Cache {
+	t.Helper()
+	c := imagecache.New(e, ledger(t, dir), o)
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// acquire takes an image that must be had without waiting for others.
+func acquire(t testing.TB, c *imagecache.Cache, ref string) (release func()) {
+	t.Helper()
+	_, release, err := c.Acquire(t.Context(), "instance of "+ref, ref, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", ref, err)
+	}
+	return release
+}
+
+func plan(refs ...string) []imagecache.Need {
+	var needs []imagecache.Need
+	for i, ref := range refs {
+		needs = append(needs, imagecache.Need{ID: fmt.Sprint(i), Ref: ref})
+	}
+	return needs
+}

@@ -1,0 +1,55 @@
+package imagecache
+
+// Need is one instance's need of an image.
+type Need struct {
+	ID  string // of the instance
+	Ref string // of the image
+}
+
+// plan is what a run will need, in the order in which its instances begin.
+type plan struct {
+	needs []Need
+	begun map[string]bool // ids
+	seen  map[string]bool // refs that were pulled ahead, or could not be
+}
+
+func newPlan(needs []Need) plan {
+	return plan{needs: needs, begun: map[string]bool{}, seen: map[string]bool{}}
+}
+
+// begin notes that the instance id needs its image now, and no more from the plan.
+func (p *plan) begin(id string) {
+	if p.begun != nil {
+		p.begun[id] = true
+	}
+	for len(p.needs) > 0 && p.begun[p.needs[0].ID] {
+		p.needs = p.needs[1:]
+	}
+}
+
+// next returns for each image where in the plan it is needed again.
+func (p *plan) next() map[string]int {
+	next := make(map[string]int, len(p.needs))
+	for i, n := range p.needs {
+		if _, ok := next[n.Ref]; !ok && !p.begun[n.ID] {
+			next[n.Ref] = i
+		}
+	}
+	return next
+}
+
+// ahead returns the first n images that instances which have not begun need.
+func (p *plan) ahead(n int) []string {
+	var refs []string
+	seen := map[string]bool{}
+	for _, need := range p.needs {
+		if len(refs) >= n {
+			break
+		}
+		if !p.begun[need.ID] && !seen[need.Ref] {
+			seen[need.Ref] = true
+			refs = append(refs, need.Ref)
+		}
+	}
+	return refs
+}

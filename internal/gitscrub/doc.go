@@ -1,0 +1,26 @@
+// Package gitscrub takes from a git repository what lies beyond its HEAD, so
+// that an agent cannot read the solution of its task out of the history that
+// came with an image.
+//
+// [Script] is bash source that does it to the repository around the directory
+// it runs in, and [Read] reads what it printed. Afterwards no object is there
+// but those that HEAD, its history and the index need, and no ref but HEAD's
+// branch and the tags of that history; gone are other branches, remotes with
+// their settings, notes, stashes, reflogs, unreachable objects, objects borrowed
+// through alternates, FETCH_HEAD and its like, bundles in the git directory,
+// other work trees' administration, and what a merge or rebase under way, were
+// there one, would go on with. Submodules are scrubbed likewise.
+//
+// Work tree, index and HEAD, detached or on a branch, stay as they are, and with
+// them what git status and git diff say. A ref that replaces a file or a folder
+// stays, since git diff heeds it; one that replaces a commit goes. Nothing that
+// the repository or its user configured is run.
+//
+// It does not look for copies of the solution elsewhere: in files of the work
+// tree, or in repositories of other folders. Run from a work tree beside the
+// repository's first one (git worktree), it leaves the first one without index.
+// A repository that stores its refs as reftable is refused.
+//
+// The cost is that of listing what HEAD needs, a few milliseconds in a small
+// repository, and of writing one pack where something was found.
+package gitscrub

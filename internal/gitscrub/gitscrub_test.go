@@ -1,0 +1,201 @@
+package gitscrub_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/internal/gitscrub"
+)
+
+// prelude makes, in the folder it runs in, what all the cases start from: a
+// repository "repo" with two commits and a tag, and functions for more.
+const prelude = `set -e
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@localhost
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=maintenance.auto GIT_CONFIG_VALUE_0=false GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost GIT_ALLOW_PROTOCOL=file
+top=$PWD
+plant() { printf '%s\n' "$@" >> "$top/secrets"; }
+commit() { # name: a commit with a change to a file, and a file of its own
+	echo "$1" >> a && mkdir -p dir && echo "$1" > "dir/$1" && git add -A && git commit -qm "$1"
+}
+future() { # name: such a commit, nothing of which may be found later
+	commit "$1"
+	plant $(git rev-parse HEAD HEAD: HEAD:a HEAD:dir "HEAD:dir/$1")
+}
+begin() { # git init's options
+	if [ $# = 1 ] && [ -d "$TEMPLATE" ]; then cp -R "$TEMPLATE" "$1" && cd "$1" && return; fi
+	git init -q -b main "$@" && cd "${!#}" && commit one && git tag v1 && commit two
+}
+back() { git checkout -q "${1:-main}"; }
+ahead() { git checkout -q -b ahead && future "${1:-secret}" && back; }
+`
+
+// observed is what must not change. Nothing the repository configured is run.
+const observed = `export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c diff.external= "$@"; }
+git status >/dev/null 2>&1 # refreshes the index
+git rev-parse HEAD; git symbolic-ref -q HEAD; git log --format=%H%d --decorate-refs=refs/tags/v1 -- 2>&1
+if [ "$(git rev-parse --is-bare-repository)" = true ]; then exit 0; fi
+git describe --tags 2>/dev/null; git ls-files -s; git status --porcelain=v2 --ignored; git diff; git diff --cached
+git submodule status 2>&1
+find . -name .git -prune -o -type f -exec sha256sum {} + | sort -k 2`
+
+// found looks for planted objects, also by their names in the text of any file.
+const found = `git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null "$@"; }
+git cat-file --batch-check < "$SECRETS" | grep -v ' missing$'
+grep -raoF -f "$SECRETS" "$(git rev-parse --git-common-dir)"
+git log --all --reflog --format=%s | grep -E 'secret|future'
+git fsck --full --unreachable --no-reflogs 2>&1 | grep -v ^notice:
+git stash list 2>/dev/null; git for-each-ref refs/remotes refs/notes refs/stash; git remote`
+
+type repo struct {
+	dir, work string // of the case, and of the repository in it
+	env       []string
+}
+
+func (r repo) bash(t *testing.T, script string, args ...string) (string, int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", append([]string{"-p", "-c", script, "bash"}, args...)...)
+	cmd.Dir = r.work
+	cmd.Env = append(os.Environ(), r.env...)
+	cmd.Env = append(cmd.Env, "SECRETS="+filepath.Join(r.dir, "secrets"))
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func (r repo) scrub(t *testing.T) gitscrub.Report {
+	t.Helper()
+	out, code := r.bash(t, gitscrub.Script)
+	report, err := gitscrub.Read([]byte(out), code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// TestMain makes the repository that most cases are a copy of.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "gitscrub-")
+	if err != nil {
+		panic(err)
+	}
+	cmd := exec.Command("bash", "-p", "-c", prelude+"begin template")
+	cmd.Dir = dir
+	_ = cmd.Run() // without git the tests skip
+	os.Setenv("TEMPLATE", filepath.Join(dir, "template"))
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// hostile returns a case's repository, made by its script behind the prelude.
+func hostile(t *testing.T, script, work string) repo {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := repo{dir: dir, work: dir}
+	if err := os.WriteFile(filepath.Join(dir, "secrets"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := r.bash(t, prelude+script); code != 0 {
+		t.Fatalf("making the repository: exit code %d\n%s", code, out)
+	}
+	r.work = filepath.Join(dir, work)
+	return r
+}
+
+func TestNothingBeyondHEADIsLeft(t *testing.T) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			work := c.work
+			if work == "" {
+				work = "repo"
+			}
+			r := hostile(t, c.script, work)
+			if planted, err := os.ReadFile(filepath.Join(r.dir, "secrets")); err != nil || (len(planted) == 0) != c.clean {
+				t.Fatalf("planted %q, %v", planted, err)
+			}
+			before, _ := r.bash(t, observed)
+			index, _ := os.ReadFile(filepath.Join(r.work, ".git", "index"))
+			_ = os.Remove(filepath.Join(r.dir, "ran"))
+			report := r.scrub(t)
+			if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {
+				t.Error("something that the repository configured was run")
+			}
+			again, _ := os.ReadFile(filepath.Join(r.work, ".git", "index"))
+			if !bytes.Equal(index, again) {
+				t.Error("the index has changed")
+			}
+			after, _ := r.bash(t, observed)
+			if diff := cmp.Diff(before, after); diff != "" && !c.differs {
+				t.Errorf("changed (-before +after):\n%s", diff)
+			}
+			if out, _ := r.bash(t, found); strings.TrimSpace(out) != "" && !c.incomplete {
+				t.Errorf("found:\n%s", out)
+			}
+			if want := map[bool]string{true: "clean", false: "scrubbed"}[c.clean]; report.Verdict != want {
+				t.Errorf("verdict %q, want %q", report.Verdict, want)
+			}
+			if second := r.scrub(t); second != (gitscrub.Report{Verdict: "clean"}) && !c.again {
+				t.Errorf("the second time: %+v", second)
+			}
+			if c.check != "" {
+				if out, code := r.bash(t, c.check); code != 0 {
+					t.Errorf("check: exit code %d\n%s", code, out)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatIsNoRepositoryIsNoError(t *testing.T) {
+	r := hostile(t, "mkdir empty .git; mkdir -p half/.git/objects", "empty")
+	if report := r.scrub(t); report.Verdict != "no repository" {
+		t.Errorf("%+v", report)
+	}
+	r.work = filepath.Join(r.dir, "half")
+	if report := r.scrub(t); report.Verdict != "no repository" {
+		t.Errorf("%+v", report)
+	}
+	r = hostile(t, "begin repo; mkdir ../bin; ln -s $(type -P bash) ../bin", "repo")
+	r.env = []string{"PATH=" + filepath.Join(r.dir, "bin")}
+	if report := r.scrub(t); report.Verdict != "no git" {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestWhatCannotBeScrubbedIsAnError(t *testing.T) {
+	for name, script := range map[string]string{
+		"HEAD's commit is missing":                                 "begin repo; rm -rf .git/objects/??",
+		"a file of HEAD's history is missing, and refs are locked": "begin repo; ahead; git pack-refs --all; touch .git/packed-refs.lock",
+		"refs as reftable":                                         "begin repo; mkdir .git/reftable",
+		"HEAD makes no sense":                                      "begin repo; echo nonsense > .git/HEAD",
+		"objects where no pack can be written": "begin repo; ahead; git gc -q; rm -f .git/objects/info/packs; chmod -R u+w .git; mv .git/objects/pack .git/objects/p; " +
+			"mkdir .git/o; mv .git/objects/p/* .git/o; rmdir .git/objects/p; touch .git/objects/pack; echo ../o > .git/objects/info/alternates",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := hostile(t, script, "repo")
+			out, code := r.bash(t, gitscrub.Script)
+			if report, err := gitscrub.Read([]byte(out), code); err == nil {
+				t.Errorf("%+v", report)
+			} else {
+				t.Log(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,188 @@
+# Takes from the repository around the current directory all history beyond its
+# HEAD. It needs bash, git and a few of the usual small programs, and runs nothing
+# that the repository or its user has set up. Its last line of output is the
+# report; it exits with 1 when something may be left. doc.go says the rest.
+shopt -s nullglob extglob
+export LC_ALL=C HOME=/nonexistent XDG_CONFIG_HOME=/nonexistent GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+export GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null
+unset GIT_TRACE GIT_COMMON_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE CDPATH
+
+refs=0 objects=0 # removed, in all
+
+git() {
+	command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c protocol.allow=never \
+		-c pack.packSizeLimit=0 -c pack.writeReverseIndex=false -c core.commitGraph=false "$@"
+}
+
+report() { # verdict
+	printf '\ngitscrub: %s, %d refs, %d objects\n' "$1" "$refs" "$objects"
+	exit 0
+}
+
+fail() {
+	printf '%s\n' "$*" "${complaint:-}"
+	exit 1
+}
+
+# locate sets dir to the git directory of the nearest repository and top to where
+# it was found. With the directory given to it, git does not ask who owns it.
+locate() {
+	local line
+	top=$PWD dir=${GIT_DIR:-}
+	[[ $dir ]] && { dir=$(cd -- "$dir" 2>/dev/null && pwd -P); [[ $dir ]]; return; }
+	for ((;;)); do
+		for dir in "$top/.git" "$top"; do
+			if [[ -f $dir ]] && read -r line <"$dir" && [[ $line == 'gitdir: '* ]]; then
+				dir=$(cd -- "$top" && cd -- "${line#gitdir: }" 2>/dev/null && pwd -P)
+			elif [[ -d $dir ]]; then
+				dir=$(cd -- "$dir" && pwd -P)
+			fi
+			[[ $dir && (-f $dir/HEAD || -L $dir/HEAD) && (-d $dir/objects || -f $dir/commondir) ]] && return
+		done
+		[[ $top == / ]] && return 1
+		top=${top%/*} top=${top:-/}
+	done
+}
+
+# look sets what is known of the repository in GIT_DIR: common, the directory that
+# its work trees share; store, of its objects; head, the commit, empty when there is
+# none; branch, empty when HEAD is detached.
+look() {
+	local facts
+	mapfile -t facts < <(git rev-parse --git-common-dir --git-path objects --verify -q HEAD 2>/dev/null)
+	[[ ${facts[0]:-} && ${facts[1]:-} ]] || fail "git finds no repository in $GIT_DIR"
+	common=$(cd -- "${facts[0]}" && pwd -P) && store=$(cd -- "${facts[1]}" && pwd -P) || fail "no objects in $GIT_DIR"
+	head=${facts[2]:-}
+	branch=$(git symbolic-ref -q HEAD)
+	[[ -d $common/reftable ]] && fail "$common keeps its refs as reftable, which is not known here"
+	return 0
+}
+
+# sort_refs sets doomed, the refs to delete, and roots, those to keep: HEAD's
+# branch, the tags of its history, and what stands in for a file or a folder.
+sort_refs() {
+	local -A keep=(["$branch "]=1) # never an empty key
+	local all tags=() ref line
+	doomed=() roots=()
+	[[ -f $GIT_DIR/HEAD ]] && read -r line <"$GIT_DIR/HEAD" && keep["${line#ref: } "]=1 # a branch may stand for another
+	mapfile -t all < <(git for-each-ref --format='%(refname)' 2>/dev/null)
+	if [[ $head && " ${all[*]}" == *' refs/tags/'* ]]; then
+		mapfile -t tags < <(git for-each-ref --merged "$head" --format='%(refname)' refs/tags 2>/dev/null)
+		for ref in "${tags[@]}"; do keep["$ref "]=1; done
+	fi
+	for ref in "${all[@]}"; do
+		if [[ $ref == refs/replace/* && $(git cat-file -t "${ref##*/}" 2>/dev/null) == @(blob|tree) ]]; then
+			keep["$ref "]=1
+		fi
+		if [[ ${keep["$ref "]:-} ]]; then roots+=("$ref"); else doomed+=("$ref"); fi
+	done
+}
+
+# repack leaves in the store what HEAD, the index and the refs to keep need, and
+# nothing else. What is borrowed from another repository becomes this one's own.
+repack() {
+	local list=$GIT_DIR/gitscrub.$$ n total=0 key value packs f name partial=
+	local want=(${head:+"$head"} "${roots[@]}")
+	walk() { printf '%s\n' "${want[@]}" | git rev-list --objects --indexed-objects "$@" --stdin; }
+	complaint=$({ walk --missing=allow-any || walk; } 2>&1 >"$list") || # the option is of git 2.16
+		[[ -z ${want[*]} && ! -e $GIT_DIR/index ]] || { rm -f -- "$list"; fail "listing what HEAD needs in $GIT_DIR"; }
+	# git knows the empty tree without having it.
+	n=$(grep -vcE '^(4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)' "$list")
+	while read -r key value; do
+		[[ $key == count: || $key == in-pack: ]] && total=$((total + value))
+	done < <(git count-objects -v)
+	if ((n == total)) && [[ ! -e $store/info/alternates ]]; then
+		rm -f -- "$list"
+		return
+	fi
+	changed=1 objects=$((objects + total - n))
+	if [[ -s $list ]]; then
+		mkdir -p -- "$store/pack"
+		packs=$(git pack-objects -q --delta-base-offset --window=0 "$store/pack/pack" <"$list") ||
+			{ rm -f -- "$list"; fail "writing a pack into $store"; }
+	fi
+	rm -f -- "$list"
+	for f in "$store"/pack/*; do
+		name=${f##*/}
+		[[ $name == *.promisor ]] && partial=1
+		[[ $packs && $name == "pack-$packs".@(pack|idx) ]] || rm -rf -- "$f" || fail "removing $f"
+	done
+	[[ $partial && $packs ]] && : >"$store/pack/pack-$packs.promisor"
+	rm -rf -- "$store"/[0-9a-f][0-9a-f] "$store"/info/{alternates,http-alternates,packs,commit-graph,commit-graphs} ||
+		fail "removing objects of $store"
+	[[ -s $common/shallow ]] || return 0
+	git cat-file --batch-check='%(objectname)' <"$common/shallow" | grep -v missing >"$list"
+	mv -- "$list" "$common/shallow" || fail "changing $common/shallow"
+}
+
+# forget removes the refs, and what tells of commits in files of its own.
+forget() {
+	local f own=$GIT_DIR
+	if ((${#doomed[@]})); then
+		complaint=$(printf 'delete %s\n' "${doomed[@]}" | git update-ref --no-deref --stdin 2>&1) || fail "deleting refs of $common"
+		changed=1 refs=$((refs + ${#doomed[@]}))
+	fi
+	local junk=("$common"/refs/!(heads|tags|replace) "$common"/info/@(grafts|refs))
+	junk+=({"$own","$common"}/@(logs|rebase-merge|rebase-apply|sequencer|rr-cache|lost-found|*.bundle))
+	junk+=({"$own","$common"}/@(*_HEAD|AUTO_MERGE|MERGE_*|SQUASH_MSG|COMMIT_EDITMSG|TAG_EDITMSG|NOTES_*|BISECT_*))
+	for f in "$common"/worktrees/*; do [[ $f -ef $own ]] || junk+=("$f"); done
+	if [[ $own != "$common" ]]; then # a work tree beside the repository's first one
+		junk+=("$own"/refs/* "$common"/inde[x])
+		[[ $(<"$common/HEAD") == 'ref: '* ]] || printf '%s\n' "${head:-ref: refs/heads/none}" >"$common/HEAD"
+	fi
+	((${#junk[@]} == 0)) || rm -rf -- "${junk[@]}" || fail "removing files of $common"
+}
+
+# cut_off removes the remotes and what branches follow.
+cut_off() {
+	local lines key section
+	mapfile -t lines <"$common/config"
+	[[ "${lines[*],,}" == *@('[remote'|'[branch'|'include')* ]] || return 0
+	local -A sections=()
+	while IFS= read -r -d '' key; do
+		section=${key%.*}
+		[[ $section == *.* ]] && sections[$section]=1
+	done < <(git config --file "$common/config" --name-only -z --get-regexp '^(remote|branch)\.')
+	for section in "${!sections[@]}"; do
+		complaint=$(git config --file "$common/config" --remove-section "$section" 2>&1) || fail "changing $common/config"
+		changed=1
+	done
+}
+
+scrub() { # git directory
+	local -x GIT_DIR=$1
+	local common store head branch doomed roots complaint=
+	look
+	sort_refs
+	forget
+	cut_off
+	repack
+	[[ $(git rev-parse -q --verify HEAD 2>/dev/null) == "$head" && $(git symbolic-ref -q HEAD) == "$branch" ]] || fail "HEAD of $GIT_DIR moved"
+	modules "$common/modules"
+	[[ $1 == "$common" ]] || modules "$1/modules"
+}
+
+modules() { # directory of submodules' git directories
+	local d
+	for d in "$1"/*/; do
+		if [[ -f $d/HEAD ]]; then scrub "${d%/}"; else modules "${d%/}"; fi
+	done
+}
+
+# nested scrubs the submodules that have their git directory within.
+nested() {
+	local path
+	[[ -f $top/.gitmodules ]] || return 0
+	while IFS= read -r -d '' path; do
+		path=$top/${path#*$'\n'}
+		[[ -d $path/.git ]] && scrub "$(cd -- "$path/.git" && pwd -P)"
+	done < <(git config -f "$top/.gitmodules" -z --get-regexp '^submodule\..*\.path$')
+}
+
+changed=
+[[ $(type -P git) ]] || report "no git"
+locate || report "no repository"
+scrub "$dir"
+nested
+[[ $changed ]] && report scrubbed
+report clean

@@ -1,0 +1,128 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+)
+
+type gate func() string
+
+func (g gate) Closed() string { return g() }
+
+// minutes is a solver whose attempts take a minute each and that knows how
+// many ran at once, since most was last reset.
+type minutes struct{ running, most atomic.Int32 }
+
+func (m *minutes) Solve(_ context.Context, a runner.Attempt) (*results.Result, error) {
+	now := m.running.Add(1)
+	for seen := m.most.Load(); now > seen && !m.most.CompareAndSwap(seen, now); seen = m.most.Load() {
+	}
+	time.Sleep(time.Minute)
+	m.running.Add(-1)
+	return submitted(a.Instance.ID), nil
+}
+
+func TestAClosedGateLetsOneInstanceRunAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s minutes
+		var m memory
+		start := time.Now()
+		sum, err := runner.Run(t.Context(), runner.Config{
+			Workers: 4, Gate: gate(func() string { return "memory is short" }),
+		}, instances(5), &s, &m)
+		if err != nil || sum.Final != 5 || s.most.Load() != 1 {
+			t.Errorf("%+v, %v, %d at once", sum, err, s.most.Load())
+		}
+		if d := time.Since(start); d < 5*time.Minute || d > 5*time.Minute+10*time.Second {
+			t.Errorf("five instances of a minute took %v", d)
+		}
+	})
+}
+
+func TestAGateThatOpensAdmitsTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s minutes
+		var m memory
+		var log strings.Builder
+		start := time.Now()
+		sum, err := runner.Run(t.Context(), runner.Config{
+			Workers: 4, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Gate: gate(func() string {
+				if time.Since(start) < 90*time.Second {
+					return "memory is short"
+				}
+				return ""
+			}),
+		}, instances(8), &s, &m)
+		if err != nil || sum.Final != 8 || s.most.Load() != 4 {
+			t.Errorf("%+v, %v, %d at once", sum, err, s.most.Load())
+		}
+		if strings.Count(log.String(), "memory is short") != 2 || strings.Count(log.String(), "again") != 2 {
+			t.Errorf("told otherwise than once for each time of waiting:\n%s", &log)
+		}
+	})
+}
+
+func TestAnInstanceBeforeAClosedGateGoesHomeWhenTheRunDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s minutes
+		var m memory
+		drain := make(chan struct{})
+		time.AfterFunc(10*time.Second, func() { close(drain) })
+		sum, err := runner.Run(t.Context(), runner.Config{
+			Workers: 4, Drain: drain, Gate: gate(func() string { return "memory is short" }),
+		}, instances(6), &s, &m)
+		if err != nil || sum.Final != 1 || sum.Pending != 5 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+	})
+}
+
+func TestAnOutageUsesUpNoTry(t *testing.T) {
+	away := errors.New("the engine is away")
+	outage := func(err error) bool { return errors.Is(err, away) }
+	for _, tc := range []struct {
+		name            string
+		outages         int // then the attempts fail by themselves
+		tries, attempts int
+		waited          time.Duration
+	}{
+		{"none", 0, 3, 3, 3 * time.Second},
+		{"some", 4, 3, 7, 3 * time.Second},
+		{"one try", 4, 1, 5, 0},
+		{"without end", 1000, 2, 12, time.Second}, // ten pass, the eleventh is a try
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				made := 0
+				s := solve(func(context.Context, runner.Attempt) (*results.Result, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					made++
+					if made <= tc.outages {
+						return nil, fault.New(fault.Transient, "running a command", away)
+					}
+					return nil, fault.New(fault.Transient, "running a command", errors.New("broken"))
+				})
+				var m memory
+				start := time.Now()
+				sum, err := runner.Run(t.Context(), runner.Config{Retries: runner.Retries{fault.Transient.String(): tc.tries - 1}, Backoff: time.Second, Outage: outage}, instances(1), s, &m)
+				if err != nil || sum.Failed != 1 || made != tc.attempts || time.Since(start) != tc.waited {
+					t.Errorf("%+v, %v: %d attempts in %v, want %d in %v", sum, err, made, time.Since(start), tc.attempts, tc.waited)
+				}
+			})
+		})
+	}
+}

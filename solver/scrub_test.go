@@ -1,0 +1,83 @@
+package solver_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/solver"
+)
+
+// ahead is a repository that has the solution on another branch, checked out
+// before the one that the task begins with.
+func ahead(t *testing.T) (box *host, future string) {
+	t.Helper()
+	box = repo(t, map[string]string{"f.txt": "a\n"})
+	box.git(t, "branch base")
+	box.write(t, "f.txt", "the solution\n")
+	box.git(t, "-c user.name=t -c user.email=t@localhost commit -qam future")
+	return box, strings.TrimSpace(box.git(t, "rev-parse HEAD"))
+}
+
+// attemptOn makes one attempt with startup and scrubbing.
+func attemptOn(t *testing.T, box *host, scrub bool) (log string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	s := solver.New(solver.Config{
+		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: hosts{box: box}, Store: store, Version: "test", ScrubGitHistory: scrub,
+		Startup: func(dataset.Instance) (string, error) { return "git checkout -q base", nil },
+		Models:  func(dataset.Instance, int) (llm.Model, error) { return scripted.Noop(scripted.Config{}), nil },
+	})
+	_, err = s.Solve(t.Context(), runner.Attempt{
+		Instance: dataset.Instance{ID: "a__1"}, Try: 1,
+		Report: func(runner.Progress) {}, Admit: func() error { return nil }, Spend: func(float64) {},
+	})
+	data, readErr := os.ReadFile(filepath.Join(dir, "a__1", "agent.log"))
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return string(data), err
+}
+
+func TestTheSolutionIsGoneFromTheHistoryOnceStartupHasRun(t *testing.T) {
+	box, future := ahead(t)
+	log, err := attemptOn(t, box, true)
+	if err != nil || !strings.Contains(log, `msg="git history" verdict=scrubbed refs=1 `) {
+		t.Errorf("%v, log %s", err, log)
+	}
+	if out, err := box.Execute(t.Context(), "git cat-file -e "+future); err != nil || out.ExitCode == 0 {
+		t.Errorf("the future is still there: %v", err)
+	}
+	if got := box.git(t, "rev-parse --abbrev-ref HEAD") + box.git(t, "status --porcelain") + box.read(t, "f.txt"); got != "base\na\n" {
+		t.Errorf("the repository is changed: %q", got)
+	}
+}
+
+func TestTheHistoryStaysWhereThatIsAskedFor(t *testing.T) {
+	box, future := ahead(t)
+	if _, err := attemptOn(t, box, false); err != nil {
+		t.Error(err)
+	}
+	box.git(t, "cat-file -e "+future)
+}
+
+func TestAHistoryThatCannotBeScrubbedIsTheInstancesFault(t *testing.T) {
+	box, _ := ahead(t)
+	box.git(t, "pack-refs --all")
+	box.write(t, ".git/packed-refs.lock", "")
+	if _, err := attemptOn(t, box, true); fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "--keep-git-history") {
+		t.Errorf("%v: %v", fault.KindOf(err), err)
+	}
+}
