@@ -26,7 +26,7 @@ func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
 			Image: testImage(t), Cmd: []string{"bash", "-c", "sleep 300"}, Labels: map[string]string{
 				docker.LabelOwner: host + "/another-boot/1/1", docker.LabelLease: lease, docker.LabelInstance: "i",
 			},
-		}, nil, nil, nil, "")
+		}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,4 +12,8 @@
 // by the rules of package results. What it spent before counts for its limits:
 // calls, cost, and the time in which it worked. What the image's start-up
 // command did is done again in a fresh container, and not in one taken over.
+//
+// An attempt that ends without a submission leaves the work tree's diff, see
+// [WorktreeDiff], unless it is only stopped and goes on later. It is against the
+// commit that the agent began at, so that what the agent committed is in it.
 package solver

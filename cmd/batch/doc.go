@@ -10,6 +10,7 @@
 // # Commands
 //
 //	run         turn a dataset into predictions
+//	resume      go on with a run that was stopped or died
 //	status      show how the instances of a run directory ended
 //	retry       run chosen instances of a run directory again
 //	diff        compare two run directories
@@ -27,6 +28,15 @@
 //	noop             submits an empty patch: checks that nothing passes by itself
 //	scripted/demo    the recorded replies of the embedded demo
 //	scripted/PATH    replies from a YAML or JSON file, a trajectory, or a folder of them
+//
+// # Endings
+//
+// Every instance ends as submitted, submitted empty, limit, format (its own
+// doing: a result), infrastructure (ours, with the kind of fault) or pending
+// (told to stop, or out of money). --retry KIND=N says which are tried again
+// within a run, with a growing wait where the fault was ours; batch retry does
+// so later. An agent that ended without submitting leaves its work tree's diff
+// as INSTANCE.salvaged.patch, which --salvage makes its prediction.
 //
 // # Exit codes
 //

@@ -109,6 +109,9 @@ compare() {
 }`
 
 func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every case makes two clones in a container")
+	}
 	needDocker(t)
 	box := demoSandbox(t)
 	must := func(t *testing.T, script string) string {
