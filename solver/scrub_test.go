@@ -42,7 +42,7 @@ func attemptOn(t *testing.T, box *host, scrub bool) (log string, err error) {
 	})
 	_, err = s.Solve(t.Context(), runner.Attempt{
 		Instance: dataset.Instance{ID: "a__1"}, Try: 1,
-		Report: func(runner.Progress) {}, Admit: func() error { return nil }, Spend: func(float64) {},
+		Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve,
 	})
 	data, readErr := os.ReadFile(filepath.Join(dir, "a__1", "agent.log"))
 	if readErr != nil {

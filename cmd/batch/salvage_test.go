@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/docker"
+	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/solver"
 )
@@ -163,7 +164,12 @@ func demoSandbox(t *testing.T) solver.Sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	boxes := (&app{getenv: os.Getenv}).newSandboxes(engine, cfg.Environment, "")
+	ledger, err := imagecache.OpenLedger(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := imagecache.New(imageEngine{engine}, ledger, imagecache.Options{})
+	boxes := (&app{getenv: os.Getenv}).newSandboxes(engine, images, cfg.Environment, "", 1)
 	boxes.left = &inheritance{engine: engine}
 	box, err := boxes.Open(t.Context(), solver.Opening{Instance: demoInstances(t)[0], Attempt: 1, Report: func(string) {}})
 	if err != nil {
