@@ -39,8 +39,11 @@ func (i *idle) Execute(context.Context, string) (agent.Output, error) {
 }
 
 func (*idle) Vars() map[string]any { return nil }
-func (*idle) Facts() solver.Facts  { return solver.Facts{} }
-func (*idle) Close() error         { return nil }
+func (i *idle) Script(ctx context.Context, script string) (agent.Output, error) {
+	return i.Execute(ctx, script)
+}
+func (*idle) Facts() solver.Facts { return solver.Facts{} }
+func (*idle) Close() error        { return nil }
 
 type idles struct{ gate *gate }
 

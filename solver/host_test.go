@@ -37,6 +37,10 @@ func (h *host) Execute(ctx context.Context, command string) (agent.Output, error
 
 func (h *host) Vars() map[string]any { return map[string]any{"cwd": h.dir} }
 
+func (h *host) Script(ctx context.Context, script string) (agent.Output, error) {
+	return h.Execute(ctx, script)
+}
+
 func (h *host) Facts() solver.Facts {
 	return solver.Facts{Container: "host", Image: "host", ImageID: "sha256:0", Pull: time.Second}
 }

@@ -110,7 +110,7 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 		if err := t.scrub(ctx, box); err != nil {
 			return err
 		}
-		t.base = head(ctx, box)
+		t.base = head(ctx, ours{box})
 		if err := t.replay(ctx, box, rec, &data); err != nil {
 			return err
 		}

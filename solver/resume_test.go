@@ -50,7 +50,10 @@ func (w *world) Execute(_ context.Context, command string) (agent.Output, error)
 	return out, nil
 }
 
-func (*world) Vars() map[string]any  { return nil }
+func (*world) Vars() map[string]any { return nil }
+func (w *world) Script(ctx context.Context, script string) (agent.Output, error) {
+	return w.Execute(ctx, script)
+}
 func (w *world) Facts() solver.Facts { return solver.Facts{Container: "c", Adopted: w.adopted} }
 func (*world) Close() error          { return nil }
 

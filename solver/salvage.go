@@ -91,14 +91,14 @@ func (t *attempt) commits() []string {
 // salvage keeps the work of a run that ended without a submission, and makes
 // it the prediction where that is asked for and the ending was the agent's own.
 func (t *attempt) salvage(ctx context.Context, box Sandbox, predict bool) {
-	patch, err := WorktreeDiff(ctx, box, t.commits()...)
+	patch, err := WorktreeDiff(ctx, ours{box}, t.commits()...)
 	if err != nil {
 		t.log.Warn("salvaging", "err", err)
 		return
 	}
 	t.result.Salvage = patch
 	var note string
-	t.notes.salvage, note = portable(ctx, box, t.commits(), patch)
+	t.notes.salvage, note = portable(ctx, ours{box}, t.commits(), patch)
 	t.log.Info("salvaged", "bytes", len(patch))
 	if predict && len(patch) > 0 {
 		t.result.Prediction, t.result.Record.Salvaged = t.notes.salvage, true

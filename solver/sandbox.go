@@ -29,10 +29,20 @@ type Opening struct {
 // Sandbox is one attempt's environment.
 type Sandbox interface {
 	agent.Environment
+	// Script runs a script of ours, with bash and a time limit of its own where
+	// Execute has the agent's interpreter and limit.
+	Script(ctx context.Context, script string) (agent.Output, error)
 	Facts() Facts
 	// Close ends and removes the sandbox. It works after a cancelled Open or
 	// Execute too, in a bounded time of its own, and may be called twice.
 	Close() error
+}
+
+// ours is a sandbox as an environment for our own scripts.
+type ours struct{ Sandbox }
+
+func (o ours) Execute(ctx context.Context, script string) (agent.Output, error) {
+	return o.Script(ctx, script)
 }
 
 // Facts is what a sandbox turned out to be.

@@ -16,8 +16,8 @@ func (t *attempt) scrub(ctx context.Context, box Sandbox) error {
 	if !t.ScrubGitHistory {
 		return nil
 	}
-	const hint = "a longer environment.timeout may help; --keep-git-history leaves the history to the agent"
-	out, err := box.Execute(ctx, "bash -p -c "+bash.Quote(gitscrub.Script))
+	const hint = "--keep-git-history leaves the history to the agent"
+	out, err := box.Script(ctx, "bash -p -c "+bash.Quote(gitscrub.Script))
 	switch {
 	case err != nil:
 		return err

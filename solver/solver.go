@@ -187,7 +187,7 @@ func (t *attempt) reserve(ctx context.Context) error {
 func (t *attempt) predict(ctx context.Context, box Sandbox) {
 	// A nil Submission means that there was none, so an empty one is made.
 	t.result.Submission = append([]byte{}, t.ending.Submission...)
-	text, note := portable(ctx, box, t.commits(), t.ending.Submission)
+	text, note := portable(ctx, ours{box}, t.commits(), t.ending.Submission)
 	t.result.Prediction = text
 	t.notes.prediction = note
 	if note != "" {

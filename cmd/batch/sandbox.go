@@ -119,14 +119,25 @@ type box struct {
 
 // Execute implements agent.Environment.
 func (b *box) Execute(ctx context.Context, command string) (agent.Output, error) {
-	timeout := b.env.CommandTimeout()
-	res, err := b.container.Run(ctx, docker.Command{
-		Args: b.env.Interpreter, Script: command, Dir: b.env.Cwd, Env: b.environ, Timeout: timeout,
-		Fresh: b.env.FreshShell(),
+	return b.execute(ctx, docker.Command{
+		Args: b.env.Interpreter, Script: command, Env: b.environ, Timeout: b.env.CommandTimeout(), Fresh: b.env.FreshShell(),
 	})
+}
+
+// scriptLimit is for a script of ours, which the largest repository may need.
+const scriptLimit = 10 * time.Minute
+
+// Script implements solver.Sandbox.
+func (b *box) Script(ctx context.Context, script string) (agent.Output, error) {
+	return b.execute(ctx, docker.Command{Script: script, Env: b.environ, Timeout: scriptLimit})
+}
+
+func (b *box) execute(ctx context.Context, cmd docker.Command) (agent.Output, error) {
+	cmd.Dir = b.env.Cwd
+	res, err := b.container.Run(ctx, cmd)
 	return agent.Output{
 		Bytes: res.Output, Total: res.Total, ExitCode: res.ExitCode,
-		TimedOut: res.TimedOut, Timeout: timeout, Duration: res.Duration,
+		TimedOut: res.TimedOut, Timeout: cmd.Timeout, Duration: res.Duration,
 	}, err
 }
 
