@@ -120,7 +120,7 @@ func (s *Store) resume(in *instance) (*Attempt, error) {
 	spent := in.past[n].Spent
 	a.started = in.past[n].Record.Started
 	in.past = in.past[:n:n]
-	in.goesOn, in.owed = false, true
+	in.goesOn, in.live, in.owed = false, false, true
 	s.mu.Unlock()
 	if err := a.journal.resume(resumeData{Owner: DefaultOwner()}, spent); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -152,7 +152,7 @@ func (s *Store) begin(in *instance) (*Attempt, error) {
 	}
 	s.mu.Lock()
 	in.number++
-	in.final, in.owed, in.goesOn = false, true, false
+	in.final, in.owed, in.goesOn, in.live = false, true, false, false
 	a.number, a.started = in.number, time.Now()
 	past := slices.Clone(in.past)
 	s.mu.Unlock()
@@ -233,7 +233,7 @@ func (a *Attempt) Close() error {
 	a.in.open = nil
 	if known := len(a.in.past); !ended && (known == 0 || a.in.past[known-1].Record.Attempt != a.number) {
 		a.in.past = append(a.in.past, crashed(a.in.id, last, a.started))
-		a.in.goesOn = true
+		a.in.goesOn, a.in.live = true, true
 	}
 	a.store.mu.Unlock()
 	err := a.journal.close()

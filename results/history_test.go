@@ -160,3 +160,29 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 		t.Errorf("a finished attempt was gone on with: %v, %+v", err, h)
 	}
 }
+
+func TestACrashedAttemptGetsTheTrajectoryOfItsJournal(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	a, err := s.Begin("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(t, a, twoSteps...)
+	// What a crash leaves has no trajectory, whatever wrote it before.
+	copied := t.TempDir()
+	write(t, read(t, dir, "a", "journal.jsonl"), copied, "a", "journal.jsonl")
+	closeStore(t, s)
+
+	closeStore(t, open(t, copied))
+	var got results.Trajectory
+	if err := json.Unmarshal([]byte(read(t, copied, "a", "a.traj.json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprintf("%s", got.Messages); text != `["system" "task" "one" "A" "two"]` {
+		t.Errorf("messages %s", text)
+	}
+	if got.Info.ExitStatus != "Interrupted" || got.Info.ModelStats.Calls != 2 || got.Info.ModelStats.Cost != 1 {
+		t.Errorf("info %+v", got.Info)
+	}
+}

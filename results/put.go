@@ -176,7 +176,8 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 	}
 	s.mu.Lock()
 	in.past = append(earlier, end.pastAttempt)
-	in.final, in.owed, in.goesOn = end.Record.Outcome.Final(), false, goesOn(end.Record)
+	in.final, in.owed, in.live = end.Record.Outcome.Final(), false, false
+	in.goesOn = goesOn(end.Record)
 	s.spent += end.Spent - counted
 	if entry != nil {
 		s.preds.set(entry)

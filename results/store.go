@@ -86,7 +86,7 @@ type instance struct {
 	final  bool          // the last attempt that began has a result that was not reset
 	owed   bool          // the last attempt began in this process and has no result yet
 	goesOn bool          // the last attempt is over and can be gone on with
-	live   bool          // when it was recovered, no record closed the last attempt
+	live   bool          // no record closes the last attempt, and it is not open here
 	open   *Attempt
 }
 
@@ -248,8 +248,8 @@ func closedFault(op string) error {
 
 func (s *Store) path(id, name string) string { return filepath.Join(s.dir, id, name) }
 
-// Close ends open attempts, writes the derived files and results.parquet, and
-// gives the directory up. A second Close does nothing; every other method that
+// Close ends open attempts, writes the trajectories of those that broke off, the
+// derived files and results.parquet, and gives the directory up. A second Close does nothing; every other method that
 // writes is a Bug fault from then on.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -269,6 +269,7 @@ func (s *Store) Close() error {
 	for _, a := range open {
 		errs = append(errs, a.Close())
 	}
+	s.writeInterrupted()
 	used, err := s.writer.stop()
 	errs = append(errs, err)
 	if used {
