@@ -132,15 +132,16 @@
 //
 // [Options.Mask] hides secrets in everything that this package writes: journal
 // records, trajectories, agent.log, errors in records, the manifest. Exact are
-// only <id>.patch, the patches in preds.json, and the submission and prediction
-// records of the journal: what is to be graded must be what was handed in. A
-// patch that holds a secret is told by a warning that names it.
+// only the patch files, the patches in preds.json, and in the journal the
+// submission and prediction records and the output that handed in: what is to
+// be graded must be what was submitted. A patch that holds a secret is told by a
+// warning that names it.
 //
 // An attempt that is gone on with is taken from its journal, and so with the
 // secrets hidden: from there on the model sees [mask.Hidden] where it saw the
 // value before. A command that held one stands in the journal marked as masked.
-// When it has to be executed again, it runs as it stands there, which is
-// not what ran before, and its other output is told as a difference.
+// When it has to be executed again, it runs as it stands there, which is not what
+// ran before; agent.log tells of it, and another output is a difference.
 //
 // # Who is right
 //

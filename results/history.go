@@ -50,6 +50,7 @@ type Step struct {
 // Action is a command that was started.
 type Action struct {
 	Command string
+	Masked  bool        // Command held a secret, and is not what was executed
 	Output  *OutputData // nil: it may have run half
 }
 
@@ -218,7 +219,7 @@ func (b *historian) step(r *JournalRecord) error {
 		if n := len(s.Actions); n > 0 && s.Actions[n-1].Output == nil {
 			s.Actions = s.Actions[:n-1] // it may have run half, and runs again
 		}
-		s.Actions = append(s.Actions, Action{Command: d.Command})
+		s.Actions = append(s.Actions, Action{Command: d.Command, Masked: d.Masked})
 		return err
 	default:
 		n := len(s.Actions)

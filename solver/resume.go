@@ -130,6 +130,9 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 				t.log.Warn("an action may have run half; it runs anew in a fresh container", "step", s.Number, "command", a.Command)
 				continue // the agent's next
 			}
+			if a.Masked {
+				t.log.Warn("a recorded command held a secret; it runs again with that hidden", "step", s.Number, "command", a.Command)
+			}
 			out, err := box.Execute(ctx, a.Command)
 			if err != nil {
 				return err

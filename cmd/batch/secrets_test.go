@@ -200,10 +200,25 @@ func TestTheSearchForSecretsFindsThem(t *testing.T) {
 
 func TestAPatchWithASecretIsKeptExactAndTold(t *testing.T) {
 	needDocker(t)
+	// Alive, and gone on with when its output or its submission was just recorded.
+	for _, spec := range []string{"", "journal.append:9=kill", "journal.append:10=kill"} {
+		t.Run(spec, func(t *testing.T) { patchWithASecret(t, spec) })
+	}
+}
+
+func patchWithASecret(t *testing.T, spec string) {
+	t.Helper()
 	secret := planted["a variable's command"]
 	patch := "diff\n+key = " + secret + "\n"
 	server := llmtest.NewServer(t, llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat <<'END'\n"+patch+"END"))
 	dir := t.TempDir()
+	if spec != "" {
+		first := plantedRun(t, dir, server.URL)
+		first.Args = append(first.Args, "--slice", ":1", "--inject", spec)
+		if out, err := first.CombinedOutput(); err == nil {
+			t.Fatalf("it was not killed\n%s", out)
+		}
+	}
 	cmd := plantedRun(t, dir, server.URL)
 	cmd.Args = append(cmd.Args, "--slice", ":1")
 	out, err := cmd.CombinedOutput()
@@ -225,4 +240,7 @@ func TestAPatchWithASecretIsKeptExactAndTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	noSecret(t, trajectory[0], data)
+	if n := len(server.Requests()); n != 1 {
+		t.Errorf("%d requests, want one", n)
+	}
 }

@@ -16,8 +16,6 @@
 //	journal.write    its lines are handed to the system
 //	journal.sync     fsync of a journal
 //	journal.cut      a torn tail is cut off
-//	wal.write        lines are handed to the log that instances share
-//	wal.sync         fsync of that log
 //	file.write       a file's new content is written, beside the old one
 //	file.sync        fsync of it
 //	file.rename      it takes the old one's place
@@ -30,6 +28,8 @@
 //	                 else the last word of its address is
 //	model.call       a request is about to be sent to the model
 //	model.answer     its answer has come and nobody else knows of it yet
+//
+// Logs are written past it: a run does not depend on them.
 //
 // # Spec
 //

@@ -62,8 +62,8 @@ func TestARuleActsAtThePassesThatItNames(t *testing.T) {
 }
 
 func TestTheErrorNamesThePoint(t *testing.T) {
-	err := parse(t, "wal.write:1=ENOSPC").At("wal.write")
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "injected at wal.write") {
+	err := parse(t, "journal.write:1=ENOSPC").At("journal.write")
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "injected at journal.write") {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,85 @@
+package results_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/results"
+)
+
+func TestSecretsAreHiddenInAllButWhatWasHandedIn(t *testing.T) {
+	const secret = "sk-planted-0123456789"
+	dir := t.TempDir()
+	var log strings.Builder
+	s, err := results.Open(dir, results.Options{
+		Mask: mask.New(mask.Secret{Name: "MY_KEY", Value: secret}), Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Begin("i")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := "+key = " + secret + "\n"
+	for _, record := range []struct {
+		typ  string
+		data any
+	}{
+		{results.TypeRequest, results.RequestData{Step: 1}},
+		{results.TypeReply, results.ReplyData{Step: 1, Message: json.RawMessage(`{"role":"assistant","content":"use ` + secret + `"}`)}},
+		{results.TypeAction, results.ActionData{Step: 1, Command: "curl -u " + secret}},
+		{results.TypeOutput, results.OutputData{Step: 1, Output: []byte("\xff" + secret)}},
+		{results.TypeAction, results.ActionData{Step: 1, Command: "submit"}},
+		{results.TypeOutput, results.OutputData{Step: 1, Output: []byte(patch), Exact: true}},
+		{results.TypeSubmission, results.SubmissionData{Submission: []byte(patch)}},
+	} {
+		if err := a.Journal().Append(record.typ, record.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _ = io.WriteString(a.Log(), "half of sk-planted-")
+	_, _ = io.WriteString(a.Log(), "0123456789\n")
+	if err := a.Journal().Sync(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := s.History("i")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := h.Steps[0]
+	if text := string(step.Reply.Message); strings.Contains(text, secret) || !strings.Contains(text, mask.Hidden) {
+		t.Errorf("the reply is %s", text)
+	}
+	if c := step.Actions[0]; c.Command != "curl -u "+mask.Hidden || !c.Masked || string(c.Output.Output) != "\xff"+mask.Hidden {
+		t.Errorf("the action is %+v, its output %q", c, c.Output.Output)
+	}
+	if c := step.Actions[1]; c.Masked || string(c.Output.Output) != patch {
+		t.Errorf("the submitting action is %+v, its output %q", c, c.Output.Output)
+	}
+	r := result("i", patch)
+	r.Record.Error = "refused: " + secret
+	if err := s.Put(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	if read(t, dir, "i", "i.patch") != patch || preds(t, dir)["i"].Patch != patch {
+		t.Error("the patch is not exact")
+	}
+	if !strings.Contains(log.String(), "MY_KEY") || strings.Contains(log.String(), secret) {
+		t.Errorf("the warning is %s", log.String())
+	}
+	for _, path := range []string{filepath.Join("i", "i.traj.json"), filepath.Join("i", "agent.log")} {
+		if text := read(t, dir, path); strings.Contains(text, secret) || !strings.Contains(text, mask.Hidden) {
+			t.Errorf("%s holds %s", path, text)
+		}
+	}
+	if rec := s.Records()[0]; rec.Error != "refused: "+mask.Hidden {
+		t.Errorf("the record says %q", rec.Error)
+	}
+}
