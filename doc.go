@@ -18,6 +18,8 @@
 //	    agent and the journal meet. It sees the sandbox as an interface only.
 //	  - docker is one container's life: the image, which all that need it pull
 //	    once; start, commands, files, and the end, which always comes.
+//	  - imagecache decides which images are there: what is pulled ahead of the
+//	    workers, what makes room, what must stay. It asks docker to do it.
 //	  - agent is the loop: ask the model, parse its actions, run them, observe,
 //	    until an interrupt ends it. agent/config reads its settings and prompts.
 //	  - llm is one call to a model, with a folder for each provider, and the

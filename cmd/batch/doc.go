@@ -16,6 +16,7 @@
 //	diff        compare two run directories
 //	dataset     list instances, or show one
 //	images      show which images a selection needs; pull them, evict them
+//	clean       remove the containers that dead runs left
 //	doctor      check that this machine can run it, and say what to do
 //	version     print the version
 //	completion  print a completion script for a shell

@@ -48,7 +48,7 @@ func Files() fs.FS { return files }
 //	    output_tokens: 85
 //
 // Every instance of Files has its list. They are made for a step limit of 12 and
-// a command timeout of 3 s: seven solve the task (one of them after a reply in
+// a command timeout of 10 s: seven solve the task (one of them after a reply in
 // the wrong form, one after a command that ran into the timeout), one submits an
 // incomplete patch, one an empty one, and one reaches the step limit.
 // The caller owns the slice.
