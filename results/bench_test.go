@@ -72,3 +72,44 @@ func BenchmarkOpen500(b *testing.B) {
 		closeStore(b, s)
 	}
 }
+
+// BenchmarkResume500 opens a directory of 500 attempts that broke off in their
+// fiftieth step and goes on with the first: what a crash costs at the start.
+func BenchmarkResume500(b *testing.B) {
+	dir := b.TempDir()
+	text := strings.Repeat("some text ", 400)
+	step := []any{
+		results.TypeRequest, request(1), results.TypeReply, reply(1), results.TypeMessages, says(text),
+		results.TypeAction, action(1, "a"), results.TypeOutput, output(1, text), results.TypeMessages, says(text),
+	}
+	s, err := results.Open(dir, results.Options{Durability: results.Process})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 500 {
+		a, err := s.Begin(fmt.Sprintf("i-%d", i))
+		if err != nil {
+			b.Fatal(err)
+		}
+		tell(b, a, results.TypeContainer, container)
+		for range 50 {
+			tell(b, a, step...)
+		}
+		if err := a.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	closeStore(b, s)
+	for b.Loop() {
+		s, err := results.Open(dir, results.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, h, err := s.Resume("i-0"); err != nil || len(h.Steps) != 50 {
+			b.Fatal(err, h)
+		}
+		b.StopTimer()
+		closeStore(b, s)
+		b.StartTimer()
+	}
+}

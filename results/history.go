@@ -266,28 +266,3 @@ func (b *historian) finish() *History {
 	}
 	return h
 }
-
-// writeInterrupted gives the attempts that broke off, and were not gone on
-// with, the trajectory that their journal tells. The journal has it all: one
-// that cannot be written is only told.
-func (s *Store) writeInterrupted() {
-	s.mu.Lock()
-	var records []Record
-	for _, in := range s.instances {
-		if in.live {
-			records = append(records, in.past[len(in.past)-1].Record)
-		}
-	}
-	s.mu.Unlock()
-	for _, r := range records {
-		h, err := s.History(r.InstanceID)
-		if err == nil {
-			t := trajectoryOf(&Result{Record: r})
-			t.Messages = slices.Concat(t.Messages, h.Messages, h.Later)
-			err = s.writeInstanceFiles(&Result{Record: r, Trajectory: t})
-		}
-		if err != nil {
-			s.log.Load().Warn("writing the trajectory of an interrupted attempt", "instance", r.InstanceID, "err", err)
-		}
-	}
-}

@@ -190,12 +190,9 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 // writeInstanceFiles replaces the instance's patch and trajectory, durably.
 func (s *Store) writeInstanceFiles(r *Result) error {
 	id := r.Record.InstanceID
-	text, err := compactJSON(trajectoryOf(r))
-	if err == nil {
-		text, err = indentASCII(s.mask.JSON(text), "")
-	}
+	text, err := s.trajectoryText(trajectoryOf(r))
 	if err != nil {
-		return fault.New(fault.Bug, "encoding the trajectory of "+id, err)
+		return err
 	}
 	err = s.writeOrRemove(s.path(id, id+".patch"), r.Submission)
 	if err == nil {
@@ -208,6 +205,18 @@ func (s *Store) writeInstanceFiles(r *Result) error {
 		err = s.files.SyncDir(s.path(id, ""))
 	}
 	return diskFault("saving "+id, err)
+}
+
+// trajectoryText is what stands in the file, with its secrets hidden.
+func (s *Store) trajectoryText(t *Trajectory) ([]byte, error) {
+	text, err := compactJSON(t)
+	if err == nil {
+		text, err = indentASCII(s.mask.JSON(text), "")
+	}
+	if err != nil {
+		return nil, fault.New(fault.Bug, "encoding the trajectory of "+t.InstanceID, err)
+	}
+	return text, nil
 }
 
 // writeOrRemove replaces a file, or removes it when there is nothing to be in it.

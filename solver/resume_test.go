@@ -84,8 +84,11 @@ func bash(commands ...string) (r scripted.Reply) {
 // plays are attempts that meet everything an attempt can meet.
 var plays = map[string][]scripted.Reply{
 	"submits": {
-		bash("do 1"), {Content: "no command", Cost: 0.5}, bash("do 2", "do 3"), bash("do 4", "do slow", "do 5"),
-		{Content: "none", Cost: 0.5}, bash("do 6"), bash("do 7", "submit"),
+		bash("do 1"),
+		{Content: "no command", Cost: 0.5},
+		bash("do 2", "do 3"), bash("do 4", "do slow", "do 5"),
+		{Content: "none", Cost: 0.5},
+		bash("do 6"), bash("do 7", "submit"),
 	},
 	"meets its limit": {bash("do 1"), bash("do 2"), bash("do 3"), bash("do 4"), bash("do 5"), bash("do 6"), bash("do 7"), bash("do 8")},
 	"never learns":    {bash("do 1"), {Content: "a"}, bash("do 2"), {Content: "b"}, {Content: "c"}, {Content: "d"}},

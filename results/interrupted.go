@@ -1,0 +1,57 @@
+package results
+
+import (
+	"os"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// writeInterrupted gives the attempts that broke off, and were not gone on
+// with, the trajectory that their journal tells. The journal has it all: one
+// that cannot be written is only told.
+func (s *Store) writeInterrupted() {
+	s.mu.Lock()
+	var records []Record
+	for _, in := range s.instances {
+		if in.live {
+			records = append(records, in.past[len(in.past)-1].Record)
+		}
+	}
+	s.mu.Unlock()
+	var group errgroup.Group
+	group.SetLimit(8) // they wait for the disk
+	for _, r := range records {
+		group.Go(func() error {
+			if err := s.deriveTrajectory(r); err != nil {
+				s.log.Load().Warn("writing the trajectory of an interrupted attempt", "instance", r.InstanceID, "err", err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // none fails
+}
+
+// deriveTrajectory writes the trajectory of an attempt that broke off, unless
+// there is one that is younger than the journal.
+func (s *Store) deriveTrajectory(r Record) error {
+	path := s.path(r.InstanceID, r.InstanceID+".traj.json")
+	journal, err := os.Stat(s.path(r.InstanceID, journalFile))
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(path); err == nil && there.ModTime().After(journal.ModTime()) {
+		return nil
+	}
+	h, err := s.History(r.InstanceID)
+	if err != nil {
+		return err
+	}
+	t := trajectoryOf(&Result{Record: r})
+	t.Messages = slices.Concat(t.Messages, h.Messages, h.Later)
+	text, err := s.trajectoryText(t)
+	if err != nil {
+		return err
+	}
+	return s.writeBytes(path, text)
+}
