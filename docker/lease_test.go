@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/docker/docker/api/types/container"
@@ -13,10 +15,8 @@ import (
 
 func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
 	e := connect(t)
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dead := strings.Split(docker.Owner(), "/")
+	dead[4] = strconv.Itoa(1 << 30) // a process id that no system gives
 	lease := filepath.Join(t.TempDir(), "lease")
 	if err := os.WriteFile(lease, []byte("somebody\n"+docker.Owner()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
 	left := func(lease string) string {
 		made, err := raw(t).ContainerCreate(t.Context(), &container.Config{
 			Image: testImage(t), Cmd: []string{"bash", "-c", "sleep 300"}, Labels: map[string]string{
-				docker.LabelOwner: host + "/another-boot/1/1", docker.LabelLease: lease, docker.LabelInstance: "i",
+				docker.LabelOwner: strings.Join(dead, "/"), docker.LabelLease: lease, docker.LabelInstance: "i",
 			},
 		}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "")
 		if err != nil {
