@@ -76,9 +76,9 @@ func TestACallThatIsMadeToFailIsBlamedLikeARealOne(t *testing.T) {
 		{"ping", syscall.ECONNREFUSED, fault.Host},
 		{"create", engineAnswer(500), fault.Transient},
 		{"create", engineAnswer(404), fault.Instance},
-		{"create", syscall.ECONNRESET, fault.Host},
+		{"create", syscall.ECONNRESET, fault.Transient},
 		{"start", engineAnswer(500), fault.Transient},
-		{"start", syscall.ECONNRESET, fault.Host},
+		{"start", syscall.ECONNRESET, fault.Transient},
 	} {
 		t.Run(fmt.Sprint(c.call, " ", c.err), func(t *testing.T) {
 			run := fmt.Sprintf("before-%d", time.Now().UnixNano())
