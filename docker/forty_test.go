@@ -1,0 +1,98 @@
+package docker_test
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+
+	"batch.example/batch/docker"
+)
+
+// TestFortyAtOnceLeaveNothing runs 40 containers at the same time, each with a
+// command that leaves a server behind, one that is killed, and one that ends,
+// and counts what there is before and after.
+func TestFortyAtOnceLeaveNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("40 containers: not with -short")
+	}
+	api, label := raw(t), "batch.test="+t.Name()
+	testImage(t)
+	count := func() int {
+		list, err := api.ContainerList(t.Context(), container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", label))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	containers, goroutines, files := count(), runtime.NumGoroutine(), openFiles(t)
+	e, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all, ready sync.WaitGroup
+	ready.Add(40)
+	for range 40 {
+		all.Go(func() {
+			c, err := e.Create(t.Context(), docker.Spec{
+				Image: testImage(t), Deadline: 10 * time.Minute, Labels: map[string]string{"batch.test": t.Name()},
+			})
+			ready.Done()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ready.Wait() // all 40 are there
+			if err := errors.Join(busy(t, c), c.Remove(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	ready.Wait()
+	if n := count(); n > 40 {
+		t.Errorf("%d containers at once", n)
+	}
+	all.Wait()
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	api.HTTPClient().CloseIdleConnections()
+	deadline := time.Now().Add(time.Minute)
+	for (runtime.NumGoroutine() > goroutines || openFiles(t) > files) && time.Now().Before(deadline) {
+		time.Sleep(10 * time.Millisecond) // closed connections end a little later
+	}
+	t.Logf("before: %d containers, %d goroutines, %d files; after: %d, %d, %d",
+		containers, goroutines, files, count(), runtime.NumGoroutine(), openFiles(t))
+	api.HTTPClient().CloseIdleConnections()
+	if n := count(); n != containers {
+		t.Errorf("%d containers are left", n)
+	}
+	if g := runtime.NumGoroutine(); g > goroutines+2 { // the count's own connection
+		t.Errorf("%d goroutines, %d before", g, goroutines)
+	}
+	if f := openFiles(t); f > files+1 {
+		t.Errorf("%d open files, %d before", f, files)
+	}
+}
+
+func busy(t *testing.T, c *docker.Container) error {
+	for _, cmd := range []docker.Command{
+		{Script: "sleep 600 & echo server", Timeout: 5 * time.Minute},
+		{Script: "sleep 600", Timeout: 100 * time.Millisecond},
+		{Script: "echo next", Timeout: 5 * time.Minute},
+	} {
+		r, err := c.Run(t.Context(), cmd)
+		if err != nil {
+			return err
+		}
+		if killed := cmd.Timeout < time.Second; r.TimedOut != killed || !killed && r.ExitCode != 0 {
+			t.Errorf("%q: code %d, timed out %v, output %q", cmd.Script, r.ExitCode, r.TimedOut, r.Output)
+		}
+	}
+	return nil
+}
