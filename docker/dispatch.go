@@ -15,7 +15,8 @@ import (
 // What it says stands in lines that begin with a word only this shell knows:
 //
 //	g PID NOW     it is ready, NOW clock ticks after the machine's start
-//	e CODE HELD   the command ended; HELD is 1 when a process it left holds our ends
+//	e CODE HELD   the command ended; HELD is 1 when a process that it left holds
+//	              the output, 2 when one does or may hold the dispatcher's input
 //	s             the request was not run, and the dispatcher ends
 //
 // A request is a head (see wire.go), the directory and the script.
@@ -79,8 +80,10 @@ IFS=' ' builtin read -r -a _bp </proc/loadavg;
 if [[ ${_bp[4]} != "$!" ]]; then
 for _bx in /proc/[1-9]*; do
 ((${_bx#/proc/} > $!)) || continue;
-[[ -e $_bx && ! -r $_bx/fd ]] && _bs=1;
-for _bp in "$_bx"/fd/*; do [[ $_bp -ef /dev/fd/1 || $_bp -ef /dev/fd/0 ]] && _bs=1; done;
+[[ -e $_bx && ! -r $_bx/fd ]] && _bs=2;
+for _bp in "$_bx"/fd/*; do
+if [[ $_bp -ef /dev/fd/0 ]]; then _bs=2; elif [[ $_bp -ef /dev/fd/1 ]]; then ((_bs)) || _bs=1; fi;
+done;
 done;
 fi;
 builtin printf '%%se %%s %%s\n' "$_bw" "$_bc" "$_bs";

@@ -2,6 +2,8 @@ package docker_test
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ type hostile struct {
 	code         int // when it does not time out
 	output       func(docker.Result) bool
 	oom          bool
+	later        string // the file by which it says that what it left behind is done
 }
 
 func prints(want string) func(docker.Result) bool {
@@ -45,7 +48,7 @@ var hostiles = []hostile{
 	{name: "stop the dispatcher", script: "kill -STOP $$; echo stopped", timeout: 2 * time.Second, timesOut: true, output: prints("stopped\n")},
 	{name: "stop itself", script: "kill -STOP $BASHPID", timeout: 2 * time.Second, timesOut: true},
 	{name: "interrupt its group", script: "kill -INT 0; sleep 50", code: 130},
-	{name: "kill the waiting child later", script: "(sleep 0.3; " + toEach + "kill -9 ${d#/proc/}; done) >/dev/null 2>&1 & exit 3", code: 3},
+	{name: "kill the waiting child later", script: "(sleep 0.3; " + toEach + "kill -9 ${d#/proc/}; done; echo >/tmp/done) >/dev/null 2>&1 & exit 3", code: 3, later: "/tmp/done"},
 	{name: "exec", script: "exec echo replaced", output: prints("replaced\n")},
 	{name: "exec what is not there", script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
 	{name: "close all descriptors", script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
@@ -106,8 +109,13 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 			}
 			r := runCommand(t, c, docker.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
 			h.check(t, r)
-			if h.name == "kill the waiting child later" {
-				time.Sleep(time.Second) // else the next command is there before it
+			for h.later != "" {
+				if _, err := c.CopyOut(t.Context(), h.later); err == nil {
+					break
+				} else if !errors.Is(err, fs.ErrNotExist) {
+					t.Fatal(err)
+				}
+				time.Sleep(50 * time.Millisecond)
 			}
 			for range 2 {
 				if r := run(t, c, "echo next"); string(r.Output) != "next\n" || r.ExitCode != 0 || r.TimedOut {

@@ -77,7 +77,7 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 		}
 		if how == ended {
 			r := Result{Output: kept.bytes(), Total: kept.total, ExitCode: said.a, Duration: time.Since(start)}
-			c.shells.put(s, said.b != 0)
+			c.shells.put(s, said.b)
 			if r.ExitCode == 137 {
 				r.OOM = c.oom(ctx, start.Add(-time.Second))
 			}

@@ -14,7 +14,7 @@ import (
 // runs in it.
 type shell struct {
 	key    string // of the commands it is for
-	warm   bool
+	warm   bool   // and may be asked whether it is free
 	stream *stream
 	wire   *wire
 	pid    int // in the container
@@ -108,10 +108,17 @@ func (p *shells) held(key string) (asked []*shell) {
 	return asked
 }
 
-// free asks a retired shell whether its output is held.
+// askLimit is how long a retired shell may think about whether it is free.
+const askLimit = 5 * time.Second
+
+// free asks a retired shell whether its output is held. One that does not say
+// is not asked again.
 func (s *shell) free(ctx context.Context) bool {
 	s.wire.renew()
-	how, said := s.run(ctx, newCapped(0), "/", Command{Script: freeScript, Timeout: startLimit})
+	how, said := s.run(ctx, newCapped(0), "/", Command{Script: freeScript, Timeout: askLimit})
+	if how != ended {
+		s.warm = false
+	}
 	return how == ended && said.a == 0 && said.b == 0
 }
 
@@ -185,9 +192,10 @@ func (p *shells) markUnfit(key string) {
 
 // put takes a shell back whose command has ended. One whose output is still
 // held is retired: what comes then belongs to no command.
-func (p *shells) put(s *shell, held bool) {
+func (p *shells) put(s *shell, held int) {
+	s.warm = s.warm && held < 2 // a request to it could be read by another
 	p.mu.Lock()
-	keep := !p.closed && !held && s.wire.clean() && len(p.idle) < maxIdle
+	keep := !p.closed && held == 0 && s.wire.clean() && len(p.idle) < maxIdle
 	if keep {
 		p.idle = append(p.idle, s)
 	}
