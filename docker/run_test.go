@@ -260,12 +260,3 @@ func sortedEnv(b []byte) []byte {
 	slices.Sort(keep)
 	return []byte(strings.Join(keep, ""))
 }
-
-func BenchmarkRun(b *testing.B) {
-	c := start(b, connect(b), docker.Spec{})
-	for b.Loop() {
-		if _, err := c.Run(b.Context(), docker.Command{Script: "true", Timeout: time.Minute}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

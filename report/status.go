@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"batch.example/batch/results"
 )
@@ -174,12 +175,35 @@ func (s Status) Write(w io.Writer, each bool) error {
 		records := s.records()
 		writeCoverage(b, records)
 		writeCost(b, SummaryData{Spent: s.Spent}, records)
+		writeResumed(b, records)
 		if s.Seconds.Total > 0 {
 			fmt.Fprintln(b)
 			s.phaseTable().write(b)
 		}
 		writeUnfinished(b, slices.DeleteFunc(records, func(r results.Record) bool { return r.Status == notRun }), nil)
 	})
+}
+
+// writeResumed tells of what was gone on with after a crash or a stop.
+func writeResumed(b *bufio.Writer, records []results.Record) {
+	resumed, differences := 0, 0
+	var other []string
+	for _, r := range records {
+		if r.Resumed > 0 {
+			resumed++
+		}
+		if r.Differences > 0 {
+			differences += r.Differences
+			other = append(other, r.InstanceID)
+		}
+	}
+	if resumed > 0 {
+		writeParagraph(b, fmt.Sprintf("gone on with after a stop: %d", resumed), 2)
+	}
+	if differences > 0 {
+		writeParagraph(b, fmt.Sprintf("%d commands printed something else when they ran again: %s",
+			differences, strings.Join(other, " ")), 2)
+	}
 }
 
 func (s Status) records() []results.Record {
