@@ -48,7 +48,11 @@ func (c *Container) take(ctx context.Context, cmd Command) (*shell, error) {
 	if s := p.pick(key); s != nil {
 		return s, nil
 	}
-	for _, s := range p.held(key) {
+	for range maxAsked {
+		s := p.held(key)
+		if s == nil {
+			break
+		}
 		if s.free(ctx) {
 			return s, nil
 		}
@@ -84,28 +88,27 @@ func (p *shells) pick(key string) (found *shell) {
 // maxAsked is how many retired shells are asked whether they are free again.
 const maxAsked = 2
 
-// held takes the youngest retired shells for key, and closes those that ended.
-func (p *shells) held(key string) (asked []*shell) {
+// held takes the retired shell for key that has waited longest, and closes those
+// that ended.
+func (p *shells) held(key string) (oldest *shell) {
 	var dead []*shell
 	p.mu.Lock()
-	slices.Reverse(p.retired)
 	p.retired = slices.DeleteFunc(p.retired, func(s *shell) bool {
 		switch {
 		case s.stream.ended():
 			dead = append(dead, s)
 			return true
-		case s.key == key && s.warm && len(asked) < maxAsked:
-			asked = append(asked, s)
+		case oldest == nil && s.key == key && s.warm:
+			oldest = s
 			return true
 		}
 		return false
 	})
-	slices.Reverse(p.retired)
 	p.mu.Unlock()
 	for _, s := range dead {
 		s.stream.close()
 	}
-	return asked
+	return oldest
 }
 
 // askLimit is how long a retired shell may think about whether it is free.
