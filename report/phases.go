@@ -22,10 +22,24 @@ func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 		return
 	}
 	fmt.Fprintf(b, "time %s in attempts:", seconds(p.Total))
-	phases := []struct {
-		name string
-		v    float64
-	}{
+	var parts []string
+	for _, ph := range phasesOf(p) {
+		if ph.v > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", ph.name, seconds(ph.v), percent(ph.v, p.Total)))
+		}
+	}
+	writeWrapped(b, " ", parts)
+}
+
+// phase is one part of an attempt, with its seconds.
+type phase struct {
+	name string
+	v    float64
+}
+
+// phasesOf takes the wait for rate limits out of the model's time.
+func phasesOf(p results.Phases) []phase {
+	return []phase{
 		{"pull", p.Pull},
 		{"start", p.Start},
 		{"model", p.Model - p.RateWait},
@@ -33,13 +47,6 @@ func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 		{"commands", p.Commands},
 		{"save", p.Save},
 	}
-	var parts []string
-	for _, ph := range phases {
-		if ph.v > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (%s)", ph.name, seconds(ph.v), percent(ph.v, p.Total)))
-		}
-	}
-	writeWrapped(b, " ", parts)
 }
 
 func addPhases(sum *results.Phases, p results.Phases) {

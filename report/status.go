@@ -249,18 +249,7 @@ func (s Status) phaseTable() *table {
 		t.add(name, seconds(v), seconds(v/float64(max(1, s.Attempts))), share)
 	}
 	line("queue", p.Queue, "")
-	for _, ph := range []struct {
-		name string
-		v    float64
-	}{
-		{"pull", p.Pull},
-		{"start", p.Start},
-		{"model", p.Model - p.RateWait},
-		{"rate limit", p.RateWait},
-		{"commands", p.Commands},
-		{"save", p.Save},
-		{"other", max(0, p.Total-known)},
-	} {
+	for _, ph := range append(phasesOf(p), phase{"other", max(0, p.Total-known)}) {
 		line(ph.name, ph.v, percent(ph.v, p.Total))
 	}
 	line("attempts", p.Total, percent(p.Total, p.Total))
