@@ -21,24 +21,12 @@ import (
 // attemptIn makes one attempt in box, with budget as the money there is.
 func attemptIn(t *testing.T, box *host, model llm.Model, salvage bool, budget *runner.Budget) (result *results.Result, dir string, err error) {
 	t.Helper()
-	dir = t.TempDir()
-	store, err := results.Open(dir, results.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	s := solver.New(solver.Config{
-		Loop: newLoop(t, 3), ModelName: "test", Sandboxes: hosts{box: box}, Store: store, Version: "test", Salvage: salvage,
-		Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
-	})
-	result, err = s.Solve(t.Context(), runner.Attempt{
-		Instance: dataset.Instance{ID: "a__1"}, Try: 1,
-		Report: func(runner.Progress) {}, Reserve: budget.Reserve,
-	})
+	c := solver.Config{Loop: newLoop(t, 3), Sandboxes: hosts{box: box}, Salvage: salvage}
+	result, store, err := solveWith(t, c, dataset.Instance{ID: "a__1"}, model, budget)
 	if err := store.Put(context.Background(), result); err != nil {
 		t.Fatal(err)
 	}
-	return result, dir, err
+	return result, store.Dir(), err
 }
 
 // working changes files, commits one of them, and never submits.

@@ -8,9 +8,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
-	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
 )
@@ -29,22 +27,11 @@ func ahead(t *testing.T) (box *host, future string) {
 // attemptOn makes one attempt with startup and scrubbing.
 func attemptOn(t *testing.T, box *host, scrub bool) (log string, err error) {
 	t.Helper()
-	dir := t.TempDir()
-	store, err := results.Open(dir, results.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	s := solver.New(solver.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: hosts{box: box}, Store: store, Version: "test", ScrubGitHistory: scrub,
+	_, store, err := solveWith(t, solver.Config{
+		Loop: newLoop(t, 20), Sandboxes: hosts{box: box}, ScrubGitHistory: scrub,
 		Startup: func(dataset.Instance) (string, error) { return "git checkout -q base", nil },
-		Models:  func(dataset.Instance, int) (llm.Model, error) { return scripted.Noop(scripted.Config{}), nil },
-	})
-	_, err = s.Solve(t.Context(), runner.Attempt{
-		Instance: dataset.Instance{ID: "a__1"}, Try: 1,
-		Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve,
-	})
-	data, readErr := os.ReadFile(filepath.Join(dir, "a__1", "agent.log"))
+	}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}), runner.NewBudget(0, 0, 0))
+	data, readErr := os.ReadFile(filepath.Join(store.Dir(), "a__1", "agent.log"))
 	if readErr != nil {
 		t.Fatal(readErr)
 	}

@@ -41,25 +41,31 @@ func newLoop(t testing.TB, steps int) *agent.Loop {
 // solve makes one attempt and returns its result and the run directory.
 func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.Model) (result *results.Result, dir string, err error) {
 	t.Helper()
-	dir = t.TempDir()
-	store, err := results.Open(dir, results.Options{})
+	result, store, err := solveWith(t, solver.Config{Loop: newLoop(t, 20), Sandboxes: boxes}, in, model, runner.NewBudget(0, 0, 0))
+	if result == nil {
+		t.Fatalf("no result beside the error %v", err)
+	}
+	return result, store.Dir(), err
+}
+
+// solveWith makes one attempt as c says, into a run directory of its own.
+func solveWith(
+	t *testing.T, c solver.Config, in dataset.Instance, model llm.Model, budget *runner.Budget,
+) (*results.Result, *results.Store, error) {
+	t.Helper()
+	store, err := results.Open(t.TempDir(), results.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	s := solver.New(solver.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
-		Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
-	})
-	result, err = s.Solve(t.Context(), runner.Attempt{
+	c.ModelName, c.Version, c.Store = "test", "test", store
+	c.Models = func(dataset.Instance, int) (llm.Model, error) { return model, nil }
+	result, err := solver.New(c).Solve(t.Context(), runner.Attempt{
 		Instance: in, Try: 1,
 		Report:  func(runner.Progress) {},
-		Reserve: runner.NewBudget(0, 0, 0).Reserve,
+		Reserve: budget.Reserve,
 	})
-	if result == nil {
-		t.Fatalf("no result beside the error %v", err)
-	}
-	return result, dir, err
+	return result, store, err
 }
 
 func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
