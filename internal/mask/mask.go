@@ -1,12 +1,29 @@
-// Package mask hides secrets in what is written for people and programs to
-// read: journals, logs, trajectories, errors, progress and results.
+// Package mask hides secrets in what is written for people to read:
+// trajectories, logs, errors, progress, manifests and tables. Every occurrence
+// of a secret is replaced by [Hidden].
 //
-// A secret is a value that a variable with a telling name holds (see
-// [Secrets]), or whatever a pattern of the user's matches. Every occurrence is
-// replaced by [Hidden]. A value is also found in these forms: escaped as in
-// JSON (by Go, by Python, and JSON within JSON) or a Go string, escaped as in
-// an address, and in base64 of either alphabet, also as a part of something
-// longer that is encoded.
+// It is for reading alone. What is executed, sent to a model, submitted or read
+// back by a program must be the exact text, and is never taken from what was hidden.
+//
+// # What is a secret
+//
+// By where a value comes from:
+//
+//   - Used: the keys and logins that the program itself sends, such as
+//     OPENAI_API_KEY, passwords in the addresses it asks, settings with a key's
+//     name ([KeyName]). Always. See [Of].
+//   - Handed on: variables that a container is given, and headers that a
+//     server is sent. Always with a key's name; with another name when the value
+//     looks like a generated key ([LooksSecret]). See [HandedOn].
+//   - Only there: the other variables of the process. With a key's name and when
+//     the value looks like a generated key: the password postgres and the
+//     token development are words of ordinary text. Nothing hands these on, so
+//     they get into a text by accident or not at all. See [InEnvironment].
+//   - Whatever a pattern of the user's matches.
+//
+// A value is also found in these forms: escaped as in JSON (by Go, by Python,
+// and JSON within JSON) or a Go string, escaped as in an address, and in base64 of
+// either alphabet, also as a part of something longer that is encoded.
 //
 // # What is not hidden
 //

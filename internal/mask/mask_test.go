@@ -188,33 +188,70 @@ func TestAStreamKeepsBackOnlyWhatMayBeASecret(t *testing.T) {
 func TestKeyNames(t *testing.T) {
 	for _, name := range []string{
 		"OPENAI_API_KEY", "KEY", "api_key", "apiKey", "APIKEY2", "X-Api-Key", "HF_TOKEN", "token", "GITHUB_TOKEN_RO", "Authorization",
-		"AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PGPASSWORD", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_KEY_FILE", "client_secret", "Cookie",
+		"AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PGPASSWORD", "DB_PASS", "MYSQL_PWD", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_KEY_FILE", "client_secret", "Cookie",
 	} {
 		if !mask.KeyName(name) {
 			t.Errorf("%s is not known", name)
 		}
 	}
-	for _, name := range []string{"PATH", "HOME", "max_tokens", "KEYBOARD", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "PWD", "model_name"} {
+	for _, name := range []string{"PATH", "HOME", "max_tokens", "KEYBOARD", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "PWD", "OLDPWD", "BYPASS", "model_name"} {
 		if mask.KeyName(name) {
 			t.Errorf("%s is taken for a secret", name)
 		}
 	}
 }
 
-func TestSecretsOfAnEnvironment(t *testing.T) {
-	var got []string
-	for _, s := range mask.Secrets([]string{
-		"OPENAI_API_KEY=sk-1", "PATH=/bin", "HTTPS_PROXY=http://me:pass%2Fword@proxy:1", "BASE=https://only-user@h/v1",
-		"URL=https://h/v1?api-key=in-query&model=x", "NONE", "DB_PASSWORD=a=b", "PLAIN=http://h/",
-	}) {
-		got = append(got, s.Name+" "+s.Value)
+// key looks like a secret.
+const key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+// names writes secrets as "NAME value", sorted.
+func names(secrets []mask.Secret) []string {
+	var list []string
+	for _, s := range secrets {
+		list = append(list, s.Name+" "+s.Value)
 	}
-	slices.Sort(got)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func TestSecretsOfAnEnvironment(t *testing.T) {
+	used := func(name string) bool { return name == "OPENAI_API_KEY" || name == "HTTPS_PROXY" || name == "BASE" }
+	got := names(mask.InEnvironment([]string{
+		// What is used is a secret whatever it looks like.
+		"OPENAI_API_KEY=sk-1", "HTTPS_PROXY=http://me:pass%2Fword@proxy:1", "BASE=https://only-user@h/v1?api-key=in-query&model=x",
+		// Of the rest, what has a key's name and looks like one.
+		"POSTGRES_PASSWORD=postgres", "API_KEY=test", "SECRET_KEY=changeme", "DB_PASSWORD=password123", "TOKEN=development",
+		"KEY_FILE=/home/me/key.pem", "DATABASE_URL=postgres://postgres:postgres@db/app", "QUERY=https://h/?token=development",
+		"AWS_SECRET_ACCESS_KEY=" + key, "GITHUB_TOKEN=ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+		"SOME_TOKEN=f47ac10b-58cc-4372-a567-0e02b2c3d479", "MY_SECRET=5d41402abc4b2a76b9719d911017c592", "DB_PASS=" + key, "MYSQL_PWD=" + key,
+		"URL=https://h/v1?api-key=5d41402abc4b2a76b9719d911017c592", "STORE=amqp://me:5d41402abc4b2a76b9719d911017c592@mq",
+		"GIT_COMMIT=5d41402abc4b2a76b9719d911017c592", "PWD=/tmp/5d41402abc4b2a76b9719d911017c592", "NONE", "PLAIN=http://h/", "PATH=/bin",
+	}, used))
+	const hexadecimal = "5d41402abc4b2a76b9719d911017c592"
 	want := []string{
-		"BASE only-user", "DB_PASSWORD a=b", "HTTPS_PROXY pass%2Fword", "HTTPS_PROXY pass/word", "OPENAI_API_KEY sk-1", "URL in-query",
+		"AWS_SECRET_ACCESS_KEY " + key, "BASE in-query", "BASE only-user", "DB_PASS " + key,
+		"GITHUB_TOKEN ghp_16C7e42F292c6912E7710c838347Ae178B4a", "HTTPS_PROXY pass%2Fword", "HTTPS_PROXY pass/word",
+		"MYSQL_PWD " + key, "MY_SECRET " + hexadecimal, "OPENAI_API_KEY sk-1", "SOME_TOKEN f47ac10b-58cc-4372-a567-0e02b2c3d479",
+		"STORE " + hexadecimal, "URL " + hexadecimal,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestSecretsOfWhatIsHandedOn(t *testing.T) {
+	for variable, want := range map[string][]string{
+		"POSTGRES_PASSWORD=postgres":       {"POSTGRES_PASSWORD postgres"},
+		"DATABASE_URL=pg://me:postgres@db": {"DATABASE_URL postgres"},
+		"Authorization=Bearer abc":         {"Authorization Bearer abc", "Authorization abc"},
+		"SERVICE=" + key:                   {"SERVICE " + key},
+		"GREETING=hello world":             nil,
+		"PYTHONPATH=/testbed/src":          nil,
+	} {
+		name, value, _ := strings.Cut(variable, "=")
+		if diff := cmp.Diff(want, names(mask.HandedOn(name, value))); diff != "" {
+			t.Errorf("%s: %s", variable, diff)
+		}
 	}
 }
 
@@ -245,10 +282,10 @@ func FuzzJSON(f *testing.F) {
 }
 
 func BenchmarkBytes(b *testing.B) {
-	m := mask.New(mask.Secrets([]string{
+	m := mask.New(mask.InEnvironment([]string{
 		"OPENAI_API_KEY=sk-0123456789abcdefghijklmnop", "HF_TOKEN=hf_0123456789abcdefghij", "DB_PASSWORD=correct horse battery",
 		"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "GITHUB_TOKEN=ghp_0123456789abcdefghijklmnop",
-	})...)
+	}, func(string) bool { return true })...)
 	text := []byte(strings.Repeat("diff --git a/x b/x: the quick brown fox jumps over the lazy dog, 0123456789\n", 1000))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

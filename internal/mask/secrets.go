@@ -3,6 +3,7 @@ package mask
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,22 +13,10 @@ import (
 func KeyName(name string) bool { return keyName.MatchString(name) }
 
 // Plurals are left out where they count things: max_tokens.
-var keyName = regexp.MustCompile(`(?i)(key|token|passwd|passphrase)([^a-z]|$)|api_?key|secret|password|credential|authorization|cookie`)
+var keyName = regexp.MustCompile(`(?i)(key|token|passwd|passphrase|[_-]pass|[_-]pwd)([^a-z]|$)|api_?key|secret|password|credential|authorization|cookie`)
 
-// Secrets returns the secrets among variables, written NAME=VALUE: the values
-// of those that [KeyName] knows, and of all others what is secret in an
-// address, see [InURL].
-func Secrets(environ []string) []Secret {
-	var found []Secret
-	for _, variable := range environ {
-		if name, value, ok := strings.Cut(variable, "="); ok {
-			found = append(found, Of(name, value)...)
-		}
-	}
-	return found
-}
-
-// Of returns the secrets in a value of the given name.
+// Of returns the secrets in a setting that is used: its value where [KeyName]
+// knows the name, and what is secret in an address, see [InURL].
 func Of(name, value string) []Secret {
 	found := InURL(name, value)
 	if KeyName(name) {
@@ -35,6 +24,36 @@ func Of(name, value string) []Secret {
 		if _, token, ok := strings.Cut(value, " "); ok { // Bearer sk-...
 			found = append(found, Secret{name, token})
 		}
+	}
+	return found
+}
+
+// HandedOn returns the secrets in a variable that a container is given, or in a
+// header that a server is sent: those of [Of], and a value under any other name
+// that [LooksSecret].
+func HandedOn(name, value string) []Secret {
+	found := Of(name, value)
+	if LooksSecret(value) {
+		found = append(found, Secret{name, value})
+	}
+	return found
+}
+
+// InEnvironment returns the secrets among the variables of a process, written
+// NAME=VALUE. Those that used knows are settings, see [Of]. The others are
+// handed on to nobody: of what [Of] finds in them, only what [LooksSecret] is one.
+func InEnvironment(environ []string, used func(name string) bool) []Secret {
+	var found []Secret
+	for _, variable := range environ {
+		name, value, ok := strings.Cut(variable, "=")
+		if !ok {
+			continue
+		}
+		secrets := Of(name, value)
+		if !used(name) {
+			secrets = slices.DeleteFunc(secrets, func(s Secret) bool { return !LooksSecret(s.Value) })
+		}
+		found = append(found, secrets...)
 	}
 	return found
 }

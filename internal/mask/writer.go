@@ -47,14 +47,20 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Flush writes what was kept back.
+// Flush writes what was kept back, and has the writer behind do so too where it
+// can.
 func (w *Writer) Flush() error {
-	if w.m == nil {
-		return nil
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.write(w.m.known.Load(), len(w.held))
+	if w.m != nil {
+		if err := w.write(w.m.known.Load(), len(w.held)); err != nil {
+			return err
+		}
+	}
+	if behind, ok := w.w.(interface{ Flush() error }); ok {
+		return behind.Flush()
+	}
+	return nil
 }
 
 // write hands on what is held, up to cut or to where a secret begins that lies

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"batch.example/batch/internal/printable"
 )
 
 const summaryEvery = 30 * time.Second
@@ -51,11 +53,12 @@ func (l *Lines) Event(e Event) {
 }
 
 func (l *Lines) line(text string) {
-	l.out.put([]byte(l.last.Format(time.TimeOnly) + " " + clean(text) + "\n"))
+	l.out.put([]byte(l.last.Format(time.TimeOnly) + " " + printable.Line(text) + "\n"))
 }
 
 // LogWriter returns a writer whose writes, each of whole lines, take their
-// place among the display's own. It is safe for concurrent use and never fails.
+// place among the display's own, as they are. It is safe for concurrent use and
+// never fails.
 func (l *Lines) LogWriter() io.Writer { return l.out }
 
 // describe returns the line for e, or nothing. started is the attempt that e ends.

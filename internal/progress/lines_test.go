@@ -37,11 +37,11 @@ func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
 		want := `
 00:00:00 run: 3 instances, 1 kept from earlier runs
 00:00:00 start one
-00:00:00 start two  (attempt 2)
+00:00:00 start two \u001b[2J (attempt 2)
 00:00:30 1/3 done, 2 running, $0.510, elapsed 30s
 00:01:00 1/3 done, 2 running, $0.510, elapsed 1m00s
 00:01:05 end one: Submitted, 65 steps, $0.020, 1m05s [2/3]
-00:01:05 end two : HostFault, 0 steps, $0.00, 1m05s [3/3]: engine gone: EOF
+00:01:05 end two \u001b[2J: HostFault, 0 steps, $0.00, 1m05s [3/3]: engine gone: EOF
 00:01:05 draining
 00:01:05 3/3 done, $0.520, elapsed 1m05s; HostFault 1, Submitted 1
 `

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"batch.example/batch/internal/printable"
 )
 
 const (
@@ -13,7 +15,7 @@ const (
 )
 
 // LogWriter returns a writer whose lines appear above the painted block, with
-// control characters taken out. It is safe for concurrent use, never waits for
+// what the terminal would act on shown as escapes. It is safe for concurrent use, never waits for
 // the terminal and never fails; when the terminal falls far behind, lines are
 // left out and counted. An unfinished line is shown at its end or at Close;
 // lines written after Close go straight to the terminal.
@@ -82,7 +84,7 @@ func (b *logBuffer) add(line string) {
 		b.dropped++
 		return
 	}
-	line = strings.TrimRight(clean(line), " ")
+	line = strings.TrimRight(printable.Line(line), " ")
 	b.lines = append(b.lines, line)
 	b.size += len(line)
 }

@@ -5,8 +5,9 @@
 // A run describes itself by [Event] values; a [Display] shows them. No display
 // holds an agent up because its reader is slow: events are taken into memory
 // and written by a goroutine of the display's own, which Close waits for.
-// Text from outside (ids, errors, log lines) never reaches a terminal with its
-// control characters, so that it cannot move the cursor or change colours.
+// In an event's text (ids, errors) what a terminal would act on is shown as
+// internal/printable does, so that it cannot move the cursor or change colours;
+// JSON keeps it exact.
 package progress
 
 import "time"

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"batch.example/batch/internal/printable"
 )
 
 // state is what is known of a run from its events. It has no lock of its own.
@@ -58,17 +60,17 @@ func (s *state) apply(e Event) {
 		delete(s.ended, e.Instance)
 		s.forget(e.Instance)
 		s.running[e.Instance] = &attempt{
-			id: clean(e.Instance), seq: s.seq, phase: clean(e.Phase), start: e.Time,
+			id: printable.Line(e.Instance), seq: s.seq, phase: printable.Line(e.Phase), start: e.Time,
 		}
 	case InstancePhase:
 		if a := s.running[e.Instance]; a != nil {
-			a.phase, a.step, a.cost = clean(e.Phase), e.Step, e.Cost
+			a.phase, a.step, a.cost = printable.Line(e.Phase), e.Step, e.Cost
 			a.bytes, a.bytesTotal = 0, 0
 		}
 	case InstanceEnd:
 		s.spent += e.Cost
 		delete(s.running, e.Instance)
-		s.ended[e.Instance] = ending{cmp.Or(clean(e.Status), clean(e.Outcome), "ended"), e.Outcome != pending}
+		s.ended[e.Instance] = ending{cmp.Or(printable.Line(e.Status), printable.Line(e.Outcome), "ended"), e.Outcome != pending}
 	case Pull:
 		s.applyPull(e)
 	case RunEnd:
@@ -98,7 +100,7 @@ func (s *state) applyPull(e Event) {
 	if a == nil {
 		if a = s.pulls[e.Text]; a == nil {
 			s.seq++
-			a = &attempt{id: clean(e.Text), seq: s.seq, start: e.Time}
+			a = &attempt{id: printable.Line(e.Text), seq: s.seq, start: e.Time}
 			s.pulls[e.Text] = a
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
+
+	"batch.example/batch/internal/printable"
 )
 
 func TestARetriedInstanceCountsOnceAndCostsTwice(t *testing.T) {
@@ -161,15 +162,7 @@ func FuzzTextStaysOnItsLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, cols int) {
 		cols = min(max(cols, 0), 200)
-		c := clean(s)
-		if !utf8.ValidString(c) || clean(c) != c {
-			t.Errorf("clean(%q) = %q is not clean", s, c)
-		}
-		for _, r := range c {
-			if r < ' ' || r >= 0x7f && r < 0xa0 {
-				t.Errorf("clean(%q) keeps %q", s, r)
-			}
-		}
+		c := printable.Line(s)
 		if got := clip(c, cols); width(got) > cols {
 			t.Errorf("clip(%q, %d) = %q", c, cols, got)
 		}

@@ -211,13 +211,15 @@ func TestHostileTextCannotMoveTheCursor(t *testing.T) {
 		time.Sleep(soon)
 		_ = d.Close()
 		screen(t, v, `
-ab cd�2Jefghijk
-z: Evil: ab cd�2Jefghijk
+a\u001b[2J\u001b[1;1Hb c\u001b]0;title\u0007d\x9b2Je\u202ef\u0085g\u007fh\u0000\
+u0008\u000bi\u2028j\u001bPq\u001b\k\u001b
+z\u001b[A: \u001b[1AEvil: a\u001b[2J\u001b[1;1Hb c\u001b]0;title\u0007d\x9b2Je\u
+202ef\u0085g\u007fh\u0000\u0008\u000bi\u2028j\u001bPq\u001b\k\u001b
   33% |█████████████                           | (1/3)  0s  ETA 0s  $0.00
-running 3/1  Evil 1
-ab cd�2Jefghijk                       x        step 1                        0s
+running 3/1  \u001b[1AEvil 1
+...00bi\u2028j\u001bPq\u001b\k\u001b  x\u001b  step 1                        0s
 ...世界世界世界世界世界世界-the-tail                                         0s
-`+"e\u0301\u0301\u0301-👩👩👧👦"+`                                                                   0s
+`+"e\u0301\u0301\u0301-👩‍👩‍👧‍👦"+`                                                                         0s
 `)
 	})
 }

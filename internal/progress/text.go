@@ -2,34 +2,11 @@ package progress
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/rivo/uniseg"
 )
-
-// escapes matches whole terminal sequences, so that a coloured text loses
-// its colours and not only the invisible half of them.
-var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|[ -/]*[0-~])")
-
-// clean returns s as one line of printable text: no control or formatting
-// characters, valid UTF-8.
-func clean(s string) string {
-	if strings.ContainsRune(s, '\x1b') {
-		s = escapes.ReplaceAllString(s, "")
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t':
-			return ' '
-		case !unicode.IsGraphic(r):
-			return -1
-		}
-		return r
-	}, s)
-}
 
 func width(s string) int { return uniseg.StringWidth(s) }
 

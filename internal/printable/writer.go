@@ -1,0 +1,67 @@
+package printable
+
+import (
+	"io"
+	"sync"
+	"unicode/utf8"
+)
+
+// Writer makes what passes through it [Text]. It keeps back the beginning of a
+// character, and a carriage return, until the rest comes. It is safe for
+// concurrent use.
+type Writer struct {
+	w io.Writer
+
+	mu   sync.Mutex
+	held []byte
+}
+
+// NewWriter returns a Writer in front of w. [Writer.Flush] must be called when
+// all is written.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Unwrap returns the writer behind w, which lets everything pass.
+func (w *Writer) Unwrap() io.Writer { return w.w }
+
+// Write implements io.Writer. An error is that of the writer behind, perhaps
+// about earlier bytes.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = append(w.held, p...)
+	if err := w.write(len(w.held) - begun(w.held)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush writes what was kept back.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.write(len(w.held))
+}
+
+// write hands on the first n bytes of what is held.
+func (w *Writer) write(n int) error {
+	if n == 0 {
+		return nil
+	}
+	_, err := w.w.Write(appendText(nil, w.held[:n]))
+	w.held = append(w.held[:0], w.held[n:]...)
+	return err
+}
+
+// begun is the number of bytes at the end of p whose meaning depends on what follows.
+func begun(p []byte) int {
+	for n := 1; n <= min(len(p), utf8.UTFMax); n++ {
+		last := p[len(p)-n:]
+		if utf8.RuneStart(last[0]) {
+			if n == 1 && last[0] == '\r' || !utf8.FullRune(last) {
+				return n
+			}
+			break
+		}
+	}
+	return 0
+}
