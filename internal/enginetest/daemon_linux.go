@@ -15,17 +15,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const patience = 3 * time.Minute // with a step of the engine; it takes about a second on a quiet machine
 
 // Daemon is a dockerd of a test's own: it has its containerd, its data and its
-// socket in one folder, knows no network and touches no other engine.
+// socket in one folder, lives in namespaces of its own, knows no network and
+// touches neither another engine nor what of the machine engines change.
 type Daemon struct {
 	t          testing.TB
 	dir        string
+	held       *os.File // keeps others from sweeping dir
+	room       *room
 	args       []string
 	containerd *exec.Cmd
 	cmd        *exec.Cmd // the dockerd
@@ -35,7 +36,9 @@ type Daemon struct {
 
 // Start starts a dockerd with the given flags beside its own. It skips the
 // test where none can run. At the end of the test everything of it is gone,
-// its containers included, also when the test failed.
+// its containers included, also when the test failed. When the test is killed
+// its processes, links and mounts end too; its files and cgroups are removed by
+// the next Start.
 func Start(t testing.TB, flags ...string) *Daemon {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -46,12 +49,16 @@ func Start(t testing.TB, flags ...string) *Daemon {
 			t.Skipf("no %s is installed", program)
 		}
 	}
-	dir, err := os.MkdirTemp("", "batch-dockerd-") // short: paths of sockets have a limit
+	sweep(t)
+	dir, held, err := claim()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Daemon{t: t, dir: dir}
+	d := &Daemon{t: t, dir: dir, held: held}
 	t.Cleanup(d.destroy)
+	if d.room, err = openRoom(); err != nil {
+		t.Skipf("a dockerd of one's own needs namespaces: %v", err)
+	}
 	for name, text := range map[string]string{
 		"daemon.json": "{}", // instead of the machine's own
 		"containerd.toml": fmt.Sprintf("version = 2\nroot = %q\nstate = %q\ndisabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n[grpc]\naddress = %q\n",
@@ -68,6 +75,8 @@ func Start(t testing.TB, flags ...string) *Daemon {
 		"--config-file", d.path("daemon.json"), "--data-root", d.path("data"), "--exec-root", d.path("exec"),
 		"--pidfile", d.path("pid"), "--containerd", d.path("c"), "-H", d.Host(), "--bridge=none", "--iptables=false", "--ip-forward=false",
 		"--storage-driver=vfs",
+		// Cgroups have no namespace here: these are to be known by their name, and systemd is not to make them.
+		"--exec-opt", "native.cgroupdriver=cgroupfs", "--cgroup-parent", "/" + filepath.Base(dir),
 	}, flags...)
 	d.http = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -105,13 +114,14 @@ func (d *Daemon) Restart() {
 	d.t.Fatalf("dockerd does not answer:\n%s", said[max(0, len(said)-4000):])
 }
 
-// start starts a program in a process group of its own, which ends with this process.
+// start starts a program in the room, in a process group of its own: an
+// interrupt at the prompt is for the test.
 func (d *Daemon) start(program string, args ...string) *exec.Cmd {
 	d.t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = d.log, d.log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	if err := cmd.Start(); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := d.room.start(cmd); err != nil {
 		d.t.Fatal(err)
 	}
 	return cmd
@@ -120,18 +130,13 @@ func (d *Daemon) start(program string, args ...string) *exec.Cmd {
 // Kill sends the dockerd a signal and waits until it has ended.
 func (d *Daemon) Kill(sig syscall.Signal) {
 	d.t.Helper()
-	d.kill(d.cmd, sig)
-}
-
-func (d *Daemon) kill(cmd *exec.Cmd, sig syscall.Signal) {
-	d.t.Helper()
-	if err := cmd.Process.Signal(sig); err != nil {
+	if err := d.cmd.Process.Signal(sig); err != nil {
 		d.t.Error(err)
 	}
-	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-	_ = cmd.Wait() // its exit code is the signal's
+	late := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill() })
+	_ = d.cmd.Wait() // its exit code is the signal's
 	if !late.Stop() {
-		d.t.Errorf("%s did not end within %v of %v", cmd.Args[0], patience, sig)
+		d.t.Errorf("dockerd did not end within %v of %v", patience, sig)
 	}
 }
 
@@ -156,66 +161,18 @@ func (d *Daemon) Import(name string, root []byte) {
 func (d *Daemon) destroy() {
 	for _, cmd := range []*exec.Cmd{d.cmd, d.containerd} {
 		if cmd != nil && cmd.ProcessState == nil {
-			d.kill(cmd, syscall.SIGTERM)
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
 		}
 	}
-	for end := time.Now().Add(patience); killAll(d.owns) > 0 && time.Now().Before(end); {
-		time.Sleep(50 * time.Millisecond)
+	if d.room != nil {
+		if err := d.room.close(); err != nil {
+			d.t.Error(err)
+		}
 	}
 	if d.log != nil {
 		_ = d.log.Close()
 	}
-	unmountBelow(d.dir)
-	if err := os.RemoveAll(d.dir); err != nil {
-		d.t.Error(err)
-	}
-}
-
-// owns reports whether a process belongs to this engine: its command line
-// names our folder, as those of dockerd, containerd and its shims do, or it is
-// in one of our containers.
-func (d *Daemon) owns(pid string) bool {
-	line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
-	if len(line) == 0 { // a zombie is dead
-		return false
-	}
-	if pid != fmt.Sprint(os.Getpid()) && bytes.Contains(line, []byte(d.dir+"/")) {
-		return true
-	}
-	groups, _ := os.ReadFile("/proc/" + pid + "/cgroup")
-	ours, _ := filepath.Glob(d.path("data/containers/*"))
-	for _, c := range ours {
-		if bytes.Contains(groups, []byte(filepath.Base(c))) {
-			return true
-		}
-	}
-	return false
-}
-
-// killAll kills the processes that it is told to and returns how many there were.
-func killAll(doomed func(pid string) bool) int {
-	n := 0
-	procs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range procs {
-		var pid int
-		if _, err := fmt.Sscan(filepath.Base(dir), &pid); err == nil && doomed(filepath.Base(dir)) {
-			_ = unix.Kill(pid, unix.SIGKILL)
-			n++
-		}
-	}
-	return n
-}
-
-// unmountBelow undoes the mounts in dir, the last one first.
-func unmountBelow(dir string) {
-	mounts, _ := os.ReadFile("/proc/self/mountinfo")
-	var points []string
-	for line := range strings.Lines(string(mounts)) {
-		if f := strings.Fields(line); len(f) > 4 && strings.HasPrefix(f[4], dir+"/") {
-			points = append(points, f[4])
-		}
-	}
-	for i := len(points) - 1; i >= 0; i-- {
-		_ = unix.Unmount(points[i], unix.MNT_DETACH)
-	}
+	remove(d.t, d.dir)
+	_ = d.held.Close() // only read
 }

@@ -61,6 +61,11 @@ func PackLayer(plain []byte) Layer {
 // NewImage returns an image of the layers, with an entry for each in its history.
 func NewImage(t testing.TB, layers ...Layer) *Image {
 	t.Helper()
+	return newImage(t, "amd64", layers...)
+}
+
+func newImage(t testing.TB, arch string, layers ...Layer) *Image {
+	t.Helper()
 	var diffs []string
 	var history, blobs []map[string]any
 	for _, l := range layers {
@@ -70,7 +75,7 @@ func NewImage(t testing.TB, layers ...Layer) *Image {
 	}
 	img := &Image{Type: manifestType, Layers: layers}
 	img.Config = encode(t, map[string]any{
-		"architecture": "amd64", "os": "linux", "config": map[string]any{},
+		"architecture": arch, "os": "linux", "config": map[string]any{},
 		"history": history, "rootfs": map[string]any{"type": "layers", "diff_ids": diffs},
 	})
 	img.Manifest = encode(t, map[string]any{

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +23,7 @@ type Stub struct {
 
 	ManifestGets, BlobGets atomic.Int64 // requests, HEAD aside
 
+	blobs  map[string]blob // by digest, besides the image's own
 	server *httptest.Server
 }
 
@@ -32,6 +34,29 @@ func NewStub(t testing.TB) *Stub {
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.server.Close)
 	return s
+}
+
+type blob struct {
+	kind string
+	data []byte
+}
+
+// Offer makes the stub's image one for each of the architectures of Linux, with
+// the same layer.
+func (s *Stub) Offer(t testing.TB, archs ...string) {
+	t.Helper()
+	s.blobs = map[string]blob{}
+	var entries []any
+	for _, arch := range archs {
+		img := newImage(t, arch, s.Layers...)
+		entry := descriptor(img.Type, img.Manifest)
+		entry["platform"] = map[string]any{"os": "linux", "architecture": arch}
+		entries = append(entries, entry)
+		s.blobs[Digest(img.Manifest)] = blob{img.Type, img.Manifest}
+		s.blobs[Digest(img.Config)] = blob{"application/octet-stream", img.Config}
+	}
+	s.Type = listType
+	s.Manifest = encode(t, map[string]any{"schemaVersion": 2, "mediaType": s.Type, "manifests": entries})
 }
 
 // Close makes the stub unreachable.
@@ -52,9 +77,14 @@ func (s *Stub) serve(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	var body []byte
+	more, here := s.blobs[path.Base(q.URL.Path)]
 	switch {
 	case q.URL.Path == "/v2/":
 		return
+	case here:
+		w.Header().Set("Content-Type", more.kind)
+		w.Header().Set("Docker-Content-Digest", path.Base(q.URL.Path))
+		body = more.data
 	case strings.Contains(q.URL.Path, "/manifests/"):
 		if q.Method == http.MethodGet {
 			s.ManifestGets.Add(1)
