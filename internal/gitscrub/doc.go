@@ -16,11 +16,18 @@
 // stays, since git diff heeds it; one that replaces a commit goes. Nothing that
 // the repository or its user configured is run.
 //
+// Given the commit that a row names, the script also says, before it changes
+// anything, how the repository around the directory stands to it, whatever GIT_DIR
+// says: [ReadBase] and [Base.Mismatch]. That trusts neither the environment nor the
+// repository's settings, refs that replace others, or grafts. Where the commit is
+// there and not in HEAD's history, it stays, with its own history, as
+// refs/batch/base-commit.
+//
 // It does not look for copies of the solution elsewhere: in files of the work
 // tree, or in repositories of other folders. Run from a work tree beside the
 // repository's first one (git worktree), it leaves the first one without index.
 // A repository that stores its refs as reftable is refused.
 //
 // The cost is that of listing what HEAD needs, a few milliseconds in a small
-// repository, and of writing one pack where something was found.
+// repository, of a look at the time of each file in the work tree, and of writing one pack where something was found.
 package gitscrub

@@ -8,15 +8,24 @@ import (
 	"strconv"
 )
 
-// Script is the bash source. It does not depend on the environment it runs in,
-// but for GIT_DIR, PATH and the directory; run it as bash -p -c.
-//
+//go:embed repo.sh
+var repo string
+
+//go:embed base.sh
+var base string
+
 //go:embed scrub.sh
-var Script string
+var scrub string
+
+// Script is the bash source. It does not depend on the environment it runs in,
+// but for GIT_DIR, PATH and the directory; run it as bash -p -c. Its arguments,
+// which may be left out, are the [ID] of the commit that the repository should be
+// at, or an empty one, and "keep" where the history is to be left as it is.
+var Script = repo + base + scrub
 
 // Report is what was done.
 type Report struct {
-	// Verdict is "scrubbed", "clean" when there was nothing to do, "no
+	// Verdict is "scrubbed", "clean" when there was nothing to do, "kept", "no
 	// repository" or "no git".
 	Verdict string
 	Refs    int // deleted

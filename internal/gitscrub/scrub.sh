@@ -1,18 +1,7 @@
-# Takes from the repository around the current directory all history beyond its
-# HEAD. It needs bash, git and a few of the usual small programs, and runs nothing
-# that the repository or its user has set up. Its last line of output is the
-# report; it exits with 1 when something may be left. doc.go says the rest.
-shopt -s nullglob extglob
-export LC_ALL=C HOME=/nonexistent XDG_CONFIG_HOME=/nonexistent GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
-export GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null
-unset GIT_TRACE GIT_COMMON_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE CDPATH
-
+# Takes from the repository around the current directory, or the one that GIT_DIR
+# names, all history beyond its HEAD. The last line of output is the report; it exits
+# with 1 when something may be left. doc.go says the rest.
 refs=0 objects=0 # removed, in all
-
-git() {
-	command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c protocol.allow=never \
-		-c pack.packSizeLimit=0 -c pack.writeReverseIndex=false -c core.commitGraph=false "$@"
-}
 
 report() { # verdict
 	printf '\ngitscrub: %s, %d refs, %d objects\n' "$1" "$refs" "$objects"
@@ -22,26 +11,6 @@ report() { # verdict
 fail() {
 	printf '%s\n' "$*" "${complaint:-}"
 	exit 1
-}
-
-# locate sets dir to the git directory of the nearest repository and top to where
-# it was found. With the directory given to it, git does not ask who owns it.
-locate() {
-	local line
-	top=$PWD dir=${GIT_DIR:-}
-	[[ $dir ]] && { dir=$(cd -- "$dir" 2>/dev/null && pwd -P); [[ $dir ]]; return; }
-	for ((;;)); do
-		for dir in "$top/.git" "$top"; do
-			if [[ -f $dir ]] && read -r line <"$dir" && [[ $line == 'gitdir: '* ]]; then
-				dir=$(cd -- "$top" && cd -- "${line#gitdir: }" 2>/dev/null && pwd -P)
-			elif [[ -d $dir ]]; then
-				dir=$(cd -- "$dir" && pwd -P)
-			fi
-			[[ $dir && (-f $dir/HEAD || -L $dir/HEAD) && (-d $dir/objects || -f $dir/commondir) ]] && return
-		done
-		[[ $top == / ]] && return 1
-		top=${top%/*} top=${top:-/}
-	done
 }
 
 # look sets what is known of the repository in GIT_DIR: common, the directory that
@@ -59,12 +28,14 @@ look() {
 }
 
 # sort_refs sets doomed, the refs to delete, and roots, those to keep: HEAD's
-# branch, the tags of its history, and what stands in for a file or a folder.
+# branch, the tags of its history, what stands in for a file or a folder, and of the
+# commit to keep.
 sort_refs() {
 	local -A keep=(["$branch "]=1) # never an empty key
 	local all tags=() ref line
 	doomed=() roots=()
 	[[ -f $GIT_DIR/HEAD ]] && read -r line <"$GIT_DIR/HEAD" && keep["${line#ref: } "]=1 # a branch may stand for another
+	[[ $also && $(git rev-parse -q --verify "$own_ref" 2>/dev/null) == "$also" ]] && keep["$own_ref "]=1
 	mapfile -t all < <(git for-each-ref --format='%(refname)' 2>/dev/null)
 	if [[ $head && " ${all[*]}" == *' refs/tags/'* ]]; then
 		mapfile -t tags < <(git for-each-ref --merged "$head" --format='%(refname)' refs/tags 2>/dev/null)
@@ -82,7 +53,7 @@ sort_refs() {
 # nothing else. What is borrowed from another repository becomes this one's own.
 repack() {
 	local list=$GIT_DIR/gitscrub.$$ n total=0 key value packs f name partial=
-	local want=(${head:+"$head"} "${roots[@]}")
+	local want=(${head:+"$head"} ${also:+"$also"} "${roots[@]}")
 	walk() { printf '%s\n' "${want[@]}" | git rev-list --objects --indexed-objects "$@" --stdin; }
 	complaint=$({ walk --missing=allow-any || walk; } 2>&1 >"$list") || # the option is of git 2.16
 		[[ -z ${want[*]} && ! -e $GIT_DIR/index ]] || { rm -f -- "$list"; fail "listing what HEAD needs in $GIT_DIR"; }
@@ -131,6 +102,7 @@ forget() {
 		[[ $(<"$common/HEAD") == 'ref: '* ]] || printf '%s\n' "${head:-ref: refs/heads/none}" >"$common/HEAD"
 	fi
 	((${#junk[@]} == 0)) || rm -rf -- "${junk[@]}" || fail "removing files of $common"
+	[[ -z $also ]] || git -c core.logAllRefUpdates=false update-ref "$own_ref" "$also" || fail "keeping $also"
 }
 
 # cut_off removes the remotes and what branches follow.
@@ -149,10 +121,11 @@ cut_off() {
 	done
 }
 
-scrub() { # git directory
+scrub() { # git directory, commit to keep beside HEAD or nothing
 	local -x GIT_DIR=$1
-	local common store head branch doomed roots complaint=
+	local also=$2 common store head branch doomed roots complaint=
 	look
+	[[ $also ]] && also=$(git rev-parse -q --verify "$also^{commit}" 2>/dev/null)
 	sort_refs
 	forget
 	cut_off
@@ -165,7 +138,7 @@ scrub() { # git directory
 modules() { # directory of submodules' git directories
 	local d
 	for d in "$1"/*/; do
-		if [[ -f $d/HEAD ]]; then scrub "${d%/}"; else modules "${d%/}"; fi
+		if [[ -f $d/HEAD ]]; then scrub "${d%/}" ""; else modules "${d%/}"; fi
 	done
 }
 
@@ -175,14 +148,17 @@ nested() {
 	[[ -f $top/.gitmodules ]] || return 0
 	while IFS= read -r -d '' path; do
 		path=$top/${path#*$'\n'}
-		[[ -d $path/.git ]] && scrub "$(cd -- "$path/.git" && pwd -P)"
+		[[ -d $path/.git ]] && scrub "$(cd -- "$path/.git" && pwd -P)" ""
 	done < <(git config -f "$top/.gitmodules" -z --get-regexp '^submodule\..*\.path$')
 }
 
+own_ref=refs/batch/base-commit
 changed=
-[[ $(type -P git) ]] || report "no git"
-locate || report "no repository"
-scrub "$dir"
+[[ $(type -P git) ]] || { fact none git && report "no git"; }
+if locate ""; then compare "${1:-}"; else fact none repository; fi
+[[ ${2:-} == keep ]] && report kept
+locate "$given" || report "no repository"
+scrub "$dir" "$apart"
 nested
 [[ $changed ]] && report scrubbed
 report clean

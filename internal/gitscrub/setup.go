@@ -1,0 +1,98 @@
+package gitscrub
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// setUpFiles are the names of files that a commit on top of base_commit may have
+// changed, in any folder: those that say what an environment is made of and how it
+// is built. The official images of Python repositories have such a commit,
+// "SWE-bench", of whatever their set-up commands left changed: nothing in most,
+// pyproject.toml in astropy's, setup.py and tox.ini in sphinx's, and setup.cfg where
+// pytest's command finds what it edits; requirements*.txt are of the same kind. For
+// other languages the list has what the official set-up commands change, although
+// those images leave it uncommitted: edits by sed (pom.xml, *.gradle, *.ant.xml,
+// Gemfile), and what installing writes.
+var setUpFiles = []string{
+	"setup.py", "setup.cfg", "tox.ini", "pyproject.toml", "requirements*.txt",
+	"go.mod", "go.sum", "Cargo.lock",
+	"pom.xml", "*.ant.xml", "*.gradle", "*.gradle.kts",
+	"Gemfile", "Gemfile.lock", "composer.json", "composer.lock",
+	"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml",
+}
+
+// beyondSetUp says what a commit on top does that setting up does not.
+func (b Base) beyondSetUp(gold string) string {
+	var other, solved Files
+	for _, name := range b.Changed.Names {
+		if changes(gold, unquote(name)) {
+			solved.Names = append(solved.Names, name)
+		}
+		if !setsUp(unquote(name)) {
+			other.Names = append(other.Names, name)
+		}
+	}
+	solved.Total, other.Total = len(solved.Names), len(other.Names)
+	unseen := b.Changed.Total - len(b.Changed.Names)
+	switch {
+	case solved.Total > 0:
+		return "changes what the gold patch changes: " + solved.String()
+	case other.Total > 0:
+		return "changes files that setting up an environment does not: " + other.String()
+	case unseen > 0:
+		return fmt.Sprintf("changes %d files, more than setting up an environment does", b.Changed.Total)
+	}
+	return ""
+}
+
+func setsUp(name string) bool {
+	return slices.ContainsFunc(setUpFiles, func(pattern string) bool {
+		ok, _ := path.Match(pattern, path.Base(name))
+		return ok
+	})
+}
+
+// changes reports whether a patch has a part for the file of that name.
+func changes(patch, name string) bool {
+	for line := range strings.Lines(patch) {
+		if slices.Contains(named(strings.TrimRight(line, "\r\n")), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// named returns the files that a line of a patch's header may name.
+func named(line string) []string {
+	for _, prefix := range []string{"rename from ", "rename to ", "copy from ", "copy to "} {
+		if file, ok := strings.CutPrefix(line, prefix); ok {
+			return []string{unquote(file)}
+		}
+	}
+	for _, prefix := range []string{"--- ", "+++ "} {
+		if file, ok := strings.CutPrefix(line, prefix); ok {
+			file, _, _ = strings.Cut(file, "\t")
+			file = unquote(file)
+			return []string{file, strings.TrimPrefix(file, "a/"), strings.TrimPrefix(file, "b/")}
+		}
+	}
+	// A change of mode, an empty file or a binary one may have this line alone.
+	if pair, ok := strings.CutPrefix(line, "diff --git a/"); ok {
+		if first, second, ok := strings.Cut(pair, " b/"); ok {
+			return []string{first, second}
+		}
+	}
+	return nil
+}
+
+// unquote returns a path that git has quoted where it holds unusual bytes.
+func unquote(name string) string {
+	if plain, err := strconv.Unquote(name); err == nil && strings.HasPrefix(name, `"`) {
+		return plain
+	}
+	return name
+}
