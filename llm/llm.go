@@ -8,6 +8,8 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,8 +23,8 @@ const (
 )
 
 // Model answers requests. Implementations are safe for concurrent use unless
-// they say otherwise, return a *fault.Error with blame for every failure that
-// is not a cancellation, and never charge for a call that returns an error.
+// they say otherwise, and return a *fault.Error with blame for every failure that
+// is not a cancellation. [Lost] says what a failure may have cost.
 type Model interface {
 	Generate(ctx context.Context, req *Request) (*Response, error)
 }
@@ -74,6 +76,23 @@ type Response struct {
 	Model        string  // model id as the provider returned it
 	Raw          json.RawMessage
 	Waited       time.Duration // time inside the call spent waiting for rate limits and retries
+	Lost         int           // calls before the one that was answered that may have been charged, see [Lost]
+}
+
+// Filtered reports whether a provider's content filter has taken the whole
+// answer away, so that nothing of it can be acted upon.
+func (r *Response) Filtered() bool {
+	reason, _, _ := strings.Cut(strings.ToLower(r.FinishReason), ":") // Gemini writes "content_filter: SAFETY"
+	return slices.Contains(filterReasons, reason) && len(r.Message.ToolCalls) == 0 && strings.TrimSpace(r.Message.Content) == ""
+}
+
+// filterReasons are the finish reasons of an answer that a filter stopped, in
+// lower case: OpenAI's, and those of other providers that some servers hand on
+// as they are (Anthropic, Gemini, Bedrock, Zhipu).
+var filterReasons = []string{
+	"content_filter", "content_filtered", "refusal",
+	"safety", "prohibited_content", "blocklist", "spii", "recitation",
+	"guardrail_intervened", "sensitive",
 }
 
 // Usage counts tokens. Input includes Cached; Output includes Reasoning.

@@ -81,31 +81,42 @@ type retrier struct {
 // Generate implements [Model].
 func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error) {
 	started := time.Now()
-	tries, last := 0, error(nil)
+	tries, gone, last := 0, 0, error(nil)
 	resp, err := backoff.Retry(ctx, func() (*Response, error) {
 		attempt := time.Now()
 		tries++
 		resp, err := r.model.Generate(ctx, req)
 		last = err
 		if err != nil {
+			gone += Lost(err)
 			return nil, r.verdict(err)
 		}
 		resp.Waited += attempt.Sub(started)
+		resp.Lost += gone
 		return resp, nil
 	}, backoff.WithBackOff(r.waits()), backoff.WithMaxTries(uint(r.policy.Attempts)),
 		backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
 			r.log.Warn(fmt.Sprintf("attempt %d of %d failed, the next in %v: %s",
 				tries, r.policy.Attempts, short(wait), oneLine(last)))
 		}))
-	switch {
-	case err == nil:
+	if err == nil {
 		return resp, nil
-	case ctx.Err() != nil && fault.KindOf(last) == fault.Transient:
-		return nil, fmt.Errorf("waiting to ask the model again: %w", ctx.Err())
-	case tries > 1 && fault.KindOf(last) == fault.Transient:
-		return nil, fault.New(fault.Transient, fmt.Sprintf("giving up after %d attempts", tries), last)
+	}
+	if err = r.failure(ctx, tries, last); Lost(err) != gone {
+		err = &lost{gone, err}
+	}
+	return nil, err
+}
+
+// failure is what the caller is told after the last of several tries.
+func (r *retrier) failure(ctx context.Context, tries int, last error) error {
+	switch transient := fault.KindOf(last) == fault.Transient; {
+	case transient && ctx.Err() != nil:
+		return fmt.Errorf("waiting to ask the model again: %w", ctx.Err())
+	case transient && tries > 1:
+		return fault.New(fault.Transient, fmt.Sprintf("giving up after %d attempts", tries), last)
 	default:
-		return nil, last
+		return last
 	}
 }
 

@@ -39,6 +39,8 @@ func TestIllegalRequestsAreRefused(t *testing.T) {
 		{"no answer to a call", call, "1 tool calls have no answer"},
 		{"someone speaks before the answer", call + `,` + user, "before it have no answer"},
 		{"an answer to nothing", `{"role":"tool","tool_call_id":"b","content":""}`, "answers no open"},
+		{"an id twice in one message", `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"x","arguments":""}},{"id":"a","type":"function","function":{"name":"x","arguments":""}}]}`, "used twice"},
+		{"an id of an earlier message", call + `,{"role":"tool","tool_call_id":"a","content":""},` + call, "used twice"},
 		{"two answers to one call", call + `,{"role":"tool","tool_call_id":"a","content":""},{"role":"tool","tool_call_id":"a","content":""}`, "answers no open"},
 	}
 	for _, tt := range tests {

@@ -97,9 +97,10 @@ func (r *Request) check() error {
 	return r.checkTurns()
 }
 
-// checkTurns holds the rule that every tool call is answered before anyone else speaks.
+// checkTurns holds the rules that every tool call is answered before anyone else
+// speaks, and that no two calls have one id (as Anthropic has it).
 func (r *Request) checkTurns() error {
-	open := map[string]bool{}
+	open, used := map[string]bool{}, map[string]bool{}
 	for i, m := range r.Messages {
 		if err := m.check(); err != nil {
 			return fmt.Errorf("messages[%d]: %w", i, err)
@@ -115,10 +116,10 @@ func (r *Request) checkTurns() error {
 			return fmt.Errorf("messages[%d]: %d tool calls before it have no answer", i, len(open))
 		}
 		for _, c := range m.ToolCalls {
-			if open[c.ID] {
+			if used[c.ID] {
 				return fmt.Errorf("messages[%d]: tool call id %q is used twice", i, c.ID)
 			}
-			open[c.ID] = true
+			open[c.ID], used[c.ID] = true, true
 		}
 	}
 	if len(open) > 0 {

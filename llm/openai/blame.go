@@ -3,13 +3,11 @@ package openai
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -21,74 +19,34 @@ import (
 // maxSaid bounds how much of a provider's error stands in ours, in bytes.
 const maxSaid = 600
 
-// tooLong matches how OpenAI, vLLM, SGLang, Anthropic and others say that the
-// conversation does not fit; only OpenAI has a code for it.
-var tooLong = regexp.MustCompile(`(?i)context[ _-]?(length|window|size)|maximum (context|model|input) length|` +
-	`(prompt|input|request) is too long|too many (input )?tokens|exceeds? .{0,40}(max_model_len|token limit|input length)`)
-
-// flagged matches a refusal of this conversation, not of the key.
-var flagged = regexp.MustCompile(`(?i)moderation|flagged|content.?policy|content.?filter`)
-
-// noCredit matches the codes of an account that must be paid first.
-var noCredit = regexp.MustCompile(`insufficient_quota|billing_hard_limit_reached|billing_not_active`)
-
-// said is what a provider's error body says, in its several forms.
-type said struct {
-	text string
-	code string // its code and type
-	http int    // status that a proxy puts into the body of a 200
-}
-
-func readSaid(body []byte) said {
-	var outer struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-		Type    string          `json:"type"`
-		Code    any             `json:"code"`
-	}
-	if json.Unmarshal(body, &outer) != nil {
-		return said{text: string(body)}
-	}
-	var inner struct {
-		Message string `json:"message"`
-		Type    string `json:"type"`
-		Code    any    `json:"code"`
-	}
-	inner.Message, inner.Type, inner.Code = outer.Message, outer.Type, outer.Code
-	if isSet(outer.Error) && json.Unmarshal(outer.Error, &inner) != nil {
-		_ = json.Unmarshal(outer.Error, &inner.Message) // a bare text, as Ollama writes it
-	}
-	s := said{text: inner.Message, code: inner.Type}
-	switch c := inner.Code.(type) {
-	case string:
-		s.code = c + " " + inner.Type
-		s.http, _ = strconv.Atoi(c)
-	case float64:
-		s.http = int(c)
-	}
-	if s.text == "" {
-		s.text = string(body)
-	}
-	return s
-}
-
 // refused is the fault of an answer with an error status.
 func (m *Model) refused(answer *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
-	return m.blame(answer.StatusCode, answer.Header, body)
+	return m.blame(answer.StatusCode, answer.Header, readSaid(body))
 }
 
-// blame turns an error body into a fault.
-func (m *Model) blame(status int, header http.Header, body []byte) error {
+// refusedInside is refused of an answer whose status says nothing of the error in it.
+func (m *Model) refusedInside(header http.Header, body []byte) error {
 	s := readSaid(body)
-	if status == http.StatusOK && s.http >= 400 && s.http < 600 {
-		status = s.http
+	return m.blame(s.status(), header, s)
+}
+
+// blame turns an error that came instead of an answer into a fault. What was refused
+// is not charged; what a gateway gave up waiting for goes on behind it.
+func (m *Model) blame(status int, header http.Header, s said) error {
+	err := m.fault(status, header, s)
+	switch status {
+	case http.StatusOK, http.StatusGatewayTimeout, 522, 524: // the latter are Cloudflare's
+		return err
 	}
+	return &llm.Unpaid{Err: err}
+}
+
+func (m *Model) fault(status int, header http.Header, s said) error {
 	cause := fmt.Errorf("%s: %s", statusText(status), clip(m.mask.Text(s.text)))
 	kind, hint := m.verdict(status, s)
-	if kind == fault.Instance && isTooLong(status, s) {
-		cause = fmt.Errorf("%w: %w", llm.ErrContextLength, cause)
+	if kind == fault.Instance {
+		cause = s.typed(status, cause)
 	}
 	if after, ok := retryAfter(header, time.Now()); ok && kind == fault.Transient {
 		cause = &llm.RateLimited{After: after, Err: cause}
@@ -102,9 +60,9 @@ func (m *Model) verdict(status int, s said) (fault.Kind, string) {
 	switch {
 	case noCredit.MatchString(s.code), status == http.StatusPaymentRequired:
 		return fault.Host, "the account has no credit left; see the provider's billing page, then run again to resume"
-	case isTooLong(status, s):
+	case s.tooLong(status):
 		return fault.Instance, "a lower step limit or shorter observations keep the conversation within the model's context"
-	case status == http.StatusForbidden && flagged.MatchString(s.text+s.code):
+	case s.unwanted(status):
 		return fault.Instance, ""
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fault.Host, "check OPENAI_API_KEY, and that it may use model " + m.cfg.Model + " at " + m.cfg.BaseURL
@@ -117,12 +75,11 @@ func (m *Model) verdict(status int, s said) (fault.Kind, string) {
 	return fault.Instance, ""
 }
 
-func isTooLong(status int, s said) bool {
-	switch status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return strings.Contains(s.code, "context_length_exceeded") || tooLong.MatchString(s.text)
-	}
-	return false
+// untrusted reports whether the endpoint's certificate was refused.
+func untrusted(err error) bool {
+	_, badCert := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noCA := errors.AsType[x509.UnknownAuthorityError](err)
+	return badCert || noCA
 }
 
 // unreached is the fault of a call that got no answer, or half of one.
@@ -131,13 +88,15 @@ func (m *Model) unreached(err error) error {
 	if nobody(err) {
 		f = fault.New(fault.Transient, m.op(), &strayed{text: m.mask.Text(err.Error())})
 	}
-	_, badCert := errors.AsType[*tls.CertificateVerificationError](err)
-	_, noCA := errors.AsType[x509.UnknownAuthorityError](err)
-	if badCert || noCA {
+	if untrusted(err) {
 		f.Kind = fault.Host
-		return f.WithHint("the endpoint's certificate is not trusted on this machine; install its CA")
+		return &llm.Unpaid{Err: f.WithHint("the endpoint's certificate is not trusted on this machine; install its CA")}
 	}
-	return f.WithHint("is %s right and reachable?", m.address())
+	f = f.WithHint("is %s right and reachable?", m.address())
+	if nobody(err) {
+		return &llm.Unpaid{Err: f}
+	}
+	return f
 }
 
 // retryAfter reads when the provider wants to be asked again, in its three forms.

@@ -56,6 +56,22 @@ type Config struct {
 	Log            *slog.Logger  // nil discards
 	Retry          llm.RetryPolicy
 	CacheControl   string // "" or CacheControlEnd
+
+	// Proven says that the endpoint has answered requests made from this Config
+	// before, in an earlier process: one that it refuses is then refused for what
+	// is in the conversation.
+	Proven bool
+}
+
+// Endpoint returns the address that is asked and the key it is asked with:
+// those of Kwargs, else BaseURL and APIKey, else the default.
+func (cfg Config) Endpoint() (baseURL, apiKey string, err error) {
+	kw, err := readKwargs(cfg.Kwargs)
+	if err != nil {
+		return "", "", err
+	}
+	kw.overrule(&cfg)
+	return cmp.Or(cfg.BaseURL, DefaultBaseURL), cfg.APIKey, nil
 }
 
 // Model implements [llm.Model]. It is safe for concurrent use.
@@ -140,9 +156,14 @@ func ownTransport() *http.Transport {
 // Generate implements [llm.Model]: it asks until there is an answer or no hope.
 // Of an endpoint that has not given m one chat completion yet, hope is short:
 // a redirect, or three times in a row nobody there or no chat completion, is
-// a Host fault. One that has may be restarted behind a proxy.
+// a Host fault, and so is a first request that it refuses. One that has may be
+// restarted behind a proxy, and refuses a request for what is in it.
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	return llm.Retry(&once{m: m}, m.cfg.Retry, m.cfg.Log).Generate(ctx, req)
+	resp, err := llm.Retry(&once{m: m}, m.cfg.Retry, m.cfg.Log).Generate(ctx, req)
+	if err != nil && !m.proven(req) {
+		err = m.misconfigured(err)
+	}
+	return resp, err
 }
 
 func (m *Model) op() string { return "asking model " + m.cfg.Model }
@@ -157,7 +178,7 @@ func (o *once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, e
 	m := o.m
 	params, err := m.params(req)
 	if err != nil {
-		return nil, fault.New(fault.Bug, m.op(), err)
+		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.op(), err)}
 	}
 	attempt, cancel := context.WithTimeout(ctx, m.cfg.RequestTimeout)
 	defer cancel()
@@ -167,7 +188,7 @@ func (o *once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, e
 		option.WithResponseBodyInto(&body), option.WithResponseInto(&answer))
 	switch {
 	case ctx.Err() == nil && redirected(answer, err):
-		return nil, m.elsewhere(answer, err)
+		return nil, &llm.Unpaid{Err: m.elsewhere(answer, err)}
 	case err == nil: // paid for, though the caller may have stopped meanwhile
 		return o.judge(m.response(body, answer.Header))
 	case ctx.Err() != nil:

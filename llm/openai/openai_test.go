@@ -339,3 +339,24 @@ func TestManyCallsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestTheEndpointIsTheOneOfTheKwargs(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg       openai.Config
+		base, key string
+	}{
+		"the default":   {openai.Config{APIKey: "k"}, openai.DefaultBaseURL, "k"},
+		"the config's":  {openai.Config{BaseURL: "http://h/v1"}, "http://h/v1", ""},
+		"the kwargs'":   {openai.Config{BaseURL: "http://h/v1", APIKey: "k", Kwargs: map[string]any{"api_base": "http://k/v1", "api_key": "own"}}, "http://k/v1", "own"},
+		"another name":  {openai.Config{APIKey: "k", Kwargs: map[string]any{"base_url": "http://k/v1"}}, "http://k/v1", "k"},
+		"nothing of it": {openai.Config{BaseURL: "http://h/v1", Kwargs: map[string]any{"temperature": 0}}, "http://h/v1", ""},
+	} {
+		base, key, err := c.cfg.Endpoint()
+		if err != nil || base != c.base || key != c.key {
+			t.Errorf("%s: %q, %q, %v", name, base, key, err)
+		}
+	}
+	if _, _, err := (openai.Config{Kwargs: map[string]any{"api_base": 5}}).Endpoint(); fault.KindOf(err) != fault.Usage {
+		t.Errorf("an address that is a number: %v", err)
+	}
+}

@@ -30,14 +30,18 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 		return nil, m.garbled("the answer is not a chat completion", err)
 	}
 	if isSet(c.Error) {
-		return nil, m.blame(http.StatusOK, header, body)
+		return nil, m.refusedInside(header, body)
 	}
 	if len(c.Choices) == 0 {
 		return nil, m.garbled("the answer holds no choices", nil)
 	}
 	choice := c.Choices[0]
 	if isSet(choice.Error) {
-		return nil, m.blame(http.StatusOK, header, []byte(`{"error":`+string(choice.Error)+`}`))
+		s := readSaid([]byte(`{"error":` + string(choice.Error) + `}`))
+		return nil, m.fault(s.status(), header, s) // perhaps after a part of the answer, which is charged
+	}
+	if !isSet(choice.Message) && (&llm.Response{FinishReason: choice.FinishReason}).Filtered() {
+		choice.Message = json.RawMessage(`{"content":null}`) // Gemini leaves it out
 	}
 	msg, err := readMessage(choice.Message)
 	if err != nil {

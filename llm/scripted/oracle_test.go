@@ -19,10 +19,7 @@ import (
 
 const sentinel = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n"
 
-var (
-	fenceForm = regexp.MustCompile("(?s)```mswea_bash_command\\s*\n(.*?)\n```")
-	goldFile  = regexp.MustCompile(`/tmp/batch-gold-[0-9a-f]+\.patch`)
-)
+var fenceForm = regexp.MustCompile("(?s)```mswea_bash_command\\s*\n(.*?)\n```")
 
 // command takes the command out of a reply as an agent does.
 func command(t *testing.T, msg llm.Message, tools bool) string {
@@ -48,6 +45,7 @@ func agent(t *testing.T, m *scripted.Model, dir string, tools bool) ([]byte, err
 	if tools {
 		req = withTools
 	}
+	tmp := t.TempDir()
 	for {
 		resp, err := m.Generate(t.Context(), req)
 		if err != nil {
@@ -57,19 +55,17 @@ func agent(t *testing.T, m *scripted.Model, dir string, tools bool) ([]byte, err
 		if len(text) > 120<<10 {
 			t.Fatalf("a command of %d bytes", len(text))
 		}
-		if at := strings.LastIndex(text, "/tmp/batch-gold-"); at >= 0 { // megabytes are much for an expression
-			file := goldFile.FindString(text[at:])
-			t.Cleanup(func() { os.Remove(file); os.Remove(file + ".applied") })
-		}
-		out, ok := bash(t.Context(), dir, text)
+		out, ok := bash(t.Context(), dir, tmp, text)
 		if rest, found := bytes.CutPrefix(out, []byte(sentinel)); found && ok {
 			return rest, nil
 		}
 	}
 }
 
-func bash(ctx context.Context, dir, text string) ([]byte, bool) {
-	c := exec.CommandContext(ctx, "bash", "-c", text)
+// bash runs a command in dir, with tmp in place of the /tmp that other tests on
+// this machine write the same files to.
+func bash(ctx context.Context, dir, tmp, text string) ([]byte, bool) {
+	c := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(text, "/tmp/batch-gold-", tmp+"/batch-gold-"))
 	c.Dir = dir
 	out, err := c.CombinedOutput()
 	return out, err == nil
@@ -174,7 +170,7 @@ func TestOracleWritesAnyBytesExactly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := scripted.Oracle(data, scripted.Config{})
-			var file string
+			tmp := t.TempDir()
 			for m.Left() > 2 { // all but applying and submitting
 				resp, err := m.Generate(t.Context(), &llm.Request{})
 				if err != nil {
@@ -184,13 +180,15 @@ func TestOracleWritesAnyBytesExactly(t *testing.T) {
 				if strings.ContainsAny(text, "`<") && name == "every byte" {
 					t.Error("a fence or a tag could stand in the command")
 				}
-				file = goldFile.FindString(text)
-				if out, ok := bash(t.Context(), t.TempDir(), text); !ok || len(out) > 0 {
+				if out, ok := bash(t.Context(), t.TempDir(), tmp, text); !ok || len(out) > 0 {
 					t.Fatalf("writing said %q", out)
 				}
 			}
-			defer os.Remove(file)
-			if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, data) {
+			written, err := filepath.Glob(tmp + "/batch-gold-*.patch")
+			if err != nil || len(written) != 1 {
+				t.Fatalf("wrote %q, %v", written, err)
+			}
+			if got, err := os.ReadFile(written[0]); err != nil || !bytes.Equal(got, data) {
 				t.Errorf("wrote %d bytes, want these %d; %v", len(got), len(data), err)
 			}
 		})

@@ -1,0 +1,80 @@
+package llm
+
+import "encoding/json"
+
+// WithToolCallIDs returns m with ids, one for each tool call in order, in place
+// of those that its calls have, in the provider's object too. Where that object
+// names a call elsewhere (reasoning that belongs to it), the name follows. A
+// provider's message that is not an object is dropped.
+func (m Message) WithToolCallIDs(ids []string) Message {
+	renamed := map[string]string{} // what several calls were named is the first one's
+	calls := make([]ToolCall, len(m.ToolCalls))
+	for i, c := range m.ToolCalls {
+		if _, ok := renamed[c.ID]; !ok && c.ID != "" {
+			renamed[c.ID] = ids[i]
+		}
+		c.ID = ids[i]
+		calls[i] = c
+	}
+	m.ToolCalls = calls
+	var members map[string]json.RawMessage
+	if m.Raw == nil || json.Unmarshal(m.Raw, &members) != nil || members == nil {
+		m.Raw = nil
+		return m
+	}
+	members["tool_calls"] = rawCalls(members["tool_calls"], calls)
+	if details, ok := members["reasoning_details"]; ok {
+		members["reasoning_details"] = rawDetails(details, renamed)
+	}
+	m.Raw = mustEncode(members)
+	return m
+}
+
+// rawCalls returns the provider's tool calls with the ids of calls.
+func rawCalls(raw json.RawMessage, calls []ToolCall) json.RawMessage {
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || len(list) != len(calls) {
+		wire := make([]wireToolCall, len(calls))
+		for i, c := range calls {
+			wire[i] = toWire(c)
+		}
+		return mustEncode(wire)
+	}
+	for i, c := range calls {
+		if list[i] == nil {
+			list[i] = map[string]json.RawMessage{}
+		}
+		list[i]["id"] = mustEncode(c.ID)
+	}
+	return mustEncode(list)
+}
+
+// rawDetails returns OpenRouter's reasoning_details with the new names of the
+// calls that they belong to.
+func rawDetails(raw json.RawMessage, renamed map[string]string) json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return raw
+	}
+	for i, item := range list {
+		var members map[string]json.RawMessage
+		var id string
+		if json.Unmarshal(item, &members) != nil || json.Unmarshal(members["id"], &id) != nil {
+			continue
+		}
+		if name, ok := renamed[id]; ok {
+			members["id"] = mustEncode(name)
+			list[i] = mustEncode(members)
+		}
+	}
+	return mustEncode(list)
+}
+
+// mustEncode is encode of what was decoded just before, or is text.
+func mustEncode(v any) json.RawMessage {
+	data, err := encode(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}

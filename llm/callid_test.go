@@ -1,0 +1,147 @@
+package llm_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/llm"
+)
+
+func TestToolCallIDsAreSetInTheProvidersObjectToo(t *testing.T) {
+	for _, c := range []struct {
+		name, raw string
+		ids       []string
+		want      string
+	}{
+		{
+			"missing, empty and repeated ones",
+			`{"role":"assistant","x":1e400,"tool_calls":[{"index":0,"function":{"name":"bash","arguments":"{<}"}},{"id":"","function":{"name":"bash","arguments":{"a":1}}},{"id":null}]}`,
+			[]string{"a", "b", "c"},
+			`{"role":"assistant","tool_calls":[{"function":{"name":"bash","arguments":"{<}"},"id":"a","index":0},{"function":{"name":"bash","arguments":{"a":1}},"id":"b"},{"id":"c"}],"x":1e400}`,
+		},
+		{
+			"reasoning goes with the first call of its name",
+			`{"role":"assistant","reasoning_details":[{"id":"t","data":"s"},{"id":"other"},{"id":null},5],"tool_calls":[{"id":"t"},{"id":"t"},{"id":""}]}`,
+			[]string{"a", "b", "c"},
+			`{"reasoning_details":[{"data":"s","id":"a"},{"id":"other"},{"id":null},5],"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"},{"id":"c"}]}`,
+		},
+		{
+			"a call that is null", `{"role":"assistant","tool_calls":[null]}`,
+			[]string{"a"},
+			`{"role":"assistant","tool_calls":[{"id":"a"}]}`,
+		},
+		{
+			"details that are no list", `{"role":"assistant","reasoning_details":"x","tool_calls":[{"id":"t"}]}`,
+			[]string{"a"},
+			`{"reasoning_details":"x","role":"assistant","tool_calls":[{"id":"a"}]}`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var m llm.Message
+			if err := json.Unmarshal([]byte(c.raw), &m); err != nil {
+				t.Fatal(err)
+			}
+			m.Raw = []byte(c.raw)
+			before := append([]llm.ToolCall{}, m.ToolCalls...)
+			got := m.WithToolCallIDs(c.ids)
+			var want, have any
+			decode(t, c.want, &want)
+			decode(t, string(got.Raw), &have)
+			if d := cmp.Diff(want, have); d != "" {
+				t.Errorf("wrote %s\n%s", got.Raw, d)
+			}
+			for i, call := range got.ToolCalls {
+				if call.ID != c.ids[i] || call.Arguments != m.ToolCalls[i].Arguments {
+					t.Errorf("call %d: %+v", i, call)
+				}
+			}
+			if d := cmp.Diff(before, m.ToolCalls); d != "" {
+				t.Errorf("the message was changed in place: %s", d)
+			}
+		})
+	}
+	t.Run("a message without a provider's object", func(t *testing.T) {
+		m := llm.Message{ToolCalls: []llm.ToolCall{{ID: ""}}}.WithToolCallIDs([]string{"a"})
+		if m.Raw != nil || m.ToolCalls[0].ID != "a" {
+			t.Errorf("%+v", m)
+		}
+	})
+	t.Run("an object that does not hold the calls gets them", func(t *testing.T) {
+		m := llm.Message{Raw: []byte(`{"role":"assistant"}`), ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: "{}"}}}
+		want := `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{}"}}]}`
+		if got := m.WithToolCallIDs([]string{"a"}); string(got.Raw) != want {
+			t.Errorf("wrote %s", got.Raw)
+		}
+	})
+}
+
+// decode keeps numbers as they are written.
+func decode(t *testing.T, data string, v *any) {
+	t.Helper()
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(data), &raw); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for k, item := range raw {
+		out[k] = string(item)
+	}
+	*v = out
+}
+
+func FuzzWithToolCallIDs(f *testing.F) {
+	f.Add([]byte(`{"role":"assistant","tool_calls":[{"id":"a"},{"id":""},null],"reasoning_details":[{"id":"a"}]}`))
+	f.Add([]byte(`{"role":"assistant","tool_calls":[{"ID":"a","id":"b"}],"reasoning_details":{}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m llm.Message
+		if json.Unmarshal(data, &m) != nil || len(m.ToolCalls) == 0 {
+			return
+		}
+		ids := make([]string, len(m.ToolCalls))
+		for i := range ids {
+			ids[i] = fmt.Sprint("id", i)
+		}
+		got := m.WithToolCallIDs(ids)
+		written, err := json.Marshal(got)
+		if err != nil {
+			t.Fatalf("%s cannot be written: %v", data, err)
+		}
+		var back llm.Message
+		if err := json.Unmarshal(written, &back); err != nil {
+			t.Fatalf("%s cannot be read back: %v", written, err)
+		}
+		for i, c := range back.ToolCalls {
+			if was := m.ToolCalls[i]; m.Role == llm.RoleAssistant && (c.ID != ids[i] || c.Name != was.Name || c.Arguments != was.Arguments) {
+				t.Errorf("%s became %s: call %d is %+v", data, written, i, c)
+			}
+		}
+	})
+}
+
+func TestAFilteredAnswerIsOneWithNothingLeft(t *testing.T) {
+	call := []llm.ToolCall{{ID: "1"}}
+	for _, c := range []struct {
+		reason, content string
+		calls           []llm.ToolCall
+		want            bool
+	}{
+		{"content_filter", "", nil, true},
+		{"content_filter", " \n", nil, true},
+		{"content_filter: PROHIBITED_CONTENT", "", nil, true},
+		{"SAFETY", "", nil, true},
+		{"refusal", "", nil, true},
+		{"content_filter", "so far", nil, false},
+		{"content_filter", "", call, false},
+		{"stop", "", nil, false},
+		{"length", "", nil, false},
+		{"", "", nil, false},
+	} {
+		r := &llm.Response{FinishReason: c.reason, Message: llm.Message{Content: c.content, ToolCalls: c.calls}}
+		if r.Filtered() != c.want {
+			t.Errorf("%q with %q and %d calls: %v", c.reason, c.content, len(c.calls), !c.want)
+		}
+	}
+}

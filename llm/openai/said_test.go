@@ -1,0 +1,177 @@
+package openai_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/openai"
+)
+
+// asking again is asking in the middle of a conversation.
+func again() *llm.Request {
+	r := ask()
+	r.Messages = append(r.Messages, llm.Message{Role: llm.RoleAssistant, Content: "a"}, llm.Message{Role: llm.RoleUser, Content: "b"})
+	return r
+}
+
+// openRouter is an error as OpenRouter quotes that of the provider behind it.
+func openRouter(code int, raw string) string {
+	return fmt.Sprintf(`{"error":{"message":"Provider returned error","code":%d,"metadata":{"raw":%q,"provider_name":"Google"}},"user_id":"u"}`, code, raw)
+}
+
+// The bodies have the form, members and words that the providers use.
+var bodies = []struct {
+	name   string
+	status int
+	body   string
+	want   error // nil: it is not about what is in the conversation
+	says   string
+}{
+	{
+		"OpenAI", 400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 8227 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`,
+		llm.ErrContextLength, "8227",
+	},
+	{"OpenAI by its code alone", 400, `{"error":{"message":"no","type":"invalid_request_error","code":"context_length_exceeded"}}`, llm.ErrContextLength, "no"},
+	{"OpenAI, one message too long", 400, `{"error":{"message":"Invalid 'messages[7].content': string too long. Expected a string with maximum length 1048576, but got a string with length 2000000 instead.","code":"string_above_max_length"}}`, llm.ErrContextLength, "messages[7]"},
+	{"Anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 211180 tokens > 200000 maximum"},"request_id":"r"}`, llm.ErrContextLength, "211180"},
+	{"Anthropic with room for the answer", 400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000\"}}", llm.ErrContextLength, "190000"},
+	{"Anthropic, bytes", 413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, llm.ErrContextLength, "maximum size"},
+	{"Anthropic behind OpenRouter", 413, openRouter(413, `{"type":"error","error":{"type":"invalid_request_error","message":"Prompt is too long"}}`), llm.ErrContextLength, "Provider returned error: Prompt is too long"},
+	{"OpenRouter in a 200", 200, openRouter(400, `{"message":"Input is too long for requested model."}`), llm.ErrContextLength, "Input is too long"},
+	{"OpenRouter itself", 400, `{"error":{"message":"This endpoint's maximum context length is 16384 tokens. However, you requested about 94307 tokens (94307 of text input). Please reduce the length of either one","code":400,"metadata":{"provider_name":null}}}`, llm.ErrContextLength, "94307"},
+	{"vLLM", 400, `{"object":"error","message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens","type":"BadRequestError","param":null,"code":400}`, llm.ErrContextLength, "9000"},
+	{"SGLang", 400, `{"object":"error","message":"The input (9000 tokens) is longer than the model's context length","code":400}`, llm.ErrContextLength, "9000"},
+	{"llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":4390,"n_ctx":4096}}`, llm.ErrContextLength, "available"},
+	{"older llama.cpp", 500, `{"error":{"code":500,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error"}}`, llm.ErrContextLength, "available"},
+	{"Gemini, in a list", 400, `[{"error":{"code":400,"message":"The input token count (1100000) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, llm.ErrContextLength, "1100000"},
+	{"Zhipu", 400, `{"error":{"code":"1261","message":"Prompt exceeds max length"}}`, llm.ErrContextLength, "max length"},
+	{"Moonshot", 400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 8192","type":"invalid_request_error"}}`, llm.ErrContextLength, "8192"},
+	{"Mistral", 400, `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt","code":"3051"}`, llm.ErrContextLength, "40000"},
+	{"xAI", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, llm.ErrContextLength, "537812"},
+	{"Cerebras", 400, `{"message":"Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192","type":"invalid_request_error","code":"context_length_exceeded"}`, llm.ErrContextLength, "9000"},
+	{"DashScope", 400, `{"error":{"code":"invalid_parameter_error","message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]","type":"invalid_request_error"}}`, llm.ErrContextLength, "129024"},
+	{"LiteLLM", 400, `{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: boom","type":null,"param":null,"code":"400"}}`, llm.ErrContextLength, "boom"},
+
+	{
+		"OpenAI's usage policy", 400, `{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt","type":"invalid_request_error","param":null,"code":"invalid_prompt"}}`,
+		llm.ErrContentPolicy, "flagged",
+	},
+	{"OpenAI's code", 400, `{"error":{"message":"Your request was rejected as a result of our safety system.","type":"invalid_request_error","code":"content_policy_violation"}}`, llm.ErrContentPolicy, "rejected"},
+	{"OpenAI on security", 400, `{"error":{"message":"This content was flagged for possible cybersecurity risk.","type":"invalid_request_error","code":"cyber_policy"}}`, llm.ErrContentPolicy, "flagged"},
+	{"Azure", 400, `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","type":null,"param":"prompt","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation","content_filter_result":{"jailbreak":{"filtered":true,"detected":true}}}}}`, llm.ErrContentPolicy, "filtered"},
+	{"Azure by its inner code alone", 400, `{"error":{"message":"no","type":null,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.ErrContentPolicy, "no"},
+	{"Anthropic's output", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"},"request_id":"r"}`, llm.ErrContentPolicy, "Output blocked"},
+	{"Anthropic's output behind OpenRouter", 400, openRouter(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`), llm.ErrContentPolicy, "Output blocked"},
+	{"OpenRouter's moderation", 403, `{"error":{"code":403,"message":"no","metadata":{"reasons":["self-harm"],"flagged_input":"the...end","provider_name":"OpenAI","model_slug":"m"}}}`, llm.ErrContentPolicy, "no"},
+	{"OpenRouter's moderation in words", 403, `{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged"}}`, llm.ErrContentPolicy, "flagged"},
+	{"Gemini behind OpenRouter, in a choice", 200, `{"choices":[{"error":{"code":403,"message":"Gemini blocked it: PROHIBITED_CONTENT"},"message":{"content":""}}]}`, llm.ErrContentPolicy, "PROHIBITED"},
+	{"DashScope's inspection", 400, `{"error":{"code":"data_inspection_failed","param":null,"message":"Input data may contain inappropriate content.","type":"data_inspection_failed"},"request_id":"r"}`, llm.ErrContentPolicy, "inappropriate"},
+	{"DeepSeek", 400, `{"error":{"message":"Content Exists Risk","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`, llm.ErrContentPolicy, "Risk"},
+	{"LiteLLM's", 400, `{"error":{"message":"litellm.ContentPolicyViolationError: AzureException - boom","type":null,"param":null,"code":"400"}}`, llm.ErrContentPolicy, "boom"},
+
+	{"a parameter called so", 400, `{"error":{"message":"Unknown parameter: 'context_length'.","type":"invalid_request_error","param":"context_length","code":"unknown_parameter"}}`, nil, "Unknown"},
+	{"a parameter that is not permitted", 422, `{"error":{"message":"Extra inputs are not permitted, field: 'content_filter'","type":"invalid_request_error"}}`, nil, "Extra"},
+	{"a request that is bad", 400, `{"error":{"message":"tool_use ids must be unique","type":"invalid_request_error"}}`, nil, "unique"},
+	{"a server in between that takes no more bytes", 413, `<html><body>413 Request Entity Too Large</body></html>`, nil, "Entity Too Large"},
+	{"field by field", 422, `{"detail":[{"msg":"field required"}]}`, nil, "field required"},
+	{"a bare text", 400, `{"error":"no such thing"}`, nil, "no such thing"},
+	{"Gemini's other errors", 400, `[{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}]`, nil, "invalid argument"},
+}
+
+func TestWhatIsInTheConversationIsToldApart(t *testing.T) {
+	for _, c := range bodies {
+		t.Run(c.name, func(t *testing.T) {
+			s := llmtest.NewServer(t, llmtest.Answer{Status: c.status, Body: []byte(c.body)})
+			_, err := newModel(t, s, nil).Generate(t.Context(), again())
+			if fault.KindOf(err) != fault.Instance || len(s.Requests()) != 1 {
+				t.Fatalf("error %v (%v) after %d requests", err, fault.KindOf(err), len(s.Requests()))
+			}
+			for _, cause := range []error{llm.ErrContextLength, llm.ErrContentPolicy} {
+				if errors.Is(err, cause) != (cause == c.want) {
+					t.Errorf("%v: that %q is %v", err, cause, cause != c.want)
+				}
+			}
+			if !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%q is not in %v", c.says, err)
+			}
+		})
+	}
+}
+
+func TestWhatConcernsWhoeverAsksIsNoMatterOfTheConversation(t *testing.T) {
+	for _, text := range []string{
+		"Your account has been flagged for violations of our usage policies.",
+		"Organization org-1 was suspended: content policy.",
+		"Your access was terminated due to violation of our usage policy.",
+		"You do not have access to the model: content policy of your organization.",
+	} {
+		_, err := newModel(t, llmtest.NewServer(t, llmtest.Refusal(403, "", text)), nil).Generate(t.Context(), again())
+		if fault.KindOf(err) != fault.Host || errors.Is(err, llm.ErrContentPolicy) {
+			t.Errorf("%v is %v", err, fault.KindOf(err))
+		}
+	}
+}
+
+func TestAFirstRequestThatIsRefusedIsTheSettingsFault(t *testing.T) {
+	bad := llmtest.Refusal(400, "unsupported_value", "temperature does not support 0.2 with this model")
+	full := llmtest.Refusal(400, "", "This endpoint's maximum context length is 262000 tokens. However, you requested about 263390 tokens (658 of text input, 262000 in the output)")
+	kwargs := func(kw map[string]any) func(*openai.Config) { return func(c *openai.Config) { c.Kwargs = kw } }
+	both := map[string]any{"temperature": 0.2, "max_tokens": 262000}
+	for _, c := range []struct {
+		name   string
+		answer llmtest.Answer
+		change func(*openai.Config)
+		req    *llm.Request
+		kind   fault.Kind
+		hint   string
+		typed  bool
+	}{
+		{"a bad value is named", bad, kwargs(both), ask(), fault.Host, "check model_kwargs.temperature\n", false},
+		{"all are named where none is", llmtest.Refusal(400, "", "no"), kwargs(both), ask(), fault.Host, "model_kwargs.max_tokens, model_kwargs.temperature", false},
+		{"none there", llmtest.Refusal(422, "", "no"), nil, ask(), fault.Host, "model's name m", false},
+		{"in the middle of a conversation", bad, kwargs(both), again(), fault.Instance, "", false},
+		{"answered in an earlier process", bad, func(c *openai.Config) { c.Proven = true }, ask(), fault.Instance, "", false},
+		{"no room beside the answer", full, kwargs(both), ask(), fault.Host, "check model_kwargs.max_tokens\n", true},
+		{"no room at all", full, nil, ask(), fault.Instance, "step limit", true},
+		{"refused for what it says", llmtest.Refusal(400, "content_filter", "no"), kwargs(both), ask(), fault.Instance, "", false},
+		{"what may pass", llmtest.Refusal(500, "", "no"), kwargs(both), ask(), fault.Transient, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := llmtest.NewServer(t, c.answer)
+			_, err := newModel(t, s, c.change).Generate(t.Context(), c.req)
+			if hint := fault.HintOf(err); fault.KindOf(err) != c.kind || !strings.Contains(hint, c.hint) || c.hint == "" && hint != "" {
+				t.Errorf("%v is %v, hint %q", err, fault.KindOf(err), hint)
+			}
+			if errors.Is(err, llm.ErrContextLength) != c.typed {
+				t.Errorf("%v: context length %v", err, !c.typed)
+			}
+		})
+	}
+	t.Run("after an answer it is the conversation's", func(t *testing.T) {
+		m := newModel(t, llmtest.NewServer(t, llmtest.Text("ok"), bad), kwargs(both))
+		if _, err := m.Generate(t.Context(), ask()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Generate(t.Context(), ask()); fault.KindOf(err) != fault.Instance {
+			t.Errorf("%v is %v", err, fault.KindOf(err))
+		}
+	})
+}
+
+func TestAFilteredAnswerIsAnAnswer(t *testing.T) {
+	for _, body := range []string{
+		`{"choices":[{"index":0,"finish_reason":"content_filter: PROHIBITED_CONTENT"}],"usage":{"prompt_tokens":10,"cost":0.5}}`,
+		`{"choices":[{"finish_reason":"content_filter","message":{"role":"assistant","content":null}}],"usage":{"prompt_tokens":10,"cost":0.5}}`,
+	} {
+		s := llmtest.NewServer(t, llmtest.Answer{Body: []byte(body)})
+		resp, err := newModel(t, s, nil).Generate(t.Context(), ask())
+		if err != nil || !resp.Filtered() || resp.Usage.Input != 10 || resp.Cost != 0.5 || string(resp.Raw) != body || len(s.Requests()) != 1 {
+			t.Errorf("%s: %+v, %v", body, resp, err)
+		}
+	}
+}
