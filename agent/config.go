@@ -55,7 +55,7 @@ type Config struct {
 
 	StepLimit       int           // model calls
 	CostLimit       float64       // US dollars
-	WallTimeLimit   time.Duration // looked at before each call; interrupts nothing
+	WallTimeLimit   time.Duration // of work, waits for rate limits aside; looked at before each call, interrupts nothing
 	MaxFormatErrors int           // in a row; zero is 3, negative is no limit
 
 	Actions ActionForm

@@ -25,4 +25,8 @@ type Output struct {
 	TimedOut bool          // the process tree was killed at Timeout
 	Timeout  time.Duration // the limit that applied
 	Duration time.Duration
+
+	// Shown is how the model was shown it, of an output of an [Unfinished] step
+	// of which less is kept than there was; else empty.
+	Shown string
 }

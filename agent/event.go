@@ -2,16 +2,33 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"batch.example/batch/llm"
 )
 
-// Recorder is told of everything a run does, in order, by one goroutine.
+// Recorder hears of everything a run does, in order, by one goroutine.
 // When Record returns nil, the event is as durable as the recorder promises;
 // an error ends the run before the next paid or irreversible act.
+//
+// What is large is the recorder's to keep. A conversation holds what the model is
+// sent, and refers to the rest: in a message's extra, raw_output is an [OutputRef]
+// and response a [ReplyRef].
 type Recorder interface {
 	Record(ctx context.Context, e Event) error
+}
+
+// OutputRef names the output of an action: the number of the model call that
+// asked for it, and the action's in the reply, both from 1.
+type OutputRef struct {
+	Step   int `json:"step"`
+	Action int `json:"action"`
+}
+
+// ReplyRef names the provider's answer to a model call, counted from 1.
+type ReplyRef struct {
+	Step int `json:"step"`
 }
 
 // EventType says what happened.
@@ -32,12 +49,15 @@ type Event struct {
 	Type      EventType
 	Time      time.Time
 	Step      int           // number of model calls so far, the current one included
+	Action    int           // of an action and its output: its number in the reply, from 1
 	Messages  []llm.Message // owned by the run: not to be changed
 	Digest    string
 	Response  *llm.Response
-	Latency   time.Duration // of a reply, waits included
+	Answer    json.RawMessage // of a reply: the provider's answer as it came, else what is known of it
+	Latency   time.Duration   // of a reply, waits included
 	Command   string
 	Output    *Output
+	Shown     string // of an output: what the model is shown of it; empty where it submits
 	Interrupt string
 	Cost      float64 // US dollars spent by this run so far
 }

@@ -17,6 +17,7 @@ const matchLimit = 5 * time.Second
 type action struct {
 	command string
 	call    string         // id of the tool call it answers; empty in the text form
+	number  int            // in the reply, from 1; 0 where it is not to run
 	editor  map[string]any // arguments, when the command was made for the editor
 }
 
@@ -86,7 +87,7 @@ func (f *form) parse(m llm.Message) ([]action, error) {
 		return f.parseText(m.Content)
 	}
 	if len(m.ToolCalls) == 0 {
-		return nil, &badForm{problem: "No tool calls found in the reply. Call a tool at least once in every reply."}
+		return nil, noCalls()
 	}
 	actions := make([]action, 0, len(m.ToolCalls))
 	for _, c := range m.ToolCalls {
@@ -110,9 +111,17 @@ func (f *form) parseText(content string) ([]action, error) {
 	case err != nil:
 		return nil, &badForm{problem: "Looking for the action in the reply took too long.", text: true}
 	case len(found) != 1:
-		return nil, &badForm{fmt.Sprintf("Expected exactly 1 action, found %d.", len(found)), found, true}
+		return nil, notOne(found)
 	case strings.ContainsRune(found[0], 0):
 		return nil, &badForm{"The command holds a NUL character.", found, true}
 	}
 	return []action{{command: found[0]}}, nil
+}
+
+func noCalls() *badForm {
+	return &badForm{problem: "No tool calls found in the reply. Call a tool at least once in every reply."}
+}
+
+func notOne(found []string) *badForm {
+	return &badForm{fmt.Sprintf("Expected exactly 1 action, found %d.", len(found)), found, true}
 }

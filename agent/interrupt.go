@@ -4,18 +4,21 @@ import (
 	"encoding/base64"
 	"unicode/utf8"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 )
 
 // Names of interrupts. Those that end a run are its exit status too.
 const (
-	Submitted           = "Submitted"
-	LimitsExceeded      = "LimitsExceeded"
-	TimeExceeded        = "TimeExceeded"
-	FormatError         = "FormatError"
-	RepeatedFormatError = "RepeatedFormatError"
-	ExecutionTimeout    = "ExecutionTimeout"
-	UserInterruption    = "UserInterruption"
+	Submitted              = "Submitted"
+	LimitsExceeded         = "LimitsExceeded"
+	TimeExceeded           = "TimeExceeded"
+	ContextWindowExceeded  = "ContextWindowExceeded"  // the model takes no longer conversation
+	ContentPolicyViolation = "ContentPolicyViolation" // its provider refuses what is in it
+	FormatError            = "FormatError"
+	RepeatedFormatError    = "RepeatedFormatError"
+	ExecutionTimeout       = "ExecutionTimeout"
+	UserInterruption       = "UserInterruption"
 )
 
 // Interrupt is an error that breaks the flow of a run. Run appends its
@@ -49,4 +52,14 @@ func exitMessage(status, content string, submitted []byte) llm.Message {
 		extra["submission_base64"] = base64.StdEncoding.EncodeToString(submitted)
 	}
 	return llm.Message{Role: llm.RoleExit, Content: content, Extra: extra}
+}
+
+// errorMessage ends a run with what went wrong, in mini-swe-agent's members.
+func errorMessage(status string, err error) llm.Message {
+	m := exitMessage(status, err.Error(), nil)
+	m.Extra["exception_str"] = err.Error()
+	if hint := fault.HintOf(err); hint != "" {
+		m.Extra["hint"] = hint
+	}
+	return m
 }

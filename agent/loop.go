@@ -30,7 +30,7 @@ type Turn struct {
 	Say      string        // what a person says next, after the history; empty says nothing
 	Calls    int           // made so far; counts for the step limit
 	Cost     float64       // spent so far, US dollars; counts for the cost limit
-	Elapsed  time.Duration // spent so far; counts for the wall time limit
+	Elapsed  time.Duration // worked so far; counts for the wall time limit
 
 	FormatErrors int // in a row at the end of Messages
 	// Unfinished is the step after Messages, when a run was stopped in the middle
@@ -58,6 +58,7 @@ type Ending struct {
 	Status     string // an interrupt's name, or a fault kind's Status
 	Submission []byte // exact; not nil when Submitted
 	Submitted  bool
+	Reason     string        // what the provider said where it ended the run; else empty
 	Messages   []llm.Message // the whole conversation, the history first
 	Calls      int           // answered and paid, those of the Turn included
 	Cost       float64       // US dollars, that of the Turn included
@@ -69,18 +70,10 @@ type Ending struct {
 	CommandTime time.Duration
 }
 
-// Check reports whether the system and the instance template render for t, by
-// its Task, Vars and Env alone: nothing is asked, executed or recorded. Env may
-// be nil, then Vars should hold its variables too. An error is a Usage fault
-// that names the template; the other templates are not rendered.
-func (l *Loop) Check(t Turn) error {
-	_, err := newRun(l, Turn{Task: t.Task, Vars: t.Vars, Env: t.Env}).firstMessages()
-	return err
-}
-
 // Run takes steps until the run ends. The Ending is never nil and says what is
-// known so far. A run that submits, gives up or meets a limit has a nil error;
-// an error is a fault, what Admit or the recorder returned, or a cancellation,
+// known so far. A run that submits, gives up or meets a limit has a nil error,
+// and so has one whose conversation the model's provider does not take any more
+// (llm.ErrContextLength, llm.ErrContentPolicy); an error is a fault, what Admit or the recorder returned, or a cancellation,
 // and then the last message has the role exit with exit_status and exception_str.
 func (l *Loop) Run(ctx context.Context, t Turn) (*Ending, error) {
 	r := newRun(l, t)
@@ -135,11 +128,6 @@ func (r *run) fail(ctx context.Context, err error) {
 	if fault.Canceled(err) {
 		status = UserInterruption
 	}
-	m := exitMessage(status, err.Error(), nil)
-	m.Extra["exception_str"] = err.Error()
-	if hint := fault.HintOf(err); hint != "" {
-		m.Extra["hint"] = hint
-	}
 	r.end.Status = status
-	_ = r.append(context.WithoutCancel(ctx), m)
+	_ = r.append(context.WithoutCancel(ctx), errorMessage(status, err))
 }

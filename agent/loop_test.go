@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 		if err != nil || string(end.Submission) != "ok" {
 			t.Fatalf("%q, %v", end.Submission, err)
 		}
-		if seen := end.Messages[3]; !strings.Contains(seen.Content, "was not accepted") || seen.Extra["output_bytes"] != int64(1<<30) {
+		if seen := end.Messages[3]; !strings.Contains(seen.Content, "was not accepted") || seen.Extra["raw_output"] != (OutputRef{1, 1}) {
 			t.Errorf("the model saw %+v", seen)
 		}
 	})
@@ -336,7 +336,7 @@ func TestTrajectoryIsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"actions":[{"command":"cat","tool_call_id":"1"}]`, `"raw_output_base64":"6XTp"`, `"interrupt_type":"FormatError"`} {
+	for _, want := range []string{`"actions":[{"command":"cat","tool_call_id":"1"}]`, `"raw_output":{"step":1,"action":1}`, `"response":{"step":2}`, `"interrupt_type":"FormatError"`} {
 		if !bytes.Contains(data, []byte(want)) {
 			t.Errorf("no %s in %s", want, data)
 		}

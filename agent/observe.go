@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"encoding/base64"
 	"fmt"
-	"unicode/utf8"
 
 	"batch.example/batch/llm"
 )
@@ -29,22 +27,17 @@ func exception(out Output) string {
 
 // observe makes the message that shows the model what an action did.
 func (r *run) observe(a action, out Output) (llm.Message, error) {
-	shown, info := text(out.Bytes), exception(out)
+	info := exception(out)
 	if out.TimedOut {
 		out.ExitCode = -1
 	}
-	vars := r.vars()
-	vars["output"] = map[string]any{"output": shown, "returncode": out.ExitCode, "exception_info": info}
-	content, err := r.loop.observation.render(vars)
+	content, err := r.show(out, info)
 	if err != nil {
 		return llm.Message{}, err
 	}
-	extra := map[string]any{"raw_output": shown, "returncode": out.ExitCode, "exception_info": info}
-	if !utf8.Valid(out.Bytes) {
-		extra["raw_output_base64"] = base64.StdEncoding.EncodeToString(out.Bytes)
-	}
-	if capped(out) {
-		extra["output_bytes"] = out.Total
+	extra := map[string]any{"raw_output": "", "returncode": out.ExitCode, "exception_info": info}
+	if a.number > 0 && out.Total != notRun {
+		extra["raw_output"] = OutputRef{r.end.Calls, a.number}
 	}
 	if out.TimedOut {
 		extra["exception_type"], extra["exception"] = "TimeoutExpired", info
@@ -54,4 +47,18 @@ func (r *run) observe(a action, out Output) (llm.Message, error) {
 		m.Role, m.ToolCallID = llm.RoleTool, a.call
 	}
 	return m, nil
+}
+
+// show renders what the model reads of an output.
+func (r *run) show(out Output, info string) (string, error) {
+	if out.Shown != "" {
+		return out.Shown, nil
+	}
+	vars, shown := r.vars(), text(out.Bytes)
+	if capped(out) {
+		cut := newCutText(out)
+		shown, vars[cutVar] = cut.text, cut
+	}
+	vars["output"] = map[string]any{"output": shown, "returncode": out.ExitCode, "exception_info": info}
+	return r.loop.observation.render(vars)
 }

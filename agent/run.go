@@ -14,9 +14,10 @@ type run struct {
 	loop     *Loop
 	turn     Turn
 	started  time.Time
-	messages []llm.Message // all of them
-	sent     []llm.Message // those a provider sees
-	fresh    int           // how many of messages were there before the run
+	messages []llm.Message   // all of them
+	sent     []llm.Message   // those a provider sees
+	fresh    int             // how many of messages were there before the run
+	callIDs  map[string]bool // of the tool calls in messages
 	digest   digest
 	end      Ending
 
@@ -25,7 +26,7 @@ type run struct {
 }
 
 func newRun(l *Loop, t Turn) *run {
-	r := &run{loop: l, turn: t, started: l.config.Now().Add(-t.Elapsed), digest: newDigest(l.form.tools)}
+	r := &run{loop: l, turn: t, started: l.config.Now().Add(-t.Elapsed), callIDs: map[string]bool{}, digest: newDigest(l.form.tools)}
 	r.end.Calls, r.end.Cost, r.formatErrors = t.Calls, t.Cost, t.FormatErrors
 	r.keep(t.Messages...)
 	r.fresh = len(r.messages)
@@ -129,9 +130,13 @@ func (r *run) append(ctx context.Context, messages ...llm.Message) error {
 func (r *run) keep(messages ...llm.Message) {
 	r.messages = append(r.messages, messages...)
 	for _, m := range messages {
-		if m.Role != llm.RoleExit {
-			r.sent = append(r.sent, m)
-			r.digest.add(m)
+		if m.Role == llm.RoleExit {
+			continue
+		}
+		r.sent = append(r.sent, m)
+		r.digest.add(m)
+		for _, c := range m.ToolCalls {
+			r.callIDs[c.ID] = true
 		}
 	}
 }
@@ -163,7 +168,9 @@ func (r *run) progress(step int, phase string) {
 	}
 }
 
-func (r *run) elapsed() time.Duration { return r.loop.config.Now().Sub(r.started) }
+// elapsed is the time that the agent has worked: what a provider lets it wait is not
+// the agent's own.
+func (r *run) elapsed() time.Duration { return r.loop.config.Now().Sub(r.started) - r.end.RateWait }
 
 // vars are the template variables; later ones win.
 func (r *run) vars() map[string]any {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,9 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 	if err != nil {
 		return nil, err
 	}
+	if resp.Filtered() {
+		return nil, r.filtered(resp)
+	}
 	actions, err := r.loop.form.parse(resp.Message)
 	if err != nil {
 		return nil, r.refuse(resp, err)
@@ -34,15 +38,15 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 // answer makes one call, or takes the reply that an unfinished step has. It is
 // counted and paid whatever the reply is worth.
 func (r *run) answer(ctx context.Context) (*llm.Response, error) {
+	step := r.end.Calls + 1
 	if u := r.turn.Unfinished; u != nil {
 		r.turn.Unfinished, r.known = nil, u.Outputs
 		r.pay(u.Reply)
-		return u.Reply, ctx.Err()
+		return r.identified(u.Reply, step), ctx.Err()
 	}
 	if err := r.mayCall(ctx); err != nil {
 		return nil, err
 	}
-	step := r.end.Calls + 1
 	r.progress(step, "model")
 	if err := r.record(ctx, Event{Type: EventRequest, Step: step, Digest: r.digest.String()}); err != nil {
 		return nil, err
@@ -52,10 +56,11 @@ func (r *run) answer(ctx context.Context) (*llm.Response, error) {
 	latency := r.loop.config.Now().Sub(begun)
 	r.end.ModelTime += latency
 	if err != nil {
-		return nil, err
+		return nil, r.refusal(err)
 	}
+	resp = r.identified(resp, step)
 	r.pay(resp)
-	return resp, r.record(ctx, Event{Type: EventReply, Response: resp, Latency: latency})
+	return resp, r.record(ctx, Event{Type: EventReply, Response: resp, Answer: rawAnswer(resp), Latency: latency})
 }
 
 // mayCall checks cancellation, the limits in the peer's order, and the budget.
@@ -92,7 +97,7 @@ func (r *run) reply(resp *llm.Response, actions []action) llm.Message {
 	for i, a := range actions {
 		records[i] = a.record()
 	}
-	m.Extra = map[string]any{"actions": records, "cost": resp.Cost, "response": rawResponse(resp)}
+	m.Extra = map[string]any{"actions": records, "cost": resp.Cost, "response": ReplyRef{r.end.Calls}}
 	return m
 }
 
@@ -113,7 +118,7 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 	if err != nil {
 		return err
 	}
-	extra := map[string]any{"interrupt_type": FormatError, "cost": resp.Cost, "response": rawResponse(resp)}
+	extra := map[string]any{"interrupt_type": FormatError, "cost": resp.Cost, "response": ReplyRef{r.end.Calls}}
 	if bad.text {
 		extra["n_actions"] = len(bad.actions)
 		extra["model_response"] = resp.Message.Content
@@ -121,12 +126,12 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 	return &Interrupt{FormatError, []llm.Message{{Role: llm.RoleUser, Content: content, Extra: extra}}}
 }
 
-// rawResponse is the provider's answer as it came, else what we know of it.
-func rawResponse(resp *llm.Response) any {
+// rawAnswer is the provider's answer as it came, else what we know of it.
+func rawAnswer(resp *llm.Response) json.RawMessage {
 	if json.Valid(resp.Raw) {
 		return resp.Raw
 	}
-	return map[string]any{
+	known, err := json.Marshal(map[string]any{
 		"model": resp.Model,
 		"choices": []any{map[string]any{
 			"finish_reason": resp.FinishReason,
@@ -136,26 +141,26 @@ func rawResponse(resp *llm.Response) any {
 			},
 		}},
 		"usage": resp.Usage,
+	})
+	if err != nil {
+		return nil // the message's own JSON is broken
 	}
+	return known
 }
 
 // execute runs a reply's actions in order and appends what they did.
 func (r *run) execute(ctx context.Context, actions []action) error {
 	var observations []llm.Message
 	for i, a := range actions {
-		out, err := r.command(ctx, a)
+		a.number = i + 1
+		m, out, err := r.act(ctx, a)
 		if err != nil {
-			// What ran is kept; should that fail too, the first cause is the one to tell.
+			if stop, ok := errors.AsType[*Interrupt](err); ok {
+				stop.Messages = append(observations, stop.Messages...)
+				return stop
+			}
+			// What ran is kept; should that fail too, the first cause is the one to report.
 			_ = r.append(context.WithoutCancel(ctx), observations...)
-			return err
-		}
-		if patch, ok := submission(out); ok && a.editor == nil && !capped(out) {
-			r.end.Submission, r.end.Submitted = patch, true
-			last := exitMessage(Submitted, text(patch), patch)
-			return &Interrupt{Submitted, append(observations, last)}
-		}
-		m, err := r.observe(a, out)
-		if err != nil {
 			return err
 		}
 		observations = append(observations, m)
@@ -166,26 +171,41 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 	return r.append(ctx, observations...)
 }
 
-func (r *run) command(ctx context.Context, a action) (Output, error) {
+// act runs an action, or takes what is known of it, and returns what the model is
+// to see. A submission is an interrupt.
+func (r *run) act(ctx context.Context, a action) (m llm.Message, out Output, err error) {
 	if err := ctx.Err(); err != nil {
-		return Output{}, err
+		return m, out, err
 	}
-	if len(r.known) > 0 {
-		out := r.known[0]
-		r.known = r.known[1:]
-		return out, nil
+	known := len(r.known) > 0
+	if known {
+		out, r.known = r.known[0], r.known[1:]
+	} else if out, err = r.command(ctx, a); err != nil {
+		return m, out, err
 	}
+	patch, submits := submission(out)
+	if submits = submits && a.editor == nil && !capped(out); !submits {
+		m, err = r.observe(a, out)
+	}
+	if !known {
+		err = cmp.Or(r.record(ctx, Event{Type: EventOutput, Action: a.number, Output: &out, Shown: m.Content}), err)
+	}
+	if err == nil && submits {
+		r.end.Submission, r.end.Submitted = patch, true
+		err = &Interrupt{Submitted, []llm.Message{exitMessage(Submitted, text(patch), patch)}}
+	}
+	return m, out, err
+}
+
+func (r *run) command(ctx context.Context, a action) (Output, error) {
 	r.progress(r.end.Calls, "command")
-	if err := r.record(ctx, Event{Type: EventAction, Command: a.command}); err != nil {
+	if err := r.record(ctx, Event{Type: EventAction, Action: a.number, Command: a.command}); err != nil {
 		return Output{}, err
 	}
 	begun := r.loop.config.Now()
 	out, err := r.turn.Env.Execute(ctx, a.command)
 	r.end.CommandTime += r.loop.config.Now().Sub(begun)
-	if err != nil {
-		return Output{}, err
-	}
-	return out, r.record(ctx, Event{Type: EventOutput, Output: &out})
+	return out, err
 }
 
 // timeout is the interrupt after a command that ran too long: the model

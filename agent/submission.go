@@ -12,10 +12,16 @@ const Marker = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 // oldMarker is what agents before version 1 of the peer said.
 const oldMarker = "MINI_SWE_AGENT_FINAL_OUTPUT"
 
-// Submits reports whether out is that of a command that hands in a submission.
-func Submits(out Output) bool {
-	_, ok := submission(out)
-	return ok
+// Submitting reports whether an output that begins so hands in a submission, if
+// its command succeeds. Of such an output nothing may be dropped.
+func Submitting(begin []byte) bool {
+	line, _ := cutLine(bytes.TrimLeftFunc(begin, isSpace))
+	switch string(bytes.TrimFunc(line, isSpace)) {
+	case Marker, oldMarker:
+		return true
+	default:
+		return false
+	}
 }
 
 // submission returns what out submits: everything behind the marker's line,
@@ -24,13 +30,11 @@ func submission(out Output) (patch []byte, ok bool) {
 	if out.ExitCode != 0 || out.TimedOut {
 		return nil, false
 	}
-	line, rest := cutLine(bytes.TrimLeftFunc(out.Bytes, isSpace))
-	switch string(bytes.TrimFunc(line, isSpace)) {
-	case Marker, oldMarker:
-		return append([]byte{}, rest...), true
-	default:
+	if !Submitting(out.Bytes) {
 		return nil, false
 	}
+	_, rest := cutLine(bytes.TrimLeftFunc(out.Bytes, isSpace))
+	return append([]byte{}, rest...), true
 }
 
 // capped reports whether bytes of out were dropped. A submission among such

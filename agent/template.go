@@ -46,8 +46,10 @@ func parseTemplate(name, source string) (t *template, err error) {
 		return nil, fault.New(fault.Bug, "loading "+name, err)
 	}
 	filters := exec.NewFilterSet(map[string]exec.FilterFunction{}).Update(builtins.Filters)
-	if err := filters.Replace("tojson", toJSON); err != nil {
-		return nil, fault.New(fault.Bug, "preparing "+name, err)
+	for filter, function := range map[string]exec.FilterFunction{"tojson": toJSON, "length": length, "count": length} {
+		if err := filters.Replace(filter, function); err != nil {
+			return nil, fault.New(fault.Bug, "preparing "+name, err)
+		}
 	}
 	c := jinja.New()
 	c.StrictUndefined = true

@@ -101,36 +101,3 @@ func TestTemplates(t *testing.T) {
 		}
 	})
 }
-
-func TestCheckFindsWhatTheFirstRenderingWould(t *testing.T) {
-	vars := map[string]any{"cwd": "/testbed"}
-	for _, c := range []struct {
-		name, system, instance string
-		turn                   Turn
-		want                   string // in the error; "" is none
-	}{
-		{"an undefined variable of the system template", "{{ nothere }}", "i", Turn{}, "system_template"},
-		{"an undefined variable of the instance template", "s", "a\n{{ taks }}", Turn{Task: "t"}, "instance_template"},
-		{"task and the configuration's values", "{{ known }}", "{{ task }}{{ n_model_calls }}", Turn{Task: "t"}, ""},
-		{"the environment's variables", "{{ cwd }}", "i", Turn{Env: &env{}}, ""},
-		{"the environment's variables without one", "{{ cwd }}", "i", Turn{Vars: vars}, ""},
-		{"neither", "{{ cwd }}", "i", Turn{}, "system_template"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			l, err := NewLoop(Config{SystemTemplate: c.system, InstanceTemplate: c.instance, Vars: map[string]any{"known": 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = l.Check(c.turn)
-			if c.want == "" {
-				if err != nil {
-					t.Error(err)
-				}
-				return
-			}
-			if err == nil || fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want a Usage fault with %q", err, c.want)
-			}
-		})
-	}
-}

@@ -74,3 +74,39 @@ func TestBuiltinPromptsRender(t *testing.T) {
 		})
 	}
 }
+
+func TestBuiltinPromptsSayThatThereIsNoNetworkWhenThereIsNone(t *testing.T) {
+	const told = "no network"
+	for _, tt := range []struct {
+		name  string
+		specs []string
+		none  bool
+	}{
+		{"by default", nil, true},
+		{"left empty", []string{"environment.network="}, true},
+		{"the shared bridge", []string{"environment.network=bridge"}, false},
+		{"one by its name", []string{"environment.network=mine"}, false},
+		{"a bridge by run_args", []string{`environment.run_args=["--network","bridge"]`}, false},
+		{"none by run_args", []string{"environment.network=bridge", `environment.run_args=["--network=none"]`}, true},
+	} {
+		for _, builtin := range []string{"default", "text", "tools"} {
+			t.Run(tt.name+" "+builtin, func(t *testing.T) {
+				loop, err := agent.NewLoop(load(t, append([]string{builtin}, tt.specs...)...).Loop())
+				if err != nil {
+					t.Fatal(err)
+				}
+				end, err := loop.Run(t.Context(), agent.Turn{Task: "THE TASK", Model: &replies{}, Env: &long{}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := end.Messages[1].Content
+				if strings.Contains(got, told) != tt.none {
+					t.Errorf("says %q: %v, want %v", told, !tt.none, tt.none)
+				}
+				if strings.Contains(got, "\n\n\n") || strings.Contains(got, "seconds.\n-\n") {
+					t.Errorf("the list has a hole: %q", got)
+				}
+			})
+		}
+	}
+}

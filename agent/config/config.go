@@ -16,8 +16,8 @@ type Config struct {
 
 	Warnings []string // what was accepted and has no effect, for a person to read
 
-	origins map[string]string
-	v1      bool
+	places map[string]place
+	v1     bool
 }
 
 // AgentConfig is the loop's part. A limit of zero is no limit.
@@ -36,12 +36,12 @@ type EnvironmentConfig struct {
 	Image            string            `yaml:"image"`             // instead of the instance's own
 	Cwd              string            `yaml:"cwd"`
 	Env              map[string]string `yaml:"env"`
-	ForwardEnv       []string          `yaml:"forward_env"` // names taken from batch's own environment where set; Env wins
-	Timeout          float64           `yaml:"timeout"`     // seconds for a command
-	Executable       string            `yaml:"executable"`  // accepted, not used: batch talks to the engine itself
-	RunArgs          []string          `yaml:"run_args"`    // as for docker run; read by Flags
-	ContainerTimeout string            `yaml:"container_timeout"`
-	PullTimeout      float64           `yaml:"pull_timeout"` // seconds
+	ForwardEnv       []string          `yaml:"forward_env"`       // names taken from batch's own environment where set; Env wins
+	Timeout          float64           `yaml:"timeout"`           // seconds for a command
+	Executable       string            `yaml:"executable"`        // accepted, not used: batch talks to the engine itself
+	RunArgs          []string          `yaml:"run_args"`          // as for docker run; read by Flags
+	ContainerTimeout string            `yaml:"container_timeout"` // that the agent may work, as sleep takes it; mini-swe-agent's containers live so long
+	PullTimeout      float64           `yaml:"pull_timeout"`      // seconds
 	Interpreter      []string          `yaml:"interpreter"`
 	Shell            string            `yaml:"shell"` // ours: warm (default) or fresh, the interpreter started for each command
 
@@ -50,6 +50,8 @@ type EnvironmentConfig struct {
 	Memory         string  `yaml:"memory"`  // of a container, such as 8g
 	CPUs           float64 `yaml:"cpus"`    // at most, of a container
 	KeepGitHistory bool    `yaml:"keep_git_history"`
+
+	AllowCommitMismatch bool `yaml:"allow_commit_mismatch"` // run in an image that is not at its row's base_commit
 
 	flags    RunFlags
 	lifetime time.Duration
@@ -86,7 +88,7 @@ func (e *EnvironmentConfig) FreshShell() bool { return e.Shell == "fresh" }
 // PullLimit limits the pull of one image; zero is no limit.
 func (e *EnvironmentConfig) PullLimit() time.Duration { return seconds(e.PullTimeout) }
 
-// Lifetime is how long a container may live; zero is without end.
+// Lifetime is container_timeout; zero is without end.
 func (e *EnvironmentConfig) Lifetime() time.Duration { return e.lifetime }
 
 // Flags are the run_args, read, over network, memory and cpus.
@@ -94,9 +96,13 @@ func (e *EnvironmentConfig) Flags() RunFlags { return e.flags }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Origin says where the value at a dotted path was set: "file:line" or the
-// key=value itself; empty for a path that nobody set.
-func (c *Config) Origin(path string) string { return c.origins[path] }
+// Origin says where the value at a dotted path was set: "file:line", or the
+// key=value itself with its secrets hidden; empty for a path that nobody set.
+func (c *Config) Origin(path string) string { return c.places[path].String() }
+
+// Given reports whether the value at a dotted path was set by a key=value, and
+// so by somebody who meant just this value, rather than by a file or the default.
+func (c *Config) Given(path string) bool { return c.places[path].isKeyValue() }
 
 // ActionForm is how replies ask for commands: as action_form says, else text
 // where the model class, a regular expression or a prompt asks for it, else tool calls.
@@ -135,9 +141,20 @@ func (c *Config) Loop() agent.Config {
 		FormatErrorTemplate: c.Model.FormatErrorTemplate,
 		StepLimit:           c.Agent.StepLimit,
 		CostLimit:           c.Agent.CostLimit,
-		WallTimeLimit:       time.Duration(c.Agent.WallTimeLimitSeconds) * time.Second,
+		WallTimeLimit:       c.timeLimit(),
 		MaxFormatErrors:     formatErrors,
 		Actions:             c.ActionForm(),
 		Vars:                c.Vars(),
 	}
+}
+
+// timeLimit is how long an agent may work. Where mini-swe-agent lets the container
+// die under the agent, which then works on nothing, the agent's time is up here: it
+// ends with a result, and what it did is salvaged.
+func (c *Config) timeLimit() time.Duration {
+	limit := time.Duration(c.Agent.WallTimeLimitSeconds) * time.Second
+	if life := c.Environment.lifetime; limit == 0 || life > 0 && life < limit {
+		limit = life
+	}
+	return limit
 }

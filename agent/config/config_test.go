@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"batch.example/batch/agent"
@@ -177,6 +177,44 @@ func TestMerging(t *testing.T) {
 	}
 }
 
+// PyYAML says what is wanted: own keys beat merged ones wherever they stand, of
+// a list the first beats the others, of several merge keys the last.
+func TestMergeKeys(t *testing.T) {
+	const bases = "x: &one {step_limit: 1, cost_limit: 1, wall_time_limit_seconds: 1}\n" +
+		"y: &two {step_limit: 2, cost_limit: 2, max_consecutive_format_errors: 2}\n"
+	for _, c := range []struct{ name, agent, want string }{
+		{"merged keys are there", "{<<: *one}", "1 1 1 3"},
+		{"own keys behind win", "{<<: *one, step_limit: 7}", "7 1 1 3"},
+		{"own keys before win", "{step_limit: 7, <<: *one}", "7 1 1 3"},
+		{"own keys of no value win", "{<<: *one, step_limit: null}", "0 1 1 3"},
+		{"the first of a list wins", "{<<: [*one, *two]}", "1 1 1 2"},
+		{"own keys beat a list", "{cost_limit: 7, <<: [*two, *one]}", "2 7 1 2"},
+		{"the last of several wins", "{<<: *one, <<: *two}", "2 2 1 2"},
+		{"what is merged may merge itself", "{<<: {<<: *one, step_limit: 4}, cost_limit: 5}", "4 5 1 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v, err := parseYAML("f", []byte(bases+"agent: "+c.agent+"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			top := v.v.(map[string]*value)
+			delete(top, "x")
+			delete(top, "y")
+			base, err := readBuiltin("default")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := &Config{}
+			d := decoder{places: map[string]place{}}
+			d.section("", merge(base, v), got)
+			a := got.Agent
+			if text := fmt.Sprint(a.StepLimit, a.CostLimit, a.WallTimeLimitSeconds, a.MaxConsecutiveFormatErrors); text != c.want || len(d.problems) > 0 {
+				t.Errorf("%s, want %s; %q", text, c.want, d.problems)
+			}
+		})
+	}
+}
+
 func TestBadConfigurations(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
 		{"a typing error names the nearest key", "agent:\n  step_limt: 5\n", "f.yaml:2: agent.step_limt is not a known key (nearest: step_limit)"},
@@ -193,6 +231,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"an unknown container flag", "environment: {run_args: [--gpus, all]}\n", "--gpus, which batch does not know"},
 		{"a mount", "environment: {run_args: [-v, '/:/host']}\n", "not mounted"},
 		{"a flag without its value", "environment: {run_args: [--memory]}\n", "needs a value"},
+		{"half a platform", "environment: {run_args: [--platform, arm64]}\n", "such as linux/amd64"},
 		{"memory that is none", "environment: {run_args: [--memory=lots]}\n", `--memory "lots"`},
 		{"a time that is none", "environment: {container_timeout: soon}\n", `is "soon", expected a time`},
 		{"an unknown shell", "environment: {shell: zsh}\n", `shell is "zsh", expected warm, fresh`},
@@ -204,6 +243,8 @@ func TestBadConfigurations(t *testing.T) {
 		{"a broken file", "agent: [\n", "f.yaml"},
 		{"an empty file", "\n", "the file is empty"},
 		{"a list at the top", "- a\n", "expected keys like agent"},
+		{"a merge of no mapping", "agent:\n  <<: 5\n", "f.yaml:2: << needs a mapping or a list of them"},
+		{"a merge of a list with no mapping", "agent:\n  <<: [{step_limit: 1}, x]\n", "f.yaml:2: << needs a mapping or a list of them"},
 		{"a circle of aliases", "agent: &a\n  env: *a\n", "f.yaml"},
 		{"aliases that multiply", laughs(), "too large"},
 		{"a path that is not absolute", "environment: {cwd: testbed}\n", "expected an absolute path"},
@@ -234,24 +275,102 @@ func laughs() string {
 
 func TestFindingFiles(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte("agent: {step_limit: 9}\n"), 0o600); err != nil {
+	for name, limit := range map[string]string{"mine.yaml": "9", "swebench.yaml": "8", "odd.conf": "7"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("agent: {step_limit: "+limit+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "swebench"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{Dirs: []string{dir}, Builtins: fstest.MapFS{"extra.yaml": {Data: []byte("agent: {step_limit: 8}\n")}}}
+	opts := Options{Dirs: []string{t.TempDir(), dir}}
 	for spec, want := range map[string]int{
-		"mine": 9, "mine.yaml": 9, "mine.yml": 9, filepath.Join(dir, "mine"): 9, "extra": 8, "text": 250, "tools.yaml": 250, "swebench.yaml": 250,
+		"mine": 9, "mine.yaml": 9, "mine.yml": 9, filepath.Join(dir, "mine"): 9, "odd.conf": 7,
+		"swebench": 8, "swebench.yaml": 8, "text": 250, "tools": 250, "default": 250,
 	} {
 		c, err := Load([]string{spec}, opts)
-		if err != nil || c.Agent.StepLimit != want {
-			t.Errorf("%s: %v, want step limit %d", spec, err, want)
-		}
-		if err == nil && (len(c.Warnings) > 0) != strings.HasPrefix(spec, "swebench") {
-			t.Errorf("%s: warnings %q", spec, c.Warnings)
+		if err != nil || c.Agent.StepLimit != want || len(c.Warnings) > 0 {
+			t.Errorf("%s: %v, %+v, want step limit %d", spec, err, c, want)
 		}
 	}
-	for _, spec := range []string{"gone.yaml", "", dir} {
-		if _, err := Load([]string{spec}, opts); fault.KindOf(err) != fault.Usage {
-			t.Errorf("%q: error %v", spec, err)
+	for spec, want := range map[string]string{
+		"":                               "a name is empty",
+		"gone.yaml":                      "gone.yaml: no such file in the current directory or " + opts.Dirs[0] + " or " + dir,
+		filepath.Join(dir, "gone"):       filepath.Join(dir, "gone") + ": no such file",
+		dir:                              dir + " is a directory",
+		"swebench_xml":                   "no such file",
+		"text.yaml":                      "no such file",
+		"./default":                      "no such file",
+		filepath.Join(dir, "tools.yaml"): "no such file",
+		filepath.Join(dir, "mine.yaml", "default.yaml"): "not a directory",
+	} {
+		if _, err := Load([]string{spec}, opts); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %s", spec, err, want)
+		}
+	}
+}
+
+func TestAFileBesideABuiltInNameIsTold(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "default.yaml")
+	if err := os.WriteFile(file, []byte("agent: {step_limit: 9}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{Dirs: []string{dir}}
+	c, err := Load([]string{"default"}, opts)
+	if err != nil || c.Agent.StepLimit != 250 || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "not the file "+file) {
+		t.Errorf("%v, %+v", err, c)
+	}
+	if c, err = Load([]string{"default.yaml"}, opts); err != nil || c.Agent.StepLimit != 9 || len(c.Warnings) > 0 {
+		t.Errorf("%v, %+v", err, c)
+	}
+}
+
+func TestWhosePromptsRunIsSaid(t *testing.T) {
+	file := write(t, "p.yaml", peerLike)
+	for _, c := range []struct {
+		specs []string
+		want  string
+	}{
+		{nil, "batch's built-in default"},
+		{[]string{"agent.step_limit=5"}, "batch's built-in default"},
+		{
+			[]string{"text"},
+			"batch's built-in text (system_template, instance_template, format_error_template), batch's built-in default (observation_template)",
+		},
+		{
+			[]string{file},
+			file + " (system_template, instance_template, observation_template), batch's built-in default (format_error_template)",
+		},
+		{[]string{file, `model={"format_error_template":"{{ error }} with model.model_kwargs"}`}, file +
+			" (system_template, instance_template, observation_template), -c model=... (format_error_template)"},
+		{
+			[]string{"agent.system_template=a", "agent.instance_template=b", "agent.action_observation_template=c", "agent.format_error_template=d"},
+			"-c agent.system_template=... (system_template), -c agent.instance_template=... (instance_template), " +
+				"-c agent.action_observation_template=... (observation_template), -c agent.format_error_template=... (format_error_template)",
+		},
+	} {
+		if got := load(t, c.specs...).Prompts(); got != c.want {
+			t.Errorf("%v: %s\nwant %s", c.specs, got, c.want)
+		}
+	}
+}
+
+func TestWhatAPersonSetByHandIsKnown(t *testing.T) {
+	file := write(t, "p.yaml", peerLike)
+	for _, c := range []struct {
+		specs []string
+		want  bool
+	}{
+		{nil, false},
+		{[]string{file}, false},
+		{[]string{"agent.cost_limit=3"}, true},
+		{[]string{`agent={"cost_limit":3}`}, true},
+		{[]string{file, "agent.cost_limit=3"}, true},
+		{[]string{"agent.cost_limit=3", file}, false},
+	} {
+		if got := load(t, c.specs...).Given("agent.cost_limit"); got != c.want {
+			t.Errorf("%v: %v", c.specs, got)
 		}
 	}
 }
@@ -289,13 +408,21 @@ func TestActionForms(t *testing.T) {
 func TestResolved(t *testing.T) {
 	c := load(t, `model.model_kwargs={"api_key":"S3CRET","max_tokens":5,"extra_headers":{"Authorization":"S3CRET","Cookie":"S3CRET"},"api_base":"https://me:S3CRET@h/v1"}`,
 		"environment.env.HTTPS_PROXY=http://me:S3CRET@proxy:8080",
-		"environment.env.HF_TOKEN=S3CRET", `environment.run_args=["-e","GH_TOKEN=S3CRET","-e","http_proxy=http://me:S3CRET@proxy","--env=MY_KEY=S3CRET","--cpus=2"]`)
+		"environment.env.HF_TOKEN=S3CRET", `environment.run_args=["-e","GH_TOKEN=S3CRET","-e","http_proxy=http://me:S3CRET@proxy",
+			"--env","A_KEY=S3CRET","--env=B_KEY=S3CRET","-e=C_KEY=S3CRET","-eD_KEY=S3CRET","-e","EMPTY_KEY=","--cpus=2","-m1g","-e=FORWARDED_KEY"]`)
 	data, err := json.Marshal([]any{c.Resolved(), c.Vars()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(data), "S3CRET") || !strings.Contains(string(data), `"max_tokens":5`) || !strings.Contains(string(data), "--cpus=2") {
+	if strings.Contains(string(data), "S3CRET") || !strings.Contains(string(data), `"max_tokens":5`) || !strings.Contains(string(data), `"-e","EMPTY_KEY=","--cpus=2","-m1g","-e=FORWARDED_KEY"`) {
 		t.Errorf("%s", data)
+	}
+	wantEnv := map[string]string{
+		"GH_TOKEN": "S3CRET", "http_proxy": "http://me:S3CRET@proxy", "A_KEY": "S3CRET", "B_KEY": "S3CRET", "C_KEY": "S3CRET", "D_KEY": "S3CRET", "EMPTY_KEY": "",
+	}
+	flags := c.Environment.Flags()
+	if diff := cmp.Diff(wantEnv, flags.Env); diff != "" || flags.CPUs != 2 || flags.Memory != 1<<30 || !slices.Equal(flags.ForwardEnv, []string{"FORWARDED_KEY"}) {
+		t.Errorf("flags %+v: %s", flags, diff)
 	}
 	if c.Model.ModelKwargs["api_key"] != "S3CRET" || c.Environment.Env["HF_TOKEN"] != "S3CRET" {
 		t.Error("masking changed the configuration")
@@ -315,6 +442,14 @@ func TestMaskSpec(t *testing.T) {
 		`model.model_kwargs={"api_key":"S3CRET"}`:               `model.model_kwargs={"api_key":"` + mask.Hidden + `"}`,
 		`model.model_kwargs={"n":1.0,"a":"<&>"}`:                `model.model_kwargs={"n":1.0,"a":"<&>"}`,
 		`environment.run_args=["-e","T_TOKEN=S3CRET"]`:          `environment.run_args=["-e","T_TOKEN=` + mask.Hidden + `"]`,
+		`environment.run_args=["-e=T_TOKEN=S3CRET"]`:            `environment.run_args=["-e=T_TOKEN=` + mask.Hidden + `"]`,
+		`environment.run_args=["-eT_TOKEN=S3=CRET"]`:            `environment.run_args=["-eT_TOKEN=` + mask.Hidden + `"]`,
+		`environment.run_args=["-dieT_TOKEN=S3CRET"]`:           `environment.run_args=["-dieT_TOKEN=` + mask.Hidden + `"]`,
+		`environment.run_args=["--env","T_TOKEN=S3CRET"]`:       `environment.run_args=["--env","T_TOKEN=` + mask.Hidden + `"]`,
+		`-cenvironment.run_args=["--env=T_TOKEN=S3CRET"]`:       `-cenvironment.run_args=["--env=T_TOKEN=` + mask.Hidden + `"]`,
+		`environment={"run_args":["-e=T_TOKEN=S3CRET"]}`:        `environment={"run_args":["-e=T_TOKEN=` + mask.Hidden + `"]}`,
+		"environment.env=MY_KEY=S3CRET":                         "environment.env=MY_KEY=" + mask.Hidden,
+		"environment.run_args=[-e=MY_KEY=S3CRET]":               "environment.run_args=[-e=MY_KEY=" + mask.Hidden,
 		"model.model_kwargs.api_base=http://me:S3CRET@h/v1?a=b": "model.model_kwargs.api_base=http://me:" + mask.Hidden + "@h/v1?a=b",
 	} {
 		t.Run(spec, func(t *testing.T) {
@@ -322,6 +457,38 @@ func TestMaskSpec(t *testing.T) {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+func TestSecretsOfAConfiguration(t *testing.T) {
+	const key, other = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "f47ac10b-58cc-4372-a567-0e02b2c3d479"
+	c := load(t, `model.model_kwargs={"api_key":"kwarg","extra_headers":{"X-Title":"my title","X-Id":"`+other+`","X-Auth-Token":"header"},"seed":"`+key+`"}`,
+		"environment.env.POSTGRES_PASSWORD=postgres", "environment.env.SERVICE="+key, "environment.env.GREETING=hello world",
+		`environment.run_args=["-e=A_KEY=arg","--env=PLAIN=`+other+`","--cap-drop=ALL"]`, "agent.system_template="+key)
+	var got []string
+	for _, s := range c.Secrets() {
+		got = append(got, s.Name+" "+s.Value)
+	}
+	slices.Sort(got)
+	want := []string{
+		"A_KEY arg", "PLAIN " + other, "POSTGRES_PASSWORD postgres", "SERVICE " + key,
+		"X-Auth-Token header", "X-Id " + other, "api_key kwarg",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMistakesAreToldWithoutSecrets(t *testing.T) {
+	for _, spec := range []string{
+		"environment.env=MY_KEY=S3CRET", `environment.run_args=[-e=MY_KEY=S3CRET]`, `environment.run_args=["-e","=MY_KEY=S3CRET"]`,
+		`environment.run_args=["MY_KEY=S3CRET"]`, `environment.run_args=["-x=MY_KEY=S3CRET"]`, `environment.run_args=["-itMY_KEY=S3CRET"]`,
+		"environment..MY_KEY=S3CRET", `model.api_key=S3CRET`,
+	} {
+		_, err := Load([]string{spec}, Options{})
+		if fault.KindOf(err) != fault.Usage || strings.Contains(err.Error(), "S3CRET") {
+			t.Errorf("%s: %v", spec, err)
+		}
 	}
 }
 
@@ -350,9 +517,9 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := &Config{origins: map[string]string{}}
+		c := &Config{places: map[string]place{}}
 		if c.adopt(v) == nil {
-			(&decoder{origins: c.origins}).section("", v, c)
+			(&decoder{places: c.places}).section("", v, c)
 			if _, err := json.Marshal(c.Resolved()); err != nil {
 				t.Error(err)
 			}

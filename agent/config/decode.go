@@ -14,12 +14,12 @@ import (
 
 // decoder fills structs by their yaml tags and collects what is wrong.
 type decoder struct {
-	origins  map[string]string
+	places   map[string]place
 	problems []string
 }
 
 func (d *decoder) problem(v *value, path, format string, args ...any) {
-	d.problems = append(d.problems, fmt.Sprintf("%s: %s %s", v.origin, path, fmt.Sprintf(format, args...)))
+	d.problems = append(d.problems, fmt.Sprintf("%s: %s %s", v.at, path, fmt.Sprintf(format, args...)))
 }
 
 // section fills the struct that target points to from a mapping.
@@ -40,7 +40,7 @@ func (d *decoder) section(path string, v *value, target any) {
 			d.problem(m[key], full, "is not a known key%s", nearest(key, path, fields))
 			continue
 		}
-		d.origins[full] = m[key].origin
+		d.places[full] = m[key].at
 		if field.Kind() == reflect.Struct {
 			d.section(full, m[key], field.Addr().Interface())
 			continue
@@ -144,7 +144,7 @@ func (d *decoder) texts(path string, v *value, to *map[string]string) {
 	}
 	texts := map[string]string{}
 	for key, item := range m {
-		d.origins[path+"."+key] = item.origin
+		d.places[path+"."+key] = item.at
 		switch {
 		case item.v == nil:
 		case isScalar(item):
@@ -186,7 +186,7 @@ func kindOf(v *value) string {
 	case []*value:
 		return "a list"
 	case string:
-		return strconv.Quote(shorten(x))
+		return strconv.Quote(shorten(MaskSpec(x)))
 	case nil:
 		return "empty"
 	default:

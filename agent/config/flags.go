@@ -29,32 +29,41 @@ type RunFlags struct {
 // ignoredFlags say what batch does anyway.
 var ignoredFlags = map[string]bool{"--rm": true, "--init": true, "-d": true, "--detach": true}
 
-// parse reads args over f as docker run would. Both "--x v" and "--x=v" are known.
+// parse reads args over f as docker run would.
 func (f *RunFlags) parse(args []string, allowBinds bool) error {
 	for i := 0; i < len(args); i++ {
-		name, v, given := strings.Cut(args[i], "=")
+		name, v, attached := splitFlag(args[i])
 		if name == "--rm" || ignoredFlags[args[i]] {
 			continue
 		}
 		if !strings.HasPrefix(name, "-") {
-			return fmt.Errorf("holds %q, expected a flag", args[i])
+			return fmt.Errorf("holds %q, expected a flag", MaskSpec(args[i]))
 		}
 		set := f.setter(name, allowBinds)
 		if set == nil {
 			return fmt.Errorf("holds %s, which batch does not know: expected --memory, --memory-swap, --cpus, "+
 				"--pids-limit, --shm-size, --network, --platform, --user, --env, --cap-add, --cap-drop, --security-opt or --add-host", name)
 		}
-		if !given {
+		if !attached {
 			if i++; i == len(args) {
 				return fmt.Errorf("ends with %s, which needs a value", name)
 			}
 			v = args[i]
 		}
 		if err := set(v); err != nil {
-			return fmt.Errorf("holds %s %q: %w", name, v, err)
+			return fmt.Errorf("holds %s %q: %w", name, MaskSpec(v), err)
 		}
 	}
 	return nil
+}
+
+// splitFlag splits an argument as docker run does: a flag, and the value that
+// is attached to it as in --x=value, -x=value and -xvalue.
+func splitFlag(arg string) (name, value string, attached bool) {
+	if strings.HasPrefix(arg, "--") || !strings.HasPrefix(arg, "-") || len(arg) <= 2 {
+		return strings.Cut(arg, "=")
+	}
+	return arg[:2], strings.TrimPrefix(arg[2:], "="), true
 }
 
 // setter returns what stores the value of a flag, or nil for an unknown one.
@@ -82,7 +91,13 @@ func (f *RunFlags) setter(name string, allowBinds bool) func(string) error {
 	case "--network", "--net":
 		return word(&f.Network)
 	case "--platform":
-		return word(&f.Platform)
+		return func(v string) error {
+			if !strings.Contains(v, "/") {
+				return errors.New("expected os/arch such as linux/amd64")
+			}
+			f.Platform = v
+			return nil
+		}
 	case "-u", "--user":
 		return word(&f.User)
 	case "-e", "--env":

@@ -11,15 +11,15 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Load reads specs, each a file, a built-in name or key=value, and merges them
+// Load reads specs, each a file, one of batch's own names or key=value, and merges them
 // from left to right over the default: mappings key by key, lists and scalars
 // replace. An error is a Usage fault that tells all that is wrong.
 func Load(specs []string, opts Options) (*Config, error) {
-	merged, _, err := readBuiltin("default", Options{})
+	merged, err := readBuiltin("default")
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{origins: map[string]string{}}
+	c := &Config{places: map[string]place{}}
 	for _, spec := range specs {
 		v, warning, err := readSpec(spec, opts)
 		if err != nil {
@@ -33,7 +33,7 @@ func Load(specs []string, opts Options) (*Config, error) {
 		}
 		merged = merge(merged, v)
 	}
-	d := decoder{origins: c.origins}
+	d := decoder{places: c.places}
 	d.section("", merged, c)
 	if len(d.problems) == 0 {
 		d.problems = c.check(opts)
@@ -70,12 +70,12 @@ func (c *Config) adopt(v *value) error {
 		}
 		delete(m, key)
 		if old.v != nil && !(key == "executable" && (old.v == "docker" || old.v == "podman")) {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s has no effect in a batch run", old.origin, path))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s has no effect in a batch run", old.at, path))
 		}
 	}
 	if class, ok := child(v, "environment")["environment_class"]; ok && class.v != nil {
 		if class.v != "docker" && class.v != "podman" {
-			return fault.Newf(fault.Usage, "reading the configuration: %s: environment.environment_class %v is not supported", class.origin, class.v).
+			return fault.Newf(fault.Usage, "reading the configuration: %s: environment.environment_class %v is not supported", class.at, class.v).
 				WithHint("batch runs containers: use docker or podman, or leave the key out")
 		}
 	}
@@ -90,7 +90,7 @@ func (c *Config) adopt(v *value) error {
 		}
 		top := v.v.(map[string]*value)
 		if child(v, "model") == nil {
-			top["model"] = &value{v: map[string]*value{}, origin: old.origin}
+			top["model"] = &value{v: map[string]*value{}, at: old.at}
 		}
 		if _, given := child(v, "model")[m[1]]; !given {
 			child(v, "model")[m[1]] = old
@@ -112,7 +112,7 @@ func child(v *value, key string) map[string]*value {
 // check looks at values that have the right type and may still be wrong.
 func (c *Config) check(opts Options) (problems []string) {
 	say := func(path, format string, args ...any) {
-		problems = append(problems, fmt.Sprintf("%s: %s %s", c.origins[path], path, fmt.Sprintf(format, args...)))
+		problems = append(problems, fmt.Sprintf("%s: %s %s", c.places[path], path, fmt.Sprintf(format, args...)))
 	}
 	word := func(path, got string, allowed ...string) {
 		if got != "" && !slices.Contains(allowed, got) {
@@ -156,7 +156,7 @@ func (c *Config) check(opts Options) (problems []string) {
 	}
 	c.Environment.flags = flags
 	if c.Model.MultimodalRegex != "" {
-		c.Warnings = append(c.Warnings, c.origins["model.multimodal_regex"]+": model.multimodal_regex has no effect: outputs are sent as text")
+		c.Warnings = append(c.Warnings, c.Origin("model.multimodal_regex")+": model.multimodal_regex has no effect: outputs are sent as text")
 	}
 	slices.Sort(problems)
 	if len(problems) == 0 {

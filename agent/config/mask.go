@@ -45,22 +45,27 @@ func maskJSON(key string, v any, text string) string {
 // hide copies v with everything hidden that stands under a secret's name, and
 // the passwords in addresses.
 func hide(key string, v any) any {
-	return mapTexts(key, v, func(name, text, before string) string {
-		if mask.KeyName(name) {
-			return before + mask.Hidden
+	return mapTexts(key, v, func(t textAt) string {
+		if mask.KeyName(t.name) && t.text != "" {
+			return t.before + mask.Hidden
 		}
-		return before + mask.URL(text)
+		return t.before + mask.URL(t.text)
 	})
 }
 
-// Secrets returns the values in the configuration that are secret by the name
-// under which they stand, and those in addresses.
+// Secrets returns the values in the configuration that are secret: by the name
+// under which they stand, in addresses, and what is handed on to containers and
+// servers and looks like a key (see [mask.HandedOn]).
 func (c *Config) Secrets() []mask.Secret {
 	var found []mask.Secret
 	for _, section := range fieldsOf(c) {
 		for key, field := range fieldsOf(section.Addr().Interface()) {
-			mapTexts(key, copyOf(field), func(name, text, _ string) string {
-				found = append(found, mask.Of(name, text)...)
+			mapTexts(key, copyOf(field), func(t textAt) string {
+				if t.handedOn {
+					found = append(found, mask.HandedOn(t.name, t.text)...)
+				} else {
+					found = append(found, mask.Of(t.name, t.text)...)
+				}
 				return ""
 			})
 		}
@@ -68,43 +73,59 @@ func (c *Config) Secrets() []mask.Secret {
 	return found
 }
 
-// mapTexts copies v, which stands under key, with its texts changed: each is
-// given with the name that it stands under and, in an argument like
-// --env=NAME=VALUE, with what comes before the value.
-func mapTexts(key string, v any, change func(name, text, before string) string) any {
+// textAt is a text of a configuration.
+type textAt struct {
+	name     string // that it stands under
+	before   string // in an argument like --env=NAME=VALUE, all up to the value
+	text     string
+	handedOn bool // to a container or a server
+}
+
+// handsOn are the keys whose members are handed on: variables and headers.
+var handsOn = []string{"env", "extra_headers", "headers"}
+
+// mapTexts copies v, which stands under key, with its texts changed.
+func mapTexts(key string, v any, change func(textAt) string) any {
+	return mapUnder(key, v, false, change)
+}
+
+func mapUnder(key string, v any, handedOn bool, change func(textAt) string) any {
 	switch x := v.(type) {
 	case map[string]any:
+		handedOn = slices.Contains(handsOn, key)
 		m := map[string]any{}
 		for k, item := range x {
-			m[k] = mapTexts(k, item, change)
+			m[k] = mapUnder(k, item, handedOn, change)
 		}
 		return m
 	case []any:
 		list := slices.Clone(x)
 		for i := range list {
-			list[i] = mapTexts(key, list[i], change)
+			list[i] = mapUnder(key, list[i], handedOn, change)
 		}
 		return list
 	case string:
-		if x == "" {
+		switch {
+		case x == "":
 			return x
+		case key == "run_args":
+			return change(argument(x))
 		}
-		if name, before, ok := assignment(key, x); ok {
-			return change(name, x[len(before):], before)
-		}
-		return change(key, x, "")
+		return change(textAt{name: key, text: x, handedOn: handedOn})
 	}
 	return v
 }
 
-// assignment splits an argument of docker run that sets a variable.
-func assignment(key, arg string) (name, before string, ok bool) {
-	if key != "run_args" {
-		return "", "", false
+// argument is one of docker run's. In any spelling, and behind a flag of its
+// own, NAME=VALUE sets a variable.
+func argument(arg string) textAt {
+	value := arg
+	if strings.HasPrefix(arg, "-") {
+		_, value, _ = splitFlag(arg)
 	}
-	name, _, ok = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "--env="), "-e="), "=")
+	name, text, ok := strings.Cut(strings.TrimLeft(value, "="), "=")
 	if !ok {
-		return "", "", false
+		return textAt{name: "run_args", text: arg}
 	}
-	return name, arg[:strings.Index(arg, name)+len(name)+1], true
+	return textAt{name: name, before: strings.TrimSuffix(arg, text), text: text, handedOn: true}
 }

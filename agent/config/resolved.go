@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 )
@@ -20,8 +21,9 @@ func (c *Config) Resolved() map[string]any {
 	return all
 }
 
-// Vars are the values that templates may show, all sections in one as in the
-// peer: agent, then environment, then model.
+// Vars are the values that templates may show, all sections in one as in
+// mini-swe-agent: agent, then environment, then model. The network is the one
+// that containers get, with run_args heeded: none when they get none.
 func (c *Config) Vars() map[string]any {
 	vars, all := map[string]any{}, c.Resolved()
 	for _, section := range []string{"agent", "environment", "model"} {
@@ -33,6 +35,7 @@ func (c *Config) Vars() map[string]any {
 			vars[key] = int(f)
 		}
 	}
+	vars["network"] = cmp.Or(c.Environment.Flags().Network, "none")
 	return vars
 }
 

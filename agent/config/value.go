@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -12,9 +13,9 @@ import (
 
 // value is a part of a configuration that knows where it was set.
 type value struct {
-	v      any    // map[string]*value, []*value, string, int, float64, bool or nil
-	text   string // of a scalar, as written
-	origin string
+	v    any    // map[string]*value, []*value, string, int, float64, bool or nil
+	text string // of a scalar, as written
+	at   place
 }
 
 // Bounds of a file: aliases may go round in a circle, or multiply.
@@ -30,9 +31,9 @@ type yamlReader struct {
 }
 
 func (r *yamlReader) read(n *yaml.Node, depth int) (*value, error) {
-	v := &value{origin: fmt.Sprintf("%s:%d", r.file, n.Line)}
+	v := &value{at: place{r.file, n.Line}}
 	if r.nodes++; depth > maxDepth || r.nodes > maxNodes {
-		return nil, fmt.Errorf("%s: the file is nested too deeply, or too large", v.origin)
+		return nil, fmt.Errorf("%s: the file is nested too deeply, or too large", v.at)
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -71,8 +72,8 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (map[string]*value, error)
 			return nil, err
 		}
 		if key.Tag == "!!merge" {
-			if base, ok := v.v.(map[string]*value); ok {
-				maps.Copy(merged, base)
+			if !mergeInto(merged, v) {
+				return nil, fmt.Errorf("%s:%d: << needs a mapping or a list of them", r.file, key.Line)
 			}
 			continue
 		}
@@ -82,11 +83,28 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (map[string]*value, error)
 		if _, twice := own[key.Value]; twice {
 			return nil, fmt.Errorf("%s:%d: the key %s is given twice", r.file, key.Line, key.Value)
 		}
-		v.origin = fmt.Sprintf("%s:%d", r.file, key.Line)
+		v.at = place{r.file, key.Line}
 		own[key.Value] = v
 	}
 	maps.Copy(merged, own)
 	return merged, nil
+}
+
+// mergeInto adds what a merge key gives: a mapping, or a list of them of which
+// the first wins. It reports whether v is one of these.
+func mergeInto(merged map[string]*value, v *value) bool {
+	list, ok := v.v.([]*value)
+	if !ok {
+		list = []*value{v}
+	}
+	for _, item := range slices.Backward(list) {
+		base, ok := item.v.(map[string]*value)
+		if !ok {
+			return false
+		}
+		maps.Copy(merged, base)
+	}
+	return true
 }
 
 // scalar resolves a plain scalar as PyYAML does where that matters: yes, no,
@@ -105,7 +123,7 @@ func scalar(n *yaml.Node, v *value) error {
 	switch n.Tag {
 	case "!!int", "!!float", "!!bool", "!!null":
 		if err := n.Decode(&v.v); err != nil {
-			return fmt.Errorf("%s: %w", v.origin, err)
+			return fmt.Errorf("%s: %w", v.at, err)
 		}
 		v.v = jsonSafe(v.v, n.Value)
 	default:
@@ -129,19 +147,19 @@ func jsonSafe(v any, text string) any {
 	return v
 }
 
-func fromJSON(v any, origin string) *value {
-	out := &value{origin: origin}
+func fromJSON(v any, at place) *value {
+	out := &value{at: at}
 	switch v := v.(type) {
 	case map[string]any:
 		m := map[string]*value{}
 		for k, item := range v {
-			m[k] = fromJSON(item, origin)
+			m[k] = fromJSON(item, at)
 		}
 		out.v = m
 	case []any:
 		list := []*value{}
 		for _, item := range v {
-			list = append(list, fromJSON(item, origin))
+			list = append(list, fromJSON(item, at))
 		}
 		out.v = list
 	case json.Number:
@@ -172,10 +190,10 @@ func merge(base, over *value) *value {
 		}
 		m[k] = v
 	}
-	return &value{v: m, origin: over.origin}
+	return &value{v: m, at: over.at}
 }
 
-// plain is v without origins.
+// plain is v without the places.
 func (v *value) plain() any {
 	switch x := v.v.(type) {
 	case map[string]*value:

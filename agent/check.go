@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"batch.example/batch/llm"
+)
+
+// CheckTask reports whether the system and the instance template render for t,
+// by its Task, Vars and Env alone: nothing is asked, executed or recorded. An
+// error is a Usage fault that names the template.
+func (l *Loop) CheckTask(t Turn) error {
+	_, err := l.checking(t).firstMessages()
+	return err
+}
+
+// Check is CheckTask for all templates: also those for what a run of t may come
+// to, with outputs and replies of each kind, at its first step and at its last. A
+// template can still fail with what none of them has in it.
+func (l *Loop) Check(t Turn) error {
+	if err := l.CheckTask(t); err != nil {
+		return err
+	}
+	for _, at := range []func(*run){(*run).atFirstStep, (*run).atLastStep} {
+		r := l.checking(t)
+		at(r)
+		if err := r.checkObservations(); err != nil {
+			return err
+		}
+		if err := r.checkFormatErrors(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Loop) checking(t Turn) *run {
+	return newRun(l, Turn{Task: t.Task, Vars: t.Vars, Env: t.Env})
+}
+
+func (r *run) atFirstStep() { r.end.Calls = 1 }
+
+// atLastStep is where a template may speak of a limit that is near.
+func (r *run) atLastStep() {
+	c := &r.loop.config
+	r.end.Calls, r.end.Cost = 1000, 100
+	elapsed := 24 * time.Hour
+	if c.StepLimit > 0 {
+		r.end.Calls = c.StepLimit
+	}
+	if c.CostLimit > 0 {
+		r.end.Cost = c.CostLimit
+	}
+	if c.WallTimeLimit > 0 {
+		elapsed = c.WallTimeLimit
+	}
+	r.started = c.Now().Add(-elapsed)
+}
+
+// sampleOutputs has an output of each kind that a run can show.
+func sampleOutputs() []Output {
+	whole := func(text string, code int) Output {
+		return Output{Bytes: []byte(text), Total: int64(len(text)), ExitCode: code}
+	}
+	return []Output{
+		whole("text\n", 0),
+		whole("text\n", 1),
+		whole("", 0),
+		whole("", 127),
+		whole(strings.Repeat("0123456789\n", 1000), 0), // mini-swe-agent's templates cut at 10000 characters
+		whole("caf\xe9\n", 0),
+		whole("\x00\x1b[31m\r\n", 139),
+		{Bytes: []byte("cut"), Total: 1 << 30},
+		{Bytes: []byte("part"), Total: 4, ExitCode: -1, TimedOut: true, Timeout: time.Minute},
+		{ExitCode: -1, TimedOut: true, Timeout: time.Minute},
+		{Bytes: []byte(Marker + "\ncut"), Total: 1 << 30}, // a submission that is refused
+		notExecuted(),
+	}
+}
+
+func (r *run) checkObservations() error {
+	for _, out := range sampleOutputs() {
+		if _, err := r.observe(action{call: "call"}, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) checkFormatErrors() error {
+	for _, bad := range r.loop.form.sampleErrors() {
+		for _, reason := range []string{"stop", "length", "tool_calls", "content_filter", ""} {
+			err := r.refuse(&llm.Response{FinishReason: reason, Message: bad.reply}, bad.err)
+			if _, rendered := errors.AsType[*Interrupt](err); !rendered {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sampleError is a reply that is not in the asked form, and why.
+type sampleError struct {
+	reply llm.Message
+	err   error
+}
+
+// sampleErrors has a reply of each kind that the form refuses.
+func (f *form) sampleErrors() []sampleError {
+	if f.kind == Text {
+		return []sampleError{{err: notOne(nil)}, {err: notOne([]string{"one", "two"})}}
+	}
+	call := llm.Message{ToolCalls: []llm.ToolCall{{ID: "call", Name: "unknown", Arguments: "{"}}}
+	_, bad := f.parseCall(call.ToolCalls[0])
+	return []sampleError{{err: noCalls()}, {call, bad}}
+}

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"batch.example/batch/fault"
+)
+
+// findFile reads the file that a name means, and says which one it was.
+func findFile(spec string, dirs []string) (name string, data []byte, err error) {
+	missing := "no such file"
+	for _, name := range candidates(spec, dirs) {
+		data, err := os.ReadFile(name)
+		switch {
+		case err == nil:
+			return name, data, nil
+		case errors.Is(err, syscall.EISDIR): // a folder beside the file, swebench/ and swebench.yaml
+			missing = name + " is a directory"
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", nil, fault.New(fault.Usage, "reading the configuration", err)
+		}
+	}
+	if !filepath.IsAbs(spec) {
+		missing += " in " + strings.Join(append([]string{"the current directory"}, dirs...), " or ")
+	}
+	return "", nil, fault.Newf(fault.Usage, "reading the configuration: %s: %s", spec, missing).WithHint("%s", advice(spec))
+}
+
+// candidates are the files a name may mean: as given, with .yaml in place of
+// another ending, and both in each directory.
+func candidates(spec string, dirs []string) []string {
+	names := []string{spec}
+	if ext := filepath.Ext(spec); ext != ".yaml" {
+		if ext != "" {
+			names = append(names, strings.TrimSuffix(spec, ext)+".yaml")
+		} else {
+			names = []string{spec + ".yaml", spec}
+		}
+	}
+	all := append([]string{}, names...)
+	if filepath.IsAbs(spec) {
+		return all
+	}
+	for _, dir := range dirs {
+		for _, name := range names {
+			all = append(all, filepath.Join(dir, name))
+		}
+	}
+	return all
+}
+
+// shipped are the configurations that mini-swe-agent comes with, by their path
+// in its package, without the ending.
+var shipped = map[string]string{
+	"default": "config/default", "mini": "config/mini", "mini_textbased": "config/mini_textbased",
+	"programbench":       "config/benchmarks/programbench",
+	"swebench":           "config/benchmarks/swebench",
+	"swebench_backticks": "config/benchmarks/swebench_backticks",
+	"swebench_modal":     "config/benchmarks/swebench_modal",
+	"swebench_xml":       "config/benchmarks/swebench_xml",
+}
+
+// shippedVersion is the version of mini-swe-agent that shipped tells of.
+const shippedVersion = "v2.4.6"
+
+// advice says what to do about a name that no file has.
+func advice(spec string) string {
+	stem := strings.TrimSuffix(spec, filepath.Ext(spec))
+	path, ofMini := shipped[stem]
+	switch {
+	case ofMini:
+		path += ".yaml"
+		return fmt.Sprintf(`it is one of mini-swe-agent's configurations, of which batch has no copy. Where that is installed, this brings it here:
+  cp "$(python3 -c 'from importlib.util import find_spec; print(*find_spec("minisweagent").submodule_search_locations)')/%s" .
+and from the network:
+  curl -fO https://raw.githubusercontent.com/SWE-agent/mini-swe-agent/%s/src/minisweagent/%s
+batch's own prompts are another configuration: -c default, or no -c at all`, path, shippedVersion, path)
+	case slices.Contains(builtins, stem):
+		return fmt.Sprintf("batch's own configuration is named without an ending: -c %s", stem)
+	default:
+		return "give a file, key=value, or one of batch's own configurations: -c default, -c text, -c tools"
+	}
+}

@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+// refusal is the interrupt for a call that failed by what is in the
+// conversation, which ends the run as a limit does. Any other error stays.
+func (r *run) refusal(err error) error {
+	switch {
+	case fault.KindOf(err) != fault.Instance:
+		return err
+	case errors.Is(err, llm.ErrContextLength):
+		return r.refused(ContextWindowExceeded, err)
+	case errors.Is(err, llm.ErrContentPolicy):
+		return r.refused(ContentPolicyViolation, err)
+	default:
+		return err
+	}
+}
+
+// filtered is the interrupt for a reply of which a content filter left nothing.
+// It was paid for, so it is kept beside the exit as that of a format error is.
+func (r *run) filtered(resp *llm.Response) error {
+	stop := r.refused(ContentPolicyViolation, fmt.Errorf("%w: the answer is empty and its finish_reason %q", llm.ErrContentPolicy, resp.FinishReason))
+	extra := stop.Messages[0].Extra
+	extra["cost"], extra["response"] = resp.Cost, ReplyRef{r.end.Calls}
+	return stop
+}
+
+// refused ends the run with nothing submitted and says what the provider said.
+func (r *run) refused(status string, err error) *Interrupt {
+	r.end.Reason = err.Error()
+	return &Interrupt{status, []llm.Message{errorMessage(status, err)}}
+}

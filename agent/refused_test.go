@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+func TestWhatTheProviderRefusesEndsTheRunLikeALimit(t *testing.T) {
+	for _, c := range []struct {
+		cause  error
+		status string
+	}{
+		{llm.ErrContextLength, ContextWindowExceeded},
+		{llm.ErrContentPolicy, ContentPolicyViolation},
+	} {
+		t.Run(c.status, func(t *testing.T) {
+			broken := fault.New(fault.Instance, "asking", fmt.Errorf("%w: 400", c.cause)).WithHint("try less")
+			m, j := &script{replies: []*llm.Response{ask("1", "ls")}, err: broken}, &journal{}
+			end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Recorder: j})
+			if err != nil || end.Status != c.status || end.Submitted || end.Calls != 1 || end.Cost != 1 || end.Reason != broken.Error() {
+				t.Errorf("%+v, %v", end, err)
+			}
+			last := end.Messages[len(end.Messages)-1]
+			want := map[string]any{
+				"exit_status": c.status, "submission": "", "exception_str": broken.Error(), "hint": "try less",
+				"timestamp": last.Extra["timestamp"],
+			}
+			if d := cmp.Diff(want, last.Extra); d != "" || last.Role != llm.RoleExit {
+				t.Errorf("%s exit: %s", last.Role, d)
+			}
+			if got := strings.Join(j.types(), " "); !strings.HasSuffix(got, "request interrupt messages") {
+				t.Errorf("recorded %s", got)
+			}
+		})
+	}
+}
+
+func TestAFilteredReplyEndsTheRunAndIsPaid(t *testing.T) {
+	empty := say("")
+	empty.FinishReason = "content_filter"
+	m, j := &script{replies: []*llm.Response{ask("1", "ls"), empty}}, &journal{}
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Recorder: j})
+	if err != nil || end.Status != ContentPolicyViolation || end.Calls != 2 || end.Cost != 2 {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	last := end.Messages[len(end.Messages)-1]
+	if last.Extra["cost"] != 1.0 || last.Extra["response"] == nil || !strings.Contains(end.Reason, "content_filter") {
+		t.Errorf("%q, exit %+v", end.Reason, last)
+	}
+	if d := cmp.Diff([]string{"system", "user", "assistant", "tool", "exit"}, roles(end.Messages)); d != "" {
+		t.Error(d)
+	}
+	if got := strings.Join(j.types(), " "); !strings.HasSuffix(got, "request reply interrupt messages") {
+		t.Errorf("recorded %s", got)
+	}
+	t.Run("also where it is known from before", func(t *testing.T) {
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{
+			Messages: []llm.Message{{Role: llm.RoleUser, Content: "t"}}, Unfinished: &Unfinished{Reply: empty}, Model: &script{}, Env: &env{},
+		})
+		if err != nil || end.Status != ContentPolicyViolation || end.Calls != 1 {
+			t.Errorf("%+v, %v", end, err)
+		}
+	})
+	t.Run("one with words in it goes on", func(t *testing.T) {
+		cut := ask("1", submit)
+		cut.FinishReason = "content_filter"
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{cut}}, Env: &env{outputs: submitting("p")}})
+		if err != nil || end.Status != Submitted {
+			t.Errorf("%+v, %v", end, err)
+		}
+	})
+}
