@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/printable"
 )
 
 // Attempt is one try at one instance while it runs: its journal and its log.
@@ -30,8 +31,11 @@ type Attempt struct {
 // attemptData is the data of an attempt record. Earlier makes the history
 // known without reading the journal from its beginning.
 type attemptData struct {
-	Owner   string        `json:"owner"`
-	Earlier []pastAttempt `json:"earlier,omitempty"`
+	Owner    string          `json:"owner"`
+	Settings json.RawMessage `json:"settings,omitempty"`
+	Earlier  []pastAttempt   `json:"earlier,omitempty"`
+
+	began time.Time
 }
 
 // endData is the data of an end record.
@@ -51,16 +55,17 @@ type resetData struct {
 	Earlier []pastAttempt `json:"earlier,omitempty"`
 }
 
-// Begin opens the next attempt at an instance: its folder, journal and log. A
+// Begin opens the next attempt at an instance, which is made under the given
+// settings: its folder, journal and log. A
 // prediction that stands for the instance is taken out of preds.json first.
 // The caller must Close the attempt; an instance has one open attempt at most.
-func (s *Store) Begin(id string) (*Attempt, error) {
+func (s *Store) Begin(id string, under Settings) (*Attempt, error) {
 	in, err := s.idle(id)
 	if err != nil {
 		return nil, err
 	}
 	defer in.work.Unlock()
-	return s.begin(in)
+	return s.begin(in, under)
 }
 
 // idle returns the instance with its work held, if it has no open attempt.
@@ -80,22 +85,22 @@ func (s *Store) idle(id string) (*instance, error) {
 	return in, nil
 }
 
-// Resume is Begin for going on where the instance's last attempt came to an
-// end that was not its own: in a crash, told to stop, or by a fault that was
-// transient or the host's. It opens that attempt again, which keeps its number
-// and its cost, and returns what is known of it. Where there is no such
-// attempt, or it was [Store.Reset], a new one begins and the history is nil.
-func (s *Store) Resume(id string) (*Attempt, *History, error) {
+// Resume is Begin for an instance whose last attempt came to an end that was not
+// its own: by a crash, an interruption, or a fault, of any blame once a reply was
+// paid for. It opens that attempt again, which keeps its number and its cost, and
+// returns what is known of it. Where there is no such attempt, it was [Store.Reset]
+// or made under other settings, a new one begins and the history is nil.
+func (s *Store) Resume(id string, under Settings) (*Attempt, *History, error) {
 	in, err := s.idle(id)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer in.work.Unlock()
 	s.mu.Lock()
-	known := in.goesOn
+	known := in.goesOn && sameSettings(under, in.made)
 	s.mu.Unlock()
 	if !known {
-		a, err := s.begin(in)
+		a, err := s.begin(in, under)
 		return a, nil, err
 	}
 	h, err := s.History(id)
@@ -129,20 +134,24 @@ func (s *Store) resume(in *instance) (*Attempt, error) {
 }
 
 // goesOn reports whether an attempt with that record did not come to an end of
-// its own, so that going on with it keeps what was paid for.
+// its own, so that its resume keeps what was paid for.
 func goesOn(r Record) bool {
 	switch r.Outcome {
 	case Pending:
 		return true
 	case Infrastructure:
-		return r.Blame == fault.Transient.String() || r.Blame == fault.Host.String()
+		return r.Steps > 0 || r.Blame == fault.Transient.String() || r.Blame == fault.Host.String()
 	default:
 		return false
 	}
 }
 
 // begin starts the next attempt. in.work is held and no attempt is open.
-func (s *Store) begin(in *instance) (*Attempt, error) {
+func (s *Store) begin(in *instance, under Settings) (*Attempt, error) {
+	settings, err := compactJSON(under)
+	if err != nil {
+		return nil, fault.New(fault.Bug, "encoding the settings of an attempt", err)
+	}
 	if err := s.dropPredictions(in.id); err != nil {
 		return nil, err
 	}
@@ -152,11 +161,12 @@ func (s *Store) begin(in *instance) (*Attempt, error) {
 	}
 	s.mu.Lock()
 	in.number++
+	in.made = under
 	in.final, in.owed, in.goesOn, in.live = false, true, false, false
 	a.number, a.started = in.number, time.Now()
 	past := slices.Clone(in.past)
 	s.mu.Unlock()
-	if err := a.journal.begin(a.number, attemptData{Owner: DefaultOwner(), Earlier: past}); err != nil {
+	if err := a.journal.begin(a.number, attemptData{Owner: DefaultOwner(), Settings: settings, Earlier: past}); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
@@ -183,14 +193,14 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	if err != nil {
 		return nil, false, diskFault("opening an instance's log", err)
 	}
-	j, err := openJournal(path, tail, s.files, s.mask)
+	j, err := openJournal(path, tail, s.files)
 	if err != nil {
 		return nil, false, errors.Join(err, log.Close())
 	}
 	j.spend, j.level = s.addSpent, s.level
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a = &Attempt{store: s, in: in, number: in.number, journal: j, file: log, log: s.mask.Writer(log)}
+	a = &Attempt{store: s, in: in, number: in.number, journal: j, file: log, log: s.mask.Writer(printable.NewWriter(log))}
 	in.open = a
 	return a, true, nil
 }
@@ -216,7 +226,8 @@ func (a *Attempt) Number() int { return a.number }
 func (a *Attempt) Journal() *Journal { return a.journal }
 
 // Log returns the instance's agent.log, opened for appending. Whole lines reach
-// the system at once and are not synced.
+// the system at once and are not synced. What a terminal would act on is shown
+// as an escape, so that people may follow the file on one.
 func (a *Attempt) Log() io.Writer { return a.log }
 
 // Close hands buffered records to the system and closes the files. An attempt
@@ -246,7 +257,7 @@ func (a *Attempt) Close() error {
 // crashed is the record of an attempt that no end record closes. A call that
 // was under way counts with what was set aside for it: it may have been billed.
 func crashed(id string, last JournalRecord, started time.Time) pastAttempt {
-	return pastAttempt{Spent: last.Cost + setAside(last), Record: Record{
+	return pastAttempt{Spent: last.spent() + setAside(last), Record: Record{
 		InstanceID: id, Attempt: last.Attempt, Status: "Interrupted", Outcome: Pending,
 		Steps: last.Calls, Cost: last.Cost, Started: started,
 	}}

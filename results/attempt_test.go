@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"io"
 	"testing"
 
 	"batch.example/batch/fault"
@@ -43,7 +44,7 @@ func TestACrashedAttemptIsPendingAndItsMoneyCounts(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	put(t, s, failed("a"))
-	a, err := s.Begin("a")
+	a, err := s.Begin("a", results.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := open(t, dir)
-			a, err := s.Begin("a")
+			a, err := s.Begin("a", results.Settings{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +110,7 @@ func TestAttemptsAbandonedInOneRunKeepTheirMoney(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	for range 3 {
-		a, err := s.Begin("a")
+		a, err := s.Begin("a", results.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestAttemptsAbandonedInOneRunKeepTheirMoney(t *testing.T) {
 func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	a, err := s.Begin("a")
+	a, err := s.Begin("a", results.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,11 +150,11 @@ func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
 
 func TestAJournalEndsWithItsAttempt(t *testing.T) {
 	s := open(t, t.TempDir())
-	a, err := s.Begin("a")
+	a, err := s.Begin("a", results.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Begin("a"); fault.KindOf(err) != fault.Bug {
+	if _, err := s.Begin("a", results.Settings{}); fault.KindOf(err) != fault.Bug {
 		t.Errorf("a second open attempt: %v", err)
 	}
 	if err := s.Put(t.Context(), result("a", "x")); err != nil {
@@ -161,5 +162,26 @@ func TestAJournalEndsWithItsAttempt(t *testing.T) {
 	}
 	if err := a.Journal().Append(results.TypeOutput, 1); fault.KindOf(err) != fault.Bug {
 		t.Errorf("appending behind the end: %v", err)
+	}
+}
+
+func TestTheAgentsLogActsOnNoTerminal(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	a, err := s.Begin("i", results.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"a\x1b[31m\x7f\u009b\n", "caf\xc3", "\xa9\xe2"} {
+		if _, err := io.WriteString(a.Log(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	if got, want := read(t, dir, "i", "agent.log"), `a\u001b[31m\u007f\u009b`+"\n"+`café\xe2`; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func BenchmarkJournalAppend(b *testing.B) {
-	a, err := open(b, b.TempDir()).Begin("a")
+	a, err := open(b, b.TempDir()).Begin("a", results.Settings{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func BenchmarkResume500(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range 500 {
-		a, err := s.Begin(fmt.Sprintf("i-%d", i))
+		a, err := s.Begin(fmt.Sprintf("i-%d", i), results.Settings{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func BenchmarkResume500(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, h, err := s.Resume("i-0"); err != nil || len(h.Steps) != 50 {
+		if _, h, err := s.Resume("i-0", results.Settings{}); err != nil || len(h.Steps) != 50 {
 			b.Fatal(err, h)
 		}
 		b.StopTimer()

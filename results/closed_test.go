@@ -23,7 +23,7 @@ func TestAClosedStoreWritesNothing(t *testing.T) {
 	for what, err := range map[string]error{
 		"predictions": s.WritePredictions(t.Context()),
 		"a manifest":  s.WriteManifest(&results.Manifest{Batch: "late"}),
-		"a reset":     s.Reset([]string{"a"}),
+		"a reset":     s.Reset([]string{"a"}, false),
 		"a result":    s.Put(t.Context(), result("c", "late")),
 	} {
 		if fault.KindOf(err) != fault.Bug {

@@ -57,7 +57,7 @@ func putForever(dir string) {
 }
 
 func putOne(s *results.Store, id string) error {
-	a, err := s.Begin(id)
+	a, err := s.Begin(id, results.Settings{})
 	if err != nil {
 		return err
 	}

@@ -44,14 +44,18 @@ func (d Difference) Covers(name string) bool {
 // not, nor do host, seed, versions, git state or images. Times and command
 // lines are not looked at.
 func (m *Manifest) Differences(other *Manifest) []Difference {
-	now, was := m.values(), other.values()
+	return differences(m.values(), other.values(), func(name string) bool { return matters(name, m, other) })
+}
+
+// differences compares leaves.
+func differences(now, was map[string]string, matters func(name string) bool) []Difference {
 	var out []Difference
 	differ := func(name, now, was string) {
 		if now == was {
 			return
 		}
 		short, _ := strings.CutPrefix(name, "config.")
-		out = append(out, Difference{Name: short, Now: now, Was: was, Matters: matters(name, m, other)})
+		out = append(out, Difference{Name: short, Now: now, Was: was, Matters: matters(name)})
 	}
 	for name, v := range now {
 		differ(name, v, was[name])
@@ -65,11 +69,16 @@ func (m *Manifest) Differences(other *Manifest) []Difference {
 	return out
 }
 
+// indifferent are settings that do not reach the agent, its environment or a model.
+var indifferent = []string{"config.run.mask_patterns", "config.environment.pull_timeout", "config.environment.executable"}
+
 // matters reports whether a difference in the named value makes results
 // incomparable. One content under two names (a file and its copy) is one dataset.
 func matters(name string, m, other *Manifest) bool {
 	section, _, _ := strings.Cut(name, ".")
 	switch {
+	case slices.Contains(indifferent, name):
+		return false
 	case section == "config", section == "model", section == "price", section == "salvage":
 		return true
 	case name == "dataset.digest", name == "dataset.name", name == "dataset.revision":

@@ -57,7 +57,7 @@ func TestAFullDiskIsTheHostsFaultAndLosesNothing(t *testing.T) {
 // and goes on where it was when there is room again.
 func journalOnFullDisk(t *testing.T, s *results.Store, dir string) {
 	t.Helper()
-	a, err := s.Begin("journal")
+	a, err := s.Begin("journal", results.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@
 //	  <id>/journal.jsonl    the truth about an instance, append-only
 //	  <id>/<id>.patch       the submission, byte for byte; absent when there was none
 //	  <id>/<id>.salvaged.patch  the work tree's diff, byte for byte, of an attempt that did not submit
-//	  <id>/<id>.traj.json   the last attempt's trajectory, see Trajectory
+//	  <id>/<id>.traj.json   derived: the last attempt's trajectory, see Trajectory
 //	  <id>/agent.log        this instance's log, all attempts
 //
 // preds.json, the trajectories and exit_statuses.yaml have the form that
@@ -37,14 +37,16 @@
 //
 // One record per line, in JSON (UTF-8), members always in this order:
 //
-//	{"v":1,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
+//	{"v":1,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
 //
 //	v        version of the format; a reader refuses records newer than it knows
 //	seq      from 1, without gaps, over all attempts
 //	attempt  the attempt that the record belongs to, from 1
 //	start    byte offset of the line with which that attempt began
 //	calls    replies of that attempt so far, this record included
-//	cost     US dollars of those replies, and of what the attempt had cost besides when it was gone on with
+//	cost     US dollars of those replies
+//	spent    of those, and of calls that may have been charged although no answer is
+//	         known; absent where it is cost
 //	t        time, RFC 3339 with nanoseconds, UTC
 //	type     lower-case word; readers pass over those they do not know
 //	data     any JSON
@@ -56,7 +58,8 @@
 //
 // Record types of the store:
 //
-//	attempt     {owner, earlier}: an attempt began. earlier: [{record, spent}] of those before it
+//	attempt     {owner, settings, earlier}: an attempt began. settings: [Settings];
+//	            earlier: [{record, spent}] of those before it
 //	prediction  {model_name_or_path, model_patch}: valid if an end record follows
 //	end         {record, spent, prediction_sha256, earlier}: the attempt is over. record is a
 //	            Record; spent is never less than the replies' cost; the digest is of
@@ -73,12 +76,19 @@
 //	messages    MessagesData: appended to the conversation
 //	request     RequestData: a paid call is about to be made
 //	reply       ReplyData: it was answered, and cost so much
+//	lost        LostData: calls were not answered, and may have been charged
 //	action      ActionData: a command is about to run
 //	output      OutputData: it ended
 //	interrupt   InterruptData: the flow was broken; the messages follow
 //	submission  SubmissionData: what was handed in
 //
 // JSON holds no bytes that are not UTF-8: what must stay exact is encoded.
+//
+// What is large stands once. A message refers to the output that it shows and to
+// the provider's answer ([MessagesData]); the trajectory has both in their place.
+// Of an output at most 10 MiB are kept where it submits, else the two ends of 1
+// MiB; and once an attempt's outputs come to 64 MiB, the ends of 64 KiB of each
+// further one. A trajectory reports what was cut as extra.output_bytes.
 //
 // # What survives a crash
 //
@@ -104,11 +114,12 @@
 // whole records behind it is no torn tail but broken storage: [ReadJournal]
 // reports it, with the records before it, and nothing is changed.
 //
-// # Going on
+// # Resume
 //
-// An attempt that has no end record, or one whose outcome is Pending, or
-// Infrastructure by a transient fault or the host's, is not started anew but
-// gone on with, under its number: [Store.Resume]. Its journal is read so:
+// An attempt that has no end record, or one whose outcome is Pending or
+// Infrastructure, is resumed, under its number: [Store.Resume]. A new one begins
+// where its settings were others, or its fault was not transient and nothing had
+// been paid for. Its journal is read so:
 //
 //   - The conversation is the messages before the last request, in order. Those
 //     behind it follow from that request's step and are void once a resume record
@@ -119,29 +130,32 @@
 //   - An action without an output may have run half, or wholly, or not at all. What
 //     it did is not guessed at and it is never run a second time where it may
 //     have run before: its container is given up, and in a fresh one it runs once,
-//     behind the recorded ones. So is the container given up of an attempt with
-//     an end record.
+//     behind the recorded ones.
 //   - Else the last container record names the container that holds all that
-//     the actions did, if it still lives: the attempt goes on there.
+//     the actions did, if it still lives: the attempt is resumed there. A run that
+//     fails keeps it for its own next try, and removes it when there is none.
 //
-// In a fresh container the recorded actions are executed again, in order. Where
-// one does something else than what is recorded, a difference record tells it,
-// and the record counts; the conversation keeps what is recorded.
+// In a fresh container the recorded actions are executed again, in order. One that
+// does something else than what is recorded, times and addresses in memory aside,
+// has a difference record; so has its attempt an image that is not the one it began
+// in. Such an attempt has diverged: what the model saw is not what is there. It ends
+// as [Diverged], which is no result, at once or at its own end as its run was
+// asked to, and the instance begins anew.
 //
 // # Secrets
 //
-// [Options.Mask] hides secrets in everything that this package writes: journal
-// records, trajectories, agent.log, errors in records, the manifest. Exact are
-// only the patch files, the patches in preds.json, and in the journal the
-// submission and prediction records and the output that handed in: what is to
-// be graded must be what was submitted. A patch that holds a secret is told by a
-// warning that names it.
+// A resumed attempt must send, execute and submit exactly what it would have
+// without the interruption. So text is exact in one place and hidden in all others:
 //
-// An attempt that is gone on with is taken from its journal, and so with the
-// secrets hidden: from there on the model sees [mask.Hidden] where it saw the
-// value before. A command that held one stands in the journal marked as masked.
-// When it has to be executed again, it runs as it stands there, which is not what
-// ran before; agent.log tells of it, and another output is a difference.
+//	journal.jsonl              exact; mode 0600, for its owner alone
+//	<id>.patch, <id>.salvaged.patch, the patches in preds.json
+//	                           exact: what is graded must be what was submitted
+//	<id>.traj.json, agent.log, manifest.json, results.parquet, exit_statuses.yaml
+//	                           with the secrets that [Options.Mask] knows hidden
+//
+// All but the journal have mode 0644, less what the umask takes. Whoever passes
+// a run directory on leaves the journals out, or looks through them first. A
+// patch that holds a secret causes a warning that names the secret, not its value.
 //
 // # Who is right
 //

@@ -58,7 +58,7 @@ func agents(b *testing.B, level results.Durability, n int, d time.Duration) time
 	}
 	journals := make([]*results.Journal, benchAgents)
 	for i := range journals {
-		a, err := s.Begin(fmt.Sprintf("i-%d", i))
+		a, err := s.Begin(fmt.Sprintf("i-%d", i), results.Settings{})
 		if err != nil {
 			b.Fatal(err)
 		}

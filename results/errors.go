@@ -11,10 +11,13 @@ import (
 )
 
 // diskFault blames the machine for a failed read or write under the run
-// directory: nothing else can be saved there either.
+// directory: nothing else can be saved there either. Blame that is known stays.
 func diskFault(op string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if kind := fault.KindOf(err); kind != fault.Unknown {
+		return fault.New(kind, op, err)
 	}
 	f := fault.New(fault.Host, op, err)
 	switch {

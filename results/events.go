@@ -11,9 +11,19 @@ type ContainerData struct {
 	Digest    string `json:"digest,omitempty"`
 	Base      string `json:"base,omitempty"` // commit that the work tree was at when the agent began
 
+	Commit *CommitData `json:"image_commit,omitempty"` // where that is not the row's base_commit
+
 	Adopted     bool `json:"adopted,omitempty"`     // of an attempt gone on with: it is the one from before
 	Replayed    int  `json:"replayed,omitempty"`    // else: actions that were executed again in it,
 	Differences int  `json:"differences,omitempty"` // and those of them with another output
+}
+
+// CommitData says how an image's commit differs from its row's base_commit.
+type CommitData struct {
+	Head     string   `json:"head"`               // the image's
+	Files    []string `json:"files,omitempty"`    // in which the two differ, 100 at most
+	Total    int      `json:"total,omitempty"`    // such files
+	Mismatch string   `json:"mismatch,omitempty"` // why it is more than a set-up of the environment; empty where it is not
 }
 
 // DifferenceData is what an action did when it was executed again and did not
@@ -28,7 +38,10 @@ type DifferenceData struct {
 	TimedOut bool   `json:"timed_out,omitempty"`
 }
 
-// MessagesData holds messages as they stand in the trajectory.
+// MessagesData holds messages as they stand in the trajectory, but for what other
+// records hold already: in extra, raw_output may be {"step":n,"action":n}, which
+// names the action's output, and response may be {"step":n}, which names the
+// reply's response.
 type MessagesData struct {
 	Messages []json.RawMessage `json:"messages"`
 }
@@ -56,28 +69,40 @@ type ReplyData struct {
 	Message      json.RawMessage `json:"message"`
 	FinishReason string          `json:"finish_reason,omitempty"`
 	Priced       bool            `json:"priced"`             // whether Cost is known
-	Response     json.RawMessage `json:"response,omitempty"` // the provider's answer as it came
+	Response     json.RawMessage `json:"response,omitempty"` // the provider's answer as it came, else what is known of it
+}
+
+// LostData tells of calls that were not answered and may have been charged all the
+// same. Cost is what they count as, in US dollars, under a limited budget.
+type LostData struct {
+	Step  int     `json:"step"`
+	Calls int     `json:"calls"`
+	Cost  float64 `json:"cost"`
 }
 
 // ActionData is a command about to run.
 type ActionData struct {
 	Step    int    `json:"step"`
+	Action  int    `json:"action"` // of the reply, from 1
 	Command string `json:"command"`
-	Masked  bool   `json:"masked,omitempty"` // it held a secret, and so is not what was executed; set by the journal
 }
 
-// OutputData is what a command did. Output is base64 in JSON: its bytes are exact.
+// OutputData is what a command did.
 type OutputData struct {
 	Step     int     `json:"step"`
-	Output   []byte  `json:"output"`
+	Action   int     `json:"action"`
 	Total    int64   `json:"total"` // bytes written before capping
 	ExitCode int     `json:"exit_code"`
 	TimedOut bool    `json:"timed_out,omitempty"`
 	Timeout  float64 `json:"timeout,omitempty"` // the limit that applied, in seconds
 	Seconds  float64 `json:"seconds"`
+	SHA256   string  `json:"sha256"` // of the bytes that the agent had, which may be more than Output
 
-	// Exact keeps the secrets in Output: it holds a submission.
-	Exact bool `json:"-"`
+	// Shown is what the model was shown, where Output holds less than the agent had.
+	Shown string `json:"shown,omitempty"`
+
+	// Output is base64 in JSON, exact, and the last member.
+	Output []byte `json:"output"`
 }
 
 // InterruptData names an interrupt of the agent's control flow.

@@ -45,10 +45,12 @@ func (s *Store) foreignRecord(p *prediction) (Record, bool) {
 // status; without one, only an end that the agent itself came to is.
 func foreignOutcome(status string, patchBytes int) Outcome {
 	switch status {
-	case "LimitsExceeded", "TimeExceeded":
+	case "LimitsExceeded", "TimeExceeded", "ContextWindowExceeded", "ContextWindowExceededError":
 		return Limit
 	case "RepeatedFormatError":
 		return Format
+	case "ContentPolicyViolation", "ContentPolicyViolationError":
+		return Failed
 	}
 	switch {
 	case patchBytes > 0:

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"io"
@@ -26,6 +25,8 @@ type History struct {
 	// lives; nil when none does: it was removed, or an action may have run half.
 	Container *ContainerData
 
+	ImageID string // of the container that the recorded actions ran in last
+
 	// Messages is the conversation up to the last request, as it stands in the
 	// trajectory. What came after it follows from the last step.
 	Messages     []json.RawMessage
@@ -34,10 +35,29 @@ type History struct {
 
 	Steps       []Step        // every request, in order
 	Differences int           // outputs that were others when their actions ran again
-	Elapsed     time.Duration // of work: without set-up, and without the time from a crash to the resume
+	Elapsed     time.Duration // of work: see historian.clock
+	Kept        int64         // bytes of outputs that the journal holds, about
+
+	path    string // of the journal
+	outputs map[outputRef]keptOutput
+	replies map[int]span // by step
 }
 
-// Step is one request and what came of it.
+// keptOutput says where an action's output stands, and how many bytes it had.
+type keptOutput struct {
+	base64 span
+	total  int64
+}
+
+// outputRef names an action's output: the step and the action, both from 1.
+type outputRef struct {
+	Step   int `json:"step"`
+	Action int `json:"action"`
+}
+
+// Step is one request and what came of it. What is large is there of
+// [History.Last] alone: the reply's message and response, and the outputs' bytes,
+// for which there is [History.Output].
 type Step struct {
 	Number int // of the reply, from 1; a request that got none and the one after it have the same
 	Digest string
@@ -50,8 +70,34 @@ type Step struct {
 // Action is a command that was started.
 type Action struct {
 	Command string
-	Masked  bool        // Command held a secret, and is not what was executed
 	Output  *OutputData // nil: it may have run half
+}
+
+// forget drops what is large.
+func (s *Step) forget() {
+	if s.Reply != nil {
+		s.Reply.Message, s.Reply.Response = nil, nil
+	}
+	for _, a := range s.Actions {
+		if a.Output != nil {
+			a.Output.Output, a.Output.Shown = nil, ""
+		}
+	}
+}
+
+// Output reads from the journal what is kept of an action's output; of one that
+// has none it is nil.
+func (h *History) Output(step, action int) ([]byte, error) {
+	at, ok := h.outputs[outputRef{step, action}]
+	if !ok {
+		return nil, nil
+	}
+	f, err := os.Open(h.path)
+	if err != nil {
+		return nil, diskFault("opening a journal", err)
+	}
+	defer f.Close()
+	return readOutput(f, at.base64)
 }
 
 // Last returns the last step that has a reply and that nothing was asked
@@ -105,6 +151,7 @@ func ReadHistory(dir, id string) (*History, error) {
 	if err == nil {
 		var h *History
 		if h, err = readAttempt(f, tail); err == nil {
+			h.path = path
 			return h, nil
 		}
 	}
@@ -113,21 +160,20 @@ func ReadHistory(dir, id string) (*History, error) {
 
 // readAttempt reads the records of the last attempt in order.
 func readAttempt(r io.ReaderAt, tail journalTail) (*History, error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(r, tail.last.Start, tail.end-tail.last.Start), journalBuffer)
-	b := historian{h: &History{Attempt: tail.last.Attempt}}
+	in := newLineReader(r, tail.last.Start, tail.end)
+	b := historian{h: &History{Attempt: tail.last.Attempt, outputs: map[outputRef]keptOutput{}, replies: map[int]span{}}}
 	for seq := int64(0); ; {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			return b.finish(), nil
+		line, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return b.finish(r)
 		}
 		if err != nil {
-			return nil, diskFault("reading a journal", err)
+			return nil, err
 		}
-		line = line[:len(line)-1]
-		if !intact(line) {
+		if !intact(line.text) {
 			return nil, fault.Newf(fault.Instance, "the record behind number %d is damaged", seq)
 		}
-		rec, err := decodeRecord(line)
+		rec, err := decodeRecord(line.text)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +181,7 @@ func readAttempt(r io.ReaderAt, tail journalTail) (*History, error) {
 			return nil, fault.Newf(fault.Instance, "record %d follows record %d", rec.Seq, seq)
 		}
 		seq = rec.Seq
-		if err := b.add(&rec); err != nil {
+		if err := b.add(&rec, line); err != nil {
 			return nil, fault.New(fault.Instance, "reading a record of type "+rec.Type, err)
 		}
 	}
@@ -146,10 +192,11 @@ type historian struct {
 	h    *History
 	last time.Time // of the record before; zero where the clock stood still
 
-	format int // format errors in a row, those behind the last request included
+	asked  bool // the record before is a request
+	format int  // format errors in a row, those behind the last request included
 }
 
-func (b *historian) add(r *JournalRecord) error {
+func (b *historian) add(r *JournalRecord, line journalLine) error {
 	b.clock(r)
 	switch r.Type {
 	case TypeAttempt:
@@ -158,7 +205,9 @@ func (b *historian) add(r *JournalRecord) error {
 		b.resume()
 	case TypeContainer:
 		b.h.Container = &ContainerData{}
-		return json.Unmarshal(r.Data, b.h.Container)
+		err := json.Unmarshal(r.Data, b.h.Container)
+		b.h.ImageID = b.h.Container.ImageID
+		return err
 	case TypeDifference:
 		b.h.Differences++
 	case TypeMessages:
@@ -176,10 +225,10 @@ func (b *historian) add(r *JournalRecord) error {
 	case TypeEnd:
 		var d endData
 		err := json.Unmarshal(r.Data, &d)
-		b.h.End, b.h.Container = &d.Record, nil // the sandbox was removed before
+		b.h.End = &d.Record
 		return err
 	default:
-		return b.step(r)
+		return b.step(r, line)
 	}
 	return nil
 }
@@ -188,7 +237,7 @@ func (b *historian) add(r *JournalRecord) error {
 const formatError = "FormatError"
 
 // step reads the records of a step.
-func (b *historian) step(r *JournalRecord) error {
+func (b *historian) step(r *JournalRecord, line journalLine) error {
 	h := b.h
 	switch r.Type {
 	case TypeRequest:
@@ -198,6 +247,9 @@ func (b *historian) step(r *JournalRecord) error {
 		}
 		h.Messages, h.Later = append(h.Messages, h.Later...), nil
 		h.FormatErrors = b.format
+		if n := len(h.Steps); n > 0 {
+			h.Steps[n-1].forget()
+		}
 		h.Steps = append(h.Steps, Step{Number: d.Step, Digest: d.Digest, Asked: r.Time})
 		return nil
 	case TypeReply, TypeAction, TypeOutput:
@@ -211,7 +263,10 @@ func (b *historian) step(r *JournalRecord) error {
 	switch r.Type {
 	case TypeReply:
 		s.Reply = &ReplyData{}
-		return json.Unmarshal(r.Data, s.Reply)
+		h.replies[s.Number] = line.at
+		err := json.Unmarshal(r.Data, s.Reply)
+		h.Elapsed = max(0, h.Elapsed-time.Duration(s.Reply.Waited*float64(time.Second)))
+		return err
 	case TypeAction:
 		var d ActionData
 		err := json.Unmarshal(r.Data, &d)
@@ -219,15 +274,19 @@ func (b *historian) step(r *JournalRecord) error {
 		if n := len(s.Actions); n > 0 && s.Actions[n-1].Output == nil {
 			s.Actions = s.Actions[:n-1] // it may have run half, and runs again
 		}
-		s.Actions = append(s.Actions, Action{Command: d.Command, Masked: d.Masked})
+		s.Actions = append(s.Actions, Action{Command: d.Command})
 		return err
 	default:
 		n := len(s.Actions)
 		if n == 0 {
 			return errors.New("there is no action before it")
 		}
-		s.Actions[n-1].Output = &OutputData{}
-		return json.Unmarshal(r.Data, s.Actions[n-1].Output)
+		out := &OutputData{}
+		s.Actions[n-1].Output = out
+		err := json.Unmarshal(r.Data, out)
+		h.outputs[outputRef{s.Number, n}] = keptOutput{line.output, out.Total}
+		h.Kept += (line.output.to - line.output.from) / 4 * 3
+		return err
 	}
 }
 
@@ -238,31 +297,49 @@ func (b *historian) resume() {
 	b.format = b.h.FormatErrors
 }
 
-// clock adds the time since the record before. It stands while nothing is
-// worked on: until the attempt, or what goes on with it, has its container.
+// clock adds the time since the record before, which is work: thinking and
+// commands. It stands while nothing is worked on: until the attempt, or its resume,
+// has its container; over a call that got no answer; and while the call that got one
+// waited for a rate limit or to be made again.
 func (b *historian) clock(r *JournalRecord) {
+	if r.Type == TypeLost { // it stands between a request and its reply
+		return
+	}
+	unanswered := b.asked && r.Type != TypeReply
+	b.asked = r.Type == TypeRequest
 	switch r.Type {
-	case TypeContainer:
-		b.last = r.Time
 	case TypeAttempt, TypeResume, TypeDifference, TypeEnd:
 		b.last = time.Time{}
+		return
+	case TypeContainer:
 	default:
-		if !b.last.IsZero() {
+		if b.last.IsZero() {
+			return
+		}
+		if !unanswered {
 			b.h.Elapsed += max(0, r.Time.Sub(b.last))
-			b.last = r.Time
 		}
 	}
+	b.last = r.Time
 }
 
 // finish knows what only the end shows.
-func (b *historian) finish() *History {
+func (b *historian) finish(journal io.ReaderAt) (*History, error) {
 	h := b.h
 	if len(h.Steps) == 0 {
-		return h
+		return h, nil
 	}
-	actions := h.Steps[len(h.Steps)-1].Actions
-	if n := len(actions); n > 0 && actions[n-1].Output == nil {
-		h.Container = nil
+	last := &h.Steps[len(h.Steps)-1]
+	for i, a := range last.Actions {
+		if a.Output == nil {
+			h.Container = nil // it may have run half
+			break
+		}
+		bytes, err := readOutput(journal, h.outputs[outputRef{last.Number, i + 1}].base64)
+		if err != nil {
+			return nil, err
+		}
+		a.Output.Output = bytes
 	}
-	return h
+	return h, nil
 }

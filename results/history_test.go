@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,10 +66,18 @@ func shape(h *results.History) string {
 		if s.Reply == nil {
 			b.WriteString(" unanswered")
 		}
-		for _, a := range s.Actions {
+		for i, a := range s.Actions {
 			fmt.Fprintf(&b, " %s", a.Command)
-			if a.Output != nil {
-				fmt.Fprintf(&b, "=%q", a.Output.Output)
+			if a.Output == nil {
+				continue
+			}
+			output, err := h.Output(s.Number, i+1)
+			if last := h.Last(); err == nil && last != nil && last.Number == s.Number && !bytes.Equal(output, a.Output.Output) {
+				err = errors.New("the last step holds another output")
+			}
+			fmt.Fprintf(&b, "=%q", output)
+			if err != nil {
+				fmt.Fprintf(&b, " (%v)", err)
 			}
 		}
 		b.WriteString(" ")
@@ -96,7 +105,7 @@ func TestAHistoryIsWhatTheJournalTells(t *testing.T) {
 	} {
 		id := fmt.Sprint("i-", n)
 		s := open(t, dir)
-		a, err := s.Begin(id)
+		a, err := s.Begin(id, results.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +125,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	put(t, s, failed("a")) // the first attempt: ours to blame, and over
-	a, err := s.Begin("a")
+	a, err := s.Begin("a", results.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +134,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 
 	s = open(t, dir)
 	before := s.Spent()
-	a, h, err := s.Resume("a")
+	a, h, err := s.Resume("a", results.Settings{})
 	if err != nil || a.Number() != 2 || h == nil || shape(h) != `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c ` {
 		t.Fatalf("%v, %+v", err, h)
 	}
@@ -140,7 +149,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	closeStore(t, s)
 
 	s = open(t, dir)
-	a, h, err = s.Resume("a")
+	a, h, err = s.Resume("a", results.Settings{})
 	want := `"system" "task" "one" "A" "two" "B" "C" | 1 a="A" | 2 b="\xff" c="C" | 3 in c2`
 	if err != nil || a.Number() != 2 || h == nil || shape(h) != want || h.Resumed != 1 {
 		t.Fatalf("%v, %+v", err, h)
@@ -156,7 +165,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	if rs := s.Records(); len(rs) != 2 || rs[1].Cost != 1.5 || s.Spent() != spent || spent != before+0.5 {
 		t.Errorf("records %+v, spent %v then %v", rs, spent, s.Spent())
 	}
-	if a, h, err := s.Resume("a"); err != nil || h != nil || a.Number() != 3 {
+	if a, h, err := s.Resume("a", results.Settings{}); err != nil || h != nil || a.Number() != 3 {
 		t.Errorf("a finished attempt was gone on with: %v, %+v", err, h)
 	}
 }
@@ -164,7 +173,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 func TestACrashedAttemptGetsTheTrajectoryOfItsJournal(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	a, err := s.Begin("a")
+	a, err := s.Begin("a", results.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package results
 
 import (
 	"os"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -43,15 +42,5 @@ func (s *Store) deriveTrajectory(r Record) error {
 	if there, err := os.Stat(path); err == nil && there.ModTime().After(journal.ModTime()) {
 		return nil
 	}
-	h, err := s.History(r.InstanceID)
-	if err != nil {
-		return err
-	}
-	t := trajectoryOf(&Result{Record: r})
-	t.Messages = slices.Concat(t.Messages, h.Messages, h.Later)
-	text, err := s.trajectoryText(t)
-	if err != nil {
-		return err
-	}
-	return s.writeBytes(path, text)
+	return s.writeTrajectory(&Result{Record: r})
 }

@@ -12,10 +12,12 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
-	"batch.example/batch/internal/mask"
 )
 
-const journalBuffer = 256 << 10
+const (
+	journalBuffer = 256 << 10
+	journalMode   = 0o600 // it holds what was said and done exactly, secrets included
+)
 
 // Journal is the append-only history of one instance, open at its end. Methods
 // are safe for concurrent use.
@@ -25,7 +27,6 @@ type Journal struct {
 	path    string
 	inject  *inject.Plan
 	level   Durability
-	mask    *mask.Masker
 	pending []byte // whole lines not yet handed to the system
 	written int64  // bytes of whole lines in the file
 	last    JournalRecord
@@ -36,21 +37,21 @@ type Journal struct {
 
 // openJournal opens the file at path for appending after tail, and makes a
 // new file's name durable. tail is what readTail said of it.
-func openJournal(path string, tail journalTail, files atomicfile.Files, m *mask.Masker) (*Journal, error) {
+func openJournal(path string, tail journalTail, files atomicfile.Files) (*Journal, error) {
 	_, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, journalMode)
 	if err != nil {
 		return nil, diskFault("opening a journal", err)
 	}
-	if isNew {
+	if err = f.Chmod(journalMode); err == nil && isNew {
 		err = files.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		f.Close()
 		return nil, diskFault("creating "+path, err)
 	}
-	j := &Journal{f: f, path: path, inject: files.Inject, mask: m, written: tail.end, last: tail.last}
+	j := &Journal{f: f, path: path, inject: files.Inject, written: tail.end, last: tail.last}
 	j.ended = tail.last.Type == TypeEnd || tail.last.Type == TypeReset
 	return j, nil
 }
@@ -58,10 +59,18 @@ func openJournal(path string, tail journalTail, files atomicfile.Files, m *mask.
 // Append adds a record of the given type with v as its JSON data. It is kept
 // in memory or handed to the system; call [Journal.Sync] before anything that
 // must not happen without it. Bytes that are not UTF-8 do not survive JSON:
-// encode them. Secrets in it are hidden, but for those in a submission. After
-// the attempt's end record, Append fails.
+// encode them. v is kept exactly, secrets included. After the attempt's end
+// record, Append fails.
 func (j *Journal) Append(typ string, v any) error {
-	data, err := encodeMasked(j.mask, typ, v)
+	var output []byte
+	if d, ok := v.(OutputData); ok { // perhaps large: it is encoded where it stands in the end
+		if output = d.Output; output == nil {
+			output = []byte{}
+		}
+		d.Output = []byte{}
+		v = d
+	}
+	data, err := compactJSON(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a journal record of type "+typ, err)
 	}
@@ -70,11 +79,12 @@ func (j *Journal) Append(typ string, v any) error {
 	if j.ended {
 		return fault.Newf(fault.Bug, "appending %s to %s: the attempt has ended", typ, j.path)
 	}
-	return j.append(typ, data)
+	return j.append(typ, data, output)
 }
 
-// append adds a record whose data is JSON without a newline. j.mu is held.
-func (j *Journal) append(typ string, data []byte) error {
+// append adds a record whose data is JSON without a newline; see appendRecord for
+// output. j.mu is held.
+func (j *Journal) append(typ string, data, output []byte) error {
 	if !validType(typ) {
 		return fault.Newf(fault.Bug, "appending to %s: record type %q is not a lower-case word", j.path, typ)
 	}
@@ -83,13 +93,20 @@ func (j *Journal) append(typ string, data []byte) error {
 	}
 	r := j.last
 	r.Version, r.Seq, r.Type, r.Data, r.Time = JournalVersion, r.Seq+1, typ, data, time.Now()
-	if typ == TypeReply {
+	switch typ {
+	case TypeReply:
+		dollars := costOf(data)
 		r.Calls++
-		r.Cost += costOf(data)
+		r.Cost += dollars
+		if r.Spent > 0 {
+			r.Spent += dollars
+		}
+	case TypeLost:
+		r.Spent = r.spent() + costOf(data)
 	}
-	j.pending = appendRecord(j.pending, &r)
-	if j.spend != nil && r.Cost != j.last.Cost {
-		j.spend(r.Cost - j.last.Cost)
+	j.pending = appendRecord(j.pending, &r, output)
+	if j.spend != nil && r.spent() != j.last.spent() {
+		j.spend(r.spent() - j.last.spent())
 	}
 	r.Data = nil
 	j.last = r
@@ -99,6 +116,7 @@ func (j *Journal) append(typ string, data []byte) error {
 	return j.write()
 }
 
+// costOf is the cost in the data of a reply, or of lost calls.
 func costOf(reply []byte) float64 {
 	var r struct {
 		Cost float64 `json:"cost"`
@@ -118,9 +136,9 @@ func (j *Journal) begin(n int, v any) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = false
-	j.last.Attempt, j.last.Calls, j.last.Cost = n, 0, 0
+	j.last.Attempt, j.last.Calls, j.last.Cost, j.last.Spent = n, 0, 0, 0
 	j.last.Start = j.written + int64(len(j.pending))
-	return j.append(TypeAttempt, data)
+	return j.append(TypeAttempt, data, nil)
 }
 
 // resume appends the record by which an attempt that is over goes on. spent is
@@ -133,8 +151,10 @@ func (j *Journal) resume(v any, spent float64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = false
-	j.last.Cost = max(j.last.Cost, spent)
-	return j.append(TypeResume, data)
+	if spent > j.last.Cost {
+		j.last.Spent = spent
+	}
+	return j.append(TypeResume, data, nil)
 }
 
 // finish appends records that close an attempt, or replace its end, and makes
@@ -143,7 +163,7 @@ func (j *Journal) finish(records ...journalItem) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range records {
-		if err := j.append(r.typ, r.data); err != nil {
+		if err := j.append(r.typ, r.data, nil); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ func journalled(t testing.TB, dir string, n int) string {
 	t.Helper()
 	s := open(t, dir)
 	put(t, s, failed("a"))
-	a, err := s.Begin("a")
+	a, err := s.Begin("a", results.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

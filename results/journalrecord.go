@@ -2,9 +2,12 @@ package results
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,6 +33,7 @@ const (
 	TypeMessages   = "messages"   // messages were appended to the conversation
 	TypeRequest    = "request"    // a paid call is about to be made
 	TypeReply      = "reply"      // it was answered; data.cost is its price in US dollars
+	TypeLost       = "lost"       // calls were not answered and may have been charged
 	TypeAction     = "action"     // a command is about to run
 	TypeOutput     = "output"     // it ended
 	TypeInterrupt  = "interrupt"  // the flow was broken; messages follow
@@ -38,16 +42,23 @@ const (
 
 // JournalRecord is one line of a journal.
 type JournalRecord struct {
-	Version int             `json:"v"`
-	Seq     int64           `json:"seq"`     // from 1, without gaps
-	Attempt int             `json:"attempt"` // the attempt it belongs to
-	Start   int64           `json:"start"`   // byte offset of that attempt's first record
-	Calls   int             `json:"calls"`   // replies of that attempt up to here
-	Cost    float64         `json:"cost"`    // US dollars of those replies
-	Time    time.Time       `json:"t"`
-	Type    string          `json:"type"`
-	Data    json.RawMessage `json:"data"`
+	Version int     `json:"v"`
+	Seq     int64   `json:"seq"`     // from 1, without gaps
+	Attempt int     `json:"attempt"` // the attempt it belongs to
+	Start   int64   `json:"start"`   // byte offset of that attempt's first record
+	Calls   int     `json:"calls"`   // replies of that attempt up to here
+	Cost    float64 `json:"cost"`    // US dollars of those replies
+
+	// Spent is Cost and what lost calls count as, in US dollars; 0 where that is Cost.
+	Spent float64 `json:"spent,omitempty"`
+
+	Time time.Time       `json:"t"`
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data"`
 }
+
+// spent is what the attempt counts as until this record, in US dollars.
+func (r *JournalRecord) spent() float64 { return max(r.Cost, r.Spent) }
 
 // A line ends with its checksum, so that it can be verified as bytes, before
 // anything in it is believed: `,"crc":"` + 8 hex digits + `"}`.
@@ -57,11 +68,30 @@ const (
 	crcSize = len(crcHead) + 8 + len(crcTail)
 )
 
-func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+const recordOverhead = 256 // more than all of a line but its data
 
-// appendRecord adds r as a line, final newline included.
-func appendRecord(b []byte, r *JournalRecord) []byte {
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// appendRecord adds r as a line, final newline included. An output that is not nil
+// takes the place of the empty text at the end of r's data.
+func appendRecord(b []byte, r *JournalRecord, output []byte) []byte {
+	b = slices.Grow(b, recordOverhead+len(r.Data)+base64.StdEncoding.EncodedLen(len(output)))
 	from := len(b)
+	b = append(appendHead(b, r), r.Data...)
+	if output != nil {
+		b = base64.StdEncoding.AppendEncode(b[:len(b)-len(`"}`)], output)
+		b = append(b, `"}`...)
+	}
+	sum := checksum(b[from:])
+	b = append(b, crcHead...)
+	b = hex.AppendEncode(b, binary.BigEndian.AppendUint32(nil, sum))
+	return append(b, crcTail+"\n"...)
+}
+
+// appendHead adds a record's line up to its data.
+func appendHead(b []byte, r *JournalRecord) []byte {
 	b = append(b, `{"v":`...)
 	b = strconv.AppendInt(b, int64(r.Version), 10)
 	b = append(b, `,"seq":`...)
@@ -74,16 +104,15 @@ func appendRecord(b []byte, r *JournalRecord) []byte {
 	b = strconv.AppendInt(b, int64(r.Calls), 10)
 	b = append(b, `,"cost":`...)
 	b = strconv.AppendFloat(b, r.Cost, 'g', -1, 64)
+	if r.Spent > 0 {
+		b = append(b, `,"spent":`...)
+		b = strconv.AppendFloat(b, r.Spent, 'g', -1, 64)
+	}
 	b = append(b, `,"t":"`...)
 	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
 	b = append(b, `","type":"`...)
 	b = append(b, r.Type...)
-	b = append(b, `","data":`...)
-	b = append(b, r.Data...)
-	sum := checksum(b[from:])
-	b = append(b, crcHead...)
-	b = hex.AppendEncode(b, []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
-	return append(b, crcTail+"\n"...)
+	return append(b, `","data":`...)
 }
 
 // intact reports whether line, without its newline, is a whole record.

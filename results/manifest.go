@@ -31,6 +31,7 @@ type Manifest struct {
 	Seed     int64            `json:"seed"`
 	Salvage  bool             `json:"salvage,omitempty"` // the work tree's diff stands in for a missing submission
 	Config   any              `json:"config"`            // resolved: every default filled in
+	Prompts  string           `json:"prompts,omitempty"` // whose they are
 	Dataset  Dataset          `json:"dataset"`
 	Host     Host             `json:"host"`
 	Images   map[string]Image `json:"images,omitempty"` // by instance id

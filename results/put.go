@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -52,6 +51,9 @@ func (s *Store) Put(_ context.Context, r *Result) error {
 	s.tellSecrets(r)
 	r.Record.Error = s.mask.Text(r.Record.Error)
 	r.Record.Attempt = a.number
+	if last, _ := a.journal.state(); r.Record.Steps == 0 && last.Attempt == a.number { // nothing is known after a panic
+		r.Record.Steps, r.Record.Cost = last.Calls, max(r.Record.Cost, last.Cost)
+	}
 	r.Record.PatchBytes = patchBytes(r)
 	err = s.put(in, a, r)
 	if opened {
@@ -79,8 +81,6 @@ func checkResult(r *Result) error {
 		return fault.Newf(fault.Bug, "saving %q: the prediction is not valid UTF-8", id)
 	case !utf8.ValidString(r.Record.Model) || !utf8.ValidString(id):
 		return fault.Newf(fault.Bug, "saving %q: the model's or the instance's name is not valid UTF-8", id)
-	case r.Trajectory != nil && r.Trajectory.InstanceID != "" && r.Trajectory.InstanceID != id:
-		return fault.Newf(fault.Bug, "saving %q: the trajectory is of %q", id, r.Trajectory.InstanceID)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (s *Store) attemptFor(in *instance, number int) (a *Attempt, opened bool, e
 	if known {
 		return s.reopen(in)
 	}
-	a, err = s.begin(in)
+	a, err = s.begin(in, Settings{})
 	return a, true, err
 }
 
@@ -112,12 +112,15 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 	if err := s.dropPredictions(in.id); err != nil {
 		return err
 	}
+	if err := a.journal.Flush(); err != nil { // the trajectory is written from it
+		return err
+	}
 	if err := s.writeInstanceFiles(r); err != nil {
 		return err
 	}
 	p := predictionData{Model: r.Record.Model, Patch: r.Prediction}
 	last, _ := a.journal.state()
-	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.Cost)}}
+	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.spent())}}
 	end.Earlier, _ = s.others(in, a.number)
 	var items []journalItem
 	if r.Record.Outcome.Final() {
@@ -170,7 +173,7 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 	}
 	earlier, replaced := s.others(in, a.number)
 	last, _ := a.journal.state()
-	counted := last.Cost // told to the store as the replies came
+	counted := last.spent() // told to the store as the replies came
 	if replaced != nil {
 		counted = replaced.Spent
 	}
@@ -190,33 +193,17 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 // writeInstanceFiles replaces the instance's patch and trajectory, durably.
 func (s *Store) writeInstanceFiles(r *Result) error {
 	id := r.Record.InstanceID
-	text, err := s.trajectoryText(trajectoryOf(r))
-	if err != nil {
-		return err
-	}
-	err = s.writeOrRemove(s.path(id, id+".patch"), r.Submission)
+	err := s.writeOrRemove(s.path(id, id+".patch"), r.Submission)
 	if err == nil {
 		err = s.writeOrRemove(s.path(id, id+".salvaged.patch"), r.Salvage)
 	}
 	if err == nil {
-		err = s.writeBytes(s.path(id, id+".traj.json"), text)
+		err = s.writeTrajectory(r)
 	}
 	if err == nil {
 		err = s.files.SyncDir(s.path(id, ""))
 	}
 	return diskFault("saving "+id, err)
-}
-
-// trajectoryText is what stands in the file, with its secrets hidden.
-func (s *Store) trajectoryText(t *Trajectory) ([]byte, error) {
-	text, err := compactJSON(t)
-	if err == nil {
-		text, err = indentASCII(s.mask.JSON(text), "")
-	}
-	if err != nil {
-		return nil, fault.New(fault.Bug, "encoding the trajectory of "+t.InstanceID, err)
-	}
-	return text, nil
 }
 
 // writeOrRemove replaces a file, or removes it when there is nothing to be in it.
@@ -239,26 +226,4 @@ func (s *Store) writeBytes(path string, b []byte) error {
 		_, err := w.Write(b)
 		return err
 	})
-}
-
-// trajectoryOf returns the result's trajectory with what every one must have.
-// A run that ended before the agent began still gets one, saying why.
-func trajectoryOf(r *Result) *Trajectory {
-	var t Trajectory
-	if r.Trajectory != nil {
-		t = *r.Trajectory
-	} else {
-		t.Info = Info{ExitStatus: r.Record.Status, Exception: r.Record.Error, Submission: r.Prediction}
-		t.Info.ModelStats = ModelStats{Cost: r.Record.Cost, Calls: r.Record.Steps}
-	}
-	t.InstanceID = r.Record.InstanceID
-	t.Format = TrajectoryFormat
-	t.Info.Record = &r.Record
-	if t.Messages == nil {
-		t.Messages = []json.RawMessage{}
-	}
-	if t.Info.Config == nil {
-		t.Info.Config = map[string]any{}
-	}
-	return &t
 }

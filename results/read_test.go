@@ -57,7 +57,7 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 	if err := s.Put(context.Background(), done); err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.Begin("runs__1")
+	a, err := s.Begin("runs__1", results.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestReadingWhatDeadRunsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Begin("x__1"); err != nil {
+	if _, err := s.Begin("x__1", results.Settings{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -10,8 +10,8 @@ type Record struct {
 	Status      string  `json:"exit_status" parquet:"exit_status"`
 	Outcome     Outcome `json:"outcome" parquet:"outcome"`
 	Blame       string  `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
-	Error       string  `json:"error,omitempty" parquet:"error"`
-	Model       string  `json:"model" parquet:"model"` // as asked for: model_name_or_path
+	Error       string  `json:"error,omitempty" parquet:"error"` // of a result: what the provider said that ended it
+	Model       string  `json:"model" parquet:"model"`           // as asked for: model_name_or_path
 	ModelID     string  `json:"model_id,omitempty" parquet:"model_id"`
 	Image       string  `json:"image,omitempty" parquet:"image"`
 	ImageID     string  `json:"image_id,omitempty" parquet:"image_id"`
@@ -54,22 +54,29 @@ type Phases struct {
 // Outcome is how an attempt ended, by blame.
 type Outcome string
 
-// Every instance ends as one of these. The first four are results: they are
+// Every instance ends as one of these. The first five are results: they are
 // kept on resume and count in a score. Infrastructure is ours and is run
-// again; Pending was told to stop and goes on later.
+// again; Pending was told to stop and goes on later. Diverged was resumed in a fresh
+// container in which its commands did not do again what they had done: what the
+// model saw is not what is there, so that it is no result, and starts again.
 const (
 	Submitted      Outcome = "submitted"
 	Empty          Outcome = "empty" // submitted nothing
-	Limit          Outcome = "limit" // its own step, cost or time limit
+	Limit          Outcome = "limit" // its own step, cost or time limit, or the model's context
 	Format         Outcome = "format"
+	Failed         Outcome = "failed" // the model, or what it did, ended the attempt
 	Infrastructure Outcome = "infrastructure"
 	Pending        Outcome = "pending"
+	Diverged       Outcome = "diverged"
 )
+
+// ReplayDiverged is the exit status of an attempt whose outcome is [Diverged].
+const ReplayDiverged = "ReplayDiverged"
 
 // Final reports whether the outcome is a result, which a resume keeps.
 func (o Outcome) Final() bool {
 	switch o {
-	case Submitted, Empty, Limit, Format:
+	case Submitted, Empty, Limit, Format, Failed:
 		return true
 	default:
 		return false
@@ -103,5 +110,5 @@ type Result struct {
 	Submission []byte // byte for byte what the agent submitted; nil when it did not
 	Salvage    []byte // byte for byte the work tree's diff, of a run that did not submit; nil when there is none
 	Prediction string // model_patch: valid UTF-8 that applies to the same effect as Submission
-	Trajectory *Trajectory
+	Info       Info   // of the trajectory; its messages are those in the journal
 }

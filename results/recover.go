@@ -209,7 +209,13 @@ func (s *Store) readHistory(r *recoveredInstance) error {
 		}
 		r.past = append(d.Earlier, d.pastAttempt)
 		r.final, r.digest = d.Record.Outcome.Final(), d.Prediction
-		r.goesOn = goesOn(d.Record)
+		if r.goesOn = goesOn(d.Record); r.goesOn {
+			first, err := s.attemptRecord(r)
+			if err != nil {
+				return err
+			}
+			r.made = first.readSettings()
+		}
 		return nil
 	case TypeReset:
 		var d resetData
@@ -224,20 +230,29 @@ func (s *Store) readHistory(r *recoveredInstance) error {
 }
 
 func (s *Store) readCrashed(r *recoveredInstance) error {
-	f, err := os.Open(s.path(r.id, journalFile))
-	if err != nil {
-		return diskFault("opening a journal", err)
-	}
-	defer f.Close()
-	first, err := recordAt(f, r.tail.last.Start, r.tail.end)
+	first, err := s.attemptRecord(r)
 	if err != nil {
 		return err
 	}
-	var d attemptData
-	if err := json.Unmarshal(first.Data, &d); err != nil {
-		return fault.New(fault.Instance, "reading the attempt record", err)
-	}
-	r.past = append(d.Earlier, crashed(r.id, r.tail.last, first.Time))
-	r.goesOn, r.live = true, true
+	r.past = append(first.Earlier, crashed(r.id, r.tail.last, first.began))
+	r.made, r.goesOn, r.live = first.readSettings(), true, true
 	return nil
+}
+
+// attemptRecord reads the record that opened the last attempt.
+func (s *Store) attemptRecord(r *recoveredInstance) (*attemptData, error) {
+	f, err := os.Open(s.path(r.id, journalFile))
+	if err != nil {
+		return nil, diskFault("opening a journal", err)
+	}
+	defer f.Close()
+	rec, err := recordAt(f, r.tail.last.Start, r.tail.end)
+	if err != nil {
+		return nil, err
+	}
+	d := &attemptData{began: rec.Time}
+	if err := json.Unmarshal(rec.Data, d); err != nil {
+		return nil, fault.New(fault.Instance, "reading the attempt record", err)
+	}
+	return d, nil
 }

@@ -8,8 +8,9 @@ import (
 
 // Reset forgets the results of ids, so that they are not Finished any more:
 // their predictions are gone from preds.json when it returns. Journals and
-// what the attempts cost are kept; ids that have no result are passed over.
-func (s *Store) Reset(ids []string) error {
+// what the attempts cost are kept. Ids that have no result are passed over, or with
+// unfinished are not resumed any more, but begin anew.
+func (s *Store) Reset(ids []string, unfinished bool) error {
 	if err := s.check("resetting instances"); err != nil {
 		return err
 	}
@@ -23,7 +24,7 @@ func (s *Store) Reset(ids []string) error {
 		if in == nil {
 			continue
 		}
-		if err := s.resetInstance(in); err != nil {
+		if err := s.resetInstance(in, unfinished); err != nil {
 			return err
 		}
 	}
@@ -31,13 +32,13 @@ func (s *Store) Reset(ids []string) error {
 	return nil
 }
 
-func (s *Store) resetInstance(in *instance) error {
+func (s *Store) resetInstance(in *instance, unfinished bool) error {
 	in.work.Lock()
 	defer in.work.Unlock()
 	s.mu.Lock()
-	final, past := in.final, slices.Clone(in.past)
+	ended, past := in.final || unfinished && in.goesOn, slices.Clone(in.past)
 	s.mu.Unlock()
-	if !final {
+	if !ended {
 		return nil
 	}
 	a, opened, err := s.reopen(in)
@@ -56,7 +57,7 @@ func (s *Store) resetInstance(in *instance) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in.final, in.goesOn = false, false
+	in.final, in.goesOn, in.live = false, false, false
 	return nil
 }
 

@@ -42,8 +42,8 @@ type Options struct {
 	// nothing by it: Open completes them from the journals.
 	FlushEvery time.Duration
 
-	// Mask hides secrets in everything that is written, but for submissions and
-	// predictions; nil hides nothing. See the package's documentation.
+	// Mask hides secrets in what is written for people: see the package's
+	// documentation. Nil hides nothing.
 	Mask *mask.Masker
 
 	Durability Durability // of the journals of running attempts; empty: Power
@@ -87,6 +87,7 @@ type instance struct {
 	owed   bool          // the last attempt began in this process and has no result yet
 	goesOn bool          // the last attempt is over and can be gone on with
 	live   bool          // no record closes the last attempt, and it is not open here
+	made   Settings      // of the last attempt; where goesOn
 	open   *Attempt
 }
 

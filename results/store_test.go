@@ -49,10 +49,7 @@ func result(id, patch string) *results.Result {
 		},
 		Submission: []byte(patch),
 		Prediction: patch,
-		Trajectory: &results.Trajectory{
-			Info:     results.Info{ExitStatus: "Submitted", Submission: patch, MiniVersion: "2.4.6"},
-			Messages: []json.RawMessage{json.RawMessage(`{"role":"user","content":"<é & 😀>"}`)},
-		},
+		Info:       results.Info{ExitStatus: "Submitted", Submission: patch, MiniVersion: "2.4.6"},
 	}
 }
 
@@ -65,10 +62,16 @@ func failed(id string) *results.Result {
 
 func put(t testing.TB, s *results.Store, r *results.Result) int {
 	t.Helper()
-	a, err := s.Begin(r.Record.InstanceID)
+	a, err := s.Begin(r.Record.InstanceID, results.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return end(t, s, a, r)
+}
+
+// end puts the result of an open attempt.
+func end(t testing.TB, s *results.Store, a *results.Attempt, r *results.Result) int {
+	t.Helper()
 	if err := s.Put(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +121,14 @@ const hostile = "--- a\r\n+++ b\r\n@@ é 漢 😀 \u2028 \x00\x01\x1f\x7f <&> \"
 func TestARunDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "out")
 	s := open(t, dir)
-	put(t, s, result("z__first-1", hostile))
+	a, err := s.Begin("z__first-1", results.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(t, a, results.TypeMessages, results.MessagesData{Messages: []json.RawMessage{
+		json.RawMessage(`{"role":"user","content":"<é & 😀>"}`),
+	}})
+	end(t, s, a, result("z__first-1", hostile))
 	put(t, s, result("a__second-2", ""))
 	put(t, s, failed("m__third-3"))
 	closeStore(t, s)
@@ -213,7 +223,7 @@ func TestResetForgetsAndKeepsTheHistory(t *testing.T) {
 	s := open(t, dir)
 	put(t, s, result("a", "one"))
 	put(t, s, result("b", "two"))
-	if err := s.Reset([]string{"a", "unknown"}); err != nil {
+	if err := s.Reset([]string{"a", "unknown"}, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := preds(t, dir)["a"]; ok {
@@ -251,7 +261,6 @@ func TestBadResultsAreRefused(t *testing.T) {
 		"a prediction that is not UTF-8": {func(r *results.Result) { r.Prediction = "\xff" }, fault.Bug},
 		"a lone surrogate":               {func(r *results.Result) { r.Prediction = "\xed\xa0\x80" }, fault.Bug},
 		"a model that is not UTF-8":      {func(r *results.Result) { r.Record.Model = "\xff" }, fault.Bug},
-		"another's trajectory":           {func(r *results.Result) { r.Trajectory.InstanceID = "b" }, fault.Bug},
 		"an empty id":                    {func(r *results.Result) { r.Record.InstanceID = "" }, fault.Instance},
 		"an id that leaves the folder":   {func(r *results.Result) { r.Record.InstanceID = "../x" }, fault.Instance},
 		"an id that is a file of ours":   {func(r *results.Result) { r.Record.InstanceID = "preds.json" }, fault.Instance},

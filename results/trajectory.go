@@ -27,6 +27,7 @@ type Info struct {
 	Traceback      string         `json:"traceback,omitempty"`
 	Salvage        string         `json:"salvaged_patch,omitempty"`  // work tree's diff of a run that did not submit
 	PredictionNote string         `json:"prediction_note,omitempty"` // why the prediction's text is not the submission's bytes
+	ImageCommit    *CommitData    `json:"image_commit,omitempty"`    // where the image is not at the row's base_commit
 	Record         *Record        `json:"batch,omitempty"`
 }
 

@@ -1,0 +1,247 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
+)
+
+// writeTrajectory replaces an instance's trajectory: its head is r's, its messages
+// are those in the journal, one after the other, so that no more than one output is
+// held in memory. The caller syncs the directory.
+func (s *Store) writeTrajectory(r *Result) error {
+	id := r.Record.InstanceID
+	t := trajectoryWriter{mask: s.mask, history: &History{}}
+	if h, err := s.History(id); err == nil {
+		f, err := os.Open(h.path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		t.history, t.journal = h, f
+	} else if !errors.Is(err, fs.ErrNotExist) { // a result is not lost for it
+		s.log.Load().Warn("a trajectory is written without messages", "instance", id, "err", err)
+	}
+	return s.files.WriteUnsynced(s.path(id, id+".traj.json"), 0o644, func(w io.Writer) error {
+		t.w = bufio.NewWriter(w)
+		return errors.Join(t.write(r), t.w.Flush())
+	})
+}
+
+// headOf is the result's head of a trajectory, with what every one must have.
+func headOf(r *Result) Info {
+	info := r.Info
+	if info.ExitStatus == "" { // it ended before an agent began
+		info.ExitStatus, info.Exception, info.Submission = r.Record.Status, r.Record.Error, r.Prediction
+	}
+	info.ModelStats = ModelStats{Cost: r.Record.Cost, Calls: r.Record.Steps}
+	info.Record = &r.Record
+	if info.Config == nil {
+		info.Config = map[string]any{}
+	}
+	return info
+}
+
+// trajectoryWriter writes one trajectory as Python's json.dumps(v, indent=2) does,
+// with its secrets hidden.
+type trajectoryWriter struct {
+	w       *bufio.Writer
+	mask    *mask.Masker
+	journal io.ReaderAt
+	history *History
+}
+
+func (t *trajectoryWriter) write(r *Result) error {
+	t.text("{\n  \"info\": ")
+	if err := t.value(headOf(r), "  "); err != nil {
+		return err
+	}
+	t.text(",\n  \"messages\": [")
+	next := ""
+	for _, m := range slices.Concat(t.history.Messages, t.history.Later) {
+		t.text(next + "\n    ")
+		if err := t.message(m); err != nil {
+			return err
+		}
+		next = ","
+	}
+	if next != "" {
+		t.text("\n  ")
+	}
+	t.text("],\n  \"trajectory_format\": ")
+	if err := t.value(TrajectoryFormat, ""); err != nil {
+		return err
+	}
+	t.text(",\n  \"instance_id\": ")
+	if err := t.value(r.Record.InstanceID, ""); err != nil {
+		return err
+	}
+	t.text("\n}")
+	return nil
+}
+
+// text writes what is JSON already; the buffer keeps an error.
+func (t *trajectoryWriter) text(s string) { _, _ = t.w.WriteString(s) }
+
+func (t *trajectoryWriter) value(v any, indent string) error {
+	text, err := compactJSON(v)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a trajectory", err)
+	}
+	return t.json(text, indent)
+}
+
+func (t *trajectoryWriter) json(text []byte, indent string) error {
+	text, err := indentASCII(t.mask.JSON(text), indent)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a trajectory", err)
+	}
+	_, err = t.w.Write(text)
+	return err
+}
+
+// message writes a message with what it refers to in its place.
+func (t *trajectoryWriter) message(m json.RawMessage) error {
+	m, err := t.withResponse(m)
+	if err != nil {
+		return err
+	}
+	var ref outputRef
+	at, found := refMember(m, "extra", "raw_output")
+	if !found || !isRef(m[at.from:at.to], &ref) {
+		return t.json(m, "    ")
+	}
+	kept := t.history.outputs[ref]
+	output, err := readOutput(t.journal, kept.base64)
+	if err != nil {
+		return err
+	}
+	return t.withOutput(m, at, t.mask.Bytes(output), kept.total > int64(len(output)), kept.total)
+}
+
+// withResponse puts the provider's answer into the place where the message names it.
+func (t *trajectoryWriter) withResponse(m json.RawMessage) (json.RawMessage, error) {
+	var ref struct {
+		Step int `json:"step"`
+	}
+	at, found := refMember(m, "extra", "response")
+	if !found || !isRef(m[at.from:at.to], &ref) {
+		return m, nil
+	}
+	line, ok := t.history.replies[ref.Step]
+	if !ok {
+		return m, nil
+	}
+	rec, err := recordAt(t.journal, line.from, line.to+1)
+	if err != nil {
+		return nil, err
+	}
+	var reply ReplyData
+	if err := json.Unmarshal(rec.Data, &reply); err != nil || reply.Response == nil {
+		return m, err
+	}
+	return slices.Concat(m[:at.from], reply.Response, m[at.to:]), nil
+}
+
+// withOutput writes m with an output, which may be large, at its place.
+func (t *trajectoryWriter) withOutput(m []byte, at span, output []byte, cut bool, total int64) error {
+	text, encoded := rand.Text(), rand.Text() // stand for what is written by itself
+	place := `"` + text + `"`
+	if !utf8.Valid(output) {
+		place += `,"raw_output_base64":"` + encoded + `"`
+	}
+	if cut {
+		place += `,"output_bytes":` + strconv.FormatInt(total, 10)
+	}
+	rest, err := indentASCII(t.mask.JSON(slices.Concat(m[:at.from], []byte(place), m[at.to:])), "    ")
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a trajectory", err)
+	}
+	before, rest, _ := bytes.Cut(rest, []byte(text))
+	_, _ = t.w.Write(before)
+	t.inString(output)
+	if before, after, found := bytes.Cut(rest, []byte(encoded)); found {
+		_, _ = t.w.Write(before)
+		e := base64.NewEncoder(base64.StdEncoding, t.w)
+		_, _ = e.Write(output)
+		_ = e.Close()
+		rest = after
+	}
+	_, err = t.w.Write(rest)
+	return err
+}
+
+// inString writes text as it stands between the quotes of a JSON string, bytes
+// that are not UTF-8 as U+FFFD.
+func (t *trajectoryWriter) inString(text []byte) {
+	const most = 16 << 10
+	for len(text) > 0 {
+		n := min(most, len(text))
+		for back := 1; back < utf8.UTFMax && n < len(text) && !utf8.RuneStart(text[n]); back++ {
+			n-- // no character is cut
+		}
+		quoted, err := pythonJSON(string(text[:n]), "")
+		if err == nil {
+			_, _ = t.w.Write(quoted[1 : len(quoted)-1])
+		}
+		text = text[n:]
+	}
+}
+
+// refMember finds the member of an object's member that may be a reference.
+func refMember(object []byte, outer, inner string) (span, bool) {
+	if !bytes.Contains(object, []byte(`"`+inner+`":{"step":`)) { // nearly always, and soon known
+		return span{}, false
+	}
+	out, found := memberOf(object, outer)
+	if !found {
+		return span{}, false
+	}
+	in, found := memberOf(object[out.from:out.to], inner)
+	return span{out.from + in.from, out.from + in.to}, found
+}
+
+// memberOf returns where the value of an object's member stands.
+func memberOf(object []byte, name string) (span, bool) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return span{}, false
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return span{}, false
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return span{}, false
+		}
+		if key == name {
+			end := d.InputOffset()
+			return span{end - int64(len(value)), end}, true
+		}
+	}
+	return span{}, false
+}
+
+// isRef reads an object that has exactly ref's members.
+func isRef(value []byte, ref any) bool {
+	if len(value) == 0 || value[0] != '{' {
+		return false
+	}
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.DisallowUnknownFields()
+	return d.Decode(ref) == nil
+}
