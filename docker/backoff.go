@@ -20,11 +20,12 @@ type pace struct {
 	limited  time.Duration // wait after one that names no time, doubled for each further one
 	longest  time.Duration // of such waits
 	patience time.Duration // a registry that asks for more is not waited for
+	stall    time.Duration // a download of which nothing new is heard for so long has failed
 }
 
 var defaultPace = pace{
 	tries: 3, short: time.Second,
-	limits: 8, limited: 5 * time.Second, longest: 2 * time.Minute, patience: 15 * time.Minute,
+	limits: 8, limited: 5 * time.Second, longest: 2 * time.Minute, patience: 15 * time.Minute, stall: 5 * time.Minute,
 }
 
 // jitter keeps those who wait for the same thing from coming back together.

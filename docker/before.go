@@ -9,39 +9,18 @@ import (
 	"net"
 	"net/http"
 	"strings"
-
-	"github.com/docker/docker/client"
 )
 
-// asking makes the client ask before each call, see [Config.Before]. It stands
-// behind the options that choose the transport.
-func asking(before func(string) error) client.Opt {
-	return func(c *client.Client) error {
-		tr, ok := c.HTTPClient().Transport.(*http.Transport)
-		if !ok {
-			return errors.New("the client has a transport of its own")
-		}
-		tr.RegisterProtocol("http", asked(before))
-		dial := tr.DialContext
-		tr.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			// A call that takes its connection over is made past the transport.
-			if ctx.Value(boundKey{}) != nil {
-				if err := before("attach"); err != nil {
-					return nil, err
-				}
-			}
-			return dial(ctx, network, addr)
-		}
-		return nil
-	}
-}
-
-// asked is a transport that only asks, and leaves the call to the real one.
+// asked is a transport that only asks, see [Config.Before], and leaves the call
+// to the one it is registered with. Nil asks nobody.
 type asked func(call string) error
 
 // RoundTrip implements http.RoundTripper.
 func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
-	err := a(callName(r.Method, r.URL.Path))
+	var err error
+	if a != nil {
+		err = a(callName(r.Method, r.URL.Path))
+	}
 	if err == nil {
 		return nil, http.ErrSkipAltProtocol
 	}
@@ -60,6 +39,24 @@ func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body:   io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)),
 	}, nil
 }
+
+// dial asks before a connection is made that a call takes over: such a call is
+// made past the transport.
+func (a asked) dial(next dialFunc) dialFunc {
+	if a == nil {
+		return next
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if ctx.Value(boundKey{}) != nil {
+			if err := a("attach"); err != nil {
+				return nil, err
+			}
+		}
+		return next(ctx, network, addr)
+	}
+}
+
+type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // callName is the word by which [Config.Before] knows a call.
 func callName(method, path string) string {

@@ -17,10 +17,8 @@ import (
 	"batch.example/batch/fault"
 )
 
-const (
-	removeLimit = 30 * time.Second // bounds a removal, which goes on when its caller is cancelled
-	maxRemovals = 5                // times that one is begun when the engine is lost in the middle of it
-)
+// maxCreates is how often a container is made that may start for another reason.
+const maxCreates = 4
 
 // Container is one running container. It is safe for concurrent use. Whoever
 // made it must Remove it.
@@ -28,6 +26,7 @@ type Container struct {
 	engine  *Engine
 	id      string
 	name    string
+	imageID string
 	workDir string
 	born    int // calls that had lost the engine when it was made
 	shells  shells
@@ -40,10 +39,15 @@ type Container struct {
 // that the image lacks is an Instance fault. That the image has a bash shows at
 // the first command. On any failure, cancellation included, nothing is left
 // behind.
-func (e *Engine) Create(ctx context.Context, s Spec) (*Container, error) {
-	c, err := e.create(ctx, s)
-	if s.Network == NetworkBridge && lacksNetwork(err) { // clean-up has taken it in this moment
-		return e.create(ctx, s)
+//
+// A limit that the engine cannot keep is left out, with one warning.
+func (e *Engine) Create(ctx context.Context, s Spec) (c *Container, err error) {
+	for range maxCreates {
+		c, err = e.create(ctx, s)
+		taken := s.Network == NetworkBridge && lacksNetwork(err) // by clean-up, in this moment
+		if !taken && !e.unlimited.learn(err) {
+			break
+		}
 	}
 	return c, err
 }
@@ -77,27 +81,32 @@ func (e *Engine) create(ctx context.Context, s Spec) (*Container, error) {
 	if c.id == "" {
 		return nil, err
 	}
-	return nil, errors.Join(err, c.Remove(ctx))
+	return nil, errors.Join(err, c.retract(ctx, unanswered(err) && c.id == s.Name))
 }
 
 // make creates the container and starts it, when it is its turn. It leaves c
 // without id when it is known that there is nothing to remove.
 func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform, op string) error {
 	e := c.engine
-	if err := e.lives.Acquire(ctx, 1); err != nil {
+	if err := e.creates.Acquire(ctx, 1); err != nil {
 		return context.Cause(ctx)
 	}
-	defer e.lives.Release(1)
+	defer e.creates.Release(1)
+	if err := e.Ready(ctx); err != nil { // one before may have found out that it hangs
+		return err
+	}
+	limits, err := e.limit(ctx, s)
+	if err != nil {
+		return err
+	}
 	// The engine may create the container although the caller has hung up, and
 	// its id would be lost: the call is brief, so it is seen through.
-	seen, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	made, err := e.api.ContainerCreate(seen, s.config(time.Now(), e.owner), s.hostConfig(), nil, platform, s.Name)
+	made, err := e.api.ContainerCreate(context.WithoutCancel(ctx), s.config(time.Now(), e.owner), limits, nil, platform, s.Name)
 	if err != nil {
 		if e.health.suspect(err) {
 			c.id = s.Name
 		}
-		return createFault(err, op)
+		return s.createFault(err, op)
 	}
 	c.id = made.ID
 	for _, w := range made.Warnings {
@@ -105,7 +114,7 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	}
 	err = e.api.ContainerStart(ctx, c.id, container.StartOptions{})
 	e.health.suspect(err)
-	return createFault(err, op)
+	return s.createFault(err, op)
 }
 
 // begin sees that the directory of a started container is there.
@@ -114,7 +123,7 @@ func (c *Container) begin(ctx context.Context, op string, own bool) error {
 	if err != nil {
 		return c.engine.blame(err, fault.Transient, op)
 	}
-	c.workDir = workDirOf(in)
+	c.workDir, c.imageID = workDirOf(in), imageOf(in)
 	here, err := c.hasDir(ctx, in, own)
 	if err != nil || here {
 		return err
@@ -144,9 +153,16 @@ func workDirOf(in container.InspectResponse) string {
 	return cmp.Or(in.Config.Labels[labelWorkDir], in.Config.WorkingDir, "/")
 }
 
+func imageOf(in container.InspectResponse) string {
+	if in.ContainerJSONBase == nil {
+		return ""
+	}
+	return in.Image
+}
+
 // createFault blames what the engine says when it cannot make or start a container.
-func createFault(err error, op string) error {
-	if err == nil || isLost(err) {
+func (s Spec) createFault(err error, op string) error {
+	if err == nil || isLost(err) || unanswered(err) {
 		return blame(err, fault.Transient, op)
 	}
 	text := strings.ToLower(err.Error())
@@ -169,8 +185,12 @@ func createFault(err error, op string) error {
 		return blameHint(err, fault.Usage, op, "docker network ls shows the networks there are")
 	case says("executable file not found") || says("no such file or directory"):
 		return blameHint(err, fault.Instance, op, "the image must have bash")
+	case says("image with reference", "platform"):
+		return blameHint(err, fault.Instance, op, "pull or build it for "+s.Platform+", or leave out --platform")
 	case says("exec format error"):
 		return blameHint(err, fault.Instance, op, "the image is for another platform")
+	case errdefs.IsNotFound(err) && s.ImageID != "":
+		return blameHint(err, fault.Transient, op, "it was there a moment ago: something removed it")
 	case errdefs.IsNotFound(err):
 		return blameHint(err, fault.Instance, op, "pull or build the image first")
 	case errdefs.IsConflict(err):
@@ -185,24 +205,12 @@ func blameHint(err error, kind fault.Kind, op, hint string) error {
 	return fault.New(kind, op, err).WithHint("%s", hint)
 }
 
-func parsePlatform(s string) (*ocispec.Platform, error) {
-	if s == "" {
-		return nil, nil
-	}
-	p := strings.Split(s, "/")
-	if len(p) < 2 || len(p) > 3 || p[0] == "" || p[1] == "" {
-		return nil, fault.Newf(fault.Usage, "platform %q: expected os/arch such as linux/amd64", s)
-	}
-	out := &ocispec.Platform{OS: p[0], Architecture: p[1]}
-	if len(p) == 3 {
-		out.Variant = p[2]
-	}
-	return out, nil
-}
-
 // Attach returns the container with the given id or name, which another
 // process may have made. It must be running.
 func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
 	c := &Container{engine: e, id: id, born: e.health.lost()}
 	if err := c.gone(ctx, "attaching to"); err != nil {
 		return nil, err
@@ -211,61 +219,14 @@ func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
 	if err != nil {
 		return nil, e.blame(err, fault.Transient, "attaching to container "+c.short())
 	}
-	c.id, c.workDir = in.ID, workDirOf(in)
+	c.id, c.workDir, c.imageID = in.ID, workDirOf(in), imageOf(in)
 	return c, nil
 }
 
 // ID is the engine's name for the container: 64 hexadecimal digits.
 func (c *Container) ID() string { return c.id }
 
+// ImageID is the engine's name for the image that the container was made of.
+func (c *Container) ImageID() string { return c.imageID }
+
 func (c *Container) short() string { return c.id[:min(12, len(c.id))] }
-
-// Remove kills the container and removes it with its anonymous volumes. It
-// does so also when ctx is cancelled, within 30 seconds of its turn; only the
-// wait for an engine that is away ends with ctx. A container that is gone
-// already is no error.
-func (c *Container) Remove(ctx context.Context) error {
-	err := c.engine.remove(ctx, c.id)
-	c.shells.close()
-	return err
-}
-
-// remove removes a container, again when the engine was lost meanwhile.
-func (e *Engine) remove(ctx context.Context, id string) (err error) {
-	for range maxRemovals {
-		waited := e.Ready(ctx)
-		if fault.KindOf(waited) == fault.Host {
-			return waited
-		}
-		err = e.removeOnce(context.WithoutCancel(ctx), id)
-		if waited != nil || !errors.Is(err, ErrOutage) {
-			return err
-		}
-	}
-	return err
-}
-
-func (e *Engine) removeOnce(ctx context.Context, id string) error {
-	if err := e.lives.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer e.lives.Release(1)
-	ctx, cancel := context.WithTimeout(ctx, removeLimit)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-		switch {
-		case err == nil || errdefs.IsNotFound(err):
-			return nil
-		case !errdefs.IsConflict(err):
-			return e.blame(err, fault.Transient, "removing container "+id[:min(12, len(id))])
-		}
-		select { // someone else is removing it: it is gone when they are done
-		case <-ctx.Done():
-			return blame(ctx.Err(), fault.Transient, "removing container "+id[:min(12, len(id))])
-		case <-tick.C:
-		}
-	}
-}

@@ -103,7 +103,7 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 func TestAContainerEndsAtItsDeadline(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{Deadline: 2 * time.Second})
 	_, err := c.Run(t.Context(), docker.Command{Script: "trap '' TERM; sleep 60"})
-	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "deadline") {
+	if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "deadline") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -350,7 +350,7 @@ func TestInfoAndDisk(t *testing.T) {
 	if err != nil || (known && free <= 0) {
 		t.Errorf("free %d, known %v, %v", free, known, err)
 	}
-	img, ok, err := e.Image(t.Context(), "docker.io/library/"+testImage(t))
+	img, ok, err := e.Image(t.Context(), "docker.io/library/"+testImage(t), "")
 	if err != nil || !ok || img.Size < 1 || img.ID == "" || img.OS != "linux" {
 		t.Errorf("%+v, %v, %v", img, ok, err)
 	}

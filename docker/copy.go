@@ -110,5 +110,5 @@ func (c *Container) copyFault(ctx context.Context, err error, op string) error {
 	if errdefs.IsInvalidArgument(err) || strings.Contains(err.Error(), "not a directory") {
 		kind = fault.Instance
 	}
-	return blame(err, kind, op)
+	return c.engine.blame(err, kind, op)
 }

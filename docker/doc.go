@@ -13,9 +13,10 @@
 // capabilities and a limit on processes unless the [Spec] says otherwise; a
 // create that fails leaves nothing behind; a command that passes its time limit
 // is killed with all its children; a container or engine that is gone is an
-// error with blame, never the output of a command. Every container carries
-// labels that say whose it is, so that [Engine.Reap] can remove what a killed
-// process left.
+// error with blame, never the output of a command; a container's own host name
+// resolves, also without a network; a limit that the engine cannot keep is left
+// out with a warning. Every container carries labels that say whose it is, so
+// that [Engine.Reap] can remove what a killed process left.
 //
 // Root keeps the capabilities that installing and testing software needs:
 // CHOWN, DAC_OVERRIDE, FOWNER and FSETID (to unpack an archive with its owners
@@ -69,6 +70,12 @@
 // starts or removes something, waits until the engine answers again, at most
 // [Config.Patience]. A container whose engine was restarted without live-restore
 // has died with it, which is ErrOutage too.
+//
+// Each call has a time limit of its own, mostly a minute, in which the engine has
+// to begin its answer and then to go on with it. A call that runs into it is a
+// Transient fault, and Ready waits as after a lost one: one call finds out that
+// the engine hangs, and not every one. A pull may take long and ends when
+// nothing new is heard of it for five minutes, or at [Config.PullTimeout].
 //
 // # Podman
 //

@@ -20,8 +20,15 @@ const progressEvery = 100 * time.Millisecond
 
 // download asks the engine for name and follows what it says until the end.
 // Its error is the engine's, without blame, unless it took too long.
-func (e *Engine) download(ctx context.Context, name reference.Named, report func(PullProgress)) error {
+func (e *Engine) download(ctx context.Context, name wanted, report func(PullProgress)) error {
 	start := time.Now()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(e.pace.stall, func() {
+		cancel(fault.Newf(fault.Transient, "pulling image %s: nothing new for %v", name, e.pace.stall).
+			WithHint("see whether the engine reaches the registry: docker pull %s", name))
+	})
+	defer stalled.Stop()
 	if e.pullTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, e.pullTimeout,
@@ -29,13 +36,13 @@ func (e *Engine) download(ctx context.Context, name reference.Named, report func
 				WithHint("allow a pull more time (environment.pull_timeout), or see why the registry is slow"))
 		defer cancel()
 	}
-	body, err := e.api.ImagePull(ctx, name.String(), image.PullOptions{RegistryAuth: e.credentials(name)})
+	body, err := e.api.ImagePull(ctx, name.String(), image.PullOptions{RegistryAuth: e.credentials(name.Named), Platform: name.platform})
 	if err != nil {
 		e.health.suspect(err)
 		return stopped(ctx, err)
 	}
 	defer body.Close()
-	err = follow(body, PullProgress{Ref: name.String()}, report)
+	err = follow(body, PullProgress{Ref: name.String()}, report, func() { stalled.Reset(e.pace.stall) })
 	if err != nil {
 		e.health.suspect(err)
 		return stopped(ctx, err)
@@ -58,10 +65,12 @@ type layer struct {
 	done           bool
 }
 
-// follow reads the engine's stream of messages. An error in the stream is the
-// result of the pull: the HTTP status was sent long before.
-func follow(r io.Reader, p PullProgress, report func(PullProgress)) error {
-	layers := map[string]*layer{}
+// follow reads the engine's stream of messages, and calls news for each that says
+// what the one before of its layer did not: some engines repeat themselves while
+// nothing comes. An error in the stream is the result of the pull: the HTTP
+// status was sent long before.
+func follow(r io.Reader, p PullProgress, report func(PullProgress), news func()) error {
+	layers, said := map[string]*layer{}, map[string]sign{}
 	dec := json.NewDecoder(r)
 	var last time.Time
 	for {
@@ -75,12 +84,30 @@ func follow(r io.Reader, p PullProgress, report func(PullProgress)) error {
 		if m.Error != nil {
 			return m.Error
 		}
+		if now := signOf(m); said[m.ID] != now {
+			said[m.ID] = now
+			news()
+		}
 		note(layers, m)
 		if time.Since(last) >= progressEvery {
 			last = time.Now()
 			report(sum(p, layers))
 		}
 	}
+}
+
+// sign is what a message says of how far its layer is.
+type sign struct {
+	status  string
+	current int64
+}
+
+func signOf(m jsonmessage.JSONMessage) sign {
+	s := sign{status: m.Status}
+	if m.Progress != nil {
+		s.current = m.Progress.Current
+	}
+	return s
 }
 
 // note takes over what one message says of its layer. Messages without an id

@@ -2,8 +2,10 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,9 +17,6 @@ import (
 	"batch.example/batch/fault"
 )
 
-// pingLimit bounds the first word with the engine.
-const pingLimit = 20 * time.Second
-
 // Engine is a connection to a Docker engine. It is safe for concurrent use.
 type Engine struct {
 	api   *client.Client
@@ -27,14 +26,18 @@ type Engine struct {
 	login *configfile.ConfigFile
 	auth  sync.Mutex // a credential helper is a process of its own: one at a time
 
-	health  *health
-	lives   *semaphore.Weighted // containers being made or removed
-	slots   *semaphore.Weighted // images being pulled
-	mu      sync.Mutex
-	pulls   map[string]*pull
-	gates   map[string]*gate // by registry
-	pullers sync.WaitGroup
-	pace    pace
+	health    *health
+	limitOf   func(method, path string) time.Duration
+	unlimited unlimited
+	creates   *semaphore.Weighted // containers being made
+	removals  *semaphore.Weighted // and removed: apart, so that creates that hang hold up none
+	slots     *semaphore.Weighted // images being pulled
+	mu        sync.Mutex
+	pulls     map[string]*pull
+	gates     map[string]*gate               // by registry
+	turns     map[string]*semaphore.Weighted // by image name
+	pullers   sync.WaitGroup
+	pace      pace
 
 	pullTimeout time.Duration
 	dataDir     atomic.Pointer[string] // once the engine has told
@@ -61,19 +64,17 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 	if network, addr, ok := plainAddress(ep.Host, ep.TLSData != nil || ep.SkipTLSVerify); ok {
 		opts = append(opts, client.WithDialContext(dialer(network, addr)))
 	}
-	if c.Before != nil {
-		opts = append(opts, asking(c.Before))
+	e := &Engine{
+		host: ep.Host, log: log, login: login, owner: self(), limitOf: limitOf,
+		pulls: map[string]*pull{}, gates: map[string]*gate{}, turns: map[string]*semaphore.Weighted{}, pace: defaultPace, pullTimeout: c.PullTimeout,
+		slots:   atMost(c.Pulls, defaultPulls),
+		creates: atMost(c.Lives, defaultLives), removals: atMost(c.Lives, defaultLives),
 	}
-	api, err := client.NewClientWithOpts(opts...)
+	e.health = newHealth(e.signOfLife, ep.Host, c.Patience, log)
+	e.api, err = client.NewClientWithOpts(append(opts, e.guard(c.Before))...)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "preparing for docker host "+ep.Host, err).WithHint("check DOCKER_HOST")
 	}
-	e := &Engine{
-		api: api, host: ep.Host, log: log, login: login, owner: self(),
-		pulls: map[string]*pull{}, gates: map[string]*gate{}, pace: defaultPace, pullTimeout: c.PullTimeout,
-		slots: atMost(c.Pulls, defaultPulls), lives: atMost(c.Lives, defaultLives),
-	}
-	e.health = newHealth(e.signOfLife, ep.Host, c.Patience, log)
 	if err := e.ping(ctx); err != nil {
 		_ = e.Close()
 		return nil, err
@@ -97,9 +98,25 @@ func (e *Engine) Close() error {
 // Host is the address of the engine, such as unix:///var/run/docker.sock.
 func (e *Engine) Host() string { return e.host }
 
+// guard puts what every call has to pass in front of the client's transport. It
+// stands behind the options that choose the transport.
+func (e *Engine) guard(before asked) client.Opt {
+	return func(c *client.Client) error {
+		tr, ok := c.HTTPClient().Transport.(*http.Transport)
+		if !ok {
+			return errors.New("the client has a transport of its own")
+		}
+		front := limited{next: tr, before: before, engine: e}
+		tr.RegisterProtocol("http", front)
+		tr.RegisterProtocol("https", front)
+		if tr.DialContext != nil {
+			tr.DialContext = before.dial(tr.DialContext)
+		}
+		return nil
+	}
+}
+
 func (e *Engine) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, pingLimit)
-	defer cancel()
 	if err := e.signOfLife(ctx); err != nil {
 		return unreachable(ctx, e.host, err)
 	}
@@ -130,7 +147,7 @@ func bound(ctx context.Context) context.Context {
 	return context.WithValue(ctx, boundKey{}, true)
 }
 
-func dialer(network, addr string) func(context.Context, string, string) (net.Conn, error) {
+func dialer(network, addr string) dialFunc {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		conn, err := (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext(ctx, network, addr)
 		if err != nil {

@@ -17,8 +17,8 @@ import (
 const noSpaceHint = "free space where the engine keeps its data (docker system df shows what uses it)"
 
 // blame turns an engine error into a fault. Cancellation passes unchanged, and
-// so does an error that is a fault already. Losing the engine is [ErrOutage]. What no rule knows gets the kind
-// otherwise.
+// so does an error that is a fault already. Losing the engine is [ErrOutage]. What
+// no rule knows gets the kind otherwise.
 func blame(err error, otherwise fault.Kind, op string) error {
 	if err == nil {
 		return nil
@@ -36,6 +36,8 @@ func blame(err error, otherwise fault.Kind, op string) error {
 			WithHint("check that the engine still runs: docker info")
 	case strings.Contains(text, "no space left on device"):
 		return fault.New(fault.Host, op, withErrno(err)).WithHint(noSpaceHint)
+	case unanswered(err):
+		return fault.New(fault.Transient, op, err).WithHint("see what keeps the engine busy, or restart it; docker info shows whether it answers")
 	case errors.Is(err, context.DeadlineExceeded):
 		return fault.New(fault.Transient, op, errors.New("the engine did not answer in time"))
 	case errdefs.IsInternal(err) || errdefs.IsUnavailable(err):

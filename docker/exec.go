@@ -3,8 +3,8 @@ package docker
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 
@@ -43,20 +43,25 @@ type stream struct {
 // stderr. Cancelling ctx ends the start, not what was started: it goes on also
 // when the stream is closed.
 func (c *Container) open(ctx context.Context, x execution) (*stream, error) {
-	inner, end := context.WithCancel(context.WithoutCancel(ctx))
-	release := context.AfterFunc(ctx, end)
-	slow := time.AfterFunc(startLimit, end)
+	inner, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	release := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	// The transport that limits the other calls does not see this connection.
+	limit := c.engine.limitOf(http.MethodPost, "/exec/id/start")
+	slow := time.AfterFunc(limit, func() { end(&noAnswer{"attach", limit}) })
 	s, err := c.attach(inner, x)
 	slow.Stop()
-	if !release() && err == nil { // cancelled in between, and the stream with it
-		s.conn.Close()
-		err = context.Cause(ctx)
+	release()
+	if inner.Err() != nil {
+		if err == nil { // it ended in between, and the stream with it
+			s.conn.Close()
+		}
+		err = context.Cause(inner)
 	}
 	if err != nil {
-		end()
+		end(nil)
 		return nil, err
 	}
-	s.end = end
+	s.end = func() { end(nil) }
 	s.wait.Go(func() {
 		defer close(s.done)
 		_, s.err = stdcopy.StdCopy(x.out, x.diag, s.conn.Reader)
@@ -123,10 +128,6 @@ func (c *Container) startFault(ctx context.Context, err error) error {
 		return f
 	}
 	op := doing + " container " + c.short()
-	if errors.Is(err, context.Canceled) {
-		err = errors.New("the engine did not start it in time")
-		return fault.New(fault.Transient, op, err)
-	}
 	if errdefs.IsInvalidArgument(err) {
 		return fault.New(fault.Instance, op, err)
 	}

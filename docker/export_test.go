@@ -2,8 +2,6 @@ package docker
 
 import (
 	"time"
-
-	"github.com/distribution/reference"
 )
 
 // Hurry makes the pulls wait for milliseconds where they would for seconds.
@@ -11,9 +9,17 @@ import (
 func (e *Engine) Hurry() {
 	e.pace = pace{
 		tries: 3, short: 10 * time.Millisecond,
-		limits: 4, limited: 10 * time.Millisecond, longest: 40 * time.Millisecond, patience: time.Minute,
+		limits: 4, limited: 10 * time.Millisecond, longest: 40 * time.Millisecond, patience: time.Minute, stall: time.Minute,
 	}
 }
+
+// Stall ends the pulls of which nothing new is heard for d. Call it before the
+// first of them.
+func (e *Engine) Stall(d time.Duration) { e.pace.stall = d }
+
+// Impatient lets limitOf say how long a call of e may wait for its answer. Call
+// it before the first of them.
+func (e *Engine) Impatient(limitOf func(method, path string) time.Duration) { e.limitOf = limitOf }
 
 // Waiters returns how many callers wait for the pull of ref.
 func (e *Engine) Waiters(ref string) int {
@@ -23,11 +29,11 @@ func (e *Engine) Waiters(ref string) int {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.waiters(name)
+	return e.waiters(wanted{name, ""})
 }
 
-func (e *Engine) waiters(name reference.Named) int {
-	p := e.pulls[name.String()]
+func (e *Engine) waiters(name wanted) int {
+	p := e.pulls[name.key()]
 	if p == nil {
 		return 0
 	}

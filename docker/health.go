@@ -102,9 +102,7 @@ func isLost(err error) bool {
 func (h *health) ask(o *outage) {
 	told := false
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
-		ctx, cancel := context.WithTimeout(h.life, pingLimit)
-		err := h.ping(ctx)
-		cancel()
+		err := h.ping(h.life)
 		if err == nil || h.life.Err() != nil {
 			break
 		}
@@ -154,11 +152,11 @@ func (h *health) ready(ctx context.Context) error {
 	}
 }
 
-// Ready returns at once while the engine answers. After a call has lost it,
-// Ready waits until it answers again; when that takes longer than
-// [Config.Patience] it is a Host fault. [Engine.Ensure], [Engine.Create] and
-// [Container.Remove] wait so by themselves; [Container.Run] never does, since
-// what it would run in may be gone.
+// Ready returns at once while the engine answers. After a call has lost it, or
+// ran into its time limit, Ready waits until it answers again; when that takes
+// longer than [Config.Patience] it is a Host fault. The methods of an Engine
+// and [Container.Remove] wait so by themselves; [Container.Run] never does,
+// since what it would run in may be gone.
 func (e *Engine) Ready(ctx context.Context) error { return e.health.ready(ctx) }
 
 // blame is the function blame for an answer of e, which it also learns its health from.

@@ -3,7 +3,7 @@ package docker_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/client"
 
@@ -75,28 +76,66 @@ func start(t testing.TB, e *docker.Engine, s docker.Spec) *docker.Container {
 	return c
 }
 
-// importImage builds the image from the host's programs unless it is there.
+// testRepo is the name of the images that are made here. Each process has one
+// of its own, so that it may remove it.
+const testRepo = "batch-docker-test"
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := removeImages(); err != nil {
+		fmt.Fprintln(os.Stderr, "removing the test's image:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+var imported string // the image of this process, once it is there
+
+// importImage builds the image from the host's programs.
 func importImage() (string, error) {
-	name := fmt.Sprintf("batch-docker-test:%x", sha256.Sum256([]byte(tools)))[:30]
 	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
 	if err != nil {
 		return "", err
 	}
 	defer api.Close()
 	ctx := context.Background()
-	if _, err := api.ImageInspect(ctx, name); err == nil {
-		return name, nil
-	}
 	root, err := enginetest.Root(strings.Fields(tools), nil)
 	if err != nil {
 		return "", err
 	}
+	name := testRepo + ":" + strings.ToLower(rand.Text())
 	body, err := api.ImageImport(ctx, image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"}, name,
 		image.ImportOptions{Changes: []string{"ENV PATH=/usr/bin:/bin"}})
 	if err != nil {
 		return "", err
 	}
 	defer body.Close()
+	imported = name
 	_, err = io.Copy(io.Discard, body)
 	return name, err
+}
+
+// removeImages removes the image of this process, and those that processes
+// left which were killed long ago.
+func removeImages() error {
+	if imported == "" {
+		return nil
+	}
+	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	ctx := context.Background()
+	list, err := api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("reference", testRepo))})
+	if err != nil {
+		return err
+	}
+	_, err = api.ImageRemove(ctx, imported, image.RemoveOptions{Force: true})
+	for _, img := range list {
+		if time.Since(time.Unix(img.Created, 0)) > 2*time.Hour {
+			_, _ = api.ImageRemove(ctx, img.ID, image.RemoveOptions{}) // a container may have it
+		}
+	}
+	return err
 }

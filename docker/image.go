@@ -8,6 +8,9 @@ import (
 	"github.com/distribution/reference"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/client"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"batch.example/batch/fault"
 )
@@ -34,22 +37,36 @@ func normal(ref string) (reference.Named, error) {
 	return reference.TagNameOnly(n), nil
 }
 
-// Image looks ref up among the images the engine has; false when it has none
-// of that name. A short name and its full docker.io form are the same image.
-// A sha256: ID is found too. It waits for an engine that is away: see [Engine.Ready].
-func (e *Engine) Image(ctx context.Context, ref string) (Image, bool, error) {
-	name := ref
-	if !strings.HasPrefix(ref, "sha256:") {
-		n, err := normal(ref)
-		if err != nil {
-			return Image{}, false, err
-		}
-		name = reference.FamiliarString(n)
+// familiar returns ref in the short form that every engine knows. A sha256: ID
+// stays as it is.
+func familiar(ref string) (string, error) {
+	if strings.HasPrefix(ref, "sha256:") {
+		return ref, nil
+	}
+	n, err := normal(ref)
+	if err != nil {
+		return "", err
+	}
+	return reference.FamiliarString(n), nil
+}
+
+// Image looks ref up among the images the engine has; false when it has none of
+// that name that is for the platform, os/arch, or for any where that is empty. A
+// short name and its full docker.io form are the same image. A sha256: ID is
+// found too. It waits for an engine that is away: see [Engine.Ready].
+func (e *Engine) Image(ctx context.Context, ref, platform string) (Image, bool, error) {
+	name, err := familiar(ref)
+	if err != nil {
+		return Image{}, false, err
+	}
+	want, err := parsePlatform(platform)
+	if err != nil {
+		return Image{}, false, err
 	}
 	if err := e.Ready(ctx); err != nil {
 		return Image{}, false, err
 	}
-	in, err := e.api.ImageInspect(ctx, name)
+	in, err := e.inspectImage(ctx, name, want)
 	if errdefs.IsNotFound(err) {
 		return Image{}, false, nil
 	}
@@ -62,11 +79,28 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, bool, error) {
 	}, true, nil
 }
 
+// inspectImage asks for the image of a platform. Under one name an engine has
+// either one image, which must fit, or several of which it knows the right one.
+func (e *Engine) inspectImage(ctx context.Context, name string, want *ocispec.Platform) (image.InspectResponse, error) {
+	if want != nil && versions.GreaterThanOrEqualTo(e.api.ClientVersion(), "1.49") {
+		return e.api.ImageInspect(ctx, name, client.ImageInspectWithPlatform(want))
+	}
+	in, err := e.api.ImageInspect(ctx, name)
+	has := ocispec.Platform{OS: in.Os, Architecture: in.Architecture, Variant: in.Variant}
+	if err == nil && !fits(has, want) {
+		return in, errdefs.ErrNotFound
+	}
+	return in, err
+}
+
 // Images lists the images the engine has, with their sizes.
 func (e *Engine) Images(ctx context.Context) ([]Image, error) {
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
 	list, err := e.api.ImageList(ctx, image.ListOptions{})
 	if err != nil {
-		return nil, blame(err, fault.Transient, "listing images")
+		return nil, e.blame(err, fault.Transient, "listing images")
 	}
 	out := make([]Image, 0, len(list))
 	for _, s := range list {
@@ -78,9 +112,9 @@ func (e *Engine) Images(ctx context.Context) ([]Image, error) {
 // UsedImages returns the IDs of the images that any container has, whoever
 // made it and whether it runs or not.
 func (e *Engine) UsedImages(ctx context.Context) (map[string]bool, error) {
-	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true})
+	list, err := e.containers(ctx, container.ListOptions{All: true})
 	if err != nil {
-		return nil, blame(err, fault.Transient, "listing containers")
+		return nil, err
 	}
 	used := make(map[string]bool, len(list))
 	for _, c := range list {
@@ -90,21 +124,25 @@ func (e *Engine) UsedImages(ctx context.Context) (map[string]bool, error) {
 }
 
 // RemoveImage takes the name ref off the engine, and with the last name the
-// image and the layers that no other image has. An image that is not there is
-// no error. One that a container has stays, and the error blames the instance.
+// image and the layers that no other image has; with a sha256: ID, the image. An
+// image that is not there is no error. One that a container has stays, and the
+// error blames the instance.
 func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
-	n, err := normal(ref)
+	name, err := familiar(ref)
 	if err != nil {
 		return err
 	}
-	_, err = e.api.ImageRemove(ctx, reference.FamiliarString(n), image.RemoveOptions{PruneChildren: true})
+	if err := e.Ready(ctx); err != nil {
+		return err
+	}
+	_, err = e.api.ImageRemove(ctx, name, image.RemoveOptions{PruneChildren: true})
 	if errdefs.IsNotFound(err) {
 		return nil
 	}
 	if errdefs.IsConflict(err) {
 		return fault.New(fault.Instance, "removing image "+ref, err).WithHint("a container or another image still needs it")
 	}
-	return blame(err, fault.Transient, "removing image "+ref)
+	return e.blame(err, fault.Transient, "removing image "+ref)
 }
 
 func digest(repoDigests []string) string {

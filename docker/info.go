@@ -22,30 +22,38 @@ type Info struct {
 	Containers    int // all of them
 	Running       int
 	Images        int
-	MemoryLimit   bool // the kernel can limit a container's memory
-	PidsLimit     bool // and its processes
 	Rootless      bool
+	Podman        bool
 	Warnings      []string
+	// Unlimited is what the engine cannot limit, of CPUs, memory, swap and
+	// processes: containers run without such a limit. Podman does not say; what
+	// it cannot limit is known when it has refused to.
+	Unlimited []string
 }
 
 // Info asks the engine about itself.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	const op = "asking the docker engine about itself"
+	if err := e.Ready(ctx); err != nil {
+		return Info{}, err
+	}
 	in, err := e.api.Info(ctx)
 	if err != nil {
-		return Info{}, blame(err, fault.Host, op)
+		return Info{}, e.blame(err, fault.Host, op)
 	}
 	v, err := e.api.ServerVersion(ctx)
 	if err != nil {
-		return Info{}, blame(err, fault.Host, op)
+		return Info{}, e.blame(err, fault.Host, op)
 	}
 	out := Info{
 		Name: in.Name, Version: v.Version, APIVersion: e.api.ClientVersion(), OS: v.Os, Arch: v.Arch,
 		System: in.OperatingSystem, Kernel: in.KernelVersion, CPUs: in.NCPU, Memory: in.MemTotal,
 		RootDir: in.DockerRootDir, StorageDriver: in.Driver, CgroupVersion: in.CgroupVersion,
 		Containers: in.Containers, Running: in.ContainersRunning, Images: in.Images,
-		MemoryLimit: in.MemoryLimit, PidsLimit: in.PidsLimit, Warnings: in.Warnings,
+		Podman: isPodman(v), Warnings: in.Warnings,
 	}
+	e.unlimited.note(in, v)
+	out.Unlimited = e.unlimited.names()
 	for _, o := range in.SecurityOptions {
 		out.Rootless = out.Rootless || o == "name=rootless"
 	}

@@ -34,6 +34,32 @@ func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
 	}
 }
 
+func nothing() {}
+
+func TestOnlyWhatAMessageAddsIsNews(t *testing.T) {
+	for _, tt := range []struct {
+		name, stream string
+		want         int
+	}{
+		{"layers that come", `{"status":"Downloading","id":"a","progressDetail":{"current":5,"total":10}}
+{"status":"Downloading","id":"b","progressDetail":{"current":5,"total":10}}
+{"status":"Downloading","id":"a","progressDetail":{"current":6,"total":10}}
+{"status":"Extracting","id":"a","progressDetail":{"current":6,"total":10}}`, 4},
+		{"an engine that repeats itself", `{"status":"Downloading","id":"a","progressDetail":{"current":5,"total":10}}
+{"status":"Waiting","id":"b"}
+{"status":"Downloading","id":"a","progressDetail":{"current":5,"total":10}}
+{"status":"Waiting","id":"b"}`, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			news := 0
+			err := follow(strings.NewReader(tt.stream), PullProgress{}, func(PullProgress) {}, func() { news++ })
+			if err != nil || news != tt.want {
+				t.Errorf("%d times news, want %d; %v", news, tt.want, err)
+			}
+		})
+	}
+}
+
 func TestFollowAddsUpLayers(t *testing.T) {
 	const stream = `{"status":"Pulling from team/thing","id":"1"}
 {"status":"Already exists","id":"a"}
@@ -44,17 +70,17 @@ func TestFollowAddsUpLayers(t *testing.T) {
 {"status":"Pull complete","id":"b"}
 {"status":"Digest: sha256:0"}`
 	var last PullProgress
-	if err := follow(strings.NewReader(stream), PullProgress{Ref: "r"}, func(p PullProgress) { last = p }); err != nil {
+	if err := follow(strings.NewReader(stream), PullProgress{Ref: "r"}, func(p PullProgress) { last = p }, nothing); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(PullProgress{Ref: "r", Current: 17, Total: 40, Layers: 3, Done: 2}, last); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
-	err := follow(strings.NewReader(stream+`{"errorDetail":{"message":"boom"},"error":"boom"}`), PullProgress{}, func(PullProgress) {})
+	err := follow(strings.NewReader(stream+`{"errorDetail":{"message":"boom"},"error":"boom"}`), PullProgress{}, func(PullProgress) {}, nothing)
 	if err == nil || err.Error() != "boom" {
 		t.Errorf("error %v", err)
 	}
-	if err := follow(strings.NewReader(stream[:40]), PullProgress{}, func(PullProgress) {}); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := follow(strings.NewReader(stream[:40]), PullProgress{}, func(PullProgress) {}, nothing); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a stream that was cut off: %v", err)
 	}
 }

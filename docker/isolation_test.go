@@ -112,7 +112,7 @@ echo done`
 func demoImage(t *testing.T) string {
 	t.Helper()
 	const name = "batch-demo/demo__slug-1:latest"
-	if _, here, err := connect(t).Image(t.Context(), name); err != nil || !here {
+	if _, here, err := connect(t).Image(t.Context(), name, ""); err != nil || !here {
 		t.Skipf("no image %s: %v", name, err)
 	}
 	return name

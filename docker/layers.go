@@ -23,13 +23,16 @@ type Layer struct {
 // single one, without ID.
 func (e *Engine) Layers(ctx context.Context, id string) ([]Layer, error) {
 	op := "reading the layers of image " + id
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
 	in, err := e.api.ImageInspect(ctx, id)
 	if err != nil {
-		return nil, blame(err, fault.Transient, op)
+		return nil, e.blame(err, fault.Transient, op)
 	}
 	history, err := e.api.ImageHistory(ctx, id)
 	if err != nil {
-		return nil, blame(err, fault.Transient, op)
+		return nil, e.blame(err, fault.Transient, op)
 	}
 	sizes, known := layerSizes(history, len(in.RootFS.Layers))
 	if !known {

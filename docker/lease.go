@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -59,6 +60,14 @@ func (e *Engine) Inherited(ctx context.Context, path string) ([]Stray, error) {
 		}
 	}
 	return out, nil
+}
+
+// Leavings lists the containers under the lease at path, which this process has, of
+// this process itself and of dead owners: what is left when no instance runs any
+// more. A container may come late, made for a process that was killed.
+func (e *Engine) Leavings(ctx context.Context, path string) ([]Stray, error) {
+	all, err := e.Owned(ctx)
+	return slices.DeleteFunc(all, func(s Stray) bool { return s.lease != path || !s.ownerDead && !s.mine }), err
 }
 
 // Remove kills and removes the container with the given id, as

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,13 +41,21 @@ func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	left(filepath.Join(t.TempDir(), "another"))
-	start(t, e, docker.Spec{Labels: map[string]string{docker.LabelLease: lease}}) // ours, and alive
+	ours := start(t, e, docker.Spec{Labels: map[string]string{docker.LabelLease: lease}}) // and alive
 	if _, err := e.Reap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	list, err := e.Inherited(t.Context(), lease)
 	if err != nil || len(list) != 1 || list[0].ID != mine || list[0].Instance != "i" || list[0].Abandoned {
 		t.Fatalf("inherited %+v, %v", list, err)
+	}
+	leavings, err := e.Leavings(t.Context(), lease)
+	var ids []string
+	for _, s := range leavings {
+		ids = append(ids, s.ID)
+	}
+	if slices.Sort(ids); err != nil || !slices.Equal(ids, slices.Sorted(slices.Values([]string{mine, ours.ID()}))) {
+		t.Errorf("left when no instance runs any more: %q, %v; want %q and %q", ids, err, mine, ours.ID())
 	}
 	c, err := e.Attach(t.Context(), mine)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
 	}
 	done := make(chan error, 2)
 	go func() {
-		_, _, err := e.Image(t.Context(), "outage:test")
+		_, _, err := e.Image(t.Context(), "outage:test", "")
 		done <- err
 	}()
 	go func() {

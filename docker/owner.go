@@ -11,12 +11,13 @@ import (
 )
 
 // The labels that say what a container is for. The first three are the
-// caller's to set in [Spec.Labels]; the last two are set by [Engine.Create].
+// caller's to set in [Spec.Labels]; the others are set by [Engine.Create].
 const (
 	LabelRun      = "batch.run"
 	LabelInstance = "batch.instance"
 	LabelAttempt  = "batch.attempt"
 	LabelOwner    = "batch.owner"   // the process that made it: see owner
+	LabelImage    = "batch.image"   // the Spec's name for it: the engine knows the container by the id
 	LabelExpires  = "batch.expires" // RFC 3339; it ends by itself then
 
 	labelWorkDir = "batch.workdir" // the Spec's, for Attach

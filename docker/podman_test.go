@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,9 @@ func podman(t *testing.T) *docker.Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, _ = api.ImageRemove(context.Background(), podmanImage, image.RemoveOptions{Force: true})
+		for _, name := range []string{podmanImage, podmanImage + "-too"} {
+			_, _ = api.ImageRemove(context.Background(), name, image.RemoveOptions{Force: true})
+		}
 		_ = api.Close()
 	})
 	said, err := api.ImageImport(t.Context(), image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"},
@@ -48,6 +51,10 @@ func podman(t *testing.T) *docker.Engine {
 		t.Fatal(err)
 	}
 	_ = said.Close()
+	// Of an image with several names Podman wants to know which is meant.
+	if err := api.ImageTag(t.Context(), podmanImage, podmanImage+"-too"); err != nil {
+		t.Fatal(err)
+	}
 	e, err := docker.Connect(t.Context(), docker.Config{Host: host})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +65,14 @@ func podman(t *testing.T) *docker.Engine {
 
 func TestPodmanServesAsAnEngine(t *testing.T) {
 	e := podman(t)
-	c := start(t, e, docker.Spec{Image: podmanImage, Memory: 64 << 20, WorkDir: "/testbed"})
+	img, here, err := e.Image(t.Context(), podmanImage, "linux/"+runtime.GOARCH)
+	if err != nil || !here {
+		t.Fatal(here, err)
+	}
+	c := start(t, e, docker.Spec{Image: podmanImage, ImageID: img.ID, Memory: 64 << 20, CPUs: 1, WorkDir: "/testbed"})
+	if c.ImageID() != img.ID {
+		t.Errorf("made of %s, looked up %s", c.ImageID(), img.ID)
+	}
 	for _, tt := range []struct {
 		script, output string
 		code           int
@@ -68,6 +82,7 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 		{"kill -9 $$", "", 137},
 		{"nosuch 2>/dev/null", "", 127},
 		{"echo kept >file; cat file", "kept\n", 0},
+		{"echo $HOSTNAME; while read -r a n; do [[ $n == *$HOSTNAME* ]] && echo $a; done </etc/hosts | head -1", "sandbox\n127.0.0.1\n", 0},
 	} {
 		r, err := c.Run(t.Context(), docker.Command{Script: tt.script})
 		if err != nil || string(r.Output) != tt.output || r.ExitCode != tt.code {
@@ -95,6 +110,9 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 	owned, err := e.Owned(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, here, err := e.Image(t.Context(), podmanImage, "linux/s390x"); here || err != nil {
+		t.Errorf("an image for another platform: %v, %v", here, err)
 	}
 	for _, s := range owned {
 		if s.ID == c.ID() {

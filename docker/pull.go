@@ -2,9 +2,11 @@ package docker
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/distribution/reference"
+	"golang.org/x/sync/semaphore"
 
 	"batch.example/batch/fault"
 )
@@ -19,7 +21,8 @@ type PullProgress struct {
 	Done    int   // of Layers, unpacked or there before
 }
 
-// Ensure makes sure that the engine has the image ref, and returns it. Callers
+// Ensure makes sure that the engine has the image ref for the platform, os/arch,
+// or for the one that it chooses where that is empty, and returns it. Callers
 // that ask for the same image at the same time share one pull: one of them
 // giving up leaves it to the others, the last one giving up ends it. Progress,
 // which may be nil, is called on the caller's own goroutine and not after
@@ -33,8 +36,8 @@ type PullProgress struct {
 // What may pass is tried again first: a registry or network that fails, for
 // some seconds; a registry that limits pulls, for some minutes, in which no
 // pull from that registry is begun. Its answer may say how long.
-func (e *Engine) Ensure(ctx context.Context, ref string, progress func(PullProgress)) (Image, error) {
-	img, ok, err := e.Image(ctx, ref)
+func (e *Engine) Ensure(ctx context.Context, ref, platform string, progress func(PullProgress)) (Image, error) {
+	img, ok, err := e.Image(ctx, ref, platform)
 	if ok || err != nil {
 		return img, err
 	}
@@ -45,39 +48,60 @@ func (e *Engine) Ensure(ctx context.Context, ref string, progress func(PullProgr
 	if progress == nil {
 		progress = func(PullProgress) {}
 	}
-	if err := e.await(ctx, name, progress); err != nil {
-		return Image{}, err
+	img, err = e.await(ctx, wanted{name, platform}, progress)
+	if err != nil {
+		return Image{}, e.besides(ctx, err, ref, platform)
 	}
-	img, ok, err = e.Image(ctx, ref)
-	if err == nil && !ok {
-		err = fault.New(fault.Transient, "pulling image "+ref, nil).
-			WithHint("the engine pulled it and does not have it; something removed it")
-	}
-	return img, err
+	img.Ref = ref
+	return img, nil
 }
+
+// besides adds to the fault of a pull for a platform that the engine has the
+// image for another one.
+func (e *Engine) besides(ctx context.Context, err error, ref, platform string) error {
+	kind := fault.KindOf(err)
+	if platform == "" || kind == fault.Unknown {
+		return err
+	}
+	img, here, lookErr := e.Image(ctx, ref, "")
+	if lookErr != nil || !here {
+		return err
+	}
+	return fault.New(kind, fmt.Sprintf("image %s is here for %s/%s and not for %s", ref, img.OS, img.Arch, platform), err).
+		WithHint("pull or build it for %s, or leave out --platform", platform)
+}
+
+// wanted is an image as it is pulled.
+type wanted struct {
+	reference.Named
+	platform string // may be empty
+}
+
+func (w wanted) key() string { return w.String() + " " + w.platform }
 
 // pull is one download that any number of callers wait for.
 type pull struct {
 	cancel context.CancelFunc
-	done   chan struct{} // closed when err is set
+	done   chan struct{} // closed when image or err is set
 
 	mu      sync.Mutex
 	waiters map[chan struct{}]struct{} // each of capacity 1: told that last has changed
 	last    PullProgress
+	image   Image
 	err     error
 }
 
 // await joins the pull of name, starting it when there is none.
-func (e *Engine) await(ctx context.Context, name reference.Named, progress func(PullProgress)) error {
+func (e *Engine) await(ctx context.Context, name wanted, progress func(PullProgress)) (Image, error) {
 	told := make(chan struct{}, 1)
 	p := e.join(ctx, name, told)
 	defer e.leave(name, p, told)
 	for {
 		select {
 		case <-p.done:
-			return p.err
+			return p.image, p.err
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return Image{}, context.Cause(ctx)
 		case <-told:
 			p.mu.Lock()
 			last := p.last
@@ -89,14 +113,14 @@ func (e *Engine) await(ctx context.Context, name reference.Named, progress func(
 
 // join adds the caller to the pull of name. A new pull takes over only the
 // values of ctx: its life is that of all who wait.
-func (e *Engine) join(ctx context.Context, name reference.Named, told chan struct{}) *pull {
+func (e *Engine) join(ctx context.Context, name wanted, told chan struct{}) *pull {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := e.pulls[name.String()]
+	p := e.pulls[name.key()]
 	if p == nil {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		p = &pull{cancel: cancel, done: make(chan struct{}), waiters: map[chan struct{}]struct{}{}}
-		e.pulls[name.String()] = p
+		e.pulls[name.key()] = p
 		e.pullers.Go(func() { e.run(ctx, name, p) })
 	}
 	p.mu.Lock()
@@ -107,7 +131,7 @@ func (e *Engine) join(ctx context.Context, name reference.Named, told chan struc
 
 // leave takes the caller off the pull. The last one ends it, and takes it off
 // the list at once so that a later caller starts anew.
-func (e *Engine) leave(name reference.Named, p *pull, told chan struct{}) {
+func (e *Engine) leave(name wanted, p *pull, told chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.mu.Lock()
@@ -121,25 +145,57 @@ func (e *Engine) leave(name reference.Named, p *pull, told chan struct{}) {
 }
 
 // forget is called with e.mu held.
-func (e *Engine) forget(name reference.Named, p *pull) {
-	if e.pulls[name.String()] == p {
-		delete(e.pulls, name.String())
+func (e *Engine) forget(name wanted, p *pull) {
+	if e.pulls[name.key()] == p {
+		delete(e.pulls, name.key())
 	}
 }
 
 // run does the pull and is its only goroutine.
-func (e *Engine) run(ctx context.Context, name reference.Named, p *pull) {
+func (e *Engine) run(ctx context.Context, name wanted, p *pull) {
 	defer p.cancel()
 	p.report(PullProgress{Ref: name.String(), Waiting: true})
-	err := e.persist(ctx, name, func(ctx context.Context) error { return e.download(ctx, name, p.report) })
-	if err != nil && ctx.Err() == nil {
-		err = blamePull(err, name.String())
-	}
+	p.image, p.err = e.fetch(ctx, name, p.report)
 	e.mu.Lock()
 	e.forget(name, p)
 	e.mu.Unlock()
-	p.err = err
 	close(p.done)
+}
+
+// fetch downloads name and looks at what came. One name is pulled for one
+// platform after the other: an engine may have but one image of a name.
+func (e *Engine) fetch(ctx context.Context, name wanted, report func(PullProgress)) (Image, error) {
+	turn := e.turn(name.String())
+	if err := turn.Acquire(ctx, 1); err != nil {
+		return Image{}, err
+	}
+	defer turn.Release(1)
+	err := e.persist(ctx, name.Named, func(ctx context.Context) error { return e.download(ctx, name, report) })
+	if err != nil {
+		if ctx.Err() == nil {
+			err = blamePull(err, name.String())
+		}
+		return Image{}, err
+	}
+	img, here, err := e.Image(ctx, name.String(), name.platform)
+	if err == nil && !here && name.platform != "" { // it may be for another than its own settings say
+		img, here, err = e.Image(ctx, name.String(), "")
+	}
+	if err == nil && !here {
+		err = fault.New(fault.Transient, "pulling image "+name.String(), nil).
+			WithHint("the engine pulled it and does not have it; something removed it")
+	}
+	return img, err
+}
+
+// turn is held while the image of that name is pulled.
+func (e *Engine) turn(name string) *semaphore.Weighted {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.turns[name] == nil {
+		e.turns[name] = semaphore.NewWeighted(1)
+	}
+	return e.turns[name]
 }
 
 func (p *pull) report(now PullProgress) {

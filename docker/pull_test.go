@@ -35,7 +35,7 @@ func TestEnsurePullsWithProgressAndOnlyOnce(t *testing.T) {
 	e := connect(t)
 	r := newStub(t)
 	var seen []docker.PullProgress
-	img, err := e.Ensure(t.Context(), r.Ref(), func(p docker.PullProgress) { seen = append(seen, p) })
+	img, err := e.Ensure(t.Context(), r.Ref(), "", func(p docker.PullProgress) { seen = append(seen, p) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestEnsurePullsWithProgressAndOnlyOnce(t *testing.T) {
 		t.Errorf("last progress %+v", last)
 	}
 	before := r.ManifestGets.Load()
-	if _, err := e.Ensure(t.Context(), r.Ref(), nil); err != nil || r.ManifestGets.Load() != before {
+	if _, err := e.Ensure(t.Context(), r.Ref(), "", nil); err != nil || r.ManifestGets.Load() != before {
 		t.Errorf("an image that is there: %d requests, %v", r.ManifestGets.Load()-before, err)
 	}
 }
@@ -71,7 +71,7 @@ func TestCallersShareOnePull(t *testing.T) {
 		if i == 0 {
 			ctx = first
 		}
-		wg.Go(func() { _, errs[i] = e.Ensure(ctx, r.Ref(), nil) })
+		wg.Go(func() { _, errs[i] = e.Ensure(ctx, r.Ref(), "", nil) })
 	}
 	<-reached
 	awaitWaiters(t, e, r.Ref(), 4)
@@ -116,7 +116,7 @@ func TestTheLastCallerEndsThePull(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := e.Ensure(ctx, r.Ref(), nil); !fault.Canceled(err) {
+		if _, err := e.Ensure(ctx, r.Ref(), "", nil); !fault.Canceled(err) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -159,7 +159,7 @@ func TestAFailedPullSaysWhoIsToBlame(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newStub(t)
 			r.Fault = tt.fail(r)
-			_, err := e.Ensure(t.Context(), r.Ref(), nil)
+			_, err := e.Ensure(t.Context(), r.Ref(), "", nil)
 			if err == nil || fault.KindOf(err) != tt.kind {
 				t.Errorf("kind %v, want %v: %v", fault.KindOf(err), tt.kind, err)
 			}
@@ -169,7 +169,7 @@ func TestAFailedPullSaysWhoIsToBlame(t *testing.T) {
 		})
 	}
 	t.Run("a name that is none", func(t *testing.T) {
-		if _, err := e.Ensure(t.Context(), "Not A Name", nil); fault.KindOf(err) != fault.Instance {
+		if _, err := e.Ensure(t.Context(), "Not A Name", "", nil); fault.KindOf(err) != fault.Instance {
 			t.Errorf("%v: %v", fault.KindOf(err), err)
 		}
 	})
@@ -194,7 +194,7 @@ func TestEnsureUsesTheUsersLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if _, err := e.Ensure(t.Context(), r.Ref(), nil); err != nil {
+	if _, err := e.Ensure(t.Context(), r.Ref(), "", nil); err != nil {
 		t.Errorf("%v (hint %q)", err, fault.HintOf(err))
 	}
 }

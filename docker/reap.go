@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -35,6 +36,7 @@ type Stray struct {
 
 	lease     string
 	ownerDead bool // and of this machine
+	mine      bool // this process made it
 }
 
 // expiryGrace is what a process of which nothing is known gets to remove a container
@@ -47,11 +49,11 @@ const reapers = 4
 // Owned lists the containers that batch made on this engine, running or not,
 // whichever process made them.
 func (e *Engine) Owned(ctx context.Context) ([]Stray, error) {
-	list, err := e.api.ContainerList(ctx, container.ListOptions{
+	list, err := e.containers(ctx, container.ListOptions{
 		All: true, Filters: filters.NewArgs(filters.Arg("label", LabelOwner)),
 	})
 	if err != nil {
-		return nil, blame(err, fault.Transient, "listing containers")
+		return nil, err
 	}
 	now := time.Now()
 	out := make([]Stray, 0, len(list))
@@ -61,9 +63,17 @@ func (e *Engine) Owned(ctx context.Context) ([]Stray, error) {
 	return out, nil
 }
 
+func (e *Engine) containers(ctx context.Context, o container.ListOptions) ([]container.Summary, error) {
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
+	list, err := e.api.ContainerList(ctx, o)
+	return list, e.blame(err, fault.Transient, "listing containers")
+}
+
 func (e *Engine) stray(c container.Summary, now time.Time) Stray {
 	s := Stray{
-		ID: c.ID, Image: c.Image, State: c.State, Created: time.Unix(c.Created, 0),
+		ID: c.ID, Image: cmp.Or(c.Labels[LabelImage], c.Image), State: c.State, Created: time.Unix(c.Created, 0),
 		Run: c.Labels[LabelRun], Instance: c.Labels[LabelInstance], Attempt: c.Labels[LabelAttempt],
 	}
 	if len(c.Names) > 0 {
@@ -73,6 +83,7 @@ func (e *Engine) stray(c container.Summary, now time.Time) Stray {
 		s.Expires = t
 	}
 	s.lease = c.Labels[LabelLease]
+	s.mine = c.Labels[LabelOwner] == e.owner.String()
 	o, _ := parseOwner(c.Labels[LabelOwner]) // of a label that is none, nothing is known
 	s.Host = o.host
 	local := strings.HasPrefix(e.host, "unix://")
@@ -107,7 +118,7 @@ func (e *Engine) Reap(ctx context.Context) ([]Stray, error) {
 		g.Go(func() error {
 			limited, cancel := context.WithTimeout(ctx, removeLimit)
 			defer cancel()
-			err := e.remove(limited, s.ID)
+			_, err := e.remove(limited, s.ID)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

@@ -32,7 +32,7 @@ func pushed(t *testing.T, login bool) (*registrytest.Registry, *registrytest.Ima
 func TestAPullFromARealRegistry(t *testing.T) {
 	e := connect(t)
 	_, want, ref := pushed(t, false)
-	img, err := e.Ensure(t.Context(), ref, nil)
+	img, err := e.Ensure(t.Context(), ref, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAPullFromARealRegistry(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, here, err := e.Image(t.Context(), ref); here || err != nil {
+	if _, here, err := e.Image(t.Context(), ref, ""); here || err != nil {
 		t.Errorf("still here: %v, %v", here, err)
 	}
 }
@@ -77,7 +77,7 @@ func TestARegistryThatGoesWrongForAWhile(t *testing.T) {
 			r.Break(tt.fault)
 			defer r.Break(nil)
 			start := time.Now()
-			if _, err := e.Ensure(t.Context(), ref, nil); err != nil {
+			if _, err := e.Ensure(t.Context(), ref, "", nil); err != nil {
 				t.Fatalf("%v (hint %q)", err, fault.HintOf(err))
 			}
 			if took := time.Since(start); took < tt.least {
@@ -98,7 +98,7 @@ func TestALayerThatIsCutOffIsGoneOnWith(t *testing.T) {
 	r, img, ref := pushed(t, false)
 	big := img.Layers[1].Packed
 	r.Break(registrytest.Blob(registrytest.Digest(big), registrytest.First(1, registrytest.CutOff(big))))
-	if _, err := e.Ensure(t.Context(), ref, nil); err != nil {
+	if _, err := e.Ensure(t.Context(), ref, "", nil); err != nil {
 		t.Errorf("%v (hint %q)", err, fault.HintOf(err))
 	}
 }
@@ -125,7 +125,7 @@ func TestARegistryWithAPassword(t *testing.T) {
 			}
 			defer e.Close()
 			before := asked.Load()
-			_, err = e.Ensure(t.Context(), ref, nil)
+			_, err = e.Ensure(t.Context(), ref, "", nil)
 			if tt.good {
 				if err != nil {
 					t.Errorf("%v (hint %q)", err, fault.HintOf(err))
@@ -145,7 +145,7 @@ func TestARegistryWithAPassword(t *testing.T) {
 func TestAnImageThatAContainerHasStays(t *testing.T) {
 	e := connect(t)
 	r := newStub(t)
-	img, err := e.Ensure(t.Context(), r.Ref(), nil)
+	img, err := e.Ensure(t.Context(), r.Ref(), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestAnImageThatAContainerHasStays(t *testing.T) {
 	if err := e.RemoveImage(t.Context(), r.Ref()); fault.KindOf(err) != fault.Instance {
 		t.Errorf("%v: %v", fault.KindOf(err), err)
 	}
-	if _, here, err := e.Image(t.Context(), r.Ref()); !here || err != nil {
+	if _, here, err := e.Image(t.Context(), r.Ref(), ""); !here || err != nil {
 		t.Errorf("gone: %v", err)
 	}
 }

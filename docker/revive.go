@@ -28,7 +28,7 @@ func (c *Container) survive(ctx context.Context, ran time.Duration) (revived boo
 	c.revived++
 	c.engine.log.Warn("starting a container again whose command killed all its processes", "container", c.short())
 	if err := c.engine.api.ContainerStart(ctx, c.id, container.StartOptions{}); err != nil {
-		return false, blame(err, fault.Transient, "starting container "+c.short()+" again")
+		return false, c.engine.blame(err, fault.Transient, "starting container "+c.short()+" again")
 	}
 	return true, c.probe(ctx)
 }

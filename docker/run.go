@@ -16,7 +16,11 @@ type Command struct {
 	Dir     string   // empty: the container's
 	Env     []string // NAME=value, over the container's
 	Timeout time.Duration
-	Limit   int64 // bytes of output to keep; 0: 10 MiB
+	Limit   int64 // bytes of output to keep; 0: MaxOutput
+
+	// Longer, when not nil, is asked with the first Limit bytes of an output that has
+	// more whether MaxOutput is to be kept of it.
+	Longer func(begin []byte) bool
 
 	// Fresh starts Args anew for this command, as docker exec would, where the
 	// resident shell could run it: see the package comment for what differs.
@@ -68,7 +72,7 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 		if err != nil {
 			return Result{}, c.startFault(ctx, err)
 		}
-		kept := newCapped(cmd.Limit)
+		kept := newCapped(cmd.Limit, cmd.Longer)
 		start := time.Now()
 		how, said := s.run(ctx, kept, dir, cmd)
 		if how == refused {

@@ -118,7 +118,7 @@ const askLimit = 5 * time.Second
 // is not asked again.
 func (s *shell) free(ctx context.Context) bool {
 	s.wire.renew()
-	how, said := s.run(ctx, newCapped(0), "/", Command{Script: freeScript, Timeout: askLimit})
+	how, said := s.run(ctx, newCapped(0, nil), "/", Command{Script: freeScript, Timeout: askLimit})
 	if how != ended {
 		s.warm = false
 	}

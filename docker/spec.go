@@ -1,14 +1,25 @@
 package docker
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 
 	"batch.example/batch/fault"
+)
+
+const (
+	networkNone = "none"
+
+	// aloneName is what a container without a network is called: there the
+	// engine writes no name of its own to /etc/hosts, and gives it a random one.
+	aloneName = "sandbox"
 )
 
 // defaultPids stops a fork bomb and hinders no test suite.
@@ -18,6 +29,7 @@ const defaultPids = 4096
 type Spec struct {
 	Name    string // one is made up when empty
 	Image   string // must be there: see [Engine.Ensure]
+	ImageID string // what Image meant when it was looked up; empty: what it means now
 	Cmd     []string
 	WorkDir string // absolute, and in the image; empty: the image's
 	Env     []string
@@ -59,6 +71,9 @@ func (s Spec) check() error {
 	return nil
 }
 
+// alone reports whether the container has no network.
+func (s Spec) alone() bool { return s.Network == "" || s.Network == networkNone }
+
 // keeper is what a container runs when nothing else is asked for: a bash that
 // waits, since bash is all an image must have. It ignores signals, so that an
 // agent's "pkill bash" ends the agent's processes and not the container. Its end
@@ -77,11 +92,14 @@ exit 0`
 
 func (s Spec) config(now time.Time, o owner) *container.Config {
 	c := &container.Config{
-		Image: s.Image, Env: s.Env, User: s.User, Labels: s.labels(now, o),
+		Image: cmp.Or(s.ImageID, s.Image), Env: s.Env, User: s.User, Labels: s.labels(now, o),
 		Entrypoint:  s.Cmd,
 		Cmd:         nil,
 		StopSignal:  "SIGKILL", // the keeper ignores the polite one
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+	}
+	if s.alone() {
+		c.Hostname = aloneName
 	}
 	if s.WorkDir != "" {
 		c.WorkingDir = "/" // the engine would make one that the image lacks
@@ -96,7 +114,7 @@ func (s Spec) config(now time.Time, o owner) *container.Config {
 func (s Spec) labels(now time.Time, o owner) map[string]string {
 	l := map[string]string{}
 	maps.Copy(l, s.Labels)
-	l[LabelOwner] = o.String()
+	l[LabelOwner], l[LabelImage] = o.String(), s.Image
 	if s.WorkDir != "" {
 		l[labelWorkDir] = s.WorkDir
 	}
@@ -110,7 +128,7 @@ func (s Spec) hostConfig() *container.HostConfig {
 	yes := true
 	h := &container.HostConfig{
 		Init:        &yes,
-		NetworkMode: "none",
+		NetworkMode: networkNone,
 		SecurityOpt: append([]string{"no-new-privileges"}, s.SecurityOpt...),
 		ExtraHosts:  s.ExtraHosts,
 		LogConfig:   container.LogConfig{Type: "none"},
@@ -118,6 +136,9 @@ func (s Spec) hostConfig() *container.HostConfig {
 	}
 	if s.Network != "" {
 		h.NetworkMode = container.NetworkMode(s.Network)
+	}
+	if s.alone() && !slices.ContainsFunc(s.ExtraHosts, func(h string) bool { return strings.HasPrefix(h, aloneName+":") }) {
+		h.ExtraHosts = append(slices.Clone(s.ExtraHosts), aloneName+":127.0.0.1")
 	}
 	h.CapAdd, h.CapDrop = grants(s.CapAdd, s.CapDrop)
 	pids := s.PidsLimit

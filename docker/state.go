@@ -76,7 +76,7 @@ func (c *Container) look(ctx context.Context) (dir bool, err error) {
 		return false, fault.New(fault.Instance, op, fmt.Errorf("no bash could be started: %.300s", said)).
 			WithHint("the image must have bash on its PATH, and the container room for a process")
 	}
-	return false, blame(err, fault.Transient, op)
+	return false, c.engine.blame(err, fault.Transient, op)
 }
 
 // looker prints a sign of life, and another when the directory $1 can be entered.
@@ -91,8 +91,7 @@ func stateFault(in container.InspectResponse, op string) error {
 		return fault.New(fault.Instance, op, errors.New("the container ran out of memory and was killed")).
 			WithHint("raise the memory limit")
 	case s.ExitCode == 0 && expired(in): // Podman tells 0 of a container that was stopped, too
-		return fault.New(fault.Instance, op, errors.New("the container reached its deadline and ended")).
-			WithHint("raise the deadline")
+		return fault.New(fault.Transient, op, errors.New("the container reached its deadline and ended"))
 	case s.ExitCode > 0 && s.ExitCode < 128: // 126 or 127, with Podman's init 1
 		return fault.New(fault.Instance, op, errors.New("its main program could not be started")).
 			WithHint("the image must have bash on its PATH")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"batch.example/batch/fault"
 )
@@ -25,6 +26,9 @@ func plainAddress(host string, tls bool) (network, addr string, ok bool) {
 	return "", "", false
 }
 
+// dialLimit is for one more connection to an engine that did not answer.
+const dialLimit = 5 * time.Second
+
 // unreachable says why the engine at host does not answer and what to do. The
 // client drops the cause of a failed dial, so it is asked for once more.
 func unreachable(ctx context.Context, host string, err error) error {
@@ -36,7 +40,7 @@ func unreachable(ctx context.Context, host string, err error) error {
 	if !ok {
 		return f.WithHint("check DOCKER_HOST, its certificates or keys, and that the engine runs there")
 	}
-	conn, dialErr := (&net.Dialer{}).DialContext(ctx, network, addr)
+	conn, dialErr := (&net.Dialer{Timeout: dialLimit}).DialContext(ctx, network, addr)
 	if dialErr == nil {
 		_ = conn.Close()
 		return f.WithHint("something listens there but does not answer like a docker engine; " +

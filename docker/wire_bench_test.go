@@ -18,7 +18,7 @@ func BenchmarkWire(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				w := newWire()
-				w.begin(newCapped(bb.limit))
+				w.begin(newCapped(bb.limit, nil))
 				for range 32 {
 					_, _ = w.Write(frame)
 				}

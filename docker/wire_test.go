@@ -24,7 +24,7 @@ func FuzzWire(f *testing.F) {
 		// A command that has found the word and prints it, but no whole saying.
 		data = bytes.ReplaceAll(data, []byte("WORDs\n"), nil)
 		data = bytes.ReplaceAll(data, []byte("WORD"), append(bytes.Clone(w.word), ' '))
-		out := newCapped(int64(limit))
+		out := newCapped(int64(limit), nil)
 		w.begin(out)
 		for rest := append(bytes.Clone(data), string(w.word)+"e 42 1\n"...); len(rest) > 0; {
 			n := min(step, len(rest))
@@ -46,7 +46,7 @@ func FuzzWire(f *testing.F) {
 		}
 		want := data
 		if limit == 0 {
-			limit = defaultLimit
+			limit = MaxOutput
 		}
 		if len(data) > limit {
 			want = append(bytes.Clone(data[:limit-limit/2]), data[len(data)-limit/2:]...)
@@ -65,7 +65,7 @@ func TestWhatComesBetweenCommandsIsNobodys(t *testing.T) {
 	if s := <-w.said; s.kind != 'g' || s.a != 7 || !w.clean() {
 		t.Fatalf("said %+v, clean %v", s, w.clean())
 	}
-	out := newCapped(0)
+	out := newCapped(0, nil)
 	w.begin(out)
 	_, _ = w.Write([]byte("mine" + string(w.word) + "e 0 0\nx"))
 	<-w.said

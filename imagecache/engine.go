@@ -3,9 +3,10 @@ package imagecache
 import "context"
 
 // Engine is what a cache asks of a container engine. It must be safe for
-// concurrent use. Errors are faults with blame.
+// concurrent use. Errors are faults with blame. What is called ref may be for one
+// platform alone: see [Ref].
 type Engine interface {
-	// Image looks ref up; false when the engine does not have it.
+	// Image looks ref up, or an id; false when the engine does not have it.
 	Image(ctx context.Context, ref string) (Image, bool, error)
 	// Pull makes sure that the engine has ref. Progress may be nil. A full disk
 	// is an error that is syscall.ENOSPC to errors.Is.
@@ -16,7 +17,8 @@ type Engine interface {
 	IDs(ctx context.Context) (map[string]bool, error)
 	// Used returns the ids of the images that any container has.
 	Used(ctx context.Context) (map[string]bool, error)
-	// Remove takes the name ref off the engine, and the image with its last name.
+	// Remove takes the name in ref off the engine, and the image with its last
+	// name; or the image with that id, which has no name.
 	Remove(ctx context.Context, ref string) error
 	// DiskFree returns the bytes that are free for images, where that is known.
 	DiskFree(ctx context.Context) (free int64, known bool, err error)
@@ -27,6 +29,7 @@ type Image struct {
 	ID     string
 	Digest string // in the registry it came from; may be empty
 	Size   int64  // bytes, shared layers included
+	Names  int    // that it has here
 }
 
 // Layer is one layer of an image. Images that have one with the same ID share

@@ -97,17 +97,17 @@ func (c *Cache) evict(ctx context.Context, e Entry, dry bool) (why string, err e
 		return heldElsewhere, nil
 	}
 	defer claim.Close()
-	img, here, err := c.engine.Image(ctx, e.Ref)
+	name, err := c.nameNow(ctx, e)
 	if err != nil {
 		return "", err
 	}
-	if !here || img.ID != e.ID {
+	if name == "" {
 		return "its name means another image now", c.forget(e.Ref, dry)
 	}
 	if dry {
 		return "", nil
 	}
-	if err := c.engine.Remove(ctx, e.Ref); err != nil {
+	if err := c.engine.Remove(ctx, name); err != nil {
 		if fault.KindOf(err) != fault.Instance {
 			return "", err
 		}
@@ -115,6 +115,21 @@ func (c *Cache) evict(ctx context.Context, e Entry, dry bool) (why string, err e
 		return err.Error(), nil
 	}
 	return "", c.forget(e.Ref, dry)
+}
+
+// nameNow returns by what an image of the ledger is removed: its name, or its
+// id when a pull for another platform, or of a newer image, took the name. It is
+// empty for one that is gone, or that has other names, which the user gave it.
+func (c *Cache) nameNow(ctx context.Context, e Entry) (string, error) {
+	img, here, err := c.engine.Image(ctx, e.Ref)
+	if err != nil || here && img.ID == e.ID {
+		return e.Ref, err
+	}
+	img, here, err = c.engine.Image(ctx, e.ID)
+	if err != nil || !here || img.Names > 0 {
+		return "", err
+	}
+	return e.ID, nil
 }
 
 func (c *Cache) forget(ref string, dry bool) error {
@@ -135,7 +150,7 @@ func (c *Cache) view(entries []Entry, used map[string]bool) view {
 		}
 	}
 	for ref := range c.held {
-		v.held[ref] = true
+		v.held[nameOf(ref)] = true
 	}
 	for ref := range c.ahead {
 		v.ahead[ref] = true
@@ -150,8 +165,10 @@ func (c *Cache) view(entries []Entry, used map[string]bool) view {
 func (c *Cache) letGo(ref string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if lock := c.ahead[ref]; lock != nil {
-		_ = lock.Close()
-		delete(c.ahead, ref)
+	for held, lock := range c.ahead {
+		if nameOf(held) == nameOf(ref) {
+			_ = lock.Close()
+			delete(c.ahead, held)
+		}
 	}
 }

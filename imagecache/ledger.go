@@ -23,7 +23,7 @@ import (
 
 // Entry is an image that batch pulled.
 type Entry struct {
-	Ref    string    `json:"image"` // as it was asked for
+	Ref    string    `json:"image"` // as it was asked for: see [Ref]
 	ID     string    `json:"id"`
 	Digest string    `json:"digest,omitempty"`
 	Size   int64     `json:"size"` // bytes, shared layers included
@@ -130,7 +130,7 @@ func (l *Ledger) update(change func(map[string]Entry)) error {
 // that dies lets go by it. The file stays: it is empty, and removing it while
 // another process opens it would give two of them different locks.
 func (l *Ledger) holdFile(ref string) *flock.Flock {
-	name := fmt.Sprintf("%x", sha256.Sum256([]byte(ref)))[:32]
+	name := fmt.Sprintf("%x", sha256.Sum256([]byte(nameOf(ref))))[:32]
 	return flock.New(filepath.Join(l.dir, "holds", name), flock.SetPermissions(0o644))
 }
 

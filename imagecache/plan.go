@@ -3,7 +3,7 @@ package imagecache
 // Need is one instance's need of an image.
 type Need struct {
 	ID  string // of the instance
-	Ref string // of the image
+	Ref string // of the image: see [Ref]
 }
 
 // plan is what a run will need, in the order in which its instances begin.

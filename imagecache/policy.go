@@ -9,7 +9,7 @@ import (
 type view struct {
 	entries []Entry         // of the ledger, that the engine has
 	used    map[string]bool // ids that containers have
-	held    map[string]bool // refs that instances of this run have now
+	held    map[string]bool // names of images that instances of this run have now
 	ahead   map[string]bool // refs that it needs next
 	next    map[string]int  // ref -> place in the plan where the run needs it again
 }
@@ -19,7 +19,7 @@ type view struct {
 func (v view) victims(desperate bool) []Entry {
 	var out []Entry
 	for _, e := range v.entries {
-		if !v.held[e.Ref] && !v.used[e.ID] && (desperate || !v.ahead[e.Ref]) {
+		if !v.held[nameOf(e.Ref)] && !v.used[e.ID] && (desperate || !v.ahead[e.Ref]) {
 			out = append(out, e)
 		}
 	}

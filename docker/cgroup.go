@@ -1,0 +1,150 @@
+package docker
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/system"
+)
+
+// resource is what an engine may be unable to limit: a rootless one can limit
+// only what was delegated to its user.
+type resource int
+
+const (
+	cpus resource = iota
+	memory
+	swap
+	processes
+	resources // how many there are
+)
+
+// String is what people call the resource.
+func (r resource) String() string {
+	return [...]string{"CPUs", "memory", "swap", "processes"}[r]
+}
+
+func (r resource) flag() string {
+	return [...]string{"--cpus", "--memory", "--memory-swap", "--pids-limit"}[r]
+}
+
+// unlimited is what one engine cannot limit, as far as it is known.
+type unlimited struct {
+	mu    sync.Mutex
+	asked bool // the engine was
+	lacks [resources]bool
+	told  [resources]bool // somebody was warned
+}
+
+// names lists what cannot be limited.
+func (u *unlimited) names() (list []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for r, lacks := range u.lacks {
+		if lacks {
+			list = append(list, resource(r).String())
+		}
+	}
+	return list
+}
+
+// note takes over what the engine says of itself. Podman says of every machine
+// with cgroup v2 that it cannot limit CPUs and swap; what it cannot, it refuses.
+func (u *unlimited) note(in system.Info, v types.Version) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.asked = true
+	if isPodman(v) {
+		return
+	}
+	u.lacks[cpus] = u.lacks[cpus] || !in.CPUCfsQuota
+	u.lacks[memory] = u.lacks[memory] || !in.MemoryLimit
+	u.lacks[swap] = u.lacks[swap] || in.MemoryLimit && !in.SwapLimit
+	u.lacks[processes] = u.lacks[processes] || !in.PidsLimit
+}
+
+func isPodman(v types.Version) bool {
+	for _, c := range v.Components {
+		if strings.Contains(c.Name, "Podman") {
+			return true
+		}
+	}
+	return false
+}
+
+var controllers = map[string]resource{"cpu": cpus, "memory": memory, "memory.swap": swap, "pids": processes}
+
+var (
+	refusedController = regexp.MustCompile("controller `?(cpu|memory|pids)`? is not available") // crun
+	missingFile       = regexp.MustCompile(`/(cpu|memory\.swap|memory|pids)\.[a-z]+: (?:no such file|permission denied)`)
+)
+
+// learn reports whether err says that the engine cannot limit something, and
+// takes it over.
+func (u *unlimited) learn(err error) bool {
+	if err == nil {
+		return false
+	}
+	text := err.Error()
+	found, known := cpus, strings.Contains(text, "NanoCPUs can not be set")
+	for _, pattern := range []*regexp.Regexp{refusedController, missingFile} {
+		if m := pattern.FindStringSubmatch(strings.ToLower(text)); m != nil {
+			found, known = controllers[m[1]], true
+		}
+	}
+	if !known {
+		return false
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.lacks[found] = true
+	return true
+}
+
+// trim leaves out of h what cannot be limited, and returns what of it is left
+// out for the first time.
+func (u *unlimited) trim(h *container.HostConfig) (news []resource) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	leave := func(r resource, wanted bool, out func()) {
+		if !u.lacks[r] || !wanted {
+			return
+		}
+		out()
+		if !u.told[r] {
+			u.told[r] = true
+			news = append(news, r)
+		}
+	}
+	leave(cpus, h.NanoCPUs > 0, func() { h.NanoCPUs = 0 })
+	leave(memory, h.Memory > 0, func() { h.Memory, h.MemorySwap = 0, 0 })
+	leave(swap, h.Memory > 0 && h.MemorySwap > 0, func() { h.MemorySwap = -1 })
+	leave(processes, h.PidsLimit != nil && *h.PidsLimit > 0, func() { h.PidsLimit = nil })
+	return news
+}
+
+// limit returns the settings of a container of s as far as e can keep them, and
+// warns once of what it cannot.
+func (e *Engine) limit(ctx context.Context, s Spec) (*container.HostConfig, error) {
+	e.unlimited.mu.Lock()
+	asked := e.unlimited.asked
+	e.unlimited.mu.Unlock()
+	if !asked {
+		if _, err := e.Info(ctx); err != nil {
+			return nil, err
+		}
+	}
+	h := s.hostConfig()
+	var names, flags []string
+	for _, r := range e.unlimited.trim(h) {
+		names, flags = append(names, r.String()), append(flags, r.flag())
+	}
+	if len(names) > 0 {
+		e.log.Warn("this engine cannot limit " + strings.Join(names, ", ") + ": containers run without " + strings.Join(flags, ", "))
+	}
+	return h, nil
+}

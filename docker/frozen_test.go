@@ -1,0 +1,85 @@
+package docker_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+// An engine that is frozen, as a stopped process is or a machine that swaps: what
+// was sent to it is done when it thaws, be the caller gone.
+func TestAFrozenEngineCostsTheCallsUnderWayAndLeavesNothing(t *testing.T) {
+	socket, ok := strings.CutPrefix(connect(t).Host(), "unix://")
+	if !ok {
+		t.Skip("the engine is not at a socket")
+	}
+	r := newRelay(t, socket)
+	e, err := docker.Connect(t.Context(), docker.Config{Host: "unix://" + r.path, Lives: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	var frozen atomic.Bool
+	e.Impatient(func(string, string) time.Duration {
+		if frozen.Load() {
+			return 300 * time.Millisecond
+		}
+		return time.Minute
+	})
+	label := fmt.Sprintf("batch.test=%s-%d", t.Name(), time.Now().UnixNano())
+	name, value, _ := strings.Cut(label, "=")
+	spec := docker.Spec{Image: testImage(t), Deadline: 5 * time.Minute, Labels: map[string]string{name: value}}
+	old, err := e.Create(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.gate.Lock()
+	frozen.Store(true)
+	var all sync.WaitGroup
+	var failed atomic.Int32
+	for range 10 {
+		all.Go(func() {
+			c, err := e.Create(t.Context(), spec)
+			if err != nil {
+				failed.Add(1)
+				if fault.KindOf(err) != fault.Transient {
+					t.Errorf("%v: %v", fault.KindOf(err), err)
+				}
+				return
+			}
+			if err := c.Remove(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Go(func() {
+		if err := old.Remove(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	for known := false; !known; { // that it hangs
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		known = e.Ready(ctx) != nil
+		cancel()
+	}
+	frozen.Store(false)
+	r.gate.Unlock()
+	all.Wait()
+	if n := failed.Load(); n > 2 {
+		t.Errorf("%d creates failed, want no more than were under way", n)
+	}
+	left, err := raw(t).ContainerList(t.Context(), container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", label))})
+	if err != nil || len(left) > 0 {
+		t.Errorf("%d containers are left, %v", len(left), err)
+	}
+}

@@ -1,0 +1,83 @@
+package docker_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/image"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+// A tag may move at any time: what was looked up is what runs.
+func TestATagThatMovesDoesNotChangeWhatRuns(t *testing.T) {
+	api := raw(t)
+	connect(t) // skips without an engine
+	ref := fmt.Sprintf("batch-docker-test:moves-%d", os.Getpid())
+	other := commit(t, "touch /moved")
+	if err := api.ImageTag(t.Context(), testImage(t), ref); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = api.ImageRemove(context.Background(), ref, image.RemoveOptions{}) })
+	e := connect(t)
+	img, here, err := e.Image(t.Context(), ref, "")
+	if err != nil || !here {
+		t.Fatal(here, err)
+	}
+	if err := api.ImageTag(t.Context(), other, ref); err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, e, docker.Spec{Image: ref, ImageID: img.ID})
+	if r := run(t, c, "ls -d /moved"); r.ExitCode == 0 {
+		t.Error("the container is of the image that the name means now")
+	}
+	if c.ImageID() != img.ID {
+		t.Errorf("it says that it is of %s, not %s", c.ImageID(), img.ID)
+	}
+	owned, err := e.Owned(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(owned, func(s docker.Stray) bool { return s.ID == c.ID() && s.Image == ref }) {
+		t.Errorf("no container of %s in %+v", ref, owned)
+	}
+	same, err := e.Attach(t.Context(), c.ID())
+	if err != nil || same.ImageID() != img.ID {
+		t.Errorf("attached to: %v, %v", same, err)
+	}
+}
+
+// commit returns the id of the test image after a command was run in it.
+func commit(t *testing.T, script string) string {
+	t.Helper()
+	c := start(t, connect(t), docker.Spec{})
+	run(t, c, script)
+	made, err := raw(t).ContainerCommit(t.Context(), c.ID(), container.CommitOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = raw(t).ImageRemove(context.Background(), made.ID, image.RemoveOptions{Force: true})
+	})
+	return made.ID
+}
+
+// An image that somebody removes in between may be had again.
+func TestAnImageThatIsGoneWhenItIsNeededIsATransientFault(t *testing.T) {
+	s := newEngineStub(t)
+	e := s.connect(t, time.Hour)
+	s.say("POST /containers/create", answer(http.StatusNotFound, map[string]string{"message": "No such image: " + stubID}))
+	for id, want := range map[string]fault.Kind{"": fault.Instance, stubID: fault.Transient} {
+		_, err := e.Create(t.Context(), docker.Spec{Image: stubImage, ImageID: id})
+		if fault.KindOf(err) != want || fault.HintOf(err) == "" {
+			t.Errorf("with id %q: %v: %v", id, fault.KindOf(err), err)
+		}
+	}
+}

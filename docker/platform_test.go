@@ -1,0 +1,103 @@
+package docker_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/registrytest"
+)
+
+func TestAnImageIsPulledForThePlatformThatIsAskedFor(t *testing.T) {
+	e := connect(t)
+	r := newStub(t)
+	r.Offer(t, "amd64", "arm64")
+	var ids []string
+	for _, arch := range []string{"arm64", "amd64", "arm64"} { // one is there for another platform, each time
+		img, err := e.Ensure(t.Context(), r.Ref(), "linux/"+arch, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		removeLater(t, img.ID)
+		if img.Arch != arch {
+			t.Errorf("asked for %s, got %s", arch, img.Arch)
+		}
+		ids = append(ids, img.ID)
+		if _, here, err := e.Image(t.Context(), r.Ref(), "linux/"+arch); err != nil || !here {
+			t.Errorf("%s is not here: %v", arch, err)
+		}
+	}
+	if ids[0] == ids[1] || ids[0] != ids[2] {
+		t.Errorf("ids %q", ids)
+	}
+	before := r.ManifestGets.Load()
+	if _, err := e.Ensure(t.Context(), r.Ref(), "linux/aarch64", nil); err != nil || r.ManifestGets.Load() != before {
+		t.Errorf("an image that is there is pulled again: %v", err)
+	}
+}
+
+func TestAnImageForAnotherPlatformIsRefused(t *testing.T) {
+	e := connect(t)
+	r := newStub(t)
+	r.Fault = registrytest.Refuse(404, "MANIFEST_UNKNOWN", "manifest unknown")
+	if err := raw(t).ImageTag(t.Context(), testImage(t), r.Ref()); err != nil {
+		t.Fatal(err)
+	}
+	img, err := e.Ensure(t.Context(), r.Ref(), "linux/s390x", nil)
+	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "is here for linux/amd64 and not for linux/s390x") ||
+		!strings.Contains(fault.HintOf(err), "--platform") {
+		t.Errorf("%+v, %v: %v; hint %q", img, fault.KindOf(err), err, fault.HintOf(err))
+	}
+	_, err = e.Create(t.Context(), docker.Spec{Image: testImage(t), Platform: "linux/s390x"})
+	if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "linux/s390x") {
+		t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
+	}
+	if _, _, err := e.Image(t.Context(), testImage(t), "arm64"); fault.KindOf(err) != fault.Usage {
+		t.Errorf("half a platform: %v: %v", fault.KindOf(err), err)
+	}
+}
+
+// The stub has, like an engine, one image of a name: the one that was pulled last.
+func TestPullsForTwoPlatformsAreTwoAndOneAfterTheOther(t *testing.T) {
+	s := newEngineStub(t)
+	e := s.connect(t, time.Hour)
+	var mu sync.Mutex
+	has := "s390x"
+	s.say("GET /images/*/json", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		answer(http.StatusOK, map[string]any{"Id": has, "Os": "linux", "Architecture": has})(w, r)
+	})
+	pulling := 0
+	s.say("POST /images/create", func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		pulling++
+		if pulling > 1 {
+			t.Error("two pulls of one name at the same time")
+		}
+		mu.Unlock()
+		time.Sleep(10 * time.Millisecond) // in which another could begin
+		mu.Lock()
+		defer mu.Unlock()
+		pulling--
+		has = strings.TrimPrefix(r.FormValue("platform"), "linux/")
+	})
+	var all sync.WaitGroup
+	for i := range 20 {
+		want := []string{"amd64", "arm64"}[i%2]
+		all.Go(func() {
+			img, err := e.Ensure(soon(t), stubImage, "linux/"+want, nil)
+			if err != nil || img.Arch != want || img.ID != want {
+				t.Errorf("asked for %s, got %+v, %v", want, img, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := s.count("POST /images/create"); n < 2 {
+		t.Errorf("%d pulls for two platforms", n)
+	}
+}

@@ -1,0 +1,203 @@
+package docker_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+
+	"batch.example/batch/docker"
+)
+
+// stub is an engine over HTTP that has one image and any number of containers
+// in which nothing runs. A test puts answers of its own in place of the stub's,
+// by method and path as in "POST /containers/create".
+type stub struct {
+	server *httptest.Server
+	own    map[string]http.HandlerFunc
+
+	mu    sync.Mutex
+	said  map[string]http.HandlerFunc // the test's
+	calls []string                    // their forms, in order
+	made  []container.CreateRequest
+	let   func()        // lets go of the calls that hang
+	gone  chan struct{} // closed by let
+}
+
+const (
+	stubImage = "stub.example/thing:1"
+	stubID    = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	stubBox   = "b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0"
+)
+
+func newEngineStub(t testing.TB) *stub {
+	t.Helper()
+	s := &stub{said: map[string]http.HandlerFunc{}, gone: make(chan struct{})}
+	s.let = sync.OnceFunc(func() { close(s.gone) })
+	s.own = map[string]http.HandlerFunc{
+		"HEAD /_ping": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("API-Version", "1.41") },
+		"GET /info": answer(http.StatusOK, map[string]any{
+			"MemoryLimit": true, "SwapLimit": true, "CpuCfsPeriod": true, "CpuCfsQuota": true, "PidsLimit": true, "CPUShares": true,
+		}),
+		"GET /version":            answer(http.StatusOK, map[string]any{"Version": "0", "Os": "linux", "Arch": "amd64"}),
+		"GET /images/json":        answer(http.StatusOK, []any{}),
+		"GET /containers/json":    answer(http.StatusOK, []any{}),
+		"GET /networks":           answer(http.StatusOK, []any{map[string]any{"Id": "net"}}),
+		"GET /images/*/json":      answer(http.StatusOK, map[string]any{"Id": stubID, "Os": "linux", "Architecture": "amd64"}),
+		"GET /images/*/history":   answer(http.StatusOK, []any{}),
+		"DELETE /images/*":        answer(http.StatusOK, []any{}),
+		"POST /containers/create": s.create,
+		"POST /containers/*/start": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+		},
+		"GET /containers/*/json": answer(http.StatusOK, map[string]any{
+			"Id": stubBox, "Image": stubID, "State": map[string]any{"Running": true},
+			"Config": map[string]any{"WorkingDir": "/"},
+		}),
+		"POST /containers/*/exec": answer(http.StatusCreated, map[string]string{"Id": "e0"}),
+		"HEAD /containers/*/archive": func(w http.ResponseWriter, _ *http.Request) {
+			text, _ := json.Marshal(container.PathStat{Name: "/", Mode: os.ModeDir})
+			w.Header().Set("X-Docker-Container-Path-Stat", base64.StdEncoding.EncodeToString(text))
+		},
+		"DELETE /containers/*": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+		},
+	}
+	s.server = httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.resume()
+		s.server.Close()
+	})
+	return s
+}
+
+// connect returns a client of the stub that waits for an answer of the test's no
+// longer than limit, and for one of the stub's own as long as it takes.
+func (s *stub) connect(t testing.TB, limit time.Duration, change ...func(*docker.Config)) *docker.Engine {
+	t.Helper()
+	c := docker.Config{Host: "tcp://" + s.server.Listener.Addr().String()}
+	for _, f := range change {
+		f(&c)
+	}
+	e, err := docker.Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.resume()
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	e.Impatient(func(method, path string) time.Duration {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.said[form(method, path)] == nil {
+			return time.Hour
+		}
+		return limit
+	})
+	return e
+}
+
+// ServeHTTP implements http.Handler.
+func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	call := form(r.Method, r.URL.Path)
+	s.mu.Lock()
+	s.calls = append(s.calls, call)
+	f := s.said[call]
+	s.mu.Unlock()
+	if f == nil {
+		f = s.own[call]
+	}
+	if f == nil {
+		answer(http.StatusNotFound, map[string]string{"message": "the stub knows no " + call})(w, r)
+		return
+	}
+	f(w, r)
+}
+
+// form is a call with * for what names an image, container, exec or network.
+func form(method, path string) string {
+	words := strings.Split(path[1:], "/")
+	if strings.HasPrefix(words[0], "v1.") {
+		words = words[1:]
+	}
+	last := len(words) - 1
+	switch {
+	case last == 0, last == 1 && (words[1] == "json" || words[1] == "create"):
+		return method + " /" + strings.Join(words, "/")
+	case last == 1, method == http.MethodDelete:
+		return method + " /" + words[0] + "/*"
+	}
+	return method + " /" + words[0] + "/*/" + words[last]
+}
+
+// say makes f answer the calls of that form, and the stub itself when f is nil.
+func (s *stub) say(call string, f http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said[call] = f
+}
+
+// hang answers nothing until the caller goes or [stub.resume] was called.
+func (s *stub) hang(_ http.ResponseWriter, r *http.Request) {
+	select {
+	case <-s.gone:
+	case <-r.Context().Done():
+	}
+}
+
+// resume makes the stub answer everything itself; nothing hangs any more.
+func (s *stub) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.said)
+	s.let()
+}
+
+// count returns how many calls of that form came.
+func (s *stub) count(call string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, c := range s.calls {
+		if c == call {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *stub) create(w http.ResponseWriter, r *http.Request) {
+	var asked container.CreateRequest
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		answer(http.StatusBadRequest, map[string]string{"message": err.Error()})(w, r)
+		return
+	}
+	s.mu.Lock()
+	s.made = append(s.made, asked)
+	s.mu.Unlock()
+	answer(http.StatusCreated, map[string]string{"Id": stubBox})(w, r)
+}
+
+// answer answers with v in JSON.
+func answer(status int, v any) http.HandlerFunc {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("%v cannot be written as JSON: %v", v, err))
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write(text)
+	}
+}

@@ -1,0 +1,37 @@
+package imagecache_test
+
+import (
+	"testing"
+
+	"batch.example/batch/imagecache"
+)
+
+func TestARefIsANameAndAPlatform(t *testing.T) {
+	for _, tt := range []struct{ name, platform string }{
+		{"reg.example:5000/team/thing:1", "linux/arm64"},
+		{"thing@sha256:00", "linux/arm/v7"},
+		{"thing", ""},
+		{"no name of an image", ""},
+	} {
+		if name, platform := imagecache.CutRef(imagecache.Ref(tt.name, tt.platform)); name != tt.name || platform != tt.platform {
+			t.Errorf("%q and %q come back as %q and %q", tt.name, tt.platform, name, platform)
+		}
+	}
+}
+
+// Where an engine has one image of a name, removing the one takes the name off
+// the other.
+func TestOnePlatformsImageIsHeldForTheOthers(t *testing.T) {
+	e, dir := newEngine(10), t.TempDir()
+	here, there := cache(t, e, dir, imagecache.Options{}), cache(t, e, dir, imagecache.Options{})
+	acquire(t, here, imagecache.Ref("a", "linux/amd64"))()
+	release := acquire(t, there, imagecache.Ref("a", "linux/arm64"))
+	gone, kept, err := here.Evict(t.Context(), 0, false)
+	if err != nil || len(gone) != 0 || len(kept) != 2 {
+		t.Errorf("while one is needed: evicted %v, kept %v, %v", gone, kept, err)
+	}
+	release()
+	if gone, _, err = here.Evict(t.Context(), 0, false); err != nil || len(gone) != 2 {
+		t.Errorf("afterwards: evicted %v, %v", gone, err)
+	}
+}
