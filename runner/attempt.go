@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"time"
 
@@ -13,14 +14,14 @@ import (
 )
 
 // attempt makes one try and always returns a result that can be stored.
-func (r *run) attempt(ctx context.Context, in dataset.Instance, try int, queued time.Duration) (result *results.Result, err error) {
+func (r *run) attempt(ctx context.Context, in dataset.Instance, try int, queued time.Duration, kept *keeper) (result *results.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.Newf(fault.Bug, "panic while solving %s: %v", in.ID, p).
 				WithHint("this is a bug of batch; the stack is in the trajectory")
 			result = failed(in.ID, result, err)
-			result.Trajectory.Info.Traceback = string(debug.Stack())
-			r.Log.Error("panic", "instance", in.ID, "err", err, "stack", result.Trajectory.Info.Traceback)
+			result.Info.Traceback = string(debug.Stack())
+			r.Log.Error("panic", "instance", in.ID, "err", err, "stack", result.Info.Traceback)
 		}
 	}()
 	result, err = r.solver.Solve(ctx, Attempt{
@@ -31,6 +32,8 @@ func (r *run) attempt(ctx context.Context, in dataset.Instance, try int, queued 
 			r.OnEvent(Event{Type: EventPhase, Instance: in.ID, Try: try, Progress: p})
 		},
 		Reserve: r.Budget.Reserve,
+		Keep:    kept.keep,
+		Kept:    kept.take,
 	})
 	if err == nil && result == nil {
 		err = fault.Newf(fault.Bug, "solving %s: neither result nor error", in.ID)
@@ -44,6 +47,25 @@ func (r *run) attempt(ctx context.Context, in dataset.Instance, try int, queued 
 		result = failed(in.ID, result, err)
 	}
 	return result, err
+}
+
+// keeper holds what one try leaves for the next.
+type keeper struct{ held io.Closer }
+
+func (k *keeper) keep(c io.Closer) { k.held = c }
+
+func (k *keeper) take() io.Closer {
+	held := k.held
+	k.held = nil
+	return held
+}
+
+// close closes what no try took.
+func (k *keeper) close() error {
+	if held := k.take(); held != nil {
+		return held.Close()
+	}
+	return nil
 }
 
 // failed marks what is known of an attempt with the blame of err.
@@ -64,10 +86,6 @@ func failed(id string, known *results.Result, err error) *results.Result {
 			rec.Error = fmt.Sprintf("%s (%s)", rec.Error, hint)
 		}
 	}
-	if known.Trajectory == nil {
-		known.Trajectory = &results.Trajectory{Format: results.TrajectoryFormat, InstanceID: id}
-	}
-	known.Trajectory.Info.ExitStatus = rec.Status
-	known.Trajectory.Info.Exception = rec.Error
+	known.Info.ExitStatus, known.Info.Exception = rec.Status, rec.Error
 	return known
 }

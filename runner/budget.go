@@ -35,6 +35,14 @@ func NewBudget(limit, spent, estimate float64) *Budget {
 	return &Budget{limit: limit, spent: spent, dearest: estimate, known: estimate > 0, changed: make(chan struct{})}
 }
 
+// Guess says what a call may cost while none has told: an unanswered one that may
+// have been charged counts as that much then. It is asked before the first Reserve.
+func (b *Budget) Guess(dollars float64) {
+	if !b.known {
+		b.dearest = dollars
+	}
+}
+
 // Reserve sets money aside for one call, which the caller must Settle or
 // Release. While calls under way leave too little, it waits for them to end;
 // when nothing is under way and there is still too little, it is ErrBudget.
@@ -72,8 +80,14 @@ const rounding = 1e-9
 
 // fits reports whether n more calls fit. b.mu is held.
 func (b *Budget) fits(n int) bool {
-	return b.spent < b.limit-rounding && b.spent+float64(n)*b.dearest <= b.limit+rounding
+	if !b.known {
+		return b.left()
+	}
+	return b.left() && b.spent+float64(n)*b.dearest <= b.limit+rounding
 }
+
+// left reports whether there is any money. b.mu is held.
+func (b *Budget) left() bool { return b.spent < b.limit-rounding }
 
 // Open reports whether a call can begin, now or once those under way have
 // ended. When it is false it stays so.
@@ -97,10 +111,19 @@ func (b *Budget) end(dollars float64, paid bool) {
 	b.underWay--
 	if paid {
 		b.spent += dollars
+		if !b.known {
+			b.dearest = 0 // a guess
+		}
 		b.dearest, b.known = max(b.dearest, dollars), true
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
+}
+
+func (b *Budget) lose(dollars float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spent += dollars
 }
 
 // Reservation is the money set aside for one call; nil is none. Only the first
@@ -113,10 +136,25 @@ type Reservation struct {
 
 // Reserved returns the US dollars set aside, 0 where there is no limit to keep.
 func (r *Reservation) Reserved() float64 {
-	if r == nil || r.budget.limit <= 0 {
+	if !r.Limited() {
 		return 0
 	}
 	return r.dollars
+}
+
+// Limited reports whether there is a limit to keep.
+func (r *Reservation) Limited() bool { return r != nil && r.budget.limit > 0 }
+
+// Lose counts calls as spent, each at what was set aside, that were not answered and
+// may have been charged all the same: those of this reservation that were made
+// besides the one that is settled or released. It returns the US dollars counted.
+func (r *Reservation) Lose(calls int) float64 {
+	if !r.Limited() || calls <= 0 {
+		return 0
+	}
+	dollars := float64(calls) * r.dollars
+	r.budget.lose(dollars)
+	return dollars
 }
 
 // Settle says what the call cost, in US dollars.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -85,7 +86,7 @@ func (p *play) open() {
 	}
 	p.budget = runner.NewBudget(p.limit, store.Spent(), estimate)
 	for i, w := range p.workers {
-		a, _, err := store.Resume(fmt.Sprintf("x__%d", i))
+		a, _, err := store.Resume(fmt.Sprintf("x__%d", i), results.Settings{})
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -246,5 +247,42 @@ func TestTheFirstCallsUnderALimitAreMadeOneAtATime(t *testing.T) {
 		if _, err := b.Reserve(stopped); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestUnansweredCallsCountAsSpent(t *testing.T) {
+	b := runner.NewBudget(1, 0, 0)
+	b.Guess(0.3) // no call has told its price
+	for n := 0; ; n++ {
+		call, err := b.Reserve(t.Context())
+		if errors.Is(err, runner.ErrBudget) {
+			if n != 4 {
+				t.Errorf("%d calls were made, want 4 of a guessed $0.30 under a limit of $1", n)
+			}
+			break
+		}
+		if err != nil || call.Reserved() != 0.3 || call.Lose(1) != 0.3 {
+			t.Fatalf("reserved %v, %v", call.Reserved(), err)
+		}
+		call.Release()
+	}
+	b = runner.NewBudget(1, 0, 0)
+	b.Guess(0.3)
+	call, err := b.Reserve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Settle(0.1) // a guess gives way to a price
+	if call, err = b.Reserve(t.Context()); err != nil || call.Reserved() != 0.1 {
+		t.Errorf("reserved %v, %v", call.Reserved(), err)
+	}
+	call.Lose(2)
+	call.Settle(0.2)
+	if spent := b.Spent(); math.Abs(spent-0.5) > 1e-9 {
+		t.Errorf("spent %v, want 0.1, twice 0.1 and 0.2", spent)
+	}
+	unlimited := runner.NewBudget(0, 0, 0)
+	if call, err := unlimited.Reserve(t.Context()); err != nil || call.Lose(3) != 0 || call.Limited() {
+		t.Errorf("without a limit: %v", err)
 	}
 }

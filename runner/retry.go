@@ -17,9 +17,10 @@ import (
 // particular of those that name an ending counts, and each counts for itself.
 type Retries map[string]int
 
-// DefaultRetries tries again what may pass by itself, and nothing else.
+// DefaultRetries tries again what may pass by itself, and attempts that diverged
+// when they were replayed.
 func DefaultRetries() Retries {
-	return Retries{fault.Transient.String(): 2}
+	return Retries{fault.Transient.String(): 2, string(results.Diverged): 3}
 }
 
 // endings are the names that a person may give retries for. What stops the
@@ -27,8 +28,8 @@ func DefaultRetries() Retries {
 // among them.
 var endings = []string{
 	fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(),
-	string(results.Empty), string(results.Limit), string(results.Format), string(results.Infrastructure),
-	"LimitsExceeded", "TimeExceeded", "RepeatedFormatError",
+	string(results.Empty), string(results.Limit), string(results.Format), string(results.Failed), string(results.Diverged), string(results.Infrastructure),
+	"LimitsExceeded", "TimeExceeded", "RepeatedFormatError", "ContextWindowExceeded", "ContentPolicyViolation",
 	fault.Transient.Status(), fault.Instance.Status(), fault.Unknown.Status(),
 }
 

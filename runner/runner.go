@@ -38,7 +38,7 @@ type Summary struct {
 	Final   int   // instances with a result
 	Failed  int   // instances that ended by our fault
 	Pending int   // instances not admitted, or told to stop
-	Host    error // the fault that stopped admission, if one did
+	Host    error // the Host fault that stopped admission, if one did
 	Budget  bool  // the budget stopped the run
 }
 
@@ -130,8 +130,19 @@ func (r *run) draining() bool {
 	}
 }
 
-// stop closes the door for a fault of the host.
+// shared reports whether err befalls every instance: the host's faults, and the
+// caller's (a setting that the engine refuses, a template that does not render).
+func shared(err error) bool {
+	kind := fault.KindOf(err)
+	return kind == fault.Host || kind == fault.Usage
+}
+
+// stop closes the door for a fault that all instances share. It is the host's
+// from here on: Usage promises that nothing was started.
 func (r *run) stop(err error) {
+	if fault.KindOf(err) == fault.Usage {
+		err = fault.New(fault.Host, "", err)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sum.Host == nil {
@@ -158,10 +169,16 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 	waiting := r.started
 	used := map[string]int{} // retries, by the name that they count under
 	outages := 0
+	var kept keeper
+	defer func() {
+		if err := kept.close(); err != nil {
+			r.Log.Error("closing what an instance kept", "instance", in.ID, "err", err)
+		}
+	}()
 	for try := 1; ; try++ {
 		r.Log.Info("instance started", "instance", in.ID, "try", try)
 		r.OnEvent(Event{Type: EventStart, Instance: in.ID, Try: try})
-		result, err := r.attempt(ctx, in, try, time.Since(waiting))
+		result, err := r.attempt(ctx, in, try, time.Since(waiting), &kept)
 		waiting = time.Now()
 		if errors.Is(err, ErrBudget) {
 			r.mu.Lock()
@@ -170,7 +187,7 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 		}
 		out := outages < maxOutages && r.Outage(err)
 		kind, most := r.Retries.key(&result.Record)
-		again := (out || used[kind] < most) && fault.KindOf(err) != fault.Host && r.open(ctx)
+		again := (out || used[kind] < most) && !shared(err) && r.open(ctx)
 		if out {
 			outages++
 		} else {
@@ -182,7 +199,7 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 			if fault.KindOf(lost) != fault.Instance { // one that cannot be saved says nothing of the others
 				r.stop(lost)
 			}
-		} else if fault.KindOf(err) == fault.Host {
+		} else if shared(err) {
 			r.stop(err)
 		}
 		rec := &result.Record
@@ -190,7 +207,7 @@ func (r *run) instance(ctx context.Context, in dataset.Instance) {
 			"steps", rec.Steps, "cost", rec.Cost, "again", again, "err", rec.Error)
 		if again {
 			r.OnEvent(Event{Type: EventRetry, Instance: in.ID, Try: try, Record: rec})
-			if !out && !rec.Outcome.Final() { // nothing has to pass before an agent is given another chance
+			if !out && rec.Outcome == results.Infrastructure { // else nothing has to pass before another chance
 				r.sleep(ctx, r.backoff(try-outages))
 			}
 			again = r.open(ctx)

@@ -175,7 +175,7 @@ func TestAPanicTouchesNoOtherInstance(t *testing.T) {
 		t.Fatalf("%+v, %v", sum, err)
 	}
 	i := slices.IndexFunc(m.records, func(r results.Record) bool { return r.InstanceID == "repo__2" })
-	if r := m.results[i]; r.Record.Status != "Bug" || r.Trajectory.Info.Traceback == "" {
+	if r := m.results[i]; r.Record.Status != "Bug" || r.Info.Traceback == "" {
 		t.Errorf("the panic's record is %+v, its trajectory has no stack", r.Record)
 	}
 }
@@ -346,8 +346,8 @@ func TestRetriesThatMeanNothingAreRefused(t *testing.T) {
 	if fault.HintOf(err) != "did you mean limit?" {
 		t.Errorf("hint %q", fault.HintOf(err))
 	}
-	r, err := runner.ParseRetries([]string{" TIMEEXCEEDED = 4 ", "limit=1"})
-	if err != nil || r.String() != "TimeExceeded=4,limit=1,transient=2" {
+	r, err := runner.ParseRetries([]string{" TIMEEXCEEDED = 4 ", "limit=1", "failed=3", "contextwindowexceeded=2"})
+	if err != nil || r.String() != "ContextWindowExceeded=2,TimeExceeded=4,diverged=3,failed=3,limit=1,transient=2" {
 		t.Errorf("%v, %v", r, err)
 	}
 }
@@ -363,6 +363,32 @@ func TestNothingIsTriedAgainOnceTheRunDrains(t *testing.T) {
 		sum, err := runner.Run(t.Context(), runner.Config{Drain: drain}, instances(2), s, &m)
 		if err != nil || len(m.records) != 1 || sum.Failed != 1 || sum.Pending != 1 {
 			t.Errorf("%d attempts, %+v, %v; want the one that was under way", len(m.records), sum, err)
+		}
+	})
+}
+
+func TestAFaultThatAllInstancesShareStopsAdmission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+			if a.Instance.ID == "repo__1" {
+				time.Sleep(time.Second) // the other worker's is admitted by now
+				return nil, fault.New(fault.Usage, "creating a container", errors.New("network nope not found")).WithHint("docker network ls")
+			}
+			time.Sleep(time.Minute)
+			return submitted(a.Instance.ID), nil
+		})
+		var m memory
+		// Neither the kind's own name nor the outcome's makes it tried again.
+		retries := runner.Retries{"usage": 5, "UsageFault": 5, "infrastructure": 5}
+		sum, err := runner.Run(t.Context(), runner.Config{Workers: 2, Retries: retries}, instances(6), s, &m)
+		if sum.Final != 1 || sum.Failed != 1 || sum.Pending != 4 || len(m.records) != 2 {
+			t.Errorf("%+v, %d attempts; want the running one ended and 4 not begun", sum, len(m.records))
+		}
+		if fault.KindOf(err) != fault.Host || fault.HintOf(err) != "docker network ls" || err.Error() != "creating a container: network nope not found" {
+			t.Errorf("%v is %v, hint %q; want the cause as a Host fault: something was started", err, fault.KindOf(err), fault.HintOf(err))
+		}
+		if r := m.records[0]; r.InstanceID != "repo__1" || r.Status != "UsageFault" || r.Blame != "usage" || r.Outcome != results.Infrastructure {
+			t.Errorf("record %+v", r)
 		}
 	})
 }

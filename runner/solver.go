@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"batch.example/batch/dataset"
@@ -27,6 +28,12 @@ type Attempt struct {
 	// Reserve is asked before each paid call, see Budget.Reserve: ErrBudget
 	// when the money is spent.
 	Reserve func(context.Context) (*Reservation, error)
+
+	// Keep takes what the next try at the instance may use, and Kept returns what a
+	// try before this one gave, nil if none did; it is the Solver's again. What
+	// nobody takes is closed when no further try comes.
+	Keep func(io.Closer)
+	Kept func() io.Closer
 }
 
 // Progress is what a person sees of a running instance.
