@@ -8,10 +8,16 @@
 // the journal, synced, before the action runs and that its output is before the
 // next call is made; and that the submission's bytes reach the result unchanged.
 //
-// An attempt that was stopped is gone on with behind its last journalled step,
-// by the rules of package results. What it spent before counts for its limits:
-// calls, cost, and the time in which it worked. What the image's start-up
-// command did is done again in a fresh container, and not in one taken over.
+// An attempt that was interrupted is resumed behind its last journalled step, by the
+// rules of package results, and only under its own settings. What it spent before
+// counts for its limits: calls, cost, and the time in which it worked. What the
+// image's start-up command did is done again in a fresh container, and not in one
+// taken over. After a failure that was not the sandbox's own, the next try gets the
+// same sandbox; see runner.Attempt.
+//
+// Before a model is asked anything, the image must be at the row's base_commit, or at
+// a commit on top of it that only sets up the environment, see Config; in a sandbox
+// that is taken over this is not looked at again.
 //
 // An attempt that ends without a submission leaves the work tree's diff, see
 // [WorktreeDiff], unless it is only stopped and goes on later. It is against the

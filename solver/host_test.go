@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -14,7 +16,8 @@ import (
 	"batch.example/batch/solver"
 )
 
-// host is a sandbox in a folder of this machine: real bash, real git.
+// host is a sandbox in a folder of this machine: real bash, real git. What the
+// solver and the oracle keep in a container's /tmp is in a folder beside it.
 type host struct {
 	dir    string
 	closed int
@@ -23,7 +26,8 @@ type host struct {
 func (h *host) Execute(ctx context.Context, command string) (agent.Output, error) {
 	// The script goes in by file: an argument holds at most 128 KiB.
 	script := filepath.Join(h.dir, "..", "script")
-	if err := os.WriteFile(script, []byte(command), 0o600); err != nil {
+	command = inTmp.ReplaceAllString(command, h.tmp()+"/$1")
+	if err := errors.Join(os.MkdirAll(h.tmp(), 0o700), os.WriteFile(script, []byte(command), 0o600)); err != nil {
 		return agent.Output{}, err
 	}
 	cmd := exec.CommandContext(ctx, "bash", script)
@@ -34,6 +38,11 @@ func (h *host) Execute(ctx context.Context, command string) (agent.Output, error
 	}
 	return agent.Output{Bytes: out, Total: int64(len(out)), ExitCode: cmd.ProcessState.ExitCode()}, nil
 }
+
+// inTmp matches what goes before the names of files of ours in /tmp.
+var inTmp = regexp.MustCompile(`/tmp/(\.?batch-)`)
+
+func (h *host) tmp() string { return filepath.Join(h.dir, "..", "tmp") }
 
 func (h *host) Vars() map[string]any { return map[string]any{"cwd": h.dir} }
 
@@ -129,3 +138,8 @@ func apply(t *testing.T, h *host, patch string) {
 	}
 	h.git(t, "apply --verbose "+path)
 }
+
+// closes and nothing are an Attempt's Keep and Kept where no other try follows.
+func closes(c io.Closer) { _ = c.Close() }
+
+func nothing() io.Closer { return nil }

@@ -2,9 +2,12 @@ package solver
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/fault"
 	"batch.example/batch/results"
 )
 
@@ -20,12 +23,14 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	case agent.EventMessages:
 		return r.append(results.TypeMessages, results.MessagesData{Messages: rawMessages(e.Messages)})
 	case agent.EventRequest:
-		return r.durable(results.TypeRequest, results.RequestData{Step: e.Step, Digest: e.Digest, Reserved: r.call.Reserved()})
+		err := r.durable(results.TypeRequest, results.RequestData{Step: e.Step, Digest: e.Digest, Reserved: r.call.Reserved()})
+		r.asked = err == nil
+		return err
 	case agent.EventReply:
 		return r.reply(e)
 	case agent.EventAction:
 		r.log.Info("command", "step", e.Step, "command", e.Command)
-		return r.durable(results.TypeAction, results.ActionData{Step: e.Step, Command: e.Command})
+		return r.durable(results.TypeAction, results.ActionData{Step: e.Step, Action: e.Action, Command: e.Command})
 	case agent.EventOutput:
 		return r.output(e)
 	case agent.EventInterrupt:
@@ -38,27 +43,64 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 
 func (r *recorder) reply(e agent.Event) error {
 	res := e.Response
+	r.asked = false
+	if err := r.lost(e.Step, res.Lost); err != nil {
+		return err
+	}
 	r.call.Settle(res.Cost)
 	r.log.Info("reply", "step", e.Step, "cost", res.Cost, "latency", e.Latency, "finish_reason", res.FinishReason)
-	data := results.ReplyData{
+	err := r.flushed(results.TypeReply, results.ReplyData{
 		Step: e.Step, Cost: res.Cost, Usage: results.Usage(res.Usage), Model: res.Model,
 		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(),
 		Message: rawMessage(res.Message), FinishReason: res.FinishReason, Priced: res.Priced,
+		Response: e.Answer,
+	})
+	if err == nil && !res.Priced && r.call.Limited() {
+		return fault.Newf(fault.Host, "the provider did not say what the reply of model %s costs, and no price is known: "+
+			"the total cost limit cannot be kept", r.ModelName).
+			WithHint("give its price with -c model.litellm_model_registry=prices.json, or leave out --cost-limit-total")
 	}
-	if json.Valid(res.Raw) {
-		data.Response = res.Raw
-	}
-	return r.flushed(results.TypeReply, data)
+	return err
 }
+
+// lost counts calls that were not answered and may have been charged.
+func (r *recorder) lost(step, calls int) error {
+	dollars := r.call.Lose(calls)
+	if dollars == 0 {
+		return nil
+	}
+	r.log.Warn("calls were not answered and may have been charged: they count as spent", "step", step, "calls", calls, "cost", dollars)
+	return r.flushed(results.TypeLost, results.LostData{Step: step, Calls: calls, Cost: dollars})
+}
+
+const (
+	// keptOutputs is how many bytes of outputs the journal keeps of an attempt. Of an
+	// output beyond it, only keptEnds bytes of either end are kept; the model sees
+	// it whole all the same, and so does a submission stay whole.
+	keptOutputs = 64 << 20
+	keptEnds    = 32 << 10
+)
 
 func (r *recorder) output(e agent.Event) error {
 	o := e.Output
 	r.log.Info("output", "step", e.Step, "returncode", o.ExitCode, "bytes", o.Total, "timed_out", o.TimedOut, "dur", o.Duration)
-	return r.flushed(results.TypeOutput, results.OutputData{
-		Step: e.Step, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
-		TimedOut: o.TimedOut, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(),
-		Exact: agent.Submits(*o),
-	})
+	data := results.OutputData{
+		Step: e.Step, Action: e.Action, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
+		TimedOut: o.TimedOut, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(), SHA256: sum(o.Bytes),
+	}
+	if r.kept+int64(len(o.Bytes)) > keptOutputs && len(o.Bytes) > 2*keptEnds && e.Shown != "" {
+		data.Output = slices.Concat(o.Bytes[:keptEnds], o.Bytes[len(o.Bytes)-keptEnds:])
+		data.Shown = e.Shown
+		r.log.Warn("the outputs of this attempt are larger than what is kept of them: only the ends of this one are",
+			"step", e.Step, "bytes", o.Total, "kept", len(data.Output))
+	}
+	r.kept += int64(len(data.Output))
+	return r.flushed(results.TypeOutput, data)
+}
+
+func sum(b []byte) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:])
 }
 
 func (r *recorder) append(typ string, data any) error {

@@ -27,6 +27,7 @@ func (t *attempt) recall() {
 	t.log.Info("going on", "times", h.Resumed+1, "replies", len(t.replied()), "container", t.container())
 	rec := &t.result.Record
 	rec.Started, rec.Resumed, rec.Differences = h.Started, h.Resumed+1, h.Differences
+	t.diverged = h.Differences > 0
 	for _, s := range t.replied() {
 		rec.Steps++
 		rec.Cost += s.Reply.Cost
@@ -35,7 +36,7 @@ func (t *attempt) recall() {
 			rec.ModelID = s.Reply.Model
 		}
 	}
-	t.carried = t.carry()
+	t.carried, t.kept = t.carry(), h.Kept
 }
 
 // carried is what the ending of an attempt gone on with does not count.
@@ -94,10 +95,12 @@ func (t *attempt) container() string {
 // ready brings the sandbox to where the recorded actions left it, and has the
 // journal say so.
 func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
+	began := t.Now()
+	defer func() { t.box.Start += t.Now().Sub(began) }()
 	if t.box.Adopted { // the image's name may be another's by now
 		was := t.past.Container
 		t.box.Image, t.box.ImageID, t.box.Digest = was.Image, was.ImageID, was.Digest
-		t.base = was.Base
+		t.base, t.commit = was.Base, was.Commit
 	}
 	data := results.ContainerData{
 		Container: t.box.Container, Image: t.box.Image, ImageID: t.box.ImageID, Digest: t.box.Digest,
@@ -107,57 +110,77 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 		if err := t.startup(ctx, box); err != nil {
 			return err
 		}
-		if err := t.scrub(ctx, box); err != nil {
+		if err := t.repository(ctx, box); err != nil {
 			return err
 		}
-		t.base = head(ctx, ours{box})
 		if err := t.replay(ctx, box, rec, &data); err != nil {
 			return err
 		}
 	}
-	data.Base = t.base
+	data.Base, data.Commit = t.base, t.commit
 	return rec.flushed(results.TypeContainer, data)
 }
 
 // replay executes the recorded actions again. What is recorded stands,
-// whatever they say now: the later replies were given to it.
+// whatever they say now: the later replies were given to it. Where they say
+// something else, the attempt has diverged.
 func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *results.ContainerData) error {
-	began := t.Now()
-	for _, s := range t.replied() {
+	steps := t.replied()
+	if len(steps) == 0 {
+		return nil
+	}
+	if was := t.past.ImageID; was != "" && was != t.box.ImageID {
+		t.diverged = true
+		t.log.Warn("the image is not the one that the attempt began in", "image", t.box.Image, "image_id", t.box.ImageID, "was", was)
+	}
+	for _, s := range steps {
 		t.runner.Report(runner.Progress{Phase: "start", Step: s.Number, Cost: t.result.Record.Cost})
 		for i, a := range s.Actions {
+			if t.diverged && t.RestartDiverged {
+				t.log.Warn("the attempt diverged when its actions were executed again: another one begins")
+				return nil
+			}
 			if a.Output == nil {
 				t.log.Warn("an action may have run half; it runs anew in a fresh container", "step", s.Number, "command", a.Command)
 				continue // the agent's next
 			}
-			if a.Masked {
-				t.log.Warn("a recorded command held a secret; it runs again with that hidden", "step", s.Number, "command", a.Command)
-			}
-			out, err := box.Execute(ctx, a.Command)
-			if err != nil {
-				return err
-			}
-			data.Replayed++
-			if t.same(out, a.Output) {
-				continue
-			}
-			data.Differences++
-			if err := t.tellDifference(rec, s.Number, i+1, a, out); err != nil {
+			if err := t.replayAction(ctx, box, rec, s.Number, i+1, a, data); err != nil {
 				return err
 			}
 		}
 	}
-	if data.Replayed > 0 {
-		t.log.Info("executed the recorded actions again", "actions", data.Replayed, "differences", data.Differences)
-	}
-	t.box.Start += t.Now().Sub(began)
+	t.log.Info("executed the recorded actions again", "actions", data.Replayed, "differences", data.Differences)
 	return nil
 }
 
-// same compares what the journal would hold: an output with its secrets hidden.
-func (t *attempt) same(now agent.Output, was *results.OutputData) bool {
-	return now.ExitCode == was.ExitCode && now.TimedOut == was.TimedOut &&
-		now.Total == was.Total && bytes.Equal(t.Mask.Bytes(now.Bytes), t.Mask.Bytes(was.Output))
+func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, step, number int, a results.Action, data *results.ContainerData) error {
+	out, err := box.Execute(ctx, a.Command)
+	if err != nil {
+		return err
+	}
+	data.Replayed++
+	same, err := t.same(step, number, out, a.Output)
+	if err != nil || same {
+		return err
+	}
+	t.diverged = true
+	data.Differences++
+	return t.tellDifference(rec, step, number, a, out)
+}
+
+// same reports whether an action did what is recorded of it, noise aside.
+func (t *attempt) same(step, number int, now agent.Output, was *results.OutputData) (bool, error) {
+	if now.ExitCode != was.ExitCode || now.TimedOut != was.TimedOut {
+		return false, nil
+	}
+	if now.Total == was.Total && sum(now.Bytes) == was.SHA256 {
+		return true, nil
+	}
+	recorded, err := t.past.Output(step, number)
+	if err != nil {
+		return false, err
+	}
+	return sum(recorded) == was.SHA256 && bytes.Equal(withoutNoise(now.Bytes), withoutNoise(recorded)), nil
 }
 
 func (t *attempt) tellDifference(rec *recorder, step, action int, was results.Action, now agent.Output) error {
@@ -244,7 +267,7 @@ func response(m llm.Message, r *results.ReplyData) *llm.Response {
 func output(o *results.OutputData) agent.Output {
 	return agent.Output{
 		Bytes: o.Output, Total: o.Total, ExitCode: o.ExitCode, TimedOut: o.TimedOut,
-		Timeout: seconds(o.Timeout), Duration: seconds(o.Seconds),
+		Timeout: seconds(o.Timeout), Duration: seconds(o.Seconds), Shown: o.Shown,
 	}
 }
 

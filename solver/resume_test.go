@@ -29,6 +29,7 @@ type world struct {
 	ran     []string
 	adopted bool
 	forgets bool // it prints something else than the first time
+	image   string
 }
 
 func (w *world) Execute(_ context.Context, command string) (agent.Output, error) {
@@ -54,18 +55,22 @@ func (*world) Vars() map[string]any { return nil }
 func (w *world) Script(ctx context.Context, script string) (agent.Output, error) {
 	return w.Execute(ctx, script)
 }
-func (w *world) Facts() solver.Facts { return solver.Facts{Container: "c", Adopted: w.adopted} }
-func (*world) Close() error          { return nil }
+
+func (w *world) Facts() solver.Facts {
+	return solver.Facts{Container: "c", Adopted: w.adopted, ImageID: w.image}
+}
+func (*world) Close() error { return nil }
 
 // worlds opens the one that lives when it is asked for, else a fresh one.
 type worlds struct {
 	alive   *world
 	forgets bool
+	image   string
 	opened  *world
 }
 
 func (w *worlds) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) {
-	w.opened = &world{forgets: w.forgets}
+	w.opened = &world{forgets: w.forgets, image: w.image}
 	if w.alive != nil && o.Container == "c" {
 		w.opened = w.alive
 	}
@@ -101,6 +106,8 @@ type playing struct {
 	play   []scripted.Reply
 	boxes  worlds
 	models []*scripted.Model // that were asked for
+
+	restarts bool // what diverges
 }
 
 func newPlaying(t *testing.T, play []scripted.Reply) *playing {
@@ -126,7 +133,7 @@ func (p *playing) solve(dir string) *results.Result {
 		p.t.Fatal(err)
 	}
 	s := solver.New(solver.Config{
-		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: store, Version: "test", Now: clock,
+		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: store, Version: "test", Now: clock, RestartDiverged: p.restarts,
 		Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
 			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{})
 			m.Skip(heard)
@@ -136,7 +143,7 @@ func (p *playing) solve(dir string) *results.Result {
 	})
 	r, err := s.Solve(p.t.Context(), runner.Attempt{
 		Instance: dataset.Instance{ID: "a", ProblemStatement: "task"}, Try: 1,
-		Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve,
+		Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 	if err == nil {
 		err = store.Put(p.t.Context(), r)
@@ -187,23 +194,34 @@ func (p *playing) crashed(lines [][]byte, lives bool) (dir string) {
 	return dir
 }
 
-// told is what must not depend on crashes.
-func told(t *testing.T, r *results.Result) string {
+// messages are those of the trajectory in dir, their members in one order.
+func messages(t *testing.T, dir string) []string {
 	t.Helper()
-	rec := r.Record
-	var messages any
-	text, err := json.Marshal(r.Trajectory.Messages)
-	if err == nil {
-		err = json.Unmarshal(text, &messages) // members in one order
-	}
-	if err == nil {
-		text, err = json.MarshalIndent(messages, "", " ")
-	}
+	data, err := os.ReadFile(filepath.Join(dir, "a", "a.traj.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	var trajectory struct{ Messages []any }
+	if err := json.Unmarshal(data, &trajectory); err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, m := range trajectory.Messages {
+		text, err := json.MarshalIndent(m, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, string(text))
+	}
+	return list
+}
+
+// told is what must not depend on crashes.
+func told(t *testing.T, dir string, r *results.Result) string {
+	t.Helper()
+	rec := r.Record
 	return fmt.Sprintf("%s %s %d steps, $%v, %+v, attempt %d, differences %d\n%q\n%s",
-		rec.Status, rec.Outcome, rec.Steps, rec.Cost, rec.Usage, rec.Attempt, rec.Differences, r.Submission, text)
+		rec.Status, rec.Outcome, rec.Steps, rec.Cost, rec.Usage, rec.Attempt, rec.Differences, r.Submission, strings.Join(messages(t, dir), "\n"))
 }
 
 func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
@@ -212,7 +230,7 @@ func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
 			t.Parallel()
 			p := newPlaying(t, play)
 			whole := t.TempDir()
-			want := told(t, p.solve(whole))
+			want := told(t, whole, p.solve(whole))
 			ran := slices.Clone(p.boxes.opened.ran)
 			lines := p.lines(whole)
 			step := 3
@@ -252,7 +270,7 @@ func (p *playing) check(dir, want string, ran []string, when string) {
 		}
 	}
 	r := p.solve(dir)
-	if d := cmp.Diff(want, told(p.t, r)); d != "" {
+	if d := cmp.Diff(want, told(p.t, dir, r)); d != "" {
 		p.t.Fatalf("%s: %s", when, d)
 	}
 	if d := cmp.Diff(ran, p.boxes.opened.ran); d != "" {
@@ -273,8 +291,8 @@ func (p *playing) check(dir, want string, ran []string, when string) {
 func TestAnActionThatDoesSomethingElseAgainIsTold(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
 	whole := t.TempDir()
-	want := p.solve(whole)
-	lines := p.lines(whole)
+	p.solve(whole)
+	want, lines := messages(t, whole)[3], p.lines(whole)
 	cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 4"`)) })
 	dir := p.crashed(lines[:cut], false)
 	p.boxes.forgets = true
@@ -282,8 +300,8 @@ func TestAnActionThatDoesSomethingElseAgainIsTold(t *testing.T) {
 	if r.Record.Differences != 3 {
 		t.Errorf("%d differences, want those of three commands", r.Record.Differences)
 	}
-	if was, now := want.Trajectory.Messages[3], r.Trajectory.Messages[3]; !bytes.Equal(was, now) {
-		t.Errorf("the conversation changed: %s, was %s", now, was)
+	if now := messages(t, dir)[3]; now != want {
+		t.Errorf("the conversation changed: %s, was %s", now, want)
 	}
 	records, _, err := results.ReadJournal(filepath.Join(dir, "a", "journal.jsonl"))
 	if err != nil {
@@ -305,5 +323,42 @@ func TestAnActionThatDoesSomethingElseAgainIsTold(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(dir, "a", "agent.log"))
 	if err != nil || strings.Count(string(log), "did something else") != 3 {
 		t.Errorf("the log tells %s (%v)", log, err)
+	}
+}
+
+func TestADivergedAttemptEndsBeforeTheModelIsAskedAgain(t *testing.T) {
+	for name, diverge := range map[string]func(*worlds){
+		"a command does something else": func(w *worlds) { w.forgets = true },
+		"the image is another":          func(w *worlds) { w.image = "sha256:2" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlaying(t, plays["submits"])
+			p.boxes.image = "sha256:1"
+			whole := t.TempDir()
+			p.solve(whole)
+			lines := p.lines(whole)
+			cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 4"`)) })
+			for _, restarts := range []bool{true, false} {
+				dir := p.crashed(lines[:cut], false)
+				diverge(&p.boxes)
+				p.restarts = restarts
+				r := p.solve(dir)
+				if r.Record.Outcome != results.Diverged || r.Record.Status != results.ReplayDiverged {
+					t.Errorf("restarts %v: %s, %s", restarts, r.Record.Outcome, r.Record.Status)
+				}
+				asked := len(p.play) - 4 - p.models[len(p.models)-1].Left()
+				if restarts && (asked != 0 || len(p.boxes.opened.ran) > 1 || r.Record.Steps != 4 || r.Record.Cost != 2) {
+					t.Errorf("asked %d times, ran %q, %d steps, $%v", asked, p.boxes.opened.ran, r.Record.Steps, r.Record.Cost)
+				}
+				if !restarts && (asked == 0 || r.Submission == nil) {
+					t.Errorf("the attempt was not continued: asked %d times, submitted %q", asked, r.Submission)
+				}
+				// It is over: what comes next begins at the beginning.
+				p.boxes = worlds{image: "sha256:1"}
+				if again := p.solve(dir); again.Record.Attempt != 2 || again.Record.Resumed != 0 || again.Record.Outcome != results.Submitted {
+					t.Errorf("restarts %v: then %+v", restarts, again.Record)
+				}
+			}
+		})
 	}
 }

@@ -56,15 +56,16 @@ func WorktreeDiff(ctx context.Context, env agent.Environment, commits ...string)
 // when it had to leave something out that it cannot read or that is no file,
 // such as a repository without commits; a submodule that is broken would end it.
 func diffScript(dir string, commits []string) string {
-	return fmt.Sprintf(`t=%s; commits=%s
+	return fmt.Sprintf(`t=%s; commits=%s; more=
 mkdir -m 700 "$t" || exit 3
+trap '[ "$more" ] || rm -rf "$t"' EXIT
 %s%scd "${top:-/}" && git read-tree "$commit" || exit 5
 submodules=()
 while IFS= read -r line; do submodules+=(":(exclude,literal)${line#*$'\t'}"); done < <(git -c core.quotePath=false ls-tree -r "$commit" | grep '^160000 ')
 git add -A --ignore-errors -- . "${submodules[@]}" > /dev/null; [ $? -le 1 ] || exit 6
 %s --no-renames --ignore-submodules=all "$commit" > "$t/patch" || exit 7
 size=$(wc -c < "$t/patch") && echo $((size)) && head -c %d "$t/patch" || exit 8
-[ "$size" -gt %d ] || rm -rf "$t"`,
+[ "$size" -le %d ] || more=yes`,
 		dir, bash.Quote(strings.Join(commits, " ")), scratchRepo, firstCommit, gitDiff, diffPiece, diffPiece)
 }
 

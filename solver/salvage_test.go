@@ -66,7 +66,7 @@ func TestASalvagedPatchIsTheWorkOfTheAttempt(t *testing.T) {
 		apply(t, fresh, string(patch))
 		holdsTheWork(t, fresh)
 
-		text := result.Trajectory.Info.Salvage
+		text := result.Info.Salvage
 		if !utf8.ValidString(text) || !strings.Contains(text, "GIT binary patch") {
 			t.Errorf("the trajectory's text is %q", text)
 		}
@@ -77,8 +77,8 @@ func TestASalvagedPatchIsTheWorkOfTheAttempt(t *testing.T) {
 		if rec.Outcome != results.Limit || rec.Salvaged != salvage || (result.Prediction == text) != salvage {
 			t.Errorf("asked for %v: record %+v, prediction %q", salvage, rec, result.Prediction)
 		}
-		if marked := strings.HasPrefix(result.Trajectory.Info.PredictionNote, "salvaged: "); marked != salvage {
-			t.Errorf("asked for %v: note %q", salvage, result.Trajectory.Info.PredictionNote)
+		if marked := strings.HasPrefix(result.Info.PredictionNote, "salvaged: "); marked != salvage {
+			t.Errorf("asked for %v: note %q", salvage, result.Info.PredictionNote)
 		}
 		if salvage && rec.PatchBytes != len(patch) {
 			t.Errorf("%d bytes of patch, want %d", rec.PatchBytes, len(patch))
@@ -121,7 +121,7 @@ func TestALaterSubmissionTakesTheSalvagesPlace(t *testing.T) {
 			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 		})
 		result, err := s.Solve(t.Context(), runner.Attempt{
-			Instance: dataset.Instance{ID: "a__1"}, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve,
+			Instance: dataset.Instance{ID: "a__1"}, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -147,6 +147,9 @@ func TestAWorkTreeThatIsGoneCannotBeSalvaged(t *testing.T) {
 		}
 		if patch, err := solver.WorktreeDiff(t.Context(), box, base); err == nil {
 			t.Errorf("%s: a patch of %d bytes", name, len(patch))
+		}
+		if left, err := os.ReadDir(box.tmp()); err != nil || len(left) > 0 {
+			t.Errorf("%s: left in /tmp: %v, %v", name, left, err)
 		}
 	}
 }

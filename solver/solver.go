@@ -10,30 +10,39 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 )
 
 // Config is what all attempts of a run share. Every field but Startup,
-// Settings, Mask, Salvage, ScrubGitHistory and Now is needed.
+// Settings, Prompts, Now and those of type bool is needed.
 type Config struct {
 	Loop      *agent.Loop
 	Models    Models
 	ModelName string // model_name_or_path of predictions
 	Sandboxes Sandboxes
 	Store     *results.Store
-	Startup   func(dataset.Instance) (string, error) // command run before the agent starts; "" for none
-	Settings  map[string]any                         // resolved config, for trajectories
-	Version   string                                 // of batch
-	Mask      *mask.Masker                           // that the store writes with; nil hides nothing
-	Salvage   bool                                   // a missing submission is predicted from the work tree
-	Now       func() time.Time
+	Startup   func(dataset.Instance) (string, error)  // command run before the agent starts; "" for none
+	Settings  func(dataset.Instance) results.Settings // that attempts are made under
+	Prompts   string                                  // whose they are, for trajectories
+	Version   string                                  // of batch
+	Salvage   bool                                    // a missing submission is predicted from the work tree
+
+	// RestartDiverged ends an attempt as soon as its replay diverges, so that another
+	// one can begin. Else it is continued, and its result kept apart. See
+	// results.Diverged.
+	RestartDiverged bool
+
+	Now func() time.Time
 
 	// ScrubGitHistory takes what lies beyond HEAD from the repository that a
 	// new sandbox's commands find themselves in, before the agent starts.
 	ScrubGitHistory bool
+
+	// AllowCommitMismatch lets attempts begin in an image that is not at its row's
+	// base_commit. Else that is an Instance fault, found before a call is made.
+	AllowCommitMismatch bool
 }
 
 // Models returns the model that one attempt at an instance talks to; the
@@ -52,18 +61,23 @@ func New(c Config) *Solver {
 	if c.Startup == nil {
 		c.Startup = func(dataset.Instance) (string, error) { return "", nil }
 	}
+	if c.Settings == nil {
+		c.Settings = func(dataset.Instance) results.Settings { return results.Settings{} }
+	}
 	return &Solver{c: c}
 }
 
 // Solve makes one attempt at a.Instance.
 func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result, err error) {
-	opened, past, err := s.c.Store.Resume(a.Instance.ID)
+	under := s.c.Settings(a.Instance)
+	opened, past, err := s.c.Store.Resume(a.Instance.ID, under)
 	if err != nil {
 		return nil, err
 	}
 	t := &attempt{
 		Config:  s.c,
 		in:      a.Instance,
+		config:  under.Config,
 		runner:  a,
 		past:    past,
 		journal: opened.Journal(),
@@ -84,20 +98,25 @@ func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result
 // attempt is one attempt under way.
 type attempt struct {
 	Config
-	in      dataset.Instance
-	runner  runner.Attempt
-	past    *results.History // of an attempt that is gone on with
-	carried carried
-	journal *results.Journal
-	log     *slog.Logger
-	started time.Time
-	box     Facts
-	base    string // commit that the agent began at; "" when it is not known
-	ending  *agent.Ending
-	result  *results.Result
-	notes   notes
-	call    *runner.Reservation // for the call under way, or the last one
-	saving  time.Duration       // spent making the journal durable
+	in       dataset.Instance
+	config   any // of the settings that it is made under
+	runner   runner.Attempt
+	past     *results.History // of an attempt that is gone on with
+	carried  carried
+	journal  *results.Journal
+	log      *slog.Logger
+	started  time.Time
+	box      Facts
+	base     string              // commit that the agent began at; "" when it is not known
+	commit   *results.CommitData // the image's, where it is not the row's
+	ending   *agent.Ending
+	result   *results.Result
+	notes    notes
+	diverged bool                // what the model saw is not what the sandbox holds
+	asked    bool                // the call under way was announced, and may have been made
+	call     *runner.Reservation // for the call under way, or the last one
+	saving   time.Duration       // spent making the journal durable
+	kept     int64               // bytes of outputs that the journal has of the attempt
 }
 
 // notes are what a trajectory says beside the peer's keys.
@@ -108,27 +127,24 @@ func (t *attempt) solve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rec := &recorder{attempt: t}
-	box, err := t.Sandboxes.Open(ctx, Opening{
-		Instance:  t.in,
-		Attempt:   t.result.Record.Attempt,
-		Container: t.container(),
-		Report:    func(phase string) { t.runner.Report(runner.Progress{Phase: phase}) },
-	})
+	box, err := t.open(ctx)
 	if err != nil {
 		return err
 	}
+	kept := false
 	defer func() {
-		if err := box.Close(); err != nil {
-			t.log.Error("removing the sandbox", "err", err)
+		if !kept { // after a panic too
+			t.close(box)
 		}
 	}()
-	t.box = box.Facts()
-	t.log.Info("sandbox started", "container", t.box.Container, "image", t.box.Image, "image_id", t.box.ImageID)
-	if err := t.ready(ctx, box, rec); err != nil {
-		return err
+	rec := &recorder{attempt: t}
+	if err = t.ready(ctx, box, rec); err == nil && !(t.diverged && t.RestartDiverged) {
+		err = t.run(ctx, model, box, rec)
 	}
-	return t.run(ctx, model, box, rec)
+	if kept = t.keeps(ctx, box, err); kept {
+		t.runner.Keep(box)
+	}
+	return err
 }
 
 // startup runs run.env_startup_command; its failure is the instance's fault.
@@ -152,13 +168,16 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 	if err != nil {
 		return err
 	}
-	turn.Task, turn.Vars = t.in.ProblemStatement, map[string]any{"instance_id": t.in.ID}
+	task := Task(t.in)
+	turn.Task, turn.Vars = task.Task, task.Vars
 	turn.Model, turn.Env, turn.Recorder, turn.Admit = model, box, rec, func() error { return t.reserve(ctx) }
 	turn.Step = func(step int, phase string, cost float64) {
 		t.runner.Report(runner.Progress{Phase: phase, Step: step, Cost: cost})
 	}
 	ending, err := t.Loop.Run(ctx, turn)
-	t.call.Release() // of a call that was not answered
+	if lost := t.unanswered(rec, err); lost != nil {
+		err = errors.Join(err, lost)
+	}
 	t.ending = ending
 	if err != nil && (ctx.Err() != nil || errors.Is(err, runner.ErrBudget)) {
 		return err // the work tree is salvaged when the instance is resumed
@@ -172,6 +191,23 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 	}
 	t.predict(ctx, box)
 	return err
+}
+
+// Task is the part of a turn at an instance that its row determines: what
+// templates are shown of it.
+func Task(in dataset.Instance) agent.Turn {
+	return agent.Turn{Task: in.ProblemStatement, Vars: map[string]any{"instance_id": in.ID}}
+}
+
+// unanswered settles the call that was under way when a run ended: it counts as
+// spent unless it is known that nothing was charged.
+func (t *attempt) unanswered(rec *recorder, err error) error {
+	defer t.call.Release()
+	if !t.asked {
+		return nil
+	}
+	t.asked = false
+	return rec.lost(t.result.Record.Steps+1, llm.Lost(err))
 }
 
 // reserve sets money aside for the next call.
@@ -201,13 +237,18 @@ func (t *attempt) finish(err error) {
 	rec := &t.result.Record
 	rec.Image, rec.ImageID, rec.ImageDigest = t.box.Image, t.box.ImageID, t.box.Digest
 	if e := t.ending; e != nil {
-		rec.Status, rec.Outcome = e.Status, outcome(e)
+		rec.Status, rec.Outcome, rec.Error = e.Status, outcome(e), e.Reason
 		rec.Steps, rec.Cost, rec.ModelID = e.Calls, e.Cost, cmp.Or(e.ModelID, rec.ModelID)
 		rec.Usage = add(t.carried.usage, results.Usage(e.Usage))
 		rec.PatchBytes = len(t.result.Submission)
 	}
+	if t.diverged && err == nil {
+		rec.Status, rec.Outcome = results.ReplayDiverged, results.Diverged
+		rec.Error = "resumed in a fresh container, its actions did not do again what they had done (agent.log has the first): " +
+			"it is no result, and the next run starts it from the beginning"
+	}
 	rec.Time = t.phases()
-	t.result.Trajectory = t.trajectory()
+	t.result.Info = t.info()
 	t.log.Info("attempt ended", "status", rec.Status, "steps", rec.Steps, "cost", rec.Cost, "err", err)
 }
 
@@ -244,8 +285,10 @@ func outcome(e *agent.Ending) results.Outcome {
 		return results.Empty
 	case e.Submitted:
 		return results.Submitted
-	case e.Status == agent.LimitsExceeded, e.Status == agent.TimeExceeded:
+	case e.Status == agent.LimitsExceeded, e.Status == agent.TimeExceeded, e.Status == agent.ContextWindowExceeded:
 		return results.Limit
+	case e.Status == agent.ContentPolicyViolation:
+		return results.Failed
 	case e.Status == agent.RepeatedFormatError:
 		return results.Format
 	case e.Status == agent.UserInterruption:

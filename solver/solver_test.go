@@ -63,7 +63,7 @@ func solveWith(
 	result, err := solver.New(c).Solve(t.Context(), runner.Attempt{
 		Instance: in, Try: 1,
 		Report:  func(runner.Progress) {},
-		Reserve: budget.Reserve,
+		Reserve: budget.Reserve, Keep: closes, Kept: nothing,
 	})
 	return result, store, err
 }
@@ -126,7 +126,7 @@ func TestOnlyTheFilesThatNeedItBecomeBinary(t *testing.T) {
 	if p := result.Prediction; !strings.Contains(p, "+b\n") || strings.Count(p, "GIT binary patch") != 1 {
 		t.Errorf("want one text and one binary part:\n%s", p)
 	}
-	if result.Trajectory.Info.PredictionNote == "" {
+	if result.Info.PredictionNote == "" {
 		t.Error("the rewriting is not told")
 	}
 }
@@ -154,7 +154,7 @@ func TestSettingsOfTheRepositoryDoNotReachThePatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	box.git(t, "checkout -q .")
-	apply(t, box, result.Trajectory.Info.Salvage)
+	apply(t, box, result.Info.Salvage)
 	if got := box.read(t, "t.txt"); got != "salvaged\n" {
 		t.Errorf("the salvaged patch makes %q", got)
 	}
@@ -175,7 +175,7 @@ func TestBytesOfAPatchThatDoesNotApplyAreNotLostInSilence(t *testing.T) {
 	if p := result.Prediction; strings.Contains(p, "\ufffd") || !strings.Contains(p, `caf\xE9`) {
 		t.Errorf("prediction %q", p)
 	}
-	if result.Trajectory.Info.PredictionNote == "" {
+	if result.Info.PredictionNote == "" {
 		t.Error("the escape is not told")
 	}
 }
@@ -195,7 +195,7 @@ func TestALimitKeepsTheWorkTree(t *testing.T) {
 	if result.Submission != nil || result.Prediction != "" {
 		t.Error("a salvaged patch became the prediction unasked")
 	}
-	salvaged := result.Trajectory.Info.Salvage
+	salvaged := result.Info.Salvage
 	box.git(t, "reset -q --hard")
 	apply(t, box, salvaged)
 	if box.read(t, "f.txt") != "b\n" || box.read(t, "new.txt") != "new\n" {
@@ -237,13 +237,19 @@ func TestTheTrajectoryIsInThePeersFormat(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	model := scripted.Script{"*": {
 		{Content: "look", Bash: "cat f.txt", Cost: 0.25},
+		{Content: "no command", Cost: 0.25},
+		{Bash: `printf 'caf\351\n'`, Cost: 0.25},
 		{Bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", Cost: 0.25},
 	}}.Model("a__1", scripted.Config{})
-	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1", ProblemStatement: "fix it"}, model)
+	result, store, err := solveWith(t, solver.Config{Loop: newLoop(t, 20), Sandboxes: hosts{box: box}},
+		dataset.Instance{ID: "a__1", ProblemStatement: "fix it"}, model, runner.NewBudget(0, 0, 0))
+	if err == nil {
+		err = store.Put(t.Context(), result)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := json.Marshal(result.Trajectory)
+	data, err := os.ReadFile(filepath.Join(store.Dir(), "a__1", "a__1.traj.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,14 +276,23 @@ func TestTheTrajectoryIsInThePeersFormat(t *testing.T) {
 	for _, m := range got.Messages {
 		roles = append(roles, m.Role)
 	}
-	if r := strings.Join(roles, " "); r != "system user assistant tool assistant exit" {
+	if r := strings.Join(roles, " "); r != "system user assistant tool user assistant tool assistant exit" {
 		t.Errorf("roles: %s", r)
 	}
 	if got.Format != "mini-swe-agent-1.1" || got.InstanceID != "a__1" || got.Info.ExitStatus != "Submitted" ||
-		got.Info.ModelStats.Cost != 0.5 || got.Info.ModelStats.Calls != 2 {
+		got.Info.ModelStats.Cost != 1 || got.Info.ModelStats.Calls != 4 {
 		t.Errorf("%s", data)
 	}
 	if out := got.Messages[3].Extra["raw_output"]; out != "a\n" {
 		t.Errorf("raw_output %q", out)
+	}
+	if extra := got.Messages[6].Extra; extra["raw_output"] != "caf\ufffd\n" || extra["raw_output_base64"] != "Y2Fm6Qo=" {
+		t.Errorf("of bytes that are not UTF-8: %v", extra)
+	}
+	for i, finish := range map[int]string{2: "tool_calls", 4: "stop", 5: "tool_calls"} {
+		response, _ := json.Marshal(got.Messages[i].Extra["response"])
+		if !strings.Contains(string(response), `"finish_reason":"`+finish+`"`) {
+			t.Errorf("the response in message %d is %s", i, response)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package solver
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
@@ -13,47 +12,22 @@ import (
 // (mini-swe-agent-1.1) and keys a trajectory carries.
 const peerVersion = "2.4.6"
 
-// trajectory builds the instance's trajectory from what is known so far.
-func (t *attempt) trajectory() *results.Trajectory {
+// info is the head of the trajectory; the messages are the journal's.
+func (t *attempt) info() results.Info {
 	rec := &t.result.Record
-	tr := &results.Trajectory{
-		Format:     results.TrajectoryFormat,
-		InstanceID: t.in.ID,
-		Messages:   t.messages(),
-		Info: results.Info{
-			ModelStats:     results.ModelStats{Cost: rec.Cost, Calls: rec.Steps},
-			Config:         t.settings(),
-			MiniVersion:    peerVersion,
-			BatchVersion:   t.Version,
-			ExitStatus:     rec.Status,
-			Submission:     t.result.Prediction,
-			Salvage:        t.notes.salvage,
-			PredictionNote: t.notes.prediction,
-			Record:         rec,
-		},
+	return results.Info{
+		ModelStats:     results.ModelStats{Cost: rec.Cost, Calls: rec.Steps},
+		Config:         t.settings(),
+		MiniVersion:    peerVersion,
+		BatchVersion:   t.Version,
+		ExitStatus:     rec.Status,
+		Submission:     t.result.Prediction,
+		Exception:      rec.Error,
+		Salvage:        t.notes.salvage,
+		PredictionNote: t.notes.prediction,
+		ImageCommit:    t.commit,
+		Record:         rec,
 	}
-	return tr
-}
-
-func (t *attempt) messages() []json.RawMessage {
-	if t.past != nil {
-		// What was written before the resume is taken as it stands.
-		if h, err := t.journalled(); err == nil {
-			return slices.Concat(h.Messages, h.Later)
-		}
-	}
-	if t.ending == nil {
-		return []json.RawMessage{}
-	}
-	return rawMessages(t.ending.Messages)
-}
-
-// journalled is the attempt as its journal tells it.
-func (t *attempt) journalled() (*results.History, error) {
-	if err := t.journal.Flush(); err != nil {
-		return nil, err
-	}
-	return t.Store.History(t.in.ID)
 }
 
 // rawMessages are messages as they stand in a trajectory.
@@ -77,9 +51,12 @@ func rawMessage(m llm.Message) json.RawMessage {
 
 // settings is the run's config with the environment as it was for this instance.
 func (t *attempt) settings() map[string]any {
-	c := maps.Clone(t.Settings)
-	if c == nil {
-		c = map[string]any{}
+	c := map[string]any{}
+	if all, ok := t.config.(map[string]any); ok {
+		maps.Copy(c, all)
+	}
+	if t.Prompts != "" {
+		c["prompts"] = t.Prompts
 	}
 	env := map[string]any{}
 	if base, ok := c["environment"].(map[string]any); ok {

@@ -1,0 +1,66 @@
+package solver_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/solver"
+)
+
+// refusing is a model that fails once its replies are used up.
+type refusing struct {
+	llm.Model
+	replies int
+	err     error
+}
+
+func (m *refusing) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	if m.replies--; m.replies < 0 {
+		return nil, m.err
+	}
+	return m.Model.Generate(ctx, req)
+}
+
+func TestAConversationThatIsRefusedIsAResultWithItsWorkKept(t *testing.T) {
+	for _, c := range []struct {
+		cause   error
+		kind    fault.Kind
+		salvage bool
+		status  string
+		outcome results.Outcome
+	}{
+		{llm.ErrContextLength, fault.Instance, false, "ContextWindowExceeded", results.Limit},
+		{llm.ErrContextLength, fault.Instance, true, "ContextWindowExceeded", results.Limit},
+		{llm.ErrContentPolicy, fault.Instance, false, "ContentPolicyViolation", results.Failed},
+		{llm.ErrContextLength, fault.Host, false, "HostFault", results.Infrastructure}, // a setting leaves no room
+	} {
+		t.Run(fmt.Sprint(c.status, c.salvage), func(t *testing.T) {
+			box := repo(t, map[string]string{"f.txt": "a\n"})
+			script := scripted.Script{"*": {{Bash: "echo b > f.txt", Cost: 0.25}}}
+			model := &refusing{script.Model("a__1", scripted.Config{}), 1, fault.New(c.kind, "asking", fmt.Errorf("%w: 400", c.cause))}
+			result, _, err := solveWith(t, solver.Config{Loop: newLoop(t, 20), Sandboxes: hosts{box: box}, Salvage: c.salvage},
+				dataset.Instance{ID: "a__1"}, model, runner.NewBudget(0, 0, 0))
+			if final := c.outcome.Final(); final != (err == nil) {
+				t.Fatal(err)
+			}
+			r := result.Record
+			if r.Outcome != c.outcome || r.Status != c.status || r.Steps != 1 || r.Cost != 0.25 || r.Salvaged != c.salvage {
+				t.Errorf("record %+v", r)
+			}
+			if result.Submission != nil || (result.Prediction != "") != c.salvage || !strings.Contains(string(result.Salvage), "+b\n") {
+				t.Errorf("submission %q, prediction %q, salvage %q", result.Submission, result.Prediction, result.Salvage)
+			}
+			if c.outcome.Final() && (r.Error == "" || result.Info.Exception != r.Error) {
+				t.Errorf("why it ended is not told: %q, %q", r.Error, result.Info.Exception)
+			}
+		})
+	}
+}
