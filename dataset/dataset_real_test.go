@@ -3,12 +3,15 @@ package dataset_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"batch.example/batch/dataset"
 )
 
 const sharedData = "../../shared/data/datasets"
+
+var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // shared returns the path of a real dataset file, or skips.
 func shared(t testing.TB, name string) string {
@@ -58,6 +61,9 @@ func TestRealDatasets(t *testing.T) {
 				}
 				if len(in.Fields) != want.columns {
 					t.Fatalf("%s: %d columns, want %d", in.ID, len(in.Fields), want.columns)
+				}
+				if !commitID.MatchString(in.BaseCommit) {
+					t.Errorf("%s: base_commit is %q", in.ID, in.BaseCommit)
 				}
 				if in.Repo == "" || in.BaseCommit == "" || in.ProblemStatement == "" || in.Patch == "" ||
 					in.TestPatch == "" || in.Image == "" || in.EvalScript == "" || in.LogParser == "" || in.EvalType == "" {

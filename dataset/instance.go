@@ -8,6 +8,10 @@
 package dataset
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"batch.example/batch/fault"
@@ -34,6 +38,17 @@ type Instance struct {
 	// included, as string, bool, int64, float64, nil, []any or map[string]any.
 	// It must not be changed.
 	Fields map[string]any
+}
+
+// Digest is the SHA-256 of all that the row holds, in hexadecimal: rows that differ
+// in any column have different ones, and a row that is read again has the same.
+func (in Instance) Digest() string {
+	data, err := json.Marshal(in.Fields) // maps in the order of their keys
+	if err != nil {
+		data = fmt.Appendf(nil, "%#v", in.Fields) // a number that is none, as parquet may hold
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // CheckTasks reports, as a Usage fault that names the first and says how many

@@ -85,7 +85,7 @@ func (d Diff) Write(w io.Writer) error {
 			t := &table{left: map[int]bool{1: true, 2: true}}
 			t.add("instance", "A", "B")
 			for _, in := range d.Instances {
-				t.add(oneLine(in.ID, 60), orDash(in.A), orDash(in.B))
+				t.add(oneLine(in.ID, 60), orDash(oneLine(in.A, 0)), orDash(oneLine(in.B, 0)))
 			}
 			fmt.Fprintln(b)
 			t.write(b)
@@ -96,7 +96,7 @@ func (d Diff) Write(w io.Writer) error {
 
 func writeSide(b *bufio.Writer, name string, s Status) {
 	fmt.Fprintf(b, "%s  %s: %s, model %s, with a result %d/%d, cost %s\n",
-		name, s.Dir, s.Dataset, s.Model, s.Results, s.Asked, dollars(s.Spent))
+		name, oneLine(s.Dir, 0), oneLine(s.Dataset, 0), oneLine(s.Model, 0), s.Results, s.Asked, dollars(s.Spent))
 }
 
 func (d Diff) writeManifest(b *bufio.Writer, head string, matters bool) {

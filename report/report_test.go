@@ -56,8 +56,13 @@ func mixed() []results.Record {
 		rec("sympy__sympy-20590", 1, "Submitted", results.Empty, 0.004, 0),
 		rec("astropy__astropy-1", 1, "LimitsExceeded", results.Limit, 3, 90),
 		rec("astropy__astropy-2", 1, "RepeatedFormatError", results.Format, 0.02, 0),
+		rec("astropy__astropy-3", 1, "ContentPolicyViolation", results.Failed, 0.3, 0),
+		rec("astropy__astropy-4", 1, "ContextWindowExceeded", results.Limit, 0.9, 0),
 		rec("flask__flask-5", 1, "TransientFault", results.Infrastructure, 0.5, 0),
 		rec("flask__flask-5", 2, "TransientFault", results.Infrastructure, 0.25, 0),
+		rec("diverged__one-1", 1, results.ReplayDiverged, results.Diverged, 0.5, 0),
+		rec("diverged__one-1", 2, "Submitted", results.Submitted, 0.25, 10),
+		rec("diverged__two-2", 1, results.ReplayDiverged, results.Diverged, 0.5, 33),
 		rec("pytest__pytest-9", 1, "TransientFault", results.Infrastructure, 0.25, 0),
 		rec("pytest__pytest-9", 2, "Submitted", results.Submitted, 0.25, 44),
 		rec("other__tool-1", 0, "Submitted", results.Submitted, 0, 9),
@@ -66,9 +71,9 @@ func mixed() []results.Record {
 		rec("not__asked-1", 1, "Submitted", results.Submitted, 9, 9),
 	}
 	rs[0].Resolved, rs[1].Resolved = &yes, &no
-	rs[6].Blame = "transient"
-	rs[6].Error = "pulling image docker.io/swebench/sweb.eval.x86_64.flask_1776_flask-5:latest: unexpected EOF\nwhile reading " +
-		strings.Repeat("a very long cause ", 10) + "\x1b[31m"
+	rs[8].Blame = "transient"
+	rs[8].Error = "pulling\x1b[31m image docker.io/swebench/sweb.eval.x86_64.flask_1776_flask-5:latest: unexpected EOF\nwhile reading " +
+		strings.Repeat("a very long cause ", 10)
 	return rs
 }
 

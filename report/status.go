@@ -122,7 +122,7 @@ func detailOf(r results.Record) string {
 	switch r.Outcome {
 	case results.Infrastructure:
 		return cmp.Or(r.Blame, r.Status)
-	case results.Limit, results.Pending:
+	case results.Limit, results.Failed, results.Pending:
 		return r.Status
 	default:
 		return ""
@@ -130,7 +130,7 @@ func detailOf(r results.Record) string {
 }
 
 var outcomeOrder = []results.Outcome{
-	results.Submitted, results.Empty, results.Limit, results.Format, results.Infrastructure, results.Pending,
+	results.Submitted, results.Empty, results.Limit, results.Format, results.Failed, results.Diverged, results.Infrastructure, results.Pending,
 }
 
 // rank orders outcomes: results first, those of an unknown name last.
@@ -158,9 +158,9 @@ func (o OutcomeStatus) label() string {
 // attempt.
 func (s Status) Write(w io.Writer, each bool) error {
 	return buffered(w, func(b *bufio.Writer) {
-		fmt.Fprintf(b, "%s: %s, model %s\n", s.Dir, cmp.Or(s.Dataset, "unknown dataset"), cmp.Or(s.Model, "unknown"))
+		fmt.Fprintf(b, "%s: %s, model %s\n", oneLine(s.Dir, 0), oneLine(cmp.Or(s.Dataset, "unknown dataset"), 0), oneLine(cmp.Or(s.Model, "unknown"), 0))
 		if s.Owner != "" {
-			fmt.Fprintf(b, "in use by %s\n", s.Owner)
+			fmt.Fprintf(b, "in use by %s\n", oneLine(s.Owner, 0))
 		}
 		for _, note := range s.Notes {
 			writeParagraph(b, note, 2)

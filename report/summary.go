@@ -45,6 +45,7 @@ func Summary(w io.Writer, d SummaryData) error {
 		statusTable(chosen).write(b)
 		fmt.Fprintln(b)
 		writeCoverage(b, chosen)
+		writeDiverged(b, d.Records)
 		writeCost(b, d, chosen)
 		writePhases(b, d, asked)
 		writeUnfinished(b, chosen, d.Hints)
@@ -129,6 +130,20 @@ func cover(records []results.Record) coverage {
 		}
 	}
 	return c
+}
+
+// writeDiverged counts attempts that are no result although an agent may have ended
+// them, so that what they cost has a reason.
+func writeDiverged(b *bufio.Writer, all []results.Record) {
+	n := 0
+	for _, r := range all {
+		if r.Outcome == results.Diverged {
+			n++
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(b, "attempts that diverged when they were replayed, and so are no result: %d\n", n)
+	}
 }
 
 func writeCoverage(b *bufio.Writer, records []results.Record) {

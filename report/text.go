@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"batch.example/batch/internal/printable"
 )
 
 // dollars shows cents, and small sums with enough digits to be seen.
@@ -40,12 +41,11 @@ func percent(part, whole float64) string {
 	return fmt.Sprintf("%.0f%%", 100*part/whole)
 }
 
-// oneLine makes text safe for a table: white space and control characters
-// become single spaces, and what is longer than width ends in "...".
+// oneLine makes text safe for a table: white space becomes single spaces, what
+// a terminal would act on is shown instead, and what is longer than width ends
+// in "...". Widths below 4 leave the length as it is.
 func oneLine(text string, width int) string {
-	clean := strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || !unicode.IsPrint(r)
-	}), " ")
+	clean := strings.Join(strings.Fields(printable.Line(text)), " ")
 	if width <= 3 || utf8.RuneCountInString(clean) <= width {
 		return clean
 	}
