@@ -16,8 +16,8 @@ import (
 // app is what a command may use of the process it runs in.
 type app struct {
 	stdin          io.Reader
-	stdout, stderr io.Writer    // which hide secrets
-	rows           io.Writer    // stdout for data that is to stay exact
+	stdout, stderr io.Writer    // which hide secrets, and show a terminal's escapes instead of sending them
+	rows           io.Writer    // stdout for JSON that is to stay exact: no secret in it is hidden
 	mask           *mask.Masker // behind both
 	getenv         func(string) string
 	home           string
@@ -77,11 +77,18 @@ func (a *app) exit(err error) int {
 	if errors.Is(err, errIncomplete) || errors.Is(err, errInterrupted) {
 		return code
 	}
-	fmt.Fprintf(a.stderr, "batch: %v\n", err)
-	if hint := fault.HintOf(err); hint != "" {
-		fmt.Fprintf(a.stderr, "  %s\n", strings.ReplaceAll(hint, "\n", "\n  "))
-	}
+	a.complain(err)
 	return code
+}
+
+// complain tells a person of err and what to do. Only its first line begins at
+// the left: the others may be of anybody's making.
+func (a *app) complain(err error) {
+	text := "batch: " + err.Error()
+	if hint := fault.HintOf(err); hint != "" {
+		text += "\n" + hint
+	}
+	fmt.Fprintln(a.stderr, strings.ReplaceAll(text, "\n", "\n  "))
 }
 
 func exitCode(err error) int {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/docker/go-units"
@@ -101,13 +100,13 @@ func (a *app) cleanJSON(strays []docker.Stray, removed bool) error {
 
 func (a *app) cleanTable(strays []docker.Stray, kept int, network, dryRun bool) error {
 	if len(strays) > 0 {
-		tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "CONTAINER\tRUN\tINSTANCE\tATTEMPT\tHOST\tSTATE\tCREATED")
+		t := newTable(a.stdout)
+		t.row("CONTAINER", "RUN", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
 		for _, s := range strays {
-			fmt.Fprintf(tw, "%.12s\t%s\t%s\t%s\t%s\t%s\t%s ago\n", s.ID, nameOr(s.Run, "-"), nameOr(s.Instance, "-"),
-				nameOr(s.Attempt, "-"), nameOr(s.Host, "-"), s.State, strings.ToLower(units.HumanDuration(time.Since(s.Created))))
+			t.row(fmt.Sprintf("%.12s", s.ID), nameOr(s.Run, "-"), nameOr(s.Instance, "-"), nameOr(s.Attempt, "-"), nameOr(s.Host, "-"),
+				s.State, strings.ToLower(units.HumanDuration(time.Since(s.Created)))+" ago")
 		}
-		if err := tw.Flush(); err != nil {
+		if err := t.flush(); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.stdout)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
 )
 
 func (a *app) datasetCommand() *cobra.Command {
@@ -52,13 +52,12 @@ ones named.
 }
 
 func (a *app) listInstances(ds *dataset.Dataset, selected []dataset.Instance) error {
-	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "INSTANCE\tREPO\tVERSION\tFAIL_TO_PASS\tPASS_TO_PASS\tPATCH")
+	t := newTable(a.stdout)
+	t.row("INSTANCE", "REPO", "VERSION", "FAIL_TO_PASS", "PASS_TO_PASS", "PATCH")
 	for _, in := range selected {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%d B\n",
-			in.ID, in.Repo, in.Version, len(in.FailToPass), len(in.PassToPass), len(in.Patch))
+		t.row(in.ID, in.Repo, in.Version, len(in.FailToPass), len(in.PassToPass), fmt.Sprintf("%d B", len(in.Patch)))
 	}
-	if err := tw.Flush(); err != nil {
+	if err := t.flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%d of %d instances of %s, digest %.12s\n",
@@ -69,8 +68,8 @@ func (a *app) listInstances(ds *dataset.Dataset, selected []dataset.Instance) er
 func (a *app) showInstances(selected []dataset.Instance, prefix string) error {
 	for _, in := range selected {
 		fmt.Fprintf(a.stdout, "%s\n  repo     %s at %s\n  image    %s\n  tests    %d to fix, %d to keep\n  columns  %v\n\n%s\n\n",
-			in.ID, in.Repo, in.BaseCommit, in.ImageName(prefix), len(in.FailToPass), len(in.PassToPass),
-			columns(in), in.ProblemStatement)
+			in.ID, printable.Line(in.Repo), printable.Line(in.BaseCommit), printable.Line(in.ImageName(prefix)),
+			len(in.FailToPass), len(in.PassToPass), printable.Line(fmt.Sprint(columns(in))), in.ProblemStatement)
 	}
 	return nil
 }

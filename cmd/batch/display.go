@@ -30,8 +30,12 @@ func (d display) Event(e progress.Event) {
 // terminal returns the terminal that stderr is, if it is one.
 func (a *app) terminal() (*os.File, bool) {
 	w := a.stderr
-	if hiding, ok := w.(*mask.Writer); ok {
-		w = hiding.Unwrap()
+	for {
+		outer, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			break
+		}
+		w = outer.Unwrap()
 	}
 	f, ok := w.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))

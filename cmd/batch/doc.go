@@ -30,11 +30,50 @@
 //	scripted/demo    the recorded replies of the embedded demo
 //	scripted/PATH    replies from a YAML or JSON file, a trajectory, or a folder of them
 //
+// Limits on the cost need a price: the model's own in batch's list, or in the
+// file that model.litellm_model_registry names (LiteLLM's form), or the provider
+// tells what each call cost (OpenRouter). Without one, --cost-limit-total and an
+// agent.cost_limit=VALUE are refused.
+//
+// # Configurations
+//
+//	-c FILE          a file in the current directory or MSWEA_CONFIG_DIR, .yaml may be
+//	                 left out; also one of mini-swe-agent's, of which batch has no copy
+//	-c default       batch's own prompts, always underneath: the model calls the tool bash
+//	-c text          batch's own: the model writes its command in a fence
+//	-c tools         batch's own: the model has an editor beside bash
+//	-c KEY=VALUE     one value
+//
+// They are merged from left to right. A file that is named and is not there is
+// an error; batch's own names have no ending and mean no file.
+//
+// # Images and commits
+//
+// Once run.env_startup_command has run, and before the model is asked anything, the
+// repository around the working directory must be at the row's base_commit: HEAD is
+// that commit, or one commit on top of it which changes no file, or only files that
+// setting up an environment changes (setup.py, tox.ini, package.json and the like,
+// see setUpFiles in internal/gitscrub) and none that the gold patch changes. Those
+// files are listed in agent.log, in the journal and in the trajectory's info, as
+// image_commit. Anything else, also a commit that the image does not have, or an image
+// without git or repository, is a fault of the instance unless
+// --allow-commit-mismatch is given. Rows without base_commit are not checked, and
+// what the image has not committed does not count; agent.log mentions it. Then the
+// history beyond HEAD is removed, unless --keep-git-history is given.
+//
+// # Output
+//
+// What comes from outside (ids, errors, a model's words) moves no cursor and
+// sets no colour: control characters and those that turn the direction of text
+// are shown as escapes such as \u001b. JSON says the same text with them.
+//
 // # Endings
 //
-// Every instance ends as submitted, submitted empty, limit, format (its own
-// doing: a result), infrastructure (ours, with the kind of fault) or pending
-// (told to stop, or out of money). --retry KIND=N says which are tried again
+// Every instance ends as submitted, submitted empty, limit, format, failed (its
+// own doing: a result), infrastructure (ours, with the kind of fault) or pending
+// (told to stop, or out of money). A conversation that has outgrown the model's
+// context ends as limit (ContextWindowExceeded), one that the provider's content
+// policy refuses as failed (ContentPolicyViolation); both predict nothing. --retry KIND=N says which are tried again
 // within a run, with a growing wait where the fault was ours; batch retry does
 // so later. An agent that ended without submitting leaves its work tree's diff
 // as INSTANCE.salvaged.patch, which --salvage makes its prediction.
@@ -42,7 +81,8 @@
 // # Exit codes
 //
 //	0    every instance asked for has a result
-//	1    the run could not go on: the engine, the disk, the key, or a bug
+//	1    the run could not go on: the engine, the disk, the key, a setting that
+//	     engine or provider refuse, or a bug
 //	2    usage: flags, config or dataset; nothing was started
 //	3    the run ended, but some instances have no result
 //	4    the output directory is in use by another run

@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
 )
 
 // check is one line of the doctor's report.
@@ -41,7 +42,7 @@ say what to do about what is missing. Exit code 1 when a run could not work.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			failed := 0
 			for _, k := range a.checks(c.Context()) {
-				fmt.Fprintf(a.stdout, "%-5s %-7s %s\n", k.state, k.name, k.text)
+				fmt.Fprintf(a.stdout, "%-5s %-7s %s\n", k.state, k.name, printable.Line(k.text))
 				if k.hint != "" {
 					fmt.Fprintf(a.stdout, "%14s%s\n", "", strings.ReplaceAll(k.hint, "\n", "\n"+strings.Repeat(" ", 14)))
 				}
@@ -83,7 +84,23 @@ func (a *app) checkEngine(ctx context.Context) ([]check, *docker.Engine) {
 	if info.Memory < 4<<30 {
 		memory.state, memory.hint = warning, "test suites often need 2 GiB each; keep --workers small"
 	}
-	return append(checks, memory, checkDisk("disk", info.RootDir, 20<<30)), engine
+	return append(checks, memory, checkLimits(info), checkDisk("disk", info.RootDir, 20<<30)), engine
+}
+
+// checkLimits says what of a container the engine can limit.
+func checkLimits(info docker.Info) check {
+	switch {
+	case len(info.Unlimited) > 0:
+		return check{
+			"limits", warning, "the engine cannot limit " + strings.Join(info.Unlimited, ", ") + ": containers run without",
+			"the controllers of cgroup v2 must be delegated to a rootless engine's user:\n" +
+				"Delegate=cpu cpuset io memory pids in systemd's user@.service",
+		}
+	case info.Podman:
+		return check{"limits", good, "Podman does not say what it can limit; a run says what it refuses", ""}
+	default:
+		return check{"limits", good, "CPUs, memory, swap and processes of containers can be limited", ""}
+	}
 }
 
 func (a *app) checkStrays(ctx context.Context, engine *docker.Engine) check {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/docker/go-units"
+
+	"batch.example/batch/internal/printable"
 )
 
 // hubProgress returns what shows a dataset's download on a terminal, or nil.
@@ -26,6 +28,6 @@ func (a *app) hubProgress() func(file string, done, total int64) {
 		if done >= total {
 			end = "\n"
 		}
-		_, _ = f.WriteString("\r\x1b[Kdownloading " + file + " " + units.HumanSize(float64(done)) + " of " + units.HumanSize(float64(total)) + end)
+		_, _ = f.WriteString("\r\x1b[Kdownloading " + printable.Line(file) + " " + units.HumanSize(float64(done)) + " of " + units.HumanSize(float64(total)) + end)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"text/tabwriter"
 	"time"
 
 	"github.com/docker/go-units"
@@ -19,8 +18,14 @@ import (
 
 func (a *app) imagesCommand() *cobra.Command {
 	var f sourceFlags
+	var platform string
 	var asJSON bool
-	list := func(c *cobra.Command, _ []string) error { return a.listImages(c.Context(), f, asJSON) }
+	list := func(c *cobra.Command, _ []string) error {
+		if err := docker.CheckPlatform(platform); err != nil {
+			return err
+		}
+		return a.listImages(c.Context(), f, platform, asJSON)
+	}
 	c := &cobra.Command{
 		Use:   "images",
 		Short: "Show, pull or evict the images of a selection",
@@ -33,7 +38,7 @@ engine, and how large it is there; the same as batch images list.
 		Args: knownCommand,
 		RunE: list,
 	}
-	addList(c, &f, &asJSON)
+	addList(c, &f, &platform, &asJSON)
 	l := &cobra.Command{
 		Use:   "list",
 		Short: "Show which images a selection needs, and which are here",
@@ -45,14 +50,19 @@ image's id and digest, and whether batch pulled it.
 		Args: noArgs,
 		RunE: list,
 	}
-	addList(l, &f, &asJSON)
+	addList(l, &f, &platform, &asJSON)
 	c.AddCommand(l, a.imagesPullCommand(), a.imagesEvictCommand())
 	return c
 }
 
-func addList(c *cobra.Command, f *sourceFlags, asJSON *bool) {
+func addList(c *cobra.Command, f *sourceFlags, platform *string, asJSON *bool) {
 	f.add(c)
+	addPlatform(c, platform)
 	c.Flags().BoolVar(asJSON, "json", false, "one JSON object a line")
+}
+
+func addPlatform(c *cobra.Command, platform *string) {
+	c.Flags().StringVar(platform, "platform", "", "os/arch that the images are for, as with --platform in environment.run_args\n(default: the engine's choice)")
 }
 
 // listed is what is known of one image; its JSON form is what --json prints.
@@ -85,7 +95,7 @@ func wanted(selected []dataset.Instance, prefix string) []*listed {
 	return list
 }
 
-func (a *app) listImages(ctx context.Context, f sourceFlags, asJSON bool) error {
+func (a *app) listImages(ctx context.Context, f sourceFlags, platform string, asJSON bool) error {
 	_, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -105,7 +115,7 @@ func (a *app) listImages(ctx context.Context, f sourceFlags, asJSON bool) error 
 	}
 	list := wanted(selected, f.imagePrefix)
 	for _, l := range list {
-		if err := l.look(ctx, engine, pulled); err != nil {
+		if err := l.look(ctx, engine, platform, pulled); err != nil {
 			return err
 		}
 	}
@@ -142,18 +152,18 @@ func (a *app) connectImages(ctx context.Context, c docker.Config) (*docker.Engin
 }
 
 // look fills in what the engine and the ledger know.
-func (l *listed) look(ctx context.Context, engine *docker.Engine, pulled map[string]imagecache.Entry) error {
-	image, here, err := engine.Image(ctx, l.Image)
+func (l *listed) look(ctx context.Context, engine *docker.Engine, platform string, pulled map[string]imagecache.Entry) error {
+	image, here, err := engine.Image(ctx, l.Image, platform)
 	l.state = "no"
 	switch {
-	case fault.KindOf(err) == fault.Instance || fault.KindOf(err) == fault.Usage:
+	case fault.KindOf(err) == fault.Instance:
 		l.state, l.Error = "not a name of an image", err.Error()
 	case err != nil:
 		return err
 	case here:
 		l.state = "yes"
 		l.Present, l.ID, l.Digest, l.Size = true, image.ID, image.Digest, image.Size
-		if e, ok := pulled[l.Image]; ok && e.ID == image.ID {
+		if e, ok := pulled[imagecache.Ref(l.Image, platform)]; ok && e.ID == image.ID {
 			l.Pulled, l.Needed = &e.Pulled, &e.Needed
 		}
 	}
@@ -161,8 +171,8 @@ func (l *listed) look(ctx context.Context, engine *docker.Engine, pulled map[str
 }
 
 func (a *app) printImages(list []*listed) error {
-	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "IMAGE\tINSTANCES\tPRESENT\tSIZE")
+	t := newTable(a.stdout)
+	t.row("IMAGE", "INSTANCES", "PRESENT", "SIZE")
 	present, bytes := 0, int64(0)
 	for _, l := range list {
 		size := "-"
@@ -171,9 +181,9 @@ func (a *app) printImages(list []*listed) error {
 			present++
 			bytes += l.Size
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", l.Image, l.Instances, l.state, size)
+		t.row(l.Image, l.Instances, l.state, size)
 	}
-	if err := tw.Flush(); err != nil {
+	if err := t.flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%d images needed, %d present (%s, shared layers counted each time), %d to pull\n",

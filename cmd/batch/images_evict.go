@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
@@ -52,14 +51,14 @@ func (a *app) evictImages(ctx context.Context, keep int64, dry bool) error {
 	if dry {
 		verb = "would evict"
 	}
-	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	t := newTable(a.stdout)
 	for _, e := range gone {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", verb, e.Ref, units.HumanSize(float64(e.Size)))
+		t.row(verb, e.Ref, units.HumanSize(float64(e.Size)))
 	}
 	for _, k := range kept {
-		fmt.Fprintf(tw, "kept\t%s\t%s\n", k.Ref, k.Why)
+		t.row("kept", k.Ref, k.Why)
 	}
-	if flushErr := tw.Flush(); flushErr != nil {
+	if flushErr := t.flush(); flushErr != nil {
 		return flushErr
 	}
 	if err != nil {

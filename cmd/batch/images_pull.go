@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,11 +17,13 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/printable"
 )
 
 func (a *app) imagesPullCommand() *cobra.Command {
 	var f sourceFlags
 	var p pullFlags
+	var platform string
 	c := &cobra.Command{
 		Use:   "pull",
 		Short: "Pull the images that a selection needs",
@@ -34,18 +37,19 @@ Exit codes: 0 all are here, 1 it could not go on, 2 usage, 3 some could not be
 pulled, 130 interrupted.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := p.check(); err != nil {
+			if err := errors.Join(p.check(), docker.CheckPlatform(platform)); err != nil {
 				return err
 			}
-			return a.pullImages(c.Context(), f, p)
+			return a.pullImages(c.Context(), f, p, platform)
 		},
 	}
 	f.add(c)
 	p.add(c)
+	addPlatform(c, &platform)
 	return c
 }
 
-func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags) (err error) {
+func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platform string) (err error) {
 	_, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -73,7 +77,7 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags) (err e
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			img, new, err := images.Fetch(ctx, l.Image)
+			img, new, err := images.Fetch(ctx, imagecache.Ref(l.Image, platform))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -81,13 +85,10 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags) (err e
 				return err
 			case err != nil:
 				failed++
-				fmt.Fprintf(a.stderr, "batch: %v\n", err)
-				if hint := fault.HintOf(err); hint != "" {
-					fmt.Fprintf(a.stderr, "  %s\n", hint)
-				}
+				a.complain(err)
 			case new:
 				pulled++
-				fmt.Fprintf(a.stdout, "pulled %s (%s)\n", l.Image, units.HumanSize(float64(img.Size)))
+				fmt.Fprintf(a.stdout, "pulled %s (%s)\n", printable.Line(l.Image), units.HumanSize(float64(img.Size)))
 			default:
 				before++
 			}

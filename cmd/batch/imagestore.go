@@ -27,22 +27,24 @@ const demoImages = "batch-demo/"
 type imageEngine struct{ *docker.Engine }
 
 func cacheImage(img docker.Image) imagecache.Image {
-	return imagecache.Image{ID: img.ID, Digest: img.Digest, Size: img.Size}
+	return imagecache.Image{ID: img.ID, Digest: img.Digest, Size: img.Size, Names: len(img.Tags)}
 }
 
 // Image implements imagecache.Engine.
 func (e imageEngine) Image(ctx context.Context, ref string) (imagecache.Image, bool, error) {
-	img, here, err := e.Engine.Image(ctx, ref)
+	name, platform := imagecache.CutRef(ref)
+	img, here, err := e.Engine.Image(ctx, name, platform)
 	return cacheImage(img), here, err
 }
 
 // Pull implements imagecache.Engine.
 func (e imageEngine) Pull(ctx context.Context, ref string, progress func(imagecache.Progress)) (imagecache.Image, error) {
-	if strings.HasPrefix(ref, demoImages) {
+	name, platform := imagecache.CutRef(ref)
+	if strings.HasPrefix(name, demoImages) {
 		return imagecache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
 			WithHint("run scripts/demo-images, or make demo")
 	}
-	img, err := e.Ensure(ctx, ref, func(p docker.PullProgress) {
+	img, err := e.Ensure(ctx, name, platform, func(p docker.PullProgress) {
 		if progress != nil {
 			progress(imagecache.Progress{Current: p.Current, Total: p.Total})
 		}
@@ -74,7 +76,10 @@ func (e imageEngine) IDs(ctx context.Context) (map[string]bool, error) {
 func (e imageEngine) Used(ctx context.Context) (map[string]bool, error) { return e.UsedImages(ctx) }
 
 // Remove implements imagecache.Engine.
-func (e imageEngine) Remove(ctx context.Context, ref string) error { return e.RemoveImage(ctx, ref) }
+func (e imageEngine) Remove(ctx context.Context, ref string) error {
+	name, _ := imagecache.CutRef(ref)
+	return e.RemoveImage(ctx, name)
+}
 
 // ledger opens the ledger of the images on engine. Where the user's state
 // cannot be kept, it lies among the temporary files.
@@ -120,10 +125,10 @@ func grouped(list []dataset.Instance, prefix string) []dataset.Instance {
 }
 
 // needs is the plan of a run over list.
-func needs(list []dataset.Instance, prefix string) []imagecache.Need {
+func needs(list []dataset.Instance, prefix, platform string) []imagecache.Need {
 	out := make([]imagecache.Need, len(list))
 	for i, in := range list {
-		out[i] = imagecache.Need{ID: in.ID, Ref: in.ImageName(prefix)}
+		out[i] = imagecache.Need{ID: in.ID, Ref: imagecache.Ref(in.ImageName(prefix), platform)}
 	}
 	return out
 }
@@ -141,7 +146,7 @@ func (s *sweep) images(
 	c = imagecache.New(imageEngine{engine}, ledger, imagecache.Options{
 		Budget: s.flags.budget, Reserve: s.flags.reserve, Ahead: s.flags.prefetch, Notify: d.say, Log: log,
 	})
-	c.Plan(needs(todo, s.flags.imagePrefix))
+	c.Plan(needs(todo, s.flags.imagePrefix, s.cfg.Environment.Flags().Platform))
 	ctx, cancel := context.WithCancel(ctx)
 	var ahead sync.WaitGroup
 	ahead.Go(func() { c.Prefetch(ctx) })

@@ -31,6 +31,7 @@ func lockOwner() string { return results.DefaultOwner() + "\n" + docker.Owner() 
 // it died, until their instances have their turn.
 type inheritance struct {
 	engine *docker.Engine
+	lease  string
 	log    *slog.Logger
 
 	mu   sync.Mutex
@@ -39,7 +40,7 @@ type inheritance struct {
 
 // inherit finds what earlier runs left under the lease.
 func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog.Logger) (*inheritance, error) {
-	h := &inheritance{engine: engine, log: log, left: map[string][]docker.Stray{}}
+	h := &inheritance{engine: engine, lease: lease, log: log, left: map[string][]docker.Stray{}}
 	list, err := engine.Inherited(ctx, lease)
 	for _, s := range list {
 		h.left[s.Instance] = append(h.left[s.Instance], s)
@@ -70,16 +71,16 @@ func (h *inheritance) take(ctx context.Context, o solver.Opening, least time.Dur
 	return found, errors.Join(errs...)
 }
 
-// remove gives up what no instance has taken. It works when ctx is cancelled.
+// remove removes what is left when no instance runs any more: what none has taken,
+// came late, or could not be removed before. It works when ctx is cancelled.
 func (h *inheritance) remove(ctx context.Context) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var errs []error
-	for id, list := range h.left {
-		for _, s := range list {
-			errs = append(errs, h.engine.Remove(ctx, s.ID))
-		}
-		delete(h.left, id)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), reapLimit)
+	defer cancel()
+	list, err := h.engine.Leavings(limited, h.lease)
+	errs := []error{err}
+	for _, s := range list {
+		h.log.Info("removing a container that was left", "instance", s.Instance, "container", s.ID)
+		errs = append(errs, h.engine.Remove(ctx, s.ID))
 	}
 	return errors.Join(errs...)
 }

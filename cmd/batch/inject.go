@@ -41,7 +41,7 @@ type injectedModel struct {
 // when the connection breaks behind its last byte.
 func (m injectedModel) Generate(ctx context.Context, r *llm.Request) (*llm.Response, error) {
 	if err := m.plan.At("model.call"); err != nil {
-		return nil, fault.New(fault.Transient, "calling the model", err)
+		return nil, &llm.Unpaid{Err: fault.New(fault.Transient, "calling the model", err)}
 	}
 	answer, err := m.Model.Generate(ctx, r)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/printable"
 )
 
 func main() {
@@ -16,9 +17,10 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	home, _ := os.UserHomeDir() // without a home, caches and docker contexts are just not found
 	secrets := mask.New()
-	out, diag := secrets.Writer(stdout), secrets.Writer(stderr)
+	rows := printable.NewWriter(stdout)
+	out, diag := secrets.Writer(rows), secrets.Writer(printable.NewWriter(stderr))
 	a := &app{
-		stdin: stdin, stdout: out, stderr: diag, rows: stdout, mask: secrets,
+		stdin: stdin, stdout: out, stderr: diag, rows: rows, mask: secrets,
 		getenv: os.Getenv, home: home, args: args,
 	}
 	a.hideKnown(os.Environ())

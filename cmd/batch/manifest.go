@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -31,6 +32,7 @@ func (a *app) manifest(f runFlags, cfg *config.Config, price *results.Price, ds 
 		Seed:    f.seed,
 		Salvage: f.salvage,
 		Config:  cfg.Resolved(),
+		Prompts: cfg.Prompts(),
 		Dataset: results.Dataset{
 			Name: ds.Name, Split: ds.Split, Revision: ds.Revision, Digest: ds.Digest,
 			Selection: f.selection(), Count: len(selected), Instances: ids(selected),
@@ -97,8 +99,8 @@ func (s *sweep) reconcile(m *results.Manifest) error {
 		}
 	}
 	if len(refused) > 0 && !s.replacesAll() {
-		return fault.Newf(fault.Usage, "%s holds results of something else:\n  %s", s.flags.output, strings.Join(refused, "\n  ")).
-			WithHint("give another directory with -o, go on all the same with --accept-changes=NAME,... (or all),\n" +
+		return fault.Newf(fault.Usage, "%s was made with different settings:\n  %s", s.flags.output, strings.Join(refused, "\n  ")).
+			WithHint("give another directory with -o, continue all the same with --accept-changes=NAME,... (or all),\n" +
 				"or run everything in it again with --redo-existing")
 	}
 	if s.flags.retrying {
@@ -108,6 +110,65 @@ func (s *sweep) reconcile(m *results.Manifest) error {
 	m.Images, m.ModelIDs = old.Images, old.ModelIDs
 	m.Runs = append(old.Runs, m.Runs...)
 	return nil
+}
+
+// settings is what an attempt at an instance is made under.
+func (s *sweep) settings(in dataset.Instance) results.Settings {
+	return results.Settings{
+		Model: s.cfg.Model.ModelName, Config: s.resolved, Price: s.model.price, Salvage: s.flags.salvage, Row: in.Digest(),
+	}
+}
+
+// checkUnfinished refuses to run instances whose unfinished attempt was made under
+// other settings, unless the differences are accepted: then they start afresh,
+// since an attempt is never resumed under settings that are not its own.
+func (s *sweep) checkUnfinished(todo []dataset.Instance) error {
+	refused := map[string][]string{} // by difference: instances
+	afresh := 0
+	for _, in := range todo {
+		was, ok := s.store.Resumable(in.ID)
+		if !ok {
+			continue
+		}
+		differences := s.settings(in).Differences(was)
+		if len(differences) > 0 {
+			afresh++
+		}
+		for _, d := range differences {
+			if !s.flags.redo && !s.flags.fresh && !slices.ContainsFunc(s.flags.accept, d.Covers) {
+				refused[d.String()] = append(refused[d.String()], in.ID)
+			}
+		}
+	}
+	if len(refused) > 0 {
+		var lines []string
+		for _, difference := range slices.Sorted(maps.Keys(refused)) {
+			lines = append(lines, fmt.Sprintf("%s (%s)", difference, some(refused[difference])))
+		}
+		return fault.Newf(fault.Usage, "%s has unfinished attempts that were made with different settings:\n  %s",
+			s.flags.output, strings.Join(lines, "\n  ")).
+			WithHint("use the former settings to resume them, or give another directory with -o, or start these\n" +
+				"instances from the beginning with --accept-changes=NAME,... (or all); what they have cost stays counted")
+	}
+	if afresh > 0 {
+		fmt.Fprintf(s.stderr, "batch: settings changed: %s from the beginning\n", plural(afresh, "unfinished instance starts", "unfinished instances start"))
+	}
+	return nil
+}
+
+// some names the first of several instances.
+func some(ids []string) string {
+	if len(ids) == 1 {
+		return ids[0]
+	}
+	return fmt.Sprintf("%s and %d more", ids[0], len(ids)-1)
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // replacesAll reports whether no result in the directory outlives this run.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
-	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,12 +21,20 @@ import (
 // modelSource is a model that was checked as far as can be without a paid call:
 // its name, key and price.
 type modelSource struct {
-	price *results.Price // nil when calls are free or their provider tells what they cost
-	open  func(*slog.Logger) (solver.Models, error)
+	price   *results.Price // nil when calls are free, their provider tells what they cost, or nobody does
+	warning string         // of a limit that has no effect, for a person to read
+	open    func(opening) (solver.Models, error)
 }
 
-// newModelSource chooses the client that a configuration names.
-func (a *app) newModelSource(cfg *config.Config) (modelSource, error) {
+// opening says for whom a model is opened.
+type opening struct {
+	log    *slog.Logger
+	proven bool // the directory holds replies that the configuration has had
+}
+
+// newModelSource chooses the client that a configuration names. It refuses
+// limits on the cost that could not be kept; totalLimit is the run's, 0 for none.
+func (a *app) newModelSource(cfg *config.Config, totalLimit float64) (modelSource, error) {
 	c := cfg.Model
 	scriptedConfig := scripted.Config{Fence: fence(cfg.ActionForm())}
 	provider, name, _ := strings.Cut(c.ModelName, "/")
@@ -52,7 +57,9 @@ func (a *app) newModelSource(cfg *config.Config) (modelSource, error) {
 		if c.SetCacheControl == "" && cfg.Origin("model.set_cache_control") == "" && wantsCacheControl(name) {
 			c.SetCacheControl = openai.CacheControlEnd
 		}
-		return a.openaiSource(name, c)
+		return a.openaiSource(name, c, costLimits{
+			total: totalLimit, instance: cfg.Agent.CostLimit, given: cfg.Given("agent.cost_limit"),
+		})
 	default:
 		return modelSource{}, fault.Newf(fault.Usage, "model %q: no client for provider %q", c.ModelName, provider).
 			WithHint("models are openai/NAME, oracle, noop or scripted/PATH; other providers are reached through a server\n"+
@@ -68,7 +75,7 @@ func playing(model func(dataset.Instance) *scripted.Model) modelSource {
 		m.Skip(heard)
 		return m, nil
 	}
-	return modelSource{open: func(*slog.Logger) (solver.Models, error) { return models, nil }}
+	return modelSource{open: func(opening) (solver.Models, error) { return models, nil }}
 }
 
 func scriptedSource(name string, c scripted.Config) (modelSource, error) {
@@ -102,72 +109,41 @@ func fence(form agent.ActionForm) func(string) string {
 	return func(command string) string { return before + command + after }
 }
 
-func (a *app) openaiSource(name string, c config.ModelConfig) (modelSource, error) {
-	base, key := a.getenv("OPENAI_BASE_URL"), a.getenv("OPENAI_API_KEY")
+func (a *app) openaiSource(name string, c config.ModelConfig, limits costLimits) (modelSource, error) {
+	prices, err := a.prices(c)
+	if err != nil {
+		return modelSource{}, err
+	}
+	asked := openai.Config{
+		Model: name, BaseURL: a.getenv("OPENAI_BASE_URL"), APIKey: a.getenv("OPENAI_API_KEY"), Kwargs: c.ModelKwargs, Prices: prices,
+		CacheControl: c.SetCacheControl,
+	}
+	base, key, err := asked.Endpoint()
+	if err != nil {
+		return modelSource{}, err
+	}
 	if key == "" {
 		if !isLoopback(base) {
 			return modelSource{}, fault.Newf(fault.Usage, "no key for %s: OPENAI_API_KEY is not set", c.ModelName).
 				WithHint("export OPENAI_API_KEY=..., or OPENAI_BASE_URL=http://localhost:8000/v1 for a server of your own")
 		}
-		key = "none" // servers of one's own take any key; the protocol wants a header
-	}
-	prices, err := a.prices(c)
-	if err != nil {
-		return modelSource{}, err
+		asked.APIKey = "none" // servers of one's own take any key; the protocol wants a header
 	}
 	var s modelSource
 	if price, known := prices.Lookup(name); known {
 		s.price = (*results.Price)(&price)
+	} else if !tellsCost(base) {
+		free := isLoopback(base) || c.CostTracking == "ignore_errors" || a.getenv("MSWEA_COST_TRACKING") == "ignore_errors"
+		if s.warning, err = limits.withoutPrice(name, free); err != nil {
+			return modelSource{}, err
+		}
 	}
-	free := isLoopback(base) || c.CostTracking == "ignore_errors" || a.getenv("MSWEA_COST_TRACKING") == "ignore_errors"
-	if s.price == nil && !free && !tellsCost(base) {
-		return modelSource{}, fault.Newf(fault.Usage, "no price is known for model %q, so cost limits cannot hold", name).
-			WithHint("give prices with -c model.litellm_model_registry=prices.json, or go without:\n-c model.cost_tracking=ignore_errors")
-	}
-	s.open = func(log *slog.Logger) (solver.Models, error) {
-		m, err := openai.New(openai.Config{
-			Model: name, BaseURL: base, APIKey: key, Kwargs: c.ModelKwargs, Prices: prices,
-			CacheControl: c.SetCacheControl, Log: log,
-		})
+	s.open = func(o opening) (solver.Models, error) {
+		opened := asked
+		opened.Log, opened.Proven = o.log, o.proven
+		m, err := openai.New(opened)
 		return func(dataset.Instance, int) (llm.Model, error) { return m, nil }, err
 	}
-	_, err = s.open(slog.New(slog.DiscardHandler)) // it checks the rest
+	_, err = s.open(opening{}) // it checks the rest
 	return s, err
-}
-
-// prices are the embedded ones with the user's registry over them.
-func (a *app) prices(c config.ModelConfig) (llm.Prices, error) {
-	prices := llm.KnownPrices()
-	path := c.LitellmModelRegistry
-	if path == "" {
-		path = a.getenv("LITELLM_MODEL_REGISTRY_PATH")
-	}
-	if path == "" {
-		return prices, nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "reading model.litellm_model_registry", err)
-	}
-	defer file.Close()
-	own, err := llm.LoadPrices(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return prices.With(own), nil
-}
-
-func isLoopback(base string) bool {
-	u, err := url.Parse(base)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
-}
-
-// tellsCost reports whether the server says what each call cost.
-func tellsCost(base string) bool {
-	u, err := url.Parse(base)
-	return err == nil && (u.Hostname() == "openrouter.ai" || strings.HasSuffix(u.Hostname(), ".openrouter.ai"))
 }

@@ -128,7 +128,14 @@ func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
 		return a
 	})
 	dir := t.TempDir()
-	out, code := runOpenAI(t, dir, server.URL, "--slice", ":4", "-w", "1", "--cost-limit-total", "1.5")
+	const price = `{"stub-1": {"input_cost_per_token": 1, "output_cost_per_token": 1}}` // what the provider says wins
+	if err := os.WriteFile(filepath.Join(dir, "prices.json"), []byte(price), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	limited := func(limit string) (string, int) {
+		return runOpenAI(t, dir, server.URL, "--slice", ":4", "-w", "1", "--cost-limit-total", limit, "-c", "model.litellm_model_registry=prices.json")
+	}
+	out, code := limited("1.5")
 	if code != exitIncomplete || !strings.Contains(out, "cost-limit-total") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
@@ -136,14 +143,14 @@ func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
 		t.Errorf("%d calls of 0.50 USD under a limit of 1.50", n)
 	}
 	// The same limit again: the money is gone, nothing is asked.
-	if out, code = runOpenAI(t, dir, server.URL, "--slice", ":4", "-w", "1", "--cost-limit-total", "1.5"); code != exitIncomplete {
+	if out, code = limited("1.5"); code != exitIncomplete {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if n := len(server.Requests()); n != 3 {
 		t.Errorf("%d calls after the limit was met", n)
 	}
 	// More money goes on from there.
-	if out, code = runOpenAI(t, dir, server.URL, "--slice", ":4", "-w", "1", "--cost-limit-total", "9"); code != exitOK {
+	if out, code = limited("9"); code != exitOK {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 4 {

@@ -47,7 +47,7 @@ func here(t *testing.T, e *docker.Engine, refs []string) []string {
 	t.Helper()
 	var out []string
 	for _, ref := range refs {
-		if _, ok, err := e.Image(t.Context(), ref); err != nil {
+		if _, ok, err := e.Image(t.Context(), ref, ""); err != nil {
 			t.Fatal(err)
 		} else if ok {
 			out = append(out, ref)
@@ -61,7 +61,7 @@ func TestEvictionSparesWhatIsUsedOrTheUsers(t *testing.T) {
 	r := registrytest.Start(t, false)
 	refs := pushed(t, r, registrytest.NewLayer(t, 100<<10), 4, 100<<10)
 	users, used, idle, next := refs[0], refs[1], refs[2], refs[3]
-	if _, err := e.Ensure(t.Context(), users, nil); err != nil {
+	if _, err := e.Ensure(t.Context(), users, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	ledger, err := imagecache.OpenLedger(t.TempDir())
@@ -106,7 +106,7 @@ func TestARunKeepsToItsDiskBudget(t *testing.T) {
 	}
 	const own = 1 << 20
 	refs := pushed(t, r, registrytest.PackLayer(root), 5, own)
-	if _, err := e.Ensure(t.Context(), refs[0], nil); err != nil { // the user's
+	if _, err := e.Ensure(t.Context(), refs[0], "", nil); err != nil { // the user's
 		t.Fatal(err)
 	}
 	dir := t.TempDir()

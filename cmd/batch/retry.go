@@ -27,13 +27,14 @@ func (a *app) retryCommand() *cobra.Command {
 		Short: "Run chosen instances of a run directory again",
 		Long: `Run chosen instances of a run directory again, as its manifest says that they
 were run. Their results are forgotten; their journals and what they cost stay.
+Unfinished ones are resumed, or with --fresh start from the beginning.
 
   batch retry runs/gpt-5 --outcome limit
   batch retry runs/gpt-5 --status TimeExceeded,RepeatedFormatError -w 8
   batch retry runs/gpt-5 django__django-11019
 
 What is given narrows the choice. Outcomes are submitted, empty, limit, format,
-infrastructure and pending; statuses are those in exit_statuses.yaml.`,
+failed, infrastructure and pending; statuses are those in exit_statuses.yaml.`,
 		Args: someArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			pick.ids = args[1:]
@@ -53,7 +54,7 @@ infrastructure and pending; statuses are those in exit_statuses.yaml.`,
 			if err != nil {
 				return err
 			}
-			f.retrying, f.ids = true, chosen
+			f.retrying, f.fresh, f.ids = true, own.fresh, chosen
 			f.filter, f.slice, f.shard = "", "", ""
 			return a.run(c.Context(), f)
 		},
@@ -61,6 +62,7 @@ infrastructure and pending; statuses are those in exit_statuses.yaml.`,
 	fs := c.Flags()
 	fs.StringSliceVar(&pick.statuses, "status", nil, "those with this exit status; several with commas")
 	fs.StringSliceVar(&pick.outcomes, "outcome", nil, "those with this outcome; several with commas")
+	fs.BoolVar(&own.fresh, "fresh", false, "start unfinished instances from the beginning too, instead of resuming them")
 	fs.BoolVar(&own.dryRun, "dry-run", false, "say what would run, and stop")
 	own.addPace(fs)
 	return c

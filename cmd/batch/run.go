@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
@@ -23,6 +22,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/results"
+	"batch.example/batch/solver"
 )
 
 // runFlags are the flags of `batch run`, the peer's names where it has them.
@@ -38,6 +38,7 @@ type runFlags struct {
 	memory      string
 	cpus        string
 	keepHistory bool
+	allowCommit bool
 	redo        bool
 	salvage     bool
 	dryRun      bool
@@ -45,6 +46,7 @@ type runFlags struct {
 
 	argv     []string // of the `batch run` that this is, for the manifest
 	retrying bool     // run the selected instances again, of a directory's own selection
+	fresh    bool     // and the unfinished ones from the beginning
 }
 
 // paceFlags say how a run goes rather than what it makes: they may be others
@@ -65,13 +67,13 @@ func (f *paceFlags) addPace(fs *pflag.FlagSet) {
 	f.workers = width{n: 4}
 	fs.VarP(&f.workers, "workers", "w", "instances at once; auto chooses by the engine's cores and memory")
 	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering in mid-run")
-	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "US dollars that all runs into the directory may cost together (0: no limit)")
-	fs.StringSliceVar(&f.retry, "retry", nil, "`KIND=N`: try an instance up to N times again when it ends so, KIND being a fault's kind\n(transient, instance, unknown, bug), an outcome (empty, limit, format) or an exit status;\nmay be repeated (default transient=2)")
+	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "US dollars that all runs into the directory may cost together (0: no limit);\nrefused when the model's price is not known")
+	fs.StringSliceVar(&f.retry, "retry", nil, "`KIND=N`: try an instance up to N times again when it ends so, KIND being a fault's kind\n(transient, instance, unknown, bug), an outcome (empty, limit, format, failed) or an exit status;\nmay be repeated (default transient=2)")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the table at the end")
 	fs.BoolVar(&f.json, "json", false, "events on standard output, one JSON object a line")
 	fs.StringSliceVar(&f.accept, "accept-changes", nil, "resume although what is named differs from the directory's manifest; alone: whatever differs")
 	fs.Lookup("accept-changes").NoOptDefVal = acceptAll
-	fs.StringArrayVar(&f.mask, "mask", nil, "`REGEX`: hide what it matches in all that is written but patches, as values of\nvariables named like keys are; may be repeated (adds to run.mask_patterns)")
+	fs.StringArrayVar(&f.mask, "mask", nil, "`REGEX`: hide what it matches in all that people read but patches, as keys and\nlogins are; may be repeated (adds to run.mask_patterns)")
 	fs.StringVar(&f.durability, "durability", string(results.Power), "what a running instance's journal outlives before each call and command: power,\na power cut (an fsync each), or process, the program's death alone")
 	fs.StringVar(&f.inject, "inject", "", "make chosen steps fail, see internal/inject")
 	_ = fs.MarkHidden("inject")
@@ -89,6 +91,10 @@ The same command again goes on where this one stopped.
   batch run --subset verified -m openai/gpt-5 -w 8 -o runs/gpt-5
   batch run --subset rows.parquet --filter 'django__' --slice :10 -m oracle
   batch run -c swebench.yaml -c agent.step_limit=100 -m openai/gpt-5
+
+-c FILE is a file here or in MSWEA_CONFIG_DIR, also one of mini-swe-agent's, of
+which batch has no copy. Built in are batch's own prompts: -c default (always
+underneath), -c text (commands in a fence) and -c tools (an editor beside bash).
 
 With --workers auto, as many instances run at once as there is room for: 4 for
 each of the engine's cores, since they wait for the model most of the time; one
@@ -116,11 +122,12 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs.StringVarP(&f.model, "model", "m", "", "model: openai/NAME, oracle, noop, scripted/demo, scripted/PATH")
 	fs.StringVar(&f.modelClass, "model-class", "", "sets model.model_class")
 	fs.StringVar(&f.envClass, "environment-class", "", "sets environment.environment_class")
-	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML file or key=value, merged left to right over the default; may be repeated")
+	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE`, key=value, or batch's own default, text or tools; merged left to right\nover the default; may be repeated")
 	fs.StringVar(&f.network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
 	fs.StringVar(&f.memory, "memory", "", "memory limit of a container, such as 8g (the default); 0: none")
 	fs.StringVar(&f.cpus, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
 	fs.BoolVar(&f.keepHistory, "keep-git-history", false, "leave commits beyond the checked-out one in the images' repositories")
+	fs.BoolVar(&f.allowCommit, "allow-commit-mismatch", false, "run an instance also in an image that is not at its row's base_commit, nor at a commit\nthat only sets up the environment on top of it")
 	fs.BoolVar(&f.redo, "redo-existing", false, "run instances again that have a result")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and stop")
 	fs.BoolVar(&f.salvage, "salvage", false, "where an agent ends without a submission, predict its work tree's diff")
@@ -200,37 +207,55 @@ func prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, erro
 	if err != nil {
 		return nil, err
 	}
-	first := selected[0] // a selection is never empty
-	vars := uname()
-	vars["instance_id"] = first.ID
-	return loop, loop.Check(agent.Turn{Task: first.ProblemStatement, Vars: vars})
+	return loop, checkTemplates(cfg, loop, selected)
+}
+
+// checkTemplates renders all that instances will render, with the variables
+// that they will have.
+func checkTemplates(cfg *config.Config, loop *agent.Loop, selected []dataset.Instance) error {
+	env, command := unopened{hostVars()}, startup(cfg.Run.EnvStartupCommand)
+	turn := func(in dataset.Instance) agent.Turn {
+		t := solver.Task(in)
+		t.Env = env
+		return t
+	}
+	if err := loop.Check(turn(selected[0])); err != nil { // a selection is never empty
+		return err
+	}
+	for _, in := range selected {
+		if err := loop.CheckTask(turn(in)); err != nil {
+			return fmt.Errorf("instance %s: %w", in.ID, err)
+		}
+		if _, err := command(in); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // config merges the user's files and values over the default one; flags come last.
 func (a *app) config(f runFlags) (*config.Config, error) {
 	specs := append([]string{}, f.configs...)
-	keep := ""
-	if f.keepHistory {
-		keep = "true"
-	}
+	given := map[bool]string{true: "true"} // what is not given leaves the files their say
 	for key, value := range map[string]string{
-		"model.model_name":              f.model,
-		"model.model_class":             f.modelClass,
-		"environment.environment_class": f.envClass,
-		"environment.network":           f.network,
-		"environment.memory":            f.memory,
-		"environment.cpus":              f.cpus,
-		"environment.keep_git_history":  keep,
+		"model.model_name":                  f.model,
+		"model.model_class":                 f.modelClass,
+		"environment.environment_class":     f.envClass,
+		"environment.network":               f.network,
+		"environment.memory":                f.memory,
+		"environment.cpus":                  f.cpus,
+		"environment.keep_git_history":      given[f.keepHistory],
+		"environment.allow_commit_mismatch": given[f.allowCommit],
 	} {
 		if value != "" {
 			specs = append(specs, key+"="+value)
 		}
 	}
-	dir := a.getenv("MSWEA_CONFIG_DIR")
-	if dir == "" {
-		dir = "."
+	var opts config.Options
+	if dir := a.getenv("MSWEA_CONFIG_DIR"); dir != "" {
+		opts.Dirs = []string{dir}
 	}
-	return config.Load(specs, config.Options{Dirs: []string{dir}})
+	return config.Load(specs, opts)
 }
 
 // defaultOutput names the run directory after what is run, so that the same
@@ -248,8 +273,8 @@ func defaultOutput(subset, model string) string {
 
 // dryRun prints what would run, and does nothing else.
 func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Dataset, selected []dataset.Instance) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "INSTANCE\tIMAGE")
+	t := newTable(w)
+	t.row("INSTANCE", "IMAGE")
 	images := map[string]bool{}
 	done := map[string]bool{}
 	if !f.redo && !f.retrying {
@@ -259,17 +284,17 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 	for _, in := range f.ordered(todo) {
 		image := in.ImageName(f.imagePrefix)
 		images[image] = true
-		fmt.Fprintf(tw, "%s\t%s\n", in.ID, image)
+		t.row(in.ID, image)
 	}
-	if err := tw.Flush(); err != nil {
+	if err := t.flush(); err != nil {
 		return err
 	}
 	kept := ""
 	if n := len(selected) - len(todo); n > 0 {
 		kept = fmt.Sprintf("; %d more have a prediction there", n)
 	}
-	_, err := fmt.Fprintf(w, "\nwould run %d of %d instances of %s, %d images, model %s, %d workers, into %s%s\n",
-		len(todo), len(ds.Instances), titled(ds), len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers.n, f.output, kept)
+	_, err := fmt.Fprintf(w, "\nwould run %d of %d instances of %s, %d images, model %s, %d workers, into %s%s\nprompts: %s\n",
+		len(todo), len(ds.Instances), titled(ds), len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers.n, f.output, kept, cfg.Prompts())
 	if err == nil && f.workers.auto {
 		_, err = fmt.Fprintln(w, f.workers.why)
 	}

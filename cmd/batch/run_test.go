@@ -329,3 +329,18 @@ func TestRedoKeepsResultsUntilTheyAreReplaced(t *testing.T) {
 		}
 	}
 }
+
+func TestARemovalThatFailsIsMadeAgain(t *testing.T) {
+	needDocker(t)
+	dir := t.TempDir()
+	prefix := ownRows(t, dir)
+	for _, spec := range []string{"engine.remove:1=500", "engine.remove:1=503,engine.remove:2=ECONNRESET"} {
+		cmd := batch(t.Context(), dir, "run", "--subset", "rows.jsonl", "--slice", ":2", "-m", "noop", "-o", "out", "-q", "--redo-existing", "--inject", spec)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", spec, err, out)
+		}
+		if n := containers(t, prefix); n != 0 {
+			t.Errorf("%s: %d containers are left", spec, n)
+		}
+	}
+}

@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
 	"batch.example/batch/agent"
-	"batch.example/batch/agent/config"
-	"batch.example/batch/docker"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/solver"
 )
@@ -87,14 +83,14 @@ git config filter.f.clean 'echo bad'; git config filter.f.required true; git con
 	},
 }
 
-// inFolder runs commands in another folder than the sandbox's own.
+// inFolder runs scripts of ours in another folder than the sandbox's own.
 type inFolder struct {
-	agent.Environment
+	solver.Sandbox
 	dir string
 }
 
-func (f inFolder) Execute(ctx context.Context, command string) (agent.Output, error) {
-	return f.Environment.Execute(ctx, "cd "+f.dir+" || exit\n"+command)
+func (f inFolder) Execute(ctx context.Context, script string) (agent.Output, error) {
+	return f.Script(ctx, "cd "+f.dir+" || exit\n"+script)
 }
 
 // compareScript prints every file of /work/case, without what is left out, and
@@ -154,31 +150,5 @@ func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
 // demoSandbox is a container of one of the demo's images.
 func demoSandbox(t *testing.T) solver.Sandbox {
 	t.Helper()
-	home, _ := os.UserHomeDir()
-	engine, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, home))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = engine.Close() })
-	cfg, err := config.Load(nil, config.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ledger, err := imagecache.OpenLedger(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	images := imagecache.New(imageEngine{engine}, ledger, imagecache.Options{})
-	boxes := (&app{getenv: os.Getenv}).newSandboxes(engine, images, cfg.Environment, "", 1)
-	boxes.left = &inheritance{engine: engine}
-	box, err := boxes.Open(t.Context(), solver.Opening{Instance: demoInstances(t)[0], Attempt: 1, Report: func(string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return box
+	return testSandboxes(t, nil).open(t, solver.Opening{Instance: demoInstances(t)[0], Attempt: 1})
 }

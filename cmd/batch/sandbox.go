@@ -4,13 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
@@ -24,10 +21,10 @@ type sandboxes struct {
 	engine *docker.Engine
 	images *imagecache.Cache
 	env    config.EnvironmentConfig
-	prefix string            // --image-prefix
-	cpus   int               // that the engine has
-	run    string            // id of this run, in labels and names
-	vars   map[string]any    // template variables
+	prefix string // --image-prefix
+	cpus   int    // that the engine has
+	run    string // id of this run, in labels and names
+	vars   templateVars
 	outer  map[string]string // forward_env as it is here
 	pulled func(instance string, p imagecache.Progress)
 	lease  string       // see docker.LabelLease
@@ -36,12 +33,12 @@ type sandboxes struct {
 
 func (a *app) newSandboxes(e *docker.Engine, images *imagecache.Cache, env config.EnvironmentConfig, prefix string, cpus int) *sandboxes {
 	s := &sandboxes{engine: e, images: images, env: env, prefix: prefix, cpus: cpus, run: strings.ToLower(rand.Text()[:10]), outer: map[string]string{}}
-	for _, name := range append(env.Flags().ForwardEnv, env.ForwardEnv...) {
+	for _, name := range forwarded(env) {
 		if v := a.getenv(name); v != "" {
 			s.outer[name] = v
 		}
 	}
-	s.vars = uname()
+	s.vars = hostVars()
 	return s
 }
 
@@ -49,7 +46,7 @@ func (a *app) newSandboxes(e *docker.Engine, images *imagecache.Cache, env confi
 func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox, error) {
 	ref := o.Instance.ImageName(s.prefix)
 	start := time.Now()
-	c, err := s.left.take(ctx, o, s.env.Lifetime()/2)
+	c, err := s.left.take(ctx, o, s.env.Lifetime())
 	if err != nil {
 		return nil, err
 	}
@@ -57,35 +54,46 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 		return s.box(ctx, c, func() {}, solver.Facts{Adopted: true, Image: ref, Start: time.Since(start)}), nil
 	}
 	o.Report("pull")
-	image, release, err := s.images.Acquire(ctx, o.Instance.ID, ref, func(p imagecache.Progress) { s.pulled(o.Instance.ID, p) })
+	wanted := imagecache.Ref(ref, s.env.Flags().Platform)
+	image, release, err := s.images.Acquire(ctx, o.Instance.ID, wanted, func(p imagecache.Progress) { s.pulled(o.Instance.ID, p) })
 	if err != nil {
 		return nil, err
 	}
 	pull := time.Since(start)
 	o.Report("start")
-	if c, err = s.engine.Create(ctx, s.spec(ref, o)); err != nil {
+	if c, err = s.engine.Create(ctx, s.spec(ref, image.ID, o)); err != nil {
 		release()
 		return nil, err
 	}
 	return s.box(ctx, c, release, solver.Facts{
-		Image: ref, ImageID: image.ID, Digest: image.Digest, Pull: pull, Start: time.Since(start) - pull,
+		Image: ref, Digest: image.Digest, Pull: pull, Start: time.Since(start) - pull,
 	}), nil
 }
 
+// deadline is when a container ends by itself, should nobody be left to remove it:
+// well after the agent's time is up, waits for a provider and a resume included.
+func deadline(lifetime time.Duration) time.Duration {
+	if lifetime == 0 {
+		return 0
+	}
+	return 2*lifetime + time.Hour
+}
+
 func (s *sandboxes) box(ctx context.Context, c *docker.Container, release func(), f solver.Facts) *box {
-	f.Container, f.Settings = c.ID(), map[string]any{"image": f.Image}
+	f.Container, f.ImageID, f.Settings = c.ID(), c.ImageID(), map[string]any{"image": f.Image}
 	return &box{
-		run: ctx, container: c, release: release, env: s.env, vars: s.vars, facts: f,
+		templateVars: s.vars, run: ctx, container: c, release: release, env: s.env, facts: f,
 		environ: append(environ(s.outer), environ(s.env.Env)...), // the later one wins
 	}
 }
 
-func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
+func (s *sandboxes) spec(ref, id string, o solver.Opening) docker.Spec {
 	spec := docker.Spec{
 		Name:     "batch-" + s.run + "-" + strings.ToLower(rand.Text()[:8]),
 		Image:    ref,
+		ImageID:  id,
 		WorkDir:  s.env.Cwd,
-		Deadline: s.env.Lifetime(),
+		Deadline: deadline(s.env.Lifetime()),
 		Labels: map[string]string{
 			docker.LabelRun:      s.run,
 			docker.LabelInstance: o.Instance.ID,
@@ -108,19 +116,24 @@ func (s *sandboxes) spec(ref string, o solver.Opening) docker.Spec {
 
 // box is one container as the solver and the agent see it.
 type box struct {
+	templateVars
 	run       context.Context // ends when the run is told to stop
 	container *docker.Container
 	release   func() // the image
 	env       config.EnvironmentConfig
 	environ   []string
-	vars      map[string]any
 	facts     solver.Facts
 }
+
+// outputLimit is how much is kept of what a command of the agent prints, in bytes,
+// unless that is its submission: a hundred times what a model is shown.
+const outputLimit = 1 << 20
 
 // Execute implements agent.Environment.
 func (b *box) Execute(ctx context.Context, command string) (agent.Output, error) {
 	return b.execute(ctx, docker.Command{
 		Args: b.env.Interpreter, Script: command, Env: b.environ, Timeout: b.env.CommandTimeout(), Fresh: b.env.FreshShell(),
+		Limit: outputLimit, Longer: agent.Submitting,
 	})
 }
 
@@ -141,9 +154,6 @@ func (b *box) execute(ctx context.Context, cmd docker.Command) (agent.Output, er
 	}, err
 }
 
-// Vars implements agent.Environment: like the peer, the host's uname.
-func (b *box) Vars() map[string]any { return b.vars }
-
 // Facts implements solver.Sandbox.
 func (b *box) Facts() solver.Facts { return b.facts }
 
@@ -160,21 +170,4 @@ func environ(vars map[string]string) []string {
 		list = append(list, name+"="+vars[name])
 	}
 	return list
-}
-
-// uname has the members of Python's platform.uname, which the peer's
-// templates use.
-func uname() map[string]any {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		host, _ := os.Hostname()
-		return map[string]any{"system": "", "node": host, "release": "", "version": "", "machine": ""}
-	}
-	return map[string]any{
-		"system":  unix.ByteSliceToString(u.Sysname[:]),
-		"node":    unix.ByteSliceToString(u.Nodename[:]),
-		"release": unix.ByteSliceToString(u.Release[:]),
-		"version": unix.ByteSliceToString(u.Version[:]),
-		"machine": unix.ByteSliceToString(u.Machine[:]),
-	}
 }

@@ -141,7 +141,7 @@ func haveDemoImages(ctx context.Context) error {
 		return err
 	}
 	for _, in := range ds.Instances {
-		if _, here, err := engine.Image(ctx, in.ImageName("")); err != nil || !here {
+		if _, here, err := engine.Image(ctx, in.ImageName(""), ""); err != nil || !here {
 			return errors.Join(errors.New("the demo's images are not built: run scripts/demo-images"), err)
 		}
 	}

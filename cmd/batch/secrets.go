@@ -6,25 +6,44 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset/hub"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 )
 
-// hideKnown has everything hidden that the process was started with and that
-// is secret: variables with telling names, and the user's docker logins.
-func (a *app) hideKnown(environ []string) {
-	a.mask.Add(mask.Secrets(environ)...)
-	a.mask.Add(dockerLogins(docker.FromEnv(a.getenv, a.home).ConfigDir)...)
+// used are the variables whose secrets batch itself sends to somebody.
+var used = map[string]bool{
+	"OPENAI_API_KEY": true, "OPENAI_BASE_URL": true, "HF_TOKEN": true, "HF_ENDPOINT": true, "DOCKER_HOST": true,
+	"HTTP_PROXY": true, "HTTPS_PROXY": true,
 }
 
-// hideAsked has everything hidden that is secret in a configuration, and what
-// its patterns and those of --mask match.
+func isUsed(name string) bool { return used[strings.ToUpper(name)] }
+
+// hideKnown has everything hidden that is secret of what the process was
+// started with: its variables (see package mask), the hub's token and the user's
+// docker logins.
+func (a *app) hideKnown(environ []string) {
+	a.mask.Add(mask.InEnvironment(environ, isUsed)...)
+	a.mask.Add(mask.Secret{Name: "HF_TOKEN", Value: hub.FromEnv(a.getenv, a.home).Token})
+	if dir := docker.FromEnv(a.getenv, a.home).ConfigDir; dir != "" {
+		data, _ := os.ReadFile(filepath.Join(dir, "config.json")) // one that cannot be read has no logins for us either
+		a.mask.Add(dockerLogins(data)...)
+	}
+	a.mask.Add(dockerLogins([]byte(a.getenv("DOCKER_AUTH_CONFIG")))...)
+}
+
+// hideAsked has everything hidden that is secret in a configuration, in the
+// variables that it forwards, and what its patterns and those of --mask match.
 func (a *app) hideAsked(cfg *config.Config, patterns []string) error {
 	a.mask.Add(cfg.Secrets()...)
+	for _, name := range forwarded(cfg.Environment) {
+		a.mask.Add(mask.HandedOn(name, a.getenv(name))...)
+	}
 	for _, p := range append(cfg.Run.MaskPatterns, patterns...) {
 		re, err := regexp.Compile(p)
 		if err != nil {
@@ -35,9 +54,14 @@ func (a *app) hideAsked(cfg *config.Config, patterns []string) error {
 	return nil
 }
 
-// dockerLogins returns the passwords and tokens in the docker command's own
-// config.json. A file that cannot be read has none for us either.
-func dockerLogins(dir string) []mask.Secret {
+// forwarded are the variables of batch's own environment that containers get.
+func forwarded(env config.EnvironmentConfig) []string {
+	return slices.Concat(env.Flags().ForwardEnv, env.ForwardEnv)
+}
+
+// dockerLogins returns the passwords and tokens in the text of the docker
+// command's config.json. A text that is none has none.
+func dockerLogins(text []byte) []mask.Secret {
 	var file struct {
 		Auths map[string]struct {
 			Auth          string `json:"auth"`
@@ -46,8 +70,7 @@ func dockerLogins(dir string) []mask.Secret {
 			RegistryToken string `json:"registrytoken"`
 		} `json:"auths"`
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "config.json"))
-	if dir == "" || err != nil || json.Unmarshal(data, &file) != nil {
+	if json.Unmarshal(text, &file) != nil {
 		return nil
 	}
 	var found []mask.Secret

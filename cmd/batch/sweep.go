@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
@@ -33,6 +37,7 @@ type sweep struct {
 	*app
 	flags    runFlags
 	cfg      *config.Config
+	resolved map[string]any // cfg, for journals
 	inject   *inject.Plan
 	loop     *agent.Loop
 	ds       *dataset.Dataset
@@ -48,9 +53,13 @@ type sweep struct {
 
 // run works through the selected instances and prints how they ended.
 func (s *sweep) run(ctx context.Context) (err error) {
+	s.resolved = s.cfg.Resolved()
 	// What can be refused is refused before the directory is touched.
-	if s.model, err = s.newModelSource(s.cfg); err != nil {
+	if s.model, err = s.newModelSource(s.cfg, s.flags.totalCost); err != nil {
 		return err
+	}
+	if s.model.warning != "" {
+		fmt.Fprintln(s.stderr, "batch: "+s.model.warning)
 	}
 	if s.retries, err = runner.ParseRetries(s.flags.retry); err != nil {
 		return err
@@ -69,8 +78,11 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if err := s.reconcile(manifest); err != nil {
 		return err
 	}
+	if err := s.checkUnfinished(s.pending()); err != nil {
+		return err
+	}
 	if s.flags.retrying {
-		if err := s.store.Reset(ids(s.selected)); err != nil {
+		if err := s.store.Reset(ids(s.selected), s.flags.fresh); err != nil {
 			return err
 		}
 	}
@@ -109,7 +121,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	if err != nil {
 		return false, fault.New(fault.Host, "opening the run's log", err)
 	}
-	logFile := s.mask.Writer(file)
+	logFile := s.mask.Writer(printable.NewWriter(file))
 	defer func() { _ = errors.Join(logFile.Flush(), file.Close()) }() // the log is a courtesy
 	d := s.newDisplay(s.flags.quiet, s.flags.json, len(s.selected), s.flags.workers.n)
 	log := d.logger(logFile)
@@ -122,7 +134,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	}()
 	ctx, sig, stop := watchSignals(ctx, d.say, s.stderr)
 	defer stop()
-	model, err := s.model.open(log)
+	model, err := s.model.open(opening{log, heard(s.store.Records())})
 	if err != nil {
 		return false, err
 	}
@@ -166,9 +178,13 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	}()
 	kept := len(s.selected) - len(todo)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart, Done: kept, Total: len(s.selected), Cost: s.store.Spent()})
+	budget := runner.NewBudget(s.flags.totalCost, s.store.Spent(), callEstimate(s.store.Records()))
+	if p := s.model.price; p != nil {
+		budget.Guess(guessedInput*p.Input + guessedOutput*p.Output)
+	}
 	sum, err := runner.Run(ctx, runner.Config{
 		Workers: s.flags.workers.n, Retries: s.retries, Drain: sig.drain, OnEvent: d.show, Log: log,
-		Budget: runner.NewBudget(s.flags.totalCost, s.store.Spent(), callEstimate(s.store.Records())),
+		Budget: budget,
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
 		Gate:   gate(engine.Host()),
 	}, todo, s.solver(model, engine, images, left, info.CPUs, d), s.store)
@@ -179,6 +195,18 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	}
 	return true, err
 }
+
+// heard reports whether a model has answered in one of the attempts.
+func heard(records []results.Record) bool {
+	return slices.ContainsFunc(records, func(r results.Record) bool { return r.Attempt > 0 && r.Steps > 0 })
+}
+
+// A call that may have been charged, and before which no other has told its cost, is
+// taken to have had so many tokens: a long first prompt and a long reply.
+const (
+	guessedInput  = 10_000
+	guessedOutput = 2_000
+)
 
 // callEstimate is what a call may cost, by what those of earlier runs did: the
 // highest mean of an attempt.
@@ -213,9 +241,9 @@ func (s *sweep) solver(
 	}
 	return solver.New(solver.Config{
 		Loop: s.loop, Models: injectedModels(model, s.inject), ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
-		ScrubGitHistory: !s.cfg.Environment.KeepGitHistory,
-		Startup:         startup(s.cfg.Run.EnvStartupCommand), Settings: s.cfg.Resolved(), Version: version(),
-		Salvage: s.flags.salvage, Mask: s.mask,
+		ScrubGitHistory: !s.cfg.Environment.KeepGitHistory, AllowCommitMismatch: s.cfg.Environment.AllowCommitMismatch,
+		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.settings, Prompts: s.cfg.Prompts(), Version: version(),
+		Salvage: s.flags.salvage, RestartDiverged: s.retries[string(results.Diverged)] > 0,
 	})
 }
 
@@ -225,7 +253,12 @@ func startup(template string) func(dataset.Instance) (string, error) {
 		if template == "" {
 			return "", nil
 		}
-		return agent.RenderTemplate("run.env_startup_command", template, in.Fields)
+		command, err := agent.RenderTemplate("run.env_startup_command", template, in.Fields)
+		if err != nil {
+			return "", fault.New(fault.Usage, "instance "+in.ID, err).WithHint("this template knows the columns of the instance's row: %s",
+				strings.Join(slices.Sorted(maps.Keys(in.Fields)), ", "))
+		}
+		return command, nil
 	}
 }
 

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/results"
+)
+
+// pricedStub is a registry by which a call of a million input tokens is $0.50.
+const pricedStub = `{"stub-1": {"input_cost_per_token": 5e-7, "output_cost_per_token": 5e-7}}`
+
+// TestTheTotalCostLimitHoldsOverInterrupts ends runs while a call of $0.50 is under
+// way, again and again. The provider bills every one that it received.
+func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
+	needDocker(t)
+	for name, interrupt := range map[string]func(t *testing.T, p *os.Process){
+		"SIGTERM": func(t *testing.T, p *os.Process) { signalTo(t, p, syscall.SIGTERM) },
+		"two interrupts": func(t *testing.T, p *os.Process) {
+			signalTo(t, p, os.Interrupt)
+			time.Sleep(50 * time.Millisecond) // two of one kind at once are one
+			signalTo(t, p, os.Interrupt)
+		},
+		"kill -9": func(t *testing.T, p *os.Process) { signalTo(t, p, os.Kill) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			arrived := make(chan struct{}, 100)
+			cost := 0.5
+			server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+				a := llmtest.Bash("true")
+				a.Cost = &cost
+				if calls.Add(1) > 1 { // the first one tells the price
+					arrived <- struct{}{}
+					a.Fault = llmtest.Silence
+				}
+				return a
+			})
+			dir := t.TempDir()
+			ownRows(t, dir)
+			if err := os.WriteFile(filepath.Join(dir, "prices.json"), []byte(pricedStub), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for range 12 {
+				cmd := batch(t.Context(), dir, "run", "--subset", "rows.jsonl", "--slice", ":1", "-w", "1", "-m", "openai/stub-1", "-o", "out", "-q",
+					"--cost-limit-total", "2.5", "-c", "model.litellm_model_registry=prices.json")
+				cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+server.URL, "OPENAI_API_KEY="+plantedKey)
+				var out strings.Builder
+				cmd.Stdout, cmd.Stderr = &out, &out
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				ended := make(chan struct{})
+				go func() { _ = cmd.Wait(); close(ended) }()
+				select {
+				case <-arrived:
+					interrupt(t, cmd.Process)
+				case <-ended:
+				case <-time.After(time.Minute):
+					t.Fatalf("neither a call nor an end\n%s", out.String())
+				}
+				<-ended
+			}
+			snap, err := results.Read(filepath.Join(dir, "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := calls.Load(); n != 5 || snap.Spent != 2.5 {
+				t.Errorf("%d calls of $0.50 were made under a limit of $2.50, and $%v counted", n, snap.Spent)
+			}
+		})
+	}
+}
+
+func signalTo(t *testing.T, p *os.Process, sig os.Signal) {
+	t.Helper()
+	if err := p.Signal(sig); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"batch.example/batch/llm/llmtest"
+)
+
+// badIDs are the tool calls of each reply, by id and word to print. The last
+// reply submits.
+var badIDs = [][][2]string{
+	{{"", "one"}, {"", "two"}},
+	{{"same", "three"}, {"same", "four"}},
+	{{"same", "five"}},
+	{{"same", "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}},
+}
+
+// replyWithBadIDs is the n-th reply as a server that knows no better sends it.
+func replyWithBadIDs(n int) llmtest.Answer {
+	var calls []any
+	for _, c := range badIDs[n] {
+		calls = append(calls, map[string]any{
+			"id": c[0], "type": "function",
+			"function": map[string]any{"name": "bash", "arguments": `{"command":"echo ` + c[1] + `"}`},
+		})
+	}
+	return llmtest.Answer{Message: map[string]any{"content": nil, "tool_calls": calls, "reasoning": "hm"}}
+}
+
+func TestToolCallsWithoutAnIDOfTheirOwnAreGivenOne(t *testing.T) {
+	needDocker(t)
+	for name, stops := range map[string]int64{"in one run": 0, "over a resume": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var stopped atomic.Int64
+			server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+				if r.Replies() == 2 && stopped.Add(1) <= stops {
+					return llmtest.Refusal(401, "invalid_api_key", "not now")
+				}
+				return replyWithBadIDs(r.Replies())
+			})
+			dir := t.TempDir()
+			for range stops {
+				if out, code := runOpenAI(t, dir, server.URL, "--slice", ":1"); code != exitFailed {
+					t.Fatalf("exit code %d\n%s", code, out)
+				}
+			}
+			out, code := runOpenAI(t, dir, server.URL, "--slice", ":1")
+			if code != exitOK {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			requests := server.Requests()
+			if want := len(badIDs) + int(stops); len(requests) != want {
+				t.Errorf("%d requests, want %d: no reply is asked for twice", len(requests), want)
+			}
+			checkAnswers(t, requests[len(requests)-1])
+		})
+	}
+}
+
+// checkAnswers checks that each call of a request has an id of its own and is
+// answered by what its command printed.
+func checkAnswers(t *testing.T, r *llmtest.Request) {
+	t.Helper()
+	commands := map[string]string{} // by id
+	answered := 0
+	for _, m := range r.Messages {
+		for _, c := range m.ToolCalls {
+			if commands[c.ID] != "" || c.ID == "" {
+				t.Errorf("the id %q is not its own", c.ID)
+			}
+			commands[c.ID] = *c.Function.Arguments
+			if !strings.Contains(string(m.Raw), `"reasoning":"hm"`) {
+				t.Errorf("what the provider sent besides is lost: %s", m.Raw)
+			}
+		}
+		if m.Role != "tool" {
+			continue
+		}
+		answered++
+		word := strings.TrimSuffix(strings.TrimPrefix(commands[m.ToolCallID], `{"command":"echo `), `"}`)
+		if word == "" || !strings.Contains(string(m.Content), word) {
+			t.Errorf("%q was answered by %s", commands[m.ToolCallID], m.Content)
+		}
+	}
+	if answered != 5 {
+		t.Errorf("%d calls were answered, want 5", answered)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/results"
+)
+
+func TestAnAttemptWhoseTimeIsUpIsAResultWithItsWork(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServer(t, llmtest.Bash("echo a line >> README.md; sleep 1"))
+	dir := t.TempDir()
+	ownRows(t, dir)
+	args := []string{"--subset", "rows.jsonl", "--slice", ":1", "-c", "environment.container_timeout=2s", "--salvage"}
+	out, code := runOpenAI(t, dir, server.URL, args...)
+	if code != exitOK || !strings.Contains(out, "TimeExceeded") {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	if r := record(t, dir); r.Outcome != results.Limit || r.Steps < 2 || !r.Salvaged {
+		t.Errorf("%+v", r)
+	}
+	for _, patch := range predictions(t, filepath.Join(dir, "out")) {
+		if !strings.Contains(patch, "\n+a line\n") {
+			t.Errorf("the work was not salvaged: %q", patch)
+		}
+	}
+	asked := len(server.Requests())
+	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != asked {
+		t.Errorf("exit code %d, %d calls more for an instance that has a result\n%s", code, len(server.Requests())-asked, out)
+	}
+}
+
+func TestAContainerThatDiesIsReplacedAndNothingIsPaidTwice(t *testing.T) {
+	needDocker(t)
+	dir := t.TempDir()
+	ownRows(t, dir)
+	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+		if n == 2 {
+			removeContainers(t, dir)
+		}
+		return workAndSubmit(r)
+	})
+	out, code := runOpenAI(t, dir, server.URL, "--subset", "rows.jsonl", "--slice", ":1")
+	if code != exitOK || len(server.Requests()) != 2 {
+		t.Fatalf("exit code %d, %d requests for two steps\n%s", code, len(server.Requests()), out)
+	}
+	if r := record(t, dir); r.Attempt != 1 || r.Resumed != 1 || r.Steps != 2 {
+		t.Errorf("%+v", r)
+	}
+	for id, patch := range predictions(t, filepath.Join(dir, "out")) {
+		file, err := os.ReadFile(filepath.Join(dir, "out", id, id+".patch"))
+		if err != nil || string(file) != patch || !strings.Contains(patch, "+hello") {
+			t.Errorf("%v: %q", err, patch)
+		}
+	}
+}
+
+// A conversation that the provider refuses in the middle, for a reason that is not
+// the model's, is not paid for again from its beginning.
+func TestAnAttemptThatFailedByItsOwnFaultIsNotPaidTwice(t *testing.T) {
+	needDocker(t)
+	refuse := true
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		if refuse && r.Replies() == 1 {
+			return llmtest.Refusal(422, "", "unprocessable")
+		}
+		return workAndSubmit(r)
+	})
+	dir := t.TempDir()
+	ownRows(t, dir)
+	args := []string{"--subset", "rows.jsonl", "--slice", ":1"}
+	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitIncomplete || len(server.Requests()) != 2 {
+		t.Fatalf("exit code %d, %d requests\n%s", code, len(server.Requests()), out)
+	}
+	refuse = false
+	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != 3 {
+		t.Fatalf("exit code %d, %d requests, want one more\n%s", code, len(server.Requests()), out)
+	}
+	if r := record(t, dir); r.Attempt != 1 || r.Steps != 2 {
+		t.Errorf("%+v", r)
+	}
+}

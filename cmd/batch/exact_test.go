@@ -1,0 +1,113 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm/llmtest"
+)
+
+// exactLine is what the agent adds to a file: a word of it is masked.
+const exactLine = `ENGINE = "django.db.backends.postgresql"`
+
+// postgres writes the line, shows the file, and submits the diff.
+func postgres(step int) llmtest.Answer {
+	switch step {
+	case 0:
+		return llmtest.Bash("echo '" + exactLine + "' >> README.md")
+	case 1:
+		return llmtest.Bash("tail -n 1 README.md; git diff > /tmp/patch.txt")
+	}
+	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
+}
+
+func TestWhatIsMaskedIsExecutedSentAndSubmittedExactly(t *testing.T) {
+	needDocker(t)
+	masking := []string{"--subset", "rows.jsonl", "--slice", ":1", "--mask", "postgres", "-c", "model.model_kwargs.num_retries=0"}
+	t.Run("the provider fails", func(t *testing.T) {
+		server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+			if n == 2 {
+				return llmtest.Refusal(503, "", "overloaded")
+			}
+			return postgres(r.Replies())
+		})
+		dir := t.TempDir()
+		ownRows(t, dir)
+		if out, code := runOpenAI(t, dir, server.URL, masking...); code != exitOK {
+			t.Fatalf("exit code %d\n%s", code, out)
+		}
+		checkExact(t, dir, server)
+	})
+	t.Run("the run and its container are killed", func(t *testing.T) {
+		server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return postgres(r.Replies()) })
+		dir := t.TempDir()
+		ownRows(t, dir)
+		if out, code := runOpenAI(t, dir, server.URL, append(masking, "--inject", "model.call:3=kill")...); code != -1 {
+			t.Fatalf("it was not killed: exit code %d\n%s", code, out)
+		}
+		removeContainers(t, dir)
+		if out, code := runOpenAI(t, dir, server.URL, masking...); code != exitOK {
+			t.Fatalf("exit code %d\n%s", code, out)
+		}
+		checkExact(t, dir, server)
+	})
+}
+
+// removeContainers removes those of the instances in dir/rows.jsonl, as somebody
+// else might.
+func removeContainers(t *testing.T, dir string) {
+	t.Helper()
+	rows, err := os.ReadFile(filepath.Join(dir, "rows.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := connectEngine(t)
+	owned, err := engine.Owned(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := 0
+	for _, c := range owned {
+		if !strings.Contains(string(rows), `"`+c.Instance+`"`) {
+			continue
+		}
+		if err := engine.Remove(t.Context(), c.ID); err != nil {
+			t.Fatal(err)
+		}
+		removed++
+	}
+	if removed == 0 {
+		t.Fatal("no container was left to be removed")
+	}
+}
+
+func checkExact(t *testing.T, dir string, server *llmtest.Server) {
+	t.Helper()
+	for id, text := range predictions(t, filepath.Join(dir, "out")) {
+		file, err := os.ReadFile(filepath.Join(dir, "out", id, id+".patch"))
+		if err != nil || string(file) != text || !strings.Contains(text, "\n+"+exactLine+"\n") {
+			t.Errorf("%v: the prediction is %q, the patch %q", err, text, file)
+		}
+		for name, exact := range map[string]bool{"journal.jsonl": true, id + ".traj.json": false, "agent.log": false} {
+			path := filepath.Join(dir, "out", id, name)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if hidden := strings.Contains(string(data), mask.Hidden); hidden == exact || strings.Contains(string(data), "postgres") != exact {
+				t.Errorf("%s: hidden %v, want %v", name, hidden, !exact)
+			}
+			if info, err := os.Stat(path); err != nil || exact && info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has mode %v, %v", name, info.Mode(), err)
+			}
+		}
+	}
+	requests := server.Requests()
+	last := string(requests[len(requests)-1].Body)
+	if strings.Contains(last, mask.Hidden) || strings.Count(last, "backends.postgresql") < 2 {
+		t.Errorf("the model was sent\n%s", last)
+	}
+}

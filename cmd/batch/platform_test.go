@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/registrytest"
+	"batch.example/batch/solver"
+)
+
+// An engine may have one image of a name: pulled for another platform, the one
+// before stays without a name, and is no less batch's to evict.
+func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
+	e := connectEngine(t)
+	r := registrytest.NewStub(t)
+	r.Offer(t, "amd64", "arm64")
+	t.Cleanup(func() { removeImage(t, r.Ref()) })
+	ledger, err := imagecache.OpenLedger(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := imagecache.New(imageEngine{e}, ledger, imagecache.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	ids := map[string]bool{}
+	for _, platform := range []string{"linux/arm64", "linux/amd64"} {
+		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		ids[img.ID] = true
+	}
+	entries, err := ledger.Entries()
+	if err != nil || len(ids) != 2 || len(entries) != 2 {
+		t.Fatalf("%d images, ledger %+v, %v", len(ids), entries, err)
+	}
+	gone, kept, err := c.Evict(t.Context(), 0, false)
+	if err != nil || len(gone) != 2 || len(kept) != 0 {
+		t.Errorf("evicted %+v, kept %+v, %v", gone, kept, err)
+	}
+	for id := range ids {
+		if _, here, err := e.Image(t.Context(), id, ""); here || err != nil {
+			t.Errorf("%s is still here, %v", id, err)
+		}
+	}
+}
+
+// A name that the user gave an image protects it, whatever became of batch's.
+func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
+	e := connectEngine(t)
+	r := registrytest.NewStub(t)
+	r.Offer(t, "amd64", "arm64")
+	const name = "batch-test/named:1"
+	ledger, err := imagecache.OpenLedger(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := imagecache.New(imageEngine{e}, ledger, imagecache.Options{})
+	pull := func(platform string) string {
+		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		return img.ID
+	}
+	id := pull("linux/arm64")
+	t.Cleanup(func() { removeImage(t, id) }) // after its names
+	if out, err := exec.Command("docker", "tag", r.Ref(), name).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	pull("linux/amd64")
+	for _, ref := range []string{r.Ref(), name} {
+		t.Cleanup(func() { removeImage(t, ref) })
+	}
+	if _, kept, err := c.Evict(t.Context(), 0, false); err != nil || len(kept) != 1 {
+		t.Errorf("kept %+v, %v", kept, err)
+	}
+	if _, here, err := e.Image(t.Context(), id, ""); !here || err != nil {
+		t.Errorf("the image that the user named is gone, %v", err)
+	}
+}
+
+// The platform of run_args reaches the pull: the image has nothing to run, so
+// that its container cannot start.
+func TestThePlatformOfTheConfigurationIsPulled(t *testing.T) {
+	needDocker(t)
+	r := registrytest.NewStub(t)
+	r.Offer(t, "amd64", "arm64")
+	t.Cleanup(func() { removeImage(t, r.Ref()) })
+	boxes := testSandboxes(t, nil, `environment.run_args=["--platform","linux/arm64"]`)
+	in := demoInstances(t)[0]
+	in.Image = r.Ref()
+	_, err := boxes.Open(context.WithoutCancel(t.Context()), solver.Opening{Instance: in, Attempt: 1, Report: func(string) {}})
+	if err == nil || strings.Contains(err.Error(), "platform") {
+		t.Errorf("its container is made all the same: %v", err)
+	}
+	img, here, err := boxes.engine.Image(t.Context(), r.Ref(), "")
+	if err != nil || !here || img.Arch != "arm64" {
+		t.Errorf("%+v, %v", img, err)
+	}
+}

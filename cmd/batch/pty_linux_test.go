@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// onTerminal runs cmd on a terminal of its own and returns all that came out.
+func onTerminal(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	ours, theirs := openTerminal(t)
+	defer ours.Close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	err := cmd.Start()
+	_ = theirs.Close() // the program has its own
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := io.ReadAll(ours) // when nobody has the other end any more, reading fails
+	_ = cmd.Wait()             // its exit code is not looked at here
+	return string(out)
+}
+
+func openTerminal(t *testing.T) (ours, theirs *os.File) {
+	t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	fd := int(ours.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ours, theirs
+}

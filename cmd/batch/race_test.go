@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// The race detector multiplies what a program takes of memory.
+func init() { raceEnabled = true }

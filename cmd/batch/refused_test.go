@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/results"
+)
+
+// workThen edits a file in each of the first three steps, then gives last.
+func workThen(last llmtest.Answer) func(int, *llmtest.Request) llmtest.Answer {
+	return func(_ int, r *llmtest.Request) llmtest.Answer {
+		if r.Replies() < 3 {
+			return llmtest.Bash("echo more >> work.txt")
+		}
+		return last
+	}
+}
+
+func TestWhatTheProviderRefusesOfAConversationIsAResult(t *testing.T) {
+	needDocker(t)
+	for _, c := range []struct {
+		name    string
+		answer  llmtest.Answer
+		status  string
+		outcome results.Outcome
+		steps   int
+		says    string // in the last message
+	}{
+		{
+			"a conversation that is too long",
+			llmtest.Refusal(400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
+			"ContextWindowExceeded", results.Limit, 3, "8192 tokens",
+		},
+		{
+			"a prompt that a filter refuses",
+			llmtest.Refusal(400, "content_filter", "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."),
+			"ContentPolicyViolation", results.Failed, 3, "content management policy",
+		},
+		{
+			"an answer that a filter took away",
+			llmtest.Answer{Message: map[string]any{"content": nil}, FinishReason: "content_filter", Usage: llm.Usage{Input: 9}},
+			"ContentPolicyViolation", results.Failed, 4, `"finish_reason": "content_filter"`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := llmtest.NewServerFunc(t, workThen(c.answer))
+			dir := t.TempDir()
+			args := []string{"--slice", ":2", "-w", "2"}
+			out, code := runOpenAI(t, dir, server.URL, args...)
+			if code != exitOK || !strings.Contains(out, c.status) || !strings.Contains(out, "with a result 2/2") {
+				t.Errorf("exit code %d\n%s", code, out)
+			}
+			preds := predictions(t, filepath.Join(dir, "out"))
+			if len(preds) != 2 {
+				t.Errorf("%d predictions", len(preds))
+			}
+			for id, patch := range preds {
+				if patch != "" {
+					t.Errorf("%s: prediction %q", id, patch)
+				}
+				salvaged, err := os.ReadFile(filepath.Join(dir, "out", id, id+".salvaged.patch"))
+				if err != nil || strings.Count(string(salvaged), "+more\n") != 3 {
+					t.Errorf("%s: salvaged %q, %v", id, salvaged, err)
+				}
+			}
+			statuses, err := os.ReadFile(filepath.Join(dir, "out", "exit_statuses.yaml"))
+			if err != nil || !strings.Contains(string(statuses), "    "+c.status+":\n    - ") || strings.Count(string(statuses), ":\n") != 2 {
+				t.Errorf("%s, %v", statuses, err)
+			}
+			snap, err := results.Read(filepath.Join(dir, "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range snap.Records {
+				if r.Outcome != c.outcome || r.Blame != "" || r.Steps != c.steps || r.Error == "" {
+					t.Errorf("record %+v", r)
+				}
+			}
+			for id := range preds {
+				var traj struct{ Messages []json.RawMessage }
+				readJSON(t, filepath.Join(dir, "out", id, id+".traj.json"), &traj)
+				if last := string(traj.Messages[len(traj.Messages)-1]); !strings.Contains(last, `"role": "exit"`) || !strings.Contains(last, c.says) {
+					t.Errorf("%s: last message %s", id, last)
+				}
+			}
+			asked := len(server.Requests())
+			if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != asked {
+				t.Errorf("a second run asked %d times; exit code %d\n%s", len(server.Requests())-asked, code, out)
+			}
+		})
+	}
+}
+
+func TestARefusedConversationIsPredictedFromTheWorkTreeWhereThatIsAskedFor(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServerFunc(t, workThen(llmtest.Refusal(400, "context_length_exceeded", "too long")))
+	dir := t.TempDir()
+	if out, code := runOpenAI(t, dir, server.URL, "--slice", ":1", "--salvage"); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	for id, patch := range predictions(t, filepath.Join(dir, "out")) {
+		if strings.Count(patch, "+more\n") != 3 {
+			t.Errorf("%s: prediction %q", id, patch)
+		}
+	}
+}
+
+func TestARequestThatNoInstanceCanMakeStopsTheRunAtTheFirst(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServer(t, llmtest.Refusal(400, "unsupported_value", "Unsupported value: 'temperature' does not support 0.2 with this model."))
+	dir := t.TempDir()
+	out, code := runOpenAI(t, dir, server.URL, "-w", "1", "-c", "model.model_kwargs.temperature=0.2")
+	if code != exitFailed || !strings.Contains(out, "model_kwargs.temperature") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if n := len(server.Requests()); n != 1 {
+		t.Errorf("%d requests that cannot be answered", n)
+	}
+}
+
+func TestARequestThatOneInstanceCannotMakeStopsNoOther(t *testing.T) {
+	needDocker(t)
+	var bad atomic.Value // the task of the instance that is refused
+	bad.Store("")
+	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+		task := string(r.Messages[1].Content)
+		if n == 3 { // the second instance's first
+			bad.Store(task)
+		}
+		if task == bad.Load() {
+			return llmtest.Refusal(400, "invalid_value", "messages[1].content: no surrogates please")
+		}
+		return workAndSubmit(r)
+	})
+	dir := t.TempDir()
+	out, code := runOpenAI(t, dir, server.URL, "--slice", ":3", "-w", "1")
+	if code != exitIncomplete || !strings.Contains(out, "InstanceFault") || !strings.Contains(out, "with a result 2/3") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	// The other two have proved that requests are well made. What is left is that instance's own fault again.
+	out, code = runOpenAI(t, dir, server.URL, "--slice", ":3", "-w", "1")
+	if code != exitIncomplete || !strings.Contains(out, "InstanceFault") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/results"
+)
+
+// cherryPick does correct work that depends on what a container alone knows: the
+// hash of a commit, which is another one whenever the commit is made again.
+func cherryPick(r *llmtest.Request) llmtest.Answer {
+	switch r.Replies() {
+	case 0:
+		return llmtest.Bash("git checkout -qb work && echo 'a line' >> README.md && git -c user.name=a -c user.email=a@b commit -qam work && sleep 1 && git rev-parse HEAD")
+	case 1:
+		return llmtest.Bash("git checkout -q - && git -c user.name=a -c user.email=a@b cherry-pick " + strings.TrimSpace(lastOutput(r)) + " && git diff HEAD~1 > /tmp/patch.txt")
+	}
+	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch.txt || true")
+}
+
+// lastOutput is what the model was shown of the last command.
+func lastOutput(r *llmtest.Request) string {
+	var text string
+	_ = json.Unmarshal(r.Messages[len(r.Messages)-1].Content, &text)
+	_, text, _ = strings.Cut(text, "<output>\n")
+	text, _, _ = strings.Cut(text, "</output>")
+	return text
+}
+
+func cherryRun(t *testing.T) (dir string, args []string) {
+	t.Helper()
+	dir = t.TempDir()
+	ownRows(t, dir)
+	return dir, []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1", "-c", "model.model_kwargs.num_retries=0"}
+}
+
+// killWithContainer lets a run and its container die before the second call.
+func killWithContainer(t *testing.T, dir string, server *llmtest.Server, args []string) {
+	t.Helper()
+	if out, code := runOpenAI(t, dir, server.URL, append(slices.Clone(args), "--inject", "model.call:2=kill")...); code != -1 {
+		t.Fatalf("it was not killed: %d\n%s", code, out)
+	}
+	removeContainers(t, dir)
+}
+
+// record is that of the only instance's last attempt.
+func record(t *testing.T, dir string) results.Record {
+	t.Helper()
+	snap, err := results.Read(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results.Latest(snap.Records) {
+		return r
+	}
+	t.Fatal("there is no record")
+	return results.Record{}
+}
+
+func checkCherry(t *testing.T, dir string) {
+	t.Helper()
+	patches := predictions(t, filepath.Join(dir, "out"))
+	if len(patches) != 1 {
+		t.Errorf("%d predictions", len(patches))
+	}
+	for _, patch := range patches {
+		if !strings.Contains(patch, "\n+a line\n") {
+			t.Errorf("the patch is %q", patch)
+		}
+	}
+}
+
+func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+		if n == 2 {
+			return llmtest.Refusal(503, "", "overloaded")
+		}
+		return cherryPick(r)
+	})
+	dir, args := cherryRun(t)
+	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	checkCherry(t, dir)
+	if r := record(t, dir); r.Resumed != 1 || r.Differences != 0 || r.Attempt != 1 || r.Steps != 3 {
+		t.Errorf("%+v", r)
+	}
+	if n := len(server.Requests()); n != 4 {
+		t.Errorf("%d requests, want one for each of 3 steps and the refused one", n)
+	}
+	if n := containers(t, "own-"); n != 0 {
+		t.Errorf("%d containers are left", n)
+	}
+}
+
+func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return cherryPick(r) })
+	dir, args := cherryRun(t)
+	killWithContainer(t, dir, server, args)
+	out, code := runOpenAI(t, dir, server.URL, args...)
+	if code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	checkCherry(t, dir)
+	if r := record(t, dir); r.Attempt != 2 || r.Resumed != 0 {
+		t.Errorf("%+v", r)
+	}
+	if n := len(server.Requests()); n != 1+3 {
+		t.Errorf("%d requests, want one before the kill and three of the second attempt", n)
+	}
+}
+
+func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return cherryPick(r) })
+	dir, args := cherryRun(t)
+	killWithContainer(t, dir, server, args)
+	out, code := runOpenAI(t, dir, server.URL, append(args, "--retry", "diverged=0")...)
+	if code != exitIncomplete || !strings.Contains(out, results.ReplayDiverged) {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if r := record(t, dir); r.Outcome != results.Diverged || r.Attempt != 1 || r.Differences != 1 {
+		t.Errorf("%+v", r)
+	}
+	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
+		t.Errorf("it became a prediction: %q", p)
+	}
+	// It is no result: the next run makes one, from the beginning.
+	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	checkCherry(t, dir)
+}
+
+func TestTimesThatAReplayPrintsAreNoDifference(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		if r.Replies() == 0 {
+			return llmtest.Bash("date; date -Iseconds; echo \"3 passed in 0.$RANDOM s\"; time true; touch f; ls -l f; printf '<Foo at 0x7f%06x>\\n' $RANDOM")
+		}
+		return workAndSubmit(r)
+	})
+	dir, args := cherryRun(t)
+	killWithContainer(t, dir, server, args)
+	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	if r := record(t, dir); r.Attempt != 1 || r.Resumed != 1 || r.Differences != 0 {
+		t.Errorf("%+v", r)
+	}
+}

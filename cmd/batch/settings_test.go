@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/results"
+)
+
+// A half-done attempt must not be continued by another model, or under another
+// prompt, limit, environment or row: its result would carry the name of what made
+// only a part of it.
+func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return workAndSubmit(r) })
+	dir := t.TempDir()
+	ownRows(t, dir)
+	rows, err := os.ReadFile(filepath.Join(dir, "rows.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.Replace(string(rows), `"problem_statement":"p"`, `"problem_statement":"another"`, 1)
+	if err := os.WriteFile(filepath.Join(dir, "other.jsonl"), []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (string, int) {
+		return runOpenAI(t, dir, server.URL, append([]string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1"}, args...)...)
+	}
+	if out, code := run("--inject", "model.call:2=kill"); code != -1 {
+		t.Fatalf("it was not killed: %d\n%s", code, out)
+	}
+	for name, args := range map[string][]string{
+		"model":                     {"-m", "openai/stub-2"},
+		"agent.system_template":     {"-c", "agent.system_template=You are another."},
+		"agent.step_limit":          {"-c", "agent.step_limit=9"},
+		"model.model_kwargs":        {"-c", "model.model_kwargs.temperature=1"},
+		"environment.memory":        {"--memory", "2g"},
+		"environment.run_args":      {"-c", `environment.run_args=["--pids-limit=77"]`},
+		"row":                       {"--subset", "other.jsonl"},
+		"salvage":                   {"--salvage"},
+		"run.env_startup_command":   {"-c", "run.env_startup_command=echo hi"},
+		"model.action_form":         {"-c", "text"},
+		"environment.keep_git_hist": {"--keep-git-history"},
+		"environment.allow_commit":  {"--allow-commit-mismatch"},
+	} {
+		out, code := run(args...)
+		if code != exitUsage || !strings.Contains(out, name) || !strings.Contains(out, "unfinished attempts") {
+			t.Errorf("%s: exit code %d, want %d\n%s", name, code, exitUsage, out)
+		}
+	}
+	if n := len(server.Requests()); n != 1 {
+		t.Fatalf("%d requests: refused runs asked the model", n)
+	}
+	// What is accepted by name starts from the beginning, under the new settings.
+	out, code := run("-m", "openai/stub-2", "--accept-changes=model")
+	if code != exitOK || !strings.Contains(out, "1 unfinished instance starts from the beginning") {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	requests := server.Requests()[1:]
+	if len(requests) != 2 || requests[0].Replies() != 0 || requests[0].Model != "stub-2" {
+		t.Errorf("%d requests, the first to %s with %d replies", len(requests), requests[0].Model, requests[0].Replies())
+	}
+}
+
+func TestAnUnfinishedAttemptIsResumedUnderItsOwnSettings(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return workAndSubmit(r) })
+	dir := t.TempDir()
+	ownRows(t, dir)
+	args := []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1"}
+	if out, code := runOpenAI(t, dir, server.URL, append(args, "--inject", "model.call:2=kill")...); code != -1 {
+		t.Fatalf("it was not killed: %d\n%s", code, out)
+	}
+	// What does not reach the agent may be another.
+	args = append(args, "--mask", "nothing-[0-9]+", "--retry", "transient=5", "--durability", "process")
+	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != 2 {
+		t.Errorf("exit code %d, %d requests\n%s", code, len(server.Requests()), out)
+	}
+}
+
+func TestAnUnfinishedAttemptStartsFreshOnRequest(t *testing.T) {
+	needDocker(t)
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return workAndSubmit(r) })
+	dir := t.TempDir()
+	ownRows(t, dir)
+	if out, code := runOpenAI(t, dir, server.URL, "--subset", "rows.jsonl", "--slice", ":1", "--inject", "model.call:2=kill"); code != -1 {
+		t.Fatalf("it was not killed: %d\n%s", code, out)
+	}
+	cmd := batch(t.Context(), dir, "retry", "out", "--outcome", "pending", "--fresh", "-q")
+	cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+server.URL, "OPENAI_API_KEY="+plantedKey)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if requests := server.Requests(); len(requests) != 3 || requests[1].Replies() != 0 {
+		t.Errorf("%d requests, want one before the kill and two from the beginning", len(requests))
+	}
+	if r := record(t, dir); r.Attempt != 2 || r.Outcome != results.Submitted {
+		t.Errorf("%+v", r)
+	}
+}

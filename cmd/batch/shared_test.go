@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAFaultThatAllInstancesShareStopsTheRunAtTheFirst(t *testing.T) {
+	needDocker(t)
+	for name, args := range map[string][]string{
+		"a network that is not there":            {"--network", "batch-no-such-network"},
+		"a capability that the kernel has not":   {"-c", `environment.run_args=["--cap-add=NO_SUCH"]`},
+		"an observation template's rare mistake": {"-c", `model.observation_template={% if output.output == 'one\n' %}{{ output.retcode }}{% endif %}`, "-m", "scripted/one.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "one.yaml"), []byte("\"*\":\n  - bash: echo one\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := batch(t.Context(), dir, append([]string{"run", "--subset", "demo", "-m", "noop", "-o", "out", "-w", "1", "-q"}, args...)...)
+			out, _ := cmd.CombinedOutput()
+			text := string(out)
+			if code := cmd.ProcessState.ExitCode(); code != exitFailed {
+				t.Errorf("exit code %d, want %d", code, exitFailed)
+			}
+			if !strings.Contains(text, "with a result 0/10, ours to retry 1, pending 9\n") || strings.Count(text, "UsageFault") != 2 || strings.Count(text, "\nbatch: ") != 1 {
+				t.Errorf("want one instance that failed, and the cause once at the end:\n%s", text)
+			}
+		})
+	}
+}
