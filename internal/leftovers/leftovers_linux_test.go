@@ -47,7 +47,7 @@ func check(t *testing.T, engine, plant string, env ...string) (said string, code
 	}
 	cmd := exec.CommandContext(t.Context(), "unshare", "--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc",
 		"--propagation", "private", "bash", "-c", stage, "stage", script, engine, plant)
-	cmd.Env = append(os.Environ(), "DOCKER_HOST=unix:///run/engine/s", "LEFTOVERS_WAIT=0")
+	cmd.Env = append(os.Environ(), "DOCKER_HOST=unix:///run/engine/s", "LEFTOVERS_WAIT=0", "LEFTOVERS_WARN=")
 	cmd.Env = append(cmd.Env, env...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -129,6 +129,35 @@ func TestWhatIsLeftOnTheEngineIsNamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheNetworkThatContainersShareIsTakenAwayWhereItWasNot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts an engine of its own")
+	}
+	if os.Getenv("BATCH_DOCKER") == "" {
+		t.Skip("BATCH_DOCKER is not set")
+	}
+	d := enginetest.Start(t)
+	folder := filepath.Dir(strings.TrimPrefix(d.Host(), "unix://"))
+	docker := func(arg ...string) string {
+		cmd := exec.CommandContext(t.Context(), "docker", arg...)
+		cmd.Env = append(os.Environ(), "DOCKER_HOST="+d.Host())
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	const label = "--label=batch.network=shared"
+	if said, code := check(t, folder, "docker network create "+label+" batch"); code != 0 || len(found(said)) > 0 {
+		t.Errorf("made under the check: exit code %d, want 0 and no difference\n%s", code, said)
+	}
+	docker("network", "create", label, "batch")
+	if said, code := check(t, folder, "true"); code != 0 || len(found(said)) > 0 {
+		t.Errorf("there before: exit code %d, want 0 and no difference\n%s", code, said)
+	}
+	docker("network", "rm", "batch") // fails where the check took it away
 }
 
 func TestWhereNothingIsLeft(t *testing.T) {
