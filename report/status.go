@@ -184,7 +184,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 	})
 }
 
-// writeResumed tells of what was gone on with after a crash or a stop.
+// writeResumed counts what was resumed after a crash or a stop.
 func writeResumed(b *bufio.Writer, records []results.Record) {
 	resumed, differences := 0, 0
 	var other []string
@@ -198,7 +198,7 @@ func writeResumed(b *bufio.Writer, records []results.Record) {
 		}
 	}
 	if resumed > 0 {
-		writeParagraph(b, fmt.Sprintf("gone on with after a stop: %d", resumed), 2)
+		writeParagraph(b, fmt.Sprintf("resumed after a stop: %d", resumed), 2)
 	}
 	if differences > 0 {
 		writeParagraph(b, fmt.Sprintf("%d commands printed something else when they ran again: %s",

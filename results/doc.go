@@ -66,7 +66,7 @@
 //	            model_name_or_path, a NUL byte and model_patch, and absent without a prediction.
 //	            A second end of one attempt replaces the first
 //	reset       {earlier}: the result is to be forgotten; the instance is unfinished again
-//	resume      {owner}: the attempt that was over, or broke off, is gone on with
+//	resume      {owner}: the attempt that was over, or broke off, is resumed
 //
 // Record types of whoever runs the attempt, with the Go types of their data.
 // Of these the store reads only "cost" of a reply, and [ReadHistory] all:

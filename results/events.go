@@ -13,7 +13,7 @@ type ContainerData struct {
 
 	Commit *CommitData `json:"image_commit,omitempty"` // where that is not the row's base_commit
 
-	Adopted     bool `json:"adopted,omitempty"`     // of an attempt gone on with: it is the one from before
+	Adopted     bool `json:"adopted,omitempty"`     // of a resumed attempt: it is the one from before
 	Replayed    int  `json:"replayed,omitempty"`    // else: actions that were executed again in it,
 	Differences int  `json:"differences,omitempty"` // and those of them with another output
 }

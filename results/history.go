@@ -18,7 +18,7 @@ import (
 type History struct {
 	Attempt int
 	Started time.Time
-	Resumed int     // times that the attempt was gone on with
+	Resumed int     // times that the attempt was resumed
 	End     *Record // how it ended, or was last stopped; nil while it runs and after a crash
 
 	// Container holds everything that the recorded actions did, if it still

@@ -26,7 +26,7 @@ const (
 	TypePrediction = "prediction" // the prediction that the next end record commits
 	TypeEnd        = "end"        // the attempt ended: its Record
 	TypeReset      = "reset"      // a person asked to forget the result
-	TypeResume     = "resume"     // the attempt is gone on with, after a crash or a stop
+	TypeResume     = "resume"     // the attempt is resumed, after a crash or a stop
 
 	TypeContainer  = "container"  // where the actions run from here on
 	TypeDifference = "difference" // a recorded action did something else when it ran again

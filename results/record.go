@@ -21,7 +21,7 @@ type Record struct {
 	Cost        float64 `json:"cost" parquet:"cost"` // US dollars
 	PatchBytes  int     `json:"patch_bytes" parquet:"patch_bytes"`
 	Salvaged    bool    `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
-	// Of an attempt that was gone on with after a crash or a stop: how often,
+	// Of an attempt that was resumed after a crash or a stop: how often,
 	// and how many of its actions had another output when they ran again.
 	Resumed     int `json:"resumed,omitempty" parquet:"resumed"`
 	Differences int `json:"differences,omitempty" parquet:"differences"`

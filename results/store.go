@@ -85,7 +85,7 @@ type instance struct {
 	number int           // of the last attempt that began
 	final  bool          // the last attempt that began has a result that was not reset
 	owed   bool          // the last attempt began in this process and has no result yet
-	goesOn bool          // the last attempt is over and can be gone on with
+	goesOn bool          // the last attempt is over and can be resumed
 	live   bool          // no record closes the last attempt, and it is not open here
 	made   Settings      // of the last attempt; where goesOn
 	open   *Attempt

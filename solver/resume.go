@@ -24,7 +24,7 @@ func (t *attempt) recall() {
 	if h == nil {
 		return
 	}
-	t.log.Info("going on", "times", h.Resumed+1, "replies", len(t.replied()), "container", t.container())
+	t.log.Info("attempt resumed", "times", h.Resumed+1, "replies", len(t.replied()), "container", t.container())
 	rec := &t.result.Record
 	rec.Started, rec.Resumed, rec.Differences = h.Started, h.Resumed+1, h.Differences
 	t.diverged = h.Differences > 0
@@ -39,7 +39,7 @@ func (t *attempt) recall() {
 	t.carried, t.kept = t.carry(), h.Kept
 }
 
-// carried is what the ending of an attempt gone on with does not count.
+// carried is what the ending of a resumed attempt does not count.
 type carried struct {
 	usage results.Usage
 	time  results.Phases

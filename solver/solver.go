@@ -101,7 +101,7 @@ type attempt struct {
 	in       dataset.Instance
 	config   any // of the settings that it is made under
 	runner   runner.Attempt
-	past     *results.History // of an attempt that is gone on with
+	past     *results.History // of an attempt that is resumed
 	carried  carried
 	journal  *results.Journal
 	log      *slog.Logger
@@ -119,7 +119,7 @@ type attempt struct {
 	kept     int64               // bytes of outputs that the journal has of the attempt
 }
 
-// notes are what a trajectory says beside the peer's keys.
+// notes are what a trajectory says beside mini-swe-agent's keys.
 type notes struct{ salvage, prediction string }
 
 func (t *attempt) solve(ctx context.Context) error {

@@ -10,7 +10,7 @@
 // # Commands
 //
 //	run         turn a dataset into predictions
-//	resume      go on with a run that was stopped or died
+//	resume      resume a run that was stopped or died
 //	status      show how the instances of a run directory ended
 //	retry       run chosen instances of a run directory again
 //	diff        compare two run directories

@@ -64,7 +64,7 @@ func (h *inheritance) take(ctx context.Context, o solver.Opening, least time.Dur
 				found = c
 				continue
 			}
-			h.log.Info("a container cannot be gone on in", "instance", s.Instance, "container", s.ID, "err", err)
+			h.log.Info("a container cannot be reattached", "instance", s.Instance, "container", s.ID, "err", err)
 		}
 		errs = append(errs, h.engine.Remove(ctx, s.ID))
 	}

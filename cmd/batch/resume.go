@@ -8,8 +8,8 @@ func (a *app) resumeCommand() *cobra.Command {
 	var own runFlags
 	c := &cobra.Command{
 		Use:   "resume DIR",
-		Short: "Go on with a run that was stopped or died",
-		Long: `Go on with a run that was stopped or died: what the last batch run into DIR
+		Short: "Resume a run that was stopped or died",
+		Long: `Resume a run that was stopped or died: what the last batch run into DIR
 asked for, as its manifest tells it. Instances with a result are kept. The
 others go on behind the last step in their journal, in their own container
 where it still runs, else in a fresh one in which the recorded actions are

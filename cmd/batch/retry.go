@@ -40,7 +40,7 @@ failed, infrastructure and pending; statuses are those in exit_statuses.yaml.`,
 			pick.ids = args[1:]
 			if len(pick.ids)+len(pick.statuses)+len(pick.outcomes) == 0 {
 				return fault.Newf(fault.Usage, "which instances of %s?", args[0]).
-					WithHint("choose with --status, --outcome or instance ids; `batch resume` goes on with the unfinished ones")
+					WithHint("choose with --status, --outcome or instance ids; `batch resume` resumes the unfinished ones")
 			}
 			snap, err := results.Read(args[0])
 			if err != nil {
