@@ -1,0 +1,21 @@
+package main
+
+import "time"
+
+// holders are the packages whose tests a mutant has to pass as well before it
+// has survived: they promise what the mutated package only does.
+var holders = map[string][]string{
+	"./results":      {"./report", "./solver"},
+	"./agent":        {"./solver"},
+	"./agent/config": {"./agent"},
+	"./solver":       {},
+	"./runner":       {},
+	"./docker":       {},
+}
+
+// A run of the tests has at least this long, and at least so many times what
+// the unchanged package took: a loaded machine kills no mutant.
+const (
+	leastTimeout = 30 * time.Second
+	timesSlower  = 10
+)

@@ -1,0 +1,119 @@
+// Mutation makes small faults in packages, one at a time, and says which of
+// them no test sees.
+//
+// A mutant is the package with one place changed: a condition negated, < made
+// <=, && made ||, a statement left out, an error returned as nil, + made -, a
+// constant one larger, true made false. It is compiled with go test -overlay,
+// so that the tree is never changed, and has to fail its package's own tests
+// or, where it passes these, those of the packages that hold it (holders.go).
+// Which mutants are made hangs on -seed and -n alone. Those that do not compile
+// are not counted, and those that change nothing that anybody could see are
+// left out by equivalent.txt, each with its reason.
+//
+// No mutant meets the machine's Docker engine, whose containers it might
+// remove: DOCKER_HOST points nowhere, unless -engine names an engine that
+// nobody else uses.
+//
+// The exit code is 0 when every package reaches -min, 1 when one does not, and
+// 2 when nothing could be measured.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"text/tabwriter"
+	"time"
+)
+
+// packages are measured when none is named.
+var packages = []string{"./results", "./solver", "./agent", "./agent/config", "./runner", "./docker"}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// settings is what the caller asks for.
+type settings struct {
+	seed     uint64
+	count    int
+	least    float64
+	parallel int
+	timeout  time.Duration
+	engine   string
+	excluded string
+	files    string
+	verbose  bool
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var s settings
+	fs := flag.NewFlagSet("mutate", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.Uint64Var(&s.seed, "seed", 1, "which mutants are chosen")
+	fs.IntVar(&s.count, "n", 40, "how many mutants that compile, per package; 0 is all")
+	fs.Float64Var(&s.least, "min", 90, "percentage killed that each package has to reach")
+	fs.IntVar(&s.parallel, "parallel", 2, "how many mutants at a time")
+	fs.DurationVar(&s.timeout, "timeout", 0, "for one mutant's tests; 0 is ten times what the unchanged package took, 30s at least")
+	fs.StringVar(&s.engine, "engine", "", "address (DOCKER_HOST) of a Docker engine for the mutants alone")
+	fs.StringVar(&s.excluded, "equivalent", "scripts/mutation/equivalent.txt", "mutants that change nothing")
+	fs.StringVar(&s.files, "files", "", "only files whose names match this regular expression")
+	fs.BoolVar(&s.verbose, "v", false, "tell of each mutant as it ends")
+	if err := fs.Parse(args); err != nil {
+		return 2
+	}
+	names := fs.Args()
+	if len(names) == 0 {
+		names = packages
+	}
+	results, err := measureAll(ctx, s, names, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "mutate:", err)
+		return 2
+	}
+	return report(stdout, s, results)
+}
+
+// measureAll measures one package after the other, as far as it can.
+func measureAll(ctx context.Context, s settings, names []string, progress io.Writer) ([]result, error) {
+	excluded, err := readExclusions(s.excluded)
+	if err != nil {
+		return nil, err
+	}
+	var all []result
+	for _, name := range names {
+		r, err := measure(ctx, s, name, excluded, progress)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// report writes the survivors and the table, and returns the exit code.
+func report(w io.Writer, s settings, all []result) int {
+	code := 0
+	for _, r := range all {
+		for _, m := range r.survived {
+			fmt.Fprintf(w, "survived %s\n", m)
+		}
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(table, "package\tmutants\tkilled\tsurvived\tnot compiled\tkilled %%\t\n")
+	for _, r := range all {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%.1f\t\n",
+			r.name, r.counted(), r.killed, len(r.survived), r.broken, r.percent())
+		if r.percent() < s.least {
+			code = 1
+		}
+	}
+	table.Flush()
+	fmt.Fprintf(w, "seed %d, n %d, at least %g %% in each\n", s.seed, s.count, s.least)
+	return code
+}
