@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -307,10 +308,12 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range all {
-		if s.ID == mine.ID() && (s.Run != "mine" || s.Instance != "i" || s.Abandoned || s.Expires.IsZero() || s.State != "running") {
-			t.Errorf("own container %+v", s)
-		}
+	at := slices.IndexFunc(all, func(s docker.Stray) bool { return s.ID == mine.ID() })
+	if at < 0 {
+		t.Fatalf("the own container is not among %+v", all)
+	}
+	if s := all[at]; s.Run != "mine" || s.Instance != "i" || s.Abandoned || s.Expires.IsZero() || s.State != "running" {
+		t.Errorf("own container %+v", s)
 	}
 }
 

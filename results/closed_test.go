@@ -40,11 +40,19 @@ func TestAClosedStoreWritesNothing(t *testing.T) {
 
 func TestWritingAndClosingAtOnce(t *testing.T) {
 	for range 50 {
-		s := open(t, t.TempDir())
+		dir := t.TempDir()
+		s := open(t, dir)
 		put(t, s, result("a", "p"))
 		var all sync.WaitGroup
-		all.Go(func() { _ = s.WritePredictions(t.Context()) })
+		all.Go(func() {
+			if err := s.WritePredictions(t.Context()); err != nil && fault.KindOf(err) != fault.Bug {
+				t.Errorf("neither written nor refused as closed: %v", err)
+			}
+		})
 		all.Go(func() { closeStore(t, s) })
 		all.Wait()
+		if got := preds(t, dir)["a"].Patch; got != "p" {
+			t.Errorf("the prediction is %q", got)
+		}
 	}
 }

@@ -110,6 +110,28 @@ func TestAFailureAtEveryPointIsTheHostsFaultAndLosesNothing(t *testing.T) {
 	}
 }
 
+// The lock is written twice: when a run begins and when it ends.
+func TestAFailureOfTheLockIsTheHostsFault(t *testing.T) {
+	for spec, want := range map[string]string{
+		"lock.write:1=ENOSPC": "locking the output directory",
+		"lock.write:2=ENOSPC": "giving up the output directory",
+	} {
+		dir := t.TempDir()
+		plan, err := inject.Parse(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := results.Open(dir, results.Options{Inject: plan})
+		if err == nil {
+			err = s.Close()
+		}
+		if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), want) || fault.HintOf(err) == "" {
+			t.Errorf("%s: %v (%v)", spec, err, fault.KindOf(err))
+		}
+		closeStore(t, open(t, dir)) // nobody holds it any more
+	}
+}
+
 // checkSafe opens the directory and looks for the ids that stand in out.
 func checkSafe(t *testing.T, dir string, out []byte) {
 	t.Helper()

@@ -71,9 +71,9 @@ func unlock(l *flock.Flock, plan *inject.Plan) error {
 		err = os.Truncate(l.Path(), 0)
 	}
 	if err != nil {
-		return joinUnlock(err, l)
+		return diskFault("giving up the output directory", joinUnlock(err, l))
 	}
-	return l.Close()
+	return diskFault("giving up the output directory", l.Close())
 }
 
 // LockPath is the file that holds the owner's name while a run has the directory.

@@ -14,12 +14,16 @@ func manifest() *results.Manifest {
 		Steps int     `json:"step_limit"`
 		Cost  float64 `json:"cost_limit"`
 	}
+	ended := time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC)
 	return &results.Manifest{
 		Batch: "v0.1", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Argv: []string{"batch", "run", "<&>"},
 		Model: "openai/x", Seed: 42, Config: map[string]any{"agent": limits{250, 3}, "env": map[string]string{"A.B": "é"}},
 		Dataset: results.Dataset{Name: "verified", Split: "test", Digest: "sha256:1", Selection: "slice 0:5", Count: 5},
 		Images:  map[string]results.Image{"a": {Ref: "img:latest", Digest: "sha256:2"}},
-		Runs:    []results.Run{{Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}},
+		Runs: []results.Run{
+			{Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Ended: &ended, Argv: []string{"batch", "run"}},
+			{Started: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC)},
+		},
 	}
 }
 
@@ -37,6 +41,11 @@ func TestManifestComesBackAsItWas(t *testing.T) {
 	}
 	if d := manifest().Differences(got); len(d) > 0 {
 		t.Errorf("a manifest differs from its own copy: %q", d)
+	}
+	want := manifest()
+	want.Format, want.Config, got.Config = 1, nil, nil // the config was compared above
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }
 

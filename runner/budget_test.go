@@ -147,7 +147,8 @@ func (p *play) journal(w *player, typ string, data any) {
 	}
 }
 
-// crash goes on in a copy of what is on disk.
+// crash goes on in a copy of the journals, the only truth on disk. The derived
+// files, which the store writes when it likes, might vanish under the copying.
 func (p *play) crash() {
 	p.t.Helper()
 	p.crashes++
@@ -157,8 +158,19 @@ func (p *play) crash() {
 		}
 	}
 	copied := filepath.Join(p.t.TempDir(), "copy")
-	if err := os.CopyFS(copied, os.DirFS(p.dir)); err != nil {
-		p.t.Fatal(err)
+	journals, err := filepath.Glob(filepath.Join(p.dir, "*", "journal.jsonl"))
+	if err != nil || len(journals) != len(p.workers) {
+		p.t.Fatalf("%d journals of %d workers: %v", len(journals), len(p.workers), err)
+	}
+	for _, from := range journals {
+		to := filepath.Join(copied, filepath.Base(filepath.Dir(from)), filepath.Base(from))
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o600))
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
 	}
 	p.close()
 	p.dir = copied
@@ -229,6 +241,20 @@ func TestAReservationWaitsForThoseUnderWay(t *testing.T) {
 			t.Errorf("spent %v, want 0.80: the third was released", b.Spent())
 		}
 	})
+}
+
+func TestALimitThatIsSpentIsClosed(t *testing.T) {
+	for _, limit := range []float64{0.01, 0.5, 1, 2} {
+		if b := runner.NewBudget(limit, limit, 0); b.Open() {
+			t.Errorf("all of $%v is spent, and it is open", limit)
+		}
+		if b := runner.NewBudget(limit, limit/2, 0); !b.Open() {
+			t.Errorf("half of $%v is spent, and it is closed", limit)
+		}
+	}
+	if b := runner.NewBudget(0, 100, 1); !b.Open() {
+		t.Error("without a limit it is closed")
+	}
 }
 
 func TestTheFirstCallsUnderALimitAreMadeOneAtATime(t *testing.T) {

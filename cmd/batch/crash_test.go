@@ -49,6 +49,7 @@ func TestARunKilledAtSomePointsLosesNothing(t *testing.T) {
 			var sum tally
 			sum.add(r)
 			t.Log(sum)
+			sum.check(t, len(specs))
 		})
 	}
 }
@@ -72,6 +73,7 @@ func TestARunKilledAtEveryPointLosesNothing(t *testing.T) {
 		})
 	}
 	t.Log(sum)
+	sum.check(t, 1)
 }
 
 // TestARunKilledAtRandomInstantsLosesNothing kills a run of four workers
@@ -100,4 +102,5 @@ func TestARunKilledAtRandomInstantsLosesNothing(t *testing.T) {
 		})
 	}
 	t.Log(sum)
+	sum.check(t, 1)
 }

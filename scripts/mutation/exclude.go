@@ -10,13 +10,12 @@ import (
 
 // exclusion says of some mutants that nobody could see them.
 type exclusion struct {
-	file, kind, source string // file "*" is any; source is a part of the line
-	reason             string
+	file, kind, after string // file "*" is any; after is a part of the changed line
 }
 
 // readExclusions reads lines of the form
 //
-//	FILE: KIND: PART OF THE LINE
+//	FILE: KIND: PART OF THE CHANGED LINE
 //
 // each below its reason, one or more lines that begin with #. A line without a
 // reason is an error.
@@ -27,29 +26,29 @@ func readExclusions(path string) ([]exclusion, error) {
 	}
 	defer f.Close()
 	var list []exclusion
-	var reason []string
+	reasoned := false
 	number := 0
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		number++
 		line := strings.TrimSpace(lines.Text())
 		if line == "" {
-			reason = nil
+			reasoned = false
 			continue
 		}
-		if text, ok := strings.CutPrefix(line, "#"); ok {
-			reason = append(reason, strings.TrimSpace(text))
+		if strings.HasPrefix(line, "#") {
+			reasoned = true
 			continue
 		}
 		parts := strings.SplitN(line, ": ", 3)
-		if len(parts) != 3 || len(reason) == 0 {
-			return nil, fmt.Errorf("%s:%d: want FILE: KIND: PART OF THE LINE, below a reason", path, number)
+		if len(parts) != 3 || !reasoned {
+			return nil, fmt.Errorf("%s:%d: want FILE: KIND: PART OF THE CHANGED LINE, below a reason", path, number)
 		}
-		list = append(list, exclusion{parts[0], parts[1], parts[2], strings.Join(reason, " ")})
+		list = append(list, exclusion{parts[0], parts[1], parts[2]})
 	}
 	return list, nil
 }
 
 func (e exclusion) fits(m mutant) bool {
 	return (e.file == "*" || strings.HasSuffix(filepath.ToSlash(m.file), "/"+e.file)) &&
-		e.kind == m.kind && strings.Contains(m.source, e.source)
+		e.kind == m.kind && strings.Contains(m.after, e.after)
 }

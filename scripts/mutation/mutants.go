@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,11 +17,12 @@ type mutant struct {
 	start, end int // of the bytes that text replaces
 	text       string
 	kind       string // what was changed, in a word or two
-	source     string // the line that was changed, trimmed
+	before     string // the line, trimmed
+	after      string // what it becomes
 }
 
 func (m mutant) String() string {
-	return fmt.Sprintf("%s:%d: %s: %s", m.file, m.line, m.kind, m.source)
+	return fmt.Sprintf("%s:%d: %s: %s  =>  %s", m.file, m.line, m.kind, m.before, m.after)
 }
 
 // apply returns the file with the change made.
@@ -90,10 +92,14 @@ func (f *finder) walk(root ast.Node) {
 // add notes that the bytes of n may be replaced.
 func (f *finder) add(kind string, from, to token.Pos, text string) {
 	p := f.fset.Position(from)
-	f.found = append(f.found, mutant{
+	m := mutant{
 		file: f.path, line: p.Line, start: p.Offset, end: f.fset.Position(to).Offset,
-		text: text, kind: kind, source: strings.TrimSpace(f.lines[p.Line-1]),
-	})
+		text: text, kind: kind, before: strings.TrimSpace(f.lines[p.Line-1]),
+	}
+	begin := p.Offset - (p.Column - 1)
+	line, _, _ := bytes.Cut(m.apply(f.src)[begin:], []byte("\n"))
+	m.after = string(bytes.TrimSpace(line))
+	f.found = append(f.found, m)
 }
 
 func (f *finder) textOf(n ast.Node) string {
