@@ -102,5 +102,7 @@ func TestARunKilledAtRandomInstantsLosesNothing(t *testing.T) {
 		})
 	}
 	t.Log(sum)
-	sum.check(t, 1)
+	if deaths >= 20 { // fewer may all fall before the first call
+		sum.check(t, deaths)
+	}
 }

@@ -366,6 +366,15 @@ func (s *tally) add(r *crashRun) {
 	}
 }
 
+// check wants what the tests are for to have happened: runs that died in the
+// middle of attempts, which were resumed in their own containers or by replay.
+func (s tally) check(t *testing.T, deaths int) {
+	t.Helper()
+	if s.runs == 0 || s.deaths < deaths || s.resumed == 0 || s.adopted+s.replayed == 0 || s.adopted+s.replayed > s.resumed {
+		t.Errorf("nothing was put to the test: %s", s)
+	}
+}
+
 func (s tally) String() string {
 	return fmt.Sprintf("%d deaths in %d runs: %d attempts gone on with, %d containers taken over, %d made to go on in; "+
 		"%d replies asked for again that no journal had; watched %d times", s.deaths, s.runs, s.resumed, s.adopted, s.replayed, s.again, s.watched)
