@@ -323,6 +323,7 @@ func TestTaskRepoInAFolder(t *testing.T) {
 func TestHubDatasetIsReadAndThenCached(t *testing.T) {
 	const commit = "0123456789abcdef0123456789abcdef01234567"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Repo-Commit", commit)
 		switch r.URL.Path {
 		case "/api/datasets/princeton-nlp/SWE-Bench_Lite/revision/main":
 			fmt.Fprintf(w, `{"sha":%q,"siblings":[{"rfilename":"data/dev-00000-of-00001.jsonl"},{"rfilename":"data/test-00000-of-00001.jsonl"}]}`, commit)

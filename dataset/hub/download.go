@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"batch.example/batch/fault"
 )
 
 // stallTimeout ends a request that brings nothing; the download is then resumed.
@@ -27,7 +29,16 @@ func (c *Client) download(ctx context.Context, f remoteFile, path string) error 
 	}
 	defer out.Close()
 	for range 2 {
-		if err := c.retry(ctx, maxTries, func() error { return c.part(ctx, f, out) }); err != nil {
+		var furthest int64
+		err := c.retry(ctx, maxTries, func() error {
+			end, err := c.part(ctx, f, out)
+			if further := end > furthest; err != nil && further {
+				furthest = end
+				return progressed{err}
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		wrong, err := f.check(out)
@@ -45,7 +56,8 @@ func (c *Client) download(ctx context.Context, f remoteFile, path string) error 
 			return cacheFault(err)
 		}
 	}
-	return errors.New("the content is twice not what the hub announced")
+	return fault.New(fault.Host, "", errors.New("the content is twice not what the hub announced")).
+		WithHint("something between here and the hub changes what comes: see what HF_ENDPOINT and the proxy are")
 }
 
 // check compares the content with the announced size and SHA-256. Its first
@@ -59,7 +71,7 @@ func (f remoteFile) check(out *os.File) (wrong, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.size >= 0 && n != f.size {
+	if n != f.size {
 		return fmt.Errorf("%d bytes where %d were announced", n, f.size), nil
 	}
 	// Large files have their SHA-256 for etag; other etags say nothing checkable.
@@ -69,31 +81,28 @@ func (f remoteFile) check(out *os.File) (wrong, err error) {
 	return nil, nil
 }
 
-// part asks for what is missing behind the end of out and appends what comes.
-func (c *Client) part(ctx context.Context, f remoteFile, out *os.File) error {
+// part asks for what is missing behind the end of out, appends what comes and
+// returns where it ends.
+func (c *Client) part(ctx context.Context, f remoteFile, out *os.File) (end int64, err error) {
 	have, err := out.Seek(0, io.SeekEnd)
-	if err == nil && f.size >= 0 && have > f.size {
+	if err == nil && have > f.size {
 		have, err = rewind(out)
 	}
 	if err != nil {
-		return cacheFault(err)
+		return 0, cacheFault(err)
 	}
 	if have == f.size {
-		return nil
+		return have, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stall := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
 	defer stall.Stop()
-
-	got, err := c.receive(ctx, f, out, have, stall)
+	end, err = c.receive(ctx, f, out, have, stall)
 	if errors.Is(context.Cause(ctx), errStalled) {
 		err = errStalled
 	}
-	if err != nil && got > 0 {
-		return progressed{err}
-	}
-	return err
+	return end, err
 }
 
 func rewind(out *os.File) (int64, error) {
@@ -103,7 +112,7 @@ func rewind(out *os.File) (int64, error) {
 	return out.Seek(0, io.SeekStart)
 }
 
-// receive appends the file from offset have on to out and returns how many bytes came.
+// receive appends the file from offset have on to out and returns where it ends.
 func (c *Client) receive(ctx context.Context, f remoteFile, out *os.File, have int64, stall *time.Timer) (int64, error) {
 	header := http.Header{}
 	if have > 0 {
@@ -127,7 +136,8 @@ func (c *Client) receive(ctx context.Context, f remoteFile, out *os.File, have i
 	if unusable {
 		return 0, errors.New("the server does not have the range asked for")
 	}
-	return c.copy(f, out, res.Body, have, stall)
+	// A byte too many shows that it is not the file; more are not wanted.
+	return c.copy(f, out, io.LimitReader(res.Body, f.size-have+1), have, stall)
 }
 
 func startsAt(res *http.Response, offset int64) bool {
@@ -136,28 +146,28 @@ func startsAt(res *http.Response, offset int64) bool {
 	return err == nil && start == offset
 }
 
-func (c *Client) copy(f remoteFile, out *os.File, body io.Reader, have int64, stall *time.Timer) (got int64, err error) {
+func (c *Client) copy(f remoteFile, out *os.File, body io.Reader, have int64, stall *time.Timer) (end int64, err error) {
 	buf := make([]byte, 256<<10)
-	for {
+	for end = have; ; {
 		n, err := body.Read(buf)
 		if n > 0 {
 			stall.Reset(stallTimeout)
 			if _, err := out.Write(buf[:n]); err != nil {
-				return got, cacheFault(err)
+				return end, cacheFault(err)
 			}
-			got += int64(n)
+			end += int64(n)
 			if c.conf.Progress != nil {
-				c.conf.Progress(f.name, have+got, max(f.size, 0))
+				c.conf.Progress(f.name, end, f.size)
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			if f.size >= 0 && have+got < f.size {
-				return got, io.ErrUnexpectedEOF
+			if end < f.size {
+				return end, io.ErrUnexpectedEOF
 			}
-			return got, nil
+			return end, nil
 		}
 		if err != nil {
-			return got, err
+			return end, err
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,7 +22,7 @@ type remoteFile struct {
 	name string // within the dataset
 	url  *url.URL
 	etag string
-	size int64 // -1 when it is not told
+	size int64
 }
 
 // Fetch returns the path of a snapshot's file in the cache, and downloads it
@@ -31,7 +32,7 @@ func (c *Client) Fetch(ctx context.Context, snap Snapshot, name string) (string,
 		return "", fault.Newf(fault.Usage, "fetching %s of %s: the name leaves the dataset", name, snap.Repo)
 	}
 	path := c.path(snap, name)
-	if _, err := os.Stat(path); err == nil {
+	if c.whole(path) {
 		return path, nil
 	}
 	op := fmt.Sprintf("fetching %s of dataset %s", name, snap.Repo)
@@ -53,13 +54,44 @@ func (c *Client) Fetch(ctx context.Context, snap Snapshot, name string) (string,
 	return path, c.link(snap, name, blob)
 }
 
-// head asks for a file's size and etag.
+// whole reports whether there is a file at path, and takes one away whose blob
+// is named by a SHA-256 that it does not have: something cut or changed it.
+func (c *Client) whole(path string) bool {
+	blob, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	f := remoteFile{etag: filepath.Base(blob)}
+	if !sha256Etag.MatchString(f.etag) {
+		return true
+	}
+	in, err := os.Open(blob)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return false
+	}
+	f.size = info.Size()
+	wrong, err := f.check(in)
+	if err == nil && wrong == nil {
+		return true
+	}
+	c.log.Warn("the cached file is damaged and not used", "file", path, "err", errors.Join(wrong, err))
+	_ = os.Remove(blob) // a blob that stays is looked at again
+	return false
+}
+
+// head asks for a file's size and etag. Only a hub names the commit as well:
+// what does not is a proxy's or a login's page in its place.
 func (c *Client) head(ctx context.Context, snap Snapshot, name string) (remoteFile, error) {
 	parts := strings.Split(name, "/")
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
 	}
-	f := remoteFile{name: name, size: -1}
+	f := remoteFile{name: name}
 	f.url = c.url("/datasets/" + snap.Repo + "/resolve/" + snap.Commit + "/" + strings.Join(parts, "/"))
 	err := c.retry(ctx, maxTries, func() error {
 		res, err := c.do(ctx, http.MethodHead, f.url, nil)
@@ -76,29 +108,39 @@ func (c *Client) head(ctx context.Context, snap Snapshot, name string) (remoteFi
 			etag = res.Header.Get("Etag")
 		}
 		f.etag = strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
+		if got := res.Header.Get("X-Repo-Commit"); got != snap.Commit || f.etag == "" || f.size < 0 {
+			return notHub(fmt.Sprintf("an answer for commit %q with etag %q and length %d", got, f.etag, f.size))
+		}
 		return nil
 	})
 	return f, err
 }
 
+// notHub is the fault of an answer that no hub gives.
+func notHub(what string) error {
+	return fault.New(fault.Host, "", fmt.Errorf("%s is not a hub's", what)).
+		WithHint("see whether HF_ENDPOINT is the address of a hub, and whether a proxy or login page answers in its place")
+}
+
 var (
-	plainEtag  = regexp.MustCompile(`^[\w-]{1,128}$`)
+	hubEtag    = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) // a git blob's id, or a SHA-256
 	sha256Etag = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// blobName returns the etag, or a name made of it where it cannot be one.
+// blobName returns the etag where it says what is in the file. Others, of time
+// and size say, several files may have, and the name is made of the path too.
 func (f remoteFile) blobName() string {
-	if plainEtag.MatchString(f.etag) {
+	if hubEtag.MatchString(f.etag) {
 		return f.etag
 	}
 	sum := sha256.Sum256([]byte(f.etag + "\x00" + f.url.Path))
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum[:20]) // the length of a git blob's id: it is not a SHA-256 of the content
 }
 
 // blob returns the path of a file's content, downloaded when it is missing.
 func (c *Client) blob(ctx context.Context, repo string, f remoteFile) (string, error) {
 	path := c.dir(repo, "blobs", f.blobName())
-	if _, err := os.Stat(path); err == nil {
+	if c.whole(path) {
 		return path, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -109,7 +151,7 @@ func (c *Client) blob(ctx context.Context, repo string, f remoteFile) (string, e
 		return "", err
 	}
 	defer lock.Unlock()
-	if _, err := os.Stat(path); err == nil {
+	if c.whole(path) {
 		return path, nil // another process was faster
 	}
 	if err := c.download(ctx, f, path+".incomplete"); err != nil {

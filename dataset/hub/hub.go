@@ -5,7 +5,9 @@
 // It promises that a file in the cache is whole: a download goes to a file
 // ending in ".incomplete", is resumed there after a break, is checked against
 // the size and the SHA-256 that the hub gives, and is renamed when it is
-// right; a lock keeps two processes from doing so at once. The token goes to
+// right; a lock keeps two processes from doing so at once. What has a SHA-256
+// is checked against it again when it is taken from the cache. An answer that
+// is not a hub's, such as a login page, is refused. The token goes to
 // the endpoint's host only and appears in no error and no log.
 //
 // Cache layout (huggingface.co/docs/huggingface_hub/guides/manage-cache):

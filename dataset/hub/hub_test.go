@@ -82,6 +82,7 @@ func (s *stub) api(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/api/datasets/old/set/revision/main":
 		http.Redirect(w, r, "/api/datasets/own/set/revision/main", http.StatusTemporaryRedirect)
 	case r.URL.Path == "/datasets/own/set/resolve/"+commit+"/"+file:
+		w.Header().Set("X-Repo-Commit", commit)
 		w.Header().Set("X-Linked-Etag", `"`+s.etag()+`"`)
 		w.Header().Set("X-Linked-Size", fmt.Sprint(len(s.content)))
 		http.Redirect(w, r, s.cdn.URL+"/blob?signature=topsecret", http.StatusFound)

@@ -53,26 +53,39 @@ func (c *Client) ask(ctx context.Context, repo, revision string, tries int) (Sna
 			Name string `json:"rfilename"`
 		} `json:"siblings"`
 	}
-	err := c.retry(ctx, tries, func() error {
-		res, err := c.do(ctx, http.MethodGet, u, nil)
-		if err != nil {
-			return err
-		}
-		defer res.Body.Close()
-		return json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&info)
-	})
+	err := c.retry(ctx, tries, func() error { return c.read(ctx, u, &info) })
+	if err == nil && !commitID.MatchString(info.SHA) {
+		err = notHub("an answer that names no commit")
+	}
+	if err == nil && commitID.MatchString(revision) && info.SHA != revision {
+		err = notHub("an answer for commit " + info.SHA)
+	}
 	if err != nil {
 		return Snapshot{}, c.explain(op, repo, revision, err)
-	}
-	if !commitID.MatchString(info.SHA) {
-		return Snapshot{}, fault.Newf(fault.Host, "%s: the answer names no commit", op).
-			WithHint("is HF_ENDPOINT the address of a hub?")
 	}
 	snap := Snapshot{Repo: repo, Commit: info.SHA}
 	for _, s := range info.Siblings {
 		snap.Files = append(snap.Files, s.Name)
 	}
 	return snap, c.remember(repo, revision, info.SHA)
+}
+
+// read gets a JSON document, which is not long in coming.
+func (c *Client) read(ctx context.Context, u *url.URL, into any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, stallTimeout, errStalled)
+	defer cancel()
+	res, err := c.do(ctx, http.MethodGet, u, nil)
+	if err == nil {
+		defer res.Body.Close()
+		err = json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(into)
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return notHub("an answer that is not JSON")
+	}
+	return err
 }
 
 // url returns an address at the endpoint; path is escaped already.
@@ -93,12 +106,16 @@ func (c *Client) do(ctx context.Context, method string, u *url.URL, with http.He
 		if err != nil {
 			return nil, err
 		}
-		for _, h := range []string{"X-Linked-Etag", "X-Linked-Size"} {
+		for _, h := range []string{"X-Linked-Etag", "X-Linked-Size", "X-Repo-Commit"} {
 			if v := res.Header.Get(h); v != "" && linked.Get(h) == "" {
 				linked.Set(h, v)
 			}
 		}
-		if res.StatusCode < 300 {
+		if res.StatusCode == http.StatusOK || res.StatusCode == http.StatusPartialContent {
+			if packed := res.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
+				res.Body.Close()
+				return nil, notHub("an answer packed as " + packed)
+			}
 			for h, v := range linked {
 				res.Header[h] = v
 			}
@@ -193,10 +210,16 @@ func permanent(err error) bool {
 
 // explain turns a failed request into a fault with advice.
 func (c *Client) explain(op, repo, revision string, err error) error {
-	if errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown {
+	if errors.Is(err, context.Canceled) {
 		return err
 	}
+	if kind := fault.KindOf(err); kind != fault.Unknown {
+		return fault.New(kind, op, err)
+	}
 	s, ok := errors.AsType[*status](err)
+	if ok && s.code < 400 {
+		return fault.New(fault.Host, op, notHub("the answer "+s.Error()))
+	}
 	if !ok || s.passing() {
 		return fault.New(fault.Host, op, err).
 			WithHint("check the network, set HF_ENDPOINT to a mirror, or HF_HUB_OFFLINE=1 to use what is cached")
