@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,5 +84,46 @@ func TestSecretsAreHiddenInWhatPeopleReadAndExactInTheJournal(t *testing.T) {
 	}
 	if rec := s.Records()[0]; rec.Error != "refused: "+mask.Hidden {
 		t.Errorf("the record says %q", rec.Error)
+	}
+}
+
+// A pattern may match anything, also what a trajectory is put together with.
+func TestAPatternLeavesATrajectoryWhole(t *testing.T) {
+	for _, pattern := range []string{`[A-Z0-9]{20,}`, `\w+`, `.+`} {
+		dir := t.TempDir()
+		hide := mask.New()
+		hide.AddPatterns(regexp.MustCompile(pattern))
+		s, err := results.Open(dir, results.Options{Mask: hide})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := s.Begin("i", results.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		observed := json.RawMessage(`{"role":"user","content":"AKIA0123456789ABCDEF\"","extra":{"raw_output":{"step":1,"action":1},"note":"a"}}`)
+		tell(
+			t, a, results.TypeRequest, request(1), results.TypeReply, reply(1),
+			results.TypeAction, action(1, "a"), results.TypeOutput, output(1, "AKIA0123456789ABCDEF\xff - is it"),
+			results.TypeMessages, results.MessagesData{Messages: []json.RawMessage{observed}},
+		)
+		if err := s.Put(t.Context(), result("i", "")); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+		text := read(t, dir, "i", "i.traj.json")
+		var got struct {
+			Messages []struct {
+				Extra map[string]string
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Errorf("%s: %v in\n%s", pattern, err, text)
+		} else if len(got.Messages) != 1 || got.Messages[0].Extra["raw_output"] == "" {
+			t.Errorf("%s: messages %+v", pattern, got.Messages)
+		}
+		if strings.Contains(text, "AKIA") {
+			t.Errorf("%s: the secret is in\n%s", pattern, text)
+		}
 	}
 }

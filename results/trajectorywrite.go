@@ -123,6 +123,10 @@ func (t *trajectoryWriter) message(m json.RawMessage) error {
 	if !found || !isRef(m[at.from:at.to], &ref) {
 		return t.json(m, "    ")
 	}
+	// The reference has nothing to hide, and stays where it can be found again; what
+	// is put in its place later must not be hidden in its turn.
+	m = t.mask.JSON(m)
+	at, _ = refMember(m, "extra", "raw_output")
 	kept := t.history.outputs[ref]
 	output, err := readOutput(t.journal, kept.base64)
 	if err != nil {
@@ -155,7 +159,8 @@ func (t *trajectoryWriter) withResponse(m json.RawMessage) (json.RawMessage, err
 	return slices.Concat(m[:at.from], reply.Response, m[at.to:]), nil
 }
 
-// withOutput writes m with an output, which may be large, at its place.
+// withOutput writes m, in which no secret is left, with an output, which may be
+// large, at its place.
 func (t *trajectoryWriter) withOutput(m []byte, at span, output []byte, cut bool, total int64) error {
 	text, encoded := rand.Text(), rand.Text() // stand for what is written by itself
 	place := `"` + text + `"`
@@ -165,7 +170,7 @@ func (t *trajectoryWriter) withOutput(m []byte, at span, output []byte, cut bool
 	if cut {
 		place += `,"output_bytes":` + strconv.FormatInt(total, 10)
 	}
-	rest, err := indentASCII(t.mask.JSON(slices.Concat(m[:at.from], []byte(place), m[at.to:])), "    ")
+	rest, err := indentASCII(slices.Concat(m[:at.from], []byte(place), m[at.to:]), "    ")
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a trajectory", err)
 	}

@@ -3,6 +3,7 @@ package mask
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // JSON returns a JSON text with the secrets in its strings hidden: the
@@ -57,11 +58,16 @@ func isName(rest []byte) bool {
 	return len(rest) > 0 && rest[0] == ':'
 }
 
-// jsonString hides the secrets in a string, quotes included. The text that it
+// jsonString hides the secrets in a string, which is given with its quotes: they
+// are no part of the text, and a pattern may match them too. The text that it
 // stands for is looked at, since there is more than one way to write it.
 func (m *Masker) jsonString(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
-		return m.Bytes(quoted)
+		end := len(quoted)
+		if end > 1 && quoted[end-1] == '"' {
+			end--
+		}
+		return slices.Concat(quoted[:1], m.Bytes(quoted[1:end]), quoted[end:])
 	}
 	var s string
 	if json.Unmarshal(quoted, &s) != nil {

@@ -136,6 +136,22 @@ func TestJSONStaysWhole(t *testing.T) {
 	}
 }
 
+// People write patterns for lines of text, which have no quotes around them.
+func TestAPatternThatMatchesQuotesLeavesThemInJSON(t *testing.T) {
+	for pattern, want := range map[string]string{
+		`token=\S+`: `{"a":"see ********","b":["x\\y ********",""],"c":"end"}`,
+		`.+`:        `{"a":"********","b":["********",""],"c":"********"}`,
+		`[^a-z]+`:   `{"a":"see********token********abc","b":["x********y********token********d",""],"c":"end"}`,
+		`^end$`:     `{"a":"see token=abc","b":["x\\y token=d",""],"c":"********"}`,
+	} {
+		m := mask.New()
+		m.AddPatterns(regexp.MustCompile(pattern))
+		if got := string(m.JSON([]byte(`{"a":"see token=abc","b":["x\\y token=d",""],"c":"end"}`))); got != want {
+			t.Errorf("%s\n gives %s\n want  %s", pattern, got, want)
+		}
+	}
+}
+
 func TestAStreamHidesWhatComesInPieces(t *testing.T) {
 	secrets := []mask.Secret{{Name: "A", Value: "abcabcabd"}, {Name: "B", Value: "cabdcabdx"}, {Name: "C", Value: awkward}}
 	rng := rand.New(rand.NewPCG(1, 2))
