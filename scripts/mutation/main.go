@@ -25,6 +25,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 	"text/tabwriter"
 	"time"
 )
@@ -33,7 +34,7 @@ import (
 var packages = []string{"./results", "./solver", "./agent", "./agent/config", "./runner", "./docker"}
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

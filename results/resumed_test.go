@@ -1,0 +1,416 @@
+package results_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+)
+
+func begin(t *testing.T, s *results.Store, id string) *results.Attempt {
+	t.Helper()
+	a, err := s.Begin(id, results.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func resume(t *testing.T, s *results.Store, id string) (*results.Attempt, *results.History) {
+	t.Helper()
+	a, h, err := s.Resume(id, results.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, h
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+// Every dollar of an attempt counts once, whatever its results say and however
+// often it is replaced, resumed and opened again.
+func TestWhatIsSpentCountsOnce(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	spent := func(when string, want float64) {
+		t.Helper()
+		if got := s.Spent(); !near(got, want) {
+			t.Errorf("%s: spent %v, want %v", when, got, want)
+		}
+	}
+	a := begin(t, s, "a")
+	tell(t, a, results.TypeRequest, request(1), results.TypeReply, reply(1))
+	spent("a reply", 0.5)
+	r := result("a", "one")
+	r.Record.Cost = 0.75
+	end(t, s, a, r)
+	spent("a result that says more", 0.75)
+	again := result("a", "two")
+	again.Record.Attempt, again.Record.Cost = 1, 0.5
+	if err := s.Put(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	spent("another one in its place", 0.5)
+	closeStore(t, s)
+	s = open(t, dir)
+	spent("opened again", 0.5)
+
+	b := begin(t, s, "b")
+	tell(t, b, results.TypeRequest, request(1), results.TypeLost, results.LostData{Step: 1, Calls: 2, Cost: 0.25},
+		results.TypeReply, reply(1))
+	spent("calls that were lost", 1.25)
+	f := failed("b")
+	f.Record.Cost, f.Record.Steps = 0.5, 1
+	end(t, s, b, f)
+	spent("the result of the rest", 1.25)
+	b, h := resume(t, s, "b")
+	if h == nil {
+		t.Fatal("a fault of ours is not resumed")
+	}
+	spent("resumed", 1.25)
+	tell(t, b, results.TypeRequest, request(2), results.TypeReply, reply(2))
+	spent("a reply more", 1.75)
+	closeStore(t, s)
+	s = open(t, dir)
+	spent("opened again after a crash", 1.75)
+}
+
+// A request in flight when everything stopped may have been paid for; how the
+// journal came to its end is all the same to it.
+func TestACallUnderWayCountsWithWhatWasSetAside(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	a := begin(t, s, "a")
+	tell(t, a, results.TypeRequest, results.RequestData{Step: 1, Reserved: 0.25})
+	closeStore(t, s)
+	s = open(t, dir)
+	if got := s.Spent(); !near(got, 0.25) {
+		t.Errorf("spent %v", got)
+	}
+	a, _ = resume(t, s, "a")
+	tell(t, a, results.TypeRequest, results.RequestData{Step: 1, Reserved: 0.25}, results.TypeReply, reply(1))
+	if got := s.Spent(); !near(got, 0.75) {
+		t.Errorf("spent %v after its answer to another try", got)
+	}
+}
+
+func TestAnAttemptThatEndedByAFaultIsWrittenOn(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	a := begin(t, s, "a")
+	tell(t, a, twoSteps...)
+	f := failed("a")
+	f.Record.Steps, f.Record.Cost, f.Record.Started = 2, 1, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	end(t, s, a, f)
+	a, h := resume(t, s, "a")
+	if h == nil || a.Number() != 1 || h.End == nil || h.End.Status != "TransientFault" || len(s.Records()) != 0 {
+		t.Fatalf("attempt %d, history %+v, records %+v", a.Number(), h, s.Records())
+	}
+	tell(t, a, results.TypeContainer, container, results.TypeRequest, request(3), results.TypeReply, reply(3))
+	closeStore(t, s) // it broke off
+	s = open(t, dir)
+	rs := s.Records()
+	if len(rs) != 1 || rs[0].Outcome != results.Pending || rs[0].Steps != 3 || rs[0].Attempt != 1 {
+		t.Errorf("records %+v", rs)
+	}
+	a, h = resume(t, s, "a")
+	if h == nil || h.End != nil || h.Resumed != 1 || h.Started.IsZero() {
+		t.Fatalf("history %+v", h)
+	}
+	if n := end(t, s, a, result("a", "x")); n != 1 {
+		t.Errorf("attempt %d", n)
+	}
+	if _, h, err := s.Resume("a", results.Settings{}); err != nil || h != nil {
+		t.Errorf("a result is resumed: %+v, %v", h, err)
+	}
+}
+
+// What is resumed is told by the blame: an instance's fault before a call has
+// nothing to keep, after one it has what was paid for.
+func TestWhatIsResumed(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcome results.Outcome
+		blame   fault.Kind
+		steps   int
+		want    bool
+	}{
+		"interrupted":                     {results.Pending, fault.Unknown, 0, true},
+		"a provider's fault":              {results.Infrastructure, fault.Transient, 0, true},
+		"the host's":                      {results.Infrastructure, fault.Host, 0, true},
+		"the instance's":                  {results.Infrastructure, fault.Instance, 0, false},
+		"the instance's, after one reply": {results.Infrastructure, fault.Instance, 1, true},
+		"diverged":                        {results.Diverged, fault.Unknown, 3, false},
+		"a limit":                         {results.Limit, fault.Unknown, 3, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, dir)
+			r := failed("a")
+			r.Record.Outcome, r.Record.Blame, r.Record.Steps = c.outcome, c.blame.String(), c.steps
+			put(t, s, r)
+			for _, when := range []string{"in the same run", "in the next"} {
+				if _, ok := s.Resumable("a"); ok != c.want {
+					t.Errorf("%s: resumable %v", when, ok)
+				}
+				closeStore(t, s)
+				s = open(t, dir)
+			}
+			if _, h := resume(t, s, "a"); (h != nil) != c.want {
+				t.Errorf("history %+v", h)
+			}
+		})
+	}
+}
+
+func TestOtherSettingsAreNotResumed(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	under := results.Settings{Model: "m", Row: "1", Config: map[string]any{"agent": map[string]any{"step_limit": 5}}}
+	a, err := s.Begin("a", under)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(t, a, twoSteps...)
+	closeStore(t, s)
+	s = open(t, dir)
+	made, ok := s.Resumable("a")
+	if !ok || made.Model != "m" || len(under.Differences(made)) > 0 {
+		t.Fatalf("made under %+v, %v", made, ok)
+	}
+	other := under
+	other.Row = "2"
+	a, h, err := s.Resume("a", other)
+	if err != nil || h != nil || a.Number() != 2 {
+		t.Errorf("resumed under other ones: attempt %d, %+v, %v", a.Number(), h, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if made, ok := s.Resumable("a"); !ok || made.Row != "2" {
+		t.Errorf("then made under %+v, %v", made, ok)
+	}
+	if a, h, err := s.Resume("a", other); err != nil || h == nil || a.Number() != 2 {
+		t.Errorf("the same ones: %+v, %v", h, err)
+	}
+}
+
+// A format error after the last request is met again when the attempt is
+// resumed, as often as that happens.
+func TestFormatErrorsCountOnceHoweverOftenAnAttemptCrashes(t *testing.T) {
+	dir := t.TempDir()
+	wrong := []any{results.TypeInterrupt, results.InterruptData{Step: 1, Name: "FormatError"}, results.TypeMessages, says("form!")}
+	s := open(t, dir)
+	a := begin(t, s, "a")
+	tell(t, a, results.TypeContainer, container, results.TypeRequest, request(1), results.TypeReply, reply(1))
+	tell(t, a, wrong...)
+	for range 3 {
+		closeStore(t, s)
+		s = open(t, dir)
+		var h *results.History
+		if a, h = resume(t, s, "a"); h.FormatErrors != 0 {
+			t.Errorf("%d before the first request", h.FormatErrors)
+		}
+		tell(t, a, wrong...)
+	}
+	tell(t, a, results.TypeRequest, request(2), results.TypeReply, reply(2))
+	h, err := s.History("a")
+	if err != nil || h.FormatErrors != 1 || len(h.Messages) != 1 {
+		t.Fatalf("%d format errors, %d messages, want one of each: %v", h.FormatErrors, len(h.Messages), err)
+	}
+	tell(t, a, results.TypeInterrupt, results.InterruptData{Step: 2, Name: "Other"}, results.TypeRequest, request(3), results.TypeReply, reply(3))
+	if h, err = s.History("a"); err != nil || h.FormatErrors != 1 {
+		t.Errorf("%d format errors after an interrupt of another name, %v", h.FormatErrors, err)
+	}
+	tell(t, a, results.TypeAction, action(3, "a"), results.TypeOutput, output(3, "A"), results.TypeRequest, request(4))
+	if h, err = s.History("a"); err != nil || h.FormatErrors != 0 {
+		t.Errorf("%d format errors in a row after an action, %v", h.FormatErrors, err)
+	}
+}
+
+// Elapsed is the time of work: between records while there is a container, but
+// not while a call waits, and not while nothing runs.
+func TestElapsedIsTheTimeOfWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := open(t, dir)
+		a := begin(t, s, "a")
+		after := func(d time.Duration, records ...any) {
+			t.Helper()
+			time.Sleep(d)
+			tell(t, a, records...)
+		}
+		elapsed := func(when string, want time.Duration) {
+			t.Helper()
+			if h, err := s.History("a"); err != nil || h.Elapsed != want {
+				t.Errorf("%s: %v, %v, want %v", when, h.Elapsed, err, want)
+			}
+		}
+		after(time.Hour, results.TypeContainer, container)
+		elapsed("until the container is there", 0)
+		after(time.Second, results.TypeRequest, request(1))
+		waited := reply(1)
+		waited.Waited = 7
+		after(10*time.Second, results.TypeReply, waited)
+		elapsed("a call of 10 s, 7 of them waiting", 4*time.Second)
+		after(100*time.Second, results.TypeAction, action(1, "a"))
+		after(1000*time.Second, results.TypeOutput, output(1, "A"))
+		elapsed("a command", 1104*time.Second)
+		after(time.Second, results.TypeRequest, request(2))
+		after(time.Hour, results.TypeLost, results.LostData{Step: 2, Calls: 1})
+		after(time.Hour, results.TypeResume, map[string]string{"owner": "x"})
+		after(time.Hour, results.TypeContainer, container)
+		elapsed("a call without an answer, and the time until the next container", 1105*time.Second)
+		after(time.Second, results.TypeDifference, results.DifferenceData{Step: 1})
+		after(time.Hour, results.TypeContainer, container)
+		after(2*time.Second, results.TypeRequest, request(2))
+		after(time.Hour, results.TypeRequest, request(2))
+		after(3*time.Second, results.TypeLost, results.LostData{Step: 2, Calls: 1})
+		after(3*time.Second, results.TypeReply, reply(2))
+		elapsed("after a replay", 1105*time.Second+2*time.Second+6*time.Second)
+		closeStore(t, s)
+	})
+}
+
+func TestAHistoryOfADamagedAttemptIsRefused(t *testing.T) {
+	told := t.TempDir()
+	running := open(t, told)
+	tell(t, begin(t, running, "a"), twoSteps...)
+	lines := strings.SplitAfter(read(t, told, "a", "journal.jsonl"), "\n") // attempt container messages request reply messages ...
+	for name, c := range map[string]struct {
+		text, want string
+	}{
+		"a record is missing":           {strings.Join(lines[:5], "") + lines[6], "record 7 follows record 5"},
+		"a record is damaged":           {strings.Join(lines[:4], "") + strings.Replace(lines[4], "cost", "tsoc", 1) + lines[5], "behind number 4 is damaged"},
+		"its first record is damaged":   {strings.Replace(lines[0], "owner", "renwo", 1) + lines[1], "behind number 0 is damaged"},
+		"no request is before a record": {read(t, journalled(t, t.TempDir(), 3)), "there is no request before it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, c.text, dir, "a", "journal.jsonl")
+			_, err := results.ReadHistory(dir, "a")
+			if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "journal.jsonl") {
+				t.Errorf("%v (%v)", err, fault.KindOf(err))
+			}
+		})
+	}
+	s := open(t, t.TempDir())
+	if _, err := s.History("../x"); fault.KindOf(err) != fault.Instance {
+		t.Errorf("an id that leads out of the directory: %v", err)
+	}
+	dir := t.TempDir()
+	write(t, "torn", dir, "a", "journal.jsonl")
+	if _, err := results.ReadHistory(dir, "a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a whole record: %v", err)
+	}
+}
+
+// The record that began an attempt says under which settings: without it
+// nothing could be resumed, and a run must not take it for a fresh one.
+func TestADirectoryWhoseAttemptCannotBeReadIsNotOpened(t *testing.T) {
+	for name, ended := range map[string]bool{"ended by a fault": true, "broken off": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, dir)
+			a := begin(t, s, "a")
+			tell(t, a, twoSteps...)
+			if ended {
+				end(t, s, a, failed("a"))
+			}
+			closeStore(t, s)
+			path := filepath.Join(dir, "a", "journal.jsonl")
+			write(t, strings.Replace(read(t, path), `"owner"`, `"renwo"`, 1), path)
+			if _, err := results.Open(dir, results.Options{}); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), path) {
+				t.Errorf("%v (%v)", err, fault.KindOf(err))
+			}
+			snap, err := results.Read(dir)
+			if fault.KindOf(err) != fault.Usage && (snap == nil || len(snap.Notes) == 0) {
+				t.Errorf("read: %+v, %v", snap, err)
+			}
+		})
+	}
+}
+
+func TestAResetAttemptIsNotResumed(t *testing.T) {
+	for _, unfinished := range []bool{false, true} {
+		dir := t.TempDir()
+		s := open(t, dir)
+		a := begin(t, s, "a")
+		tell(t, a, twoSteps...)
+		closeStore(t, s)
+		s = open(t, dir)
+		if err := s.Reset([]string{"a", "nobody"}, unfinished); err != nil {
+			t.Fatal(err)
+		}
+		for _, when := range []string{"at once", "opened again"} {
+			if _, ok := s.Resumable("a"); ok == unfinished {
+				t.Errorf("unfinished %v, %s: resumable %v", unfinished, when, ok)
+			}
+			if rs := s.Records(); len(rs) != 1 || rs[0].Steps != 2 || !near(s.Spent(), 1) {
+				t.Errorf("unfinished %v, %s: %+v, spent %v", unfinished, when, rs, s.Spent())
+			}
+			closeStore(t, s)
+			s = open(t, dir)
+		}
+		if a, h := resume(t, s, "a"); (h == nil) != unfinished || (a.Number() == 2) != unfinished {
+			t.Errorf("unfinished %v: attempt %d, history %v", unfinished, a.Number(), h != nil)
+		}
+	}
+}
+
+func TestWhatIsPutBackIsTold(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "one"))
+	closeStore(t, s)
+	write(t, "{}", dir, "preds.json")
+	s = open(t, dir)
+	if told := s.Recovered(); len(told) != 1 || !strings.Contains(told[0], "lacked 1 predictions") {
+		t.Errorf("told %q", told)
+	}
+	closeStore(t, s)
+	if got := preds(t, dir)["a"].Patch; got != "one" {
+		t.Errorf("patch %q", got)
+	}
+	if told := open(t, dir).Recovered(); len(told) > 0 {
+		t.Errorf("told again: %q", told)
+	}
+}
+
+// preds.json is rewritten whole: an attempt that changes nothing in it must not.
+func TestAnAttemptWithoutAPredictionBeforeItWritesNone(t *testing.T) {
+	dir := t.TempDir()
+	s, err := results.Open(dir, results.Options{FlushEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := begin(t, s, "a")
+	if _, err := os.Stat(filepath.Join(dir, "preds.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("preds.json: %v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	closeStore(t, s)
+}
+
+func TestATrajectoryAlwaysHasItsConfig(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, failed("a"))
+	var trajectory struct{ Info map[string]json.RawMessage }
+	if err := json.Unmarshal([]byte(read(t, dir, "a", "a.traj.json")), &trajectory); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(trajectory.Info["config"]); got != "{}" {
+		t.Errorf("config %s, want an object: the peers' readers look into it", got)
+	}
+}
