@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +31,7 @@ type world struct {
 	adopted bool
 	forgets bool // it prints something else than the first time
 	image   string
+	takes   time.Duration
 }
 
 func (w *world) Execute(_ context.Context, command string) (agent.Output, error) {
@@ -44,7 +46,8 @@ func (w *world) Execute(_ context.Context, command string) (agent.Output, error)
 	if command == "submit" {
 		text = agent.Marker + "\n" + text
 	}
-	out := agent.Output{Bytes: []byte(text), Total: int64(len(text)), Timeout: 90 * time.Second}
+	time.Sleep(w.takes)
+	out := agent.Output{Bytes: []byte(text), Total: int64(len(text)), Timeout: 90 * time.Second, Duration: w.takes}
 	if out.TimedOut = command == "do slow"; out.TimedOut {
 		out.ExitCode = -1
 	}
@@ -66,11 +69,12 @@ type worlds struct {
 	alive   *world
 	forgets bool
 	image   string
+	takes   time.Duration
 	opened  *world
 }
 
 func (w *worlds) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) {
-	w.opened = &world{forgets: w.forgets, image: w.image}
+	w.opened = &world{forgets: w.forgets, image: w.image, takes: w.takes}
 	if w.alive != nil && o.Container == "c" {
 		w.opened = w.alive
 	}
@@ -78,7 +82,7 @@ func (w *worlds) Open(_ context.Context, o solver.Opening) (solver.Sandbox, erro
 }
 
 func bash(commands ...string) (r scripted.Reply) {
-	r.Cost = 0.5
+	r.Cost, r.Usage = 0.5, llm.Usage{Input: 1000, Cached: 100, Output: 10, Reasoning: 1}
 	for _, c := range commands {
 		args, _ := json.Marshal(map[string]string{"command": c})
 		r.ToolCalls = append(r.ToolCalls, llm.ToolCall{Name: "bash", Arguments: string(args)})
@@ -108,6 +112,9 @@ type playing struct {
 	models []*scripted.Model // that were asked for
 
 	restarts bool // what diverges
+	now      func() time.Time
+	delay    time.Duration // of each reply
+	dies     bool          // before the result is stored
 }
 
 func newPlaying(t *testing.T, play []scripted.Reply) *playing {
@@ -119,7 +126,7 @@ func newPlaying(t *testing.T, play []scripted.Reply) *playing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &playing{t: t, loop: loop, play: play}
+	return &playing{t: t, loop: loop, play: play, now: clock}
 }
 
 // clock stands still, so that trajectories can be compared.
@@ -133,9 +140,9 @@ func (p *playing) solve(dir string) *results.Result {
 		p.t.Fatal(err)
 	}
 	s := solver.New(solver.Config{
-		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: store, Version: "test", Now: clock, RestartDiverged: p.restarts,
+		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: store, Version: "test", Now: p.now, RestartDiverged: p.restarts,
 		Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
-			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{})
+			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{Delay: p.delay})
 			m.Skip(heard)
 			p.models = append(p.models, m)
 			return m, nil
@@ -145,7 +152,7 @@ func (p *playing) solve(dir string) *results.Result {
 		Instance: dataset.Instance{ID: "a", ProblemStatement: "task"}, Try: 1,
 		Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
-	if err == nil {
+	if err == nil && !p.dies {
 		err = store.Put(p.t.Context(), r)
 	}
 	if err != nil {
@@ -184,7 +191,7 @@ func (p *playing) crashed(lines [][]byte, lives bool) (dir string) {
 		p.t.Fatal(err)
 	}
 	if lives {
-		p.boxes.alive = &world{adopted: true}
+		p.boxes.alive = &world{adopted: true, takes: p.boxes.takes}
 		for _, s := range h.Steps {
 			for _, a := range s.Actions {
 				p.boxes.alive.ran = append(p.boxes.alive.ran, a.Command)
@@ -220,6 +227,9 @@ func messages(t *testing.T, dir string) []string {
 func told(t *testing.T, dir string, r *results.Result) string {
 	t.Helper()
 	rec := r.Record
+	if rec.Usage.Input < 2000 || rec.Usage.Reasoning < 2 {
+		t.Errorf("usage %+v: there is nothing to compare", rec.Usage)
+	}
 	return fmt.Sprintf("%s %s %d steps, $%v, %+v, attempt %d, differences %d\n%q\n%s",
 		rec.Status, rec.Outcome, rec.Steps, rec.Cost, rec.Usage, rec.Attempt, rec.Differences, r.Submission, strings.Join(messages(t, dir), "\n"))
 }
@@ -253,6 +263,58 @@ func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
 					p.check(dir, want, ran, fmt.Sprintf("cut again behind record %d, container alive: %v", k+4, lives))
 				}
 			}
+		})
+	}
+}
+
+// The time of an attempt, and its limit, outlive a crash; the hour in which
+// nothing ran does not count.
+func TestTimeOutlivesACrash(t *testing.T) {
+	play := []scripted.Reply{bash("do 1"), bash("do 2"), bash("do 3"), bash("submit")}
+	for name, c := range map[string]struct {
+		limit  time.Duration
+		status string
+		steps  int
+	}{
+		"without a limit": {0, "Submitted", 4},
+		"with one":        {35 * time.Second, "TimeExceeded", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop, err := agent.NewLoop(agent.Config{
+					SystemTemplate: "s", InstanceTemplate: "{{task}}", ObservationTemplate: "{{output.output}}", WallTimeLimit: c.limit,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Nothing is stored: the writer of results.parquet must not meet two bubbles.
+				p := &playing{t: t, loop: loop, play: play, delay: 10 * time.Second, dies: true}
+				p.boxes.takes = 5 * time.Second
+				whole := t.TempDir()
+				want := p.solve(whole).Record
+				if want.Status != c.status || want.Steps != c.steps || want.Time.Model != 10*float64(c.steps) ||
+					want.Time.Commands != 5*float64(c.steps) || want.Time.Total != 15*float64(c.steps) {
+					t.Fatalf("undisturbed: %+v", want)
+				}
+				lines := p.lines(whole)
+				cuts := 0
+				for k := 3; k < len(lines); k++ {
+					dir := p.crashed(lines[:k], true)
+					if h, err := results.ReadHistory(dir, "a"); err != nil || h.Container == nil {
+						continue // a replay takes its own time
+					}
+					cuts++
+					time.Sleep(time.Hour)
+					got := p.solve(dir).Record
+					if got.Status != want.Status || got.Steps != want.Steps || got.Time != want.Time || got.Usage != want.Usage {
+						t.Errorf("cut behind record %d: %s after %d steps, %+v, %+v; want %s after %d, %+v, %+v",
+							k, got.Status, got.Steps, got.Time, got.Usage, want.Status, want.Steps, want.Time, want.Usage)
+					}
+				}
+				if cuts < 8 {
+					t.Errorf("only %d cuts", cuts)
+				}
+			})
 		})
 	}
 }

@@ -174,10 +174,7 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 	turn.Step = func(step int, phase string, cost float64) {
 		t.runner.Report(runner.Progress{Phase: phase, Step: step, Cost: cost})
 	}
-	ending, err := t.Loop.Run(ctx, turn)
-	if lost := t.unanswered(rec, err); lost != nil {
-		err = errors.Join(err, lost)
-	}
+	ending, err := t.loop(ctx, turn, rec)
 	t.ending = ending
 	if err != nil && (ctx.Err() != nil || errors.Is(err, runner.ErrBudget)) {
 		return err // the work tree is salvaged when the instance is resumed
@@ -191,6 +188,21 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 	}
 	t.predict(ctx, box)
 	return err
+}
+
+// errPanic is what came of a run that did not return.
+var errPanic = errors.New("a panic")
+
+// loop runs the agent, and settles the call that this leaves under way, also after a
+// panic: others may wait for the money that is set aside for it.
+func (t *attempt) loop(ctx context.Context, turn agent.Turn, rec *recorder) (ending *agent.Ending, err error) {
+	err = errPanic
+	defer func() {
+		if lost := t.unanswered(rec, err); lost != nil {
+			err = errors.Join(err, lost)
+		}
+	}()
+	return t.Loop.Run(ctx, turn)
 }
 
 // Task is the part of a turn at an instance that its row determines: what

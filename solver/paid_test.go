@@ -1,0 +1,344 @@
+package solver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/inject"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/solver"
+)
+
+// models is a Model made of a function.
+type models func() (*llm.Response, error)
+
+func (f models) Generate(context.Context, *llm.Request) (*llm.Response, error) { return f() }
+
+// Money that is set aside for a call that is over would be missing to the
+// others, who would wait for it for ever.
+func TestMoneySetAsideIsFreedHoweverACallEnds(t *testing.T) {
+	reply := &llm.Response{
+		Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: bash("submit").ToolCalls}, Cost: 0.25, Priced: true,
+	}
+	for name, c := range map[string]struct {
+		model  models
+		panics bool
+		spent  float64
+	}{
+		"an answer":               {model: func() (*llm.Response, error) { return reply, nil }, spent: 0.25},
+		"a refusal, unpaid":       {model: func() (*llm.Response, error) { return nil, &llm.Unpaid{Err: fault.Newf(fault.Transient, "503")} }},
+		"silence, perhaps paid":   {model: func() (*llm.Response, error) { return nil, fault.Newf(fault.Transient, "no answer") }, spent: 0.5},
+		"a panic, perhaps paid":   {model: func() (*llm.Response, error) { panic("a bug") }, panics: true, spent: 0.5},
+		"a conversation too long": {model: func() (*llm.Response, error) { return nil, &llm.Unpaid{Err: fault.Newf(fault.Instance, "400")} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			budget := runner.NewBudget(1, 0, 0.5)
+			var store *results.Store
+			panicked := func() (p any) {
+				defer func() { p = recover() }()
+				store = attemptUnder(t, budget, c.model, results.Options{})
+				return nil
+			}()
+			if (panicked != nil) != c.panics {
+				t.Fatalf("panic %v", panicked)
+			}
+			if budget.Spent() != c.spent {
+				t.Errorf("spent %v, want %v", budget.Spent(), c.spent)
+			}
+			stopped, cancel := context.WithCancel(t.Context())
+			cancel() // it is not to wait
+			if _, err := budget.Reserve(stopped); err != nil {
+				t.Fatalf("the next call: %v", err)
+			}
+			second, err := budget.Reserve(stopped)
+			if fits := 1-c.spent >= 1; (err == nil) != fits {
+				t.Errorf("and one more: %v, %v, with %v spent of 1 and 0.50 a call", second, err, c.spent)
+			}
+			if store != nil && store.Spent() != c.spent {
+				t.Errorf("the journals say %v", store.Spent())
+			}
+		})
+	}
+}
+
+// attemptUnder makes one attempt in a world.
+func attemptUnder(t *testing.T, budget *runner.Budget, model llm.Model, o results.Options) *results.Store {
+	t.Helper()
+	store, err := results.Open(t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	s := solver.New(solver.Config{
+		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store, Version: "test",
+		Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
+	})
+	_, _ = s.Solve(t.Context(), runner.Attempt{
+		Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+		Reserve: budget.Reserve, Keep: closes, Kept: nothing,
+	})
+	return store
+}
+
+// counting counts the calls of a model.
+type counting struct {
+	llm.Model
+	calls int
+}
+
+func (c *counting) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	c.calls++
+	return c.Model.Generate(ctx, req)
+}
+
+// A request is durable before it is sent, an action before it runs, and a
+// submission before anything is made of it: where the n-th fsync fails, nothing
+// has happened that it was to come before.
+func TestNothingHappensBeforeItIsDurable(t *testing.T) {
+	play := []scripted.Reply{bash("do 1"), bash("do 2", "do 3"), bash("submit")}
+	for n, want := range []struct{ calls, ran int }{
+		{0, 0}, {1, 0}, // the first request, "do 1"
+		{1, 1}, {2, 1}, {2, 2}, // the second, "do 2", "do 3"
+		{2, 3}, {3, 3}, // the third, "submit"
+		{3, 4}, // the submission
+	} {
+		plan, err := inject.Parse(fmt.Sprintf("journal.sync:%d=EIO", n+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := results.Open(t.TempDir(), results.Options{Inject: plan})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		boxes := &worlds{}
+		model := &counting{Model: scripted.Script{"a": play}.Model("a", scripted.Config{})}
+		s := solver.New(solver.Config{
+			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
+			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
+		})
+		_, err = s.Solve(t.Context(), runner.Attempt{
+			Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+		})
+		if fault.KindOf(err) != fault.Host {
+			t.Errorf("fsync %d failed: %v (%v)", n+1, err, fault.KindOf(err))
+		}
+		if model.calls != want.calls || len(boxes.opened.ran) != want.ran {
+			t.Errorf("fsync %d failed: %d calls were made and %q ran, want %d and %d",
+				n+1, model.calls, boxes.opened.ran, want.calls, want.ran)
+		}
+	}
+}
+
+// Replies and outputs are handed to the system as they come: the death of the
+// process, which no power cut goes with, costs none.
+func TestWhatIsPaidForOutlivesTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	var inFile []int // records, when each command ran
+	journal := func() int {
+		data, err := os.ReadFile(filepath.Join(dir, "a", "journal.jsonl"))
+		if err != nil {
+			t.Error(err)
+		}
+		return bytes.Count(data, []byte(`"type":"reply"`))*10 + bytes.Count(data, []byte(`"type":"output"`))
+	}
+	store, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	play := scripted.Script{"a": []scripted.Reply{bash("do 1", "do 2"), bash("do 3"), bash("submit")}}.Model("a", scripted.Config{})
+	s := solver.New(solver.Config{
+		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store, Version: "test",
+		Models: func(dataset.Instance, int) (llm.Model, error) { return play, nil },
+	})
+	_, err = s.Solve(t.Context(), runner.Attempt{
+		Instance: dataset.Instance{ID: "a"}, Try: 1,
+		Report: func(p runner.Progress) {
+			if p.Phase == "command" || p.Phase == "model" || p.Phase == "save" {
+				inFile = append(inFile, journal())
+			}
+		},
+		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(inFile); got != "[0 10 11 12 22 23 33 34]" {
+		t.Errorf("replies times ten and outputs in the file: %s", got)
+	}
+}
+
+// broken is a world whose n-th command finds the container gone.
+type broken struct {
+	*world
+	at     int
+	closed int
+}
+
+func (b *broken) Execute(ctx context.Context, command string) (agent.Output, error) {
+	if len(b.ran) == b.at && command != "" {
+		return agent.Output{}, fault.Newf(fault.Transient, "the container is gone")
+	}
+	return b.world.Execute(ctx, command)
+}
+
+func (b *broken) Close() error { b.closed++; return nil }
+
+type opens func(solver.Opening) (solver.Sandbox, error)
+
+func (f opens) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) { return f(o) }
+
+// A container is kept over a fault of the model, and not over one of its own,
+// a stop, or a good end.
+func TestAContainerIsKeptOverAFaultThatIsNotItsOwn(t *testing.T) {
+	unavailable := &llm.Unpaid{Err: fault.Newf(fault.Transient, "503")}
+	for name, c := range map[string]struct {
+		at   int // command at which the sandbox breaks
+		end  error
+		stop bool
+		kept bool
+	}{
+		"the model fails":          {at: -1, end: unavailable, kept: true},
+		"the sandbox fails":        {at: 1, end: unavailable},
+		"the run is stopped":       {at: -1, end: unavailable, stop: true},
+		"the attempt comes to end": {at: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := results.Open(t.TempDir(), results.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			said := 0
+			model := models(func() (*llm.Response, error) {
+				if said++; said < 3 || c.end == nil {
+					r := bash("do it")
+					if said == 4 {
+						r = bash("submit")
+					}
+					return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: r.ToolCalls}, Priced: true}, nil
+				}
+				if c.stop {
+					cancel()
+				}
+				return nil, c.end
+			})
+			box := &broken{world: &world{}, at: c.at}
+			var kept []io.Closer
+			s := solver.New(solver.Config{
+				Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
+				Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return box, nil }),
+				Models:    func(dataset.Instance, int) (llm.Model, error) { return model, nil },
+			})
+			_, err = s.Solve(ctx, runner.Attempt{
+				Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+				Reserve: runner.NewBudget(0, 0, 0).Reserve, Kept: nothing,
+				Keep: func(c io.Closer) { kept = append(kept, c) },
+			})
+			if (err == nil) != (c.end == nil && c.at < 0) {
+				t.Error(err)
+			}
+			if (len(kept) == 1) != c.kept || (box.closed == 0) != c.kept {
+				t.Errorf("kept %d, closed %d times", len(kept), box.closed)
+			}
+		})
+	}
+}
+
+// The next try continues in the container that was kept for it, which needs no
+// replay; one that is not the journal's is closed.
+func TestTheNextTryContinuesInTheContainerThatWasKept(t *testing.T) {
+	for name, same := range map[string]bool{"the journal's container": true, "another": false} {
+		t.Run(name, func(t *testing.T) {
+			store, err := results.Open(t.TempDir(), results.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			var all []*named
+			play := []scripted.Reply{bash("do 1"), bash("do 2"), bash("submit")}
+			fails := true
+			s := solver.New(solver.Config{
+				Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
+				Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) {
+					all = append(all, &named{world: &world{}, id: fmt.Sprint("c", len(all))})
+					return all[len(all)-1], nil
+				}),
+				Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
+					m := scripted.Script{"a": play}.Model("a", scripted.Config{})
+					m.Skip(heard)
+					return models(func() (*llm.Response, error) {
+						if heard++; heard == 2 && fails {
+							fails = false
+							return nil, &llm.Unpaid{Err: fault.Newf(fault.Transient, "503")}
+						}
+						return m.Generate(t.Context(), &llm.Request{Tools: []llm.Tool{{Name: "bash"}}})
+					}), nil
+				},
+			})
+			var kept io.Closer
+			try := func() (*results.Result, error) {
+				return s.Solve(t.Context(), runner.Attempt{
+					Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+					Reserve: runner.NewBudget(0, 0, 0).Reserve,
+					Keep:    func(c io.Closer) { kept = c },
+					Kept:    func() io.Closer { held := kept; kept = nil; return held },
+				})
+			}
+			r, err := try()
+			if err == nil || kept == nil {
+				t.Fatalf("the first try: %v, kept %v", err, kept)
+			}
+			r.Record.Status, r.Record.Outcome, r.Record.Blame = "TransientFault", results.Infrastructure, "transient"
+			if err := store.Put(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			if !same {
+				all[0].id = "renamed"
+			}
+			r, err = try()
+			if err != nil || r.Record.Outcome != results.Submitted || r.Record.Resumed != 1 || r.Record.Steps != 3 {
+				t.Fatalf("%v, %+v", err, r.Record)
+			}
+			if len(all) != map[bool]int{true: 1, false: 2}[same] || all[0].closed != 1 {
+				t.Errorf("%d sandboxes, the first closed %d times", len(all), all[0].closed)
+			}
+			if last := all[len(all)-1]; fmt.Sprint(last.ran) != "[do 1 do 2 submit]" || last.closed != 1 {
+				t.Errorf("ran %q, closed %d times", last.ran, last.closed)
+			}
+		})
+	}
+}
+
+// named is a world in a container of its own.
+type named struct {
+	*world
+	id     string
+	closed int
+}
+
+func (n *named) Facts() solver.Facts {
+	return solver.Facts{Container: n.id, Pull: time.Second, Start: time.Second}
+}
+
+func (n *named) Close() error {
+	n.closed++
+	return errors.New("it is gone already") // which is only told
+}
