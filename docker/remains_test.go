@@ -1,0 +1,114 @@
+package docker_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/client"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/internal/enginetest"
+)
+
+// A command that kills the shell it runs in leaves nobody behind who would end
+// what it started; the container goes on, and so must not they.
+func TestWhatACommandStartedEndsWithTheShellThatItKills(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	run(t, c, "sleep 7001 >/dev/null 2>&1 </dev/null &") // an earlier command's, which may stay
+	r := runCommand(t, c, docker.Command{
+		Script:  "sleep 7002 & setsid sleep 7003 & (setsid nohup sleep 7004 >/dev/null 2>&1 &) ; kill -9 $PPID; sleep 7005",
+		Timeout: time.Minute,
+	})
+	if r.ExitCode != 137 || r.TimedOut {
+		t.Fatalf("%+v", r)
+	}
+	if left := processes(t, c); strings.Join(left, ",") != "sleep 7001" {
+		t.Errorf("still running: %q", left)
+	}
+}
+
+// Volumes that an image declares are anonymous: nobody would ever find them again.
+func TestAnonymousVolumesGoWithTheirContainer(t *testing.T) {
+	e := connect(t)
+	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	name := testRepo + ":volume-" + strings.ToLower(rand.Text())
+	c := start(t, e, docker.Spec{Image: withVolume(t, api, name)})
+	in, err := api.ContainerInspect(t.Context(), c.ID())
+	if err != nil || len(in.Mounts) != 1 || in.Mounts[0].Name == "" {
+		t.Fatalf("mounts %+v, %v", in.Mounts, err)
+	}
+	if err := c.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := api.VolumeInspect(t.Context(), in.Mounts[0].Name); !errdefs.IsNotFound(err) {
+		t.Errorf("the volume is still there: %+v, %v", v, err)
+	}
+}
+
+// withVolume makes an image that declares a volume. It is removed at the test's end.
+func withVolume(t *testing.T, api *client.Client, name string) string {
+	t.Helper()
+	root, err := enginetest.Root(strings.Fields(tools), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := api.ImageImport(t.Context(), image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"}, name,
+		image.ImportOptions{Changes: []string{"ENV PATH=/usr/bin:/bin", "VOLUME /data"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := api.ImageRemove(context.Background(), name, image.RemoveOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	return name
+}
+
+func TestARemovalIsForcedAndTakesTheVolumes(t *testing.T) {
+	s := newEngineStub(t)
+	e := s.connect(t, time.Hour)
+	asked := make(chan string, 1)
+	s.say("DELETE /containers/*", func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Query().Encode()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	if err := e.Remove(t.Context(), stubBox); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-asked; got != "force=1&v=1" {
+		t.Errorf("asked with %q", got)
+	}
+}
+
+// A removal that meets another one waits for it: a container is gone when Remove returns.
+func TestARemovalWaitsForTheOneUnderWay(t *testing.T) {
+	s := newEngineStub(t)
+	e := s.connect(t, time.Hour)
+	answers := []int{http.StatusConflict, http.StatusConflict, http.StatusNotFound}
+	n := 0
+	s.say("DELETE /containers/*", func(w http.ResponseWriter, r *http.Request) {
+		code := answers[min(n, len(answers)-1)]
+		n++
+		answer(code, map[string]string{"message": "removal is already in progress"})(w, r)
+	})
+	if err := e.Remove(t.Context(), stubBox); err != nil || n != 3 {
+		t.Errorf("%v after %d calls", err, n)
+	}
+}
