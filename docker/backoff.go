@@ -70,8 +70,8 @@ func (g *gate) pass(ctx context.Context, patience time.Duration) (round int, err
 
 // shut closes the gate for a rate-limit answer to a pull that passed in round.
 // Answers to pulls that passed together count as one, but the longest time
-// that any of them asks for holds.
-func (g *gate) shut(round int, p pace, err error) {
+// that any of them asks for holds. It returns how long the gate stays closed.
+func (g *gate) shut(round int, p pace, err error) (left time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	wait, said := retryAfter(err.Error())
@@ -88,6 +88,7 @@ func (g *gate) shut(round int, p pace, err error) {
 	if until := time.Now().Add(wait); until.After(g.until) {
 		g.until, g.err = until, err
 	}
+	return time.Until(g.until)
 }
 
 // open returns the round when nothing has to be waited for.
@@ -192,11 +193,11 @@ func (e *Engine) persist(ctx context.Context, name reference.Named, download fun
 		}
 		switch whyPull(err, name.String()) {
 		case pullLimited:
-			g.shut(round, e.pace, err)
+			wait := g.shut(round, e.pace, err)
 			if limited++; limited >= e.pace.limits {
 				return err
 			}
-			e.log.Warn("the registry limits pulls; waiting", "image", name.String(), "answers", limited, "err", err)
+			e.log.Warn("the registry limits pulls; waiting", "image", name.String(), "for", wait.Round(time.Second), "answers", limited, "err", err)
 		case pullBroken:
 			if failed++; failed >= e.pace.tries {
 				return err

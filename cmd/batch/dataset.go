@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"unicode/utf8"
 
@@ -27,7 +26,7 @@ ones named.
   batch dataset --subset demo demo__slug-1
   batch dataset --subset rows.parquet --json | jq .instance_id`,
 		RunE: func(c *cobra.Command, ids []string) error {
-			ds, selected, err := f.load(c.Context(), a, slog.New(slog.DiscardHandler))
+			ds, selected, err := f.load(c.Context(), a)
 			if err != nil {
 				return err
 			}

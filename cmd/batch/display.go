@@ -92,6 +92,29 @@ func (d display) say(text string) {
 	d.Event(progress.Event{Time: time.Now(), Type: progress.Message, Text: text})
 }
 
+// warnings returns a logger for what a person should know of that comes before a
+// run begins, or of a command that has no display.
+func (a *app) warnings() *slog.Logger {
+	var w io.Writer = a.stderr
+	if f, ok := a.terminal(); ok {
+		w = onNewLine{w, f}
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// onNewLine takes the progress of a download off the terminal's line before it
+// writes to it.
+type onNewLine struct {
+	io.Writer
+	terminal *os.File
+}
+
+// Write implements io.Writer.
+func (w onNewLine) Write(p []byte) (int, error) {
+	_, _ = w.terminal.WriteString(eraseLine)
+	return w.Writer.Write(p)
+}
+
 // logger writes warnings and worse for a person, and everything to file.
 func (d display) logger(file io.Writer) *slog.Logger {
 	return slog.New(slog.NewMultiHandler(

@@ -9,6 +9,8 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
+const eraseLine = "\r\x1b[K"
+
 // hubProgress returns what shows a dataset's download on a terminal, or nil.
 func (a *app) hubProgress() func(file string, done, total int64) {
 	f, ok := a.terminal()
@@ -28,6 +30,6 @@ func (a *app) hubProgress() func(file string, done, total int64) {
 		if done >= total {
 			end = "\n"
 		}
-		_, _ = f.WriteString("\r\x1b[Kdownloading " + printable.Line(file) + " " + units.HumanSize(float64(done)) + " of " + units.HumanSize(float64(total)) + end)
+		_, _ = f.WriteString(eraseLine + "downloading " + printable.Line(file) + " " + units.HumanSize(float64(done)) + " of " + units.HumanSize(float64(total)) + end)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/docker/go-units"
@@ -96,7 +95,7 @@ func wanted(selected []dataset.Instance, prefix string) []*listed {
 }
 
 func (a *app) listImages(ctx context.Context, f sourceFlags, platform string, asJSON bool) error {
-	_, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
+	_, selected, err := f.load(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -143,7 +142,7 @@ func (a *app) connectImages(ctx context.Context, c docker.Config) (*docker.Engin
 		_ = engine.Close() // nothing was started through it
 		return nil, nil, err
 	}
-	ledger, err := a.ledger(engine, info, slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	ledger, err := a.ledger(engine, info, a.warnings())
 	if err != nil {
 		_ = engine.Close()
 		return nil, nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -50,7 +49,7 @@ pulled, 130 interrupted.`,
 }
 
 func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platform string) (err error) {
-	_, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
+	_, selected, err := f.load(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platfo
 	defer stop()
 	connection := docker.FromEnv(a.getenv, a.home)
 	connection.Pulls = p.pulls
-	connection.Log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	connection.Log = a.warnings()
 	engine, ledger, err := a.connectImages(ctx, connection)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -174,7 +173,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	git := probeGit(ctx)
 	defer git.stop()
-	ds, selected, err := f.load(ctx, a, slog.New(slog.DiscardHandler))
+	ds, selected, err := f.load(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -45,8 +44,8 @@ func (f *sourceFlags) add(c *cobra.Command) {
 	}
 }
 
-// load opens the dataset and selects from it.
-func (f *sourceFlags) load(ctx context.Context, a *app, log *slog.Logger) (*dataset.Dataset, []dataset.Instance, error) {
+// load opens the dataset and selects from it. What it has to wait for is shown.
+func (f *sourceFlags) load(ctx context.Context, a *app) (*dataset.Dataset, []dataset.Instance, error) {
 	sel := dataset.Selection{Filter: f.filter, Slice: f.slice, Shuffle: f.shuffle, Seed: f.seed, Shard: f.shard}
 	switch {
 	case f.ids != nil:
@@ -60,7 +59,7 @@ func (f *sourceFlags) load(ctx context.Context, a *app, log *slog.Logger) (*data
 	}
 	h := hub.FromEnv(a.getenv, a.home)
 	h.Progress = a.hubProgress()
-	h.Log = log
+	log := a.warnings()
 	ds, err := dataset.Open(ctx, dataset.Source{
 		Name: f.subset, Split: f.split, Revision: f.revision,
 		Demo: demo.Files(), Hub: h, Log: log,

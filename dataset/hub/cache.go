@@ -104,7 +104,7 @@ func (c *Client) lock(ctx context.Context, repo, blob string) (*flock.Flock, err
 	l := flock.New(filepath.Join(dir, blob+".lock"))
 	ok, err := l.TryLock()
 	if err == nil && !ok {
-		c.log.Info("waiting for another process that downloads the same file", "lock", l.Path())
+		c.log.Warn("waiting for another process that downloads the same file", "lock", l.Path())
 		_, err = l.TryLockContext(ctx, lockPoll)
 	}
 	if err != nil {

@@ -193,7 +193,7 @@ func (c *Client) retry(ctx context.Context, tries int, do func() error) error {
 		if s, ok := errors.AsType[*status](err); ok {
 			wait = max(wait, s.retryAfter)
 		}
-		c.log.Info("hub request failed, trying again", "after", wait, "err", err)
+		c.log.Warn("a request to the hub failed; trying again", "after", wait.Round(time.Millisecond), "err", err)
 		if err := c.pause(ctx, wait); err != nil {
 			return err
 		}
