@@ -109,12 +109,15 @@ func expired(in container.InspectResponse) bool {
 	return err == nil && time.Now().After(end.Add(-2*time.Second))
 }
 
+// lateOOM is how much later than a process's end the engine may hear why it ended:
+// the two come to it by different ways.
+const lateOOM = 500 * time.Millisecond
+
 // oom reports whether a process of the container was killed for memory since
 // the given time. The engine keeps only its latest events, so the question
 // must be asked soon after.
 func (c *Container) oom(ctx context.Context, since time.Time) bool {
-	// An Until that is in the past when it gets there makes the engine answer at once.
-	return c.happened(ctx, since, time.Now(), events.ActionOOM)
+	return c.happened(ctx, since, time.Now().Add(lateOOM), events.ActionOOM)
 }
 
 // happened reports whether the engine saw one of the actions on the container
@@ -130,14 +133,11 @@ func (c *Container) happened(ctx context.Context, since, until time.Time, action
 	messages, errs := c.engine.api.Events(ctx, events.ListOptions{
 		Since: seconds(since), Until: seconds(until), Filters: f,
 	})
-	seen := false
-	for {
-		select {
-		case <-messages:
-			seen = true
-		case <-errs: // io.EOF at the end
-			return seen
-		}
+	select {
+	case <-messages:
+		return true
+	case <-errs: // io.EOF at the end
+		return false
 	}
 }
 
