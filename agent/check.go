@@ -75,6 +75,7 @@ func sampleOutputs() []Output {
 		{Bytes: []byte("cut"), Total: 1 << 30},
 		{Bytes: []byte("part"), Total: 4, ExitCode: -1, TimedOut: true, Timeout: time.Minute},
 		{ExitCode: -1, TimedOut: true, Timeout: time.Minute},
+		{ExitCode: 137, Note: "All processes of the container were killed."},
 		{Bytes: []byte(Marker + "\ncut"), Total: 1 << 30}, // a submission that is refused
 		notExecuted(),
 	}

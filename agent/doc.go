@@ -5,7 +5,7 @@
 // a model and an [Environment], and goes on in steps until the last message has
 // the role exit. Everything that breaks the flow (a submission, a limit, a
 // reply in the wrong form, a command that ran too long, a conversation that the
-// provider refuses) is an [Interrupt], an error that carries the messages to append. A [Session] is the stateful part
+// provider refuses, an environment that the agent has made unusable) is an [Interrupt], an error that carries the messages to append. A [Session] is the stateful part
 // around it: history, artifacts, lifecycle and more than one turn.
 //
 // What differs from mini-swe-agent, on purpose: outputs of earlier actions of

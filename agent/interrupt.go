@@ -15,6 +15,7 @@ const (
 	TimeExceeded           = "TimeExceeded"
 	ContextWindowExceeded  = "ContextWindowExceeded"  // the model takes no longer conversation
 	ContentPolicyViolation = "ContentPolicyViolation" // its provider refuses what is in it
+	EnvironmentDestroyed   = "EnvironmentDestroyed"   // what the agent did left it none to work in
 	FormatError            = "FormatError"
 	RepeatedFormatError    = "RepeatedFormatError"
 	ExecutionTimeout       = "ExecutionTimeout"

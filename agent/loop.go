@@ -58,7 +58,7 @@ type Ending struct {
 	Status     string // an interrupt's name, or a fault kind's Status
 	Submission []byte // exact; not nil when Submitted
 	Submitted  bool
-	Reason     string        // what the provider said where it ended the run; else empty
+	Reason     string        // what the provider or the environment said where it ended the run; else empty
 	Messages   []llm.Message // the whole conversation, the history first
 	Calls      int           // answered and paid, those of the Turn included
 	Cost       float64       // US dollars, that of the Turn included
@@ -73,8 +73,9 @@ type Ending struct {
 // Run takes steps until the run ends. The Ending is never nil and says what is
 // known so far. A run that submits, gives up or meets a limit has a nil error,
 // and so has one whose conversation the model's provider does not take any more
-// (llm.ErrContextLength, llm.ErrContentPolicy); an error is a fault, what Admit or the recorder returned, or a cancellation,
-// and then the last message has the role exit with exit_status and exception_str.
+// (llm.ErrContextLength, llm.ErrContentPolicy), or that has destroyed its
+// environment ([ErrDestroyed]); an error is a fault, what Admit or the recorder
+// returned, or a cancellation, and then the last message has the role exit with exit_status and exception_str.
 func (l *Loop) Run(ctx context.Context, t Turn) (*Ending, error) {
 	r := newRun(l, t)
 	err := r.begin(ctx)

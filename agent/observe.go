@@ -18,6 +18,8 @@ func exception(out Output) string {
 		return fmt.Sprintf("The command timed out after %g seconds and was killed with all it had started.", out.Timeout.Seconds())
 	case out.Total == notRun:
 		return "action was not executed"
+	case out.Note != "":
+		return out.Note
 	case submits && capped(out):
 		return tooLarge(out)
 	default:

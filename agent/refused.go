@@ -32,7 +32,17 @@ func (r *run) filtered(resp *llm.Response) error {
 	return stop
 }
 
-// refused ends the run with nothing submitted and says what the provider said.
+// destroyed is the interrupt for a command that could not be executed by what the
+// agent did to its environment. Any other error stays.
+func (r *run) destroyed(err error) error {
+	if !errors.Is(err, ErrDestroyed) {
+		return err
+	}
+	return r.refused(EnvironmentDestroyed, err)
+}
+
+// refused ends the run with nothing submitted and says what the provider, or the
+// environment, said.
 func (r *run) refused(status string, err error) *Interrupt {
 	r.end.Reason = err.Error()
 	return &Interrupt{status, []llm.Message{errorMessage(status, err)}}

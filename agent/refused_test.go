@@ -41,6 +41,22 @@ func TestWhatTheProviderRefusesEndsTheRunLikeALimit(t *testing.T) {
 	}
 }
 
+func TestAnEnvironmentThatTheAgentDestroyedEndsTheRun(t *testing.T) {
+	gone := fmt.Errorf("%w: no bash", ErrDestroyed)
+	e := &env{outputs: map[string]Output{"ls": printed("f\n")}, err: map[string]error{"rm -rf /": gone}}
+	two := say("", call("1", `{"command":"ls"}`), call("2", `{"command":"rm -rf /"}`), call("3", `{"command":"ls"}`))
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{two}}, Env: e})
+	if err != nil || end.Status != EnvironmentDestroyed || end.Submitted || end.Calls != 1 || end.Cost != 1 || end.Reason != gone.Error() {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if d := cmp.Diff([]string{"ls", "rm -rf /"}, e.ran); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"system", "user", "assistant", "tool", "exit"}, roles(end.Messages)); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestAFilteredReplyEndsTheRunAndIsPaid(t *testing.T) {
 	empty := say("")
 	empty.FinishReason = "content_filter"

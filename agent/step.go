@@ -205,7 +205,7 @@ func (r *run) command(ctx context.Context, a action) (Output, error) {
 	begun := r.loop.config.Now()
 	out, err := r.turn.Env.Execute(ctx, a.command)
 	r.end.CommandTime += r.loop.config.Now().Sub(begun)
-	return out, err
+	return out, r.destroyed(err)
 }
 
 // timeout is the interrupt after a command that ran too long: the model

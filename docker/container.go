@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -28,11 +29,11 @@ type Container struct {
 	name    string
 	imageID string
 	workDir string
-	born    int // calls that had lost the engine when it was made
+	born    atomic.Int64 // calls that had lost the engine at its last sign of life
+	worked  atomic.Bool  // a bash could be started in it
 	shells  shells
 
-	revive  sync.Mutex
-	revived int // times started again; guarded by revive
+	revive sync.Mutex // held while it is started again
 }
 
 // Create makes a container, starts it and sees that its directory is there: one
@@ -70,7 +71,9 @@ func (e *Engine) create(ctx context.Context, s Spec) (*Container, error) {
 	if s.Name == "" { // by which it is found when the engine's answer is lost
 		s.Name = "batch-" + strings.ToLower(rand.Text())
 	}
-	c := &Container{engine: e, name: s.Name, born: e.health.lost()}
+	e.listen()
+	c := &Container{engine: e, name: s.Name}
+	c.born.Store(int64(e.health.lost()))
 	err = c.make(ctx, s, platform, op)
 	if err == nil {
 		err = c.begin(ctx, op, len(s.Cmd) > 0)
@@ -211,7 +214,9 @@ func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
 	if err := e.Ready(ctx); err != nil {
 		return nil, err
 	}
-	c := &Container{engine: e, id: id, born: e.health.lost()}
+	e.listen()
+	c := &Container{engine: e, id: id}
+	c.born.Store(int64(e.health.lost()))
 	if err := c.gone(ctx, "attaching to"); err != nil {
 		return nil, err
 	}

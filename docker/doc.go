@@ -40,6 +40,18 @@
 // that it reads nothing of it. A command that kills its dispatcher has exit
 // code 137, and no command is run twice.
 //
+// # What runs in a container and against it
+//
+// A container whose processes were all killed by what ran in it, or whose memory
+// they used up, is started again with its files, however often, and
+// [Result.Restarted] tells it; so is one in which they leave no room for another
+// process. When no bash can be started even so, it is [ErrDestroyed]: its own
+// doing, which another try would meet again. A container that was killed, stopped
+// or removed through the engine, or died with it, is a Transient fault. The two are
+// told apart by the engine's events, which are listened to all the time. What a
+// person's signal or the want of memory of the whole machine does cannot be told from
+// the container's own doing where the engine does not report it.
+//
 // With bash -c or bash -lc the dispatcher is that bash. What the start files do
 // (BASH_ENV, and with -l the profiles: conda's activation, say) is done once and
 // seen by all commands; what they print is nobody's. When one of them is

@@ -29,6 +29,7 @@ type Engine struct {
 	health    *health
 	limitOf   func(method, path string) time.Duration
 	unlimited unlimited
+	witness   *witness
 	creates   *semaphore.Weighted // containers being made
 	removals  *semaphore.Weighted // and removed: apart, so that creates that hang hold up none
 	slots     *semaphore.Weighted // images being pulled
@@ -67,6 +68,7 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 	e := &Engine{
 		host: ep.Host, log: log, login: login, owner: self(), limitOf: limitOf,
 		pulls: map[string]*pull{}, gates: map[string]*gate{}, turns: map[string]*semaphore.Weighted{}, pace: defaultPace, pullTimeout: c.PullTimeout,
+		witness: newWitness(),
 		slots:   atMost(c.Pulls, defaultPulls),
 		creates: atMost(c.Lives, defaultLives), removals: atMost(c.Lives, defaultLives),
 	}

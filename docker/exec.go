@@ -118,16 +118,9 @@ func (s *stream) close() {
 	s.wait.Wait()
 }
 
-// startFault says why a command could not be started.
-func (c *Container) startFault(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	const doing = "running a command in"
-	if f := c.gone(ctx, doing); f != nil {
-		return f
-	}
-	op := doing + " container " + c.short()
+// startFault says why a command could not be started in a container that is well.
+func (c *Container) startFault(err error) error {
+	op := "running a command in container " + c.short()
 	if errdefs.IsInvalidArgument(err) {
 		return fault.New(fault.Instance, op, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
-	"batch.example/batch/fault"
 )
 
 // hostile is a command that would break a lesser shell, and what is seen of it.
@@ -145,17 +144,5 @@ func (h hostile) check(t *testing.T, r docker.Result) {
 	}
 	if h.output != nil && !h.output(r) {
 		t.Errorf("%d bytes of output: %.200q", r.Total, r.Output)
-	}
-}
-
-func TestWithoutBashATimeoutIsAFault(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{})
-	run(t, c, "rm -f /bin/bash /usr/bin/bash")
-	_, err := c.Run(t.Context(), docker.Command{Script: "sleep 60", Timeout: time.Second})
-	if err == nil {
-		_, err = c.Run(t.Context(), docker.Command{Script: "true", Timeout: time.Minute})
-	}
-	if fault.KindOf(err) != fault.Instance {
-		t.Errorf("kind %v of %v, want an instance's fault", fault.KindOf(err), err)
 	}
 }

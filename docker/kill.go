@@ -4,10 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/docker/docker/api/types/container"
-
-	"batch.example/batch/fault"
 )
 
 // killLimit bounds the killing of a command's process tree.
@@ -24,21 +20,9 @@ func (c *Container) kill(ctx context.Context, s *shell, since time.Time) error {
 	if err == nil && out == "clean" {
 		return nil
 	}
-	const doing = "killing a command in"
-	if f := c.gone(ctx, doing); f != nil {
-		return f
-	}
-	c.engine.log.Warn("restarting a container whose command could not be killed", "container", c.short(), "err", err)
-	return c.restart(ctx, doing+" container "+c.short())
-}
-
-// restart ends all processes of the container and keeps its files.
-func (c *Container) restart(ctx context.Context, op string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
-	defer cancel()
-	now := 0
-	err := c.engine.api.ContainerRestart(ctx, c.id, container.StopOptions{Timeout: &now})
-	return c.engine.blame(err, fault.Transient, op)
+	c.revive.Lock()
+	defer c.revive.Unlock()
+	return c.renew(ctx, "killing a command in")
 }
 
 // killer ends a command's process tree in the container with nothing but bash.

@@ -26,7 +26,7 @@ func limitOf(method, path string) time.Duration {
 	switch call := callName(method, path); {
 	case call == "ping":
 		return pingLimit
-	case call == "pull":
+	case call == "pull", call == "events":
 		return endless
 	case call == "copy" && method == http.MethodPut, // answered when everything is unpacked
 		call == "remove" && strings.Contains(path, "/images/"),

@@ -38,6 +38,10 @@ type Result struct {
 	TimedOut bool  // it was killed, with all its children, at Timeout
 	OOM      bool  // ExitCode is 137 and a process of the container was killed for memory meanwhile
 	Duration time.Duration
+
+	// Restarted: all processes of the container were ended, by this command or since
+	// the one before it, and the container was started again, its files as they were.
+	Restarted bool
 }
 
 // maxOffers is how often a command is handed to a shell that turns out not to
@@ -56,9 +60,11 @@ const maxOffers = 4
 // its files stay, all its processes go.
 //
 // A command that kills the shell it runs in has exit code 137, and so has one
-// that kills every process of the container (kill -9 -1). The container is
-// started again for it, with its files as they are, up to three times; after
-// that it is a fault. No command is run twice.
+// that kills every process of the container (kill -9 -1). The container is then
+// started again, with its files as they are, however often; so it is when its
+// processes were killed between two commands. No command is run twice. A
+// container in which no bash can be started any more, by what ran in it, is an
+// Instance fault that is [ErrDestroyed].
 //
 // An error means there is no observation: the container or the engine is gone
 // (a fault with blame) or ctx was cancelled (its cause).
@@ -67,21 +73,30 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 	if dir == "" {
 		dir = c.workDir
 	}
-	for range maxOffers {
+	restarted := false
+	for n := range maxOffers {
+		alive := c.engine.health.lost()
 		s, err := c.take(ctx, cmd)
 		if err != nil {
-			return Result{}, c.startFault(ctx, err)
+			if restarted, err = c.mend(ctx, err, restarted); err != nil {
+				return Result{}, err
+			}
+			continue
 		}
 		kept := newCapped(cmd.Limit, cmd.Longer)
 		start := time.Now()
 		how, said := s.run(ctx, kept, dir, cmd)
 		if how == refused {
 			s.stream.close()
+			if n == maxOffers-2 { // start files that change at each start
+				c.shells.markUnfit(s.key)
+			}
 			continue
 		}
 		if how == ended {
-			r := Result{Output: kept.bytes(), Total: kept.total, ExitCode: said.a, Duration: time.Since(start)}
+			r := Result{Output: kept.bytes(), Total: kept.total, ExitCode: said.a, Duration: time.Since(start), Restarted: restarted}
 			c.shells.put(s, said.b)
+			c.born.Store(int64(alive))
 			if r.ExitCode == 137 {
 				r.OOM = c.oom(ctx, start.Add(-time.Second))
 			}
@@ -89,11 +104,10 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 		}
 		ran := time.Since(start)
 		err = c.cut(ctx, s, how, start)
-		r := Result{Output: kept.bytes(), Total: kept.total, ExitCode: -1, Duration: ran}
+		r := Result{Output: kept.bytes(), Total: kept.total, ExitCode: -1, Duration: ran, Restarted: restarted}
 		return c.finish(ctx, r, s, how, start, err)
 	}
-	return Result{}, fault.New(fault.Transient, "running a command in container "+c.short(),
-		errors.New("its shell ended before it took the command, again and again"))
+	return Result{}, c.unusable()
 }
 
 // cut ends what is left of a command, and its shell.
@@ -119,12 +133,13 @@ func (c *Container) finish(ctx context.Context, r Result, s *shell, how outcome,
 		return r, err
 	}
 	code, known := c.code(ctx, s.stream.id)
-	revived, err := c.survive(ctx, r.Duration)
+	revived, err := c.survive(ctx)
 	switch {
 	case err != nil:
 		return r, err
 	case revived:
-		r.ExitCode = 137
+		r.ExitCode, r.Restarted = 137, true
+		r.OOM = c.oom(ctx, since.Add(-time.Second))
 		return r, nil
 	case !known:
 		return r, c.lost(s.stream.err)

@@ -40,6 +40,9 @@ const maxIdle = 2
 // errClosed ends a command in a container that has been removed.
 var errClosed = errors.New("the container has been removed")
 
+// errNoShell is the end of a dispatcher that never was ready.
+var errNoShell = errors.New("no shell could be started in it")
+
 // take returns an idle shell for commands like cmd, or one whose output nobody
 // holds any more, or opens one.
 func (c *Container) take(ctx context.Context, cmd Command) (*shell, error) {
@@ -163,6 +166,7 @@ func (c *Container) openShell(ctx context.Context, cmd Command, key string, fres
 	said, err := sh.greeting(limited)
 	if err == nil {
 		sh.pid, sh.ticks, sh.at = said.a, said.b, time.Now()
+		c.worked.Store(true)
 		return sh, nil
 	}
 	sh.stream.close() // a dispatcher whose stdin ends does so too
@@ -178,7 +182,7 @@ func (s *shell) greeting(ctx context.Context) (saying, error) {
 	case said := <-s.wire.said:
 		return said, nil
 	case <-s.stream.done:
-		return saying{}, errors.New("no bash could be started in it")
+		return saying{}, errNoShell
 	case <-ctx.Done():
 		return saying{}, ctx.Err()
 	}

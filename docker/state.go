@@ -37,10 +37,13 @@ func (c *Container) gone(ctx context.Context, doing string) error {
 	case in.State == nil || (in.State.Running && !in.State.Paused):
 		return nil
 	}
-	if c.engine.health.lost() != c.born {
+	if c.engineLost() {
 		return fault.New(fault.Transient, op, fmt.Errorf("%w: the container did not outlive it", ErrOutage))
 	}
-	return stateFault(in, op)
+	if err = stateFault(in, op); fault.KindOf(err) == fault.Instance {
+		err = c.ruin(err)
+	}
+	return err
 }
 
 // probe makes sure that the container runs and that bash can be started in it.
@@ -56,6 +59,7 @@ func (c *Container) look(ctx context.Context) (dir bool, err error) {
 	defer cancel()
 	out, diag, err := c.output(limited, "bash", "-p", "-c", looker, "bash", c.workDir)
 	if err == nil && strings.HasPrefix(out, "alive") {
+		c.worked.Store(true)
 		return out == "alive here", nil
 	}
 	if ctx.Err() != nil {
@@ -72,9 +76,13 @@ func (c *Container) look(ctx context.Context) (dir bool, err error) {
 		}
 	}
 	op := "running a command in container " + c.short()
-	if said := strings.TrimSpace(out + diag); said != "" || err == nil {
-		return false, fault.New(fault.Instance, op, fmt.Errorf("no bash could be started: %.300s", said)).
-			WithHint("the image must have bash on its PATH, and the container room for a process")
+	said := strings.TrimSpace(out + diag)
+	if err != nil && lacksProgram.MatchString(strings.ToLower(err.Error())) {
+		said = err.Error()
+	}
+	if said != "" || err == nil {
+		return false, c.ruin(fault.New(fault.Instance, op, fmt.Errorf("no bash could be started: %.300s", said)).
+			WithHint("the image must have bash on its PATH, and the container room for a process"))
 	}
 	return false, c.engine.blame(err, fault.Transient, op)
 }
@@ -87,16 +95,14 @@ func stateFault(in container.InspectResponse, op string) error {
 	switch {
 	case s.Paused:
 		return fault.New(fault.Transient, op, errors.New("the container is paused"))
-	case s.OOMKilled:
-		return fault.New(fault.Instance, op, errors.New("the container ran out of memory and was killed")).
-			WithHint("raise the memory limit")
 	case s.ExitCode == 0 && expired(in): // Podman tells 0 of a container that was stopped, too
 		return fault.New(fault.Transient, op, errors.New("the container reached its deadline and ended"))
 	case s.ExitCode > 0 && s.ExitCode < 128: // 126 or 127, with Podman's init 1
 		return fault.New(fault.Instance, op, errors.New("its main program could not be started")).
 			WithHint("the image must have bash on its PATH")
 	}
-	return fault.New(fault.Transient, op, fmt.Errorf("the container was killed (exit code %d)", s.ExitCode))
+	return fault.New(fault.Transient, op, fmt.Errorf("the container was killed (exit code %d)", s.ExitCode)).
+		WithHint("something outside this run killed it, or the machine ran out of memory")
 }
 
 // expired reports whether the container's deadline has come. The keeper counts
@@ -109,15 +115,12 @@ func expired(in container.InspectResponse) bool {
 	return err == nil && time.Now().After(end.Add(-2*time.Second))
 }
 
-// lateOOM is how much later than a process's end the engine may hear why it ended:
-// the two come to it by different ways.
-const lateOOM = 500 * time.Millisecond
-
 // oom reports whether a process of the container was killed for memory since
 // the given time. The engine keeps only its latest events, so the question
 // must be asked soon after.
 func (c *Container) oom(ctx context.Context, since time.Time) bool {
-	return c.happened(ctx, since, time.Now().Add(lateOOM), events.ActionOOM)
+	// The kernel tells the engine of it on another way than of the process's end.
+	return c.happened(ctx, since, time.Now().Add(settle), events.ActionOOM)
 }
 
 // happened reports whether the engine saw one of the actions on the container

@@ -96,7 +96,8 @@ type OutputData struct {
 	TimedOut bool    `json:"timed_out,omitempty"`
 	Timeout  float64 `json:"timeout,omitempty"` // the limit that applied, in seconds
 	Seconds  float64 `json:"seconds"`
-	SHA256   string  `json:"sha256"` // of the bytes that the agent had, which may be more than Output
+	Note     string  `json:"note,omitempty"` // what else befell the container, as the model was told
+	SHA256   string  `json:"sha256"`         // of the bytes that the agent had, which may be more than Output
 
 	// Shown is what the model was shown, where Output holds less than the agent had.
 	Shown string `json:"shown,omitempty"`

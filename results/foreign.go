@@ -49,7 +49,7 @@ func foreignOutcome(status string, patchBytes int) Outcome {
 		return Limit
 	case "RepeatedFormatError":
 		return Format
-	case "ContentPolicyViolation", "ContentPolicyViolationError":
+	case "ContentPolicyViolation", "ContentPolicyViolationError", "EnvironmentDestroyed":
 		return Failed
 	}
 	switch {

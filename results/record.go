@@ -10,7 +10,7 @@ type Record struct {
 	Status      string  `json:"exit_status" parquet:"exit_status"`
 	Outcome     Outcome `json:"outcome" parquet:"outcome"`
 	Blame       string  `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
-	Error       string  `json:"error,omitempty" parquet:"error"` // of a result: what the provider said that ended it
+	Error       string  `json:"error,omitempty" parquet:"error"` // of a result: what the provider or the container said that ended it
 	Model       string  `json:"model" parquet:"model"`           // as asked for: model_name_or_path
 	ModelID     string  `json:"model_id,omitempty" parquet:"model_id"`
 	Image       string  `json:"image,omitempty" parquet:"image"`

@@ -29,7 +29,7 @@ func DefaultRetries() Retries {
 var endings = []string{
 	fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(),
 	string(results.Empty), string(results.Limit), string(results.Format), string(results.Failed), string(results.Diverged), string(results.Infrastructure),
-	"LimitsExceeded", "TimeExceeded", "RepeatedFormatError", "ContextWindowExceeded", "ContentPolicyViolation",
+	"LimitsExceeded", "TimeExceeded", "RepeatedFormatError", "ContextWindowExceeded", "ContentPolicyViolation", "EnvironmentDestroyed",
 	fault.Transient.Status(), fault.Instance.Status(), fault.Unknown.Status(),
 }
 

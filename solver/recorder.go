@@ -86,7 +86,7 @@ func (r *recorder) output(e agent.Event) error {
 	r.log.Info("output", "step", e.Step, "returncode", o.ExitCode, "bytes", o.Total, "timed_out", o.TimedOut, "dur", o.Duration)
 	data := results.OutputData{
 		Step: e.Step, Action: e.Action, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
-		TimedOut: o.TimedOut, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(), SHA256: sum(o.Bytes),
+		TimedOut: o.TimedOut, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(), Note: o.Note, SHA256: sum(o.Bytes),
 	}
 	if r.kept+int64(len(o.Bytes)) > keptOutputs && len(o.Bytes) > 2*keptEnds && e.Shown != "" {
 		data.Output = slices.Concat(o.Bytes[:keptEnds], o.Bytes[len(o.Bytes)-keptEnds:])

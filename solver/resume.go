@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -123,7 +124,7 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 
 // replay executes the recorded actions again. What is recorded stands,
 // whatever they say now: the later replies were given to it. Where they say
-// something else, the attempt has diverged.
+// something else, or ruin the container, the attempt has diverged.
 func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *results.ContainerData) error {
 	steps := t.replied()
 	if len(steps) == 0 {
@@ -138,6 +139,9 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 		for i, a := range s.Actions {
 			if t.diverged && t.RestartDiverged {
 				t.log.Warn("the attempt diverged when its actions were executed again: another one begins")
+				return nil
+			}
+			if t.ruined {
 				return nil
 			}
 			if a.Output == nil {
@@ -155,6 +159,12 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 
 func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, step, number int, a results.Action, data *results.ContainerData) error {
 	out, err := box.Execute(ctx, a.Command)
+	if errors.Is(err, agent.ErrDestroyed) { // which it did not do before
+		t.log.Warn("a recorded action destroyed its container when it ran again", "step", step, "command", a.Command, "err", err)
+		t.ruined, t.diverged = true, true
+		data.Replayed, data.Differences = data.Replayed+1, data.Differences+1
+		return t.tellDifference(rec, step, number, a, out)
+	}
 	if err != nil {
 		return err
 	}
@@ -267,7 +277,7 @@ func response(m llm.Message, r *results.ReplyData) *llm.Response {
 func output(o *results.OutputData) agent.Output {
 	return agent.Output{
 		Bytes: o.Output, Total: o.Total, ExitCode: o.ExitCode, TimedOut: o.TimedOut,
-		Timeout: seconds(o.Timeout), Duration: seconds(o.Seconds), Shown: o.Shown,
+		Timeout: seconds(o.Timeout), Duration: seconds(o.Seconds), Note: o.Note, Shown: o.Shown,
 	}
 }
 

@@ -30,6 +30,8 @@ type world struct {
 	ran     []string
 	adopted bool
 	forgets bool // it prints something else than the first time
+	ruined  bool // nothing can be executed in it any more
+	fragile bool // it is ruined by its second command
 	image   string
 	takes   time.Duration
 }
@@ -39,6 +41,9 @@ func (w *world) Execute(_ context.Context, command string) (agent.Output, error)
 		return agent.Output{ExitCode: 1}, nil // something of the solver's own
 	}
 	w.ran = append(w.ran, command)
+	if w.ruined = w.ruined || command == "do ruin" || w.fragile && len(w.ran) == 2; w.ruined {
+		return agent.Output{}, fmt.Errorf("%w: no bash", agent.ErrDestroyed)
+	}
 	text := fmt.Sprintf("%d \xff %q\n", len(w.ran), w.ran)
 	if w.forgets {
 		text = "?"
@@ -50,6 +55,9 @@ func (w *world) Execute(_ context.Context, command string) (agent.Output, error)
 	out := agent.Output{Bytes: []byte(text), Total: int64(len(text)), Timeout: 90 * time.Second, Duration: w.takes}
 	if out.TimedOut = command == "do slow"; out.TimedOut {
 		out.ExitCode = -1
+	}
+	if command == "do kill" {
+		out.ExitCode, out.Note = 137, "all is killed"
 	}
 	return out, nil
 }
@@ -68,13 +76,14 @@ func (*world) Close() error { return nil }
 type worlds struct {
 	alive   *world
 	forgets bool
+	fragile bool
 	image   string
 	takes   time.Duration
 	opened  *world
 }
 
 func (w *worlds) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) {
-	w.opened = &world{forgets: w.forgets, image: w.image, takes: w.takes}
+	w.opened = &world{forgets: w.forgets, fragile: w.fragile, image: w.image, takes: w.takes}
 	if w.alive != nil && o.Container == "c" {
 		w.opened = w.alive
 	}
@@ -99,8 +108,9 @@ var plays = map[string][]scripted.Reply{
 		{Content: "none", Cost: 0.5},
 		bash("do 6"), bash("do 7", "submit"),
 	},
-	"meets its limit": {bash("do 1"), bash("do 2"), bash("do 3"), bash("do 4"), bash("do 5"), bash("do 6"), bash("do 7"), bash("do 8")},
-	"never learns":    {bash("do 1"), {Content: "a"}, bash("do 2"), {Content: "b"}, {Content: "c"}, {Content: "d"}},
+	"meets its limit":     {bash("do 1"), bash("do 2"), bash("do 3"), bash("do 4"), bash("do 5"), bash("do 6"), bash("do 7"), bash("do 8")},
+	"ruins its container": {bash("do 1", "do kill"), bash("do kill"), bash("do 2", "do ruin", "do 3")},
+	"never learns":        {bash("do 1"), {Content: "a"}, bash("do 2"), {Content: "b"}, {Content: "c"}, {Content: "d"}},
 }
 
 // playing makes attempts of one play.
@@ -244,7 +254,7 @@ func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
 			ran := slices.Clone(p.boxes.opened.ran)
 			lines := p.lines(whole)
 			step := 3
-			if name == "submits" {
+			if name == "submits" || name == "ruins its container" {
 				step = 1
 			}
 			for k := 1; k < len(lines)-1; k += step { // the last two close the attempt
@@ -422,5 +432,44 @@ func TestADivergedAttemptEndsBeforeTheModelIsAskedAgain(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A container that the recorded actions ruin, as they did not before, is no
+// container to ask a model for, and its end no result.
+func TestAnAttemptWhoseReplayRuinsItsContainerHasDiverged(t *testing.T) {
+	p := newPlaying(t, plays["submits"])
+	whole := t.TempDir()
+	p.solve(whole)
+	lines := p.lines(whole)
+	cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 4"`)) })
+	for _, p.restarts = range []bool{true, false} {
+		dir := p.crashed(lines[:cut], false)
+		p.boxes.fragile = true
+		r := p.solve(dir)
+		if r.Record.Outcome != results.Diverged || r.Record.Differences != 1 || r.Record.Steps != 4 || r.Record.Cost != 2 {
+			t.Errorf("restarts %v: %+v", p.restarts, r.Record)
+		}
+		if asked := len(p.play) - 4 - p.models[len(p.models)-1].Left(); asked != 0 || len(p.boxes.opened.ran) != 2 {
+			t.Errorf("asked %d times, ran %q", asked, p.boxes.opened.ran)
+		}
+		p.boxes.fragile = false
+	}
+}
+
+func TestAContainerThatItsAgentRuinedEndsInAResult(t *testing.T) {
+	p := newPlaying(t, plays["ruins its container"])
+	dir := t.TempDir()
+	r := p.solve(dir)
+	if r.Record.Status != agent.EnvironmentDestroyed || r.Record.Outcome != results.Failed || r.Record.Steps != 3 || r.Record.Cost != 1.5 ||
+		!strings.Contains(r.Record.Error, "no bash") || r.Submission != nil || r.Prediction != "" {
+		t.Errorf("%+v, submission %q, prediction %q", r.Record, r.Submission, r.Prediction)
+	}
+	all := strings.Join(messages(t, dir), "\n")
+	if n := strings.Count(all, `"exception_info": "all is killed"`); n != 2 {
+		t.Errorf("the model is told %d times that all is killed:\n%s", n, all)
+	}
+	if strings.Contains(all, `"action was not executed"`) || slices.Contains(p.boxes.opened.ran, "do 3") {
+		t.Errorf("it went on:\n%s", all)
 	}
 }

@@ -113,6 +113,7 @@ type attempt struct {
 	result   *results.Result
 	notes    notes
 	diverged bool                // what the model saw is not what the sandbox holds
+	ruined   bool                // and nothing can be done in it any more
 	asked    bool                // the call under way was announced, and may have been made
 	call     *runner.Reservation // for the call under way, or the last one
 	saving   time.Duration       // spent making the journal durable
@@ -138,7 +139,7 @@ func (t *attempt) solve(ctx context.Context) error {
 		}
 	}()
 	rec := &recorder{attempt: t}
-	if err = t.ready(ctx, box, rec); err == nil && !(t.diverged && t.RestartDiverged) {
+	if err = t.ready(ctx, box, rec); err == nil && !t.ruined && !(t.diverged && t.RestartDiverged) {
 		err = t.run(ctx, model, box, rec)
 	}
 	if kept = t.keeps(ctx, box, err); kept {
@@ -299,7 +300,7 @@ func outcome(e *agent.Ending) results.Outcome {
 		return results.Submitted
 	case e.Status == agent.LimitsExceeded, e.Status == agent.TimeExceeded, e.Status == agent.ContextWindowExceeded:
 		return results.Limit
-	case e.Status == agent.ContentPolicyViolation:
+	case e.Status == agent.ContentPolicyViolation, e.Status == agent.EnvironmentDestroyed:
 		return results.Failed
 	case e.Status == agent.RepeatedFormatError:
 		return results.Format

@@ -60,7 +60,10 @@ func (h *inheritance) take(ctx context.Context, o solver.Opening, least time.Dur
 	for _, s := range list {
 		if s.ID == o.Container && (s.Expires.IsZero() || time.Until(s.Expires) >= least) {
 			c, err := h.engine.Attach(ctx, s.ID)
-			if err == nil && c != nil {
+			if err == nil { // its agent may have left it without a bash to begin with
+				_, err = c.Run(ctx, docker.Command{Script: ":"})
+			}
+			if err == nil {
 				found = c
 				continue
 			}

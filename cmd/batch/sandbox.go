@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -129,7 +131,8 @@ type box struct {
 // unless that is its submission: a hundred times what a model is shown.
 const outputLimit = 1 << 20
 
-// Execute implements agent.Environment.
+// Execute implements agent.Environment. What the agent did to its container
+// is agent.ErrDestroyed where nothing can be executed in it any more.
 func (b *box) Execute(ctx context.Context, command string) (agent.Output, error) {
 	return b.execute(ctx, docker.Command{
 		Args: b.env.Interpreter, Script: command, Env: b.environ, Timeout: b.env.CommandTimeout(), Fresh: b.env.FreshShell(),
@@ -148,10 +151,26 @@ func (b *box) Script(ctx context.Context, script string) (agent.Output, error) {
 func (b *box) execute(ctx context.Context, cmd docker.Command) (agent.Output, error) {
 	cmd.Dir = b.env.Cwd
 	res, err := b.container.Run(ctx, cmd)
+	if errors.Is(err, docker.ErrDestroyed) {
+		err = fmt.Errorf("%w: %w", agent.ErrDestroyed, err)
+	}
 	return agent.Output{
 		Bytes: res.Output, Total: res.Total, ExitCode: res.ExitCode,
-		TimedOut: res.TimedOut, Timeout: cmd.Timeout, Duration: res.Duration,
+		TimedOut: res.TimedOut, Timeout: cmd.Timeout, Duration: res.Duration, Note: note(res),
 	}, err
+}
+
+// note says what befell the container beside the command, for the model to read.
+func note(r docker.Result) string {
+	switch {
+	case r.Restarted && r.ExitCode == 137:
+		return "All processes in the container were killed. It was started again, and its files are as they were."
+	case r.Restarted:
+		return "Before this command, all processes in the container were killed. It was started again, and its files are as they were."
+	case r.OOM:
+		return "A process was killed because the container's memory was used up."
+	}
+	return ""
 }
 
 // Facts implements solver.Sandbox.

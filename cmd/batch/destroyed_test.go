@@ -1,0 +1,141 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/results"
+)
+
+// ruinous is an agent that does something to its own container, and how it ends.
+type ruinous struct {
+	commands []string
+	status   string
+	outcome  results.Outcome
+	steps    int    // of one that does not submit
+	told     string // to the model, or as the reason
+}
+
+var ruinousAgents = map[string]ruinous{
+	"killer": {
+		[]string{"kill -9 -1", "kill -9 -1", "kill -9 -1", "kill -9 -1", "kill -9 -1", "cat kept"},
+		"Submitted", results.Submitted, 0,
+		"All processes in the container were killed.",
+	},
+	"shell":   {[]string{"kill -9 $$", "kill -9 $$", "kill -9 $$", "kill -9 $$", "kill -9 1", "cat kept"}, "Submitted", results.Submitted, 0, ""},
+	"delayed": {[]string{"(sleep 0.5; kill -9 -1) >/dev/null 2>&1 &", "sleep 3", "cat kept"}, "Submitted", results.Submitted, 0, "All processes in the container were killed."},
+	"memory":  {[]string{"x=x; while :; do x=$x$x; done", "kill -9 -1", "cat kept"}, "Submitted", results.Submitted, 0, "All processes in the container were killed."},
+	"sh":      {[]string{"rm -f /bin/sh /usr/bin/sh", "cat kept"}, "Submitted", results.Submitted, 0, ""},
+	"bash":    {[]string{"rm -f /bin/bash /usr/bin/bash", "kill -9 $$", "never"}, "EnvironmentDestroyed", results.Failed, 3, "its main program could not be started"},
+	"late":    {[]string{"rm -f /bin/bash /usr/bin/bash", "sleep 60", "never"}, "EnvironmentDestroyed", results.Failed, 3, "its main program could not be started"},
+	"all":     {[]string{"rm -rf /bin /lib64 /usr/bin /usr/lib64; kill -9 -1", "never"}, "EnvironmentDestroyed", results.Failed, 2, "exec"},
+}
+
+// runRuinous runs the agents, each of which first writes a file and pays $0.25 a reply.
+func runRuinous(t *testing.T, dir string, agents map[string]ruinous, args ...string) (out string, code int, byName map[string]results.Record) {
+	t.Helper()
+	prefix := "ruin-" + strings.ToLower(rand.Text()[:8]) + "__"
+	var rows strings.Builder
+	script := map[string][]any{}
+	for name, a := range agents {
+		id := prefix + name
+		fmt.Fprintf(&rows, `{"instance_id":%q,"problem_statement":"p","image_name":"batch-demo/demo__slug-1:latest"}`+"\n", id)
+		for _, c := range append(append([]string{"echo kept > kept; git add -N kept"}, a.commands...), "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; git diff") {
+			script[id] = append(script[id], map[string]any{"bash": c, "cost": 0.25})
+		}
+	}
+	text, err := json.Marshal(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{"rows.jsonl": rows.String(), "script.yaml": string(text)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := batch(t.Context(), dir, append([]string{
+		"run", "--subset", "rows.jsonl", "-m", "scripted/script.yaml", "-o", "out", "-w", "3", "-q", "--memory", "256m",
+		"-c", "environment.timeout=5",
+	}, args...)...)
+	said, _ := cmd.CombinedOutput()
+	snap, err := results.Read(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	byName = map[string]results.Record{}
+	for id, r := range results.Latest(snap.Records) {
+		byName[strings.TrimPrefix(id, prefix)] = r
+	}
+	return string(said), cmd.ProcessState.ExitCode(), byName
+}
+
+// What an agent does to its own container is shown to it where it can go on, and
+// else is a result of its own: never a failure that is retried or paid for again.
+func TestWhatAnAgentDoesToItsContainerIsItsOwnDoing(t *testing.T) {
+	needDocker(t)
+	dir := t.TempDir()
+	out, code, records := runRuinous(t, dir, ruinousAgents)
+	if code != exitOK || !strings.Contains(out, "with a result 8/8") || !strings.Contains(out, "EnvironmentDestroyed") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	patches := predictions(t, filepath.Join(dir, "out"))
+	for name, a := range ruinousAgents {
+		r := records[name]
+		steps := a.steps
+		if steps == 0 {
+			steps = len(a.commands) + 2
+		}
+		if r.Status != a.status || r.Outcome != a.outcome || r.Steps != steps || r.Cost != 0.25*float64(steps) || r.Attempt != 1 || r.Resumed != 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		patch, predicted := patches[r.InstanceID]
+		if !predicted || strings.Contains(patch, "\n+kept\n") != (a.outcome == results.Submitted) {
+			t.Errorf("%s: predicted %v, %q", name, predicted, patch)
+		}
+		traj, err := os.ReadFile(filepath.Join(dir, "out", r.InstanceID, r.InstanceID+".traj.json"))
+		if err != nil || !strings.Contains(string(traj), a.told) || strings.Contains(string(traj), "infrastructure") {
+			t.Errorf("%s: %v, the trajectory does not tell %q", name, err, a.told)
+		}
+	}
+	// The same command again has nothing to do.
+	cmd := batch(t.Context(), dir, "resume", "out", "-q")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "with a result 8/8") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if n := containers(t, "ruin-"); n != 0 {
+		t.Errorf("%d containers are left", n)
+	}
+}
+
+// An agent that has removed bash works on in its shell. When batch is killed then,
+// its container cannot be taken over: in a fresh one the agent comes to the same
+// end, and what was paid for is not paid for again.
+func TestADestroyedContainerIsDestroyedAgainOnResume(t *testing.T) {
+	needDocker(t)
+	for name, last := range map[string]string{
+		"EnvironmentDestroyed": "kill -9 $$",
+		"Submitted":            "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo done",
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+				return llmtest.Bash([]string{"rm -f /bin/bash /usr/bin/bash", "echo still here", last}[r.Replies()])
+			})
+			dir, args := cherryRun(t)
+			if out, code := runOpenAI(t, dir, server.URL, append(args, "--inject", "model.call:3=kill")...); code != -1 {
+				t.Fatalf("it was not killed: %d\n%s", code, out)
+			}
+			if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != 3 {
+				t.Fatalf("exit code %d, %d requests for 3 steps\n%s", code, len(server.Requests()), out)
+			}
+			if r := record(t, dir); r.Status != name || r.Attempt != 1 || r.Resumed != 1 || r.Steps != 3 || r.Differences != 0 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
