@@ -23,15 +23,17 @@ import (
 func TestWhatACommandStartedEndsWithTheShellThatItKills(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{})
 	run(t, c, "sleep 7001 >/dev/null 2>&1 </dev/null &") // an earlier command's, which may stay
-	r := runCommand(t, c, docker.Command{
-		Script:  "sleep 7002 & setsid sleep 7003 & (setsid nohup sleep 7004 >/dev/null 2>&1 &) ; kill -9 $PPID; sleep 7005",
-		Timeout: time.Minute,
-	})
-	if r.ExitCode != 137 || r.TimedOut {
-		t.Fatalf("%+v", r)
-	}
-	if left := processes(t, c); strings.Join(left, ",") != "sleep 7001" {
-		t.Errorf("still running: %q", left)
+	for name, output := range map[string]string{"they hold the output": "", "they do not": "exec >/dev/null 2>&1; "} {
+		r := runCommand(t, c, docker.Command{
+			Script:  output + "sleep 7002 & setsid sleep 7003 & (setsid nohup sleep 7004 &); kill -9 $$; sleep 7005",
+			Timeout: time.Minute,
+		})
+		if r.ExitCode != 137 || r.TimedOut {
+			t.Fatalf("%s: %+v", name, r)
+		}
+		if left := processes(t, c); strings.Join(left, ",") != "sleep 7001" {
+			t.Errorf("%s: still running: %q", name, left)
+		}
 	}
 }
 
