@@ -140,6 +140,26 @@ func TestEditorArguments(t *testing.T) {
 	}
 }
 
+func TestAViewsRangeIsTwoLineNumbers(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("a\nb\nc\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []any{
+		[]any{}, []any{1}, []any{1, 2, 3}, "1,2", 1, map[string]any{}, []any{0, 2}, []any{-1, 2}, []any{3, 2}, []any{1, -2}, []any{1.5, 2}, []any{"1", "2"}, []any{1, 1e10},
+	} {
+		if said, code := use(t, dir, map[string]any{"command": "view", "path": "f", "view_range": bad}); code != -1 || !strings.Contains(said, "two line numbers") {
+			t.Errorf("%v: said %q (%d)", bad, said, code)
+		}
+	}
+	for want, good := range map[string]any{"1 a 2 b": []any{1, 2}, "2 b": []any{2, 2}, "3 c": []any{3, -1}, "1 a 2 b 3 c": nil} {
+		said, code := use(t, dir, map[string]any{"command": "view", "path": "f", "view_range": good})
+		if got := strings.Join(strings.Fields(said), " "); code != 0 || got != want {
+			t.Errorf("%v: %q (%d), want %q", good, got, code, want)
+		}
+	}
+}
+
 func FuzzEditorReplace(f *testing.F) {
 	f.Add("a\r\nb\n", "b", "&c'")
 	f.Add("x$(y)\\\n", "$(y)", "\\0")

@@ -156,6 +156,49 @@ func TestLimits(t *testing.T) {
 	})
 }
 
+// What a provider lets the agent wait is not its own time, and is told apart.
+func TestWaitsForTheProviderAreNotWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waiting := func(id string) *llm.Response {
+			r := ask(id, "ls")
+			r.Waited = time.Hour
+			return r
+		}
+		m := delayed{&script{replies: []*llm.Response{waiting("1"), waiting("2"), waiting("3")}}}
+		end, err := newLoop(t, func(c *Config) { c.WallTimeLimit = 5 * time.Second }).Run(t.Context(),
+			Turn{Model: m, Env: slow{2 * time.Second}, Elapsed: time.Second})
+		if err != nil || end.Status != TimeExceeded || end.Calls != 2 {
+			t.Errorf("%s after %d calls, %v", end.Status, end.Calls, err)
+		}
+		if end.RateWait != 2*time.Hour || end.ModelTime != 2*time.Hour || end.CommandTime != 4*time.Second {
+			t.Errorf("waited %v of %v in calls, commands %v", end.RateWait, end.ModelTime, end.CommandTime)
+		}
+	})
+}
+
+// delayed takes the time that its replies say it waited.
+type delayed struct{ llm.Model }
+
+func (d delayed) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	resp, err := d.Model.Generate(ctx, req)
+	if err == nil {
+		time.Sleep(resp.Waited)
+	}
+	return resp, err
+}
+
+// Digests stand in journals: those of another version must compare equal.
+func TestADigestIsTheSameInEveryVersion(t *testing.T) {
+	d := newDigest([]llm.Tool{{Name: "bash", Description: "run", Parameters: json.RawMessage("{}")}})
+	d.add(llm.Message{Role: "user", Content: "é"})
+	d.add(llm.Message{Role: "assistant", ToolCalls: []llm.ToolCall{{ID: "1", Name: "bash", Arguments: "{}"}}})
+	d.add(llm.Message{Role: "tool", ToolCallID: "1", Raw: json.RawMessage("{}")})
+	const want = "349beb4595b47de14a0819aa86b8323c08bfa8c857646f45f12be39a6b779db1"
+	if got := d.String(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 type slow struct{ d time.Duration }
 
 func (s slow) Execute(context.Context, string) (Output, error) { time.Sleep(s.d); return Output{}, nil }

@@ -184,3 +184,23 @@ func TestSessionWhileBusy(t *testing.T) {
 		}
 	})
 }
+
+func TestSaveWritesWhatIsThere(t *testing.T) {
+	var memory Memory
+	s := started(t, "s", Stores{&memory, &memory, &memory})
+	if err := s.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Turn(t.Context(), "fix it", Turn{
+		Model: &script{replies: []*llm.Response{ask("1", submit)}}, Env: &env{outputs: submitting("p")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := started(t, "s", Stores{&memory, &memory, &memory})
+	if d := cmp.Diff(s.Messages(), again.Messages()); d != "" || len(again.Artifacts()) != 1 || again.State().Turns != 1 {
+		t.Errorf("%s %+v", d, again.State())
+	}
+}

@@ -177,3 +177,20 @@ func TestDurabilityIsOneOfTwoWords(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestPredictionsThatCannotBeWrittenAreToldAndWrittenLater(t *testing.T) {
+	dir := t.TempDir()
+	s := injected(t, dir, "file.rename:3=ENOSPC,file.rename:4=ENOSPC") // behind patch and trajectory: in the background, and when asked
+	if err := s.Put(t.Context(), result("a", "p")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WritePredictions(t.Context()); fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
+		t.Errorf("on the full disk: %v", err)
+	}
+	if err := s.Close(); err != nil { // there is room again
+		t.Error(err)
+	}
+	if got := preds(t, dir)["a"].Patch; got != "p" {
+		t.Errorf("patch %q", got)
+	}
+}

@@ -127,3 +127,28 @@ func TestAPatternLeavesATrajectoryWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestASecretInAPatchIsToldWhereverItStands(t *testing.T) {
+	const secret = "sk-planted-0123456789"
+	for name, r := range map[string]*results.Result{
+		"the submission":       {Submission: []byte("+" + secret), Prediction: "other"},
+		"the prediction alone": {Prediction: "+" + secret},
+		"neither":              {Submission: []byte("+x"), Prediction: "+x"},
+	} {
+		var log strings.Builder
+		s, err := results.Open(t.TempDir(), results.Options{
+			Mask: mask.New(mask.Secret{Name: "MY_KEY", Value: secret}), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Record = result("i", "").Record
+		if err := s.Put(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+		if told := strings.Contains(log.String(), "MY_KEY"); told != (name != "neither") || strings.Contains(log.String(), secret) {
+			t.Errorf("%s: the log says %q", name, log.String())
+		}
+	}
+}

@@ -337,3 +337,29 @@ func TestManyPutsAtOnce(t *testing.T) {
 		t.Errorf("%d records", got)
 	}
 }
+
+func TestAnIDThatCannotNameAFolderIsRefusedWithTheReason(t *testing.T) {
+	s := open(t, t.TempDir())
+	for id, why := range map[string]string{
+		"":                       "is empty",
+		strings.Repeat("x", 201): "is longer than 200 bytes",
+		".hidden":                "begins with a dot",
+		"a/b":                    "holds a slash",
+		"a\\b":                   "a backslash",
+		"a\nb":                   "a newline",
+		"Preds.JSON":             "own files",
+		"preds.json.corrupt-7":   "own files",
+		"manifest.json":          "own files",
+		"batch.log":              "own files",
+		"exit_statuses.yaml":     "own files",
+		"results.parquet":        "own files",
+	} {
+		_, err := s.Begin(id, results.Settings{})
+		if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), why) {
+			t.Errorf("%.20q: %v (%v), want %q", id, err, fault.KindOf(err), why)
+		}
+	}
+	if _, err := s.Begin(strings.Repeat("x", 200), results.Settings{}); err != nil {
+		t.Error(err)
+	}
+}

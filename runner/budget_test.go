@@ -312,3 +312,63 @@ func TestUnansweredCallsCountAsSpent(t *testing.T) {
 		t.Errorf("without a limit: %v", err)
 	}
 }
+
+func TestAReservationEndsOnce(t *testing.T) {
+	b := runner.NewBudget(10, 0, 1)
+	near := func(what string, want float64) {
+		t.Helper()
+		if got := b.Spent(); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: spent %v, want %v", what, got, want)
+		}
+	}
+	call, err := b.Reserve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Settle(0.5)
+	call.Settle(0.5)
+	call.Release()
+	near("settled twice", 0.5)
+	if call, err = b.Reserve(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	call.Release()
+	call.Settle(2)
+	near("released, then settled", 0.5)
+	for _, calls := range []int{0, -1} {
+		if lost := call.Lose(calls); lost != 0 {
+			t.Errorf("%d lost calls cost %v", calls, lost)
+		}
+	}
+	var none *runner.Reservation
+	none.Settle(1)
+	none.Release()
+	if none.Lose(1) != 0 || none.Reserved() != 0 || none.Limited() {
+		t.Error("nil is no reservation")
+	}
+	b = runner.NewBudget(0, 0, 0)
+	for range 2 { // what a call costs is known to the second one
+		if call, err = b.Reserve(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if call.Lose(1) != 0 || call.Reserved() != 0 {
+			t.Error("without a limit, money is set aside")
+		}
+		call.Settle(0.5)
+	}
+	near("without a limit", 1)
+}
+
+func TestMoneyThatFitsExactlyIsSpent(t *testing.T) {
+	b := runner.NewBudget(1, 0.5, 0.25)
+	for range 2 {
+		call, err := b.Reserve(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		call.Settle(0.25)
+	}
+	if _, err := b.Reserve(t.Context()); !errors.Is(err, runner.ErrBudget) || b.Open() {
+		t.Errorf("%v with all of it spent", err)
+	}
+}

@@ -240,10 +240,8 @@ const maxOutages = 10
 
 // sleep waits before another try, or until the run is told to stop.
 func (r *run) sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	case <-r.Drain:
 	}

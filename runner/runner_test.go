@@ -392,3 +392,55 @@ func TestAFaultThatAllInstancesShareStopsAdmission(t *testing.T) {
 		}
 	})
 }
+
+// What a try kept is closed once: by the try that takes it, else at the end.
+func TestWhatATryKeepsIsClosedOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, fails bool
+		want         int // closings by the runner
+	}{
+		"the next try takes it":           {takes: true, want: 0},
+		"the next try does not":           {want: 1},
+		"and it cannot be closed cleanly": {fails: true, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				box := &closable{}
+				if c.fails {
+					box.err = errors.New("it is gone")
+				}
+				var queued []time.Duration
+				s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+					queued = append(queued, a.Queued)
+					if a.Try == 1 {
+						if a.Kept() != nil {
+							t.Error("the first try finds something")
+						}
+						a.Keep(box)
+						time.Sleep(time.Hour)
+						return nil, fault.New(fault.Transient, "asking", errors.New("503"))
+					}
+					if c.takes && (a.Kept() != box || a.Kept() != nil) {
+						t.Error("the second try does not find it once")
+					}
+					return submitted(a.Instance.ID), nil
+				})
+				var m memory
+				sum, err := runner.Run(t.Context(), runner.Config{Backoff: time.Second}, instances(1), s, &m)
+				if err != nil || sum.Final != 1 || box.closed != c.want {
+					t.Errorf("%+v, %v, closed %d times", sum, err, box.closed)
+				}
+				if len(queued) != 2 || queued[0] != 0 || queued[1] <= 0 || queued[1] > time.Minute {
+					t.Errorf("waited %v: the hour of the first try is none of the second's", queued)
+				}
+			})
+		})
+	}
+}
+
+type closable struct {
+	closed int
+	err    error
+}
+
+func (c *closable) Close() error { c.closed++; return c.err }
