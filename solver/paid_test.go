@@ -124,7 +124,7 @@ func TestNothingHappensBeforeItIsDurable(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = store.Close() })
-		boxes := &worlds{}
+		boxes, kept := &worlds{}, 0
 		model := &counting{Model: scripted.Script{"a": play}.Model("a", scripted.Config{})}
 		s := solver.New(solver.Config{
 			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
@@ -132,14 +132,50 @@ func TestNothingHappensBeforeItIsDurable(t *testing.T) {
 		})
 		_, err = s.Solve(t.Context(), runner.Attempt{
 			Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
-			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: func(io.Closer) { kept++ }, Kept: nothing,
 		})
-		if fault.KindOf(err) != fault.Host {
-			t.Errorf("fsync %d failed: %v (%v)", n+1, err, fault.KindOf(err))
+		if fault.KindOf(err) != fault.Host || kept != 1 {
+			t.Errorf("fsync %d failed: %v (%v), kept %d containers", n+1, err, fault.KindOf(err), kept)
 		}
 		if model.calls != want.calls || len(boxes.opened.ran) != want.ran {
 			t.Errorf("fsync %d failed: %d calls were made and %q ran, want %d and %d",
 				n+1, model.calls, boxes.opened.ran, want.calls, want.ran)
+		}
+	}
+}
+
+// A record that cannot be written ends the attempt wherever it stands, and says
+// nothing against the container.
+func TestAnAttemptEndsWhereItsJournalDoes(t *testing.T) {
+	for n := 2; ; n++ { // the first is the attempt's own
+		plan, err := inject.Parse(fmt.Sprintf("journal.append:%d=EIO", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := results.Open(t.TempDir(), results.Options{Inject: plan})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		kept := 0
+		s := solver.New(solver.Config{
+			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store, Version: "test",
+			Models: func(dataset.Instance, int) (llm.Model, error) {
+				return scripted.Script{"a": []scripted.Reply{bash("do 1"), bash("submit")}}.Model("a", scripted.Config{}), nil
+			},
+		})
+		r, err := s.Solve(t.Context(), runner.Attempt{
+			Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: func(io.Closer) { kept++ }, Kept: nothing,
+		})
+		if plan.Acted() == 0 {
+			if err != nil || n < 10 || r.Record.Outcome != results.Submitted {
+				t.Errorf("undisturbed behind %d records: %v, %+v", n-1, err, r.Record)
+			}
+			return
+		}
+		if fault.KindOf(err) != fault.Host || kept != 1 {
+			t.Errorf("record %d failed: %v (%v), kept %d containers", n, err, fault.KindOf(err), kept)
 		}
 	}
 }

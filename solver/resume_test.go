@@ -415,7 +415,8 @@ func TestADivergedAttemptEndsBeforeTheModelIsAskedAgain(t *testing.T) {
 				diverge(&p.boxes)
 				p.restarts = restarts
 				r := p.solve(dir)
-				if r.Record.Outcome != results.Diverged || r.Record.Status != results.ReplayDiverged {
+				if r.Record.Outcome != results.Diverged || r.Record.Status != results.ReplayDiverged ||
+					!strings.Contains(r.Record.Error, "the next run starts it from the beginning") {
 					t.Errorf("restarts %v: %s, %s", restarts, r.Record.Outcome, r.Record.Status)
 				}
 				asked := len(p.play) - 4 - p.models[len(p.models)-1].Left()

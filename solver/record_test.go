@@ -1,0 +1,289 @@
+package solver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/solver"
+)
+
+// What an attempt came to stands in its record although its resume gets nowhere.
+func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
+	p := newPlaying(t, plays["submits"])
+	whole := t.TempDir()
+	p.solve(whole)
+	lines := p.lines(whole)
+	var dir string
+	var h *results.History
+	for k := len(lines) - 6; h == nil || h.Container == nil; k-- { // not in the middle of an action
+		dir = p.crashed(lines[:k], false)
+		var err error
+		if h, err = results.ReadHistory(dir, "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	gone := fault.Newf(fault.Transient, "the engine is away")
+	s := solver.New(solver.Config{
+		Loop: p.loop, ModelName: "test", Store: store, Version: "test", Now: clock,
+		Sandboxes: opens(func(o solver.Opening) (solver.Sandbox, error) {
+			if o.Instance.ID != "a" || o.Attempt != 1 || o.Container != "c" {
+				t.Errorf("asked for %+v", o)
+			}
+			o.Report("pull")
+			return nil, gone
+		}),
+		Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
+			if heard != len(h.Before())+1 {
+				t.Errorf("the model has said %d replies, want %d", heard, len(h.Before())+1)
+			}
+			return scripted.Noop(scripted.Config{}), nil
+		},
+	})
+	var phases []string
+	r, err := s.Solve(t.Context(), runner.Attempt{
+		Instance: dataset.Instance{ID: "a"}, Report: func(p runner.Progress) { phases = append(phases, fmt.Sprint(p.Phase, p.Step)) },
+		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+	})
+	if !errors.Is(err, gone) {
+		t.Fatal(err)
+	}
+	steps := len(h.Before()) + 1
+	rec := r.Record
+	if rec.Steps != steps || rec.Cost != 0.5*float64(steps) || rec.ModelID != "scripted" || rec.Resumed != 1 || !rec.Started.Equal(h.Started) {
+		t.Errorf("%+v after %d replies", rec, steps)
+	}
+	if rec.Usage.Input < 3000 || rec.Time.Total != h.Elapsed.Seconds() {
+		t.Errorf("usage %+v, time %+v, %v elapsed", rec.Usage, rec.Time, h.Elapsed)
+	}
+	if want := []string{"pull0", fmt.Sprint("save", steps)}; !cmp.Equal(phases, want) {
+		t.Errorf("reported %q, want %q", phases, want)
+	}
+}
+
+// facts is a host's sandbox with settings of its own.
+type facts struct {
+	*host
+	f solver.Facts
+}
+
+func (f facts) Facts() solver.Facts { return f.f }
+
+func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
+	box := facts{repo(t, map[string]string{"f.txt": "a\n"}), solver.Facts{
+		Container: "c", Image: "img:1", ImageID: "sha256:1", Settings: map[string]any{"network_mode": "none"},
+	}}
+	config := map[string]any{"agent": map[string]any{"step_limit": 7}, "environment": map[string]any{"cwd": "/x", "image": "asked"}}
+	result, _, err := solveWith(t, solver.Config{
+		Loop: newLoop(t, 20), Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return box, nil }), Prompts: "whose",
+		Settings: func(dataset.Instance) results.Settings { return results.Settings{Config: config} },
+	}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}), runner.NewBudget(0, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"agent": map[string]any{"step_limit": 7}, "prompts": "whose",
+		"environment": map[string]any{"cwd": "/x", "network_mode": "none", "image": "img:1"},
+		"agent_type":  "batch.agent.Loop", "model_type": "batch.llm", "environment_type": "batch.docker",
+	}
+	if d := cmp.Diff(want, result.Info.Config); d != "" {
+		t.Error(d)
+	}
+	if env := config["environment"].(map[string]any); len(env) != 2 || env["image"] != "asked" {
+		t.Errorf("the settings were changed: %v", env)
+	}
+	if result.Info.MiniVersion == "" || result.Info.BatchVersion != "test" || result.Record.ImageID != "sha256:1" || result.Record.Image != "img:1" {
+		t.Errorf("%+v, %+v", result.Info, result.Record)
+	}
+	plain, _, err := solve(t, hosts{box: box.host}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := plain.Info.Config; len(c) != 4 || c["prompts"] != nil {
+		t.Errorf("without settings: %v", c)
+	}
+}
+
+// scripts is a sandbox whose scripts of ours end as a test says.
+type scripts struct {
+	*host
+	out agent.Output
+	err error
+}
+
+func (s scripts) Script(context.Context, string) (agent.Output, error) { return s.out, s.err }
+
+func TestARepositoryThatCannotBePreparedIsAFaultBeforeACallIsPaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		out  agent.Output
+		err  error
+		kind fault.Kind
+		want string
+	}{
+		"no end":            {agent.Output{TimedOut: true, ExitCode: -1}, nil, fault.Instance, "no end within"},
+		"the engine fails":  {agent.Output{}, fault.Newf(fault.Transient, "the engine is away"), fault.Transient, "away"},
+		"it says something": {agent.Output{Bytes: []byte("what?"), ExitCode: 7}, nil, fault.Instance, "preparing the repository"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := scripts{repo(t, map[string]string{"f.txt": "a\n"}), c.out, c.err}
+			asked := &counting{Model: scripted.Noop(scripted.Config{})}
+			_, _, err := solveWith(t, solver.Config{
+				Loop: newLoop(t, 20), ScrubGitHistory: true,
+				Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return box, nil }),
+			}, dataset.Instance{ID: "a__1"}, asked, runner.NewBudget(0, 0, 0))
+			if fault.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) || asked.calls > 0 {
+				t.Errorf("%v (%v) after %d calls", err, fault.KindOf(err), asked.calls)
+			}
+			if c.kind == fault.Instance && !strings.Contains(fault.HintOf(err), "--keep-git-history") {
+				t.Errorf("hint %q", fault.HintOf(err))
+			}
+		})
+	}
+}
+
+func TestAStartupCommandThatFailsIsTheInstancesFault(t *testing.T) {
+	for name, c := range map[string]struct {
+		command string
+		err     error
+		kind    fault.Kind
+		want    string
+	}{
+		"a command that fails":            {"echo why; exit 3", nil, fault.Instance, `exit code 3, output "why\n"`},
+		"a template that does not render": {"", fault.Newf(fault.Usage, "no such variable"), fault.Usage, "no such variable"},
+	} {
+		box := repo(t, map[string]string{"f.txt": "a\n"})
+		asked := &counting{Model: scripted.Noop(scripted.Config{})}
+		_, _, err := solveWith(t, solver.Config{
+			Loop: newLoop(t, 20), Sandboxes: hosts{box: box},
+			Startup: func(dataset.Instance) (string, error) { return c.command, c.err },
+		}, dataset.Instance{ID: "a__1"}, asked, runner.NewBudget(0, 0, 0))
+		if fault.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) || asked.calls > 0 {
+			t.Errorf("%s: %v (%v) after %d calls", name, err, fault.KindOf(err), asked.calls)
+		}
+	}
+}
+
+// prints is an environment that prints one text after the other.
+type prints struct {
+	texts []string
+	ran   []string
+}
+
+func (p *prints) Execute(_ context.Context, command string) (agent.Output, error) {
+	p.ran = append(p.ran, command)
+	text := ""
+	if len(p.texts) > 0 {
+		text, p.texts = p.texts[0], p.texts[1:]
+	}
+	return agent.Output{Bytes: []byte(text), Total: int64(len(text))}, nil
+}
+
+func (*prints) Vars() map[string]any { return nil }
+
+func TestADiffIsTakenInPiecesAndNeverShort(t *testing.T) {
+	for name, c := range map[string]struct {
+		texts  []string
+		want   string
+		failed bool
+		runs   int
+	}{
+		"at once":            {[]string{"3\nabc"}, "abc", false, 1},
+		"in pieces":          {[]string{"7\nabc", "de", "fg"}, "abcdefg", false, 3},
+		"empty":              {[]string{"0\n"}, "", false, 1},
+		"a piece is missing": {[]string{"7\nabc", "de"}, "", true, 4}, // the last is the clearing up
+		"no size":            {[]string{"x\nabc"}, "", true, 2},
+		"nothing at all":     {nil, "", true, 2},
+		"too large":          {[]string{fmt.Sprint(64<<20+1, "\nabc")}, "", true, 2},
+	} {
+		env := &prints{texts: c.texts}
+		patch, err := solver.WorktreeDiff(t.Context(), env)
+		if string(patch) != c.want && !c.failed || (err != nil) != c.failed || len(env.ran) != c.runs {
+			t.Errorf("%s: %q, %v after %d commands", name, patch, err, len(env.ran))
+		}
+		if c.failed && (fault.KindOf(err) != fault.Instance || !strings.HasPrefix(env.ran[len(env.ran)-1], "rm -rf /tmp/.batch-salvage-")) {
+			t.Errorf("%s: %v, and at last %q", name, err, env.ran[len(env.ran)-1])
+		}
+	}
+}
+
+// A replay that the sandbox breaks off is a fault of that kind, and no divergence.
+func TestAReplayThatBreaksOffIsAFault(t *testing.T) {
+	p := newPlaying(t, plays["submits"])
+	whole := t.TempDir()
+	p.solve(whole)
+	lines := p.lines(whole)
+	cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 4"`)) })
+	store, err := results.Open(p.crashed(lines[:cut], false), results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	asked := &counting{Model: scripted.Noop(scripted.Config{})}
+	s := solver.New(solver.Config{
+		Loop: p.loop, ModelName: "test", Store: store, Version: "test", Now: clock,
+		Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return &broken{world: &world{}, at: 2}, nil }),
+		Models:    func(dataset.Instance, int) (llm.Model, error) { return asked, nil },
+	})
+	r, err := s.Solve(t.Context(), runner.Attempt{
+		Instance: dataset.Instance{ID: "a"}, Report: func(runner.Progress) {},
+		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+	})
+	if fault.KindOf(err) != fault.Transient || asked.calls > 0 || r.Record.Differences > 0 {
+		t.Errorf("%v after %d calls, %+v", err, asked.calls, r.Record)
+	}
+}
+
+// The time until an attempt can begin is told apart: opening, the command at
+// its start, and a replay.
+func TestTheTimeOfTheStartIsToldApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := results.Open(t.TempDir(), results.Options{FlushEvery: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := solver.New(solver.Config{
+			Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
+			Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) {
+				return &named{world: &world{takes: 3 * time.Second}, id: "c"}, nil // which took a second to start
+			}),
+			Startup: func(dataset.Instance) (string, error) { return "do the startup", nil },
+			Models: func(dataset.Instance, int) (llm.Model, error) {
+				return scripted.Script{"a": []scripted.Reply{bash("submit")}}.Model("a", scripted.Config{Delay: time.Minute}), nil
+			},
+		})
+		r, err := s.Solve(t.Context(), runner.Attempt{
+			Instance: dataset.Instance{ID: "a"}, Queued: time.Hour, Report: func(runner.Progress) {},
+			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := results.Phases{Queue: 3600, Pull: 1, Start: 4, Model: 60, Commands: 3, Total: 66}
+		if r.Record.Time != want {
+			t.Errorf("%+v, want %+v", r.Record.Time, want)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
