@@ -43,12 +43,19 @@ const ledgerVersion = 1
 const lockPoll = 10 * time.Millisecond
 
 // OpenLedger returns the ledger in dir, which is made when it is missing. The
-// caller chooses one directory for each engine.
+// caller chooses one directory for each engine. It is an error when files there
+// cannot be locked, as on some network mounts.
 func OpenLedger(dir string) (*Ledger, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "holds"), 0o755); err != nil {
 		return nil, fault.New(fault.Host, "making the directory of the images' ledger", err)
 	}
-	return &Ledger{dir: dir}, nil
+	l := &Ledger{dir: dir}
+	probe := l.holdFile("")
+	_, err := probe.TryRLock()
+	if err = errors.Join(err, probe.Close()); err != nil {
+		return nil, fault.New(fault.Host, "locking files of the images' ledger", err)
+	}
+	return l, nil
 }
 
 func (l *Ledger) path() string { return filepath.Join(l.dir, "ledger.json") }

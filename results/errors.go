@@ -27,6 +27,8 @@ func diskFault(op string, err error) error {
 		return f.WithHint("make the output directory writable for this user, or choose another with -o")
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return f.WithHint("raise the limit of open files (ulimit -n) or run with fewer workers")
+	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOTSUP), errors.Is(err, syscall.ENOSYS):
+		return f.WithHint("the file system there cannot do that, as some network mounts have no locks: choose a local directory with -o")
 	}
 	return f
 }

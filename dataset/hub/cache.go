@@ -63,10 +63,10 @@ func (c *Client) remember(repo, revision, commit string) error {
 	}
 	path := c.dir(repo, "refs", filepath.FromSlash(revision))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return cacheFault(err)
+		return c.cacheFault(err)
 	}
 	if err := renameio.WriteFile(path, []byte(commit), 0o644); err != nil {
-		return cacheFault(err)
+		return c.cacheFault(err)
 	}
 	return nil
 }
@@ -75,18 +75,18 @@ func (c *Client) remember(repo, revision, commit string) error {
 func (c *Client) link(snap Snapshot, name, blob string) error {
 	path := c.path(snap, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return cacheFault(err)
+		return c.cacheFault(err)
 	}
 	target, err := filepath.Rel(filepath.Dir(path), blob)
 	if err != nil {
-		return cacheFault(err)
+		return c.cacheFault(err)
 	}
 	if err := renameio.Symlink(target, path); err == nil {
 		return nil
 	}
 	// Some file systems know no symbolic links; a second name serves as well.
 	if err := os.Link(blob, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return cacheFault(err)
+		return c.cacheFault(err)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (c *Client) path(snap Snapshot, name string) string {
 func (c *Client) lock(ctx context.Context, repo, blob string) (*flock.Flock, error) {
 	dir := filepath.Join(c.conf.CacheDir, ".locks", filepath.Base(c.dir(repo)))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, cacheFault(err)
+		return nil, c.cacheFault(err)
 	}
 	l := flock.New(filepath.Join(dir, blob+".lock"))
 	ok, err := l.TryLock()
@@ -111,12 +111,12 @@ func (c *Client) lock(ctx context.Context, repo, blob string) (*flock.Flock, err
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, cacheFault(err)
+		return nil, c.cacheFault(fmt.Errorf("locking: %w", err))
 	}
 	return l, nil
 }
 
-func cacheFault(err error) error {
+func (c *Client) cacheFault(err error) error {
 	return fault.New(fault.Host, "writing the hub's cache", err).
-		WithHint("check the free space and rights of the folder, or set HF_HOME or HF_HUB_CACHE to another one")
+		WithHint("check the free space and rights of %s, and that its file system has locks, or set HF_HOME or HF_HUB_CACHE to another folder", c.conf.CacheDir)
 }

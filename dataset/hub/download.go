@@ -25,7 +25,7 @@ var errStalled = fmt.Errorf("no data for %v", stallTimeout)
 func (c *Client) download(ctx context.Context, f remoteFile, path string) error {
 	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return cacheFault(err)
+		return c.cacheFault(err)
 	}
 	defer out.Close()
 	for range 2 {
@@ -43,17 +43,17 @@ func (c *Client) download(ctx context.Context, f remoteFile, path string) error 
 		}
 		wrong, err := f.check(out)
 		if err != nil {
-			return cacheFault(err)
+			return c.cacheFault(err)
 		}
 		if wrong == nil {
 			if err := out.Sync(); err != nil {
-				return cacheFault(err)
+				return c.cacheFault(err)
 			}
 			return nil
 		}
 		c.log.Warn("download is not what the hub announced", "file", f.name, "err", wrong)
 		if err := out.Truncate(0); err != nil {
-			return cacheFault(err)
+			return c.cacheFault(err)
 		}
 	}
 	return fault.New(fault.Host, "", errors.New("the content is twice not what the hub announced")).
@@ -89,7 +89,7 @@ func (c *Client) part(ctx context.Context, f remoteFile, out *os.File) (end int6
 		have, err = rewind(out)
 	}
 	if err != nil {
-		return 0, cacheFault(err)
+		return 0, c.cacheFault(err)
 	}
 	if have == f.size {
 		return have, nil
@@ -130,7 +130,7 @@ func (c *Client) receive(ctx context.Context, f remoteFile, out *os.File, have i
 	}
 	if unusable || res.StatusCode != http.StatusPartialContent {
 		if have, err = rewind(out); err != nil {
-			return 0, cacheFault(err)
+			return 0, c.cacheFault(err)
 		}
 	}
 	if unusable {
@@ -153,7 +153,7 @@ func (c *Client) copy(f remoteFile, out *os.File, body io.Reader, have int64, st
 		if n > 0 {
 			stall.Reset(stallTimeout)
 			if _, err := out.Write(buf[:n]); err != nil {
-				return end, cacheFault(err)
+				return end, c.cacheFault(err)
 			}
 			end += int64(n)
 			if c.conf.Progress != nil {

@@ -144,7 +144,7 @@ func (c *Client) blob(ctx context.Context, repo string, f remoteFile) (string, e
 		return path, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", cacheFault(err)
+		return "", c.cacheFault(err)
 	}
 	lock, err := c.lock(ctx, repo, f.blobName())
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *Client) blob(ctx context.Context, repo string, f remoteFile) (string, e
 		return "", err
 	}
 	if err := os.Rename(path+".incomplete", path); err != nil {
-		return "", cacheFault(err)
+		return "", c.cacheFault(err)
 	}
 	return path, nil
 }
