@@ -69,7 +69,7 @@ var pullRules = []pullRule{
 	{pullRefused, fault.Host, noSpaceHint, []string{"no space left on device", "disk quota exceeded"}},
 	{
 		pullRefused, fault.Instance, "the image is not built for this engine's platform",
-		[]string{"no matching manifest", "does not match the specified platform", "cannot be used on this platform"},
+		[]string{"no matching manifest", "no match for platform", "does not match the specified platform", "cannot be used on this platform"},
 	},
 	{
 		pullLimited, fault.Transient, "the registry limits pulls: log in (docker login), lower the parallel pulls, or use a mirror",
@@ -79,7 +79,7 @@ var pullRules = []pullRule{
 		pullRefused, fault.Instance, "check the image name, or log in to its registry: docker login",
 		[]string{
 			"unauthorized", "authentication required", "pull access denied", "no basic auth credentials",
-			"denied:", "daemon: denied", "resource is denied", "forbidden", "incorrect username or password",
+			"denied:", "daemon: denied", "registry: denied", "resource is denied", "forbidden", "incorrect username or password",
 		},
 	},
 	{
@@ -87,7 +87,9 @@ var pullRules = []pullRule{
 		[]string{
 			"unexpected http status: 5", "500 internal", "502 bad", "503 service", "504 gateway", "timeout",
 			"connection refused", "connection reset", "no such host", "tls handshake", "unexpected eof",
-			"verification failed", "server misbehaving", "network is unreachable", "i/o timeout",
+			"verification failed", "server misbehaving", "network is unreachable", "i/o timeout", "timed out",
+			"no route to host", "name resolution", "broken pipe", ": eof", "goaway",
+			"unexpected commit digest", "failed size validation", // of containerd's image store
 		},
 	},
 	{

@@ -82,15 +82,29 @@ func (e *Engine) Image(ctx context.Context, ref, platform string) (Image, bool, 
 // inspectImage asks for the image of a platform. Under one name an engine has
 // either one image, which must fit, or several of which it knows the right one.
 func (e *Engine) inspectImage(ctx context.Context, name string, want *ocispec.Platform) (image.InspectResponse, error) {
-	if want != nil && versions.GreaterThanOrEqualTo(e.api.ClientVersion(), "1.49") {
-		return e.api.ImageInspect(ctx, name, client.ImageInspectWithPlatform(want))
-	}
 	in, err := e.api.ImageInspect(ctx, name)
-	has := ocispec.Platform{OS: in.Os, Architecture: in.Architecture, Variant: in.Variant}
-	if err == nil && !fits(has, want) {
+	if err != nil {
+		return in, err
+	}
+	if want != nil && versions.GreaterThanOrEqualTo(e.api.ClientVersion(), "1.49") {
+		id := in.ID
+		if in, err = e.api.ImageInspect(ctx, name, client.ImageInspectWithPlatform(want)); err != nil {
+			return in, err
+		}
+		in.ID = id // of all its platforms: no container can be made by one's own
+		want = nil
+	}
+	if !fetched(in) || !fits(ocispec.Platform{OS: in.Os, Architecture: in.Architecture, Variant: in.Variant}, want) {
 		return in, errdefs.ErrNotFound
 	}
-	return in, err
+	return in, nil
+}
+
+// fetched reports whether there is more of an image than its name: an engine with
+// containerd's image store lists the platforms that a name has elsewhere, and
+// answers for one that was never pulled with nothing in it.
+func fetched(in image.InspectResponse) bool {
+	return in.Os != "" || in.Architecture != "" || len(in.RootFS.Layers) > 0
 }
 
 // Images lists the images the engine has, with their sizes.

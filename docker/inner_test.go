@@ -21,6 +21,8 @@ func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
 		"received unexpected HTTP status: 502 Bad Gateway":                                       fault.Transient,
 		"no matching manifest for linux/amd64 in the manifest list entries":                      fault.Instance,
 		"Get \"https://registry-1.docker.io/v2/\": dial tcp: lookup registry-1: no such host":    fault.Transient,
+		"error from registry: denied\ndenied":                                                    fault.Instance,
+		"docker.io/library/x:1: no match for platform in manifest: not found":                    fault.Instance,
 		"something nobody has seen before":                                                       fault.Transient,
 		"Head \"https://r/v2/x/manifests/1\": unauthorized: incorrect username or password":      fault.Instance,
 		"net/http: request canceled while waiting for connection (Client.Timeout exceeded)":      fault.Transient,
@@ -31,6 +33,24 @@ func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
 				t.Errorf("kind %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+func TestAPullIsTriedAgainWhereTheNetworkOrARegistryFailed(t *testing.T) {
+	for text, want := range map[string]pullWhy{
+		"Head \"https://r/v2/x/manifests/1\": EOF":                                             pullBroken,
+		"dial tcp 192.0.2.1:443: connect: connection timed out":                                pullBroken,
+		"dial tcp 192.0.2.1:443: connect: no route to host":                                    pullBroken,
+		"dial tcp: lookup r: Temporary failure in name resolution":                             pullBroken,
+		"failed commit on ref \"layer-sha256:1\": unexpected commit digest sha256:2, expected": pullBroken,
+		"failed commit on ref \"x\": \"x\" failed size validation: 10 != 20":                   pullBroken,
+		"http2: server sent GOAWAY and closed the connection":                                  pullBroken,
+		"unexpected status from HEAD request to https://r/v2/x: 429 Too Many Requests":         pullLimited,
+		"error from registry: denied":                                                          pullRefused,
+	} {
+		if got := whyPull(errors.New(text), "docker.io/team/thing:1"); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
 	}
 }
 
