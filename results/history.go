@@ -317,10 +317,31 @@ func (b *historian) clock(r *JournalRecord) {
 			return
 		}
 		if !unanswered {
-			b.h.Elapsed += max(0, r.Time.Sub(b.last))
+			b.h.Elapsed += b.since(r)
 		}
 	}
 	b.last = r.Time
+}
+
+// clockSlack is what may lie between two records beside the work that was measured.
+const clockSlack = time.Minute
+
+// since returns how long it is from the record before to r. Where that cannot be,
+// since somebody set the clock or the machine slept, it is how long the work of r was
+// measured to be, which the run itself went by.
+func (b *historian) since(r *JournalRecord) time.Duration {
+	gap := r.Time.Sub(b.last)
+	if 0 <= gap && gap <= clockSlack {
+		return gap
+	}
+	var work struct {
+		Seconds float64 `json:"seconds"`
+	}
+	_ = json.Unmarshal(r.Data, &work) // of a record that has none, nothing was measured
+	if measured := time.Duration(work.Seconds * float64(time.Second)); gap < 0 || gap > measured+clockSlack {
+		return measured
+	}
+	return gap
 }
 
 // finish knows what only the end shows.

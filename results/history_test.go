@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"batch.example/batch/results"
 )
@@ -194,4 +196,33 @@ func TestACrashedAttemptGetsTheTrajectoryOfItsJournal(t *testing.T) {
 	if got.Info.ExitStatus != "Interrupted" || got.Info.ModelStats.Calls != 2 || got.Info.ModelStats.Cost != 1 {
 		t.Errorf("info %+v", got.Info)
 	}
+}
+
+// A machine that slept, or whose clock was set, has not worked for so long.
+func TestTheTimeThatAMachineSleptIsNotWorked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := open(t, dir)
+		a, err := s.Begin("a", results.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell(t, a, results.TypeContainer, container, results.TypeMessages, says("system", "task"))
+		after := func(passed time.Duration, typ string, data any) {
+			time.Sleep(passed)
+			tell(t, a, typ, data)
+		}
+		after(0, results.TypeRequest, request(1))
+		after(5*time.Minute, results.TypeReply, results.ReplyData{Step: 1, Message: json.RawMessage(`{}`), Seconds: 300, Waited: 60})
+		after(0, results.TypeAction, action(1, "make"))
+		after(8*time.Hour, results.TypeOutput, results.OutputData{Step: 1, Output: []byte("x"), Seconds: 20})
+		after(8*time.Hour, results.TypeMessages, says("x"))
+		after(0, results.TypeRequest, request(2))
+		after(8*time.Hour, results.TypeReply, results.ReplyData{Step: 2, Message: json.RawMessage(`{}`), Seconds: 10})
+		closeStore(t, s)
+		h, err := results.ReadHistory(dir, "a")
+		if want := 4*time.Minute + 30*time.Second; err != nil || h.Elapsed != want {
+			t.Errorf("worked %v, want %v; %v", h.Elapsed, want, err)
+		}
+	})
 }
