@@ -38,6 +38,8 @@ type unlimited struct {
 	asked bool // the engine was
 	lacks [resources]bool
 	told  [resources]bool // somebody was warned
+
+	noQuota bool // for the disk of a container, which is watched instead
 }
 
 // names lists what cannot be limited.
@@ -90,6 +92,12 @@ func (u *unlimited) learn(err error) bool {
 		return false
 	}
 	text := err.Error()
+	if refusedQuota(err) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.noQuota = true
+		return true
+	}
 	found, known := cpus, strings.Contains(text, "NanoCPUs can not be set")
 	for _, pattern := range []*regexp.Regexp{refusedController, missingFile} {
 		if m := pattern.FindStringSubmatch(strings.ToLower(text)); m != nil {
@@ -127,6 +135,12 @@ func (u *unlimited) trim(h *container.HostConfig) (news []resource) {
 	return news
 }
 
+func (u *unlimited) lacksQuota() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.noQuota
+}
+
 // limit returns the settings of a container of s as far as e can keep them, and
 // warns once of what it cannot.
 func (e *Engine) limit(ctx context.Context, s Spec) (*container.HostConfig, error) {
@@ -139,6 +153,9 @@ func (e *Engine) limit(ctx context.Context, s Spec) (*container.HostConfig, erro
 		}
 	}
 	h := s.hostConfig()
+	if s.Disk > 0 && !e.unlimited.lacksQuota() {
+		h.StorageOpt = s.storage()
+	}
 	var names, flags []string
 	for _, r := range e.unlimited.trim(h) {
 		names, flags = append(names, r.String()), append(flags, r.flag())

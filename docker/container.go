@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,8 @@ type Container struct {
 	born    atomic.Int64 // calls that had lost the engine at its last sign of life
 	worked  atomic.Bool  // a bash could be started in it
 	shells  shells
+	disk    disk
+	renewed atomic.Int64 // times started again
 
 	revive sync.Mutex // held while it is started again
 }
@@ -79,6 +82,7 @@ func (e *Engine) create(ctx context.Context, s Spec) (*Container, error) {
 		err = c.begin(ctx, op, len(s.Cmd) > 0)
 	}
 	if err == nil {
+		e.watchDisk(c)
 		return c, nil
 	}
 	if c.id == "" {
@@ -112,6 +116,9 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 		return s.createFault(err, op)
 	}
 	c.id = made.ID
+	if s.Disk > 0 && limits.StorageOpt == nil {
+		c.disk.limit = s.Disk
+	}
 	for _, w := range made.Warnings {
 		e.log.Debug("engine warning", "container", c.short(), "warning", w)
 	}
@@ -225,6 +232,10 @@ func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
 		return nil, e.blame(err, fault.Transient, "attaching to container "+c.short())
 	}
 	c.id, c.workDir, c.imageID = in.ID, workDirOf(in), imageOf(in)
+	if in.HostConfig != nil && in.HostConfig.StorageOpt == nil {
+		c.disk.limit, _ = strconv.ParseInt(in.Config.Labels[labelDisk], 10, 64) // none without the label
+	}
+	e.watchDisk(c)
 	return c, nil
 }
 

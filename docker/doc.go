@@ -75,6 +75,21 @@
 // a server starts meanwhile, in a session of its own and without a parent, is
 // taken for the command's.
 //
+// # Disk
+//
+// [Spec.Disk] limits what a container's own files take: what its commands wrote to
+// the image's file system, not its volumes and /dev/shm. Where the storage driver
+// has a quota for it (overlay2 on xfs with pquota, btrfs, zfs, devicemapper),
+// writing beyond it fails in the container. Where it has none, one goroutine looks
+// at the containers every two seconds, or less often when a look takes more than a
+// tenth of that, so a command may get some way beyond the limit. It then kills all
+// that runs in the one container, [Result.Disk] tells it, and a few more commands
+// may make room; else the container is [ErrDestroyed], but for what its owner runs
+// to save its work. A look goes through the files where they are on this
+// machine, some 50 ms for 20,000 of them; the engine of another machine is asked,
+// which takes it a second for each container, and counts sparse files as if they
+// were full.
+//
 // # An engine that goes away
 //
 // A call that loses the engine is a Transient fault that is [ErrOutage]; it says

@@ -30,6 +30,7 @@ type Engine struct {
 	limitOf   func(method, path string) time.Duration
 	unlimited unlimited
 	witness   *witness
+	disks     disks
 	creates   *semaphore.Weighted // containers being made
 	removals  *semaphore.Weighted // and removed: apart, so that creates that hang hold up none
 	slots     *semaphore.Weighted // images being pulled

@@ -21,6 +21,7 @@ const (
 	LabelExpires  = "batch.expires" // RFC 3339; it ends by itself then
 
 	labelWorkDir = "batch.workdir" // the Spec's, for Attach
+	labelDisk    = "batch.disk"    // likewise, in bytes
 )
 
 // owner names one process of one boot of one machine, so that neither a process

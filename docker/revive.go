@@ -39,6 +39,7 @@ func (c *Container) survive(ctx context.Context) (revived bool, err error) {
 func (c *Container) renew(ctx context.Context, doing string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
 	defer cancel()
+	c.renewed.Add(1)
 	op, now := "starting container "+c.short()+" again", 0
 	var err error
 	if f := c.gone(ctx, doing); f == nil {
@@ -88,8 +89,9 @@ func (c *Container) endedItself(ctx context.Context) bool {
 
 // mend does what can be done about a shell that could not be started. A nil
 // error says that another try makes sense; revived, that all processes of the
-// container are gone, as they may have been before.
-func (c *Container) mend(ctx context.Context, cause error, before bool) (revived bool, err error) {
+// container are gone, as they may have been before. Renewed is how often it had been
+// started again when the shell was asked for.
+func (c *Container) mend(ctx context.Context, cause error, renewed int64, before bool) (revived bool, err error) {
 	if ctx.Err() != nil {
 		return before, context.Cause(ctx)
 	}
@@ -103,6 +105,8 @@ func (c *Container) mend(ctx context.Context, cause error, before bool) (revived
 	switch {
 	case err != nil || revived:
 		return revived, err
+	case c.renewed.Load() != renewed: // by somebody else meanwhile
+		return true, nil
 	case !errors.Is(cause, errNoShell) || !c.worked.Load():
 		return before, c.startFault(cause)
 	case before:

@@ -42,6 +42,10 @@ type Result struct {
 	// Restarted: all processes of the container were ended, by this command or since
 	// the one before it, and the container was started again, its files as they were.
 	Restarted bool
+
+	// Disk tells of a container whose files take more than [Spec.Disk] and that the
+	// storage driver does not stop; else it is nil.
+	Disk *DiskUse
 }
 
 // maxOffers is how often a command is handed to a shell that turns out not to
@@ -73,12 +77,15 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 	if dir == "" {
 		dir = c.workDir
 	}
+	if err := c.admit(); err != nil {
+		return Result{}, err
+	}
 	restarted := false
 	for n := range maxOffers {
-		alive := c.engine.health.lost()
+		alive, renewed := c.engine.health.lost(), c.renewed.Load()
 		s, err := c.take(ctx, cmd)
 		if err != nil {
-			if restarted, err = c.mend(ctx, err, restarted); err != nil {
+			if restarted, err = c.mend(ctx, err, renewed, restarted); err != nil {
 				return Result{}, err
 			}
 			continue
@@ -100,12 +107,16 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 			if r.ExitCode == 137 {
 				r.OOM = c.oom(ctx, start.Add(-time.Second))
 			}
+			r.Disk = c.tell(ctx)
 			return r, nil
 		}
 		ran := time.Since(start)
 		err = c.cut(ctx, s, how, start)
 		r := Result{Output: kept.bytes(), Total: kept.total, ExitCode: -1, Duration: ran, Restarted: restarted}
-		return c.finish(ctx, r, s, how, start, err)
+		if r, err = c.finish(ctx, r, s, how, start, renewed, err); err == nil {
+			r.Disk = c.tell(ctx)
+		}
+		return r, err
 	}
 	return Result{}, c.unusable()
 }
@@ -124,7 +135,7 @@ func (c *Container) cut(ctx context.Context, s *shell, how outcome, since time.T
 
 // finish completes the result of a command that did not end by itself, or not
 // in the eyes of its dispatcher.
-func (c *Container) finish(ctx context.Context, r Result, s *shell, how outcome, since time.Time, err error) (Result, error) {
+func (c *Container) finish(ctx context.Context, r Result, s *shell, how outcome, since time.Time, renewed int64, err error) (Result, error) {
 	switch {
 	case how == cancelled || ctx.Err() != nil:
 		return r, context.Cause(ctx)
@@ -137,7 +148,7 @@ func (c *Container) finish(ctx context.Context, r Result, s *shell, how outcome,
 	switch {
 	case err != nil:
 		return r, err
-	case revived:
+	case revived, c.renewed.Load() != renewed:
 		r.ExitCode, r.Restarted = 137, true
 		r.OOM = c.oom(ctx, since.Add(-time.Second))
 		return r, nil

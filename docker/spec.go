@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,6 +52,11 @@ type Spec struct {
 	ExtraHosts  []string // name:address, for /etc/hosts
 	ShmSize     int64    // bytes of /dev/shm; 0: the engine's default
 
+	// Disk is what the container's own files may take, in bytes, volumes of its
+	// image left out; 0: no limit. Where the storage driver has no quota for it,
+	// it is watched: see the package comment.
+	Disk int64
+
 	// Deadline is the longest the container lives: then it ends by itself, even
 	// when the process that made it is gone and when it was started again. 0: no
 	// end. A Cmd of one's own has to see to it itself.
@@ -63,8 +69,8 @@ func (s Spec) check() error {
 		return fault.New(fault.Usage, "creating a container: no image given", nil)
 	case s.WorkDir != "" && !path.IsAbs(s.WorkDir):
 		return fault.Newf(fault.Usage, "creating a container: working directory %q: expected an absolute path", s.WorkDir)
-	case s.Memory < 0 || s.CPUs < 0 || s.Deadline < 0 || s.ShmSize < 0:
-		return fault.New(fault.Usage, "creating a container: memory, cpus, shm size and deadline must not be negative", nil)
+	case s.Memory < 0 || s.CPUs < 0 || s.Deadline < 0 || s.ShmSize < 0 || s.Disk < 0:
+		return fault.New(fault.Usage, "creating a container: memory, cpus, shm size, disk and deadline must not be negative", nil)
 	case s.Memory > 0 && s.Memory < 6<<20:
 		return fault.Newf(fault.Usage, "creating a container: %d bytes of memory are less than the 6 MiB docker needs", s.Memory)
 	}
@@ -117,6 +123,9 @@ func (s Spec) labels(now time.Time, o owner) map[string]string {
 	l[LabelOwner], l[LabelImage] = o.String(), s.Image
 	if s.WorkDir != "" {
 		l[labelWorkDir] = s.WorkDir
+	}
+	if s.Disk > 0 {
+		l[labelDisk] = strconv.FormatInt(s.Disk, 10)
 	}
 	if s.Deadline > 0 {
 		l[LabelExpires] = now.Add(s.Deadline).UTC().Format(time.RFC3339)

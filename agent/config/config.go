@@ -49,6 +49,7 @@ type EnvironmentConfig struct {
 	Network        string  `yaml:"network"` // none, bridge (one for all of batch's containers), or the name of one that exists
 	Memory         string  `yaml:"memory"`  // of a container, such as 8g
 	CPUs           float64 `yaml:"cpus"`    // at most, of a container
+	Disk           string  `yaml:"disk"`    // that a container's own files may take, such as 20GiB; empty is no limit
 	KeepGitHistory bool    `yaml:"keep_git_history"`
 
 	AllowCommitMismatch bool `yaml:"allow_commit_mismatch"` // run in an image that is not at its row's base_commit

@@ -233,6 +233,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"a flag without its value", "environment: {run_args: [--memory]}\n", "needs a value"},
 		{"half a platform", "environment: {run_args: [--platform, arm64]}\n", "such as linux/amd64"},
 		{"memory that is none", "environment: {run_args: [--memory=lots]}\n", `--memory "lots"`},
+		{"a disk that is none", "environment: {disk: lots}\n", `environment.disk is "lots", expected a size`},
 		{"a time that is none", "environment: {container_timeout: soon}\n", `is "soon", expected a time`},
 		{"an unknown shell", "environment: {shell: zsh}\n", `shell is "zsh", expected warm, fresh`},
 		{"an unknown action form", "model: {action_form: xml}\n", `action_form is "xml", expected auto`},

@@ -107,7 +107,7 @@ func (d *decoder) leaf(path string, v *value, field reflect.Value) {
 // text takes a string. Where a number is natural, its digits are taken too.
 func (d *decoder) text(path string, v *value, to *string) {
 	s, ok := v.v.(string)
-	if _, isNumber := number(v); isNumber && (path == "environment.container_timeout" || path == "environment.memory") {
+	if _, isNumber := number(v); isNumber && (path == "environment.container_timeout" || path == "environment.memory" || path == "environment.disk") {
 		s, ok = v.text, true
 	}
 	if !ok {

@@ -15,6 +15,7 @@ import (
 // values leave the engine's default.
 type RunFlags struct {
 	Memory, MemorySwap, ShmSize int64 // bytes; MemorySwap -1 is no limit
+	Disk                        int64 // bytes, of environment.disk alone
 	CPUs                        float64
 	Pids                        int64 // -1 is no limit
 	Network, Platform, User     string

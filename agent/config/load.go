@@ -151,6 +151,11 @@ func (c *Config) check(opts Options) (problems []string) {
 			say("environment.memory", "is %q, expected a size such as 512m or 8g, or 0 for no limit", c.Environment.Memory)
 		}
 	}
+	if c.Environment.Disk != "" {
+		if flags.Disk, err = parseBytes(c.Environment.Disk); err != nil || flags.Disk < 0 {
+			say("environment.disk", "is %q, expected a size such as 20GiB, or 0 for no limit", c.Environment.Disk)
+		}
+	}
 	if err = flags.parse(c.Environment.RunArgs, opts.AllowBinds); err != nil {
 		say("environment.run_args", "%v", err)
 	}

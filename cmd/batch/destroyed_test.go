@@ -139,3 +139,34 @@ func TestADestroyedContainerIsDestroyedAgainOnResume(t *testing.T) {
 		})
 	}
 }
+
+// An agent that fills its disk is stopped alone: it is told and may make room;
+// when it does not, its attempt ends as its own result and its work is kept.
+func TestAnAgentThatFillsItsDiskIsStoppedAlone(t *testing.T) {
+	needDocker(t)
+	dir := t.TempDir()
+	const fill = "head -c 300000000 /dev/zero > /tmp/big; sleep 60"
+	agents := map[string]ruinous{
+		"tidies": {[]string{fill, "rm /tmp/big", "true", "true", "true", "true"}, "Submitted", results.Submitted, 0, "more than the 128MiB that they may"},
+		"stays":  {[]string{fill, "true", "true", "true", "never"}, "EnvironmentDestroyed", results.Failed, 6, "stayed above its disk limit"},
+		"other":  {[]string{"sleep 10"}, "Submitted", results.Submitted, 0, ""},
+	}
+	out, code, records := runRuinous(t, dir, agents, "--disk", "128MiB", "--salvage", "-c", "environment.timeout=50")
+	if code != exitOK || !strings.Contains(out, "with a result 3/3") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	patches := predictions(t, filepath.Join(dir, "out"))
+	for name, a := range agents {
+		r := records[name]
+		if r.Status != a.status || r.Outcome != a.outcome || r.Attempt != 1 || r.Salvaged != (a.steps > 0) || a.steps > 0 && r.Steps != a.steps {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if patch := patches[r.InstanceID]; !strings.Contains(patch, "\n+kept\n") {
+			t.Errorf("%s: the work is not there: %q", name, patch)
+		}
+		traj, err := os.ReadFile(filepath.Join(dir, "out", r.InstanceID, r.InstanceID+".traj.json"))
+		if err != nil || !strings.Contains(string(traj), a.told) || strings.Contains(string(traj), "more than the 128MiB") != (a.told != "") {
+			t.Errorf("%s: %v, the trajectory does not tell %q", name, err, a.told)
+		}
+	}
+}

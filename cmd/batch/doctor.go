@@ -84,7 +84,7 @@ func (a *app) checkEngine(ctx context.Context) ([]check, *docker.Engine) {
 	if info.Memory < 4<<30 {
 		memory.state, memory.hint = warning, "test suites often need 2 GiB each; keep --workers small"
 	}
-	return append(checks, memory, checkLimits(info), checkDisk("disk", info.RootDir, 20<<30)), engine
+	return append(checks, memory, checkLimits(info), checkQuota(ctx, engine), checkDisk("disk", info.RootDir, 20<<30)), engine
 }
 
 // checkLimits says what of a container the engine can limit.
@@ -100,6 +100,21 @@ func checkLimits(info docker.Info) check {
 		return check{"limits", good, "Podman does not say what it can limit; a run says what it refuses", ""}
 	default:
 		return check{"limits", good, "CPUs, memory, swap and processes of containers can be limited", ""}
+	}
+}
+
+// checkQuota says how --disk is kept.
+func checkQuota(ctx context.Context, engine *docker.Engine) check {
+	able, known, err := engine.LimitsDisk(ctx)
+	switch {
+	case err != nil:
+		return check{"quota", warning, err.Error(), fault.HintOf(err)}
+	case !known:
+		return check{"quota", good, "whether the storage driver has a quota for --disk is known once there is an image", ""}
+	case able:
+		return check{"quota", good, "--disk is a quota of the storage driver", ""}
+	default:
+		return check{"quota", good, "the storage driver has no quota: --disk is a watch that looks every few seconds", ""}
 	}
 }
 

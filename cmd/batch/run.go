@@ -35,6 +35,7 @@ type runFlags struct {
 	configs     []string
 	network     string
 	memory      string
+	disk        string
 	cpus        string
 	keepHistory bool
 	allowCommit bool
@@ -124,6 +125,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE`, key=value, or batch's own default, text or tools; merged left to right\nover the default; may be repeated")
 	fs.StringVar(&f.network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
 	fs.StringVar(&f.memory, "memory", "", "memory limit of a container, such as 8g (the default); 0: none")
+	fs.StringVar(&f.disk, "disk", "", "what a container's own files may take, such as 20GiB (default: no limit): a quota where\nthe engine's storage driver has one, else a watch that kills what runs in that container")
 	fs.StringVar(&f.cpus, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
 	fs.BoolVar(&f.keepHistory, "keep-git-history", false, "leave commits beyond the checked-out one in the images' repositories")
 	fs.BoolVar(&f.allowCommit, "allow-commit-mismatch", false, "run an instance also in an image that is not at its row's base_commit, nor at a commit\nthat only sets up the environment on top of it")
@@ -242,6 +244,7 @@ func (a *app) config(f runFlags) (*config.Config, error) {
 		"environment.environment_class":     f.envClass,
 		"environment.network":               f.network,
 		"environment.memory":                f.memory,
+		"environment.disk":                  f.disk,
 		"environment.cpus":                  f.cpus,
 		"environment.keep_git_history":      given[f.keepHistory],
 		"environment.allow_commit_mismatch": given[f.allowCommit],

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker/go-units"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/docker"
@@ -107,7 +109,7 @@ func (s *sandboxes) spec(ref, id string, o solver.Opening) docker.Spec {
 	spec.Env = environ(flags.Env)
 	spec.User, spec.Network, spec.Platform = flags.User, flags.Network, flags.Platform
 	spec.Memory, spec.MemorySwap, spec.ShmSize = flags.Memory, flags.MemorySwap, flags.ShmSize
-	spec.CPUs, spec.PidsLimit = flags.CPUs, flags.Pids
+	spec.CPUs, spec.PidsLimit, spec.Disk = flags.CPUs, flags.Pids, flags.Disk
 	if flags.CPUs == s.env.CPUs { // not of run_args, which the engine judges
 		spec.CPUs = min(flags.CPUs, float64(s.cpus))
 	}
@@ -160,9 +162,27 @@ func (b *box) execute(ctx context.Context, cmd docker.Command) (agent.Output, er
 	}, err
 }
 
+// overDisk says that a container's files take too much, and what comes of it.
+func overDisk(d *docker.DiskUse) string {
+	size := func(n int64) string { return units.BytesSize(float64(n)) }
+	text := fmt.Sprintf("The files in the container take %s, more than the %s that they may.", size(d.Used), size(d.Limit))
+	if d.Killed {
+		text += " All its processes were killed."
+	}
+	switch {
+	case d.Used <= d.Limit: // by now
+		return fmt.Sprintf("The files in the container took more than the %s that they may: all its processes were killed.", size(d.Limit))
+	case d.Left > 0:
+		return text + fmt.Sprintf(" Remove some: after %d more commands above the limit, nothing can be run any more.", d.Left)
+	}
+	return text + " Nothing can be run any more."
+}
+
 // note says what befell the container beside the command, for the model to read.
 func note(r docker.Result) string {
 	switch {
+	case r.Disk != nil:
+		return overDisk(r.Disk)
 	case r.Restarted && r.ExitCode == 137:
 		return "All processes in the container were killed. It was started again, and its files are as they were."
 	case r.Restarted:

@@ -38,6 +38,7 @@ func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 		"agent.step_limit":          {"-c", "agent.step_limit=9"},
 		"model.model_kwargs":        {"-c", "model.model_kwargs.temperature=1"},
 		"environment.memory":        {"--memory", "2g"},
+		"environment.disk":          {"--disk", "20GiB"},
 		"environment.run_args":      {"-c", `environment.run_args=["--pids-limit=77"]`},
 		"row":                       {"--subset", "other.jsonl"},
 		"salvage":                   {"--salvage"},
