@@ -25,11 +25,16 @@ const (
 
 // bench compiles and runs the tests of one package and its holders.
 type bench struct {
-	dir     string // temporary
-	root    string // the module's
+	dir    string   // temporary
+	root   string   // the module's
+	suites []*suite // whose tests run, in this order
+}
+
+// suite is the tests of one package, with an engine or without.
+type suite struct {
+	pkg     string
 	env     []string
-	suites  []string // packages whose tests run, in this order
-	timeout map[string]time.Duration
+	timeout time.Duration
 }
 
 // newBench runs the tests once without a change: where they fail, no mutant
@@ -43,27 +48,37 @@ func newBench(ctx context.Context, s settings, name string) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{
-		dir: dir, root: root, env: environment(s.engine),
-		suites: append([]string{name}, holders[name]...), timeout: map[string]time.Duration{},
-	}
+	b := &bench{dir: dir, root: root, suites: suitesOf(name, s.engine)}
 	for _, suite := range b.suites {
-		b.timeout[suite] = max(s.timeout, 10*time.Minute)
+		suite.timeout = max(s.timeout, 10*time.Minute)
 		began := time.Now()
 		v, by, err := b.test(ctx, suite, dir, "")
 		if err == nil && v != survived {
-			err = fmt.Errorf("the tests of %s do not pass without a change: %s, %s", suite, v, by)
+			err = fmt.Errorf("the tests of %s do not pass without a change: %s, %s", suite.pkg, v, by)
 		}
 		if err != nil {
 			b.close()
 			return nil, err
 		}
-		b.timeout[suite] = s.timeout
+		suite.timeout = s.timeout
 		if s.timeout == 0 {
-			b.timeout[suite] = max(leastTimeout, timesSlower*time.Since(began))
+			suite.timeout = max(leastTimeout, timesSlower*time.Since(began))
 		}
 	}
 	return b, nil
+}
+
+// suitesOf has the package's own tests first, and those with an engine, which
+// take the longest, last.
+func suitesOf(name, engine string) []*suite {
+	var list []*suite
+	for _, pkg := range append([]string{name}, holders[name]...) {
+		list = append(list, &suite{pkg: pkg, env: environment("")})
+	}
+	if engine != "" {
+		list = append(list, &suite{pkg: name, env: environment(engine)})
+	}
+	return list
 }
 
 func (b *bench) close() { os.RemoveAll(b.dir) }
@@ -124,11 +139,11 @@ func writeOverlay(dir string, m mutant) (string, error) {
 
 // test compiles and runs one package's tests. Programs that these build are
 // made with the same overlay.
-func (b *bench) test(ctx context.Context, suite, dir, overlay string) (verdict, string, error) {
+func (b *bench) test(ctx context.Context, suite *suite, dir, overlay string) (verdict, string, error) {
 	flags := "-overlay=" + overlay
-	binary := filepath.Join(dir, strings.ReplaceAll(filepath.Clean(suite), "/", "-")+".test")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", flags, "-o", binary, suite)
-	build.Env = b.env
+	binary := filepath.Join(dir, strings.ReplaceAll(filepath.Clean(suite.pkg), "/", "-")+".test")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", flags, "-o", binary, suite.pkg)
+	build.Env = suite.env
 	if out, err := build.CombinedOutput(); err != nil {
 		return broken, firstLine(out), ctx.Err()
 	}
@@ -136,12 +151,12 @@ func (b *bench) test(ctx context.Context, suite, dir, overlay string) (verdict, 
 	if err != nil {
 		return "", "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.timeout[suite])
+	ctx, cancel := context.WithTimeout(ctx, suite.timeout)
 	defer cancel()
 	var out bytes.Buffer
 	run := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout=0")
-	run.Dir = filepath.Join(b.root, suite)
-	run.Env = append(slices.Clone(b.env), "TMPDIR="+tmp, "GOFLAGS="+flags)
+	run.Dir = filepath.Join(b.root, suite.pkg)
+	run.Env = append(slices.Clone(suite.env), "TMPDIR="+tmp, "GOFLAGS="+flags)
 	run.Stdout, run.Stderr = &out, &out
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	run.Cancel = func() error { return syscall.Kill(-run.Process.Pid, syscall.SIGKILL) }

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/fault"
+)
+
+// Each setting of a container, as docker run takes it and as a key of ours.
+func TestRunArguments(t *testing.T) {
+	flags := func(c *Config) RunFlags { return c.Environment.Flags() }
+	for args, got := range map[string]func(*Config) string{
+		"-d=--memory=512m => 536870912":                             func(c *Config) string { return fmt.Sprint(flags(c).Memory) },
+		"--memory-swap=-1 => -1":                                    func(c *Config) string { return fmt.Sprint(flags(c).MemorySwap) },
+		"--memory-swap=1g => 1073741824":                            func(c *Config) string { return fmt.Sprint(flags(c).MemorySwap) },
+		"--shm-size=64m => 67108864":                                func(c *Config) string { return fmt.Sprint(flags(c).ShmSize) },
+		"--cpus=0.5 => 0.5":                                         func(c *Config) string { return fmt.Sprint(flags(c).CPUs) },
+		"--cpus=1 => 1":                                             func(c *Config) string { return fmt.Sprint(flags(c).CPUs) },
+		"--pids-limit=1 => 1":                                       func(c *Config) string { return fmt.Sprint(flags(c).Pids) },
+		"--pids-limit=-1 => -1":                                     func(c *Config) string { return fmt.Sprint(flags(c).Pids) },
+		"--platform=linux/arm64 => linux/arm64":                     func(c *Config) string { return flags(c).Platform },
+		"--user=1000:1000 => 1000:1000":                             func(c *Config) string { return flags(c).User },
+		"-e=A=b=c => map[A:b=c]":                                    func(c *Config) string { return fmt.Sprint(flags(c).Env) },
+		"-e=A => [A]":                                               func(c *Config) string { return fmt.Sprint(flags(c).ForwardEnv) },
+		"--cap-add=SYS_PTRACE => [SYS_PTRACE]":                      func(c *Config) string { return fmt.Sprint(flags(c).CapAdd) },
+		"--cap-drop=ALL => [ALL]":                                   func(c *Config) string { return fmt.Sprint(flags(c).CapDrop) },
+		"--add-host=a:10.0.0.1 => [a:10.0.0.1]":                     func(c *Config) string { return fmt.Sprint(flags(c).ExtraHosts) },
+		"--security-opt=seccomp=unconfined => [seccomp=unconfined]": func(c *Config) string { return fmt.Sprint(flags(c).SecurityOpt) },
+	} {
+		arg, want, _ := strings.Cut(args, " => ")
+		list := []string{strings.TrimPrefix(arg, "-d=")}
+		if strings.HasPrefix(arg, "-d=") {
+			list = []string{"-d", "--detach", "--rm", "--init", list[0]} // what batch does anyway
+		}
+		c, err := Load([]string{"environment.run_args=[" + `"` + strings.Join(list, `","`) + `"` + "]"}, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", arg, err)
+			continue
+		}
+		if g := got(c); g != want {
+			t.Errorf("%s: %s, want %s", arg, g, want)
+		}
+	}
+	for arg, want := range map[string]string{
+		"--cpus=0": "above 0", "--cpus=-1": "above 0", "--cpus=+Inf": "above 0", "--cpus=-Inf": "above 0", "--cpus=NaN": "above 0", "--cpus=x": "invalid syntax",
+		"-e==x": "needs a name", "--memory=x": `--memory "x"`, "word": "expected a flag",
+	} {
+		if _, err := Load([]string{`environment.run_args=["` + arg + `"]`}, Options{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", arg, err, want)
+		}
+	}
+}
+
+func TestNumbersAreTextWhereThatIsNatural(t *testing.T) {
+	c, err := Load([]string{write(t, "f.yaml", "environment: {container_timeout: 90, memory: 1073741824}\n")}, Options{})
+	if err != nil || c.Environment.Lifetime() != 90*time.Second || c.Environment.Flags().Memory != 1<<30 {
+		t.Errorf("%v, %v, %+v", err, c.Environment.Lifetime(), c.Environment.Flags())
+	}
+	for text, want := range map[string]string{
+		"agent: {system_template: 5}\n":                           "agent.system_template is 5, expected text",
+		"agent: {step_limit: [1]}\n":                              "agent.step_limit is a list, expected a whole number",
+		"agent: {step_limit: {a: 1}}\n":                           "is a mapping",
+		"agent: {cost_limit: true}\n":                             "cost_limit is true, expected a number",
+		"environment: {memory: lots}\n":                           `environment.memory is "lots", expected a size`,
+		"environment: {memory: '-1'}\n":                           `environment.memory is "-1", expected a size`,
+		"environment: {run_args: [[a], {b: 1}]}\n":                "holds a list, expected text",
+		"environment: {env: {A: [1], B: {c: d}}}\n":               "environment.env.A is a list, expected text",
+		"agent: {step_limit: " + strings.Repeat("x", 100) + "}\n": `"` + strings.Repeat("x", 60) + `...", expected`,
+	} {
+		_, err := Load([]string{write(t, "f.yaml", text)}, Options{})
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func TestProblemsAreToldInOrder(t *testing.T) {
+	for range 10 {
+		_, err := Load([]string{"agent.step_limit=-1", "agent.cost_limit=-1", "environment.timeout=-1", "environment.cpus=-1", "environment.pull_timeout=-1"}, Options{})
+		if err == nil {
+			t.Fatal("accepted")
+		}
+		var at []int
+		for _, key := range []string{"agent.cost_limit", "agent.step_limit", "environment.cpus", "environment.pull_timeout", "environment.timeout"} {
+			at = append(at, strings.Index(err.Error(), key+" is negative"))
+		}
+		last := -1
+		for _, i := range at {
+			if i <= last {
+				t.Fatalf("in disorder: %v", err)
+			}
+			last = i
+		}
+	}
+	for _, spec := range []string{"agent.step_limit=0", "agent.cost_limit=0", "environment.timeout=0", "environment.memory=0"} {
+		if _, err := Load([]string{spec}, Options{}); err != nil {
+			t.Errorf("no limit: %v", err)
+		}
+	}
+}
+
+func TestWhatHasNoEffectIsTold(t *testing.T) {
+	c, err := Load([]string{"model.multimodal_regex=x"}, Options{})
+	if err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "multimodal_regex has no effect") {
+		t.Errorf("%v, %q", err, c.Warnings)
+	}
+}
+
+func TestWhereToGetAConfigurationOfMiniIsSaid(t *testing.T) {
+	for spec, want := range map[string]string{
+		"swebench.yaml":     "src/minisweagent/config/benchmarks/swebench.yaml\n",
+		"swebench_xml.yaml": "src/minisweagent/config/benchmarks/swebench_xml.yaml\n",
+		"mini":              "src/minisweagent/config/mini.yaml\n",
+		"text.yaml":         "named without an ending: -c text",
+		"nobody.yaml":       "give a file, key=value",
+	} {
+		_, err := Load([]string{spec}, Options{Dirs: []string{t.TempDir()}})
+		if all := fmt.Sprint(err) + fault.HintOf(err) + "\n"; fault.KindOf(err) != fault.Usage || !strings.Contains(all, want) {
+			t.Errorf("%s: %s", spec, all)
+		}
+	}
+}
+
+// The bounds keep a file of aliases from filling the memory, and no honest one out.
+func TestTheDepthOfAFileIsBounded(t *testing.T) {
+	nested := func(n int) string { return "run: {x: " + strings.Repeat("[", n) + strings.Repeat("]", n) + "}\n" }
+	for n, deep := range map[int]bool{maxDepth - 2: false, maxDepth - 1: true, 5 * maxDepth: true} {
+		_, err := Load([]string{write(t, "f.yaml", nested(n))}, Options{})
+		if told := err != nil && strings.Contains(err.Error(), "nested too deeply"); told != deep {
+			t.Errorf("%d lists in each other: %.200v", n, err)
+		}
+	}
+}
