@@ -157,3 +157,10 @@ func TestWhatALivingProcessHasTheLeaseOfIsNotAbandoned(t *testing.T) {
 		t.Error("a lease that cannot be read counts as given up")
 	}
 }
+
+func TestTheFirstProcessOfASpaceIsAnOwner(t *testing.T) {
+	o := owner{host: "h", pid: 1, start: "5"} // batch as the main program of a container
+	if back, ok := parseOwner(o.String()); !ok || back != o {
+		t.Errorf("%q reads as %+v", o, back)
+	}
+}
