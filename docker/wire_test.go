@@ -84,3 +84,42 @@ func TestARequestHasAHeadOf59Bytes(t *testing.T) {
 		t.Errorf("the head ends at %d", at)
 	}
 }
+
+// What comes between commands belongs to none: the shell is not clean until it
+// was asked anew.
+func TestWhatComesBetweenCommandsMakesAShellUnclean(t *testing.T) {
+	write := func(w *wire, text string) {
+		t.Helper()
+		if n, err := w.Write([]byte(text)); n != len(text) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	w := newWire()
+	if !w.clean() {
+		t.Fatal("a new one is not clean")
+	}
+	write(w, "noise\n")
+	if w.clean() {
+		t.Error("clean with noise before any command")
+	}
+	w.renew()
+	if !w.clean() {
+		t.Error("not clean once it was renewed")
+	}
+	write(w, string(w.word)+"s\n") // the child in waiting was killed
+	if w.clean() {
+		t.Error("clean with something said that nobody heard")
+	}
+	w.renew()
+	out := newCapped(0, nil)
+	w.begin(out)
+	write(w, "part of "+string(w.word[:5]))
+	w.end()
+	if got := string(out.bytes()); got != "part of "+string(w.word[:5]) {
+		t.Errorf("kept %q of a stream that ended", got)
+	}
+	write(w, "late")
+	if got := string(out.bytes()); strings.Contains(got, "late") {
+		t.Errorf("what came after the end is the command's: %q", got)
+	}
+}

@@ -17,5 +17,5 @@ var holders = map[string][]string{
 // the unchanged package took: a loaded machine kills no mutant.
 const (
 	leastTimeout = 30 * time.Second
-	timesSlower  = 10
+	timesSlower  = 5
 )

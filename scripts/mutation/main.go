@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs.IntVar(&s.count, "n", 40, "how many mutants that compile, per package; 0 is all")
 	fs.Float64Var(&s.least, "min", 90, "percentage killed that each package has to reach")
 	fs.IntVar(&s.parallel, "parallel", 2, "how many mutants at a time")
-	fs.DurationVar(&s.timeout, "timeout", 0, "for one mutant's tests; 0 is ten times what the unchanged package took, 30s at least")
+	fs.DurationVar(&s.timeout, "timeout", 0, "for one mutant's tests; 0 is five times what the unchanged package took, 30s at least")
 	fs.StringVar(&s.engine, "engine", "", "address (DOCKER_HOST) of a Docker engine for the mutants alone")
 	fs.StringVar(&s.excluded, "equivalent", "scripts/mutation/equivalent.txt", "mutants that change nothing")
 	fs.StringVar(&s.files, "files", "", "only files whose names match this regular expression")
