@@ -114,3 +114,36 @@ func TestARemovalWaitsForTheOneUnderWay(t *testing.T) {
 		t.Errorf("%v after %d calls", err, n)
 	}
 }
+
+// A create that was refused left nothing; of one that got no answer it is not
+// known, so that what may have come of it is removed by its name.
+func TestOnlyACreateWithoutAnAnswerIsTakenBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		create func(*stub) http.HandlerFunc
+		want   int // removals
+	}{
+		"refused": {func(*stub) http.HandlerFunc {
+			return answer(http.StatusBadRequest, map[string]string{"message": "no such option"})
+		}, 0},
+		"a fault of the engine": {func(*stub) http.HandlerFunc {
+			return answer(http.StatusInternalServerError, map[string]string{"message": "it broke"})
+		}, 0},
+		"silence": {func(s *stub) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				s.hang(w, r)
+			}
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newEngineStub(t)
+			e := s.connect(t, 100*time.Millisecond)
+			s.say("POST /containers/create", c.create(s))
+			if made, err := e.Create(t.Context(), docker.Spec{Image: stubImage, Name: "mine"}); err == nil {
+				t.Errorf("made %s", made.ID())
+			}
+			if n := s.count("DELETE /containers/*"); n != c.want {
+				t.Errorf("%d removals, want %d", n, c.want)
+			}
+		})
+	}
+}

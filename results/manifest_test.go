@@ -63,6 +63,17 @@ func TestDifferences(t *testing.T) {
 		"another dataset without a digest": {func(m *results.Manifest) {
 			m.Dataset.Digest, m.Dataset.Name = "", "lite"
 		}, []string{`dataset.name: "lite", was "verified"`}},
+		"settings that reach neither agent nor model are none": {func(m *results.Manifest) {
+			m.Config = map[string]any{
+				"agent": map[string]any{"step_limit": 250, "cost_limit": 3}, "env": map[string]string{"A.B": "é"},
+				"run":         map[string]any{"mask_patterns": []string{"x"}},
+				"environment": map[string]any{"pull_timeout": 5, "executable": "podman"},
+			}
+		}, nil},
+		"another split": {func(m *results.Manifest) { m.Dataset.Split = "dev" }, []string{`dataset.split: "dev", was "test"`}},
+		"another price": {func(m *results.Manifest) { m.Price = &results.Price{Input: 1} }, []string{"price.cached_input: 0, was not set", "price.input: 1, was not set", "price.output: 0, was not set"}},
+		"a salvage":     {func(m *results.Manifest) { m.Salvage = true }, []string{"salvage: true, was not set"}},
+		"another revision of one content is none": {func(m *results.Manifest) { m.Dataset.Revision = "abc" }, nil},
 		"a config value and a new one": {func(m *results.Manifest) {
 			m.Config = map[string]any{"agent": map[string]any{"step_limit": 50.0, "cost_limit": 3, "new": nil}, "env": map[string]any{}}
 		}, []string{

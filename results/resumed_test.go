@@ -385,6 +385,26 @@ func TestWhatIsPutBackIsTold(t *testing.T) {
 	}
 }
 
+func TestWhatIsPutBackStandsInTheOrderOfItsEnd(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	ids := []string{"d", "a", "c", "b"}
+	for _, id := range ids {
+		put(t, s, result(id, id))
+	}
+	closeStore(t, s)
+	write(t, "{}", dir, "preds.json")
+	closeStore(t, open(t, dir))
+	text, at := read(t, dir, "preds.json"), -1
+	for _, id := range ids {
+		next := strings.Index(text, `"`+id+`": {`)
+		if next <= at {
+			t.Fatalf("%s is out of order:\n%s", id, text)
+		}
+		at = next
+	}
+}
+
 // preds.json is rewritten whole: an attempt that changes nothing in it must not.
 func TestAnAttemptWithoutAPredictionBeforeItWritesNone(t *testing.T) {
 	dir := t.TempDir()

@@ -252,6 +252,9 @@ func TestALimitThatIsSpentIsClosed(t *testing.T) {
 			t.Errorf("half of $%v is spent, and it is closed", limit)
 		}
 	}
+	if b := runner.NewBudget(1, 0.5, 0.5); !b.Open() {
+		t.Error("one more call fits, and it is closed")
+	}
 	if b := runner.NewBudget(0, 100, 1); !b.Open() {
 		t.Error("without a limit it is closed")
 	}
