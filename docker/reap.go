@@ -30,8 +30,11 @@ type Stray struct {
 
 	// Abandoned tells that nobody will remove it: the process that made it is
 	// dead; or nothing is known of that process, since it is another machine's or
-	// another container's, and its deadline passed a while ago. What a process
-	// made that is known to live, or has the lease of, is never abandoned.
+	// another container's, its deadline passed a while ago, and it has ended. One that
+	// runs past its deadline has not reached it by the engine's clock: the clock
+	// of the machine that made it, or ours, is wrong, and somebody may be at work in
+	// it. What a process made that is known to live, or has the lease of, is
+	// never abandoned.
 	Abandoned bool
 
 	lease     string
@@ -92,7 +95,7 @@ func (e *Engine) stray(c container.Summary, now time.Time) Stray {
 		s.ownerDead = true
 		s.Abandoned = !leased(s.lease, e.owner, local)
 	case unknown:
-		s.Abandoned = !s.Expires.IsZero() && now.After(s.Expires.Add(expiryGrace))
+		s.Abandoned = s.State != container.StateRunning && !s.Expires.IsZero() && now.After(s.Expires.Add(expiryGrace))
 	}
 	return s
 }

@@ -75,6 +75,16 @@ func TestOnlyTheDeadAndTheLongExpiredAreAbandoned(t *testing.T) {
 			}
 		})
 	}
+	other := me
+	other.machine, other.boot = "other", "b"
+	for state, want := range map[string]bool{"running": false, "exited": true, "created": true, "dead": true} {
+		s := (&Engine{owner: me}).stray(container.Summary{State: state, Labels: map[string]string{
+			LabelOwner: other.String(), LabelExpires: now.Add(-long).Format(time.RFC3339),
+		}}, now)
+		if s.Abandoned != want { // it ends by itself: while it runs, the clocks differ
+			t.Errorf("another machine's, long expired and %s: abandoned %v, want %v", state, s.Abandoned, want)
+		}
+	}
 	e := &Engine{owner: me}
 	for _, label := range []string{"", "x/y/z"} {
 		if s := e.stray(container.Summary{Labels: map[string]string{LabelOwner: label}}, now); s.Abandoned {

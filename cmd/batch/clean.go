@@ -39,7 +39,8 @@ func (a *app) cleanCommand() *cobra.Command {
 		Long: `Remove the containers of runs that were killed, running or not, and the network
 that containers share when none is left that may use it. Containers of living
 runs stay, and so do those of other machines and of other containers' runs until
-a minute after their time is over. Every run does the same at its start.
+they have ended by themselves, and their time is over for a minute. Every run
+does the same at its start.
 
   batch clean --dry-run
   batch clean --json | jq -r .instance
