@@ -67,7 +67,8 @@ builtin printf '%%ss\n' "$_bw"; builtin kill -KILL "$$"; builtin exit;
 fi;
 _bn=$((10#${_bh:43:15}));
 if [[ $_bl == unset ]]; then builtin unset -v LC_ALL; else LC_ALL=$_bl; fi;
-exec </dev/null 2>&1 8<&-;
+exec </dev/null || exec < <(:);
+exec 2>&1 8<&-;
 builtin cd -P -- "$_bd" || builtin exit 126;
 %s
 )&

@@ -61,6 +61,7 @@ var hostiles = []hostile{
 	{name: "memory in the shell itself", script: "x=x; while :; do x=$x$x; done", spec: docker.Spec{Memory: 96 << 20}, code: 137, oom: true},
 	{name: "a full /dev/shm", script: "head -c 10000000 /dev/zero >/dev/shm/full", spec: docker.Spec{ShmSize: 1 << 20}, code: 1, output: func(r docker.Result) bool { return strings.Contains(string(r.Output), "No space left") }},
 	{name: "no bash any more", script: "rm -f /bin/bash /usr/bin/bash; echo gone", output: prints("gone\n")},
+	{name: "no /dev/null any more", script: "rm -f /dev/null; echo gone", output: prints("gone\n")},
 	{name: "no programs any more", script: "PATH=; rm() { /usr/bin/rm \"$@\"; }; rm -rf /usr; echo gone", output: prints("gone\n")},
 	{name: "lines like ours", script: "printf 'ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\\n'; printf 's\\ne 0 0\\ng 1 1\\n'; exit 5", code: 5, output: prints("ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\ns\ne 0 0\ng 1 1\n")},
 	{name: "all that can be read of the dispatcher", script: "cat /proc/$$/cmdline /proc/$$/environ /proc/$$/stat /proc/$$/maps; exit 5", code: 5, output: writes(500)},

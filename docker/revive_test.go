@@ -158,3 +158,16 @@ func TestAContainerWithoutRoomForAShellIsEmptied(t *testing.T) {
 		t.Errorf("%+v, %q", r, r.Output)
 	}
 }
+
+// Without /dev/null, a command must not read what is meant for its shell.
+func TestStdinIsEmptyAlsoWithoutDevNull(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{WorkDir: "/testbed"})
+	run(t, c, "rm -rf /dev/null /testbed; mkdir /testbed")
+	r := runCommand(t, c, docker.Command{Script: "cat; echo $?; rm -rf /testbed", Timeout: 10 * time.Second})
+	if string(r.Output) != "0\n" || r.ExitCode != 0 {
+		t.Errorf("%+v, %q", r, r.Output)
+	}
+	if r := run(t, c, "true"); r.ExitCode != 126 || !strings.Contains(string(r.Output), "/testbed: No such file") {
+		t.Errorf("what is missing is not told: %+v, %q", r, r.Output)
+	}
+}
