@@ -43,6 +43,7 @@ type said struct {
 	text string
 	code string // all its codes and types
 	http int    // status that a proxy puts into the body of a 200
+	page bool   // it is no JSON: somebody on the way says it, and not the provider
 }
 
 // status is the HTTP status that the body of a 200 names, else 200.
@@ -79,6 +80,7 @@ func readError(body []byte) said {
 		code: strings.Join([]string{code, word(object["type"]), word(inner["code"])}, " "),
 	}
 	s.http, _ = strconv.Atoi(code)
+	s.page = !json.Valid(body)
 	return s
 }
 
@@ -125,6 +127,9 @@ func (s said) tooLong(status int) bool {
 }
 
 func (s said) unwanted(status int) bool {
+	if s.page {
+		return false
+	}
 	switch status {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusUnavailableForLegalReasons:
 		return unwanted.MatchString(s.code+" "+s.text) && !ofAccount.MatchString(s.text) && !ofParameter.MatchString(s.text)
