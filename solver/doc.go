@@ -19,6 +19,9 @@
 // a commit on top of it that only sets up the environment, see Config; in a sandbox
 // that is taken over this is not looked at again.
 //
+// An agent that makes its sandbox unusable ends its attempt with a result; when that
+// happens in the replay of actions that did not do so before, the attempt has diverged.
+//
 // An attempt that ends without a submission leaves the work tree's diff, see
 // [WorktreeDiff], unless it is only stopped and goes on later. It is against the
 // commit that the agent began at, so that what the agent committed is in it.
