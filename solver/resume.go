@@ -53,13 +53,14 @@ func (t *attempt) carry() (c carried) {
 	}
 	for _, s := range t.replied() { // the last one's reply counts with the ending, its time does not
 		c.time.Model += s.Reply.Seconds
+		c.time.Total += s.Reply.Waited
 		for _, a := range s.Actions {
 			if a.Output != nil {
 				c.time.Commands += a.Output.Seconds
 			}
 		}
 	}
-	c.time.Total = t.past.Elapsed.Seconds()
+	c.time.Total += t.past.Elapsed.Seconds() // which leaves the waits out
 	return c
 }
 

@@ -124,6 +124,7 @@ type playing struct {
 	restarts bool // what diverges
 	now      func() time.Time
 	delay    time.Duration // of each reply
+	waits    time.Duration // of that, for the provider
 	dies     bool          // before the result is stored
 }
 
@@ -142,6 +143,20 @@ func newPlaying(t *testing.T, play []scripted.Reply) *playing {
 // clock stands still, so that trajectories can be compared.
 func clock() time.Time { return time.Unix(1e9, 0) }
 
+// waiting says how long its replies waited for the provider.
+type waiting struct {
+	llm.Model
+	waits time.Duration
+}
+
+func (w waiting) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	resp, err := w.Model.Generate(ctx, req)
+	if err == nil {
+		resp.Waited = w.waits
+	}
+	return resp, err
+}
+
 // solve makes an attempt in dir, or goes on with the one that is there.
 func (p *playing) solve(dir string) *results.Result {
 	p.t.Helper()
@@ -155,7 +170,7 @@ func (p *playing) solve(dir string) *results.Result {
 			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{Delay: p.delay})
 			m.Skip(heard)
 			p.models = append(p.models, m)
-			return m, nil
+			return waiting{m, p.waits}, nil
 		},
 	})
 	r, err := s.Solve(p.t.Context(), runner.Attempt{
@@ -287,7 +302,7 @@ func TestTimeOutlivesACrash(t *testing.T) {
 		steps  int
 	}{
 		"without a limit": {0, "Submitted", 4},
-		"with one":        {35 * time.Second, "TimeExceeded", 3},
+		"with one":        {30 * time.Second, "TimeExceeded", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -298,12 +313,12 @@ func TestTimeOutlivesACrash(t *testing.T) {
 					t.Fatal(err)
 				}
 				// Nothing is stored: the writer of results.parquet must not meet two bubbles.
-				p := &playing{t: t, loop: loop, play: play, delay: 10 * time.Second, dies: true}
+				p := &playing{t: t, loop: loop, play: play, delay: 10 * time.Second, waits: 2 * time.Second, dies: true}
 				p.boxes.takes = 5 * time.Second
 				whole := t.TempDir()
 				want := p.solve(whole).Record
 				if want.Status != c.status || want.Steps != c.steps || want.Time.Model != 10*float64(c.steps) ||
-					want.Time.Commands != 5*float64(c.steps) || want.Time.Total != 15*float64(c.steps) {
+					want.Time.Commands != 5*float64(c.steps) || want.Time.RateWait != 2*float64(c.steps) || want.Time.Total != 15*float64(c.steps) {
 					t.Fatalf("undisturbed: %+v", want)
 				}
 				lines := p.lines(whole)
