@@ -2,11 +2,14 @@ package results_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
@@ -58,6 +61,9 @@ func TestReadJournal(t *testing.T) {
 	text := read(t, path)
 	if !strings.HasPrefix(text[last.Start:], `{"v":1,"seq":3,"attempt":2,`) {
 		t.Errorf("start %d does not point at the attempt's record", last.Start)
+	}
+	if head, _, _ := strings.Cut(text[last.Start:], `,"type":`); strings.Contains(head, "spent") {
+		t.Errorf("of an attempt that lost no call, what is spent stands beside the cost: %s", head)
 	}
 }
 
@@ -214,4 +220,28 @@ func FuzzScanJournal(f *testing.F) {
 			t.Errorf("torn %d of %d bytes", torn, len(text))
 		}
 	})
+}
+
+func TestDamageInTheFirstLineIsAnErrorWithItsLine(t *testing.T) {
+	path := journalled(t, t.TempDir(), 1)
+	text := []byte(read(t, path))
+	text[20] ^= 1
+	write(t, string(text), path)
+	if records, _, err := results.ReadJournal(path); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "line 1 ") || len(records) > 0 {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+}
+
+func TestAJournalThatCannotBeReadIsTheHostsFault(t *testing.T) {
+	broken := errors.New("input/output error")
+	whole := read(t, journalled(t, t.TempDir(), 1))
+	seen := 0
+	_, err := results.ScanJournal(io.MultiReader(strings.NewReader(whole), iotest.ErrReader(broken)), func(results.JournalRecord) error { seen++; return nil })
+	if !errors.Is(err, broken) || fault.KindOf(err) != fault.Host || seen != 4 {
+		t.Errorf("%v (%v) after %d records", err, fault.KindOf(err), seen)
+	}
+	stop := errors.New("enough")
+	if _, err := results.ScanJournal(strings.NewReader(whole), func(results.JournalRecord) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("fn's error: %v", err)
+	}
 }
