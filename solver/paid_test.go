@@ -378,3 +378,57 @@ func (n *named) Close() error {
 	n.closed++
 	return errors.New("it is gone already") // which is only told
 }
+
+func TestALostCallIsToldWithItsStep(t *testing.T) {
+	budget := runner.NewBudget(10, 0, 0.5)
+	said := 0
+	store := attemptUnder(t, budget, models(func() (*llm.Response, error) {
+		if said++; said < 3 {
+			return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: bash("do it").ToolCalls}, Priced: true}, nil
+		}
+		return nil, fault.Newf(fault.Transient, "no answer")
+	}), results.Options{})
+	records, _, err := results.ReadJournal(filepath.Join(store.Dir(), "a", "journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := records[len(records)-2] // the run's last message is behind it
+	for _, r := range records {
+		if r.Type == results.TypeLost {
+			last = r
+		}
+	}
+	if last.Type != results.TypeLost || !bytes.Contains(last.Data, []byte(`"step":3,"calls":1,"cost":0.5`)) {
+		t.Errorf("%s %s", last.Type, last.Data)
+	}
+}
+
+func TestAPanicLeavesNoContainer(t *testing.T) {
+	store, err := results.Open(t.TempDir(), results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	box := &named{world: &world{}, id: "c"}
+	s := solver.New(solver.Config{
+		Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
+		Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return box, nil }),
+		Models: func(dataset.Instance, int) (llm.Model, error) {
+			return models(func() (*llm.Response, error) { panic("a bug") }), nil
+		},
+	})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("it did not panic")
+			}
+		}()
+		_, _ = s.Solve(t.Context(), runner.Attempt{
+			Instance: dataset.Instance{ID: "a"}, Report: func(runner.Progress) {},
+			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+		})
+	}()
+	if box.closed != 1 {
+		t.Errorf("closed %d times", box.closed)
+	}
+}

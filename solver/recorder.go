@@ -24,7 +24,9 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 		return r.append(results.TypeMessages, results.MessagesData{Messages: rawMessages(e.Messages)})
 	case agent.EventRequest:
 		err := r.durable(results.TypeRequest, results.RequestData{Step: e.Step, Digest: e.Digest, Reserved: r.call.Reserved()})
-		r.asked = err == nil
+		if err == nil {
+			r.asked = e.Step
+		}
 		return err
 	case agent.EventReply:
 		return r.reply(e)
@@ -43,7 +45,7 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 
 func (r *recorder) reply(e agent.Event) error {
 	res := e.Response
-	r.asked = false
+	r.asked = 0
 	if err := r.lost(e.Step, res.Lost); err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ type attempt struct {
 	notes    notes
 	diverged bool                // what the model saw is not what the sandbox holds
 	ruined   bool                // and nothing can be done in it any more
-	asked    bool                // the call under way was announced, and may have been made
+	asked    int                 // step of the call under way that was announced, and may have been made; 0 is none
 	call     *runner.Reservation // for the call under way, or the last one
 	saving   time.Duration       // spent making the journal durable
 	kept     int64               // bytes of outputs that the journal has of the attempt
@@ -216,11 +216,12 @@ func Task(in dataset.Instance) agent.Turn {
 // spent unless it is known that nothing was charged.
 func (t *attempt) unanswered(rec *recorder, err error) error {
 	defer t.call.Release()
-	if !t.asked {
+	if t.asked == 0 {
 		return nil
 	}
-	t.asked = false
-	return rec.lost(t.result.Record.Steps+1, llm.Lost(err))
+	step := t.asked
+	t.asked = 0
+	return rec.lost(step, llm.Lost(err))
 }
 
 // reserve sets money aside for the next call.
