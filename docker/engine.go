@@ -127,7 +127,10 @@ func (e *Engine) ping(ctx context.Context) error {
 	return nil
 }
 
+// signOfLife asks over a new connection: an engine that is going down takes none,
+// and still answers over those it has.
 func (e *Engine) signOfLife(ctx context.Context) error {
+	e.api.HTTPClient().CloseIdleConnections()
 	_, err := e.api.Ping(ctx)
 	return err
 }

@@ -32,8 +32,11 @@ func (c *Container) kill(ctx context.Context, s *shell, since time.Time) error {
 // children that left the tree, the group, the session and the environment behind
 // are found, and a server of an earlier command keeps its own. The dispatcher's
 // child was forked before the command came, so what is older than it is older
-// than the command. It stops what it finds, lest that make more while it looks, kills it, and looks again until a
-// round finds none; then it prints "clean".
+// than the command. Where the command has killed the dispatcher, that child is the
+// last of the dispatcher's session to begin before the command: each leads a group of
+// its own, and those of earlier commands have ended. It stops what it finds, lest that
+// make more while it looks, kills it, and looks again until a round finds none; then
+// it prints "clean".
 //
 // Arguments: the dispatcher's process id, the command's beginning in clock ticks
 // after the machine's start (Linux counts 100 to the second for programs).
@@ -57,10 +60,10 @@ older() {
 }
 belongs() {
 	local at=$1 up leader
-	((at == boss)) && return
+	((at == boss || at == child)) && return
 	[[ ${groups[${group[$1]}]} || ${sessions[${session[$1]}]} ]] && return
 	while up=${parent[$at]:-1}; ((up > 1)); do
-		((up == boss)) || [[ ${mine[$up]} ]] && return
+		((up == boss || up == child)) || [[ ${mine[$up]} ]] && return
 		older "$up" && return 1
 		at=$up
 	done
@@ -74,6 +77,9 @@ look
 child=0 start0=0
 for pid in "${!parent[@]}"; do
 	((parent[$pid] == boss)) && child=$pid start0=${start[$pid]}
+done
+[[ ${parent[$boss]} ]] || for pid in "${!parent[@]}"; do
+	((session[$pid] == boss && group[$pid] == pid && start[$pid] < since && start[$pid] > start0)) && child=$pid start0=${start[$pid]}
 done
 found=1
 while ((found && SECONDS < 6)); do

@@ -23,6 +23,7 @@ import (
 func TestWhatACommandStartedEndsWithTheShellThatItKills(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{})
 	run(t, c, "sleep 7001 >/dev/null 2>&1 </dev/null &") // an earlier command's, which may stay
+	time.Sleep(100 * time.Millisecond)                   // the kernel dates processes to a hundredth of a second
 	for name, output := range map[string]string{"they hold the output": "", "they do not": "exec >/dev/null 2>&1; "} {
 		r := runCommand(t, c, docker.Command{
 			Script:  output + "sleep 7002 & setsid sleep 7003 & (setsid nohup sleep 7004 &); kill -9 $$; sleep 7005",
