@@ -1,8 +1,19 @@
 package docker
 
 import (
+	"testing"
 	"time"
 )
+
+// Credentials is the user's login for the registry of ref, as the engine takes it.
+func (e *Engine) Credentials(t testing.TB, ref string) string {
+	t.Helper()
+	name, err := normal(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.credentials(name)
+}
 
 // Hurry makes the pulls wait for milliseconds where they would for seconds.
 // Call it before the first pull.

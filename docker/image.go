@@ -18,10 +18,10 @@ import (
 // Image is an image the engine has.
 type Image struct {
 	Ref    string   // as it was asked for; empty in a list
-	ID     string   // sha256:..., of its configuration
+	ID     string   // sha256:..., of its configuration, or of its manifest in containerd's image store
 	Digest string   // sha256:..., of its manifest in the registry it came from; empty if built here
 	Tags   []string // the names it has here
-	Size   int64    // bytes on disk, layers shared with other images included
+	Size   int64    // bytes on disk, layers shared with other images and packed ones that are kept included
 	OS     string   // empty in a list, like Arch
 	Arch   string
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/client"
 
 	"batch.example/batch/fault"
 )
@@ -15,22 +17,32 @@ import (
 // share its disk.
 type Layer struct {
 	ID   string // of the layer and all below it; empty when only the image's whole size is known
-	Size int64  // bytes on disk
+	Size int64  // bytes on disk, and its share of what the image takes besides
 }
 
-// Layers returns the layers of the image with that id or name, lowest first.
-// An image whose history does not tell which step made which layer comes as a
-// single one, without ID.
-func (e *Engine) Layers(ctx context.Context, id string) ([]Layer, error) {
+// Layers returns the layers of the image with that id or name for the platform,
+// os/arch, or for the engine's own where that is empty, lowest first. Together
+// they have the image's size: an engine with containerd's image store keeps the
+// packed layers, too. An image whose history does not tell which step made which
+// layer comes as a single one, without ID.
+func (e *Engine) Layers(ctx context.Context, id, platform string) ([]Layer, error) {
 	op := "reading the layers of image " + id
+	want, err := parsePlatform(platform)
+	if err != nil {
+		return nil, err
+	}
 	if err := e.Ready(ctx); err != nil {
 		return nil, err
 	}
-	in, err := e.api.ImageInspect(ctx, id)
+	in, err := e.inspectImage(ctx, id, want)
 	if err != nil {
 		return nil, e.blame(err, fault.Transient, op)
 	}
-	history, err := e.api.ImageHistory(ctx, id)
+	var of []client.ImageHistoryOption
+	if want != nil && versions.GreaterThanOrEqualTo(e.api.ClientVersion(), "1.49") {
+		of = append(of, client.ImageHistoryWithPlatform(*want))
+	}
+	history, err := e.api.ImageHistory(ctx, id, of...)
 	if err != nil {
 		return nil, e.blame(err, fault.Transient, op)
 	}
@@ -38,6 +50,7 @@ func (e *Engine) Layers(ctx context.Context, id string) ([]Layer, error) {
 	if !known {
 		return []Layer{{Size: in.Size}}, nil
 	}
+	share(sizes, in.Size)
 	layers := make([]Layer, len(sizes))
 	below := ""
 	for i, size := range sizes {
@@ -49,6 +62,26 @@ func (e *Engine) Layers(ctx context.Context, id string) ([]Layer, error) {
 		layers[i] = Layer{ID: below, Size: size}
 	}
 	return layers, nil
+}
+
+// share spreads what an image takes besides its layers' files over the layers,
+// by their sizes: of what a packed layer takes the engine tells only the sum.
+func share(sizes []int64, whole int64) {
+	var files int64
+	for _, size := range sizes {
+		files += size
+	}
+	left := whole - files
+	if left <= 0 || files == 0 {
+		return
+	}
+	besides := float64(left) / float64(files)
+	for i := range sizes {
+		part := min(left, int64(float64(sizes[i])*besides))
+		sizes[i] += part
+		left -= part
+	}
+	sizes[len(sizes)-1] += left // what rounding left
 }
 
 // layerSizes returns the sizes of n layers, lowest first. The history, which

@@ -39,7 +39,7 @@ func TestEveryCallEndsAtItsLimit(t *testing.T) {
 		return err
 	})
 	info := func(ctx context.Context, e *docker.Engine) error { _, err := e.Info(ctx); return err }
-	layers := func(ctx context.Context, e *docker.Engine) error { _, err := e.Layers(ctx, stubID); return err }
+	layers := func(ctx context.Context, e *docker.Engine) error { _, err := e.Layers(ctx, stubID, ""); return err }
 	for _, tt := range []struct {
 		call string
 		do   func(context.Context, *docker.Engine) error

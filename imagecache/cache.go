@@ -227,7 +227,7 @@ func (c *Cache) pull(ctx context.Context, ref string, progress func(Progress)) (
 }
 
 func (c *Cache) record(ctx context.Context, ref string, img Image) error {
-	layers, err := c.engine.Layers(ctx, img.ID)
+	layers, err := c.engine.Layers(ctx, withID(ref, img.ID))
 	if err != nil {
 		c.o.Log.Warn("an image counts whole", "image", ref, "err", err)
 	}

@@ -11,8 +11,8 @@ type Engine interface {
 	// Pull makes sure that the engine has ref. Progress may be nil. A full disk
 	// is an error that is syscall.ENOSPC to errors.Is.
 	Pull(ctx context.Context, ref string, progress func(Progress)) (Image, error)
-	// Layers returns the layers of the image with that id.
-	Layers(ctx context.Context, id string) ([]Layer, error)
+	// Layers returns the layers of ref, which may be an id.
+	Layers(ctx context.Context, ref string) ([]Layer, error)
 	// IDs returns the ids of the images that the engine has.
 	IDs(ctx context.Context) (map[string]bool, error)
 	// Used returns the ids of the images that any container has.

@@ -102,7 +102,14 @@ func (c *Cache) evict(ctx context.Context, e Entry, dry bool) (why string, err e
 		return "", err
 	}
 	if name == "" {
-		return "its name means another image now", c.forget(e.Ref, dry)
+		ids, err := c.engine.IDs(ctx)
+		if err != nil {
+			return "", err
+		}
+		if ids[e.ID] {
+			why = "its name means another image now"
+		} // else it went with its name, which images for several platforms share
+		return why, c.forget(e.Ref, dry)
 	}
 	if dry {
 		return "", nil
@@ -125,7 +132,7 @@ func (c *Cache) nameNow(ctx context.Context, e Entry) (string, error) {
 	if err != nil || here && img.ID == e.ID {
 		return e.Ref, err
 	}
-	img, here, err = c.engine.Image(ctx, e.ID)
+	img, here, err = c.engine.Image(ctx, withID(e.Ref, e.ID))
 	if err != nil || !here || img.Names > 0 {
 		return "", err
 	}

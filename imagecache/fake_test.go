@@ -94,8 +94,8 @@ func (e *engine) Pull(ctx context.Context, ref string, _ func(imagecache.Progres
 	return e.image(ref), nil
 }
 
-func (e *engine) Layers(_ context.Context, id string) ([]imagecache.Layer, error) {
-	return e.of(id[len("id:"):]), nil
+func (e *engine) Layers(_ context.Context, ref string) ([]imagecache.Layer, error) {
+	return e.of(ref[len("id:"):]), nil
 }
 
 func (e *engine) IDs(context.Context) (map[string]bool, error) {

@@ -21,6 +21,12 @@ func CutRef(ref string) (name, platform string) {
 	return ref[:i], ref[i+1:]
 }
 
+// withID is ref with an image's id in place of its name.
+func withID(ref, id string) string {
+	_, platform := CutRef(ref)
+	return Ref(id, platform)
+}
+
 // nameOf is the name in ref. Images for several platforms share it, so whoever
 // needs one of them holds it for all.
 func nameOf(ref string) string {

@@ -53,8 +53,9 @@ func (e imageEngine) Pull(ctx context.Context, ref string, progress func(imageca
 }
 
 // Layers implements imagecache.Engine.
-func (e imageEngine) Layers(ctx context.Context, id string) ([]imagecache.Layer, error) {
-	list, err := e.Engine.Layers(ctx, id)
+func (e imageEngine) Layers(ctx context.Context, ref string) ([]imagecache.Layer, error) {
+	name, platform := imagecache.CutRef(ref)
+	list, err := e.Engine.Layers(ctx, name, platform)
 	out := make([]imagecache.Layer, len(list))
 	for i, l := range list {
 		out[i] = imagecache.Layer{ID: l.ID, Size: l.Size}

@@ -61,7 +61,8 @@ func TestEvictionSparesWhatIsUsedOrTheUsers(t *testing.T) {
 	r := registrytest.Start(t, false)
 	refs := pushed(t, r, registrytest.NewLayer(t, 100<<10), 4, 100<<10)
 	users, used, idle, next := refs[0], refs[1], refs[2], refs[3]
-	if _, err := e.Ensure(t.Context(), users, "", nil); err != nil {
+	img, err := e.Ensure(t.Context(), users, "", nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	ledger, err := imagecache.OpenLedger(t.TempDir())
@@ -69,7 +70,7 @@ func TestEvictionSparesWhatIsUsedOrTheUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := imagecache.New(imageEngine{e}, ledger, imagecache.Options{
-		Budget: 350 << 10, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Budget: img.Size * 7 / 4, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	acquire := func(ref string) (release func()) {
 		t.Helper()
@@ -109,6 +110,10 @@ func TestARunKeepsToItsDiskBudget(t *testing.T) {
 	if _, err := e.Ensure(t.Context(), refs[0], "", nil); err != nil { // the user's
 		t.Fatal(err)
 	}
+	layers, err := e.Layers(t.Context(), refs[0], "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
 	var rows strings.Builder
 	for i, ref := range refs[1:] {
@@ -117,7 +122,7 @@ func TestARunKeepsToItsDiskBudget(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	budget := len(root) + 5*own/2 // two of them
+	budget := layers[0].Size + 5*layers[1].Size/2 // two of them
 	out, err := batch(t.Context(), dir, "run", "--subset", "rows.jsonl", "-m", "noop", "-o", "out", "-w", "2",
 		"--prefetch", "1", "--disk-reserve", "1MB", "--disk-budget", fmt.Sprint(budget)).CombinedOutput()
 	if err != nil {
@@ -145,7 +150,9 @@ func TestImagesPullWaitsForARegistryThatLimits(t *testing.T) {
 	connectEngine(t)
 	r := registrytest.Start(t, false)
 	ref := pushed(t, r, registrytest.NewLayer(t, 1<<10), 1, 1<<10)[0]
-	r.Break(registrytest.Manifests(registrytest.First(2, registrytest.Refuse(429, "TOOMANYREQUESTS", "retry-after: 20ms, allowed: 1/hour"))))
+	limit := registrytest.Refuse(429, "TOOMANYREQUESTS", "retry-after: 20ms, allowed: 1/hour")
+	each := r.Requests(registrytest.Manifests(limit), func() { _ = exec.Command("docker", "pull", ref).Run() })
+	r.Break(registrytest.Manifests(registrytest.First(each, limit)))
 	dir := t.TempDir()
 	out, err := batch(t.Context(), dir, "images", "pull", "--disk-reserve", "1MB", "--subset", rowOf(t, dir, ref)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "the registry limits pulls; waiting") || !strings.Contains(string(out), "1 pulled") {

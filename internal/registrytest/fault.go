@@ -35,16 +35,11 @@ func RefuseAfter(d time.Duration, status int, code, text string) Fault {
 	}
 }
 
-// First lets f have the first n requests, those for headers alone not counted.
-// f must answer.
+// First lets f have the first n requests. f must answer. Engines differ in how
+// many requests they make of one pull: see [Registry.Requests].
 func First(n int64, f Fault) Fault {
 	var seen atomic.Int64
-	return func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodHead {
-			return seen.Load() < n && f(w, r)
-		}
-		return seen.Add(1) <= n && f(w, r)
-	}
+	return func(w http.ResponseWriter, r *http.Request) bool { return seen.Add(1) <= n && f(w, r) }
 }
 
 // Manifests lets f have the requests for manifests alone.

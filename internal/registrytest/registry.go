@@ -121,6 +121,22 @@ func (r *Registry) Break(f Fault) {
 	r.fault.Store(&f)
 }
 
+// Requests returns how many requests f answers while pull runs. Engines ask for
+// headers first, or again and again, before they give a pull up.
+func (r *Registry) Requests(f Fault, pull func()) int64 {
+	var n atomic.Int64
+	r.Break(func(w http.ResponseWriter, q *http.Request) bool {
+		if !f(w, q) {
+			return false
+		}
+		n.Add(1)
+		return true
+	})
+	defer r.Break(nil)
+	pull()
+	return n.Load()
+}
+
 // Push stores the image under name, such as team/thing:1, past the proxy, and
 // returns its full name.
 func (r *Registry) Push(t testing.TB, name string, img *Image) string {
