@@ -193,6 +193,11 @@ func (s Spec) createFault(err error, op string) error {
 		return blameHint(err, fault.Usage, op, "give --cap-add and --cap-drop Linux capabilities such as SYS_PTRACE, or ALL")
 	case lacksNetwork(err):
 		return blameHint(err, fault.Usage, op, "docker network ls shows the networks there are")
+	case says("container-init binary not found"):
+		return blameHint(err, fault.Host, op, "Podman needs catatonit: apt-get install catatonit, or name another program as init_path in containers.conf")
+	case says("setting rlimit", "operation not permitted"):
+		return blameHint(err, fault.Host, op, "the engine may not raise a limit so far: lower --ulimit, default_ulimits in Podman's containers.conf,\n"+
+			"or default-ulimits in Docker's daemon.json")
 	case says("executable file not found") || says("no such file or directory"):
 		return blameHint(err, fault.Instance, op, "the image must have bash")
 	case says("image with reference", "platform"):
