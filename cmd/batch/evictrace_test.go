@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/registrytest"
+)
+
+// Two runs on one engine keep to their budgets by evicting, each while the other
+// pulls, starts and holds the same images: neither may fail for it.
+func TestTwoRunsEvictBesideEachOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	e := connectEngine(t)
+	r := registrytest.Start(t, false)
+	root, err := enginetest.Root(strings.Fields("bash cat env mkdir rm setsid sleep timeout"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs := pushed(t, r, registrytest.PackLayer(root), 6, 1<<20)
+	if _, err := e.Ensure(t.Context(), refs[0], "", nil); err != nil {
+		t.Fatal(err)
+	}
+	layers, err := e.Layers(t.Context(), refs[0], "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	removeImage(t, refs[0])
+	budget := layers[0].Size + 7*layers[1].Size/2 // three of them, of the five that two runs want at a time
+	dir := t.TempDir()
+	evicted := make([]int, 2)
+	var wg sync.WaitGroup
+	for run := range evicted {
+		var rows strings.Builder
+		for i := range 3 * len(refs) {
+			ref := refs[(i*(1+4*run)+3*run)%len(refs)] // the second goes the other way
+			fmt.Fprintf(&rows, `{"instance_id":"thing__%d","problem_statement":"p","image_name":%q}`+"\n", i, ref)
+		}
+		name := fmt.Sprintf("rows%d.jsonl", run)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(rows.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			out := fmt.Sprint("out", run)
+			said, err := batch(t.Context(), dir, "run", "--subset", name, "-m", "noop", "-o", out, "-w", "2", "--order", "given",
+				"--prefetch", "1", "--disk-reserve", "1MB", "--disk-budget", fmt.Sprint(budget)).CombinedOutput()
+			if err != nil {
+				t.Errorf("run %d: %v\n%s", run, err, said)
+			}
+			log, err := os.ReadFile(filepath.Join(dir, out, "batch.log"))
+			if err != nil {
+				t.Error(err)
+			}
+			for _, lost := range []string{"something removed it", "cannot be evicted"} { // a hold did not hold
+				if strings.Contains(string(log), lost) {
+					t.Errorf("run %d: %s\n%s", run, lost, log)
+				}
+			}
+			evicted[run] = strings.Count(string(log), "evicted an image")
+		})
+	}
+	wg.Wait()
+	if evicted[0] == 0 || evicted[1] == 0 {
+		t.Errorf("evicted %v", evicted)
+	}
+}
