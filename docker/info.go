@@ -2,6 +2,10 @@ package docker
 
 import (
 	"context"
+	"slices"
+	"strings"
+
+	"github.com/docker/docker/api/types/system"
 
 	"batch.example/batch/fault"
 )
@@ -17,6 +21,7 @@ type Info struct {
 	CPUs          int
 	Memory        int64  // bytes
 	RootDir       string // where the engine keeps its data, on its machine
+	ImageDir      string // where its images and containers' files are: RootDir, or that of the machine's containerd
 	StorageDriver string
 	CgroupVersion string
 	Containers    int // all of them
@@ -48,7 +53,7 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 	out := Info{
 		Name: in.Name, Version: v.Version, APIVersion: e.api.ClientVersion(), OS: v.Os, Arch: v.Arch,
 		System: in.OperatingSystem, Kernel: in.KernelVersion, CPUs: in.NCPU, Memory: in.MemTotal,
-		RootDir: in.DockerRootDir, StorageDriver: in.Driver, CgroupVersion: in.CgroupVersion,
+		RootDir: in.DockerRootDir, ImageDir: imageDir(in), StorageDriver: in.Driver, CgroupVersion: in.CgroupVersion,
 		Containers: in.Containers, Running: in.ContainersRunning, Images: in.Images,
 		Podman: isPodman(v), Warnings: in.Warnings,
 	}
@@ -60,7 +65,18 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 	return out, nil
 }
 
-// DiskFree returns the bytes that are free where the engine keeps its data.
+// imageDir is where the engine's images are. With containerd's image store that is
+// containerd's directory, which only its configuration tells: for the machine's
+// own containerd, where every package puts it.
+func imageDir(in system.Info) string {
+	stored := slices.Contains(in.DriverStatus, [2]string{"driver-type", "io.containerd.snapshotter.v1"})
+	if stored && in.Containerd != nil && strings.TrimPrefix(in.Containerd.Address, "/var") == "/run/containerd/containerd.sock" {
+		return "/var/lib/containerd"
+	}
+	return in.DockerRootDir
+}
+
+// DiskFree returns the bytes that are free where the engine keeps its images.
 // The engine's API does not tell, so it is known only for an engine on this
 // machine whose directory this process may look at. It costs little: only the
 // first call asks the engine.
@@ -75,7 +91,10 @@ func (e *Engine) DiskFree(ctx context.Context) (free int64, known bool, err erro
 		if err != nil {
 			return 0, false, err
 		}
-		dir = &in.RootDir
+		dir = &in.ImageDir
+		if _, there := statfs(*dir); !there {
+			dir = &in.RootDir
+		}
 		e.dataDir.Store(dir)
 	}
 	free, known = statfs(*dir)

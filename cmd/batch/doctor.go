@@ -84,7 +84,7 @@ func (a *app) checkEngine(ctx context.Context) ([]check, *docker.Engine) {
 	if info.Memory < 4<<30 {
 		memory.state, memory.hint = warning, "test suites often need 2 GiB each; keep --workers small"
 	}
-	return append(checks, memory, checkLimits(info), checkQuota(ctx, engine), checkDisk("disk", info.RootDir, 20<<30)), engine
+	return append(checks, memory, checkLimits(info), checkQuota(ctx, engine), checkDisk("disk", info.ImageDir, 20<<30)), engine
 }
 
 // checkLimits says what of a container the engine can limit.
