@@ -45,7 +45,7 @@ func (b *Budget) Guess(dollars float64) {
 
 // Reserve sets money aside for one call, which the caller must Settle or
 // Release. While calls under way leave too little, it waits for them to end;
-// when nothing is under way and there is still too little, it is ErrBudget.
+// when there is too little for one call alone, it is ErrBudget at once.
 func (b *Budget) Reserve(ctx context.Context) (*Reservation, error) {
 	for {
 		r, wait, err := b.try()
@@ -68,7 +68,7 @@ func (b *Budget) try() (*Reservation, <-chan struct{}, error) {
 	case b.limit <= 0, b.fits(b.underWay+1) && (b.known || b.underWay == 0):
 		b.underWay++
 		return &Reservation{budget: b, dollars: b.dearest}, nil, nil
-	case b.underWay == 0 || !b.fits(1):
+	case !b.fits(1):
 		return nil, nil, ErrBudget
 	default:
 		return nil, b.changed, nil

@@ -243,6 +243,27 @@ func TestAReservationWaitsForThoseUnderWay(t *testing.T) {
 	})
 }
 
+func TestACallWaitsOnlyForMoneyThatMayComeFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runner.NewBudget(1, 0.5, 0.3)
+		first, err := b.Reserve(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		time.AfterFunc(time.Minute, first.Release)
+		second, err := b.Reserve(t.Context())
+		if err != nil || time.Since(start) != time.Minute {
+			t.Fatalf("%v after %v; there is money for one call, which was another's for 1m", err, time.Since(start))
+		}
+		second.Lose(1) // what is left is less than a call costs, whatever becomes of this one
+		if third, err := b.Reserve(t.Context()); !errors.Is(err, runner.ErrBudget) || time.Since(start) != time.Minute {
+			t.Errorf("%v, %v after %v; no call that ends leaves enough", third, err, time.Since(start))
+		}
+		second.Release()
+	})
+}
+
 func TestALimitThatIsSpentIsClosed(t *testing.T) {
 	for _, limit := range []float64{0.01, 0.5, 1, 2} {
 		if b := runner.NewBudget(limit, limit, 0); b.Open() {

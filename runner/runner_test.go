@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -146,6 +148,25 @@ func TestASecondTryThatWorksIsTheResult(t *testing.T) {
 			t.Errorf("waited %v before the second try, want 7s", d)
 		}
 	})
+}
+
+// The shortest wait that a caller asks for is a wait that was asked for.
+func TestTheFirstWaitIsTheCallersElseFiveSeconds(t *testing.T) {
+	for backoff, want := range map[time.Duration]time.Duration{0: 5 * time.Second, 1: 1, time.Second: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+				if a.Try == 1 {
+					return nil, fault.New(fault.Transient, "trying", errors.New("busy"))
+				}
+				return submitted(a.Instance.ID), nil
+			})
+			start := time.Now()
+			_, _ = runner.Run(t.Context(), runner.Config{Backoff: backoff}, instances(1), s, &memory{})
+			if d := time.Since(start); d != want {
+				t.Errorf("a backoff of %v waits %v, want %v", backoff, d, want)
+			}
+		})
+	}
 }
 
 func TestTheWaitBetweenTriesGrowsToALimit(t *testing.T) {
@@ -426,9 +447,15 @@ func TestWhatATryKeepsIsClosedOnce(t *testing.T) {
 					return submitted(a.Instance.ID), nil
 				})
 				var m memory
-				sum, err := runner.Run(t.Context(), runner.Config{Backoff: time.Second}, instances(1), s, &m)
+				var log strings.Builder
+				sum, err := runner.Run(t.Context(), runner.Config{
+					Backoff: time.Second, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})),
+				}, instances(1), s, &m)
 				if err != nil || sum.Final != 1 || box.closed != c.want {
 					t.Errorf("%+v, %v, closed %d times", sum, err, box.closed)
+				}
+				if told := strings.Contains(log.String(), "it is gone"); told != c.fails || log.Len() > 0 != c.fails {
+					t.Errorf("the log says %q", &log)
 				}
 				if len(queued) != 2 || queued[0] != 0 || queued[1] <= 0 || queued[1] > time.Minute {
 					t.Errorf("waited %v: the hour of the first try is none of the second's", queued)
