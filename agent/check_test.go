@@ -27,10 +27,13 @@ func TestCheckFindsWhatAnyRenderingWould(t *testing.T) {
 
 		{"a member that outputs do not have", Config{ObservationTemplate: "{{ output.retcode }}"}, Turn{}, "observation_template retcode"},
 		{"of a failed command", Config{ObservationTemplate: "{% if output.returncode == 1 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"of a short text that a command printed which succeeded", Config{ObservationTemplate: "{% if output.returncode == 0 and output.output and output.output | length < 100 and '\uFFFD' not in output.output %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of an empty output", Config{ObservationTemplate: "{% if not output.output %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a failed command without output", Config{ObservationTemplate: "{% if not output.output and output.returncode > 0 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a long output", Config{ObservationTemplate: "{% if output.output | length > 10000 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a time-out", Config{ObservationTemplate: "{% if 'timed out' in output.exception_info %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"of a time-out with output", Config{ObservationTemplate: "{% if 'timed out' in output.exception_info and output.output %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"of a time-out with all of its output", Config{ObservationTemplate: "{% if 'timed out' in output.exception_info and output.output | length == 4 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a time-out without output", Config{ObservationTemplate: "{% if output.exception_info and not output.output and output.returncode == -1 and 'timed' in output.exception_info %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of an action that was not executed", Config{ObservationTemplate: "{% if output.exception_info == 'action was not executed' %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a refused submission", Config{ObservationTemplate: "{% if 'not accepted' in output.exception_info %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},

@@ -130,7 +130,8 @@ func TestTextActions(t *testing.T) {
 	}
 	for _, pattern := range []string{"(", "(a)(b)"} {
 		t.Run("the regular expression "+pattern+" is refused", func(t *testing.T) {
-			if _, err := newForm(ActionForm{Text, pattern}); fault.KindOf(err) != fault.Usage {
+			_, err := NewLoop(Config{SystemTemplate: "s", InstanceTemplate: "i", Actions: ActionForm{Text, pattern}})
+			if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "action_regex") {
 				t.Errorf("error %v", err)
 			}
 		})
