@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -192,5 +193,62 @@ func TestPredictionsThatCannotBeWrittenAreToldAndWrittenLater(t *testing.T) {
 	}
 	if got := preds(t, dir)["a"].Patch; got != "p" {
 		t.Errorf("patch %q", got)
+	}
+}
+
+// Until preds.json is rid of the first, a second result of an attempt replaces
+// nothing: another tool would read the one patch and people the other.
+func TestAResultIsReplacedOnlyWhenItsPredictionIsGone(t *testing.T) {
+	dir := t.TempDir()
+	s := injected(t, dir, "")
+	a, err := s.Begin("a", results.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := firstOf(s.Put(t.Context(), result("a", "one")), func() error { return s.WritePredictions(t.Context()) }); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "preds.json")
+	for err = os.ErrExist; errors.Is(err, os.ErrExist); err = os.Mkdir(path, 0o755) { // cannot be replaced by a file
+		_ = os.Remove(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), result("a", "two")); fault.KindOf(err) != fault.Host {
+		t.Errorf("%v (%v), want a host's fault", err, fault.KindOf(err))
+	}
+	if got := read(t, dir, "a", "a.patch"); got != "one" {
+		t.Errorf("the patch is %q", got)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Put(t.Context(), result("a", "two")), a.Close(), s.Close()); err != nil {
+		t.Error(err)
+	}
+	if got := preds(t, dir)["a"].Patch; got != "two" {
+		t.Errorf("the prediction is %q", got)
+	}
+}
+
+func TestWhatCannotBeMovedAsideStaysAndStopsTheRun(t *testing.T) {
+	for _, path := range []string{"preds.json", "a/journal.jsonl"} {
+		dir := t.TempDir()
+		write(t, "somebody's\n", dir, path)
+		plan, err := inject.Parse("file.rename:1=EIO")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := results.Open(dir, results.Options{Inject: plan})
+		if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "aside") {
+			t.Errorf("%s: %v (%v), want a host's fault", path, err, fault.KindOf(err))
+		}
+		if err == nil {
+			_ = s.Close()
+		}
+		if got := read(t, dir, path); got != "somebody's\n" {
+			t.Errorf("%s: it holds %q", path, got)
+		}
 	}
 }
