@@ -105,8 +105,10 @@ func TestOnlyTransientFaultsAreTriedAgain(t *testing.T) {
 	} {
 		t.Run(tc.kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := solve(func(context.Context, runner.Attempt) (*results.Result, error) {
-					return nil, fault.New(tc.kind, "trying", errors.New("broken"))
+				s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+					known := submitted(a.Instance.ID) // what an agent did before something broke
+					known.Info.ExitStatus = known.Record.Status
+					return known, fault.New(tc.kind, "trying", errors.New("broken"))
 				})
 				var m memory
 				sum, _ := runner.Run(t.Context(), runner.Config{}, instances(1), s, &m)
@@ -119,6 +121,9 @@ func TestOnlyTransientFaultsAreTriedAgain(t *testing.T) {
 				}
 				if diff := cmp.Diff(want, m.records[0]); diff != "" {
 					t.Error(diff)
+				}
+				if info := m.results[0].Info; info.ExitStatus != want.Status || info.Exception != want.Error {
+					t.Errorf("the trajectory says %q, %q", info.ExitStatus, info.Exception)
 				}
 			})
 		})
