@@ -73,8 +73,8 @@ func sampleOutputs() []Output {
 		whole("caf\xe9\n", 0),
 		whole("\x00\x1b[31m\r\n", 139),
 		{Bytes: []byte("cut"), Total: 1 << 30},
-		{Bytes: []byte("part"), Total: 4, ExitCode: -1, TimedOut: true, Timeout: time.Minute},
-		{ExitCode: -1, TimedOut: true, Timeout: time.Minute},
+		{Bytes: []byte("part"), Total: 4, TimedOut: true, Timeout: time.Minute},
+		{TimedOut: true, Timeout: time.Minute},
 		{ExitCode: 137, Note: "All processes of the container were killed."},
 		{Bytes: []byte(Marker + "\ncut"), Total: 1 << 30}, // a submission that is refused
 		notExecuted(),

@@ -29,6 +29,10 @@ func TestCheckFindsWhatAnyRenderingWould(t *testing.T) {
 		{"of a failed command", Config{ObservationTemplate: "{% if output.returncode == 1 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a short text that a command printed which succeeded", Config{ObservationTemplate: "{% if output.returncode == 0 and output.output and output.output | length < 100 and '\uFFFD' not in output.output %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of an empty output", Config{ObservationTemplate: "{% if not output.output %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"of a command that was not found", Config{ObservationTemplate: "{% if output.returncode == 127 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"of a command that was killed", Config{ObservationTemplate: "{% if output.returncode == 137 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"of a command that crashed", Config{ObservationTemplate: "{% if output.returncode == 139 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"of a command that has no exit code", Config{ObservationTemplate: "{% if output.returncode == -1 and output.output %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a failed command without output", Config{ObservationTemplate: "{% if not output.output and output.returncode > 0 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a long output", Config{ObservationTemplate: "{% if output.output | length > 10000 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a time-out", Config{ObservationTemplate: "{% if 'timed out' in output.exception_info %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
@@ -55,7 +59,7 @@ func TestCheckFindsWhatAnyRenderingWould(t *testing.T) {
 		{"at the cost limit", Config{CostLimit: 3, ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 3 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"at a cost limit below a dollar", Config{CostLimit: 0.5, ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 0.5 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"at the time limit", Config{WallTimeLimit: time.Hour, ObservationTemplate: "{% if n_model_calls == 1000 and elapsed_seconds >= 3600 and elapsed_seconds < 4000 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
-		{"without limits", Config{ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 100 and elapsed_seconds >= 86400 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"without limits", Config{ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 100 and elapsed_seconds >= 86400 and elapsed_seconds < 90000 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"far from them", Config{StepLimit: 50, CostLimit: 3, ObservationTemplate: "{% if n_model_calls < 5 and model_cost < 1 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
