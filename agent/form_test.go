@@ -117,6 +117,7 @@ func TestTextActions(t *testing.T) {
 		{"a Python group name", "<a>(?P<cmd>.*?)</a>", "<a>ls</a>", []string{"ls"}, ""},
 		{"no group takes the whole match", "run .*$", "run ls", []string{"run ls"}, ""},
 		{"an empty reply", "", "", nil, "found 0"},
+		{"a command that no shell can take", "", "```mswea_bash_command\necho \x00\n```", nil, "NUL character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := commands(t, ActionForm{Text, c.regex}, llm.Message{Content: c.reply})
@@ -153,4 +154,20 @@ func TestTextActions(t *testing.T) {
 			t.Errorf("told %+v", told)
 		}
 	})
+}
+
+func TestAnEditIsRecordedWithWhatTheModelAskedFor(t *testing.T) {
+	l := newLoop(t, func(c *Config) { c.Actions.Kind = Tools })
+	view := llm.ToolCall{ID: "1", Name: "editor", Arguments: `{"command":"view","path":"f"}`}
+	end, err := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{say("", view, call("2", `{"command":"`+submit+`"}`))}}, Env: &env{outputs: submitting("p")}})
+	if err != nil || !end.Submitted {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	actions := end.Messages[2].Extra["actions"].([]map[string]any)
+	if d := cmp.Diff(map[string]any{"command": "view", "path": "f"}, actions[0]["arguments"]); d != "" || actions[0]["tool"] != "editor" {
+		t.Errorf("recorded %+v", actions[0])
+	}
+	if d := cmp.Diff(map[string]any{"command": submit, "tool_call_id": "2"}, actions[1]); d != "" {
+		t.Error(d)
+	}
 }

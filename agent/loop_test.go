@@ -311,6 +311,30 @@ func TestFaults(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+	t.Run("an instance's fault that the conversation is not to blame for is no limit", func(t *testing.T) {
+		refused := fault.Newf(fault.Instance, "asking: no such model")
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{err: refused}, Env: &env{}})
+		if !errors.Is(err, refused) || end.Status != "InstanceFault" || end.Reason != "" {
+			t.Errorf("%+v, %v", end, err)
+		}
+	})
+	for name, c := range map[string]struct {
+		template string
+		ran      int
+	}{
+		"of an output":                   {"{% if output.returncode == 7 %}{{ nope }}{% endif %}", 2},
+		"of an action that was left out": {"{% if output.exception_info == 'action was not executed' %}{{ nope }}{% endif %}", 3},
+	} {
+		t.Run("an undefined variable "+name+" ends the run", func(t *testing.T) {
+			l := newLoop(t, func(config *Config) { config.ObservationTemplate = c.template })
+			e := &env{outputs: map[string]Output{"seven": {ExitCode: 7}, "late": {TimedOut: true, Timeout: time.Second}}}
+			reply := say("", call("1", `{"command":"ls"}`), call("2", `{"command":"seven"}`), call("3", `{"command":"late"}`), call("4", `{"command":"ls"}`))
+			end, err := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{reply, ask("5", submit)}}, Env: e})
+			if fault.KindOf(err) != fault.Usage || end.Status != "UsageFault" || !strings.Contains(err.Error(), "observation_template") || len(e.ran) != c.ran {
+				t.Errorf("%s, %v; ran %v", end.Status, err, e.ran)
+			}
+		})
+	}
 	for _, at := range []EventType{EventMessages, EventRequest, EventReply, EventAction, EventOutput, EventInterrupt} {
 		t.Run("a journal that fails at "+string(at)+" stops before the next act", func(t *testing.T) {
 			full := fault.Newf(fault.Host, "disk full")

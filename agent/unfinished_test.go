@@ -48,3 +48,16 @@ func TestFormatErrorsOfAHistoryCount(t *testing.T) {
 		t.Errorf("%+v, %v, asked %d times", end, err, len(m.asked))
 	}
 }
+
+// Of an output of which less is kept than there was, a template could not make
+// what the model saw.
+func TestWhatAModelWasShownIsShownAgain(t *testing.T) {
+	m := &script{replies: []*llm.Response{ask("2", submit)}}
+	_, err := newLoop(t, nil).Run(t.Context(), Turn{
+		Messages: []llm.Message{{Role: llm.RoleUser, Content: "t"}}, Model: m, Env: &env{outputs: submitting("p")},
+		Unfinished: &Unfinished{Reply: ask("1", "ls"), Outputs: []Output{{Bytes: []byte("less"), Total: 4, Shown: "all that there was"}}},
+	})
+	if err != nil || len(m.asked) != 1 || m.asked[0][2].Content != "all that there was" {
+		t.Errorf("asked with %+v, %v", m.asked, err)
+	}
+}
