@@ -96,6 +96,11 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+	t.Run("a source that makes the engine panic is an error", func(t *testing.T) {
+		if err := CheckTemplate("x", "{{ endraw is "); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "parsing x") {
+			t.Errorf("error %v", err)
+		}
+	})
 	t.Run("an expression that makes the engine panic is an error", func(t *testing.T) {
 		if got, err := RenderTemplate("x", "{{ 1 % 0 }}", nil); err == nil || fault.KindOf(err) != fault.Usage {
 			t.Errorf("got %q, %v", got, err)
