@@ -142,6 +142,9 @@ func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
 	if err := s.Put(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
+	if rs := s.Records(); len(rs) != 1 || rs[0].Steps != 1 || rs[0].Cost != 2 {
+		t.Errorf("records %+v, want the journalled step and its cost", rs)
+	}
 	closeStore(t, s)
 	if got := open(t, dir).Spent(); got != 2 {
 		t.Errorf("Spent = %v, want the journalled 2", got)

@@ -26,3 +26,38 @@ func TestWhatEndedAnAgentElsewhereIsAResultHere(t *testing.T) {
 		closeStore(t, s)
 	}
 }
+
+func TestAPredictionOfAnotherToolIsWhatItsTrajectorySays(t *testing.T) {
+	for name, c := range map[string]struct {
+		patch, trajectory, status string
+		want                      results.Outcome
+		steps                     int
+	}{
+		"a patch, and no trajectory":         {"p", "", "Unknown", results.Submitted, 0},
+		"neither":                            {"", "", "Unknown", results.Infrastructure, 0},
+		"an empty submission":                {"", `{"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}}}`, "Submitted", results.Empty, 3},
+		"a patch of a run that failed":       {"p", `{"info":{"exit_status":"Timeout"}}`, "Timeout", results.Submitted, 0},
+		"a run that failed":                  {"", `{"info":{"exit_status":"Timeout"}}`, "Timeout", results.Infrastructure, 0},
+		"a patch of a run out of its limit":  {"p", `{"info":{"exit_status":"LimitsExceeded"}}`, "LimitsExceeded", results.Limit, 0},
+		"a destroyed environment":            {"", `{"info":{"exit_status":"EnvironmentDestroyed"}}`, "EnvironmentDestroyed", results.Failed, 0},
+		"a head behind the messages":         {"", `{"messages":[{"info":{}}],"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}}}`, "Submitted", results.Empty, 3},
+		"a head whose messages are cut off":  {"", `{"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}},"messages":[{"ro`, "Submitted", results.Empty, 3},
+		"a trajectory that is cut before it": {"", `{"messages":[{"ro`, "Unknown", results.Infrastructure, 0},
+		"one that is no object":              {"", `["info"]`, "Unknown", results.Infrastructure, 0},
+		"one without a head":                 {"", `{"messages":[]}`, "Unknown", results.Infrastructure, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, fmt.Sprintf(`{"a": {"model_name_or_path": "m", "instance_id": "a", "model_patch": %q}}`, c.patch), dir, "preds.json")
+			if c.trajectory != "" {
+				write(t, c.trajectory, dir, "a", "a.traj.json")
+			}
+			s := open(t, dir)
+			r, ok := s.Finished("a")
+			if r.Outcome != c.want || ok != c.want.Final() || r.Status != c.status || r.Steps != c.steps || r.Model != "m" || r.PatchBytes != len(c.patch) || r.Attempt != 0 {
+				t.Errorf("%+v, finished %v", r, ok)
+			}
+			closeStore(t, s)
+		})
+	}
+}

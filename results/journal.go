@@ -30,7 +30,7 @@ type Journal struct {
 	pending []byte // whole lines not yet handed to the system
 	written int64  // bytes of whole lines in the file
 	last    JournalRecord
-	ended   bool  // the attempt has its end record
+	ended   bool  // the attempt has got its end record here
 	broken  error // a sync failed: what the file holds is not known any more
 	spend   func(dollars float64)
 }
@@ -51,9 +51,7 @@ func openJournal(path string, tail journalTail, files atomicfile.Files) (*Journa
 		f.Close()
 		return nil, diskFault("creating "+path, err)
 	}
-	j := &Journal{f: f, path: path, inject: files.Inject, written: tail.end, last: tail.last}
-	j.ended = tail.last.Type == TypeEnd || tail.last.Type == TypeReset
-	return j, nil
+	return &Journal{f: f, path: path, inject: files.Inject, written: tail.end, last: tail.last}, nil
 }
 
 // Append adds a record of the given type with v as its JSON data. It is kept

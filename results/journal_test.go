@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -239,6 +240,9 @@ func TestAJournalThatCannotBeReadIsTheHostsFault(t *testing.T) {
 	_, err := results.ScanJournal(io.MultiReader(strings.NewReader(whole), iotest.ErrReader(broken)), func(results.JournalRecord) error { seen++; return nil })
 	if !errors.Is(err, broken) || fault.KindOf(err) != fault.Host || seen != 4 {
 		t.Errorf("%v (%v) after %d records", err, fault.KindOf(err), seen)
+	}
+	if records, torn, err := results.ReadJournal(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) || len(records) > 0 || torn != 0 {
+		t.Errorf("of a file that is missing: %d records, %d bytes, %v", len(records), torn, err)
 	}
 	stop := errors.New("enough")
 	if _, err := results.ScanJournal(strings.NewReader(whole), func(results.JournalRecord) error { return stop }); !errors.Is(err, stop) {

@@ -1,0 +1,64 @@
+package results_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/results"
+)
+
+func TestEveryDifferenceOfSettingsMatters(t *testing.T) {
+	now := results.Settings{Model: "m", Row: "1", Config: map[string]any{"run": map[string]any{"mask_patterns": "x"}, "agent": map[string]any{"step_limit": 1}}}
+	was := results.Settings{Model: "n", Row: "2", Config: map[string]any{"agent": map[string]any{"step_limit": 2}}}
+	want := []results.Difference{
+		{Name: "agent.step_limit", Now: "1", Was: "2", Matters: true},
+		{Name: "model", Now: `"m"`, Was: `"n"`, Matters: true},
+		{Name: "row", Now: `"1"`, Was: `"2"`, Matters: true},
+	}
+	if d := cmp.Diff(want, now.Differences(was)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestANameCoversWhatStandsBelowIt(t *testing.T) {
+	d := results.Difference{Name: "agent.step_limit"}
+	for name, want := range map[string]bool{
+		"agent.step_limit": true, "agent": true, "all": true,
+		"agent.step": false, "age": false, "agent.step_limit.x": false, "": false, "step_limit": false,
+	} {
+		if d.Covers(name) != want {
+			t.Errorf("%q covers %s: %v", name, d.Name, !want)
+		}
+	}
+}
+
+func TestValuesAreComparedAndShownAsAPersonMeansThem(t *testing.T) {
+	value := func(v any) *results.Manifest { return &results.Manifest{Config: map[string]any{"v": v}} }
+	for _, c := range []struct {
+		now, was any
+		want     string // of the difference; "" is none
+	}{
+		{1, 1.0, ""},
+		{-3, -3.0, ""},
+		{1.5, 1.5, ""},
+		{1.5, 1, "v: 1.5, was 1"},
+		{1.25, 1.5, "v: 1.25, was 1.5"},
+		{int64(1<<53 + 1), int64(1 << 53), "v: 9007199254740993, was 9007199254740992"},
+		{int64(-1<<53 - 1), int64(-1 << 53), "v: -9007199254740993, was -9007199254740992"},
+		{strings.Repeat("x", 58), "y", `v: "` + strings.Repeat("x", 58) + `", was "y"`},
+		{strings.Repeat("x", 59), "y", `v: "` + strings.Repeat("x", 59) + `... (61 bytes), was "y"`},
+		{"a" + strings.Repeat("é", 40), "y", `v: "a` + strings.Repeat("é", 29) + `... (83 bytes), was "y"`},
+		{nil, "y", `v: null, was "y"`},
+		{[]int{}, map[string]any{}, "v: [], was {}"},
+	} {
+		var got []string
+		for _, d := range value(c.now).Differences(value(c.was)) {
+			got = append(got, d.String())
+		}
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%v and %v: %s, want %s", c.now, c.was, got, c.want)
+		}
+	}
+}
