@@ -291,9 +291,13 @@ func TestFaults(t *testing.T) {
 	t.Run("cancellation is the user's and keeps its identity", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		end, err := newLoop(t, nil).Run(ctx, Turn{Model: &script{}, Env: &env{}})
+		j := &journal{}
+		end, err := newLoop(t, nil).Run(ctx, Turn{Model: &script{}, Env: &env{}, Recorder: j})
 		if !fault.Canceled(err) || end.Status != UserInterruption || len(end.Messages) != 3 {
 			t.Errorf("%+v, %v", end, err)
+		}
+		if got := strings.Join(j.types(), " "); got != "messages messages" {
+			t.Errorf("recorded %s, want no request", got)
 		}
 	})
 	t.Run("a spent budget ends the run before the call", func(t *testing.T) {
