@@ -29,19 +29,25 @@ var imageOnce = sync.OnceValues(importImage)
 // connect returns an engine, or skips the test when there is none.
 func connect(t testing.TB) *docker.Engine {
 	t.Helper()
-	c := docker.FromEnv(os.Getenv, t.TempDir())
-	e, err := docker.Connect(t.Context(), c)
+	e := open(t)
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// open is connect for a test that closes the engine itself.
+func open(t testing.TB) *docker.Engine {
+	t.Helper()
+	e, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, t.TempDir()))
 	if err != nil {
 		if os.Getenv("BATCH_DOCKER") == "require" {
 			t.Fatal(err)
 		}
 		t.Skipf("no docker engine: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return e
 }
 
