@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ type world struct {
 	ran     []string
 	adopted bool
 	forgets bool // it prints something else than the first time
+	later   bool // what it prints has another time in it
 	ruined  bool // nothing can be executed in it any more
 	fragile bool // it is ruined by its second command
 	image   string
@@ -45,6 +47,15 @@ func (w *world) Execute(_ context.Context, command string) (agent.Output, error)
 		return agent.Output{}, fmt.Errorf("%w: no bash", agent.ErrDestroyed)
 	}
 	text := fmt.Sprintf("%d \xff %q\n", len(w.ran), w.ran)
+	if command == "do print a lot" {
+		text = strings.Repeat(text, 20<<20/len(text))
+	}
+	if command == "do tell the time" {
+		text = "10:00:00\n"
+		if w.later {
+			text = "11:00:00\n"
+		}
+	}
 	if w.forgets {
 		text = "?"
 	}
@@ -76,6 +87,7 @@ func (*world) Close() error { return nil }
 type worlds struct {
 	alive   *world
 	forgets bool
+	later   bool
 	fragile bool
 	image   string
 	takes   time.Duration
@@ -83,7 +95,7 @@ type worlds struct {
 }
 
 func (w *worlds) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) {
-	w.opened = &world{forgets: w.forgets, fragile: w.fragile, image: w.image, takes: w.takes}
+	w.opened = &world{forgets: w.forgets, later: w.later, fragile: w.fragile, image: w.image, takes: w.takes}
 	if w.alive != nil && o.Container == "c" {
 		w.opened = w.alive
 	}
@@ -126,6 +138,9 @@ type playing struct {
 	delay    time.Duration // of each reply
 	waits    time.Duration // of that, for the provider
 	dies     bool          // before the result is stored
+
+	provider func(*llm.Message) // what it makes of each reply; nil is nothing
+	requests [][]llm.Message    // of all models
 }
 
 func newPlaying(t *testing.T, play []scripted.Reply) *playing {
@@ -143,22 +158,37 @@ func newPlaying(t *testing.T, play []scripted.Reply) *playing {
 // clock stands still, so that trajectories can be compared.
 func clock() time.Time { return time.Unix(1e9, 0) }
 
-// waiting says how long its replies waited for the provider.
-type waiting struct {
+// player plays the replies as the attempts' provider gives them.
+type player struct {
 	llm.Model
-	waits time.Duration
+	*playing
 }
 
-func (w waiting) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	resp, err := w.Model.Generate(ctx, req)
-	if err == nil {
-		resp.Waited = w.waits
+func (p player) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	p.requests = append(p.requests, slices.Clone(req.Messages))
+	resp, err := p.Model.Generate(ctx, req)
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	resp.Waited = p.waits
+	if p.provider != nil {
+		p.provider(&resp.Message)
+	}
+	return resp, nil
 }
 
-// solve makes an attempt in dir, or goes on with the one that is there.
+// solve makes an attempt in dir, or resumes the one that is there.
 func (p *playing) solve(dir string) *results.Result {
+	p.t.Helper()
+	r, err := p.try(dir)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return r
+}
+
+// try is solve for an attempt that may fail.
+func (p *playing) try(dir string) (*results.Result, error) {
 	p.t.Helper()
 	store, err := results.Open(dir, results.Options{Durability: results.Process, FlushEvery: time.Hour})
 	if err != nil {
@@ -170,7 +200,7 @@ func (p *playing) solve(dir string) *results.Result {
 			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{Delay: p.delay})
 			m.Skip(heard)
 			p.models = append(p.models, m)
-			return waiting{m, p.waits}, nil
+			return player{m, p}, nil
 		},
 	})
 	r, err := s.Solve(p.t.Context(), runner.Attempt{
@@ -180,13 +210,7 @@ func (p *playing) solve(dir string) *results.Result {
 	if err == nil && !p.dies {
 		err = store.Put(p.t.Context(), r)
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		p.t.Fatal(err)
-	}
-	return r
+	return r, errors.Join(err, store.Close())
 }
 
 // lines are the records of the instance's journal.
@@ -390,26 +414,43 @@ func TestAnActionThatDoesSomethingElseAgainIsTold(t *testing.T) {
 	if now := messages(t, dir)[3]; now != want {
 		t.Errorf("the conversation changed: %s, was %s", now, want)
 	}
+	differences := recorded[results.DifferenceData](t, dir, results.TypeDifference)
+	if len(differences) != 3 || differences[2].Command != "do 3" || differences[2].Action != 2 || string(differences[2].Output) != "?" {
+		t.Errorf("the journal tells %+v", differences)
+	}
+	replayed(t, dir, 3, 3)
+	log, err := os.ReadFile(filepath.Join(dir, "a", "agent.log"))
+	if err != nil || strings.Count(string(log), "did something else") != 3 {
+		t.Errorf("the log tells %s (%v)", log, err)
+	}
+}
+
+// recorded returns what the journal in dir says in records of that type.
+func recorded[T any](t *testing.T, dir, typ string) (list []T) {
+	t.Helper()
 	records, _, err := results.ReadJournal(filepath.Join(dir, "a", "journal.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var differences []results.DifferenceData
 	for _, rec := range records {
-		if rec.Type == results.TypeDifference {
-			var d results.DifferenceData
-			if err := json.Unmarshal(rec.Data, &d); err != nil {
+		if rec.Type == typ {
+			var data T
+			if err := json.Unmarshal(rec.Data, &data); err != nil {
 				t.Fatal(err)
 			}
-			differences = append(differences, d)
+			list = append(list, data)
 		}
 	}
-	if len(differences) != 3 || differences[2].Command != "do 3" || differences[2].Action != 2 || string(differences[2].Output) != "?" {
-		t.Errorf("the journal tells %+v", differences)
-	}
-	log, err := os.ReadFile(filepath.Join(dir, "a", "agent.log"))
-	if err != nil || strings.Count(string(log), "did something else") != 3 {
-		t.Errorf("the log tells %s (%v)", log, err)
+	return list
+}
+
+// replayed checks what the journal in dir says of its last replay.
+func replayed(t *testing.T, dir string, actions, differences int) {
+	t.Helper()
+	boxes := recorded[results.ContainerData](t, dir, results.TypeContainer)
+	if last := boxes[len(boxes)-1]; last.Replayed != actions || last.Differences != differences || last.Adopted {
+		t.Errorf("of %d containers the last is %+v, want %d actions executed again, %d of them with differences",
+			len(boxes), last, actions, differences)
 	}
 }
 
@@ -451,6 +492,39 @@ func TestADivergedAttemptEndsBeforeTheModelIsAskedAgain(t *testing.T) {
 	}
 }
 
+// An hour that passed is no difference.
+func TestAnActionThatTellsAnotherTimeDidTheSame(t *testing.T) {
+	p := newPlaying(t, []scripted.Reply{bash("do tell the time"), bash("do 1"), bash("do 2"), bash("submit")})
+	whole := t.TempDir()
+	p.solve(whole)
+	lines := p.lines(whole)
+	cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 2"`)) })
+	dir := p.crashed(lines[:cut], false)
+	p.boxes.later = true
+	if r := p.solve(dir); r.Record.Outcome != results.Submitted || r.Record.Differences > 0 {
+		t.Errorf("%+v", r.Record)
+	}
+	replayed(t, dir, 2, 0)
+}
+
+// An attempt that diverged once stays one, however often it is resumed.
+func TestADivergedAttemptIsOneAfterTheNextCrashToo(t *testing.T) {
+	p := newPlaying(t, []scripted.Reply{bash("do 1"), bash("do 2"), bash("do 3"), bash("submit")})
+	whole := t.TempDir()
+	p.solve(whole)
+	lines := p.lines(whole)
+	cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 2"`)) })
+	dir := p.crashed(lines[:cut], false)
+	p.boxes.forgets = true
+	p.solve(dir)
+	lines = p.lines(dir)
+	cut = slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 3"`)) })
+	r := p.solve(p.crashed(lines[:cut], true))
+	if r.Record.Outcome != results.Diverged || r.Record.Differences != 1 || r.Record.Resumed != 2 || !p.boxes.opened.adopted {
+		t.Errorf("%+v", r.Record)
+	}
+}
+
 // A container that the recorded actions ruin, as they did not before, is no
 // container to ask a model for, and its end no result.
 func TestAnAttemptWhoseReplayRuinsItsContainerHasDiverged(t *testing.T) {
@@ -468,6 +542,10 @@ func TestAnAttemptWhoseReplayRuinsItsContainerHasDiverged(t *testing.T) {
 		}
 		if asked := len(p.play) - 4 - p.models[len(p.models)-1].Left(); asked != 0 || len(p.boxes.opened.ran) != 2 {
 			t.Errorf("asked %d times, ran %q", asked, p.boxes.opened.ran)
+		}
+		replayed(t, dir, 2, 1)
+		if log, err := os.ReadFile(filepath.Join(dir, "a", "agent.log")); err != nil || !strings.Contains(string(log), "destroyed its container when it ran again") {
+			t.Errorf("the log tells %s (%v)", log, err)
 		}
 		p.boxes.fragile = false
 	}

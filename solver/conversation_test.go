@@ -1,0 +1,123 @@
+package solver_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/results"
+)
+
+// asRead is a message as a provider of the usual form writes it, with more.
+func asRead(t *testing.T, m *llm.Message, more string) {
+	t.Helper()
+	text, err := m.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Raw = json.RawMessage(strings.TrimSuffix(string(text), "}") + more + "}")
+}
+
+// What a provider wrote beyond the message's own fields is sent back to it
+// after a crash too. What it did not is not held in memory twice.
+func TestAResumedAttemptAsksWithTheMessagesItHad(t *testing.T) {
+	for name, c := range map[string]struct {
+		more  string
+		holds bool
+	}{
+		"a message with its reasoning": {`,"reasoning_content":"a < b"`, true},
+		"a plain message":              {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlaying(t, plays["submits"])
+			p.provider = func(m *llm.Message) { asRead(t, m, c.more) }
+			whole := t.TempDir()
+			p.solve(whole)
+			want := p.requests[len(p.requests)-1]
+			lines := p.lines(whole)
+			cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 6"`)) })
+			p.solve(p.crashed(lines[:cut], false))
+			got := p.requests[len(p.requests)-1]
+			if diff := cmp.Diff(sent(t, want), sent(t, got)); diff != "" {
+				t.Errorf("the last request: %s", diff)
+			}
+			for _, m := range got[:len(got)-2] { // what the journal had
+				if m.Role == llm.RoleAssistant && (m.Raw != nil) != c.holds {
+					t.Errorf("of %q the provider's own words are %q", m.Content, m.Raw)
+				}
+			}
+		})
+	}
+}
+
+// sent are messages as a provider reads them, their members in one order.
+func sent(t *testing.T, list []llm.Message) (all []string) {
+	t.Helper()
+	for _, m := range list {
+		m.Extra = nil
+		text, err := m.MarshalJSON()
+		var members map[string]any
+		if err == nil {
+			err = json.Unmarshal(text, &members)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprint(members))
+	}
+	return all
+}
+
+// A journal whose messages cannot be read is not resumed with a part of them.
+func TestAMessageThatCannotBeReadIsAFaultBeforeACallIsPaid(t *testing.T) {
+	p := newPlaying(t, plays["submits"])
+	p.provider = func(m *llm.Message) { m.Raw = json.RawMessage(`{"role":"assistant","content":5}`) }
+	whole := t.TempDir()
+	p.solve(whole)
+	lines := p.lines(whole)
+	for _, command := range []string{
+		"do 1", // the reply is the last there is
+		"do 4", // and one of the conversation
+	} {
+		cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"`+command+`"`)) })
+		p.requests = nil
+		_, err := p.try(p.crashed(lines[:cut+1], false))
+		if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "reading a message of the journal") || len(p.requests) > 0 {
+			t.Errorf("cut behind %s: %v after %d requests", command, err, len(p.requests))
+		}
+	}
+}
+
+// The journal keeps 64 MiB of outputs. Of what comes then it keeps the ends,
+// and what the model was shown of it.
+func TestOfOutputsBeyondTheirRoomTheJournalKeepsTheEnds(t *testing.T) {
+	t.Parallel() // it takes seconds
+	loop, err := agent.NewLoop(agent.Config{
+		SystemTemplate: "s", InstanceTemplate: "{{task}}", Now: clock,
+		ObservationTemplate: "{{output.returncode}}",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const a = "do print a lot" // 20 MiB
+	p := newPlaying(t, plays["submits"])
+	p.loop = loop
+	p.play = append(p.play[:0:0], bash(a), bash(a), bash(a), bash(a), bash("submit"))
+	p.dies = true // the trajectory is not what this is about
+	whole := t.TempDir()
+	p.solve(whole)
+	for i, o := range recorded[results.OutputData](t, whole, results.TypeOutput) {
+		cut := i == 3
+		if (len(o.Output) == 64<<10) != cut || (o.Shown == "0") != cut || (o.Total > int64(len(o.Output))) != cut {
+			t.Errorf("output %d: %d of %d bytes are kept, shown is %q", i+1, len(o.Output), o.Total, o.Shown)
+		}
+	}
+}
