@@ -51,7 +51,7 @@ func (s *Store) journalledPrediction(r *recoveredInstance) (*prediction, error) 
 	defer f.Close()
 	before, err := readTail(f, r.tail.begin)
 	if err != nil {
-		return nil, err
+		return nil, fault.New(fault.KindOf(err), "reading "+path, err)
 	}
 	var d predictionData
 	if before.last.Type == TypePrediction {

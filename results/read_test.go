@@ -4,8 +4,10 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,6 +130,25 @@ func TestReadingWhatDeadRunsLeft(t *testing.T) {
 	}
 	if len(snap.Records) != 1 || snap.Records[0].Status != "Interrupted" {
 		t.Errorf("records %+v", snap.Records)
+	}
+}
+
+// Whether an owner lives is asked with signal 0, which reaches nobody.
+func TestReadingDisturbsNoOwner(t *testing.T) {
+	dir := t.TempDir()
+	put(t, open(t, dir), result("a", "p"))
+	write(t, results.DefaultOwner()+"\n", dir, ".batch.lock")
+	heard := make(chan os.Signal, 2)
+	signal.Notify(heard, syscall.SIGHUP, syscall.SIGUSR1)
+	defer signal.Stop(heard)
+	if snap, err := results.Read(dir); err != nil || snap.Owner == "" {
+		t.Errorf("%+v, %v", snap, err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	if s := <-heard; s != syscall.SIGUSR1 {
+		t.Errorf("reading sent its owner %v", s)
 	}
 }
 

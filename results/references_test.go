@@ -82,6 +82,8 @@ func TestALargeOutputIsWholeInItsTrajectory(t *testing.T) {
 	for name, text := range map[string]string{
 		"one byte a character":   strings.Repeat("0123456789abcde\n", 40<<10),
 		"two, from an odd place": "x" + strings.Repeat("é", 100<<10),
+		"one":                    "x",
+		"one more than a part":   strings.Repeat("x", 16<<10) + "y",
 		"four":                   "xyz" + strings.Repeat("😀", 50<<10),
 		"none that is UTF-8":     "\"" + strings.Repeat("\x80\xff", 50<<10),
 	} {

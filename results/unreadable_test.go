@@ -97,6 +97,23 @@ func TestARecordThatMeansNothingIsNamed(t *testing.T) {
 	}
 }
 
+func TestAPredictionOfANewerVersionIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "p"))
+	closeStore(t, s)
+	path := filepath.Join(dir, "a", "journal.jsonl")
+	write(t, resealed(t, read(t, path), "prediction", `{"v":1,`, `{"v":2,`), path)
+	closeStore(t, open(t, dir)) // nothing has to be put back
+	if err := os.Remove(filepath.Join(dir, "preds.json")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := results.Open(dir, results.Options{})
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), "newer batch") || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v (%v), hint %q", err, fault.KindOf(err), fault.HintOf(err))
+	}
+}
+
 // A folder where a file should be cannot be read or replaced, by anybody.
 func TestWhatCannotBeReadOrWrittenIsTheHostsFault(t *testing.T) {
 	for path, want := range map[string]string{
@@ -110,6 +127,14 @@ func TestWhatCannotBeReadOrWrittenIsTheHostsFault(t *testing.T) {
 			t.Errorf("%s: %v (%v)", path, err, fault.KindOf(err))
 		} else if s != nil {
 			t.Errorf("%s: it is opened", path)
+		}
+		snap, err := results.Read(dir)
+		if path == "a/journal.jsonl" { // one that says nothing hides no other
+			if fault.KindOf(err) != fault.Usage {
+				t.Errorf("reading with %s: %+v, %v", path, snap, err)
+			}
+		} else if fault.KindOf(err) == fault.Usage || err == nil {
+			t.Errorf("reading with %s: %+v, %v", path, snap, err)
 		}
 	}
 	for path, want := range map[string]string{
