@@ -376,6 +376,17 @@ func TestGoingOn(t *testing.T) {
 			t.Errorf("answered %+v", got)
 		}
 	})
+	t.Run("an answer to an older call of the same id is none", func(t *testing.T) {
+		asking := llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call("1", `{}`)}}
+		history := []llm.Message{{Role: llm.RoleUser, Content: "t"}, asking, {Role: llm.RoleTool, ToolCallID: "1"}, asking}
+		m := &script{replies: []*llm.Response{ask("2", submit)}}
+		if _, err := newLoop(t, nil).Run(t.Context(), Turn{Messages: history, Model: m, Env: &env{outputs: submitting("p")}}); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{"user", "assistant", "tool", "assistant", "tool"}, roles(m.asked[0])); d != "" {
+			t.Error(d)
+		}
+	})
 	t.Run("the digest of a request depends on nothing but the conversation", func(t *testing.T) {
 		first, second := &journal{}, &journal{}
 		l := newLoop(t, func(c *Config) { c.StepLimit = 2 })
