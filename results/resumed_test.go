@@ -171,6 +171,25 @@ func TestWhatIsResumed(t *testing.T) {
 	}
 }
 
+// What is spent stands beside the cost only where it is more.
+func TestAResumedAttemptThatLostNoCallHasSpentItsCost(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	a := begin(t, s, "a")
+	tell(t, a, results.TypeRequest, request(1), results.TypeReply, reply(1))
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, h, err := s.Resume("a", results.Settings{}); err != nil || h == nil {
+		t.Fatal(h, err)
+	}
+	closeStore(t, s)
+	records, _, err := results.ReadJournal(filepath.Join(dir, "a", "journal.jsonl"))
+	if last := records[len(records)-1]; err != nil || last.Type != results.TypeResume || last.Cost != 0.5 || last.Spent != 0 {
+		t.Errorf("%+v, %v", last, err)
+	}
+}
+
 func TestOtherSettingsAreNotResumed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

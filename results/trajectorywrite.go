@@ -243,7 +243,7 @@ func memberOf(object []byte, name string) (span, bool) {
 
 // isRef reads an object that has exactly ref's members.
 func isRef(value []byte, ref any) bool {
-	if len(value) == 0 || value[0] != '{' {
+	if value[0] != '{' {
 		return false
 	}
 	d := json.NewDecoder(bytes.NewReader(value))
