@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
@@ -169,5 +171,21 @@ func TestAnEditIsRecordedWithWhatTheModelAskedFor(t *testing.T) {
 	}
 	if d := cmp.Diff(map[string]any{"command": submit, "tool_call_id": "2"}, actions[1]); d != "" {
 		t.Error(d)
+	}
+}
+
+// A regular expression of the user's may backtrack for ever.
+func TestLookingForAnActionEnds(t *testing.T) {
+	f, err := newForm(ActionForm{Text, "(?:a+a+)+c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if limit := f.regex.MatchTimeout; limit <= 0 || limit > 10*time.Second {
+		t.Errorf("it may take %v", limit)
+	}
+	f.regex.MatchTimeout = 50 * time.Millisecond
+	_, err = f.parse(llm.Message{Content: strings.Repeat("a", 64) + "bc"})
+	if bad, ok := errors.AsType[*badForm](err); !ok || !strings.Contains(bad.problem, "took too long") {
+		t.Errorf("error %v", err)
 	}
 }

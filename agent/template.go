@@ -41,19 +41,11 @@ func RenderTemplate(name, source string, vars map[string]any) (string, error) {
 
 func parseTemplate(name, source string) (t *template, err error) {
 	defer recoverTemplate("parsing", name, &err)
-	loader, err := loaders.NewMemoryLoader(map[string]string{"/t": source})
-	if err != nil {
-		return nil, fault.New(fault.Bug, "loading "+name, err)
-	}
-	filters := exec.NewFilterSet(map[string]exec.FilterFunction{}).Update(builtins.Filters)
-	for filter, function := range map[string]exec.FilterFunction{"tojson": toJSON, "length": length, "count": length} {
-		if err := filters.Replace(filter, function); err != nil {
-			return nil, fault.New(fault.Bug, "preparing "+name, err)
-		}
-	}
+	filters := exec.NewFilterSet(map[string]exec.FilterFunction{}).Update(builtins.Filters).
+		Update(exec.NewFilterSet(map[string]exec.FilterFunction{"tojson": toJSON, "length": length, "count": length}))
 	c := jinja.New()
 	c.StrictUndefined = true
-	parsed, err := exec.NewTemplate("/t", c, loader, &exec.Environment{
+	parsed, err := exec.NewTemplate("/t", c, loaders.MustNewMemoryLoader(map[string]string{"/t": source}), &exec.Environment{
 		Context:           exec.EmptyContext().Update(builtins.GlobalFunctions),
 		Filters:           filters,
 		Tests:             builtins.Tests,
