@@ -53,10 +53,9 @@ func parseTemplate(name, source string) (t *template, err error) {
 		Methods:           builtins.Methods,
 	})
 	if err != nil {
-		// The engine quotes the whole template in front of the cause.
-		_, cause, found := strings.Cut(err.Error(), source+"': ")
-		if !found {
-			cause = err.Error()
+		cause := err.Error()
+		if _, behind, quoted := strings.Cut(cause, source+"': "); quoted { // the whole template stands in front
+			cause = behind
 		}
 		return nil, fault.New(fault.Usage, "parsing "+name, errors.New(cause)).
 			WithHint("fix the template in the configuration")

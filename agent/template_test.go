@@ -96,6 +96,11 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+	t.Run("what does not parse is not rendered", func(t *testing.T) {
+		if got, err := RenderTemplate("x", "{% if y %}", nil); fault.KindOf(err) != fault.Usage || got != "" || !strings.Contains(err.Error(), "parsing x") {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
 	t.Run("a source that makes the engine panic is an error", func(t *testing.T) {
 		if err := CheckTemplate("x", "{{ endraw is "); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "parsing x") {
 			t.Errorf("error %v", err)
