@@ -47,6 +47,7 @@ func TestEveryToolCallHasAnIDOfItsOwn(t *testing.T) {
 		{"a count goes on", [][]string{{"functions.bash:0", "functions.bash:1"}, {"functions.bash:0"}, {"functions.bash:9"}}, [][]string{
 			{"functions.bash:0", "functions.bash:1"}, {"functions.bash:2"}, {"functions.bash:9"},
 		}},
+		{"a count that stands still", [][]string{{"f:0", "f:0", "f:0"}, {"f:0"}}, [][]string{{"f:0", "f:1", "f:2"}, {"f:3"}}},
 		{"a count that is none", [][]string{{":0", "x:y"}, {":0", "x:y"}}, [][]string{{":0", "x:y"}, {"s00002c01", "s00002c02"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
