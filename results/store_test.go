@@ -252,6 +252,21 @@ func TestResetForgetsAndKeepsTheHistory(t *testing.T) {
 	}
 }
 
+func TestAForgottenResultsTrajectoryStands(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "one"))
+	before := read(t, dir, "a", "a.traj.json")
+	if err := s.Reset([]string{"a"}, false); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	closeStore(t, open(t, dir))
+	if after := read(t, dir, "a", "a.traj.json"); after != before {
+		t.Errorf("it became %s", after)
+	}
+}
+
 func TestBadResultsAreRefused(t *testing.T) {
 	s := open(t, t.TempDir())
 	cases := map[string]struct {
