@@ -259,7 +259,7 @@ func TestTimeout(t *testing.T) {
 	}
 	late, skipped := end.Messages[3], end.Messages[4]
 	if !strings.Contains(late.Content, "timed out after 1 seconds") || !strings.Contains(late.Content, "999\n") ||
-		late.Extra["returncode"] != -1 || late.ToolCallID != "1" {
+		late.Extra["returncode"] != -1 || late.Extra["exception_type"] != "TimeoutExpired" || late.Extra["exception"] == "" || late.ToolCallID != "1" {
 		t.Errorf("the model saw %+v", late)
 	}
 	if !strings.Contains(skipped.Content, "action was not executed") || skipped.ToolCallID != "2" {
@@ -374,6 +374,16 @@ func TestGoingOn(t *testing.T) {
 		}
 		if got := m.asked[0][4]; got.ToolCallID != "2" || !strings.Contains(got.Content, "not executed") {
 			t.Errorf("answered %+v", got)
+		}
+	})
+	t.Run("what a person said last needs no answer but the model's", func(t *testing.T) {
+		m := &script{replies: []*llm.Response{fence(submit)}}
+		l := newLoop(t, func(c *Config) { c.Actions.Kind = Text })
+		if _, err := l.Run(t.Context(), Turn{Messages: []llm.Message{{Role: llm.RoleUser, Content: "t"}}, Model: m, Env: &env{outputs: submitting("p")}}); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{"user"}, roles(m.asked[0])); d != "" {
+			t.Error(d)
 		}
 	})
 	t.Run("an answer to an older call of the same id is none", func(t *testing.T) {
