@@ -30,9 +30,9 @@ type Journal struct {
 	pending []byte // whole lines not yet handed to the system
 	written int64  // bytes of whole lines in the file
 	last    JournalRecord
-	ended   bool  // the attempt has got its end record here
-	broken  error // a sync failed: what the file holds is not known any more
-	spend   func(dollars float64)
+	ended   bool                  // the attempt has got its end record here
+	broken  error                 // a sync failed: what the file holds is not known any more
+	spend   func(dollars float64) // hears what is spent as it is; set by who opens it
 }
 
 // openJournal opens the file at path for appending after tail, and makes a
@@ -103,7 +103,7 @@ func (j *Journal) append(typ string, data, output []byte) error {
 		r.Spent = r.spent() + costOf(data)
 	}
 	j.pending = appendRecord(j.pending, &r, output)
-	if j.spend != nil && r.spent() != j.last.spent() {
+	if r.spent() != j.last.spent() {
 		j.spend(r.spent() - j.last.spent())
 	}
 	r.Data = nil
