@@ -226,6 +226,33 @@ func TestADiffIsTakenInPiecesAndNeverShort(t *testing.T) {
 	}
 }
 
+// ends is an environment in which each command ends so.
+type ends struct {
+	out agent.Output
+	err error
+}
+
+func (e ends) Execute(context.Context, string) (agent.Output, error) { return e.out, e.err }
+func (ends) Vars() map[string]any                                    { return nil }
+
+func TestADiffThatIsNotWholeIsNone(t *testing.T) {
+	whole := agent.Output{Bytes: []byte("3\nabc"), Total: 5}
+	away := fault.Newf(fault.Transient, "the engine is away")
+	failed, short := whole, whole
+	failed.ExitCode, short.Total = 7, 6
+	for name, env := range map[string]ends{
+		"the command failed": {failed, nil}, "a part is missing": {short, nil}, "no engine": {agent.Output{}, away},
+	} {
+		patch, err := solver.WorktreeDiff(t.Context(), env)
+		if patch != nil || fault.KindOf(err) != fault.Instance || errors.Is(err, away) != (env.err != nil) {
+			t.Errorf("%s: %q, %v", name, patch, err)
+		}
+	}
+	if patch, err := solver.WorktreeDiff(t.Context(), ends{whole, nil}); err != nil || string(patch) != "abc" {
+		t.Errorf("%q, %v", patch, err)
+	}
+}
+
 // A replay that the sandbox breaks off is a fault of that kind, and no divergence.
 func TestAReplayThatBreaksOffIsAFault(t *testing.T) {
 	p := newPlaying(t, plays["submits"])

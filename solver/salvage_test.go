@@ -96,6 +96,19 @@ func holdsTheWork(t *testing.T, h *host) {
 	}
 }
 
+// A run that changed nothing has no work to make a prediction of.
+func TestAnUnchangedWorkTreeIsNoPrediction(t *testing.T) {
+	box := repo(t, map[string]string{"f.txt": "a\n"})
+	idle := scripted.Script{"*": slices.Repeat([]scripted.Reply{{Bash: "true"}}, 3)}.Model("a__1", scripted.Config{})
+	result, _, err := attemptIn(t, box, idle, true, runner.NewBudget(0, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Record.Outcome != results.Limit || result.Record.Salvaged || result.Prediction != "" || result.Info.PredictionNote != "" {
+		t.Errorf("%+v, prediction %q, note %q", result.Record, result.Prediction, result.Info.PredictionNote)
+	}
+}
+
 func TestNothingIsSalvagedOfWhatGoesOn(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n", "latin1.txt": latin1})
 	result, dir, err := attemptIn(t, box, working(), true, runner.NewBudget(0.5, 0, 0))
