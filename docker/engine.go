@@ -60,7 +60,8 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 	}
 	opts, err := ep.ClientOpts()
 	if err != nil {
-		return nil, fault.New(fault.Usage, "reading the settings for docker host "+ep.Host, err)
+		return nil, fault.New(fault.Usage, "reading the settings for docker host "+ep.Host, err).
+			WithHint("check DOCKER_CERT_PATH, or the certificates of the docker context")
 	}
 	opts = append(opts, client.WithVersion(c.APIVersion), client.WithUserAgent("batch"))
 	if network, addr, ok := plainAddress(ep.Host, ep.TLSData != nil || ep.SkipTLSVerify); ok {

@@ -131,7 +131,7 @@ func whyPull(err error, ref string) pullWhy {
 // blamePull turns a pull that failed into a fault that names the image.
 func blamePull(err error, ref string) error {
 	op := "pulling image " + ref
-	if err == nil || errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown || isLost(err) {
+	if errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown || isLost(err) {
 		return blame(err, fault.Transient, op)
 	}
 	if r := pullRuleFor(err, ref); r != nil {

@@ -1,7 +1,9 @@
 package docker
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -33,6 +35,20 @@ func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
 				t.Errorf("kind %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// An error that says more than its words is not judged by these.
+func TestBlamePullReadsWordsWhereNothingElseIsKnown(t *testing.T) {
+	const words = "pull access denied"
+	for want, err := range map[fault.Kind]error{
+		fault.Unknown:   fmt.Errorf("%s: %w", words, context.Canceled),
+		fault.Host:      fault.Newf(fault.Host, words),
+		fault.Transient: fmt.Errorf("%s: %w", words, io.ErrUnexpectedEOF), // the engine went away
+	} {
+		if got := blamePull(err, "docker.io/team/thing:1"); fault.KindOf(got) != want || !errors.Is(got, err) && want != fault.Unknown {
+			t.Errorf("%v is %v: %v", err, fault.KindOf(got), got)
+		}
 	}
 }
 

@@ -145,7 +145,7 @@ func TestWhatALivingProcessHasTheLeaseOfIsNotAbandoned(t *testing.T) {
 		"of-the-living":  {"host here, pid 2\n" + me.String() + "\n", false},
 		"in-two-hands":   {dead.String() + "\n" + me.String(), false},
 		"on-one-line":    {me.String() + " " + me.String(), true},
-		"far-too-long":   {strings.Repeat("x", maxLease) + "\n" + me.String(), true},
+		"far-too-long":   {strings.Repeat("x", 4<<10-1) + "\n" + me.String(), true},
 		"elsewhere-kept": {there.String(), false}, // whether it lives is not known
 	} {
 		path := ""
