@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -28,13 +29,18 @@ type bench struct {
 	dir    string   // temporary
 	root   string   // the module's
 	suites []*suite // whose tests run, in this order
+
+	needEngine int        // how many tests skip without an engine
+	engine     sync.Mutex // two mutants at once would see each other's containers
 }
 
-// suite is the tests of one package, with an engine or without.
+// suite is the tests of one package: all of them without an engine, or those
+// that need one with one.
 type suite struct {
 	pkg     string
 	env     []string
 	timeout time.Duration
+	tests   []string // those with an engine; nil is all, without
 }
 
 // newBench runs the tests once without a change: where they fail, no mutant
@@ -48,37 +54,86 @@ func newBench(ctx context.Context, s settings, name string) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{dir: dir, root: root, suites: suitesOf(name, s.engine)}
+	b := &bench{dir: dir, root: root}
+	if err := b.begin(ctx, s, name); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// begin has the package's own tests first, and those with an engine, which
+// take the longest, last.
+func (b *bench) begin(ctx context.Context, s settings, name string) error {
+	for _, pkg := range append([]string{name}, holders[name]...) {
+		b.suites = append(b.suites, &suite{pkg: pkg, env: environment("")})
+	}
+	if s.engine != "" {
+		tests, err := skipped(ctx, name)
+		if err != nil {
+			return err
+		}
+		b.needEngine = len(tests)
+		wanted, err := regexp.Compile(s.onEngine)
+		if err != nil {
+			return err
+		}
+		tests = slices.DeleteFunc(tests, func(t string) bool { return !wanted.MatchString(t) })
+		if len(tests) > 0 {
+			b.suites = append(b.suites, &suite{pkg: name, env: environment(s.engine), tests: tests})
+		}
+	}
 	for _, suite := range b.suites {
 		suite.timeout = max(s.timeout, 10*time.Minute)
 		began := time.Now()
-		v, by, err := b.test(ctx, suite, dir, "")
-		if err == nil && v != survived {
-			err = fmt.Errorf("the tests of %s do not pass without a change: %s, %s", suite.pkg, v, by)
-		}
-		if err != nil {
-			b.close()
-			return nil, err
+		if err := b.unchanged(ctx, suite); err != nil {
+			return err
 		}
 		suite.timeout = s.timeout
 		if s.timeout == 0 {
 			suite.timeout = max(leastTimeout, timesSlower*time.Since(began))
 		}
 	}
-	return b, nil
+	return nil
 }
 
-// suitesOf has the package's own tests first, and those with an engine, which
-// take the longest, last.
-func suitesOf(name, engine string) []*suite {
-	var list []*suite
-	for _, pkg := range append([]string{name}, holders[name]...) {
-		list = append(list, &suite{pkg: pkg, env: environment("")})
+// unchanged fails when a suite does without a mutant.
+func (b *bench) unchanged(ctx context.Context, suite *suite) error {
+	v, by, err := b.test(ctx, suite, b.dir, "")
+	if err == nil && v != survived {
+		err = fmt.Errorf("the tests of %s do not pass without a change: %s, %s", suite.pkg, v, by)
 	}
-	if engine != "" {
-		list = append(list, &suite{pkg: name, env: environment(engine)})
+	return err
+}
+
+// onEngine are the tests that run with the engine.
+func (b *bench) onEngine() []string { return b.suites[len(b.suites)-1].tests }
+
+// end fails when the tests no longer pass on the engine: then mutants spoilt
+// it, and the verdicts on others may be wrong.
+func (b *bench) end(ctx context.Context) error {
+	if b.onEngine() == nil {
+		return nil
 	}
-	return list
+	return b.unchanged(ctx, b.suites[len(b.suites)-1])
+}
+
+var skippedTest = regexp.MustCompile(`(?m)^\s*--- SKIP: ([^/\s]+)`)
+
+// skipped are a package's tests that skip, whole or in part, without an engine.
+func skipped(ctx context.Context, name string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-count=1", "-v", name)
+	cmd.Env = environment("")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("the tests of %s do not pass without an engine: %w: %s", name, err, culprit(out))
+	}
+	var tests []string
+	for _, m := range skippedTest.FindAllSubmatch(out, -1) {
+		tests = append(tests, string(m[1]))
+	}
+	slices.Sort(tests)
+	return slices.Compact(tests), nil
 }
 
 func (b *bench) close() { os.RemoveAll(b.dir) }
@@ -151,10 +206,16 @@ func (b *bench) test(ctx context.Context, suite *suite, dir, overlay string) (ve
 	if err != nil {
 		return "", "", err
 	}
+	args := []string{"-test.short", "-test.failfast", "-test.timeout=0"}
+	if suite.tests != nil {
+		b.engine.Lock()
+		defer b.engine.Unlock()
+		args = append(args, "-test.run=^("+strings.Join(suite.tests, "|")+")$")
+	}
 	ctx, cancel := context.WithTimeout(ctx, suite.timeout)
 	defer cancel()
 	var out bytes.Buffer
-	run := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout=0")
+	run := exec.CommandContext(ctx, binary, args...)
 	run.Dir = filepath.Join(b.root, suite.pkg)
 	run.Env = append(slices.Clone(suite.env), "TMPDIR="+tmp, "GOFLAGS="+flags)
 	run.Stdout, run.Stderr = &out, &out

@@ -11,11 +11,14 @@
 // left out by equivalent.txt, each with its reason.
 //
 // No mutant meets the machine's Docker engine, whose containers it might
-// remove: DOCKER_HOST points nowhere, unless -engine names an engine that
-// nobody else uses.
+// remove: DOCKER_HOST points nowhere. With -engine, the address of one that
+// nobody else uses, mutants that pass without one also have to pass the
+// package's tests that skip without one. scripts/engine starts such an engine:
+//
+//	scripts/engine sh -c 'scripts/mutate -engine $DOCKER_HOST ./docker'
 //
 // The exit code is 0 when every package reaches -min, 1 when one does not, and
-// 2 when nothing could be measured.
+// 2 when nothing could be measured, or not to be believed.
 package main
 
 import (
@@ -47,6 +50,7 @@ type settings struct {
 	parallel int
 	timeout  time.Duration
 	engine   string
+	onEngine string
 	excluded string
 	files    string
 	verbose  bool
@@ -62,6 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs.IntVar(&s.parallel, "parallel", 2, "how many mutants at a time")
 	fs.DurationVar(&s.timeout, "timeout", 0, "for one mutant's tests; 0 is five times what the unchanged package took, 30s at least")
 	fs.StringVar(&s.engine, "engine", "", "address (DOCKER_HOST) of a Docker engine for the mutants alone")
+	fs.StringVar(&s.onEngine, "engine-run", "", "with -engine, only tests whose names match this regular expression")
 	fs.StringVar(&s.excluded, "equivalent", "scripts/mutation/equivalent.txt", "mutants that change nothing")
 	fs.StringVar(&s.files, "files", "", "only files whose names match this regular expression")
 	fs.BoolVar(&s.verbose, "v", false, "tell of each mutant as it ends")
@@ -115,6 +120,16 @@ func report(w io.Writer, s settings, all []result) int {
 		}
 	}
 	table.Flush()
+	for _, r := range all {
+		if r.onEngine != nil {
+			fmt.Fprintf(w, "%s: what passed without an engine had to pass with one too, in %d of the %d tests that need it (-engine-run %q)\n",
+				r.name, len(r.onEngine), r.needEngine, s.onEngine)
+		}
+		if r.spoilt != nil {
+			fmt.Fprintf(w, "%s: the figures are not to be believed, mutants spoilt the engine: %v\n", r.name, r.spoilt)
+			code = 2
+		}
+	}
 	fmt.Fprintf(w, "seed %d, n %d, at least %g %% in each\n", s.seed, s.count, s.least)
 	return code
 }

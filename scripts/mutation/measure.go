@@ -23,6 +23,10 @@ type result struct {
 	killed   int
 	survived []mutant
 	broken   int // did not compile
+
+	needEngine int      // tests that skip without an engine
+	onEngine   []string // those of them that ran with one
+	spoilt     error    // why the verdicts of these are not to be believed
 }
 
 func (r result) counted() int { return r.killed + len(r.survived) }
@@ -51,6 +55,7 @@ func measure(ctx context.Context, s settings, name string, excluded []exclusion,
 	}
 	defer b.close()
 	err = r.tryAll(ctx, s, b, all, progress)
+	r.needEngine, r.onEngine, r.spoilt = b.needEngine, b.onEngine(), b.end(ctx)
 	slices.SortFunc(r.survived, func(a, b mutant) int {
 		return cmp.Or(cmp.Compare(a.file, b.file), a.line-b.line, a.start-b.start)
 	})
