@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"encoding/base64"
+	"errors"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
@@ -63,5 +65,25 @@ func TestWhatIsCopiedOutIsAFileOrAFault(t *testing.T) {
 	}
 	if got, err := c.CopyOut(t.Context(), "file"); got != nil || fault.KindOf(err) != fault.Usage {
 		t.Errorf("a relative path: %q, %v", got, err)
+	}
+}
+
+// Nothing was copied into or out of a container that is gone.
+func TestCopyingWithAContainerThatIsGoneIsAFault(t *testing.T) {
+	s := newEngineStub(t)
+	e := s.connect(t, time.Minute)
+	c, err := e.Attach(t.Context(), stubBox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := answer(http.StatusNotFound, map[string]string{"message": "No such container: " + stubBox})
+	for _, call := range []string{"PUT /containers/*/archive", "GET /containers/*/archive", "GET /containers/*/json"} {
+		s.say(call, gone)
+	}
+	if err := c.CopyIn(t.Context(), "/x", 0o600, []byte("x")); fault.KindOf(err) == fault.Unknown {
+		t.Errorf("in: %v (%v)", err, fault.KindOf(err))
+	}
+	if _, err := c.CopyOut(t.Context(), "/x"); fault.KindOf(err) == fault.Unknown || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("out: %v (%v)", err, fault.KindOf(err))
 	}
 }

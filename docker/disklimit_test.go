@@ -75,6 +75,9 @@ func TestAnEngineThatIsNotWaitedForHasNoEmptyList(t *testing.T) {
 	if list, err := e.Leavings(soon(t), "/lease"); fault.KindOf(err) != fault.Host {
 		t.Errorf("left are %v, %v", list, err)
 	}
+	if img, here, err := e.Image(soon(t), stubImage, ""); fault.KindOf(err) != fault.Host || here {
+		t.Errorf("the image is %v, %v", img, err)
+	}
 	if n := s.count("GET /containers/json"); n != before {
 		t.Errorf("an engine that is away is asked %d times", n-before)
 	}

@@ -108,7 +108,8 @@ func TestAnAnswerThatStopsHalfWayEndsAtItsLimit(t *testing.T) {
 		s.hang(w, r)
 	})
 	ctx := soon(t)
-	if _, err := e.Images(ctx); ctx.Err() != nil || fault.KindOf(err) != fault.Transient {
+	_, err := e.Images(ctx)
+	if ctx.Err() != nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "did not answer within 100ms") {
 		t.Errorf("%v: %v", fault.KindOf(err), err)
 	}
 }
