@@ -44,16 +44,16 @@ func main() {
 
 // settings is what the caller asks for.
 type settings struct {
-	seed     uint64
-	count    int
-	least    float64
-	parallel int
-	timeout  time.Duration
-	engine   string
-	onEngine string
-	excluded string
-	files    string
-	verbose  bool
+	seed       uint64
+	count      int
+	least      float64
+	parallel   int
+	timeout    time.Duration
+	engine     string
+	engineSkip string
+	excluded   string
+	files      string
+	verbose    bool
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -64,9 +64,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs.IntVar(&s.count, "n", 40, "how many mutants that compile, per package; 0 is all")
 	fs.Float64Var(&s.least, "min", 90, "percentage killed that each package has to reach")
 	fs.IntVar(&s.parallel, "parallel", 2, "how many mutants at a time")
-	fs.DurationVar(&s.timeout, "timeout", 0, "for one mutant's tests; 0 is five times what the unchanged package took, 30s at least")
+	fs.DurationVar(&s.timeout, "timeout", 0, "for one mutant's tests, and never less than twice what the unchanged package took; 0 is five times that, 30s at least")
 	fs.StringVar(&s.engine, "engine", "", "address (DOCKER_HOST) of a Docker engine for the mutants alone")
-	fs.StringVar(&s.onEngine, "engine-run", "", "with -engine, only tests whose names match this regular expression")
+	fs.StringVar(&s.engineSkip, "engine-skip", "", "with -engine, leave out tests whose names match this regular expression")
 	fs.StringVar(&s.excluded, "equivalent", "scripts/mutation/equivalent.txt", "mutants that change nothing")
 	fs.StringVar(&s.files, "files", "", "only files whose names match this regular expression")
 	fs.BoolVar(&s.verbose, "v", false, "tell of each mutant as it ends")
@@ -122,8 +122,8 @@ func report(w io.Writer, s settings, all []result) int {
 	table.Flush()
 	for _, r := range all {
 		if r.onEngine != nil {
-			fmt.Fprintf(w, "%s: what passed without an engine had to pass with one too, in %d of the %d tests that need it (-engine-run %q)\n",
-				r.name, len(r.onEngine), r.needEngine, s.onEngine)
+			fmt.Fprintf(w, "%s: what passed without an engine had to pass with one too, in %d of the %d tests that need it (-engine-skip %q)\n",
+				r.name, len(r.onEngine), r.needEngine, s.engineSkip)
 		}
 		if r.spoilt != nil {
 			fmt.Fprintf(w, "%s: the figures are not to be believed, mutants spoilt the engine: %v\n", r.name, r.spoilt)
