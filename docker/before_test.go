@@ -1,7 +1,10 @@
 package docker_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"sync"
@@ -100,5 +103,44 @@ func TestACallThatIsMadeToFailIsBlamedLikeARealOne(t *testing.T) {
 				t.Error("a container is left")
 			}
 		})
+	}
+}
+
+// What is made to fail does so here: the engine hears nothing of it.
+func TestACallThatIsMadeToFailDoesNotReachTheEngine(t *testing.T) {
+	for name, c := range map[string]struct {
+		call, form string
+		do         func(context.Context, *docker.Engine) error
+	}{
+		"a list": {"list", "GET /containers/json", func(ctx context.Context, e *docker.Engine) error {
+			_, err := e.Owned(ctx)
+			return err
+		}},
+		"a connection that is taken over": {"attach", "POST /exec/*/start", func(ctx context.Context, e *docker.Engine) error {
+			c, err := e.Attach(ctx, stubBox)
+			if err != nil {
+				return err
+			}
+			_, err = c.Run(ctx, docker.Command{Script: "true"})
+			return err
+		}},
+	} {
+		for _, fails := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, %v", name, fails), func(t *testing.T) {
+				s := newEngineStub(t)
+				a := &asked{}
+				if fails {
+					a.fail = map[string]error{c.call: &net.OpError{Op: "dial", Net: "unix", Err: syscall.ECONNREFUSED}}
+				}
+				e := s.connect(t, time.Minute, func(c *docker.Config) { c.Before = a.before })
+				err := c.do(soon(t), e)
+				if reached := s.count(c.form) > 0; reached == fails || fails && !errors.Is(err, docker.ErrOutage) {
+					t.Errorf("the engine hears of it: %v; %v", reached, err)
+				}
+				if !slices.Contains(a.calls, c.call) {
+					t.Errorf("%s is not among %q", c.call, a.calls)
+				}
+			})
+		}
 	}
 }

@@ -140,6 +140,32 @@ func TestOneCallFindsOutThatTheEngineHangsAndTheOthersWait(t *testing.T) {
 	others.Wait()
 }
 
+// The same without patience: whoever waited for a turn does not ask an engine
+// of which it is known that it hangs.
+func TestACreateInTheQueueEndsWithThePatience(t *testing.T) {
+	s := newEngineStub(t)
+	e := s.connect(t, 100*time.Millisecond, func(c *docker.Config) { c.Lives, c.Patience = 1, time.Millisecond })
+	s.say("HEAD /_ping", s.hang)
+	s.say("POST /containers/create", s.hang)
+	errs := make(chan error, 2)
+	for range cap(errs) {
+		go func() {
+			_, err := e.Create(soon(t), docker.Spec{Image: stubImage})
+			errs <- err
+		}()
+	}
+	kinds := map[fault.Kind]int{}
+	for range cap(errs) {
+		kinds[fault.KindOf(<-errs)]++
+	}
+	if kinds[fault.Transient] != 1 || kinds[fault.Host] != 1 {
+		t.Errorf("the creates ended as %v", kinds)
+	}
+	if n := s.count("POST /containers/create") + s.count("POST /containers/*/start"); n != 1 {
+		t.Errorf("the engine was asked %d times", n)
+	}
+}
+
 // Those who wait for their turn have been let off before somebody found out.
 func TestCreatesInTheQueueWaitForAnEngineThatHangs(t *testing.T) {
 	s := newEngineStub(t)
