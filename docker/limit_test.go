@@ -140,8 +140,34 @@ func TestOneCallFindsOutThatTheEngineHangsAndTheOthersWait(t *testing.T) {
 	others.Wait()
 }
 
-// The same without patience: whoever waited for a turn does not ask an engine
-// of which it is known that it hangs.
+// A create that got no answer may still make its container: it is looked for
+// until it is there. One that is known to be none is looked for once.
+func TestAContainerThatComesLateIsRemoved(t *testing.T) {
+	for call, looks := range map[string]int{"POST /containers/create": 4, "POST /containers/*/start": 1} {
+		t.Run(call, func(t *testing.T) {
+			s := newEngineStub(t)
+			e := s.connect(t, 100*time.Millisecond)
+			s.say(call, s.hang)
+			s.say("DELETE /containers/*", func(w http.ResponseWriter, r *http.Request) {
+				if s.count("DELETE /containers/*") < 4 {
+					answer(http.StatusNotFound, map[string]string{"message": "No such container"})(w, r)
+					return
+				}
+				w.WriteHeader(http.StatusNoContent)
+			})
+			_, err := e.Create(soon(t), docker.Spec{Image: stubImage})
+			if fault.KindOf(err) != fault.Transient {
+				t.Errorf("%v: %v", fault.KindOf(err), err)
+			}
+			if n := s.count("DELETE /containers/*"); n != looks {
+				t.Errorf("it is looked for %d times, want %d", n, looks)
+			}
+		})
+	}
+}
+
+// Whoever waited for a turn does not ask an engine of which it is known by then
+// that it hangs.
 func TestACreateInTheQueueEndsWithThePatience(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, 100*time.Millisecond, func(c *docker.Config) { c.Lives, c.Patience = 1, time.Millisecond })
