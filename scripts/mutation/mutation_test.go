@@ -29,6 +29,26 @@ func TestKilledAndSurvivingMutantsAreToldApart(t *testing.T) {
 	}
 }
 
+func TestAnEngineIsForTheTestsThatSkipWithoutOne(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	const needy = "./scripts/mutation/testdata/needy"
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{needy}, 1, "2       0         2             0       0.0"},
+		{[]string{"-engine", "unix:///mine", needy}, 0, "in 2 of the 2 tests that need it"},
+		{[]string{"-engine", "unix:///mine", "-engine-skip", "Has", needy}, 1, "in 1 of the 2 tests that need it (-engine-skip \"Has\")"},
+		{[]string{"-engine", "unix:///mine", "-engine-skip", "(", needy}, 2, ""},
+	} {
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), c.args, &out, &errs); code != c.code || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%q: code %d:\n%s%s", c.args, code, out.String(), errs.String())
+		}
+	}
+}
+
 func TestWhatIsNotMeasuredIsAnError(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	for _, args := range [][]string{
