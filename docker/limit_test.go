@@ -140,6 +140,22 @@ func TestOneCallFindsOutThatTheEngineHangsAndTheOthersWait(t *testing.T) {
 	others.Wait()
 }
 
+// Whoever hangs up in the middle of an answer, for whatever reason, blames nobody.
+func TestAnAnswerThatNobodyWaitsForIsNobodysFault(t *testing.T) {
+	s := newEngineStub(t)
+	e := s.connect(t, time.Minute)
+	ctx, cancel := context.WithCancelCause(soon(t))
+	s.say("GET /images/json", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(`[{"Id":`))
+		_ = http.NewResponseController(w).Flush()
+		time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("told to stop")) })
+		s.hang(w, r)
+	})
+	if _, err := e.Images(ctx); fault.KindOf(err) != fault.Unknown || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: %v", fault.KindOf(err), err)
+	}
+}
+
 // A create that got no answer may still make its container: it is looked for
 // until it is there. One that is known to be none is looked for once.
 func TestAContainerThatComesLateIsRemoved(t *testing.T) {

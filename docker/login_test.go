@@ -59,6 +59,9 @@ func TestANameThatIsNoImagesIsRefusedBeforeThePull(t *testing.T) {
 		if img, err := e.Ensure(t.Context(), ref, "", nil); err == nil || fault.KindOf(err) == fault.Unknown {
 			t.Errorf("%q: %+v, %v", ref, img, err)
 		}
+		if img, _, err := e.Image(t.Context(), ref, ""); fault.KindOf(err) == fault.Unknown {
+			t.Errorf("%q is looked up: %+v, %v", ref, img, err)
+		}
 	}
 }
 
