@@ -60,6 +60,7 @@ func TestCheckFindsWhatAnyRenderingWould(t *testing.T) {
 		{"at a cost limit below a dollar", Config{CostLimit: 0.5, ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 0.5 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"at the time limit", Config{WallTimeLimit: time.Hour, ObservationTemplate: "{% if n_model_calls == 1000 and elapsed_seconds >= 3600 and elapsed_seconds < 4000 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"without limits", Config{ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 100 and elapsed_seconds >= 86400 and elapsed_seconds < 90000 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"at the first step", Config{ObservationTemplate: "{% if n_model_calls == 1 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"far from them", Config{StepLimit: 50, CostLimit: 3, ObservationTemplate: "{% if n_model_calls < 5 and model_cost < 1 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
