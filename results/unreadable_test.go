@@ -228,6 +228,19 @@ func TestAResetThatFailsIsTold(t *testing.T) {
 	}
 }
 
+func TestAResetThatCannotBeWrittenIsTold(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "p"))
+	path := filepath.Join(dir, "a", "journal.jsonl")
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reset([]string{"a"}, false); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "journal") {
+		t.Errorf("%v (%v)", err, fault.KindOf(err))
+	}
+}
+
 func TestASalvageIsKeptBesideTheResultUntilAnotherHasNone(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
