@@ -75,6 +75,7 @@ func TestTemplates(t *testing.T) {
 		{"one final newline is dropped", "a\n\n", "a\n"},
 		{"the token limit is told by its finish reason", formatTemplate, "cut off (length)"},
 		{"json is ASCII and safe in HTML", "{{ odd | tojson }}", `"\u00e9\ud83d\ude00\u003ca\u0027\"\n"`},
+		{"json of the first character that is not ASCII", "{{ '\u0080\u007f' | tojson }}", "\"\\u0080\u007f\""},
 		{"json of what is no text is no text", "{{ n | tojson }} {{ has_tool_calls | tojson }} {{ actions | tojson }}", "240 false []"},
 		{"lower-case none is known", "{% if nothing is none %}none{% endif %}{% if none %}x{% endif %}", "none"},
 		{"arithmetic of limits", "{% if step_limit > 0 and step_limit - n < 20 -%}{{ step_limit - n }}{% endif %} {{ ((600 - 30) / 60) | int }}", "10 9"},
