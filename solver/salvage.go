@@ -24,7 +24,7 @@ const (
 // every byte as it is. Ignored files are left out, and so are submodules and
 // repositories inside. The repository's index, configuration and hooks are
 // neither used nor touched; .gitattributes in the work tree count as they do
-// for git. An error is an Instance fault, or what env returned.
+// for git. An error is an Instance fault.
 func WorktreeDiff(ctx context.Context, env agent.Environment, commits ...string) (patch []byte, err error) {
 	dir := "/tmp/.batch-salvage-" + rand.Text()
 	first, err := run(ctx, env, diffScript(dir, commits))
