@@ -36,6 +36,12 @@ func (a *asked) before(call string) error {
 	return a.fail[call]
 }
 
+func (a *asked) noted() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.calls)
+}
+
 func (a *asked) connect(t *testing.T) (*docker.Engine, error) {
 	t.Helper()
 	connect(t).Close() //nolint:errcheck // only to skip where there is none
@@ -61,11 +67,9 @@ func TestEveryCallIsAskedForBefore(t *testing.T) {
 	if err := c.Remove(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for _, call := range []string{"ping", "create", "start", "inspect", "exec", "attach", "remove"} {
-		if !slices.Contains(a.calls, call) {
-			t.Errorf("%s is not among %q", call, a.calls)
+		if calls := a.noted(); !slices.Contains(calls, call) {
+			t.Errorf("%s is not among %q", call, calls)
 		}
 	}
 }
@@ -137,8 +141,8 @@ func TestACallThatIsMadeToFailDoesNotReachTheEngine(t *testing.T) {
 				if reached := s.count(c.form) > 0; reached == fails || fails && !errors.Is(err, docker.ErrOutage) {
 					t.Errorf("the engine hears of it: %v; %v", reached, err)
 				}
-				if !slices.Contains(a.calls, c.call) {
-					t.Errorf("%s is not among %q", c.call, a.calls)
+				if calls := a.noted(); !slices.Contains(calls, c.call) {
+					t.Errorf("%s is not among %q", c.call, calls)
 				}
 			})
 		}

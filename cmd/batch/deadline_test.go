@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"batch.example/batch/llm/llmtest"
@@ -63,9 +64,10 @@ func TestAContainerThatDiesIsReplacedAndNothingIsPaidTwice(t *testing.T) {
 // the model's, is not paid for again from its beginning.
 func TestAnAttemptThatFailedByItsOwnFaultIsNotPaidTwice(t *testing.T) {
 	needDocker(t)
-	refuse := true
+	var refuse atomic.Bool
+	refuse.Store(true)
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
-		if refuse && r.Replies() == 1 {
+		if refuse.Load() && r.Replies() == 1 {
 			return llmtest.Refusal(422, "", "unprocessable")
 		}
 		return workAndSubmit(r)
@@ -76,7 +78,7 @@ func TestAnAttemptThatFailedByItsOwnFaultIsNotPaidTwice(t *testing.T) {
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitIncomplete || len(server.Requests()) != 2 {
 		t.Fatalf("exit code %d, %d requests\n%s", code, len(server.Requests()), out)
 	}
-	refuse = false
+	refuse.Store(false)
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != 3 {
 		t.Fatalf("exit code %d, %d requests, want one more\n%s", code, len(server.Requests()), out)
 	}
