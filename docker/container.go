@@ -30,7 +30,7 @@ type Container struct {
 	name    string
 	imageID string
 	workDir string
-	born    atomic.Int64 // calls that had lost the engine at its last sign of life
+	born    atomic.Int64 // what health.sign said at its last sign of life
 	worked  atomic.Bool  // a bash could be started in it
 	shells  shells
 	disk    disk
@@ -76,7 +76,7 @@ func (e *Engine) create(ctx context.Context, s Spec) (*Container, error) {
 	}
 	e.listen()
 	c := &Container{engine: e, name: s.Name}
-	c.born.Store(int64(e.health.lost()))
+	c.born.Store(int64(e.health.sign()))
 	err = c.make(ctx, s, platform, op)
 	if err == nil {
 		err = c.begin(ctx, op, len(s.Cmd) > 0)
@@ -228,7 +228,7 @@ func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
 	}
 	e.listen()
 	c := &Container{engine: e, id: id}
-	c.born.Store(int64(e.health.lost()))
+	c.born.Store(int64(e.health.sign()))
 	if err := c.gone(ctx, "attaching to"); err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ type health struct {
 	mu     sync.Mutex
 	outage *outage // nil while the engine answers
 	losses int     // calls that lost the engine so far
+	lostAt time.Time
 	asking sync.WaitGroup
 }
 
@@ -78,6 +79,7 @@ func (h *health) suspect(err error) (unsure bool) {
 	defer h.mu.Unlock()
 	if lost {
 		h.losses++
+		h.lostAt = time.Now()
 	}
 	if h.outage != nil || h.life.Err() != nil {
 		return true
@@ -128,6 +130,21 @@ func (h *health) ask(o *outage) {
 func (h *health) lost() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.losses
+}
+
+// calmAfter is how long an engine that is going down may still answer after the
+// first of its connections broke.
+const calmAfter = 5 * time.Second
+
+// sign returns the count of lost, or -1 while it is not known whether the engine,
+// which was lost a moment ago, goes on to answer.
+func (h *health) sign() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.outage != nil || h.losses > 0 && time.Since(h.lostAt) < calmAfter {
+		return -1
+	}
 	return h.losses
 }
 

@@ -47,7 +47,7 @@ func (c *Container) renew(ctx context.Context, doing string) error {
 	} else if c.endedItself(ctx) {
 		err = c.engine.api.ContainerStart(ctx, c.id, container.StartOptions{})
 	} else {
-		return f
+		return c.killed(ctx, doing, f)
 	}
 	switch {
 	case err == nil:
@@ -60,6 +60,18 @@ func (c *Container) renew(ctx context.Context, doing string) error {
 		return c.ruin(fault.New(fault.Instance, op, err))
 	}
 	return c.engine.blame(err, fault.Transient, op)
+}
+
+// killed returns the fault f of a container that somebody killed, or that of an
+// outage: an engine that goes down kills its containers first, and answers meanwhile.
+func (c *Container) killed(ctx context.Context, doing string, f error) error {
+	if fault.KindOf(f) != fault.Transient || c.engineLost() || sleep(ctx, settle) != nil {
+		return f
+	}
+	if c.engine.health.suspect(c.engine.signOfLife(ctx)) || c.engineLost() {
+		return fault.New(fault.Transient, doing+" container "+c.short(), fmt.Errorf("%w: the container did not outlive it", ErrOutage))
+	}
+	return f
 }
 
 // lacksProgram matches what engines say when the program or user that a

@@ -82,7 +82,7 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 	}
 	restarted := false
 	for n := range maxOffers {
-		alive, renewed := c.engine.health.lost(), c.renewed.Load()
+		alive, renewed := c.engine.health.sign(), c.renewed.Load()
 		s, err := c.take(ctx, cmd)
 		if err != nil {
 			if restarted, err = c.mend(ctx, err, renewed, restarted); err != nil {
@@ -103,7 +103,9 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 		if how == ended {
 			r := Result{Output: kept.bytes(), Total: kept.total, ExitCode: said.a, Duration: time.Since(start), Restarted: restarted}
 			c.shells.put(s, said.b)
-			c.born.Store(int64(alive))
+			if alive >= 0 {
+				c.born.Store(int64(alive))
+			}
 			if r.ExitCode == 137 {
 				r.OOM = c.oom(ctx, start.Add(-time.Second))
 			}
