@@ -17,7 +17,8 @@
 //	  - solver makes one attempt at one instance: it is where a row, a sandbox, an
 //	    agent and the journal meet. It sees the sandbox as an interface only.
 //	  - docker is one container's life: the image, which all that need it pull
-//	    once; start, commands, files, and the end, which always comes.
+//	    once; start, commands, files, and the end, which always comes. Process 1
+//	    of each is internal/boxinit.
 //	  - imagecache decides which images are there: what is pulled ahead of the
 //	    workers, what makes room, what must stay. It asks docker to do it.
 //	  - agent is the loop: ask the model, parse its actions, run them, observe,

@@ -43,6 +43,10 @@ type Turn struct {
 	Recorder Recorder     // may be nil
 	Admit    func() error // asked before each paid call; may be nil; its error ends the run
 
+	// Ready is waited for before each action that runs, which takes none of the
+	// agent's time; its error ends the run. May be nil.
+	Ready func(context.Context) error
+
 	// Step is told of progress: the phase is "model" or "command". May be nil.
 	Step func(step int, phase string, cost float64)
 }

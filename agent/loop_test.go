@@ -176,6 +176,26 @@ func TestWaitsForTheProviderAreNotWork(t *testing.T) {
 	})
 }
 
+// What the environment lets it wait is not its own time either, and an environment
+// that does not come to be ready ends the run before an action is told of.
+func TestAnActionWaitsForItsEnvironment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never, waits := errors.New("never"), 0
+		ready := func(context.Context) error {
+			time.Sleep(time.Hour)
+			if waits++; waits == 3 {
+				return never
+			}
+			return nil
+		}
+		end, err := newLoop(t, func(c *Config) { c.WallTimeLimit = 7 * time.Second }).Run(t.Context(),
+			Turn{Model: &script{replies: []*llm.Response{ask("1", "ls"), ask("2", "ls"), ask("3", "ls")}}, Env: slow{2 * time.Second}, Ready: ready})
+		if !errors.Is(err, never) || end.Calls != 3 || end.CommandTime != 4*time.Second {
+			t.Errorf("%v after %d calls, commands %v", err, end.Calls, end.CommandTime)
+		}
+	})
+}
+
 // delayed takes the time that its replies say it waited.
 type delayed struct{ llm.Model }
 

@@ -21,8 +21,9 @@ type run struct {
 	digest   digest
 	end      Ending
 
-	formatErrors int      // in a row
-	known        []Output // of actions of the step at hand that ran before
+	formatErrors int           // in a row
+	waited       time.Duration // for the environment
+	known        []Output      // of actions of the step at hand that ran before
 }
 
 func newRun(l *Loop, t Turn) *run {
@@ -168,9 +169,11 @@ func (r *run) progress(step int, phase string) {
 	}
 }
 
-// elapsed is the time that the agent has worked: what a provider lets it wait is not
-// the agent's own.
-func (r *run) elapsed() time.Duration { return r.loop.config.Now().Sub(r.started) - r.end.RateWait }
+// elapsed is the time that the agent has worked: what a provider or the environment
+// lets it wait is not the agent's own.
+func (r *run) elapsed() time.Duration {
+	return r.loop.config.Now().Sub(r.started) - r.end.RateWait - r.waited
+}
 
 // vars are the template variables; later ones win.
 func (r *run) vars() map[string]any {

@@ -198,6 +198,9 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out Output, err
 }
 
 func (r *run) command(ctx context.Context, a action) (Output, error) {
+	if err := r.await(ctx); err != nil {
+		return Output{}, err
+	}
 	r.progress(r.end.Calls, "command")
 	if err := r.record(ctx, Event{Type: EventAction, Action: a.number, Command: a.command}); err != nil {
 		return Output{}, err
@@ -206,6 +209,17 @@ func (r *run) command(ctx context.Context, a action) (Output, error) {
 	out, err := r.turn.Env.Execute(ctx, a.command)
 	r.end.CommandTime += r.loop.config.Now().Sub(begun)
 	return out, r.destroyed(err)
+}
+
+// await waits until the environment is ready for an action.
+func (r *run) await(ctx context.Context) error {
+	if r.turn.Ready == nil {
+		return nil
+	}
+	begun := r.loop.config.Now()
+	err := r.turn.Ready(ctx)
+	r.waited += r.loop.config.Now().Sub(begun)
+	return err
 }
 
 // timeout is the interrupt after a command that ran too long: the model

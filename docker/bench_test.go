@@ -2,9 +2,12 @@ package docker_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,26 +18,44 @@ import (
 	"batch.example/batch/docker"
 )
 
-// BenchmarkCommand is one command in a container, each way, and on the host.
+// think is how long a fast model takes for its reply.
+const think = 100 * time.Millisecond
+
+// BenchmarkCommand is one command in a container, each way, and on the host, with and
+// without a pause before it. In conda, each start of a shell takes 150 ms.
 func BenchmarkCommand(b *testing.B) {
-	c := start(b, connect(b), docker.Spec{Deadline: time.Hour})
+	c := start(b, connect(b), docker.Spec{Unattended: time.Hour})
+	if err := c.CopyIn(b.Context(), "/conda", 0o644, []byte("sleep 0.15; export CONDA=1\n")); err != nil {
+		b.Fatal(err)
+	}
+	in := func(cmd docker.Command) func() error {
+		return func() error { _, err := c.Run(b.Context(), cmd); return err }
+	}
+	host := func() error { return exec.Command("bash", "-c", "true").Run() }
+	ahead := docker.Command{Script: "true", Ahead: true}
 	for _, bb := range []struct {
-		name string
-		once func() error
+		name  string
+		pause time.Duration
+		once  func() error
 	}{
-		{"host", func() error { return exec.Command("bash", "-c", "true").Run() }},
-		{"shell", func() error { _, err := c.Run(b.Context(), docker.Command{Script: "true"}); return err }},
-		{"fresh", func() error { _, err := c.Run(b.Context(), docker.Command{Script: "true", Fresh: true}); return err }},
-		{"cli", func() error { return exec.Command("docker", "exec", c.ID(), "bash", "-c", "true").Run() }},
+		{"host", 0, host},
+		{"ahead", 0, in(ahead)},
+		{"fresh", 0, in(docker.Command{Script: "true", Fresh: true})},
+		{"host-thinking", think, host},
+		{"ahead-thinking", think, in(ahead)},
+		{"fresh-thinking", think, in(docker.Command{Script: "true", Fresh: true})},
+		{"conda-thinking", 2 * think, in(docker.Command{Script: "true", Ahead: true, Env: []string{"BASH_ENV=/conda"}})},
+		{"cli", 0, func() error { return exec.Command("docker", "exec", c.ID(), "bash", "-c", "true").Run() }},
 	} {
-		b.Run(bb.name, func(b *testing.B) { each(b, bb.once) })
+		b.Run(bb.name, func(b *testing.B) { each(b, bb.pause, bb.once) })
 	}
 }
 
-// each runs once per iteration and reports the median and the 99th percentile.
-func each(b *testing.B, once func() error) {
+// each runs once per iteration, after a pause, and reports the median and the 99th percentile.
+func each(b *testing.B, pause time.Duration, once func() error) {
 	took := make([]time.Duration, 0, b.N)
 	for b.Loop() {
+		time.Sleep(pause)
 		begin := time.Now()
 		if err := once(); err != nil {
 			b.Fatal(err)
@@ -56,14 +77,14 @@ func BenchmarkCommandsAtOnce(b *testing.B) {
 	e := connect(b)
 	var cs [8]*docker.Container
 	for i := range cs {
-		cs[i] = start(b, e, docker.Spec{Deadline: time.Hour})
+		cs[i] = start(b, e, docker.Spec{Unattended: time.Hour})
 	}
 	for _, bb := range []struct {
 		name string
 		once func(*docker.Container) error
 	}{
-		{"shell", func(c *docker.Container) error {
-			_, err := c.Run(b.Context(), docker.Command{Script: "true"})
+		{"ahead", func(c *docker.Container) error {
+			_, err := c.Run(b.Context(), docker.Command{Script: "true", Ahead: true})
 			return err
 		}},
 		{"cli", func(c *docker.Container) error {
@@ -97,7 +118,7 @@ func BenchmarkLife(b *testing.B) {
 	e, api := connect(b), raw(b)
 	ours := func(script bool) func() error {
 		return func() error {
-			c, err := e.Create(b.Context(), docker.Spec{Image: testImage(b), Deadline: time.Hour})
+			c, err := e.Create(b.Context(), docker.Spec{Image: testImage(b), Unattended: time.Hour})
 			if err != nil {
 				return err
 			}
@@ -119,15 +140,53 @@ func BenchmarkLife(b *testing.B) {
 		err = api.ContainerStart(b.Context(), made.ID, container.StartOptions{})
 		return errors.Join(err, api.ContainerRemove(b.Context(), made.ID, container.RemoveOptions{Force: true, RemoveVolumes: true}))
 	}
-	b.Run("floor", func(b *testing.B) { each(b, floor) })
-	b.Run("ours", func(b *testing.B) { each(b, ours(false)) })
-	b.Run("with-command", func(b *testing.B) { each(b, ours(true)) })
+	b.Run("floor", func(b *testing.B) { each(b, 0, floor) })
+	b.Run("ours", func(b *testing.B) { each(b, 0, ours(false)) })
+	b.Run("with-command", func(b *testing.B) { each(b, 0, ours(true)) })
+}
+
+// BenchmarkInit is how much memory the init of a container has: when it is new, while
+// it keeps a large output until the next command, and afterwards.
+func BenchmarkInit(b *testing.B) {
+	c := start(b, connect(b), docker.Spec{Unattended: time.Hour})
+	in, err := raw(b).ContainerInspect(b.Context(), c.ID())
+	if err != nil {
+		b.Fatal(err)
+	}
+	resident := map[string]float64{}
+	note := func(unit string) {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", in.State.Pid))
+		if err != nil {
+			b.Skip(err) // the engine is elsewhere
+		}
+		for line := range strings.Lines(string(status)) {
+			var kib float64
+			if _, err := fmt.Sscanf(line, "VmRSS: %f kB", &kib); err == nil {
+				resident[unit] = kib
+			}
+		}
+	}
+	run(b, c, "true")
+	note("KiB-new")
+	for b.Loop() {
+		run(b, c, "yes | head -c 3000000")
+	}
+	note("KiB-large")
+	for range 10 {
+		run(b, c, "true")
+	}
+	time.Sleep(200 * time.Millisecond) // what it gives back, it gives back by the way
+	note("KiB-after")
+	for unit, kib := range resident {
+		b.ReportMetric(kib, unit)
+	}
+	b.ReportMetric(0, "ns/op")
 }
 
 // BenchmarkOutput is a command that writes 100 MB, and the most heap that was
 // in use meanwhile.
 func BenchmarkOutput(b *testing.B) {
-	c := start(b, connect(b), docker.Spec{Deadline: time.Hour})
+	c := start(b, connect(b), docker.Spec{Unattended: time.Hour})
 	var peak uint64
 	for b.Loop() {
 		done := make(chan struct{})

@@ -37,7 +37,7 @@ func TestWhatAnEngineCannotLimitIsLeftOut(t *testing.T) {
 	} {
 		t.Run("not "+tt.unable, func(t *testing.T) {
 			s := newEngineStub(t)
-			info := map[string]any{}
+			info := map[string]any{"OSType": "linux", "Architecture": "x86_64"}
 			for name, can := range able {
 				info[name] = can
 			}
@@ -81,9 +81,7 @@ func (s *stub) createUnable(w http.ResponseWriter, r *http.Request, refuseCPUs b
 		})(w, r)
 		return
 	}
-	s.mu.Lock()
-	s.made = append(s.made, asked)
-	s.mu.Unlock()
+	s.keep(asked)
 	answer(http.StatusCreated, map[string]string{"Id": stubBox})(w, r)
 }
 
@@ -97,7 +95,7 @@ func TestWhatAnEngineRefusesToLimitIsLeftOut(t *testing.T) {
 	} {
 		t.Run(refusal[:12], func(t *testing.T) {
 			s := newEngineStub(t)
-			s.say("GET /info", answer(http.StatusOK, map[string]any{"MemoryLimit": true, "PidsLimit": true}))
+			s.say("GET /info", answer(http.StatusOK, map[string]any{"MemoryLimit": true, "PidsLimit": true, "OSType": "linux", "Architecture": "x86_64"}))
 			s.say("GET /version", answer(http.StatusOK, map[string]any{"Components": []any{map[string]string{"Name": "Podman Engine"}}}))
 			s.say("POST /containers/*/start", func(w http.ResponseWriter, r *http.Request) {
 				s.mu.Lock()

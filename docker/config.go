@@ -44,7 +44,7 @@ type Config struct {
 	// Before, when not nil, is asked before each call to an engine on a plain
 	// connection (a socket, or tcp without TLS) and may make it fail: an error
 	// with a method StatusCode() int stands for that answer of the engine,
-	// others for a broken connection. Calls are ping, create, start, exec,
+	// others for a broken connection. Calls are ping, create, start,
 	// attach, inspect, remove, list, pull, image, copy, and else the last word
 	// of their address. It is for tests, and called by many goroutines at once.
 	Before func(call string) error

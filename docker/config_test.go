@@ -3,7 +3,6 @@ package docker_test
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -101,7 +100,7 @@ func (r *relay) cut() {
 	r.wg.Wait()
 }
 
-func TestAContextNamesTheEngineAndAnEngineThatDiesIsAnOutage(t *testing.T) {
+func TestAContextNamesTheEngineAndAnEngineThatDiesIsWaitedFor(t *testing.T) {
 	direct := connect(t)
 	socket, ok := strings.CutPrefix(direct.Host(), "unix://")
 	if !ok {
@@ -139,7 +138,7 @@ func TestAContextNamesTheEngineAndAnEngineThatDiesIsAnOutage(t *testing.T) {
 	timer := time.AfterFunc(300*time.Millisecond, func() { cut <- time.Now(); r.cut() })
 	defer timer.Stop()
 	_, err = c.Run(context.WithoutCancel(t.Context()), docker.Command{Script: "sleep 60"})
-	if fault.KindOf(err) != fault.Transient || !errors.Is(err, docker.ErrOutage) || fault.HintOf(err) == "" {
+	if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
 		t.Errorf("%v: %v", fault.KindOf(err), err)
 	}
 	if d := time.Since(<-cut); d > 2*time.Second {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,13 +17,14 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/wire"
 )
 
 // maxCreates is how often a container is made that may start for another reason.
 const maxCreates = 4
 
 // Container is one running container. It is safe for concurrent use. Whoever
-// made it must Remove it.
+// made it must Remove or Close it.
 type Container struct {
 	engine  *Engine
 	id      string
@@ -31,17 +32,19 @@ type Container struct {
 	imageID string
 	workDir string
 	born    atomic.Int64 // what health.sign said at its last sign of life
-	worked  atomic.Bool  // a bash could be started in it
-	shells  shells
+	worked  sync.Map     // interpreters that commands were run with
+	calls   calls
 	disk    disk
 	renewed atomic.Int64 // times started again
 
-	revive sync.Mutex // held while it is started again
+	key        wire.Key      // of the connection to its init
+	unattended time.Duration // Spec.Unattended
+	limited    bool          // its memory is
 }
 
 // Create makes a container, starts it and sees that its directory is there: one
-// that the image lacks is an Instance fault. That the image has a bash shows at
-// the first command. On any failure, cancellation included, nothing is left
+// that the image lacks is an Instance fault. That the image has an interpreter shows
+// at the first command. On any failure, cancellation included, nothing is left
 // behind.
 //
 // A limit that the engine cannot keep is left out, with one warning.
@@ -75,16 +78,19 @@ func (e *Engine) create(ctx context.Context, s Spec) (*Container, error) {
 		s.Name = "batch-" + strings.ToLower(rand.Text())
 	}
 	e.listen()
-	c := &Container{engine: e, name: s.Name}
+	c := &Container{engine: e, name: s.Name, unattended: s.Unattended, limited: s.Memory > 0}
+	_, _ = rand.Read(c.key[:]) // which never fails
 	c.born.Store(int64(e.health.sign()))
+	c.calls.begin(c.keepAlive)
 	err = c.make(ctx, s, platform, op)
 	if err == nil {
-		err = c.begin(ctx, op, len(s.Cmd) > 0)
+		err = c.checkDir(ctx, op)
 	}
 	if err == nil {
 		e.watchDisk(c)
 		return c, nil
 	}
+	c.calls.close()
 	if c.id == "" {
 		return nil, err
 	}
@@ -106,9 +112,17 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	if err != nil {
 		return err
 	}
+	helper, err := e.boxInit(ctx, cmp.Or(s.ImageID, s.Image))
+	if err != nil && errdefs.IsNotFound(err) {
+		return s.createFault(err, op)
+	}
+	if err != nil {
+		return err
+	}
+	limits.Mounts = append(limits.Mounts, helper)
 	// The engine may create the container although the caller has hung up, and
 	// its id would be lost: the call is brief, so it is seen through.
-	made, err := e.api.ContainerCreate(context.WithoutCancel(ctx), s.config(time.Now(), e.owner), limits, nil, platform, s.Name)
+	made, err := e.api.ContainerCreate(context.WithoutCancel(ctx), s.config(time.Now(), e.owner, c.key), limits, nil, platform, s.Name)
 	if err != nil {
 		if e.health.suspect(err) {
 			c.id = s.Name
@@ -122,38 +136,69 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	for _, w := range made.Warnings {
 		e.log.Debug("engine warning", "container", c.short(), "warning", w)
 	}
-	err = e.api.ContainerStart(ctx, c.id, container.StartOptions{})
-	e.health.suspect(err)
+	if err := c.inspect(ctx, op); err != nil {
+		return err
+	}
+	err = c.launch(ctx, cmp.Or(s.ImageID, s.Image))
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return s.createFault(err, op)
 }
 
-// begin sees that the directory of a started container is there.
-func (c *Container) begin(ctx context.Context, op string, own bool) error {
+// inspect learns what the engine knows of the container.
+func (c *Container) inspect(ctx context.Context, op string) error {
 	in, err := c.engine.api.ContainerInspect(ctx, c.id)
 	if err != nil {
 		return c.engine.blame(err, fault.Transient, op)
 	}
-	c.workDir, c.imageID = workDirOf(in), imageOf(in)
-	here, err := c.hasDir(ctx, in, own)
-	if err != nil || here {
-		return err
-	}
-	return fault.Newf(fault.Instance, "%s: %s is not a directory in it that its user may enter", op, c.workDir).
-		WithHint("use the right image, or set environment.cwd to a directory it has")
+	c.id, c.workDir, c.imageID = in.ID, workDirOf(in), imageOf(in)
+	return nil
 }
 
-// hasDir reports whether the container's directory is there for its user. The
-// engine knows it of a real directory and of root; else bash has to look, which
-// takes a hundred times as long, and so it does when the container's main
-// program is the caller's own and may have ended already.
-func (c *Container) hasDir(ctx context.Context, in container.InspectResponse, own bool) (bool, error) {
-	if !own && in.Config != nil && slices.Contains([]string{"", "0", "root", "0:0", "root:root"}, in.Config.User) {
-		st, err := c.engine.api.ContainerStatPath(ctx, c.id, c.workDir)
-		if err == nil && st.Mode.IsDir() {
-			return true, nil
-		}
+// launch starts the container and its init. The init may be missing, where somebody
+// has removed it or only a part of it was written: then it is brought there again.
+func (c *Container) launch(ctx context.Context, image string) error {
+	again, err := c.start(ctx)
+	if !again {
+		return err
 	}
-	return c.look(ctx)
+	if err := c.engine.refillBoxInit(ctx, image); err != nil {
+		return err
+	}
+	_, err = c.start(ctx)
+	return err
+}
+
+// start starts the container and greets its init. Again says that its init may not
+// be what it should be.
+func (c *Container) start(ctx context.Context) (again bool, err error) {
+	l, err := c.attach(ctx)
+	if err != nil {
+		c.engine.health.suspect(err)
+		return false, err
+	}
+	err = c.engine.api.ContainerStart(ctx, c.id, container.StartOptions{})
+	c.engine.health.suspect(err)
+	if err != nil {
+		l.close()
+		return lacksBoxInit(err), err
+	}
+	err = c.begin(ctx, l, c.key[:], attachLimit)
+	return errors.Is(err, errEnded), err
+}
+
+// checkDir sees that commands can begin in the container's directory.
+func (c *Container) checkDir(ctx context.Context, op string) error {
+	q := &question{frame: wire.Frame{Kind: wire.KindReady, Data: wire.Encode(wire.Run{Args: []string{"-"}, Dir: c.workDir})}}
+	if _, err := c.ask(ctx, q); err != nil {
+		return err
+	}
+	if err := q.failure(); err != nil {
+		return fault.Newf(fault.Instance, "%s: %s is not a directory in it that its user may enter: %w", op, c.workDir, err).
+			WithHint("use the right image, or set environment.cwd to a directory it has")
+	}
+	return nil
 }
 
 func workDirOf(in container.InspectResponse) string {
@@ -199,7 +244,7 @@ func (s Spec) createFault(err error, op string) error {
 		return blameHint(err, fault.Host, op, "the engine may not raise a limit so far: lower --ulimit, default_ulimits in Podman's containers.conf,\n"+
 			"or default-ulimits in Docker's daemon.json")
 	case says("executable file not found") || says("no such file or directory"):
-		return blameHint(err, fault.Instance, op, "the image must have bash")
+		return blameHint(err, fault.Instance, op, "the image is not one that the engine can start")
 	case says("image with reference", "platform"):
 		return blameHint(err, fault.Instance, op, "pull or build it for "+s.Platform+", or leave out --platform")
 	case says("exec format error"):
@@ -232,16 +277,40 @@ func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
 	if err := c.gone(ctx, "attaching to"); err != nil {
 		return nil, err
 	}
+	op := "attaching to container " + c.short()
 	in, err := e.api.ContainerInspect(ctx, id)
 	if err != nil {
-		return nil, e.blame(err, fault.Transient, "attaching to container "+c.short())
+		return nil, e.blame(err, fault.Transient, op)
 	}
 	c.id, c.workDir, c.imageID = in.ID, workDirOf(in), imageOf(in)
-	if in.HostConfig != nil && in.HostConfig.StorageOpt == nil {
-		c.disk.limit, _ = strconv.ParseInt(in.Config.Labels[labelDisk], 10, 64) // none without the label
+	if n, err := hex.Decode(c.key[:], []byte(in.Config.Labels[labelKey])); err != nil || n != wire.KeySize {
+		return nil, fault.Newf(fault.Instance, "%s: batch did not make it", op)
+	}
+	c.unattended, _ = time.ParseDuration(in.Config.Labels[labelUnattended]) // none without the label
+	if in.HostConfig != nil {
+		c.limited = in.HostConfig.Memory > 0
+		if in.HostConfig.StorageOpt == nil {
+			c.disk.limit, _ = strconv.ParseInt(in.Config.Labels[labelDisk], 10, 64) // none without the label
+		}
+	}
+	c.calls.begin(c.keepAlive)
+	l, err := c.connected(ctx)
+	if err == nil && (l.again || c.renewed.Load() > 0) {
+		err = fault.Newf(fault.Transient, "%s: it was started again, and what its commands had come to is not known", op)
+	}
+	if err != nil {
+		c.calls.close()
+		return nil, err
 	}
 	e.watchDisk(c)
 	return c, nil
+}
+
+// Close ends the connection to a container that is to live on, for as long as
+// [Spec.Unattended] says. Remove does so, too.
+func (c *Container) Close() {
+	c.engine.disks.forget(c)
+	c.calls.close()
 }
 
 // ID is the engine's name for the container: 64 hexadecimal digits.

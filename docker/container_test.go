@@ -41,7 +41,7 @@ func TestCreateIsTightByDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := in.HostConfig
-	if h.NetworkMode != "none" || h.Privileged || len(in.Mounts) > 0 || !*h.Init || h.Memory != 64<<20 ||
+	if h.NetworkMode != "none" || h.Privileged || len(in.Mounts) != 1 || in.Mounts[0].RW || *h.Init || h.Memory != 64<<20 ||
 		h.NanoCPUs != 5e8 || *h.PidsLimit != 4096 || strings.Join(h.SecurityOpt, " ") != "no-new-privileges" {
 		t.Errorf("host config %+v", h)
 	}
@@ -78,7 +78,6 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 	}{
 		{"no image named", t.Context(), docker.Spec{}, fault.Usage},
 		{"an image that is not there", t.Context(), docker.Spec{Image: "nosuch.example/x:1"}, fault.Instance},
-		{"a command that is not there", t.Context(), docker.Spec{Image: testImage(t), Cmd: []string{"nosuch"}}, fault.Instance},
 		{"a platform that is none", t.Context(), docker.Spec{Image: testImage(t), Platform: "x"}, fault.Usage},
 		{"too little memory", t.Context(), docker.Spec{Image: testImage(t), Memory: 1}, fault.Usage},
 		{"a network that is not there", t.Context(), docker.Spec{Image: testImage(t), Network: "nosuch"}, fault.Usage},
@@ -101,11 +100,22 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 	}
 }
 
-func TestAContainerEndsAtItsDeadline(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{Deadline: 2 * time.Second})
-	_, err := c.Run(t.Context(), docker.Command{Script: "trap '' TERM; sleep 60"})
-	if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "deadline") {
-		t.Errorf("error %v", err)
+func TestAContainerEndsWhenNobodyHasAttendedItForSoLong(t *testing.T) {
+	e := connect(t)
+	c := start(t, e, docker.Spec{Unattended: time.Second})
+	run(t, c, "sleep 2.5") // it is attended to
+	c.Close()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		in, err := raw(t).ContainerInspect(t.Context(), c.ID())
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("it does not end: %v", err)
+		}
+		if !in.State.Running {
+			break
+		}
+	}
+	if _, err := e.Attach(t.Context(), c.ID()); fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "not been heard of") {
+		t.Errorf("%v: %v", fault.KindOf(err), err)
 	}
 }
 
@@ -210,8 +220,20 @@ func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 	if _, err := c.CopyOut(t.Context(), "/nosuch"); !errors.Is(err, fs.ErrNotExist) || fault.KindOf(err) != fault.Instance {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if _, err := c.CopyOut(t.Context(), "/tmp"); fault.KindOf(err) != fault.Instance {
-		t.Errorf("a directory: %v", err)
+	run(t, c, "ln -s circle /tmp/circle; echo >/etc/passwd")
+	for what, name := range map[string]string{"a directory": "/tmp", "a circle": "/tmp/circle", "a device": "/dev/zero"} {
+		if got, err := c.CopyOut(t.Context(), name); got != nil || fault.KindOf(err) != fault.Instance || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %d bytes, %v", what, len(got), err)
+		}
+	}
+	if err := c.CopyIn(t.Context(), "/etc/passwd/x", 0o644, nil); fault.KindOf(err) != fault.Instance {
+		t.Errorf("below a file: %v", err)
+	}
+	if err := c.CopyIn(t.Context(), "/x", 0o644, make([]byte, docker.CopyInLimit+1)); fault.KindOf(err) != fault.Usage {
+		t.Errorf("too large: %v", err)
+	}
+	if r := run(t, c, "echo /new/dir/* /x*"); string(r.Output) != "/new/dir/file.bin /x*\n" {
+		t.Errorf("parts are left: %s", r.Output)
 	}
 	if err := c.CopyIn(t.Context(), "relative", 0o644, nil); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a relative path: %v", err)

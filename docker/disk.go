@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/wire"
 )
 
 const (
@@ -102,10 +103,10 @@ func (c *Container) weigh(ctx context.Context) {
 		return
 	}
 	c.engine.log.Warn("killing the processes of a container above its disk limit", "container", c.short(), "bytes", used, "limit", c.disk.limit)
-	c.revive.Lock()
-	defer c.revive.Unlock()
-	if err := c.renew(ctx, "limiting the disk of"); err != nil {
-		c.engine.log.Info("starting a container again that was above its disk limit", "container", c.short(), "err", err)
+	ctx, cancel := context.WithTimeout(ctx, removeLimit)
+	defer cancel()
+	if err := c.clear(ctx, "limiting the disk of"); err != nil {
+		c.engine.log.Info("killing the processes of a container above its disk limit", "container", c.short(), "err", err)
 	}
 }
 
@@ -254,8 +255,8 @@ func (e *Engine) LimitsDisk(ctx context.Context) (able, known bool, err error) {
 		return false, false, err
 	}
 	const op = "trying a disk quota"
-	s := Spec{Image: images[0].ID, Disk: 1 << 40, Cmd: []string{"true"}}
-	made, err := e.api.ContainerCreate(ctx, s.config(time.Now(), e.owner), &container.HostConfig{StorageOpt: s.storage()}, nil, nil, "")
+	s := Spec{Image: images[0].ID, Disk: 1 << 40}
+	made, err := e.api.ContainerCreate(ctx, s.config(time.Now(), e.owner, wire.Key{}), &container.HostConfig{StorageOpt: s.storage()}, nil, nil, "")
 	if err == nil {
 		return true, true, e.Remove(ctx, made.ID)
 	}

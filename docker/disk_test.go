@@ -123,6 +123,7 @@ func TestADiskLimitIsTheStorageDriversWhereItHasOne(t *testing.T) {
 			if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 				t.Error(err)
 			}
+			s.keep(c)
 			size := c.HostConfig.StorageOpt["size"]
 			asked = append(asked, size)
 			if size != "" && !able {

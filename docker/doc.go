@@ -8,7 +8,7 @@
 // [Container] runs commands with exact bytes and exit codes, takes and gives
 // files, and goes away with [Container.Remove].
 //
-// What a caller may rely on: a container has no network, no mounts, no engine's
+// What a caller may rely on: a container has no network, no mount of others, no engine's
 // socket, no new privileges, nothing of this process's environment, few
 // capabilities and a limit on processes unless the [Spec] says otherwise; a
 // create that fails leaves nothing behind; a command that passes its time limit
@@ -30,50 +30,62 @@
 //
 // # Commands
 //
-// A docker exec costs the engine some 50 ms. So one bash stays in the container,
-// a dispatcher on one exec, and each command becomes a child of it that was
-// forked before the command came: its own process group, an empty stdin, the
-// directory and environment given each time, stdout and stderr in one pipe, the
-// exit code exact, nothing there of the command before. The image needs bash
-// (4.2 or later) and nothing else. A process that a command leaves behind lives
-// on; when it holds the output, the next command gets another dispatcher, so
-// that it reads nothing of it. A command that kills its dispatcher has exit
-// code 137, and no command is run twice.
+// Process 1 of a container is a small program of ours (internal/boxinit), which is
+// mounted into it from a volume that is filled once per engine. The engine carries
+// one stream to it, and is asked for nothing else while commands run. It needs
+// nothing of the image. Nothing in the container can kill or stop it, look into it or
+// speak for it; who has asked for CAP_SYS_PTRACE can disturb the stream, which is
+// made again, and has the container lost when that is all that happens.
+//
+// A command is its interpreter as docker exec would start it: a session of its own,
+// an empty stdin, the directory and environment given, stdout and stderr in one pipe
+// that is the command's alone, the exit code exact. A process that it leaves in the
+// background lives on, and what that writes later is thrown away. At its time limit a
+// command is killed with all that stems from it and nothing else: this is known by
+// lineage, whatever sessions and groups were made. Several commands may run at once.
+// Without room for another process, all processes but the init are ended, and
+// [Result.Restarted] tells it. Commands have an oom_score_adj of 300, so that memory
+// is taken back from them first.
+//
+// [Command.Ahead] has the next bash started as soon as a command has ended, with its
+// start files evaluated (BASH_ENV, with -l the profiles: conda's activation, say),
+// so that both cost nobody any waiting. Each command sees what the one before has
+// changed. A file that a start file reads and that a background process changes
+// while the bash waits is seen by the command after. One that was killed meanwhile, or
+// whose start files do what would show (trace, exit, set -e, a trap at each command),
+// is replaced by a bash that is called with the script.
+//
+// Such a script sees these differences from bash -c: syntax errors say "eval:" for
+// "-c:", set -x writes one + more, and a last command is a child of bash, where
+// bash -c would have replaced itself by it (SHLVL is one more, and bash tells of the
+// signal that killed it). [Command.Fresh] (environment.shell: fresh) is without them.
+//
+// The init keeps a result until the next command, and knows commands by
+// [Command.ID]. When the connection breaks, the engine is restarted with live-restore,
+// or this process is killed, the command runs on; who connects again gets its result.
+// When nobody has for [Spec.Unattended], the init ends the container.
 //
 // # What runs in a container and against it
 //
-// A container whose processes were all killed by what ran in it, or whose memory
-// they used up, is started again with its files, however often, and
-// [Result.Restarted] tells it; so is one in which they leave no room for another
-// process. When no bash can be started even so, it is [ErrDestroyed]: its own
-// doing, which another try would meet again. A container that was killed, stopped
-// or removed through the engine, or died with it, is a Transient fault. The two are
-// told apart by the engine's events, which are listened to all the time. What a
-// person's signal or the want of memory of the whole machine does cannot be told from
-// the container's own doing where the engine does not report it.
+// Process 1 can end by what runs in the container in one way: the container has used
+// up its memory with what no process holds, such as files in /dev/shm. Then it is
+// started again with its files, and [Result.Restarted] tells it. A container whose
+// interpreter was there and is not any more is [ErrDestroyed]: its own doing, which
+// another try would meet again. A container that was killed, stopped or removed
+// through the engine, or died with it, is a Transient fault.
 //
-// With bash -c or bash -lc the dispatcher is that bash. What the start files do
-// (BASH_ENV, and with -l the profiles: conda's activation, say) is done once and
-// seen by all commands; what they print is nobody's. When one of them is
-// modified (BASH_ENV, ~/.bashrc, and with -l /etc/profile, ~/.bash_profile,
-// ~/.bash_login, ~/.profile), the next command gets a new dispatcher. Start files
-// that leave shell options, traps, expanded aliases, disabled builtins or
-// functions named builtin or exec behind suit no resident shell: then, and with
-// another interpreter, and with [Command.Fresh] (environment.shell: fresh), the
-// child runs the interpreter anew, as docker exec would, for about 1 ms more.
+// # How process 1 gets in
 //
-// In the resident shell a script sees these differences from bash -c. It is a
-// subshell: $$ and $PPID are the dispatcher's, BASH_SUBSHELL is 1, $! may be set
-// at its start, ${x:?} ends it with 1 and not 127, logout is refused. Syntax
-// errors say "eval:" for "-c:", set -x writes one + more, and SHLVL is one more
-// in a last command that bash would have replaced itself with. All processes
-// have an oom_score_adj of 300, so that memory is taken back from commands first.
-//
-// At its time limit a command is killed with what stems from it: by descent,
-// process group, session, and, where a process left all of these, by its age.
-// Servers of earlier commands live on, and what these start. A daemon that such
-// a server starts meanwhile, in a session of its own and without a parent, is
-// taken for the command's.
+// Process 1 of a container is a program of batch's own, internal/boxinit, which
+// scripts/boxinit builds for the machines that engines run on: the image's
+// platform does not count. It comes from a volume, which batch fills once for each
+// engine and version of itself, by a container that is never started, and which
+// is mounted at /dev/batch, read-only. There it is in nobody's files, with a
+// read-only root as well. (Copied into each container, it would make its start
+// take a quarter longer.) The volume stays for the next run;
+// [Engine.RemoveBoxInit] removes it when no container has it. Where it was removed
+// meanwhile, or who filled it was killed, a container cannot start: then it is
+// filled again.
 //
 // # Disk
 //
@@ -107,10 +119,9 @@
 // # Podman
 //
 // Podman's Docker-compatible socket (podman system service) serves as an engine;
-// tried with 4.3, as root. It needs catatonit. What differs: a command that ran
-// out of memory is told as killed (137), not as out of memory; the containers of
-// the shared network reach one another; the engine mounts a file of its own and
-// its init into each container; a registry over plain HTTP must be named in its
+// tried with 4.3, as root. What differs: the containers of
+// the shared network reach one another; the engine mounts a file of its own
+// into each container; a registry over plain HTTP must be named in its
 // registries.conf; and where the process may not raise limits, as in some
 // containers and sandboxes, its containers.conf must set default_ulimits.
 //

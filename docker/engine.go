@@ -29,8 +29,9 @@ type Engine struct {
 	health    *health
 	limitOf   func(method, path string) time.Duration
 	unlimited unlimited
-	witness   *witness
+	listener  listener
 	disks     disks
+	init      boxInit
 	creates   *semaphore.Weighted // containers being made
 	removals  *semaphore.Weighted // and removed: apart, so that creates that hang hold up none
 	slots     *semaphore.Weighted // images being pulled
@@ -70,8 +71,8 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 	e := &Engine{
 		host: ep.Host, log: log, login: login, owner: self(), limitOf: limitOf,
 		pulls: map[string]*pull{}, gates: map[string]*gate{}, turns: map[string]*semaphore.Weighted{}, pace: defaultPace, pullTimeout: c.PullTimeout,
-		witness: newWitness(),
 		slots:   atMost(c.Pulls, defaultPulls),
+		init:    boxInit{turn: semaphore.NewWeighted(1)},
 		creates: atMost(c.Lives, defaultLives), removals: atMost(c.Lives, defaultLives),
 	}
 	e.health = newHealth(e.signOfLife, ep.Host, c.Patience, log)

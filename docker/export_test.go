@@ -1,9 +1,28 @@
 package docker
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/docker/docker/api/types/mount"
 )
+
+// BoxInitPath is where the helper is in a container.
+const BoxInitPath = boxInitPath
+
+// LacksBoxInit is lacksBoxInit.
+var LacksBoxInit = lacksBoxInit
+
+// BoxInit is boxInit.
+func (e *Engine) BoxInit(ctx context.Context, image string) (mount.Mount, error) {
+	return e.boxInit(ctx, image)
+}
+
+// RefillBoxInit is refillBoxInit.
+func (e *Engine) RefillBoxInit(ctx context.Context, image string) error {
+	return e.refillBoxInit(ctx, image)
+}
 
 // Credentials is the user's login for the registry of ref, as the engine takes it.
 func (e *Engine) Credentials(t testing.TB, ref string) string {

@@ -39,7 +39,7 @@ func TestFortyAtOnceLeaveNothing(t *testing.T) {
 	for range 40 {
 		all.Go(func() {
 			c, err := e.Create(t.Context(), docker.Spec{
-				Image: testImage(t), Deadline: 10 * time.Minute, Labels: map[string]string{"batch.test": t.Name()},
+				Image: testImage(t), Unattended: 10 * time.Minute, Labels: map[string]string{"batch.test": t.Name()},
 			})
 			ready.Done()
 			if err != nil {

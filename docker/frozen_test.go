@@ -38,7 +38,7 @@ func TestAFrozenEngineCostsTheCallsUnderWayAndLeavesNothing(t *testing.T) {
 	})
 	label := fmt.Sprintf("batch.test=%s-%d", t.Name(), time.Now().UnixNano())
 	name, value, _ := strings.Cut(label, "=")
-	spec := docker.Spec{Image: testImage(t), Deadline: 5 * time.Minute, Labels: map[string]string{name: value}}
+	spec := docker.Spec{Image: testImage(t), Unattended: 5 * time.Minute, Labels: map[string]string{name: value}}
 	old, err := e.Create(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)

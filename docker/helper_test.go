@@ -21,7 +21,7 @@ import (
 )
 
 // tools are the host's own programs that the test image is made of.
-const tools = "bash cat chmod cp echo env false head id ln ls mkdir nohup printf rm setsid sleep sort stty tail " +
+const tools = "bash cat chmod cp echo env false head id kill ln ls mkdir mkfifo nohup prlimit printf rm setsid sleep sort stty tail " +
 	"timeout touch true wc yes"
 
 var imageOnce = sync.OnceValues(importImage)
@@ -67,8 +67,8 @@ func start(t testing.TB, e *docker.Engine, s docker.Spec) *docker.Container {
 	if s.Image == "" {
 		s.Image = testImage(t)
 	}
-	if s.Deadline == 0 {
-		s.Deadline = 5 * time.Minute
+	if s.Unattended == 0 {
+		s.Unattended = 5 * time.Minute
 	}
 	c, err := e.Create(t.Context(), s)
 	if err != nil {

@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"strings"
@@ -20,6 +21,7 @@ type hostile struct {
 	code         int // when it does not time out
 	output       func(docker.Result) bool
 	oom          bool
+	ruins        bool   // no command can be run afterwards
 	later        string // the file by which it says that what it left behind is done
 }
 
@@ -35,19 +37,27 @@ func writes(least int64) func(docker.Result) bool {
 	return func(r docker.Result) bool { return r.Total >= least && len(r.Output) <= 10<<20 }
 }
 
-// toEach does something to the processes whose parent is the dispatcher, that
-// is, to the child in waiting and to this command.
-const toEach = `for d in /proc/[1-9]*; do read -r s <$d/stat; set -- ${s##*) }; [[ $2 == $$ ]] && `
+// toEach does something to every process but the init and this one.
+const toEach = `for d in /proc/[1-9]*; do p=${d#/proc/}; ((p == 1 || p == BASHPID)) || `
 
 var hostiles = []hostile{
-	{name: "kill -9 -1", script: "kill -9 -1; sleep 9", code: 137},
-	{name: "kill the dispatcher", script: "echo a; kill -9 $$; sleep 50", code: 137, output: prints("a\n")},
-	{name: "kill the parent", script: "kill -9 $PPID; sleep 50", code: 137},
-	{name: "terminate the dispatcher", script: "kill $$; sleep 50", code: 143},
-	{name: "stop the dispatcher", script: "kill -STOP $$; echo stopped", timeout: 2 * time.Second, timesOut: true, output: prints("stopped\n")},
+	{name: "kill -9 -1", script: "kill -9 -1; exit 9", code: 9}, // which spares who calls it,
+	{name: "kill its shell", script: "echo a; kill -9 $$; sleep 50", code: 137, output: prints("a\n")},
+	{name: "kill the parent", script: "kill -9 $PPID; exit 9", code: 9},
+	{name: "terminate its shell", script: "kill $$; sleep 50", code: 143},
+	{name: "stop its shell", script: "echo stopped; kill -STOP $$", timeout: 2 * time.Second, timesOut: true, output: prints("stopped\n")},
+	{name: "stop its supervisor", script: "kill -STOP $PPID; exit 0", timeout: 2 * time.Second, timesOut: true},
+	{name: "stop all", script: "kill -STOP -1; exit 0", timeout: 2 * time.Second, timesOut: true},
+	{name: "stop all for ever", script: "(while :; do kill -STOP -1; done) >/dev/null 2>&1 & sleep 50", timeout: 2 * time.Second, timesOut: true},
+	{
+		name:   "faults and limits for the init",
+		script: "for s in SEGV ILL BUS FPE TRAP SYS ABRT; do /usr/bin/kill -q 0 -$s 1; done; prlimit --pid 1 --cpu=1:1 2>/dev/null; /usr/bin/kill -q 0 -SEGV $PPID; sleep 0.1; exit 4",
+		code:   4,
+	},
+	{name: "/dev/null as a pipe", script: "rm -f /dev/null; mkfifo /dev/null; echo gone", output: prints("gone\n")},
 	{name: "stop itself", script: "kill -STOP $BASHPID", timeout: 2 * time.Second, timesOut: true},
 	{name: "interrupt its group", script: "kill -INT 0; sleep 50", code: 130},
-	{name: "kill the waiting child later", script: "(sleep 0.3; " + toEach + "kill -9 ${d#/proc/}; done; echo >/tmp/done) >/dev/null 2>&1 & exit 3", code: 3, later: "/tmp/done"},
+	{name: "kill what waits later", script: "(sleep 0.3; " + toEach + "kill -9 $p; done; echo >/tmp/done) >/dev/null 2>&1 & exit 3", code: 3, later: "/tmp/done"},
 	{name: "exec", script: "exec echo replaced", output: prints("replaced\n")},
 	{name: "exec what is not there", script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
 	{name: "close all descriptors", script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
@@ -60,12 +70,12 @@ var hostiles = []hostile{
 	},
 	{name: "memory in the shell itself", script: "x=x; while :; do x=$x$x; done", spec: docker.Spec{Memory: 96 << 20}, code: 137, oom: true},
 	{name: "a full /dev/shm", script: "head -c 10000000 /dev/zero >/dev/shm/full", spec: docker.Spec{ShmSize: 1 << 20}, code: 1, output: func(r docker.Result) bool { return strings.Contains(string(r.Output), "No space left") }},
-	{name: "no bash any more", script: "rm -f /bin/bash /usr/bin/bash; echo gone", output: prints("gone\n")},
+	{name: "no bash any more", script: "rm -f /bin/bash /usr/bin/bash; echo gone", output: prints("gone\n"), ruins: true},
 	{name: "no /dev/null any more", script: "rm -f /dev/null; echo gone", output: prints("gone\n")},
-	{name: "no programs any more", script: "PATH=; rm() { /usr/bin/rm \"$@\"; }; rm -rf /usr; echo gone", output: prints("gone\n")},
+	{name: "no programs any more", script: "PATH=; rm() { /usr/bin/rm \"$@\"; }; rm -rf /usr; echo gone", output: prints("gone\n"), ruins: true},
 	{name: "lines like ours", script: "printf 'ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\\n'; printf 's\\ne 0 0\\ng 1 1\\n'; exit 5", code: 5, output: prints("ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\ns\ne 0 0\ng 1 1\n")},
-	{name: "all that can be read of the dispatcher", script: "cat /proc/$$/cmdline /proc/$$/environ /proc/$$/stat /proc/$$/maps; exit 5", code: 5, output: writes(500)},
-	{name: "what comes to the dispatcher is read", script: "timeout 0.3 cat </proc/$$/fd/0; exit 6", code: 6},
+	{name: "all that can be read of its shell", script: "cat /proc/$$/cmdline /proc/$$/environ /proc/$$/stat /proc/$$/maps; exit 5", code: 5, output: writes(500)},
+	{name: "its stdin is read", script: "timeout 0.3 cat </proc/$$/fd/0; exit 6", code: 6},
 	{name: "and stolen later", script: "cat </proc/$$/fd/0 >/dev/null & exit 6", code: 6},
 	{name: "and added to", script: "printf garbage >/proc/$$/fd/0; exit 6", code: 6},
 	{name: "and to what it says", script: "printf garbage >/proc/$$/fd/1; exit 6", code: 6, output: prints("garbage")},
@@ -97,6 +107,7 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 		t.Skip("many containers: not with -short")
 	}
 	e := connect(t)
+	t.Run("stop all from now on", func(t *testing.T) { stopAllFromNowOn(t, e) })
 	for _, h := range hostiles {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
@@ -116,6 +127,12 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(50 * time.Millisecond)
+			}
+			if h.ruins {
+				if _, err := c.Run(t.Context(), docker.Command{Script: "echo next"}); !errors.Is(err, docker.ErrDestroyed) {
+					t.Errorf("the next command: %v", err)
+				}
+				return
 			}
 			for range 2 {
 				if r := run(t, c, "echo next"); string(r.Output) != "next\n" || r.ExitCode != 0 || r.TimedOut {
@@ -145,5 +162,26 @@ func (h hostile) check(t *testing.T, r docker.Result) {
 	}
 	if h.output != nil && !h.output(r) {
 		t.Errorf("%d bytes of output: %.200q", r.Total, r.Output)
+	}
+}
+
+// What stops every process there is, over and over, stops commands, and neither their
+// init nor the end at their time limits.
+func stopAllFromNowOn(t *testing.T, e *docker.Engine) {
+	t.Parallel()
+	c := start(t, e, docker.Spec{})
+	run(t, c, "(sleep 0.2; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
+	time.Sleep(300 * time.Millisecond)
+	for range 4 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		r, err := c.Run(ctx, docker.Command{Script: "echo next", Timeout: time.Second})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(r.Output) == "next\n" && r.ExitCode == 0 {
+			return
+		}
+		t.Logf("code %d, timed out %v, restarted %v, %q", r.ExitCode, r.TimedOut, r.Restarted, r.Output)
 	}
 }

@@ -212,7 +212,7 @@ func TestOneNetworkIsMadeHoweverManyAskForIt(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, e := range engines { // each has a process's place: they know nothing of one another
 		wg.Go(func() {
-			c, err := e.Create(t.Context(), docker.Spec{Image: testImage(t), Network: docker.NetworkBridge, Deadline: 5 * time.Minute})
+			c, err := e.Create(t.Context(), docker.Spec{Image: testImage(t), Network: docker.NetworkBridge, Unattended: 5 * time.Minute})
 			if err != nil {
 				t.Error(err)
 				return

@@ -47,23 +47,18 @@ func TestEveryCallEndsAtItsLimit(t *testing.T) {
 		{"POST /containers/create", create},
 		{"POST /containers/*/start", create},
 		{"GET /containers/*/json", create},
-		{"HEAD /containers/*/archive", create},
+		{"POST /containers/*/attach", create},
 		{"GET /networks", func(ctx context.Context, e *docker.Engine) error {
 			_, err := e.Create(ctx, docker.Spec{Image: stubImage, Network: docker.NetworkBridge})
 			return err
 		}},
 		{"GET /containers/*/json", run},
-		{"POST /containers/*/exec", run},
-		{"POST /exec/*/start", run},
-		{"PUT /containers/*/archive", attached(func(ctx context.Context, c *docker.Container) error {
-			return c.CopyIn(ctx, "/x", 0o600, []byte("x"))
-		})},
-		{"GET /containers/*/archive", attached(func(ctx context.Context, c *docker.Container) error {
-			_, err := c.CopyOut(ctx, "/x")
-			return err
-		})},
+		{"POST /containers/*/attach", run},
 		{"DELETE /containers/*", attached(func(ctx context.Context, c *docker.Container) error { return c.Remove(ctx) })},
 		{"DELETE /networks/*", func(ctx context.Context, e *docker.Engine) error { _, err := e.RemoveNetwork(ctx); return err }},
+		{"GET /volumes/*", func(ctx context.Context, e *docker.Engine) error { _, err := e.BoxInit(ctx, stubImage); return err }},
+		{"GET /volumes", func(ctx context.Context, e *docker.Engine) error { _, err := e.RemoveBoxInit(ctx); return err }},
+		{"DELETE /volumes/*", func(ctx context.Context, e *docker.Engine) error { _, err := e.RemoveBoxInit(ctx); return err }},
 		{"GET /containers/json", func(ctx context.Context, e *docker.Engine) error { _, err := e.Owned(ctx); return err }},
 		{"GET /containers/json", func(ctx context.Context, e *docker.Engine) error { _, err := e.UsedImages(ctx); return err }},
 		{"GET /images/json", func(ctx context.Context, e *docker.Engine) error { _, err := e.Images(ctx); return err }},
@@ -251,7 +246,7 @@ func TestACallersOwnEndIsNotTheLimits(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	why := errors.New("told to stop")
-	for _, call := range []string{"GET /images/*/json", "POST /containers/*/start", "GET /images/json", "POST /exec/*/start"} {
+	for _, call := range []string{"GET /images/*/json", "POST /containers/*/start", "GET /images/json", "POST /containers/*/attach"} {
 		t.Run(call, func(t *testing.T) {
 			ctx, stop := context.WithCancelCause(soon(t))
 			s.say(call, func(w http.ResponseWriter, r *http.Request) {
@@ -263,7 +258,7 @@ func TestACallersOwnEndIsNotTheLimits(t *testing.T) {
 			_, createErr := e.Create(ctx, docker.Spec{Image: stubImage})
 			_, listErr := e.Images(ctx)
 			var runErr error
-			if c, err := e.Attach(t.Context(), stubBox); err == nil {
+			if c, err := e.Attach(ctx, stubBox); err == nil {
 				_, runErr = c.Run(ctx, docker.Command{Script: "true"})
 			}
 			for _, err := range []error{imageErr, createErr, listErr, runErr} {

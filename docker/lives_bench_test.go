@@ -30,7 +30,7 @@ func BenchmarkLivesAtOnce(b *testing.B) {
 			group.SetLimit(16)
 			for range b.N {
 				group.Go(func() error {
-					c, err := e.Create(b.Context(), docker.Spec{Image: image, Deadline: time.Minute})
+					c, err := e.Create(b.Context(), docker.Spec{Image: image, Unattended: time.Minute})
 					if err != nil {
 						return err
 					}

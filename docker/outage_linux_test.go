@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
@@ -14,7 +15,7 @@ import (
 )
 
 // privateEngine starts an engine that the test may kill.
-func privateEngine(t *testing.T) (*enginetest.Daemon, *docker.Engine) {
+func privateEngine(t *testing.T, flags ...string) (*enginetest.Daemon, *docker.Engine) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts an engine of its own")
@@ -22,7 +23,7 @@ func privateEngine(t *testing.T) (*enginetest.Daemon, *docker.Engine) {
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}
-	d := enginetest.Start(t)
+	d := enginetest.Start(t, flags...)
 	root, err := enginetest.Root(strings.Fields(tools), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -56,10 +57,19 @@ func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
 	d, e := privateEngine(t)
 	c := start(t, e, docker.Spec{Image: "outage:test"})
 	d.Kill(syscall.SIGKILL)
-	if _, err := c.Run(t.Context(), docker.Command{Script: "true"}); err == nil {
-		t.Error("a command ran without an engine")
+	for known := false; !known; { // that it is away
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		known = e.Ready(ctx) != nil
+		cancel()
 	}
-	done := make(chan error, 2)
+	done := make(chan error, 3)
+	go func() {
+		_, err := c.Run(t.Context(), docker.Command{Script: "true"})
+		if fault.KindOf(err) == fault.Transient { // its container did not outlive the engine
+			err = nil
+		}
+		done <- err
+	}()
 	go func() {
 		_, _, err := e.Image(t.Context(), "outage:test", "")
 		done <- err
@@ -72,5 +82,39 @@ func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A command goes on while its engine is replaced, and its result is there afterwards.
+func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
+	d, e := privateEngine(t, "--live-restore")
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(fmt.Sprint(sig), func(t *testing.T) {
+			c := start(t, e, docker.Spec{Image: "outage:test"})
+			ran := make(chan error, 1)
+			go func() {
+				r, err := c.Run(t.Context(), docker.Command{Script: "echo ran >>/count; until [ -e /go ]; do sleep 0.1; done; cat /count"})
+				if err == nil && (string(r.Output) != "ran\n" || r.ExitCode != 0) {
+					err = fmt.Errorf("%+v, %q", r, r.Output)
+				}
+				ran <- err
+			}()
+			for {
+				if _, err := c.CopyOut(t.Context(), "/count"); err == nil {
+					break
+				}
+			}
+			d.Kill(sig)
+			d.Restart()
+			if err := c.CopyIn(t.Context(), "/go", 0o644, nil); err != nil {
+				t.Error(err)
+			}
+			if err := <-ran; err != nil {
+				t.Error(err)
+			}
+			if r := run(t, c, "echo next"); string(r.Output) != "next\n" {
+				t.Errorf("%+v", r)
+			}
+		})
 	}
 }

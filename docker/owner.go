@@ -18,10 +18,13 @@ const (
 	LabelAttempt  = "batch.attempt"
 	LabelOwner    = "batch.owner"   // the process that made it: see owner
 	LabelImage    = "batch.image"   // the Spec's name for it: the engine knows the container by the id
-	LabelExpires  = "batch.expires" // RFC 3339; it ends by itself then
+	LabelExpires  = "batch.expires" // RFC 3339; before that it does not end by itself
 
 	labelWorkDir = "batch.workdir" // the Spec's, for Attach
 	labelDisk    = "batch.disk"    // likewise, in bytes
+
+	labelUnattended = "batch.unattended" // likewise, as a time.Duration
+	labelKey        = "batch.key"        // of the connection to its init; nothing in the container can read labels
 )
 
 // owner names one process of one boot of one machine, so that neither a process

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/client"
 
@@ -118,5 +119,33 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 		if s.ID == c.ID() {
 			t.Errorf("still there: %+v", s)
 		}
+	}
+}
+
+func TestPodmanHasTheHelperInAnyContainer(t *testing.T) {
+	e := podman(t)
+	_, api := at(t, e.Host())
+	for name, change := range boxes {
+		t.Run(name, func(t *testing.T) {
+			id, _ := boxed(t, e, api, podmanImage, change)
+			runsInit(t, api, id, "pid,args")
+		})
+	}
+	if there, err := e.RemoveBoxInit(t.Context()); !there || err != nil {
+		t.Errorf("removed %v, %v", there, err)
+	}
+	id, lacked := boxed(t, e, api, podmanImage, nil)
+	if !lacked {
+		t.Error("nothing was missing")
+	}
+	runsInit(t, api, id, "pid,args")
+	if there, err := e.RemoveBoxInit(t.Context()); there || err != nil {
+		t.Errorf("in use and removed: %v, %v", there, err)
+	}
+	if err := api.ContainerRemove(t.Context(), id, container.RemoveOptions{Force: true}); err != nil {
+		t.Error(err)
+	}
+	if there, err := e.RemoveBoxInit(t.Context()); !there || err != nil {
+		t.Errorf("not in use: removed %v, %v", there, err)
 	}
 }

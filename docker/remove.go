@@ -23,9 +23,8 @@ const (
 // does so also when ctx is cancelled; only the wait for an engine that is away
 // ends with ctx. A container that is gone already is no error.
 func (c *Container) Remove(ctx context.Context) error {
-	c.engine.disks.forget(c)
 	_, err := c.engine.remove(ctx, c.id)
-	c.shells.close()
+	c.Close()
 	return err
 }
 

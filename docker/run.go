@@ -3,14 +3,23 @@ package docker
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/wire"
 )
+
+// MaxOutput is how much of a command's output is kept at most, in bytes.
+const MaxOutput = 10 << 20
 
 // Command is what [Container.Run] runs.
 type Command struct {
+	// ID names the command in its container: run again with the same ID, also by
+	// another process after a kill, it gives the result of the first and is not run
+	// twice. Empty: one is made up.
+	ID string
+
 	Args    []string // interpreter that takes the script as its last argument; empty: bash -c
 	Script  string
 	Dir     string   // empty: the container's
@@ -22,9 +31,9 @@ type Command struct {
 	// more whether MaxOutput is to be kept of it.
 	Longer func(begin []byte) bool
 
-	// Fresh starts Args anew for this command, as docker exec would, where the
-	// resident shell could run it: see the package comment for what differs.
-	Fresh bool
+	// Ahead starts the next command's interpreter, where that is a bash, as soon as
+	// this one has ended: see the package comment. Fresh never does.
+	Ahead, Fresh bool
 }
 
 // Result is what a command did.
@@ -35,12 +44,12 @@ type Result struct {
 	Output   []byte
 	Total    int64 // bytes written
 	ExitCode int   // -1 when TimedOut
-	TimedOut bool  // it was killed, with all its children, at Timeout
+	TimedOut bool  // it was killed, with all that stems from it, at Timeout
 	OOM      bool  // ExitCode is 137 and a process of the container was killed for memory meanwhile
 	Duration time.Duration
 
-	// Restarted: all processes of the container were ended, by this command or since
-	// the one before it, and the container was started again, its files as they were.
+	// Restarted: all processes of the container were ended, by this command, or to
+	// make room for it or for the memory that they used up. Its files are as they were.
 	Restarted bool
 
 	// Disk tells of a container whose files take more than [Spec.Disk] and that the
@@ -48,128 +57,162 @@ type Result struct {
 	Disk *DiskUse
 }
 
-// maxOffers is how often a command is handed to a shell that turns out not to
-// have run it: the start files changed, or a command before broke the shell.
-const maxOffers = 4
-
 // Run runs one command with an empty stdin and waits for it to end; a process
 // it leaves in the background is not waited for and lives on. Whatever the
-// command does is in the result, a missing directory (126) or interpreter (127)
-// included. Zero Timeout means no limit. The package comment says how commands
-// are run.
+// command does is in the result, a missing directory (126) included. Zero Timeout
+// means no limit. The package comment says how commands are run.
 //
 // At Timeout and when ctx is cancelled, every process of the command is
-// killed; what it wrote before is in the result. If some cannot be killed, as
-// when a fork bomb leaves no room for the killer, the container is restarted:
-// its files stay, all its processes go.
+// killed; what it wrote before is in the result. If some cannot be killed, the
+// container is restarted: its files stay, all its processes go. A command with an ID
+// goes on when ctx is cancelled.
 //
-// A command that kills the shell it runs in has exit code 137, and so has one
-// that kills every process of the container (kill -9 -1). The container is then
-// started again, with its files as they are, however often; so it is when its
-// processes were killed between two commands. No command is run twice. A
-// container in which no bash can be started any more, by what ran in it, is an
-// Instance fault that is [ErrDestroyed].
+// A connection that breaks is made again, and no command is run twice. When the
+// container has used up its memory with what no process holds, it has exit code 137,
+// and the container is started again with its files. A container whose interpreter
+// was there and is not any more is an Instance fault that is [ErrDestroyed]; one that
+// never had it is an Instance fault.
 //
 // An error means there is no observation: the container or the engine is gone
 // (a fault with blame) or ctx was cancelled (its cause).
 func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
-	dir := cmd.Dir
-	if dir == "" {
-		dir = c.workDir
-	}
 	if err := c.admit(); err != nil {
 		return Result{}, err
 	}
-	restarted := false
-	for n := range maxOffers {
-		alive, renewed := c.engine.health.sign(), c.renewed.Load()
-		s, err := c.take(ctx, cmd)
-		if err != nil {
-			if restarted, err = c.mend(ctx, err, renewed, restarted); err != nil {
-				return Result{}, err
-			}
-			continue
-		}
-		kept := newCapped(cmd.Limit, cmd.Longer)
-		start := time.Now()
-		how, said := s.run(ctx, kept, dir, cmd)
-		if how == refused {
-			s.stream.close()
-			if n == maxOffers-2 { // start files that change at each start
-				c.shells.markUnfit(s.key)
-			}
-			continue
-		}
-		if how == ended {
-			r := Result{Output: kept.bytes(), Total: kept.total, ExitCode: said.a, Duration: time.Since(start), Restarted: restarted}
-			c.shells.put(s, said.b)
-			if alive >= 0 {
-				c.born.Store(int64(alive))
-			}
-			if r.ExitCode == 137 {
-				r.OOM = c.oom(ctx, start.Add(-time.Second))
-			}
-			r.Disk = c.tell(ctx)
-			return r, nil
-		}
-		ran := time.Since(start)
-		err = c.cut(ctx, s, how, start)
-		r := Result{Output: kept.bytes(), Total: kept.total, ExitCode: -1, Duration: ran, Restarted: restarted}
-		if r, err = c.finish(ctx, r, s, how, start, renewed, err); err == nil {
-			r.Disk = c.tell(ctx)
-		}
-		return r, err
+	run := c.wireRun(cmd)
+	c.calls.mu.Lock()
+	run.Forget, c.calls.forget = c.calls.forget, nil
+	c.calls.mu.Unlock()
+	alive := c.engine.health.sign()
+	q := &question{frame: wire.Frame{Kind: wire.KindRun, ID: cmd.ID, Data: wire.Encode(run)}, longer: cmd.Longer, begin: int(run.Limit)}
+	if cmd.Timeout > 0 {
+		q.limit = cmd.Timeout + overdueAfter
 	}
-	return Result{}, c.unusable()
+	lost, err := c.ask(ctx, q)
+	if errors.Is(err, errOverdue) {
+		return Result{ExitCode: -1, TimedOut: true, Restarted: true, Duration: q.limit}, c.restart(ctx, "killing a command in")
+	}
+	if err != nil {
+		if ctx.Err() != nil && cmd.ID != "" { // what was killed is no result for who asks again
+			return Result{}, context.Cause(ctx)
+		}
+		if ctx.Err() != nil {
+			return c.cancel(ctx, q.frame.ID), context.Cause(ctx)
+		}
+		return Result{}, err
+	}
+	if lost {
+		return Result{ExitCode: 137, OOM: true, Restarted: true, Disk: c.tell(ctx)}, nil
+	}
+	r, err := c.result(ctx, run.Args[0], q)
+	if alive >= 0 {
+		c.born.Store(int64(alive))
+	}
+	c.calls.mu.Lock()
+	c.calls.forget = append(c.calls.forget, q.frame.ID)
+	c.calls.mu.Unlock()
+	r.Disk = c.tell(ctx)
+	return r, err
 }
 
-// cut ends what is left of a command, and its shell.
-func (c *Container) cut(ctx context.Context, s *shell, how outcome, since time.Time) error {
-	var err error
-	if how != broken || !s.stream.ended() {
-		err = c.kill(ctx, s, since)
-		s.stream.drain()
+// overdueAfter is how long after its time limit a command is given up by batch, which
+// its init should have ended.
+const overdueAfter = time.Minute
+
+// Prepare starts the interpreter of a command like cmd, so that the first such
+// command finds it ready. That is all it does: what is wrong, the command meets.
+func (c *Container) Prepare(ctx context.Context, cmd Command) {
+	run := c.wireRun(cmd)
+	if l, err := c.connected(ctx); err == nil && run.Ahead {
+		l.write(wire.Frame{Kind: wire.KindReady, Data: wire.Encode(run)})
 	}
-	s.stream.close()
-	s.wire.end()
-	return err
 }
 
-// finish completes the result of a command that did not end by itself, or not
-// in the eyes of its dispatcher.
-func (c *Container) finish(ctx context.Context, r Result, s *shell, how outcome, since time.Time, renewed int64, err error) (Result, error) {
+func (c *Container) wireRun(cmd Command) wire.Run {
+	m := wire.Run{
+		Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Script: cmd.Script,
+		Timeout: uint64(cmd.Timeout), Limit: uint64(cmd.Limit), Ask: cmd.Longer != nil,
+	}
+	if len(m.Args) == 0 {
+		m.Args = []string{"bash", "-c"}
+	}
+	if m.Dir == "" {
+		m.Dir = c.workDir
+	}
+	if m.Limit == 0 {
+		m.Limit = MaxOutput
+	}
+	m.Load = !cmd.Fresh && loads(m.Args)
+	m.Ahead = m.Load && cmd.Ahead
+	return m
+}
+
+// loads reports whether args are a bash that takes a script as bash -c does, and so
+// can be started before it is known.
+func loads(args []string) bool {
+	switch args[0] {
+	case "bash", "/bin/bash", "/usr/bin/bash":
+	default:
+		return false
+	}
+	switch strings.Join(args[1:], " ") {
+	case "-c", "-lc", "-cl", "-l -c", "--login -c":
+		return true
+	}
+	return false
+}
+
+// result reads the answer to a command of that interpreter.
+func (c *Container) result(ctx context.Context, interpreter string, q *question) (Result, error) {
+	var m wire.Result
+	if err := wire.Decode(q.answer.Data, &m); err != nil {
+		return Result{}, c.lost(err)
+	}
+	r := Result{
+		Output: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos),
+		TimedOut: m.TimedOut, OOM: m.OOM, Restarted: m.Cleared || q.emptied,
+	}
+	if m.TimedOut {
+		r.ExitCode = -1
+	}
 	switch {
-	case how == cancelled || ctx.Err() != nil:
-		return r, context.Cause(ctx)
-	case how == timedOut:
-		r.TimedOut = true
-		return r, err
+	case m.Alive:
+		r.Restarted = true
+		return r, c.restart(ctx, "killing a command in")
+	case m.Missing:
+		return r, c.missing(interpreter, string(q.out))
 	}
-	code, known := c.code(ctx, s.stream.id)
-	revived, err := c.survive(ctx)
-	switch {
-	case err != nil:
-		return r, err
-	case revived, c.renewed.Load() != renewed:
-		r.ExitCode, r.Restarted = 137, true
-		r.OOM = c.oom(ctx, since.Add(-time.Second))
-		return r, nil
-	case !known:
-		return r, c.lost(s.stream.err)
-	}
-	r.ExitCode = 137
-	if code > 128 {
-		r.ExitCode = code
-	}
-	r.OOM = r.ExitCode == 137 && c.oom(ctx, since.Add(-time.Second))
-	return r, c.kill(ctx, s, since) // what the shell did not live to end
+	c.worked.Store(interpreter, true)
+	return r, nil
 }
 
-// lost is the fault of a command that ended without its exit code being known,
-// in a container that is well: so it was the engine that went away.
-func (c *Container) lost(cause error) error {
-	if cause == nil {
-		cause = errors.New("the connection to the command ended")
+// missing is the fault of a container that lacks the interpreter of its commands.
+func (c *Container) missing(interpreter, said string) error {
+	f := fault.Newf(fault.Instance, "running a command in container %s: %.300s", c.short(), strings.TrimSpace(said))
+	if _, worked := c.worked.Load(interpreter); worked {
+		return c.ruin(f)
 	}
-	return c.engine.blame(fmt.Errorf("%w: %w", ErrOutage, cause), fault.Transient, "running a command in container "+c.short())
+	return f.WithHint("the image must have %s, or environment.interpreter name a shell that it has", interpreter)
+}
+
+// cancelLimit bounds the end of a command that nobody waits for any more.
+const cancelLimit = 10 * time.Second
+
+// cancel ends a command whose caller's ctx was cancelled, and returns what it did
+// before, as far as that is known.
+func (c *Container) cancel(ctx context.Context, id string) (r Result) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
+	defer stop()
+	c.calls.mu.Lock()
+	l := c.calls.link
+	c.calls.mu.Unlock()
+	if l == nil {
+		return r // the container is about to go
+	}
+	q := &question{frame: wire.Frame{Kind: wire.KindKill, ID: id}}
+	var m wire.Result
+	if _, err := c.ask(ctx, q); err == nil && q.answer.Kind == wire.KindResult && wire.Decode(q.answer.Data, &m) == nil {
+		r = Result{Output: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos)}
+	}
+	return r
 }

@@ -12,7 +12,7 @@ import (
 
 func TestAWorkDirMustBeInTheImage(t *testing.T) {
 	e := connect(t)
-	c, err := e.Create(t.Context(), docker.Spec{Image: testImage(t), WorkDir: "/no such/dir", Deadline: time.Minute})
+	c, err := e.Create(t.Context(), docker.Spec{Image: testImage(t), WorkDir: "/no such/dir", Unattended: time.Minute})
 	if err == nil {
 		_ = c.Remove(context.Background())
 	}
@@ -46,7 +46,7 @@ func TestCreateSaysWhatIsWrongWithTheSettings(t *testing.T) {
 		{"a relative directory", docker.Spec{WorkDir: "testbed"}, fault.Usage, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.spec.Image, tt.spec.Deadline = testImage(t), time.Minute
+			tt.spec.Image, tt.spec.Unattended = testImage(t), time.Minute
 			c, err := e.Create(t.Context(), tt.spec)
 			if err == nil {
 				_ = c.Remove(context.Background())

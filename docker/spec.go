@@ -2,7 +2,7 @@ package docker
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/hex"
 	"maps"
 	"path"
 	"slices"
@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/wire"
 )
 
 const (
@@ -31,7 +32,6 @@ type Spec struct {
 	Name    string // one is made up when empty
 	Image   string // must be there: see [Engine.Ensure]
 	ImageID string // what Image meant when it was looked up; empty: what it means now
-	Cmd     []string
 	WorkDir string // absolute, and in the image; empty: the image's
 	Env     []string
 	User    string // empty: the image's
@@ -57,10 +57,9 @@ type Spec struct {
 	// it is watched: see the package comment.
 	Disk int64
 
-	// Deadline is the longest the container lives: then it ends by itself, even
-	// when the process that made it is gone and when it was started again. 0: no
-	// end. A Cmd of one's own has to see to it itself.
-	Deadline time.Duration
+	// Unattended is how long the container lives when no process of batch is connected
+	// to it: then it ends by itself. 0: for ever.
+	Unattended time.Duration
 }
 
 func (s Spec) check() error {
@@ -69,8 +68,8 @@ func (s Spec) check() error {
 		return fault.New(fault.Usage, "creating a container: no image given", nil)
 	case s.WorkDir != "" && !path.IsAbs(s.WorkDir):
 		return fault.Newf(fault.Usage, "creating a container: working directory %q: expected an absolute path", s.WorkDir)
-	case s.Memory < 0 || s.CPUs < 0 || s.Deadline < 0 || s.ShmSize < 0 || s.Disk < 0:
-		return fault.New(fault.Usage, "creating a container: memory, cpus, shm size, disk and deadline must not be negative", nil)
+	case s.Memory < 0 || s.CPUs < 0 || s.Unattended < 0 || s.ShmSize < 0 || s.Disk < 0:
+		return fault.New(fault.Usage, "creating a container: memory, cpus, shm size, disk and unattended time must not be negative", nil)
 	case s.Memory > 0 && s.Memory < 6<<20:
 		return fault.Newf(fault.Usage, "creating a container: %d bytes of memory are less than the 6 MiB docker needs", s.Memory)
 	}
@@ -80,28 +79,12 @@ func (s Spec) check() error {
 // alone reports whether the container has no network.
 func (s Spec) alone() bool { return s.Network == "" || s.Network == networkNone }
 
-// keeper is what a container runs when nothing else is asked for: a bash that
-// waits, since bash is all an image must have. It ignores signals, so that an
-// agent's "pkill bash" ends the agent's processes and not the container. Its end
-// is a point in time, so that starting it again puts nothing off; where the
-// engine's clock is behind ours, it counts the seconds instead.
-//
-// Arguments: seconds it may last, 0 for ever, and its end in seconds since 1970.
-const keeper = `trap "" HUP INT QUIT TERM USR1 USR2 ALRM
-exec </dev/null 3<> <(:)
-printf -v n '%(%s)T' -1 && (($1 && $2 - n < $1)) && set -- $(($2 > n ? $2 - n : -1))
-while ((!$1 || SECONDS < $1)); do
-	n=$(($1 ? $1 - SECONDS : 3600))
-	read -rt "$n" -u 3
-done
-exit 0`
-
-func (s Spec) config(now time.Time, o owner) *container.Config {
+func (s Spec) config(now time.Time, o owner, key wire.Key) *container.Config {
 	c := &container.Config{
 		Image: cmp.Or(s.ImageID, s.Image), Env: s.Env, User: s.User, Labels: s.labels(now, o),
-		Entrypoint:  s.Cmd,
-		Cmd:         nil,
-		StopSignal:  "SIGKILL", // the keeper ignores the polite one
+		Entrypoint:  []string{boxInitPath},
+		OpenStdin:   true,
+		StopSignal:  "SIGKILL", // the init takes no notice of others
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
 	if s.alone() {
@@ -110,10 +93,7 @@ func (s Spec) config(now time.Time, o owner) *container.Config {
 	if s.WorkDir != "" {
 		c.WorkingDir = "/" // the engine would make one that the image lacks
 	}
-	if len(s.Cmd) == 0 {
-		seconds := int64((s.Deadline + time.Second - 1) / time.Second)
-		c.Entrypoint = []string{"bash", "-p", "-c", keeper, "keeper", fmt.Sprint(seconds), fmt.Sprint(now.Unix() + seconds)}
-	}
+	c.Labels[labelKey] = hex.EncodeToString(key[:])
 	return c
 }
 
@@ -127,16 +107,17 @@ func (s Spec) labels(now time.Time, o owner) map[string]string {
 	if s.Disk > 0 {
 		l[labelDisk] = strconv.FormatInt(s.Disk, 10)
 	}
-	if s.Deadline > 0 {
-		l[LabelExpires] = now.Add(s.Deadline).UTC().Format(time.RFC3339)
+	if s.Unattended > 0 {
+		l[labelUnattended] = s.Unattended.String()
+		l[LabelExpires] = now.Add(s.Unattended).UTC().Format(time.RFC3339)
 	}
 	return l
 }
 
 func (s Spec) hostConfig() *container.HostConfig {
-	yes := true
+	no := false
 	h := &container.HostConfig{
-		Init:        &yes,
+		Init:        &no, // it has one of ours
 		NetworkMode: networkNone,
 		SecurityOpt: append([]string{"no-new-privileges"}, s.SecurityOpt...),
 		ExtraHosts:  s.ExtraHosts,

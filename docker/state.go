@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -13,6 +12,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/wire"
 )
 
 // lookLimit bounds a look at a container that seems to be in trouble.
@@ -38,104 +38,47 @@ func (c *Container) gone(ctx context.Context, doing string) error {
 		return nil
 	}
 	if c.engineLost() {
-		return fault.New(fault.Transient, op, fmt.Errorf("%w: the container did not outlive it", ErrOutage))
+		return outlived(op)
 	}
-	if err = stateFault(in, op); fault.KindOf(err) == fault.Instance {
-		err = c.ruin(err)
-	}
-	return err
+	return stateFault(in, op)
 }
-
-// probe makes sure that the container runs and that bash can be started in it.
-// The engine calls a container running for a while after it was killed.
-func (c *Container) probe(ctx context.Context) error {
-	_, err := c.look(ctx)
-	return err
-}
-
-// look is probe that also tells whether the container's directory is there.
-func (c *Container) look(ctx context.Context) (dir bool, err error) {
-	limited, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	out, diag, err := c.output(limited, "bash", "-p", "-c", looker, "bash", c.workDir)
-	if err == nil && strings.HasPrefix(out, "alive") {
-		c.worked.Store(true)
-		return out == "alive here", nil
-	}
-	if ctx.Err() != nil {
-		return false, context.Cause(ctx)
-	}
-	for range 20 {
-		if f := c.gone(ctx, "running a command in"); f != nil {
-			return false, f
-		}
-		select {
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		case <-time.After(settle / 20):
-		}
-	}
-	op := "running a command in container " + c.short()
-	said := strings.TrimSpace(out + diag)
-	if err != nil && lacksProgram.MatchString(strings.ToLower(err.Error())) {
-		said = err.Error()
-	}
-	if said != "" || err == nil {
-		return false, c.ruin(fault.New(fault.Instance, op, fmt.Errorf("no bash could be started: %.300s", said)).
-			WithHint("the image must have bash on its PATH, and the container room for a process"))
-	}
-	return false, c.engine.blame(err, fault.Transient, op)
-}
-
-// looker prints a sign of life, and another when the directory $1 can be entered.
-const looker = `printf alive; cd -- "$1" && printf ' here'`
 
 func stateFault(in container.InspectResponse, op string) error {
 	s := in.State
 	switch {
 	case s.Paused:
 		return fault.New(fault.Transient, op, errors.New("the container is paused"))
-	case s.ExitCode == 0 && expired(in): // Podman tells 0 of a container that was stopped, too
-		return fault.New(fault.Transient, op, errors.New("the container reached its deadline and ended"))
-	case s.ExitCode > 0 && s.ExitCode < 128: // 126 or 127, with Podman's init 1
-		return fault.New(fault.Instance, op, errors.New("its main program could not be started")).
-			WithHint("the image must have bash on its PATH")
+	case s.ExitCode == wire.ExitLease:
+		return fault.New(fault.Transient, op, errors.New("the container ended, since batch had not been heard of for as long as it may be alone"))
 	}
 	return fault.New(fault.Transient, op, fmt.Errorf("the container was killed (exit code %d)", s.ExitCode)).
 		WithHint("something outside this run killed it, or the machine ran out of memory")
 }
 
-// expired reports whether the container's deadline has come. The keeper counts
-// whole seconds.
-func expired(in container.InspectResponse) bool {
-	if in.Config == nil {
-		return false
-	}
-	end, err := time.Parse(time.RFC3339, in.Config.Labels[LabelExpires])
-	return err == nil && time.Now().After(end.Add(-2*time.Second))
-}
-
-// oom reports whether a process of the container was killed for memory since
-// the given time. The engine keeps only its latest events, so the question
-// must be asked soon after.
-func (c *Container) oom(ctx context.Context, since time.Time) bool {
-	// The kernel tells the engine of it on another way than of the process's end.
-	return c.happened(ctx, since, time.Now().Add(settle), events.ActionOOM)
-}
-
-// happened reports whether the engine saw one of the actions on the container
-// in that time. When until is still to come by the engine's clock, it waits
-// for it. An engine that does not answer has seen nothing.
-func (c *Container) happened(ctx context.Context, since, until time.Time, actions ...events.Action) bool {
+// endedItself reports whether the container has ended by what ran in it: process 1
+// can be killed from within only for the memory that the container has used up, or
+// be made to give up.
+func (c *Container) endedItself(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	f := filters.NewArgs(filters.Arg("container", c.id))
-	for _, a := range actions {
-		f.Add("event", string(a))
+	in, err := c.engine.api.ContainerInspect(ctx, c.id)
+	if err != nil || in.State == nil || in.State.Running || in.State.Paused || in.State.Dead {
+		return false
 	}
-	messages, errs := c.engine.api.Events(ctx, events.ListOptions{
-		Since: seconds(since), Until: seconds(until), Filters: f,
-	})
+	itself := in.State.OOMKilled && c.limited || in.State.ExitCode == wire.ExitCrash
+	return itself && !c.asked(ctx, in.State.StartedAt) && !c.engineLost()
+}
+
+// asked reports whether somebody had the engine kill or stop the container since the
+// given time, as far as the engine remembers. An engine says of a container that it ran
+// out of memory when one of its processes did, whatever it ended by.
+func (c *Container) asked(ctx context.Context, since string) bool {
+	started, err := time.Parse(time.RFC3339Nano, since)
+	if err != nil {
+		return false
+	}
+	f := filters.NewArgs(filters.Arg("container", c.id), filters.Arg("event", string(events.ActionKill)), filters.Arg("event", string(events.ActionStop)))
+	messages, errs := c.engine.api.Events(ctx, events.ListOptions{Since: seconds(started), Until: seconds(time.Now()), Filters: f})
 	select {
 	case <-messages:
 		return true
@@ -145,3 +88,74 @@ func (c *Container) happened(ctx context.Context, since, until time.Time, action
 }
 
 func seconds(t time.Time) string { return fmt.Sprintf("%d.%09d", t.Unix(), t.Nanosecond()) }
+
+// killed returns the fault f of a container that somebody killed, or that of an
+// outage: an engine that goes down kills its containers first, and answers meanwhile.
+func (c *Container) killed(ctx context.Context, doing string, f error) error {
+	if fault.KindOf(f) != fault.Transient || c.engineLost() || sleep(ctx, settle) != nil {
+		return f
+	}
+	if c.engine.health.suspect(c.engine.signOfLife(ctx)) || c.engineLost() {
+		return outlived(doing + " container " + c.short())
+	}
+	return f
+}
+
+var errOutlived = fmt.Errorf("%w: the container did not outlive it", ErrOutage)
+
+// outlived is the fault of a container that ended with its engine.
+func outlived(op string) error { return fault.New(fault.Transient, op, errOutlived) }
+
+// renew starts the container again, which has ended by itself: with its files, and
+// none of its processes. The caller holds connecting.
+func (c *Container) renew(ctx context.Context) (*link, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
+	defer cancel()
+	c.renewed.Add(1)
+	c.engine.log.Warn("started a container again that had used up its memory, or whose processes could not be killed", "container", c.short())
+	if _, err := c.start(ctx); err != nil {
+		if c.endedItself(ctx) {
+			return nil, c.ruin(fault.New(fault.Instance, "starting container "+c.short()+" again", err))
+		}
+		return nil, c.engine.blame(err, fault.Transient, "starting container "+c.short()+" again")
+	}
+	c.calls.mu.Lock()
+	defer c.calls.mu.Unlock()
+	return c.calls.link, nil
+}
+
+// restart ends all processes of the container, also those that its init cannot kill,
+// and starts it again with its files.
+func (c *Container) restart(ctx context.Context, doing string) error {
+	p := &c.calls
+	if err := p.connecting.Acquire(context.WithoutCancel(ctx), 1); err != nil {
+		return err
+	}
+	defer p.connecting.Release(1)
+	p.mu.Lock()
+	l := p.link
+	p.mu.Unlock()
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
+	defer cancel()
+	now := 0
+	if err := c.engine.api.ContainerStop(limited, c.id, container.StopOptions{Timeout: &now}); err != nil {
+		return c.engine.blame(err, fault.Transient, doing+" container "+c.short())
+	}
+	if l != nil {
+		c.drop(l)
+	}
+	_, err := c.renew(ctx)
+	return err
+}
+
+// clear ends all processes of the container but its init.
+func (c *Container) clear(ctx context.Context, doing string) error {
+	q := &question{frame: wire.Frame{Kind: wire.KindClear}}
+	if _, err := c.ask(ctx, q); err != nil {
+		return err
+	}
+	if q.failure() == nil {
+		return nil
+	}
+	return c.restart(ctx, doing)
+}

@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,19 +96,6 @@ func TestAllCapabilitiesAreTheEnginesAffair(t *testing.T) {
 	adds, drops := grants([]string{"ALL"}, []string{"CHOWN"})
 	if !slices.Equal(adds, []string{"ALL"}) || !slices.Equal(drops, []string{"CHOWN"}) {
 		t.Errorf("adds %q, drops %q", adds, drops)
-	}
-}
-
-func TestTheKeeperEndsAtOnceWhenItsTimeIsOver(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would last for an hour
-	defer cancel()
-	cmd := exec.CommandContext(ctx, bash, Spec{Deadline: time.Hour}.config(time.Now().Add(-2*time.Hour), self()).Entrypoint[1:]...)
-	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("%v, output %q", err, out)
 	}
 }
 

@@ -1,20 +1,22 @@
 package docker_test
 
 import (
-	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/internal/boxinit/wire"
 )
 
 // stub is an engine over HTTP that has one image and any number of containers
@@ -46,10 +48,13 @@ func newEngineStub(t testing.TB) *stub {
 		"HEAD /_ping": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("API-Version", "1.41") },
 		"GET /info": answer(http.StatusOK, map[string]any{
 			"MemoryLimit": true, "SwapLimit": true, "CpuCfsPeriod": true, "CpuCfsQuota": true, "PidsLimit": true, "CPUShares": true,
+			"OSType": "linux", "Architecture": "x86_64",
 		}),
 		"GET /version":            answer(http.StatusOK, map[string]any{"Version": "0", "Os": "linux", "Arch": "amd64"}),
 		"GET /images/json":        answer(http.StatusOK, []any{}),
 		"GET /containers/json":    answer(http.StatusOK, []any{}),
+		"GET /volumes/*":          answer(http.StatusOK, map[string]any{"Name": "batch-init"}),
+		"GET /volumes":            answer(http.StatusOK, map[string]any{"Volumes": []any{map[string]any{"Name": "batch-init-old"}}}),
 		"GET /networks":           answer(http.StatusOK, []any{map[string]any{"Id": "net"}}),
 		"GET /images/*/json":      answer(http.StatusOK, map[string]any{"Id": stubID, "Os": "linux", "Architecture": "amd64"}),
 		"GET /images/*/history":   answer(http.StatusOK, []any{}),
@@ -60,12 +65,11 @@ func newEngineStub(t testing.TB) *stub {
 		},
 		"GET /containers/*/json": answer(http.StatusOK, map[string]any{
 			"Id": stubBox, "Image": stubID, "State": map[string]any{"Running": true},
-			"Config": map[string]any{"WorkingDir": "/"},
+			"Config": map[string]any{"WorkingDir": "/", "Labels": map[string]string{"batch.key": strings.Repeat("00", wire.KeySize)}},
 		}),
-		"POST /containers/*/exec": answer(http.StatusCreated, map[string]string{"Id": "e0"}),
-		"HEAD /containers/*/archive": func(w http.ResponseWriter, _ *http.Request) {
-			text, _ := json.Marshal(container.PathStat{Name: "/", Mode: os.ModeDir})
-			w.Header().Set("X-Docker-Container-Path-Stat", base64.StdEncoding.EncodeToString(text))
+		"POST /containers/*/attach": s.attach,
+		"PUT /containers/*/archive": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
 		},
 		"DELETE /containers/*": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNoContent)
@@ -125,7 +129,7 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f(w, r)
 }
 
-// form is a call with * for what names an image, container, exec or network.
+// form is a call with * for what names an image, container, exec, volume or network.
 func form(method, path string) string {
 	words := strings.Split(path[1:], "/")
 	if strings.HasPrefix(words[0], "v1.") {
@@ -183,10 +187,54 @@ func (s *stub) create(w http.ResponseWriter, r *http.Request) {
 		answer(http.StatusBadRequest, map[string]string{"message": err.Error()})(w, r)
 		return
 	}
-	s.mu.Lock()
-	s.made = append(s.made, asked)
-	s.mu.Unlock()
+	s.keep(asked)
 	answer(http.StatusCreated, map[string]string{"Id": stubBox})(w, r)
+}
+
+// keep notes what was asked for.
+func (s *stub) keep(asked container.CreateRequest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = append(s.made, asked)
+}
+
+// attach is an init that starts nothing: it answers whether it is there and whether
+// commands could be run, and no command ever ends.
+func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	var key wire.Key
+	s.mu.Lock()
+	for _, m := range s.made {
+		if text := m.Labels["batch.key"]; text != "" {
+			_, _ = hex.Decode(key[:], []byte(text))
+		}
+	}
+	s.mu.Unlock()
+	_, _ = io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+	out := wire.NewWriter(stdcopy.NewStdWriter(conn, stdcopy.Stdout), key, wire.Init)
+	in := wire.NewReader(conn, key, wire.Runner)
+	var number uint64
+	for {
+		f, began, err := in.Next()
+		switch {
+		case err != nil:
+			return
+		case began:
+			var m wire.Hello
+			if wire.Decode(f.Data, &m) != nil {
+				return
+			}
+			number = m.Connection
+			in.Begin(m.Connection)
+			_ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(wire.Welcome{Version: wire.Version, Connection: m.Connection})})
+		case f.Kind == wire.KindReady || f.Kind == wire.KindKill:
+			_ = out.Write(number, wire.Frame{Kind: wire.KindDone, ID: f.ID, Data: wire.Encode(wire.Done{})})
+		}
+	}
 }
 
 // answer answers with v in JSON.

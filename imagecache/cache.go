@@ -40,6 +40,8 @@ type Cache struct {
 	mu      sync.Mutex
 	changed chan struct{}           // closed and replaced when something ends that another may wait for
 	plan    plan                    // what the run will need
+	shared  map[string]int          // instances of the plan, by ref
+	derived map[string]string       // ref -> id, of those in the ledger
 	held    map[string]int          // refs that instances have, those that wait included
 	running int                     // instances that were let in and have not ended
 	flights map[string]int          // pulls under way
@@ -60,7 +62,7 @@ func New(engine Engine, ledger *Ledger, o Options) *Cache {
 	return &Cache{
 		engine: engine, ledger: ledger, o: o, door: make(chan struct{}, 1), changed: make(chan struct{}),
 		held: map[string]int{}, flights: map[string]int{}, ahead: map[string]*flock.Flock{},
-		needed: map[string]time.Time{},
+		needed: map[string]time.Time{}, derived: map[string]string{},
 	}
 }
 

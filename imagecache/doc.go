@@ -15,5 +15,9 @@
 // the run does not need go first, the least recently needed before; then those
 // needed latest.
 //
+// An image may be made of another one on the engine, [Cache.Derive]: it is in the
+// ledger too, and goes before that one, or after it when that one has gone by other
+// hands. What scrubs of images came to is noted beside the ledger, [Cache.Note].
+//
 // The package knows no engine: it asks for a small [Engine].
 package imagecache

@@ -111,6 +111,11 @@ func (c *Cache) evict(ctx context.Context, e Entry, dry bool) (why string, err e
 		} // else it went with its name, which images for several platforms share
 		return why, c.forget(e.Ref, dry)
 	}
+	if e.Of == "" {
+		if why, err := c.evictDerived(ctx, e.ID, dry); why != "" || err != nil {
+			return why, err
+		}
+	}
 	if dry {
 		return "", nil
 	}

@@ -21,7 +21,7 @@ import (
 	"batch.example/batch/internal/atomicfile"
 )
 
-// Entry is an image that batch pulled.
+// Entry is an image that batch pulled, or made of another one.
 type Entry struct {
 	Ref    string    `json:"image"` // as it was asked for: see [Ref]
 	ID     string    `json:"id"`
@@ -30,6 +30,10 @@ type Entry struct {
 	Layers []Layer   `json:"layers,omitempty"`
 	Pulled time.Time `json:"pulled"`
 	Needed time.Time `json:"needed"` // when an instance last began or ended with it
+
+	// Of and OfID are the other one's Ref and ID: see [Derived]. Else they are empty.
+	Of   string `json:"of,omitempty"`
+	OfID string `json:"of_id,omitempty"`
 }
 
 // Ledger says which images of one engine batch pulled, and who holds them. It

@@ -3,6 +3,7 @@ package imagecache
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // view is what a choice of victims depends on.
@@ -19,25 +20,39 @@ type view struct {
 func (v view) victims(desperate bool) []Entry {
 	var out []Entry
 	for _, e := range v.entries {
-		if !v.held[nameOf(e.Ref)] && !v.used[e.ID] && (desperate || !v.ahead[e.Ref]) {
+		if !v.held[nameOf(e.Ref)] && !v.used[e.ID] && (desperate || !v.ahead[e.source()]) {
 			out = append(out, e)
 		}
 	}
+	needed := map[string]time.Time{} // by source
+	for _, e := range out {
+		if at := e.Needed; at.After(needed[e.source()]) {
+			needed[e.source()] = at
+		}
+	}
 	slices.SortStableFunc(out, func(a, b Entry) int {
-		nextA, againA := v.next[a.Ref]
-		nextB, againB := v.next[b.Ref]
+		nextA, againA := v.next[a.source()]
+		nextB, againB := v.next[b.source()]
 		switch {
 		case againA != againB && againA:
 			return 1
 		case againA != againB:
 			return -1
-		case againA:
+		case againA && nextA != nextB:
 			return cmp.Compare(nextB, nextA)
 		}
-		return cmp.Or(a.Needed.Compare(b.Needed), cmp.Compare(a.Ref, b.Ref))
+		return cmp.Or(
+			needed[a.source()].Compare(needed[b.source()]),
+			cmp.Compare(a.source(), b.source()),
+			cmp.Compare(b.Of, a.Of), // what is made of another one goes before it
+			cmp.Compare(a.Ref, b.Ref),
+		)
 	})
 	return out
 }
+
+// source is what the plan calls the image that e is, or is made of.
+func (e Entry) source() string { return cmp.Or(e.Of, e.Ref) }
 
 // size returns the bytes that the images take together, layers that they share
 // counted once.

@@ -16,7 +16,18 @@ func (c *Cache) Plan(needs []Need) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.plan = newPlan(needs)
+	c.shared = map[string]int{}
+	for _, n := range needs {
+		c.shared[n.Ref]++
+	}
 	c.broadcast()
+}
+
+// Sharing returns how many instances of the whole plan need ref.
+func (c *Cache) Sharing(ref string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shared[ref]
 }
 
 // Prefetch pulls the plan's images ahead of the instances that need them, in
@@ -26,6 +37,7 @@ func (c *Cache) Plan(needs []Need) {
 func (c *Cache) Prefetch(ctx context.Context) {
 	var pulls errgroup.Group
 	pulls.SetLimit(parallel)
+	c.tidy(ctx)
 	// Its goroutines return no error.
 	defer func() { _ = pulls.Wait() }()
 	for ctx.Err() == nil {

@@ -42,6 +42,7 @@ func phasesOf(p results.Phases) []phase {
 	return []phase{
 		{"pull", p.Pull},
 		{"start", p.Start},
+		{"scrub", p.ScrubWait},
 		{"model", p.Model - p.RateWait},
 		{"rate limit", p.RateWait},
 		{"commands", p.Commands},
@@ -53,6 +54,8 @@ func addPhases(sum *results.Phases, p results.Phases) {
 	sum.Queue += p.Queue
 	sum.Pull += p.Pull
 	sum.Start += p.Start
+	sum.Scrub += p.Scrub
+	sum.ScrubWait += p.ScrubWait
 	sum.Model += p.Model
 	sum.RateWait += p.RateWait
 	sum.Commands += p.Commands

@@ -104,7 +104,7 @@ func snapshot() *results.Snapshot {
 		},
 	}
 	for i := range s.Records {
-		s.Records[i].Time = results.Phases{Queue: 10, Pull: 30, Start: 1, Model: 100, RateWait: 20, Commands: 60, Save: 0.5, Total: 200}
+		s.Records[i].Time = results.Phases{Queue: 10, Pull: 30, Start: 1, Scrub: 7, ScrubWait: 3, Model: 100, RateWait: 20, Commands: 60, Save: 0.5, Total: 200}
 	}
 	s.Records[2].Outcome, s.Records[2].Salvaged = results.Limit, true
 	s.Records[2].Resumed, s.Records[0].Resumed, s.Records[0].Differences = 1, 2, 3

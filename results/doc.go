@@ -127,13 +127,18 @@
 //   - A request without a reply was perhaps paid for; nobody knows the answer, so
 //     it is asked again. A reply stands: it is never asked for again.
 //   - An action with an output is done, and its output stands.
-//   - An action without an output may have run half, or wholly, or not at all. What
-//     it did is not guessed at and it is never run a second time where it may
-//     have run before: its container is given up, and in a fresh one it runs once,
-//     behind the recorded ones.
-//   - Else the last container record names the container that holds all that
-//     the actions did, if it still lives: the attempt is resumed there. A run that
+//   - The last container record names the container that holds all that the
+//     actions did, if it still lives: the attempt is resumed there. A run that
 //     fails keeps it for its own next try, and removes it when there is none.
+//   - An action without an output was under way: it may have run half, or wholly, or
+//     not at all. Its container knows, since every action goes there under an id, its
+//     step and action: a command goes on in it although nobody listens, and what came
+//     of it is kept. So the action is asked for by its id. The container gives the
+//     output of the one run, once that has ended, or runs the command if it
+//     never came there; it runs no id twice. Time in which nobody waits for the
+//     command does not count as worked, and its own time limit goes on.
+//   - Where that container is gone, such an action runs in a fresh one, once, behind
+//     the recorded ones; what it did in the other is gone with that.
 //
 // In a fresh container the recorded actions are executed again, in order. One that
 // does something else than what is recorded, times and addresses in memory aside,

@@ -21,8 +21,8 @@ type History struct {
 	Resumed int     // times that the attempt was resumed
 	End     *Record // how it ended, or was last stopped; nil while it runs and after a crash
 
-	// Container holds everything that the recorded actions did, if it still
-	// lives; nil when none does: it was removed, or an action may have run half.
+	// Container holds everything that the recorded actions did, if it still lives, and
+	// knows an action that was under way by its step and number; nil before there was one.
 	Container *ContainerData
 
 	ImageID string // of the container that the recorded actions ran in last
@@ -70,7 +70,7 @@ type Step struct {
 // Action is a command that was started.
 type Action struct {
 	Command string
-	Output  *OutputData // nil: it may have run half
+	Output  *OutputData // nil: it was under way, as the last action there is
 }
 
 // forget drops what is large.
@@ -192,6 +192,7 @@ type historian struct {
 	h    *History
 	last time.Time // of the record before; zero where the clock stood still
 
+	ready  bool // there is a container to act in
 	asked  bool // the record before is a request
 	format int  // format errors in a row, those behind the last request included
 }
@@ -272,7 +273,7 @@ func (b *historian) step(r *JournalRecord, line journalLine) error {
 		err := json.Unmarshal(r.Data, &d)
 		b.format = 0
 		if n := len(s.Actions); n > 0 && s.Actions[n-1].Output == nil {
-			s.Actions = s.Actions[:n-1] // it may have run half, and runs again
+			s.Actions = s.Actions[:n-1] // it was under way, and is asked for again
 		}
 		s.Actions = append(s.Actions, Action{Command: d.Command})
 		return err
@@ -299,8 +300,8 @@ func (b *historian) resume() {
 
 // clock adds the time since the record before, which is work: thinking and
 // commands. It stands while nothing is worked on: until the attempt, or its resume,
-// has its container; over a call that got no answer; and while the call that got one
-// waited for a rate limit or to be made again.
+// has its container, but for calls, which may be made before; over a call that got no
+// answer; and while the call that got one waited for a rate limit or to be made again.
 func (b *historian) clock(r *JournalRecord) {
 	if r.Type == TypeLost { // it stands between a request and its reply
 		return
@@ -309,14 +310,12 @@ func (b *historian) clock(r *JournalRecord) {
 	b.asked = r.Type == TypeRequest
 	switch r.Type {
 	case TypeAttempt, TypeResume, TypeDifference, TypeEnd:
-		b.last = time.Time{}
+		b.last, b.ready = time.Time{}, false
 		return
 	case TypeContainer:
+		b.ready = true
 	default:
-		if b.last.IsZero() {
-			return
-		}
-		if !unanswered {
+		if !b.last.IsZero() && !unanswered && (b.ready || r.Type == TypeReply) {
 			b.h.Elapsed += b.since(r)
 		}
 	}
@@ -353,8 +352,7 @@ func (b *historian) finish(journal io.ReaderAt) (*History, error) {
 	last := &h.Steps[len(h.Steps)-1]
 	for i, a := range last.Actions {
 		if a.Output == nil {
-			h.Container = nil // it may have run half
-			break
+			break // the last one: it was under way
 		}
 		bytes, err := readOutput(journal, h.outputs[outputRef{last.Number, i + 1}].base64)
 		if err != nil {

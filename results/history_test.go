@@ -98,12 +98,12 @@ func TestAHistoryIsWhatTheJournalTells(t *testing.T) {
 		3:  `"system" "task" | 1 unanswered in c1`,
 		4:  `"system" "task" | 1 in c1`,
 		5:  `"system" "task" | 1 in c1`,
-		6:  `"system" "task" | 1 a `,
+		6:  `"system" "task" | 1 a in c1`,
 		7:  `"system" "task" | 1 a="A" in c1`,
 		8:  `"system" "task" | 1 a="A" in c1`,
 		9:  `"system" "task" "one" "A" | 1 a="A" | 2 unanswered in c1`,
 		13: `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" in c1`,
-		14: `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c `,
+		14: `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c in c1`,
 	} {
 		id := fmt.Sprint("i-", n)
 		s := open(t, dir)
@@ -137,10 +137,10 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	s = open(t, dir)
 	before := s.Spent()
 	a, h, err := s.Resume("a", results.Settings{})
-	if err != nil || a.Number() != 2 || h == nil || shape(h) != `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c ` {
+	if err != nil || a.Number() != 2 || h == nil || shape(h) != `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c in c1` {
 		t.Fatalf("%v, %+v", err, h)
 	}
-	// The last step's messages are told again, and the action that ran half runs again.
+	// The last step's messages are told again, and the action that was under way is asked for again.
 	tell(t, a, results.TypeContainer, results.ContainerData{Container: "c2", Replayed: 2},
 		results.TypeMessages, says("two"),
 		results.TypeAction, action(2, "c"), results.TypeOutput, output(2, "C"), results.TypeMessages, says("B", "C"),

@@ -41,14 +41,17 @@ type Usage struct {
 
 // Phases says where an attempt's time went, in seconds.
 type Phases struct {
-	Queue    float64 `json:"queue" parquet:"queue"` // for a worker, or before another try
-	Pull     float64 `json:"pull" parquet:"pull"`
-	Start    float64 `json:"start" parquet:"start"`
-	Model    float64 `json:"model" parquet:"model"` // in calls, RateWait included
-	RateWait float64 `json:"rate_wait" parquet:"rate_wait"`
-	Commands float64 `json:"commands" parquet:"commands"`
-	Save     float64 `json:"save" parquet:"save"` // making the journal durable
-	Total    float64 `json:"total" parquet:"total"`
+	Queue float64 `json:"queue" parquet:"queue"` // for a worker, or before another try
+	Pull  float64 `json:"pull" parquet:"pull"`
+	Start float64 `json:"start" parquet:"start"`
+	Scrub float64 `json:"scrub" parquet:"scrub"` // of the git history, which goes on beside the first call
+	// ScrubWait is what of Scrub, and of the wait for its turn, the first action waited for.
+	ScrubWait float64 `json:"scrub_wait" parquet:"scrub_wait"`
+	Model     float64 `json:"model" parquet:"model"` // in calls, RateWait included
+	RateWait  float64 `json:"rate_wait" parquet:"rate_wait"`
+	Commands  float64 `json:"commands" parquet:"commands"`
+	Save      float64 `json:"save" parquet:"save"` // making the journal durable
+	Total     float64 `json:"total" parquet:"total"`
 }
 
 // Outcome is how an attempt ended, by blame.

@@ -297,6 +297,12 @@ func TestElapsedIsTheTimeOfWork(t *testing.T) {
 		after(3*time.Second, results.TypeLost, results.LostData{Step: 2, Calls: 1})
 		after(3*time.Second, results.TypeReply, reply(2))
 		elapsed("after a replay", 1035*time.Second+2*time.Second+6*time.Second)
+		after(time.Hour, results.TypeResume, map[string]string{"owner": "x"})
+		after(time.Hour, results.TypeRequest, request(3))
+		after(10*time.Second, results.TypeReply, reply(3))
+		after(time.Hour, results.TypeContainer, container)
+		after(30*time.Second, results.TypeAction, action(1, "a"))
+		elapsed("a call before the container is ready", 1035*time.Second+2*time.Second+6*time.Second+40*time.Second)
 		closeStore(t, s)
 	})
 }

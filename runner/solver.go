@@ -38,7 +38,7 @@ type Attempt struct {
 
 // Progress is what a person sees of a running instance.
 type Progress struct {
-	Phase string  // "pull", "start", "model", "command", "save"
+	Phase string  // "pull", "start", "model", "scrub", "command", "save"
 	Step  int     // model calls so far
 	Cost  float64 // US dollars, this attempt
 }

@@ -31,7 +31,7 @@ type idle struct {
 	gate  *gate
 }
 
-func (i *idle) Execute(context.Context, string) (agent.Output, error) {
+func (i *idle) Execute(context.Context, string, string) (agent.Output, error) {
 	if i.steps++; i.steps == benchSteps/2 {
 		i.gate.wait()
 	}
@@ -40,10 +40,11 @@ func (i *idle) Execute(context.Context, string) (agent.Output, error) {
 
 func (*idle) Vars() map[string]any { return nil }
 func (i *idle) Script(ctx context.Context, script string) (agent.Output, error) {
-	return i.Execute(ctx, script)
+	return i.Execute(ctx, "", script)
 }
-func (*idle) Facts() solver.Facts { return solver.Facts{} }
-func (*idle) Close() error        { return nil }
+func (*idle) Alive(context.Context) error { return nil }
+func (*idle) Facts() solver.Facts         { return solver.Facts{} }
+func (*idle) Close() error                { return nil }
 
 type idles struct{ gate *gate }
 

@@ -2,21 +2,24 @@ package solver
 
 import (
 	"context"
+	"time"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/runner"
 )
 
-// keptBox is a sandbox that outlives a try at its instance, unless it failed
-// itself: what failed was the model, say, and the next try goes on in it.
+// keptBox is a sandbox that outlives a try at its instance: what failed was the model,
+// say, or the engine was away, and the next try goes on in it. An action that was under
+// way is asked for again by its id.
 type keptBox struct {
 	Sandbox
-	failed bool // the sandbox did not do what it was asked: what is in it is not known
+	failed  bool // the sandbox did not do what it was asked
+	doubted bool // nor in the try before
 }
 
-// Execute implements agent.Environment.
-func (b *keptBox) Execute(ctx context.Context, command string) (agent.Output, error) {
-	out, err := b.Sandbox.Execute(ctx, command)
+// Execute implements [Sandbox].
+func (b *keptBox) Execute(ctx context.Context, id, command string) (agent.Output, error) {
+	out, err := b.Sandbox.Execute(ctx, id, command)
 	b.failed = b.failed || err != nil
 	return out, err
 }
@@ -28,13 +31,20 @@ func (b *keptBox) Script(ctx context.Context, script string) (agent.Output, erro
 	return out, err
 }
 
+// Scrubbed implements [Rememberer].
+func (b *keptBox) Scrubbed(clean bool, took time.Duration) {
+	if r, ok := b.Sandbox.(Rememberer); ok {
+		r.Scrubbed(clean, took)
+	}
+}
+
 // open returns the sandbox that the try before kept, where the recorded actions
 // left it, else another one.
 func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 	if box, ok := t.runner.Kept().(*keptBox); ok {
 		t.box = box.Facts()
-		if id := t.container(); id != "" && id == t.box.Container {
-			t.box.Adopted, t.box.Pull, t.box.Start = true, 0, 0
+		if id := t.container(); id != "" && id == t.box.Container && box.lives(ctx) {
+			t.box.Adopted, t.box.Pull, t.box.Start, t.box.Scrub = true, 0, 0, 0
 			return box, nil
 		}
 		t.close(box)
@@ -53,10 +63,19 @@ func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 	return &keptBox{Sandbox: box}, nil
 }
 
-// keeps reports whether the sandbox is left to another try: what failed was not its
-// own doing, and somebody may try again.
+// lives reports whether anything can be run in a sandbox that failed in the try before.
+func (b *keptBox) lives(ctx context.Context) bool {
+	b.doubted, b.failed = b.failed, false
+	if !b.doubted {
+		return true
+	}
+	return b.Alive(ctx) == nil
+}
+
+// keeps reports whether the sandbox is left to another try: somebody may try again, and
+// it did not fail twice in a row.
 func (t *attempt) keeps(ctx context.Context, box *keptBox, err error) bool {
-	return err != nil && !box.failed && ctx.Err() == nil
+	return err != nil && !(box.failed && box.doubted) && ctx.Err() == nil
 }
 
 func (t *attempt) close(box Sandbox) {

@@ -234,7 +234,7 @@ func TestRowsWithoutACommitAreNotChecked(t *testing.T) {
 // atBase has the startup command check out the row's commit.
 func atBase(in dataset.Instance) (string, error) { return "git checkout -q " + in.BaseCommit, nil }
 
-func TestTheImageIsLookedAtOnceStartupHasRunAndInOneRoundTrip(t *testing.T) {
+func TestTheImageIsLookedAtAndScrubbedOnceStartupHasRun(t *testing.T) {
 	box, _ := ahead(t)
 	base := strings.TrimSpace(box.git(t, "rev-parse base"))
 	r := newRows(t, dataset.Instance{BaseCommit: base}, box)
@@ -245,7 +245,7 @@ func TestTheImageIsLookedAtOnceStartupHasRunAndInOneRoundTrip(t *testing.T) {
 	if c := r.container(); c.Base != base || c.Commit != nil {
 		t.Errorf("%+v", c)
 	}
-	if r.box.scripts != 2 { // one more salvages
+	if r.box.scripts != 3 { // one looks, one scrubs, and one more salvages
 		t.Errorf("%d round trips", r.box.scripts)
 	}
 }

@@ -9,11 +9,16 @@
 // next call is made; and that the submission's bytes reach the result unchanged.
 //
 // An attempt that was interrupted is resumed behind its last journalled step, by the
-// rules of package results, and only under its own settings. What it spent before
+// rules of package results, and only under its own settings. An action that was under
+// way is asked for by its id, see [Sandbox], so that it runs once. What it spent before
 // counts for its limits: calls, cost, and the time in which it worked. What the
 // image's start-up command did is done again in a fresh container, and not in one
-// taken over. After a failure that was not the sandbox's own, the next try gets the
-// same sandbox; see runner.Attempt.
+// taken over. After a failure the next try gets the same sandbox, if that still runs
+// commands; see runner.Attempt.
+//
+// The scrub of the image's git history goes on beside the first call, so many at once as
+// Config says. No action is recorded or run before it has ended, nor is its sandbox
+// told of in the journal: one that was not scrubbed to the end is never gone on in.
 //
 // Before a model is asked anything, the image must be at the row's base_commit, or at
 // a commit on top of it that only sets up the environment, see Config; in a sandbox

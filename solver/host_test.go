@@ -22,7 +22,7 @@ type host struct {
 	closed int
 }
 
-func (h *host) Execute(ctx context.Context, command string) (agent.Output, error) {
+func (h *host) Execute(ctx context.Context, _, command string) (agent.Output, error) {
 	// The script goes in by file: an argument holds at most 128 KiB.
 	script := filepath.Join(h.dir, "..", "script")
 	command = inTmp.ReplaceAllString(command, h.tmp()+"/$1")
@@ -46,14 +46,23 @@ func (h *host) tmp() string { return filepath.Join(h.dir, "..", "tmp") }
 func (h *host) Vars() map[string]any { return map[string]any{"cwd": h.dir} }
 
 func (h *host) Script(ctx context.Context, script string) (agent.Output, error) {
-	return h.Execute(ctx, script)
+	return h.Execute(ctx, "", script)
 }
+
+func (h *host) Alive(context.Context) error { return nil }
 
 func (h *host) Facts() solver.Facts {
 	return solver.Facts{Container: "host", Image: "host", ImageID: "sha256:0", Pull: time.Second}
 }
 
 func (h *host) Close() error { h.closed++; return nil }
+
+// env is a host as an agent's environment.
+type env struct{ *host }
+
+func (e env) Execute(ctx context.Context, command string) (agent.Output, error) {
+	return e.host.Execute(ctx, "", command)
+}
 
 // hosts opens one prepared sandbox.
 type hosts struct {
@@ -101,7 +110,7 @@ func repo(t *testing.T, files map[string]string) *host {
 
 func (h *host) git(t *testing.T, command string) string {
 	t.Helper()
-	out, err := h.Execute(t.Context(), "git "+command)
+	out, err := h.Execute(t.Context(), "", "git "+command)
 	if err != nil || out.ExitCode != 0 {
 		t.Fatalf("git %s: %v, exit code %d\n%s", command, err, out.ExitCode, out.Bytes)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
@@ -226,11 +228,11 @@ type broken struct {
 	closed int
 }
 
-func (b *broken) Execute(ctx context.Context, command string) (agent.Output, error) {
+func (b *broken) Execute(ctx context.Context, id, command string) (agent.Output, error) {
 	if len(b.ran) == b.at && command != "" {
 		return agent.Output{}, fault.Newf(fault.Transient, "the container is gone")
 	}
-	return b.world.Execute(ctx, command)
+	return b.world.Execute(ctx, id, command)
 }
 
 func (b *broken) Close() error { b.closed++; return nil }
@@ -239,9 +241,9 @@ type opens func(solver.Opening) (solver.Sandbox, error)
 
 func (f opens) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) { return f(o) }
 
-// A container is kept over a fault of the model, and not over one of its own,
-// a stop, or a good end.
-func TestAContainerIsKeptOverAFaultThatIsNotItsOwn(t *testing.T) {
+// A container is kept over a fault of the model, and of its own, for it may live all the
+// same; not over a stop, or a good end.
+func TestAContainerIsKeptOverAFault(t *testing.T) {
 	unavailable := &llm.Unpaid{Err: fault.Newf(fault.Transient, "503")}
 	for name, c := range map[string]struct {
 		at   int // command at which the sandbox breaks
@@ -250,7 +252,7 @@ func TestAContainerIsKeptOverAFaultThatIsNotItsOwn(t *testing.T) {
 		kept bool
 	}{
 		"the model fails":          {at: -1, end: unavailable, kept: true},
-		"the sandbox fails":        {at: 1, end: unavailable},
+		"the sandbox fails":        {at: 1, end: unavailable, kept: true},
 		"the run is stopped":       {at: -1, end: unavailable, stop: true},
 		"the attempt comes to end": {at: -1},
 	} {
@@ -329,27 +331,14 @@ func TestTheNextTryContinuesInTheContainerThatWasKept(t *testing.T) {
 					}), nil
 				},
 			})
-			var kept io.Closer
-			try := func() (*results.Result, error) {
-				return s.Solve(t.Context(), runner.Attempt{
-					Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
-					Reserve: runner.NewBudget(0, 0, 0).Reserve,
-					Keep:    func(c io.Closer) { kept = c },
-					Kept:    func() io.Closer { held := kept; kept = nil; return held },
-				})
-			}
-			r, err := try()
-			if err == nil || kept == nil {
-				t.Fatalf("the first try: %v, kept %v", err, kept)
-			}
-			r.Record.Status, r.Record.Outcome, r.Record.Blame = "TransientFault", results.Infrastructure, "transient"
-			if err := store.Put(t.Context(), r); err != nil {
-				t.Fatal(err)
+			try := tries(t, s, store)
+			if _, err := try(); err == nil || all[0].closed > 0 {
+				t.Fatalf("the first try: %v, closed %d times", err, all[0].closed)
 			}
 			if !same {
 				all[0].id = "renamed"
 			}
-			r, err = try()
+			r, err := try()
 			if err != nil || r.Record.Outcome != results.Submitted || r.Record.Resumed != 1 || r.Record.Steps != 3 {
 				t.Fatalf("%v, %+v", err, r.Record)
 			}
@@ -358,6 +347,111 @@ func TestTheNextTryContinuesInTheContainerThatWasKept(t *testing.T) {
 			}
 			if last := all[len(all)-1]; fmt.Sprint(last.ran) != "[do 1 do 2 submit]" || last.closed != 1 {
 				t.Errorf("ran %q, closed %d times", last.ran, last.closed)
+			}
+		})
+	}
+}
+
+// tries returns what makes one try after the other, as a runner does.
+func tries(t *testing.T, s *solver.Solver, store *results.Store) func() (*results.Result, error) {
+	var kept io.Closer
+	return func() (*results.Result, error) {
+		t.Helper()
+		r, err := s.Solve(t.Context(), runner.Attempt{
+			Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+			Reserve: runner.NewBudget(0, 0, 0).Reserve,
+			Keep:    func(c io.Closer) { kept = c },
+			Kept:    func() io.Closer { held := kept; kept = nil; return held },
+		})
+		if err != nil {
+			r.Record.Status, r.Record.Outcome, r.Record.Blame = "TransientFault", results.Infrastructure, "transient"
+			if err := store.Put(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return r, err
+	}
+}
+
+// lossy is a sandbox whose engine loses the outputs of "do 2", and may end it then.
+type lossy struct {
+	*named
+	losses int
+	ends   bool
+}
+
+func (l *lossy) Execute(ctx context.Context, id, command string) (agent.Output, error) {
+	out, err := l.named.Execute(ctx, id, command)
+	if command == "do 2" && l.losses > 0 {
+		l.losses--
+		return agent.Output{}, fault.Newf(fault.Transient, "the engine is away")
+	}
+	return out, err
+}
+
+func (l *lossy) Alive(context.Context) error {
+	if l.ends {
+		return fault.Newf(fault.Transient, "the container is gone")
+	}
+	return nil
+}
+
+// An action whose output did not come is asked for again where it ran; a sandbox that
+// is gone, or fails again, is given up, and another one replays what is recorded.
+func TestTheNextTryAsksForTheActionThatWasUnderWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		losses int
+		ends   bool
+		tries  int
+		ids    []string // that each sandbox was asked for
+	}{
+		"it lives":       {1, false, 2, []string{"[1.1 2.1 2.1 3.1]"}},
+		"it is gone":     {1, true, 2, []string{"[1.1 2.1]", "[1.1 2.1 3.1]"}},
+		"it fails again": {2, false, 3, []string{"[1.1 2.1 2.1]", "[1.1 2.1 3.1]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := results.Open(t.TempDir(), results.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			var all []*lossy
+			s := solver.New(solver.Config{
+				Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
+				Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) {
+					box := &lossy{named: &named{world: &world{}, id: fmt.Sprint("c", len(all))}}
+					if all = append(all, box); len(all) == 1 {
+						box.losses, box.ends = c.losses, c.ends
+					}
+					return box, nil
+				}),
+				Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
+					m := scripted.Script{"a": {bash("do 1"), bash("do 2"), bash("submit")}}.Model("a", scripted.Config{})
+					m.Skip(heard)
+					return m, nil
+				},
+			})
+			try := tries(t, s, store)
+			r, err := try()
+			n := 1
+			for ; err != nil && n < 5; n++ {
+				r, err = try()
+			}
+			if err != nil || n != c.tries || r.Record.Outcome != results.Submitted || r.Record.Differences > 0 || r.Record.Attempt != 1 {
+				t.Fatalf("after %d tries: %v, %+v", n, err, r.Record)
+			}
+			var ids []string
+			for _, box := range all {
+				ids = append(ids, fmt.Sprint(box.ids))
+				if box.closed != 1 {
+					t.Errorf("%s was closed %d times", box.id, box.closed)
+				}
+			}
+			if d := cmp.Diff(c.ids, ids); d != "" {
+				t.Error(d)
+			}
+			if ran := fmt.Sprint(all[len(all)-1].ran); ran != "[do 1 do 2 submit]" {
+				t.Errorf("ran %s", ran)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"batch.example/batch/agent"
@@ -13,7 +14,10 @@ import (
 
 // recorder writes an agent's events to the journal, settles what calls cost,
 // and tells the instance's own log.
-type recorder struct{ *attempt }
+type recorder struct {
+	*attempt
+	action string // id of the one that was announced last
+}
 
 // Record implements agent.Recorder. A request is durable before it is sent, an
 // action before it runs, each with all that came before it. Replies and outputs
@@ -32,6 +36,7 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 		return r.reply(e)
 	case agent.EventAction:
 		r.log.Info("command", "step", e.Step, "command", e.Command)
+		r.action = actionID(e.Step, e.Action)
 		return r.durable(results.TypeAction, results.ActionData{Step: e.Step, Action: e.Action, Command: e.Command})
 	case agent.EventOutput:
 		return r.output(e)
@@ -42,6 +47,10 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 		return nil
 	}
 }
+
+// actionID names an action in its attempt's containers. It is the same whoever asks,
+// so that one which was under way when a run died is not run twice.
+func actionID(step, action int) string { return fmt.Sprintf("%d.%d", step, action) }
 
 func (r *recorder) reply(e agent.Event) error {
 	res := e.Response

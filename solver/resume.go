@@ -95,10 +95,10 @@ func (t *attempt) container() string {
 }
 
 // ready brings the sandbox to where the recorded actions left it, and has the
-// journal say so.
+// journal say so: where a model is asked first, when [attempt.settle] is called.
 func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 	began := t.Now()
-	defer func() { t.box.Start += t.Now().Sub(began) }()
+	defer func() { t.box.Start += t.Now().Sub(began) - t.scrubWait }()
 	if t.box.Adopted { // the image's name may be another's by now
 		was := t.past.Container
 		t.box.Image, t.box.ImageID, t.box.Digest = was.Image, was.ImageID, was.Digest
@@ -120,8 +120,15 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 		}
 	}
 	data.Base, data.Commit = t.base, t.commit
-	return rec.flushed(results.TypeContainer, data)
+	t.unsettled = &data
+	if t.scrub.running() && t.unasked() {
+		return nil
+	}
+	return t.settle(ctx, rec)
 }
+
+// unasked reports whether the attempt begins with a call.
+func (t *attempt) unasked() bool { return t.past == nil || t.past.Last() == nil }
 
 // replay executes the recorded actions again. What is recorded stands,
 // whatever they say now: the later replies were given to it. Where they say
@@ -130,6 +137,9 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 	steps := t.replied()
 	if len(steps) == 0 {
 		return nil
+	}
+	if err := t.scrubbed(ctx); err != nil {
+		return err
 	}
 	if was := t.past.ImageID; was != "" && was != t.box.ImageID {
 		t.diverged = true
@@ -146,7 +156,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 				return nil
 			}
 			if a.Output == nil {
-				t.log.Warn("an action may have run half; it runs anew in a fresh container", "step", s.Number, "command", a.Command)
+				t.log.Warn("an action was under way in a container that is gone; it runs anew in a fresh one", "step", s.Number, "command", a.Command)
 				continue // the agent's next
 			}
 			if err := t.replayAction(ctx, box, rec, s.Number, i+1, a, data); err != nil {
@@ -159,7 +169,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 }
 
 func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, step, number int, a results.Action, data *results.ContainerData) error {
-	out, err := box.Execute(ctx, a.Command)
+	out, err := box.Execute(ctx, actionID(step, number), a.Command)
 	if errors.Is(err, agent.ErrDestroyed) { // which it did not do before
 		t.log.Warn("a recorded action destroyed its container when it ran again", "step", step, "command", a.Command, "err", err)
 		t.ruined, t.diverged = true, true

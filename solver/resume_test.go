@@ -18,6 +18,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -26,9 +27,12 @@ import (
 )
 
 // world is a sandbox in which what a command prints depends on all that ran
-// before it, so that one that ran twice, or not at all, is seen.
+// before it, so that one that ran twice, or not at all, is seen. It knows its
+// commands by their ids, as a container does.
 type world struct {
 	ran     []string
+	ids     []string // that were asked for, in order
+	known   map[string]result
 	adopted bool
 	forgets bool // it prints something else than the first time
 	later   bool // what it prints has another time in it
@@ -38,7 +42,34 @@ type world struct {
 	takes   time.Duration
 }
 
-func (w *world) Execute(_ context.Context, command string) (agent.Output, error) {
+// result is what came of a command.
+type result struct {
+	command string
+	out     agent.Output
+	err     error
+}
+
+func (w *world) Execute(_ context.Context, id, command string) (agent.Output, error) {
+	if id == "" {
+		return w.run(command)
+	}
+	w.ids = append(w.ids, id)
+	if r, known := w.known[id]; known {
+		if r.command != command {
+			return agent.Output{}, fault.Newf(fault.Bug, "id %s is %q, and %q is asked for", id, r.command, command)
+		}
+		time.Sleep(w.takes) // until it ends
+		return r.out, r.err
+	}
+	out, err := w.run(command)
+	if w.known == nil {
+		w.known = map[string]result{}
+	}
+	w.known[id] = result{command, out, err}
+	return out, err
+}
+
+func (w *world) run(command string) (agent.Output, error) {
 	if !strings.HasPrefix(command, "do ") && !strings.HasPrefix(command, "submit") {
 		return agent.Output{ExitCode: 1}, nil // something of the solver's own
 	}
@@ -75,8 +106,10 @@ func (w *world) Execute(_ context.Context, command string) (agent.Output, error)
 
 func (*world) Vars() map[string]any { return nil }
 func (w *world) Script(ctx context.Context, script string) (agent.Output, error) {
-	return w.Execute(ctx, script)
+	return w.Execute(ctx, "", script)
 }
+
+func (*world) Alive(context.Context) error { return nil }
 
 func (w *world) Facts() solver.Facts {
 	return solver.Facts{Container: "c", Adopted: w.adopted, ImageID: w.image}
@@ -96,7 +129,7 @@ type worlds struct {
 
 func (w *worlds) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) {
 	w.opened = &world{forgets: w.forgets, later: w.later, fragile: w.fragile, image: w.image, takes: w.takes}
-	if w.alive != nil && o.Container == "c" {
+	if w.alive != nil && !w.alive.ruined && o.Container == "c" {
 		w.opened = w.alive
 	}
 	return w.opened, nil
@@ -138,6 +171,7 @@ type playing struct {
 	delay    time.Duration // of each reply
 	waits    time.Duration // of that, for the provider
 	dies     bool          // before the result is stored
+	unheard  bool          // a crash comes before the command that is under way is in the container
 
 	provider func(*llm.Message) // what it makes of each reply; nil is nothing
 	requests [][]llm.Message    // of all models
@@ -240,12 +274,15 @@ func (p *playing) crashed(lines [][]byte, lives bool) (dir string) {
 		p.t.Fatal(err)
 	}
 	if lives {
-		p.boxes.alive = &world{adopted: true, takes: p.boxes.takes}
+		p.boxes.alive = &world{adopted: true}
 		for _, s := range h.Steps {
-			for _, a := range s.Actions {
-				p.boxes.alive.ran = append(p.boxes.alive.ran, a.Command)
+			for i, a := range s.Actions {
+				if a.Output != nil || !p.unheard {
+					_, _ = p.boxes.alive.Execute(p.t.Context(), fmt.Sprintf("%d.%d", s.Number, i+1), a.Command)
+				}
 			}
 		}
+		p.boxes.alive.ids, p.boxes.alive.takes = nil, p.boxes.takes
 	}
 	return dir
 }
@@ -297,22 +334,56 @@ func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
 				step = 1
 			}
 			for k := 1; k < len(lines)-1; k += step { // the last two close the attempt
-				for _, lives := range []bool{false, true} {
+				for _, box := range []string{"gone", "alive", "alive and did not hear of the last command"} {
+					lives := box != "gone"
+					p.unheard = box != "alive"
 					if !lives && k%2 == 0 {
 						continue // a fresh one costs more, and is like another
 					}
 					dir := p.crashed(lines[:k], lives)
-					p.check(dir, want, ran, fmt.Sprintf("cut behind record %d, container alive: %v", k, lives))
+					p.check(dir, want, ran, fmt.Sprintf("cut behind record %d, container %s", k, box))
 					if k%5 != 0 {
 						continue
 					}
 					// Once more, a little behind the resume's own records.
 					again := p.lines(dir)
 					dir = p.crashed(again[:min(k+4, len(again)-2)], lives)
-					p.check(dir, want, ran, fmt.Sprintf("cut again behind record %d, container alive: %v", k+4, lives))
+					p.check(dir, want, ran, fmt.Sprintf("cut again behind record %d, container %s", k+4, box))
 				}
 			}
 		})
+	}
+}
+
+// An action that was under way is asked for by the id it had, in its own container
+// or in a fresh one: it is that container's to run it once.
+func TestAnActionThatWasUnderWayIsAskedForByItsID(t *testing.T) {
+	p := newPlaying(t, plays["submits"])
+	whole := t.TempDir()
+	p.solve(whole)
+	ids := []string{"1.1", "3.1", "3.2", "4.1", "4.2", "6.1", "7.1", "7.2"}
+	if d := cmp.Diff(ids, p.boxes.opened.ids); d != "" {
+		t.Errorf("ids of an attempt that was not disturbed: %s", d)
+	}
+	lines := p.lines(whole)
+	cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"action":2,"command":"do 3"`)) })
+	for name, c := range map[string]struct {
+		lives, unheard bool
+		ids            []string
+	}{
+		"its container lives":                    {true, false, ids[2:]},
+		"its container lives and never heard it": {true, true, ids[2:]},
+		"its container is gone":                  {false, false, ids},
+	} {
+		p.unheard = c.unheard
+		dir := p.crashed(lines[:cut+1], c.lives)
+		p.solve(dir)
+		if d := cmp.Diff(c.ids, p.boxes.opened.ids); d != "" || p.boxes.opened.adopted != c.lives {
+			t.Errorf("%s: taken over %v, ids %s", name, p.boxes.opened.adopted, d)
+		}
+		if ran := fmt.Sprint(p.boxes.opened.ran); ran != "[do 1 do 2 do 3 do 4 do slow do 6 do 7 submit]" {
+			t.Errorf("%s: ran %s", name, ran)
+		}
 	}
 }
 
@@ -349,9 +420,6 @@ func TestTimeOutlivesACrash(t *testing.T) {
 				cuts := 0
 				for k := 3; k < len(lines); k++ {
 					dir := p.crashed(lines[:k], true)
-					if h, err := results.ReadHistory(dir, "a"); err != nil || h.Container == nil {
-						continue // a replay takes its own time
-					}
 					cuts++
 					time.Sleep(time.Hour)
 					got := p.solve(dir).Record
@@ -380,6 +448,7 @@ func (p *playing) check(dir, want string, ran []string, when string) {
 			heard++
 		}
 	}
+	lives := p.boxes.alive != nil && !p.boxes.alive.ruined && h.Container != nil
 	r := p.solve(dir)
 	if d := cmp.Diff(want, told(p.t, dir, r)); d != "" {
 		p.t.Fatalf("%s: %s", when, d)
@@ -387,7 +456,7 @@ func (p *playing) check(dir, want string, ran []string, when string) {
 	if d := cmp.Diff(ran, p.boxes.opened.ran); d != "" {
 		p.t.Errorf("%s: commands in the container: %s", when, d)
 	}
-	if adopted := p.boxes.opened.adopted; adopted != (p.boxes.alive != nil && h.Container != nil) {
+	if adopted := p.boxes.opened.adopted; adopted != lives {
 		p.t.Errorf("%s: taken over: %v", when, adopted)
 	}
 	asked := len(p.play) - heard - p.models[len(p.models)-1].Left()

@@ -42,7 +42,7 @@ func working() llm.Model {
 func clone(t *testing.T, box *host) *host {
 	t.Helper()
 	c := &host{dir: filepath.Join(t.TempDir(), "testbed")}
-	if out, err := box.Execute(t.Context(), "git clone -q . "+c.dir); err != nil || out.ExitCode != 0 {
+	if out, err := box.Execute(t.Context(), "", "git clone -q . "+c.dir); err != nil || out.ExitCode != 0 {
 		t.Fatalf("%v %s", err, out.Bytes)
 	}
 	return c
@@ -155,10 +155,10 @@ func TestAWorkTreeThatIsGoneCannotBeSalvaged(t *testing.T) {
 	} {
 		box := repo(t, map[string]string{"f.txt": "a\n"})
 		base := strings.TrimSpace(box.git(t, "rev-parse HEAD"))
-		if _, err := box.Execute(t.Context(), command); err != nil {
+		if _, err := box.Execute(t.Context(), "", command); err != nil {
 			t.Fatal(err)
 		}
-		if patch, err := solver.WorktreeDiff(t.Context(), box, base); err == nil {
+		if patch, err := solver.WorktreeDiff(t.Context(), env{box}, base); err == nil {
 			t.Errorf("%s: a patch of %d bytes", name, len(patch))
 		}
 		if left, err := os.ReadDir(box.tmp()); err != nil || len(left) > 0 {

@@ -5,56 +5,69 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/gitscrub"
 	"batch.example/batch/results"
+	"batch.example/batch/runner"
 )
 
 const keepHistory = "--keep-git-history leaves the history to the agent"
 
 // repository sees to it that the image's repository is at the row's base_commit
-// and hides the solution that it may hold. It comes after the startup command,
-// which may have to check out a commit first, and only in a new sandbox: in one
-// that an agent has worked in it would take the agent's own branches and stashes.
+// and begins to hide the solution that it may hold, see [scrub]. It comes after the
+// startup command, which may have to check out a commit first, and only in a new
+// sandbox: in one that an agent has worked in it would take the agent's own branches
+// and stashes.
 func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 	t.base = ""
 	if t.ScrubGitHistory || t.checked() {
-		out, err := box.Script(ctx, t.repositoryScript())
+		out, err := t.prepare(ctx, box, t.mode())
 		if err != nil {
 			return err
-		}
-		if out.TimedOut {
-			return fault.Newf(fault.Instance, "preparing the repository: no end within %v", out.Timeout).WithHint("%s", keepHistory)
 		}
 		found := gitscrub.ReadBase(out.Bytes, out.ExitCode)
 		if err := t.compare(found); err != nil {
 			return err
 		}
-		if err := t.scrubbed(out); err != nil {
-			return err
+		if t.ScrubGitHistory {
+			if _, err := t.read(out); err != nil {
+				return err
+			}
 		}
 		t.base = found.Head
 	}
 	if t.base == "" {
 		t.base = head(ctx, ours{box})
 	}
+	if t.ScrubGitHistory && !t.box.Known && !t.box.Scrubbed {
+		t.scrub = t.beginScrub(ctx, box)
+	}
 	return nil
+}
+
+// mode is what the script has to do before a call is made.
+func (t *attempt) mode() string {
+	if t.ScrubGitHistory && t.box.Known {
+		return gitscrub.Known
+	}
+	return gitscrub.Keep
+}
+
+// prepare runs the script for the repository, which keeps or scrubs its history.
+func (t *attempt) prepare(ctx context.Context, box Sandbox, history string) (agent.Output, error) {
+	out, err := box.Script(ctx, "bash -p -c "+bash.Quote(gitscrub.Script)+" gitscrub "+bash.Quote(gitscrub.ID(t.in.BaseCommit))+" "+history)
+	if err == nil && out.TimedOut {
+		err = fault.Newf(fault.Instance, "preparing the repository: no end within %v", out.Timeout).WithHint("%s", keepHistory)
+	}
+	return out, err
 }
 
 // checked reports whether the row says which commit the image is to be at.
 func (t *attempt) checked() bool { return strings.TrimSpace(t.in.BaseCommit) != "" }
-
-// repositoryScript does both in one round trip.
-func (t *attempt) repositoryScript() string {
-	history := "keep"
-	if t.ScrubGitHistory {
-		history = "scrub"
-	}
-	return "bash -p -c " + bash.Quote(gitscrub.Script) + " gitscrub " + bash.Quote(gitscrub.ID(t.in.BaseCommit)) + " " + history
-}
 
 // compare judges what was found of the row's base_commit, and notes it.
 func (t *attempt) compare(found gitscrub.Base) error {
@@ -83,15 +96,117 @@ func (t *attempt) compare(found gitscrub.Base) error {
 	return nil
 }
 
-// scrubbed reads what hiding the solution came to.
-func (t *attempt) scrubbed(out agent.Output) error {
-	if !t.ScrubGitHistory {
-		return nil
+// scrub is the hiding of a solution under way, beside the model's first call. Until
+// it has ended, nothing else may happen in the sandbox.
+type scrub struct {
+	stop  context.CancelFunc
+	ended chan struct{}
+	err   error         // once ended
+	took  time.Duration // its wait for a turn left out
+}
+
+// beginScrub scrubs as soon as it is its turn. The attempt ends it, and waits for that.
+func (t *attempt) beginScrub(ctx context.Context, box Sandbox) *scrub {
+	ctx, stop := context.WithCancel(ctx)
+	s := &scrub{stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		select {
+		case t.turns <- struct{}{}:
+			defer func() { <-t.turns }()
+		case <-ctx.Done():
+			s.err = context.Cause(ctx)
+			return
+		}
+		began := t.Now()
+		s.err = t.hide(ctx, box)
+		s.took = t.Now().Sub(began)
+	}()
+	return s
+}
+
+// running reports whether it has not ended.
+func (s *scrub) running() bool {
+	if s == nil {
+		return false
 	}
+	select {
+	case <-s.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// end breaks off a scrub that is not waited for any more.
+func (s *scrub) end() {
+	if s != nil {
+		s.stop()
+		<-s.ended
+	}
+}
+
+// seconds is how long a scrub that has ended took.
+func (s *scrub) seconds() float64 {
+	if s == nil {
+		return 0
+	}
+	return s.took.Seconds()
+}
+
+// hide scrubs the repository.
+func (t *attempt) hide(ctx context.Context, box Sandbox) error {
+	out, err := t.prepare(ctx, box, gitscrub.Scrub)
+	if err != nil {
+		return err
+	}
+	report, err := t.read(out)
+	if r, ok := box.(Rememberer); ok && err == nil {
+		r.Scrubbed(report.Verdict == gitscrub.Clean, out.Duration)
+	}
+	return err
+}
+
+// read judges what the script says of the history.
+func (t *attempt) read(out agent.Output) (gitscrub.Report, error) {
 	report, err := gitscrub.Read(out.Bytes, out.ExitCode)
 	if err != nil {
-		return fault.New(fault.Instance, "preparing the repository", err).WithHint("%s", keepHistory)
+		return report, fault.New(fault.Instance, "preparing the repository", err).WithHint("%s", keepHistory)
 	}
-	t.log.Info("git history", "verdict", report.Verdict, "refs", report.Refs, "objects", report.Objects)
-	return nil
+	t.log.Info("git history", "verdict", report.Verdict, "refs", report.Refs, "objects", report.Objects, "dur", out.Duration)
+	return report, nil
+}
+
+// scrubbed waits until the repository is as an agent may see it.
+func (t *attempt) scrubbed(ctx context.Context) error {
+	s := t.scrub
+	if s == nil {
+		return nil
+	}
+	if !s.running() {
+		return s.err
+	}
+	began := t.Now()
+	defer func() { t.scrubWait += t.Now().Sub(began) }()
+	t.runner.Report(runner.Progress{Phase: "scrub", Step: t.at.Step, Cost: t.at.Cost})
+	select {
+	case <-s.ended:
+		return s.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// settle waits until the sandbox is ready for an action, and has the journal say that
+// it is one to go on in. Further calls do nothing.
+func (t *attempt) settle(ctx context.Context, rec *recorder) error {
+	if t.unsettled == nil {
+		return nil
+	}
+	if err := t.scrubbed(ctx); err != nil {
+		return err
+	}
+	data := *t.unsettled
+	t.unsettled = nil
+	return rec.flushed(results.TypeContainer, data)
 }

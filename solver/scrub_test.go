@@ -44,7 +44,7 @@ func TestTheSolutionIsGoneFromTheHistoryOnceStartupHasRun(t *testing.T) {
 	if err != nil || !strings.Contains(log, `msg="git history" verdict=scrubbed refs=1 `) {
 		t.Errorf("%v, log %s", err, log)
 	}
-	if out, err := box.Execute(t.Context(), "git cat-file -e "+future); err != nil || out.ExitCode == 0 {
+	if out, err := box.Execute(t.Context(), "", "git cat-file -e "+future); err != nil || out.ExitCode == 0 {
 		t.Errorf("the future is still there: %v", err)
 	}
 	if got := box.git(t, "rev-parse --abbrev-ref HEAD") + box.git(t, "status --porcelain") + box.read(t, "f.txt"); got != "base\na\n" {

@@ -39,6 +39,7 @@ type Config struct {
 	// ScrubGitHistory takes what lies beyond HEAD from the repository that a
 	// new sandbox's commands find themselves in, before the agent starts.
 	ScrubGitHistory bool
+	Scrubs          int // at the same time; 0 is one
 
 	// AllowCommitMismatch lets attempts begin in an image that is not at its row's
 	// base_commit. Else that is an Instance fault, found before a call is made.
@@ -51,7 +52,10 @@ type Config struct {
 type Models func(in dataset.Instance, heard int) (llm.Model, error)
 
 // Solver implements runner.Solver. It is safe for concurrent use.
-type Solver struct{ c Config }
+type Solver struct {
+	c     Config
+	turns chan struct{} // of those who scrub
+}
 
 // New returns a Solver for c.
 func New(c Config) *Solver {
@@ -64,7 +68,7 @@ func New(c Config) *Solver {
 	if c.Settings == nil {
 		c.Settings = func(dataset.Instance) results.Settings { return results.Settings{} }
 	}
-	return &Solver{c: c}
+	return &Solver{c: c, turns: make(chan struct{}, max(1, c.Scrubs))}
 }
 
 // Solve makes one attempt at a.Instance.
@@ -76,6 +80,7 @@ func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result
 	}
 	t := &attempt{
 		Config:  s.c,
+		turns:   s.turns,
 		in:      a.Instance,
 		config:  under.Config,
 		runner:  a,
@@ -98,17 +103,24 @@ func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result
 // attempt is one attempt under way.
 type attempt struct {
 	Config
-	in       dataset.Instance
-	config   any // of the settings that it is made under
-	runner   runner.Attempt
-	past     *results.History // of an attempt that is resumed
-	carried  carried
-	journal  *results.Journal
-	log      *slog.Logger
-	started  time.Time
-	box      Facts
-	base     string              // commit that the agent began at; "" when it is not known
-	commit   *results.CommitData // the image's, where it is not the row's
+	turns   chan struct{}
+	in      dataset.Instance
+	config  any // of the settings that it is made under
+	runner  runner.Attempt
+	past    *results.History // of an attempt that is resumed
+	carried carried
+	journal *results.Journal
+	log     *slog.Logger
+	started time.Time
+	box     Facts
+	base    string              // commit that the agent began at; "" when it is not known
+	commit  *results.CommitData // the image's, where it is not the row's
+	scrub   *scrub              // nil: there is none
+
+	unsettled *results.ContainerData // of a sandbox in which no action has run yet
+	scrubWait time.Duration
+	at        runner.Progress // that was shown last
+
 	ending   *agent.Ending
 	result   *results.Result
 	notes    notes
@@ -134,6 +146,7 @@ func (t *attempt) solve(ctx context.Context) error {
 	}
 	kept := false
 	defer func() {
+		t.scrub.end()
 		if !kept { // after a panic too
 			t.close(box)
 		}
@@ -142,6 +155,7 @@ func (t *attempt) solve(ctx context.Context) error {
 	if err = t.ready(ctx, box, rec); err == nil && !t.ruined && !(t.diverged && t.RestartDiverged) {
 		err = t.run(ctx, model, box, rec)
 	}
+	t.scrub.end()
 	if kept = t.keeps(ctx, box, err); kept {
 		t.runner.Keep(box)
 	}
@@ -154,7 +168,7 @@ func (t *attempt) startup(ctx context.Context, box Sandbox) error {
 	if err != nil || command == "" {
 		return err
 	}
-	out, err := box.Execute(ctx, command)
+	out, err := box.Execute(ctx, "", command)
 	if err != nil {
 		return err
 	}
@@ -171,12 +185,21 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 	}
 	task := Task(t.in)
 	turn.Task, turn.Vars = task.Task, task.Vars
-	turn.Model, turn.Env, turn.Recorder, turn.Admit = model, box, rec, func() error { return t.reserve(ctx) }
+	turn.Model, turn.Env, turn.Recorder, turn.Admit = model, actions{box, rec}, rec, func() error { return t.reserve(ctx) }
+	turn.Ready = func(ctx context.Context) error { return t.settle(ctx, rec) }
 	turn.Step = func(step int, phase string, cost float64) {
-		t.runner.Report(runner.Progress{Phase: phase, Step: step, Cost: cost})
+		t.at = runner.Progress{Phase: phase, Step: step, Cost: cost}
+		t.runner.Report(t.at)
 	}
 	ending, err := t.loop(ctx, turn, rec)
 	t.ending = ending
+	if ctx.Err() == nil {
+		if failed := t.settle(ctx, rec); failed != nil && errors.Is(err, failed) {
+			return err
+		} else if failed != nil {
+			return errors.Join(failed, err)
+		}
+	}
 	if err != nil && (ctx.Err() != nil || errors.Is(err, runner.ErrBudget)) {
 		return err // the work tree is salvaged when the instance is resumed
 	}
@@ -275,11 +298,13 @@ func (t *attempt) steps() int {
 
 func (t *attempt) phases() results.Phases {
 	p := results.Phases{
-		Queue: t.runner.Queued.Seconds(),
-		Save:  t.saving.Seconds(),
-		Pull:  t.box.Pull.Seconds(),
-		Start: t.box.Start.Seconds(),
-		Total: t.carried.time.Total + t.Now().Sub(t.started).Seconds(),
+		Queue:     t.runner.Queued.Seconds(),
+		Save:      t.saving.Seconds(),
+		Pull:      t.box.Pull.Seconds(),
+		Start:     t.box.Start.Seconds(),
+		Scrub:     t.scrub.seconds() + t.box.Scrub.Seconds(),
+		ScrubWait: (t.scrubWait + t.box.Scrub).Seconds(),
+		Total:     t.carried.time.Total + t.Now().Sub(t.started).Seconds(),
 
 		Model: t.carried.time.Model, RateWait: t.carried.time.RateWait, Commands: t.carried.time.Commands,
 	}

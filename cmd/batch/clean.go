@@ -37,10 +37,10 @@ func (a *app) cleanCommand() *cobra.Command {
 		Use:   "clean",
 		Short: "Remove the containers that dead runs left",
 		Long: `Remove the containers of runs that were killed, running or not, and the network
-that containers share when none is left that may use it. Containers of living
-runs stay, and so do those of other machines and of other containers' runs until
-they have ended by themselves, and their time is over for a minute. Every run
-does the same at its start.
+and the volumes that containers share when none is left that may use them.
+Containers of living runs stay, and so do those of other machines and of other
+containers' runs until they have ended by themselves, and their time is over for
+a minute. Every run does the same at its start.
 
   batch clean --dry-run
   batch clean --json | jq -r .instance
@@ -66,12 +66,14 @@ func (a *app) clean(ctx context.Context, dryRun, asJSON bool) error {
 		return err
 	}
 	strays := slices.DeleteFunc(slices.Clone(owned), func(s docker.Stray) bool { return !s.Abandoned })
-	network := false
+	shared := false
 	if !dryRun {
-		var netErr error
-		strays, err = engine.Reap(ctx)
+		var reapErr, netErr, initErr error
+		var network, helper bool
+		strays, reapErr = engine.Reap(ctx)
 		network, netErr = engine.RemoveNetwork(ctx)
-		err = errors.Join(err, netErr)
+		helper, initErr = engine.RemoveBoxInit(ctx)
+		shared, err = network || helper, errors.Join(reapErr, netErr, initErr)
 	}
 	slices.SortFunc(strays, func(a, b docker.Stray) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
@@ -79,7 +81,7 @@ func (a *app) clean(ctx context.Context, dryRun, asJSON bool) error {
 	if asJSON {
 		return errors.Join(err, a.cleanJSON(strays, !dryRun))
 	}
-	return errors.Join(err, a.cleanTable(strays, len(owned)-len(strays), network, dryRun))
+	return errors.Join(err, a.cleanTable(strays, len(owned)-len(strays), shared, dryRun))
 }
 
 func (a *app) cleanJSON(strays []docker.Stray, removed bool) error {
@@ -99,7 +101,7 @@ func (a *app) cleanJSON(strays []docker.Stray, removed bool) error {
 	return nil
 }
 
-func (a *app) cleanTable(strays []docker.Stray, kept int, network, dryRun bool) error {
+func (a *app) cleanTable(strays []docker.Stray, kept int, shared, dryRun bool) error {
 	if len(strays) > 0 {
 		t := newTable(a.stdout)
 		t.row("CONTAINER", "RUN", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
@@ -117,8 +119,8 @@ func (a *app) cleanTable(strays []docker.Stray, kept int, network, dryRun bool) 
 		verb = "would remove"
 	}
 	text := fmt.Sprintf("%s %d containers of dead runs", verb, len(strays))
-	if network {
-		text += " and the network they shared"
+	if shared {
+		text += " and what they shared"
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s; %d of other runs stay\n", text, kept)
 	return err

@@ -32,7 +32,7 @@ func TestCleanTellsOfEachContainer(t *testing.T) {
 aaaaaaaaaaaa  r    x__1      2        vm    running  3 hours ago
 bbbbbbbbbbbb  -    -         -        -     created  5 minutes ago
 
-removed 2 containers of dead runs and the network they shared; 3 of other runs stay
+removed 2 containers of dead runs and what they shared; 3 of other runs stay
 would remove 0 containers of dead runs; 0 of other runs stay
 `
 	if diff := cmp.Diff(table, out.String()); diff != "" {

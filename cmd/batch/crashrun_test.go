@@ -44,7 +44,7 @@ func crashAnswer(name string, n int) llmtest.Answer {
 	case 2:
 		return answer(llmtest.Bash("wc -l < work.txt >> work.txt; printf 'caf\\303\\251\\r\\n' >> work.txt; cat work.txt"))
 	case 3:
-		return answer(llmtest.Bash("git diff > /tmp/patch; echo $((0$(cat /tmp/n 2>/dev/null) + 1)) | tee /tmp/n; exit 3"))
+		return answer(llmtest.Bash("git diff > /tmp/patch; sleep 0.1; echo $((0$(cat /tmp/n 2>/dev/null) + 1)) | tee /tmp/n; exit 3"))
 	default:
 		return answer(llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch /tmp/n"))
 	}
@@ -338,7 +338,7 @@ func undisturbed(t *testing.T) map[string]string {
 }
 
 // tally adds up what was seen of several runs.
-type tally struct{ runs, deaths, again, resumed, adopted, replayed, watched int }
+type tally struct{ runs, deaths, again, resumed, adopted, underWay, replayed, watched int }
 
 func (s *tally) add(r *crashRun) {
 	s.runs++
@@ -350,14 +350,20 @@ func (s *tally) add(r *crashRun) {
 		if err != nil {
 			r.t.Error(err)
 		}
+		underWay := false
 		for _, record := range records {
 			switch record.Type {
+			case results.TypeAction, results.TypeOutput:
+				underWay = record.Type == results.TypeAction
 			case results.TypeResume:
 				s.resumed++
 			case results.TypeContainer:
 				var c results.ContainerData
 				if json.Unmarshal(record.Data, &c) == nil && c.Adopted {
 					s.adopted++
+					if underWay {
+						s.underWay++
+					}
 				} else if c.Replayed > 0 {
 					s.replayed++
 				}
@@ -376,6 +382,6 @@ func (s tally) check(t *testing.T, deaths int) {
 }
 
 func (s tally) String() string {
-	return fmt.Sprintf("%d deaths in %d runs: %d attempts gone on with, %d containers taken over, %d made to go on in; "+
-		"%d replies asked for again that no journal had; watched %d times", s.deaths, s.runs, s.resumed, s.adopted, s.replayed, s.again, s.watched)
+	return fmt.Sprintf("%d deaths in %d runs: %d attempts gone on with, %d containers taken over, %d of them with a command under way, %d made to go on in; "+
+		"%d replies asked for again that no journal had; watched %d times", s.deaths, s.runs, s.resumed, s.adopted, s.underWay, s.replayed, s.again, s.watched)
 }

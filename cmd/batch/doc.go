@@ -61,6 +61,15 @@
 // what the image has not committed does not count; agent.log mentions it. Then the
 // history beyond HEAD is removed, unless --keep-git-history is given.
 //
+// That goes on beside the model's first call; the first command waits for it. What it
+// came to is remembered over runs, by image, directory, base_commit and script. Where
+// it takes a second or more, and the image was used before or more instances of the run
+// need it than the engine has CPUs, the image is scrubbed once, in a container of its
+// own, and kept as one of its own, batch-scrubbed/..., of which the containers are made;
+// results name the image itself all the same. It counts for --disk-budget, goes before
+// the image that it was made of, and batch images shows and evicts it. Nothing is
+// remembered or shared with run.env_startup_command, a --user or a GIT_DIR.
+//
 // # Output
 //
 // What comes from outside (ids, errors, a model's words) moves no cursor and
@@ -74,9 +83,7 @@
 // (told to stop, or out of money). A conversation that has outgrown the model's
 // context ends as limit (ContextWindowExceeded), one that the provider's content
 // policy refuses as failed (ContentPolicyViolation); both predict nothing. What an
-// agent does to its own container is its own doing too: when all is killed in it, it
-// is started again and the agent is shown so; when no command can be run in it any more,
-// the attempt ends as failed (EnvironmentDestroyed) and predicts nothing. A
+// agent does to its own container is its own doing too: when no command can be run in it any more, the attempt ends as failed (EnvironmentDestroyed) and predicts nothing. A
 // container that somebody else ended, or that died with its engine, is replaced and
 // the attempt resumed. With --disk (environment.disk), an agent whose files take more
 // than that is stopped alone: writing fails, or all that runs in its container is
@@ -95,7 +102,10 @@
 //	4    the output directory is in use by another run
 //	130  interrupted; finished work is on disk
 //
-// All but 2 and 4 leave a directory that the same command resumes.
+// All but 2 and 4 leave a directory that the same command resumes. So does a kill -9:
+// the containers live on, and a command that was under way in one goes on. The resumed
+// run takes them over, waits for that command and gets its output; it does not run twice.
+// Where its container is gone, it runs in a fresh one, behind the recorded commands.
 //
 // # Signals
 //

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -14,12 +13,7 @@ import (
 // a container: an image's layers, its limits, and users that own nothing.
 func TestTheHistoryIsScrubbedInAContainer(t *testing.T) {
 	needDocker(t)
-	home, _ := os.UserHomeDir()
-	engine, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, home))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
+	engine := connect(t)
 	const future = `cd /testbed && git config user.name t && git config user.email t@localhost &&
 git checkout -q -b ahead && echo the solution > solution && git add solution && git commit -qm ahead &&
 git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /tmp/solution`
@@ -34,7 +28,7 @@ git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /t
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := engine.Create(t.Context(), docker.Spec{
-				Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Deadline: 5 * time.Minute,
+				Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute,
 			})
 			if err != nil {
 				t.Fatal(err)

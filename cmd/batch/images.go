@@ -29,7 +29,9 @@ func (a *app) imagesCommand() *cobra.Command {
 		Use:   "images",
 		Short: "Show, pull or evict the images of a selection",
 		Long: `Show which images a selection needs, whether each is on this machine's Docker
-engine, and how large it is there; the same as batch images list.
+engine, and how large it is there; the same as batch images list. Below an image
+stands what batch made of it: the same with its later git history scrubbed, for
+the next container.
 
   batch images --subset demo
   batch images pull --subset verified --slice :20
@@ -74,9 +76,11 @@ type listed struct {
 	Size      int64      `json:"size,omitempty"`   // bytes, shared layers included
 	Pulled    *time.Time `json:"pulled_by_batch,omitempty"`
 	Needed    *time.Time `json:"last_needed,omitempty"` // of one that batch pulled
+	Scrubbed  []string   `json:"scrubbed,omitempty"`    // images that batch made of it, with its history scrubbed
 	Error     string     `json:"error,omitempty"`       // why it cannot be had, where that is known
 
 	state string
+	made  []imagecache.Entry
 }
 
 // wanted returns the images that a selection needs, in its order.
@@ -116,6 +120,12 @@ func (a *app) listImages(ctx context.Context, f sourceFlags, platform string, as
 	for _, l := range list {
 		if err := l.look(ctx, engine, platform, pulled); err != nil {
 			return err
+		}
+		for _, e := range entries {
+			if l.Present && e.OfID == l.ID {
+				l.made = append(l.made, e)
+				l.Scrubbed = append(l.Scrubbed, e.Ref)
+			}
 		}
 	}
 	if !asJSON {
@@ -181,6 +191,9 @@ func (a *app) printImages(list []*listed) error {
 			bytes += l.Size
 		}
 		t.row(l.Image, l.Instances, l.state, size)
+		for _, e := range l.made {
+			t.row("  "+e.Ref, "-", "made of it", units.HumanSize(float64(e.Size)))
+		}
 	}
 	if err := t.flush(); err != nil {
 		return err

@@ -16,11 +16,11 @@ func (a *app) imagesEvictCommand() *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "evict",
-		Short: "Remove images that batch pulled",
-		Long: `Remove images that batch pulled, in whichever run, from this machine's Docker
-engine, the least recently needed first, until those that are left take no more
-than --disk-budget. Never one that you had before or pulled again yourself, one
-that a container has, or one that a run needs at this moment.
+		Short: "Remove images that batch pulled or made",
+		Long: `Remove images that batch pulled, or made of others, in whichever run, from this
+machine's Docker engine, the least recently needed first, until those that are
+left take no more than --disk-budget. Never one that you had before or pulled
+again yourself, one that a container has, or one that a run needs at this moment.
 
   batch images evict --dry-run
   batch images evict --disk-budget 50GB

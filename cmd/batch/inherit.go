@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"batch.example/batch/docker"
 	"batch.example/batch/results"
@@ -48,9 +47,9 @@ func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog
 	return h, err
 }
 
-// take returns the container to go on in, if it still runs and will for at
-// least the given time, and removes what else was left for the instance.
-func (h *inheritance) take(ctx context.Context, o solver.Opening, least time.Duration) (*docker.Container, error) {
+// take returns the container to go on in, if it still runs, and removes what else
+// was left for the instance.
+func (h *inheritance) take(ctx context.Context, o solver.Opening) (*docker.Container, error) {
 	h.mu.Lock()
 	list := h.left[o.Instance.ID]
 	delete(h.left, o.Instance.ID)
@@ -58,7 +57,7 @@ func (h *inheritance) take(ctx context.Context, o solver.Opening, least time.Dur
 	var found *docker.Container
 	var errs []error
 	for _, s := range list {
-		if s.ID == o.Container && (s.Expires.IsZero() || time.Until(s.Expires) >= least) {
+		if s.ID == o.Container {
 			c, err := h.engine.Attach(ctx, s.ID)
 			if err == nil { // its agent may have left it without a bash to begin with
 				_, err = c.Run(ctx, docker.Command{Script: ":"})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,13 +19,12 @@ import (
 
 const outageImage = "batch-outage:test"
 
-// outageScript sleeps in its second command until the engine is lost: in a
-// container that lived on it has been seen before, and a new one is made of an
-// image that has /calm.
+// outageScript waits in its second command until the engine was lost: in a container
+// that lived on it is let go, and a new one is made of an image that has /calm.
 const outageScript = `"*":
   - bash: "echo one"
-  - bash: "test -e /calm -o -e /tmp/seen || { touch /tmp/seen; sleep 600; }"
-  - bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo done"
+  - bash: "test -e /calm || { echo seen >> /tmp/seen; until test -e /tmp/go; do sleep 0.1; done; }"
+  - bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo done; test ! -e /tmp/seen || cat /tmp/seen"
 `
 
 // A dockerd that ends in mid-run, politely or not, costs no instance its
@@ -56,7 +56,12 @@ func TestARunOutlivesItsEngine(t *testing.T) {
 				d.Kill(sig)
 				run.awaitLog("does not answer")
 				d.Restart()
-				run.awaitEnd()
+				want := "done\n"
+				if live {
+					run.letGo()
+					want += "seen\n"
+				}
+				run.awaitEnd(want)
 				if n := run.containers(); n != 0 {
 					t.Errorf("%d containers left behind", n)
 				}
@@ -140,11 +145,7 @@ func (o *outage) awaitContainers(n int) {
 			return false
 		}
 		for _, s := range owned {
-			c, err := o.engine.Attach(o.Context(), s.ID)
-			if err != nil {
-				return false
-			}
-			if r, err := c.Run(o.Context(), docker.Command{Script: "test -e /tmp/seen"}); err != nil || r.ExitCode != 0 {
+			if o.exec(s.ID, "test -e /tmp/seen") != nil {
 				return false
 			}
 		}
@@ -152,13 +153,33 @@ func (o *outage) awaitContainers(n int) {
 	})
 }
 
+// exec runs a script past the run, whose connection to the container's init is its own.
+func (o *outage) exec(id, script string) error {
+	return exec.CommandContext(o.Context(), "docker", "-H", o.engine.Host(), "exec", id, "bash", "-c", script).Run()
+}
+
 func (o *outage) awaitLog(text string) {
 	o.Helper()
 	o.poll("the log", func() bool { return strings.Contains(o.output(), text) })
 }
 
-// awaitEnd waits for the run, which must give every instance its result.
-func (o *outage) awaitEnd() {
+// letGo lets the commands end that outlived their engine.
+func (o *outage) letGo() {
+	o.Helper()
+	owned, err := o.engine.Owned(o.Context())
+	if err != nil {
+		o.Fatal(err)
+	}
+	for _, s := range owned {
+		if err := o.exec(s.ID, "touch /tmp/go"); err != nil {
+			o.Error(err)
+		}
+	}
+}
+
+// awaitEnd waits for the run, which must give every instance its result: want is that of
+// those whose command was under way, which ran once.
+func (o *outage) awaitEnd(want string) {
 	o.Helper()
 	select {
 	case err := <-o.done:
@@ -168,7 +189,7 @@ func (o *outage) awaitEnd() {
 	case <-time.After(5 * time.Minute):
 		o.Fatalf("the run does not end:\n%s", o.output())
 	}
-	if p := predictions(o, filepath.Join(o.dir, "out")); len(p) != 5 || p["outage__4"] != "done\n" {
+	if p := predictions(o, filepath.Join(o.dir, "out")); len(p) != 5 || p["outage__0"] != want || p["outage__4"] != "done\n" {
 		o.Errorf("predictions %q\n%s", p, o.output())
 	}
 	for _, text := range []string{"does not answer", "answers again"} {

@@ -13,7 +13,9 @@ func (a *app) resumeCommand() *cobra.Command {
 asked for, as its manifest tells it. Instances with a result are kept. The
 others go on behind the last step in their journal, in their own container
 where it still runs, else in a fresh one in which the recorded actions are
-executed again; no reply that is in a journal is asked for a second time.
+executed again. A command that was under way has gone on in its container:
+its output is taken, and it does not run twice. No reply that is in a journal
+is asked for a second time.
 
   batch resume runs/gpt-5
   batch resume runs/gpt-5 -w 16 --cost-limit-total 50

@@ -148,16 +148,22 @@ func startSlow(t *testing.T, dir string, instances int) (*exec.Cmd, *bufio.Scann
 	return cmd, lines
 }
 
+// connect returns the engine that runs of tests use, until the test has ended.
+func connect(tb testing.TB) *docker.Engine {
+	tb.Helper()
+	home, _ := os.UserHomeDir()
+	engine, err := docker.Connect(tb.Context(), docker.FromEnv(os.Getenv, home))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = engine.Close() })
+	return engine
+}
+
 // containers counts the containers of the instances whose ids begin so.
 func containers(t *testing.T, prefix string) int {
 	t.Helper()
-	home, _ := os.UserHomeDir()
-	engine, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, home))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
-	owned, err := engine.Owned(t.Context())
+	owned, err := connect(t).Owned(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

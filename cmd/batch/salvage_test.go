@@ -113,7 +113,7 @@ func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
 	box := demoSandbox(t)
 	must := func(t *testing.T, script string) string {
 		t.Helper()
-		out, err := box.Execute(t.Context(), script)
+		out, err := box.Execute(t.Context(), "", script)
 		if err != nil || out.ExitCode != 0 {
 			t.Fatalf("%v, exit code %d\n%s", err, out.ExitCode, out.Bytes)
 		}

@@ -33,6 +33,7 @@ type sandboxes struct {
 	pulled func(instance string, p imagecache.Progress)
 	lease  string       // see docker.LabelLease
 	left   *inheritance // of earlier runs
+	scrubs *scrubs      // nil: nothing is known
 }
 
 func (a *app) newSandboxes(e *docker.Engine, images *imagecache.Cache, env config.EnvironmentConfig, prefix string, cpus int) *sandboxes {
@@ -50,7 +51,7 @@ func (a *app) newSandboxes(e *docker.Engine, images *imagecache.Cache, env confi
 func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox, error) {
 	ref := o.Instance.ImageName(s.prefix)
 	start := time.Now()
-	c, err := s.left.take(ctx, o, s.env.Lifetime())
+	c, err := s.left.take(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -64,19 +65,29 @@ func (s *sandboxes) Open(ctx context.Context, o solver.Opening) (solver.Sandbox,
 		return nil, err
 	}
 	pull := time.Since(start)
+	from := s.base(ctx, wanted, image, o)
+	letGo := func() { from.release(); release() }
 	o.Report("start")
-	if c, err = s.engine.Create(ctx, s.spec(ref, image.ID, o)); err != nil {
-		release()
+	if c, err = s.engine.Create(ctx, s.spec(ref, from.image, o)); err != nil {
+		letGo()
 		return nil, err
 	}
-	return s.box(ctx, c, release, solver.Facts{
-		Image: ref, Digest: image.Digest, Pull: pull, Start: time.Since(start) - pull,
-	}), nil
+	b := s.box(ctx, c, letGo, solver.Facts{
+		Image: ref, Digest: image.Digest, Known: from.known, Scrubbed: from.image != image.ID,
+		Pull: pull, Scrub: from.waited, Start: time.Since(start) - pull - from.waited,
+	})
+	if b.facts.Scrubbed {
+		b.facts.ImageID = image.ID // what it is made of is that image, as an agent may see it
+	}
+	if from.key != "" {
+		b.remember = func(clean bool, took time.Duration) { s.remember(from.key, clean, took) }
+	}
+	return b, nil
 }
 
-// deadline is when a container ends by itself, should nobody be left to remove it:
-// well after the agent's time is up, waits for a provider and a resume included.
-func deadline(lifetime time.Duration) time.Duration {
+// unattended is how long a container waits for a run that was killed to be resumed,
+// and then ends by itself: longer than its agent may work.
+func unattended(lifetime time.Duration) time.Duration {
 	if lifetime == 0 {
 		return 0
 	}
@@ -85,19 +96,21 @@ func deadline(lifetime time.Duration) time.Duration {
 
 func (s *sandboxes) box(ctx context.Context, c *docker.Container, release func(), f solver.Facts) *box {
 	f.Container, f.ImageID, f.Settings = c.ID(), c.ImageID(), map[string]any{"image": f.Image}
-	return &box{
-		templateVars: s.vars, run: ctx, container: c, release: release, env: s.env, facts: f,
+	b := &box{
+		templateVars: s.vars, run: ctx, engine: s.engine, container: c, release: release, env: s.env, facts: f,
 		environ: append(environ(s.outer), environ(s.env.Env)...), // the later one wins
 	}
+	c.Prepare(ctx, b.command())
+	return b
 }
 
 func (s *sandboxes) spec(ref, id string, o solver.Opening) docker.Spec {
 	spec := docker.Spec{
-		Name:     "batch-" + s.run + "-" + strings.ToLower(rand.Text()[:8]),
-		Image:    ref,
-		ImageID:  id,
-		WorkDir:  s.env.Cwd,
-		Deadline: deadline(s.env.Lifetime()),
+		Name:       "batch-" + s.run + "-" + strings.ToLower(rand.Text()[:8]),
+		Image:      ref,
+		ImageID:    id,
+		WorkDir:    s.env.Cwd,
+		Unattended: unattended(s.env.Lifetime()),
 		Labels: map[string]string{
 			docker.LabelRun:      s.run,
 			docker.LabelInstance: o.Instance.ID,
@@ -122,8 +135,10 @@ func (s *sandboxes) spec(ref, id string, o solver.Opening) docker.Spec {
 type box struct {
 	templateVars
 	run       context.Context // ends when the run is told to stop
+	engine    *docker.Engine
 	container *docker.Container
-	release   func() // the image
+	release   func()                               // the image
+	remember  func(clean bool, took time.Duration) // how its scrub went; may be nil
 	env       config.EnvironmentConfig
 	environ   []string
 	facts     solver.Facts
@@ -133,13 +148,20 @@ type box struct {
 // unless that is its submission: a hundred times what a model is shown.
 const outputLimit = 1 << 20
 
-// Execute implements agent.Environment. What the agent did to its container
+// Execute implements solver.Sandbox. What the agent did to its container
 // is agent.ErrDestroyed where nothing can be executed in it any more.
-func (b *box) Execute(ctx context.Context, command string) (agent.Output, error) {
-	return b.execute(ctx, docker.Command{
-		Args: b.env.Interpreter, Script: command, Env: b.environ, Timeout: b.env.CommandTimeout(), Fresh: b.env.FreshShell(),
-		Limit: outputLimit, Longer: agent.Submitting,
-	})
+func (b *box) Execute(ctx context.Context, id, command string) (agent.Output, error) {
+	cmd := b.command()
+	cmd.ID, cmd.Script = id, command
+	return b.execute(ctx, cmd)
+}
+
+// command is what the agent's commands have in common.
+func (b *box) command() docker.Command {
+	return docker.Command{
+		Args: b.env.Interpreter, Dir: b.env.Cwd, Env: b.environ, Timeout: b.env.CommandTimeout(),
+		Limit: outputLimit, Longer: agent.Submitting, Ahead: true, Fresh: b.env.FreshShell(),
+	}
 }
 
 // scriptLimit is for a script of ours, which the largest repository may need.
@@ -147,11 +169,10 @@ const scriptLimit = 10 * time.Minute
 
 // Script implements solver.Sandbox.
 func (b *box) Script(ctx context.Context, script string) (agent.Output, error) {
-	return b.execute(ctx, docker.Command{Script: script, Env: b.environ, Timeout: scriptLimit})
+	return b.execute(ctx, docker.Command{Script: script, Dir: b.env.Cwd, Env: b.environ, Timeout: scriptLimit})
 }
 
 func (b *box) execute(ctx context.Context, cmd docker.Command) (agent.Output, error) {
-	cmd.Dir = b.env.Cwd
 	res, err := b.container.Run(ctx, cmd)
 	if errors.Is(err, docker.ErrDestroyed) {
 		err = fmt.Errorf("%w: %w", agent.ErrDestroyed, err)
@@ -184,13 +205,29 @@ func note(r docker.Result) string {
 	case r.Disk != nil:
 		return overDisk(r.Disk)
 	case r.Restarted && r.ExitCode == 137:
-		return "All processes in the container were killed. It was started again, and its files are as they were."
+		return "The container ran out of memory, and all its processes were killed. Its files are as they were."
 	case r.Restarted:
-		return "Before this command, all processes in the container were killed. It was started again, and its files are as they were."
+		return "All other processes in the container were killed to make room for this command."
 	case r.OOM:
 		return "A process was killed because the container's memory was used up."
 	}
 	return ""
+}
+
+// Alive implements solver.Sandbox.
+func (b *box) Alive(ctx context.Context) error {
+	if err := b.engine.Ready(ctx); err != nil {
+		return err
+	}
+	_, err := b.container.Run(ctx, docker.Command{Script: ":"})
+	return err
+}
+
+// Scrubbed implements solver.Rememberer.
+func (b *box) Scrubbed(clean bool, took time.Duration) {
+	if b.remember != nil {
+		b.remember(clean, took)
+	}
 }
 
 // Facts implements solver.Sandbox.

@@ -198,7 +198,7 @@ func (s *soak) live(life int) (code int, out string, disturbed bool) {
 	}
 	s.mu.Lock()
 	if s.chance(2) {
-		args = append(args, "--inject", fmt.Sprintf("engine.%s:%d=%s", []string{"start", "create", "remove", "inspect", "exec"}[s.rng.IntN(5)],
+		args = append(args, "--inject", fmt.Sprintf("engine.%s:%d=%s", []string{"start", "create", "remove", "inspect", "attach"}[s.rng.IntN(5)],
 			1+s.rng.IntN(3*s.workers), []string{"500", "503", "ECONNRESET", "EPIPE"}[s.rng.IntN(4)]))
 	}
 	kind, after := s.rng.IntN(4), time.Duration(s.rng.Int64N(int64(8*time.Second)))

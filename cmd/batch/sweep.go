@@ -187,7 +187,7 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		Budget: budget,
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
 		Gate:   gate(engine.Host()),
-	}, todo, s.solver(model, engine, images, left, info.CPUs, d), s.store)
+	}, todo, s.solver(model, engine, images, left, info.CPUs, d, log), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
@@ -232,16 +232,19 @@ func reap(ctx context.Context, engine *docker.Engine, log *slog.Logger, say func
 }
 
 func (s *sweep) solver(
-	model solver.Models, engine *docker.Engine, images *imagecache.Cache, left *inheritance, cpus int, d display,
+	model solver.Models, engine *docker.Engine, images *imagecache.Cache, left *inheritance, cpus int, d display, log *slog.Logger,
 ) *solver.Solver {
 	boxes := s.newSandboxes(engine, images, s.cfg.Environment, s.flags.imagePrefix, cpus)
 	boxes.lease, boxes.left = leasePath(s.flags.output), left
+	if knowsHistory(s.cfg) {
+		boxes.scrubs = &scrubs{dear: dearScrub, turns: make(chan struct{}, max(1, cpus)), log: log}
+	}
 	boxes.pulled = func(instance string, p imagecache.Progress) {
 		d.Event(progress.Event{Time: time.Now(), Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 	}
 	return solver.New(solver.Config{
 		Loop: s.loop, Models: injectedModels(model, s.inject), ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
-		ScrubGitHistory: !s.cfg.Environment.KeepGitHistory, AllowCommitMismatch: s.cfg.Environment.AllowCommitMismatch,
+		ScrubGitHistory: !s.cfg.Environment.KeepGitHistory, Scrubs: cpus, AllowCommitMismatch: s.cfg.Environment.AllowCommitMismatch,
 		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.settings, Prompts: s.cfg.Prompts(), Version: version(),
 		Salvage: s.flags.salvage, RestartDiverged: s.retries[string(results.Diverged)] > 0,
 	})

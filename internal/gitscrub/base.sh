@@ -14,7 +14,7 @@ files() { # changed or unsaved, the files as git quotes them
 	(($# == 0)) || printf "base: $name-file %s\n" "${@:1:most}"
 }
 
-compare() { # id of a commit, perhaps abbreviated; empty: only say where HEAD is
+compare() { # id of a commit, perhaps abbreviated; empty: only say where HEAD is. What else is to be done
 	local -x GIT_DIR=$dir
 	local head commit ahead behind lines changed=()
 	if ! head=$(git rev-parse -q --verify 'HEAD^{commit}' 2>/dev/null); then
@@ -24,7 +24,7 @@ compare() { # id of a commit, perhaps abbreviated; empty: only say where HEAD is
 		return 0
 	fi
 	fact head "$head"
-	unsaved
+	[[ $2 == scrub ]] || unsaved
 	[[ $1 && $head != "$1"* ]] || return 0
 	commit=$1
 	[[ ${#commit} == "${#head}" ]] || known || return 0

@@ -11,6 +11,10 @@
 // other work trees' administration, and what a merge or rebase under way, were
 // there one, would go on with. Submodules are scrubbed likewise.
 //
+// Git makes an abbreviated id as long as the number of objects asks for. Where fewer
+// are left, so that it would be shorter, and nobody has set core.abbrev, the
+// repository's configuration keeps the length: a diff reads as it would have.
+//
 // Work tree, index and HEAD, detached or on a branch, stay as they are, and with
 // them what git status and git diff say. A ref that replaces a file or a folder
 // stays, since git diff heeds it; one that replaces a commit goes. Nothing that
@@ -29,5 +33,7 @@
 // A repository that stores its refs as reftable is refused.
 //
 // The cost is that of listing what HEAD needs, a few milliseconds in a small
-// repository, of a look at the time of each file in the work tree, and of writing one pack where something was found.
+// repository and seconds in one of 50,000 commits, of a look at the time of each file in
+// the work tree, and of writing one pack where something was found. [Keep] and [Known]
+// list no objects.
 package gitscrub

@@ -2,6 +2,7 @@ package gitscrub
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed"
 	"fmt"
 	"regexp"
@@ -15,21 +16,41 @@ var repo string
 var base string
 
 //go:embed scrub.sh
-var scrub string
+var hide string
 
 // Script is the bash source. It does not depend on the environment it runs in,
-// but for GIT_DIR, PATH and the directory; run it as bash -p -c. Its arguments,
-// which may be left out, are the [ID] of the commit that the repository should be
-// at, or an empty one, and "keep" where the history is to be left as it is.
-var Script = repo + base + scrub
+// but for GIT_DIR, PATH and the directory, and for what git's own settings there say
+// of core.abbrev; run it as bash -p -c. Its arguments, which may be left out, are the
+// [ID] of the commit that the repository should be at, or an empty one, and what is
+// to be done:
+//
+//   - [Keep]: the history is left as it is. This is quick.
+//   - [Scrub]: the work tree's changes are not looked for, which Keep has done.
+//   - [Known]: it is known that there is nothing to scrub but git's own files, such as
+//     reflogs: a scrub of the same files said [Clean], or was made before. This is
+//     quick too, and of use to no one else: objects are not looked at.
+//
+// Without it, all is done.
+var Script = repo + base + hide
+
+// What [Script] may be asked to do.
+const (
+	Keep  = "keep"
+	Scrub = "scrub"
+	Known = "known"
+)
+
+// Clean is the verdict where there was nothing to do.
+const Clean = "clean"
+
+// Version changes when the Script does.
+var Version = fmt.Sprintf("%x", sha256.Sum256([]byte(Script)))[:12]
 
 // Report is what was done.
 type Report struct {
-	// Verdict is "scrubbed", "clean" when there was nothing to do, "kept", "no
-	// repository" or "no git".
-	Verdict string
-	Refs    int // deleted
-	Objects int // deleted, or packed more than once
+	Verdict string // "scrubbed", [Clean], "kept", "no repository" or "no git"
+	Refs    int    // deleted
+	Objects int    // deleted, or packed more than once
 }
 
 var reportLine = regexp.MustCompile(`(?m)^gitscrub: ([a-z ]+), (\d+) refs, (-?\d+) objects$`)

@@ -3,6 +3,8 @@
 # usual small programs, and run nothing that the repository or its user has set up.
 shopt -s nullglob extglob
 given=${GIT_DIR:-}
+abbrev= # core.abbrev, as the user or the system has set it
+[[ ${2:-} == @(keep|known) ]] || abbrev=$(cd / && git config --get core.abbrev 2>/dev/null)
 for name in "${!GIT_@}"; do unset "$name"; done
 export LC_ALL=C HOME=/nonexistent XDG_CONFIG_HOME=/nonexistent GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 export GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null GIT_OPTIONAL_LOCKS=0
@@ -10,7 +12,7 @@ unset CDPATH
 
 git() {
 	command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c protocol.allow=never \
-		-c pack.packSizeLimit=0 -c pack.writeReverseIndex=false -c core.commitGraph=false "$@"
+		-c pack.packSizeLimit=0 -c pack.writeReverseIndex=false -c core.commitGraph=false -c core.fsync=none "$@"
 }
 
 # locate sets dir to the git directory given, or without one to that of the nearest

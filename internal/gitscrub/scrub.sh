@@ -121,15 +121,34 @@ cut_off() {
 	done
 }
 
+# abbreviates reports whether git chooses how long it makes an abbreviated id: by
+# the number of objects, of which fewer are left.
+abbreviates() { [[ $head && ! $abbrev ]] && ! git config --get core.abbrev >/dev/null 2>&1; }
+
+# shortest prints that length. Of several ids not all begin like another object's.
+shortest() {
+	local digit id least=${#head}
+	for digit in 0 6 c; do
+		id=$(git rev-parse --short "${head//?/$digit}" 2>/dev/null)
+		[[ $id ]] && ((${#id} < least)) && least=${#id}
+	done
+	echo "$least"
+}
+
 scrub() { # git directory, commit to keep beside HEAD or nothing
 	local -x GIT_DIR=$1
-	local also=$2 common store head branch doomed roots complaint=
+	local also=$2 common store head branch doomed=() roots=() complaint= digits=
 	look
 	[[ $also ]] && also=$(git rev-parse -q --verify "$also^{commit}" 2>/dev/null)
-	sort_refs
+	[[ $known ]] || sort_refs
 	forget
 	cut_off
-	repack
+	if [[ ! $known ]]; then
+		abbreviates && digits=$(shortest)
+		repack
+		[[ ! $digits || $(shortest) == "$digits" ]] ||
+			git config --file "$common/config" core.abbrev "$digits" || fail "changing $common/config"
+	fi
 	[[ $(git rev-parse -q --verify HEAD 2>/dev/null) == "$head" && $(git symbolic-ref -q HEAD) == "$branch" ]] || fail "HEAD of $GIT_DIR moved"
 	modules "$common/modules"
 	[[ $1 == "$common" ]] || modules "$1/modules"
@@ -155,10 +174,17 @@ nested() {
 own_ref=refs/batch/base-commit
 changed=
 [[ $(type -P git) ]] || { fact none git && report "no git"; }
-if locate ""; then compare "${1:-}"; else fact none repository; fi
+if locate ""; then compare "${1:-}" "${2:-}"; else fact none repository; fi
 [[ ${2:-} == keep ]] && report kept
 locate "$given" || report "no repository"
+known=
+[[ ${2:-} == known ]] && known=1
 scrub "$dir" "$apart"
 nested
+if [[ $known && $changed ]]; then # it was not
+	known= abbrev=unknown
+	scrub "$dir" "$apart"
+	nested
+fi
 [[ $changed ]] && report scrubbed
 report clean

@@ -23,7 +23,7 @@
 //	dir.make         an instance's folder is made
 //	dir.sync         fsync of a directory
 //	lock.write       the owner's name is written into a directory's lock, or cleared
-//	engine.CALL      a call to the Docker engine: ping, create, start, exec,
+//	engine.CALL      a call to the Docker engine: ping, create, start,
 //	                 attach, inspect, remove, list, pull, image, copy, or what
 //	                 else the last word of its address is
 //	model.call       a request is about to be sent to the model

@@ -131,7 +131,7 @@ func TestWhatIsLeftOnTheEngineIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheNetworkThatContainersShareIsTakenAwayWhereItWasNot(t *testing.T) {
+func TestWhatContainersShareIsTakenAwayWhereItWasNot(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an engine of its own")
 	}
@@ -149,15 +149,19 @@ func TestTheNetworkThatContainersShareIsTakenAwayWhereItWasNot(t *testing.T) {
 		}
 		return string(out)
 	}
-	const label = "--label=batch.network=shared"
-	if said, code := check(t, folder, "docker network create "+label+" batch"); code != 0 || len(found(said)) > 0 {
-		t.Errorf("made under the check: exit code %d, want 0 and no difference\n%s", code, said)
+	for _, thing := range []struct{ kind, flag, name string }{
+		{"network", "--label=batch.network=shared", "batch"},
+		{"volume", "--driver=local", "batch-init-amd64-0123456789ab"},
+	} {
+		if said, code := check(t, folder, "docker "+thing.kind+" create "+thing.flag+" "+thing.name); code != 0 || len(found(said)) > 0 {
+			t.Errorf("%s made under the check: exit code %d, want 0 and no difference\n%s", thing.kind, code, said)
+		}
+		docker(thing.kind, "create", thing.flag, thing.name)
+		if said, code := check(t, folder, "true"); code != 0 || len(found(said)) > 0 {
+			t.Errorf("%s there before: exit code %d, want 0 and no difference\n%s", thing.kind, code, said)
+		}
+		docker(thing.kind, "rm", thing.name) // fails where the check took it away
 	}
-	docker("network", "create", label, "batch")
-	if said, code := check(t, folder, "true"); code != 0 || len(found(said)) > 0 {
-		t.Errorf("there before: exit code %d, want 0 and no difference\n%s", code, said)
-	}
-	docker("network", "rm", "batch") // fails where the check took it away
 }
 
 func TestWhereNothingIsLeft(t *testing.T) {

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,8 +12,8 @@ import (
 	"batch.example/batch/docker"
 )
 
-// alike are scripts that must do the same in the resident shell and in a new
-// bash of their own: same output, same exit code.
+// alike are scripts that must do the same in a bash that was started ahead and in one
+// that is called with them: same output, same exit code.
 var alike = []string{
 	"", "true", "false", "exit 7", "exit 300", "exit -1", "(exit 3)", "return 5", "# a comment",
 	"#!/bin/sh\necho shebang", "\n\n  echo late\n", "echo a; echo b >&2; echo c", "printf 'no newline'",
@@ -50,28 +51,26 @@ var alike = []string{
 // differs makes what is known to differ the same; see the package comment.
 func differs(out []byte) string {
 	s := strings.ReplaceAll(string(out), "bash: eval: line", "bash: -c: line")
-	return killedPid.ReplaceAllString(s, "PID Killed")
+	return killedPid.ReplaceAllString(s, " PID Killed")
 }
 
-var killedPid = regexp.MustCompile(`\d+ Killed`)
+var killedPid = regexp.MustCompile(` +\d+ Killed`)
 
-// unlike are scripts whose effect differs in the resident shell, and how.
-var unlike = []struct{ name, script, warm, fresh string }{
+// unlike are scripts whose effect differs in a bash that was started ahead, and how.
+var unlike = []struct{ name, script, ahead, fresh string }{
 	{"an eval more is traced", "set -x; true", "++ true\n", "+ true\n"},
-	{"the command is a subshell", "echo $BASH_SUBSHELL", "1\n", "0\n"},
-	{"$! is the child before", "[ $! ]; echo $?", "0\n", "1\n"},
 	{"no last command replaces bash", "bash -c 'echo $SHLVL'", "2\n", "1\n"},
 	{"syntax errors name eval", "if", "bash: eval: line 2: ", "bash: -c: line 2: "},
 }
 
-func TestWhereAWarmShellDiffers(t *testing.T) {
+func TestWhereABashStartedAheadDiffers(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{})
-	run(t, c, "true")
+	runCommand(t, c, docker.Command{Script: "true", Ahead: true})
 	for _, tt := range unlike {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, fresh := range []bool{false, true} {
-				r := runCommand(t, c, docker.Command{Script: tt.script, Fresh: fresh, Timeout: time.Minute})
-				want := tt.warm
+				r := runCommand(t, c, docker.Command{Script: tt.script, Ahead: true, Fresh: fresh, Timeout: time.Minute})
+				want := tt.ahead
 				if fresh {
 					want = tt.fresh
 				}
@@ -83,19 +82,19 @@ func TestWhereAWarmShellDiffers(t *testing.T) {
 	}
 }
 
-func TestAWarmShellIsAsANewBash(t *testing.T) {
+func TestABashStartedAheadIsAsANewOne(t *testing.T) {
 	e := connect(t)
 	start := func() *docker.Container { return start(t, e, docker.Spec{WorkDir: "/testbed"}) }
-	warm, fresh := start(), start()
+	ahead, fresh := start(), start()
 	for _, args := range [][]string{nil, {"bash", "-lc"}} {
 		for _, script := range alike {
 			t.Run(strings.Join(args, " ")+" "+script, func(t *testing.T) {
-				cmd := docker.Command{Args: args, Script: script, Timeout: time.Minute, Env: []string{"HOME=/root"}}
-				got := runCommand(t, warm, cmd)
+				cmd := docker.Command{Args: args, Script: script, Timeout: time.Minute, Env: []string{"HOME=/root"}, Ahead: true}
+				got := runCommand(t, ahead, cmd)
 				cmd.Fresh = true
 				want := runCommand(t, fresh, cmd)
 				if diff := cmp.Diff(differs(want.Output), differs(got.Output)); diff != "" {
-					t.Errorf("output (-new bash +warm shell):\n%s", diff)
+					t.Errorf("output (-new bash +started ahead):\n%s", diff)
 				}
 				if want.ExitCode != got.ExitCode || want.TimedOut != got.TimedOut {
 					t.Errorf("exit code %d (timed out %v), of a new bash %d (%v)", got.ExitCode, got.TimedOut, want.ExitCode, want.TimedOut)
@@ -105,40 +104,77 @@ func TestAWarmShellIsAsANewBash(t *testing.T) {
 	}
 }
 
-// startFile is what an image may have at BASH_ENV: it sets variables, exported
-// or not, a function, an option, and prints.
-const startFile = "echo activated; export CONDA=testbed PATH=/opt/env/bin:$PATH; plain=1; greet() { echo hello $1; }; shopt -s extglob\n"
+// Two ways to make an environment ready that images have: conda's hook, which each shell
+// calls in its ~/.bashrc, and nvm's functions, which a profile defines.
+const (
+	conda = `export CONDA_EXE=/opt/conda/bin/conda
+conda() { [ "$1" = activate ] && export PATH=/opt/conda/envs/$2/bin:$PATH CONDA_PREFIX=/opt/conda/envs/$2 CONDA_SHLVL=1; }
+conda activate testbed
+. /root/env.sh
+`
+	nvm = `nvm_find_up() { printf %s "$1"; }
+nvm() { case $1 in use) export NVM_BIN=/opt/node/$2/bin; PATH=$NVM_BIN:$PATH ;; current) echo "$(nvm_find_up "${NVM_BIN##*/node/}")" ;; esac; }
+nvm use v20; shopt -s extglob; plain=1
+`
+)
 
-func TestStartFilesAreReadOnceAndSeenByAll(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{Env: []string{"BASH_ENV=/root/start"}})
-	write := func(text string) {
+func TestEachCommandHasTheStartFilesOfItsMoment(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	do := func(script, want string) {
 		t.Helper()
-		if err := c.CopyIn(t.Context(), "/root/start", 0o644, []byte(text)); err != nil {
+		r := runCommand(t, c, docker.Command{
+			Args: []string{"bash", "-lc"}, Env: []string{"HOME=/root", "BASH_ENV=/root/.bashrc"}, Script: script, Ahead: true, Timeout: time.Minute,
+		})
+		if string(r.Output) != want || r.ExitCode != 0 {
+			t.Errorf("%s: %q, code %d; want %q", script, r.Output, r.ExitCode, want)
+		}
+	}
+	for name, text := range map[string]string{"/root/.bashrc": conda, "/root/.bash_profile": nvm + "\n. ~/.bashrc\n", "/root/env.sh": "export EDITED=no\n"} {
+		if err := c.CopyIn(t.Context(), name, 0o644, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(startFile + "echo x >>/tmp/read\n")
-	const script = "echo $CONDA $plain ${PATH%%:*}; greet you; shopt -q extglob && echo on; bash -c 'echo in $CONDA'"
-	const want = "testbed 1 /opt/env/bin\nhello you\non\nactivated\nin testbed\n"
-	for range 3 {
-		if r := run(t, c, script); string(r.Output) != want {
-			t.Fatalf("output %q, want %q", r.Output, want)
+	const look = "echo $CONDA_PREFIX ${PATH%%:*} $EDITED $plain; nvm current; shopt -q extglob && bash -c 'echo in $CONDA_SHLVL $EDITED'"
+	for _, edited := range []string{"no", "yes", "again"} {
+		do("echo export EDITED="+edited+" >/root/env.sh", "")
+		do(look, "/opt/conda/envs/testbed /opt/conda/envs/testbed/bin "+edited+" 1\nv20/bin\nin 1 "+edited+"\n")
+		do("conda activate other; plain=2; nvm use v18; shopt -u extglob; cd /tmp; nvm() { echo no; }; exec 19<&-", "")
+	}
+	do("echo 'echo greeting' >>/root/env.sh", "")
+	do("true", "greeting\ngreeting\n") // a login shell reads both
+}
+
+// What waits may be killed, stopped or moved away from: the next command runs once all
+// the same.
+func TestAnInterpreterThatWaitsIsReplaced(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{WorkDir: "/testbed"})
+	do := func(script string) string {
+		t.Helper()
+		r := runCommand(t, c, docker.Command{Script: "echo ran >>/count; " + script, Ahead: true, Timeout: time.Minute})
+		return string(r.Output)
+	}
+	do("")
+	for n, meanwhile := range []string{
+		"for d in /proc/[2-9]* /proc/[1-9][0-9]*; do p=${d#/proc/}; mapfile -d '' a <$d/cmdline && ((p != BASHPID)) && [[ ${a[2]} == *'read -r -N'* ]] && kill -9 $p; done 2>/dev/null; echo >/killed",
+		"rm -rf /testbed; mkdir /testbed; echo >/testbed/new",
+		"true",
+	} {
+		do("(sleep 0.1; " + meanwhile + "; echo >/done$$) >/dev/null 2>&1 & echo $! >/dev/null")
+		for {
+			if r := run(t, c, "ls /done* 2>/dev/null | wc -l"); strings.TrimSpace(string(r.Output)) == fmt.Sprint(n+1) {
+				break
+			}
+		}
+		if got := do("echo next; ls"); got != "next\n" && got != "next\nnew\n" {
+			t.Errorf("%s: %q", meanwhile, got)
 		}
 	}
-	if r := run(t, c, "wc -l </tmp/read"); string(r.Output) != "4\n" { // three nested ones and the shell's
-		t.Errorf("read %s times", r.Output)
-	}
-	run(t, c, "CONDA=other; greet() { echo no; }; unset plain; shopt -u extglob; cd /tmp")
-	if r := run(t, c, script); string(r.Output) != want {
-		t.Errorf("after a command that changed all: %q", r.Output)
-	}
-	run(t, c, "sed() { :; }; printf 'CONDA=changed\\n' >>/root/start")
-	if r := run(t, c, "echo $CONDA"); string(r.Output) != "changed\n" {
-		t.Errorf("after the start file was changed: %q", r.Output)
+	if got := do("mapfile -t n </count; echo ${#n[@]}"); got != "8\n" {
+		t.Errorf("8 commands ran %s times", got)
 	}
 }
 
-func TestStartFilesThatSuitNoResidentShell(t *testing.T) {
+func TestStartFilesThatSuitNoBashStartedAhead(t *testing.T) {
 	e := connect(t)
 	for _, tt := range []struct{ name, text, want string }{
 		{"errexit", "set -e\n", "a\n"},
@@ -149,7 +185,12 @@ func TestStartFilesThatSuitNoResidentShell(t *testing.T) {
 		{"a trap", "trap 'echo bye' EXIT\n", "a\nbye\n"},
 		{"a debug trap", "trap 'echo dbg' DEBUG\n", "dbg\na\n"},
 		{"aliases", "shopt -s expand_aliases; alias echo='echo aliased'\n", "aliased a\n"},
+		{"an error trap", "trap 'echo err' ERR\n", "a\n"},
 		{"a disabled builtin", "enable -n kill\n", "a\n"},
+		{"a disabled eval", "enable -n eval\n", "a\n"},
+		{"a disabled read", "enable -n read\n", "a\n"},
+		{"functrace", "set -T\n", "a\n"},
+		{"read-only names of the loader's", "readonly IFS TMOUT LC_ALL _bn _bl\n", "a\n"},
 		{"a function named builtin", "builtin() { command builtin echo never; }\n", "a\n"},
 		{"a function named exec", "exec() { echo never; }\n", "a\n"},
 		{"functions named as other builtins", "cd() { :; }; read() { :; }; wait() { :; }; printf() { :; }; unset() { :; }\n", "a\n"},
@@ -160,13 +201,26 @@ func TestStartFilesThatSuitNoResidentShell(t *testing.T) {
 		{"a syntax error", "if\n", "a\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, e, docker.Spec{Env: []string{"BASH_ENV=/start"}})
-			if err := c.CopyIn(t.Context(), "/start", 0o644, []byte(tt.text)); err != nil {
+			c := start(t, e, docker.Spec{})
+			if err := c.CopyIn(t.Context(), "/home/.bash_profile", 0o644, []byte(tt.text)); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 {
-				if r := run(t, c, "echo a"); !strings.HasSuffix(string(r.Output), tt.want) || r.TimedOut {
-					t.Errorf("output %q, code %d; want %q", r.Output, r.ExitCode, tt.want)
+			for _, cmd := range []docker.Command{
+				{Env: []string{"BASH_ENV=/home/.bash_profile"}},
+				{Args: []string{"bash", "-lc"}, Env: []string{"HOME=/home"}},
+				{Args: []string{"bash", "-l", "-c"}, Env: []string{"HOME=/home"}},
+			} {
+				cmd.Script, cmd.Ahead, cmd.Timeout = "echo a", true, time.Minute
+				for range 2 {
+					if r := runCommand(t, c, cmd); !strings.HasSuffix(string(r.Output), tt.want) || r.TimedOut {
+						t.Errorf("%q: output %q, code %d; want %q", cmd.Args, r.Output, r.ExitCode, tt.want)
+					}
+				}
+				cmd.Script = "echo /proc/self/fd/*"
+				ahead := runCommand(t, c, cmd)
+				cmd.Fresh = true
+				if fresh := runCommand(t, c, cmd); string(ahead.Output) != string(fresh.Output) {
+					t.Errorf("%q: output %q; fresh %q", cmd.Args, ahead.Output, fresh.Output)
 				}
 			}
 		})

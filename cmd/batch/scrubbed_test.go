@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
+	"batch.example/batch/solver"
+)
+
+// futureImage makes an image that has the solution on another branch, and returns the
+// id of its commit.
+func futureImage(t *testing.T, s *sandboxes, name string) string {
+	t.Helper()
+	c, err := s.engine.Create(t.Context(), docker.Spec{Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Remove(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	r, err := c.Run(t.Context(), docker.Command{Timeout: time.Minute, Script: `cd /testbed && git checkout -q -b ahead &&
+echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost commit -qm ahead && git rev-parse HEAD && git checkout -q -`})
+	if err != nil || r.ExitCode != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, err := c.Commit(t.Context(), name, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.engine.RemoveImage(context.Background(), name); err != nil {
+			t.Error(err)
+		}
+	})
+	return strings.TrimSpace(string(r.Output))
+}
+
+// What several instances need is scrubbed once, and nobody sees that it was.
+func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
+	needDocker(t)
+	const name = "batch-test/future:1"
+	s := testSandboxes(t, nil, "environment.env.LEAKED=x", "environment.run_args=[\"--env\", \"LEAKED2=x\"]", "environment.cwd=/testbed")
+	s.scrubs = &scrubs{turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
+	future := futureImage(t, s, name)
+	source, _, err := s.engine.Image(t.Context(), name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(id string) solver.Opening {
+		return solver.Opening{Instance: dataset.Instance{ID: id, Image: name}}
+	}
+	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+	t.Cleanup(func() { // after the boxes, which are closed before
+		gone, _, err := s.images.Evict(context.Background(), 0, false)
+		if err != nil || len(gone) != 1 || gone[0].Of != name || gone[0].OfID != source.ID {
+			t.Errorf("evicted %+v, %v", gone, err)
+		}
+	})
+	first, second := s.open(t, row("a")).(*box), s.open(t, row("b")).(*box)
+	for _, b := range []*box{first, second} {
+		f := b.Facts()
+		if !f.Scrubbed || f.ImageID != source.ID || f.Image != name || b.container.ImageID() == source.ID {
+			t.Errorf("%+v, made of %s", f, b.container.ImageID())
+		}
+		if out, err := b.Script(t.Context(), "git cat-file -e "+future); err != nil || out.ExitCode == 0 {
+			t.Errorf("the future is there: %v", err)
+		}
+	}
+	if a, b := first.container.ImageID(), second.container.ImageID(); a != b {
+		t.Errorf("made of %s and %s", a, b)
+	}
+	out, err := s.engine.Create(t.Context(), docker.Spec{Image: first.container.ImageID(), WorkDir: "/testbed", Unattended: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = out.Remove(context.Background()) }()
+	r, err := out.Run(t.Context(), docker.Command{Script: "env; git log --oneline --all; git status --porcelain"})
+	if err != nil || strings.Contains(string(r.Output), "LEAKED") || strings.Contains(string(r.Output), "ahead") {
+		t.Errorf("%s, %v", r.Output, err)
+	}
+}
+
+func TestAnImageOfASingleInstanceIsScrubbedInItsContainerUntilItIsUsedAgain(t *testing.T) {
+	needDocker(t)
+	const name = "batch-test/future:2"
+	s := testSandboxes(t, nil, "environment.cwd=/testbed")
+	s.scrubs = &scrubs{dear: time.Second, turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
+	futureImage(t, s, name)
+	row := solver.Opening{Instance: dataset.Instance{ID: "a", Image: name}}
+	t.Cleanup(func() { _, _, _ = s.images.Evict(context.Background(), 0, false) })
+	for _, step := range []struct {
+		clean  bool
+		took   time.Duration
+		known  bool
+		shared bool
+	}{ // what the scrub of the one came to decides on the next one
+		{took: time.Millisecond}, {took: time.Millisecond}, {took: time.Hour}, {clean: true, shared: true}, {known: true},
+	} {
+		b := s.open(t, row).(*box)
+		if f := b.Facts(); f.Known != step.known || f.Scrubbed != step.shared || (b.container.ImageID() != f.ImageID) != step.shared {
+			t.Errorf("%+v, made of %s, want %+v", f, b.container.ImageID(), step)
+		}
+		s.scrubs.dear = time.Second
+		b.Scrubbed(step.clean, step.took)
+		if step.took > time.Second {
+			s.scrubs.dear = 0 // whatever it really takes
+		}
+	}
+}
+
+func TestWhatIsKnownOfTheHistoryHoldsForTheImageAlone(t *testing.T) {
+	for spec, want := range map[string]bool{
+		"environment.cwd=/testbed":                           true,
+		"environment.env.HOME=/x":                            true,
+		"environment.env.GIT_DIR=/x":                         false,
+		"environment.forward_env=[\"GIT_DIR\"]":              false,
+		"environment.run_args=[\"--env\", \"GIT_DIR=/x\"]":   false,
+		"environment.run_args=[\"--user\", \"nobody\"]":      false,
+		"run.env_startup_command=git checkout {{base}}":      false,
+		"environment.keep_git_history=true":                  false,
+		"environment.run_args=[\"--memory\", \"1g\"]":        true,
+		"environment.run_args=[\"--network\", \"bridge\"]":   true,
+		"environment.run_args=[\"--cap-add\", \"SYS_TIME\"]": true,
+	} {
+		cfg, err := config.Load([]string{spec}, config.Options{})
+		if err != nil {
+			t.Fatal(spec, err)
+		}
+		if got := knowsHistory(cfg); got != want {
+			t.Errorf("%s: %t", spec, got)
+		}
+	}
+}
+
+// An image that cannot be made is no reason for an attempt to fail.
+func TestWhereNoScrubbedImageCanBeMadeTheImageServes(t *testing.T) {
+	needDocker(t)
+	const name = "batch-test/future:3"
+	commits := 0
+	s := testSandboxes(t, func(call string) error {
+		if call != "commit" {
+			return nil
+		}
+		if commits++; commits > 1 {
+			return fault.Newf(fault.Host, "no room")
+		}
+		return nil
+	}, "environment.cwd=/testbed")
+	s.scrubs = &scrubs{turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
+	futureImage(t, s, name)
+	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+	for _, id := range []string{"a", "b"} {
+		f := s.open(t, solver.Opening{Instance: dataset.Instance{ID: id, Image: name}}).Facts()
+		if f.Known || f.Scrubbed || commits != 2 { // once is enough
+			t.Errorf("%+v after %d commits", f, commits)
+		}
+	}
+	list, err := s.engine.Owned(t.Context())
+	if err != nil || slices.ContainsFunc(list, func(c docker.Stray) bool { return strings.HasPrefix(c.Name, "batch-scrub-") }) {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

@@ -1,0 +1,74 @@
+package docker_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// checkout copies what scripts/boxinit needs to a folder of the test's own.
+func checkout(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"go.mod", "go.sum", "scripts/env", "scripts/boxinit", "internal/boxinit", "docker/boxinit"} {
+		to := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), "cp", "-r", filepath.Join("..", name), to).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return dir
+}
+
+func TestTheCheckSeesThatSourceAndBinaryDiffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	dir := checkout(t)
+	script := func(arg ...string) (said string, ok bool) {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "scripts/boxinit"), arg...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err == nil
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said, ok := script("--check"); !ok || said != "" {
+		t.Fatalf("as it is, in a folder of another name: %v %s", ok, said)
+	}
+	const (
+		more     = "package main\n\nconst word = \"a\"\n\nfunc init() { println(word) }\n"
+		machines = 2
+	)
+	write("internal/boxinit/more.go", more)
+	if said, ok := script("--check"); ok || strings.Count(said, "is not what internal/boxinit makes") != machines {
+		t.Errorf("with more source: %v %s", ok, said)
+	}
+	if said, ok := script(); !ok || strings.Count(said, "wrote") != machines {
+		t.Errorf("building: %v %s", ok, said)
+	}
+	if said, ok := script("--check"); !ok || said != "" {
+		t.Errorf("built: %v %s", ok, said)
+	}
+	write("internal/boxinit/more.go", strings.Replace(more, `"a"`, `"b"`, 1))
+	if said, ok := script("--check"); ok || strings.Count(said, "is not what internal/boxinit makes") != machines {
+		t.Errorf("one byte of source later: %v %s", ok, said)
+	}
+	if said, ok := script("--chek"); ok || !strings.HasPrefix(said, "boxinit: usage") {
+		t.Errorf("an unknown flag: %v %s", ok, said)
+	}
+	self, err := os.ReadFile(filepath.Join(dir, "scripts/boxinit"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("scripts/boxinit", strings.Replace(string(self), "limit=1000000", "limit=1000", 1))
+	if said, ok := script(); ok || strings.Count(said, "more than 1000") != machines {
+		t.Errorf("over the limit: %v %s", ok, said)
+	}
+}

@@ -1,0 +1,129 @@
+package docker_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/docker"
+)
+
+// Daemons that have left their command in every way they can belong to it, and to no
+// other.
+func TestADaemonEndsWithItsCommandAndNoOther(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
+	const forks = "for i in {1..%d}; do (setsid env -i /usr/bin/setsid /usr/bin/sleep 7000 >/dev/null 2>&1 &); done; echo made; sleep 7001"
+	for range 4 {
+		r := runCommand(t, c, docker.Command{Script: fmt.Sprintf(forks, 500), Timeout: 5 * time.Second})
+		if !r.TimedOut || r.Restarted {
+			t.Errorf("%+v, %q", r, r.Output)
+		}
+		if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
+			t.Fatalf("still running: %d, %.200q", len(left), left)
+		}
+	}
+}
+
+// What a supervisor has below it is known also when somebody kills the supervisor.
+func TestLineageOutlivesItsSupervisor(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
+	for _, script := range []string{
+		"kill -9 $PPID; (setsid sleep 7001 &); sleep 7002",
+		"(setsid sleep 7001 &); kill -9 $PPID; sleep 7002",
+	} {
+		r := runCommand(t, c, docker.Command{Script: "echo on; " + script, Timeout: time.Second})
+		if !r.TimedOut || string(r.Output) != "on\n" {
+			t.Errorf("%+v, %q", r, r.Output)
+		}
+		if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
+			t.Errorf("still running: %q", left)
+		}
+	}
+}
+
+// A supervisor that has nothing left below it is given the next command, and is killed
+// and changed before, as far as a command can.
+func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
+	e := connect(t)
+	const look = "sleep 0.2; ulimit -Sa; ulimit -Ha; umask; pwd; env | sort; ls /proc/self/fd; cat /proc/self/oom_score_adj; grep -E '^(Sig(Blk|Ign)|Cap|Groups|NoNew|Seccomp)' /proc/self/status; true"
+	for name, attack := range map[string]string{
+		"limits":             toEach + "prlimit --pid $p --nofile=9:9 --fsize=9:9 --core=9:9; done",
+		"stopped":            "kill -STOP -1",
+		"killed":             "kill -9 -1",
+		"signalled":          toEach + "for s in {1..31}; do ((s == 9 || s == 19)) || kill -$s $p; done; done",
+		"its own supervisor": "prlimit --pid $PPID --nofile=9:9; echo 900 >/proc/$PPID/oom_score_adj",
+		"its own":            "cd /tmp; umask 7; export X=1; ulimit -n 9; trap '' HUP PIPE; exec 7>&1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, e, docker.Spec{CapAdd: []string{"KILL"}})
+			// Two at once, so that one more supervisor than the attacker's waits.
+			twice := func(script string) (out [2]string) {
+				var both sync.WaitGroup
+				for i := range out {
+					both.Go(func() {
+						r, err := c.Run(t.Context(), docker.Command{Script: script, Fresh: true})
+						if err != nil || r.ExitCode != 0 {
+							t.Errorf("code %d, %q, %v", r.ExitCode, r.Output, err)
+						}
+						out[i] = string(r.Output)
+					})
+				}
+				both.Wait()
+				return out
+			}
+			want := twice(look)
+			r := runCommand(t, c, docker.Command{Script: attack + " 2>/dev/null; exit 0", Fresh: true, Timeout: 2 * time.Second})
+			t.Logf("the attacker: code %d, %q", r.ExitCode, r.Output)
+			for range 2 {
+				if diff := cmp.Diff(want, twice(look)); diff != "" || want[0] != want[1] {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
+
+// Process ids that come round again change nothing: neither is one taken for another
+// that ended, nor is output.
+func TestProcessIDsComeRound(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// From Linux 6.14 on, each pid namespace has a limit of its own.
+	few := exec.Command("nsenter", "-t", fmt.Sprint(in.State.Pid), "-p", "sh", "-c", "echo 400 >/proc/sys/kernel/pid_max")
+	if out, err := few.CombinedOutput(); err != nil {
+		t.Skipf("the number of process ids cannot be lowered: %v, %s", err, out)
+	}
+	if all, _ := os.ReadFile("/proc/sys/kernel/pid_max"); strings.TrimSpace(string(all)) == "400" {
+		_ = os.WriteFile("/proc/sys/kernel/pid_max", []byte("4194304"), 0o644)
+		t.Skip("the number of process ids is the machine's")
+	}
+	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
+	for n := range 40 {
+		r := runCommand(t, c, docker.Command{
+			Script: fmt.Sprintf("(sleep 0.05; echo noise%d) & for i in {1..60}; do /usr/bin/true; done; echo %[1]d", n), Ahead: true, Timeout: time.Minute,
+		})
+		own := strings.Replace(string(r.Output), fmt.Sprintf("noise%d\n", n), "", 1)
+		if own != fmt.Sprintf("%d\n", n) || r.ExitCode != 0 {
+			t.Errorf("%d: %+v, %q", n, r, r.Output)
+		}
+		if n%10 == 0 {
+			if r := runCommand(t, c, docker.Command{Script: "(setsid sleep 7001 &); sleep 7002", Timeout: 100 * time.Millisecond}); !r.TimedOut {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
+		t.Errorf("still running: %q", left)
+	}
+}

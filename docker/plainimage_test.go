@@ -1,0 +1,93 @@
+package docker_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/image"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/enginetest"
+)
+
+// imageOf makes an image of the given files; it is removed at the end of the test.
+func imageOf(t *testing.T, programs []string, files map[string]string) string {
+	t.Helper()
+	root, err := enginetest.Root(programs, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, name := raw(t), testRepo+":"+strings.ToLower(rand.Text())
+	body, err := api.ImageImport(t.Context(), image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"}, name, image.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := api.ImageRemove(context.Background(), name, image.RemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+	})
+	return name
+}
+
+// An image needs the interpreter of its commands and nothing besides: neither bash nor
+// programs of a system, nor root.
+func TestAnImageNeedsNoBash(t *testing.T) {
+	e := connect(t)
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Skip("no busybox is installed, whose ash alpine has")
+	}
+	ash, err := os.ReadFile(busybox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := map[string]string{
+		"ash":  imageOf(t, nil, map[string]string{"usr/bin/sh": string(ash)}),
+		"dash": imageOf(t, []string{"dash"}, map[string]string{"usr/bin/sh": "#!/usr/bin/dash\nexec /usr/bin/dash \"$@\"\n"}),
+	}
+	if _, err := exec.LookPath("dash"); err != nil {
+		delete(images, "dash")
+	}
+	for shell, name := range images {
+		for _, user := range []string{"", "12345:1"} {
+			t.Run(shell+" "+user, func(t *testing.T) {
+				c := start(t, e, docker.Spec{Image: name, User: user, WorkDir: "/testbed", Memory: 64 << 20})
+				do := func(script string, limit time.Duration) docker.Result {
+					return runCommand(t, c, docker.Command{Args: []string{"sh", "-c"}, Script: script, Timeout: limit, Ahead: true})
+				}
+				if r := do("echo out; echo err >&2; pwd; read x; exit 3", time.Minute); string(r.Output) != "out\nerr\n/testbed\n" || r.ExitCode != 3 {
+					t.Errorf("%+v, %q", r, r.Output)
+				}
+				if r := do("while :; do :; done & while :; do :; done", 200*time.Millisecond); !r.TimedOut || r.Restarted {
+					t.Errorf("%+v, %q", r, r.Output)
+				}
+				if r := do("kill -9 -1; kill -9 $$", time.Minute); r.ExitCode != 137 {
+					t.Errorf("%+v, %q", r, r.Output)
+				}
+				if err := c.CopyIn(t.Context(), "/tmp/in", 0o600, []byte("\x00")); err != nil {
+					t.Error(err)
+				}
+				if r := do("test -s /tmp/in && echo there; kill -9 1; echo on", time.Minute); string(r.Output) != "there\non\n" {
+					t.Errorf("%+v, %q", r, r.Output)
+				}
+				_, err := c.Run(t.Context(), docker.Command{Script: "true"})
+				if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "environment.interpreter") {
+					t.Errorf("without bash: %v; hint %q", err, fault.HintOf(err))
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package docker_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+)
+
+// A command that is under way when its runner dies goes on, and is not run twice.
+func TestACommandOutlivesItsRunner(t *testing.T) {
+	e := connect(t)
+	c := start(t, e, docker.Spec{})
+	ran := make(chan error, 1)
+	cmd := docker.Command{ID: "s1.1", Script: "echo ran >>/tmp/count; until [ -e /tmp/go ]; do sleep 0.01; done; echo done; exit 3", Timeout: time.Minute}
+	go func() {
+		_, err := c.Run(t.Context(), cmd)
+		ran <- err
+	}()
+	for {
+		if _, err := c.CopyOut(t.Context(), "/tmp/count"); err == nil {
+			break
+		}
+	}
+	c.Close() // as the end of its process would
+	if err := <-ran; fault.KindOf(err) != fault.Transient {
+		t.Errorf("%v: %v", fault.KindOf(err), err)
+	}
+	for n := range 3 {
+		next, err := e.Attach(t.Context(), c.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := next.CopyIn(t.Context(), "/tmp/go", 0o644, nil); err != nil {
+			t.Fatal(err)
+		}
+		r := runCommand(t, next, cmd)
+		if string(r.Output) != "done\n" || r.ExitCode != 3 || r.TimedOut {
+			t.Errorf("%d: %+v, %q", n, r, r.Output)
+		}
+		next.Close()
+	}
+	next, err := e.Attach(t.Context(), c.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if r := run(t, next, "cat /tmp/count"); string(r.Output) != "ran\n" {
+		t.Errorf("it ran %q", r.Output)
+	}
+}
+
+// The question what is to be kept of a long output is asked again of who comes later.
+func TestALongOutputWaitsForARunner(t *testing.T) {
+	e := connect(t)
+	c := start(t, e, docker.Spec{})
+	asked := make(chan bool, 1)
+	cmd := docker.Command{ID: "long", Script: "printf 'keep '; yes | head -c 100000", Limit: 1000}
+	cmd.Longer = func([]byte) bool {
+		asked <- true
+		<-t.Context().Done() // never answers
+		return false
+	}
+	go func() { _, _ = c.Run(t.Context(), cmd) }()
+	<-asked
+	next, err := e.Attach(t.Context(), c.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	cmd.Longer = func(begin []byte) bool { return len(begin) == 1000 && strings.HasPrefix(string(begin), "keep y\n") }
+	if r := runCommand(t, next, cmd); r.Total != 100_005 || len(r.Output) != 100_005 {
+		t.Errorf("kept %d of %d", len(r.Output), r.Total)
+	}
+}
+
+func TestNobodyLooksIntoTheInit(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{})
+	r := run(t, c, "for f in fd/0 fd/1 environ mem maps cwd/x; do cat /proc/1/$f /proc/$PPID/$f && echo open; done; ls /proc/1/fd /proc/$PPID/fd; echo x >/proc/1/fd/1")
+	if out := string(r.Output); strings.Contains(out, "open") || strings.Count(out, "Permission denied") < 9 {
+		t.Errorf("%s", out)
+	}
+}
+
+// With CAP_SYS_PTRACE the stream can be written to and read, which changes nothing
+// but the time it takes.
+func TestWhatIsForgedIsRefused(t *testing.T) {
+	e := connect(t)
+	for name, script := range map[string]string{
+		"garbage to the runner":         "head -c 3000 /dev/urandom >/proc/1/fd/1",
+		"garbage to the init":           "head -c 3000 /dev/urandom >/proc/1/fd/0",
+		"a large length":                "printf '\\x03\\xff\\xff\\xff' >/proc/1/fd/1; printf '\\x03\\xff\\xff\\xff' >/proc/1/fd/0",
+		"a frame that is taken out":     "(timeout 0.3 cat </proc/1/fd/0 >/tmp/frame) & exit 0",
+		"a frame that is sent again":    "(timeout 0.5 cat </proc/1/fd/0 >/tmp/frame; cat /tmp/frame /tmp/frame >/proc/1/fd/0) >/dev/null 2>&1 & exit 0",
+		"an answer that is sent before": "(timeout 0.3 cat </proc/1/fd/1 >/tmp/frame; cat /tmp/frame >/proc/1/fd/1) >/dev/null 2>&1 & sleep 0.1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := start(t, e, docker.Spec{CapAdd: []string{"SYS_PTRACE"}})
+			run(t, c, "true")
+			for n := range 2 {
+				r, err := c.Run(t.Context(), docker.Command{Script: "echo ran >>/tmp/count; " + script, Timeout: time.Minute})
+				if err != nil || r.ExitCode != 0 || len(r.Output) > 0 {
+					t.Fatalf("%d: %+v, %q, %v", n, r, r.Output, err)
+				}
+				if r := runCommand(t, c, docker.Command{Script: "echo next >>/tmp/next; cat /tmp/next", Timeout: time.Minute}); string(r.Output) != strings.Repeat("next\n", n+1) {
+					t.Errorf("%d: %+v, %q", n, r, r.Output)
+				}
+			}
+			if r := run(t, c, "cat /tmp/count"); string(r.Output) != "ran\nran\n" {
+				t.Errorf("it ran %q", r.Output)
+			}
+		})
+	}
+}
+
+func TestAContainerThatAlwaysForgesIsDestroyed(t *testing.T) {
+	c := start(t, connect(t), docker.Spec{CapAdd: []string{"SYS_PTRACE"}})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := c.Run(ctx, docker.Command{Script: "while echo forged >/proc/1/fd/1; do :; done >/dev/null 2>&1 &"})
+	for err == nil {
+		_, err = c.Run(ctx, docker.Command{Script: "true"})
+	}
+	if !errors.Is(err, docker.ErrDestroyed) {
+		t.Errorf("%v: %v", fault.KindOf(err), err)
+	}
+}

@@ -1,0 +1,64 @@
+package imagecache
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"batch.example/batch/internal/atomicfile"
+)
+
+// Note is what is remembered of the scrub of an image's git history.
+type Note struct {
+	Clean   bool      `json:"clean"`   // there was nothing to do
+	Seconds float64   `json:"seconds"` // that it took
+	Made    time.Time `json:"made"`
+}
+
+// noteLife is how long a note is kept that nobody makes again.
+const noteLife = 180 * 24 * time.Hour
+
+// notes is where they lie, each a file of its own: one that is damaged or cannot be
+// written costs nothing but the work that it would have saved.
+func (l *Ledger) notes() string { return filepath.Join(l.dir, "notes") }
+
+func (l *Ledger) notePath(key string) string {
+	return filepath.Join(l.notes(), fmt.Sprintf("%x", sha256.Sum256([]byte(key)))[:32]+".json")
+}
+
+// Note returns what is remembered under key, which names all that it depends on.
+func (c *Cache) Note(key string) (Note, bool) { return c.ledger.note(key) }
+
+// Remember has every run on the engine know n under key.
+func (c *Cache) Remember(key string, n Note) error { return c.ledger.remember(key, n) }
+
+func (l *Ledger) note(key string) (Note, bool) {
+	var n Note
+	data, err := os.ReadFile(l.notePath(key))
+	if err != nil || json.Unmarshal(data, &n) != nil || n.Made.IsZero() {
+		return Note{}, false
+	}
+	return n, true
+}
+
+func (l *Ledger) remember(key string, n Note) error {
+	if err := os.MkdirAll(l.notes(), 0o755); err != nil {
+		return err
+	}
+	n.Made = time.Now()
+	return atomicfile.Files{}.WriteUnsynced(l.notePath(key), 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(n) })
+}
+
+// sweepNotes removes old ones. What cannot be removed does no harm.
+func (l *Ledger) sweepNotes() {
+	entries, _ := os.ReadDir(l.notes())
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > noteLife {
+			_ = os.Remove(filepath.Join(l.notes(), e.Name()))
+		}
+	}
+}

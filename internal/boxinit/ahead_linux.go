@@ -1,0 +1,96 @@
+package main
+
+import (
+	"strings"
+	"sync"
+	"syscall"
+
+	"batch.example/batch/internal/boxinit/wire"
+)
+
+// ahead are the interpreters that were started before their command is known. They
+// have evaluated their start files, or do so, and wait for the script.
+type ahead struct {
+	mu      sync.Mutex
+	family  *family
+	order   func(run wire.Run, args []string) wire.Order
+	waiting map[string]waiter
+}
+
+// waiter is one of them.
+type waiter struct {
+	*process
+	dir place
+}
+
+// place is which directory a name stands for.
+type place struct{ dev, inode uint64 }
+
+// maxWaiting is for how many kinds of commands an interpreter waits.
+const maxWaiting = 2
+
+// kindOf tells commands apart that need different interpreters.
+func kindOf(run wire.Run) string {
+	return strings.Join(run.Args, "\x00") + "\x01" + strings.Join(run.Env, "\x00") + "\x01" + run.Dir
+}
+
+func placeOf(dir string) place {
+	var st syscall.Stat_t
+	if syscall.Stat(dir, &st) != nil {
+		return place{}
+	}
+	return place{st.Dev, st.Ino}
+}
+
+// start starts an interpreter for a command like run, unless one waits already. The
+// caller holds the lock.
+func (a *ahead) start(run wire.Run) {
+	kind := kindOf(run)
+	if w, ok := a.waiting[kind]; ok && !isClosed(w.ended) {
+		return
+	}
+	if dirError(run.Dir) != "" {
+		return
+	}
+	for other := range a.waiting {
+		if len(a.waiting) < maxWaiting {
+			break
+		}
+		a.drop(other)
+	}
+	w := waiter{dir: placeOf(run.Dir)}
+	var err error
+	if w.process, err = a.family.start(loading(a.order(run, run.Args)), true); err == nil {
+		a.waiting[kind] = w
+	}
+}
+
+// take returns the interpreter that waits for a command like run, nil for none: it
+// may have been killed, or its directory be another by now.
+func (a *ahead) take(run wire.Run) *process {
+	if !run.Load {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	kind := kindOf(run)
+	w, ok := a.waiting[kind]
+	if ok && (isClosed(w.ended) || w.dir != placeOf(run.Dir)) {
+		a.drop(kind)
+		ok = false
+	}
+	if !ok {
+		return nil
+	}
+	delete(a.waiting, kind)
+	return w.process
+}
+
+func (a *ahead) drop(kind string) {
+	p := a.waiting[kind].process
+	delete(a.waiting, kind)
+	go func() {
+		p.kill()
+		drain(p)
+	}()
+}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"batch.example/batch/internal/boxinit/wire"
+)
+
+// The exit codes of what could not be run, as shells and engines have them.
+const (
+	codeNotRun   = 126
+	codeNotFound = 127
+	codeSignal   = 128 // and the signal's number
+)
+
+// command is one command, until batch lets it be forgotten.
+type command struct {
+	id   string
+	run  wire.Run
+	kept capped
+	more chan int      // the answer to wire.KindFull
+	kill chan struct{} // closed when batch wants it to end
+	stop sync.Once
+	done chan struct{} // closed when result is there
+
+	mu     sync.Mutex
+	full   []byte      // what batch is asked about now
+	result wire.Result // after done
+}
+
+func newCommand(id string, run wire.Run) *command {
+	return &command{
+		id: id, run: run, kept: capped{limit: int(run.Limit)},
+		more: make(chan int, 1), kill: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+func (c *command) cancel() { c.stop.Do(func() { close(c.kill) }) }
+
+// execute runs the command to its end. It goes on afterwards to empty the pipe of
+// what it left, until nothing has it any more.
+func (s *server) execute(c *command) {
+	start, before := time.Now(), oomKills()
+	p := s.attempt(c, s.ahead.take(c.run))
+	if p == nil && c.run.Load && len(c.run.Script) > maxArgument && !c.over() {
+		loader, _ := s.family.start(loading(s.orderFor(c.run, c.run.Args)), true)
+		p = s.attempt(c, loader)
+	}
+	if p == nil && !c.over() {
+		s.prepare(c)
+		if p = s.startWith(c); p != nil {
+			c.follow(p)
+		}
+	}
+	if p != nil && !c.result.TimedOut {
+		c.result.Code = p.code()
+	}
+	c.result.OOM = c.result.Code == codeSignal+uint64(syscall.SIGKILL) && oomKills() > before
+	c.result.Total, c.result.Kept = c.kept.total, uint64(len(c.kept.kept))
+	c.result.Nanos = uint64(time.Since(start))
+	if len(c.run.Script) > largeOutput {
+		giveBack()
+	}
+	c.run.Script = ""
+	s.ahead.mu.Lock()
+	close(c.done)
+	s.tell(c)
+	if c.run.Ahead {
+		s.ahead.start(c.run)
+	}
+	s.ahead.mu.Unlock()
+	if p != nil {
+		drain(p)
+	}
+}
+
+// prepare makes the command ready for another attempt to start it.
+func (s *server) prepare(c *command) {
+	c.kept = capped{limit: int(c.run.Limit)}
+	if c.run.Ask {
+		c.kept.ask = func(begin []byte) int { return s.ask(c, begin) }
+	}
+}
+
+// over reports whether the command was ended at its time limit or by batch.
+func (c *command) over() bool {
+	select {
+	case <-c.kill:
+		return true
+	default:
+		return c.result.TimedOut
+	}
+}
+
+// attempt has the waiting interpreter p run the command. It returns nil when that
+// ended before it had read all of the script, and so has run nothing of it.
+func (s *server) attempt(c *command, p *process) *process {
+	if p == nil {
+		return nil
+	}
+	s.prepare(c)
+	b := loaded(c.run.Script)
+	var write sync.WaitGroup
+	write.Go(func() {
+		n, _ := p.script.Write(b)
+		b = b[n:]
+	})
+	c.follow(p)
+	_ = p.script.SetWriteDeadline(time.Unix(1, 0))
+	write.Wait()
+	taken := len(b) == 0 && waiting(p.unread) == 0
+	p.closeScript()
+	if taken || c.over() {
+		return p
+	}
+	go drain(p)
+	return nil
+}
+
+// startWith starts an interpreter with the script as its last argument. When none
+// can be started it returns nil, and the command has its result.
+func (s *server) startWith(c *command) *process {
+	p, err := s.start(c, append(append([]string{}, c.run.Args...), c.run.Script))
+	if err == nil {
+		return p
+	}
+	c.result.Code = codeNotRun
+	if why := dirError(c.run.Dir); why != "" {
+		c.kept.add([]byte("chdir " + c.run.Dir + ": " + why + "\n"))
+		return nil
+	}
+	if errors.Is(err, syscall.ENOENT) {
+		c.result.Code = codeNotFound
+	}
+	c.result.Missing = !noRoom(err) && !errors.Is(err, syscall.E2BIG) && !errors.Is(err, syscall.EINVAL)
+	c.kept.add([]byte("exec " + c.run.Args[0] + ": " + err.Error() + "\n"))
+	return nil
+}
+
+// tries is how often a command is started where there is no room for a process.
+const tries = 3
+
+// start starts args. Where there is no room for it, since processes that commands
+// left take all that the container may have, all of them are ended.
+func (s *server) start(c *command, args []string) (p *process, err error) {
+	if dirError(c.run.Dir) != "" {
+		return nil, syscall.ENOENT
+	}
+	for n := 0; n < tries; n++ {
+		p, err = s.family.start(s.orderFor(c.run, args), false)
+		if err == nil && p.failure != 0 {
+			go drain(p)
+			err = p.failure
+			if p.reused && err == syscall.EAGAIN { //nolint:errorlint // that is what syscalls return
+				n-- // a supervisor that was killed while it waited says nothing of the room
+				continue
+			}
+		}
+		if !noRoom(err) {
+			return p, err
+		}
+		if n > 0 {
+			s.family.clear()
+			c.result.Cleared = true
+		}
+	}
+	return nil, err
+}
+
+// noRoom reports whether err is the want of something that ending processes gives back.
+func noRoom(err error) bool {
+	for _, want := range []syscall.Errno{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, want) {
+			return true
+		}
+	}
+	return false
+}
+
+// dirError says why commands cannot begin in the directory; empty when they can.
+func dirError(dir string) string {
+	var st syscall.Stat_t
+	switch err := syscall.Stat(dir, &st); {
+	case err != nil:
+		return err.Error()
+	case st.Mode&syscall.S_IFMT != syscall.S_IFDIR:
+		return syscall.ENOTDIR.Error()
+	}
+	if err := syscall.Access(dir, unix.X_OK); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// follow takes the command's output until its interpreter has ended, and ends what
+// belongs to it at its time limit.
+func (c *command) follow(p *process) {
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		var expired <-chan time.Time
+		if c.run.Timeout > 0 {
+			t := time.NewTimer(time.Duration(c.run.Timeout))
+			defer t.Stop()
+			expired = t.C
+		}
+		select {
+		case <-p.ended:
+		case <-expired:
+			c.result.TimedOut = true
+			c.result.Alive = !p.kill()
+		case <-c.kill:
+			c.result.Alive = !p.kill()
+		}
+		if !c.result.Alive {
+			<-p.ended
+		}
+		_ = p.output.SetReadDeadline(time.Unix(1, 0))
+	})
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := p.output.Read(buf)
+		c.kept.add(buf[:n])
+		if err != nil {
+			break // the deadline, or all that had it have closed it
+		}
+	}
+	watch.Wait()
+	_ = p.output.SetReadDeadline(time.Time{})
+	for left := waiting(p.outputFd); left > 0; {
+		n, err := p.output.Read(buf[:min(left, len(buf))])
+		c.kept.add(buf[:n])
+		if left -= n; err != nil {
+			break
+		}
+	}
+}
+
+// drain reads what processes that a command left still write, until none is there.
+func drain(p *process) {
+	defer p.close()
+	buf := make([]byte, 4<<10)
+	for {
+		if _, err := p.output.Read(buf); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		}
+	}
+}
+
+// code is the exit code of an interpreter, as a shell tells it. One that cannot be
+// killed is taken to be.
+func (p *process) code() uint64 {
+	status := syscall.WaitStatus(syscall.SIGKILL)
+	select {
+	case <-p.ended:
+		status = p.status
+	default:
+	}
+	if status.Signaled() {
+		return codeSignal + uint64(status.Signal())
+	}
+	return uint64(status.ExitStatus())
+}

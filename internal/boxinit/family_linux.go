@@ -1,0 +1,224 @@
+package main
+
+import (
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"batch.example/batch/internal/boxinit/wire"
+)
+
+// family is what process 1 knows of its children. A child's process id is given
+// to no other process before it is reaped, which is done under the lock: who holds
+// it can trust the ids.
+type family struct {
+	null         int // every command's stdin, opened before a command can put something else there
+	mu           sync.Mutex
+	supers       map[int]*supervisor        // by id
+	idle         []*supervisor              // that wait for an order
+	interpreters map[int]*process           // by id, until they have ended
+	starting     int                        // interpreters whose ids are not known yet
+	strangers    map[int]syscall.WaitStatus // of children that were reaped and may be these
+
+	starts sync.RWMutex // held while one is started, and alone while all are ended
+}
+
+func newFamily() *family {
+	null, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		os.Exit(1)
+	}
+	return &family{null: null, supers: map[int]*supervisor{}, interpreters: map[int]*process{}}
+}
+
+// process is one interpreter below its supervisor.
+type process struct {
+	family *family
+
+	// Guarded by the family's lock:
+	super      *supervisor         // nil when nothing that stems from the interpreter is below one
+	orphan     bool                // the supervisor was killed: what stems from it is this process's
+	reused     bool                // the supervisor had others before
+	begun      bool                // the interpreter may have run
+	pid        int                 // the interpreter's; 0 when it is not known
+	unreported bool                // the supervisor was killed before it reported the end
+	reaped     *syscall.WaitStatus // what process 1 saw of the interpreter's end
+
+	output   *os.File // its stdout and stderr, to read
+	outputFd int
+	script   *os.File           // what it reads on scriptFd, to write; nil for none
+	unread   int                // the other end of that, to see whether it was read; -1 for none
+	started  chan struct{}      // closed when it is running or will not be
+	ended    chan struct{}      // closed when it has ended or was never started
+	status   syscall.WaitStatus // after ended
+	failure  syscall.Errno      // after ended: why it was never started; 0 otherwise
+}
+
+// start runs the interpreter that the order names. It returns when that is running or
+// could not be started. Whoever calls it has to close the output, at the end.
+func (f *family) start(order wire.Order, script bool) (*process, error) {
+	if isTooLong(order) {
+		return nil, syscall.E2BIG
+	}
+	f.starts.RLock()
+	defer f.starts.RUnlock()
+	p := &process{family: f, unread: -1, started: make(chan struct{}), ended: make(chan struct{})}
+	out := 0
+	var err error
+	if p.output, p.outputFd, out, err = pipe(); err != nil {
+		return nil, err
+	}
+	defer syscall.Close(out)
+	files := []int{out}
+	if script {
+		var r [2]int
+		if err := syscall.Pipe2(r[:], syscall.O_CLOEXEC); err != nil {
+			p.close()
+			return nil, err
+		}
+		p.unread = r[0]
+		_ = syscall.SetNonblock(r[1], true)
+		p.script = os.NewFile(uintptr(r[1]), "script")
+		files = append(files, r[0])
+	}
+	s, err := f.hire(p, order, files)
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	late := time.NewTimer(startLimit)
+	defer late.Stop()
+	select {
+	case <-p.started:
+	case <-late.C: // a command has stopped the supervisor, say
+		s.kill(p)
+		<-p.started
+	}
+	return p, nil
+}
+
+// pipe returns a pipe whose reading end is for this process alone.
+func pipe() (r *os.File, fd, w int, err error) {
+	var fds [2]int
+	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
+		return nil, 0, 0, err
+	}
+	_ = syscall.SetNonblock(fds[0], true)
+	return os.NewFile(uintptr(fds[0]), "pipe"), fds[0], fds[1], nil
+}
+
+// startLimit is how long an interpreter may take to be started.
+const startLimit = 10 * time.Second
+
+// running says that the interpreter runs. The caller holds the lock.
+func (p *process) running(pid int) {
+	f := p.family
+	p.pid = pid
+	f.interpreters[pid] = p
+	if status, ok := f.strangers[pid]; ok {
+		p.reaped = &status
+	}
+	p.settled()
+}
+
+// settled says that the interpreter has been started or will not be. The caller holds
+// the lock.
+func (p *process) settled() {
+	if f := p.family; isClosed(p.started) {
+		return
+	} else if f.starting--; f.starting == 0 {
+		f.strangers = nil
+	}
+	close(p.started)
+}
+
+// end says that the interpreter has ended. The caller holds the lock.
+func (p *process) end(status syscall.WaitStatus) {
+	if isClosed(p.ended) {
+		return
+	}
+	if p.family.interpreters[p.pid] == p {
+		delete(p.family.interpreters, p.pid)
+	}
+	p.status = status
+	close(p.ended)
+	p.settled()
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// reap takes in the ends of children, of which signals tell, for good.
+func (f *family) reap(ends <-chan os.Signal) {
+	for range ends {
+		f.mu.Lock()
+		f.bury()
+		f.mu.Unlock()
+	}
+}
+
+// bury reaps all children that have ended. The caller holds the lock.
+func (f *family) bury() {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		if err == syscall.EINTR { //nolint:errorlint // that is what syscalls return
+			continue
+		}
+		if pid <= 0 {
+			return
+		}
+		if s := f.supers[pid]; s != nil {
+			s.ended(status)
+		} else if p := f.interpreters[pid]; p != nil {
+			p.buried(status)
+		} else if f.starting > 0 {
+			if f.strangers == nil {
+				f.strangers = map[int]syscall.WaitStatus{}
+			}
+			f.strangers[pid] = status
+		}
+	}
+}
+
+// buried takes the end of an interpreter that became a child of this process. That may
+// be seen before the end of its supervisor is, whose last report counts more: a process
+// that it has reaped may have left its id to another one.
+func (p *process) buried(status syscall.WaitStatus) {
+	p.reaped = &status
+	if p.unreported {
+		p.end(status)
+	}
+}
+
+// close ends what p holds of pipes.
+func (p *process) close() {
+	_ = p.output.Close()
+	p.closeScript()
+}
+
+func (p *process) closeScript() {
+	if p.script != nil {
+		_ = p.script.Close()
+		_ = syscall.Close(p.unread)
+		p.script, p.unread = nil, -1
+	}
+}
+
+// waiting returns how many bytes are in a pipe.
+func waiting(fd int) int {
+	n, err := unix.IoctlGetInt(fd, unix.TIOCINQ)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"batch.example/batch/internal/boxinit/wire"
+)
+
+// maxResults is how many results are kept that nobody has asked for or let go.
+const maxResults = 16
+
+// largeOutput is how large an output or a script is, in bytes, whose memory is given back.
+const largeOutput = 256 << 10
+
+// freeAfter is how long after it was let go its memory is given back.
+const freeAfter = 50 * time.Millisecond
+
+// server does what batch asks for.
+type server struct {
+	key    wire.Key
+	family *family
+	ahead  *ahead
+	own    []string // environment
+
+	mu         sync.Mutex
+	out        *wire.Writer
+	connection uint64
+	lease      time.Duration
+	again      bool // the container was started again
+	expiry     *time.Timer
+	commands   map[string]*command
+	order      []string // of their ids
+}
+
+func newServer(key wire.Key) *server {
+	s := &server{
+		key: key, family: newFamily(), own: os.Environ(),
+		commands: map[string]*command{},
+	}
+	s.ahead = &ahead{family: s.family, order: s.orderFor, waiting: map[string]waiter{}}
+	s.expiry = time.AfterFunc(keyLimit, func() { os.Exit(wire.ExitLease) })
+	return s
+}
+
+// wait stays when no more can come over stdin: the lease ends the process, or the engine.
+func (s *server) wait() { select {} }
+
+// serve takes frames until the stream ends.
+func (s *server) serve(r io.Reader, w io.Writer) {
+	in := wire.NewReader(r, s.key, wire.Runner)
+	out := wire.NewWriter(w, s.key, wire.Init)
+	for {
+		f, began, err := in.Next()
+		switch {
+		case errors.Is(err, wire.ErrForged):
+			go s.send(s.current(), wire.Frame{Kind: wire.KindLost})
+			continue
+		case err != nil:
+			return
+		case began:
+			if f.Kind == wire.KindHello {
+				s.welcome(f.Data, in, out)
+			}
+			continue
+		}
+		s.renew()
+		s.take(f)
+	}
+}
+
+// welcome begins the connection that a Hello asks for, if it is a new one.
+func (s *server) welcome(data []byte, in *wire.Reader, out *wire.Writer) {
+	var m wire.Hello
+	if wire.Decode(data, &m) != nil {
+		return
+	}
+	s.mu.Lock()
+	if m.Connection <= s.connection {
+		s.mu.Unlock()
+		return
+	}
+	s.connection, s.out, s.lease = m.Connection, out, time.Duration(m.Lease)
+	s.again = s.again || m.Again
+	answer := wire.Welcome{Version: wire.Version, Connection: m.Connection, Again: s.again}
+	s.mu.Unlock()
+	s.renew()
+	in.Begin(m.Connection)
+	go func() { _ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(answer)}) }()
+}
+
+// renew begins the lease anew.
+func (s *server) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expiry.Stop()
+	if s.lease > 0 {
+		s.expiry.Reset(s.lease)
+	}
+}
+
+// take does what a frame asks for. Its data must not be used later.
+func (s *server) take(f wire.Frame) {
+	switch f.Kind {
+	case wire.KindRun:
+		var run wire.Run
+		if wire.Decode(f.Data, &run) == nil && len(run.Args) > 0 {
+			s.runOnce(f.ID, run)
+		}
+	case wire.KindReady:
+		var run wire.Run
+		if wire.Decode(f.Data, &run) == nil && len(run.Args) > 0 {
+			go s.ready(f.ID, run)
+		}
+	case wire.KindMore:
+		var m wire.More
+		if c := s.command(f.ID); c != nil && wire.Decode(f.Data, &m) == nil {
+			select {
+			case c.more <- int(m.Limit):
+			default: // it was answered before
+			}
+		}
+	case wire.KindKill:
+		c := s.command(f.ID)
+		if c == nil {
+			go s.finish(s.current(), f.ID, nil)
+			break
+		}
+		c.cancel()
+		go s.tellAgain(c)
+	case wire.KindClear:
+		go func() {
+			var err error
+			if !s.family.clear() {
+				err = syscall.EBUSY
+			}
+			s.finish(s.current(), f.ID, err)
+		}()
+	case wire.KindRenew:
+		go s.send(s.current(), wire.Frame{Kind: wire.KindAlive})
+	case wire.KindPut:
+		var m wire.Put
+		if wire.Decode(bytes.Clone(f.Data), &m) == nil {
+			to := s.current()
+			go func() { s.finish(to, f.ID, put(f.ID, m)) }()
+		}
+	case wire.KindGet:
+		var m wire.Get
+		if wire.Decode(f.Data, &m) == nil {
+			to := s.current()
+			go func() { s.finish(to, f.ID, s.get(to, f.ID, m)) }()
+		}
+	}
+}
+
+func (s *server) command(id string) *command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.commands[id]
+}
+
+// runOnce runs a command whose id is not known, and tells again what is known of
+// another.
+func (s *server) runOnce(id string, run wire.Run) {
+	s.mu.Lock()
+	for _, old := range run.Forget {
+		s.forget(old)
+	}
+	c, known := s.commands[id]
+	if !known {
+		c = newCommand(id, run)
+		s.commands[id] = c
+		s.order = append(s.order, id)
+	}
+	for _, old := range s.order[:max(0, len(s.order)-maxResults)] {
+		s.forget(old)
+	}
+	s.mu.Unlock()
+	if known {
+		go s.tellAgain(c)
+		return
+	}
+	go s.execute(c)
+}
+
+// forget lets a command's result go, if it has ended. The caller holds the lock.
+func (s *server) forget(id string) {
+	c := s.commands[id]
+	if c == nil {
+		return
+	}
+	select {
+	case <-c.done:
+	default:
+		return
+	}
+	delete(s.commands, id)
+	if len(c.kept.kept) > largeOutput {
+		giveBack()
+	}
+	for i, o := range s.order {
+		if o == id {
+			s.order = append(s.order[:i:i], s.order[i+1:]...)
+			break
+		}
+	}
+}
+
+// giveBack gives memory back that is not referred to any more in a moment. It is the
+// container's.
+func giveBack() {
+	time.AfterFunc(freeAfter, func() {
+		collector.Lock()
+		defer collector.Unlock()
+		debug.FreeOSMemory()
+	})
+}
+
+// tell sends what a command that has ended printed, and how it ended.
+func (s *server) tell(c *command) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	to := s.current()
+	for _, part := range c.kept.parts() {
+		s.stream(to, c.id, part)
+	}
+	s.send(to, wire.Frame{Kind: wire.KindResult, ID: c.id, Data: wire.Encode(c.result)})
+}
+
+// tellAgain sends what is known of a command to somebody who came later.
+func (s *server) tellAgain(c *command) {
+	select {
+	case <-c.done:
+		s.tell(c)
+	default:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.full != nil {
+			s.askAbout(c)
+		}
+	}
+}
+
+// ask asks batch how much of the command's output is to be kept. While nobody
+// answers, the command waits.
+func (s *server) ask(c *command, begin []byte) int {
+	c.mu.Lock()
+	c.full = begin
+	s.askAbout(c)
+	c.mu.Unlock()
+	limit := 0
+	select {
+	case limit = <-c.more:
+	case <-c.kill:
+	}
+	c.mu.Lock()
+	c.full = nil
+	c.mu.Unlock()
+	return limit
+}
+
+// askAbout sends the question. The caller holds the command's lock.
+func (s *server) askAbout(c *command) {
+	to := s.current()
+	s.stream(to, c.id, c.full)
+	s.send(to, wire.Frame{Kind: wire.KindFull, ID: c.id})
+}
+
+// ready starts an interpreter ahead, and says whether commands can be run at all.
+func (s *server) ready(id string, run wire.Run) {
+	if why := dirError(run.Dir); why != "" {
+		s.send(s.current(), wire.Frame{Kind: wire.KindDone, ID: id, Data: wire.Encode(wire.Done{Errno: uint64(syscall.ENOTDIR), Message: why})})
+		return
+	}
+	if run.Ahead {
+		s.ahead.mu.Lock()
+		s.ahead.start(run)
+		s.ahead.mu.Unlock()
+	}
+	s.finish(s.current(), id, nil)
+}
+
+// current is the number of the connection that there is.
+func (s *server) current() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.connection
+}
+
+func (s *server) stream(to uint64, id string, data []byte) {
+	for len(data) > 0 {
+		n := min(len(data), wire.Chunk)
+		s.send(to, wire.Frame{Kind: wire.KindOutput, ID: id, Data: data[:n]})
+		data = data[n:]
+	}
+}
+
+func (s *server) send(to uint64, f wire.Frame) {
+	s.mu.Lock()
+	out := s.out
+	s.mu.Unlock()
+	if out != nil {
+		_ = out.Write(to, f) // who comes back asks again
+	}
+}
+
+func (s *server) finish(to uint64, id string, err error) {
+	var m wire.Done
+	if err != nil {
+		m.Errno, m.Message = uint64(syscall.EIO), err.Error()
+		var number syscall.Errno
+		if errors.As(err, &number) {
+			m.Errno = uint64(number)
+		}
+	}
+	s.send(to, wire.Frame{Kind: wire.KindDone, ID: id, Data: wire.Encode(m)})
+}
+
+// orderFor is what a supervisor starts for run.
+func (s *server) orderFor(run wire.Run, args []string) wire.Order {
+	return wire.Order{Args: args, Env: s.environ(run.Env), Dir: run.Dir}
+}
+
+// environ returns the environment of a command: the container's, and what is given
+// for it. Of several values of a name the last one counts.
+func (s *server) environ(more []string) []string {
+	list := make([]string, 0, len(s.own)+len(more))
+	all := append(append([]string{}, s.own...), more...)
+	last := map[string]int{}
+	for i, v := range all {
+		name, _, _ := strings.Cut(v, "=")
+		last[name] = i
+	}
+	for i, v := range all {
+		name, _, _ := strings.Cut(v, "=")
+		if last[name] == i {
+			list = append(list, v)
+		}
+	}
+	return list
+}

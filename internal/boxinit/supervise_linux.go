@@ -1,0 +1,272 @@
+package main
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"batch.example/batch/internal/boxinit/wire"
+)
+
+// superviseWord makes this program a supervisor. Its stdin is its interpreters'.
+const superviseWord = "supervise"
+
+const (
+	orderFd  = 3  // where a supervisor takes orders and reports
+	scriptFd = 19 // an interpreter's; such a high one is not used by start files
+)
+
+// What a supervisor reports, each with a number.
+const (
+	reportStarting = 'b' // 0; the interpreter may run from now on
+	reportStarted  = 's' // process id of the interpreter
+	reportFailed   = 'f' // errno
+	reportEnded    = 'e' // wait status
+	reportIdle     = 'i' // 0; nothing that stems from the order is left
+)
+
+const reportSize = 5
+
+// oomScore makes the kernel take memory back from commands before process 1.
+const oomScore = "300"
+
+// supervise runs one interpreter after the other. The next one is started when all
+// that stems from the last one has ended.
+func supervise(args []string) {
+	runtime.LockOSThread() // others may differ in what starts have from it
+	inherited := ownFiles(args)
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(oomScore), 0)
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	keepLimits()
+	signal.Notify(make(chan os.Signal, 1))
+	for born := conditions(); ; {
+		order, files, err := takeOrder()
+		if err != nil {
+			os.Exit(0)
+		}
+		if len(files) == 0 {
+			files, inherited = inherited, nil
+		}
+		pid, held, err := startInterpreter(order, files)
+		if err != nil {
+			number, _ := err.(syscall.Errno) //nolint:errorlint // that is what syscalls return
+			report(reportFailed, uint32(number))
+		} else {
+			report(reportStarted, uint32(pid))
+			if held && !letRun(pid) {
+				pid = 0
+			}
+			waitForAll(pid)
+		}
+		if conditions() != born || size(order) > largeOutput {
+			os.Exit(0) // another one is as commands expect it, and smaller
+		}
+		report(reportIdle, 0)
+	}
+}
+
+// ownFiles keeps the supervisor's files from its children. It returns those for the
+// first order, whose number is in args.
+func ownFiles(args []string) (files []int) {
+	unix.CloseOnExec(orderFd)
+	n, _ := strconv.Atoi(strings.Join(args, ""))
+	for i := range n {
+		files = append(files, orderFd+1+i)
+		unix.CloseOnExec(files[i])
+	}
+	return files
+}
+
+// waitForAll waits until the interpreter and all that stems from it have ended.
+func waitForAll(pid int) {
+	for {
+		ended, status, err := ending()
+		switch {
+		case err == unix.ECHILD: //nolint:errorlint // that is what syscalls return
+			return
+		case err != nil:
+			continue
+		case ended == pid:
+			report(reportEnded, uint32(status))
+			pid = 0
+		}
+		_, _ = syscall.Wait4(ended, nil, 0, nil)
+	}
+}
+
+// takeOrder waits for what to start, and for its files, where they are sent: stdout and
+// stderr in one, and the script's pipe where there is one.
+func takeOrder() (order wire.Order, files []int, err error) {
+	var head [orderHead]byte
+	oob := make([]byte, syscall.CmsgSpace(2*4))
+	n, oobn, _, _, err := syscall.Recvmsg(orderFd, head[:], oob, syscall.MSG_CMSG_CLOEXEC)
+	for err == syscall.EINTR { //nolint:errorlint // that is what syscalls return
+		n, oobn, _, _, err = syscall.Recvmsg(orderFd, head[:], oob, syscall.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil || n != len(head) {
+		return order, nil, io.ErrUnexpectedEOF
+	}
+	controls, err := syscall.ParseSocketControlMessage(oob[:oobn])
+	if err != nil {
+		return order, nil, err
+	}
+	for i := range controls {
+		if files, err = syscall.ParseUnixRights(&controls[i]); err != nil {
+			return order, nil, err
+		}
+	}
+	data := make([]byte, binary.BigEndian.Uint32(head[:]))
+	for at := 0; at < len(data); {
+		n, err := syscall.Read(orderFd, data[at:])
+		if err == syscall.EINTR { //nolint:errorlint // that is what syscalls return
+			continue
+		}
+		if err != nil || n == 0 {
+			return order, files, io.ErrUnexpectedEOF
+		}
+		at += n
+	}
+	return order, files, wire.Decode(data, &order)
+}
+
+// ending waits for a child to end, and does not reap it yet: where this process is
+// killed before it has reported the end, process 1 finds the child as it ended.
+func ending() (pid int, status syscall.WaitStatus, err error) {
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+		return 0, 0, err
+	}
+	// The kernel's siginfo_t for a child, as all 64-bit machines have it.
+	child := (*struct {
+		signo, errno, code, _ int32
+		pid                   int32
+		uid                   uint32
+		status                int32
+	})(unsafe.Pointer(&info))
+	const exited = 1 // CLD_EXITED; else status is a signal
+	if child.code == exited {
+		return int(child.pid), syscall.WaitStatus(child.status << 8), nil
+	}
+	return int(child.pid), syscall.WaitStatus(child.status), nil
+}
+
+// startInterpreter starts what is ordered and closes the files, which are the command's.
+// Where the kernel allows it the interpreter is held until [letRun]: otherwise it may
+// have killed this process before its id is reported, and then its end is lost.
+func startInterpreter(order wire.Order, files []int) (pid int, held bool, err error) {
+	defer func() {
+		for _, fd := range files {
+			_ = syscall.Close(fd)
+		}
+		_ = syscall.Chdir("/")
+	}()
+	if err := syscall.Chdir(order.Dir); err != nil {
+		return 0, false, err
+	}
+	path, err := lookPath(order.Args[0], pathOf(order.Env))
+	if err != nil {
+		return 0, false, err
+	}
+	if len(files) == 0 {
+		return 0, false, syscall.EBADF
+	}
+	out := uintptr(files[0])
+	given := []uintptr{0, out, out}
+	if len(files) > 1 {
+		for len(given) < scriptFd {
+			given = append(given, ^uintptr(0)) // none
+		}
+		given = append(given, uintptr(files[1]))
+	}
+	report(reportStarting, 0)
+	attr := syscall.ProcAttr{Env: order.Env, Files: given, Sys: &syscall.SysProcAttr{Setsid: true, Ptrace: true}}
+	pid, err = syscall.ForkExec(path, order.Args, &attr)
+	switch err {
+	case syscall.EPERM, syscall.EACCES, syscall.ENOSYS, syscall.EIO: // it may be tracing that is refused
+		attr.Sys.Ptrace = false
+		pid, err = syscall.ForkExec(path, order.Args, &attr)
+		return pid, false, err
+	}
+	return pid, err == nil, err
+}
+
+// letRun lets an interpreter run that is held: it waits for the trap that an exec ends
+// with, and gives it the signals that came before. It reports the end of one that
+// was killed, and returns false then.
+func letRun(pid int) bool {
+	var before []syscall.Signal
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(pid, &status, 0, nil)
+		switch {
+		case err == syscall.EINTR: //nolint:errorlint // that is what syscalls return
+		case err != nil:
+			return true
+		case !status.Stopped():
+			report(reportEnded, uint32(status))
+			return false
+		case status.StopSignal() == syscall.SIGTRAP:
+			_ = syscall.PtraceDetach(pid)
+			for _, s := range before {
+				_ = syscall.Kill(pid, s)
+			}
+			return true
+		default:
+			before = append(before, status.StopSignal())
+			_ = syscall.PtraceCont(pid, 0)
+		}
+	}
+}
+
+// pathOf returns the value of PATH.
+func pathOf(env []string) (path string) {
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); name == "PATH" {
+			path = value
+		}
+	}
+	return path
+}
+
+func report(what byte, number uint32) {
+	b := binary.BigEndian.AppendUint32([]byte{what}, number)
+	_, _ = syscall.Write(orderFd, b)
+}
+
+// lookPath finds the program as an exec of the engine does.
+func lookPath(name, path string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	result := syscall.ENOENT
+	for len(path) > 0 {
+		dir := path
+		end := 0
+		for end < len(path) && path[end] != ':' {
+			end++
+		}
+		dir, path = path[:end], path[min(end+1, len(path)):]
+		if dir == "" {
+			dir = "."
+		}
+		file := dir + "/" + name
+		var st syscall.Stat_t
+		if syscall.Stat(file, &st) != nil || st.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+			continue
+		}
+		if syscall.Access(file, unix.X_OK) == nil {
+			return file, nil
+		}
+		result = syscall.EACCES
+	}
+	return "", result
+}

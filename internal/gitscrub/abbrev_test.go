@@ -1,0 +1,86 @@
+package gitscrub_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/internal/gitscrub"
+)
+
+// many makes a packed repository of which most objects are another branch's: git
+// makes ids of 8 digits of it, and of 7 of what HEAD needs.
+const many = `begin repo; { echo 'commit refs/heads/ahead'; printf 'committer a <a@localhost> 1 +0000\ndata 1\nx\n'
+for ((i = 0; i < 16500; i++)); do printf 'M 100644 inline f%d\ndata %d\n%d\n' $i ${#i} $i; done; } | git fast-import --quiet
+git repack -qad; git checkout -q main; echo x >> a
+`
+
+const shown = `git diff; git log --oneline; git rev-parse --short HEAD; git describe --always --abbrev=7 --long v1 HEAD`
+
+func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, script string
+		digits       int
+		set          string // core.abbrev in the repository afterwards
+		env          []string
+	}{
+		{name: "of the full repository", digits: 8, set: "8"},
+		{name: "that it does not have to keep", script: `git branch -qD ahead; git repack -qad; git prune --expire=now; git tag odd $(echo b | git hash-object -w --stdin)`, digits: 7},
+		{name: "that the repository has set", script: `git config core.abbrev 12`, digits: 12, set: "12"},
+		{name: "that it has set by another file", script: `git config include.path other; git config -f .git/other core.abbrev 13`, digits: 13},
+		{name: "that its user has set", script: `git config -f ../user core.abbrev 11`, digits: 11, env: []string{"GIT_CONFIG_GLOBAL=%s/user"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := hostile(t, many+tt.script, "repo")
+			for _, e := range tt.env {
+				r.env = append(r.env, strings.ReplaceAll(e, "%s", r.dir))
+			}
+			before, _ := r.bash(t, shown)
+			if report := r.scrub(t); report.Verdict != "scrubbed" {
+				t.Errorf("%+v", report)
+			}
+			if after, _ := r.bash(t, shown); after != before {
+				t.Errorf("shown: %s\nwas: %s", after, before)
+			}
+			if id, _ := r.bash(t, "git rev-parse --short HEAD"); len(strings.TrimSpace(id)) != tt.digits {
+				t.Errorf("%q, want %d digits", id, tt.digits)
+			}
+			if set, _ := r.bash(t, "git config --file .git/config core.abbrev"); strings.TrimSpace(set) != tt.set {
+				t.Errorf("core.abbrev is %q, want %q", set, tt.set)
+			}
+			if second := r.scrub(t); second != (gitscrub.Report{Verdict: gitscrub.Clean}) {
+				t.Errorf("the second time: %+v", second)
+			}
+		})
+	}
+}
+
+// What is known to be clean has its files removed all the same, and no object read.
+func TestWhatIsKnownIsNotLookedFor(t *testing.T) {
+	t.Parallel()
+	r := hostile(t, `begin repo; echo gone > .git/ORIG_HEAD; rm -rf .git/objects/??`, "repo")
+	out, code := r.bash(t, gitscrub.Script, "", gitscrub.Known)
+	if report, err := gitscrub.Read([]byte(out), code); err != nil || report != (gitscrub.Report{Verdict: gitscrub.Clean}) {
+		t.Errorf("%+v, %v", report, err)
+	}
+	for _, junk := range []string{"logs", "ORIG_HEAD", "COMMIT_EDITMSG"} {
+		if left, _ := filepath.Glob(filepath.Join(r.work, ".git", junk)); left != nil {
+			t.Errorf("%s is left", junk)
+		}
+	}
+}
+
+// What says otherwise is not believed.
+func TestWhatIsNotAsItIsKnownToBeIsScrubbed(t *testing.T) {
+	t.Parallel()
+	r := hostile(t, `begin repo; ahead; git remote add origin /x`, "repo")
+	out, code := r.bash(t, gitscrub.Script, "", gitscrub.Known)
+	if report, err := gitscrub.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if out, _ := r.bash(t, found); strings.TrimSpace(out) != "" {
+		t.Errorf("found:\n%s", out)
+	}
+}

@@ -1,0 +1,245 @@
+package solver_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/solver"
+)
+
+// slowly is a sandbox whose scrub takes its time and ends as a test says.
+type slowly struct {
+	*world
+	scrub  time.Duration
+	fails  bool
+	during func(began bool)
+	broken int // off before their end
+	closed bool
+}
+
+func (s *slowly) Script(ctx context.Context, script string) (agent.Output, error) {
+	if !strings.HasSuffix(script, " scrub") {
+		return agent.Output{Bytes: []byte("gitscrub: kept, 0 refs, 0 objects\n")}, nil
+	}
+	if s.during != nil {
+		s.during(true)
+		defer s.during(false)
+	}
+	select {
+	case <-time.After(s.scrub):
+	case <-ctx.Done():
+		s.broken++
+		return agent.Output{}, context.Cause(ctx)
+	}
+	if s.fails {
+		return agent.Output{ExitCode: 1, Bytes: []byte("no room")}, nil
+	}
+	return agent.Output{Bytes: []byte("gitscrub: scrubbed, 1 refs, 2 objects\n")}, nil
+}
+
+func (s *slowly) Close() error { s.closed = true; return nil }
+
+// beside is an attempt in box at a model that takes 3 s for each reply.
+type beside struct {
+	t      *testing.T
+	store  *results.Store
+	config solver.Config
+	tries  []runner.Progress
+}
+
+func newBeside(t *testing.T, box func(solver.Opening) (solver.Sandbox, error), replies ...scripted.Reply) *beside {
+	t.Helper()
+	store, err := results.Open(t.TempDir(), results.Options{FlushEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &beside{t: t, store: store, config: solver.Config{
+		Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test", ScrubGitHistory: true, Sandboxes: opens(box),
+		Models: func(in dataset.Instance, heard int) (llm.Model, error) {
+			return scripted.Script{"*": replies[heard:]}.Model(in.ID, scripted.Config{Delay: 3 * time.Second}), nil
+		},
+	}}
+}
+
+func (b *beside) solve(ctx context.Context, s *solver.Solver, id string) (*results.Result, error) {
+	return s.Solve(ctx, runner.Attempt{
+		Instance: dataset.Instance{ID: id}, Report: func(p runner.Progress) { b.tries = append(b.tries, p) },
+		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+	})
+}
+
+// records are the types of the journal's, in order.
+func (b *beside) records(id string) []string {
+	b.t.Helper()
+	list, _, err := results.ReadJournal(filepath.Join(b.store.Dir(), id, "journal.jsonl"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	types := make([]string, len(list))
+	for i, r := range list {
+		types[i] = r.Type
+	}
+	return types
+}
+
+// refuses is a model that never answers.
+type refuses struct{ err error }
+
+func (r refuses) Generate(context.Context, *llm.Request) (*llm.Response, error) { return nil, r.err }
+
+func TestTheScrubGoesOnBesideTheFirstCallAndTakesNoTimeOfTheAgents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box := &slowly{world: &world{takes: time.Second}, scrub: 10 * time.Second}
+		b := newBeside(t, func(solver.Opening) (solver.Sandbox, error) { return box, nil }, bash("do 1"), bash("submit"))
+		r, err := b.solve(t.Context(), solver.New(b.config), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := results.Phases{Scrub: 10, ScrubWait: 7, Model: 6, Commands: 2, Total: 15}
+		if r.Record.Time != want {
+			t.Errorf("%+v, want %+v", r.Record.Time, want)
+		}
+		types := b.records("a")
+		if got := types[:slices.Index(types, results.TypeAction)+1]; !slices.Equal(got, []string{
+			results.TypeAttempt, results.TypeMessages, results.TypeRequest, results.TypeReply, results.TypeMessages,
+			results.TypeContainer, results.TypeAction,
+		}) {
+			t.Errorf("%q", got)
+		}
+		if h, err := b.store.History("a"); err != nil || h.Elapsed != 8*time.Second {
+			t.Errorf("worked %v, %v", h.Elapsed, err)
+		}
+		shown := slices.ContainsFunc(b.tries, func(p runner.Progress) bool { return p.Phase == "scrub" && p.Step == 1 })
+		if !shown {
+			t.Errorf("%+v", b.tries)
+		}
+		if err := b.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// However the agent's part ends at its first call, the scrub's fault is the attempt's,
+// and no action runs.
+func TestAScrubThatFailsBesideTheFirstCallIsTheInstancesFault(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply scripted.Reply
+		lost  error // instead of the reply
+		takes time.Duration
+	}{
+		"before the reply":            {bash("do 1"), nil, time.Second},
+		"after the reply":             {bash("do 1"), nil, time.Minute},
+		"and the agent does not act":  {scripted.Reply{Content: "no command"}, nil, time.Second},
+		"and the call fails as well":  {scripted.Reply{}, fault.Newf(fault.Transient, "the provider is away"), time.Minute},
+		"and the call ends the agent": {scripted.Reply{}, llm.ErrContextLength, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				box := &slowly{world: &world{}, scrub: c.takes, fails: true}
+				b := newBeside(t, func(solver.Opening) (solver.Sandbox, error) { return box, nil }, c.reply)
+				if c.lost != nil {
+					b.config.Models = func(dataset.Instance, int) (llm.Model, error) { return refuses{c.lost}, nil }
+				}
+				r, err := b.solve(t.Context(), solver.New(b.config), "a")
+				if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "no room") || !strings.Contains(fault.HintOf(err), "--keep-git-history") {
+					t.Errorf("%v: %v", fault.KindOf(err), err)
+				}
+				if len(box.ran) > 0 || !box.closed || r.Salvage != nil || slices.Contains(b.records("a"), results.TypeContainer) {
+					t.Errorf("ran %q, closed %t, %q", box.ran, box.closed, b.records("a"))
+				}
+				if err := b.store.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A container is told of only when its scrub has ended: no resume takes over another.
+func TestACancelledScrubIsEndedAndItsContainerIsNotGoneOnIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		box := &slowly{world: &world{}, scrub: time.Hour}
+		b := newBeside(t, func(o solver.Opening) (solver.Sandbox, error) {
+			asked = append(asked, o.Container)
+			return box, nil
+		}, bash("do 1"), bash("submit"))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // the model has answered
+		defer cancel()
+		s := solver.New(b.config)
+		if _, err := b.solve(ctx, s, "a"); !errors.Is(err, context.DeadlineExceeded) || box.broken != 1 || !box.closed {
+			t.Errorf("%v, broken off %d times, closed %t", err, box.broken, box.closed)
+		}
+		if types := b.records("a"); slices.Contains(types, results.TypeContainer) || slices.Contains(types, results.TypeAction) {
+			t.Errorf("%q", types)
+		}
+		if h, err := b.store.History("a"); err != nil || h.Container != nil || h.Elapsed != 3*time.Second {
+			t.Errorf("%+v, %v", h, err)
+		}
+		if err := b.store.Close(); err != nil {
+			t.Error(err)
+		}
+		if !slices.Equal(asked, []string{""}) {
+			t.Errorf("asked for %q", asked)
+		}
+	})
+}
+
+func TestOnlySoManyScrubsRunAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at, most := 0, 0
+		during := func(began bool) { // one goroutine at a time runs between two sleeps of the bubble's clock, or the race detector tells
+			if began {
+				at++
+			} else {
+				at--
+			}
+			most = max(most, at)
+		}
+		mu := make(chan struct{}, 1)
+		b := newBeside(t, func(solver.Opening) (solver.Sandbox, error) {
+			return &slowly{world: &world{}, scrub: time.Second, during: func(began bool) {
+				mu <- struct{}{}
+				during(began)
+				<-mu
+			}}, nil
+		}, bash("submit"))
+		b.config.Scrubs = 2
+		s := solver.New(b.config)
+		done := make(chan error)
+		ids := []string{"a", "b", "c", "d", "e", "f"}
+		for _, id := range ids {
+			go func() {
+				_, err := s.Solve(t.Context(), runner.Attempt{
+					Instance: dataset.Instance{ID: id}, Report: func(runner.Progress) {},
+					Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+				})
+				done <- err
+			}()
+		}
+		for range ids {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if most != 2 {
+			t.Errorf("%d at once", most)
+		}
+		if err := b.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
