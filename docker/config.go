@@ -35,7 +35,7 @@ type Config struct {
 	TLSVerify  bool   // a tcp Host must show a certificate that ca.pem vouches for
 
 	Pulls    int           // images pulled at the same time; 0 means 4
-	Lives    int           // containers created at the same time, and as many removed; 0 means 4
+	Lives    int           // containers created at the same time, and as many removed (before Docker 23.0 one); 0 means 4
 	Patience time.Duration // how long to wait for an engine that stopped answering; 0 means 5 minutes
 	Log      *slog.Logger  // nil discards
 

@@ -11,11 +11,17 @@ import (
 	"time"
 
 	"github.com/docker/cli/cli/config/configfile"
+	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 	"golang.org/x/sync/semaphore"
 
 	"batch.example/batch/fault"
 )
+
+// sureAPI came with Docker 23.0. An engine before it can hang for ever when two
+// containers end at the same time: its network's locks are taken in two orders
+// (https://github.com/moby/moby/issues/46661).
+const sureAPI = "1.42"
 
 // Engine is a connection to a Docker engine. It is safe for concurrent use.
 type Engine struct {
@@ -73,7 +79,7 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 		pulls: map[string]*pull{}, gates: map[string]*gate{}, turns: map[string]*semaphore.Weighted{}, pace: defaultPace, pullTimeout: c.PullTimeout,
 		slots:   atMost(c.Pulls, defaultPulls),
 		init:    boxInit{turn: semaphore.NewWeighted(1)},
-		creates: atMost(c.Lives, defaultLives), removals: atMost(c.Lives, defaultLives),
+		creates: atMost(c.Lives, defaultLives),
 	}
 	e.health = newHealth(e.signOfLife, ep.Host, c.Patience, log)
 	e.api, err = client.NewClientWithOpts(append(opts, e.guard(c.Before))...)
@@ -83,6 +89,10 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 	if err := e.ping(ctx); err != nil {
 		_ = e.Close()
 		return nil, err
+	}
+	e.removals = atMost(c.Lives, defaultLives)
+	if versions.LessThan(e.api.ClientVersion(), sureAPI) {
+		e.removals = atMost(1, 1)
 	}
 	return e, nil
 }

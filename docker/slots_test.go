@@ -1,8 +1,10 @@
 package docker_test
 
 import (
+	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,17 +14,20 @@ import (
 func TestRemovalsDoNotWaitForCreatesThatHang(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour, func(c *docker.Config) { c.Lives = 2 })
-	hanging := make(chan struct{})
+	const callers = 5
+	hanging := make(chan struct{}, callers)
 	s.say("POST /containers/create", func(w http.ResponseWriter, r *http.Request) {
 		hanging <- struct{}{}
 		s.hang(w, r)
 	})
 	var creates sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
 	defer creates.Wait()
 	defer s.resume()
-	for range 5 {
+	defer cancel()
+	for range callers {
 		creates.Go(func() {
-			if c, err := e.Create(t.Context(), docker.Spec{Image: stubImage}); err == nil {
+			if c, err := e.Create(ctx, docker.Spec{Image: stubImage}); err == nil {
 				_ = c.Remove(t.Context())
 			}
 		})
@@ -43,5 +48,36 @@ func TestRemovalsDoNotWaitForCreatesThatHang(t *testing.T) {
 		case <-soon(t).Done():
 			t.Fatal("a removal waits for creates that hang")
 		}
+	}
+}
+
+func TestAnEngineThatMayHangRemovesOneAtATime(t *testing.T) {
+	for api, want := range map[string]int{"1.41": 1, "1.42": 3, "1.51": 3} {
+		t.Run(api, func(t *testing.T) {
+			s := newEngineStub(t)
+			s.say("HEAD /_ping", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("API-Version", api) })
+			e := s.connect(t, time.Hour, func(c *docker.Config) { c.Lives = 3 })
+			var now, most atomic.Int64
+			s.say("DELETE /containers/*", func(w http.ResponseWriter, _ *http.Request) {
+				n := now.Add(1)
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				time.Sleep(20 * time.Millisecond) // for the others to come
+				now.Add(-1)
+				w.WriteHeader(http.StatusNoContent)
+			})
+			var removals sync.WaitGroup
+			for range 12 {
+				removals.Go(func() {
+					if err := e.Remove(t.Context(), stubBox); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			removals.Wait()
+			if most.Load() != int64(want) {
+				t.Errorf("%d removals at a time, want %d", most.Load(), want)
+			}
+		})
 	}
 }

@@ -250,6 +250,7 @@ func TestAKilledRunLeavesNothingThatTheNextDoesNotMend(t *testing.T) {
 	needDocker(t)
 	dir := t.TempDir()
 	prefix := ownRows(t, dir)
+	t.Setenv("NAP", "10") // which the next run waits for, see [docker.Command.ID]
 	cmd, _ := startSlow(t, dir, 2)
 
 	// Meanwhile nobody else may write into the directory.

@@ -188,6 +188,20 @@ func TestWhereNothingIsLeft(t *testing.T) {
 	}
 }
 
+func TestAnEngineThatHangsIsNotWaitedFor(t *testing.T) {
+	dir := t.TempDir() // which is /run/engine there
+	const engine = "#!/bin/sh\nwhile [ -e /tmp/engine-hangs ]; do sleep 1; done\n"
+	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(engine), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for plant, want := range map[string]int{"touch /tmp/engine-hangs": 1, "touch /tmp/engine-hangs; exit 7": 7} {
+		said, code := check(t, dir, plant, "PATH=/run/engine:"+os.Getenv("PATH"), "LEFTOVERS_PATIENCE=1")
+		if code != want || !strings.Contains(said, "does not answer any more") {
+			t.Errorf("%s: exit code %d, want %d\n%s", plant, code, want, said)
+		}
+	}
+}
+
 func TestWhereItCannotLook(t *testing.T) {
 	for _, c := range []struct{ program, says, want string }{
 		{"uname", "Darwin", "needs Linux and root"},
