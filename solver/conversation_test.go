@@ -99,6 +99,9 @@ func TestAMessageThatCannotBeReadIsAFaultBeforeACallIsPaid(t *testing.T) {
 // The journal keeps 64 MiB of outputs. Of what comes then it keeps the ends,
 // and what the model was shown of it.
 func TestOfOutputsBeyondTheirRoomTheJournalKeepsTheEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("keeps 80 MiB of outputs")
+	}
 	t.Parallel() // it takes seconds
 	loop, err := agent.NewLoop(agent.Config{
 		SystemTemplate: "s", InstanceTemplate: "{{task}}", Now: clock,
