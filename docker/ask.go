@@ -143,6 +143,13 @@ func (c *Container) connected(ctx context.Context) (*link, error) {
 	return c.reconnect(ctx)
 }
 
+// current is the connection that there is; nil: none.
+func (p *calls) current() *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.link
+}
+
 // maxConnects is how often a connection is tried where the engine says that the
 // container runs.
 const maxConnects = 20

@@ -136,7 +136,7 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	for _, w := range made.Warnings {
 		e.log.Debug("engine warning", "container", c.short(), "warning", w)
 	}
-	if err := c.inspect(ctx, op); err != nil {
+	if _, err := c.inspect(ctx, op); err != nil {
 		return err
 	}
 	err = c.launch(ctx, cmp.Or(s.ImageID, s.Image))
@@ -147,13 +147,13 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 }
 
 // inspect learns what the engine knows of the container.
-func (c *Container) inspect(ctx context.Context, op string) error {
+func (c *Container) inspect(ctx context.Context, op string) (container.InspectResponse, error) {
 	in, err := c.engine.api.ContainerInspect(ctx, c.id)
 	if err != nil {
-		return c.engine.blame(err, fault.Transient, op)
+		return in, c.engine.blame(err, fault.Transient, op)
 	}
 	c.id, c.workDir, c.imageID = in.ID, workDirOf(in), imageOf(in)
-	return nil
+	return in, nil
 }
 
 // launch starts the container and its init. The init may be missing, where somebody
@@ -278,11 +278,10 @@ func (e *Engine) Attach(ctx context.Context, id string) (*Container, error) {
 		return nil, err
 	}
 	op := "attaching to container " + c.short()
-	in, err := e.api.ContainerInspect(ctx, id)
+	in, err := c.inspect(ctx, op)
 	if err != nil {
-		return nil, e.blame(err, fault.Transient, op)
+		return nil, err
 	}
-	c.id, c.workDir, c.imageID = in.ID, workDirOf(in), imageOf(in)
 	if n, err := hex.Decode(c.key[:], []byte(in.Config.Labels[labelKey])); err != nil || n != wire.KeySize {
 		return nil, fault.Newf(fault.Instance, "%s: batch did not make it", op)
 	}

@@ -18,15 +18,17 @@ import (
 	"batch.example/batch/internal/enginetest"
 )
 
-// imageOf makes an image of the given files; it is removed at the end of the test.
-func imageOf(t *testing.T, programs []string, files map[string]string) string {
+// imageOf makes an image of the given files, with changes as a Dockerfile has them; it
+// is removed at the end of the test.
+func imageOf(t *testing.T, programs []string, files map[string]string, changes ...string) string {
 	t.Helper()
 	root, err := enginetest.Root(programs, files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	api, name := raw(t), testRepo+":"+strings.ToLower(rand.Text())
-	body, err := api.ImageImport(t.Context(), image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"}, name, image.ImportOptions{})
+	body, err := api.ImageImport(t.Context(), image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"}, name,
+		image.ImportOptions{Changes: changes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func imageOf(t *testing.T, programs []string, files map[string]string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := api.ImageRemove(context.Background(), name, image.RemoveOptions{Force: true}); err != nil {
+		if _, err := api.ImageRemove(context.Background(), name, image.RemoveOptions{}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,21 +1,15 @@
 package docker_test
 
 import (
-	"bytes"
-	"context"
-	"crypto/rand"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/docker"
-	"batch.example/batch/internal/enginetest"
 )
 
 // As with docker exec, what a command has started lives on when its shell is killed.
@@ -43,13 +37,12 @@ func TestAnonymousVolumesGoWithTheirContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer api.Close()
-	name := testRepo + ":volume-" + strings.ToLower(rand.Text())
-	c := start(t, e, docker.Spec{Image: withVolume(t, api, name)})
+	c := start(t, e, docker.Spec{Image: imageOf(t, strings.Fields(tools), nil, "ENV PATH=/usr/bin:/bin", "VOLUME /data")})
 	in, err := api.ContainerInspect(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	name = ""
+	name := ""
 	for _, m := range in.Mounts {
 		if m.Destination == "/data" {
 			name = m.Name
@@ -64,30 +57,6 @@ func TestAnonymousVolumesGoWithTheirContainer(t *testing.T) {
 	if v, err := api.VolumeInspect(t.Context(), name); !errdefs.IsNotFound(err) {
 		t.Errorf("the volume is still there: %+v, %v", v, err)
 	}
-}
-
-// withVolume makes an image that declares a volume. It is removed at the test's end.
-func withVolume(t *testing.T, api *client.Client, name string) string {
-	t.Helper()
-	root, err := enginetest.Root(strings.Fields(tools), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := api.ImageImport(t.Context(), image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"}, name,
-		image.ImportOptions{Changes: []string{"ENV PATH=/usr/bin:/bin", "VOLUME /data"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer body.Close()
-	if _, err := io.Copy(io.Discard, body); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := api.ImageRemove(context.Background(), name, image.RemoveOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
-	return name
 }
 
 func TestARemovalIsForcedAndTakesTheVolumes(t *testing.T) {

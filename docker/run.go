@@ -203,10 +203,7 @@ const cancelLimit = 10 * time.Second
 func (c *Container) cancel(ctx context.Context, id string) (r Result) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
 	defer stop()
-	c.calls.mu.Lock()
-	l := c.calls.link
-	c.calls.mu.Unlock()
-	if l == nil {
+	if c.calls.current() == nil {
 		return r // the container is about to go
 	}
 	q := &question{frame: wire.Frame{Kind: wire.KindKill, ID: id}}

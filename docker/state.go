@@ -119,9 +119,7 @@ func (c *Container) renew(ctx context.Context) (*link, error) {
 		}
 		return nil, c.engine.blame(err, fault.Transient, "starting container "+c.short()+" again")
 	}
-	c.calls.mu.Lock()
-	defer c.calls.mu.Unlock()
-	return c.calls.link, nil
+	return c.calls.current(), nil
 }
 
 // restart ends all processes of the container, also those that its init cannot kill,
@@ -132,9 +130,7 @@ func (c *Container) restart(ctx context.Context, doing string) error {
 		return err
 	}
 	defer p.connecting.Release(1)
-	p.mu.Lock()
-	l := p.link
-	p.mu.Unlock()
+	l := p.current()
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
 	defer cancel()
 	now := 0

@@ -83,14 +83,16 @@
 // (told to stop, or out of money). A conversation that has outgrown the model's
 // context ends as limit (ContextWindowExceeded), one that the provider's content
 // policy refuses as failed (ContentPolicyViolation); both predict nothing. What an
-// agent does to its own container is its own doing too: when no command can be run in it any more, the attempt ends as failed (EnvironmentDestroyed) and predicts nothing. A
+// agent does to its own container is its own doing too: when no command can be run in
+// it any more, the attempt ends as failed (EnvironmentDestroyed) and predicts nothing. A
 // container that somebody else ended, or that died with its engine, is replaced and
 // the attempt resumed. With --disk (environment.disk), an agent whose files take more
 // than that is stopped alone: writing fails, or all that runs in its container is
 // killed and it is told to make room, and ends as EnvironmentDestroyed when it does
-// not; batch doctor says which. --retry KIND=N says which are tried again within a run, with
-// a growing wait where the fault was ours; batch retry does so later. An agent that ended without submitting leaves its work tree's diff
-// as INSTANCE.salvaged.patch, which --salvage makes its prediction.
+// not; batch doctor says which. --retry KIND=N says which are tried again within a run,
+// with a growing wait where the fault was ours; batch retry does so later. An agent that
+// ended without submitting leaves its work tree's diff as INSTANCE.salvaged.patch, which
+// --salvage makes its prediction.
 //
 // # Exit codes
 //

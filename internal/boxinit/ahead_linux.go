@@ -49,7 +49,7 @@ func (a *ahead) start(run wire.Run) {
 	if w, ok := a.waiting[kind]; ok && !isClosed(w.ended) {
 		return
 	}
-	if dirError(run.Dir) != "" {
+	if dirError(run.Dir) != nil {
 		return
 	}
 	for other := range a.waiting {

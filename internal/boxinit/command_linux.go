@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -90,12 +91,7 @@ func (s *server) prepare(c *command) {
 
 // over reports whether the command was ended at its time limit or by batch.
 func (c *command) over() bool {
-	select {
-	case <-c.kill:
-		return true
-	default:
-		return c.result.TimedOut
-	}
+	return isClosed(c.kill) || c.result.TimedOut
 }
 
 // attempt has the waiting interpreter p run the command. It returns nil when that
@@ -126,13 +122,13 @@ func (s *server) attempt(c *command, p *process) *process {
 // startWith starts an interpreter with the script as its last argument. When none
 // can be started it returns nil, and the command has its result.
 func (s *server) startWith(c *command) *process {
-	p, err := s.start(c, append(append([]string{}, c.run.Args...), c.run.Script))
+	p, err := s.start(c, slices.Concat(c.run.Args, []string{c.run.Script}))
 	if err == nil {
 		return p
 	}
 	c.result.Code = codeNotRun
-	if why := dirError(c.run.Dir); why != "" {
-		c.kept.add([]byte("chdir " + c.run.Dir + ": " + why + "\n"))
+	if err := dirError(c.run.Dir); err != nil {
+		c.kept.add([]byte("chdir " + c.run.Dir + ": " + err.Error() + "\n"))
 		return nil
 	}
 	if errors.Is(err, syscall.ENOENT) {
@@ -149,7 +145,7 @@ const tries = 3
 // start starts args. Where there is no room for it, since processes that commands
 // left take all that the container may have, all of them are ended.
 func (s *server) start(c *command, args []string) (p *process, err error) {
-	if dirError(c.run.Dir) != "" {
+	if dirError(c.run.Dir) != nil {
 		return nil, syscall.ENOENT
 	}
 	for n := 0; n < tries; n++ {
@@ -183,19 +179,16 @@ func noRoom(err error) bool {
 	return false
 }
 
-// dirError says why commands cannot begin in the directory; empty when they can.
-func dirError(dir string) string {
+// dirError says why commands cannot begin in the directory; nil when they can.
+func dirError(dir string) error {
 	var st syscall.Stat_t
-	switch err := syscall.Stat(dir, &st); {
-	case err != nil:
-		return err.Error()
-	case st.Mode&syscall.S_IFMT != syscall.S_IFDIR:
-		return syscall.ENOTDIR.Error()
+	if err := syscall.Stat(dir, &st); err != nil {
+		return err
 	}
-	if err := syscall.Access(dir, unix.X_OK); err != nil {
-		return err.Error()
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
+		return syscall.ENOTDIR
 	}
-	return ""
+	return syscall.Access(dir, unix.X_OK)
 }
 
 // follow takes the command's output until its interpreter has ended, and ends what
@@ -256,10 +249,8 @@ func drain(p *process) {
 // killed is taken to be.
 func (p *process) code() uint64 {
 	status := syscall.WaitStatus(syscall.SIGKILL)
-	select {
-	case <-p.ended:
+	if isClosed(p.ended) {
 		status = p.status
-	default:
 	}
 	if status.Signaled() {
 		return codeSignal + uint64(status.Signal())

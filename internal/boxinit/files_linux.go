@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path"
 	"syscall"
 
 	"batch.example/batch/internal/boxinit/wire"
@@ -11,7 +12,7 @@ import (
 
 // put writes a file, which has its name when it is whole.
 func put(id string, m wire.Put) (err error) {
-	if err := os.MkdirAll(parent(m.Path), 0o755); err != nil {
+	if err := os.MkdirAll(path.Dir(m.Path), 0o755); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(m.Path+".part-"+id, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -31,15 +32,6 @@ func put(id string, m wire.Put) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), m.Path)
-}
-
-func parent(path string) string {
-	for i := len(path) - 1; i > 0; i-- {
-		if path[i] == '/' {
-			return path[:i]
-		}
-	}
-	return "/"
 }
 
 // get sends a file's bytes.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -193,23 +194,15 @@ func (s *server) runOnce(id string, run wire.Run) {
 // forget lets a command's result go, if it has ended. The caller holds the lock.
 func (s *server) forget(id string) {
 	c := s.commands[id]
-	if c == nil {
-		return
-	}
-	select {
-	case <-c.done:
-	default:
+	if c == nil || !isClosed(c.done) {
 		return
 	}
 	delete(s.commands, id)
 	if len(c.kept.kept) > largeOutput {
 		giveBack()
 	}
-	for i, o := range s.order {
-		if o == id {
-			s.order = append(s.order[:i:i], s.order[i+1:]...)
-			break
-		}
+	if i := slices.Index(s.order, id); i >= 0 {
+		s.order = slices.Concat(s.order[:i], s.order[i+1:]) // a copy: a caller goes through the old one
 	}
 }
 
@@ -236,15 +229,14 @@ func (s *server) tell(c *command) {
 
 // tellAgain sends what is known of a command to somebody who came later.
 func (s *server) tellAgain(c *command) {
-	select {
-	case <-c.done:
+	if isClosed(c.done) {
 		s.tell(c)
-	default:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.full != nil {
-			s.askAbout(c)
-		}
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.full != nil {
+		s.askAbout(c)
 	}
 }
 
@@ -275,16 +267,13 @@ func (s *server) askAbout(c *command) {
 
 // ready starts an interpreter ahead, and says whether commands can be run at all.
 func (s *server) ready(id string, run wire.Run) {
-	if why := dirError(run.Dir); why != "" {
-		s.send(s.current(), wire.Frame{Kind: wire.KindDone, ID: id, Data: wire.Encode(wire.Done{Errno: uint64(syscall.ENOTDIR), Message: why})})
-		return
-	}
-	if run.Ahead {
+	err := dirError(run.Dir)
+	if err == nil && run.Ahead {
 		s.ahead.mu.Lock()
 		s.ahead.start(run)
 		s.ahead.mu.Unlock()
 	}
-	s.finish(s.current(), id, nil)
+	s.finish(s.current(), id, err)
 }
 
 // current is the number of the connection that there is.
@@ -331,8 +320,8 @@ func (s *server) orderFor(run wire.Run, args []string) wire.Order {
 // environ returns the environment of a command: the container's, and what is given
 // for it. Of several values of a name the last one counts.
 func (s *server) environ(more []string) []string {
-	list := make([]string, 0, len(s.own)+len(more))
-	all := append(append([]string{}, s.own...), more...)
+	all := slices.Concat(s.own, more)
+	list := make([]string, 0, len(all))
 	last := map[string]int{}
 	for i, v := range all {
 		name, _, _ := strings.Cut(v, "=")
