@@ -5,8 +5,9 @@
 // a model and an [Environment], and goes on in steps until the last message has
 // the role exit. Everything that breaks the flow (a submission, a limit, a
 // reply in the wrong form, a command that ran too long, a conversation that the
-// provider refuses, an environment that the agent has made unusable) is an [Interrupt], an error that carries the messages to append. A [Session] is the stateful part
-// around it: history, artifacts, lifecycle and more than one turn.
+// provider refuses, an environment that the agent has made unusable) is an
+// [Interrupt], an error that carries the messages to append. What must outlive the
+// run is the [Recorder]'s, which hears of everything before it matters.
 //
 // What differs from mini-swe-agent, on purpose: outputs of earlier actions of
 // a reply are kept when a later one submits; after a time-out the remaining
