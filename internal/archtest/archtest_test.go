@@ -15,9 +15,11 @@ const module = "batch.example/batch"
 
 // mayImport says for each room which other rooms it may know. A room is a
 // first-level folder with all below it; below internal, each folder is one.
-// A room that is not here may not exist.
+// A room that is not here may not exist. Every room may know vocab, the words that
+// they share, which knows none.
 var mayImport = map[string][]string{
 	"":           {}, // doc.go
+	"vocab":      {},
 	"fault":      {},
 	"dataset":    {"fault", "internal/near"},
 	"docker":     {"fault", "internal/boxinit"},

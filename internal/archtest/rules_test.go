@@ -33,6 +33,8 @@ func TestTheImportCheckCatches(t *testing.T) {
 		{"internal knowing its neighbour", "internal/progress", []string{"internal/atomicfile"}, true},
 		{"internal knowing fault", "internal/progress", []string{"fault"}, false},
 		{"fault knowing anything", "fault", []string{"internal/progress"}, true},
+		{"fault knowing the words", "fault", []string{"vocab"}, false},
+		{"the words knowing fault", "vocab", []string{"fault"}, true},
 		{"the tour knowing anything", "", []string{"fault"}, true},
 		{"the command knowing everything", "cmd/batch", []string{"docker", "runner", "report", "internal/progress"}, false},
 		{"a room without a rule", "util", nil, true},

@@ -1,0 +1,34 @@
+package vocab
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxID keeps "<id>.traj.json" within the 255 bytes that file systems take as a name.
+const maxID = 200
+
+// ownFiles are the files of a run directory itself, which no instance's folder
+// can take the name of.
+var ownFiles = []string{"preds.json", "exit_statuses.yaml", "results.parquet", "manifest.json", "batch.log"}
+
+// CheckID refuses an instance id that cannot name a folder, which each becomes. The
+// error says what the id does wrong: "is empty".
+func CheckID(id string) error {
+	lower := strings.ToLower(id) // the file system may take no note of case
+	switch {
+	case id == "":
+		return errors.New("is empty")
+	case len(id) > maxID:
+		return fmt.Errorf("is longer than %d bytes", maxID)
+	case id[0] == '.':
+		return errors.New("begins with a dot")
+	case slices.Contains(ownFiles, lower), strings.HasPrefix(lower, "preds.json.corrupt-"):
+		return errors.New("is the name of one of the run directory's own files")
+	case strings.ContainsFunc(id, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f }):
+		return errors.New("holds a slash or a control character")
+	}
+	return nil
+}

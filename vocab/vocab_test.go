@@ -1,0 +1,92 @@
+package vocab_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/vocab"
+)
+
+func TestOutcomeOfAStatus(t *testing.T) {
+	for status, want := range map[vocab.Status]vocab.Outcome{
+		vocab.StatusSubmitted:             vocab.OutcomeSubmitted,
+		vocab.StatusLimitsExceeded:        vocab.OutcomeLimit,
+		vocab.StatusTimeExceeded:          vocab.OutcomeLimit,
+		vocab.StatusContextWindowExceeded: vocab.OutcomeLimit,
+		vocab.StatusRepeatedFormatError:   vocab.OutcomeFormat,
+		vocab.StatusEnvironmentDestroyed:  vocab.OutcomeFailed,
+		vocab.StatusUserInterruption:      vocab.OutcomePending,
+		vocab.StatusBudgetExceeded:        vocab.OutcomePending,
+		vocab.StatusReplayDiverged:        vocab.OutcomeDiverged,
+		vocab.StatusTransientFault:        vocab.OutcomeInfrastructure,
+		vocab.StatusBug:                   vocab.OutcomeInfrastructure,
+		"what nobody knows":               vocab.OutcomeInfrastructure,
+	} {
+		if got := status.Outcome(); got != want {
+			t.Errorf("%s is %s, want %s", status, got, want)
+		}
+	}
+	if !vocab.OutcomeEmpty.Final() || vocab.OutcomePending.Final() || vocab.OutcomeDiverged.Final() || vocab.Outcome("").Final() {
+		t.Error("a result is told from what is none wrongly")
+	}
+}
+
+func TestOutputAsFilesHaveIt(t *testing.T) {
+	out := vocab.Output{
+		Bytes: []byte("x"), Total: 1, ExitCode: 137, OOM: true, Restarted: true, Duration: time.Second, Disk: &vocab.DiskUse{},
+	}
+	for _, c := range []struct {
+		out  vocab.Output
+		want string
+	}{
+		{out, `{"total":1,"exit_code":137,"oom":true}`},
+		{vocab.Output{Note: "n"}, `{"total":0,"exit_code":0,"note":"n"}`},
+	} {
+		if got, err := json.Marshal(c.out); err != nil || string(got) != c.want {
+			t.Errorf("%s %v, want %s", got, err, c.want)
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	p := vocab.Price{Input: 1, CachedInput: 0.5, Output: 2}
+	for used, want := range map[vocab.Usage]float64{
+		{}:                                  0,
+		{Input: 10, Output: 1}:              12,
+		{Input: 10, Cached: 4, Output: 1}:   10,
+		{Input: 10, Cached: 40}:             5, // more than there is
+		{Input: 1, Output: 3, Reasoning: 2}: 7,
+		vocab.Usage{Input: 1}.Add(vocab.Usage{Output: 1}): 3,
+	} {
+		if got := p.Cost(used); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%+v costs %v, want %v", used, got, want)
+		}
+	}
+}
+
+func TestCheckID(t *testing.T) {
+	for id, want := range map[string]string{
+		"django__django-11099":     "",
+		"ä b":                      "",
+		strings.Repeat("x", 200):   "",
+		strings.Repeat("x", 201):   "longer",
+		"":                         "empty",
+		".git":                     "dot",
+		"..":                       "dot",
+		"a/b":                      "slash",
+		`a\b`:                      "slash",
+		"a\nb":                     "control",
+		"a\x00":                    "control",
+		"Preds.JSON":               "own files",
+		"batch.log":                "own files",
+		"preds.json.corrupt-20250": "own files",
+	} {
+		err := vocab.CheckID(id)
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", id, err, want)
+		}
+	}
+}
