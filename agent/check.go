@@ -83,7 +83,7 @@ func sampleOutputs() []Output {
 
 func (r *run) checkObservations() error {
 	for _, out := range sampleOutputs() {
-		if _, err := r.observe(action{call: "call"}, out); err != nil {
+		if _, err := r.observe(action{id: "call"}, out); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ type FormKind int
 const (
 	// ToolCall offers one tool, bash.
 	ToolCall FormKind = iota
-	// Tools offers bash and editor.
+	// Tools offers a table of tools.
 	Tools
 	// Text finds exactly one command in the reply's text by a regular expression.
 	Text
@@ -43,6 +43,7 @@ func (k FormKind) String() string {
 type ActionForm struct {
 	Kind  FormKind
 	Regex string // of Text: at most one group, matched as Python's re.DOTALL; empty is DefaultRegex
+	Tools []Tool // of Tools; empty is BashTool and EditorTool
 }
 
 // Config is what all runs of a Loop share. Templates are Jinja; a limit of

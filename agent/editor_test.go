@@ -25,7 +25,7 @@ func use(t *testing.T, dir string, args map[string]any) (string, int) {
 	if err != nil {
 		return err.Error(), -1
 	}
-	out, err := host{dir}.Execute(t.Context(), actions[0].command)
+	out, err := host{dir}.Execute(t.Context(), actions[0].Command)
 	if err != nil {
 		t.Fatal(err)
 	}

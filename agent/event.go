@@ -37,6 +37,7 @@ type EventType string
 // The events of a run, in the order in which a step raises them.
 const (
 	EventMessages  EventType = "messages"  // Messages were appended to the conversation
+	EventRewrite   EventType = "rewrite"   // Messages take the place of those From up to To that were sent so far
 	EventRequest   EventType = "request"   // a call is about to be made; Digest is the request's
 	EventReply     EventType = "reply"     // it was answered and must be paid for: Response, Step
 	EventAction    EventType = "action"    // Command is about to run
@@ -51,6 +52,7 @@ type Event struct {
 	Step      int           // number of model calls so far, the current one included
 	Action    int           // of an action and its output: its number in the reply, from 1
 	Messages  []llm.Message // owned by the run: not to be changed
+	From, To  int           // of a rewrite, as in [Rewriting]
 	Digest    string
 	Response  *llm.Response
 	Answer    json.RawMessage // of a reply: the provider's answer as it came, else what is known of it

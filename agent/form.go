@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,22 +17,30 @@ const matchLimit = 5 * time.Second
 
 // action is one command that a reply asks for.
 type action struct {
-	command string
-	call    string         // id of the tool call it answers; empty in the text form
-	number  int            // in the reply, from 1; 0 where it is not to run
-	editor  map[string]any // arguments, when the command was made for the editor
+	Call
+	tool   *Tool
+	id     string // of the tool call it answers; empty in the text form
+	number int    // in the reply, from 1; 0 where it is not to run
 }
 
 // record is the action as it stands in a message's extra.
 func (a action) record() map[string]any {
-	m := map[string]any{"command": a.command}
-	if a.call != "" {
-		m["tool_call_id"] = a.call
+	m := map[string]any{"command": a.Command}
+	if a.id != "" {
+		m["tool_call_id"] = a.id
 	}
-	if a.editor != nil {
-		m["tool"], m["arguments"] = editorTool, a.editor
+	if a.Arguments != nil {
+		m["tool"], m["arguments"] = a.tool.Name, a.Arguments
 	}
 	return m
+}
+
+// execute runs the action in env, or where its tool does.
+func (a action) execute(ctx context.Context, env Environment) (Output, error) {
+	if a.tool.Execute != nil {
+		return a.tool.Execute(ctx, env, a.Call)
+	}
+	return env.Execute(ctx, a.Command)
 }
 
 // badForm says why a reply is not in the asked form.
@@ -45,7 +55,8 @@ func (b *badForm) Error() string { return b.problem }
 // form reads the actions of replies. It is safe for concurrent use.
 type form struct {
 	kind  FormKind
-	tools []llm.Tool
+	table []Tool     // of those that can be called, the first also reads the text form
+	tools []llm.Tool // of the table, as the model is offered them
 	regex *regexp2.Regexp
 	group int
 }
@@ -53,14 +64,30 @@ type form struct {
 func newForm(c ActionForm) (*form, error) {
 	switch c.Kind {
 	case ToolCall:
-		return &form{kind: c.Kind, tools: []llm.Tool{bashSchema()}}, nil
+		return newToolForm(c.Kind, BashTool())
 	case Tools:
-		return &form{kind: c.Kind, tools: []llm.Tool{bashSchema(), editorSchema()}}, nil
+		if len(c.Tools) > 0 {
+			return newToolForm(c.Kind, c.Tools...)
+		}
+		return newToolForm(c.Kind, BashTool(), EditorTool())
 	case Text:
 		return newTextForm(c.Regex)
 	default:
 		return nil, fault.Newf(fault.Bug, "unknown action form %d", c.Kind)
 	}
+}
+
+// newToolForm refuses a table in which a name says nothing or more than one thing.
+func newToolForm(kind FormKind, table ...Tool) (*form, error) {
+	f := &form{kind: kind, table: table}
+	for _, t := range table {
+		known := slices.ContainsFunc(f.tools, func(other llm.Tool) bool { return other.Name == t.Name })
+		if t.Name == "" || t.Decode == nil || known {
+			return nil, fault.Newf(fault.Bug, "the table of tools: %q needs a name of its own and a Decode", t.Name)
+		}
+		f.tools = append(f.tools, t.Tool)
+	}
+	return f, nil
 }
 
 func newTextForm(pattern string) (*form, error) {
@@ -77,7 +104,7 @@ func newTextForm(pattern string) (*form, error) {
 		return nil, fault.Newf(fault.Usage, "reading action_regex %q: it has %d groups, expected at most one around the command", pattern, groups)
 	}
 	re.MatchTimeout = matchLimit
-	return &form{kind: Text, regex: re, group: groups}, nil
+	return &form{kind: Text, table: []Tool{BashTool()}, regex: re, group: groups}, nil
 }
 
 // parse returns the reply's actions, at least one, or a *badForm. One bad
@@ -115,7 +142,7 @@ func (f *form) parseText(content string) ([]action, error) {
 	case strings.ContainsRune(found[0], 0):
 		return nil, &badForm{"The command holds a NUL character.", found, true}
 	}
-	return []action{{command: found[0]}}, nil
+	return []action{{Call: Call{Command: found[0]}, tool: &f.table[0]}}, nil
 }
 
 func noCalls() *badForm {

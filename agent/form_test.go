@@ -66,7 +66,7 @@ func commands(t *testing.T, f ActionForm, m llm.Message) ([]string, error) {
 	actions, err := form.parse(m)
 	var commands []string
 	for _, a := range actions {
-		commands = append(commands, a.command)
+		commands = append(commands, a.Command)
 	}
 	return commands, err
 }
@@ -122,7 +122,7 @@ func TestTextActions(t *testing.T) {
 		{"a command that no shell can take", "", "```mswea_bash_command\necho \x00\n```", nil, "NUL character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := commands(t, ActionForm{Text, c.regex}, llm.Message{Content: c.reply})
+			got, err := commands(t, ActionForm{Kind: Text, Regex: c.regex}, llm.Message{Content: c.reply})
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
@@ -133,7 +133,7 @@ func TestTextActions(t *testing.T) {
 	}
 	for _, pattern := range []string{"(", "(a)(b)"} {
 		t.Run("the regular expression "+pattern+" is refused", func(t *testing.T) {
-			_, err := NewLoop(Config{SystemTemplate: "s", InstanceTemplate: "i", Actions: ActionForm{Text, pattern}})
+			_, err := NewLoop(Config{SystemTemplate: "s", InstanceTemplate: "i", Actions: ActionForm{Kind: Text, Regex: pattern}})
 			if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "action_regex") {
 				t.Errorf("error %v", err)
 			}
@@ -176,7 +176,7 @@ func TestAnEditIsRecordedWithWhatTheModelAskedFor(t *testing.T) {
 
 // A regular expression of the user's may backtrack for ever.
 func TestLookingForAnActionEnds(t *testing.T) {
-	f, err := newForm(ActionForm{Text, "(?:a+a+)+c"})
+	f, err := newForm(ActionForm{Kind: Text, Regex: "(?:a+a+)+c"})
 	if err != nil {
 		t.Fatal(err)
 	}

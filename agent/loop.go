@@ -43,6 +43,16 @@ type Turn struct {
 	Recorder Recorder     // may be nil
 	Admit    func() error // asked before each paid call; may be nil; its error ends the run
 
+	// Approve is asked before each action that is to run, with the tool's name. An
+	// [Interrupt] that it returns keeps the action and the rest of its reply from
+	// running, and its messages follow on what the model is told of that; another
+	// error ends the run. May be nil.
+	Approve func(ctx context.Context, tool string, c Call) error
+
+	// Rewrite is asked before each call with the conversation as it is sent, not to
+	// be changed; nil leaves it so. May be nil.
+	Rewrite func(ctx context.Context, sent []llm.Message) (*Rewriting, error)
+
 	// Ready is waited for before each action that runs, which takes none of the
 	// agent's time; its error ends the run. May be nil.
 	Ready func(context.Context) error

@@ -46,7 +46,7 @@ func (r *run) observe(a action, out Output) (llm.Message, error) {
 	}
 	m := llm.Message{Role: llm.RoleUser, Content: content, Extra: extra}
 	if r.loop.form.kind != Text {
-		m.Role, m.ToolCallID = llm.RoleTool, a.call
+		m.Role, m.ToolCallID = llm.RoleTool, a.id
 	}
 	return m, nil
 }

@@ -82,7 +82,7 @@ func (r *run) answerPending(ctx context.Context) error {
 	for _, c := range r.sent[last].ToolCalls {
 		answered := slices.ContainsFunc(r.sent[last+1:], func(m llm.Message) bool { return m.ToolCallID == c.ID })
 		if !answered {
-			pending = append(pending, action{call: c.ID})
+			pending = append(pending, action{id: c.ID})
 		}
 	}
 	if r.loop.form.kind == Text && last == len(r.sent)-1 {
@@ -134,11 +134,16 @@ func (r *run) keep(messages ...llm.Message) {
 		if m.Role == llm.RoleExit {
 			continue
 		}
-		r.sent = append(r.sent, m)
-		r.digest.add(m)
-		for _, c := range m.ToolCalls {
-			r.callIDs[c.ID] = true
-		}
+		r.send(m)
+	}
+}
+
+// send adds a message to those that a provider sees.
+func (r *run) send(m llm.Message) {
+	r.sent = append(r.sent, m)
+	r.digest.add(m)
+	for _, c := range m.ToolCalls {
+		r.callIDs[c.ID] = true
 	}
 }
 

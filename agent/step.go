@@ -47,6 +47,9 @@ func (r *run) answer(ctx context.Context) (*llm.Response, error) {
 	if err := r.mayCall(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.rewrite(ctx); err != nil {
+		return nil, err
+	}
 	r.progress(step, "model")
 	if err := r.record(ctx, Event{Type: EventRequest, Step: step, Digest: r.digest.String()}); err != nil {
 		return nil, err
@@ -154,6 +157,9 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 	for i, a := range actions {
 		a.number = i + 1
 		m, out, err := r.act(ctx, a)
+		if no, ok := errors.AsType[*unapproved](err); ok {
+			return r.skip(no.stop, observations, actions[i:])
+		}
 		if err != nil {
 			if stop, ok := errors.AsType[*Interrupt](err); ok {
 				stop.Messages = append(observations, stop.Messages...)
@@ -165,7 +171,8 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 		}
 		observations = append(observations, m)
 		if out.TimedOut {
-			return r.timeout(observations, actions[i+1:])
+			// The model decides anew before anything else is run.
+			return r.skip(&Interrupt{Name: ExecutionTimeout}, observations, actions[i+1:])
 		}
 	}
 	return r.append(ctx, observations...)
@@ -184,7 +191,7 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out Output, err
 		return m, out, err
 	}
 	patch, submits := submission(out)
-	if submits = submits && a.editor == nil && !capped(out); !submits {
+	if submits = submits && a.tool.Submits && !capped(out); !submits {
 		m, err = r.observe(a, out)
 	}
 	if !known {
@@ -198,17 +205,37 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out Output, err
 }
 
 func (r *run) command(ctx context.Context, a action) (Output, error) {
+	if err := r.approve(ctx, a); err != nil {
+		return Output{}, err
+	}
 	if err := r.await(ctx); err != nil {
 		return Output{}, err
 	}
 	r.progress(r.end.Calls, "command")
-	if err := r.record(ctx, Event{Type: EventAction, Action: a.number, Command: a.command}); err != nil {
+	if err := r.record(ctx, Event{Type: EventAction, Action: a.number, Command: a.Command}); err != nil {
 		return Output{}, err
 	}
 	begun := r.loop.config.Now()
-	out, err := r.turn.Env.Execute(ctx, a.command)
+	out, err := a.execute(ctx, r.turn.Env)
 	r.end.CommandTime += r.loop.config.Now().Sub(begun)
 	return out, r.destroyed(err)
+}
+
+// unapproved is the interrupt of a person, or a rule, who does not let an action run.
+type unapproved struct{ stop *Interrupt }
+
+func (u *unapproved) Error() string { return u.stop.Error() }
+
+// approve asks whether an action may run.
+func (r *run) approve(ctx context.Context, a action) error {
+	if r.turn.Approve == nil {
+		return nil
+	}
+	err := r.turn.Approve(ctx, a.tool.Name, a.Call)
+	if stop, ok := errors.AsType[*Interrupt](err); ok {
+		return &unapproved{stop}
+	}
+	return err
 }
 
 // await waits until the environment is ready for an action.
@@ -222,15 +249,15 @@ func (r *run) await(ctx context.Context) error {
 	return err
 }
 
-// timeout is the interrupt after a command that ran too long: the model
-// decides anew before anything else is run.
-func (r *run) timeout(observations []llm.Message, rest []action) error {
+// skip returns stop with the observations of the actions that ran and of the rest,
+// which is not run, before its own messages.
+func (r *run) skip(stop *Interrupt, observations []llm.Message, rest []action) error {
 	for _, a := range rest {
-		m, err := r.observe(a, notExecuted())
+		m, err := r.observe(action{id: a.id}, notExecuted())
 		if err != nil {
 			return err
 		}
 		observations = append(observations, m)
 	}
-	return &Interrupt{ExecutionTimeout, observations}
+	return &Interrupt{stop.Name, append(observations, stop.Messages...)}
 }

@@ -1,42 +1,94 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"batch.example/batch/llm"
 )
 
+// Names of the built-in tools.
 const (
 	bashTool   = "bash"
 	editorTool = "editor"
 )
 
-// bashSchema is worded as the peer's: a model is to see the same tool.
-func bashSchema() llm.Tool {
-	return llm.Tool{
-		Name:        bashTool,
-		Description: "Execute a bash command",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"command":` +
-			`{"type":"string","description":"The bash command to execute"}},"required":["command"]}`),
+// Tool is a row of the table of tools that a reply may call: what the model is
+// offered, how a call is read, and how it is executed. It is safe for concurrent use.
+type Tool struct {
+	llm.Tool
+
+	// Decode reads a call's arguments; those that are not a JSON object come as nil.
+	// The problems are all that is wrong with them, in sentences for the model.
+	Decode func(args map[string]any) (c Call, problems []string)
+
+	// Execute does what Decode read, under the promises of [Environment.Execute].
+	// Nil executes the Command in the environment.
+	Execute func(ctx context.Context, env Environment, c Call) (Output, error)
+
+	// Submits says that an output may hand in a submission.
+	Submits bool
+}
+
+// Call is one call of a tool, decoded.
+type Call struct {
+	// Command stands in the journal and the trajectory. When a run is resumed in a
+	// fresh environment it is executed there again; an empty one is not.
+	Command string
+
+	// Arguments stand in the trajectory beside the command; nil where it says all.
+	Arguments map[string]any
+}
+
+// BashTool runs a command. It is worded as mini-swe-agent's: a model is to see
+// the same tool.
+func BashTool() Tool {
+	return Tool{
+		Tool: llm.Tool{
+			Name:        bashTool,
+			Description: "Execute a bash command",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"command":` +
+				`{"type":"string","description":"The bash command to execute"}},"required":["command"]}`),
+		},
+		Decode: func(args map[string]any) (c Call, problems []string) {
+			command, problem := stringArgument(args, "command", bashTool, true)
+			if problem != "" {
+				problems = []string{problem}
+			}
+			return Call{Command: command}, problems
+		},
+		Submits: true,
 	}
 }
 
-func editorSchema() llm.Tool {
-	return llm.Tool{
-		Name: editorTool,
-		Description: "View, create and change files. view shows a file with line numbers, or lists a directory; " +
-			"create writes a whole file; str_replace replaces old_str, which must occur exactly once, by new_str.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"command":{"type":"string","enum":["view","create","str_replace"],"description":"What to do"},` +
-			`"path":{"type":"string","description":"The file or directory"},` +
-			`"view_range":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2,` +
-			`"description":"Of view: first and last line, counted from 1; a last line of -1 is the end"},` +
-			`"file_text":{"type":"string","description":"Of create: the whole content"},` +
-			`"old_str":{"type":"string","description":"Of str_replace: the exact text to replace"},` +
-			`"new_str":{"type":"string","description":"Of str_replace: the new text; empty deletes"}},` +
-			`"required":["command","path"]}`),
+// EditorTool views, creates and changes files by commands in the environment,
+// which needs bash and coreutils for it.
+func EditorTool() Tool {
+	return Tool{
+		Tool: llm.Tool{
+			Name: editorTool,
+			Description: "View, create and change files. view shows a file with line numbers, or lists a directory; " +
+				"create writes a whole file; str_replace replaces old_str, which must occur exactly once, by new_str.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{` +
+				`"command":{"type":"string","enum":["view","create","str_replace"],"description":"What to do"},` +
+				`"path":{"type":"string","description":"The file or directory"},` +
+				`"view_range":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2,` +
+				`"description":"Of view: first and last line, counted from 1; a last line of -1 is the end"},` +
+				`"file_text":{"type":"string","description":"Of create: the whole content"},` +
+				`"old_str":{"type":"string","description":"Of str_replace: the exact text to replace"},` +
+				`"new_str":{"type":"string","description":"Of str_replace: the new text; empty deletes"}},` +
+				`"required":["command","path"]}`),
+		},
+		Decode: func(args map[string]any) (Call, []string) {
+			e, problems := readEdit(args)
+			if len(problems) > 0 {
+				return Call{}, problems
+			}
+			return Call{Command: e.script(), Arguments: args}, nil
+		},
 	}
 }
 
@@ -48,29 +100,16 @@ func (f *form) parseCall(c llm.ToolCall) (action, error) {
 		problems = append(problems, fmt.Sprintf("Error parsing tool call arguments: %v.", err))
 	}
 	args, _ := value.(map[string]any) // anything else lacks every argument
-	known := c.Name == bashTool || f.kind == Tools && c.Name == editorTool
-	if !known {
+	i := slices.IndexFunc(f.table, func(t Tool) bool { return t.Name == c.Name })
+	if i < 0 {
 		problems = append(problems, fmt.Sprintf("Unknown tool '%s'.", c.Name))
+		i = 0 // what that one would lack is said too
 	}
-	if c.Name == editorTool && known {
-		return editorAction(c.ID, args, problems)
-	}
-	command, problem := stringArgument(args, "command", bashTool, true)
-	if problem != "" {
-		problems = append(problems, problem)
-	}
-	if len(problems) > 0 {
-		return action{}, &badForm{problem: strings.Join(problems, " ")}
-	}
-	return action{command: command, call: c.ID}, nil
-}
-
-func editorAction(id string, args map[string]any, problems []string) (action, error) {
-	e, more := readEdit(args)
+	call, more := f.table[i].Decode(args)
 	if problems = append(problems, more...); len(problems) > 0 {
 		return action{}, &badForm{problem: strings.Join(problems, " ")}
 	}
-	return action{command: e.script(), call: id, editor: args}, nil
+	return action{Call: call, tool: &f.table[i], id: c.ID}, nil
 }
 
 // stringArgument returns the argument called name, or what is wrong with it.

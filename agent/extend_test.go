@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+// noteTool is a tool that does its work outside the environment.
+func noteTool(kept *[]string) Tool {
+	return Tool{
+		Tool: llm.Tool{Name: "note", Description: "Keep a note"},
+		Decode: func(args map[string]any) (Call, []string) {
+			if text, ok := args["text"].(string); ok {
+				return Call{Arguments: map[string]any{"text": text}}, nil
+			}
+			return Call{}, []string{"Missing 'text' argument in note tool call."}
+		},
+		Execute: func(_ context.Context, _ Environment, c Call) (Output, error) {
+			*kept = append(*kept, c.Arguments["text"].(string))
+			return printed(Marker + "\nkept\n"), nil
+		},
+	}
+}
+
+func withTools(tools ...Tool) func(*Config) {
+	return func(c *Config) { c.Actions = ActionForm{Kind: Tools, Tools: tools} }
+}
+
+func TestAToolIsARowOfTheTable(t *testing.T) {
+	var kept []string
+	e := &env{outputs: submitting("p")}
+	note := func(id, arguments string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "note", Arguments: arguments} }
+	m := &script{replies: []*llm.Response{
+		say("", note("1", `{}`)),
+		say("", note("2", `{"text":"a"}`), call("3", `{"command":"ls"}`)),
+		ask("4", submit),
+	}}
+	j := &journal{}
+	end, err := newLoop(t, withTools(BashTool(), noteTool(&kept))).Run(t.Context(), Turn{Model: m, Env: e, Recorder: j})
+	if err != nil || end.Status != Submitted || string(end.Submission) != "p" {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	if d := cmp.Diff([]string{"a"}, kept); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"ls", submit}, e.ran); d != "" {
+		t.Errorf("the environment ran something else: %s", d)
+	}
+	if said := m.asked[1][2].Content; !strings.Contains(said, "Missing 'text' argument in note tool call.") {
+		t.Errorf("the model was told %q", said)
+	}
+	i := slices.IndexFunc(end.Messages, func(m llm.Message) bool { return m.Role == llm.RoleAssistant })
+	want := []map[string]any{
+		{"command": "", "tool_call_id": "2", "tool": "note", "arguments": map[string]any{"text": "a"}},
+		{"command": "ls", "tool_call_id": "3"},
+	}
+	if d := cmp.Diff(want, end.Messages[i].Extra["actions"]); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestATableThatCannotBeReadIsRefused(t *testing.T) {
+	for name, tools := range map[string][]Tool{
+		"a name twice": {BashTool(), BashTool()},
+		"no name":      {{Decode: BashTool().Decode}},
+		"no decode":    {{Tool: llm.Tool{Name: "x"}}},
+	} {
+		c := Config{SystemTemplate: "s", InstanceTemplate: "i", Actions: ActionForm{Kind: Tools, Tools: tools}}
+		if _, err := NewLoop(c); fault.KindOf(err) != fault.Bug {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnActionRunsOnlyWhenItIsApproved(t *testing.T) {
+	e := &env{outputs: submitting("p")}
+	m := &script{replies: []*llm.Response{
+		say("", call("1", `{"command":"ls"}`), call("2", `{"command":"rm -rf /"}`), call("3", `{"command":"pwd"}`)),
+		ask("4", submit),
+	}}
+	var asked []string
+	approve := func(_ context.Context, tool string, c Call) error {
+		asked = append(asked, tool+" "+c.Command)
+		if strings.HasPrefix(c.Command, "rm") {
+			return Interrupted("not that")
+		}
+		return nil
+	}
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Approve: approve})
+	if err != nil || end.Status != Submitted {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	if d := cmp.Diff([]string{"bash ls", "bash rm -rf /", "bash " + submit}, asked); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"ls", submit}, e.ran); d != "" {
+		t.Error(d)
+	}
+	var saw []string
+	for _, m := range m.asked[1][3:] {
+		saw = append(saw, fmt.Sprintf("%s %s %v", m.Role, m.ToolCallID, strings.Contains(m.Content, "not executed") || m.Content == "not that"))
+	}
+	if d := cmp.Diff([]string{"tool 1 false", "tool 2 true", "tool 3 true", "user  true"}, saw); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAnErrorOfApprovalEndsTheRun(t *testing.T) {
+	away := errors.New("nobody is there")
+	e := &env{}
+	_, err := newLoop(t, nil).Run(t.Context(), Turn{
+		Model: &script{replies: []*llm.Response{ask("1", "ls")}}, Env: e,
+		Approve: func(context.Context, string, Call) error { return away },
+	})
+	if !errors.Is(err, away) || len(e.ran) > 0 {
+		t.Errorf("%v, ran %v", err, e.ran)
+	}
+}
+
+func TestTheHistoryIsRewritten(t *testing.T) {
+	m := &script{replies: []*llm.Response{ask("1", "a"), ask("2", "b"), ask("3", submit)}}
+	rewrite := func(_ context.Context, sent []llm.Message) (*Rewriting, error) {
+		if len(sent) < 6 {
+			return nil, nil
+		}
+		return &Rewriting{2, 4, []llm.Message{{Role: llm.RoleUser, Content: "so far: a"}}}, nil
+	}
+	j := &journal{}
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite, Recorder: j})
+	if err != nil || end.Status != Submitted {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	var sent []string
+	for _, m := range m.asked[2] {
+		sent = append(sent, m.Role)
+	}
+	if d := cmp.Diff([]string{"system", "user", "user", "assistant", "tool"}, sent); d != "" || m.asked[2][2].Content != "so far: a" {
+		t.Error(d, m.asked[2])
+	}
+	if len(end.Messages) != 6+1+2 { // nothing is lost of what was said, the reply that submits and the exit included
+		t.Errorf("%d messages", len(end.Messages))
+	}
+	if types := strings.Join(j.types(), " "); !strings.Contains(types, "messages rewrite request") {
+		t.Errorf("events %s", types)
+	}
+	// A run that goes on from what was sent asks for the same.
+	again := &journal{}
+	_, _ = newLoop(t, nil).Run(t.Context(), Turn{Model: &script{}, Env: &env{}, Messages: m.asked[2], Recorder: again})
+	last := func(j *journal) (digest string) {
+		for _, e := range j.events {
+			if e.Type == EventRequest {
+				digest = e.Digest
+			}
+		}
+		return digest
+	}
+	if last(j) != last(again) {
+		t.Error("the digests of the rewritten and of the same history differ")
+	}
+}
+
+func TestARewritingThatPartsAReplyFromItsAnswersIsRefused(t *testing.T) {
+	for _, w := range []*Rewriting{{From: 3, To: 4}, {From: 2, To: 3}, {From: -1}, {From: 2, To: 9}, {From: 2, To: 1}} {
+		m := &script{replies: []*llm.Response{ask("1", "a"), ask("2", "b")}}
+		_, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Rewrite: func(_ context.Context, sent []llm.Message) (*Rewriting, error) {
+			if len(sent) == 4 {
+				return w, nil
+			}
+			return nil, nil
+		}})
+		if fault.KindOf(err) != fault.Bug {
+			t.Errorf("%+v: %v", w, err)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+// Rewriting replaces a part of what a model is sent, so that a long conversation
+// fits: the messages from index From up to To, which it does not include, are
+// dropped and Messages stand there instead. A reply and the answers to its tool
+// calls are dropped together or not at all.
+type Rewriting struct {
+	From, To int
+	Messages []llm.Message
+}
+
+// rewrite lets the turn rewrite what is sent, and has that recorded. The messages
+// that are dropped stay in the run's own.
+func (r *run) rewrite(ctx context.Context) error {
+	if r.turn.Rewrite == nil {
+		return nil
+	}
+	w, err := r.turn.Rewrite(ctx, r.sent)
+	if err != nil || w == nil {
+		return err
+	}
+	if w.From < 0 || w.To < w.From || w.To > len(r.sent) || splits(r.sent, w.From) || splits(r.sent, w.To) {
+		return fault.Newf(fault.Bug, "rewriting messages %d to %d of %d: they are not there, or a reply would lose its answers",
+			w.From, w.To, len(r.sent))
+	}
+	for i := range w.Messages {
+		r.stamp(&w.Messages[i])
+	}
+	if err := r.record(ctx, Event{Type: EventRewrite, Messages: w.Messages, From: w.From, To: w.To}); err != nil {
+		return err
+	}
+	sent := slices.Concat(r.sent[:w.From], w.Messages, r.sent[w.To:])
+	r.messages, r.sent = append(r.messages, w.Messages...), nil
+	r.digest = newDigest(r.loop.form.tools)
+	for _, m := range sent {
+		r.send(m)
+	}
+	return nil
+}
+
+// splits reports whether a cut before messages[i] parts a reply from an answer to it.
+func splits(messages []llm.Message, i int) bool {
+	return i < len(messages) && messages[i].Role == llm.RoleTool
+}
