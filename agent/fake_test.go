@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // script answers with its replies in order.
@@ -41,7 +42,7 @@ func (s *script) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 func say(text string, calls ...llm.ToolCall) *llm.Response {
 	return &llm.Response{
 		Message: llm.Message{Role: llm.RoleAssistant, Content: text, ToolCalls: calls},
-		Cost:    1, Priced: true, Model: "scripted-1", Usage: llm.Usage{Input: 10, Output: 2},
+		Cost:    1, Priced: true, Model: "scripted-1", Usage: vocab.Usage{Input: 10, Output: 2},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // Loop is the agent's control flow: Step = Query + ExecuteActions, until an
@@ -76,7 +77,7 @@ type Ending struct {
 	Messages   []llm.Message // the whole conversation, the history first
 	Calls      int           // answered and paid, those of the Turn included
 	Cost       float64       // US dollars, that of the Turn included
-	Usage      llm.Usage     // of this run
+	Usage      vocab.Usage   // of this run
 	ModelID    string        // as the provider names the model that answered last
 
 	ModelTime   time.Duration // in calls, RateWait included

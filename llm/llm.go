@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"batch.example/batch/vocab"
 )
 
 // Roles of a message. RoleExit is ours: it ends a trajectory and is never sent.
@@ -70,7 +72,7 @@ type Tool struct {
 type Response struct {
 	Message      Message
 	FinishReason string // "stop", "length", "tool_calls", as the provider says it
-	Usage        Usage
+	Usage        vocab.Usage
 	Cost         float64 // US dollars; 0 when Priced is false
 	Priced       bool    // whether Cost is known
 	Model        string  // model id as the provider returned it
@@ -93,17 +95,4 @@ var filterReasons = []string{
 	"content_filter", "content_filtered", "refusal",
 	"safety", "prohibited_content", "blocklist", "spii", "recitation",
 	"guardrail_intervened", "sensitive",
-}
-
-// Usage counts tokens. Input includes Cached; Output includes Reasoning.
-type Usage struct {
-	Input     int64 `json:"input_tokens"`
-	Cached    int64 `json:"cached_tokens,omitempty"`
-	Output    int64 `json:"output_tokens"`
-	Reasoning int64 `json:"reasoning_tokens,omitempty"`
-}
-
-// Add returns the sum of both.
-func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.Cached + v.Cached, u.Output + v.Output, u.Reasoning + v.Reasoning}
 }

@@ -8,17 +8,11 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
-// Price is what a model costs, in US dollars per token.
-type Price struct {
-	Input       float64
-	CachedInput float64 // input tokens that the provider found in its cache
-	Output      float64
-}
-
 // Prices maps model names to their price. Reading it from several goroutines is safe.
-type Prices map[string]Price
+type Prices map[string]vocab.Price
 
 // registryEntry holds the members we need of an entry of LiteLLM's model
 // registry (model_prices_and_context_window.json).
@@ -57,15 +51,15 @@ func LoadPrices(r io.Reader) (Prices, error) {
 	return prices, nil
 }
 
-func readPrice(raw json.RawMessage) (p Price, ok bool, err error) {
+func readPrice(raw json.RawMessage) (p vocab.Price, ok bool, err error) {
 	var e registryEntry
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return Price{}, false, err
+		return vocab.Price{}, false, err
 	}
 	if e.Input == nil || e.Output == nil {
-		return Price{}, false, nil
+		return vocab.Price{}, false, nil
 	}
-	p = Price{Input: *e.Input, CachedInput: *e.Input, Output: *e.Output}
+	p = vocab.Price{Input: *e.Input, CachedInput: *e.Input, Output: *e.Output}
 	if e.Cached == nil {
 		e.Cached = e.Hit
 	}
@@ -73,21 +67,19 @@ func readPrice(raw json.RawMessage) (p Price, ok bool, err error) {
 		p.CachedInput = *e.Cached
 	}
 	if p.Input < 0 || p.CachedInput < 0 || p.Output < 0 {
-		return Price{}, false, fmt.Errorf("a cost per token is negative: %+v", p)
+		return vocab.Price{}, false, fmt.Errorf("a cost per token is negative: %+v", p)
 	}
 	return p, true, nil
 }
 
 // Cost returns what a call cost in US dollars, and false when the model's
 // price is not known. See [Prices.Lookup] for how the model is found.
-func (p Prices) Cost(model string, u Usage) (float64, bool) {
+func (p Prices) Cost(model string, u vocab.Usage) (float64, bool) {
 	price, ok := p.Lookup(model)
 	if !ok {
 		return 0, false
 	}
-	cached := min(u.Cached, u.Input)
-	return float64(u.Input-cached)*price.Input + float64(cached)*price.CachedInput +
-		float64(u.Output)*price.Output, true
+	return price.Cost(u), true
 }
 
 // dated matches the snapshot date at the end of a model name.
@@ -98,17 +90,17 @@ var dated = regexp.MustCompile(`[-@](?:20\d\d-\d\d-\d\d|20\d{6})$`)
 // else as "openai/x"; else the same again without the date of its snapshot
 // ("x-2025-08-07", "x-20250807"). A variant marked by a colon (":free") has
 // only the price listed for it by name.
-func (p Prices) Lookup(model string) (Price, bool) {
+func (p Prices) Lookup(model string) (vocab.Price, bool) {
 	if price, ok := p.lookupUndated(model); ok {
 		return price, true
 	}
 	if base := dated.ReplaceAllString(model, ""); base != model {
 		return p.lookupUndated(base)
 	}
-	return Price{}, false
+	return vocab.Price{}, false
 }
 
-func (p Prices) lookupUndated(model string) (Price, bool) {
+func (p Prices) lookupUndated(model string) (vocab.Price, bool) {
 	for name, more := model, true; more; _, name, more = strings.Cut(name, "/") {
 		if price, ok := p[name]; ok {
 			return price, true

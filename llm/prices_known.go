@@ -1,5 +1,7 @@
 package llm
 
+import "batch.example/batch/vocab"
+
 // KnownPrices returns the prices of some OpenAI models, standard tier, copied
 // from LiteLLM's model registry (model_prices_and_context_window.json of
 // github.com/BerriAI/litellm at commit 00035b69f416). Only models whose price
@@ -23,7 +25,7 @@ func KnownPrices() Prices {
 	}
 	prices := make(Prices, len(perMillion))
 	for name, p := range perMillion {
-		prices[name] = Price{p[0] / million, p[1] / million, p[2] / million}
+		prices[name] = vocab.Price{Input: p[0] / million, CachedInput: p[1] / million, Output: p[2] / million}
 	}
 	return prices
 }

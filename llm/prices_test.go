@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 const registry = `{
@@ -24,7 +25,7 @@ func TestCostFindsTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	use := llm.Usage{Input: 1000, Cached: 400, Output: 100, Reasoning: 50}
+	use := vocab.Usage{Input: 1000, Cached: 400, Output: 100, Reasoning: 50}
 	const m = 600e-6 + 400e-7 + 200e-6
 	tests := []struct {
 		model string
@@ -79,7 +80,7 @@ func TestKnownPricesAreSane(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	if cost, ok := known.Cost("openai/gpt-4o-2024-08-06", llm.Usage{Input: 1e6, Output: 1e6}); !ok || math.Abs(cost-12.5) > 1e-9 {
+	if cost, ok := known.Cost("openai/gpt-4o-2024-08-06", vocab.Usage{Input: 1e6, Output: 1e6}); !ok || math.Abs(cost-12.5) > 1e-9 {
 		t.Errorf("a million tokens each way of gpt-4o cost %v, %v", cost, ok)
 	}
 	if p := known.With(llm.Prices{"gpt-5": {Input: 1}})["gpt-5"]; p.Input != 1 {
@@ -96,7 +97,7 @@ func FuzzLoadPrices(f *testing.F) {
 			t.Errorf("error without blame: %v", err)
 		}
 		for name := range prices {
-			if cost, ok := prices.Cost(name, llm.Usage{Input: 3, Cached: 1, Output: 2}); !ok || cost < 0 {
+			if cost, ok := prices.Cost(name, vocab.Usage{Input: 3, Cached: 1, Output: 2}); !ok || cost < 0 {
 				t.Errorf("%q costs %v, %v", name, cost, ok)
 			}
 		}

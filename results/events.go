@@ -1,6 +1,10 @@
 package results
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"batch.example/batch/vocab"
+)
 
 // ContainerData says where the attempt runs, and that everything which the
 // actions recorded so far did is there.
@@ -59,12 +63,12 @@ type RequestData struct {
 // ReplyData is an answer that was paid for. The sum of Cost over all replies
 // in a directory is what it has spent.
 type ReplyData struct {
-	Step    int     `json:"step"`
-	Cost    float64 `json:"cost"` // US dollars
-	Usage   Usage   `json:"usage"`
-	Model   string  `json:"model"` // id as the provider returned it
-	Seconds float64 `json:"seconds"`
-	Waited  float64 `json:"waited"` // part of Seconds, for rate limits and retries
+	Step    int         `json:"step"`
+	Cost    float64     `json:"cost"` // US dollars
+	Usage   vocab.Usage `json:"usage"`
+	Model   string      `json:"model"` // id as the provider returned it
+	Seconds float64     `json:"seconds"`
+	Waited  float64     `json:"waited"` // part of Seconds, for rate limits and retries
 
 	Message      json.RawMessage `json:"message"`
 	FinishReason string          `json:"finish_reason,omitempty"`

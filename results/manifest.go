@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // ManifestVersion is the version of manifest.json that this package writes.
@@ -27,7 +28,7 @@ type Manifest struct {
 	Dir      string           `json:"dir,omitempty"` // the folder that it was started in
 	Model    string           `json:"model"`
 	ModelIDs []string         `json:"model_ids,omitempty"` // as the provider returned them, sorted
-	Price    *Price           `json:"price,omitempty"`     // nil when the provider tells what calls cost, or they are free
+	Price    *vocab.Price     `json:"price,omitempty"`     // nil when the provider tells what calls cost, or they are free
 	Seed     int64            `json:"seed"`
 	Salvage  bool             `json:"salvage,omitempty"` // the work tree's diff stands in for a missing submission
 	Config   any              `json:"config"`            // resolved: every default filled in
@@ -43,13 +44,6 @@ type Git struct {
 	Commit string `json:"commit"` // "(initial)" before the first one
 	Branch string `json:"branch"` // "(detached)" when there is none
 	Dirty  bool   `json:"dirty"`  // tracked files were changed
-}
-
-// Price is what calls are counted at, in US dollars per token.
-type Price struct {
-	Input       float64 `json:"input"`
-	CachedInput float64 `json:"cached_input"`
-	Output      float64 `json:"output"`
 }
 
 // Dataset says what was selected from what.

@@ -1,26 +1,30 @@
 package results
 
-import "time"
+import (
+	"time"
+
+	"batch.example/batch/vocab"
+)
 
 // Record is the outcome of one attempt at one instance: the row of
 // results.parquet and the last record of an attempt in the journal.
 type Record struct {
-	InstanceID  string  `json:"instance_id" parquet:"instance_id"`
-	Attempt     int     `json:"attempt" parquet:"attempt"` // from 1, over all runs into the directory
-	Status      string  `json:"exit_status" parquet:"exit_status"`
-	Outcome     Outcome `json:"outcome" parquet:"outcome"`
-	Blame       string  `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
-	Error       string  `json:"error,omitempty" parquet:"error"` // of a result: what the provider or the container said that ended it
-	Model       string  `json:"model" parquet:"model"`           // as asked for: model_name_or_path
-	ModelID     string  `json:"model_id,omitempty" parquet:"model_id"`
-	Image       string  `json:"image,omitempty" parquet:"image"`
-	ImageID     string  `json:"image_id,omitempty" parquet:"image_id"`
-	ImageDigest string  `json:"image_digest,omitempty" parquet:"image_digest"` // in its registry; empty for a local one
-	Steps       int     `json:"steps" parquet:"steps"`                         // model calls, billed ones included
-	Usage       Usage   `json:"usage" parquet:"usage"`
-	Cost        float64 `json:"cost" parquet:"cost"` // US dollars
-	PatchBytes  int     `json:"patch_bytes" parquet:"patch_bytes"`
-	Salvaged    bool    `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
+	InstanceID  string      `json:"instance_id" parquet:"instance_id"`
+	Attempt     int         `json:"attempt" parquet:"attempt"` // from 1, over all runs into the directory
+	Status      string      `json:"exit_status" parquet:"exit_status"`
+	Outcome     Outcome     `json:"outcome" parquet:"outcome"`
+	Blame       string      `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
+	Error       string      `json:"error,omitempty" parquet:"error"` // of a result: what the provider or the container said that ended it
+	Model       string      `json:"model" parquet:"model"`           // as asked for: model_name_or_path
+	ModelID     string      `json:"model_id,omitempty" parquet:"model_id"`
+	Image       string      `json:"image,omitempty" parquet:"image"`
+	ImageID     string      `json:"image_id,omitempty" parquet:"image_id"`
+	ImageDigest string      `json:"image_digest,omitempty" parquet:"image_digest"` // in its registry; empty for a local one
+	Steps       int         `json:"steps" parquet:"steps"`                         // model calls, billed ones included
+	Usage       vocab.Usage `json:"usage" parquet:"usage"`
+	Cost        float64     `json:"cost" parquet:"cost"` // US dollars
+	PatchBytes  int         `json:"patch_bytes" parquet:"patch_bytes"`
+	Salvaged    bool        `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
 	// Of an attempt that was resumed after a crash or a stop: how often,
 	// and how many of its actions had another output when they ran again.
 	Resumed     int `json:"resumed,omitempty" parquet:"resumed"`
@@ -29,14 +33,6 @@ type Record struct {
 	Started  time.Time `json:"started" parquet:"started,optional,timestamp(microsecond)"`
 	Time     Phases    `json:"seconds" parquet:"seconds"`
 	Resolved *bool     `json:"resolved,omitempty" parquet:"resolved,optional"`
-}
-
-// Usage is an attempt's tokens. Input includes Cached, Output includes Reasoning.
-type Usage struct {
-	Input     int64 `json:"input_tokens" parquet:"input_tokens"`
-	Cached    int64 `json:"cached_tokens" parquet:"cached_tokens"`
-	Output    int64 `json:"output_tokens" parquet:"output_tokens"`
-	Reasoning int64 `json:"reasoning_tokens" parquet:"reasoning_tokens"`
 }
 
 // Phases says where an attempt's time went, in seconds.

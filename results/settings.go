@@ -1,15 +1,19 @@
 package results
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"batch.example/batch/vocab"
+)
 
 // Settings is what an attempt is made under, as far as it makes the result what it
 // is. An attempt that was made under other settings is never resumed.
 type Settings struct {
-	Model   string `json:"model"`
-	Config  any    `json:"config"`          // resolved; holds no secrets
-	Price   *Price `json:"price,omitempty"` // that calls are counted at
-	Salvage bool   `json:"salvage,omitempty"`
-	Row     string `json:"row"` // digest of the dataset's row
+	Model   string       `json:"model"`
+	Config  any          `json:"config"`          // resolved; holds no secrets
+	Price   *vocab.Price `json:"price,omitempty"` // that calls are counted at
+	Salvage bool         `json:"salvage,omitempty"`
+	Row     string       `json:"row"` // digest of the dataset's row
 }
 
 // Differences returns where s differs from what an attempt was made under, sorted

@@ -61,7 +61,7 @@ func (r *recorder) reply(e agent.Event) error {
 	r.call.Settle(res.Cost)
 	r.log.Info("reply", "step", e.Step, "cost", res.Cost, "latency", e.Latency, "finish_reason", res.FinishReason)
 	err := r.flushed(results.TypeReply, results.ReplyData{
-		Step: e.Step, Cost: res.Cost, Usage: results.Usage(res.Usage), Model: res.Model,
+		Step: e.Step, Cost: res.Cost, Usage: res.Usage, Model: res.Model,
 		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(),
 		Message: rawMessage(res.Message), FinishReason: res.FinishReason, Priced: res.Priced,
 		Response: e.Answer,

@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
 )
 
 // maxDifference is how much of an output a difference record keeps, in bytes.
@@ -32,7 +33,7 @@ func (t *attempt) recall() {
 	for _, s := range t.replied() {
 		rec.Steps++
 		rec.Cost += s.Reply.Cost
-		rec.Usage = add(rec.Usage, s.Reply.Usage)
+		rec.Usage = rec.Usage.Add(s.Reply.Usage)
 		if s.Reply.Model != "" {
 			rec.ModelID = s.Reply.Model
 		}
@@ -42,13 +43,13 @@ func (t *attempt) recall() {
 
 // carried is what the ending of a resumed attempt does not count.
 type carried struct {
-	usage results.Usage
+	usage vocab.Usage
 	time  results.Phases
 }
 
 func (t *attempt) carry() (c carried) {
 	for _, s := range t.before() {
-		c.usage = add(c.usage, s.Reply.Usage)
+		c.usage = c.usage.Add(s.Reply.Usage)
 		c.time.RateWait += s.Reply.Waited
 	}
 	for _, s := range t.replied() { // the last one's reply counts with the ending, its time does not
@@ -80,10 +81,6 @@ func (t *attempt) replied() []results.Step {
 		steps = append(steps, *t.past.Last())
 	}
 	return steps
-}
-
-func add(u, v results.Usage) results.Usage {
-	return results.Usage(llm.Usage(u).Add(llm.Usage(v)))
 }
 
 // container is the id of the one that holds the state to go on from.
@@ -280,7 +277,7 @@ func sameJSON(a, b []byte) bool {
 
 func response(m llm.Message, r *results.ReplyData) *llm.Response {
 	return &llm.Response{
-		Message: m, FinishReason: r.FinishReason, Usage: llm.Usage(r.Usage), Cost: r.Cost, Priced: r.Priced,
+		Message: m, FinishReason: r.FinishReason, Usage: r.Usage, Cost: r.Cost, Priced: r.Priced,
 		Model: r.Model, Raw: r.Response, Waited: seconds(r.Waited),
 	}
 }

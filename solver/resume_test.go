@@ -24,6 +24,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // world is a sandbox in which what a command prints depends on all that ran
@@ -136,7 +137,7 @@ func (w *worlds) Open(_ context.Context, o solver.Opening) (solver.Sandbox, erro
 }
 
 func bash(commands ...string) (r scripted.Reply) {
-	r.Cost, r.Usage = 0.5, llm.Usage{Input: 1000, Cached: 100, Output: 10, Reasoning: 1}
+	r.Cost, r.Usage = 0.5, vocab.Usage{Input: 1000, Cached: 100, Output: 10, Reasoning: 1}
 	for _, c := range commands {
 		args, _ := json.Marshal(map[string]string{"command": c})
 		r.ToolCalls = append(r.ToolCalls, llm.ToolCall{Name: "bash", Arguments: string(args)})

@@ -276,7 +276,7 @@ func (t *attempt) finish(err error) {
 	if e := t.ending; e != nil {
 		rec.Status, rec.Outcome, rec.Error = e.Status, outcome(e), e.Reason
 		rec.Steps, rec.Cost, rec.ModelID = e.Calls, e.Cost, cmp.Or(e.ModelID, rec.ModelID)
-		rec.Usage = add(t.carried.usage, results.Usage(e.Usage))
+		rec.Usage = t.carried.usage.Add(e.Usage)
 		rec.PatchBytes = len(t.result.Submission)
 	}
 	if t.diverged && err == nil {

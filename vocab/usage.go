@@ -15,9 +15,9 @@ func (u Usage) Add(v Usage) Usage {
 
 // Price is what a model costs, in US dollars per token.
 type Price struct {
-	Input       float64
-	CachedInput float64 // input tokens that the provider found in its cache
-	Output      float64
+	Input       float64 `json:"input"`
+	CachedInput float64 `json:"cached_input"` // input tokens that the provider found in its cache
+	Output      float64 `json:"output"`
 }
 
 // Cost returns the US dollars of a call that used u.

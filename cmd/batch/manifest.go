@@ -14,10 +14,11 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // manifest says what this command is about to run.
-func (a *app) manifest(f runFlags, cfg *config.Config, price *results.Price, ds *dataset.Dataset, selected []dataset.Instance) *results.Manifest {
+func (a *app) manifest(f runFlags, cfg *config.Config, price *vocab.Price, ds *dataset.Dataset, selected []dataset.Instance) *results.Manifest {
 	host, _ := os.Hostname()
 	dir, _ := os.Getwd() // without it, relative paths are only right from here
 	now := time.Now().UTC()

@@ -14,15 +14,15 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/openai"
 	"batch.example/batch/llm/scripted"
-	"batch.example/batch/results"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // modelSource is a model that was checked as far as can be without a paid call:
 // its name, key and price.
 type modelSource struct {
-	price   *results.Price // nil when calls are free, their provider tells what they cost, or nobody does
-	warning string         // of a limit that has no effect, for a person to read
+	price   *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
+	warning string       // of a limit that has no effect, for a person to read
 	open    func(opening) (solver.Models, error)
 }
 
@@ -131,7 +131,7 @@ func (a *app) openaiSource(name string, c config.ModelConfig, limits costLimits)
 	}
 	var s modelSource
 	if price, known := prices.Lookup(name); known {
-		s.price = (*results.Price)(&price)
+		s.price = &price
 	} else if !tellsCost(base) {
 		free := isLoopback(base) || c.CostTracking == "ignore_errors" || a.getenv("MSWEA_COST_TRACKING") == "ignore_errors"
 		if s.warning, err = limits.withoutPrice(name, free); err != nil {

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"batch.example/batch/llm"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // workThen edits a file in each of the first three steps, then gives last.
@@ -45,7 +45,7 @@ func TestWhatTheProviderRefusesOfAConversationIsAResult(t *testing.T) {
 		},
 		{
 			"an answer that a filter took away",
-			llmtest.Answer{Message: map[string]any{"content": nil}, FinishReason: "content_filter", Usage: llm.Usage{Input: 9}},
+			llmtest.Answer{Message: map[string]any{"content": nil}, FinishReason: "content_filter", Usage: vocab.Usage{Input: 9}},
 			"ContentPolicyViolation", results.Failed, 4, `"finish_reason": "content_filter"`,
 		},
 	} {

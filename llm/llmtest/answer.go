@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // Fault is a way for an answer to go wrong below the level of HTTP statuses.
@@ -33,7 +34,7 @@ type Answer struct {
 	Message   map[string]any // members set over those of the message object
 
 	FinishReason string // "" = "tool_calls" when there are any, else "stop"
-	Usage        llm.Usage
+	Usage        vocab.Usage
 	Cost         *float64 // usage.cost, as OpenRouter sends it
 	Model        string   // "" = as asked for
 

@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/openai"
+	"batch.example/batch/vocab"
 )
 
 const planted = "sk-planted-0123456789/abc+def"
@@ -53,7 +54,7 @@ func bashTool() llm.Tool {
 
 func TestTextReply(t *testing.T) {
 	a := llmtest.Text("hello")
-	a.Usage = llm.Usage{Input: 100, Cached: 40, Output: 10, Reasoning: 4}
+	a.Usage = vocab.Usage{Input: 100, Cached: 40, Output: 10, Reasoning: 4}
 	a.Model = "m-2025-01-02"
 	s := llmtest.NewServer(t, a)
 	m := newModel(t, s, func(c *openai.Config) {
@@ -195,7 +196,7 @@ func TestCostComesFromWhoKnowsBest(t *testing.T) {
 		return a
 	}
 	used := llmtest.Text("ok")
-	used.Usage = llm.Usage{Input: 10, Output: 1}
+	used.Usage = vocab.Usage{Input: 10, Output: 1}
 	tests := []struct {
 		name   string
 		answer llmtest.Answer

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // litellmCost is the header in which a LiteLLM proxy names the cost of a call.
@@ -14,7 +15,7 @@ const litellmCost = "X-Litellm-Response-Cost"
 
 // readUsage reads what it understands of an answer's usage and passes over the
 // rest: the answer is paid for, and asking again would pay for it twice.
-func readUsage(raw json.RawMessage) (u llm.Usage, cost *float64) {
+func readUsage(raw json.RawMessage) (u vocab.Usage, cost *float64) {
 	usage := members(raw)
 	u.Input, u.Output = tokens(usage["prompt_tokens"]), tokens(usage["completion_tokens"])
 	u.Cached = tokens(members(usage["prompt_tokens_details"])["cached_tokens"])

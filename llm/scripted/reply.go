@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // replyFile is a reply as it stands in a file.
@@ -74,7 +75,7 @@ func (r *Reply) set(f replyFile) (err error) {
 	}
 	*r = Reply{
 		Content: f.Content, Bash: f.Bash, Cost: f.Cost, FinishReason: f.FinishReason,
-		Usage: llm.Usage{Input: f.InputTokens, Output: f.OutputTokens},
+		Usage: vocab.Usage{Input: f.InputTokens, Output: f.OutputTokens},
 	}
 	if r.Delay, err = readDelay(f.Delay); err != nil {
 		return err

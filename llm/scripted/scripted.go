@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // Anyone is the key of a [Script] whose replies are for every instance that
@@ -34,7 +35,7 @@ type Reply struct {
 	ToolCalls    []llm.ToolCall // missing ids are "call_<reply>_<call>", counted from 1
 	FinishReason string         // "" = "tool_calls" with tool calls, else "stop"
 	Cost         float64        // US dollars
-	Usage        llm.Usage
+	Usage        vocab.Usage
 	Delay        time.Duration // on top of Config.Delay
 
 	message *llm.Message // recorded: played as it is

@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
+	"batch.example/batch/vocab"
 )
 
 const yamlScript = `
@@ -70,7 +71,7 @@ func TestYAMLScript(t *testing.T) {
 			Message: llm.Message{Role: "assistant", Content: "THOUGHT", ToolCalls: []llm.ToolCall{
 				{ID: "call_2_1", Name: "bash", Arguments: `{"command":"echo \"hi\" && ls <x"}`},
 			}},
-			FinishReason: "tool_calls", Cost: 0.5, Usage: llm.Usage{Input: 10, Output: 2},
+			FinishReason: "tool_calls", Cost: 0.5, Usage: vocab.Usage{Input: 10, Output: 2},
 		},
 		{
 			Message: llm.Message{Role: "assistant", ToolCalls: []llm.ToolCall{
@@ -212,7 +213,7 @@ func TestRecordedTrajectory(t *testing.T) {
 		t.Fatalf("%d replies, want the call and two that were not understood", len(all))
 	}
 	first := all[0]
-	if first.Cost != 0.25 || first.Usage != (llm.Usage{Input: 7, Output: 3}) || first.FinishReason != "tool_calls" ||
+	if first.Cost != 0.25 || first.Usage != (vocab.Usage{Input: 7, Output: 3}) || first.FinishReason != "tool_calls" ||
 		first.Message.Extra != nil || !strings.Contains(string(first.Message.Raw), "reasoning") || first.Message.ToolCalls[0].ID != "t1" {
 		t.Errorf("first reply %+v", first)
 	}

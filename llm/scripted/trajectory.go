@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // formatError is the interrupt_type of the user message that stands in place
@@ -75,7 +76,7 @@ func replyOf(raw json.RawMessage) (Reply, bool, error) {
 	var resp recordedResponse
 	_ = json.Unmarshal(outer.Extra.Response, &resp)
 
-	r := Reply{Cost: max(0, outer.Extra.Cost), Usage: llm.Usage{Input: resp.Usage.Input, Output: resp.Usage.Output}}
+	r := Reply{Cost: max(0, outer.Extra.Cost), Usage: vocab.Usage{Input: resp.Usage.Input, Output: resp.Usage.Output}}
 	played := llm.Message{Role: llm.RoleAssistant, Content: outer.Extra.Text}
 	if len(resp.Choices) > 0 {
 		r.FinishReason = resp.Choices[0].FinishReason
