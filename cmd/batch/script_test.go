@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"batch": main})
+	testscript.Main(m, map[string]func(){"batch": main, "provider": provider})
 }
 
 // TestScripts runs testdata/script: each file is one session at a prompt.
