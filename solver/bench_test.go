@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/sandbox"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/llm"
@@ -43,12 +45,12 @@ func (i *idle) Script(ctx context.Context, script string) (agent.Output, error) 
 	return i.Execute(ctx, "", script)
 }
 func (*idle) Alive(context.Context) error { return nil }
-func (*idle) Facts() solver.Facts         { return solver.Facts{} }
+func (*idle) Facts() sandbox.Facts        { return sandbox.Facts{} }
 func (*idle) Close() error                { return nil }
 
 type idles struct{ gate *gate }
 
-func (i idles) Open(context.Context, solver.Opening) (solver.Sandbox, error) {
+func (i idles) Open(context.Context, sandbox.Opening) (solver.Sandbox, error) {
 	return &idle{gate: i.gate}, nil
 }
 

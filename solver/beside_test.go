@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"batch.example/batch/sandbox"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
@@ -60,7 +62,7 @@ type beside struct {
 	tries  []runner.Progress
 }
 
-func newBeside(t *testing.T, box func(solver.Opening) (solver.Sandbox, error), replies ...scripted.Reply) *beside {
+func newBeside(t *testing.T, box func(sandbox.Opening) (solver.Sandbox, error), replies ...scripted.Reply) *beside {
 	t.Helper()
 	store, err := results.Open(t.TempDir(), results.Options{FlushEvery: time.Hour})
 	if err != nil {
@@ -103,7 +105,7 @@ func (r refuses) Generate(context.Context, *llm.Request) (*llm.Response, error) 
 func TestTheScrubGoesOnBesideTheFirstCallAndTakesNoTimeOfTheAgents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		box := &slowly{world: &world{takes: time.Second}, scrub: 10 * time.Second}
-		b := newBeside(t, func(solver.Opening) (solver.Sandbox, error) { return box, nil }, bash("do 1"), bash("submit"))
+		b := newBeside(t, func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }, bash("do 1"), bash("submit"))
 		r, err := b.solve(t.Context(), solver.New(b.config), "a")
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +151,7 @@ func TestAScrubThatFailsBesideTheFirstCallIsTheInstancesFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				box := &slowly{world: &world{}, scrub: c.takes, fails: true}
-				b := newBeside(t, func(solver.Opening) (solver.Sandbox, error) { return box, nil }, c.reply)
+				b := newBeside(t, func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }, c.reply)
 				if c.lost != nil {
 					b.config.Models = func(dataset.Instance, int) (llm.Model, error) { return refuses{c.lost}, nil }
 				}
@@ -173,7 +175,7 @@ func TestACancelledScrubIsEndedAndItsContainerIsNotGoneOnIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		box := &slowly{world: &world{}, scrub: time.Hour}
-		b := newBeside(t, func(o solver.Opening) (solver.Sandbox, error) {
+		b := newBeside(t, func(o sandbox.Opening) (solver.Sandbox, error) {
 			asked = append(asked, o.Container)
 			return box, nil
 		}, bash("do 1"), bash("submit"))
@@ -210,7 +212,7 @@ func TestOnlySoManyScrubsRunAtOnce(t *testing.T) {
 			most = max(most, at)
 		}
 		mu := make(chan struct{}, 1)
-		b := newBeside(t, func(solver.Opening) (solver.Sandbox, error) {
+		b := newBeside(t, func(sandbox.Opening) (solver.Sandbox, error) {
 			return &slowly{world: &world{}, scrub: time.Second, during: func(began bool) {
 				mu <- struct{}{}
 				during(began)

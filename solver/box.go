@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"batch.example/batch/sandbox"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/runner"
 )
@@ -49,7 +51,7 @@ func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 		}
 		t.close(box)
 	}
-	box, err := t.Sandboxes.Open(ctx, Opening{
+	box, err := t.Sandboxes.Open(ctx, sandbox.Opening{
 		Instance:  t.in,
 		Attempt:   t.result.Record.Attempt,
 		Container: t.container(),

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"batch.example/batch/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/agent"
@@ -37,7 +39,7 @@ func (w *watched) Script(ctx context.Context, script string) (agent.Output, erro
 	return w.host.Script(ctx, script)
 }
 
-func (w *watched) Facts() solver.Facts {
+func (w *watched) Facts() sandbox.Facts {
 	f := w.host.Facts()
 	f.Adopted = w.adopted
 	return f
@@ -66,7 +68,7 @@ func newRows(t *testing.T, in dataset.Instance, box *host) *rows {
 	return &rows{t: t, steps: 1, box: &watched{host: box}, in: in, store: store}
 }
 
-func (r *rows) Open(context.Context, solver.Opening) (solver.Sandbox, error) { return r.box, nil }
+func (r *rows) Open(context.Context, sandbox.Opening) (solver.Sandbox, error) { return r.box, nil }
 
 func (r *rows) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	r.calls++

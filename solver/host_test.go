@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/sandbox"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/solver"
 )
@@ -51,8 +53,8 @@ func (h *host) Script(ctx context.Context, script string) (agent.Output, error) 
 
 func (h *host) Alive(context.Context) error { return nil }
 
-func (h *host) Facts() solver.Facts {
-	return solver.Facts{Container: "host", Image: "host", ImageID: "sha256:0", Pull: time.Second}
+func (h *host) Facts() sandbox.Facts {
+	return sandbox.Facts{Container: "host", Image: "host", ImageID: "sha256:0", Pull: time.Second}
 }
 
 func (h *host) Close() error { h.closed++; return nil }
@@ -70,7 +72,7 @@ type hosts struct {
 	err error
 }
 
-func (h hosts) Open(context.Context, solver.Opening) (solver.Sandbox, error) {
+func (h hosts) Open(context.Context, sandbox.Opening) (solver.Sandbox, error) {
 	if h.err != nil {
 		return nil, h.err
 	}

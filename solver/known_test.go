@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"batch.example/batch/sandbox"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/solver"
 )
@@ -27,8 +29,8 @@ func (k *knowing) Script(_ context.Context, script string) (agent.Output, error)
 	return agent.Output{Bytes: []byte("gitscrub: clean, 0 refs, 0 objects\n")}, nil
 }
 
-func (k *knowing) Facts() solver.Facts {
-	return solver.Facts{Container: "c", Known: k.known, Scrubbed: k.scrubbed}
+func (k *knowing) Facts() sandbox.Facts {
+	return sandbox.Facts{Container: "c", Known: k.known, Scrubbed: k.scrubbed}
 }
 
 func TestWhatIsKnownOfTheHistorySparesTheScrub(t *testing.T) {
@@ -43,7 +45,7 @@ func TestWhatIsKnownOfTheHistorySparesTheScrub(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				box := &knowing{world: &world{}, known: c.known, scrubbed: c.scrubbed}
-				b := newBeside(t, func(solver.Opening) (solver.Sandbox, error) { return box, nil }, bash("submit"))
+				b := newBeside(t, func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }, bash("submit"))
 				if _, err := b.solve(t.Context(), solver.New(b.config), "a"); err != nil {
 					t.Error(err)
 				}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/agent"
@@ -237,9 +239,9 @@ func (b *broken) Execute(ctx context.Context, id, command string) (agent.Output,
 
 func (b *broken) Close() error { b.closed++; return nil }
 
-type opens func(solver.Opening) (solver.Sandbox, error)
+type opens func(sandbox.Opening) (solver.Sandbox, error)
 
-func (f opens) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) { return f(o) }
+func (f opens) Open(_ context.Context, o sandbox.Opening) (solver.Sandbox, error) { return f(o) }
 
 // A container is kept over a fault of the model, and of its own, for it may live all the
 // same; not over a stop, or a good end.
@@ -282,7 +284,7 @@ func TestAContainerIsKeptOverAFault(t *testing.T) {
 			var kept []io.Closer
 			s := solver.New(solver.Config{
 				Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
-				Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return box, nil }),
+				Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
 				Models:    func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 			})
 			_, err = s.Solve(ctx, runner.Attempt{
@@ -315,7 +317,7 @@ func TestTheNextTryContinuesInTheContainerThatWasKept(t *testing.T) {
 			fails := true
 			s := solver.New(solver.Config{
 				Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
-				Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) {
+				Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) {
 					all = append(all, &named{world: &world{}, id: fmt.Sprint("c", len(all))})
 					return all[len(all)-1], nil
 				}),
@@ -418,7 +420,7 @@ func TestTheNextTryAsksForTheActionThatWasUnderWay(t *testing.T) {
 			var all []*lossy
 			s := solver.New(solver.Config{
 				Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
-				Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) {
+				Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) {
 					box := &lossy{named: &named{world: &world{}, id: fmt.Sprint("c", len(all))}}
 					if all = append(all, box); len(all) == 1 {
 						box.losses, box.ends = c.losses, c.ends
@@ -464,8 +466,8 @@ type named struct {
 	closed int
 }
 
-func (n *named) Facts() solver.Facts {
-	return solver.Facts{Container: n.id, Pull: time.Second, Start: time.Second}
+func (n *named) Facts() sandbox.Facts {
+	return sandbox.Facts{Container: n.id, Pull: time.Second, Start: time.Second}
 }
 
 func (n *named) Close() error {
@@ -506,7 +508,7 @@ func TestAPanicLeavesNoContainer(t *testing.T) {
 	box := &named{world: &world{}, id: "c"}
 	s := solver.New(solver.Config{
 		Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
-		Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return box, nil }),
+		Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
 		Models: func(dataset.Instance, int) (llm.Model, error) {
 			return models(func() (*llm.Response, error) { panic("a bug") }), nil
 		},

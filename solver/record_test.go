@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"batch.example/batch/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/agent"
@@ -42,7 +44,7 @@ func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
 	gone := fault.Newf(fault.Transient, "the engine is away")
 	s := solver.New(solver.Config{
 		Loop: p.loop, ModelName: "test", Store: store, Version: "test", Now: clock,
-		Sandboxes: opens(func(o solver.Opening) (solver.Sandbox, error) {
+		Sandboxes: opens(func(o sandbox.Opening) (solver.Sandbox, error) {
 			if o.Instance.ID != "a" || o.Attempt != 1 || o.Container != "c" {
 				t.Errorf("asked for %+v", o)
 			}
@@ -80,18 +82,18 @@ func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
 // facts is a host's sandbox with settings of its own.
 type facts struct {
 	*host
-	f solver.Facts
+	f sandbox.Facts
 }
 
-func (f facts) Facts() solver.Facts { return f.f }
+func (f facts) Facts() sandbox.Facts { return f.f }
 
 func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
-	box := facts{repo(t, map[string]string{"f.txt": "a\n"}), solver.Facts{
-		Container: "c", Image: "img:1", ImageID: "sha256:1", Settings: map[string]any{"network_mode": "none"},
+	box := facts{repo(t, map[string]string{"f.txt": "a\n"}), sandbox.Facts{
+		Container: "c", Image: "img:1", ImageID: "sha256:1",
 	}}
-	config := map[string]any{"agent": map[string]any{"step_limit": 7}, "environment": map[string]any{"cwd": "/x", "image": "asked"}}
+	config := map[string]any{"agent": map[string]any{"step_limit": 7}, "environment": map[string]any{"cwd": "/x", "network_mode": "none", "image": "asked"}}
 	result, _, err := solveWith(t, solver.Config{
-		Loop: newLoop(t, 20), Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return box, nil }), Prompts: "whose",
+		Loop: newLoop(t, 20), Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }), Prompts: "whose",
 		Settings: func(dataset.Instance) results.Settings { return results.Settings{Config: config} },
 	}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}), runner.NewBudget(0, 0, 0))
 	if err != nil {
@@ -105,7 +107,7 @@ func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
 	if d := cmp.Diff(want, result.Info.Config); d != "" {
 		t.Error(d)
 	}
-	if env := config["environment"].(map[string]any); len(env) != 2 || env["image"] != "asked" {
+	if env := config["environment"].(map[string]any); len(env) != 3 || env["image"] != "asked" {
 		t.Errorf("the settings were changed: %v", env)
 	}
 	if result.Info.MiniVersion == "" || result.Info.BatchVersion != "test" || result.Record.ImageID != "sha256:1" || result.Record.Image != "img:1" {
@@ -145,7 +147,7 @@ func TestARepositoryThatCannotBePreparedIsAFaultBeforeACallIsPaid(t *testing.T) 
 			asked := &counting{Model: scripted.Noop(scripted.Config{})}
 			_, _, err := solveWith(t, solver.Config{
 				Loop: newLoop(t, 20), ScrubGitHistory: true,
-				Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return box, nil }),
+				Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
 			}, dataset.Instance{ID: "a__1"}, asked, runner.NewBudget(0, 0, 0))
 			if fault.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) || asked.calls > 0 {
 				t.Errorf("%v (%v) after %d calls", err, fault.KindOf(err), asked.calls)
@@ -264,7 +266,7 @@ func TestAReplayThatBreaksOffIsAFault(t *testing.T) {
 	asked := &counting{Model: scripted.Noop(scripted.Config{})}
 	s := solver.New(solver.Config{
 		Loop: p.loop, ModelName: "test", Store: store, Version: "test", Now: clock,
-		Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) { return &broken{world: &world{}, at: 2}, nil }),
+		Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return &broken{world: &world{}, at: 2}, nil }),
 		Models:    func(dataset.Instance, int) (llm.Model, error) { return asked, nil },
 	})
 	r, err := s.Solve(t.Context(), runner.Attempt{
@@ -286,7 +288,7 @@ func TestTheTimeOfTheStartIsToldApart(t *testing.T) {
 		}
 		s := solver.New(solver.Config{
 			Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
-			Sandboxes: opens(func(solver.Opening) (solver.Sandbox, error) {
+			Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) {
 				return &named{world: &world{takes: 3 * time.Second}, id: "c"}, nil // which took a second to start
 			}),
 			Startup: func(dataset.Instance) (string, error) { return "do the startup", nil },

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"batch.example/batch/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/agent"
@@ -112,8 +114,8 @@ func (w *world) Script(ctx context.Context, script string) (agent.Output, error)
 
 func (*world) Alive(context.Context) error { return nil }
 
-func (w *world) Facts() solver.Facts {
-	return solver.Facts{Container: "c", Adopted: w.adopted, ImageID: w.image}
+func (w *world) Facts() sandbox.Facts {
+	return sandbox.Facts{Container: "c", Adopted: w.adopted, ImageID: w.image}
 }
 func (*world) Close() error { return nil }
 
@@ -128,7 +130,7 @@ type worlds struct {
 	opened  *world
 }
 
-func (w *worlds) Open(_ context.Context, o solver.Opening) (solver.Sandbox, error) {
+func (w *worlds) Open(_ context.Context, o sandbox.Opening) (solver.Sandbox, error) {
 	w.opened = &world{forgets: w.forgets, later: w.later, fragile: w.fragile, image: w.image, takes: w.takes}
 	if w.alive != nil && !w.alive.ruined && o.Container == "c" {
 		w.opened = w.alive

@@ -5,25 +5,13 @@ import (
 	"time"
 
 	"batch.example/batch/agent"
-	"batch.example/batch/dataset"
+	"batch.example/batch/sandbox"
 )
 
 // Sandboxes opens one sandbox for each attempt. It is safe for concurrent use.
 type Sandboxes interface {
 	// Open returns a running sandbox or a *fault.Error that leaves nothing behind.
-	Open(ctx context.Context, o Opening) (Sandbox, error)
-}
-
-// Opening says for whom a sandbox is.
-type Opening struct {
-	Instance dataset.Instance
-	Attempt  int
-	// Container is the id of one that holds the state to go on from; empty when
-	// there is none. It is taken over if it still runs, else it is removed, as
-	// is any other that an earlier run made for the instance, and Open makes a
-	// new one.
-	Container string
-	Report    func(phase string) // "pull", "scrub" where the sandbox waits for that, then "start"
+	Open(ctx context.Context, o sandbox.Opening) (Sandbox, error)
 }
 
 // Sandbox is one attempt's environment.
@@ -40,7 +28,7 @@ type Sandbox interface {
 	Script(ctx context.Context, script string) (agent.Output, error)
 	// Alive returns nil when commands can still be run. It waits for an engine that is away.
 	Alive(ctx context.Context) error
-	Facts() Facts
+	Facts() sandbox.Facts
 	// Close ends and removes the sandbox. It works after a cancelled Open or
 	// Execute too, in a bounded time of its own, and may be called twice.
 	Close() error
@@ -68,19 +56,4 @@ type actions struct {
 
 func (a actions) Execute(ctx context.Context, command string) (agent.Output, error) {
 	return a.Sandbox.Execute(ctx, a.rec.action, command)
-}
-
-// Facts is what a sandbox turned out to be.
-type Facts struct {
-	Container string // id
-	Adopted   bool   // it is the Opening's
-	Known     bool   // that its repository needs no scrub: see gitscrub.Known
-	Scrubbed  bool   // it was scrubbed before, whole
-	Image     string // as asked for
-	ImageID   string
-	Digest    string // of the image in its registry; empty for a local one
-	Pull      time.Duration
-	Start     time.Duration
-	Scrub     time.Duration  // it waited for an image with its history scrubbed
-	Settings  map[string]any // the environment's part of a trajectory's config
 }

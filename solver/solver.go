@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"batch.example/batch/sandbox"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
@@ -112,7 +114,7 @@ type attempt struct {
 	journal *results.Journal
 	log     *slog.Logger
 	started time.Time
-	box     Facts
+	box     sandbox.Facts
 	base    string              // commit that the agent began at; "" when it is not known
 	commit  *results.CommitData // the image's, where it is not the row's
 	scrub   *scrub              // nil: there is none

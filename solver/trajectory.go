@@ -62,7 +62,6 @@ func (t *attempt) settings() map[string]any {
 	if base, ok := c["environment"].(map[string]any); ok {
 		maps.Copy(env, base)
 	}
-	maps.Copy(env, t.box.Settings)
 	env["image"] = t.box.Image
 	c["environment"] = env
 	c["agent_type"], c["model_type"], c["environment_type"] = "batch.agent.Loop", "batch.llm", "batch.docker"

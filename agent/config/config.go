@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +92,12 @@ func (e *EnvironmentConfig) PullLimit() time.Duration { return seconds(e.PullTim
 
 // Lifetime is container_timeout; zero is without end.
 func (e *EnvironmentConfig) Lifetime() time.Duration { return e.lifetime }
+
+// Forwarded are the variables of batch's own environment that containers get where
+// they are set.
+func (e *EnvironmentConfig) Forwarded() []string {
+	return slices.Concat(e.flags.ForwardEnv, e.ForwardEnv)
+}
 
 // Flags are the run_args, read, over network, memory and cpus.
 func (e *EnvironmentConfig) Flags() RunFlags { return e.flags }

@@ -36,7 +36,7 @@ func TestWaitsForTheHubAreTold(t *testing.T) {
 	read := func(args ...string) string {
 		t.Helper()
 		var out, diag bytes.Buffer
-		if code := run(append(args, "--subset", "own/set"), strings.NewReader(""), &out, &diag); code != exitOK {
+		if code := program(append(args, "--subset", "own/set"), strings.NewReader(""), &out, &diag); code != exitOK {
 			t.Errorf("%q: exit code %d, %s", args, code, &diag)
 		}
 		return diag.String()

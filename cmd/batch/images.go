@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/sandbox"
 )
 
 func (a *app) imagesCommand() *cobra.Command {
@@ -152,7 +153,7 @@ func (a *app) connectImages(ctx context.Context, c docker.Config) (*docker.Engin
 		_ = engine.Close() // nothing was started through it
 		return nil, nil, err
 	}
-	ledger, err := a.ledger(engine, info, a.warnings())
+	ledger, err := sandbox.OpenLedger(engine, info, sandbox.StateDir(a.getenv, a.home), a.warnings())
 	if err != nil {
 		_ = engine.Close()
 		return nil, nil, err

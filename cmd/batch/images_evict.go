@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/sandbox"
 )
 
 func (a *app) imagesEvictCommand() *cobra.Command {
@@ -46,7 +47,7 @@ func (a *app) evictImages(ctx context.Context, keep int64, dry bool) error {
 		return err
 	}
 	defer engine.Close()
-	gone, kept, err := imagecache.New(imageEngine{engine}, ledger, imagecache.Options{}).Evict(ctx, keep, dry)
+	gone, kept, err := imagecache.New(sandbox.Images(engine), ledger, imagecache.Options{}).Evict(ctx, keep, dry)
 	verb := "evicted"
 	if dry {
 		verb = "would evict"

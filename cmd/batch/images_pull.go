@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/sandbox"
 )
 
 func (a *app) imagesPullCommand() *cobra.Command {
@@ -63,7 +64,7 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platfo
 		return err
 	}
 	defer engine.Close()
-	images := imagecache.New(imageEngine{engine}, ledger, imagecache.Options{Reserve: p.reserve, Log: connection.Log})
+	images := imagecache.New(sandbox.Images(engine), ledger, imagecache.Options{Reserve: p.reserve, Log: connection.Log})
 	var (
 		mu                     sync.Mutex
 		pulled, before, failed int

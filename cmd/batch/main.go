@@ -10,11 +10,11 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(program(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the program: it never exits by itself, except on a third interrupt.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// program is batch: it never exits by itself, except on a third interrupt.
+func program(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	home, _ := os.UserHomeDir() // without a home, caches and docker contexts are just not found
 	secrets := mask.New()
 	rows := printable.NewWriter(stdout)

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"os/exec"
-	"strings"
 	"testing"
 
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/registrytest"
-	"batch.example/batch/solver"
+	"batch.example/batch/sandbox"
 )
 
 // An engine may have one image of a name: pulled for another platform, the one
@@ -24,7 +22,7 @@ func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(imageEngine{e}, ledger, imagecache.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	c := imagecache.New(sandbox.Images(e), ledger, imagecache.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	ids := map[string]bool{}
 	for _, platform := range []string{"linux/arm64", "linux/amd64"} {
 		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
@@ -64,7 +62,7 @@ func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(imageEngine{e}, ledger, imagecache.Options{})
+	c := imagecache.New(sandbox.Images(e), ledger, imagecache.Options{})
 	pull := func(platform string) string {
 		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
 		if err != nil {
@@ -87,25 +85,5 @@ func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
 	}
 	if _, here, err := e.Image(t.Context(), id, ""); !here || err != nil {
 		t.Errorf("the image that the user named is gone, %v", err)
-	}
-}
-
-// The platform of run_args reaches the pull: the image has nothing to run, so
-// that its container cannot start.
-func TestThePlatformOfTheConfigurationIsPulled(t *testing.T) {
-	needDocker(t)
-	r := registrytest.NewStub(t)
-	r.Offer(t, "amd64", "arm64")
-	t.Cleanup(func() { removeImage(t, r.Ref()) })
-	boxes := testSandboxes(t, nil, `environment.run_args=["--platform","linux/arm64"]`)
-	in := demoInstances(t)[0]
-	in.Image = r.Ref()
-	_, err := boxes.Open(context.WithoutCancel(t.Context()), solver.Opening{Instance: in, Attempt: 1, Report: func(string) {}})
-	if err == nil || strings.Contains(err.Error(), "platform") {
-		t.Errorf("its container is made all the same: %v", err)
-	}
-	img, here, err := boxes.engine.Image(t.Context(), r.Ref(), "linux/arm64")
-	if err != nil || !here || img.Arch != "arm64" {
-		t.Errorf("%+v, %v", img, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/internal/registrytest"
+	"batch.example/batch/sandbox"
 )
 
 // These tests run the program, or its image cache, against the real engine and
@@ -69,7 +70,7 @@ func TestEvictionSparesWhatIsUsedOrTheUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(imageEngine{e}, ledger, imagecache.Options{
+	c := imagecache.New(sandbox.Images(e), ledger, imagecache.Options{
 		Budget: img.Size * 7 / 4, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	acquire := func(ref string) (release func()) {

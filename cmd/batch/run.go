@@ -18,9 +18,11 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
+	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/results"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 )
 
@@ -187,7 +189,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 		f.output = defaultOutput(f.subset, cfg.Model.ModelName)
 	}
 	if f.workers.auto {
-		f.workers.resolve(a.machine(ctx), cfg.Environment.Flags().Memory, len(selected))
+		f.workers.resolve(sandbox.Measure(ctx, docker.FromEnv(a.getenv, a.home)), cfg.Environment.Flags().Memory, len(selected))
 	}
 	if f.dryRun {
 		return a.dryRun(a.stdout, f, cfg, ds, selected)
@@ -214,7 +216,7 @@ func prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, erro
 // checkTemplates renders all that instances will render, with the variables
 // that they will have.
 func checkTemplates(cfg *config.Config, loop *agent.Loop, selected []dataset.Instance) error {
-	env, command := unopened{hostVars()}, startup(cfg.Run.EnvStartupCommand)
+	env, command := unopened{}, startup(cfg.Run.EnvStartupCommand)
 	turn := func(in dataset.Instance) agent.Turn {
 		t := solver.Task(in)
 		t.Env = env

@@ -2,11 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
 	"strings"
 	"testing"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/agent/config"
+	"batch.example/batch/docker"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/run"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 )
 
@@ -150,5 +156,28 @@ func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
 // demoSandbox is a container of one of the demo's images.
 func demoSandbox(t *testing.T) solver.Sandbox {
 	t.Helper()
-	return testSandboxes(t, nil).open(t, solver.Opening{Instance: demoInstances(t)[0], Attempt: 1})
+	cfg, err := config.Load(nil, config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, _ := os.UserHomeDir()
+	c := run.Environment(cfg, os.Getenv)
+	c.Docker, c.State = docker.FromEnv(os.Getenv, home), t.TempDir()
+	host, err := sandbox.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := host.Open(t.Context(), sandbox.Opening{Instance: demoInstances(t)[0], Attempt: 1, Report: func(string) {}})
+	t.Cleanup(func() {
+		if err == nil {
+			err = box.Close()
+		}
+		if err := errors.Join(err, host.Close(context.Background())); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
 }

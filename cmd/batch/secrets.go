@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"batch.example/batch/agent/config"
@@ -41,7 +40,7 @@ func (a *app) hideKnown(environ []string) {
 // variables that it forwards, and what its patterns and those of --mask match.
 func (a *app) hideAsked(cfg *config.Config, patterns []string) error {
 	a.mask.Add(cfg.Secrets()...)
-	for _, name := range forwarded(cfg.Environment) {
+	for _, name := range cfg.Environment.Forwarded() {
 		a.mask.Add(mask.HandedOn(name, a.getenv(name))...)
 	}
 	for _, p := range append(cfg.Run.MaskPatterns, patterns...) {
@@ -52,11 +51,6 @@ func (a *app) hideAsked(cfg *config.Config, patterns []string) error {
 		a.mask.AddPatterns(re)
 	}
 	return nil
-}
-
-// forwarded are the variables of batch's own environment that containers get.
-func forwarded(env config.EnvironmentConfig) []string {
-	return slices.Concat(env.Flags().ForwardEnv, env.ForwardEnv)
 }
 
 // dockerLogins returns the passwords and tokens in the text of the docker

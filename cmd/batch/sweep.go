@@ -25,12 +25,11 @@ import (
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
+	"batch.example/batch/run"
 	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 )
-
-// reapLimit bounds the removal of what dead runs left.
-const reapLimit = time.Minute
 
 // sweep is one `batch run` from the moment something is started.
 type sweep struct {
@@ -138,44 +137,23 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 	if err != nil {
 		return false, err
 	}
-	connection := docker.FromEnv(s.getenv, s.home)
-	connection.Log, connection.Before, connection.Patience = log, engineHook(s.inject), s.flags.engineWait
-	connection.Pulls, connection.PullTimeout = s.flags.pulls, s.cfg.Environment.PullLimit()
-	engine, err := docker.Connect(ctx, connection)
-	if err != nil {
-		return false, err
-	}
-	defer engine.Close()
-	m.Git = s.git.known()
-	if err := s.store.WriteManifest(m); err != nil {
-		return false, err
-	}
-	info, err := engine.Info(ctx)
-	if err != nil {
-		return false, err
-	}
-	reap(ctx, engine, log, d.say)
-	// What the engine was still making for a killed process may come after the
-	// first look.
-	defer func() { reap(context.WithoutCancel(ctx), engine, log, d.say) }()
-	images, endImages, err := s.images(ctx, engine, info, todo, sig.drain, d, log)
-	if err != nil {
-		return false, err
-	}
-	defer endImages()
-	if s.flags.workers.auto {
-		d.say(s.flags.workers.why)
-		log.Info(s.flags.workers.why)
-	}
-	left, err := inherit(ctx, engine, leasePath(s.flags.output), log)
+	host, err := sandbox.Start(ctx, s.hostConfig(todo, sig.drain, d, log))
 	if err != nil {
 		return false, err
 	}
 	defer func() {
-		if err := left.remove(ctx); err != nil {
-			log.Error("removing containers of an earlier run", "err", err)
+		if err := host.Close(ctx); err != nil {
+			log.Error("closing what sandboxes ran on", "err", err)
 		}
 	}()
+	m.Git = s.git.known()
+	if err := s.store.WriteManifest(m); err != nil {
+		return false, err
+	}
+	if s.flags.workers.auto {
+		d.say(s.flags.workers.why)
+		log.Info(s.flags.workers.why)
+	}
 	kept := len(s.selected) - len(todo)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunStart, Done: kept, Total: len(s.selected), Cost: s.store.Spent()})
 	budget := runner.NewBudget(s.flags.totalCost, s.store.Spent(), callEstimate(s.store.Records()))
@@ -186,8 +164,8 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		Workers: s.flags.workers.n, Retries: s.retries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: budget,
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
-		Gate:   gate(engine.Host()),
-	}, todo, s.solver(model, engine, images, left, info.CPUs, d, log), s.store)
+		Gate:   host,
+	}, todo, s.solver(model, host), s.store)
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {
@@ -218,33 +196,25 @@ func callEstimate(records []results.Record) float64 {
 	return most
 }
 
-// reap removes what dead runs left; that it cannot is no reason for a run to fail.
-func reap(ctx context.Context, engine *docker.Engine, log *slog.Logger, say func(string)) {
-	ctx, cancel := context.WithTimeout(ctx, reapLimit)
-	defer cancel()
-	strays, err := engine.Reap(ctx)
-	if err != nil {
-		log.Warn("removing containers of dead runs", "err", err)
-	}
-	if len(strays) > 0 {
-		say(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
-	}
-}
-
-func (s *sweep) solver(
-	model solver.Models, engine *docker.Engine, images *imagecache.Cache, left *inheritance, cpus int, d display, log *slog.Logger,
-) *solver.Solver {
-	boxes := s.newSandboxes(engine, images, s.cfg.Environment, s.flags.imagePrefix, cpus)
-	boxes.lease, boxes.left = leasePath(s.flags.output), left
-	if knowsHistory(s.cfg) {
-		boxes.scrubs = &scrubs{dear: dearScrub, turns: make(chan struct{}, max(1, cpus)), log: log}
-	}
-	boxes.pulled = func(instance string, p imagecache.Progress) {
+// hostConfig says where the instances of todo run.
+func (s *sweep) hostConfig(todo []dataset.Instance, drain <-chan struct{}, d display, log *slog.Logger) sandbox.Config {
+	c := run.Environment(s.cfg, s.getenv)
+	limit := c.Docker.PullTimeout
+	c.Docker = docker.FromEnv(s.getenv, s.home)
+	c.Docker.PullTimeout, c.Docker.Before, c.Docker.Patience, c.Docker.Pulls = limit, engineHook(s.inject), s.flags.engineWait, s.flags.pulls
+	c.State, c.Prefix, c.Lease = sandbox.StateDir(s.getenv, s.home), s.flags.imagePrefix, leasePath(s.flags.output)
+	c.Images = imagecache.Options{Budget: s.flags.budget, Reserve: s.flags.reserve, Ahead: s.flags.prefetch}
+	c.Instances, c.Drain, c.Notify, c.Log = todo, drain, d.say, log
+	c.Pulled = func(instance string, p imagecache.Progress) {
 		d.Event(progress.Event{Time: time.Now(), Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 	}
+	return c
+}
+
+func (s *sweep) solver(model solver.Models, host *sandbox.Host) *solver.Solver {
 	return solver.New(solver.Config{
-		Loop: s.loop, Models: injectedModels(model, s.inject), ModelName: s.cfg.Model.ModelName, Sandboxes: boxes, Store: s.store,
-		ScrubGitHistory: !s.cfg.Environment.KeepGitHistory, Scrubs: cpus, AllowCommitMismatch: s.cfg.Environment.AllowCommitMismatch,
+		Loop: s.loop, Models: injectedModels(model, s.inject), ModelName: s.cfg.Model.ModelName, Sandboxes: sandboxes{host}, Store: s.store,
+		ScrubGitHistory: !s.cfg.Environment.KeepGitHistory, Scrubs: host.CPUs(), AllowCommitMismatch: s.cfg.Environment.AllowCommitMismatch,
 		Startup: startup(s.cfg.Run.EnvStartupCommand), Settings: s.settings, Prompts: s.cfg.Prompts(), Version: version(),
 		Salvage: s.flags.salvage, RestartDiverged: s.retries[string(results.Diverged)] > 0,
 	})

@@ -1,7 +1,6 @@
-package main
+package sandbox
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -9,11 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
-	"github.com/docker/go-units"
-
-	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
@@ -82,87 +77,34 @@ func (e imageEngine) Remove(ctx context.Context, ref string) error {
 	return e.RemoveImage(ctx, name)
 }
 
-// ledger opens the ledger of the images on engine. Where the user's state
-// cannot be kept, it lies among the temporary files.
-func (a *app) ledger(engine *docker.Engine, info docker.Info, log *slog.Logger) (*imagecache.Ledger, error) {
+// Images returns engine as an image cache asks it.
+func Images(engine *docker.Engine) imagecache.Engine { return imageEngine{engine} }
+
+// StateDir is the folder in the user's home in which batch remembers things of this
+// machine; empty where there is none.
+func StateDir(getenv func(string) string, home string) string {
+	if state := getenv("XDG_STATE_HOME"); state != "" {
+		return filepath.Join(state, "batch")
+	}
+	if home != "" {
+		return filepath.Join(home, ".local", "state", "batch")
+	}
+	return ""
+}
+
+// OpenLedger opens the ledger of the images on engine in a folder of [StateDir].
+// Where it cannot be kept there, it lies among the temporary files.
+func OpenLedger(engine *docker.Engine, info docker.Info, state string, log *slog.Logger) (*imagecache.Ledger, error) {
 	// An engine is known by its machine and its data; two names of one machine
 	// give two ledgers, in doubt for the user's images.
 	sum := sha256.Sum256([]byte(engine.Host() + "\n" + info.Name + "\n" + info.RootDir))
 	name := fmt.Sprintf("%x", sum[:8])
-	state := a.getenv("XDG_STATE_HOME")
-	if state == "" && a.home != "" {
-		state = filepath.Join(a.home, ".local", "state")
-	}
 	if state != "" {
-		l, err := imagecache.OpenLedger(filepath.Join(state, "batch", "images", name))
+		l, err := imagecache.OpenLedger(filepath.Join(state, "images", name))
 		if err == nil {
 			return l, nil
 		}
 		log.Warn("which images batch pulled is remembered among the temporary files only", "err", err)
 	}
 	return imagecache.OpenLedger(filepath.Join(os.TempDir(), fmt.Sprintf("batch-state-%d", os.Getuid()), "images", name))
-}
-
-// parseSize reads a number of bytes as people write it: 50GB, 500m; 0 or
-// nothing is none.
-func parseSize(flag, text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	n, err := units.FromHumanSize(text)
-	if err != nil || n < 0 {
-		return 0, fault.Newf(fault.Usage, "--%s %s: expected a size such as 50GB", flag, text)
-	}
-	return n, nil
-}
-
-// grouped orders instances so that those that share an image, or probably
-// layers of it, run near each other: by repository, its version and the image.
-func grouped(list []dataset.Instance, prefix string) []dataset.Instance {
-	return imagecache.Group(list, func(in dataset.Instance) []string {
-		image := in.ImageName(prefix)
-		return []string{cmp.Or(in.Repo, imagecache.Repository(image)), in.Version, image}
-	})
-}
-
-// needs is the plan of a run over list.
-func needs(list []dataset.Instance, prefix, platform string) []imagecache.Need {
-	out := make([]imagecache.Need, len(list))
-	for i, in := range list {
-		out[i] = imagecache.Need{ID: in.ID, Ref: imagecache.Ref(in.ImageName(prefix), platform)}
-	}
-	return out
-}
-
-// images returns the cache of this run's images, which pulls ahead until the
-// run drains. The caller calls end when the last instance has ended.
-func (s *sweep) images(
-	ctx context.Context, engine *docker.Engine, info docker.Info, todo []dataset.Instance, drain <-chan struct{},
-	d display, log *slog.Logger,
-) (c *imagecache.Cache, end func(), err error) {
-	ledger, err := s.ledger(engine, info, log)
-	if err != nil {
-		return nil, nil, err
-	}
-	c = imagecache.New(imageEngine{engine}, ledger, imagecache.Options{
-		Budget: s.flags.budget, Reserve: s.flags.reserve, Ahead: s.flags.prefetch, Notify: d.say, Log: log,
-	})
-	c.Plan(needs(todo, s.flags.imagePrefix, s.cfg.Environment.Flags().Platform))
-	ctx, cancel := context.WithCancel(ctx)
-	var ahead sync.WaitGroup
-	ahead.Go(func() { c.Prefetch(ctx) })
-	ahead.Go(func() {
-		select {
-		case <-drain:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	return c, func() {
-		cancel()
-		ahead.Wait()
-		if err := c.Close(); err != nil {
-			log.Warn("writing the images' ledger", "err", err)
-		}
-	}, nil
 }

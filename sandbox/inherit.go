@@ -1,30 +1,13 @@
-package main
+package sandbox
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"sync"
 
 	"batch.example/batch/docker"
-	"batch.example/batch/results"
-	"batch.example/batch/solver"
 )
-
-// leasePath is what containers name as their lease: the directory's lock, in
-// which the owner of the moment stands.
-func leasePath(dir string) string {
-	path := results.LockPath(dir)
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
-// lockOwner is what stands in the lock: a line for people, and one for the
-// reapers of other runs.
-func lockOwner() string { return results.DefaultOwner() + "\n" + docker.Owner() }
 
 // inheritance are the containers that a run into the same directory left when
 // it died, until their instances have their turn.
@@ -37,9 +20,12 @@ type inheritance struct {
 	left map[string][]docker.Stray // by instance id
 }
 
-// inherit finds what earlier runs left under the lease.
+// inherit finds what earlier runs left under the lease; without one, nothing.
 func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog.Logger) (*inheritance, error) {
 	h := &inheritance{engine: engine, lease: lease, log: log, left: map[string][]docker.Stray{}}
+	if lease == "" {
+		return h, nil
+	}
 	list, err := engine.Inherited(ctx, lease)
 	for _, s := range list {
 		h.left[s.Instance] = append(h.left[s.Instance], s)
@@ -49,7 +35,7 @@ func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog
 
 // take returns the container to go on in, if it still runs, and removes what else
 // was left for the instance.
-func (h *inheritance) take(ctx context.Context, o solver.Opening) (*docker.Container, error) {
+func (h *inheritance) take(ctx context.Context, o Opening) (*docker.Container, error) {
 	h.mu.Lock()
 	list := h.left[o.Instance.ID]
 	delete(h.left, o.Instance.ID)
@@ -76,6 +62,9 @@ func (h *inheritance) take(ctx context.Context, o solver.Opening) (*docker.Conta
 // remove removes what is left when no instance runs any more: what none has taken,
 // came late, or could not be removed before. It works when ctx is cancelled.
 func (h *inheritance) remove(ctx context.Context) error {
+	if h.lease == "" {
+		return nil
+	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), reapLimit)
 	defer cancel()
 	list, err := h.engine.Leavings(limited, h.lease)

@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"context"
@@ -8,17 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
-	"batch.example/batch/solver"
 )
 
 // futureImage makes an image that has the solution on another branch, and returns the
 // id of its commit.
-func futureImage(t *testing.T, s *sandboxes, name string) string {
+func futureImage(t *testing.T, s *Host, name string) string {
 	t.Helper()
 	c, err := s.engine.Create(t.Context(), docker.Spec{Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute})
 	if err != nil {
@@ -47,17 +45,16 @@ echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost c
 
 // What several instances need is scrubbed once, and nobody sees that it was.
 func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
-	needDocker(t)
 	const name = "batch-test/future:1"
-	s := testSandboxes(t, nil, "environment.env.LEAKED=x", "environment.run_args=[\"--env\", \"LEAKED2=x\"]", "environment.cwd=/testbed")
+	s := testHost(t, func(c *Config) { c.Env, c.Container.Env = []string{"LEAKED=x"}, []string{"LEAKED2=x"} })
 	s.scrubs = &scrubs{turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
 	future := futureImage(t, s, name)
 	source, _, err := s.engine.Image(t.Context(), name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := func(id string) solver.Opening {
-		return solver.Opening{Instance: dataset.Instance{ID: id, Image: name}}
+	row := func(id string) Opening {
+		return Opening{Instance: dataset.Instance{ID: id, Image: name}}
 	}
 	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
 	t.Cleanup(func() { // after the boxes, which are closed before
@@ -66,8 +63,8 @@ func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
 			t.Errorf("evicted %+v, %v", gone, err)
 		}
 	})
-	first, second := s.open(t, row("a")).(*box), s.open(t, row("b")).(*box)
-	for _, b := range []*box{first, second} {
+	first, second := s.open(t, row("a")), s.open(t, row("b"))
+	for _, b := range []*Sandbox{first, second} {
 		f := b.Facts()
 		if !f.Scrubbed || f.ImageID != source.ID || f.Image != name || b.container.ImageID() == source.ID {
 			t.Errorf("%+v, made of %s", f, b.container.ImageID())
@@ -91,12 +88,11 @@ func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
 }
 
 func TestAnImageOfASingleInstanceIsScrubbedInItsContainerUntilItIsUsedAgain(t *testing.T) {
-	needDocker(t)
 	const name = "batch-test/future:2"
-	s := testSandboxes(t, nil, "environment.cwd=/testbed")
+	s := testHost(t, nil)
 	s.scrubs = &scrubs{dear: time.Second, turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
 	futureImage(t, s, name)
-	row := solver.Opening{Instance: dataset.Instance{ID: "a", Image: name}}
+	row := Opening{Instance: dataset.Instance{ID: "a", Image: name}}
 	t.Cleanup(func() { _, _, _ = s.images.Evict(context.Background(), 0, false) })
 	for _, step := range []struct {
 		clean  bool
@@ -106,7 +102,7 @@ func TestAnImageOfASingleInstanceIsScrubbedInItsContainerUntilItIsUsedAgain(t *t
 	}{ // what the scrub of the one came to decides on the next one
 		{took: time.Millisecond}, {took: time.Millisecond}, {took: time.Hour}, {clean: true, shared: true}, {known: true},
 	} {
-		b := s.open(t, row).(*box)
+		b := s.open(t, row)
 		if f := b.Facts(); f.Known != step.known || f.Scrubbed != step.shared || (b.container.ImageID() != f.ImageID) != step.shared {
 			t.Errorf("%+v, made of %s, want %+v", f, b.container.ImageID(), step)
 		}
@@ -118,49 +114,26 @@ func TestAnImageOfASingleInstanceIsScrubbedInItsContainerUntilItIsUsedAgain(t *t
 	}
 }
 
-func TestWhatIsKnownOfTheHistoryHoldsForTheImageAlone(t *testing.T) {
-	for spec, want := range map[string]bool{
-		"environment.cwd=/testbed":                           true,
-		"environment.env.HOME=/x":                            true,
-		"environment.env.GIT_DIR=/x":                         false,
-		"environment.forward_env=[\"GIT_DIR\"]":              false,
-		"environment.run_args=[\"--env\", \"GIT_DIR=/x\"]":   false,
-		"environment.run_args=[\"--user\", \"nobody\"]":      false,
-		"run.env_startup_command=git checkout {{base}}":      false,
-		"environment.keep_git_history=true":                  false,
-		"environment.run_args=[\"--memory\", \"1g\"]":        true,
-		"environment.run_args=[\"--network\", \"bridge\"]":   true,
-		"environment.run_args=[\"--cap-add\", \"SYS_TIME\"]": true,
-	} {
-		cfg, err := config.Load([]string{spec}, config.Options{})
-		if err != nil {
-			t.Fatal(spec, err)
-		}
-		if got := knowsHistory(cfg); got != want {
-			t.Errorf("%s: %t", spec, got)
-		}
-	}
-}
-
 // An image that cannot be made is no reason for an attempt to fail.
 func TestWhereNoScrubbedImageCanBeMadeTheImageServes(t *testing.T) {
-	needDocker(t)
 	const name = "batch-test/future:3"
 	commits := 0
-	s := testSandboxes(t, func(call string) error {
-		if call != "commit" {
+	s := testHost(t, func(c *Config) {
+		c.Docker.Before = func(call string) error {
+			if call != "commit" {
+				return nil
+			}
+			if commits++; commits > 1 {
+				return fault.Newf(fault.Host, "no room")
+			}
 			return nil
 		}
-		if commits++; commits > 1 {
-			return fault.Newf(fault.Host, "no room")
-		}
-		return nil
-	}, "environment.cwd=/testbed")
+	})
 	s.scrubs = &scrubs{turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
 	futureImage(t, s, name)
 	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
 	for _, id := range []string{"a", "b"} {
-		f := s.open(t, solver.Opening{Instance: dataset.Instance{ID: id, Image: name}}).Facts()
+		f := s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}}).Facts()
 		if f.Known || f.Scrubbed || commits != 2 { // once is enough
 			t.Errorf("%+v after %d commits", f, commits)
 		}

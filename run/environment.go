@@ -1,0 +1,70 @@
+// Package run is a run as a library.
+package run
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"batch.example/batch/agent/config"
+	"batch.example/batch/docker"
+	"batch.example/batch/sandbox"
+)
+
+// Environment returns the sandboxes that a configuration asks for, of whichever run.
+// What it forwards of this process's variables is taken from getenv.
+func Environment(cfg *config.Config, getenv func(string) string) sandbox.Config {
+	env := cfg.Environment
+	outer := map[string]string{}
+	for _, name := range env.Forwarded() {
+		if v := getenv(name); v != "" {
+			outer[name] = v
+		}
+	}
+	c := sandbox.Config{
+		Container: container(env), Interpreter: env.Interpreter, Timeout: env.CommandTimeout(), Fresh: env.FreshShell(),
+		Env:         append(environ(outer), environ(env.Env)...), // the later one wins
+		ShareScrubs: knowsHistory(cfg),
+	}
+	if flags := env.Flags(); flags.CPUs == env.CPUs { // not of run_args, which the engine judges
+		c.MaxCPUs = flags.CPUs
+	}
+	c.Docker.PullTimeout = env.PullLimit()
+	return c
+}
+
+func container(env config.EnvironmentConfig) docker.Spec {
+	f := env.Flags()
+	return docker.Spec{
+		WorkDir: env.Cwd, Unattended: unattended(env.Lifetime()), Env: environ(f.Env),
+		User: f.User, Network: f.Network, Platform: f.Platform,
+		Memory: f.Memory, MemorySwap: f.MemorySwap, ShmSize: f.ShmSize, CPUs: f.CPUs, PidsLimit: f.Pids, Disk: f.Disk,
+		CapAdd: f.CapAdd, CapDrop: f.CapDrop, SecurityOpt: f.SecurityOpt, ExtraHosts: f.ExtraHosts,
+	}
+}
+
+func environ(vars map[string]string) []string {
+	list := make([]string, 0, len(vars))
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		list = append(list, name+"="+vars[name])
+	}
+	return list
+}
+
+// unattended is how long a container waits for a run that was killed to be resumed,
+// and then ends by itself: longer than its agent may work.
+func unattended(lifetime time.Duration) time.Duration {
+	if lifetime == 0 {
+		return 0
+	}
+	return 2*lifetime + time.Hour
+}
+
+// knowsHistory reports whether what a scrub comes to depends on the image alone.
+func knowsHistory(cfg *config.Config) bool {
+	env := cfg.Environment
+	flags := env.Flags()
+	_, elsewhere := env.Env["GIT_DIR"]
+	return !env.KeepGitHistory && cfg.Run.EnvStartupCommand == "" && flags.User == "" && !elsewhere &&
+		flags.Env["GIT_DIR"] == "" && !slices.Contains(env.Forwarded(), "GIT_DIR")
+}

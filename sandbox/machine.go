@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+	"golang.org/x/sys/unix"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/internal/meminfo"
+)
+
+// Machine is what there is for sandboxes where they run.
+type Machine struct {
+	Cores            int
+	Total, Available int64 // bytes of memory; 0: unknown
+	Files            int   // descriptors that this process may open; 0: unknown
+}
+
+// Reserve is the memory that sandboxes leave to the rest of the machine: a tenth, at
+// least 256 MiB and at most 4 GiB.
+func (m Machine) Reserve() int64 { return min(max(m.Total/10, 256<<20), 4<<30) }
+
+// Measure asks the engine where containers run, and this machine where the engine does
+// not answer or is here.
+func Measure(ctx context.Context, c docker.Config) Machine {
+	m := Machine{Cores: runtime.NumCPU(), Files: openFiles()}
+	here := true
+	if info, host, err := engineInfo(ctx, c); err == nil {
+		m.Cores, m.Total, m.Available = info.CPUs, info.Memory, info.Memory
+		here = isHere(host)
+	}
+	if mem, known := meminfo.Read(os.DirFS("/proc")); here && known {
+		m.Total, m.Available = mem.Total, mem.Available
+	}
+	return m
+}
+
+func engineInfo(ctx context.Context, c docker.Config) (docker.Info, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	engine, err := docker.Connect(ctx, c)
+	if err != nil {
+		return docker.Info{}, "", err
+	}
+	defer engine.Close()
+	info, err := engine.Info(ctx)
+	return info, engine.Host(), err
+}
+
+// isHere reports whether the engine at host uses this machine's memory.
+func isHere(host string) bool { return strings.HasPrefix(host, "unix://") }
+
+func openFiles() int {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return 0
+	}
+	return int(min(l.Cur, 1<<30))
+}
+
+// Closed says why no further sandbox should be opened for now, for a person to read:
+// the machine is short of memory. What is not known keeps nobody out.
+func (h *Host) Closed() string {
+	if !isHere(h.engine.Host()) {
+		return ""
+	}
+	return shortOfMemory(os.DirFS("/proc"))
+}
+
+// stallLimit is the share of time that processes may wait for memory.
+const stallLimit = 0.1
+
+func shortOfMemory(proc fs.FS) string {
+	m, known := meminfo.Read(proc)
+	switch {
+	case !known:
+		return ""
+	case m.Available < (Machine{Total: m.Total}).Reserve():
+		return fmt.Sprintf("only %s of memory are available", units.BytesSize(float64(m.Available)))
+	case m.Stalled > stallLimit:
+		return fmt.Sprintf("processes wait for memory %.0f %% of the time", 100*m.Stalled)
+	}
+	return ""
+}

@@ -1,0 +1,138 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/dataset/demo"
+	"batch.example/batch/docker"
+	"batch.example/batch/internal/registrytest"
+)
+
+// testHost is a host on the real engine for sandboxes as set changes them. It reaps
+// nothing. Where there is no engine with the demo's images, the test is skipped;
+// BATCH_DOCKER=require makes that a failure.
+func testHost(t *testing.T, set func(*Config)) *Host {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	c := Config{
+		Docker: docker.FromEnv(os.Getenv, home), State: t.TempDir(), Timeout: time.Minute,
+		Container: docker.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
+	}
+	if set != nil {
+		set(&c)
+	}
+	h, err := Start(t.Context(), c)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := h.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		_, here, found := h.engine.Image(t.Context(), demoInstances(t)[0].ImageName(""), "")
+		if err = found; err == nil && !here {
+			err = errNoDemo
+		}
+	}
+	if err != nil && os.Getenv("BATCH_DOCKER") == "require" {
+		t.Fatalf("BATCH_DOCKER=require: %v", err)
+	}
+	if err != nil {
+		t.Skipf("no Docker: %v", err)
+	}
+	return h
+}
+
+var errNoDemo = errors.New("the demo's images are not built: run scripts/demo-images")
+
+func demoInstances(t *testing.T) []dataset.Instance {
+	t.Helper()
+	ds, err := dataset.Open(t.Context(), dataset.Source{Name: "demo", Demo: demo.Files()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ds.Instances
+}
+
+func (h *Host) removeAtEnd(t *testing.T, ref string) {
+	t.Cleanup(func() {
+		if err := h.engine.RemoveImage(context.Background(), ref); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (h *Host) open(t *testing.T, o Opening) *Sandbox {
+	t.Helper()
+	o.Report = func(string) {}
+	box, err := h.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return box
+}
+
+// Somebody builds or pulls the image anew in the moment before its container
+// is made.
+func TestTheRecordedImageIsTheOneThatRan(t *testing.T) {
+	const ref = "batch-test/moves:1"
+	first, second := demoInstances(t)[0], demoInstances(t)[1]
+	tag := func(image string) error { return exec.Command("docker", "tag", image, ref).Run() }
+	h := testHost(t, func(c *Config) {
+		c.Docker.Before = func(call string) error {
+			if call == "create" {
+				return tag(second.ImageName(""))
+			}
+			return nil
+		}
+	})
+	if err := tag(first.ImageName("")); err != nil {
+		t.Fatal(err)
+	}
+	h.removeAtEnd(t, ref)
+	want, _, err := h.engine.Image(t.Context(), ref, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := first
+	in.Image = ref
+	box := h.open(t, Opening{Instance: in, Attempt: 1})
+	f := box.Facts()
+	ran, err := exec.Command("docker", "inspect", "--format", "{{.Image}}", f.Container).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSpace(string(ran)); got != want.ID || f.ImageID != got || f.Image != ref {
+		t.Errorf("looked up %s, ran %s, recorded %s as %s", want.ID, got, f.ImageID, f.Image)
+	}
+}
+
+// The platform reaches the pull: the image has nothing to run, so that its container
+// cannot start.
+func TestThePlatformOfTheContainersIsPulled(t *testing.T) {
+	h := testHost(t, func(c *Config) { c.Container.Platform = "linux/arm64" })
+	r := registrytest.NewStub(t)
+	r.Offer(t, "amd64", "arm64")
+	h.removeAtEnd(t, r.Ref())
+	in := demoInstances(t)[0]
+	in.Image = r.Ref()
+	_, err := h.Open(t.Context(), Opening{Instance: in, Attempt: 1, Report: func(string) {}})
+	if err == nil || strings.Contains(err.Error(), "platform") {
+		t.Errorf("its container is made all the same: %v", err)
+	}
+	img, here, err := h.engine.Image(t.Context(), r.Ref(), "linux/arm64")
+	if err != nil || !here || img.Arch != "arm64" {
+		t.Errorf("%+v, %v", img, err)
+	}
+}

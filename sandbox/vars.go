@@ -1,0 +1,24 @@
+package sandbox
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Vars are what templates are shown of a sandbox: the members of Python's
+// platform.uname of this machine, which mini-swe-agent's templates use.
+func Vars() map[string]any {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		host, _ := os.Hostname()
+		return map[string]any{"system": "", "node": host, "release": "", "version": "", "machine": ""}
+	}
+	return map[string]any{
+		"system":  unix.ByteSliceToString(u.Sysname[:]),
+		"node":    unix.ByteSliceToString(u.Nodename[:]),
+		"release": unix.ByteSliceToString(u.Release[:]),
+		"version": unix.ByteSliceToString(u.Version[:]),
+		"machine": unix.ByteSliceToString(u.Machine[:]),
+	}
+}
