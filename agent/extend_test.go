@@ -38,7 +38,9 @@ func withTools(tools ...Tool) func(*Config) {
 func TestAToolIsARowOfTheTable(t *testing.T) {
 	var kept []string
 	e := &env{outputs: submitting("p")}
-	note := func(id, arguments string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "note", Arguments: arguments} }
+	note := func(id, arguments string) llm.ToolCall {
+		return llm.ToolCall{ID: id, Name: "note", Arguments: arguments}
+	}
 	m := &script{replies: []*llm.Response{
 		say("", note("1", `{}`)),
 		say("", note("2", `{"text":"a"}`), call("3", `{"command":"ls"}`)),

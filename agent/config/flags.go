@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/docker/go-units"
+	"github.com/spf13/pflag"
 )
 
 // RunFlags are the arguments of docker run that mean something here. Zero
@@ -27,101 +28,83 @@ type RunFlags struct {
 	Binds                       []string // host:container[:options], only where allowed
 }
 
-// ignoredFlags say what batch does anyway.
-var ignoredFlags = map[string]bool{"--rm": true, "--init": true, "-d": true, "--detach": true}
-
 // parse reads args over f as docker run would.
 func (f *RunFlags) parse(args []string, allowBinds bool) error {
-	for i := 0; i < len(args); i++ {
-		name, v, attached := splitFlag(args[i])
-		if name == "--rm" || ignoredFlags[args[i]] {
-			continue
-		}
-		if !strings.HasPrefix(name, "-") {
-			return fmt.Errorf("holds %q, expected a flag", MaskSpec(args[i]))
-		}
-		set := f.setter(name, allowBinds)
-		if set == nil {
-			return fmt.Errorf("holds %s, which batch does not know: expected --memory, --memory-swap, --cpus, "+
-				"--pids-limit, --shm-size, --network, --platform, --user, --env, --cap-add, --cap-drop, --security-opt or --add-host", name)
-		}
-		if !attached {
-			if i++; i == len(args) {
-				return fmt.Errorf("ends with %s, which needs a value", name)
-			}
-			v = args[i]
-		}
-		if err := set(v); err != nil {
-			return fmt.Errorf("holds %s %q: %w", name, MaskSpec(v), err)
-		}
+	fs := f.set(allowBinds)
+	err := fs.Parse(args)
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Errorf("holds %s %q: %w", flagName(bad.GetFlag()), MaskSpec(bad.GetValue()), errors.Unwrap(err))
 	}
-	return nil
+	if none, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return fmt.Errorf("ends with %s, which needs a value", dashed(none.GetSpecifiedName()))
+	}
+	if err == nil && fs.NArg() > 0 {
+		return fmt.Errorf("holds %q, expected a flag", MaskSpec(fs.Arg(0)))
+	}
+	if err == nil {
+		return nil
+	}
+	what := "what is not a flag"
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		what = dashed(unknown.GetSpecifiedName())
+	}
+	return fmt.Errorf("holds %s, which batch does not know: expected --memory, --memory-swap, --cpus, --pids-limit, "+
+		"--shm-size, --network, --platform, --user, --env, --cap-add, --cap-drop, --security-opt or --add-host", what)
 }
 
-// splitFlag splits an argument as docker run does: a flag, and the value that
-// is attached to it as in --x=value, -x=value and -xvalue.
-func splitFlag(arg string) (name, value string, attached bool) {
-	if strings.HasPrefix(arg, "--") || !strings.HasPrefix(arg, "-") || len(arg) <= 2 {
-		return strings.Cut(arg, "=")
+func flagName(f *pflag.Flag) string { return "--" + f.Name }
+
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
 	}
-	return arg[:2], strings.TrimPrefix(arg[2:], "="), true
+	return "--" + name
 }
 
-// setter returns what stores the value of a flag, or nil for an unknown one.
-func (f *RunFlags) setter(name string, allowBinds bool) func(string) error {
-	word := func(to *string) func(string) error {
-		return func(v string) error { *to = v; return nil }
+// set has every flag that means something.
+func (f *RunFlags) set(allowBinds bool) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("run_args", pflag.ContinueOnError)
+	fs.Usage = func() {} // --help is one that means nothing here
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "net" {
+			name = "network"
+		}
+		return pflag.NormalizedName(name)
+	})
+	for _, name := range []string{"rm", "init"} { // batch does so anyway
+		fs.Bool(name, true, "")
 	}
-	words := func(to *[]string) func(string) error {
-		return func(v string) error { *to = append(*to, v); return nil }
-	}
+	fs.BoolP("detach", "d", true, "")
 	bytes := func(to *int64) func(string) error {
 		return func(v string) (err error) { *to, err = parseBytes(v); return err }
 	}
-	switch name {
-	case "-m", "--memory":
-		return bytes(&f.Memory)
-	case "--memory-swap":
-		return bytes(&f.MemorySwap)
-	case "--shm-size":
-		return bytes(&f.ShmSize)
-	case "--cpus":
-		return func(v string) (err error) { f.CPUs, err = positive(v); return err }
-	case "--pids-limit":
-		return func(v string) (err error) { f.Pids, err = strconv.ParseInt(v, 10, 64); return err }
-	case "--network", "--net":
-		return word(&f.Network)
-	case "--platform":
-		return func(v string) error {
-			if !strings.Contains(v, "/") {
-				return errors.New("expected os/arch such as linux/amd64")
-			}
-			f.Platform = v
-			return nil
+	fs.FuncP("memory", "m", "", bytes(&f.Memory))
+	fs.Func("memory-swap", "", bytes(&f.MemorySwap))
+	fs.Func("shm-size", "", bytes(&f.ShmSize))
+	fs.Func("cpus", "", func(v string) (err error) { f.CPUs, err = positive(v); return err })
+	fs.Int64Var(&f.Pids, "pids-limit", f.Pids, "")
+	fs.StringVar(&f.Network, "network", f.Network, "")
+	fs.Func("platform", "", func(v string) error {
+		if !strings.Contains(v, "/") {
+			return errors.New("expected os/arch such as linux/amd64")
 		}
-	case "-u", "--user":
-		return word(&f.User)
-	case "-e", "--env":
-		return f.setEnv
-	case "--cap-add":
-		return words(&f.CapAdd)
-	case "--cap-drop":
-		return words(&f.CapDrop)
-	case "--security-opt":
-		return words(&f.SecurityOpt)
-	case "--add-host":
-		return words(&f.ExtraHosts)
-	case "-v", "--volume":
-		return func(v string) error {
-			if !allowBinds {
-				return errors.New("directories of this machine are not mounted into containers that run a model's commands")
-			}
-			f.Binds = append(f.Binds, v)
-			return nil
-		}
-	default:
+		f.Platform = v
 		return nil
-	}
+	})
+	fs.StringVarP(&f.User, "user", "u", f.User, "")
+	fs.FuncP("env", "e", "", f.setEnv)
+	fs.StringArrayVar(&f.CapAdd, "cap-add", f.CapAdd, "")
+	fs.StringArrayVar(&f.CapDrop, "cap-drop", f.CapDrop, "")
+	fs.StringArrayVar(&f.SecurityOpt, "security-opt", f.SecurityOpt, "")
+	fs.StringArrayVar(&f.ExtraHosts, "add-host", f.ExtraHosts, "")
+	fs.FuncP("volume", "v", "", func(v string) error {
+		if !allowBinds {
+			return errors.New("directories of this machine are not mounted into containers that run a model's commands")
+		}
+		f.Binds = append(f.Binds, v)
+		return nil
+	})
+	return fs
 }
 
 func (f *RunFlags) setEnv(v string) error {

@@ -120,8 +120,11 @@ func mapUnder(key string, v any, handedOn bool, change func(textAt) string) any 
 // own, NAME=VALUE sets a variable.
 func argument(arg string) textAt {
 	value := arg
-	if strings.HasPrefix(arg, "-") {
-		_, value, _ = splitFlag(arg)
+	switch {
+	case strings.HasPrefix(arg, "--"):
+		_, value, _ = strings.Cut(arg, "=")
+	case strings.HasPrefix(arg, "-"):
+		value = arg[min(len(arg), len("-x")):]
 	}
 	name, text, ok := strings.Cut(strings.TrimLeft(value, "="), "=")
 	if !ok {
