@@ -1,23 +1,21 @@
 package runner
 
-import "batch.example/batch/results"
-
-// EventType says what happened to an instance.
+// EventType says what happened to a job.
 type EventType string
 
-// The life of an instance as events; retries repeat from EventStart.
+// The life of a job as events; retries repeat from EventStart.
 const (
 	EventStart EventType = "start"
 	EventPhase EventType = "phase" // Progress changed
-	EventRetry EventType = "retry" // Record failed by our fault and is tried again
-	EventEnd   EventType = "end"   // Record is the last one of this run
+	EventRetry EventType = "retry" // it ended so that it is tried again
+	EventEnd   EventType = "end"   // Ending is the last one of this run
 )
 
-// Event is told to [Config.OnEvent]. Record is set by EventRetry and EventEnd.
+// Event is told to [Config.OnEvent]. Ending is set by EventRetry and EventEnd.
 type Event struct {
 	Type     EventType
-	Instance string
-	Try      int
+	Job      string // its name
+	Attempt  int
 	Progress Progress
-	Record   *results.Record
+	Ending   Ending
 }

@@ -1,17 +1,14 @@
 package runner
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
-// Gate slows admission while something that all instances share is short. It
-// is asked by one goroutine at a time, before each further instance, and about
-// once a second until it has nothing against it. While no instance runs, the
+// Gate slows admission while something that all jobs share is short. It
+// is asked by one goroutine at a time, before each further job, and about
+// once a second until it has nothing against it. While no job runs, the
 // next is admitted all the same: the shortage is not of the run's making and
 // may never end.
 type Gate interface {
-	// Closed says why no further instance should be admitted, for a person to
+	// Closed says why no further job should be admitted, for a person to
 	// read; empty means that one may. It must be quick.
 	Closed() string
 }
@@ -19,45 +16,68 @@ type Gate interface {
 // gatePause is how long a gate that was closed is left alone.
 const gatePause = time.Second
 
-// enter reports whether a further instance may start, when the gate is open or
-// nothing else runs. Instances go through it one by one, so that each is
-// seen by the gate before the next asks. An instance that enters must leave.
-func (r *run) enter(ctx context.Context) bool {
-	r.door <- struct{}{}
-	defer func() { <-r.door }()
+// enter waits until a further job may start: the width has room, and the gate
+// is open or nothing else runs. It is false when nothing more is admitted. What
+// enters must leave.
+func (p *pool) enter() bool {
 	told := ""
-	for r.open(ctx) {
-		why := r.closed()
+	for p.roomy() {
+		why := p.shut()
 		if why == "" {
 			if told != "" {
-				r.Log.Warn("admitting instances again")
+				p.Log.Warn("admitting instances again")
 			}
-			r.mu.Lock()
-			r.running++
-			r.mu.Unlock()
+			p.mu.Lock()
+			p.running++
+			p.mu.Unlock()
 			return true
 		}
 		if told == "" {
 			told = why
-			r.Log.Warn("admitting no further instance for now", "why", why)
+			p.Log.Warn("admitting no further instance for now", "why", why)
 		}
-		r.sleep(ctx, gatePause)
+		p.sleep(gatePause)
 	}
 	return false
 }
 
-func (r *run) closed() string {
-	r.mu.Lock()
-	running := r.running
-	r.mu.Unlock()
-	if r.Gate == nil || running == 0 {
-		return ""
+// roomy waits until fewer jobs run than the width allows. It is false when
+// nothing more is admitted.
+func (p *pool) roomy() bool {
+	for p.open() {
+		n, changed := p.Width.now()
+		if p.underWay() < n {
+			return true
+		}
+		select {
+		case <-p.left:
+		case <-changed:
+		case <-p.admission.Done():
+		}
 	}
-	return r.Gate.Closed()
+	return false
 }
 
-func (r *run) leave() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running--
+// shut says why the gate admits no further job; empty means that it does.
+func (p *pool) shut() string {
+	if p.Gate == nil || p.underWay() == 0 {
+		return ""
+	}
+	return p.Gate.Closed()
+}
+
+func (p *pool) underWay() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running
+}
+
+func (p *pool) leave() {
+	p.mu.Lock()
+	p.running--
+	p.mu.Unlock()
+	select {
+	case p.left <- struct{}{}:
+	default: // it has not been heard of the one before, and looks at all
+	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/results"
 	"batch.example/batch/runner"
 )
 
@@ -24,13 +23,13 @@ func (g gate) Closed() string { return g() }
 // many ran at once, since most was last reset.
 type minutes struct{ running, most atomic.Int32 }
 
-func (m *minutes) Solve(_ context.Context, a runner.Attempt) (*results.Result, error) {
+func (m *minutes) Do(_ context.Context, a attempt) (*record, error) {
 	now := m.running.Add(1)
 	for seen := m.most.Load(); now > seen && !m.most.CompareAndSwap(seen, now); seen = m.most.Load() {
 	}
 	time.Sleep(time.Minute)
 	m.running.Add(-1)
-	return submitted(a.Instance.ID), nil
+	return submitted(a.Job), nil
 }
 
 func TestAClosedGateLetsOneInstanceRunAtATime(t *testing.T) {
@@ -38,8 +37,8 @@ func TestAClosedGateLetsOneInstanceRunAtATime(t *testing.T) {
 		var s minutes
 		var m memory
 		start := time.Now()
-		sum, err := runner.Run(t.Context(), runner.Config{
-			Workers: 4, Gate: gate(func() string { return "memory is short" }),
+		sum, err := run(t.Context(), runner.Config{
+			Width: runner.NewWidth(4), Gate: gate(func() string { return "memory is short" }),
 		}, instances(5), &s, &m)
 		if err != nil || sum.Final != 5 || s.most.Load() != 1 {
 			t.Errorf("%+v, %v, %d at once", sum, err, s.most.Load())
@@ -56,8 +55,8 @@ func TestAGateThatOpensAdmitsTheOthers(t *testing.T) {
 		var m memory
 		var log strings.Builder
 		start := time.Now()
-		sum, err := runner.Run(t.Context(), runner.Config{
-			Workers: 4, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		sum, err := run(t.Context(), runner.Config{
+			Width: runner.NewWidth(4), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 			Gate: gate(func() string {
 				if time.Since(start) < 90*time.Second {
 					return "memory is short"
@@ -80,8 +79,8 @@ func TestAnInstanceBeforeAClosedGateGoesHomeWhenTheRunDrains(t *testing.T) {
 		var m memory
 		drain := make(chan struct{})
 		time.AfterFunc(10*time.Second, func() { close(drain) })
-		sum, err := runner.Run(t.Context(), runner.Config{
-			Workers: 4, Drain: drain, Gate: gate(func() string { return "memory is short" }),
+		sum, err := run(t.Context(), runner.Config{
+			Width: runner.NewWidth(4), Drain: drain, Gate: gate(func() string { return "memory is short" }),
 		}, instances(6), &s, &m)
 		if err != nil || sum.Final != 1 || sum.Pending != 5 {
 			t.Errorf("%+v, %v", sum, err)
@@ -107,7 +106,7 @@ func TestAnOutageUsesUpNoTry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				made := 0
-				s := solve(func(context.Context, runner.Attempt) (*results.Result, error) {
+				s := solve(func(context.Context, attempt) (*record, error) {
 					mu.Lock()
 					defer mu.Unlock()
 					made++
@@ -118,7 +117,7 @@ func TestAnOutageUsesUpNoTry(t *testing.T) {
 				})
 				var m memory
 				start := time.Now()
-				sum, err := runner.Run(t.Context(), runner.Config{Retries: runner.Retries{fault.Transient.String(): tc.tries - 1}, Backoff: time.Second, Outage: outage}, instances(1), s, &m)
+				sum, err := run(t.Context(), runner.Config{Retries: runner.Retries{fault.Transient.String(): tc.tries - 1}, Backoff: time.Second, Outage: outage}, instances(1), s, &m)
 				if err != nil || sum.Failed != 1 || made != tc.attempts || time.Since(start) != tc.waited {
 					t.Errorf("%+v, %v: %d attempts in %v, want %d in %v", sum, err, made, time.Since(start), tc.attempts, tc.waited)
 				}

@@ -9,18 +9,18 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
-	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
-// Retries says how often an instance is tried again after an attempt that
-// ended in a certain way: by exit status, outcome, or fault kind. The most
-// particular of those that name an ending counts, and each counts for itself.
+// Retries says how often a job is tried again after an attempt that ended in a
+// certain way: by exit status, fault kind, or outcome. The most particular of those
+// that name an ending counts, and each counts for itself.
 type Retries map[string]int
 
 // DefaultRetries tries again what may pass by itself, and attempts that diverged
 // when they were replayed.
 func DefaultRetries() Retries {
-	return Retries{fault.Transient.String(): 2, string(results.Diverged): 3}
+	return Retries{fault.Transient.String(): 2, string(vocab.OutcomeDiverged): 3}
 }
 
 // endings are the names that a person may give retries for. What stops the
@@ -28,9 +28,11 @@ func DefaultRetries() Retries {
 // among them.
 var endings = []string{
 	fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(),
-	string(results.Empty), string(results.Limit), string(results.Format), string(results.Failed), string(results.Diverged), string(results.Infrastructure),
-	"LimitsExceeded", "TimeExceeded", "RepeatedFormatError", "ContextWindowExceeded", "ContentPolicyViolation", "EnvironmentDestroyed",
-	fault.Transient.Status(), fault.Instance.Status(), fault.Unknown.Status(),
+	string(vocab.OutcomeEmpty), string(vocab.OutcomeLimit), string(vocab.OutcomeFormat), string(vocab.OutcomeFailed),
+	string(vocab.OutcomeDiverged), string(vocab.OutcomeInfrastructure),
+	string(vocab.StatusLimitsExceeded), string(vocab.StatusTimeExceeded), string(vocab.StatusRepeatedFormatError),
+	string(vocab.StatusContextWindowExceeded), string(vocab.StatusContentPolicyViolation), string(vocab.StatusEnvironmentDestroyed),
+	string(vocab.StatusTransientFault), string(vocab.StatusInstanceFault), string(vocab.StatusUnknownFault),
 }
 
 // ParseRetries reads "KIND=N" texts over the default. Errors are Usage faults.
@@ -58,8 +60,8 @@ func ParseRetries(specs []string) (Retries, error) {
 
 // key returns the name under which an ending's retries are counted, and how
 // many there may be.
-func (r Retries) key(rec *results.Record) (name string, most int) {
-	for _, name := range []string{rec.Status, rec.Blame, string(rec.Outcome)} {
+func (r Retries) key(e Ending) (name string, most int) {
+	for _, name := range []string{string(e.Status), e.Blame, string(e.Outcome)} {
 		if n, ok := r[name]; ok && name != "" {
 			return name, n
 		}
@@ -76,13 +78,13 @@ func (r Retries) String() string {
 	return strings.Join(list, ",")
 }
 
-// maxBackoff is the longest wait between two tries.
+// maxBackoff is the longest wait between two attempts.
 const maxBackoff = 2 * time.Minute
 
-// backoff returns how long to wait after a try, the first being 1.
-func (r *run) backoff(try int) time.Duration {
-	d := min(r.Backoff, maxBackoff)
-	for ; try > 1 && d < maxBackoff; try-- {
+// backoff returns how long to wait after the nth attempt.
+func (p *pool) backoff(n int) time.Duration {
+	d := min(p.Backoff, maxBackoff)
+	for ; n > 1 && d < maxBackoff; n-- {
 		d = min(2*d, maxBackoff)
 	}
 	return d

@@ -2,91 +2,91 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/results"
 )
 
-// Config sets how a run goes. The zero value runs one instance at a time,
-// without budget, and tries again what fails for a transient reason.
+// Config sets how a run goes. The zero value runs one job at a time, without
+// budget, and tries again what fails for a transient reason.
 type Config struct {
-	Workers int
+	Width   *Width          // nil means one
 	Retries Retries         // nil means DefaultRetries
-	Backoff time.Duration   // before the second try, doubled for each further one; 0 means 5 s
+	Backoff time.Duration   // before the second attempt, doubled for each further one; 0 means 5 s
 	Budget  *Budget         // nil means none
-	Gate    Gate            // asked before each further instance; nil admits all
+	Gate    Gate            // asked before each further job; nil admits all
 	Drain   <-chan struct{} // closed: admit nothing more, let the running ones end
 	OnEvent func(Event)     // called from many goroutines at once; nil ignores
 	Log     *slog.Logger    // nil discards
 
-	// Outage recognises the transient failure of something that all instances
-	// share, such as an engine that was restarted. It uses up no try: the
-	// instance is tried again at once, up to ten times, and the Solver waits
+	// Outage recognises the transient failure of something that all jobs
+	// share, such as an engine that was restarted. It uses up no retry: the
+	// job is tried again at once, up to ten times, and the Worker waits
 	// until that makes sense. Nil recognises none.
 	Outage func(error) bool
 }
 
-// Summary says how a run ended.
+// Summary says how a run ended, in jobs.
 type Summary struct {
-	Final   int   // instances with a result
-	Failed  int   // instances that ended by our fault
-	Pending int   // instances not admitted, or told to stop
+	Final   int   // with a result
+	Failed  int   // that ended by our fault
+	Pending int   // not admitted, or told to stop
 	Host    error // the Host fault that stopped admission, if one did
-	Budget  bool  // the budget stopped the run
+	Budget  bool  // some are pending because the budget is spent
 }
 
-// Run attempts every instance, in order as workers come free, and returns when
-// all that were admitted have ended and are in the store. Cancelling ctx stops
-// the running attempts; they are stored as pending. The error is the store's
-// or the host's; what befalls single instances is in the store.
-func Run(ctx context.Context, c Config, instances []dataset.Instance, solver Solver, store Store) (Summary, error) {
-	r := newRun(c, solver, store)
-	group := new(errgroup.Group)
-	group.SetLimit(max(1, c.Workers))
-	admitted := 0
-	for _, in := range instances {
-		if !r.open(ctx) {
+// Run attempts every job, in order as there is room, and returns when all that
+// were admitted have ended and are saved. Cancelling ctx stops the running
+// attempts; they are saved too. The error is the host's, the source's or that of
+// saving; what befalls single jobs is in what was saved.
+func Run[J, R any](ctx context.Context, c Config, jobs Source[J], worker Worker[J, R]) (Summary, error) {
+	p := newPool(ctx, c)
+	defer p.close()
+	var running sync.WaitGroup
+	for p.enter() {
+		job, ok, err := jobs.Next(p.admission)
+		if !ok || err != nil {
+			p.leave()
+			p.sourceEnded(err)
 			break
 		}
-		// Go blocks until a worker is free, so the door is asked again inside.
-		group.Go(func() error {
-			if r.enter(ctx) {
-				defer r.leave()
-				r.instance(ctx, in)
-			} else {
-				r.count(results.Pending)
-			}
-			return nil
+		if !p.open() { // closed while the source was waited for
+			p.leave()
+			p.count(Pending)
+			break
+		}
+		running.Go(func() {
+			defer p.leave()
+			r := run[J, R]{pool: p, worker: worker, job: job, name: worker.Name(job)}
+			r.attempts(ctx)
 		})
-		admitted++
 	}
-	_ = group.Wait() // instance errors are outcomes, never the group's
-	r.sum.Pending += len(instances) - admitted
-	return r.sum, r.sum.Host
+	running.Wait()
+	p.sum.Pending += jobs.Left()
+	p.sum.Budget = p.sum.Budget && p.sum.Pending > 0
+	return p.sum, p.sum.Host
 }
 
-// run is the state that the workers of one Run share.
-type run struct {
+// pool is the state that the jobs of one Run share.
+type pool struct {
 	Config
-	solver Solver
-	store  Store
+	started   time.Time
+	admission context.Context // ends when nothing more is admitted
+	closeDoor context.CancelFunc
+	watcher   sync.WaitGroup // of Drain
 
-	started time.Time
-
-	door    chan struct{} // of capacity 1: holds the one instance that the gate is asked for
+	left    chan struct{} // of capacity 1: a job has left
 	mu      sync.Mutex
 	sum     Summary
 	running int
 }
 
-func newRun(c Config, solver Solver, store Store) *run {
+func newPool(ctx context.Context, c Config) *pool {
+	if c.Width == nil {
+		c.Width = NewWidth(1)
+	}
 	if c.Retries == nil {
 		c.Retries = DefaultRetries()
 	}
@@ -105,144 +105,96 @@ func newRun(c Config, solver Solver, store Store) *run {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &run{Config: c, solver: solver, store: store, started: time.Now(), door: make(chan struct{}, 1)}
+	p := &pool{Config: c, started: time.Now(), left: make(chan struct{}, 1)}
+	p.admission, p.closeDoor = context.WithCancel(ctx)
+	p.watcher.Go(func() {
+		select {
+		case <-p.Drain: // a nil channel never drains
+			p.closeDoor()
+		case <-p.admission.Done():
+		}
+	})
+	return p
 }
 
-// open reports whether another instance may start.
-func (r *run) open(ctx context.Context) bool {
-	if ctx.Err() != nil || r.draining() {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.Budget.Open() {
-		r.sum.Budget = true
-	}
-	return r.sum.Host == nil && !r.sum.Budget
+func (p *pool) close() {
+	p.closeDoor()
+	p.watcher.Wait()
 }
 
-func (r *run) draining() bool {
+// open reports whether another attempt may start.
+func (p *pool) open() bool {
 	select {
-	case <-r.Drain: // a nil channel never drains
-		return true
+	case <-p.Drain:
+		return false
+	case <-p.admission.Done():
+		return false
 	default:
+	}
+	if !p.Budget.Open() {
+		p.spent()
 		return false
 	}
+	return true
 }
 
-// shared reports whether err befalls every instance: the host's faults, and the
+// spent closes the door because the budget is.
+func (p *pool) spent() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sum.Budget = true
+	p.closeDoor()
+}
+
+// shared reports whether err befalls every job: the host's faults, and the
 // caller's (a setting that the engine refuses, a template that does not render).
 func shared(err error) bool {
 	kind := fault.KindOf(err)
 	return kind == fault.Host || kind == fault.Usage
 }
 
-// stop closes the door for a fault that all instances share. It is the host's
+// stop closes the door for a fault that all jobs share. It is the host's
 // from here on: Usage promises that nothing was started.
-func (r *run) stop(err error) {
+func (p *pool) stop(err error) {
 	if fault.KindOf(err) == fault.Usage {
 		err = fault.New(fault.Host, "", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.sum.Host == nil {
-		r.sum.Host = err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sum.Host == nil {
+		p.sum.Host = err
 	}
+	p.closeDoor()
 }
 
-func (r *run) count(o results.Outcome) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case o.Final():
-		r.sum.Final++
-	case o == results.Pending:
-		r.sum.Pending++
-	default:
-		r.sum.Failed++
+// sourceEnded stops the run for a source that failed while it was not told to end.
+func (p *pool) sourceEnded(err error) {
+	if err == nil || p.admission.Err() != nil {
+		return
 	}
-}
-
-// instance attempts one instance until it has a result, its failure is not
-// worth another try, or the run is told to stop.
-func (r *run) instance(ctx context.Context, in dataset.Instance) {
-	waiting := r.started
-	used := map[string]int{} // retries, by the name that they count under
-	outages := 0
-	var kept keeper
-	defer func() {
-		if err := kept.close(); err != nil {
-			r.Log.Error("closing what an instance kept", "instance", in.ID, "err", err)
-		}
-	}()
-	for try := 1; ; try++ {
-		r.Log.Info("instance started", "instance", in.ID, "try", try)
-		r.OnEvent(Event{Type: EventStart, Instance: in.ID, Try: try})
-		result, err := r.attempt(ctx, in, try, time.Since(waiting), &kept)
-		waiting = time.Now()
-		if errors.Is(err, ErrBudget) {
-			r.mu.Lock()
-			r.sum.Budget = true
-			r.mu.Unlock()
-		}
-		out := outages < maxOutages && r.Outage(err)
-		kind, most := r.Retries.key(&result.Record)
-		again := (out || used[kind] < most) && !shared(err) && r.open(ctx)
-		if out {
-			outages++
-		} else {
-			used[kind]++
-		}
-		if lost := r.put(ctx, result); lost != nil {
-			again = false
-			result.Record.Outcome, result.Record.Error = results.Infrastructure, lost.Error()
-			if fault.KindOf(lost) != fault.Instance { // one that cannot be saved says nothing of the others
-				r.stop(lost)
-			}
-		} else if shared(err) {
-			r.stop(err)
-		}
-		rec := &result.Record
-		r.Log.Info("instance ended", "instance", in.ID, "try", try, "status", rec.Status, "outcome", rec.Outcome,
-			"steps", rec.Steps, "cost", rec.Cost, "again", again, "err", rec.Error)
-		if again {
-			r.OnEvent(Event{Type: EventRetry, Instance: in.ID, Try: try, Record: rec})
-			if !out && rec.Outcome == results.Infrastructure { // else nothing has to pass before another chance
-				r.sleep(ctx, r.backoff(try-outages))
-			}
-			again = r.open(ctx)
-		}
-		if !again {
-			r.count(rec.Outcome)
-			r.OnEvent(Event{Type: EventEnd, Instance: in.ID, Try: try, Record: rec})
-			return
-		}
-	}
-}
-
-// put stores a result even when the run is being cancelled: work that was
-// paid for is not lost to an interrupt.
-func (r *run) put(ctx context.Context, result *results.Result) error {
-	err := r.store.Put(context.WithoutCancel(ctx), result)
-	if err == nil {
-		return nil
-	}
-	r.Log.Error("saving a result", "instance", result.Record.InstanceID, "err", err)
 	if fault.KindOf(err) == fault.Unknown {
-		err = fault.New(fault.Host, "saving the result of "+result.Record.InstanceID, err)
+		err = fault.New(fault.Host, "taking the next job", err)
 	}
-	return err
+	p.stop(err)
 }
 
-// maxOutages is how many failures of an instance pass for an outage: one that
-// meets more may well be their cause.
-const maxOutages = 10
+func (p *pool) count(s State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch s {
+	case Final:
+		p.sum.Final++
+	case Pending:
+		p.sum.Pending++
+	default:
+		p.sum.Failed++
+	}
+}
 
-// sleep waits before another try, or until the run is told to stop.
-func (r *run) sleep(ctx context.Context, d time.Duration) {
+// sleep waits before another attempt, or until nothing more is admitted.
+func (p *pool) sleep(d time.Duration) {
 	select {
 	case <-time.After(d):
-	case <-ctx.Done():
-	case <-r.Drain:
+	case <-p.admission.Done():
 	}
 }

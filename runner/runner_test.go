@@ -14,64 +14,98 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/results"
 	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
 )
 
-// solve makes a Solver of a function.
-type solve func(ctx context.Context, a runner.Attempt) (*results.Result, error)
+type attempt = runner.Attempt[string]
 
-func (f solve) Solve(ctx context.Context, a runner.Attempt) (*results.Result, error) {
-	return f(ctx, a)
+// solve makes attempts by a function.
+type solve func(ctx context.Context, a attempt) (*record, error)
+
+// record is what comes of an attempt, and is saved of it.
+type record struct {
+	Job   string
+	Stack string // of a panic
+	runner.Ending
 }
 
-// memory is a Store that keeps every record in the order of Put.
+// memory keeps every record in the order of Save.
 type memory struct {
 	mu      sync.Mutex
-	records []results.Record
-	results []*results.Result
+	records []record
 	fail    error
 }
 
-func (m *memory) Put(ctx context.Context, r *results.Result) error {
+// worker is a runner.Worker of its two parts, whose jobs are their names.
+type worker struct {
+	do interface {
+		Do(context.Context, attempt) (*record, error)
+	}
+	*memory
+}
+
+func (f solve) Do(ctx context.Context, a attempt) (*record, error) { return f(ctx, a) }
+
+func (w worker) Do(ctx context.Context, a attempt) (*record, error) { return w.do.Do(ctx, a) }
+
+func (w worker) Name(job string) string { return job }
+
+func (m *memory) Save(ctx context.Context, job string, r *record, err error) (runner.Ending, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return runner.Ending{}, ctx.Err()
 	}
-	m.records = append(m.records, r.Record)
-	m.results = append(m.results, r)
-	return m.fail
+	if r == nil {
+		r = &record{Job: job}
+	}
+	if err != nil {
+		cost := r.Cost
+		r.Ending = runner.EndingOf(err)
+		r.Cost = cost
+	}
+	if p, ok := errors.AsType[*runner.Panic](err); ok {
+		r.Stack = p.Stack
+	}
+	m.records = append(m.records, *r)
+	return r.Ending, m.fail
 }
 
-// last returns the last outcome stored of each instance.
-func (m *memory) last() map[string]results.Outcome {
-	last := map[string]results.Outcome{}
+// last returns how each job ended in the end.
+func (m *memory) last() map[string]runner.State {
+	last := map[string]runner.State{}
 	for _, r := range m.records {
-		last[r.InstanceID] = r.Outcome
+		last[r.Job] = r.State
 	}
 	return last
 }
 
-func instances(n int) []dataset.Instance {
-	list := make([]dataset.Instance, n)
+func run(ctx context.Context, c runner.Config, jobs []string, s interface {
+	Do(context.Context, attempt) (*record, error)
+}, m *memory,
+) (runner.Summary, error) {
+	return runner.Run(ctx, c, runner.List(jobs), worker{s, m})
+}
+
+func instances(n int) []string {
+	list := make([]string, n)
 	for i := range list {
-		list[i].ID = fmt.Sprintf("repo__%d", i)
+		list[i] = fmt.Sprintf("repo__%d", i)
 	}
 	return list
 }
 
-func submitted(id string) *results.Result {
-	return &results.Result{Record: results.Record{InstanceID: id, Outcome: results.Submitted, Status: "Submitted"}}
+func submitted(id string) *record {
+	return &record{Job: id, Ending: runner.Ending{State: runner.Final, Outcome: "submitted", Status: "Submitted"}}
 }
 
 func TestEveryInstanceIsSolvedOnceByAtMostTheAskedWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		running, most := 0, 0
-		s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+		s := solve(func(_ context.Context, a attempt) (*record, error) {
 			mu.Lock()
 			running++
 			most = max(most, running)
@@ -80,10 +114,10 @@ func TestEveryInstanceIsSolvedOnceByAtMostTheAskedWorkers(t *testing.T) {
 			mu.Lock()
 			running--
 			mu.Unlock()
-			return submitted(a.Instance.ID), nil
+			return submitted(a.Job), nil
 		})
 		var m memory
-		sum, err := runner.Run(t.Context(), runner.Config{Workers: 4}, instances(10), s, &m)
+		sum, err := run(t.Context(), runner.Config{Width: runner.NewWidth(4)}, instances(10), s, &m)
 		if err != nil || sum.Final != 10 || sum.Failed+sum.Pending != 0 {
 			t.Fatalf("summary %+v, %v", sum, err)
 		}
@@ -105,25 +139,20 @@ func TestOnlyTransientFaultsAreTriedAgain(t *testing.T) {
 	} {
 		t.Run(tc.kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
-					known := submitted(a.Instance.ID) // what an agent did before something broke
-					known.Info.ExitStatus = known.Record.Status
-					return known, fault.New(tc.kind, "trying", errors.New("broken"))
+				s := solve(func(_ context.Context, a attempt) (*record, error) {
+					// What an agent did before something broke.
+					return submitted(a.Job), fault.New(tc.kind, "trying", errors.New("broken"))
 				})
 				var m memory
-				sum, _ := runner.Run(t.Context(), runner.Config{}, instances(1), s, &m)
+				sum, _ := run(t.Context(), runner.Config{}, instances(1), s, &m)
 				if len(m.records) != tc.want || sum.Failed != 1 {
 					t.Fatalf("%d attempts, summary %+v; want %d attempts and 1 failed", len(m.records), sum, tc.want)
 				}
-				want := results.Record{
-					InstanceID: "repo__0", Outcome: results.Infrastructure,
-					Status: tc.kind.Status(), Blame: tc.kind.String(), Error: "trying: broken",
-				}
+				want := record{Job: "repo__0", Ending: runner.Ending{
+					Outcome: "infrastructure", Status: vocab.Status(tc.kind.Status()), Blame: tc.kind.String(), Error: "trying: broken",
+				}}
 				if diff := cmp.Diff(want, m.records[0]); diff != "" {
 					t.Error(diff)
-				}
-				if info := m.results[0].Info; info.ExitStatus != want.Status || info.Exception != want.Error {
-					t.Errorf("the trajectory says %q, %q", info.ExitStatus, info.Exception)
 				}
 			})
 		})
@@ -133,16 +162,16 @@ func TestOnlyTransientFaultsAreTriedAgain(t *testing.T) {
 func TestASecondTryThatWorksIsTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var queued []time.Duration
-		s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+		s := solve(func(_ context.Context, a attempt) (*record, error) {
 			queued = append(queued, a.Queued)
-			if a.Try == 1 {
+			if a.Number == 1 {
 				return nil, fault.New(fault.Transient, "pulling", errors.New("429"))
 			}
-			return submitted(a.Instance.ID), nil
+			return submitted(a.Job), nil
 		})
 		var m memory
 		start := time.Now()
-		sum, err := runner.Run(t.Context(), runner.Config{Backoff: 7 * time.Second}, instances(1), s, &m)
+		sum, err := run(t.Context(), runner.Config{Backoff: 7 * time.Second}, instances(1), s, &m)
 		if err != nil || sum.Final != 1 || sum.Failed != 0 || len(m.records) != 2 {
 			t.Errorf("%+v, %v, %d records", sum, err, len(m.records))
 		}
@@ -159,14 +188,14 @@ func TestASecondTryThatWorksIsTheResult(t *testing.T) {
 func TestTheFirstWaitIsTheCallersElseFiveSeconds(t *testing.T) {
 	for backoff, want := range map[time.Duration]time.Duration{0: 5 * time.Second, 1: 1, time.Second: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
-				if a.Try == 1 {
+			s := solve(func(_ context.Context, a attempt) (*record, error) {
+				if a.Number == 1 {
 					return nil, fault.New(fault.Transient, "trying", errors.New("busy"))
 				}
-				return submitted(a.Instance.ID), nil
+				return submitted(a.Job), nil
 			})
 			start := time.Now()
-			_, _ = runner.Run(t.Context(), runner.Config{Backoff: backoff}, instances(1), s, &memory{})
+			_, _ = run(t.Context(), runner.Config{Backoff: backoff}, instances(1), s, &memory{})
 			if d := time.Since(start); d != want {
 				t.Errorf("a backoff of %v waits %v, want %v", backoff, d, want)
 			}
@@ -176,11 +205,11 @@ func TestTheFirstWaitIsTheCallersElseFiveSeconds(t *testing.T) {
 
 func TestTheWaitBetweenTriesGrowsToALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := solve(func(context.Context, runner.Attempt) (*results.Result, error) {
+		s := solve(func(context.Context, attempt) (*record, error) {
 			return nil, fault.New(fault.Transient, "trying", errors.New("busy"))
 		})
 		start := time.Now()
-		_, _ = runner.Run(t.Context(), runner.Config{Retries: runner.Retries{"transient": 99}}, instances(1), s, &memory{})
+		_, _ = run(t.Context(), runner.Config{Retries: runner.Retries{"transient": 99}}, instances(1), s, &memory{})
 		// 5, 10, 20, 40, 80 s, then 94 times two minutes.
 		if d, want := time.Since(start), 155*time.Second+94*2*time.Minute; d != want {
 			t.Errorf("100 tries took %v, want %v", d, want)
@@ -189,32 +218,32 @@ func TestTheWaitBetweenTriesGrowsToALimit(t *testing.T) {
 }
 
 func TestAPanicTouchesNoOtherInstance(t *testing.T) {
-	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
-		if a.Instance.ID == "repo__2" {
+	s := solve(func(_ context.Context, a attempt) (*record, error) {
+		if a.Job == "repo__2" {
 			panic("boom")
 		}
-		return submitted(a.Instance.ID), nil
+		return submitted(a.Job), nil
 	})
 	var m memory
-	sum, err := runner.Run(t.Context(), runner.Config{Workers: 2}, instances(5), s, &m)
+	sum, err := run(t.Context(), runner.Config{Width: runner.NewWidth(2)}, instances(5), s, &m)
 	if err != nil || sum.Final != 4 || sum.Failed != 1 {
 		t.Fatalf("%+v, %v", sum, err)
 	}
-	i := slices.IndexFunc(m.records, func(r results.Record) bool { return r.InstanceID == "repo__2" })
-	if r := m.results[i]; r.Record.Status != "Bug" || r.Info.Traceback == "" {
-		t.Errorf("the panic's record is %+v, its trajectory has no stack", r.Record)
+	i := slices.IndexFunc(m.records, func(r record) bool { return r.Job == "repo__2" })
+	if r := m.records[i]; r.Status != "Bug" || r.Error != "panic while solving repo__2: boom" || !strings.Contains(r.Stack, "runner_test.go") {
+		t.Errorf("the panic's record is %+v", r)
 	}
 }
 
 func TestAHostFaultStopsAdmission(t *testing.T) {
-	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
-		if a.Instance.ID == "repo__1" {
+	s := solve(func(_ context.Context, a attempt) (*record, error) {
+		if a.Job == "repo__1" {
 			return nil, fault.New(fault.Host, "starting", errors.New("engine gone"))
 		}
-		return submitted(a.Instance.ID), nil
+		return submitted(a.Job), nil
 	})
 	var m memory
-	sum, err := runner.Run(t.Context(), runner.Config{}, instances(6), s, &m)
+	sum, err := run(t.Context(), runner.Config{}, instances(6), s, &m)
 	if fault.KindOf(err) != fault.Host || sum.Final != 1 || sum.Failed != 1 || sum.Pending != 4 {
 		t.Errorf("%+v, %v", sum, err)
 	}
@@ -226,13 +255,13 @@ func TestAHostFaultStopsAdmission(t *testing.T) {
 func TestDrainLetsTheRunningOnesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drain := make(chan struct{})
-		s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+		s := solve(func(_ context.Context, a attempt) (*record, error) {
 			time.Sleep(time.Minute)
-			return submitted(a.Instance.ID), nil
+			return submitted(a.Job), nil
 		})
 		time.AfterFunc(90*time.Second, func() { close(drain) })
 		var m memory
-		sum, err := runner.Run(t.Context(), runner.Config{Workers: 2, Drain: drain}, instances(9), s, &m)
+		sum, err := run(t.Context(), runner.Config{Width: runner.NewWidth(2), Drain: drain}, instances(9), s, &m)
 		if err != nil || sum.Final != 4 || sum.Pending != 5 {
 			t.Errorf("%+v, %v; want 4 final, 5 pending", sum, err)
 		}
@@ -242,14 +271,13 @@ func TestDrainLetsTheRunningOnesEnd(t *testing.T) {
 func TestCancelStoresTheRunningOnesAsPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := solve(func(ctx context.Context, a runner.Attempt) (*results.Result, error) {
+		s := solve(func(ctx context.Context, a attempt) (*record, error) {
 			<-ctx.Done()
-			known := &results.Result{Record: results.Record{InstanceID: a.Instance.ID, Cost: 0.5}}
-			return known, fault.New(fault.Transient, "asking the model", ctx.Err())
+			return &record{Job: a.Job, Ending: runner.Ending{Cost: 0.5}}, fault.New(fault.Transient, "asking the model", ctx.Err())
 		})
 		time.AfterFunc(time.Second, cancel)
 		var m memory
-		sum, err := runner.Run(ctx, runner.Config{Workers: 2}, instances(3), s, &m)
+		sum, err := run(ctx, runner.Config{Width: runner.NewWidth(2)}, instances(3), s, &m)
 		if err != nil || sum.Pending != 3 {
 			t.Errorf("%+v, %v", sum, err)
 		}
@@ -257,7 +285,7 @@ func TestCancelStoresTheRunningOnesAsPending(t *testing.T) {
 			t.Fatalf("%d records, want the two that ran", len(m.records))
 		}
 		for _, r := range m.records {
-			if r.Outcome != results.Pending || r.Blame != "" || r.Cost != 0.5 {
+			if r.State != runner.Pending || r.Outcome != "pending" || r.Blame != "" || r.Cost != 0.5 {
 				t.Errorf("record %+v, want pending with its cost kept", r)
 			}
 		}
@@ -265,7 +293,7 @@ func TestCancelStoresTheRunningOnesAsPending(t *testing.T) {
 }
 
 func TestTheBudgetStopsTheRunAndBlamesNobody(t *testing.T) {
-	s := solve(func(ctx context.Context, a runner.Attempt) (*results.Result, error) {
+	s := solve(func(ctx context.Context, a attempt) (*record, error) {
 		for range 4 {
 			call, err := a.Reserve(ctx)
 			if err != nil {
@@ -273,71 +301,71 @@ func TestTheBudgetStopsTheRunAndBlamesNobody(t *testing.T) {
 			}
 			call.Settle(0.25)
 		}
-		return submitted(a.Instance.ID), nil
+		return submitted(a.Job), nil
 	})
 	for _, n := range []int{3, 5} { // the last one meets it, or one before others
 		var m memory
 		b := runner.NewBudget(3, 0.5, 0)
-		sum, err := runner.Run(t.Context(), runner.Config{Budget: b}, instances(n), s, &m)
+		sum, err := run(t.Context(), runner.Config{Budget: b}, instances(n), s, &m)
 		if err != nil || !sum.Budget || sum.Final != 2 || sum.Failed != 0 || sum.Pending != n-2 {
 			t.Errorf("%+v, %v; want 2 final, %d pending", sum, err, n-2)
 		}
 		if b.Spent() != 3 {
 			t.Errorf("spent %v, want exactly the limit of 3", b.Spent())
 		}
-		if got := m.last()["repo__2"]; got != results.Pending {
-			t.Errorf("the instance that met the limit is %q, want pending", got)
+		if got := m.last()["repo__2"]; got != runner.Pending {
+			t.Errorf("the instance that met the limit is %v, want pending", got)
 		}
 	}
 }
 
 func TestAStoreThatCannotSaveStopsTheRun(t *testing.T) {
-	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
-		return submitted(a.Instance.ID), nil
+	s := solve(func(_ context.Context, a attempt) (*record, error) {
+		return submitted(a.Job), nil
 	})
 	m := memory{fail: errors.New("no space left on device")}
-	sum, err := runner.Run(t.Context(), runner.Config{}, instances(3), s, &m)
+	sum, err := run(t.Context(), runner.Config{}, instances(3), s, &m)
 	if fault.KindOf(err) != fault.Host || sum.Final != 0 || sum.Failed != 1 || sum.Pending != 2 {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }
 
 func TestAnInstanceThatCannotBeSavedStopsNoOther(t *testing.T) {
-	s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
-		return submitted(a.Instance.ID), nil
+	s := solve(func(_ context.Context, a attempt) (*record, error) {
+		return submitted(a.Job), nil
 	})
 	m := memory{fail: fault.New(fault.Instance, "saving", errors.New("the id is a reserved name"))}
-	sum, err := runner.Run(t.Context(), runner.Config{}, instances(3), s, &m)
+	sum, err := run(t.Context(), runner.Config{}, instances(3), s, &m)
 	if err != nil || sum.Failed != 3 {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }
 
 func TestRetriesAreCountedByHowAnAttemptEnded(t *testing.T) {
-	ending := func(o results.Outcome, status string) func(id string) (*results.Result, error) {
-		return func(id string) (*results.Result, error) {
-			return &results.Result{Record: results.Record{InstanceID: id, Outcome: o, Status: status}}, nil
+	ending := func(outcome vocab.Outcome, status vocab.Status) func(id string) (*record, error) {
+		return func(id string) (*record, error) {
+			return &record{Job: id, Ending: runner.Ending{State: runner.Final, Outcome: outcome, Status: status}}, nil
 		}
 	}
-	faulty := func(kind fault.Kind) func(string) (*results.Result, error) {
-		return func(string) (*results.Result, error) { return nil, fault.New(kind, "trying", errors.New("broken")) }
+	faulty := func(kind fault.Kind) func(string) (*record, error) {
+		return func(string) (*record, error) { return nil, fault.New(kind, "trying", errors.New("broken")) }
 	}
 	for _, tc := range []struct {
 		name    string
 		retry   []string
-		endings []func(string) (*results.Result, error) // the last one repeats
+		endings []func(string) (*record, error) // the last one repeats
 		want    int
 		slept   time.Duration
 	}{
-		{"a fault that passes, by default", nil, []func(string) (*results.Result, error){faulty(fault.Transient)}, 3, 15 * time.Second},
-		{"not even that", []string{"transient=0"}, []func(string) (*results.Result, error){faulty(fault.Transient)}, 1, 0},
-		{"an agent's own ending needs no wait", []string{"limit=2"}, []func(string) (*results.Result, error){ending(results.Limit, "LimitsExceeded")}, 3, 0},
-		{"a status before its outcome", []string{"limit=5", "TimeExceeded=1"}, []func(string) (*results.Result, error){ending(results.Limit, "TimeExceeded")}, 2, 0},
-		{"a kind before infrastructure", []string{"infrastructure=5", "instance=1"}, []func(string) (*results.Result, error){faulty(fault.Instance)}, 2, 5 * time.Second},
-		{"infrastructure", []string{"Infrastructure=1"}, []func(string) (*results.Result, error){faulty(fault.Bug)}, 2, 5 * time.Second},
-		{"never a fault of the host", []string{"infrastructure=5"}, []func(string) (*results.Result, error){faulty(fault.Host)}, 1, 0},
-		{"each kind for itself", []string{"transient=1", "empty=1"}, []func(string) (*results.Result, error){
-			faulty(fault.Transient), ending(results.Empty, "Submitted"), ending(results.Submitted, "Submitted"),
+		{"a fault that passes, by default", nil, []func(string) (*record, error){faulty(fault.Transient)}, 3, 15 * time.Second},
+		{"not even that", []string{"transient=0"}, []func(string) (*record, error){faulty(fault.Transient)}, 1, 0},
+		{"an agent's own ending needs no wait", []string{"limit=2"}, []func(string) (*record, error){ending("limit", "LimitsExceeded")}, 3, 0},
+		{"a status before its outcome", []string{"limit=5", "TimeExceeded=1"}, []func(string) (*record, error){ending("limit", "TimeExceeded")}, 2, 0},
+		{"a kind before infrastructure", []string{"infrastructure=5", "instance=1"}, []func(string) (*record, error){faulty(fault.Instance)}, 2, 5 * time.Second},
+		{"infrastructure", []string{"Infrastructure=1"}, []func(string) (*record, error){faulty(fault.Bug)}, 2, 5 * time.Second},
+		{"never a fault of the host", []string{"infrastructure=5"}, []func(string) (*record, error){faulty(fault.Host)}, 1, 0},
+		{"each kind for itself", []string{"transient=1", "empty=1"}, []func(string) (*record, error){
+			faulty(fault.Transient), ending("empty", "Submitted"), ending("submitted", "Submitted"),
 		}, 3, 5 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -346,12 +374,12 @@ func TestRetriesAreCountedByHowAnAttemptEnded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
-					return tc.endings[min(a.Try, len(tc.endings))-1](a.Instance.ID)
+				s := solve(func(_ context.Context, a attempt) (*record, error) {
+					return tc.endings[min(a.Number, len(tc.endings))-1](a.Job)
 				})
 				var m memory
 				start := time.Now()
-				sum, _ := runner.Run(t.Context(), runner.Config{Retries: retries}, instances(1), s, &m)
+				sum, _ := run(t.Context(), runner.Config{Retries: retries}, instances(1), s, &m)
 				if len(m.records) != tc.want || time.Since(start) != tc.slept {
 					t.Errorf("%d attempts in %v, want %d in %v", len(m.records), time.Since(start), tc.want, tc.slept)
 				}
@@ -383,12 +411,12 @@ func TestRetriesThatMeanNothingAreRefused(t *testing.T) {
 func TestNothingIsTriedAgainOnceTheRunDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drain := make(chan struct{})
-		s := solve(func(context.Context, runner.Attempt) (*results.Result, error) {
+		s := solve(func(context.Context, attempt) (*record, error) {
 			return nil, fault.New(fault.Transient, "trying", errors.New("busy"))
 		})
 		time.AfterFunc(time.Second, func() { close(drain) })
 		var m memory
-		sum, err := runner.Run(t.Context(), runner.Config{Drain: drain}, instances(2), s, &m)
+		sum, err := run(t.Context(), runner.Config{Drain: drain}, instances(2), s, &m)
 		if err != nil || len(m.records) != 1 || sum.Failed != 1 || sum.Pending != 1 {
 			t.Errorf("%d attempts, %+v, %v; want the one that was under way", len(m.records), sum, err)
 		}
@@ -397,25 +425,25 @@ func TestNothingIsTriedAgainOnceTheRunDrains(t *testing.T) {
 
 func TestAFaultThatAllInstancesShareStopsAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
-			if a.Instance.ID == "repo__1" {
+		s := solve(func(_ context.Context, a attempt) (*record, error) {
+			if a.Job == "repo__1" {
 				time.Sleep(time.Second) // the other worker's is admitted by now
 				return nil, fault.New(fault.Usage, "creating a container", errors.New("network nope not found")).WithHint("docker network ls")
 			}
 			time.Sleep(time.Minute)
-			return submitted(a.Instance.ID), nil
+			return submitted(a.Job), nil
 		})
 		var m memory
 		// Neither the kind's own name nor the outcome's makes it tried again.
 		retries := runner.Retries{"usage": 5, "UsageFault": 5, "infrastructure": 5}
-		sum, err := runner.Run(t.Context(), runner.Config{Workers: 2, Retries: retries}, instances(6), s, &m)
+		sum, err := run(t.Context(), runner.Config{Width: runner.NewWidth(2), Retries: retries}, instances(6), s, &m)
 		if sum.Final != 1 || sum.Failed != 1 || sum.Pending != 4 || len(m.records) != 2 {
 			t.Errorf("%+v, %d attempts; want the running one ended and 4 not begun", sum, len(m.records))
 		}
 		if fault.KindOf(err) != fault.Host || fault.HintOf(err) != "docker network ls" || err.Error() != "creating a container: network nope not found" {
 			t.Errorf("%v is %v, hint %q; want the cause as a Host fault: something was started", err, fault.KindOf(err), fault.HintOf(err))
 		}
-		if r := m.records[0]; r.InstanceID != "repo__1" || r.Status != "UsageFault" || r.Blame != "usage" || r.Outcome != results.Infrastructure {
+		if r := m.records[0]; r.Job != "repo__1" || r.Status != "UsageFault" || r.Blame != "usage" || r.Outcome != "infrastructure" {
 			t.Errorf("record %+v", r)
 		}
 	})
@@ -438,9 +466,9 @@ func TestWhatATryKeepsIsClosedOnce(t *testing.T) {
 					box.err = errors.New("it is gone")
 				}
 				var queued []time.Duration
-				s := solve(func(_ context.Context, a runner.Attempt) (*results.Result, error) {
+				s := solve(func(_ context.Context, a attempt) (*record, error) {
 					queued = append(queued, a.Queued)
-					if a.Try == 1 {
+					if a.Number == 1 {
 						if a.Kept() != nil {
 							t.Error("the first try finds something")
 						}
@@ -451,11 +479,11 @@ func TestWhatATryKeepsIsClosedOnce(t *testing.T) {
 					if c.takes && (a.Kept() != box || a.Kept() != nil) {
 						t.Error("the second try does not find it once")
 					}
-					return submitted(a.Instance.ID), nil
+					return submitted(a.Job), nil
 				})
 				var m memory
 				var log strings.Builder
-				sum, err := runner.Run(t.Context(), runner.Config{
+				sum, err := run(t.Context(), runner.Config{
 					Backoff: time.Second, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})),
 				}, instances(1), s, &m)
 				if err != nil || sum.Final != 1 || box.closed != c.want {

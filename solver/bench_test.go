@@ -99,7 +99,7 @@ func BenchmarkThousandAgents(b *testing.B) {
 			},
 		})
 		start := cpuTime()
-		sum, err := runner.Run(b.Context(), runner.Config{Workers: benchAgents}, instances, s, store)
+		sum, err := runner.Run(b.Context(), runner.Config{Width: runner.NewWidth(benchAgents)}, runner.List(instances), s)
 		cpu += cpuTime() - start
 		steps += benchAgents * benchSteps
 		if err != nil || sum.Final != benchAgents {

@@ -77,8 +77,8 @@ func newBeside(t *testing.T, box func(sandbox.Opening) (solver.Sandbox, error), 
 }
 
 func (b *beside) solve(ctx context.Context, s *solver.Solver, id string) (*results.Result, error) {
-	return s.Solve(ctx, runner.Attempt{
-		Instance: dataset.Instance{ID: id}, Report: func(p runner.Progress) { b.tries = append(b.tries, p) },
+	return s.Do(ctx, solver.Attempt{
+		Job: dataset.Instance{ID: id}, Report: func(p runner.Progress) { b.tries = append(b.tries, p) },
 		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 }
@@ -225,8 +225,8 @@ func TestOnlySoManyScrubsRunAtOnce(t *testing.T) {
 		ids := []string{"a", "b", "c", "d", "e", "f"}
 		for _, id := range ids {
 			go func() {
-				_, err := s.Solve(t.Context(), runner.Attempt{
-					Instance: dataset.Instance{ID: id}, Report: func(runner.Progress) {},
+				_, err := s.Do(t.Context(), solver.Attempt{
+					Job: dataset.Instance{ID: id}, Report: func(runner.Progress) {},
 					Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 				})
 				done <- err

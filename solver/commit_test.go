@@ -83,8 +83,8 @@ func (r *rows) solve() (*results.Result, error) {
 	c := r.config
 	c.Loop, c.Sandboxes, c.Store, c.ModelName, c.Version = newLoop(r.t, r.steps), r, r.store, "test", "test"
 	c.Models = func(dataset.Instance, int) (llm.Model, error) { return r, nil }
-	return solver.New(c).Solve(r.t.Context(), runner.Attempt{
-		Instance: r.in, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+	return solver.New(c).Do(r.t.Context(), solver.Attempt{
+		Job: r.in, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 }
 

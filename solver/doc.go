@@ -3,7 +3,7 @@
 // agent submitted into a result. It is the place where dataset, agent, llm
 // and results meet; the container comes in through [Sandboxes].
 //
-// It promises that the sandbox and the journal are closed before Solve
+// It promises that the sandbox and the journal are closed before Do
 // returns, whatever happened; that a reply and the start of an action are in
 // the journal, synced, before the action runs and that its output is before the
 // next call is made; and that the submission's bytes reach the result unchanged.

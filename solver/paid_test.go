@@ -90,8 +90,8 @@ func attemptUnder(t *testing.T, budget *runner.Budget, model llm.Model, o result
 		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store, Version: "test",
 		Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 	})
-	_, _ = s.Solve(t.Context(), runner.Attempt{
-		Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+	_, _ = s.Do(t.Context(), solver.Attempt{
+		Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
 		Reserve: budget.Reserve, Keep: closes, Kept: nothing,
 	})
 	return store
@@ -134,8 +134,8 @@ func TestNothingHappensBeforeItIsDurable(t *testing.T) {
 			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store, Version: "test",
 			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 		})
-		_, err = s.Solve(t.Context(), runner.Attempt{
-			Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+		_, err = s.Do(t.Context(), solver.Attempt{
+			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: func(io.Closer) { kept++ }, Kept: nothing,
 		})
 		if fault.KindOf(err) != fault.Host || kept != 1 {
@@ -168,8 +168,8 @@ func TestAnAttemptEndsWhereItsJournalDoes(t *testing.T) {
 				return scripted.Script{"a": []scripted.Reply{bash("do 1"), bash("submit")}}.Model("a", scripted.Config{}), nil
 			},
 		})
-		r, err := s.Solve(t.Context(), runner.Attempt{
-			Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+		r, err := s.Do(t.Context(), solver.Attempt{
+			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: func(io.Closer) { kept++ }, Kept: nothing,
 		})
 		if plan.Acted() == 0 {
@@ -206,8 +206,8 @@ func TestWhatIsPaidForOutlivesTheProcess(t *testing.T) {
 		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store, Version: "test",
 		Models: func(dataset.Instance, int) (llm.Model, error) { return play, nil },
 	})
-	_, err = s.Solve(t.Context(), runner.Attempt{
-		Instance: dataset.Instance{ID: "a"}, Try: 1,
+	_, err = s.Do(t.Context(), solver.Attempt{
+		Job: dataset.Instance{ID: "a"}, Number: 1,
 		Report: func(p runner.Progress) {
 			if p.Phase == "command" || p.Phase == "model" || p.Phase == "save" {
 				inFile = append(inFile, journal())
@@ -287,8 +287,8 @@ func TestAContainerIsKeptOverAFault(t *testing.T) {
 				Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
 				Models:    func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 			})
-			_, err = s.Solve(ctx, runner.Attempt{
-				Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+			_, err = s.Do(ctx, solver.Attempt{
+				Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
 				Reserve: runner.NewBudget(0, 0, 0).Reserve, Kept: nothing,
 				Keep: func(c io.Closer) { kept = append(kept, c) },
 			})
@@ -359,8 +359,8 @@ func tries(t *testing.T, s *solver.Solver, store *results.Store) func() (*result
 	var kept io.Closer
 	return func() (*results.Result, error) {
 		t.Helper()
-		r, err := s.Solve(t.Context(), runner.Attempt{
-			Instance: dataset.Instance{ID: "a"}, Try: 1, Report: func(runner.Progress) {},
+		r, err := s.Do(t.Context(), solver.Attempt{
+			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve,
 			Keep:    func(c io.Closer) { kept = c },
 			Kept:    func() io.Closer { held := kept; kept = nil; return held },
@@ -519,8 +519,8 @@ func TestAPanicLeavesNoContainer(t *testing.T) {
 				t.Error("it did not panic")
 			}
 		}()
-		_, _ = s.Solve(t.Context(), runner.Attempt{
-			Instance: dataset.Instance{ID: "a"}, Report: func(runner.Progress) {},
+		_, _ = s.Do(t.Context(), solver.Attempt{
+			Job: dataset.Instance{ID: "a"}, Report: func(runner.Progress) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 		})
 	}()

@@ -59,8 +59,8 @@ func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
 		},
 	})
 	var phases []string
-	r, err := s.Solve(t.Context(), runner.Attempt{
-		Instance: dataset.Instance{ID: "a"}, Report: func(p runner.Progress) { phases = append(phases, fmt.Sprint(p.Phase, p.Step)) },
+	r, err := s.Do(t.Context(), solver.Attempt{
+		Job: dataset.Instance{ID: "a"}, Report: func(p runner.Progress) { phases = append(phases, fmt.Sprint(p.Phase, p.Step)) },
 		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 	if !errors.Is(err, gone) {
@@ -269,8 +269,8 @@ func TestAReplayThatBreaksOffIsAFault(t *testing.T) {
 		Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return &broken{world: &world{}, at: 2}, nil }),
 		Models:    func(dataset.Instance, int) (llm.Model, error) { return asked, nil },
 	})
-	r, err := s.Solve(t.Context(), runner.Attempt{
-		Instance: dataset.Instance{ID: "a"}, Report: func(runner.Progress) {},
+	r, err := s.Do(t.Context(), solver.Attempt{
+		Job: dataset.Instance{ID: "a"}, Report: func(runner.Progress) {},
 		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 	if fault.KindOf(err) != fault.Transient || asked.calls > 0 || r.Record.Differences > 0 {
@@ -296,8 +296,8 @@ func TestTheTimeOfTheStartIsToldApart(t *testing.T) {
 				return scripted.Script{"a": []scripted.Reply{bash("submit")}}.Model("a", scripted.Config{Delay: time.Minute}), nil
 			},
 		})
-		r, err := s.Solve(t.Context(), runner.Attempt{
-			Instance: dataset.Instance{ID: "a"}, Queued: time.Hour, Report: func(runner.Progress) {},
+		r, err := s.Do(t.Context(), solver.Attempt{
+			Job: dataset.Instance{ID: "a"}, Queued: time.Hour, Report: func(runner.Progress) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 		})
 		if err != nil {

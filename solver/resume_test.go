@@ -240,8 +240,8 @@ func (p *playing) try(dir string) (*results.Result, error) {
 			return player{m, p}, nil
 		},
 	})
-	r, err := s.Solve(p.t.Context(), runner.Attempt{
-		Instance: dataset.Instance{ID: "a", ProblemStatement: "task"}, Try: 1,
+	r, err := s.Do(p.t.Context(), solver.Attempt{
+		Job: dataset.Instance{ID: "a", ProblemStatement: "task"}, Number: 1,
 		Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 	if err == nil && !p.dies {

@@ -133,8 +133,8 @@ func TestALaterSubmissionTakesTheSalvagesPlace(t *testing.T) {
 			Loop: newLoop(t, 3), ModelName: "test", Sandboxes: hosts{box: box}, Store: store,
 			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 		})
-		result, err := s.Solve(t.Context(), runner.Attempt{
-			Instance: dataset.Instance{ID: "a__1"}, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+		result, err := s.Do(t.Context(), solver.Attempt{
+			Job: dataset.Instance{ID: "a__1"}, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 		})
 		if err != nil {
 			t.Fatal(err)

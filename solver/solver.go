@@ -53,7 +53,7 @@ type Config struct {
 // at once.
 type Models func(in dataset.Instance, heard int) (llm.Model, error)
 
-// Solver implements runner.Solver. It is safe for concurrent use.
+// Solver is the runner.Worker whose jobs are instances. It is safe for concurrent use.
 type Solver struct {
 	c     Config
 	turns chan struct{} // of those who scrub
@@ -73,17 +73,20 @@ func New(c Config) *Solver {
 	return &Solver{c: c, turns: make(chan struct{}, max(1, c.Scrubs))}
 }
 
-// Solve makes one attempt at a.Instance.
-func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result, err error) {
-	under := s.c.Settings(a.Instance)
-	opened, past, err := s.c.Store.Resume(a.Instance.ID, under)
+// Attempt is an attempt at an instance as the pool hands it out.
+type Attempt = runner.Attempt[dataset.Instance]
+
+// Do makes one attempt at a.Job.
+func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err error) {
+	under := s.c.Settings(a.Job)
+	opened, past, err := s.c.Store.Resume(a.Job.ID, under)
 	if err != nil {
 		return nil, err
 	}
 	t := &attempt{
 		Config:  s.c,
 		turns:   s.turns,
-		in:      a.Instance,
+		in:      a.Job,
 		config:  under.Config,
 		runner:  a,
 		past:    past,
@@ -91,7 +94,7 @@ func (s *Solver) Solve(ctx context.Context, a runner.Attempt) (_ *results.Result
 		log:     slog.New(slog.NewTextHandler(opened.Log(), nil)),
 		started: s.c.Now(),
 		result: &results.Result{Record: results.Record{
-			InstanceID: a.Instance.ID, Attempt: opened.Number(), Model: s.c.ModelName, Started: s.c.Now(),
+			InstanceID: a.Job.ID, Attempt: opened.Number(), Model: s.c.ModelName, Started: s.c.Now(),
 		}},
 	}
 	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number())
@@ -108,7 +111,7 @@ type attempt struct {
 	turns   chan struct{}
 	in      dataset.Instance
 	config  any // of the settings that it is made under
-	runner  runner.Attempt
+	runner  Attempt
 	past    *results.History // of an attempt that is resumed
 	carried carried
 	journal *results.Journal

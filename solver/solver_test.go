@@ -60,8 +60,8 @@ func solveWith(
 	t.Cleanup(func() { _ = store.Close() })
 	c.ModelName, c.Version, c.Store = "test", "test", store
 	c.Models = func(dataset.Instance, int) (llm.Model, error) { return model, nil }
-	result, err := solver.New(c).Solve(t.Context(), runner.Attempt{
-		Instance: in, Try: 1,
+	result, err := solver.New(c).Do(t.Context(), solver.Attempt{
+		Job: in, Number: 1,
 		Report:  func(runner.Progress) {},
 		Reserve: budget.Reserve, Keep: closes, Kept: nothing,
 	})

@@ -68,7 +68,7 @@ func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
 // show translates a runner's event.
 func (d display) show(e runner.Event) {
 	p := progress.Event{
-		Time: time.Now(), Instance: e.Instance, Attempt: e.Try,
+		Time: time.Now(), Instance: e.Job, Attempt: e.Attempt,
 		Phase: e.Progress.Phase, Step: e.Progress.Step, Cost: e.Progress.Cost,
 	}
 	switch e.Type {
@@ -78,11 +78,11 @@ func (d display) show(e runner.Event) {
 		p.Type = progress.InstancePhase
 	case runner.EventRetry:
 		p.Type = progress.Message
-		p.Text = fmt.Sprintf("%s: %s; trying again", e.Instance, e.Record.Error)
+		p.Text = fmt.Sprintf("%s: %s; trying again", e.Job, e.Ending.Error)
 	case runner.EventEnd:
 		p.Type = progress.InstanceEnd
-		p.Status, p.Outcome, p.Error = e.Record.Status, string(e.Record.Outcome), e.Record.Error
-		p.Step, p.Cost = e.Record.Steps, e.Record.Cost
+		p.Status, p.Outcome, p.Error = string(e.Ending.Status), string(e.Ending.Outcome), e.Ending.Error
+		p.Step, p.Cost = e.Ending.Steps, e.Ending.Cost
 	}
 	d.Event(p)
 }

@@ -161,11 +161,11 @@ func (s *sweep) solve(ctx context.Context, todo []dataset.Instance, m *results.M
 		budget.Guess(guessedInput*p.Input + guessedOutput*p.Output)
 	}
 	sum, err := runner.Run(ctx, runner.Config{
-		Workers: s.flags.workers.n, Retries: s.retries, Drain: sig.drain, OnEvent: d.show, Log: log,
+		Width: runner.NewWidth(s.flags.workers.n), Retries: s.retries, Drain: sig.drain, OnEvent: d.show, Log: log,
 		Budget: budget,
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
 		Gate:   host,
-	}, todo, s.solver(model, host), s.store)
+	}, runner.List(todo), s.solver(model, host))
 	d.Event(progress.Event{Time: time.Now(), Type: progress.RunEnd, Done: kept + sum.Final, Total: len(s.selected), Cost: s.store.Spent()})
 	s.budgetMet = sum.Budget
 	if err == nil && sig.drained.Load() && sum.Pending > 0 {

@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"agent":      {"llm", "fault", "internal/bash", "internal/near", "internal/mask"},
 	"results":    {"fault", "internal/atomicfile", "internal/inject", "internal/mask", "internal/printable"},
 	"report":     {"results", "internal/printable"},
-	"runner":     {"dataset", "results", "fault", "internal/near"},
+	"runner":     {"fault", "internal/near"},
 	"grade":      {"dataset", "results", "fault", "internal/bash"},
 	"sandbox":    {"agent", "dataset", "docker", "imagecache", "fault", "internal/bash", "internal/gitscrub", "internal/meminfo"},
 	"run":        {"agent", "docker", "sandbox"},

@@ -1,0 +1,241 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/runner"
+)
+
+// sum is another kind of job, from which comes a number.
+type sum struct{ a, b int }
+
+// adder adds, and keeps what comes of it in a table.
+type adder struct {
+	mu    sync.Mutex
+	table map[sum]int
+	busy  map[sum]bool // fails once
+}
+
+func (a *adder) Name(s sum) string { return fmt.Sprintf("%d+%d", s.a, s.b) }
+
+func (a *adder) Do(_ context.Context, at runner.Attempt[sum]) (int, error) {
+	time.Sleep(time.Second)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.busy[at.Job] {
+		delete(a.busy, at.Job)
+		return 0, fault.Newf(fault.Transient, "busy")
+	}
+	if at.Job.b < 0 {
+		return 0, fault.Newf(fault.Instance, "a negative number")
+	}
+	return at.Job.a + at.Job.b, nil
+}
+
+func (a *adder) Save(_ context.Context, s sum, n int, err error) (runner.Ending, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err == nil {
+		a.table[s] = n
+	}
+	return runner.EndingOf(err), nil
+}
+
+func TestAJobMayBeOfAnyKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &adder{table: map[sum]int{}, busy: map[sum]bool{{2, 2}: true}}
+		var mu sync.Mutex
+		ended := map[string]runner.Ending{}
+		got, err := runner.Run(t.Context(), runner.Config{Width: runner.NewWidth(2), OnEvent: func(e runner.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Type == runner.EventEnd {
+				ended[e.Job] = e.Ending
+			}
+		}}, runner.List([]sum{{1, 2}, {2, 2}, {3, -1}}), a)
+		if err != nil || got != (runner.Summary{Final: 2, Failed: 1}) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if len(a.table) != 2 || a.table[sum{1, 2}] != 3 || a.table[sum{2, 2}] != 4 {
+			t.Errorf("%v", a.table)
+		}
+		if len(ended) != 3 || ended["3+-1"].Status != "InstanceFault" || ended["2+2"].State != runner.Final {
+			t.Errorf("%+v", ended)
+		}
+	})
+}
+
+// queue is a source that others fill while the run goes on.
+type queue struct {
+	jobs chan string
+	err  error // when jobs is closed
+}
+
+func (q *queue) Next(ctx context.Context) (string, bool, error) {
+	select {
+	case job, ok := <-q.jobs:
+		if !ok {
+			return "", false, q.err
+		}
+		return job, true, nil
+	case <-ctx.Done():
+		return "", false, ctx.Err()
+	}
+}
+
+func (q *queue) Left() int { return 0 }
+
+func TestJobsMayComeLater(t *testing.T) {
+	for name, tc := range map[string]struct {
+		end  func(drain chan struct{}, cancel func(), q *queue)
+		kind fault.Kind
+	}{
+		"until there are no more":      {func(_ chan struct{}, _ func(), q *queue) { close(q.jobs) }, fault.Unknown},
+		"until the run drains":         {func(drain chan struct{}, _ func(), _ *queue) { close(drain) }, fault.Unknown},
+		"until it is cancelled":        {func(_ chan struct{}, cancel func(), _ *queue) { cancel() }, fault.Unknown},
+		"until the source fails":       {func(_ chan struct{}, _ func(), q *queue) { q.err = errors.New("away"); close(q.jobs) }, fault.Host},
+		"until it has what is invalid": {func(_ chan struct{}, _ func(), q *queue) { q.err = fault.Newf(fault.Usage, "what"); close(q.jobs) }, fault.Host},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				q := &queue{jobs: make(chan string)}
+				drain := make(chan struct{})
+				go func() {
+					for i := range 3 {
+						time.Sleep(time.Hour)
+						q.jobs <- fmt.Sprint(i)
+					}
+					time.Sleep(time.Hour)
+					tc.end(drain, cancel, q)
+				}()
+				var m memory
+				s := solve(func(_ context.Context, a attempt) (*record, error) { return submitted(a.Job), nil })
+				start := time.Now()
+				got, err := runner.Run(ctx, runner.Config{Width: runner.NewWidth(2), Drain: drain}, q, worker{s, &m})
+				if fault.KindOf(err) != tc.kind || got.Final != 3 || got.Pending+got.Failed != 0 || time.Since(start) != 4*time.Hour {
+					t.Errorf("%+v, %v after %v", got, err, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// A fault that all share ends a source that waits, too.
+func TestAHostFaultEndsTheWaitForASource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{jobs: make(chan string, 1)}
+		q.jobs <- "a"
+		s := solve(func(context.Context, attempt) (*record, error) {
+			time.Sleep(time.Minute)
+			return nil, fault.Newf(fault.Host, "disk full")
+		})
+		got, err := runner.Run(t.Context(), runner.Config{Width: runner.NewWidth(2)}, q, worker{s, &memory{}})
+		if fault.KindOf(err) != fault.Host || got.Failed != 1 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// A job that nobody could start is not taken.
+func TestASourceIsAskedOnlyWhenThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{jobs: make(chan string, 9)}
+		for i := range 9 {
+			q.jobs <- fmt.Sprint(i)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		s := solve(func(ctx context.Context, _ attempt) (*record, error) { <-ctx.Done(); return nil, ctx.Err() })
+		time.AfterFunc(time.Minute, cancel)
+		got, err := runner.Run(ctx, runner.Config{Width: runner.NewWidth(3)}, q, worker{s, &memory{}})
+		if err != nil || got.Pending != 3 || len(q.jobs) != 6 {
+			t.Errorf("%+v, %v, %d jobs left", got, err, len(q.jobs))
+		}
+	})
+}
+
+func TestABudgetThatTheLastJobSpendsStopsNothing(t *testing.T) {
+	s := solve(func(ctx context.Context, a attempt) (*record, error) {
+		call, err := a.Reserve(ctx)
+		call.Settle(1)
+		return submitted(a.Job), err
+	})
+	for n, want := range map[int]runner.Summary{2: {Final: 2}, 3: {Final: 2, Pending: 1, Budget: true}} {
+		got, err := run(t.Context(), runner.Config{Budget: runner.NewBudget(2, 0, 0)}, instances(n), s, &memory{})
+		if err != nil || got != want {
+			t.Errorf("%d jobs: %+v, %v", n, got, err)
+		}
+	}
+}
+
+func TestTheWidthChangesWhileJobsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := runner.NewWidth(2)
+		var running atomic.Int32
+		var m memory
+		s := solve(func(_ context.Context, a attempt) (*record, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			time.Sleep(10 * time.Minute)
+			return submitted(a.Job), nil
+		})
+		var seen []int32
+		look := func(after time.Duration) {
+			time.Sleep(after)
+			synctest.Wait()
+			seen = append(seen, running.Load())
+		}
+		go func() {
+			look(time.Minute) // 1: two
+			w.Set(5)
+			look(time.Second) // wider at once
+			w.Set(1)
+			look(time.Minute)                    // 2: none is stopped
+			look(8*time.Minute + 30*time.Second) // 10: the first two have ended
+			look(time.Minute)                    // 11: and the other three
+			look(10 * time.Minute)               // 21: one after the other
+			w.Set(0)
+			look(10 * time.Minute) // 31: at least one
+			w.Set(3)
+			w.Set(4)
+			look(time.Minute)
+		}()
+		got, err := run(t.Context(), runner.Config{Width: w}, instances(12), s, &m)
+		if err != nil || got.Final != 12 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if want := []int32{2, 5, 5, 3, 1, 1, 1, 4}; !slices.Equal(seen, want) {
+			t.Errorf("%v ran, want %v", seen, want)
+		}
+	})
+}
+
+// A job that is tried again keeps its place when the width shrinks.
+func TestANarrowerWidthLetsARetryThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := runner.NewWidth(2)
+		s := solve(func(_ context.Context, a attempt) (*record, error) {
+			time.Sleep(time.Minute)
+			if a.Number == 1 {
+				return nil, fault.Newf(fault.Transient, "busy")
+			}
+			return submitted(a.Job), nil
+		})
+		time.AfterFunc(time.Second, func() { w.Set(1) })
+		start := time.Now()
+		got, err := run(t.Context(), runner.Config{Width: w, Backoff: time.Minute}, instances(3), s, &memory{})
+		if err != nil || got.Final != 3 || time.Since(start) != 6*time.Minute {
+			t.Errorf("%+v, %v after %v", got, err, time.Since(start))
+		}
+	})
+}

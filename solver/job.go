@@ -1,0 +1,56 @@
+package solver
+
+import (
+	"context"
+	"errors"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
+)
+
+// Name implements runner.Worker.
+func (s *Solver) Name(in dataset.Instance) string { return in.ID }
+
+// Save implements runner.Worker: it stores the result with the blame of err.
+func (s *Solver) Save(ctx context.Context, in dataset.Instance, result *results.Result, err error) (runner.Ending, error) {
+	if err == nil && result == nil {
+		err = fault.Newf(fault.Bug, "solving %s: neither result nor error", in.ID)
+	}
+	if err != nil {
+		result = failed(in.ID, result, err)
+	}
+	rec := &result.Record
+	lost := s.c.Store.Put(ctx, result)
+	if lost != nil {
+		rec.Outcome = results.Infrastructure
+	}
+	end := runner.Ending{
+		Status: vocab.Status(rec.Status), Blame: rec.Blame, Outcome: vocab.Outcome(rec.Outcome),
+		Error: rec.Error, Steps: rec.Steps, Cost: rec.Cost,
+	}
+	switch {
+	case rec.Outcome.Final():
+		end.State = runner.Final
+	case rec.Outcome == results.Pending:
+		end.State = runner.Pending
+	}
+	return end, lost
+}
+
+// failed marks what is known of an attempt with the blame of err.
+func failed(id string, known *results.Result, err error) *results.Result {
+	if known == nil {
+		known = &results.Result{Record: results.Record{InstanceID: id}}
+	}
+	if p, ok := errors.AsType[*runner.Panic](err); ok {
+		known.Info.Traceback = p.Stack
+		err = fault.New(fault.Bug, "", err).WithHint("this is a bug of batch; the stack is in the trajectory")
+	}
+	rec, end := &known.Record, runner.EndingOf(err)
+	rec.Outcome, rec.Status, rec.Blame, rec.Error = results.Outcome(end.Outcome), string(end.Status), end.Blame, end.Error
+	known.Info.ExitStatus, known.Info.Exception = rec.Status, rec.Error
+	return known
+}

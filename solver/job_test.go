@@ -1,0 +1,78 @@
+package solver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
+)
+
+// What broke an attempt stands in its record and trajectory, over what an agent had done.
+func TestAnAttemptIsSavedWithItsBlame(t *testing.T) {
+	store, err := results.Open(t.TempDir(), results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	s := solver.New(solver.Config{Store: store})
+	broken := fault.New(fault.Host, "trying", errors.New("broken")).WithHint("mend it")
+	panicked := fault.New(fault.Bug, "panic while solving a", &runner.Panic{Value: "boom", Stack: "main.go:1"})
+	for name, tc := range map[string]struct {
+		known           *results.Result
+		err             error
+		state           runner.State
+		status, blame   string
+		outcome         results.Outcome
+		text, traceback string
+		cost            float64
+	}{
+		"a result":       {known: submitted(0.5), state: runner.Final, status: "Submitted", outcome: results.Submitted, cost: 0.5},
+		"a fault":        {submitted(0.5), broken, runner.Failed, "HostFault", "host", results.Infrastructure, "trying: broken (mend it)", "", 0.5},
+		"nothing known":  {nil, broken, runner.Failed, "HostFault", "host", results.Infrastructure, "trying: broken (mend it)", "", 0},
+		"nothing at all": {nil, nil, runner.Failed, "Bug", "bug", results.Infrastructure, "solving a: neither result nor error", "", 0},
+		"a panic": {
+			nil, panicked, runner.Failed, "Bug", "bug", results.Infrastructure,
+			"panic while solving a: boom (this is a bug of batch; the stack is in the trajectory)", "main.go:1", 0,
+		},
+		"told to stop": {submitted(0.5), fmt.Errorf("told to stop: %w", context.Canceled), runner.Pending, "Interrupted", "", results.Pending, "told to stop: context canceled", "", 0.5},
+		"no money":     {submitted(0.5), runner.ErrBudget, runner.Pending, "BudgetExceeded", "", results.Pending, runner.ErrBudget.Error(), "", 0.5},
+		"it diverged": {
+			known:  &results.Result{Record: results.Record{InstanceID: "a", Status: results.ReplayDiverged, Outcome: results.Diverged}},
+			status: results.ReplayDiverged, outcome: results.Diverged,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			end, err := s.Save(t.Context(), dataset.Instance{ID: "a"}, tc.known, tc.err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := runner.Ending{State: tc.state, Status: vocab.Status(tc.status), Blame: tc.blame, Outcome: vocab.Outcome(tc.outcome), Error: tc.text, Cost: tc.cost}
+			if diff := cmp.Diff(want, end); diff != "" {
+				t.Error(diff)
+			}
+			if tc.known == nil {
+				return
+			}
+			rec, info := tc.known.Record, tc.known.Info
+			if rec.Status != tc.status || rec.Outcome != tc.outcome || rec.Blame != tc.blame || rec.Error != tc.text || rec.Cost != tc.cost {
+				t.Errorf("record %+v", rec)
+			}
+			if tc.err != nil && (info.ExitStatus != tc.status || info.Exception != tc.text || info.Traceback != tc.traceback) {
+				t.Errorf("trajectory %+v", info)
+			}
+		})
+	}
+}
+
+func submitted(cost float64) *results.Result {
+	return &results.Result{Record: results.Record{InstanceID: "a", Status: "Submitted", Outcome: results.Submitted, Cost: cost}}
+}
