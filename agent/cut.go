@@ -5,6 +5,8 @@ import (
 
 	"github.com/nikolalohinski/gonja/v2/builtins"
 	"github.com/nikolalohinski/gonja/v2/exec"
+
+	"batch.example/batch/internal/python"
 )
 
 // cutText is the text of an output of which a part was dropped.
@@ -18,7 +20,7 @@ type cutText struct {
 const cutVar = "\x00cut"
 
 func newCutText(out Output) cutText {
-	return cutText{text(out.Bytes), utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
+	return cutText{python.Text(out.Bytes), utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
 }
 
 // length is Jinja's filter, which knows how long an output was before it was cut: a

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/fault"
-	"batch.example/batch/llm"
 	"github.com/dlclark/regexp2"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/python"
+	"batch.example/batch/llm"
 )
 
 // matchLimit bounds a regular expression that backtracks without end.
@@ -132,7 +134,7 @@ func (f *form) parseText(content string) ([]action, error) {
 	var found []string
 	m, err := f.regex.FindStringMatch(content)
 	for ; err == nil && m != nil; m, err = f.regex.FindNextMatch(m) {
-		found = append(found, strip(m.GroupByNumber(f.group).String()))
+		found = append(found, python.Strip(m.GroupByNumber(f.group).String()))
 	}
 	switch {
 	case err != nil:

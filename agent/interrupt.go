@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
 )
 
@@ -48,7 +49,7 @@ func exit(status string) *Interrupt {
 }
 
 func exitMessage(status, content string, submitted []byte) llm.Message {
-	extra := map[string]any{"exit_status": status, "submission": text(submitted)}
+	extra := map[string]any{"exit_status": status, "submission": python.Text(submitted)}
 	if !utf8.Valid(submitted) {
 		extra["submission_base64"] = base64.StdEncoding.EncodeToString(submitted)
 	}

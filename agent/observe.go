@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 
+	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
 )
 
@@ -56,7 +57,7 @@ func (r *run) show(out Output, info string) (string, error) {
 	if out.Shown != "" {
 		return out.Shown, nil
 	}
-	vars, shown := r.vars(), text(out.Bytes)
+	vars, shown := r.vars(), python.Text(out.Bytes)
 	if capped(out) {
 		cut := newCutText(out)
 		shown, vars[cutVar] = cut.text, cut

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
 )
 
@@ -199,7 +200,7 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out Output, err
 	}
 	if err == nil && submits {
 		r.end.Submission, r.end.Submitted = patch, true
-		err = &Interrupt{Submitted, []llm.Message{exitMessage(Submitted, text(patch), patch)}}
+		err = &Interrupt{Submitted, []llm.Message{exitMessage(Submitted, python.Text(patch), patch)}}
 	}
 	return m, out, err
 }

@@ -3,6 +3,8 @@ package agent
 import (
 	"bytes"
 	"fmt"
+
+	"batch.example/batch/internal/python"
 )
 
 // Marker is the line by which an agent submits: the command must exit with
@@ -15,8 +17,8 @@ const oldMarker = "MINI_SWE_AGENT_FINAL_OUTPUT"
 // Submitting reports whether an output that begins so hands in a submission, if
 // its command succeeds. Of such an output nothing may be dropped.
 func Submitting(begin []byte) bool {
-	line, _ := cutLine(bytes.TrimLeftFunc(begin, isSpace))
-	switch string(bytes.TrimFunc(line, isSpace)) {
+	line, _ := python.CutLine(bytes.TrimLeftFunc(begin, python.IsSpace))
+	switch string(bytes.TrimFunc(line, python.IsSpace)) {
 	case Marker, oldMarker:
 		return true
 	default:
@@ -33,7 +35,7 @@ func submission(out Output) (patch []byte, ok bool) {
 	if !Submitting(out.Bytes) {
 		return nil, false
 	}
-	_, rest := cutLine(bytes.TrimLeftFunc(out.Bytes, isSpace))
+	_, rest := python.CutLine(bytes.TrimLeftFunc(out.Bytes, python.IsSpace))
 	return append([]byte{}, rest...), true
 }
 

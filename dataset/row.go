@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/python"
 )
 
 // place says where a row stands, for errors.
@@ -142,7 +143,7 @@ func (c *columns) tests(names ...string) []string {
 		switch v := c.row.fields[name].(type) {
 		case nil:
 		case string:
-			ids, err := parseTests(v)
+			ids, err := python.List(v)
 			if err != nil && c.err == nil {
 				c.err = fault.Newf(fault.Usage, "reading %s: column %s is not a list of test ids: %w", c.row.place, name, err).
 					WithHint(`write a list, or text such as ["test_a", "test_b"]`)

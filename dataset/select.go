@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +10,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/python"
 )
 
 // Selection says which instances of a dataset are run. The zero value is all
@@ -43,7 +42,7 @@ func (s Selection) Apply(in []Instance) ([]Instance, error) {
 	out := slices.Clone(in)
 	if s.Shuffle {
 		slices.SortStableFunc(out, func(a, b Instance) int { return strings.Compare(a.ID, b.ID) })
-		newTwister(s.Seed).shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+		python.Shuffle(s.Seed, len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
 	steps := []struct {
 		name, value string
@@ -134,13 +133,13 @@ func (s Selection) slice(in []Instance) ([]Instance, error) {
 	if s.Slice == "" {
 		return in, nil
 	}
-	sl, err := parseSlice(s.Slice)
+	sl, err := python.ParseSlice(s.Slice)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading --slice "+s.Slice, err).
 			WithHint("write start:stop or start:stop:step as in Python, such as 0:10, :5, -20: or ::2")
 	}
 	var out []Instance
-	for _, i := range sl.indices(len(in)) {
+	for _, i := range sl.Indices(len(in)) {
 		out = append(out, in[i])
 	}
 	return out, nil
@@ -162,69 +161,4 @@ func (s Selection) shard(in []Instance) ([]Instance, error) {
 		out = append(out, in[k])
 	}
 	return out, nil
-}
-
-// pySlice is a Python slice; nil parts were left out.
-type pySlice [3]*int
-
-// parseSlice reads what Python's slice(*map(int, text.split(":"))) would take.
-func parseSlice(text string) (pySlice, error) {
-	parts := strings.Split(text, ":")
-	if len(parts) > 3 {
-		return pySlice{}, fmt.Errorf("%d parts where 3 are the most", len(parts))
-	}
-	if len(parts) == 1 {
-		parts = []string{"", text}
-	}
-	var s pySlice
-	for i, part := range parts {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		n, err := strconv.Atoi(part) // what is out of range comes back as the nearest that is not
-		if err != nil && n != math.MaxInt && n != math.MinInt {
-			return pySlice{}, fmt.Errorf("%q is not a whole number", part)
-		}
-		s[i] = &n
-	}
-	if s[2] != nil && *s[2] == 0 {
-		return pySlice{}, fmt.Errorf("the step is zero")
-	}
-	return s, nil
-}
-
-// indices returns the positions that the slice takes of a list of n, by the
-// rules of docs.python.org/3/library/stdtypes.html#common-sequence-operations.
-func (s pySlice) indices(n int) []int {
-	step := 1
-	if s[2] != nil {
-		step = *s[2]
-	}
-	start, stop := 0, n
-	low, high := 0, n
-	if step < 0 {
-		low, high = -1, n-1
-		start, stop = high, low
-	}
-	bound := func(p *int, otherwise int) int {
-		if p == nil {
-			return otherwise
-		}
-		i := *p
-		if i < 0 {
-			i += n
-		}
-		return min(max(i, low), high)
-	}
-	start, stop = bound(s[0], start), bound(s[1], stop)
-	var out []int
-	// The distance left is compared, not the next position, which could overflow.
-	for i := start; step > 0 && i < stop || step < 0 && i > stop; {
-		out = append(out, i)
-		if left := stop - i; step > 0 && left <= step || step < 0 && left >= step {
-			break
-		}
-		i += step
-	}
-	return out
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"unicode/utf8"
+
+	"batch.example/batch/internal/python"
 )
 
 // prediction is one entry of preds.json, its text ready to be written.
@@ -154,7 +156,7 @@ func loadPrediction(id string, value json.RawMessage) (*prediction, error) {
 	if entry.Patch != nil {
 		d.Patch = *entry.Patch
 	}
-	text, err := indentASCII(value, "  ")
+	text, err := python.Indent(value, "  ")
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/python"
 )
 
 // writeTrajectory replaces an instance's trajectory: its head is r's, its messages
@@ -104,7 +105,7 @@ func (t *trajectoryWriter) value(v any, indent string) error {
 }
 
 func (t *trajectoryWriter) json(text []byte, indent string) error {
-	text, err := indentASCII(t.mask.JSON(text), indent)
+	text, err := python.Indent(t.mask.JSON(text), indent)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a trajectory", err)
 	}
@@ -170,7 +171,7 @@ func (t *trajectoryWriter) withOutput(m []byte, at span, output []byte, cut bool
 	if cut {
 		place += `,"output_bytes":` + strconv.FormatInt(total, 10)
 	}
-	rest, err := indentASCII(slices.Concat(m[:at.from], []byte(place), m[at.to:]), "    ")
+	rest, err := python.Indent(slices.Concat(m[:at.from], []byte(place), m[at.to:]), "    ")
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a trajectory", err)
 	}

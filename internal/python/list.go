@@ -1,4 +1,4 @@
-package dataset
+package python
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// parseTests reads the text of a list of test ids: JSON, or what Python prints
-// for a list, with either quote and its escapes. Text that is valid JSON is
-// read as JSON. Ids are never trimmed; those without escapes share text's
-// memory. Blank text is no tests.
-func parseTests(text string) ([]string, error) {
+// List reads the text of a list of texts: JSON, or what Python prints for a
+// list, with either quote and its escapes. Text that is valid JSON is read as
+// JSON. Items are never trimmed; those without escapes share text's memory.
+// Blank text is no list, and no error.
+func List(text string) ([]string, error) {
 	if strings.Trim(text, listSpace) == "" {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (s *listScanner) want(what string) error {
 func (s *listScanner) quoted() (string, error) {
 	s.blank()
 	if s.pos >= len(s.text) || s.text[s.pos] != '"' && (!s.python || s.text[s.pos] != '\'') {
-		return "", s.want("a quoted id")
+		return "", s.want("a quoted text")
 	}
 	quote := s.text[s.pos]
 	s.pos++

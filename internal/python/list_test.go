@@ -1,4 +1,4 @@
-package dataset
+package python_test
 
 import (
 	"encoding/json"
@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/internal/python"
 )
 
-func TestTestLists(t *testing.T) {
+func TestLists(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		want       []string
@@ -25,7 +27,7 @@ func TestTestLists(t *testing.T) {
 		{"blank text", " \n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := parseTests(c.text)
+			got, err := python.List(c.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,21 +41,21 @@ func TestTestLists(t *testing.T) {
 		`['\ud83d']`, `['\x1']`, `['\N{DASH}']`, `['\U00110000']`, `["a\`, "['a\nb']", "{}", "[['a']]",
 	} {
 		t.Run("refused: "+text, func(t *testing.T) {
-			if got, err := parseTests(text); err == nil {
+			if got, err := python.List(text); err == nil {
 				t.Errorf("read as %q", got)
 			}
 		})
 	}
 }
 
-// FuzzTestList checks that the reader agrees with encoding/json wherever that
+// FuzzList checks that the reader agrees with encoding/json wherever that
 // accepts the text, and that what it returns survives being written and read.
-func FuzzTestList(f *testing.F) {
+func FuzzList(f *testing.F) {
 	for _, s := range []string{`["a","b\u00e9"]`, `['a', "b'c"]`, `['\x41\'']`, "[]", "", `["\ud83d\ude00"]`, "['a',]", `["`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := parseTests(text)
+		got, err := python.List(text)
 		var want []string
 		var raw []any
 		strict := json.Unmarshal([]byte(text), &raw) == nil && raw != nil && !slices.Contains(raw, any(nil))
@@ -69,7 +71,7 @@ func FuzzTestList(f *testing.F) {
 			return
 		}
 		again, _ := json.Marshal(got)
-		if back, err := parseTests(string(again)); err != nil || len(back) != len(got) {
+		if back, err := python.List(string(again)); err != nil || len(back) != len(got) {
 			t.Fatalf("%q reads as %q, %v", again, back, err)
 		}
 	})
@@ -82,11 +84,11 @@ func FuzzSlice(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, n int) {
 		n = min(max(n, 0), 1000)
-		s, err := parseSlice(text)
+		s, err := python.ParseSlice(text)
 		if err != nil {
 			return
 		}
-		got := s.indices(n)
+		got := s.Indices(n)
 		up := s[2] == nil || *s[2] > 0
 		for k, i := range got {
 			if i < 0 || i >= n {
@@ -102,28 +104,6 @@ func FuzzSlice(f *testing.F) {
 	})
 }
 
-// FuzzRows checks that no content makes the readers panic, and that a row
-// always knows where it stands.
-func FuzzRows(f *testing.F) {
-	for _, s := range []string{
-		`{"instance_id":"a"}` + "\n" + `{"instance_id":"b"}`, `[{"instance_id":"a"}]`, `{"a":{}}`,
-		`{"rows":[{"row":{"instance_id":"a"}}]}`, "\x1f\x8b", "\x28\xb5\x2f\xfd", "PAR1PAR1PAR1", "{", "[1]", `{"x":"\ud800"}`,
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		rows, err := readRows("f", data)
-		if err != nil && len(rows) > 0 {
-			t.Fatal("rows and an error")
-		}
-		for _, r := range rows {
-			if r.n < 1 || r.fields == nil {
-				t.Fatalf("row without a place: %+v", r)
-			}
-		}
-	})
-}
-
 func TestShuffleAgreesWithPython(t *testing.T) {
 	// random.seed(s); x = list(range(12)); random.shuffle(x)
 	for seed, want := range pythonShuffles {
@@ -131,7 +111,7 @@ func TestShuffleAgreesWithPython(t *testing.T) {
 		for i := range got {
 			got[i] = i
 		}
-		newTwister(seed).shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
+		python.Shuffle(seed, len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("seed %d: %s", seed, d)
 		}

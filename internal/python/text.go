@@ -1,4 +1,4 @@
-package agent
+package python
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// isSpace is Python's str.isspace for one character.
-func isSpace(r rune) bool {
+// IsSpace is str.isspace for one character.
+func IsSpace(r rune) bool {
 	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
 }
 
@@ -22,11 +22,12 @@ func isLineEnd(r rune) bool {
 	}
 }
 
-func strip(s string) string { return strings.TrimFunc(s, isSpace) }
+// Strip is str.strip without arguments.
+func Strip(s string) string { return strings.TrimFunc(s, IsSpace) }
 
-// cutLine splits b behind its first line end. Bytes that are not UTF-8 are
+// CutLine splits b behind its first line end, as str.splitlines finds it. Bytes that are not UTF-8 are
 // neither space nor line end.
-func cutLine(b []byte) (line, rest []byte) {
+func CutLine(b []byte) (line, rest []byte) {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
 		if isLineEnd(r) {
@@ -40,8 +41,8 @@ func cutLine(b []byte) (line, rest []byte) {
 	return b, nil
 }
 
-// text decodes b as UTF-8 with one U+FFFD for each byte that is not.
-func text(b []byte) string {
+// Text decodes b as UTF-8 with one U+FFFD for each byte that is not.
+func Text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}

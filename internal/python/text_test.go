@@ -1,6 +1,10 @@
-package agent
+package python_test
 
-import "testing"
+import (
+	"testing"
+
+	"batch.example/batch/internal/python"
+)
 
 func TestALineEndsWherePythonSaysSo(t *testing.T) {
 	for _, c := range []struct{ text, line, rest string }{
@@ -16,7 +20,7 @@ func TestALineEndsWherePythonSaysSo(t *testing.T) {
 		{"a\u0085b", "a", "b"},
 		{"a\tb\n", "a\tb", ""},
 	} {
-		if line, rest := cutLine([]byte(c.text)); string(line) != c.line || string(rest) != c.rest {
+		if line, rest := python.CutLine([]byte(c.text)); string(line) != c.line || string(rest) != c.rest {
 			t.Errorf("%q is cut into %q and %q, want %q and %q", c.text, line, rest, c.line, c.rest)
 		}
 	}

@@ -1,0 +1,53 @@
+package python
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Indent formats JSON text byte for byte as json.dumps(v, indent=2) does for the same
+// members: two spaces per level, DEL and every character beyond ASCII as \uXXXX, no
+// final newline. Lines after the first begin with prefix.
+func Indent(text []byte, prefix string) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(len(text) + len(text)/8)
+	if err := json.Indent(&b, text, prefix, "  "); err != nil {
+		return nil, err
+	}
+	return escapeNonASCII(b.Bytes()), nil
+}
+
+const del = 0x7f // the first character that Python does not print
+
+// escapeNonASCII needs no parser: beyond ASCII there is nothing in a JSON
+// text but the insides of strings.
+func escapeNonASCII(text []byte) []byte {
+	first := bytes.IndexFunc(text, func(r rune) bool { return r >= del })
+	if first < 0 {
+		return text
+	}
+	out := make([]byte, first, len(text)+len(text)/4)
+	copy(out, text)
+	for rest := text[first:]; len(rest) > 0; {
+		if rest[0] < del {
+			out = append(out, rest[0])
+			rest = rest[1:]
+			continue
+		}
+		r, size := utf8.DecodeRune(rest)
+		rest = rest[size:]
+		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+			out = appendEscape(appendEscape(out, high), low)
+		} else {
+			out = appendEscape(out, r)
+		}
+	}
+	return out
+}
+
+func appendEscape(b []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}
