@@ -13,7 +13,7 @@ import (
 // cannot know which call an answer means. The same conversation and reply always
 // give the same ids, and a reply that has its own stays as it is.
 func (r *run) identified(resp *llm.Response, step int) *llm.Response {
-	calls := resp.Message.ToolCalls
+	calls := resp.Message.ToolCalls()
 	given := map[string]int{} // the first call that has the id
 	for i, c := range calls {
 		if _, again := given[c.ID]; !again && c.ID != "" && !r.callIDs[c.ID] {

@@ -27,7 +27,7 @@ func calling(ids ...string) *llm.Response {
 }
 
 func ids(m llm.Message) (ids []string) {
-	for _, c := range m.ToolCalls {
+	for _, c := range m.ToolCalls() {
 		ids = append(ids, c.ID)
 	}
 	return ids
@@ -65,8 +65,8 @@ func TestEveryToolCallHasAnIDOfItsOwn(t *testing.T) {
 				}
 				got = append(got, ids(m))
 				var raw llm.Message
-				if err := json.Unmarshal(m.Raw, &raw); err != nil || !slices.Equal(ids(raw), ids(m)) || !strings.Contains(string(m.Raw), `"reasoning":"r"`) {
-					t.Errorf("%v, sent back as %s", err, m.Raw)
+				if err := json.Unmarshal(m.Chat, &raw); err != nil || !slices.Equal(ids(raw), ids(m)) || !strings.Contains(string(m.Chat), `"reasoning":"r"`) {
+					t.Errorf("%v, sent back as %s", err, m.Chat)
 				}
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
@@ -102,14 +102,14 @@ func answered(t *testing.T, messages []llm.Message) {
 	t.Helper()
 	open := map[string]bool{}
 	for _, m := range messages {
-		for _, c := range m.ToolCalls {
+		for _, c := range m.ToolCalls() {
 			open[c.ID] = true
 		}
 		if m.Role == llm.RoleTool {
-			if !open[m.ToolCallID] {
-				t.Errorf("%q answers no open call", m.ToolCallID)
+			if !open[m.ToolCallID()] {
+				t.Errorf("%q answers no open call", m.ToolCallID())
 			}
-			delete(open, m.ToolCallID)
+			delete(open, m.ToolCallID())
 		}
 	}
 	if len(open) > 0 {

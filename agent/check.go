@@ -113,7 +113,7 @@ func (f *form) sampleErrors() []sampleError {
 	if f.kind == Text {
 		return []sampleError{{err: notOne(nil)}, {err: notOne([]string{"one", "two"})}}
 	}
-	call := llm.Message{ToolCalls: []llm.ToolCall{{ID: "call", Name: "unknown", Arguments: "{"}}}
-	_, bad := f.parseCall(call.ToolCalls[0])
-	return []sampleError{{err: noCalls()}, {call, bad}}
+	call := llm.ToolCall{ID: "call", Name: "unknown", Arguments: "{"}
+	_, bad := f.parseCall(call)
+	return []sampleError{{err: noCalls()}, {llm.Message{Parts: []llm.Part{call}}, bad}}
 }

@@ -22,7 +22,7 @@ func TestTheElidedCharactersOfACutOutputAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := end.Messages[3].Content; got != want {
+		if got := end.Messages[3].Text(); got != want {
 			t.Errorf("of %d bytes the model saw %q, want %q", total, got, want)
 		}
 	}

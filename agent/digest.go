@@ -24,9 +24,12 @@ func newDigest(tools []llm.Tool) digest {
 }
 
 func (d digest) add(m llm.Message) {
-	d.write(m.Role, m.Content, m.ToolCallID, string(m.Raw))
-	for _, c := range m.ToolCalls {
+	d.write(m.Role, m.Text(), m.ToolCallID(), string(m.Chat))
+	for _, c := range m.ToolCalls() {
 		d.write(c.ID, c.Name, c.Arguments)
+	}
+	if layout := m.Layout(); layout != nil {
+		d.write(string(layout))
 	}
 }
 

@@ -21,7 +21,7 @@ func use(t *testing.T, dir string, args map[string]any) (string, int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	actions, err := form.parse(llm.Message{ToolCalls: []llm.ToolCall{{ID: "1", Name: "editor", Arguments: string(data)}}})
+	actions, err := form.parse(llm.Message{Parts: []llm.Part{llm.ToolCall{ID: "1", Name: "editor", Arguments: string(data)}}})
 	if err != nil {
 		return err.Error(), -1
 	}

@@ -57,7 +57,7 @@ func TestAToolIsARowOfTheTable(t *testing.T) {
 	if d := cmp.Diff([]string{"ls", submit}, e.ran); d != "" {
 		t.Errorf("the environment ran something else: %s", d)
 	}
-	if said := m.asked[1][2].Content; !strings.Contains(said, "Missing 'text' argument in note tool call.") {
+	if said := m.asked[1][2].Text(); !strings.Contains(said, "Missing 'text' argument in note tool call.") {
 		t.Errorf("the model was told %q", said)
 	}
 	i := slices.IndexFunc(end.Messages, func(m llm.Message) bool { return m.Role == llm.RoleAssistant })
@@ -109,7 +109,7 @@ func TestAnActionRunsOnlyWhenItIsApproved(t *testing.T) {
 	}
 	var saw []string
 	for _, m := range m.asked[1][3:] {
-		saw = append(saw, fmt.Sprintf("%s %s %v", m.Role, m.ToolCallID, strings.Contains(m.Content, "not executed") || m.Content == "not that"))
+		saw = append(saw, fmt.Sprintf("%s %s %v", m.Role, m.ToolCallID(), strings.Contains(m.Text(), "not executed") || m.Text() == "not that"))
 	}
 	if d := cmp.Diff([]string{"tool 1 false", "tool 2 true", "tool 3 true", "user  true"}, saw); d != "" {
 		t.Error(d)
@@ -134,7 +134,7 @@ func TestTheHistoryIsRewritten(t *testing.T) {
 		if len(sent) < 6 {
 			return nil, nil
 		}
-		return &Rewriting{2, 4, []llm.Message{{Role: llm.RoleUser, Content: "so far: a"}}}, nil
+		return &Rewriting{2, 4, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("so far: a")}}}, nil
 	}
 	j := &journal{}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite, Recorder: j})
@@ -145,7 +145,7 @@ func TestTheHistoryIsRewritten(t *testing.T) {
 	for _, m := range m.asked[2] {
 		sent = append(sent, m.Role)
 	}
-	if d := cmp.Diff([]string{"system", "user", "user", "assistant", "tool"}, sent); d != "" || m.asked[2][2].Content != "so far: a" {
+	if d := cmp.Diff([]string{"system", "user", "user", "assistant", "tool"}, sent); d != "" || m.asked[2][2].Text() != "so far: a" {
 		t.Error(d, m.asked[2])
 	}
 	if len(end.Messages) != 6+1+2 { // nothing is lost of what was said, the reply that submits and the exit included

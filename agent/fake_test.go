@@ -41,7 +41,7 @@ func (s *script) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 
 func say(text string, calls ...llm.ToolCall) *llm.Response {
 	return &llm.Response{
-		Message: llm.Message{Role: llm.RoleAssistant, Content: text, ToolCalls: calls},
+		Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(text, calls...)},
 		Cost:    1, Priced: true, Model: "scripted-1", Usage: vocab.Usage{Input: 10, Output: 2},
 	}
 }

@@ -113,13 +113,14 @@ func newTextForm(pattern string) (*form, error) {
 // call makes the whole reply bad, so that nothing of it runs.
 func (f *form) parse(m llm.Message) ([]action, error) {
 	if f.kind == Text {
-		return f.parseText(m.Content)
+		return f.parseText(m.Text())
 	}
-	if len(m.ToolCalls) == 0 {
+	calls := m.ToolCalls()
+	if len(calls) == 0 {
 		return nil, noCalls()
 	}
-	actions := make([]action, 0, len(m.ToolCalls))
-	for _, c := range m.ToolCalls {
+	actions := make([]action, 0, len(calls))
+	for _, c := range calls {
 		a, err := f.parseCall(c)
 		if err != nil {
 			return nil, err

@@ -93,7 +93,7 @@ func TestToolCalls(t *testing.T) {
 		{"all that is wrong is said", []llm.ToolCall{{Name: "x", Arguments: `{`}}, nil, "Unknown tool 'x'. Missing 'command'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := commands(t, ActionForm{}, llm.Message{ToolCalls: c.calls})
+			got, err := commands(t, ActionForm{}, llm.Message{Parts: llm.Say("", c.calls...)})
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
@@ -122,7 +122,7 @@ func TestTextActions(t *testing.T) {
 		{"a command that no shell can take", "", "```mswea_bash_command\necho \x00\n```", nil, "NUL character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := commands(t, ActionForm{Kind: Text, Regex: c.regex}, llm.Message{Content: c.reply})
+			got, err := commands(t, ActionForm{Kind: Text, Regex: c.regex}, llm.Message{Parts: llm.Say(c.reply)})
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
@@ -152,7 +152,7 @@ func TestTextActions(t *testing.T) {
 		if d := cmp.Diff([]string{"system", "user", "user", "assistant", "user", "assistant", "exit"}, roles(end.Messages)); d != "" {
 			t.Error(d)
 		}
-		if told := end.Messages[2]; told.Content != "found 2 ()" || told.Extra["n_actions"] != 2 || told.Extra["model_response"] == "" {
+		if told := end.Messages[2]; told.Text() != "found 2 ()" || told.Extra["n_actions"] != 2 || told.Extra["model_response"] == "" {
 			t.Errorf("told %+v", told)
 		}
 	})
@@ -184,7 +184,7 @@ func TestLookingForAnActionEnds(t *testing.T) {
 		t.Errorf("it may take %v", limit)
 	}
 	f.regex.MatchTimeout = 50 * time.Millisecond
-	_, err = f.parse(llm.Message{Content: strings.Repeat("a", 64) + "bc"})
+	_, err = f.parse(llm.Message{Parts: llm.Say(strings.Repeat("a", 64) + "bc")})
 	if bad, ok := errors.AsType[*badForm](err); !ok || !strings.Contains(bad.problem, "took too long") {
 		t.Errorf("error %v", err)
 	}

@@ -38,7 +38,7 @@ func (i *Interrupt) Error() string { return i.Name }
 // reads it as the next message.
 func Interrupted(words string) *Interrupt {
 	return &Interrupt{UserInterruption, []llm.Message{{
-		Role: llm.RoleUser, Content: words,
+		Role: llm.RoleUser, Parts: llm.Say(words),
 		Extra: map[string]any{"interrupt_type": UserInterruption},
 	}}}
 }
@@ -53,7 +53,7 @@ func exitMessage(status, content string, submitted []byte) llm.Message {
 	if !utf8.Valid(submitted) {
 		extra["submission_base64"] = base64.StdEncoding.EncodeToString(submitted)
 	}
-	return llm.Message{Role: llm.RoleExit, Content: content, Extra: extra}
+	return llm.Message{Role: llm.RoleExit, Parts: llm.Say(content), Extra: extra}
 }
 
 // errorMessage ends a run with what went wrong, in mini-swe-agent's members.

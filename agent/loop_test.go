@@ -56,7 +56,7 @@ func TestRun(t *testing.T) {
 		if d := cmp.Diff(want, roles(end.Messages)); d != "" {
 			t.Error(d)
 		}
-		if got := end.Messages[1].Content; got != "Solve it in /testbed." {
+		if got := end.Messages[1].Text(); got != "Solve it in /testbed." {
 			t.Errorf("task message %q", got)
 		}
 		if end.Calls != 2 || end.Cost != 2 || end.Usage.Input != 20 || end.ModelID != "scripted-1" {
@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 		if err != nil || string(end.Submission) != "ok" {
 			t.Fatalf("%q, %v", end.Submission, err)
 		}
-		if seen := end.Messages[3]; !strings.Contains(seen.Content, "was not accepted") || seen.Extra["raw_output"] != (OutputRef{1, 1}) {
+		if seen := end.Messages[3]; !strings.Contains(seen.Text(), "was not accepted") || seen.Extra["raw_output"] != (OutputRef{1, 1}) {
 			t.Errorf("the model saw %+v", seen)
 		}
 	})
@@ -210,9 +210,9 @@ func (d delayed) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 // Digests stand in journals: those of another version must compare equal.
 func TestADigestIsTheSameInEveryVersion(t *testing.T) {
 	d := newDigest([]llm.Tool{{Name: "bash", Description: "run", Parameters: json.RawMessage("{}")}})
-	d.add(llm.Message{Role: "user", Content: "é"})
-	d.add(llm.Message{Role: "assistant", ToolCalls: []llm.ToolCall{{ID: "1", Name: "bash", Arguments: "{}"}}})
-	d.add(llm.Message{Role: "tool", ToolCallID: "1", Raw: json.RawMessage("{}")})
+	d.add(llm.Message{Role: "user", Parts: llm.Say("é")})
+	d.add(llm.Message{Role: "assistant", Parts: []llm.Part{llm.ToolCall{ID: "1", Name: "bash", Arguments: "{}"}}})
+	d.add(llm.Message{Role: "tool", Parts: []llm.Part{llm.ToolResult{CallID: "1"}}, Chat: json.RawMessage("{}")})
 	const want = "349beb4595b47de14a0819aa86b8323c08bfa8c857646f45f12be39a6b779db1"
 	if got := d.String(); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -237,7 +237,7 @@ func TestFormatErrors(t *testing.T) {
 			t.Error(d)
 		}
 		told := end.Messages[2]
-		if !strings.Contains(told.Content, "No tool calls found") || told.Extra["interrupt_type"] != FormatError ||
+		if !strings.Contains(told.Text(), "No tool calls found") || told.Extra["interrupt_type"] != FormatError ||
 			told.Extra["cost"] != 1.0 || told.Extra["response"] == nil {
 			t.Errorf("told %+v", told)
 		}
@@ -278,11 +278,11 @@ func TestTimeout(t *testing.T) {
 		t.Error(d)
 	}
 	late, skipped := end.Messages[3], end.Messages[4]
-	if !strings.Contains(late.Content, "timed out after 1 seconds") || !strings.Contains(late.Content, "999\n") ||
-		late.Extra["returncode"] != -1 || late.Extra["exception_type"] != "TimeoutExpired" || late.Extra["exception"] == "" || late.ToolCallID != "1" {
+	if !strings.Contains(late.Text(), "timed out after 1 seconds") || !strings.Contains(late.Text(), "999\n") ||
+		late.Extra["returncode"] != -1 || late.Extra["exception_type"] != "TimeoutExpired" || late.Extra["exception"] == "" || late.ToolCallID() != "1" {
 		t.Errorf("the model saw %+v", late)
 	}
-	if !strings.Contains(skipped.Content, "action was not executed") || skipped.ToolCallID != "2" {
+	if !strings.Contains(skipped.Text(), "action was not executed") || skipped.ToolCallID() != "2" {
 		t.Errorf("the model saw %+v", skipped)
 	}
 	if !strings.Contains(strings.Join(j.types(), " "), "output interrupt messages request") {
@@ -377,10 +377,10 @@ func TestFaults(t *testing.T) {
 func TestGoingOn(t *testing.T) {
 	t.Run("calls without an answer are answered before the next request", func(t *testing.T) {
 		history := []llm.Message{
-			{Role: llm.RoleSystem, Content: "s"},
-			{Role: llm.RoleUser, Content: "t"},
-			{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call("1", `{}`), call("2", `{}`)}},
-			{Role: llm.RoleTool, ToolCallID: "1"},
+			{Role: llm.RoleSystem, Parts: llm.Say("s")},
+			{Role: llm.RoleUser, Parts: llm.Say("t")},
+			{Role: llm.RoleAssistant, Parts: []llm.Part{call("1", `{}`), call("2", `{}`)}},
+			{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "1"}}},
 			{Role: llm.RoleExit, Extra: map[string]any{"exit_status": UserInterruption}},
 		}
 		m := &script{replies: []*llm.Response{ask("3", submit)}}
@@ -392,14 +392,14 @@ func TestGoingOn(t *testing.T) {
 		if d := cmp.Diff(want, roles(m.asked[0])); d != "" {
 			t.Error(d)
 		}
-		if got := m.asked[0][4]; got.ToolCallID != "2" || !strings.Contains(got.Content, "not executed") {
+		if got := m.asked[0][4]; got.ToolCallID() != "2" || !strings.Contains(got.Text(), "not executed") {
 			t.Errorf("answered %+v", got)
 		}
 	})
 	t.Run("what a person said last needs no answer but the model's", func(t *testing.T) {
 		m := &script{replies: []*llm.Response{fence(submit)}}
 		l := newLoop(t, func(c *Config) { c.Actions.Kind = Text })
-		if _, err := l.Run(t.Context(), Turn{Messages: []llm.Message{{Role: llm.RoleUser, Content: "t"}}, Model: m, Env: &env{outputs: submitting("p")}}); err != nil {
+		if _, err := l.Run(t.Context(), Turn{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, Model: m, Env: &env{outputs: submitting("p")}}); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff([]string{"user"}, roles(m.asked[0])); d != "" {
@@ -407,8 +407,8 @@ func TestGoingOn(t *testing.T) {
 		}
 	})
 	t.Run("an answer to an older call of the same id is none", func(t *testing.T) {
-		asking := llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call("1", `{}`)}}
-		history := []llm.Message{{Role: llm.RoleUser, Content: "t"}, asking, {Role: llm.RoleTool, ToolCallID: "1"}, asking}
+		asking := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{call("1", `{}`)}}
+		history := []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}, asking, {Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "1"}}}, asking}
 		m := &script{replies: []*llm.Response{ask("2", submit)}}
 		if _, err := newLoop(t, nil).Run(t.Context(), Turn{Messages: history, Model: m, Env: &env{outputs: submitting("p")}}); err != nil {
 			t.Fatal(err)
@@ -467,7 +467,7 @@ func TestOneLoopRunsManyAgents(t *testing.T) {
 			m := &script{replies: []*llm.Response{ask("1", "ls"), say("bad"), ask("2", "ls"), ask("3", submit)}}
 			e := &env{outputs: submitting(patch)}
 			end, err := l.Run(context.Background(), Turn{Task: fmt.Sprint(i), Model: m, Env: e})
-			if err != nil || string(end.Submission) != patch || !strings.Contains(end.Messages[1].Content, fmt.Sprintf("Solve %d in", i)) {
+			if err != nil || string(end.Submission) != patch || !strings.Contains(end.Messages[1].Text(), fmt.Sprintf("Solve %d in", i)) {
 				t.Errorf("agent %d: %q, %v", i, end.Submission, err)
 			}
 		})

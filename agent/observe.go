@@ -45,9 +45,9 @@ func (r *run) observe(a action, out Output) (llm.Message, error) {
 	if out.TimedOut {
 		extra["exception_type"], extra["exception"] = "TimeoutExpired", info
 	}
-	m := llm.Message{Role: llm.RoleUser, Content: content, Extra: extra}
+	m := llm.Message{Role: llm.RoleUser, Parts: llm.Say(content), Extra: extra}
 	if r.loop.form.kind != Text {
-		m.Role, m.ToolCallID = llm.RoleTool, a.id
+		m.Role, m.Parts = llm.RoleTool, []llm.Part{llm.ToolResult{CallID: a.id, Parts: m.Parts}}
 	}
 	return m, nil
 }

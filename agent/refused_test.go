@@ -77,7 +77,7 @@ func TestAFilteredReplyEndsTheRunAndIsPaid(t *testing.T) {
 	}
 	t.Run("also where it is known from before", func(t *testing.T) {
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{
-			Messages: []llm.Message{{Role: llm.RoleUser, Content: "t"}}, Unfinished: &Unfinished{Reply: empty}, Model: &script{}, Env: &env{},
+			Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, Unfinished: &Unfinished{Reply: empty}, Model: &script{}, Env: &env{},
 		})
 		if err != nil || end.Status != ContentPolicyViolation || end.Calls != 1 {
 			t.Errorf("%+v, %v", end, err)

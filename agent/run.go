@@ -57,14 +57,14 @@ func (r *run) firstMessages() ([]llm.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []llm.Message{{Role: llm.RoleSystem, Content: system}, {Role: llm.RoleUser, Content: task}}, nil
+	return []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say(system)}, {Role: llm.RoleUser, Parts: llm.Say(task)}}, nil
 }
 
 func (r *run) goOn(ctx context.Context) error {
 	if err := r.answerPending(ctx); err != nil || r.turn.Say == "" {
 		return err
 	}
-	return r.append(ctx, llm.Message{Role: llm.RoleUser, Content: r.turn.Say})
+	return r.append(ctx, llm.Message{Role: llm.RoleUser, Parts: llm.Say(r.turn.Say)})
 }
 
 // answerPending answers the actions of a last reply that nothing answered: the
@@ -79,8 +79,8 @@ func (r *run) answerPending(ctx context.Context) error {
 		return nil
 	}
 	var pending []action
-	for _, c := range r.sent[last].ToolCalls {
-		answered := slices.ContainsFunc(r.sent[last+1:], func(m llm.Message) bool { return m.ToolCallID == c.ID })
+	for _, c := range r.sent[last].ToolCalls() {
+		answered := slices.ContainsFunc(r.sent[last+1:], func(m llm.Message) bool { return m.ToolCallID() == c.ID })
 		if !answered {
 			pending = append(pending, action{id: c.ID})
 		}
@@ -142,7 +142,7 @@ func (r *run) keep(messages ...llm.Message) {
 func (r *run) send(m llm.Message) {
 	r.sent = append(r.sent, m)
 	r.digest.add(m)
-	for _, c := range m.ToolCalls {
+	for _, c := range m.ToolCalls() {
 		r.callIDs[c.ID] = true
 	}
 }

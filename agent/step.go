@@ -117,7 +117,7 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 	vars["error"] = strings.TrimSpace(bad.problem)
 	vars["actions"] = append([]string{}, bad.actions...)
 	vars["finish_reason"] = resp.FinishReason
-	vars["has_tool_calls"] = len(resp.Message.ToolCalls) > 0
+	vars["has_tool_calls"] = len(resp.Message.ToolCalls()) > 0
 	content, err := r.loop.formatError.render(vars)
 	if err != nil {
 		return err
@@ -125,9 +125,9 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 	extra := map[string]any{"interrupt_type": FormatError, "cost": resp.Cost, "response": ReplyRef{r.end.Calls}}
 	if bad.text {
 		extra["n_actions"] = len(bad.actions)
-		extra["model_response"] = resp.Message.Content
+		extra["model_response"] = resp.Message.Text()
 	}
-	return &Interrupt{FormatError, []llm.Message{{Role: llm.RoleUser, Content: content, Extra: extra}}}
+	return &Interrupt{FormatError, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say(content), Extra: extra}}}
 }
 
 // rawAnswer is the provider's answer as it came, else what we know of it.
@@ -139,10 +139,7 @@ func rawAnswer(resp *llm.Response) json.RawMessage {
 		"model": resp.Model,
 		"choices": []any{map[string]any{
 			"finish_reason": resp.FinishReason,
-			"message": llm.Message{
-				Role: llm.RoleAssistant, Content: resp.Message.Content,
-				ToolCalls: resp.Message.ToolCalls, Raw: resp.Message.Raw,
-			},
+			"message":       llm.Message{Role: llm.RoleAssistant, Parts: resp.Message.Parts, Chat: resp.Message.Chat},
 		}},
 		"usage": resp.Usage,
 	})
@@ -196,7 +193,7 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out Output, err
 		m, err = r.observe(a, out)
 	}
 	if !known {
-		err = cmp.Or(r.record(ctx, Event{Type: EventOutput, Action: a.number, Output: &out, Shown: m.Content}), err)
+		err = cmp.Or(r.record(ctx, Event{Type: EventOutput, Action: a.number, Output: &out, Shown: m.Text()}), err)
 	}
 	if err == nil && submits {
 		r.end.Submission, r.end.Submitted = patch, true

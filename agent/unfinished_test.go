@@ -13,7 +13,7 @@ func TestAnUnfinishedStepIsTakenToItsEndWithoutAskingAgain(t *testing.T) {
 	e := &env{outputs: submitting("patch")}
 	e.outputs["b"] = printed("B")
 	m, j := &script{replies: []*llm.Response{ask("3", submit)}}, &journal{}
-	history := []llm.Message{{Role: llm.RoleSystem, Content: "s"}, {Role: llm.RoleUser, Content: "t"}}
+	history := []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say("s")}, {Role: llm.RoleUser, Parts: llm.Say("t")}}
 	admitted := 0
 	end, err := newLoop(t, func(c *Config) { c.StepLimit = 2 }).Run(t.Context(), Turn{
 		Messages: history, Model: m, Env: e, Recorder: j,
@@ -33,7 +33,7 @@ func TestAnUnfinishedStepIsTakenToItsEndWithoutAskingAgain(t *testing.T) {
 	if got := strings.Join(j.types(), " "); got != want || admitted != 1 {
 		t.Errorf("recorded %s, admitted %d calls", got, admitted)
 	}
-	if len(m.asked) != 1 || !strings.Contains(m.asked[0][3].Content, "A") || !strings.Contains(m.asked[0][4].Content, "B") {
+	if len(m.asked) != 1 || !strings.Contains(m.asked[0][3].Text(), "A") || !strings.Contains(m.asked[0][4].Text(), "B") {
 		t.Errorf("asked with %+v", m.asked)
 	}
 }
@@ -41,7 +41,7 @@ func TestAnUnfinishedStepIsTakenToItsEndWithoutAskingAgain(t *testing.T) {
 func TestFormatErrorsOfAHistoryCount(t *testing.T) {
 	m := &script{replies: []*llm.Response{say("nothing")}}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{
-		Messages: []llm.Message{{Role: llm.RoleUser, Content: "t"}}, FormatErrors: 1, Model: m, Env: &env{},
+		Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, FormatErrors: 1, Model: m, Env: &env{},
 		Unfinished: &Unfinished{Reply: say("nothing either")},
 	})
 	if err != nil || end.Status != RepeatedFormatError || len(m.asked) != 1 {
@@ -54,10 +54,10 @@ func TestFormatErrorsOfAHistoryCount(t *testing.T) {
 func TestWhatAModelWasShownIsShownAgain(t *testing.T) {
 	m := &script{replies: []*llm.Response{ask("2", submit)}}
 	_, err := newLoop(t, nil).Run(t.Context(), Turn{
-		Messages: []llm.Message{{Role: llm.RoleUser, Content: "t"}}, Model: m, Env: &env{outputs: submitting("p")},
+		Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, Model: m, Env: &env{outputs: submitting("p")},
 		Unfinished: &Unfinished{Reply: ask("1", "ls"), Outputs: []Output{{Bytes: []byte("less"), Total: 4, Shown: "all that there was"}}},
 	})
-	if err != nil || len(m.asked) != 1 || m.asked[0][2].Content != "all that there was" {
+	if err != nil || len(m.asked) != 1 || m.asked[0][2].Text() != "all that there was" {
 		t.Errorf("asked with %+v, %v", m.asked, err)
 	}
 }

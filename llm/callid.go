@@ -1,6 +1,9 @@
 package llm
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // WithToolCallIDs returns m with ids, one for each tool call in order, in place
 // of those that its calls have, in the provider's object too. Where that object
@@ -8,25 +11,30 @@ import "encoding/json"
 // provider's message that is not an object is dropped.
 func (m Message) WithToolCallIDs(ids []string) Message {
 	renamed := map[string]string{} // what several calls were named is the first one's
-	calls := make([]ToolCall, len(m.ToolCalls))
-	for i, c := range m.ToolCalls {
-		if _, ok := renamed[c.ID]; !ok && c.ID != "" {
-			renamed[c.ID] = ids[i]
+	var calls []ToolCall
+	m.Parts = slices.Clone(m.Parts)
+	for i, p := range m.Parts {
+		c, ok := p.(ToolCall)
+		if !ok {
+			continue
 		}
-		c.ID = ids[i]
-		calls[i] = c
+		id := ids[len(calls)]
+		if _, ok := renamed[c.ID]; !ok && c.ID != "" {
+			renamed[c.ID] = id
+		}
+		c.ID = id
+		m.Parts[i], calls = c, append(calls, c)
 	}
-	m.ToolCalls = calls
 	var members map[string]json.RawMessage
-	if m.Raw == nil || json.Unmarshal(m.Raw, &members) != nil || members == nil {
-		m.Raw = nil
+	if m.Chat == nil || json.Unmarshal(m.Chat, &members) != nil || members == nil {
+		m.Chat = nil
 		return m
 	}
 	members["tool_calls"] = rawCalls(members["tool_calls"], calls)
 	if details, ok := members["reasoning_details"]; ok {
 		members["reasoning_details"] = rawDetails(details, renamed)
 	}
-	m.Raw = mustEncode(members)
+	m.Chat = mustEncode(members)
 	return m
 }
 

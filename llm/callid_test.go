@@ -44,36 +44,36 @@ func TestToolCallIDsAreSetInTheProvidersObjectToo(t *testing.T) {
 			if err := json.Unmarshal([]byte(c.raw), &m); err != nil {
 				t.Fatal(err)
 			}
-			m.Raw = []byte(c.raw)
-			before := append([]llm.ToolCall{}, m.ToolCalls...)
+			m.Chat = []byte(c.raw)
+			before := append([]llm.ToolCall{}, m.ToolCalls()...)
 			got := m.WithToolCallIDs(c.ids)
 			var want, have any
 			decode(t, c.want, &want)
-			decode(t, string(got.Raw), &have)
+			decode(t, string(got.Chat), &have)
 			if d := cmp.Diff(want, have); d != "" {
-				t.Errorf("wrote %s\n%s", got.Raw, d)
+				t.Errorf("wrote %s\n%s", got.Chat, d)
 			}
-			for i, call := range got.ToolCalls {
-				if call.ID != c.ids[i] || call.Arguments != m.ToolCalls[i].Arguments {
+			for i, call := range got.ToolCalls() {
+				if call.ID != c.ids[i] || call.Arguments != m.ToolCalls()[i].Arguments {
 					t.Errorf("call %d: %+v", i, call)
 				}
 			}
-			if d := cmp.Diff(before, m.ToolCalls); d != "" {
+			if d := cmp.Diff(before, m.ToolCalls()); d != "" {
 				t.Errorf("the message was changed in place: %s", d)
 			}
 		})
 	}
 	t.Run("a message without a provider's object", func(t *testing.T) {
-		m := llm.Message{ToolCalls: []llm.ToolCall{{ID: ""}}}.WithToolCallIDs([]string{"a"})
-		if m.Raw != nil || m.ToolCalls[0].ID != "a" {
+		m := llm.Message{Parts: []llm.Part{llm.ToolCall{ID: ""}}}.WithToolCallIDs([]string{"a"})
+		if m.Chat != nil || m.ToolCalls()[0].ID != "a" {
 			t.Errorf("%+v", m)
 		}
 	})
 	t.Run("an object that does not hold the calls gets them", func(t *testing.T) {
-		m := llm.Message{Raw: []byte(`{"role":"assistant"}`), ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: "{}"}}}
+		m := llm.Message{Chat: []byte(`{"role":"assistant"}`), Parts: []llm.Part{llm.ToolCall{Name: "bash", Arguments: "{}"}}}
 		want := `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{}"}}]}`
-		if got := m.WithToolCallIDs([]string{"a"}); string(got.Raw) != want {
-			t.Errorf("wrote %s", got.Raw)
+		if got := m.WithToolCallIDs([]string{"a"}); string(got.Chat) != want {
+			t.Errorf("wrote %s", got.Chat)
 		}
 	})
 }
@@ -97,10 +97,10 @@ func FuzzWithToolCallIDs(f *testing.F) {
 	f.Add([]byte(`{"role":"assistant","tool_calls":[{"ID":"a","id":"b"}],"reasoning_details":{}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var m llm.Message
-		if json.Unmarshal(data, &m) != nil || len(m.ToolCalls) == 0 {
+		if json.Unmarshal(data, &m) != nil || len(m.ToolCalls()) == 0 {
 			return
 		}
-		ids := make([]string, len(m.ToolCalls))
+		ids := make([]string, len(m.ToolCalls()))
 		for i := range ids {
 			ids[i] = fmt.Sprint("id", i)
 		}
@@ -113,8 +113,8 @@ func FuzzWithToolCallIDs(f *testing.F) {
 		if err := json.Unmarshal(written, &back); err != nil {
 			t.Fatalf("%s cannot be read back: %v", written, err)
 		}
-		for i, c := range back.ToolCalls {
-			if was := m.ToolCalls[i]; m.Role == llm.RoleAssistant && (c.ID != ids[i] || c.Name != was.Name || c.Arguments != was.Arguments) {
+		for i, c := range back.ToolCalls() {
+			if was := m.ToolCalls()[i]; m.Role == llm.RoleAssistant && (c.ID != ids[i] || c.Name != was.Name || c.Arguments != was.Arguments) {
 				t.Errorf("%s became %s: call %d is %+v", data, written, i, c)
 			}
 		}
@@ -139,7 +139,7 @@ func TestAFilteredAnswerIsOneWithNothingLeft(t *testing.T) {
 		{"length", "", nil, false},
 		{"", "", nil, false},
 	} {
-		r := &llm.Response{FinishReason: c.reason, Message: llm.Message{Content: c.content, ToolCalls: c.calls}}
+		r := &llm.Response{FinishReason: c.reason, Message: llm.Message{Parts: llm.Say(c.content, c.calls...)}}
 		if r.Filtered() != c.want {
 			t.Errorf("%q with %q and %d calls: %v", c.reason, c.content, len(c.calls), !c.want)
 		}

@@ -15,15 +15,6 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Roles of a message. RoleExit is ours: it ends a trajectory and is never sent.
-const (
-	RoleSystem    = "system"
-	RoleUser      = "user"
-	RoleAssistant = "assistant"
-	RoleTool      = "tool"
-	RoleExit      = "exit"
-)
-
 // Model answers requests. Implementations are safe for concurrent use unless
 // they say otherwise, and return a *fault.Error with blame for every failure that
 // is not a cancellation. [Lost] says what a failure may have cost.
@@ -35,30 +26,6 @@ type Model interface {
 type Request struct {
 	Messages []Message // never holds RoleExit
 	Tools    []Tool    // offered to the model; empty for text actions
-}
-
-// Message is one entry of a conversation.
-type Message struct {
-	Role       string
-	Content    string
-	ToolCalls  []ToolCall // of an assistant's message
-	ToolCallID string     // the call that a tool's message answers
-
-	// Raw is the provider's own message object as it came, or nil. It is sent
-	// back verbatim (reasoning items and signatures survive) and its members
-	// stand in the trajectory.
-	Raw json.RawMessage
-
-	// Extra is ours: actions, cost, timestamps, raw output. It stands in the
-	// trajectory under "extra" and is never sent to a provider.
-	Extra map[string]any
-}
-
-// ToolCall is a request by the model to run a tool.
-type ToolCall struct {
-	ID        string
-	Name      string
-	Arguments string // JSON text exactly as the model wrote it; may be malformed
 }
 
 // Tool is a function offered to the model.
@@ -85,7 +52,7 @@ type Response struct {
 // answer away, so that nothing of it can be acted upon.
 func (r *Response) Filtered() bool {
 	reason, _, _ := strings.Cut(strings.ToLower(r.FinishReason), ":") // Gemini writes "content_filter: SAFETY"
-	return slices.Contains(filterReasons, reason) && len(r.Message.ToolCalls) == 0 && strings.TrimSpace(r.Message.Content) == ""
+	return slices.Contains(filterReasons, reason) && len(r.Message.ToolCalls()) == 0 && strings.TrimSpace(r.Message.Text()) == ""
 }
 
 // filterReasons are the finish reasons of an answer that a filter stopped, in

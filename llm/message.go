@@ -1,146 +1,126 @@
 package llm
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
+import "encoding/json"
+
+// Roles of a message. RoleExit is ours: it ends a trajectory and is never sent.
+const (
+	RoleSystem    = "system"
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+	RoleExit      = "exit"
 )
 
-// MarshalJSON writes the message as it stands in a trajectory: the provider's
-// own members when there are any, else role, content and tool members, and
-// "extra" when it is not empty.
-func (m Message) MarshalJSON() ([]byte, error) {
-	if m.Raw != nil {
-		return m.marshalRaw()
-	}
-	w := wireMessage{Role: m.Role, Content: m.Content, ToolCallID: m.ToolCallID, Extra: m.Extra}
-	for _, c := range m.ToolCalls {
-		w.ToolCalls = append(w.ToolCalls, toWire(c))
-	}
-	return encode(w)
+// Message is one entry of a conversation. Once it is in one, nobody changes its
+// parts or its provider's object: copies share them, and a model may keep what
+// it made of them.
+type Message struct {
+	Role  string
+	Parts []Part // in the order in which they were said
+
+	// Chat is an assistant's message as a server of OpenAI's chat completions
+	// wrote it, or nil. It belongs to the providers of that protocol, which send
+	// it back verbatim; its members are what stands in the trajectory.
+	Chat json.RawMessage
+
+	// Extra is ours: actions, cost, timestamps, raw output. It stands in the
+	// trajectory under "extra" and is never sent to a provider. The name "parts"
+	// in it is taken, see [Message.MarshalJSON].
+	Extra map[string]any
 }
 
-func (m Message) marshalRaw() ([]byte, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(m.Raw, &members); err != nil {
-		return nil, fmt.Errorf("reading the provider's message: %w", err)
-	}
-	delete(members, "extra")
-	if len(m.Extra) > 0 {
-		extra, err := encode(m.Extra)
-		if err != nil {
-			return nil, err
-		}
-		members["extra"] = extra
-	}
-	return encode(members)
+// Part is a piece of a message: a [Text], [Reasoning], [ToolCall],
+// [ToolResult] or [Image].
+type Part interface{ part() }
+
+// Text is what is said to be read. An empty one without Opaque is as none.
+type Text struct {
+	Text   string
+	Opaque Opaque
 }
 
-// encode is json.Marshal that leaves <, > and & as they are, as the peer does.
-// An encoder around it keeps them only when it is told to.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+// Reasoning is what a model thought before it spoke, or anything else in its
+// answer that only its provider understands.
+type Reasoning struct {
+	Text   string // empty where it is hidden
+	Opaque Opaque
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and the messages of other
-// tools' trajectories: content may be null, a string or a list of text parts,
-// the arguments of a tool call text or plain JSON. Member names are exact.
-func (m *Message) UnmarshalJSON(data []byte) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return err
+// ToolCall is a request by the model to run a tool.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // JSON text exactly as the model wrote it; may be malformed
+	Opaque    Opaque
+}
+
+// ToolResult answers the tool call that CallID names.
+type ToolResult struct {
+	CallID string
+	Parts  []Part // each a Text or an Image
+}
+
+// Image is a picture for the model to see.
+type Image struct {
+	MediaType string // such as image/png
+	Data      []byte
+}
+
+// Opaque is what a provider wants back with a part that it wrote, such as a
+// signature. Only the one that Provider names reads Data. The zero value is none.
+type Opaque struct {
+	Provider string `json:"provider"`
+	Data     string `json:"data"`
+}
+
+func (Text) part()       {}
+func (Reasoning) part()  {}
+func (ToolCall) part()   {}
+func (ToolResult) part() {}
+func (Image) part()      {}
+
+// Say returns the parts of a message that says text and calls tools, no more.
+func Say(text string, calls ...ToolCall) (parts []Part) {
+	if text != "" {
+		parts = append(parts, Text{Text: text})
 	}
-	var read Message
-	var calls []wireToolCall
-	for name, into := range map[string]any{
-		"role": &read.Role, "tool_calls": &calls, "tool_call_id": &read.ToolCallID, "extra": &read.Extra,
-	} {
-		if raw, ok := members[name]; ok {
-			if err := json.Unmarshal(raw, into); err != nil {
-				return fmt.Errorf("reading a message's %s: %w", name, err)
-			}
-		}
-	}
-	text, err := contentText(members["content"])
-	if err != nil {
-		return err
-	}
-	read.Content = text
 	for _, c := range calls {
-		read.ToolCalls = append(read.ToolCalls, ToolCall{c.ID, c.Function.Name, string(c.Function.Arguments)})
+		parts = append(parts, c)
 	}
-	if len(read.Extra) == 0 {
-		read.Extra = nil
-	}
-	if read.Role == RoleAssistant {
-		delete(members, "extra")
-		if read.Raw, err = json.Marshal(members); err != nil {
-			return err
+	return parts
+}
+
+// Text is all that is said to be read in m, that of tool results included.
+func (m Message) Text() string { return textOf(m.Parts) }
+
+func textOf(parts []Part) (all string) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case Text:
+			all += p.Text
+		case ToolResult:
+			all += textOf(p.Parts)
 		}
 	}
-	*m = read
-	return nil
+	return all
 }
 
-type wireMessage struct {
-	Role       string         `json:"role"`
-	Content    string         `json:"content"`
-	ToolCalls  []wireToolCall `json:"tool_calls,omitempty"`
-	ToolCallID string         `json:"tool_call_id,omitempty"`
-	Extra      map[string]any `json:"extra,omitempty"`
+// ToolCalls returns m's tool calls in order.
+func (m Message) ToolCalls() (calls []ToolCall) {
+	for _, p := range m.Parts {
+		if c, ok := p.(ToolCall); ok {
+			calls = append(calls, c)
+		}
+	}
+	return calls
 }
 
-type wireToolCall struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string       `json:"name"`
-		Arguments argumentText `json:"arguments"`
-	} `json:"function"`
-}
-
-// argumentText is JSON in a string, as OpenAI writes it; some servers and
-// tools write the JSON itself instead.
-type argumentText string
-
-func (a *argumentText) UnmarshalJSON(data []byte) error {
-	if len(data) == 0 || data[0] != '"' {
-		*a = argumentText(data)
-		return nil
+// ToolCallID is the call that m's first tool result answers, or nothing.
+func (m Message) ToolCallID() string {
+	for _, p := range m.Parts {
+		if r, ok := p.(ToolResult); ok {
+			return r.CallID
+		}
 	}
-	return json.Unmarshal(data, (*string)(a))
-}
-
-func toWire(c ToolCall) wireToolCall {
-	w := wireToolCall{ID: c.ID, Type: "function"}
-	w.Function.Name, w.Function.Arguments = c.Name, argumentText(c.Arguments)
-	return w
-}
-
-// contentText joins the text parts of a message's content.
-func contentText(raw json.RawMessage) (string, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return "", nil
-	}
-	var text string
-	if raw[0] == '"' {
-		err := json.Unmarshal(raw, &text)
-		return text, err
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", fmt.Errorf("content is neither text nor a list of parts: %w", err)
-	}
-	for _, p := range parts {
-		text += p.Text
-	}
-	return text, nil
+	return ""
 }

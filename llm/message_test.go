@@ -19,26 +19,26 @@ func TestMessageGolden(t *testing.T) {
 		msg  llm.Message
 		want string
 	}{
-		{"text", llm.Message{Role: "user", Content: "a\nb"}, `{"role":"user","content":"a\nb"}`},
+		{"text", llm.Message{Role: "user", Parts: llm.Say("a\nb")}, `{"role":"user","content":"a\nb"}`},
 		{"empty content stands", llm.Message{Role: "system"}, `{"role":"system","content":""}`},
 		{
 			"a tool's answer with extra",
-			llm.Message{Role: "tool", Content: "x", ToolCallID: "c1", Extra: map[string]any{"returncode": 0.0}},
+			llm.Message{Role: "tool", Parts: []llm.Part{llm.ToolResult{CallID: "c1", Parts: llm.Say("x")}}, Extra: map[string]any{"returncode": 0.0}},
 			`{"role":"tool","content":"x","tool_call_id":"c1","extra":{"returncode":0}}`,
 		},
 		{
 			"our own assistant",
-			llm.Message{Role: "assistant", ToolCalls: []llm.ToolCall{{ID: "c1", Name: "bash", Arguments: "{broken"}}},
+			llm.Message{Role: "assistant", Parts: []llm.Part{llm.ToolCall{ID: "c1", Name: "bash", Arguments: "{broken"}}},
 			`{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"bash","arguments":"{broken"}}]}`,
 		},
 		{
 			"the provider's members win and extra is ours",
-			llm.Message{Role: "assistant", Raw: json.RawMessage(`{"role":"assistant","content":"hi","extra":1,"x":{"b":1,"a":2}}`), Extra: map[string]any{"cost": 0.5}},
+			llm.Message{Role: "assistant", Chat: json.RawMessage(`{"role":"assistant","content":"hi","extra":1,"x":{"b":1,"a":2}}`), Extra: map[string]any{"cost": 0.5}},
 			`{"content":"hi","extra":{"cost":0.5},"role":"assistant","x":{"b":1,"a":2}}`,
 		},
 		{
 			"reasoning survives",
-			llm.Message{Role: "assistant", ToolCalls: []llm.ToolCall{{ID: "c1", Name: "bash", Arguments: `{"command":"ls"}`}}, Raw: json.RawMessage(raw)},
+			llm.Message{Role: "assistant", Parts: []llm.Part{llm.ToolCall{ID: "c1", Name: "bash", Arguments: `{"command":"ls"}`}}, Chat: json.RawMessage(raw)},
 			raw,
 		},
 	}
@@ -69,11 +69,11 @@ func TestMessageOfOtherTools(t *testing.T) {
 			if err := json.Unmarshal([]byte(tt.data), &m); err != nil {
 				t.Fatal(err)
 			}
-			if m.Content != tt.content {
-				t.Errorf("content %q, want %q", m.Content, tt.content)
+			if m.Text() != tt.content {
+				t.Errorf("content %q, want %q", m.Text(), tt.content)
 			}
-			if tt.arguments != "" && m.ToolCalls[0].Arguments != tt.arguments {
-				t.Errorf("arguments %q", m.ToolCalls[0].Arguments)
+			if tt.arguments != "" && m.ToolCalls()[0].Arguments != tt.arguments {
+				t.Errorf("arguments %q", m.ToolCalls()[0].Arguments)
 			}
 		})
 	}

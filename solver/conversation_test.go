@@ -23,7 +23,7 @@ func asRead(t *testing.T, m *llm.Message, more string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Raw = json.RawMessage(strings.TrimSuffix(string(text), "}") + more + "}")
+	m.Chat = json.RawMessage(strings.TrimSuffix(string(text), "}") + more + "}")
 }
 
 // What a provider wrote beyond the message's own fields is sent back to it
@@ -50,8 +50,8 @@ func TestAResumedAttemptAsksWithTheMessagesItHad(t *testing.T) {
 				t.Errorf("the last request: %s", diff)
 			}
 			for _, m := range got[:len(got)-2] { // what the journal had
-				if m.Role == llm.RoleAssistant && (m.Raw != nil) != c.holds {
-					t.Errorf("of %q the provider's own words are %q", m.Content, m.Raw)
+				if m.Role == llm.RoleAssistant && (m.Chat != nil) != c.holds {
+					t.Errorf("of %q the provider's own words are %q", m.Text(), m.Chat)
 				}
 			}
 		})
@@ -79,7 +79,7 @@ func sent(t *testing.T, list []llm.Message) (all []string) {
 // A journal whose messages cannot be read is not resumed with a part of them.
 func TestAMessageThatCannotBeReadIsAFaultBeforeACallIsPaid(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
-	p.provider = func(m *llm.Message) { m.Raw = json.RawMessage(`{"role":"assistant","content":5}`) }
+	p.provider = func(m *llm.Message) { m.Chat = json.RawMessage(`{"role":"assistant","content":5}`) }
 	whole := t.TempDir()
 	p.solve(whole)
 	lines := p.lines(whole)

@@ -35,7 +35,7 @@ func (f models) Generate(context.Context, *llm.Request) (*llm.Response, error) {
 // others, who would wait for it for ever.
 func TestMoneySetAsideIsFreedHoweverACallEnds(t *testing.T) {
 	reply := &llm.Response{
-		Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: bash("submit").ToolCalls}, Cost: 0.25, Priced: true,
+		Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("", bash("submit").ToolCalls...)}, Cost: 0.25, Priced: true,
 	}
 	for name, c := range map[string]struct {
 		model  models
@@ -273,7 +273,7 @@ func TestAContainerIsKeptOverAFault(t *testing.T) {
 					if said == 4 {
 						r = bash("submit")
 					}
-					return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: r.ToolCalls}, Priced: true}, nil
+					return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("", r.ToolCalls...)}, Priced: true}, nil
 				}
 				if c.stop {
 					cancel()
@@ -480,7 +480,7 @@ func TestALostCallIsToldWithItsStep(t *testing.T) {
 	said := 0
 	store := attemptUnder(t, budget, models(func() (*llm.Response, error) {
 		if said++; said < 3 {
-			return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: bash("do it").ToolCalls}, Priced: true}, nil
+			return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("", bash("do it").ToolCalls...)}, Priced: true}, nil
 		}
 		return nil, fault.Newf(fault.Transient, "no answer")
 	}), results.Options{})

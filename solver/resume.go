@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"batch.example/batch/agent"
@@ -249,30 +248,13 @@ func (t *attempt) turn() (agent.Turn, error) {
 	return turn, nil
 }
 
-// message reads a message of the journal. What its provider wrote is kept only
-// where that is more than what the message's own fields say.
+// message reads a message of the journal.
 func message(raw json.RawMessage) (llm.Message, error) {
 	var m llm.Message
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, fault.New(fault.Instance, "reading a message of the journal", err)
 	}
-	if m.Raw == nil {
-		return m, nil
-	}
-	plain := m
-	plain.Raw, plain.Extra = nil, nil
-	if text, err := plain.MarshalJSON(); err == nil && sameJSON(text, m.Raw) {
-		m.Raw = nil
-	}
 	return m, nil
-}
-
-func sameJSON(a, b []byte) bool {
-	var members [2]map[string]any
-	if json.Unmarshal(a, &members[0]) != nil || json.Unmarshal(b, &members[1]) != nil {
-		return false
-	}
-	return fmt.Sprint(members[0]) == fmt.Sprint(members[1]) // prints maps in the order of their keys
 }
 
 func response(m llm.Message, r *results.ReplyData) *llm.Response {

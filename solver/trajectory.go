@@ -43,7 +43,7 @@ func rawMessage(m llm.Message) json.RawMessage {
 	raw, err := m.MarshalJSON() // json.Marshal would escape < and > in it
 	if err != nil {
 		// A provider's message that is not an object: keep what was understood of it.
-		m.Raw = nil
+		m.Chat = nil
 		raw, _ = m.MarshalJSON()
 	}
 	return raw

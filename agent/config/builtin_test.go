@@ -14,16 +14,16 @@ type replies struct{ n int }
 
 func (r *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {
 	r.n++
-	m := llm.Message{Role: llm.RoleAssistant, Content: "nothing", ToolCalls: nil}
+	m := llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("nothing")}
 	switch {
 	case r.n == 1:
 		return &llm.Response{Message: m, FinishReason: "length"}, nil
 	case r.n == 2:
 		return &llm.Response{Message: m, FinishReason: "stop"}, nil
 	case len(req.Tools) == 0:
-		m.Content = "```mswea_bash_command\nls\n```"
+		m.Parts = llm.Say("```mswea_bash_command\nls\n```")
 	default:
-		m.ToolCalls = []llm.ToolCall{{ID: "1", Name: "bash", Arguments: `{"command":"ls"}`}}
+		m.Parts = llm.Say("nothing", llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"command":"ls"}`})
 	}
 	return &llm.Response{Message: m}, nil
 }
@@ -64,11 +64,11 @@ func TestBuiltinPromptsRender(t *testing.T) {
 				5: "2345 characters elided",
 				7: "timed out after 1 seconds",
 			} {
-				if got := end.Messages[i].Content; !strings.Contains(got, want) {
+				if got := end.Messages[i].Text(); !strings.Contains(got, want) {
 					t.Errorf("message %d: %q lacks %q", i, got, want)
 				}
 			}
-			if got := end.Messages[1].Content; !strings.Contains(got, "/testbed") || !strings.Contains(got, "60 seconds") {
+			if got := end.Messages[1].Text(); !strings.Contains(got, "/testbed") || !strings.Contains(got, "60 seconds") {
 				t.Errorf("the task message is %q", got)
 			}
 		})
@@ -99,7 +99,7 @@ func TestBuiltinPromptsSayThatThereIsNoNetworkWhenThereIsNone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := end.Messages[1].Content
+				got := end.Messages[1].Text()
 				if strings.Contains(got, told) != tt.none {
 					t.Errorf("says %q: %v, want %v", told, !tt.none, tt.none)
 				}

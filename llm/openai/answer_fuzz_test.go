@@ -42,9 +42,9 @@ func FuzzAnswer(f *testing.F) {
 			}
 			return
 		}
-		ids := make([]string, len(resp.Message.ToolCalls))
-		if own := resp.Message.WithToolCallIDs(ids); !json.Valid(resp.Message.Raw) || !json.Valid(own.Raw) {
-			t.Errorf("cannot be sent back: %s, %s", resp.Message.Raw, own.Raw)
+		ids := make([]string, len(resp.Message.ToolCalls()))
+		if own := resp.Message.WithToolCallIDs(ids); !json.Valid(resp.Message.Chat) || !json.Valid(own.Chat) {
+			t.Errorf("cannot be sent back: %s, %s", resp.Message.Chat, own.Chat)
 		}
 	})
 }

@@ -19,11 +19,11 @@ func BenchmarkGenerate(b *testing.B) {
 		b.Fatal(err)
 	}
 	raw := json.RawMessage(`{"role":"assistant","content":"` + strings.Repeat("y", 300) + `"}`)
-	req := &llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Content: "s"}}, Tools: []llm.Tool{bashTool()}}
+	req := &llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say("s")}}, Tools: []llm.Tool{bashTool()}}
 	for range 250 {
 		req.Messages = append(req.Messages,
-			llm.Message{Role: llm.RoleAssistant, Content: "y", Raw: raw},
-			llm.Message{Role: llm.RoleUser, Content: strings.Repeat("line of <output>\n", 240)})
+			llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("y"), Chat: raw},
+			llm.Message{Role: llm.RoleUser, Parts: llm.Say(strings.Repeat("line of <output>\n", 240))})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

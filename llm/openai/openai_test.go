@@ -43,7 +43,7 @@ func newModel(t *testing.T, s *llmtest.Server, change func(*openai.Config)) *ope
 
 func ask(messages ...llm.Message) *llm.Request {
 	if len(messages) == 0 {
-		messages = []llm.Message{{Role: llm.RoleSystem, Content: "s"}, {Role: llm.RoleUser, Content: "hi <b> \u00e9"}}
+		messages = []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say("s")}, {Role: llm.RoleUser, Parts: llm.Say("hi <b> \u00e9")}}
 	}
 	return &llm.Request{Messages: messages}
 }
@@ -64,14 +64,14 @@ func TestTextReply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.Message.Content != "hello" || resp.FinishReason != "stop" || resp.Model != "m-2025-01-02" || resp.Usage != a.Usage {
+	if resp.Message.Text() != "hello" || resp.FinishReason != "stop" || resp.Model != "m-2025-01-02" || resp.Usage != a.Usage {
 		t.Errorf("response %+v", resp)
 	}
 	if !resp.Priced || resp.Cost != 60+20+20 {
 		t.Errorf("cost %v, priced %v, want 100", resp.Cost, resp.Priced)
 	}
-	if !json.Valid(resp.Raw) || !json.Valid(resp.Message.Raw) || !strings.Contains(string(resp.Raw), "chatcmpl-1") {
-		t.Errorf("raw %s, message %s", resp.Raw, resp.Message.Raw)
+	if !json.Valid(resp.Raw) || !json.Valid(resp.Message.Chat) || !strings.Contains(string(resp.Raw), "chatcmpl-1") {
+		t.Errorf("raw %s, message %s", resp.Raw, resp.Message.Chat)
 	}
 	r := s.Requests()[0]
 	if got := r.Header.Get("Authorization"); got != "Bearer "+planted {
@@ -96,20 +96,20 @@ func TestToolCallsGoBackVerbatim(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []llm.ToolCall{{ID: "call_1", Name: "bash", Arguments: `{"command":"ls -l \u0026\u0026 echo '\u003cé\u003e'"}`}}
-	if diff := cmp.Diff(want, resp.Message.ToolCalls); diff != "" || resp.FinishReason != "tool_calls" {
+	if diff := cmp.Diff(want, resp.Message.ToolCalls()); diff != "" || resp.FinishReason != "tool_calls" {
 		t.Fatalf("tool calls (-want +got):\n%s", diff)
 	}
 	back := resp.Message
 	back.Extra = map[string]any{"cost": 1.0, "secret": "of ours"}
 	req.Messages = append(req.Messages, back, llm.Message{
-		Role: llm.RoleTool, Content: "a.txt", ToolCallID: "call_1", Extra: map[string]any{"returncode": 0},
+		Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "call_1", Parts: llm.Say("a.txt")}}, Extra: map[string]any{"returncode": 0},
 	})
 	if _, err := m.Generate(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 	sent := s.Requests()[1]
-	if got := string(sent.Messages[2].Raw); got != string(resp.Message.Raw) {
-		t.Errorf("sent back %s\nreceived  %s", got, resp.Message.Raw)
+	if got := string(sent.Messages[2].Raw); got != string(resp.Message.Chat) {
+		t.Errorf("sent back %s\nreceived  %s", got, resp.Message.Chat)
 	}
 	if sent.Messages[3].ToolCallID != "call_1" || strings.Contains(string(sent.Body), "of ours") {
 		t.Errorf("body %s", sent.Body)
@@ -125,11 +125,11 @@ func TestToolCallsGoBackVerbatim(t *testing.T) {
 func TestOurOwnAssistantMessagesAreLegal(t *testing.T) {
 	s := llmtest.NewServer(t, llmtest.Text("ok"))
 	_, err := newModel(t, s, nil).Generate(t.Context(), ask(
-		llm.Message{Role: llm.RoleUser, Content: ""},
+		llm.Message{Role: llm.RoleUser, Parts: llm.Say("")},
 		llm.Message{Role: llm.RoleAssistant},
-		llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "a", Name: "bash", Arguments: "{"}, {ID: "b", Name: "bash"}}},
-		llm.Message{Role: llm.RoleTool, ToolCallID: "b"},
-		llm.Message{Role: llm.RoleTool, ToolCallID: "a"},
+		llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "bash", Arguments: "{"}, llm.ToolCall{ID: "b", Name: "bash"}}},
+		llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "b"}}},
+		llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "a"}}},
 	))
 	if err != nil {
 		t.Error(err)
@@ -167,14 +167,14 @@ func TestKwargsReachTheProvider(t *testing.T) {
 
 func TestCacheControlMarksTheLastMessage(t *testing.T) {
 	const mark = `"cache_control":{"type":"ephemeral"}`
-	call := llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "a", Name: "bash", Arguments: "{}"}}}
+	call := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "bash", Arguments: "{}"}}}
 	for role, msg := range map[string]llm.Message{
-		"user": {Role: llm.RoleUser, Content: "x"},
-		"tool": {Role: llm.RoleTool, Content: "x", ToolCallID: "a"},
+		"user": {Role: llm.RoleUser, Parts: llm.Say("x")},
+		"tool": {Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "a", Parts: llm.Say("x")}}},
 	} {
 		s := llmtest.NewServer(t, llmtest.Text("ok"))
 		m := newModel(t, s, func(c *openai.Config) { c.CacheControl = openai.CacheControlEnd })
-		messages := []llm.Message{{Role: llm.RoleUser, Content: "first"}}
+		messages := []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("first")}}
 		if role == "tool" {
 			messages = append(messages, call)
 		}
@@ -246,7 +246,7 @@ func TestSilenceEndsInAFault(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp, err := m.Generate(t.Context(), ask())
-		if err != nil || resp.Message.Content != "ok" {
+		if err != nil || resp.Message.Text() != "ok" {
 			t.Fatalf("%+v, %v: want an answer after one silence", resp, err)
 		}
 		if wait := resp.Waited - time.Minute; wait < 0 || wait > 2*fast.Max {

@@ -44,7 +44,7 @@ func TestAnAnswerThatCameIsKeptThoughTheCallerStops(t *testing.T) {
 		return a
 	})
 	resp, err := m.Generate(ctx, ask())
-	if err != nil || resp.Message.Content != "paid for" {
+	if err != nil || resp.Message.Text() != "paid for" {
 		t.Errorf("response %+v, error %v", resp, err)
 	}
 }

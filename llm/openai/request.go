@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,9 +14,7 @@ import (
 )
 
 // ephemeral is the mark of a cache breakpoint.
-func ephemeral() map[string]any {
-	return map[string]any{"cache_control": map[string]string{"type": "ephemeral"}}
-}
+var ephemeral = map[string]string{"type": "ephemeral"}
 
 func (m *Model) params(req *llm.Request) (sdk.ChatCompletionNewParams, error) {
 	params := sdk.ChatCompletionNewParams{
@@ -28,7 +27,7 @@ func (m *Model) params(req *llm.Request) (sdk.ChatCompletionNewParams, error) {
 		if err != nil {
 			return params, fmt.Errorf("message %d: %w", i, err)
 		}
-		params.Messages[i] = p
+		params.Messages[i] = param.Override[sdk.ChatCompletionMessageParamUnion](p)
 	}
 	for _, t := range req.Tools {
 		f := shared.FunctionDefinitionParam{Name: t.Name}
@@ -56,56 +55,87 @@ func (m *Model) body(tools bool) map[string]any {
 	return body
 }
 
-func message(msg llm.Message, marked bool) (sdk.ChatCompletionMessageParamUnion, error) {
+// wireMessage is a message in the protocol's form.
+type wireMessage struct {
+	Role         string            `json:"role"`
+	Content      any               `json:"content,omitempty"` // a string or a []wirePart
+	ToolCalls    []wireCall        `json:"tool_calls,omitempty"`
+	ToolCallID   string            `json:"tool_call_id,omitempty"`
+	CacheControl map[string]string `json:"cache_control,omitempty"`
+}
+
+type wirePart struct {
+	Type         string            `json:"type"`
+	Text         *string           `json:"text,omitempty"`
+	ImageURL     map[string]string `json:"image_url,omitempty"`
+	CacheControl map[string]string `json:"cache_control,omitempty"`
+}
+
+type wireCall struct {
+	ID       string            `json:"id"`
+	Type     string            `json:"type"`
+	Function map[string]string `json:"function"`
+}
+
+// message encodes msg: the provider's own object where there is one. What
+// another protocol's provider has sealed in its parts stays behind.
+func message(msg llm.Message, marked bool) (json.RawMessage, error) {
+	w := wireMessage{Role: msg.Role}
 	switch msg.Role {
-	case llm.RoleSystem:
-		if marked {
-			return sdk.SystemMessage([]sdk.ChatCompletionContentPartTextParam{markedPart(msg.Content)}), nil
-		}
-		return sdk.SystemMessage(msg.Content), nil
-	case llm.RoleUser:
-		if marked {
-			part := markedPart(msg.Content)
-			return sdk.UserMessage([]sdk.ChatCompletionContentPartUnionParam{{OfText: &part}}), nil
-		}
-		return sdk.UserMessage(msg.Content), nil
+	case llm.RoleSystem, llm.RoleUser:
+		w.Content = content(msg.Parts, marked)
 	case llm.RoleTool:
-		p := sdk.ToolMessage(msg.Content, msg.ToolCallID)
+		w.ToolCallID, w.Content = msg.ToolCallID(), content(msg.Parts, false)
 		if marked {
-			p.OfTool.SetExtraFields(ephemeral())
+			w.CacheControl = ephemeral
 		}
-		return p, nil
 	case llm.RoleAssistant:
-		return assistant(msg)
-	}
-	return sdk.ChatCompletionMessageParamUnion{}, fmt.Errorf("role %q cannot be sent", msg.Role)
-}
-
-func markedPart(text string) sdk.ChatCompletionContentPartTextParam {
-	part := sdk.ChatCompletionContentPartTextParam{Text: text}
-	part.SetExtraFields(ephemeral())
-	return part
-}
-
-// assistant sends the provider's own object where there is one.
-func assistant(msg llm.Message) (sdk.ChatCompletionMessageParamUnion, error) {
-	if msg.Raw != nil {
-		if !json.Valid(msg.Raw) {
-			return sdk.ChatCompletionMessageParamUnion{}, fmt.Errorf("the provider's message is not JSON")
+		if msg.Chat != nil {
+			if !json.Valid(msg.Chat) {
+				return nil, fmt.Errorf("the provider's message is not JSON")
+			}
+			return msg.Chat, nil
 		}
-		return param.Override[sdk.ChatCompletionMessageParamUnion](msg.Raw), nil
+		for _, c := range msg.ToolCalls() {
+			f := map[string]string{"name": c.Name, "arguments": c.Arguments}
+			w.ToolCalls = append(w.ToolCalls, wireCall{c.ID, "function", f})
+		}
+		if text := msg.Text(); text != "" || w.ToolCalls == nil {
+			w.Content = text
+		}
+	default:
+		return nil, fmt.Errorf("role %q cannot be sent", msg.Role)
 	}
-	p := &sdk.ChatCompletionAssistantMessageParam{}
-	if msg.Content != "" || len(msg.ToolCalls) == 0 {
-		p.Content.OfString = param.NewOpt(msg.Content)
+	return json.Marshal(w)
+}
+
+// content is the text of parts; a list where there are images in it, or a mark on its end.
+func content(parts []llm.Part, marked bool) any {
+	list, images := wireParts(parts)
+	if !images && !marked {
+		return llm.Message{Parts: parts}.Text()
 	}
-	for _, c := range msg.ToolCalls {
-		p.ToolCalls = append(p.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-				ID:       c.ID,
-				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: c.Arguments},
-			},
-		})
+	if len(list) == 0 {
+		list = []wirePart{{Type: "text", Text: new(string)}}
 	}
-	return sdk.ChatCompletionMessageParamUnion{OfAssistant: p}, nil
+	if marked {
+		list[len(list)-1].CacheControl = ephemeral
+	}
+	return list
+}
+
+func wireParts(parts []llm.Part) (list []wirePart, images bool) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			list = append(list, wirePart{Type: "text", Text: &p.Text})
+		case llm.Image:
+			url := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
+			list, images = append(list, wirePart{Type: "image_url", ImageURL: map[string]string{"url": url}}), true
+		case llm.ToolResult:
+			inner, some := wireParts(p.Parts)
+			list, images = append(list, inner...), images || some
+		}
+	}
+	return list, images
 }

@@ -76,12 +76,9 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 		}
 		raw = fixed
 	}
-	var msg llm.Message
-	if err := json.Unmarshal(raw, &msg); err != nil {
-		return llm.Message{}, err
-	}
-	msg.Raw, msg.Extra = bytes.Clone(raw), nil
-	return msg, nil
+	msg, err := llm.AsWritten(raw)
+	msg.Chat, msg.Extra = bytes.Clone(raw), nil
+	return msg, err
 }
 
 // garbled is the fault of an answer that a chat endpoint would not give.

@@ -15,7 +15,7 @@ import (
 // asking again is asking in the middle of a conversation.
 func again() *llm.Request {
 	r := ask()
-	r.Messages = append(r.Messages, llm.Message{Role: llm.RoleAssistant, Content: "a"}, llm.Message{Role: llm.RoleUser, Content: "b"})
+	r.Messages = append(r.Messages, llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("a")}, llm.Message{Role: llm.RoleUser, Parts: llm.Say("b")})
 	return r
 }
 

@@ -25,15 +25,15 @@ var fenceForm = regexp.MustCompile("(?s)```mswea_bash_command\\s*\n(.*?)\n```")
 func command(t *testing.T, msg llm.Message, tools bool) string {
 	t.Helper()
 	if !tools {
-		found := fenceForm.FindAllStringSubmatch(msg.Content, -1)
+		found := fenceForm.FindAllStringSubmatch(msg.Text(), -1)
 		if len(found) != 1 {
 			t.Fatalf("%d fenced commands in a reply, want one", len(found))
 		}
 		return strings.TrimSpace(found[0][1])
 	}
 	var args struct{ Command string }
-	if len(msg.ToolCalls) != 1 || json.Unmarshal([]byte(msg.ToolCalls[0].Arguments), &args) != nil {
-		t.Fatalf("tool calls %+v", msg.ToolCalls)
+	if len(msg.ToolCalls()) != 1 || json.Unmarshal([]byte(msg.ToolCalls()[0].Arguments), &args) != nil {
+		t.Fatalf("tool calls %+v", msg.ToolCalls())
 	}
 	return args.Command
 }

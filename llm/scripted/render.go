@@ -24,7 +24,7 @@ func (m *Model) message(r *Reply, n int, tools bool) llm.Message {
 	if r.message != nil && !m.cfg.Convert {
 		return *r.message
 	}
-	msg := llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: r.ToolCalls}
+	msg := llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(r.Content, r.ToolCalls...)}
 	command := r.Bash
 	if r.message != nil {
 		msg = *r.message
@@ -35,48 +35,50 @@ func (m *Model) message(r *Reply, n int, tools bool) llm.Message {
 	switch {
 	case command == "":
 	case tools:
-		msg.ToolCalls = append(slices.Clip(msg.ToolCalls), llm.ToolCall{Name: bashTool, Arguments: arguments(command)})
+		call := llm.ToolCall{Name: bashTool, Arguments: arguments(command)}
+		msg.Parts = append(slices.Clip(msg.Parts), call)
 	default:
-		msg.Content = strings.TrimLeft(msg.Content+"\n\n"+m.cfg.Fence(command), "\n")
+		text := strings.TrimLeft(msg.Text()+"\n\n"+m.cfg.Fence(command), "\n")
+		msg.Parts, msg.Chat = llm.Say(text, msg.ToolCalls()...), nil
 	}
-	nameCalls(&msg, n)
-	return msg
+	return named(msg, n)
 }
 
 // convert takes the command out of the form that does not fit the request.
 // What the provider wrote no longer fits then, and goes too.
 func (m *Model) convert(msg *llm.Message, tools bool) string {
-	if !tools && len(msg.ToolCalls) == 1 && msg.ToolCalls[0].Name == bashTool {
+	calls, text := msg.ToolCalls(), msg.Text()
+	if !tools && len(calls) == 1 && calls[0].Name == bashTool {
 		var args struct{ Command string }
-		if json.Unmarshal([]byte(msg.ToolCalls[0].Arguments), &args) == nil && args.Command != "" {
-			msg.ToolCalls, msg.Raw = nil, nil
+		if json.Unmarshal([]byte(calls[0].Arguments), &args) == nil && args.Command != "" {
+			msg.Parts, msg.Chat = llm.Say(text), nil
 			return args.Command
 		}
 	}
-	if tools && len(msg.ToolCalls) == 0 {
-		if found := fenced.FindAllStringSubmatchIndex(msg.Content, 2); len(found) == 1 {
+	if tools && len(calls) == 0 {
+		if found := fenced.FindAllStringSubmatchIndex(text, 2); len(found) == 1 {
 			at := found[0]
-			command := strings.TrimSpace(msg.Content[at[2]:at[3]])
-			msg.Content = strings.TrimSpace(msg.Content[:at[0]] + msg.Content[at[1]:])
-			msg.Raw = nil
-			return command
+			msg.Parts, msg.Chat = llm.Say(strings.TrimSpace(text[:at[0]]+text[at[1]:])), nil
+			return strings.TrimSpace(text[at[2]:at[3]])
 		}
 	}
 	return ""
 }
 
-// nameCalls gives the calls that have none an id, without touching the script.
-func nameCalls(msg *llm.Message, n int) {
-	missing := func(c llm.ToolCall) bool { return c.ID == "" }
-	if !slices.ContainsFunc(msg.ToolCalls, missing) {
-		return
-	}
-	msg.ToolCalls = slices.Clone(msg.ToolCalls)
-	for i := range msg.ToolCalls {
-		if msg.ToolCalls[i].ID == "" {
-			msg.ToolCalls[i].ID = "call_" + strconv.Itoa(n) + "_" + strconv.Itoa(i+1)
+// named gives the calls that have none an id, without touching the script.
+func named(msg llm.Message, n int) llm.Message {
+	var ids []string
+	missing := false
+	for i, c := range msg.ToolCalls() {
+		if c.ID == "" {
+			c.ID, missing = "call_"+strconv.Itoa(n)+"_"+strconv.Itoa(i+1), true
 		}
+		ids = append(ids, c.ID)
 	}
+	if !missing {
+		return msg
+	}
+	return msg.WithToolCallIDs(ids)
 }
 
 // arguments encodes a command as the bash tool's arguments, and leaves <, >

@@ -113,7 +113,7 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 }
 
 func finish(msg llm.Message) string {
-	if len(msg.ToolCalls) > 0 {
+	if len(msg.ToolCalls()) > 0 {
 		return "tool_calls"
 	}
 	return "stop"

@@ -66,19 +66,17 @@ func TestYAMLScript(t *testing.T) {
 	s := loadText(t, "s.yaml", yamlScript)
 	got := playAll(t, s.Model("a__1", scripted.Config{}), withTools)
 	want := []llm.Response{
-		{Message: llm.Message{Role: "assistant", Content: "just text"}, FinishReason: "stop"},
+		{Message: llm.Message{Role: "assistant", Parts: llm.Say("just text")}, FinishReason: "stop"},
 		{
-			Message: llm.Message{Role: "assistant", Content: "THOUGHT", ToolCalls: []llm.ToolCall{
-				{ID: "call_2_1", Name: "bash", Arguments: `{"command":"echo \"hi\" && ls <x"}`},
-			}},
+			Message: llm.Message{Role: "assistant", Parts: llm.Say("THOUGHT",
+				llm.ToolCall{ID: "call_2_1", Name: "bash", Arguments: `{"command":"echo \"hi\" && ls <x"}`})},
 			FinishReason: "tool_calls", Cost: 0.5, Usage: vocab.Usage{Input: 10, Output: 2},
 		},
 		{
-			Message: llm.Message{Role: "assistant", ToolCalls: []llm.ToolCall{
-				{ID: "call_3_1", Name: "bash", Arguments: `{"command":"ls"}`},
-				{ID: "mine", Name: "editor", Arguments: "{broken"},
-				{ID: "call_3_3", Name: "view", Arguments: "{}"},
-			}},
+			Message: llm.Message{Role: "assistant", Parts: llm.Say("",
+				llm.ToolCall{ID: "call_3_1", Name: "bash", Arguments: `{"command":"ls"}`},
+				llm.ToolCall{ID: "mine", Name: "editor", Arguments: "{broken"},
+				llm.ToolCall{ID: "call_3_3", Name: "view", Arguments: "{}"})},
 			FinishReason: "length",
 		},
 	}
@@ -89,7 +87,7 @@ func TestYAMLScript(t *testing.T) {
 		t.Errorf("replies (-want +got):\n%s", diff)
 	}
 	text := playAll(t, s.Model("a__1", scripted.Config{}), &llm.Request{})
-	if got, want := text[1].Message.Content, "THOUGHT\n\n```mswea_bash_command\necho \"hi\" && ls <x\n```"; got != want {
+	if got, want := text[1].Message.Text(), "THOUGHT\n\n```mswea_bash_command\necho \"hi\" && ls <x\n```"; got != want {
 		t.Errorf("without tools %q, want %q", got, want)
 	}
 }
@@ -149,18 +147,18 @@ func TestConvertFitsRepliesToTheRequest(t *testing.T) {
 	}}
 	cfg := scripted.Config{Convert: true, Fence: func(c string) string { return "<x>" + c + "</x>" }}
 	tools := playAll(t, s.Model("a", cfg), withTools)
-	if m := tools[0].Message; m.Content != "first\n\nlast" || m.ToolCalls[0].Arguments != `{"command":"ls -l"}` || tools[0].FinishReason != "tool_calls" {
+	if m := tools[0].Message; m.Text() != "first\n\nlast" || m.ToolCalls()[0].Arguments != `{"command":"ls -l"}` || tools[0].FinishReason != "tool_calls" {
 		t.Errorf("fence to tool: %+v", m)
 	}
-	if m := tools[1].Message; len(m.ToolCalls) != 0 || !strings.Contains(m.Content, "```bash\nb") {
+	if m := tools[1].Message; len(m.ToolCalls()) != 0 || !strings.Contains(m.Text(), "```bash\nb") {
 		t.Errorf("two fences must stay: %+v", m)
 	}
 	text := playAll(t, s.Model("a", cfg), &llm.Request{})
-	if m := text[2].Message; m.Content != "go\n\n<x>pwd</x>" || len(m.ToolCalls) != 0 {
+	if m := text[2].Message; m.Text() != "go\n\n<x>pwd</x>" || len(m.ToolCalls()) != 0 {
 		t.Errorf("tool to fence: %+v", m)
 	}
 	plain := playAll(t, s.Model("a", scripted.Config{}), withTools)
-	if m := plain[0].Message; len(m.ToolCalls) != 0 {
+	if m := plain[0].Message; len(m.ToolCalls()) != 0 {
 		t.Errorf("converted unasked: %+v", m)
 	}
 }
@@ -177,7 +175,7 @@ func TestRealTrajectoriesPlay(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := playAll(t, s.Model("whatever", scripted.Config{}), &llm.Request{})
-		if len(all) != want || strings.Count(all[0].Message.Content, "```mswea_bash_command") != 1 || all[0].Message.Raw == nil {
+		if len(all) != want || strings.Count(all[0].Message.Text(), "```mswea_bash_command") != 1 || all[0].Message.Chat == nil {
 			t.Errorf("%s: %d replies, want %d; first %+v", name, len(all), want, all[0].Message)
 		}
 	}
@@ -214,14 +212,14 @@ func TestRecordedTrajectory(t *testing.T) {
 	}
 	first := all[0]
 	if first.Cost != 0.25 || first.Usage != (vocab.Usage{Input: 7, Output: 3}) || first.FinishReason != "tool_calls" ||
-		first.Message.Extra != nil || !strings.Contains(string(first.Message.Raw), "reasoning") || first.Message.ToolCalls[0].ID != "t1" {
+		first.Message.Extra != nil || !strings.Contains(string(first.Message.Chat), "reasoning") || first.Message.ToolCalls()[0].ID != "t1" {
 		t.Errorf("first reply %+v", first)
 	}
-	if all[1].Message.Content != "cut o" || all[1].FinishReason != "length" || all[1].Cost != 0.5 || all[2].Message.Content != "no fence" {
+	if all[1].Message.Text() != "cut o" || all[1].FinishReason != "length" || all[1].Cost != 0.5 || all[2].Message.Text() != "no fence" {
 		t.Errorf("replies that were not understood: %+v", all[1:])
 	}
 	text := playAll(t, s.Model("x__1", scripted.Config{Convert: true}), &llm.Request{})
-	if got := text[0].Message; got.Content != "```mswea_bash_command\nls\n```" || got.Raw != nil {
+	if got := text[0].Message; got.Text() != "```mswea_bash_command\nls\n```" || got.Chat != nil {
 		t.Errorf("converted to text: %+v", got)
 	}
 }
@@ -274,7 +272,7 @@ func TestAThousandPlayersShareAScript(t *testing.T) {
 					return
 				}
 				resp.Message.Extra = map[string]any{"mine": i}
-				resp.Message.ToolCalls = append(resp.Message.ToolCalls, llm.ToolCall{ID: fmt.Sprint(i)})
+				resp.Message.Parts = append(resp.Message.Parts, llm.ToolCall{ID: fmt.Sprint(i)})
 			}
 		})
 	}

@@ -22,8 +22,8 @@ type recordedReply struct {
 
 type recordedResponse struct {
 	Choices []struct {
-		FinishReason string      `json:"finish_reason"`
-		Message      llm.Message `json:"message"`
+		FinishReason string          `json:"finish_reason"`
+		Message      json.RawMessage `json:"message"`
 	} `json:"choices"`
 	Usage struct {
 		Input  int64 `json:"prompt_tokens"`
@@ -61,8 +61,8 @@ func parseTrajectory(data []byte) (Script, error) {
 
 // replyOf returns the model's reply that the message records, if it does.
 func replyOf(raw json.RawMessage) (Reply, bool, error) {
-	var msg llm.Message
-	if err := json.Unmarshal(raw, &msg); err != nil {
+	msg, err := llm.AsWritten(raw)
+	if err != nil {
 		return Reply{}, false, err
 	}
 	if msg.Role != llm.RoleAssistant && msg.Extra["interrupt_type"] != formatError {
@@ -77,11 +77,11 @@ func replyOf(raw json.RawMessage) (Reply, bool, error) {
 	_ = json.Unmarshal(outer.Extra.Response, &resp)
 
 	r := Reply{Cost: max(0, outer.Extra.Cost), Usage: vocab.Usage{Input: resp.Usage.Input, Output: resp.Usage.Output}}
-	played := llm.Message{Role: llm.RoleAssistant, Content: outer.Extra.Text}
+	played := llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(outer.Extra.Text)}
 	if len(resp.Choices) > 0 {
 		r.FinishReason = resp.Choices[0].FinishReason
-		if resp.Choices[0].Message.Role == llm.RoleAssistant {
-			played = resp.Choices[0].Message
+		if answered, err := llm.AsWritten(resp.Choices[0].Message); err == nil && answered.Role == llm.RoleAssistant {
+			played = answered
 		}
 	}
 	if msg.Role == llm.RoleAssistant {

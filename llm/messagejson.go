@@ -1,0 +1,200 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+)
+
+// MarshalJSON writes the message as it stands in journals and trajectories,
+// which is the form of OpenAI's chat completions: the provider's own members
+// where it has that form already, else role, content, tool_calls and
+// tool_call_id; and "extra" when it is not empty. What those members cannot say
+// (the order of parts, reasoning, what is opaque, images) is in extra.parts.
+func (m Message) MarshalJSON() ([]byte, error) {
+	if m.Chat != nil {
+		return m.marshalChat()
+	}
+	w := wireMessage{Role: m.Role, Content: m.Text(), ToolCallID: m.ToolCallID(), Extra: m.Extra}
+	for _, c := range m.ToolCalls() {
+		w.ToolCalls = append(w.ToolCalls, toWire(c))
+	}
+	if layout := m.Layout(); layout != nil {
+		w.Extra = maps.Clone(m.Extra)
+		if w.Extra == nil {
+			w.Extra = map[string]any{}
+		}
+		w.Extra[partsMember] = layout
+	}
+	return encode(w)
+}
+
+func (m Message) marshalChat() ([]byte, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(m.Chat, &members); err != nil {
+		return nil, fmt.Errorf("reading the provider's message: %w", err)
+	}
+	delete(members, "extra")
+	if len(m.Extra) > 0 {
+		extra, err := encode(m.Extra)
+		if err != nil {
+			return nil, err
+		}
+		members["extra"] = extra
+	}
+	return encode(members)
+}
+
+// encode is json.Marshal that leaves <, > and & as they are, as the peer does.
+// An encoder around it keeps them only when it is told to.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, and the messages of other
+// tools' trajectories: content may be null, a string or a list of text parts,
+// the arguments of a tool call text or plain JSON. Member names are exact. An
+// assistant's members are kept in Chat where they say more than the parts.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	read, err := AsWritten(data)
+	if err != nil {
+		return err
+	}
+	if read.Chat != nil {
+		plain := Message{Role: read.Role, Parts: read.Parts}
+		if text, err := plain.MarshalJSON(); err == nil && sameJSON(text, read.Chat) {
+			read.Chat = nil
+		}
+	}
+	*m = read
+	return nil
+}
+
+func sameJSON(a, b []byte) bool {
+	var members [2]map[string]any
+	return json.Unmarshal(a, &members[0]) == nil && json.Unmarshal(b, &members[1]) == nil &&
+		reflect.DeepEqual(members[0], members[1])
+}
+
+// AsWritten reads a message as UnmarshalJSON does, and keeps an assistant's
+// members also where the parts say all of it: it is written again, and sent, as
+// it came. Only what MarshalJSON wrote of another protocol's message has none.
+func AsWritten(data []byte) (m Message, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return m, err
+	}
+	var calls []wireToolCall
+	var id string
+	for name, into := range map[string]any{
+		"role": &m.Role, "tool_calls": &calls, "tool_call_id": &id, "extra": &m.Extra,
+	} {
+		if raw, ok := members[name]; ok {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return m, fmt.Errorf("reading a message's %s: %w", name, err)
+			}
+		}
+	}
+	content, err := contentText(members["content"])
+	if err != nil {
+		return m, err
+	}
+	read := standard{content: content, id: id}
+	for _, c := range calls {
+		read.calls = append(read.calls, ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: string(c.Function.Arguments)})
+	}
+	parts, laidOut := read.arrange(members["extra"])
+	if laidOut {
+		m.Parts = parts
+		delete(m.Extra, partsMember)
+	} else {
+		m.Parts = read.parts(m.Role)
+	}
+	if len(m.Extra) == 0 {
+		m.Extra = nil
+	}
+	if m.Role == RoleAssistant && !laidOut {
+		delete(members, "extra")
+		m.Chat, err = json.Marshal(members)
+	}
+	return m, err
+}
+
+// standard is what the members say that every tool knows.
+type standard struct {
+	content, id string
+	calls       []ToolCall
+}
+
+// parts are those that the members stand for when nothing else is said.
+func (s standard) parts(role string) []Part {
+	if role != RoleTool || s.id == "" && s.content == "" {
+		return Say(s.content, s.calls...)
+	}
+	return append([]Part{ToolResult{CallID: s.id, Parts: Say(s.content)}}, Say("", s.calls...)...)
+}
+
+type wireMessage struct {
+	Role       string         `json:"role"`
+	Content    string         `json:"content"`
+	ToolCalls  []wireToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+	Extra      map[string]any `json:"extra,omitempty"`
+}
+
+type wireToolCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string       `json:"name"`
+		Arguments argumentText `json:"arguments"`
+	} `json:"function"`
+}
+
+// argumentText is JSON in a string, as OpenAI writes it; some servers and
+// tools write the JSON itself instead.
+type argumentText string
+
+func (a *argumentText) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '"' {
+		*a = argumentText(data)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(a))
+}
+
+func toWire(c ToolCall) wireToolCall {
+	w := wireToolCall{ID: c.ID, Type: "function"}
+	w.Function.Name, w.Function.Arguments = c.Name, argumentText(c.Arguments)
+	return w
+}
+
+// contentText joins the text parts of a message's content.
+func contentText(raw json.RawMessage) (string, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", nil
+	}
+	var text string
+	if raw[0] == '"' {
+		err := json.Unmarshal(raw, &text)
+		return text, err
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return "", fmt.Errorf("content is neither text nor a list of parts: %w", err)
+	}
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text, nil
+}
