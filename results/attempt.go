@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/python"
+	"batch.example/batch/journal"
 )
 
 // Attempt is one try at one instance while it runs: its journal and its log.
@@ -20,7 +23,7 @@ type Attempt struct {
 	in      *instance
 	number  int
 	started time.Time
-	journal *Journal
+	journal *journal.Writer
 
 	mu     sync.Mutex
 	file   *os.File
@@ -90,7 +93,7 @@ func (s *Store) idle(id string) (*instance, error) {
 // paid for. It opens that attempt again, which keeps its number and its cost, and
 // returns what is known of it. Where there is no such attempt, it was [Store.Reset]
 // or made under other settings, a new one begins and the history is nil.
-func (s *Store) Resume(id string, under Settings) (*Attempt, *History, error) {
+func (s *Store) Resume(id string, under Settings) (*Attempt, *journal.History, error) {
 	in, err := s.idle(id)
 	if err != nil {
 		return nil, nil, err
@@ -127,7 +130,7 @@ func (s *Store) resume(in *instance) (*Attempt, error) {
 	in.past = in.past[:n:n]
 	in.goesOn, in.live, in.owed = false, false, true
 	s.mu.Unlock()
-	if err := a.journal.resume(resumeData{Owner: DefaultOwner()}, spent); err != nil {
+	if err := a.journal.Resume(resumeData{Owner: DefaultOwner()}, spent); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
@@ -148,7 +151,7 @@ func goesOn(r Record) bool {
 
 // begin starts the next attempt. in.work is held and no attempt is open.
 func (s *Store) begin(in *instance, under Settings) (*Attempt, error) {
-	settings, err := compactJSON(under)
+	settings, err := python.Compact(under)
 	if err != nil {
 		return nil, fault.New(fault.Bug, "encoding the settings of an attempt", err)
 	}
@@ -166,7 +169,7 @@ func (s *Store) begin(in *instance, under Settings) (*Attempt, error) {
 	a.number, a.started = in.number, time.Now()
 	past := slices.Clone(in.past)
 	s.mu.Unlock()
-	if err := a.journal.begin(a.number, attemptData{Owner: DefaultOwner(), Settings: settings, Earlier: past}); err != nil {
+	if err := a.journal.Begin(a.number, attemptData{Owner: DefaultOwner(), Settings: settings, Earlier: past}); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
@@ -185,19 +188,18 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 		return nil, false, err
 	}
 	path := s.path(in.id, journalFile)
-	tail, err := fileTail(path)
+	tail, err := journal.ReadTail(path)
 	if err != nil {
 		return nil, false, err
 	}
 	log, err := os.OpenFile(s.path(in.id, agentLogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return nil, false, diskFault("opening an instance's log", err)
+		return nil, false, atomicfile.Fault("opening an instance's log", err)
 	}
-	j, err := openJournal(path, tail, s.files)
+	j, err := journal.Open(path, tail, journal.Options{Durability: s.level, Files: s.files, Spend: s.addSpent})
 	if err != nil {
 		return nil, false, errors.Join(err, log.Close())
 	}
-	j.spend, j.level = s.addSpent, s.level
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a = &Attempt{store: s, in: in, number: in.number, journal: j, file: log, log: s.mask.Writer(printable.NewWriter(log))}
@@ -214,16 +216,16 @@ func (s *Store) makeInstanceDir(id string) error {
 		return nil // when it is no folder, opening a file in it says so
 	}
 	if err != nil {
-		return diskFault("creating an instance's folder", err)
+		return atomicfile.Fault("creating an instance's folder", err)
 	}
-	return diskFault("syncing the output directory", s.files.SyncDir(s.dir))
+	return atomicfile.Fault("syncing the output directory", s.files.SyncDir(s.dir))
 }
 
 // Number returns the attempt's number, from 1 over all runs into the directory.
 func (a *Attempt) Number() int { return a.number }
 
 // Journal returns the instance's journal, open for this attempt.
-func (a *Attempt) Journal() *Journal { return a.journal }
+func (a *Attempt) Journal() *journal.Writer { return a.journal }
 
 // Log returns the instance's agent.log, opened for appending. Whole lines reach
 // the system at once and are not synced. What a terminal would act on is shown
@@ -239,7 +241,7 @@ func (a *Attempt) Close() error {
 		return nil
 	}
 	a.closed = true
-	last, ended := a.journal.state()
+	last, ended := a.journal.State()
 	a.store.mu.Lock()
 	a.in.open = nil
 	if known := len(a.in.past); !ended && (known == 0 || a.in.past[known-1].Record.Attempt != a.number) {
@@ -247,26 +249,34 @@ func (a *Attempt) Close() error {
 		a.in.goesOn, a.in.live = true, true
 	}
 	a.store.mu.Unlock()
-	err := a.journal.close()
+	err := a.journal.Close()
 	if logErr := errors.Join(a.log.Flush(), a.file.Close()); err == nil && logErr != nil {
-		err = diskFault("closing an instance's log", logErr)
+		err = atomicfile.Fault("closing an instance's log", logErr)
 	}
 	return err
 }
 
 // crashed is the record of an attempt that no end record closes. A call that
 // was under way counts with what was set aside for it: it may have been billed.
-func crashed(id string, last JournalRecord, started time.Time) pastAttempt {
-	return pastAttempt{Spent: last.spent() + setAside(last), Record: Record{
+func crashed(id string, last journal.Record, started time.Time) pastAttempt {
+	return pastAttempt{Spent: last.SpentSoFar() + setAside(last), Record: Record{
 		InstanceID: id, Attempt: last.Attempt, Status: "Interrupted", Outcome: Pending,
 		Steps: last.Calls, Cost: last.Cost, Started: started,
 	}}
 }
 
+// History is [journal.ReadHistory] of the store's directory.
+func (s *Store) History(id string) (*journal.History, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	return journal.ReadHistory(s.path(id, journalFile))
+}
+
 // setAside returns the money reserved for the call that r announces, if it does.
-func setAside(r JournalRecord) float64 {
-	var d RequestData
-	if r.Type != TypeRequest || json.Unmarshal(r.Data, &d) != nil {
+func setAside(r journal.Record) float64 {
+	var d journal.RequestData
+	if r.Type != journal.TypeRequest || json.Unmarshal(r.Data, &d) != nil {
 		return 0
 	}
 	return max(0, d.Reserved)

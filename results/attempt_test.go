@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -49,7 +50,7 @@ func TestACrashedAttemptIsPendingAndItsMoneyCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 0.125, "text": "hi"}); err != nil {
+		if err := a.Journal().Append(journal.TypeReply, map[string]any{"cost": 0.125, "text": "hi"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +80,7 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 2.0}); err != nil {
+			if err := a.Journal().Append(journal.TypeReply, map[string]any{"cost": 2.0}); err != nil {
 				t.Fatal(err)
 			}
 			if err := a.Close(); err != nil {
@@ -114,7 +115,7 @@ func TestAttemptsAbandonedInOneRunKeepTheirMoney(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 1.0}); err != nil {
+		if err := a.Journal().Append(journal.TypeReply, map[string]any{"cost": 1.0}); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.Close(); err != nil {
@@ -134,7 +135,7 @@ func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 2.0}); err != nil {
+	if err := a.Journal().Append(journal.TypeReply, map[string]any{"cost": 2.0}); err != nil {
 		t.Fatal(err)
 	}
 	r := failed("a")
@@ -163,7 +164,7 @@ func TestAJournalEndsWithItsAttempt(t *testing.T) {
 	if err := s.Put(t.Context(), result("a", "x")); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Journal().Append(results.TypeOutput, 1); fault.KindOf(err) != fault.Bug {
+	if err := a.Journal().Append(journal.TypeOutput, 1); fault.KindOf(err) != fault.Bug {
 		t.Errorf("appending behind the end: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -18,7 +19,7 @@ func BenchmarkJournalAppend(b *testing.B) {
 	for _, sync := range []bool{false, true} {
 		b.Run(fmt.Sprintf("sync=%v", sync), func(b *testing.B) {
 			for b.Loop() {
-				if err := a.Journal().Append(results.TypeReply, reply); err != nil {
+				if err := a.Journal().Append(journal.TypeReply, reply); err != nil {
 					b.Fatal(err)
 				}
 				if !sync {
@@ -79,10 +80,10 @@ func BenchmarkResume500(b *testing.B) {
 	dir := b.TempDir()
 	text := strings.Repeat("some text ", 400)
 	step := []any{
-		results.TypeRequest, request(1), results.TypeReply, reply(1), results.TypeMessages, says(text),
-		results.TypeAction, action(1, "a"), results.TypeOutput, output(1, text), results.TypeMessages, says(text),
+		journal.TypeRequest, request(1), journal.TypeReply, reply(1), journal.TypeMessages, says(text),
+		journal.TypeAction, action(1, "a"), journal.TypeOutput, output(1, text), journal.TypeMessages, says(text),
 	}
-	s, err := results.Open(dir, results.Options{Durability: results.Process})
+	s, err := results.Open(dir, results.Options{Durability: journal.Process})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func BenchmarkResume500(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		tell(b, a, results.TypeContainer, container)
+		tell(b, a, journal.TypeContainer, container)
 		for range 50 {
 			tell(b, a, step...)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -61,7 +62,7 @@ func putOne(s *results.Store, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 0.5}); err != nil {
+	if err := a.Journal().Append(journal.TypeReply, map[string]any{"cost": 0.5}); err != nil {
 		return err
 	}
 	if err := a.Journal().Sync(); err != nil {

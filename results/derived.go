@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"batch.example/batch/internal/atomicfile"
 	"github.com/parquet-go/parquet-go"
 	"go.yaml.in/yaml/v3"
 )
@@ -119,7 +120,7 @@ func (s *Store) flush() error {
 	if err == nil {
 		err = s.files.SyncDir(s.dir)
 	}
-	if err = diskFault("writing predictions", err); err != nil {
+	if err = atomicfile.Fault("writing predictions", err); err != nil {
 		s.log.Load().Warn("predictions are behind; results are safe in the journals", "err", err)
 	}
 	return err
@@ -169,7 +170,7 @@ func (s *Store) writeParquet() error {
 		}
 		return out.Close()
 	})
-	return diskFault("writing "+parquetFile, err)
+	return atomicfile.Fault("writing "+parquetFile, err)
 }
 
 // writeStatuses writes the peers' form: keys and ids sorted, lists flush with

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"batch.example/batch/internal/python"
 )
 
 // Difference is one value that differs between two manifests.
@@ -103,7 +105,7 @@ func (m *Manifest) values() map[string]string {
 // makes a value in memory equal to its copy read from a file.
 func flatten(config any) map[string]string {
 	out := map[string]string{}
-	text, err := compactJSON(config)
+	text, err := python.Compact(config)
 	if err != nil {
 		out[""] = err.Error()
 		return out
@@ -132,7 +134,7 @@ func flattenInto(out map[string]string, path string, v any) {
 	if n, ok := v.(json.Number); ok {
 		v = normalNumber(n)
 	}
-	text, _ := compactJSON(v) //nolint:errcheck // it has just been decoded from JSON
+	text, _ := python.Compact(v) //nolint:errcheck // it has just been decoded from JSON
 	out[path] = string(text)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -63,7 +64,7 @@ func journalOnFullDisk(t *testing.T, s *results.Store, dir string) {
 	}
 	filler := filepath.Join(dir, "filler")
 	_ = os.WriteFile(filler, make([]byte, 4<<20), 0o644) // fails, and leaves the disk full
-	if err := a.Journal().Append(results.TypeOutput, strings.Repeat("y", 64<<10)); err != nil {
+	if err := a.Journal().Append(journal.TypeOutput, strings.Repeat("y", 64<<10)); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Journal().Sync(); fault.KindOf(err) != fault.Host {
@@ -75,7 +76,7 @@ func journalOnFullDisk(t *testing.T, s *results.Store, dir string) {
 	if err := a.Journal().Sync(); err != nil {
 		t.Errorf("sync when there is room again: %v", err)
 	}
-	records, torn, err := results.ReadJournal(filepath.Join(dir, "journal", "journal.jsonl"))
+	records, torn, err := journal.Read(filepath.Join(dir, "journal", "journal.jsonl"))
 	if err != nil || torn != 0 || len(records) != 2 {
 		t.Errorf("%d records, torn %d, %v", len(records), torn, err)
 	}

@@ -35,28 +35,8 @@
 //
 // # The journal
 //
-// One record per line, in JSON (UTF-8), members always in this order:
-//
-//	{"v":1,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
-//
-//	v        version of the format; a reader refuses records newer than it knows
-//	seq      from 1, without gaps, over all attempts
-//	attempt  the attempt that the record belongs to, from 1
-//	start    byte offset of the line with which that attempt began
-//	calls    replies of that attempt so far, this record included
-//	cost     US dollars of those replies
-//	spent    of those, and of calls that may have been charged although no answer is
-//	         known; absent where it is cost
-//	t        time, RFC 3339 with nanoseconds, UTC
-//	type     lower-case word; readers pass over those they do not know
-//	data     any JSON
-//	crc      CRC-32C (Castagnoli), 8 hex digits, of the line's bytes before `,"crc"`
-//
-// The last record alone thus says where the instance stands and what it cost:
-// opening a directory reads journals from the back. crc and v keep their
-// place in every version.
-//
-// Record types of the store:
+// Its lines and the records of whoever runs the attempt are specified by package
+// journal. Record types of the store:
 //
 //	attempt     {owner, settings, earlier}: an attempt began. settings: [Settings];
 //	            earlier: [{record, spent}] of those before it
@@ -67,28 +47,6 @@
 //	            A second end of one attempt replaces the first
 //	reset       {earlier}: the result is to be forgotten; the instance is unfinished again
 //	resume      {owner}: the attempt that was over, or broke off, is resumed
-//
-// Record types of whoever runs the attempt, with the Go types of their data.
-// Of these the store reads only "cost" of a reply, and [ReadHistory] all:
-//
-//	container   ContainerData: where the actions run from here on
-//	difference  DifferenceData: an action that ran again did something else
-//	messages    MessagesData: appended to the conversation
-//	request     RequestData: a paid call is about to be made
-//	reply       ReplyData: it was answered, and cost so much
-//	lost        LostData: calls were not answered, and may have been charged
-//	action      ActionData: a command is about to run
-//	output      OutputData: it ended
-//	interrupt   InterruptData: the flow was broken; the messages follow
-//	submission  SubmissionData: what was handed in
-//
-// JSON holds no bytes that are not UTF-8: what must stay exact is encoded.
-//
-// What is large stands once. A message refers to the output that it shows and to
-// the provider's answer ([MessagesData]); the trajectory has both in their place.
-// Of an output at most 10 MiB are kept where it submits, else the two ends of 1
-// MiB; and once an attempt's outputs come to 64 MiB, the ends of 64 KiB of each
-// further one. A trajectory reports what was cut as extra.output_bytes.
 //
 // # What survives a crash
 //

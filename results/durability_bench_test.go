@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -17,46 +18,46 @@ const (
 )
 
 // step journals one step as the solver does, which takes at least d.
-func step(j *results.Journal, n int, d time.Duration) error {
+func step(j *journal.Writer, n int, d time.Duration) error {
 	text := strings.Repeat("some text ", benchReply/10)
 	raw, _ := json.Marshal(text)
-	err := j.Append(results.TypeRequest, results.RequestData{Step: n})
+	err := j.Append(journal.TypeRequest, journal.RequestData{Step: n})
 	if err == nil {
 		err = j.Sync()
 	}
 	time.Sleep(d / 2) // the model
 	if err == nil {
-		err = j.Append(results.TypeReply, results.ReplyData{Step: n, Cost: 0.01, Message: raw})
+		err = j.Append(journal.TypeReply, journal.ReplyData{Step: n, Cost: 0.01, Message: raw})
 	}
 	if err == nil {
 		err = j.Flush()
 	}
 	if err == nil {
-		err = j.Append(results.TypeMessages, results.MessagesData{Messages: []json.RawMessage{raw}})
+		err = j.Append(journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{raw}})
 	}
 	if err == nil {
-		err = j.Append(results.TypeAction, results.ActionData{Step: n, Command: "true"})
+		err = j.Append(journal.TypeAction, journal.ActionData{Step: n, Command: "true"})
 	}
 	if err == nil {
 		err = j.Sync()
 	}
 	time.Sleep(d / 2) // the command
 	if err == nil {
-		err = j.Append(results.TypeOutput, results.OutputData{Step: n, Output: []byte(text)})
+		err = j.Append(journal.TypeOutput, journal.OutputData{Step: n, Output: []byte(text)})
 	}
 	if err == nil {
-		err = j.Append(results.TypeMessages, results.MessagesData{Messages: []json.RawMessage{raw}})
+		err = j.Append(journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{raw}})
 	}
 	return err
 }
 
 // agents runs n steps of 500 agents at once and returns how long that took.
-func agents(b *testing.B, level results.Durability, n int, d time.Duration) time.Duration {
+func agents(b *testing.B, level journal.Durability, n int, d time.Duration) time.Duration {
 	s, err := results.Open(b.TempDir(), results.Options{Durability: level})
 	if err != nil {
 		b.Fatal(err)
 	}
-	journals := make([]*results.Journal, benchAgents)
+	journals := make([]*journal.Writer, benchAgents)
 	for i := range journals {
 		a, err := s.Begin(fmt.Sprintf("i-%d", i), results.Settings{})
 		if err != nil {
@@ -92,8 +93,8 @@ func BenchmarkFiveHundredAgents(b *testing.B) {
 		b.Run(fmt.Sprintf("step=%v", bench.step), func(b *testing.B) {
 			var process, power time.Duration
 			for b.Loop() {
-				process += agents(b, results.Process, bench.steps, bench.step)
-				power += agents(b, results.Power, bench.steps, bench.step)
+				process += agents(b, journal.Process, bench.steps, bench.step)
+				power += agents(b, journal.Power, bench.steps, bench.step)
 			}
 			b.ReportMetric(power.Seconds()/process.Seconds(), "power/process")
 			b.ReportMetric(float64(b.N*bench.steps*benchAgents)/power.Seconds(), "steps/s")

@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -61,7 +62,7 @@ func TestAJournalWhoseSyncFailedNeverSaysItIsSafe(t *testing.T) {
 		"the failed sync":  j.Sync(),
 		"another one":      j.Sync(),
 		"a flush":          j.Flush(),
-		"a record":         firstOf(j.Append(results.TypeReply, reply(1)), j.Sync),
+		"a record":         firstOf(j.Append(journal.TypeReply, reply(1)), j.Sync),
 		"a result":         s.Put(t.Context(), result("a", "p")),
 		"the end of it":    a.Close(),
 		"and another sync": j.Sync(),
@@ -94,16 +95,16 @@ func TestAJournalGoesOnWhenThereIsRoomAgain(t *testing.T) {
 	if err := j.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	if err := firstOf(j.Append(results.TypeReply, reply(1)), j.Sync); fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
+	if err := firstOf(j.Append(journal.TypeReply, reply(1)), j.Sync); fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
 		t.Errorf("on the full disk: %v", err)
 	}
-	if err := firstOf(j.Append(results.TypeReply, reply(2)), j.Sync); err != nil {
+	if err := firstOf(j.Append(journal.TypeReply, reply(2)), j.Sync); err != nil {
 		t.Errorf("later: %v", err)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	records, torn, err := results.ReadJournal(filepath.Join(dir, "a", "journal.jsonl"))
+	records, torn, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
 	if err != nil || torn != 0 || len(records) != 3 || records[2].Calls != 2 {
 		t.Errorf("%d records, torn %d, %v", len(records), torn, err)
 	}
@@ -149,7 +150,7 @@ func TestAProcessJournalIsWrittenAndNotSynced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := results.Open(dir, results.Options{Durability: results.Process, Inject: plan})
+	s, err := results.Open(dir, results.Options{Durability: journal.Process, Inject: plan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +159,8 @@ func TestAProcessJournalIsWrittenAndNotSynced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell(t, a, results.TypeReply, reply(1)) // ends with a Sync
-	records, _, err := results.ReadJournal(filepath.Join(dir, "a", "journal.jsonl"))
+	tell(t, a, journal.TypeReply, reply(1)) // ends with a Sync
+	records, _, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
 	if err != nil || len(records) != 2 {
 		t.Errorf("%d records in the file, %v", len(records), err)
 	}
@@ -170,11 +171,11 @@ func TestAProcessJournalIsWrittenAndNotSynced(t *testing.T) {
 
 func TestDurabilityIsOneOfTwoWords(t *testing.T) {
 	for _, word := range []string{"power", "process"} {
-		if d, err := results.ParseDurability(word); err != nil || string(d) != word {
+		if d, err := journal.ParseDurability(word); err != nil || string(d) != word {
 			t.Errorf("%q: %q, %v", word, d, err)
 		}
 	}
-	if _, err := results.ParseDurability("hope"); fault.KindOf(err) != fault.Usage {
+	if _, err := journal.ParseDurability("hope"); fault.KindOf(err) != fault.Usage {
 		t.Errorf("%v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -45,7 +46,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 		for _, id := range []string{"a", "b", "z"} {
 			s.Finished(id)
 			_, _ = s.History(id)
-			_, _, _ = results.ReadJournal(filepath.Join(dir, id, "journal.jsonl"))
+			_, _, _ = journal.Read(filepath.Join(dir, id, "journal.jsonl"))
 		}
 		if h, err := s.History("b"); err != nil {
 			t.Error(err)

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -27,8 +29,8 @@ func tell(t testing.TB, a *results.Attempt, records ...any) {
 	}
 }
 
-func says(words ...string) results.MessagesData {
-	var d results.MessagesData
+func says(words ...string) journal.MessagesData {
+	var d journal.MessagesData
 	for _, w := range words {
 		d.Messages = append(d.Messages, json.RawMessage(fmt.Sprintf("%q", w)))
 	}
@@ -36,29 +38,29 @@ func says(words ...string) results.MessagesData {
 }
 
 var (
-	container = results.ContainerData{Container: "c1"}
-	request   = func(step int) results.RequestData { return results.RequestData{Step: step} }
-	reply     = func(step int) results.ReplyData {
-		return results.ReplyData{Step: step, Cost: 0.5, Message: json.RawMessage(`"r"`)}
+	container = journal.ContainerData{Container: "c1"}
+	request   = func(step int) journal.RequestData { return journal.RequestData{Step: step} }
+	reply     = func(step int) journal.ReplyData {
+		return journal.ReplyData{Step: step, Cost: 0.5, Message: json.RawMessage(`"r"`)}
 	}
-	action = func(step int, c string) results.ActionData { return results.ActionData{Step: step, Command: c} }
-	output = func(step int, o string) results.OutputData {
-		return results.OutputData{Step: step, Output: []byte(o)}
+	action = func(step int, c string) journal.ActionData { return journal.ActionData{Step: step, Command: c} }
+	output = func(step int, o string) journal.OutputData {
+		return journal.OutputData{Step: step, Output: []byte(o)}
 	}
 )
 
 // twoSteps is a whole step and one whose second action has not ended.
 var twoSteps = []any{
-	results.TypeContainer, container,
-	results.TypeMessages, says("system", "task"),
-	results.TypeRequest, request(1), results.TypeReply, reply(1), results.TypeMessages, says("one"),
-	results.TypeAction, action(1, "a"), results.TypeOutput, output(1, "A"), results.TypeMessages, says("A"),
-	results.TypeRequest, request(2), results.TypeReply, reply(2), results.TypeMessages, says("two"),
-	results.TypeAction, action(2, "b"), results.TypeOutput, output(2, "\xff"), results.TypeAction, action(2, "c"),
+	journal.TypeContainer, container,
+	journal.TypeMessages, says("system", "task"),
+	journal.TypeRequest, request(1), journal.TypeReply, reply(1), journal.TypeMessages, says("one"),
+	journal.TypeAction, action(1, "a"), journal.TypeOutput, output(1, "A"), journal.TypeMessages, says("A"),
+	journal.TypeRequest, request(2), journal.TypeReply, reply(2), journal.TypeMessages, says("two"),
+	journal.TypeAction, action(2, "b"), journal.TypeOutput, output(2, "\xff"), journal.TypeAction, action(2, "c"),
 }
 
 // shape writes a history on one line.
-func shape(h *results.History) string {
+func shape(h *journal.History) string {
 	var b strings.Builder
 	for _, m := range h.Messages {
 		fmt.Fprintf(&b, "%s ", m)
@@ -113,12 +115,12 @@ func TestAHistoryIsWhatTheJournalTells(t *testing.T) {
 		}
 		tell(t, a, twoSteps[:2*n]...)
 		closeStore(t, s)
-		h, err := results.ReadHistory(dir, id)
+		h, err := journal.ReadHistory(filepath.Join(dir, id, "journal.jsonl"))
 		if err != nil || shape(h) != want {
 			t.Errorf("after %d records: %s, %v; want %s", n, shape(h), err, want)
 		}
 	}
-	if _, err := results.ReadHistory(dir, "nobody"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := journal.ReadHistory(filepath.Join(dir, "nobody", "journal.jsonl")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of an instance that is not there: %v", err)
 	}
 }
@@ -141,10 +143,10 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 		t.Fatalf("%v, %+v", err, h)
 	}
 	// The last step's messages are told again, and the action that was under way is asked for again.
-	tell(t, a, results.TypeContainer, results.ContainerData{Container: "c2", Replayed: 2},
-		results.TypeMessages, says("two"),
-		results.TypeAction, action(2, "c"), results.TypeOutput, output(2, "C"), results.TypeMessages, says("B", "C"),
-		results.TypeRequest, request(3), results.TypeReply, reply(3))
+	tell(t, a, journal.TypeContainer, journal.ContainerData{Container: "c2", Replayed: 2},
+		journal.TypeMessages, says("two"),
+		journal.TypeAction, action(2, "c"), journal.TypeOutput, output(2, "C"), journal.TypeMessages, says("B", "C"),
+		journal.TypeRequest, request(3), journal.TypeReply, reply(3))
 	if got := s.Spent() - before; got != 0.5 {
 		t.Errorf("the reply that is new cost %v", got)
 	}
@@ -207,20 +209,20 @@ func TestTheTimeThatAMachineSleptIsNotWorked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tell(t, a, results.TypeContainer, container, results.TypeMessages, says("system", "task"))
+		tell(t, a, journal.TypeContainer, container, journal.TypeMessages, says("system", "task"))
 		after := func(passed time.Duration, typ string, data any) {
 			time.Sleep(passed)
 			tell(t, a, typ, data)
 		}
-		after(0, results.TypeRequest, request(1))
-		after(5*time.Minute, results.TypeReply, results.ReplyData{Step: 1, Message: json.RawMessage(`{}`), Seconds: 300, Waited: 60})
-		after(0, results.TypeAction, action(1, "make"))
-		after(8*time.Hour, results.TypeOutput, results.OutputData{Step: 1, Output: []byte("x"), Seconds: 20})
-		after(8*time.Hour, results.TypeMessages, says("x"))
-		after(0, results.TypeRequest, request(2))
-		after(8*time.Hour, results.TypeReply, results.ReplyData{Step: 2, Message: json.RawMessage(`{}`), Seconds: 10})
+		after(0, journal.TypeRequest, request(1))
+		after(5*time.Minute, journal.TypeReply, journal.ReplyData{Step: 1, Message: json.RawMessage(`{}`), Seconds: 300, Waited: 60})
+		after(0, journal.TypeAction, action(1, "make"))
+		after(8*time.Hour, journal.TypeOutput, journal.OutputData{Step: 1, Output: []byte("x"), Seconds: 20})
+		after(8*time.Hour, journal.TypeMessages, says("x"))
+		after(0, journal.TypeRequest, request(2))
+		after(8*time.Hour, journal.TypeReply, journal.ReplyData{Step: 2, Message: json.RawMessage(`{}`), Seconds: 10})
 		closeStore(t, s)
-		h, err := results.ReadHistory(dir, "a")
+		h, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl"))
 		if want := 4*time.Minute + 30*time.Second; err != nil || h.Elapsed != want {
 			t.Errorf("worked %v, want %v; %v", h.Elapsed, want, err)
 		}

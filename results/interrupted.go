@@ -35,11 +35,11 @@ func (s *Store) writeInterrupted() {
 // there is one that is younger than the journal.
 func (s *Store) deriveTrajectory(r Record) error {
 	path := s.path(r.InstanceID, r.InstanceID+".traj.json")
-	journal, err := os.Stat(s.path(r.InstanceID, journalFile))
+	written, err := os.Stat(s.path(r.InstanceID, journalFile))
 	if err != nil {
 		return err
 	}
-	if there, err := os.Stat(path); err == nil && there.ModTime().After(journal.ModTime()) {
+	if there, err := os.Stat(path); err == nil && there.ModTime().After(written.ModTime()) {
 		return nil
 	}
 	return s.writeTrajectory(&Result{Record: r})

@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -27,7 +28,7 @@ func journalled(t testing.TB, dir string, n int) string {
 		t.Fatal(err)
 	}
 	for i := range n {
-		err := a.Journal().Append(results.TypeReply, map[string]any{"cost": 1, "text": fmt.Sprintf("%d %s", i, hostile)})
+		err := a.Journal().Append(journal.TypeReply, map[string]any{"cost": 1, "text": fmt.Sprintf("%d %s", i, hostile)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func journalled(t testing.TB, dir string, n int) string {
 
 func TestReadJournal(t *testing.T) {
 	path := journalled(t, t.TempDir(), 3)
-	records, torn, err := results.ReadJournal(path)
+	records, torn, err := journal.Read(path)
 	if err != nil || torn != 0 {
 		t.Fatalf("torn %d, %v", torn, err)
 	}
@@ -75,7 +76,7 @@ func TestATornTailIsCutAtEveryLength(t *testing.T) {
 		dir := t.TempDir()
 		write(t, whole[:size], dir, "a", "journal.jsonl")
 		path := filepath.Join(dir, "a", "journal.jsonl")
-		records, torn, err := results.ReadJournal(path)
+		records, torn, err := journal.Read(path)
 		if err != nil || len(records) != 4 || torn != int64(size-lastLine) {
 			t.Fatalf("cut at %d: %d records, torn %d, %v", size, len(records), torn, err)
 		}
@@ -93,7 +94,7 @@ func TestATornTailIsCutAtEveryLength(t *testing.T) {
 			t.Fatalf("cut at %d: attempt %d", size, n)
 		}
 		closeStore(t, s)
-		if records, torn, err := results.ReadJournal(path); err != nil || torn != 0 || len(records) != 7 {
+		if records, torn, err := journal.Read(path); err != nil || torn != 0 || len(records) != 7 {
 			t.Fatalf("cut at %d, then used: %d records, torn %d, %v", size, len(records), torn, err)
 		}
 	}
@@ -111,7 +112,7 @@ func TestTornTailsOfOtherShapes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, whole+tail, dir, "a", "journal.jsonl")
-			_, torn, err := results.ReadJournal(filepath.Join(dir, "a", "journal.jsonl"))
+			_, torn, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
 			if err != nil || torn != int64(len(tail)) {
 				t.Errorf("torn %d of %d, %v", torn, len(tail), err)
 			}
@@ -131,7 +132,7 @@ func TestDamageInTheMiddleIsAnErrorWithItsLine(t *testing.T) {
 	line4 := nthLine(text, 4)
 	text[line4+20] ^= 1
 	write(t, string(text), path)
-	records, _, err := results.ReadJournal(path)
+	records, _, err := journal.Read(path)
 	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "line 4") {
 		t.Errorf("error %v", err)
 	}
@@ -149,7 +150,7 @@ func TestAMissingRecordIsAnError(t *testing.T) {
 	text := []byte(read(t, path))
 	text = append(text[:nthLine(text, 4):nthLine(text, 4)], text[nthLine(text, 5):]...)
 	write(t, string(text), path)
-	if _, _, err := results.ReadJournal(path); err == nil || !strings.Contains(err.Error(), "sequence number 5, expected 4") {
+	if _, _, err := journal.Read(path); err == nil || !strings.Contains(err.Error(), "sequence number 5, expected 4") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -211,7 +212,7 @@ func FuzzScanJournal(f *testing.F) {
 			text[at] ^= flip
 		}
 		seq := int64(0)
-		torn, err := results.ScanJournal(bytes.NewReader(text), func(r results.JournalRecord) error {
+		torn, err := journal.Scan(bytes.NewReader(text), func(r journal.Record) error {
 			if seq++; r.Seq != seq {
 				t.Errorf("sequence %d delivered as number %d", r.Seq, seq)
 			}
@@ -228,7 +229,7 @@ func TestDamageInTheFirstLineIsAnErrorWithItsLine(t *testing.T) {
 	text := []byte(read(t, path))
 	text[20] ^= 1
 	write(t, string(text), path)
-	if records, _, err := results.ReadJournal(path); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "line 1 ") || len(records) > 0 {
+	if records, _, err := journal.Read(path); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "line 1 ") || len(records) > 0 {
 		t.Errorf("%d records, %v", len(records), err)
 	}
 }
@@ -237,15 +238,15 @@ func TestAJournalThatCannotBeReadIsTheHostsFault(t *testing.T) {
 	broken := errors.New("input/output error")
 	whole := read(t, journalled(t, t.TempDir(), 1))
 	seen := 0
-	_, err := results.ScanJournal(io.MultiReader(strings.NewReader(whole), iotest.ErrReader(broken)), func(results.JournalRecord) error { seen++; return nil })
+	_, err := journal.Scan(io.MultiReader(strings.NewReader(whole), iotest.ErrReader(broken)), func(journal.Record) error { seen++; return nil })
 	if !errors.Is(err, broken) || fault.KindOf(err) != fault.Host || seen != 4 {
 		t.Errorf("%v (%v) after %d records", err, fault.KindOf(err), seen)
 	}
-	if records, torn, err := results.ReadJournal(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) || len(records) > 0 || torn != 0 {
+	if records, torn, err := journal.Read(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) || len(records) > 0 || torn != 0 {
 		t.Errorf("of a file that is missing: %d records, %d bytes, %v", len(records), torn, err)
 	}
 	stop := errors.New("enough")
-	if _, err := results.ScanJournal(strings.NewReader(whole), func(results.JournalRecord) error { return stop }); !errors.Is(err, stop) {
+	if _, err := journal.Scan(strings.NewReader(whole), func(journal.Record) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("fn's error: %v", err)
 	}
 }

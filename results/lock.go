@@ -10,6 +10,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
 )
 
@@ -38,7 +39,7 @@ func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, er
 	l = flock.New(path, flock.SetPermissions(0o644))
 	ok, err := l.TryLock()
 	if err != nil {
-		return nil, "", diskFault("locking the output directory", err)
+		return nil, "", atomicfile.Fault("locking the output directory", err)
 	}
 	text, _ := os.ReadFile(path) //nolint:errcheck // the owner's name is a courtesy
 	before, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
@@ -51,7 +52,7 @@ func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, er
 		err = os.WriteFile(path, []byte(owner+"\n"), 0o644)
 	}
 	if err != nil {
-		return nil, "", diskFault("locking the output directory", joinUnlock(err, l))
+		return nil, "", atomicfile.Fault("locking the output directory", joinUnlock(err, l))
 	}
 	return l, before, nil
 }
@@ -71,9 +72,9 @@ func unlock(l *flock.Flock, plan *inject.Plan) error {
 		err = os.Truncate(l.Path(), 0)
 	}
 	if err != nil {
-		return diskFault("giving up the output directory", joinUnlock(err, l))
+		return atomicfile.Fault("giving up the output directory", joinUnlock(err, l))
 	}
-	return diskFault("giving up the output directory", l.Close())
+	return atomicfile.Fault("giving up the output directory", l.Close())
 }
 
 // LockPath is the file that holds the owner's name while a run has the directory.

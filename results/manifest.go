@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/python"
 	"batch.example/batch/vocab"
 )
 
@@ -100,7 +103,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, diskFault("reading the manifest", err)
+		return nil, atomicfile.Fault("reading the manifest", err)
 	}
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -122,11 +125,11 @@ func (s *Store) WriteManifest(m *Manifest) error {
 	path := filepath.Join(s.dir, manifestFile)
 	if _, err := ReadManifest(s.dir); fault.KindOf(err) == fault.Usage {
 		if _, err := s.moveAside(path); err != nil {
-			return diskFault("moving a broken manifest aside", err)
+			return atomicfile.Fault("moving a broken manifest aside", err)
 		}
 	}
 	m.Format = ManifestVersion
-	text, err := compactJSON(m)
+	text, err := python.Compact(m)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding the manifest", err)
 	}
@@ -138,5 +141,15 @@ func (s *Store) WriteManifest(m *Manifest) error {
 		_, err := w.Write(text)
 		return err
 	})
-	return diskFault("writing the manifest", err)
+	return atomicfile.Fault("writing the manifest", err)
+}
+
+// indentJSON indents text for people and ends it with a newline.
+func indentJSON(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, text, "", "  "); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
 }

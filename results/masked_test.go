@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -33,13 +34,13 @@ func TestSecretsAreHiddenInWhatPeopleReadAndExactInTheJournal(t *testing.T) {
 		typ  string
 		data any
 	}{
-		{results.TypeRequest, results.RequestData{Step: 1}},
-		{results.TypeReply, results.ReplyData{Step: 1, Message: json.RawMessage(`{"role":"assistant","content":"use ` + secret + `"}`)}},
-		{results.TypeAction, results.ActionData{Step: 1, Command: "curl -u " + secret}},
-		{results.TypeOutput, results.OutputData{Step: 1, Output: []byte("\xff" + secret)}},
-		{results.TypeAction, results.ActionData{Step: 1, Command: "submit"}},
-		{results.TypeOutput, results.OutputData{Step: 1, Output: []byte(patch)}},
-		{results.TypeSubmission, results.SubmissionData{Submission: []byte(patch)}},
+		{journal.TypeRequest, journal.RequestData{Step: 1}},
+		{journal.TypeReply, journal.ReplyData{Step: 1, Message: json.RawMessage(`{"role":"assistant","content":"use ` + secret + `"}`)}},
+		{journal.TypeAction, journal.ActionData{Step: 1, Command: "curl -u " + secret}},
+		{journal.TypeOutput, journal.OutputData{Step: 1, Output: []byte("\xff" + secret)}},
+		{journal.TypeAction, journal.ActionData{Step: 1, Command: "submit"}},
+		{journal.TypeOutput, journal.OutputData{Step: 1, Output: []byte(patch)}},
+		{journal.TypeSubmission, journal.SubmissionData{Submission: []byte(patch)}},
 	} {
 		if err := a.Journal().Append(record.typ, record.data); err != nil {
 			t.Fatal(err)
@@ -103,9 +104,9 @@ func TestAPatternLeavesATrajectoryWhole(t *testing.T) {
 		}
 		observed := json.RawMessage(`{"role":"user","content":"AKIA0123456789ABCDEF\"","extra":{"raw_output":{"step":1,"action":1},"note":"a"}}`)
 		tell(
-			t, a, results.TypeRequest, request(1), results.TypeReply, reply(1),
-			results.TypeAction, action(1, "a"), results.TypeOutput, output(1, "AKIA0123456789ABCDEF\xff - is it"),
-			results.TypeMessages, results.MessagesData{Messages: []json.RawMessage{observed}},
+			t, a, journal.TypeRequest, request(1), journal.TypeReply, reply(1),
+			journal.TypeAction, action(1, "a"), journal.TypeOutput, output(1, "AKIA0123456789ABCDEF\xff - is it"),
+			journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{observed}},
 		)
 		if err := s.Put(t.Context(), result("i", "")); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/journal"
 )
 
 // matchPredictions holds preds.json against the journals. An entry that equals
@@ -15,7 +17,7 @@ import (
 // any other that differs was written by somebody else after us, and stands.
 func (s *Store) matchPredictions(found []*recoveredInstance) (restored bool, err error) {
 	slices.SortFunc(found, func(a, b *recoveredInstance) int {
-		if c := a.tail.last.Time.Compare(b.tail.last.Time); c != 0 {
+		if c := a.tail.Last.Time.Compare(b.tail.Last.Time); c != 0 {
 			return c
 		}
 		return strings.Compare(a.id, b.id)
@@ -46,16 +48,16 @@ func (s *Store) journalledPrediction(r *recoveredInstance) (*prediction, error) 
 	path := s.path(r.id, journalFile)
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, diskFault("opening a journal", err)
+		return nil, atomicfile.Fault("opening a journal", err)
 	}
 	defer f.Close()
-	before, err := readTail(f, r.tail.begin)
+	before, err := journal.TailAt(f, r.tail.Begin)
 	if err != nil {
 		return nil, fault.New(fault.KindOf(err), "reading "+path, err)
 	}
 	var d predictionData
-	if before.last.Type == TypePrediction {
-		err = json.Unmarshal(before.last.Data, &d)
+	if before.Last.Type == journal.TypePrediction {
+		err = json.Unmarshal(before.Last.Data, &d)
 	}
 	if err == nil && d.digest() != r.digest {
 		err = errors.New("it is not the one that the end record names")

@@ -68,11 +68,11 @@ type predictionEntry struct {
 }
 
 func newPrediction(id string, d predictionData) (*prediction, error) {
-	text, err := pythonJSON(predictionEntry{Model: d.Model, ID: id, Patch: d.Patch}, "  ")
+	text, err := python.JSON(predictionEntry{Model: d.Model, ID: id, Patch: d.Patch}, "  ")
 	if err != nil {
 		return nil, err
 	}
-	key, err := pythonJSON(id, "")
+	key, err := python.JSON(id, "")
 	return &prediction{id: id, key: key, text: text, digest: d.digest()}, err
 }
 
@@ -160,7 +160,7 @@ func loadPrediction(id string, value json.RawMessage) (*prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := pythonJSON(id, "")
+	key, err := python.JSON(id, "")
 	return &prediction{
 		id: id, key: key, text: text, digest: d.digest(),
 		foreign: &foreignEntry{model: d.Model, patchBytes: len(d.Patch)},

@@ -12,6 +12,9 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/python"
+	"batch.example/batch/journal"
 )
 
 // predictionData is the data of a prediction record.
@@ -51,7 +54,7 @@ func (s *Store) Put(_ context.Context, r *Result) error {
 	s.tellSecrets(r)
 	r.Record.Error = s.mask.Text(r.Record.Error)
 	r.Record.Attempt = a.number
-	if last, _ := a.journal.state(); r.Record.Steps == 0 && last.Attempt == a.number { // nothing is known after a panic
+	if last, _ := a.journal.State(); r.Record.Steps == 0 && last.Attempt == a.number { // nothing is known after a panic
 		r.Record.Steps, r.Record.Cost = last.Calls, max(r.Record.Cost, last.Cost)
 	}
 	r.Record.PatchBytes = patchBytes(r)
@@ -119,33 +122,33 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 		return err
 	}
 	p := predictionData{Model: r.Record.Model, Patch: r.Prediction}
-	last, _ := a.journal.state()
-	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.spent())}}
+	last, _ := a.journal.State()
+	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.SpentSoFar())}}
 	end.Earlier, _ = s.others(in, a.number)
-	var items []journalItem
+	var items []journal.Item
 	if r.Record.Outcome.Final() {
 		end.Prediction = p.digest()
-		items = append(items, journalItem{typ: TypePrediction})
+		items = append(items, journal.Item{Type: journal.TypePrediction})
 		if err := encodeItem(&items[0], p); err != nil {
 			return err
 		}
 	}
-	items = append(items, journalItem{typ: TypeEnd})
+	items = append(items, journal.Item{Type: journal.TypeEnd})
 	if err := encodeItem(&items[len(items)-1], end); err != nil {
 		return err
 	}
-	if err := a.journal.finish(items...); err != nil {
+	if err := a.journal.Finish(items...); err != nil {
 		return err
 	}
 	return s.commit(in, a, end, p)
 }
 
-func encodeItem(item *journalItem, v any) error {
-	data, err := compactJSON(v)
+func encodeItem(item *journal.Item, v any) error {
+	data, err := python.Compact(v)
 	if err != nil {
-		return fault.New(fault.Bug, "encoding a journal record of type "+item.typ, err)
+		return fault.New(fault.Bug, "encoding a journal record of type "+item.Type, err)
 	}
-	item.data = data
+	item.Data = data
 	return nil
 }
 
@@ -172,8 +175,8 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 		entry = e
 	}
 	earlier, replaced := s.others(in, a.number)
-	last, _ := a.journal.state()
-	counted := last.spent() // told to the store as the replies came
+	last, _ := a.journal.State()
+	counted := last.SpentSoFar() // told to the store as the replies came
 	if replaced != nil {
 		counted = replaced.Spent
 	}
@@ -203,7 +206,7 @@ func (s *Store) writeInstanceFiles(r *Result) error {
 	if err == nil {
 		err = s.files.SyncDir(s.path(id, ""))
 	}
-	return diskFault("saving "+id, err)
+	return atomicfile.Fault("saving "+id, err)
 }
 
 // writeOrRemove replaces a file, or removes it when there is nothing to be in it.

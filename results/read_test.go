@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -63,7 +64,7 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Journal().Append(results.TypeReply, results.ReplyData{Step: 1, Cost: 0.25}); err != nil {
+	if err := a.Journal().Append(journal.TypeReply, journal.ReplyData{Step: 1, Cost: 0.25}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Journal().Sync(); err != nil {

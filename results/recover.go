@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/journal"
 )
 
 // recover reads the directory and puts in order what crashed runs left. It
@@ -18,7 +19,7 @@ import (
 func (s *Store) recover() (changed bool, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
-		return false, diskFault("reading the output directory", err)
+		return false, atomicfile.Fault("reading the output directory", err)
 	}
 	err = s.sweep(s.dir, entryNames(entries), predsFile, statusesFile, parquetFile, manifestFile)
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *Store) sweep(dir string, names []string, bases ...string) error {
 	if s.reading {
 		return nil
 	}
-	return diskFault("removing leftovers of a crashed run", atomicfile.Sweep(dir, names, bases...))
+	return atomicfile.Fault("removing leftovers of a crashed run", atomicfile.Sweep(dir, names, bases...))
 }
 
 func (s *Store) tell(format string, args ...any) {
@@ -76,7 +77,7 @@ func (s *Store) loadPredictions() (changed bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, diskFault("reading predictions", err)
+		return false, atomicfile.Fault("reading predictions", err)
 	}
 	p, readErr := readPredictions(text)
 	s.preds = p
@@ -89,7 +90,7 @@ func (s *Store) loadPredictions() (changed bool, err error) {
 	}
 	aside, err := s.moveAside(path)
 	if err != nil {
-		return false, diskFault("moving a corrupt preds.json aside", err)
+		return false, atomicfile.Fault("moving a corrupt preds.json aside", err)
 	}
 	s.tell("%s was corrupt (%v): moved to %s, %d whole predictions taken over",
 		predsFile, readErr, filepath.Base(aside), len(p.entries))
@@ -118,7 +119,7 @@ func (s *Store) moveAside(path string) (string, error) {
 // recoveredInstance is what the end of an instance's journal says.
 type recoveredInstance struct {
 	*instance
-	tail   journalTail
+	tail   journal.Tail
 	digest string // of the prediction that the journal holds
 }
 
@@ -126,7 +127,7 @@ type recoveredInstance struct {
 func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 	entries, err := os.ReadDir(s.path(id, ""))
 	if err != nil {
-		return nil, diskFault("reading an instance's folder", err)
+		return nil, atomicfile.Fault("reading an instance's folder", err)
 	}
 	names := entryNames(entries)
 	if err := s.sweep(s.path(id, ""), names, id+".patch", id+".salvaged.patch", id+".traj.json"); err != nil {
@@ -136,10 +137,10 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 		return nil, nil
 	}
 	tail, err := s.recoverJournal(id)
-	if err != nil || tail.last.Seq == 0 {
+	if err != nil || tail.Last.Seq == 0 {
 		return nil, err
 	}
-	r := &recoveredInstance{instance: &instance{id: id, number: tail.last.Attempt}, tail: tail}
+	r := &recoveredInstance{instance: &instance{id: id, number: tail.Last.Attempt}, tail: tail}
 	if err := s.readHistory(r); err != nil {
 		return nil, fault.New(fault.KindOf(err), "reading "+s.path(id, journalFile), err)
 	}
@@ -151,58 +152,37 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 }
 
 // recoverJournal finds the last whole record and cuts off what follows it.
-func (s *Store) recoverJournal(id string) (journalTail, error) {
+func (s *Store) recoverJournal(id string) (journal.Tail, error) {
 	path := s.path(id, journalFile)
-	tail, err := fileTail(path)
+	tail, err := journal.ReadTail(path)
 	switch {
 	case err != nil:
 		return tail, err
-	case tail.torn == 0, s.reading: // what is torn may be a record that is being written
+	case tail.Torn == 0, s.reading: // what is torn may be a record that is being written
 		return tail, nil
-	case tail.last.Seq == 0:
+	case tail.Last.Seq == 0:
 		// Nothing in it is ours, so cutting it would empty somebody's file.
 		aside, err := s.moveAside(path)
 		if err == nil {
 			s.tell("%s: the journal holds no whole record: moved to %s", id, filepath.Base(aside))
 		}
-		return tail, diskFault("moving a journal aside", err)
+		return tail, atomicfile.Fault("moving a journal aside", err)
 	}
 	if err := s.files.Inject.At("journal.cut"); err != nil {
-		return tail, diskFault("cutting a torn journal", err)
+		return tail, atomicfile.Fault("cutting a torn journal", err)
 	}
-	if err := os.Truncate(path, tail.end); err != nil {
-		return tail, diskFault("cutting a torn journal", err)
+	if err := os.Truncate(path, tail.End); err != nil {
+		return tail, atomicfile.Fault("cutting a torn journal", err)
 	}
-	s.tell("%s: cut %d bytes of a torn record off the journal, behind record %d", id, tail.torn, tail.last.Seq)
-	return tail, nil
-}
-
-// fileTail returns the end of the journal at path; of none when it is missing.
-func fileTail(path string) (journalTail, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return journalTail{}, nil
-	}
-	if err != nil {
-		return journalTail{}, diskFault("opening a journal", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return journalTail{}, diskFault("reading a journal", err)
-	}
-	tail, err := readTail(f, info.Size())
-	if err != nil {
-		return tail, fault.New(fault.KindOf(err), "reading "+path, err)
-	}
+	s.tell("%s: cut %d bytes of a torn record off the journal, behind record %d", id, tail.Torn, tail.Last.Seq)
 	return tail, nil
 }
 
 // readHistory fills in the attempts, from the last record alone where that
 // closes one, else from the record that opened the crashed attempt.
 func (s *Store) readHistory(r *recoveredInstance) error {
-	switch last := r.tail.last; last.Type {
-	case TypeEnd:
+	switch last := r.tail.Last; last.Type {
+	case journal.TypeEnd:
 		var d endData
 		if err := json.Unmarshal(last.Data, &d); err != nil {
 			return fault.New(fault.Instance, "reading the end record", err)
@@ -217,7 +197,7 @@ func (s *Store) readHistory(r *recoveredInstance) error {
 			r.made = first.readSettings()
 		}
 		return nil
-	case TypeReset:
+	case journal.TypeReset:
 		var d resetData
 		if err := json.Unmarshal(last.Data, &d); err != nil {
 			return fault.New(fault.Instance, "reading the reset record", err)
@@ -234,7 +214,7 @@ func (s *Store) readCrashed(r *recoveredInstance) error {
 	if err != nil {
 		return err
 	}
-	r.past = append(first.Earlier, crashed(r.id, r.tail.last, first.began))
+	r.past = append(first.Earlier, crashed(r.id, r.tail.Last, first.began))
 	r.made, r.goesOn, r.live = first.readSettings(), true, true
 	return nil
 }
@@ -243,10 +223,10 @@ func (s *Store) readCrashed(r *recoveredInstance) error {
 func (s *Store) attemptRecord(r *recoveredInstance) (*attemptData, error) {
 	f, err := os.Open(s.path(r.id, journalFile))
 	if err != nil {
-		return nil, diskFault("opening a journal", err)
+		return nil, atomicfile.Fault("opening a journal", err)
 	}
 	defer f.Close()
-	rec, err := recordAt(f, r.tail.last.Start, r.tail.end)
+	rec, err := journal.RecordAt(f, r.tail.Last.Start, r.tail.End)
 	if err != nil {
 		return nil, err
 	}

@@ -7,23 +7,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
 // trajectoryOf writes the messages and what they may refer to as an attempt of one
 // step, and returns the messages of its trajectory.
-func trajectoryOf(t *testing.T, out results.OutputData, reply results.ReplyData, messages ...string) []json.RawMessage {
+func trajectoryOf(t *testing.T, out journal.OutputData, reply journal.ReplyData, messages ...string) []json.RawMessage {
 	t.Helper()
 	dir := t.TempDir()
 	s := open(t, dir)
 	a := begin(t, s, "a")
-	var d results.MessagesData
+	var d journal.MessagesData
 	for _, m := range messages {
 		d.Messages = append(d.Messages, json.RawMessage(m))
 	}
 	tell(
-		t, a, results.TypeRequest, request(1), results.TypeReply, reply,
-		results.TypeAction, action(1, "a"), results.TypeOutput, out, results.TypeMessages, d,
+		t, a, journal.TypeRequest, request(1), journal.TypeReply, reply,
+		journal.TypeAction, action(1, "a"), journal.TypeOutput, out, journal.TypeMessages, d,
 	)
 	end(t, s, a, result("a", ""))
 	var got results.Trajectory
@@ -34,8 +35,8 @@ func trajectoryOf(t *testing.T, out results.OutputData, reply results.ReplyData,
 }
 
 func TestReferencesAreFollowedWhereTheyStandAndNowhereElse(t *testing.T) {
-	out := results.OutputData{Step: 1, Action: 1, Total: 5, Output: []byte("hello")}
-	answer := results.ReplyData{Step: 1, Message: json.RawMessage(`{}`), Response: json.RawMessage(`{"id":"r-1"}`)}
+	out := journal.OutputData{Step: 1, Action: 1, Total: 5, Output: []byte("hello")}
+	answer := journal.ReplyData{Step: 1, Message: json.RawMessage(`{}`), Response: json.RawMessage(`{"id":"r-1"}`)}
 	for name, c := range map[string]struct{ message, want string }{
 		"an output":                     {`{"extra":{"raw_output":{"step":1,"action":1},"after":1}}`, `{"extra":{"raw_output":"hello","after":1}}`},
 		"an answer":                     {`{"extra":{"response":{"step":1},"after":1}}`, `{"extra":{"response":{"id":"r-1"},"after":1}}`},
@@ -90,7 +91,7 @@ func TestALargeOutputIsWholeInItsTrajectory(t *testing.T) {
 		for _, dropped := range []int64{0, 7} {
 			var got extra
 			total := int64(len(text)) + dropped
-			messages := trajectoryOf(t, results.OutputData{Step: 1, Action: 1, Total: total, Output: []byte(text)}, reply(1), reference)
+			messages := trajectoryOf(t, journal.OutputData{Step: 1, Action: 1, Total: total, Output: []byte(text)}, reply(1), reference)
 			if err := json.Unmarshal(messages[0], &got); err != nil {
 				t.Fatal(err)
 			}
@@ -116,10 +117,10 @@ func TestAHistoryTellsLargeOutputsDifferencesAndSteps(t *testing.T) {
 	a := begin(t, s, "a")
 	large := strings.Repeat("0123456789abcde\n", 40<<10) // more than a reader's buffer holds
 	tell(
-		t, a, results.TypeRequest, request(1), results.TypeReply, reply(1),
-		results.TypeAction, action(1, "a"), results.TypeOutput, output(1, large), results.TypeAction, action(1, "b"), results.TypeOutput, output(1, "small"),
-		results.TypeDifference, results.DifferenceData{Step: 1}, results.TypeDifference, results.DifferenceData{Step: 1},
-		results.TypeRequest, request(2), results.TypeRequest, request(2), results.TypeReply, reply(2),
+		t, a, journal.TypeRequest, request(1), journal.TypeReply, reply(1),
+		journal.TypeAction, action(1, "a"), journal.TypeOutput, output(1, large), journal.TypeAction, action(1, "b"), journal.TypeOutput, output(1, "small"),
+		journal.TypeDifference, journal.DifferenceData{Step: 1}, journal.TypeDifference, journal.DifferenceData{Step: 1},
+		journal.TypeRequest, request(2), journal.TypeRequest, request(2), journal.TypeReply, reply(2),
 	)
 	h, err := s.History("a")
 	if err != nil {
@@ -139,7 +140,7 @@ func TestAHistoryTellsLargeOutputsDifferencesAndSteps(t *testing.T) {
 	if kept := int64(len(large) + len("small")); h.Kept < kept || h.Kept > kept+8 {
 		t.Errorf("%d bytes are kept, about, want %d", h.Kept, kept)
 	}
-	tell(t, a, results.TypeRequest, request(3))
+	tell(t, a, journal.TypeRequest, request(3))
 	if h, err = s.History("a"); err != nil || h.Last() != nil || len(h.Before()) != 2 {
 		t.Errorf("with a call under way: %+v, %v", h.Last(), err)
 	}

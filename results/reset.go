@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/python"
+	"batch.example/batch/journal"
 )
 
 // Reset forgets the results of ids, so that they are not Finished any more:
@@ -48,11 +50,11 @@ func (s *Store) resetInstance(in *instance, unfinished bool) error {
 	if opened {
 		defer a.Close() //nolint:errcheck // finish has synced all there is
 	}
-	data, err := compactJSON(resetData{Earlier: past})
+	data, err := python.Compact(resetData{Earlier: past})
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a reset record", err)
 	}
-	if err := a.journal.finish(journalItem{TypeReset, data}); err != nil {
+	if err := a.journal.Finish(journal.Item{Type: journal.TypeReset, Data: data}); err != nil {
 		return err
 	}
 	s.mu.Lock()

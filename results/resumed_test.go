@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -25,7 +26,7 @@ func begin(t *testing.T, s *results.Store, id string) *results.Attempt {
 	return a
 }
 
-func resume(t *testing.T, s *results.Store, id string) (*results.Attempt, *results.History) {
+func resume(t *testing.T, s *results.Store, id string) (*results.Attempt, *journal.History) {
 	t.Helper()
 	a, h, err := s.Resume(id, results.Settings{})
 	if err != nil {
@@ -48,7 +49,7 @@ func TestWhatIsSpentCountsOnce(t *testing.T) {
 		}
 	}
 	a := begin(t, s, "a")
-	tell(t, a, results.TypeRequest, request(1), results.TypeReply, reply(1))
+	tell(t, a, journal.TypeRequest, request(1), journal.TypeReply, reply(1))
 	spent("a reply", 0.5)
 	r := result("a", "one")
 	r.Record.Cost = 0.75
@@ -65,8 +66,8 @@ func TestWhatIsSpentCountsOnce(t *testing.T) {
 	spent("opened again", 0.5)
 
 	b := begin(t, s, "b")
-	tell(t, b, results.TypeRequest, request(1), results.TypeLost, results.LostData{Step: 1, Calls: 2, Cost: 0.25},
-		results.TypeReply, reply(1))
+	tell(t, b, journal.TypeRequest, request(1), journal.TypeLost, journal.LostData{Step: 1, Calls: 2, Cost: 0.25},
+		journal.TypeReply, reply(1))
 	spent("calls that were lost", 1.25)
 	f := failed("b")
 	f.Record.Cost, f.Record.Steps = 0.5, 1
@@ -77,7 +78,7 @@ func TestWhatIsSpentCountsOnce(t *testing.T) {
 		t.Fatal("a fault of ours is not resumed")
 	}
 	spent("resumed", 1.25)
-	tell(t, b, results.TypeRequest, request(2), results.TypeReply, reply(2))
+	tell(t, b, journal.TypeRequest, request(2), journal.TypeReply, reply(2))
 	spent("a reply more", 1.75)
 	closeStore(t, s)
 	s = open(t, dir)
@@ -90,14 +91,14 @@ func TestACallUnderWayCountsWithWhatWasSetAside(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a := begin(t, s, "a")
-	tell(t, a, results.TypeRequest, results.RequestData{Step: 1, Reserved: 0.25})
+	tell(t, a, journal.TypeRequest, journal.RequestData{Step: 1, Reserved: 0.25})
 	closeStore(t, s)
 	s = open(t, dir)
 	if got := s.Spent(); !near(got, 0.25) {
 		t.Errorf("spent %v", got)
 	}
 	a, _ = resume(t, s, "a")
-	tell(t, a, results.TypeRequest, results.RequestData{Step: 1, Reserved: 0.25}, results.TypeReply, reply(1))
+	tell(t, a, journal.TypeRequest, journal.RequestData{Step: 1, Reserved: 0.25}, journal.TypeReply, reply(1))
 	if got := s.Spent(); !near(got, 0.75) {
 		t.Errorf("spent %v after its answer to another try", got)
 	}
@@ -112,10 +113,10 @@ func TestAnAttemptThatEndedByAFaultIsWrittenOn(t *testing.T) {
 	f.Record.Steps, f.Record.Cost, f.Record.Started = 2, 1, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	end(t, s, a, f)
 	a, h := resume(t, s, "a")
-	if h == nil || a.Number() != 1 || h.End == nil || h.End.Status != "TransientFault" || len(s.Records()) != 0 {
+	if h == nil || a.Number() != 1 || !strings.Contains(string(h.End), `"exit_status":"TransientFault"`) || len(s.Records()) != 0 {
 		t.Fatalf("attempt %d, history %+v, records %+v", a.Number(), h, s.Records())
 	}
-	tell(t, a, results.TypeContainer, container, results.TypeRequest, request(3), results.TypeReply, reply(3))
+	tell(t, a, journal.TypeContainer, container, journal.TypeRequest, request(3), journal.TypeReply, reply(3))
 	closeStore(t, s) // it broke off
 	s = open(t, dir)
 	rs := s.Records()
@@ -176,7 +177,7 @@ func TestAResumedAttemptThatLostNoCallHasSpentItsCost(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a := begin(t, s, "a")
-	tell(t, a, results.TypeRequest, request(1), results.TypeReply, reply(1))
+	tell(t, a, journal.TypeRequest, request(1), journal.TypeReply, reply(1))
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -184,8 +185,8 @@ func TestAResumedAttemptThatLostNoCallHasSpentItsCost(t *testing.T) {
 		t.Fatal(h, err)
 	}
 	closeStore(t, s)
-	records, _, err := results.ReadJournal(filepath.Join(dir, "a", "journal.jsonl"))
-	if last := records[len(records)-1]; err != nil || last.Type != results.TypeResume || last.Cost != 0.5 || last.Spent != 0 {
+	records, _, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
+	if last := records[len(records)-1]; err != nil || last.Type != journal.TypeResume || last.Cost != 0.5 || last.Spent != 0 {
 		t.Errorf("%+v, %v", last, err)
 	}
 }
@@ -226,30 +227,30 @@ func TestOtherSettingsAreNotResumed(t *testing.T) {
 // resumed, as often as that happens.
 func TestFormatErrorsCountOnceHoweverOftenAnAttemptCrashes(t *testing.T) {
 	dir := t.TempDir()
-	wrong := []any{results.TypeInterrupt, results.InterruptData{Step: 1, Name: "FormatError"}, results.TypeMessages, says("form!")}
+	wrong := []any{journal.TypeInterrupt, journal.InterruptData{Step: 1, Name: "FormatError"}, journal.TypeMessages, says("form!")}
 	s := open(t, dir)
 	a := begin(t, s, "a")
-	tell(t, a, results.TypeContainer, container, results.TypeRequest, request(1), results.TypeReply, reply(1))
+	tell(t, a, journal.TypeContainer, container, journal.TypeRequest, request(1), journal.TypeReply, reply(1))
 	tell(t, a, wrong...)
 	for range 3 {
 		closeStore(t, s)
 		s = open(t, dir)
-		var h *results.History
+		var h *journal.History
 		if a, h = resume(t, s, "a"); h.FormatErrors != 0 {
 			t.Errorf("%d before the first request", h.FormatErrors)
 		}
 		tell(t, a, wrong...)
 	}
-	tell(t, a, results.TypeRequest, request(2), results.TypeReply, reply(2))
+	tell(t, a, journal.TypeRequest, request(2), journal.TypeReply, reply(2))
 	h, err := s.History("a")
 	if err != nil || h.FormatErrors != 1 || len(h.Messages) != 1 {
 		t.Fatalf("%d format errors, %d messages, want one of each: %v", h.FormatErrors, len(h.Messages), err)
 	}
-	tell(t, a, results.TypeInterrupt, results.InterruptData{Step: 2, Name: "Other"}, results.TypeRequest, request(3), results.TypeReply, reply(3))
+	tell(t, a, journal.TypeInterrupt, journal.InterruptData{Step: 2, Name: "Other"}, journal.TypeRequest, request(3), journal.TypeReply, reply(3))
 	if h, err = s.History("a"); err != nil || h.FormatErrors != 1 {
 		t.Errorf("%d format errors after an interrupt of another name, %v", h.FormatErrors, err)
 	}
-	tell(t, a, results.TypeAction, action(3, "a"), results.TypeOutput, output(3, "A"), results.TypeRequest, request(4))
+	tell(t, a, journal.TypeAction, action(3, "a"), journal.TypeOutput, output(3, "A"), journal.TypeRequest, request(4))
 	if h, err = s.History("a"); err != nil || h.FormatErrors != 0 {
 		t.Errorf("%d format errors in a row after an action, %v", h.FormatErrors, err)
 	}
@@ -273,35 +274,35 @@ func TestElapsedIsTheTimeOfWork(t *testing.T) {
 				t.Errorf("%s: %v, %v, want %v", when, h.Elapsed, err, want)
 			}
 		}
-		after(time.Hour, results.TypeContainer, container)
+		after(time.Hour, journal.TypeContainer, container)
 		elapsed("until the container is there", 0)
-		after(time.Second, results.TypeRequest, request(1))
+		after(time.Second, journal.TypeRequest, request(1))
 		waited := reply(1)
 		waited.Waited = 7
-		after(10*time.Second, results.TypeReply, waited)
+		after(10*time.Second, journal.TypeReply, waited)
 		elapsed("a call of 10 s, 7 of them waiting", 4*time.Second)
-		after(30*time.Second, results.TypeAction, action(1, "a"))
+		after(30*time.Second, journal.TypeAction, action(1, "a"))
 		ran := output(1, "A")
 		ran.Seconds = 1000
-		after(1000*time.Second, results.TypeOutput, ran)
+		after(1000*time.Second, journal.TypeOutput, ran)
 		elapsed("a command", 1034*time.Second)
-		after(time.Second, results.TypeRequest, request(2))
-		after(time.Hour, results.TypeLost, results.LostData{Step: 2, Calls: 1})
-		after(time.Hour, results.TypeResume, map[string]string{"owner": "x"})
-		after(time.Hour, results.TypeContainer, container)
+		after(time.Second, journal.TypeRequest, request(2))
+		after(time.Hour, journal.TypeLost, journal.LostData{Step: 2, Calls: 1})
+		after(time.Hour, journal.TypeResume, map[string]string{"owner": "x"})
+		after(time.Hour, journal.TypeContainer, container)
 		elapsed("a call without an answer, and the time until the next container", 1035*time.Second)
-		after(time.Second, results.TypeDifference, results.DifferenceData{Step: 1})
-		after(time.Hour, results.TypeContainer, container)
-		after(2*time.Second, results.TypeRequest, request(2))
-		after(time.Hour, results.TypeRequest, request(2))
-		after(3*time.Second, results.TypeLost, results.LostData{Step: 2, Calls: 1})
-		after(3*time.Second, results.TypeReply, reply(2))
+		after(time.Second, journal.TypeDifference, journal.DifferenceData{Step: 1})
+		after(time.Hour, journal.TypeContainer, container)
+		after(2*time.Second, journal.TypeRequest, request(2))
+		after(time.Hour, journal.TypeRequest, request(2))
+		after(3*time.Second, journal.TypeLost, journal.LostData{Step: 2, Calls: 1})
+		after(3*time.Second, journal.TypeReply, reply(2))
 		elapsed("after a replay", 1035*time.Second+2*time.Second+6*time.Second)
-		after(time.Hour, results.TypeResume, map[string]string{"owner": "x"})
-		after(time.Hour, results.TypeRequest, request(3))
-		after(10*time.Second, results.TypeReply, reply(3))
-		after(time.Hour, results.TypeContainer, container)
-		after(30*time.Second, results.TypeAction, action(1, "a"))
+		after(time.Hour, journal.TypeResume, map[string]string{"owner": "x"})
+		after(time.Hour, journal.TypeRequest, request(3))
+		after(10*time.Second, journal.TypeReply, reply(3))
+		after(time.Hour, journal.TypeContainer, container)
+		after(30*time.Second, journal.TypeAction, action(1, "a"))
 		elapsed("a call before the container is ready", 1035*time.Second+2*time.Second+6*time.Second+40*time.Second)
 		closeStore(t, s)
 	})
@@ -323,7 +324,7 @@ func TestAHistoryOfADamagedAttemptIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, c.text, dir, "a", "journal.jsonl")
-			_, err := results.ReadHistory(dir, "a")
+			_, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl"))
 			if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "journal.jsonl") {
 				t.Errorf("%v (%v)", err, fault.KindOf(err))
 			}
@@ -335,7 +336,7 @@ func TestAHistoryOfADamagedAttemptIsRefused(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, "torn", dir, "a", "journal.jsonl")
-	if _, err := results.ReadHistory(dir, "a"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a whole record: %v", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
 )
 
 // Names of the files in a run directory.
@@ -46,7 +47,7 @@ type Options struct {
 	// documentation. Nil hides nothing.
 	Mask *mask.Masker
 
-	Durability Durability // of the journals of running attempts; empty: Power
+	Durability journal.Durability // of the journals of running attempts; empty: Power
 
 	// Inject, when not nil, is asked before every write, fsync and rename of
 	// the store whether that is to fail. It is for tests.
@@ -64,7 +65,7 @@ type Store struct {
 	recovered []string
 	reading   bool // nothing on disk is changed, see Read
 	writer    *deriver
-	level     Durability
+	level     journal.Durability
 
 	mu        sync.Mutex
 	instances map[string]*instance
@@ -138,7 +139,7 @@ func makeDir(dir string) error {
 		return fault.New(fault.Usage, "creating the output directory", err).
 			WithHint("-o must name a directory; there is a file in its place")
 	}
-	return diskFault("creating the output directory", err)
+	return atomicfile.Fault("creating the output directory", err)
 }
 
 // SetLog replaces [Options.Log], for a log that stands in the directory and so

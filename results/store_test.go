@@ -16,6 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -125,7 +126,7 @@ func TestARunDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell(t, a, results.TypeMessages, results.MessagesData{Messages: []json.RawMessage{
+	tell(t, a, journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{
 		json.RawMessage(`{"role":"user","content":"<é & 😀>"}`),
 	}})
 	end(t, s, a, result("z__first-1", hostile))

@@ -1,6 +1,10 @@
 package results
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"batch.example/batch/journal"
+)
 
 // TrajectoryFormat is the format tag that existing tools look for.
 const TrajectoryFormat = "mini-swe-agent-1.1"
@@ -17,18 +21,18 @@ type Trajectory struct {
 
 // Info is a trajectory's head.
 type Info struct {
-	ModelStats     ModelStats     `json:"model_stats"`
-	Config         map[string]any `json:"config"`
-	MiniVersion    string         `json:"mini_version"` // the peer's version whose format this is
-	BatchVersion   string         `json:"batch_version"`
-	ExitStatus     string         `json:"exit_status"`
-	Submission     string         `json:"submission"`
-	Exception      string         `json:"exception_str,omitempty"`
-	Traceback      string         `json:"traceback,omitempty"`
-	Salvage        string         `json:"salvaged_patch,omitempty"`  // work tree's diff of a run that did not submit
-	PredictionNote string         `json:"prediction_note,omitempty"` // why the prediction's text is not the submission's bytes
-	ImageCommit    *CommitData    `json:"image_commit,omitempty"`    // where the image is not at the row's base_commit
-	Record         *Record        `json:"batch,omitempty"`
+	ModelStats     ModelStats          `json:"model_stats"`
+	Config         map[string]any      `json:"config"`
+	MiniVersion    string              `json:"mini_version"` // the peer's version whose format this is
+	BatchVersion   string              `json:"batch_version"`
+	ExitStatus     string              `json:"exit_status"`
+	Submission     string              `json:"submission"`
+	Exception      string              `json:"exception_str,omitempty"`
+	Traceback      string              `json:"traceback,omitempty"`
+	Salvage        string              `json:"salvaged_patch,omitempty"`  // work tree's diff of a run that did not submit
+	PredictionNote string              `json:"prediction_note,omitempty"` // why the prediction's text is not the submission's bytes
+	ImageCommit    *journal.CommitData `json:"image_commit,omitempty"`    // where the image is not at the row's base_commit
+	Record         *Record             `json:"batch,omitempty"`
 }
 
 // ModelStats is what the peer counts.

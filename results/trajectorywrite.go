@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -17,6 +16,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/python"
+	"batch.example/batch/journal"
 )
 
 // writeTrajectory replaces an instance's trajectory: its head is r's, its messages
@@ -24,14 +24,13 @@ import (
 // held in memory. The caller syncs the directory.
 func (s *Store) writeTrajectory(r *Result) error {
 	id := r.Record.InstanceID
-	t := trajectoryWriter{mask: s.mask, history: &History{}}
+	t := trajectoryWriter{mask: s.mask, history: &journal.History{}}
 	if h, err := s.History(id); err == nil {
-		f, err := os.Open(h.path)
-		if err != nil {
+		t.history = h
+		if t.source, err = h.Source(); err != nil {
 			return err
 		}
-		defer f.Close()
-		t.history, t.journal = h, f
+		defer t.source.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) { // a result is not lost for it
 		s.log.Load().Warn("a trajectory is written without messages", "instance", id, "err", err)
 	}
@@ -60,8 +59,8 @@ func headOf(r *Result) Info {
 type trajectoryWriter struct {
 	w       *bufio.Writer
 	mask    *mask.Masker
-	journal io.ReaderAt
-	history *History
+	source  *journal.Source
+	history *journal.History
 }
 
 func (t *trajectoryWriter) write(r *Result) error {
@@ -97,7 +96,7 @@ func (t *trajectoryWriter) write(r *Result) error {
 func (t *trajectoryWriter) text(s string) { _, _ = t.w.WriteString(s) }
 
 func (t *trajectoryWriter) value(v any, indent string) error {
-	text, err := compactJSON(v)
+	text, err := python.Compact(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a trajectory", err)
 	}
@@ -119,7 +118,7 @@ func (t *trajectoryWriter) message(m json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	var ref outputRef
+	var ref journal.OutputRef
 	at, found := refMember(m, "extra", "raw_output")
 	if !found || !isRef(m[at.from:at.to], &ref) {
 		return t.json(m, "    ")
@@ -128,12 +127,11 @@ func (t *trajectoryWriter) message(m json.RawMessage) error {
 	// is put in its place later must not be hidden in its turn.
 	m = t.mask.JSON(m)
 	at, _ = refMember(m, "extra", "raw_output")
-	kept := t.history.outputs[ref]
-	output, err := readOutput(t.journal, kept.base64)
+	output, total, err := t.source.Output(ref)
 	if err != nil {
 		return err
 	}
-	return t.withOutput(m, at, t.mask.Bytes(output), kept.total > int64(len(output)), kept.total)
+	return t.withOutput(m, at, t.mask.Bytes(output), total > int64(len(output)), total)
 }
 
 // withResponse puts the provider's answer into the place where the message names it.
@@ -145,20 +143,15 @@ func (t *trajectoryWriter) withResponse(m json.RawMessage) (json.RawMessage, err
 	if !found || !isRef(m[at.from:at.to], &ref) {
 		return m, nil
 	}
-	line, ok := t.history.replies[ref.Step]
-	if !ok {
-		return m, nil
-	}
-	rec, err := recordAt(t.journal, line.from, line.to+1)
-	if err != nil {
-		return nil, err
-	}
-	var reply ReplyData
-	if err := json.Unmarshal(rec.Data, &reply); err != nil || reply.Response == nil {
+	response, err := t.source.Response(ref.Step)
+	if err != nil || response == nil {
 		return m, err
 	}
-	return slices.Concat(m[:at.from], reply.Response, m[at.to:]), nil
+	return slices.Concat(m[:at.from], response, m[at.to:]), nil
 }
+
+// span is a place in a JSON text, in bytes.
+type span struct{ from, to int }
 
 // withOutput writes m, in which no secret is left, with an output, which may be
 // large, at its place.
@@ -198,7 +191,7 @@ func (t *trajectoryWriter) inString(text []byte) {
 		for back := 1; back < utf8.UTFMax && n < len(text) && !utf8.RuneStart(text[n]); back++ {
 			n-- // no character is cut
 		}
-		quoted, err := pythonJSON(string(text[:n]), "")
+		quoted, err := python.JSON(string(text[:n]), "")
 		if err == nil {
 			_, _ = t.w.Write(quoted[1 : len(quoted)-1])
 		}
@@ -235,8 +228,8 @@ func memberOf(object []byte, name string) (span, bool) {
 			return span{}, false
 		}
 		if key == name {
-			end := d.InputOffset()
-			return span{end - int64(len(value)), end}, true
+			end := int(d.InputOffset())
+			return span{end - len(value), end}, true
 		}
 	}
 	return span{}, false

@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -166,11 +167,11 @@ func TestWhatCannotBeReadOrWrittenIsTheHostsFault(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, "", dir, "a")
-	if _, err := results.ReadHistory(dir, "a"); fault.KindOf(err) != fault.Host || errors.Is(err, fs.ErrNotExist) {
+	if _, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl")); fault.KindOf(err) != fault.Host || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a history in a file: %v", err)
 	}
 	write(t, "", dir, "b", "journal.jsonl", "file")
-	if _, err := results.ReadHistory(dir, "b"); fault.KindOf(err) != fault.Host || errors.Is(err, fs.ErrNotExist) {
+	if _, err := journal.ReadHistory(filepath.Join(dir, "b", "journal.jsonl")); fault.KindOf(err) != fault.Host || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a journal that is a folder: %v", err)
 	}
 	write(t, "", dir, "manifest.json", "file")
@@ -276,7 +277,7 @@ func TestAJournalTakesWhatItCanWriteExactly(t *testing.T) {
 	a := begin(t, s, "a")
 	j := a.Journal()
 	for name, err := range map[string]error{
-		"what is no JSON":       j.Append(results.TypeAction, make(chan int)),
+		"what is no JSON":       j.Append(journal.TypeAction, make(chan int)),
 		"a type of two words":   j.Append("two words", 1),
 		"a type with a capital": j.Append("Action", 1),
 		"no type":               j.Append("", 1),
@@ -285,12 +286,12 @@ func TestAJournalTakesWhatItCanWriteExactly(t *testing.T) {
 			t.Errorf("%s: %v (%v)", name, err, fault.KindOf(err))
 		}
 	}
-	tell(t, a, results.TypeRequest, request(1), results.TypeReply, reply(1), results.TypeAction, action(1, "a"), results.TypeOutput, results.OutputData{Step: 1})
+	tell(t, a, journal.TypeRequest, request(1), journal.TypeReply, reply(1), journal.TypeAction, action(1, "a"), journal.TypeOutput, journal.OutputData{Step: 1})
 	if err := j.Append("a_z", strings.Repeat("x", 256<<10)); err != nil { // more than is kept in memory
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "a", "journal.jsonl")
-	records, torn, err := results.ReadJournal(path)
+	records, torn, err := journal.Read(path)
 	if err != nil || torn != 0 || len(records) != 6 || records[5].Type != "a_z" || !strings.HasSuffix(string(records[4].Data), `"output":""}`) {
 		t.Errorf("%d records, torn %d, %v", len(records), torn, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 )
@@ -112,7 +113,7 @@ func (p *play) step() {
 		w.call.Release()
 		w.call = nil
 	default:
-		p.journal(w, results.TypeReply, results.ReplyData{Step: w.steps, Cost: w.cost})
+		p.journal(w, journal.TypeReply, journal.ReplyData{Step: w.steps, Cost: w.cost})
 		w.call.Settle(w.cost)
 		w.call = nil
 	}
@@ -130,7 +131,7 @@ func (p *play) begin(w *player) {
 	w.call, w.cost = call, p.rand.Float64()*0.3
 	w.steps++
 	p.billed += w.cost
-	p.journal(w, results.TypeRequest, results.RequestData{Step: w.steps, Reserved: call.Reserved()})
+	p.journal(w, journal.TypeRequest, journal.RequestData{Step: w.steps, Reserved: call.Reserved()})
 	p.bound = p.limit
 	for _, w := range p.workers {
 		if w.call != nil {

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -86,7 +87,7 @@ func (b *beside) solve(ctx context.Context, s *solver.Solver, id string) (*resul
 // records are the types of the journal's, in order.
 func (b *beside) records(id string) []string {
 	b.t.Helper()
-	list, _, err := results.ReadJournal(filepath.Join(b.store.Dir(), id, "journal.jsonl"))
+	list, _, err := journal.Read(filepath.Join(b.store.Dir(), id, "journal.jsonl"))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -115,9 +116,9 @@ func TestTheScrubGoesOnBesideTheFirstCallAndTakesNoTimeOfTheAgents(t *testing.T)
 			t.Errorf("%+v, want %+v", r.Record.Time, want)
 		}
 		types := b.records("a")
-		if got := types[:slices.Index(types, results.TypeAction)+1]; !slices.Equal(got, []string{
-			results.TypeAttempt, results.TypeMessages, results.TypeRequest, results.TypeReply, results.TypeMessages,
-			results.TypeContainer, results.TypeAction,
+		if got := types[:slices.Index(types, journal.TypeAction)+1]; !slices.Equal(got, []string{
+			journal.TypeAttempt, journal.TypeMessages, journal.TypeRequest, journal.TypeReply, journal.TypeMessages,
+			journal.TypeContainer, journal.TypeAction,
 		}) {
 			t.Errorf("%q", got)
 		}
@@ -159,7 +160,7 @@ func TestAScrubThatFailsBesideTheFirstCallIsTheInstancesFault(t *testing.T) {
 				if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "no room") || !strings.Contains(fault.HintOf(err), "--keep-git-history") {
 					t.Errorf("%v: %v", fault.KindOf(err), err)
 				}
-				if len(box.ran) > 0 || !box.closed || r.Salvage != nil || slices.Contains(b.records("a"), results.TypeContainer) {
+				if len(box.ran) > 0 || !box.closed || r.Salvage != nil || slices.Contains(b.records("a"), journal.TypeContainer) {
 					t.Errorf("ran %q, closed %t, %q", box.ran, box.closed, b.records("a"))
 				}
 				if err := b.store.Close(); err != nil {
@@ -185,7 +186,7 @@ func TestACancelledScrubIsEndedAndItsContainerIsNotGoneOnIn(t *testing.T) {
 		if _, err := b.solve(ctx, s, "a"); !errors.Is(err, context.DeadlineExceeded) || box.broken != 1 || !box.closed {
 			t.Errorf("%v, broken off %d times, closed %t", err, box.broken, box.closed)
 		}
-		if types := b.records("a"); slices.Contains(types, results.TypeContainer) || slices.Contains(types, results.TypeAction) {
+		if types := b.records("a"); slices.Contains(types, journal.TypeContainer) || slices.Contains(types, journal.TypeAction) {
 			t.Errorf("%q", types)
 		}
 		if h, err := b.store.History("a"); err != nil || h.Container != nil || h.Elapsed != 3*time.Second {

@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -97,8 +98,8 @@ func (r *rows) log() string {
 }
 
 // container is what the journal says of the last one.
-func (r *rows) container() *results.ContainerData {
-	h, err := results.ReadHistory(r.store.Dir(), "a__1")
+func (r *rows) container() *journal.ContainerData {
+	h, err := journal.ReadHistory(filepath.Join(r.store.Dir(), "a__1", "journal.jsonl"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func TestAnImageThatIsNotAtItsCommitIsItsFaultBeforeACallIsPaid(t *testing.T) {
 			if r.calls != 0 || r.container() != nil {
 				t.Errorf("%d calls, container %+v", r.calls, r.container())
 			}
-			want := &results.CommitData{Head: future, Files: []string{"f.txt"}, Total: 1, Mismatch: mismatch}
+			want := &journal.CommitData{Head: future, Files: []string{"f.txt"}, Total: 1, Mismatch: mismatch}
 			if diff := cmp.Diff(want, result.Info.ImageCommit); diff != "" {
 				t.Error(diff)
 			}
@@ -168,7 +169,7 @@ func TestAnImageWhoseCommitCannotBeFoundOutRunsWhereThatIsAllowed(t *testing.T) 
 	r.box.bashless = false
 	result, err := r.solve()
 	head := strings.TrimSpace(r.box.git(t, "rev-parse HEAD"))
-	want := &results.CommitData{Head: head, Mismatch: "the repository does not have that commit; HEAD is " + head[:12]}
+	want := &journal.CommitData{Head: head, Mismatch: "the repository does not have that commit; HEAD is " + head[:12]}
 	if diff := cmp.Diff(want, result.Info.ImageCommit); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -199,7 +200,7 @@ func TestACommitThatOnlySetsUpIsNoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := strings.TrimSpace(box.git(t, "rev-parse HEAD"))
-	want := &results.CommitData{Head: head, Files: []string{"setup.py"}, Total: 1}
+	want := &journal.CommitData{Head: head, Files: []string{"setup.py"}, Total: 1}
 	if diff := cmp.Diff(want, r.container().Commit); diff != "" {
 		t.Errorf("journal: %s", diff)
 	}

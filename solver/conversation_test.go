@@ -12,8 +12,8 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
-	"batch.example/batch/results"
 )
 
 // asRead is a message as a provider of the usual form writes it, with more.
@@ -117,7 +117,7 @@ func TestOfOutputsBeyondTheirRoomTheJournalKeepsTheEnds(t *testing.T) {
 	p.dies = true // the trajectory is not what this is about
 	whole := t.TempDir()
 	p.solve(whole)
-	for i, o := range recorded[results.OutputData](t, whole, results.TypeOutput) {
+	for i, o := range recorded[journal.OutputData](t, whole, journal.TypeOutput) {
 		cut := i == 3
 		if (len(o.Output) == 64<<10) != cut || (o.Shown == "0") != cut || (o.Total > int64(len(o.Output))) != cut {
 			t.Errorf("output %d: %d of %d bytes are kept, shown is %q", i+1, len(o.Output), o.Total, o.Shown)

@@ -1,6 +1,8 @@
 package solver
 
-import "regexp"
+import (
+	"regexp"
+)
 
 const month = `(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*`
 

@@ -1,6 +1,8 @@
 package solver
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestNoiseIsTimesAndAddressesAndNothingElse(t *testing.T) {
 	for was, now := range map[string]string{

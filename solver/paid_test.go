@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -484,17 +485,17 @@ func TestALostCallIsToldWithItsStep(t *testing.T) {
 		}
 		return nil, fault.Newf(fault.Transient, "no answer")
 	}), results.Options{})
-	records, _, err := results.ReadJournal(filepath.Join(store.Dir(), "a", "journal.jsonl"))
+	records, _, err := journal.Read(filepath.Join(store.Dir(), "a", "journal.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := records[len(records)-2] // the run's last message is behind it
 	for _, r := range records {
-		if r.Type == results.TypeLost {
+		if r.Type == journal.TypeLost {
 			last = r
 		}
 	}
-	if last.Type != results.TypeLost || !bytes.Contains(last.Data, []byte(`"step":3,"calls":1,"cost":0.5`)) {
+	if last.Type != journal.TypeLost || !bytes.Contains(last.Data, []byte(`"step":3,"calls":1,"cost":0.5`)) {
 		t.Errorf("%s %s", last.Type, last.Data)
 	}
 }

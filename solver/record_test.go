@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -32,7 +34,7 @@ func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
 	p.solve(whole)
 	lines := p.lines(whole)
 	dir := p.crashed(lines[:len(lines)-6], false)
-	h, err := results.ReadHistory(dir, "a")
+	h, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
-	"batch.example/batch/results"
+	"batch.example/batch/journal"
 )
 
 // recorder writes an agent's events to the journal, settles what calls cost,
@@ -25,9 +25,9 @@ type recorder struct {
 func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	switch e.Type {
 	case agent.EventMessages:
-		return r.append(results.TypeMessages, results.MessagesData{Messages: rawMessages(e.Messages)})
+		return r.append(journal.TypeMessages, journal.MessagesData{Messages: rawMessages(e.Messages)})
 	case agent.EventRequest:
-		err := r.durable(results.TypeRequest, results.RequestData{Step: e.Step, Digest: e.Digest, Reserved: r.call.Reserved()})
+		err := r.durable(journal.TypeRequest, journal.RequestData{Step: e.Step, Digest: e.Digest, Reserved: r.call.Reserved()})
 		if err == nil {
 			r.asked = e.Step
 		}
@@ -37,12 +37,12 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	case agent.EventAction:
 		r.log.Info("command", "step", e.Step, "command", e.Command)
 		r.action = actionID(e.Step, e.Action)
-		return r.durable(results.TypeAction, results.ActionData{Step: e.Step, Action: e.Action, Command: e.Command})
+		return r.durable(journal.TypeAction, journal.ActionData{Step: e.Step, Action: e.Action, Command: e.Command})
 	case agent.EventOutput:
 		return r.output(e)
 	case agent.EventInterrupt:
 		r.log.Info("interrupt", "step", e.Step, "name", e.Interrupt)
-		return r.append(results.TypeInterrupt, results.InterruptData{Step: e.Step, Name: e.Interrupt})
+		return r.append(journal.TypeInterrupt, journal.InterruptData{Step: e.Step, Name: e.Interrupt})
 	default:
 		return nil
 	}
@@ -60,7 +60,7 @@ func (r *recorder) reply(e agent.Event) error {
 	}
 	r.call.Settle(res.Cost)
 	r.log.Info("reply", "step", e.Step, "cost", res.Cost, "latency", e.Latency, "finish_reason", res.FinishReason)
-	err := r.flushed(results.TypeReply, results.ReplyData{
+	err := r.flushed(journal.TypeReply, journal.ReplyData{
 		Step: e.Step, Cost: res.Cost, Usage: res.Usage, Model: res.Model,
 		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(),
 		Message: rawMessage(res.Message), FinishReason: res.FinishReason, Priced: res.Priced,
@@ -81,7 +81,7 @@ func (r *recorder) lost(step, calls int) error {
 		return nil
 	}
 	r.log.Warn("calls were not answered and may have been charged: they count as spent", "step", step, "calls", calls, "cost", dollars)
-	return r.flushed(results.TypeLost, results.LostData{Step: step, Calls: calls, Cost: dollars})
+	return r.flushed(journal.TypeLost, journal.LostData{Step: step, Calls: calls, Cost: dollars})
 }
 
 const (
@@ -95,7 +95,7 @@ const (
 func (r *recorder) output(e agent.Event) error {
 	o := e.Output
 	r.log.Info("output", "step", e.Step, "returncode", o.ExitCode, "bytes", o.Total, "timed_out", o.TimedOut, "dur", o.Duration)
-	data := results.OutputData{
+	data := journal.OutputData{
 		Step: e.Step, Action: e.Action, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
 		TimedOut: o.TimedOut, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(), Note: o.Note, SHA256: sum(o.Bytes),
 	}
@@ -106,7 +106,7 @@ func (r *recorder) output(e agent.Event) error {
 			"step", e.Step, "bytes", o.Total, "kept", len(data.Output))
 	}
 	r.kept += int64(len(data.Output))
-	return r.flushed(results.TypeOutput, data)
+	return r.flushed(journal.TypeOutput, data)
 }
 
 func sum(b []byte) string {

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
@@ -66,7 +67,7 @@ func (t *attempt) carry() (c carried) {
 
 // before are the steps of the past that the agent begins behind: those with a
 // reply, but for the last one where that is still to be taken to its end.
-func (t *attempt) before() []results.Step {
+func (t *attempt) before() []journal.Step {
 	if t.past == nil {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (t *attempt) before() []results.Step {
 }
 
 // replied are the steps of the past whose reply is known.
-func (t *attempt) replied() []results.Step {
+func (t *attempt) replied() []journal.Step {
 	steps := t.before()
 	if t.past != nil && t.past.Last() != nil {
 		steps = append(steps, *t.past.Last())
@@ -100,7 +101,7 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 		t.box.Image, t.box.ImageID, t.box.Digest = was.Image, was.ImageID, was.Digest
 		t.base, t.commit = was.Base, was.Commit
 	}
-	data := results.ContainerData{
+	data := journal.ContainerData{
 		Container: t.box.Container, Image: t.box.Image, ImageID: t.box.ImageID, Digest: t.box.Digest,
 		Adopted: t.box.Adopted,
 	}
@@ -129,7 +130,7 @@ func (t *attempt) unasked() bool { return t.past == nil || t.past.Last() == nil 
 // replay executes the recorded actions again. What is recorded stands,
 // whatever they say now: the later replies were given to it. Where they say
 // something else, or ruin the container, the attempt has diverged.
-func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *results.ContainerData) error {
+func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *journal.ContainerData) error {
 	steps := t.replied()
 	if len(steps) == 0 {
 		return nil
@@ -164,7 +165,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 	return nil
 }
 
-func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, step, number int, a results.Action, data *results.ContainerData) error {
+func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, step, number int, a journal.Action, data *journal.ContainerData) error {
 	out, err := box.Execute(ctx, actionID(step, number), a.Command)
 	if errors.Is(err, agent.ErrDestroyed) { // which it did not do before
 		t.log.Warn("a recorded action destroyed its container when it ran again", "step", step, "command", a.Command, "err", err)
@@ -186,7 +187,7 @@ func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, 
 }
 
 // same reports whether an action did what is recorded of it, noise aside.
-func (t *attempt) same(step, number int, now agent.Output, was *results.OutputData) (bool, error) {
+func (t *attempt) same(step, number int, now agent.Output, was *journal.OutputData) (bool, error) {
 	if now.ExitCode != was.ExitCode || now.TimedOut != was.TimedOut {
 		return false, nil
 	}
@@ -200,12 +201,12 @@ func (t *attempt) same(step, number int, now agent.Output, was *results.OutputDa
 	return sum(recorded) == was.SHA256 && bytes.Equal(withoutNoise(now.Bytes), withoutNoise(recorded)), nil
 }
 
-func (t *attempt) tellDifference(rec *recorder, step, action int, was results.Action, now agent.Output) error {
+func (t *attempt) tellDifference(rec *recorder, step, action int, was journal.Action, now agent.Output) error {
 	t.result.Record.Differences++
 	t.log.Warn("a recorded action did something else when it ran again; what is recorded stands",
 		"step", step, "command", was.Command, "returncode", now.ExitCode, "was", was.Output.ExitCode,
 		"bytes", now.Total, "were", was.Output.Total)
-	return rec.append(results.TypeDifference, results.DifferenceData{
+	return rec.append(journal.TypeDifference, journal.DifferenceData{
 		Step: step, Action: action, Command: was.Command, Output: now.Bytes[:min(len(now.Bytes), maxDifference)],
 		Total: now.Total, ExitCode: now.ExitCode, TimedOut: now.TimedOut,
 	})
@@ -257,14 +258,14 @@ func message(raw json.RawMessage) (llm.Message, error) {
 	return m, nil
 }
 
-func response(m llm.Message, r *results.ReplyData) *llm.Response {
+func response(m llm.Message, r *journal.ReplyData) *llm.Response {
 	return &llm.Response{
 		Message: m, FinishReason: r.FinishReason, Usage: r.Usage, Cost: r.Cost, Priced: r.Priced,
 		Model: r.Model, Raw: r.Response, Waited: seconds(r.Waited),
 	}
 }
 
-func output(o *results.OutputData) agent.Output {
+func output(o *journal.OutputData) agent.Output {
 	return agent.Output{
 		Bytes: o.Output, Total: o.Total, ExitCode: o.ExitCode, TimedOut: o.TimedOut,
 		Timeout: seconds(o.Timeout), Duration: seconds(o.Seconds), Note: o.Note, Shown: o.Shown,

@@ -21,6 +21,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -227,7 +228,7 @@ func (p *playing) solve(dir string) *results.Result {
 // try is solve for an attempt that may fail.
 func (p *playing) try(dir string) (*results.Result, error) {
 	p.t.Helper()
-	store, err := results.Open(dir, results.Options{Durability: results.Process, FlushEvery: time.Hour})
+	store, err := results.Open(dir, results.Options{Durability: journal.Process, FlushEvery: time.Hour})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func (p *playing) crashed(lines [][]byte, lives bool) (dir string) {
 		p.t.Fatal(err)
 	}
 	p.boxes.alive = nil
-	h, err := results.ReadHistory(dir, "a")
+	h, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -441,7 +442,7 @@ func TestTimeOutlivesACrash(t *testing.T) {
 
 func (p *playing) check(dir, want string, ran []string, when string) {
 	p.t.Helper()
-	h, err := results.ReadHistory(dir, "a")
+	h, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -486,7 +487,7 @@ func TestAnActionThatDoesSomethingElseAgainIsTold(t *testing.T) {
 	if now := messages(t, dir)[3]; now != want {
 		t.Errorf("the conversation changed: %s, was %s", now, want)
 	}
-	differences := recorded[results.DifferenceData](t, dir, results.TypeDifference)
+	differences := recorded[journal.DifferenceData](t, dir, journal.TypeDifference)
 	if len(differences) != 3 || differences[2].Command != "do 3" || differences[2].Action != 2 || string(differences[2].Output) != "?" {
 		t.Errorf("the journal tells %+v", differences)
 	}
@@ -500,7 +501,7 @@ func TestAnActionThatDoesSomethingElseAgainIsTold(t *testing.T) {
 // recorded returns what the journal in dir says in records of that type.
 func recorded[T any](t *testing.T, dir, typ string) (list []T) {
 	t.Helper()
-	records, _, err := results.ReadJournal(filepath.Join(dir, "a", "journal.jsonl"))
+	records, _, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -519,7 +520,7 @@ func recorded[T any](t *testing.T, dir, typ string) (list []T) {
 // replayed checks what the journal in dir says of its last replay.
 func replayed(t *testing.T, dir string, actions, differences int) {
 	t.Helper()
-	boxes := recorded[results.ContainerData](t, dir, results.TypeContainer)
+	boxes := recorded[journal.ContainerData](t, dir, journal.TypeContainer)
 	if last := boxes[len(boxes)-1]; last.Replayed != actions || last.Differences != differences || last.Adopted {
 		t.Errorf("of %d containers the last is %+v, want %d actions executed again, %d of them with differences",
 			len(boxes), last, actions, differences)

@@ -1,5 +1,7 @@
 package solver
 
+
+
 // scratchRepo makes a repository of its own in $t that borrows the objects and
 // refs of the one that the working directory is in, and lets git use it with
 // the same work tree ($top) and a new index. Nothing that an agent may have

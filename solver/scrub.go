@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/gitscrub"
-	"batch.example/batch/results"
+	"batch.example/batch/journal"
 	"batch.example/batch/runner"
 )
 
@@ -79,7 +79,7 @@ func (t *attempt) compare(found gitscrub.Base) error {
 	}
 	mismatch := found.Mismatch(t.in.BaseCommit, t.in.Patch)
 	if mismatch != "" || found.Changed.Total > 0 {
-		t.commit = &results.CommitData{Head: found.Head, Files: found.Changed.Names, Total: found.Changed.Total, Mismatch: mismatch}
+		t.commit = &journal.CommitData{Head: found.Head, Files: found.Changed.Names, Total: found.Changed.Total, Mismatch: mismatch}
 	}
 	name := cmp.Or(gitscrub.ID(t.in.BaseCommit), fmt.Sprintf("%.80q", t.in.BaseCommit))
 	log := t.log.With("base_commit", name, "head", found.Head, "changed", found.Changed.Total, "files", found.Changed.Names)
@@ -208,5 +208,5 @@ func (t *attempt) settle(ctx context.Context, rec *recorder) error {
 	}
 	data := *t.unsettled
 	t.unsettled = nil
-	return rec.flushed(results.TypeContainer, data)
+	return rec.flushed(journal.TypeContainer, data)
 }

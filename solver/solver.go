@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
@@ -112,17 +113,17 @@ type attempt struct {
 	in      dataset.Instance
 	config  any // of the settings that it is made under
 	runner  Attempt
-	past    *results.History // of an attempt that is resumed
+	past    *journal.History // of an attempt that is resumed
 	carried carried
-	journal *results.Journal
+	journal *journal.Writer
 	log     *slog.Logger
 	started time.Time
 	box     sandbox.Facts
 	base    string              // commit that the agent began at; "" when it is not known
-	commit  *results.CommitData // the image's, where it is not the row's
+	commit  *journal.CommitData // the image's, where it is not the row's
 	scrub   *scrub              // nil: there is none
 
-	unsettled *results.ContainerData // of a sandbox in which no action has run yet
+	unsettled *journal.ContainerData // of a sandbox in which no action has run yet
 	scrubWait time.Duration
 	at        runner.Progress // that was shown last
 
@@ -212,7 +213,7 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 		t.salvage(ctx, box, t.Salvage && err == nil)
 		return err
 	}
-	if err := rec.durable(results.TypeSubmission, results.SubmissionData{Submission: ending.Submission}); err != nil {
+	if err := rec.durable(journal.TypeSubmission, journal.SubmissionData{Submission: ending.Submission}); err != nil {
 		return err
 	}
 	t.predict(ctx, box)

@@ -19,6 +19,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
 )
@@ -192,13 +193,13 @@ func (r *crashRun) count() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range crashIDs {
-		records, _, err := results.ReadJournal(filepath.Join(r.dir, "out", r.prefix+name, "journal.jsonl"))
+		records, _, err := journal.Read(filepath.Join(r.dir, "out", r.prefix+name, "journal.jsonl"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			r.violate("%s: %v", name, err)
 		}
 		r.kept[name] = 0
 		for _, record := range records {
-			if record.Type == results.TypeReply {
+			if record.Type == journal.TypeReply {
 				r.kept[name]++
 			}
 		}
@@ -300,7 +301,7 @@ func (r *crashRun) patches() map[string]string {
 // tell logs the journals of a run that went wrong.
 func (r *crashRun) tell() {
 	for _, name := range crashIDs {
-		records, _, _ := results.ReadJournal(filepath.Join(r.dir, "out", r.prefix+name, "journal.jsonl"))
+		records, _, _ := journal.Read(filepath.Join(r.dir, "out", r.prefix+name, "journal.jsonl"))
 		for _, record := range records {
 			r.t.Logf("%s %d %s %s %.300s", name, record.Attempt, record.Time.Format("05.000"), record.Type, record.Data)
 		}
@@ -346,19 +347,19 @@ func (s *tally) add(r *crashRun) {
 	s.again += r.again
 	s.watched += r.watched
 	for _, name := range crashIDs {
-		records, _, err := results.ReadJournal(filepath.Join(r.dir, "out", r.prefix+name, "journal.jsonl"))
+		records, _, err := journal.Read(filepath.Join(r.dir, "out", r.prefix+name, "journal.jsonl"))
 		if err != nil {
 			r.t.Error(err)
 		}
 		underWay := false
 		for _, record := range records {
 			switch record.Type {
-			case results.TypeAction, results.TypeOutput:
-				underWay = record.Type == results.TypeAction
-			case results.TypeResume:
+			case journal.TypeAction, journal.TypeOutput:
+				underWay = record.Type == journal.TypeAction
+			case journal.TypeResume:
 				s.resumed++
-			case results.TypeContainer:
-				var c results.ContainerData
+			case journal.TypeContainer:
+				var c journal.ContainerData
 				if json.Unmarshal(record.Data, &c) == nil && c.Adopted {
 					s.adopted++
 					if underWay {

@@ -21,9 +21,9 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
-	"batch.example/batch/results"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
+	"batch.example/batch/journal"
 )
 
 // runFlags are the flags of `batch run`, the peer's names where it has them.
@@ -76,7 +76,7 @@ func (f *paceFlags) addPace(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.accept, "accept-changes", nil, "resume although what is named differs from the directory's manifest; alone: whatever differs")
 	fs.Lookup("accept-changes").NoOptDefVal = acceptAll
 	fs.StringArrayVar(&f.mask, "mask", nil, "`REGEX`: hide what it matches in all that people read but patches, as keys and\nlogins are; may be repeated (adds to run.mask_patterns)")
-	fs.StringVar(&f.durability, "durability", string(results.Power), "what a running instance's journal outlives before each call and command: power,\na power cut (an fsync each), or process, the program's death alone")
+	fs.StringVar(&f.durability, "durability", string(journal.Power), "what a running instance's journal outlives before each call and command: power,\na power cut (an fsync each), or process, the program's death alone")
 	fs.StringVar(&f.inject, "inject", "", "make chosen steps fail, see internal/inject")
 	_ = fs.MarkHidden("inject")
 }
@@ -158,7 +158,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if strings.ContainsFunc(f.imagePrefix, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return fault.Newf(fault.Usage, "--image-prefix %q: expected the host of a registry, with a path or not", f.imagePrefix)
 	}
-	if _, err := results.ParseDurability(f.durability); err != nil {
+	if _, err := journal.ParseDurability(f.durability); err != nil {
 		return err
 	}
 	plan, err := inject.Parse(f.inject)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
 )
@@ -326,7 +327,7 @@ func (s *soak) files() {
 		if d.Name() != "journal.jsonl" {
 			return nil
 		}
-		records, torn, err := results.ReadJournal(path)
+		records, torn, err := journal.Read(path)
 		if torn > 0 {
 			s.t.Errorf("%s ends with %d torn bytes", path, torn)
 		}
@@ -340,16 +341,16 @@ func (s *soak) files() {
 	}
 }
 
-func (s *soak) count(record results.JournalRecord) {
+func (s *soak) count(record journal.Record) {
 	switch record.Type {
-	case results.TypeResume:
+	case journal.TypeResume:
 		s.resumed++
-	case results.TypeContainer:
-		var c results.ContainerData
+	case journal.TypeContainer:
+		var c journal.ContainerData
 		if json.Unmarshal(record.Data, &c) == nil && c.Replayed > 0 {
 			s.replayed++
 		}
-	case results.TypeEnd:
+	case journal.TypeEnd:
 		var end struct{ Record results.Record }
 		if json.Unmarshal(record.Data, &end) == nil && end.Record.Outcome == results.Diverged {
 			s.diverged++

@@ -23,6 +23,7 @@ import (
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/progress"
+	"batch.example/batch/journal"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/run"
@@ -64,7 +65,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 		return err
 	}
 	s.store, err = results.Open(s.flags.output, results.Options{
-		Durability: results.Durability(s.flags.durability), Mask: s.mask, Owner: lockOwner(), Inject: s.inject,
+		Durability: journal.Durability(s.flags.durability), Mask: s.mask, Owner: lockOwner(), Inject: s.inject,
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
 )
@@ -64,7 +65,7 @@ func (u *underWay) killed(sig syscall.Signal) {
 func (u *underWay) journal(typ string) (all []json.RawMessage) {
 	paths, _ := filepath.Glob(filepath.Join(u.dir, "out", "*", "journal.jsonl"))
 	for _, path := range paths {
-		records, _, _ := results.ReadJournal(path)
+		records, _, _ := journal.Read(path)
 		for _, r := range records {
 			if r.Type == typ {
 				all = append(all, r.Data)
@@ -77,15 +78,15 @@ func (u *underWay) journal(typ string) (all []json.RawMessage) {
 // await waits for the n-th record of an action, and returns the container.
 func (u *underWay) await(n int) (container string) {
 	u.Helper()
-	for end := time.Now().Add(2 * time.Minute); len(u.journal(results.TypeAction)) < n; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(u.journal(journal.TypeAction)) < n; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			_ = u.cmd.Process.Kill()
 			_ = u.cmd.Wait()
 			u.Fatalf("no command is run\n%s", u.said.String())
 		}
 	}
-	all := u.journal(results.TypeContainer)
-	var c results.ContainerData
+	all := u.journal(journal.TypeContainer)
+	var c journal.ContainerData
 	if err := json.Unmarshal(all[len(all)-1], &c); err != nil {
 		u.Fatal(err)
 	}
@@ -111,8 +112,8 @@ func (u *underWay) finish(began string) {
 	if r := record(u.T, u.dir); r.Resumed != 1 || r.Steps != 2 || r.Outcome != results.Submitted || len(u.server.Requests()) != 2 {
 		u.Errorf("%+v after %d requests", r, len(u.server.Requests()))
 	}
-	var out results.OutputData
-	if err := json.Unmarshal(u.journal(results.TypeOutput)[0], &out); err != nil {
+	var out journal.OutputData
+	if err := json.Unmarshal(u.journal(journal.TypeOutput)[0], &out); err != nil {
 		u.Fatal(err)
 	}
 	if out.ExitCode != 0 || string(out.Output) != began {

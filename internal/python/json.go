@@ -51,3 +51,29 @@ func appendEscape(b []byte, r rune) []byte {
 	const hex = "0123456789abcdef"
 	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
+
+// Compact marshals v on one line without escaping <, > and &. The result
+// is valid UTF-8, raw members that were not included.
+func Compact(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	out := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if !utf8.Valid(out) {
+		out = bytes.ToValidUTF8(out, []byte("\ufffd"))
+	}
+	return out, nil
+}
+
+// JSON formats v byte for byte as Python's json.dumps(v, indent=2) does for the
+// same members, see [Indent].
+func JSON(v any, prefix string) ([]byte, error) {
+	text, err := Compact(v)
+	if err != nil {
+		return nil, err
+	}
+	return Indent(text, prefix)
+}

@@ -1,4 +1,4 @@
-package results
+package journal
 
 import (
 	"bytes"
@@ -14,9 +14,9 @@ import (
 	"batch.example/batch/fault"
 )
 
-// JournalVersion is the version of the records that this package writes. It
+// Version is the version of the records that this package writes. It
 // reads that version and older ones.
-const JournalVersion = 1
+const Version = 1
 
 // Types of journal records. The store itself writes and reads those of the
 // first group; the others are the solver's and their data is described in the
@@ -40,8 +40,8 @@ const (
 	TypeSubmission = "submission" // what the agent handed in
 )
 
-// JournalRecord is one line of a journal.
-type JournalRecord struct {
+// Record is one line of a journal.
+type Record struct {
 	Version int     `json:"v"`
 	Seq     int64   `json:"seq"`     // from 1, without gaps
 	Attempt int     `json:"attempt"` // the attempt it belongs to
@@ -57,8 +57,8 @@ type JournalRecord struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// spent is what the attempt counts as until this record, in US dollars.
-func (r *JournalRecord) spent() float64 { return max(r.Cost, r.Spent) }
+// SpentSoFar is what the attempt counts as until this record, in US dollars.
+func (r *Record) SpentSoFar() float64 { return max(r.Cost, r.Spent) }
 
 // A line ends with its checksum, so that it can be verified as bytes, before
 // anything in it is believed: `,"crc":"` + 8 hex digits + `"}`.
@@ -76,7 +76,7 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 // appendRecord adds r as a line, final newline included. An output that is not nil
 // takes the place of the empty text at the end of r's data.
-func appendRecord(b []byte, r *JournalRecord, output []byte) []byte {
+func appendRecord(b []byte, r *Record, output []byte) []byte {
 	b = slices.Grow(b, recordOverhead+len(r.Data)+base64.StdEncoding.EncodedLen(len(output)))
 	from := len(b)
 	b = append(appendHead(b, r), r.Data...)
@@ -91,7 +91,7 @@ func appendRecord(b []byte, r *JournalRecord, output []byte) []byte {
 }
 
 // appendHead adds a record's line up to its data.
-func appendHead(b []byte, r *JournalRecord) []byte {
+func appendHead(b []byte, r *Record) []byte {
 	b = append(b, `{"v":`...)
 	b = strconv.AppendInt(b, int64(r.Version), 10)
 	b = append(b, `,"seq":`...)
@@ -130,13 +130,13 @@ func intact(line []byte) bool {
 
 // decodeRecord reads an intact line. An error means that the record is of a
 // later version, or was never written by this package.
-func decodeRecord(line []byte) (JournalRecord, error) {
-	var r JournalRecord
+func decodeRecord(line []byte) (Record, error) {
+	var r Record
 	if err := json.Unmarshal(line, &r); err != nil {
 		return r, fault.New(fault.Instance, "reading a journal record", err)
 	}
-	if r.Version > JournalVersion {
-		return r, fault.Newf(fault.Usage, "journal record %d has version %d, newer than %d", r.Seq, r.Version, JournalVersion).
+	if r.Version > Version {
+		return r, fault.Newf(fault.Usage, "journal record %d has version %d, newer than %d", r.Seq, r.Version, Version).
 			WithHint("this directory was written by a newer batch: use that version, or another output directory")
 	}
 	return r, nil

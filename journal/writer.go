@@ -1,4 +1,4 @@
-package results
+package journal
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/python"
 )
 
 const (
@@ -19,9 +20,16 @@ const (
 	journalMode   = 0o600 // it holds what was said and done exactly, secrets included
 )
 
-// Journal is the append-only history of one instance, open at its end. Methods
+// Options are how a journal is opened for writing; Spend is needed.
+type Options struct {
+	Durability Durability            // empty: Power
+	Files      atomicfile.Files      // asked before every write and fsync
+	Spend      func(dollars float64) // hears what is spent as it is
+}
+
+// Writer is the append-only history of one instance, open at its end. Methods
 // are safe for concurrent use.
-type Journal struct {
+type Writer struct {
 	mu      sync.Mutex
 	f       *os.File
 	path    string
@@ -29,37 +37,37 @@ type Journal struct {
 	level   Durability
 	pending []byte // whole lines not yet handed to the system
 	written int64  // bytes of whole lines in the file
-	last    JournalRecord
+	last    Record
 	ended   bool                  // the attempt has got its end record here
 	broken  error                 // a sync failed: what the file holds is not known any more
-	spend   func(dollars float64) // hears what is spent as it is; set by who opens it
+	spend   func(dollars float64) // hears what is spent as it is
 }
 
-// openJournal opens the file at path for appending after tail, and makes a
-// new file's name durable. tail is what readTail said of it.
-func openJournal(path string, tail journalTail, files atomicfile.Files) (*Journal, error) {
+// Open opens the file at path for appending after tail, which is what [ReadTail]
+// said of it, and makes a new file's name durable.
+func Open(path string, tail Tail, o Options) (*Writer, error) {
 	_, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, journalMode)
 	if err != nil {
-		return nil, diskFault("opening a journal", err)
+		return nil, atomicfile.Fault("opening a journal", err)
 	}
 	if err = f.Chmod(journalMode); err == nil && isNew {
-		err = files.SyncDir(filepath.Dir(path))
+		err = o.Files.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		f.Close()
-		return nil, diskFault("creating "+path, err)
+		return nil, atomicfile.Fault("creating "+path, err)
 	}
-	return &Journal{f: f, path: path, inject: files.Inject, written: tail.end, last: tail.last}, nil
+	return &Writer{f: f, path: path, inject: o.Files.Inject, level: o.Durability, spend: o.Spend, written: tail.End, last: tail.Last}, nil
 }
 
 // Append adds a record of the given type with v as its JSON data. It is kept
-// in memory or handed to the system; call [Journal.Sync] before anything that
+// in memory or handed to the system; call [Writer.Sync] before anything that
 // must not happen without it. Bytes that are not UTF-8 do not survive JSON:
 // encode them. v is kept exactly, secrets included. After the attempt's end
 // record, Append fails.
-func (j *Journal) Append(typ string, v any) error {
+func (j *Writer) Append(typ string, v any) error {
 	var output []byte
 	if d, ok := v.(OutputData); ok { // perhaps large: it is encoded where it stands in the end
 		if output = d.Output; output == nil {
@@ -68,7 +76,7 @@ func (j *Journal) Append(typ string, v any) error {
 		d.Output = []byte{}
 		v = d
 	}
-	data, err := compactJSON(v)
+	data, err := python.Compact(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a journal record of type "+typ, err)
 	}
@@ -82,15 +90,15 @@ func (j *Journal) Append(typ string, v any) error {
 
 // append adds a record whose data is JSON without a newline; see appendRecord for
 // output. j.mu is held.
-func (j *Journal) append(typ string, data, output []byte) error {
+func (j *Writer) append(typ string, data, output []byte) error {
 	if !validType(typ) {
 		return fault.Newf(fault.Bug, "appending to %s: record type %q is not a lower-case word", j.path, typ)
 	}
 	if err := j.inject.At("journal.append"); err != nil {
-		return diskFault("appending to a journal", err)
+		return atomicfile.Fault("appending to a journal", err)
 	}
 	r := j.last
-	r.Version, r.Seq, r.Type, r.Data, r.Time = JournalVersion, r.Seq+1, typ, data, time.Now()
+	r.Version, r.Seq, r.Type, r.Data, r.Time = Version, r.Seq+1, typ, data, time.Now()
 	switch typ {
 	case TypeReply:
 		dollars := costOf(data)
@@ -100,11 +108,11 @@ func (j *Journal) append(typ string, data, output []byte) error {
 			r.Spent += dollars
 		}
 	case TypeLost:
-		r.Spent = r.spent() + costOf(data)
+		r.Spent = r.SpentSoFar() + costOf(data)
 	}
 	j.pending = appendRecord(j.pending, &r, output)
-	if r.spent() != j.last.spent() {
-		j.spend(r.spent() - j.last.spent())
+	if r.SpentSoFar() != j.last.SpentSoFar() {
+		j.spend(r.SpentSoFar() - j.last.SpentSoFar())
 	}
 	r.Data = nil
 	j.last = r
@@ -125,9 +133,9 @@ func costOf(reply []byte) float64 {
 	return r.Cost
 }
 
-// begin appends the record that opens attempt n.
-func (j *Journal) begin(n int, v any) error {
-	data, err := compactJSON(v)
+// Begin appends the record that opens attempt n, with v as its data.
+func (j *Writer) Begin(n int, v any) error {
+	data, err := python.Compact(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding an attempt record", err)
 	}
@@ -139,10 +147,10 @@ func (j *Journal) begin(n int, v any) error {
 	return j.append(TypeAttempt, data, nil)
 }
 
-// resume appends the record by which an attempt that is over goes on. spent is
+// Resume appends the record by which an attempt that is over goes on. spent is
 // what it has cost, which may be more than its replies did.
-func (j *Journal) resume(v any, spent float64) error {
-	data, err := compactJSON(v)
+func (j *Writer) Resume(v any, spent float64) error {
+	data, err := python.Compact(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a resume record", err)
 	}
@@ -155,13 +163,13 @@ func (j *Journal) resume(v any, spent float64) error {
 	return j.append(TypeResume, data, nil)
 }
 
-// finish appends records that close an attempt, or replace its end, and makes
+// Finish appends records that close an attempt, or replace its end, and makes
 // them durable in one go.
-func (j *Journal) finish(records ...journalItem) error {
+func (j *Writer) Finish(records ...Item) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range records {
-		if err := j.append(r.typ, r.data, nil); err != nil {
+		if err := j.append(r.Type, r.Data, nil); err != nil {
 			return err
 		}
 	}
@@ -169,14 +177,15 @@ func (j *Journal) finish(records ...journalItem) error {
 	return j.syncFile()
 }
 
-type journalItem struct {
-	typ  string
-	data []byte
+// Item is a record to append: its type and its data, JSON on one line.
+type Item struct {
+	Type string
+	Data []byte
 }
 
-// state returns the last record, without its data, and whether it closes the
+// State returns the last record, without its data, and whether it closes the
 // attempt.
-func (j *Journal) state() (last JournalRecord, ended bool) {
+func (j *Writer) State() (last Record, ended bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.last, j.ended
@@ -184,17 +193,17 @@ func (j *Journal) state() (last JournalRecord, ended bool) {
 
 // Flush hands every record appended so far to the system: they outlive this
 // process, but perhaps not a power cut.
-func (j *Journal) Flush() error {
+func (j *Writer) Flush() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write()
 }
 
-// Sync makes every record appended so far durable, as [Options.Durability]
+// Sync makes every record appended so far durable, as [Open]
 // says, before it returns nil. When the disk was full, a later Sync tries
 // again; after a failed fsync it never succeeds, because the system may have
 // dropped the data.
-func (j *Journal) Sync() error {
+func (j *Writer) Sync() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.level == Process {
@@ -204,7 +213,7 @@ func (j *Journal) Sync() error {
 }
 
 // syncFile writes what is pending and syncs the file. j.mu is held.
-func (j *Journal) syncFile() error {
+func (j *Writer) syncFile() error {
 	if err := j.write(); err != nil {
 		return err
 	}
@@ -213,7 +222,7 @@ func (j *Journal) syncFile() error {
 		err = j.f.Sync()
 	}
 	if err != nil {
-		j.broken = diskFault("syncing a journal", err)
+		j.broken = atomicfile.Fault("syncing a journal", err)
 		return j.broken
 	}
 	return nil
@@ -221,7 +230,7 @@ func (j *Journal) syncFile() error {
 
 // write hands the pending lines to the system. A write that stops in the
 // middle is taken back, so that the file always ends with a whole line.
-func (j *Journal) write() error {
+func (j *Writer) write() error {
 	if j.broken != nil {
 		return j.broken
 	}
@@ -229,10 +238,10 @@ func (j *Journal) write() error {
 		return nil
 	}
 	if err := j.inject.At("journal.write"); err != nil {
-		return diskFault("writing a journal", err)
+		return atomicfile.Fault("writing a journal", err)
 	}
 	if _, err := j.f.WriteAt(j.pending, j.written); err != nil {
-		return diskFault("writing a journal", errors.Join(err, j.f.Truncate(j.written)))
+		return atomicfile.Fault("writing a journal", errors.Join(err, j.f.Truncate(j.written)))
 	}
 	j.written += int64(len(j.pending))
 	if j.pending = j.pending[:0]; cap(j.pending) > journalBuffer {
@@ -241,7 +250,8 @@ func (j *Journal) write() error {
 	return nil
 }
 
-func (j *Journal) close() error {
+// Close hands what is buffered to the system and closes the file. A second Close does nothing.
+func (j *Writer) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if errors.Is(j.broken, os.ErrClosed) {
@@ -249,7 +259,7 @@ func (j *Journal) close() error {
 	}
 	err := j.write()
 	if closeErr := j.f.Close(); err == nil && closeErr != nil {
-		err = diskFault("closing a journal", closeErr)
+		err = atomicfile.Fault("closing a journal", closeErr)
 	}
 	j.broken = fault.New(fault.Bug, "writing to a closed journal", os.ErrClosed)
 	return err

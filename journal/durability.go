@@ -1,8 +1,10 @@
-package results
+package journal
 
-import "batch.example/batch/fault"
+import (
+	"batch.example/batch/fault"
+)
 
-// Durability says what [Journal.Sync] promises, and so what a crash may cost
+// Durability says what [Writer.Sync] promises, and so what a crash may cost
 // an attempt that runs. What has ended is synced at either level.
 type Durability string
 

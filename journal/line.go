@@ -1,4 +1,4 @@
-package results
+package journal
 
 import (
 	"bufio"
@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+
+	"batch.example/batch/internal/atomicfile"
 )
 
 // span is a place in a journal, in bytes.
@@ -36,7 +38,7 @@ func (r *lineReader) next() (journalLine, error) {
 		return journalLine{}, io.EOF
 	}
 	if err != nil {
-		return journalLine{}, diskFault("reading a journal", err)
+		return journalLine{}, atomicfile.Fault("reading a journal", err)
 	}
 	line := journalLine{text: text[:len(text)-1], at: span{r.at, r.at + int64(len(text)) - 1}}
 	r.at += int64(len(text))
@@ -86,5 +88,5 @@ func readOutput(journal io.ReaderAt, at span) ([]byte, error) {
 	out := make([]byte, 0, base64.StdEncoding.DecodedLen(int(at.to-at.from))+bytes.MinRead)
 	b := bytes.NewBuffer(out)
 	_, err := b.ReadFrom(base64.NewDecoder(base64.StdEncoding, io.NewSectionReader(journal, at.from, at.to-at.from)))
-	return b.Bytes(), diskFault("reading an output from a journal", err)
+	return b.Bytes(), atomicfile.Fault("reading an output from a journal", err)
 }

@@ -1,4 +1,4 @@
-package results
+package journal
 
 import (
 	"encoding/json"
@@ -6,11 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
 )
 
 // History is what the journal tells of an instance's last attempt, resumes
@@ -18,8 +18,8 @@ import (
 type History struct {
 	Attempt int
 	Started time.Time
-	Resumed int     // times that the attempt was resumed
-	End     *Record // how it ended, or was last stopped; nil while it runs and after a crash
+	Resumed int             // times that the attempt was resumed
+	End     json.RawMessage // data of the record by which it ended, or was last stopped; nil while it runs and after a crash
 
 	// Container holds everything that the recorded actions did, if it still lives, and
 	// knows an action that was under way by its step and number; nil before there was one.
@@ -39,8 +39,49 @@ type History struct {
 	Kept        int64         // bytes of outputs that the journal holds, about
 
 	path    string // of the journal
-	outputs map[outputRef]keptOutput
+	outputs map[OutputRef]keptOutput
 	replies map[int]span // by step
+}
+
+// Source reads what a [History] only refers to.
+type Source struct {
+	h *History
+	f *os.File
+}
+
+// Source opens the journal to read from it. The caller must Close it.
+func (h *History) Source() (*Source, error) {
+	f, err := os.Open(h.path)
+	return &Source{h, f}, atomicfile.Fault("opening a journal", err)
+}
+
+// Close closes the journal.
+func (s *Source) Close() error { return s.f.Close() }
+
+// Output reads what is kept of an action's output, and how many bytes it had; of one
+// that has none it is nil.
+func (s *Source) Output(ref OutputRef) (output []byte, total int64, err error) {
+	kept, ok := s.h.outputs[ref]
+	if !ok {
+		return nil, 0, nil
+	}
+	output, err = readOutput(s.f, kept.base64)
+	return output, kept.total, err
+}
+
+// Response reads the provider's answer to a step; nil where none is known.
+func (s *Source) Response(step int) (json.RawMessage, error) {
+	line, ok := s.h.replies[step]
+	if !ok {
+		return nil, nil
+	}
+	rec, err := RecordAt(s.f, line.from, line.to+1)
+	if err != nil {
+		return nil, err
+	}
+	var reply ReplyData
+	err = json.Unmarshal(rec.Data, &reply)
+	return reply.Response, err
 }
 
 // keptOutput says where an action's output stands, and how many bytes it had.
@@ -49,8 +90,8 @@ type keptOutput struct {
 	total  int64
 }
 
-// outputRef names an action's output: the step and the action, both from 1.
-type outputRef struct {
+// OutputRef names an action's output: the step and the action, both from 1.
+type OutputRef struct {
 	Step   int `json:"step"`
 	Action int `json:"action"`
 }
@@ -88,16 +129,13 @@ func (s *Step) forget() {
 // Output reads from the journal what is kept of an action's output; of one that
 // has none it is nil.
 func (h *History) Output(step, action int) ([]byte, error) {
-	at, ok := h.outputs[outputRef{step, action}]
-	if !ok {
-		return nil, nil
-	}
-	f, err := os.Open(h.path)
+	s, err := h.Source()
 	if err != nil {
-		return nil, diskFault("opening a journal", err)
+		return nil, err
 	}
-	defer f.Close()
-	return readOutput(f, at.base64)
+	defer s.Close()
+	out, _, err := s.Output(OutputRef{step, action})
+	return out, err
 }
 
 // Last returns the last step that has a reply and that nothing was asked
@@ -118,34 +156,24 @@ func (h *History) Before() []Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Reply == nil })
 }
 
-// History is [ReadHistory] of the store's directory.
-func (s *Store) History(id string) (*History, error) {
-	if err := checkID(id); err != nil {
-		return nil, err
-	}
-	return ReadHistory(s.dir, id)
-}
-
-// ReadHistory reads an instance's last attempt from its journal in a run
-// directory. It takes no lock and changes nothing: of an instance that is
+// ReadHistory reads an instance's last attempt from the journal at path. It takes no lock and changes nothing: of an instance that is
 // running it tells what is in the file. Without a journal, or without a whole
 // record in it, the error wraps fs.ErrNotExist.
-func ReadHistory(dir, id string) (*History, error) {
-	path := filepath.Join(dir, id, journalFile)
+func ReadHistory(path string) (*History, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, diskFault("opening a journal", err)
+		return nil, atomicfile.Fault("opening a journal", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, diskFault("reading a journal", err)
+		return nil, atomicfile.Fault("reading a journal", err)
 	}
-	tail, err := readTail(f, info.Size())
-	if err == nil && tail.last.Seq == 0 {
+	tail, err := TailAt(f, info.Size())
+	if err == nil && tail.Last.Seq == 0 {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
 	if err == nil {
@@ -159,9 +187,9 @@ func ReadHistory(dir, id string) (*History, error) {
 }
 
 // readAttempt reads the records of the last attempt in order.
-func readAttempt(r io.ReaderAt, tail journalTail) (*History, error) {
-	in := newLineReader(r, tail.last.Start, tail.end)
-	b := historian{h: &History{Attempt: tail.last.Attempt, outputs: map[outputRef]keptOutput{}, replies: map[int]span{}}}
+func readAttempt(r io.ReaderAt, tail Tail) (*History, error) {
+	in := newLineReader(r, tail.Last.Start, tail.End)
+	b := historian{h: &History{Attempt: tail.Last.Attempt, outputs: map[OutputRef]keptOutput{}, replies: map[int]span{}}}
 	for seq := int64(0); ; {
 		line, err := in.next()
 		if errors.Is(err, io.EOF) {
@@ -197,7 +225,7 @@ type historian struct {
 	format int  // format errors in a row, those behind the last request included
 }
 
-func (b *historian) add(r *JournalRecord, line journalLine) error {
+func (b *historian) add(r *Record, line journalLine) error {
 	b.clock(r)
 	switch r.Type {
 	case TypeAttempt:
@@ -224,10 +252,7 @@ func (b *historian) add(r *JournalRecord, line journalLine) error {
 		}
 		return err
 	case TypeEnd:
-		var d endData
-		err := json.Unmarshal(r.Data, &d)
-		b.h.End = &d.Record
-		return err
+		b.h.End = r.Data
 	default:
 		return b.step(r, line)
 	}
@@ -238,7 +263,7 @@ func (b *historian) add(r *JournalRecord, line journalLine) error {
 const formatError = "FormatError"
 
 // step reads the records of a step.
-func (b *historian) step(r *JournalRecord, line journalLine) error {
+func (b *historian) step(r *Record, line journalLine) error {
 	h := b.h
 	switch r.Type {
 	case TypeRequest:
@@ -285,7 +310,7 @@ func (b *historian) step(r *JournalRecord, line journalLine) error {
 		out := &OutputData{}
 		s.Actions[n-1].Output = out
 		err := json.Unmarshal(r.Data, out)
-		h.outputs[outputRef{s.Number, n}] = keptOutput{line.output, out.Total}
+		h.outputs[OutputRef{s.Number, n}] = keptOutput{line.output, out.Total}
 		h.Kept += (line.output.to - line.output.from) / 4 * 3
 		return err
 	}
@@ -302,7 +327,7 @@ func (b *historian) resume() {
 // commands. It stands while nothing is worked on: until the attempt, or its resume,
 // has its container, but for calls, which may be made before; over a call that got no
 // answer; and while the call that got one waited for a rate limit or to be made again.
-func (b *historian) clock(r *JournalRecord) {
+func (b *historian) clock(r *Record) {
 	if r.Type == TypeLost { // it stands between a request and its reply
 		return
 	}
@@ -328,7 +353,7 @@ const clockSlack = time.Minute
 // since returns how long it is from the record before to r. Where that cannot be,
 // since somebody set the clock or the machine slept, it is how long the work of r was
 // measured to be, which the run itself went by.
-func (b *historian) since(r *JournalRecord) time.Duration {
+func (b *historian) since(r *Record) time.Duration {
 	gap := r.Time.Sub(b.last)
 	if 0 <= gap && gap <= clockSlack {
 		return gap
@@ -354,7 +379,7 @@ func (b *historian) finish(journal io.ReaderAt) (*History, error) {
 		if a.Output == nil {
 			break // the last one: it was under way
 		}
-		bytes, err := readOutput(journal, h.outputs[outputRef{last.Number, i + 1}].base64)
+		bytes, err := readOutput(journal, h.outputs[OutputRef{last.Number, i + 1}].base64)
 		if err != nil {
 			return nil, err
 		}

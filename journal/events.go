@@ -1,4 +1,4 @@
-package results
+package journal
 
 import (
 	"encoding/json"
