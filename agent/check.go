@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // CheckTask reports whether the system and the instance template render for t,
@@ -60,11 +61,11 @@ func (r *run) atLastStep() {
 }
 
 // sampleOutputs has an output of each kind that a run can show.
-func sampleOutputs() []Output {
-	whole := func(text string, code int) Output {
-		return Output{Bytes: []byte(text), Total: int64(len(text)), ExitCode: code}
+func sampleOutputs() []vocab.Output {
+	whole := func(text string, code int) vocab.Output {
+		return vocab.Output{Bytes: []byte(text), Total: int64(len(text)), ExitCode: code}
 	}
-	return []Output{
+	return []vocab.Output{
 		whole("text\n", 0),
 		whole("text\n", 1),
 		whole("", 0),

@@ -7,6 +7,7 @@ import (
 	"github.com/nikolalohinski/gonja/v2/exec"
 
 	"batch.example/batch/internal/python"
+	"batch.example/batch/vocab"
 )
 
 // cutText is the text of an output of which a part was dropped.
@@ -19,7 +20,7 @@ type cutText struct {
 // template can name it.
 const cutVar = "\x00cut"
 
-func newCutText(out Output) cutText {
+func newCutText(out vocab.Output) cutText {
 	return cutText{python.Text(out.Bytes), utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
 }
 

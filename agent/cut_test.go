@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 func TestTheElidedCharactersOfACutOutputAreCounted(t *testing.T) {
@@ -17,7 +18,7 @@ func TestTheElidedCharactersOfACutOutputAreCounted(t *testing.T) {
 		int64(len(bytes)):        "éab 10 16 yz\ufffd 3",
 		int64(len(bytes)) + 1000: "éab 1010 1016 yz\ufffd 3",
 	} {
-		e := &env{outputs: map[string]Output{"big": {Bytes: bytes, Total: total}}}
+		e := &env{outputs: map[string]vocab.Output{"big": {Bytes: bytes, Total: total}}}
 		end, err := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{ask("1", "big")}}, Env: e})
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // Recorder hears of everything a run does, in order, by one goroutine.
@@ -58,7 +59,7 @@ type Event struct {
 	Answer    json.RawMessage // of a reply: the provider's answer as it came, else what is known of it
 	Latency   time.Duration   // of a reply, waits included
 	Command   string
-	Output    *Output
+	Output    *vocab.Output
 	Shown     string // of an output: what the model is shown of it; empty where it submits
 	Interrupt string
 	Cost      float64 // US dollars spent by this run so far

@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // noteTool is a tool that does its work outside the environment.
@@ -24,7 +25,7 @@ func noteTool(kept *[]string) Tool {
 			}
 			return Call{}, []string{"Missing 'text' argument in note tool call."}
 		},
-		Execute: func(_ context.Context, _ Environment, c Call) (Output, error) {
+		Execute: func(_ context.Context, _ Environment, c Call) (vocab.Output, error) {
 			*kept = append(*kept, c.Arguments["text"].(string))
 			return printed(Marker + "\nkept\n"), nil
 		},

@@ -60,18 +60,18 @@ func fence(command string) *llm.Response {
 
 // env answers commands from a table; what is not there prints nothing.
 type env struct {
-	outputs map[string]Output
+	outputs map[string]vocab.Output
 	err     map[string]error
 	ran     []string
 }
 
-func (e *env) Execute(ctx context.Context, command string) (Output, error) {
+func (e *env) Execute(ctx context.Context, command string) (vocab.Output, error) {
 	if err := ctx.Err(); err != nil {
-		return Output{}, err
+		return vocab.Output{}, err
 	}
 	e.ran = append(e.ran, command)
 	if err := e.err[command]; err != nil {
-		return Output{}, err
+		return vocab.Output{}, err
 	}
 	out := e.outputs[command]
 	if out.Total == 0 {
@@ -82,17 +82,17 @@ func (e *env) Execute(ctx context.Context, command string) (Output, error) {
 
 func (e *env) Vars() map[string]any { return map[string]any{"cwd": "/testbed"} }
 
-func printed(s string) Output { return Output{Bytes: []byte(s)} }
+func printed(s string) vocab.Output { return vocab.Output{Bytes: []byte(s)} }
 
 // host runs commands with the bash of this machine.
 type host struct{ dir string }
 
-func (h host) Execute(ctx context.Context, command string) (Output, error) {
+func (h host) Execute(ctx context.Context, command string) (vocab.Output, error) {
 	begun := time.Now()
 	cmd := exec.CommandContext(ctx, "bash", "-c", command)
 	cmd.Dir = h.dir
 	data, err := cmd.CombinedOutput()
-	out := Output{Bytes: data, Total: int64(len(data)), Duration: time.Since(begun)}
+	out := vocab.Output{Bytes: data, Total: int64(len(data)), Duration: time.Since(begun)}
 	if exited, ok := errors.AsType[*exec.ExitError](err); ok {
 		out.ExitCode = exited.ExitCode()
 		err = nil

@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // matchLimit bounds a regular expression that backtracks without end.
@@ -38,7 +39,7 @@ func (a action) record() map[string]any {
 }
 
 // execute runs the action in env, or where its tool does.
-func (a action) execute(ctx context.Context, env Environment) (Output, error) {
+func (a action) execute(ctx context.Context, env Environment) (vocab.Output, error) {
 	if a.tool.Execute != nil {
 		return a.tool.Execute(ctx, env, a.Call)
 	}

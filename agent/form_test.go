@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -46,12 +47,12 @@ func FuzzSubmission(f *testing.F) {
 	f.Add([]byte(Marker + "\n\xff"))
 	f.Add([]byte(" \u2029" + Marker + "\r\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		patch, ok := submission(Output{Bytes: b})
+		patch, ok := submission(vocab.Output{Bytes: b})
 		if ok && !strings.HasSuffix(string(b), string(patch)) {
 			t.Errorf("%q is no tail of %q", patch, b)
 		}
 		whole := append([]byte(Marker+"\n"), b...)
-		if patch, ok := submission(Output{Bytes: whole}); !ok || string(patch) != string(b) {
+		if patch, ok := submission(vocab.Output{Bytes: whole}); !ok || string(patch) != string(b) {
 			t.Errorf("%q became %q", b, patch)
 		}
 	})

@@ -64,8 +64,8 @@ type Turn struct {
 
 // Unfinished is a step of which the reply is known, and what its first actions did.
 type Unfinished struct {
-	Reply   *llm.Response // not counted yet in the Turn's Calls and Cost
-	Outputs []Output      // of actions that are not to run again, in order
+	Reply   *llm.Response  // not counted yet in the Turn's Calls and Cost
+	Outputs []vocab.Output // of actions that are not to run again, in order
 }
 
 // Ending is how a run ended.

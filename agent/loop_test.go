@@ -14,13 +14,14 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 	"github.com/google/go-cmp/cmp"
 )
 
 const submit = "echo done"
 
-func submitting(patch string) map[string]Output {
-	return map[string]Output{submit: printed(Marker + "\n" + patch)}
+func submitting(patch string) map[string]vocab.Output {
+	return map[string]vocab.Output{submit: printed(Marker + "\n" + patch)}
 }
 
 func newLoop(t testing.TB, change func(*Config)) *Loop {
@@ -92,7 +93,7 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("a failed command does not submit", func(t *testing.T) {
-		e := &env{outputs: map[string]Output{"x": {Bytes: []byte(Marker + "\n"), ExitCode: 1}}}
+		e := &env{outputs: map[string]vocab.Output{"x": {Bytes: []byte(Marker + "\n"), ExitCode: 1}}}
 		end, _ := newLoop(t, func(c *Config) { c.StepLimit = 1 }).Run(t.Context(),
 			Turn{Model: &script{replies: []*llm.Response{ask("1", "x")}}, Env: e})
 		if end.Status != LimitsExceeded || end.Submitted {
@@ -100,7 +101,7 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("a submission that was cut short is refused and the model is told", func(t *testing.T) {
-		e := &env{outputs: map[string]Output{"big": {Bytes: []byte(Marker + "\nxx"), Total: 1 << 30}, submit: printed(Marker + "\nok")}}
+		e := &env{outputs: map[string]vocab.Output{"big": {Bytes: []byte(Marker + "\nxx"), Total: 1 << 30}, submit: printed(Marker + "\nok")}}
 		m := &script{replies: []*llm.Response{ask("1", "big"), ask("2", submit)}}
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e})
 		if err != nil || string(end.Submission) != "ok" {
@@ -221,8 +222,11 @@ func TestADigestIsTheSameInEveryVersion(t *testing.T) {
 
 type slow struct{ d time.Duration }
 
-func (s slow) Execute(context.Context, string) (Output, error) { time.Sleep(s.d); return Output{}, nil }
-func (s slow) Vars() map[string]any                            { return map[string]any{"cwd": "/"} }
+func (s slow) Execute(context.Context, string) (vocab.Output, error) {
+	time.Sleep(s.d)
+	return vocab.Output{}, nil
+}
+func (s slow) Vars() map[string]any { return map[string]any{"cwd": "/"} }
 
 func TestFormatErrors(t *testing.T) {
 	bad := func() *llm.Response { return say("no call") }
@@ -267,7 +271,7 @@ func TestFormatErrors(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	e := &env{outputs: submitting("p")}
-	e.outputs["sleep"] = Output{Bytes: []byte("999\n"), ExitCode: -1, TimedOut: true, Timeout: time.Second}
+	e.outputs["sleep"] = vocab.Output{Bytes: []byte("999\n"), ExitCode: -1, TimedOut: true, Timeout: time.Second}
 	first := say("", call("1", `{"command":"sleep"}`), call("2", `{"command":"ls"}`))
 	m, j := &script{replies: []*llm.Response{first, ask("3", submit)}}, &journal{}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Recorder: j})
@@ -351,7 +355,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run("an undefined variable "+name+" ends the run", func(t *testing.T) {
 			l := newLoop(t, func(config *Config) { config.ObservationTemplate = c.template })
-			e := &env{outputs: map[string]Output{"seven": {ExitCode: 7}, "late": {TimedOut: true, Timeout: time.Second}}}
+			e := &env{outputs: map[string]vocab.Output{"seven": {ExitCode: 7}, "late": {TimedOut: true, Timeout: time.Second}}}
 			reply := say("", call("1", `{"command":"ls"}`), call("2", `{"command":"seven"}`), call("3", `{"command":"late"}`), call("4", `{"command":"ls"}`))
 			end, err := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{reply, ask("5", submit)}}, Env: e})
 			if fault.KindOf(err) != fault.Usage || end.Status != "UsageFault" || !strings.Contains(err.Error(), "observation_template") || len(e.ran) != c.ran {
@@ -441,7 +445,7 @@ func digests(j *journal) (d []string) {
 }
 
 func TestTrajectoryIsJSON(t *testing.T) {
-	e := &env{outputs: map[string]Output{"cat": printed("\xe9t\xe9")}}
+	e := &env{outputs: map[string]vocab.Output{"cat": printed("\xe9t\xe9")}}
 	end, _ := newLoop(t, func(c *Config) { c.StepLimit = 2 }).Run(t.Context(),
 		Turn{Model: &script{replies: []*llm.Response{ask("1", "cat"), say("?")}}, Env: e})
 	data, err := json.Marshal(end.Messages)
@@ -481,7 +485,7 @@ func BenchmarkStep(b *testing.B) {
 	for range b.N {
 		m.replies = append(m.replies, ask("1", "ls -la"))
 	}
-	e := &env{outputs: map[string]Output{"ls -la": printed(strings.Repeat("a line of output\n", 60))}}
+	e := &env{outputs: map[string]vocab.Output{"ls -la": printed(strings.Repeat("a line of output\n", 60))}}
 	b.ReportAllocs()
 	b.ResetTimer()
 	if _, err := l.Run(b.Context(), Turn{Task: "t", Model: forgetful{m}, Env: e}); !errors.Is(err, errScriptEnd) {

@@ -5,15 +5,16 @@ import (
 
 	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // notRun marks the Output of an action that was never started.
 const notRun = -1
 
-func notExecuted() Output { return Output{ExitCode: notRun, Total: notRun} }
+func notExecuted() vocab.Output { return vocab.Output{ExitCode: notRun, Total: notRun} }
 
 // exception says what went wrong around a command, for the model to read.
-func exception(out Output) string {
+func exception(out vocab.Output) string {
 	switch _, submits := submission(out); {
 	case out.TimedOut:
 		return fmt.Sprintf("The command timed out after %g seconds and was killed with all it had started.", out.Timeout.Seconds())
@@ -29,7 +30,7 @@ func exception(out Output) string {
 }
 
 // observe makes the message that shows the model what an action did.
-func (r *run) observe(a action, out Output) (llm.Message, error) {
+func (r *run) observe(a action, out vocab.Output) (llm.Message, error) {
 	info := exception(out)
 	if out.TimedOut {
 		out.ExitCode = -1
@@ -42,6 +43,9 @@ func (r *run) observe(a action, out Output) (llm.Message, error) {
 	if a.number > 0 && out.Total != notRun {
 		extra["raw_output"] = OutputRef{r.end.Calls, a.number}
 	}
+	if out.OOM {
+		extra["oom"] = true
+	}
 	if out.TimedOut {
 		extra["exception_type"], extra["exception"] = "TimeoutExpired", info
 	}
@@ -53,7 +57,7 @@ func (r *run) observe(a action, out Output) (llm.Message, error) {
 }
 
 // show renders what the model reads of an output.
-func (r *run) show(out Output, info string) (string, error) {
+func (r *run) show(out vocab.Output, info string) (string, error) {
 	if out.Shown != "" {
 		return out.Shown, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 func TestWhatTheProviderRefusesEndsTheRunLikeALimit(t *testing.T) {
@@ -43,7 +44,7 @@ func TestWhatTheProviderRefusesEndsTheRunLikeALimit(t *testing.T) {
 
 func TestAnEnvironmentThatTheAgentDestroyedEndsTheRun(t *testing.T) {
 	gone := fmt.Errorf("%w: no bash", ErrDestroyed)
-	e := &env{outputs: map[string]Output{"ls": printed("f\n")}, err: map[string]error{"rm -rf /": gone}}
+	e := &env{outputs: map[string]vocab.Output{"ls": printed("f\n")}, err: map[string]error{"rm -rf /": gone}}
 	two := say("", call("1", `{"command":"ls"}`), call("2", `{"command":"rm -rf /"}`), call("3", `{"command":"ls"}`))
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{two}}, Env: e})
 	if err != nil || end.Status != EnvironmentDestroyed || end.Submitted || end.Calls != 1 || end.Cost != 1 || end.Reason != gone.Error() {

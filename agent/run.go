@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // run is the state of one Loop.Run.
@@ -21,9 +22,9 @@ type run struct {
 	digest   digest
 	end      Ending
 
-	formatErrors int           // in a row
-	waited       time.Duration // for the environment
-	known        []Output      // of actions of the step at hand that ran before
+	formatErrors int            // in a row
+	waited       time.Duration  // for the environment
+	known        []vocab.Output // of actions of the step at hand that ran before
 }
 
 func newRun(l *Loop, t Turn) *run {
@@ -92,7 +93,7 @@ func (r *run) answerPending(ctx context.Context) error {
 	for i, a := range pending {
 		out := notExecuted()
 		if i == 0 && r.submittedBefore() {
-			out = Output{}
+			out = vocab.Output{}
 		}
 		m, err := r.observe(a, out)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 func (r *run) step(ctx context.Context) error {
@@ -178,7 +179,7 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 
 // act runs an action, or takes what is known of it, and returns what the model is
 // to see. A submission is an interrupt.
-func (r *run) act(ctx context.Context, a action) (m llm.Message, out Output, err error) {
+func (r *run) act(ctx context.Context, a action) (m llm.Message, out vocab.Output, err error) {
 	if err := ctx.Err(); err != nil {
 		return m, out, err
 	}
@@ -202,16 +203,16 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out Output, err
 	return m, out, err
 }
 
-func (r *run) command(ctx context.Context, a action) (Output, error) {
+func (r *run) command(ctx context.Context, a action) (vocab.Output, error) {
 	if err := r.approve(ctx, a); err != nil {
-		return Output{}, err
+		return vocab.Output{}, err
 	}
 	if err := r.await(ctx); err != nil {
-		return Output{}, err
+		return vocab.Output{}, err
 	}
 	r.progress(r.end.Calls, "command")
 	if err := r.record(ctx, Event{Type: EventAction, Action: a.number, Command: a.Command}); err != nil {
-		return Output{}, err
+		return vocab.Output{}, err
 	}
 	begun := r.loop.config.Now()
 	out, err := a.execute(ctx, r.turn.Env)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"batch.example/batch/internal/python"
+	"batch.example/batch/vocab"
 )
 
 // Marker is the line by which an agent submits: the command must exit with
@@ -28,7 +29,7 @@ func Submitting(begin []byte) bool {
 
 // submission returns what out submits: everything behind the marker's line,
 // byte for byte, not nil when ok. White space and lines are Python's.
-func submission(out Output) (patch []byte, ok bool) {
+func submission(out vocab.Output) (patch []byte, ok bool) {
 	if out.ExitCode != 0 || out.TimedOut {
 		return nil, false
 	}
@@ -41,9 +42,9 @@ func submission(out Output) (patch []byte, ok bool) {
 
 // capped reports whether bytes of out were dropped. A submission among such
 // output would be a broken patch, so it is refused and the model is told.
-func capped(out Output) bool { return out.Total > int64(len(out.Bytes)) }
+func capped(out vocab.Output) bool { return out.Total > int64(len(out.Bytes)) }
 
-func tooLarge(out Output) string {
+func tooLarge(out vocab.Output) string {
 	return fmt.Sprintf("The submission was not accepted: it has %d bytes and at most about %d can be taken. "+
 		"Leave generated and binary files out of the patch and submit again.", out.Total, len(out.Bytes))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // Names of the built-in tools.
@@ -27,7 +28,7 @@ type Tool struct {
 
 	// Execute does what Decode read, under the promises of [Environment.Execute].
 	// Nil executes the Command in the environment.
-	Execute func(ctx context.Context, env Environment, c Call) (Output, error)
+	Execute func(ctx context.Context, env Environment, c Call) (vocab.Output, error)
 
 	// Submits says that an output may hand in a submission.
 	Submits bool

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 func TestAnUnfinishedStepIsTakenToItsEndWithoutAskingAgain(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAnUnfinishedStepIsTakenToItsEndWithoutAskingAgain(t *testing.T) {
 		Admit: func() error { admitted++; return nil },
 		Unfinished: &Unfinished{
 			Reply:   say("", call("1", `{"command":"a"}`), call("2", `{"command":"b"}`)),
-			Outputs: []Output{printed("A")},
+			Outputs: []vocab.Output{printed("A")},
 		},
 	})
 	if err != nil || end.Status != Submitted || end.Calls != 2 || end.Cost != 2 {
@@ -55,7 +56,7 @@ func TestWhatAModelWasShownIsShownAgain(t *testing.T) {
 	m := &script{replies: []*llm.Response{ask("2", submit)}}
 	_, err := newLoop(t, nil).Run(t.Context(), Turn{
 		Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, Model: m, Env: &env{outputs: submitting("p")},
-		Unfinished: &Unfinished{Reply: ask("1", "ls"), Outputs: []Output{{Bytes: []byte("less"), Total: 4, Shown: "all that there was"}}},
+		Unfinished: &Unfinished{Reply: ask("1", "ls"), Outputs: []vocab.Output{{Bytes: []byte("less"), Total: 4, Shown: "all that there was"}}},
 	})
 	if err != nil || len(m.asked) != 1 || m.asked[0][2].Text() != "all that there was" {
 		t.Errorf("asked with %+v, %v", m.asked, err)

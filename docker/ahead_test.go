@@ -74,8 +74,8 @@ func TestWhereABashStartedAheadDiffers(t *testing.T) {
 				if fresh {
 					want = tt.fresh
 				}
-				if !strings.HasPrefix(string(r.Output), want) {
-					t.Errorf("fresh %v: output %q, want %q", fresh, r.Output, want)
+				if !strings.HasPrefix(string(r.Bytes), want) {
+					t.Errorf("fresh %v: output %q, want %q", fresh, r.Bytes, want)
 				}
 			}
 		})
@@ -93,7 +93,7 @@ func TestABashStartedAheadIsAsANewOne(t *testing.T) {
 				got := runCommand(t, ahead, cmd)
 				cmd.Fresh = true
 				want := runCommand(t, fresh, cmd)
-				if diff := cmp.Diff(differs(want.Output), differs(got.Output)); diff != "" {
+				if diff := cmp.Diff(differs(want.Bytes), differs(got.Bytes)); diff != "" {
 					t.Errorf("output (-new bash +started ahead):\n%s", diff)
 				}
 				if want.ExitCode != got.ExitCode || want.TimedOut != got.TimedOut {
@@ -125,8 +125,8 @@ func TestEachCommandHasTheStartFilesOfItsMoment(t *testing.T) {
 		r := runCommand(t, c, docker.Command{
 			Args: []string{"bash", "-lc"}, Env: []string{"HOME=/root", "BASH_ENV=/root/.bashrc"}, Script: script, Ahead: true, Timeout: time.Minute,
 		})
-		if string(r.Output) != want || r.ExitCode != 0 {
-			t.Errorf("%s: %q, code %d; want %q", script, r.Output, r.ExitCode, want)
+		if string(r.Bytes) != want || r.ExitCode != 0 {
+			t.Errorf("%s: %q, code %d; want %q", script, r.Bytes, r.ExitCode, want)
 		}
 	}
 	for name, text := range map[string]string{"/root/.bashrc": conda, "/root/.bash_profile": nvm + "\n. ~/.bashrc\n", "/root/env.sh": "export EDITED=no\n"} {
@@ -151,7 +151,7 @@ func TestAnInterpreterThatWaitsIsReplaced(t *testing.T) {
 	do := func(script string) string {
 		t.Helper()
 		r := runCommand(t, c, docker.Command{Script: "echo ran >>/count; " + script, Ahead: true, Timeout: time.Minute})
-		return string(r.Output)
+		return string(r.Bytes)
 	}
 	do("")
 	for n, meanwhile := range []string{
@@ -161,7 +161,7 @@ func TestAnInterpreterThatWaitsIsReplaced(t *testing.T) {
 	} {
 		do("(sleep 0.1; " + meanwhile + "; echo >/done$$) >/dev/null 2>&1 & echo $! >/dev/null")
 		for {
-			if r := run(t, c, "ls /done* 2>/dev/null | wc -l"); strings.TrimSpace(string(r.Output)) == fmt.Sprint(n+1) {
+			if r := run(t, c, "ls /done* 2>/dev/null | wc -l"); strings.TrimSpace(string(r.Bytes)) == fmt.Sprint(n+1) {
 				break
 			}
 		}
@@ -212,15 +212,15 @@ func TestStartFilesThatSuitNoBashStartedAhead(t *testing.T) {
 			} {
 				cmd.Script, cmd.Ahead, cmd.Timeout = "echo a", true, time.Minute
 				for range 2 {
-					if r := runCommand(t, c, cmd); !strings.HasSuffix(string(r.Output), tt.want) || r.TimedOut {
-						t.Errorf("%q: output %q, code %d; want %q", cmd.Args, r.Output, r.ExitCode, tt.want)
+					if r := runCommand(t, c, cmd); !strings.HasSuffix(string(r.Bytes), tt.want) || r.TimedOut {
+						t.Errorf("%q: output %q, code %d; want %q", cmd.Args, r.Bytes, r.ExitCode, tt.want)
 					}
 				}
 				cmd.Script = "echo /proc/self/fd/*"
 				ahead := runCommand(t, c, cmd)
 				cmd.Fresh = true
-				if fresh := runCommand(t, c, cmd); string(ahead.Output) != string(fresh.Output) {
-					t.Errorf("%q: output %q; fresh %q", cmd.Args, ahead.Output, fresh.Output)
+				if fresh := runCommand(t, c, cmd); string(ahead.Bytes) != string(fresh.Bytes) {
+					t.Errorf("%q: output %q; fresh %q", cmd.Args, ahead.Bytes, fresh.Bytes)
 				}
 			}
 		})

@@ -217,8 +217,8 @@ func mendedByCreate(t *testing.T, api *client.Client, image string) {
 			t.Fatalf("%s: %v", harm, err)
 		}
 		r, err := c.Run(t.Context(), docker.Command{Script: "echo fine"})
-		if err != nil || string(r.Output) != "fine\n" {
-			t.Errorf("%s: %q, %v", harm, r.Output, err)
+		if err != nil || string(r.Bytes) != "fine\n" {
+			t.Errorf("%s: %q, %v", harm, r.Bytes, err)
 		}
 		if err := c.Remove(t.Context()); err != nil {
 			t.Error(err)

@@ -51,7 +51,7 @@ func TestACommittedImageHasTheFilesAndNothingElseOfItsContainer(t *testing.T) {
 		t.Errorf("%+v, of %+v", is.Config, was.Config)
 	}
 	again := start(t, e, docker.Spec{Image: name})
-	if r, err := again.Run(t.Context(), docker.Command{Script: "cat /made"}); err != nil || string(r.Output) != "kept\n" {
+	if r, err := again.Run(t.Context(), docker.Command{Script: "cat /made"}); err != nil || string(r.Bytes) != "kept\n" {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

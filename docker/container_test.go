@@ -122,8 +122,8 @@ func TestAContainerEndsWhenNobodyHasAttendedItForSoLong(t *testing.T) {
 func TestAnAgentCannotEndItsContainerByAPoliteSignal(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{})
 	run(t, c, `for d in /proc/[0-9]*; do kill -TERM ${d#/proc/}; kill -HUP ${d#/proc/}; done 2>/dev/null`)
-	if r := run(t, c, "echo alive"); string(r.Output) != "alive\n" {
-		t.Errorf("output %q", r.Output)
+	if r := run(t, c, "echo alive"); string(r.Bytes) != "alive\n" {
+		t.Errorf("output %q", r.Bytes)
 	}
 }
 
@@ -194,9 +194,9 @@ func TestACommandKilledForMemoryIsToldApart(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{Memory: 24 << 20})
 	r := run(t, c, "x=$(yes | head -c 200000000); echo $?")
 	if r.ExitCode != 137 || !r.OOM {
-		t.Errorf("code %d, out of memory %v, output %.200q", r.ExitCode, r.OOM, r.Output)
+		t.Errorf("code %d, out of memory %v, output %.200q", r.ExitCode, r.OOM, r.Bytes)
 	}
-	if r := run(t, c, "echo alive; kill -9 $$"); string(r.Output) != "alive\n" {
+	if r := run(t, c, "echo alive; kill -9 $$"); string(r.Bytes) != "alive\n" {
 		t.Errorf("afterwards: %+v", r)
 	}
 }
@@ -207,9 +207,9 @@ func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 	if err := c.CopyIn(t.Context(), "/new/dir/file.bin", 0o640, data); err != nil {
 		t.Fatal(err)
 	}
-	if r := run(t, c, "wc -c </new/dir/file.bin; ls -l /new/dir; ln -s ../new/dir/file.bin /tmp/link"); !strings.Contains(string(r.Output), "1500001\n") ||
-		!strings.Contains(string(r.Output), "-rw-r-----") {
-		t.Errorf("output %q", r.Output)
+	if r := run(t, c, "wc -c </new/dir/file.bin; ls -l /new/dir; ln -s ../new/dir/file.bin /tmp/link"); !strings.Contains(string(r.Bytes), "1500001\n") ||
+		!strings.Contains(string(r.Bytes), "-rw-r-----") {
+		t.Errorf("output %q", r.Bytes)
 	}
 	for _, name := range []string{"/new/dir/file.bin", "/tmp/link"} {
 		got, err := c.CopyOut(t.Context(), name)
@@ -232,8 +232,8 @@ func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 	if err := c.CopyIn(t.Context(), "/x", 0o644, make([]byte, docker.CopyInLimit+1)); fault.KindOf(err) != fault.Usage {
 		t.Errorf("too large: %v", err)
 	}
-	if r := run(t, c, "echo /new/dir/* /x*"); string(r.Output) != "/new/dir/file.bin /x*\n" {
-		t.Errorf("parts are left: %s", r.Output)
+	if r := run(t, c, "echo /new/dir/* /x*"); string(r.Bytes) != "/new/dir/file.bin /x*\n" {
+		t.Errorf("parts are left: %s", r.Bytes)
 	}
 	if err := c.CopyIn(t.Context(), "relative", 0o644, nil); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a relative path: %v", err)
@@ -253,7 +253,7 @@ func TestManyCommandsRunAtOnceAndLeaveNothingOpen(t *testing.T) {
 					cmd = docker.Command{Script: "sleep 60", Timeout: 50 * time.Millisecond}
 				}
 				r, err := c.Run(t.Context(), cmd)
-				if err != nil || r.TimedOut != (i == 0) || (i > 0 && string(r.Output) != "a\nb\n") {
+				if err != nil || r.TimedOut != (i == 0) || (i > 0 && string(r.Bytes) != "a\nb\n") {
 					t.Errorf("%+v, %v", r, err)
 				}
 			}

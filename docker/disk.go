@@ -15,6 +15,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/vocab"
 )
 
 const (
@@ -22,13 +23,6 @@ const (
 	diskGrace = 3               // commands that a container may run above its limit, to get below it
 	diskSlack = 64 << 20        // bytes that it may grow by meanwhile
 )
-
-// DiskUse is what the files of a container take that is above [Spec.Disk].
-type DiskUse struct {
-	Used, Limit int64 // bytes
-	Killed      bool  // its processes were killed for it, which had not been told yet
-	Left        int   // commands that it may still run above its limit
-}
 
 // disk watches what the files of one container take, where the engine has no
 // quota for it. The zero value has no limit.
@@ -146,7 +140,7 @@ func (c *Container) admit() error {
 
 // tell says how much the container is above its limit after a command, nil when
 // it is not. A command that was killed for it is not counted.
-func (c *Container) tell(ctx context.Context) *DiskUse {
+func (c *Container) tell(ctx context.Context) *vocab.DiskUse {
 	d := &c.disk
 	if !d.above() {
 		return nil
@@ -167,7 +161,7 @@ func (c *Container) tell(ctx context.Context) *DiskUse {
 		d.left = max(0, d.left-1)
 		d.spent = d.left == 0
 	}
-	return &DiskUse{Used: d.used, Limit: d.limit, Killed: killed, Left: d.left}
+	return &vocab.DiskUse{Used: d.used, Limit: d.limit, Killed: killed, Left: d.left}
 }
 
 func (d *disk) above() bool {

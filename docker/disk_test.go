@@ -10,6 +10,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/vocab"
 )
 
 // diskEngine returns an engine that cannot keep a disk limit itself.
@@ -32,7 +33,7 @@ const fill = "head -c 200000000 /dev/zero >/big; sleep 60"
 func TestAContainerThatFillsItsDiskIsStoppedAlone(t *testing.T) {
 	e := diskEngine(t)
 	c, other := start(t, e, docker.Spec{Disk: 64 << 20}), start(t, e, docker.Spec{Disk: 64 << 20})
-	ended := make(chan docker.Result, 1)
+	ended := make(chan vocab.Output, 1)
 	go func() {
 		r, err := other.Run(t.Context(), docker.Command{Script: "head -c 30000000 /dev/zero >/small; sleep 20"})
 		if err != nil {
@@ -42,15 +43,15 @@ func TestAContainerThatFillsItsDiskIsStoppedAlone(t *testing.T) {
 	}()
 	for range 2 {
 		r := runCommand(t, c, docker.Command{Script: "echo part; " + fill, Timeout: 50 * time.Second})
-		if r.TimedOut || r.ExitCode != 137 || string(r.Output) != "part\n" || r.Disk == nil || !r.Disk.Killed || r.Disk.Left != 3 || r.Disk.Used <= r.Disk.Limit {
-			t.Errorf("%+v, %+v, %q", r, r.Disk, r.Output)
+		if r.TimedOut || r.ExitCode != 137 || string(r.Bytes) != "part\n" || r.Disk == nil || !r.Disk.Killed || r.Disk.Left != 3 || r.Disk.Used <= r.Disk.Limit {
+			t.Errorf("%+v, %+v, %q", r, r.Disk, r.Bytes)
 		}
 		if r := run(t, c, "rm /big"); r.Disk != nil || r.ExitCode != 0 {
 			t.Errorf("it has made room: %+v, %+v", r, r.Disk)
 		}
 	}
 	for range 5 {
-		if r := run(t, c, "echo fine"); string(r.Output) != "fine\n" || r.Disk != nil {
+		if r := run(t, c, "echo fine"); string(r.Bytes) != "fine\n" || r.Disk != nil {
 			t.Errorf("%+v, %+v", r, r.Disk)
 		}
 	}
@@ -82,14 +83,14 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 				t.Fatalf("not told: %+v, %+v", r, r.Disk)
 			}
 			for left := 2; left >= 0; left-- {
-				if r := run(t, c, "echo kept >/work; echo here"); string(r.Output) != "here\n" || r.Disk == nil || r.Disk.Left != left || r.Disk.Killed {
+				if r := run(t, c, "echo kept >/work; echo here"); string(r.Bytes) != "here\n" || r.Disk == nil || r.Disk.Left != left || r.Disk.Killed {
 					t.Errorf("%+v, %+v, want %d left", r, r.Disk, left)
 				}
 			}
 			if _, err := c.Run(t.Context(), docker.Command{Script: "true"}); !errors.Is(err, docker.ErrDestroyed) {
 				t.Errorf("%v", err)
 			}
-			if r := run(t, c, "cat /work"); string(r.Output) != "kept\n" {
+			if r := run(t, c, "cat /work"); string(r.Bytes) != "kept\n" {
 				t.Errorf("%+v", r)
 			}
 		})

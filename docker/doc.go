@@ -44,7 +44,7 @@
 // command is killed with all that stems from it and nothing else: this is known by
 // lineage, whatever sessions and groups were made. Several commands may run at once.
 // Without room for another process, all processes but the init are ended, and
-// [Result.Restarted] tells it. Commands have an oom_score_adj of 300, so that memory
+// [vocab.Output.Restarted] tells it. Commands have an oom_score_adj of 300, so that memory
 // is taken back from them first.
 //
 // [Command.Ahead] has the next bash started as soon as a command has ended, with its
@@ -69,7 +69,7 @@
 //
 // Process 1 can end by what runs in the container in one way: the container has used
 // up its memory with what no process holds, such as files in /dev/shm. Then it is
-// started again with its files, and [Result.Restarted] tells it. A container whose
+// started again with its files, and [vocab.Output.Restarted] tells it. A container whose
 // interpreter was there and is not any more is [ErrDestroyed]: its own doing, which
 // another try would meet again. A container that was killed, stopped or removed
 // through the engine, or died with it, is a Transient fault.
@@ -95,7 +95,7 @@
 // writing beyond it fails in the container. Where it has none, one goroutine looks
 // at the containers every two seconds, or less often when a look takes more than a
 // tenth of that, so a command may get some way beyond the limit. It then kills all
-// that runs in the one container, [Result.Disk] tells it, and a few more commands
+// that runs in the one container, [vocab.Output.Disk] tells it, and a few more commands
 // may make room; else the container is [ErrDestroyed], but for what its owner runs
 // to save its work. A look goes through the files where they are on this
 // machine, some 50 ms for 20,000 of them; the engine of another machine is asked,

@@ -90,7 +90,7 @@ func busy(t *testing.T, c *docker.Container) error {
 			return err
 		}
 		if killed := cmd.Timeout < time.Second; r.TimedOut != killed || !killed && r.ExitCode != 0 {
-			t.Errorf("%q: code %d, timed out %v, output %q", cmd.Script, r.ExitCode, r.TimedOut, r.Output)
+			t.Errorf("%q: code %d, timed out %v, output %q", cmd.Script, r.ExitCode, r.TimedOut, r.Bytes)
 		}
 	}
 	return nil

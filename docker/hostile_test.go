@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/vocab"
 )
 
 // hostile is a command that would break a lesser shell, and what is seen of it.
@@ -19,22 +20,22 @@ type hostile struct {
 	timeout      time.Duration // 0: a minute, which it must not need
 	timesOut     bool
 	code         int // when it does not time out
-	output       func(docker.Result) bool
+	output       func(vocab.Output) bool
 	oom          bool
 	ruins        bool   // no command can be run afterwards
 	later        string // the file by which it says that what it left behind is done
 }
 
-func prints(want string) func(docker.Result) bool {
-	return func(r docker.Result) bool { return string(r.Output) == want }
+func prints(want string) func(vocab.Output) bool {
+	return func(r vocab.Output) bool { return string(r.Bytes) == want }
 }
 
-func begins(want string) func(docker.Result) bool {
-	return func(r docker.Result) bool { return strings.HasPrefix(string(r.Output), want) }
+func begins(want string) func(vocab.Output) bool {
+	return func(r vocab.Output) bool { return strings.HasPrefix(string(r.Bytes), want) }
 }
 
-func writes(least int64) func(docker.Result) bool {
-	return func(r docker.Result) bool { return r.Total >= least && len(r.Output) <= 10<<20 }
+func writes(least int64) func(vocab.Output) bool {
+	return func(r vocab.Output) bool { return r.Total >= least && len(r.Bytes) <= 10<<20 }
 }
 
 // toEach does something to every process but the init and this one.
@@ -61,7 +62,7 @@ var hostiles = []hostile{
 	{name: "exec", script: "exec echo replaced", output: prints("replaced\n")},
 	{name: "exec what is not there", script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
 	{name: "close all descriptors", script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
-	{name: "stty", script: "stty raw -echo; stty sane; echo $?", output: func(r docker.Result) bool { return strings.HasSuffix(string(r.Output), "1\n") }},
+	{name: "stty", script: "stty raw -echo; stty sane; echo $?", output: func(r vocab.Output) bool { return strings.HasSuffix(string(r.Bytes), "1\n") }},
 	{name: "a fork bomb", script: "f() { f | f & }; f; sleep 50", spec: docker.Spec{PidsLimit: 120}, timeout: 2 * time.Second, timesOut: true},
 	{name: "all processes there may be", script: "for i in {1..300}; do sleep 50 & done 2>/dev/null; wait", spec: docker.Spec{PidsLimit: 60}, timeout: 2 * time.Second, timesOut: true},
 	{
@@ -69,7 +70,7 @@ var hostiles = []hostile{
 		spec: docker.Spec{Memory: 96 << 20}, code: 137, oom: true,
 	},
 	{name: "memory in the shell itself", script: "x=x; while :; do x=$x$x; done", spec: docker.Spec{Memory: 96 << 20}, code: 137, oom: true},
-	{name: "a full /dev/shm", script: "head -c 10000000 /dev/zero >/dev/shm/full", spec: docker.Spec{ShmSize: 1 << 20}, code: 1, output: func(r docker.Result) bool { return strings.Contains(string(r.Output), "No space left") }},
+	{name: "a full /dev/shm", script: "head -c 10000000 /dev/zero >/dev/shm/full", spec: docker.Spec{ShmSize: 1 << 20}, code: 1, output: func(r vocab.Output) bool { return strings.Contains(string(r.Bytes), "No space left") }},
 	{name: "no bash any more", script: "rm -f /bin/bash /usr/bin/bash; echo gone", output: prints("gone\n"), ruins: true},
 	{name: "no /dev/null any more", script: "rm -f /dev/null; echo gone", output: prints("gone\n")},
 	{name: "no programs any more", script: "PATH=; rm() { /usr/bin/rm \"$@\"; }; rm -rf /usr; echo gone", output: prints("gone\n"), ruins: true},
@@ -79,12 +80,12 @@ var hostiles = []hostile{
 	{name: "and stolen later", script: "cat </proc/$$/fd/0 >/dev/null & exit 6", code: 6},
 	{name: "and added to", script: "printf garbage >/proc/$$/fd/0; exit 6", code: 6},
 	{name: "and to what it says", script: "printf garbage >/proc/$$/fd/1; exit 6", code: 6, output: prints("garbage")},
-	{name: "NUL and all bytes", script: `printf 'a\0b'; for i in {1..255}; do printf "\\x$(printf %x $i)"; done; exit 3`, code: 3, output: func(r docker.Result) bool {
+	{name: "NUL and all bytes", script: `printf 'a\0b'; for i in {1..255}; do printf "\\x$(printf %x $i)"; done; exit 3`, code: 3, output: func(r vocab.Output) bool {
 		want := []byte("a\x00b")
 		for i := 1; i < 256; i++ {
 			want = append(want, byte(i))
 		}
-		return bytes.Equal(r.Output, want)
+		return bytes.Equal(r.Bytes, want)
 	}},
 	{name: "100 MB on one line", script: "head -c 100000000 /dev/zero", output: writes(100_000_000)},
 	{name: "cat /dev/zero", script: "cat /dev/zero", timeout: time.Second, timesOut: true, output: writes(1 << 20)},
@@ -135,13 +136,13 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 				return
 			}
 			for range 2 {
-				if r := run(t, c, "echo next"); string(r.Output) != "next\n" || r.ExitCode != 0 || r.TimedOut {
-					t.Errorf("the next command: %q, code %d, timed out %v", r.Output, r.ExitCode, r.TimedOut)
+				if r := run(t, c, "echo next"); string(r.Bytes) != "next\n" || r.ExitCode != 0 || r.TimedOut {
+					t.Errorf("the next command: %q, code %d, timed out %v", r.Bytes, r.ExitCode, r.TimedOut)
 				}
 			}
 			r = run(t, c, "mapfile -t n </tmp/count; echo ${#n[@]}")
-			if string(r.Output) != "1\n" {
-				t.Errorf("it ran %q times", r.Output)
+			if string(r.Bytes) != "1\n" {
+				t.Errorf("it ran %q times", r.Bytes)
 			}
 			if left := processes(t, c); h.timesOut && len(left) > 0 {
 				t.Errorf("still running: %q", left)
@@ -150,7 +151,7 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 	}
 }
 
-func (h hostile) check(t *testing.T, r docker.Result) {
+func (h hostile) check(t *testing.T, r vocab.Output) {
 	t.Helper()
 	code := h.code
 	if h.timesOut {
@@ -158,10 +159,10 @@ func (h hostile) check(t *testing.T, r docker.Result) {
 	}
 	if r.TimedOut != h.timesOut || r.ExitCode != code || r.OOM != h.oom {
 		t.Errorf("code %d, timed out %v, out of memory %v; want %d, %v, %v; output %.200q",
-			r.ExitCode, r.TimedOut, r.OOM, code, h.timesOut, h.oom, r.Output)
+			r.ExitCode, r.TimedOut, r.OOM, code, h.timesOut, h.oom, r.Bytes)
 	}
 	if h.output != nil && !h.output(r) {
-		t.Errorf("%d bytes of output: %.200q", r.Total, r.Output)
+		t.Errorf("%d bytes of output: %.200q", r.Total, r.Bytes)
 	}
 }
 
@@ -179,9 +180,9 @@ func stopAllFromNowOn(t *testing.T, e *docker.Engine) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(r.Output) == "next\n" && r.ExitCode == 0 {
+		if string(r.Bytes) == "next\n" && r.ExitCode == 0 {
 			return
 		}
-		t.Logf("code %d, timed out %v, restarted %v, %q", r.ExitCode, r.TimedOut, r.Restarted, r.Output)
+		t.Logf("code %d, timed out %v, restarted %v, %q", r.ExitCode, r.TimedOut, r.Restarted, r.Bytes)
 	}
 }

@@ -36,19 +36,19 @@ func TestAContainersOwnNameResolves(t *testing.T) {
 			tt.spec.Image = image
 			c := start(t, e, tt.spec)
 			r := run(t, c, `getent hosts "$(hostname)"`)
-			if r.ExitCode != 0 || !strings.HasPrefix(string(r.Output), tt.want) {
-				t.Errorf("exit code %d, %q", r.ExitCode, r.Output)
+			if r.ExitCode != 0 || !strings.HasPrefix(string(r.Bytes), tt.want) {
+				t.Errorf("exit code %d, %q", r.ExitCode, r.Bytes)
 			}
 			r = run(t, c, `if command -v python3 >/dev/null; then python3 -c 'import socket; print(socket.gethostbyname(socket.gethostname()))'; else echo 1 no Python; fi`)
-			if r.ExitCode != 0 || !strings.HasPrefix(string(r.Output), "1") {
-				t.Errorf("Python: exit code %d, %q", r.ExitCode, r.Output)
+			if r.ExitCode != 0 || !strings.HasPrefix(string(r.Bytes), "1") {
+				t.Errorf("Python: exit code %d, %q", r.ExitCode, r.Bytes)
 			}
-			t.Logf("%s", r.Output)
+			t.Logf("%s", r.Bytes)
 			if len(tt.spec.ExtraHosts) == 0 {
 				return
 			}
-			if r := run(t, c, `getent hosts db sandbox`); !strings.HasPrefix(string(r.Output), "10.1.2.3") {
-				t.Errorf("the user's: %q", r.Output)
+			if r := run(t, c, `getent hosts db sandbox`); !strings.HasPrefix(string(r.Bytes), "10.1.2.3") {
+				t.Errorf("the user's: %q", r.Bytes)
 			}
 		})
 	}

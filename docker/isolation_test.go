@@ -17,7 +17,7 @@ import (
 func status(t *testing.T, c *docker.Container) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for line := range strings.Lines(string(run(t, c, "cat /proc/self/status").Output)) {
+	for line := range strings.Lines(string(run(t, c, "cat /proc/self/status").Bytes)) {
 		name, value, _ := strings.Cut(line, ":")
 		out[name] = strings.TrimSpace(value)
 	}
@@ -38,15 +38,15 @@ func TestAContainerIsTightFromInside(t *testing.T) {
 	if s["NoNewPrivs"] != "1" || s["Seccomp"] != "2" {
 		t.Errorf("no new privileges %s, seccomp %s", s["NoNewPrivs"], s["Seccomp"])
 	}
-	if r := run(t, c, "ls /sys/class/net"); string(r.Output) != "lo\n" {
-		t.Errorf("network interfaces %q", r.Output)
+	if r := run(t, c, "ls /sys/class/net"); string(r.Bytes) != "lo\n" {
+		t.Errorf("network interfaces %q", r.Bytes)
 	}
-	if r := run(t, c, "env"); strings.Contains(string(r.Output), "planted") {
-		t.Errorf("the environment of this process is in the container: %s", r.Output)
+	if r := run(t, c, "env"); strings.Contains(string(r.Bytes), "planted") {
+		t.Errorf("the environment of this process is in the container: %s", r.Bytes)
 	}
 	// What an engine mounts of its own; the init program and three files of /etc are from its machine.
 	own := map[string]bool{"/": true, "/sbin/docker-init": true, "/etc/resolv.conf": true, "/etc/hostname": true, "/etc/hosts": true}
-	for line := range strings.Lines(string(run(t, c, "cat /proc/self/mounts").Output)) {
+	for line := range strings.Lines(string(run(t, c, "cat /proc/self/mounts").Bytes)) {
 		if strings.Contains(line, "docker.sock") {
 			t.Errorf("the engine's socket: %s", line)
 		}
@@ -102,10 +102,10 @@ if dpkg --version >/dev/null 2>&1; then
 fi
 echo done`
 	r := run(t, c, script)
-	if r.ExitCode != 0 || !strings.HasPrefix(string(r.Output), "nobody\n") || !strings.HasSuffix(string(r.Output), "done\n") {
-		t.Errorf("exit code %d, output %s", r.ExitCode, r.Output)
+	if r.ExitCode != 0 || !strings.HasPrefix(string(r.Bytes), "nobody\n") || !strings.HasSuffix(string(r.Bytes), "done\n") {
+		t.Errorf("exit code %d, output %s", r.ExitCode, r.Bytes)
 	}
-	t.Logf("output %s", r.Output)
+	t.Logf("output %s", r.Bytes)
 }
 
 // demoImage is an image with a whole Debian in it, which the demo has.
@@ -148,8 +148,8 @@ until (exec 3<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do :; done`}
 		t.Fatalf("%+v, %v", r, err)
 	}
 	r := run(t, boxes[1], "timeout 3 bash -c 'exec 3<>/dev/tcp/"+addresses[0]+"/8000' 2>&1 && echo reached")
-	if strings.Contains(string(r.Output), "reached") {
-		t.Errorf("one container reaches another: %s", r.Output)
+	if strings.Contains(string(r.Bytes), "reached") {
+		t.Errorf("one container reaches another: %s", r.Bytes)
 	}
 }
 

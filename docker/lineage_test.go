@@ -23,7 +23,7 @@ func TestADaemonEndsWithItsCommandAndNoOther(t *testing.T) {
 	for range 4 {
 		r := runCommand(t, c, docker.Command{Script: fmt.Sprintf(forks, 500), Timeout: 5 * time.Second})
 		if !r.TimedOut || r.Restarted {
-			t.Errorf("%+v, %q", r, r.Output)
+			t.Errorf("%+v, %q", r, r.Bytes)
 		}
 		if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
 			t.Fatalf("still running: %d, %.200q", len(left), left)
@@ -40,8 +40,8 @@ func TestLineageOutlivesItsSupervisor(t *testing.T) {
 		"(setsid sleep 7001 &); kill -9 $PPID; sleep 7002",
 	} {
 		r := runCommand(t, c, docker.Command{Script: "echo on; " + script, Timeout: time.Second})
-		if !r.TimedOut || string(r.Output) != "on\n" {
-			t.Errorf("%+v, %q", r, r.Output)
+		if !r.TimedOut || string(r.Bytes) != "on\n" {
+			t.Errorf("%+v, %q", r, r.Bytes)
 		}
 		if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
 			t.Errorf("still running: %q", left)
@@ -71,9 +71,9 @@ func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
 					both.Go(func() {
 						r, err := c.Run(t.Context(), docker.Command{Script: script, Fresh: true})
 						if err != nil || r.ExitCode != 0 {
-							t.Errorf("code %d, %q, %v", r.ExitCode, r.Output, err)
+							t.Errorf("code %d, %q, %v", r.ExitCode, r.Bytes, err)
 						}
-						out[i] = string(r.Output)
+						out[i] = string(r.Bytes)
 					})
 				}
 				both.Wait()
@@ -81,7 +81,7 @@ func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
 			}
 			want := twice(look)
 			r := runCommand(t, c, docker.Command{Script: attack + " 2>/dev/null; exit 0", Fresh: true, Timeout: 2 * time.Second})
-			t.Logf("the attacker: code %d, %q", r.ExitCode, r.Output)
+			t.Logf("the attacker: code %d, %q", r.ExitCode, r.Bytes)
 			for range 2 {
 				if diff := cmp.Diff(want, twice(look)); diff != "" || want[0] != want[1] {
 					t.Error(diff)
@@ -113,9 +113,9 @@ func TestProcessIDsComeRound(t *testing.T) {
 		r := runCommand(t, c, docker.Command{
 			Script: fmt.Sprintf("(sleep 0.05; echo noise%d) & for i in {1..60}; do /usr/bin/true; done; echo %[1]d", n), Ahead: true, Timeout: time.Minute,
 		})
-		own := strings.Replace(string(r.Output), fmt.Sprintf("noise%d\n", n), "", 1)
+		own := strings.Replace(string(r.Bytes), fmt.Sprintf("noise%d\n", n), "", 1)
 		if own != fmt.Sprintf("%d\n", n) || r.ExitCode != 0 {
-			t.Errorf("%d: %+v, %q", n, r, r.Output)
+			t.Errorf("%d: %+v, %q", n, r, r.Bytes)
 		}
 		if n%10 == 0 {
 			if r := runCommand(t, c, docker.Command{Script: "(setsid sleep 7001 &); sleep 7002", Timeout: 100 * time.Millisecond}); !r.TimedOut {

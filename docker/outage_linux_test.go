@@ -94,8 +94,8 @@ func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
 			ran := make(chan error, 1)
 			go func() {
 				r, err := c.Run(t.Context(), docker.Command{Script: "echo ran >>/count; until [ -e /go ]; do sleep 0.1; done; cat /count"})
-				if err == nil && (string(r.Output) != "ran\n" || r.ExitCode != 0) {
-					err = fmt.Errorf("%+v, %q", r, r.Output)
+				if err == nil && (string(r.Bytes) != "ran\n" || r.ExitCode != 0) {
+					err = fmt.Errorf("%+v, %q", r, r.Bytes)
 				}
 				ran <- err
 			}()
@@ -112,7 +112,7 @@ func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
 			if err := <-ran; err != nil {
 				t.Error(err)
 			}
-			if r := run(t, c, "echo next"); string(r.Output) != "next\n" {
+			if r := run(t, c, "echo next"); string(r.Bytes) != "next\n" {
 				t.Errorf("%+v", r)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/vocab"
 )
 
 // imageOf makes an image of the given files, with changes as a Dockerfile has them; it
@@ -67,23 +68,23 @@ func TestAnImageNeedsNoBash(t *testing.T) {
 		for _, user := range []string{"", "12345:1"} {
 			t.Run(shell+" "+user, func(t *testing.T) {
 				c := start(t, e, docker.Spec{Image: name, User: user, WorkDir: "/testbed", Memory: 64 << 20})
-				do := func(script string, limit time.Duration) docker.Result {
+				do := func(script string, limit time.Duration) vocab.Output {
 					return runCommand(t, c, docker.Command{Args: []string{"sh", "-c"}, Script: script, Timeout: limit, Ahead: true})
 				}
-				if r := do("echo out; echo err >&2; pwd; read x; exit 3", time.Minute); string(r.Output) != "out\nerr\n/testbed\n" || r.ExitCode != 3 {
-					t.Errorf("%+v, %q", r, r.Output)
+				if r := do("echo out; echo err >&2; pwd; read x; exit 3", time.Minute); string(r.Bytes) != "out\nerr\n/testbed\n" || r.ExitCode != 3 {
+					t.Errorf("%+v, %q", r, r.Bytes)
 				}
 				if r := do("while :; do :; done & while :; do :; done", 200*time.Millisecond); !r.TimedOut || r.Restarted {
-					t.Errorf("%+v, %q", r, r.Output)
+					t.Errorf("%+v, %q", r, r.Bytes)
 				}
 				if r := do("kill -9 -1; kill -9 $$", time.Minute); r.ExitCode != 137 {
-					t.Errorf("%+v, %q", r, r.Output)
+					t.Errorf("%+v, %q", r, r.Bytes)
 				}
 				if err := c.CopyIn(t.Context(), "/tmp/in", 0o600, []byte("\x00")); err != nil {
 					t.Error(err)
 				}
-				if r := do("test -s /tmp/in && echo there; kill -9 1; echo on", time.Minute); string(r.Output) != "there\non\n" {
-					t.Errorf("%+v, %q", r, r.Output)
+				if r := do("test -s /tmp/in && echo there; kill -9 1; echo on", time.Minute); string(r.Bytes) != "there\non\n" {
+					t.Errorf("%+v, %q", r, r.Bytes)
 				}
 				_, err := c.Run(t.Context(), docker.Command{Script: "true"})
 				if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "environment.interpreter") {

@@ -86,14 +86,14 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 		{"echo $HOSTNAME; while read -r a n; do [[ $n == *$HOSTNAME* ]] && echo $a; done </etc/hosts | head -1", "sandbox\n127.0.0.1\n", 0},
 	} {
 		r, err := c.Run(t.Context(), docker.Command{Script: tt.script})
-		if err != nil || string(r.Output) != tt.output || r.ExitCode != tt.code {
-			t.Errorf("%s: %q, exit code %d, %v", tt.script, r.Output, r.ExitCode, err)
+		if err != nil || string(r.Bytes) != tt.output || r.ExitCode != tt.code {
+			t.Errorf("%s: %q, exit code %d, %v", tt.script, r.Bytes, r.ExitCode, err)
 		}
 	}
 	r, err := c.Run(t.Context(), docker.Command{
 		Script: "echo part; setsid sleep 600 & sleep 600", Timeout: 2 * time.Second,
 	})
-	if err != nil || !r.TimedOut || string(r.Output) != "part\n" {
+	if err != nil || !r.TimedOut || string(r.Bytes) != "part\n" {
 		t.Errorf("a time-out: %+v, %v", r, err)
 	}
 	if err := c.CopyIn(t.Context(), "/testbed/in", 0o600, []byte("\x00in\xff")); err != nil {

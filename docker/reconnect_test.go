@@ -39,8 +39,8 @@ func TestACommandOutlivesItsRunner(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := runCommand(t, next, cmd)
-		if string(r.Output) != "done\n" || r.ExitCode != 3 || r.TimedOut {
-			t.Errorf("%d: %+v, %q", n, r, r.Output)
+		if string(r.Bytes) != "done\n" || r.ExitCode != 3 || r.TimedOut {
+			t.Errorf("%d: %+v, %q", n, r, r.Bytes)
 		}
 		next.Close()
 	}
@@ -49,8 +49,8 @@ func TestACommandOutlivesItsRunner(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer next.Close()
-	if r := run(t, next, "cat /tmp/count"); string(r.Output) != "ran\n" {
-		t.Errorf("it ran %q", r.Output)
+	if r := run(t, next, "cat /tmp/count"); string(r.Bytes) != "ran\n" {
+		t.Errorf("it ran %q", r.Bytes)
 	}
 }
 
@@ -73,15 +73,15 @@ func TestALongOutputWaitsForARunner(t *testing.T) {
 	}
 	defer next.Close()
 	cmd.Longer = func(begin []byte) bool { return len(begin) == 1000 && strings.HasPrefix(string(begin), "keep y\n") }
-	if r := runCommand(t, next, cmd); r.Total != 100_005 || len(r.Output) != 100_005 {
-		t.Errorf("kept %d of %d", len(r.Output), r.Total)
+	if r := runCommand(t, next, cmd); r.Total != 100_005 || len(r.Bytes) != 100_005 {
+		t.Errorf("kept %d of %d", len(r.Bytes), r.Total)
 	}
 }
 
 func TestNobodyLooksIntoTheInit(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{})
 	r := run(t, c, "for f in fd/0 fd/1 environ mem maps cwd/x; do cat /proc/1/$f /proc/$PPID/$f && echo open; done; ls /proc/1/fd /proc/$PPID/fd; echo x >/proc/1/fd/1")
-	if out := string(r.Output); strings.Contains(out, "open") || strings.Count(out, "Permission denied") < 9 {
+	if out := string(r.Bytes); strings.Contains(out, "open") || strings.Count(out, "Permission denied") < 9 {
 		t.Errorf("%s", out)
 	}
 }
@@ -104,15 +104,15 @@ func TestWhatIsForgedIsRefused(t *testing.T) {
 			run(t, c, "true")
 			for n := range 2 {
 				r, err := c.Run(t.Context(), docker.Command{Script: "echo ran >>/tmp/count; " + script, Timeout: time.Minute})
-				if err != nil || r.ExitCode != 0 || len(r.Output) > 0 {
-					t.Fatalf("%d: %+v, %q, %v", n, r, r.Output, err)
+				if err != nil || r.ExitCode != 0 || len(r.Bytes) > 0 {
+					t.Fatalf("%d: %+v, %q, %v", n, r, r.Bytes, err)
 				}
-				if r := runCommand(t, c, docker.Command{Script: "echo next >>/tmp/next; cat /tmp/next", Timeout: time.Minute}); string(r.Output) != strings.Repeat("next\n", n+1) {
-					t.Errorf("%d: %+v, %q", n, r, r.Output)
+				if r := runCommand(t, c, docker.Command{Script: "echo next >>/tmp/next; cat /tmp/next", Timeout: time.Minute}); string(r.Bytes) != strings.Repeat("next\n", n+1) {
+					t.Errorf("%d: %+v, %q", n, r, r.Bytes)
 				}
 			}
-			if r := run(t, c, "cat /tmp/count"); string(r.Output) != "ran\nran\n" {
-				t.Errorf("it ran %q", r.Output)
+			if r := run(t, c, "cat /tmp/count"); string(r.Bytes) != "ran\nran\n" {
+				t.Errorf("it ran %q", r.Bytes)
 			}
 		})
 	}

@@ -33,11 +33,11 @@ func TestACommandThatKillsEverythingIsObservedHoweverOften(t *testing.T) {
 			run(t, c, "echo kept >file")
 			for n := range 20 {
 				r := runCommand(t, c, docker.Command{Script: tt.script, Ahead: true, Fresh: n%2 == 1, Timeout: time.Minute})
-				if r.ExitCode != tt.code || string(r.Output) != "part\n" || r.TimedOut || r.OOM || r.Restarted {
-					t.Errorf("result %+v, output %q", r, r.Output)
+				if r.ExitCode != tt.code || string(r.Bytes) != "part\n" || r.TimedOut || r.OOM || r.Restarted {
+					t.Errorf("result %+v, output %q", r, r.Bytes)
 				}
-				if r := runCommand(t, c, docker.Command{Script: "cat file", Ahead: true}); string(r.Output) != "kept\n" {
-					t.Errorf("afterwards: %+v, output %q", r, r.Output)
+				if r := runCommand(t, c, docker.Command{Script: "cat file", Ahead: true}); string(r.Bytes) != "kept\n" {
+					t.Errorf("afterwards: %+v, output %q", r, r.Bytes)
 				}
 			}
 		})
@@ -86,10 +86,10 @@ func TestAContainerThatEndedForMemoryIsStartedAgain(t *testing.T) {
 			r = run(t, c, "echo $BASHPID")
 		}
 		if r.ExitCode != 137 || !r.OOM || !r.Restarted {
-			t.Errorf("%+v, %q", r, r.Output)
+			t.Errorf("%+v, %q", r, r.Bytes)
 		}
-		if r := run(t, c, "cat /tmp/file"); string(r.Output) != "kept\n" || r.Restarted {
-			t.Errorf("afterwards: %+v, %q", r, r.Output)
+		if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" || r.Restarted {
+			t.Errorf("afterwards: %+v, %q", r, r.Bytes)
 		}
 	}
 }
@@ -135,8 +135,8 @@ func TestAnInterpreterThatIsNotThereIsTheImagesFault(t *testing.T) {
 func TestAContainerWithoutRoomForACommandIsEmptied(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{PidsLimit: 60})
 	run(t, c, "echo kept >/tmp/file; for i in {1..90}; do sleep 100 & done >/dev/null 2>&1; kill -9 $$")
-	if r := run(t, c, "cat /tmp/file"); string(r.Output) != "kept\n" || !r.Restarted {
-		t.Errorf("%+v, %q", r, r.Output)
+	if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" || !r.Restarted {
+		t.Errorf("%+v, %q", r, r.Bytes)
 	}
 }
 
@@ -145,10 +145,10 @@ func TestStdinIsEmptyAlsoWithoutDevNull(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{WorkDir: "/testbed"})
 	run(t, c, "rm -rf /dev/null /testbed; mkdir /testbed; echo secret >/dev/null")
 	r := runCommand(t, c, docker.Command{Script: "cat; echo $?; rm -rf /testbed", Timeout: 10 * time.Second})
-	if string(r.Output) != "0\n" || r.ExitCode != 0 {
-		t.Errorf("%+v, %q", r, r.Output)
+	if string(r.Bytes) != "0\n" || r.ExitCode != 0 {
+		t.Errorf("%+v, %q", r, r.Bytes)
 	}
-	if r := run(t, c, "true"); r.ExitCode != 126 || !strings.Contains(string(r.Output), "/testbed: no such file") {
-		t.Errorf("what is missing is not told: %+v, %q", r, r.Output)
+	if r := run(t, c, "true"); r.ExitCode != 126 || !strings.Contains(string(r.Bytes), "/testbed: no such file") {
+		t.Errorf("what is missing is not told: %+v, %q", r, r.Bytes)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/vocab"
 )
 
 // MaxOutput is how much of a command's output is kept at most, in bytes.
@@ -25,7 +26,7 @@ type Command struct {
 	Dir     string   // empty: the container's
 	Env     []string // NAME=value, over the container's
 	Timeout time.Duration
-	Limit   int64 // bytes of output to keep; 0: MaxOutput
+	Limit   int64 // bytes of output to keep, of a longer one the first (Limit+1)/2 and the last Limit/2; 0: MaxOutput
 
 	// Longer, when not nil, is asked with the first Limit bytes of an output that has
 	// more whether MaxOutput is to be kept of it.
@@ -34,27 +35,6 @@ type Command struct {
 	// Ahead starts the next command's interpreter, where that is a bash, as soon as
 	// this one has ended: see the package comment. Fresh never does.
 	Ahead, Fresh bool
-}
-
-// Result is what a command did.
-type Result struct {
-	// Output is stdout and stderr, in the order in which they were written.
-	// When Total is larger than its length, it is the first (Limit+1)/2 and the
-	// last Limit/2 bytes.
-	Output   []byte
-	Total    int64 // bytes written
-	ExitCode int   // -1 when TimedOut
-	TimedOut bool  // it was killed, with all that stems from it, at Timeout
-	OOM      bool  // ExitCode is 137 and a process of the container was killed for memory meanwhile
-	Duration time.Duration
-
-	// Restarted: all processes of the container were ended, by this command, or to
-	// make room for it or for the memory that they used up. Its files are as they were.
-	Restarted bool
-
-	// Disk tells of a container whose files take more than [Spec.Disk] and that the
-	// storage driver does not stop; else it is nil.
-	Disk *DiskUse
 }
 
 // Run runs one command with an empty stdin and waits for it to end; a process
@@ -75,9 +55,9 @@ type Result struct {
 //
 // An error means there is no observation: the container or the engine is gone
 // (a fault with blame) or ctx was cancelled (its cause).
-func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
+func (c *Container) Run(ctx context.Context, cmd Command) (vocab.Output, error) {
 	if err := c.admit(); err != nil {
-		return Result{}, err
+		return vocab.Output{}, err
 	}
 	run := c.wireRun(cmd)
 	c.calls.mu.Lock()
@@ -90,19 +70,19 @@ func (c *Container) Run(ctx context.Context, cmd Command) (Result, error) {
 	}
 	lost, err := c.ask(ctx, q)
 	if errors.Is(err, errOverdue) {
-		return Result{ExitCode: -1, TimedOut: true, Restarted: true, Duration: q.limit}, c.restart(ctx, "killing a command in")
+		return vocab.Output{ExitCode: -1, TimedOut: true, Restarted: true, Duration: q.limit}, c.restart(ctx, "killing a command in")
 	}
 	if err != nil {
 		if ctx.Err() != nil && cmd.ID != "" { // what was killed is no result for who asks again
-			return Result{}, context.Cause(ctx)
+			return vocab.Output{}, context.Cause(ctx)
 		}
 		if ctx.Err() != nil {
 			return c.cancel(ctx, q.frame.ID), context.Cause(ctx)
 		}
-		return Result{}, err
+		return vocab.Output{}, err
 	}
 	if lost {
-		return Result{ExitCode: 137, OOM: true, Restarted: true, Disk: c.tell(ctx)}, nil
+		return vocab.Output{ExitCode: 137, OOM: true, Restarted: true, Disk: c.tell(ctx)}, nil
 	}
 	r, err := c.result(ctx, run.Args[0], q)
 	if alive >= 0 {
@@ -163,13 +143,13 @@ func loads(args []string) bool {
 }
 
 // result reads the answer to a command of that interpreter.
-func (c *Container) result(ctx context.Context, interpreter string, q *question) (Result, error) {
+func (c *Container) result(ctx context.Context, interpreter string, q *question) (vocab.Output, error) {
 	var m wire.Result
 	if err := wire.Decode(q.answer.Data, &m); err != nil {
-		return Result{}, c.lost(err)
+		return vocab.Output{}, c.lost(err)
 	}
-	r := Result{
-		Output: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos),
+	r := vocab.Output{
+		Bytes: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos),
 		TimedOut: m.TimedOut, OOM: m.OOM, Restarted: m.Cleared || q.emptied,
 	}
 	if m.TimedOut {
@@ -200,7 +180,7 @@ const cancelLimit = 10 * time.Second
 
 // cancel ends a command whose caller's ctx was cancelled, and returns what it did
 // before, as far as that is known.
-func (c *Container) cancel(ctx context.Context, id string) (r Result) {
+func (c *Container) cancel(ctx context.Context, id string) (r vocab.Output) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
 	defer stop()
 	if c.calls.current() == nil {
@@ -209,7 +189,7 @@ func (c *Container) cancel(ctx context.Context, id string) (r Result) {
 	q := &question{frame: wire.Frame{Kind: wire.KindKill, ID: id}}
 	var m wire.Result
 	if _, err := c.ask(ctx, q); err == nil && q.answer.Kind == wire.KindResult && wire.Decode(q.answer.Data, &m) == nil {
-		r = Result{Output: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos)}
+		r = vocab.Output{Bytes: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos)}
 	}
 	return r
 }

@@ -14,15 +14,16 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // run runs script and fails the test on a fault.
-func run(t testing.TB, c *docker.Container, script string) docker.Result {
+func run(t testing.TB, c *docker.Container, script string) vocab.Output {
 	t.Helper()
 	return runCommand(t, c, docker.Command{Script: script, Timeout: 20 * time.Second})
 }
 
-func runCommand(t testing.TB, c *docker.Container, cmd docker.Command) docker.Result {
+func runCommand(t testing.TB, c *docker.Container, cmd docker.Command) vocab.Output {
 	t.Helper()
 	r, err := c.Run(t.Context(), cmd)
 	if err != nil {
@@ -95,13 +96,13 @@ func TestRunObservesWhatACommandDoes(t *testing.T) {
 			}
 			tt.cmd.Timeout = 20 * time.Second
 			r := runCommand(t, c, tt.cmd)
-			if r.Total != int64(len(r.Output)) {
-				t.Errorf("total %d of %d bytes", r.Total, len(r.Output))
+			if r.Total != int64(len(r.Bytes)) {
+				t.Errorf("total %d of %d bytes", r.Total, len(r.Bytes))
 			}
 			if tt.cmd.Args != nil && tt.cmd.Args[0] == "env" {
-				r.Output = sortedEnv(r.Output)
+				r.Bytes = sortedEnv(r.Bytes)
 			}
-			if diff := cmp.Diff(tt.want, string(r.Output)); diff != "" {
+			if diff := cmp.Diff(tt.want, string(r.Bytes)); diff != "" {
 				t.Errorf("output (-want +got):\n%s", diff)
 			}
 			if r.ExitCode != tt.code || r.TimedOut {
@@ -117,15 +118,15 @@ func TestRunTakesScriptsOfAnySize(t *testing.T) {
 		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
 			data := strings.Repeat("0123456789abcde\n", size/16)
 			r := run(t, c, "cat <<'EOF' | wc -c\n"+data+"EOF\ncat; exit 7")
-			if got, want := string(r.Output), fmt.Sprintln(len(data)); got != want || r.ExitCode != 7 {
+			if got, want := string(r.Bytes), fmt.Sprintln(len(data)); got != want || r.ExitCode != 7 {
 				t.Errorf("output %.80q, code %d; want %q and 7", got, r.ExitCode, want)
 			}
 		})
 	}
 	t.Run("through a login shell", func(t *testing.T) {
 		r := runCommand(t, c, docker.Command{Args: []string{"bash", "-lc"}, Script: "echo ok #" + strings.Repeat("x", 200<<10)})
-		if string(r.Output) != "ok\n" {
-			t.Errorf("output %.80q, code %d", r.Output, r.ExitCode)
+		if string(r.Bytes) != "ok\n" {
+			t.Errorf("output %.80q, code %d", r.Bytes, r.ExitCode)
 		}
 	})
 }
@@ -135,11 +136,11 @@ func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
 	r := runCommand(t, c, docker.Command{
 		Script: "echo begin; yes | head -c 50000000; echo end", Timeout: 30 * time.Second, Limit: 1000,
 	})
-	if len(r.Output) != 1000 || r.Total != 50000010 || r.ExitCode != 0 {
-		t.Fatalf("kept %d of %d, code %d", len(r.Output), r.Total, r.ExitCode)
+	if len(r.Bytes) != 1000 || r.Total != 50000010 || r.ExitCode != 0 {
+		t.Fatalf("kept %d of %d, code %d", len(r.Bytes), r.Total, r.ExitCode)
 	}
-	if !bytes.HasPrefix(r.Output, []byte("begin\ny\n")) || !bytes.HasSuffix(r.Output, []byte("y\nend\n")) {
-		t.Errorf("output %.20q ... %q", r.Output, r.Output[980:])
+	if !bytes.HasPrefix(r.Bytes, []byte("begin\ny\n")) || !bytes.HasSuffix(r.Bytes, []byte("y\nend\n")) {
+		t.Errorf("output %.20q ... %q", r.Bytes, r.Bytes[980:])
 	}
 }
 
@@ -157,8 +158,8 @@ func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			begin := time.Now()
 			r := runCommand(t, c, docker.Command{Script: tt.script, Timeout: 400 * time.Millisecond})
-			if !r.TimedOut || r.ExitCode != -1 || string(r.Output) != tt.want {
-				t.Errorf("timed out %v, code %d, output %q; want %q", r.TimedOut, r.ExitCode, r.Output, tt.want)
+			if !r.TimedOut || r.ExitCode != -1 || string(r.Bytes) != tt.want {
+				t.Errorf("timed out %v, code %d, output %q; want %q", r.TimedOut, r.ExitCode, r.Bytes, tt.want)
 			}
 			if d := time.Since(begin); d > 4*time.Second {
 				t.Errorf("took %v", d)
@@ -174,8 +175,8 @@ func TestRunEndlessOutputCostsNoMoreThanTheTimeout(t *testing.T) {
 	c := start(t, connect(t), docker.Spec{})
 	begin := time.Now()
 	r := runCommand(t, c, docker.Command{Script: "yes", Timeout: time.Second, Limit: 4096})
-	if d := time.Since(begin); !r.TimedOut || d > 4*time.Second || len(r.Output) != 4096 || r.Total < 1<<20 {
-		t.Errorf("timed out %v after %v, kept %d of %d", r.TimedOut, d, len(r.Output), r.Total)
+	if d := time.Since(begin); !r.TimedOut || d > 4*time.Second || len(r.Bytes) != 4096 || r.Total < 1<<20 {
+		t.Errorf("timed out %v after %v, kept %d of %d", r.TimedOut, d, len(r.Bytes), r.Total)
 	}
 	if left := processes(t, c); len(left) > 0 {
 		t.Errorf("still running: %q", left)
@@ -189,8 +190,8 @@ func TestRunIsNotHeldUpByABackgroundProcess(t *testing.T) {
 	if d := time.Since(begin); d > 1500*time.Millisecond {
 		t.Errorf("took %v", d)
 	}
-	if !strings.Contains(string(r.Output), "started\n") || r.ExitCode != 4 {
-		t.Errorf("output %q, code %d", r.Output, r.ExitCode)
+	if !strings.Contains(string(r.Bytes), "started\n") || r.ExitCode != 4 {
+		t.Errorf("output %q, code %d", r.Bytes, r.ExitCode)
 	}
 	if left := processes(t, c); len(left) == 0 {
 		t.Error("the background process did not live on")
@@ -205,8 +206,8 @@ func TestRunEndsWhenCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !fault.Canceled(err) {
 		t.Errorf("error %v", err)
 	}
-	if string(r.Output) != "part\n" {
-		t.Errorf("output %q", r.Output)
+	if string(r.Bytes) != "part\n" {
+		t.Errorf("output %q", r.Bytes)
 	}
 	if left := processes(t, c); len(left) > 0 {
 		t.Errorf("still running: %q", left)
@@ -221,10 +222,10 @@ func TestRunSurvivesAForkBomb(t *testing.T) {
 	run(t, c, "echo kept >/tmp/file")
 	r := runCommand(t, c, docker.Command{Script: "f() { f | f & }; f; while :; do :; done", Timeout: time.Second})
 	if !r.TimedOut {
-		t.Errorf("code %d, output %.200q", r.ExitCode, r.Output)
+		t.Errorf("code %d, output %.200q", r.ExitCode, r.Bytes)
 	}
-	if r := run(t, c, "cat /tmp/file"); string(r.Output) != "kept\n" {
-		t.Errorf("afterwards: code %d, output %q", r.ExitCode, r.Output)
+	if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" {
+		t.Errorf("afterwards: code %d, output %q", r.ExitCode, r.Bytes)
 	}
 }
 
@@ -239,7 +240,7 @@ func processes(t testing.TB, c *docker.Container) []string {
 	[[ ${a[*]} == *"builtin read"* || ${a[0]} == batch ]] || echo "${a[*]}"
 done 2>/dev/null`)
 	var out []string
-	for line := range strings.Lines(string(r.Output)) {
+	for line := range strings.Lines(string(r.Bytes)) {
 		if strings.Contains(line, "sleep") || strings.Contains(line, "yes") || strings.Contains(line, "cat") {
 			out = append(out, strings.TrimSpace(line))
 		}

@@ -25,8 +25,8 @@ func TestAWorkDirMustBeInTheImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := run(t, same, "pwd"); string(r.Output) != "/testbed\n" {
-		t.Errorf("the directory of an attached container: %q", r.Output)
+	if r := run(t, same, "pwd"); string(r.Bytes) != "/testbed\n" {
+		t.Errorf("the directory of an attached container: %q", r.Bytes)
 	}
 }
 

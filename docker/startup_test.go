@@ -19,13 +19,13 @@ func TestAnImageWhoseBashWarnsAtItsStartIsUsable(t *testing.T) {
 			for _, cmd := range []docker.Command{{Ahead: true}, {Ahead: true}, {Fresh: true}} {
 				cmd.Script = "echo marker"
 				r := runCommand(t, c, cmd)
-				if n := strings.Count(string(r.Output), tt.warning); n != 1 || !strings.HasSuffix(string(r.Output), "marker\n") {
-					t.Errorf("%d warnings, want the one of the command's own bash: %q", n, r.Output)
+				if n := strings.Count(string(r.Bytes), tt.warning); n != 1 || !strings.HasSuffix(string(r.Bytes), "marker\n") {
+					t.Errorf("%d warnings, want the one of the command's own bash: %q", n, r.Bytes)
 				}
 			}
 			quiet := runCommand(t, c, docker.Command{Args: []string{"echo"}, Script: "marker", Env: []string{"LD_PRELOAD="}})
-			if string(quiet.Output) != "marker\n" {
-				t.Errorf("output of a program that does not warn: %q", quiet.Output)
+			if string(quiet.Bytes) != "marker\n" {
+				t.Errorf("output of a program that does not warn: %q", quiet.Bytes)
 			}
 			run(t, c, "nohup sleep 60 >/dev/null 2>&1 &")
 			if r := runCommand(t, c, docker.Command{Script: "sleep 61", Timeout: 300 * time.Millisecond}); !r.TimedOut {

@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/docker"
+	"batch.example/batch/vocab"
 )
 
 // Sandbox is one instance's environment: a container, and how commands are run in it.
@@ -31,7 +32,7 @@ const outputLimit = 1 << 20
 // that was killed meanwhile, is not run again but waited for, and gives the result
 // that it had or comes to. The empty id is no name. What the agent did to its
 // container is [agent.ErrDestroyed] where nothing can be executed in it any more.
-func (s *Sandbox) Execute(ctx context.Context, id, command string) (agent.Output, error) {
+func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
 	cmd := s.command()
 	cmd.ID, cmd.Script = id, command
 	return s.execute(ctx, cmd)
@@ -50,23 +51,21 @@ const scriptLimit = 10 * time.Minute
 
 // Script runs a script of ours, with bash and a time limit of its own where Execute
 // has the agent's interpreter and limit.
-func (s *Sandbox) Script(ctx context.Context, script string) (agent.Output, error) {
+func (s *Sandbox) Script(ctx context.Context, script string) (vocab.Output, error) {
 	return s.execute(ctx, docker.Command{Script: script, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: scriptLimit})
 }
 
-func (s *Sandbox) execute(ctx context.Context, cmd docker.Command) (agent.Output, error) {
-	res, err := s.container.Run(ctx, cmd)
+func (s *Sandbox) execute(ctx context.Context, cmd docker.Command) (vocab.Output, error) {
+	out, err := s.container.Run(ctx, cmd)
 	if errors.Is(err, docker.ErrDestroyed) {
 		err = fmt.Errorf("%w: %w", agent.ErrDestroyed, err)
 	}
-	return agent.Output{
-		Bytes: res.Output, Total: res.Total, ExitCode: res.ExitCode,
-		TimedOut: res.TimedOut, Timeout: cmd.Timeout, Duration: res.Duration, Note: note(res),
-	}, err
+	out.Timeout, out.Note = cmd.Timeout, note(out)
+	return out, err
 }
 
 // overDisk says that a container's files take too much, and what comes of it.
-func overDisk(d *docker.DiskUse) string {
+func overDisk(d *vocab.DiskUse) string {
 	size := func(n int64) string { return units.BytesSize(float64(n)) }
 	text := fmt.Sprintf("The files in the container take %s, more than the %s that they may.", size(d.Used), size(d.Limit))
 	if d.Killed {
@@ -82,7 +81,7 @@ func overDisk(d *docker.DiskUse) string {
 }
 
 // note says what befell the container beside the command, for the model to read.
-func note(r docker.Result) string {
+func note(r vocab.Output) string {
 	switch {
 	case r.Disk != nil:
 		return overDisk(r.Disk)

@@ -126,7 +126,7 @@ func (h *Host) scrubbed(ctx context.Context, d imagecache.Derived, key string, o
 	if err != nil {
 		return img, err
 	}
-	report, err := gitscrub.Read(res.Output, res.ExitCode)
+	report, err := gitscrub.Read(res.Bytes, res.ExitCode)
 	if err != nil {
 		return img, err
 	}

@@ -40,7 +40,7 @@ echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost c
 			t.Error(err)
 		}
 	})
-	return strings.TrimSpace(string(r.Output))
+	return strings.TrimSpace(string(r.Bytes))
 }
 
 // What several instances need is scrubbed once, and nobody sees that it was.
@@ -82,8 +82,8 @@ func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
 	}
 	defer func() { _ = out.Remove(context.Background()) }()
 	r, err := out.Run(t.Context(), docker.Command{Script: "env; git log --oneline --all; git status --porcelain"})
-	if err != nil || strings.Contains(string(r.Output), "LEAKED") || strings.Contains(string(r.Output), "ahead") {
-		t.Errorf("%s, %v", r.Output, err)
+	if err != nil || strings.Contains(string(r.Bytes), "LEAKED") || strings.Contains(string(r.Bytes), "ahead") {
+		t.Errorf("%s, %v", r.Bytes, err)
 	}
 }
 

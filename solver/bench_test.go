@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 const (
@@ -33,15 +34,15 @@ type idle struct {
 	gate  *gate
 }
 
-func (i *idle) Execute(context.Context, string, string) (agent.Output, error) {
+func (i *idle) Execute(context.Context, string, string) (vocab.Output, error) {
 	if i.steps++; i.steps == benchSteps/2 {
 		i.gate.wait()
 	}
-	return agent.Output{Bytes: []byte("ok\n"), Total: 3}, nil
+	return vocab.Output{Bytes: []byte("ok\n"), Total: 3}, nil
 }
 
 func (*idle) Vars() map[string]any { return nil }
-func (i *idle) Script(ctx context.Context, script string) (agent.Output, error) {
+func (i *idle) Script(ctx context.Context, script string) (vocab.Output, error) {
 	return i.Execute(ctx, "", script)
 }
 func (*idle) Alive(context.Context) error { return nil }

@@ -12,7 +12,6 @@ import (
 
 	"batch.example/batch/sandbox"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
@@ -21,6 +20,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // slowly is a sandbox whose scrub takes its time and ends as a test says.
@@ -33,9 +33,9 @@ type slowly struct {
 	closed bool
 }
 
-func (s *slowly) Script(ctx context.Context, script string) (agent.Output, error) {
+func (s *slowly) Script(ctx context.Context, script string) (vocab.Output, error) {
 	if !strings.HasSuffix(script, " scrub") {
-		return agent.Output{Bytes: []byte("gitscrub: kept, 0 refs, 0 objects\n")}, nil
+		return vocab.Output{Bytes: []byte("gitscrub: kept, 0 refs, 0 objects\n")}, nil
 	}
 	if s.during != nil {
 		s.during(true)
@@ -45,12 +45,12 @@ func (s *slowly) Script(ctx context.Context, script string) (agent.Output, error
 	case <-time.After(s.scrub):
 	case <-ctx.Done():
 		s.broken++
-		return agent.Output{}, context.Cause(ctx)
+		return vocab.Output{}, context.Cause(ctx)
 	}
 	if s.fails {
-		return agent.Output{ExitCode: 1, Bytes: []byte("no room")}, nil
+		return vocab.Output{ExitCode: 1, Bytes: []byte("no room")}, nil
 	}
-	return agent.Output{Bytes: []byte("gitscrub: scrubbed, 1 refs, 2 objects\n")}, nil
+	return vocab.Output{Bytes: []byte("gitscrub: scrubbed, 1 refs, 2 objects\n")}, nil
 }
 
 func (s *slowly) Close() error { s.closed = true; return nil }

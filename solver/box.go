@@ -6,8 +6,8 @@ import (
 
 	"batch.example/batch/sandbox"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
 )
 
 // keptBox is a sandbox that outlives a try at its instance: what failed was the model,
@@ -20,14 +20,14 @@ type keptBox struct {
 }
 
 // Execute implements [Sandbox].
-func (b *keptBox) Execute(ctx context.Context, id, command string) (agent.Output, error) {
+func (b *keptBox) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
 	out, err := b.Sandbox.Execute(ctx, id, command)
 	b.failed = b.failed || err != nil
 	return out, err
 }
 
 // Script implements [Sandbox].
-func (b *keptBox) Script(ctx context.Context, script string) (agent.Output, error) {
+func (b *keptBox) Script(ctx context.Context, script string) (vocab.Output, error) {
 	out, err := b.Sandbox.Script(ctx, script)
 	b.failed = b.failed || err != nil
 	return out, err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
@@ -20,6 +19,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 const commit = "-c user.name=t -c user.email=t@localhost commit -qm "
@@ -32,10 +32,10 @@ type watched struct {
 	scripts  int
 }
 
-func (w *watched) Script(ctx context.Context, script string) (agent.Output, error) {
+func (w *watched) Script(ctx context.Context, script string) (vocab.Output, error) {
 	w.scripts++
 	if w.bashless {
-		return agent.Output{ExitCode: 127, Bytes: []byte("sh: bash: not found")}, nil
+		return vocab.Output{ExitCode: 127, Bytes: []byte("sh: bash: not found")}, nil
 	}
 	return w.host.Script(ctx, script)
 }

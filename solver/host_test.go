@@ -13,8 +13,8 @@ import (
 
 	"batch.example/batch/sandbox"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // host is a sandbox in a folder of this machine: real bash, real git. What the
@@ -24,20 +24,20 @@ type host struct {
 	closed int
 }
 
-func (h *host) Execute(ctx context.Context, _, command string) (agent.Output, error) {
+func (h *host) Execute(ctx context.Context, _, command string) (vocab.Output, error) {
 	// The script goes in by file: an argument holds at most 128 KiB.
 	script := filepath.Join(h.dir, "..", "script")
 	command = inTmp.ReplaceAllString(command, h.tmp()+"/$1")
 	if err := errors.Join(os.MkdirAll(h.tmp(), 0o700), os.WriteFile(script, []byte(command), 0o600)); err != nil {
-		return agent.Output{}, err
+		return vocab.Output{}, err
 	}
 	cmd := exec.CommandContext(ctx, "bash", script)
 	cmd.Dir = h.dir
 	out, err := cmd.CombinedOutput()
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		return agent.Output{}, err
+		return vocab.Output{}, err
 	}
-	return agent.Output{Bytes: out, Total: int64(len(out)), ExitCode: cmd.ProcessState.ExitCode()}, nil
+	return vocab.Output{Bytes: out, Total: int64(len(out)), ExitCode: cmd.ProcessState.ExitCode()}, nil
 }
 
 // inTmp matches what goes before the names of files of ours in /tmp.
@@ -47,7 +47,7 @@ func (h *host) tmp() string { return filepath.Join(h.dir, "..", "tmp") }
 
 func (h *host) Vars() map[string]any { return map[string]any{"cwd": h.dir} }
 
-func (h *host) Script(ctx context.Context, script string) (agent.Output, error) {
+func (h *host) Script(ctx context.Context, script string) (vocab.Output, error) {
 	return h.Execute(ctx, "", script)
 }
 
@@ -62,7 +62,7 @@ func (h *host) Close() error { h.closed++; return nil }
 // env is a host as an agent's environment.
 type env struct{ *host }
 
-func (e env) Execute(ctx context.Context, command string) (agent.Output, error) {
+func (e env) Execute(ctx context.Context, command string) (vocab.Output, error) {
 	return e.host.Execute(ctx, "", command)
 }
 

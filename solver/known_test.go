@@ -9,8 +9,8 @@ import (
 
 	"batch.example/batch/sandbox"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // knowing is a sandbox of whose history something is known.
@@ -20,13 +20,13 @@ type knowing struct {
 	modes           []string
 }
 
-func (k *knowing) Script(_ context.Context, script string) (agent.Output, error) {
+func (k *knowing) Script(_ context.Context, script string) (vocab.Output, error) {
 	for _, mode := range []string{"keep", "known", "scrub"} {
 		if strings.HasSuffix(script, " "+mode) {
 			k.modes = append(k.modes, mode)
 		}
 	}
-	return agent.Output{Bytes: []byte("gitscrub: clean, 0 refs, 0 objects\n")}, nil
+	return vocab.Output{Bytes: []byte("gitscrub: clean, 0 refs, 0 objects\n")}, nil
 }
 
 func (k *knowing) Facts() sandbox.Facts {

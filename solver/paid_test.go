@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
@@ -25,6 +24,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // models is a Model made of a function.
@@ -231,9 +231,9 @@ type broken struct {
 	closed int
 }
 
-func (b *broken) Execute(ctx context.Context, id, command string) (agent.Output, error) {
+func (b *broken) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
 	if len(b.ran) == b.at && command != "" {
-		return agent.Output{}, fault.Newf(fault.Transient, "the container is gone")
+		return vocab.Output{}, fault.Newf(fault.Transient, "the container is gone")
 	}
 	return b.world.Execute(ctx, id, command)
 }
@@ -383,11 +383,11 @@ type lossy struct {
 	ends   bool
 }
 
-func (l *lossy) Execute(ctx context.Context, id, command string) (agent.Output, error) {
+func (l *lossy) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
 	out, err := l.named.Execute(ctx, id, command)
 	if command == "do 2" && l.losses > 0 {
 		l.losses--
-		return agent.Output{}, fault.Newf(fault.Transient, "the engine is away")
+		return vocab.Output{}, fault.Newf(fault.Transient, "the engine is away")
 	}
 	return out, err
 }

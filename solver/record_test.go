@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
@@ -25,6 +24,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // What an attempt came to stands in its record although its resume gets nowhere.
@@ -127,22 +127,22 @@ func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
 // scripts is a sandbox whose scripts of ours end as a test says.
 type scripts struct {
 	*host
-	out agent.Output
+	out vocab.Output
 	err error
 }
 
-func (s scripts) Script(context.Context, string) (agent.Output, error) { return s.out, s.err }
+func (s scripts) Script(context.Context, string) (vocab.Output, error) { return s.out, s.err }
 
 func TestARepositoryThatCannotBePreparedIsAFaultBeforeACallIsPaid(t *testing.T) {
 	for name, c := range map[string]struct {
-		out  agent.Output
+		out  vocab.Output
 		err  error
 		kind fault.Kind
 		want string
 	}{
-		"no end":            {agent.Output{TimedOut: true, ExitCode: -1}, nil, fault.Instance, "no end within"},
-		"the engine fails":  {agent.Output{}, fault.Newf(fault.Transient, "the engine is away"), fault.Transient, "away"},
-		"it says something": {agent.Output{Bytes: []byte("what?"), ExitCode: 7}, nil, fault.Instance, "preparing the repository"},
+		"no end":            {vocab.Output{TimedOut: true, ExitCode: -1}, nil, fault.Instance, "no end within"},
+		"the engine fails":  {vocab.Output{}, fault.Newf(fault.Transient, "the engine is away"), fault.Transient, "away"},
+		"it says something": {vocab.Output{Bytes: []byte("what?"), ExitCode: 7}, nil, fault.Instance, "preparing the repository"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := scripts{repo(t, map[string]string{"f.txt": "a\n"}), c.out, c.err}
@@ -189,13 +189,13 @@ type prints struct {
 	ran   []string
 }
 
-func (p *prints) Execute(_ context.Context, command string) (agent.Output, error) {
+func (p *prints) Execute(_ context.Context, command string) (vocab.Output, error) {
 	p.ran = append(p.ran, command)
 	text := ""
 	if len(p.texts) > 0 {
 		text, p.texts = p.texts[0], p.texts[1:]
 	}
-	return agent.Output{Bytes: []byte(text), Total: int64(len(text))}, nil
+	return vocab.Output{Bytes: []byte(text), Total: int64(len(text))}, nil
 }
 
 func (*prints) Vars() map[string]any { return nil }
@@ -228,20 +228,20 @@ func TestADiffIsTakenInPiecesAndNeverShort(t *testing.T) {
 
 // ends is an environment in which each command ends so.
 type ends struct {
-	out agent.Output
+	out vocab.Output
 	err error
 }
 
-func (e ends) Execute(context.Context, string) (agent.Output, error) { return e.out, e.err }
+func (e ends) Execute(context.Context, string) (vocab.Output, error) { return e.out, e.err }
 func (ends) Vars() map[string]any                                    { return nil }
 
 func TestADiffThatIsNotWholeIsNone(t *testing.T) {
-	whole := agent.Output{Bytes: []byte("3\nabc"), Total: 5}
+	whole := vocab.Output{Bytes: []byte("3\nabc"), Total: 5}
 	away := fault.Newf(fault.Transient, "the engine is away")
 	failed, short := whole, whole
 	failed.ExitCode, short.Total = 7, 6
 	for name, env := range map[string]ends{
-		"the command failed": {failed, nil}, "a part is missing": {short, nil}, "no engine": {agent.Output{}, away},
+		"the command failed": {failed, nil}, "a part is missing": {short, nil}, "no engine": {vocab.Output{}, away},
 	} {
 		patch, err := solver.WorktreeDiff(t.Context(), env)
 		if patch != nil || fault.KindOf(err) != fault.Instance || errors.Is(err, away) != (env.err != nil) {

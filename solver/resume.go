@@ -187,7 +187,7 @@ func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, 
 }
 
 // same reports whether an action did what is recorded of it, noise aside.
-func (t *attempt) same(step, number int, now agent.Output, was *journal.OutputData) (bool, error) {
+func (t *attempt) same(step, number int, now vocab.Output, was *journal.OutputData) (bool, error) {
 	if now.ExitCode != was.ExitCode || now.TimedOut != was.TimedOut {
 		return false, nil
 	}
@@ -201,7 +201,7 @@ func (t *attempt) same(step, number int, now agent.Output, was *journal.OutputDa
 	return sum(recorded) == was.SHA256 && bytes.Equal(withoutNoise(now.Bytes), withoutNoise(recorded)), nil
 }
 
-func (t *attempt) tellDifference(rec *recorder, step, action int, was journal.Action, now agent.Output) error {
+func (t *attempt) tellDifference(rec *recorder, step, action int, was journal.Action, now vocab.Output) error {
 	t.result.Record.Differences++
 	t.log.Warn("a recorded action did something else when it ran again; what is recorded stands",
 		"step", step, "command", was.Command, "returncode", now.ExitCode, "was", was.Output.ExitCode,
@@ -265,8 +265,8 @@ func response(m llm.Message, r *journal.ReplyData) *llm.Response {
 	}
 }
 
-func output(o *journal.OutputData) agent.Output {
-	return agent.Output{
+func output(o *journal.OutputData) vocab.Output {
+	return vocab.Output{
 		Bytes: o.Output, Total: o.Total, ExitCode: o.ExitCode, TimedOut: o.TimedOut,
 		Timeout: seconds(o.Timeout), Duration: seconds(o.Seconds), Note: o.Note, Shown: o.Shown,
 	}

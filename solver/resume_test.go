@@ -49,18 +49,18 @@ type world struct {
 // result is what came of a command.
 type result struct {
 	command string
-	out     agent.Output
+	out     vocab.Output
 	err     error
 }
 
-func (w *world) Execute(_ context.Context, id, command string) (agent.Output, error) {
+func (w *world) Execute(_ context.Context, id, command string) (vocab.Output, error) {
 	if id == "" {
 		return w.run(command)
 	}
 	w.ids = append(w.ids, id)
 	if r, known := w.known[id]; known {
 		if r.command != command {
-			return agent.Output{}, fault.Newf(fault.Bug, "id %s is %q, and %q is asked for", id, r.command, command)
+			return vocab.Output{}, fault.Newf(fault.Bug, "id %s is %q, and %q is asked for", id, r.command, command)
 		}
 		time.Sleep(w.takes) // until it ends
 		return r.out, r.err
@@ -73,13 +73,13 @@ func (w *world) Execute(_ context.Context, id, command string) (agent.Output, er
 	return out, err
 }
 
-func (w *world) run(command string) (agent.Output, error) {
+func (w *world) run(command string) (vocab.Output, error) {
 	if !strings.HasPrefix(command, "do ") && !strings.HasPrefix(command, "submit") {
-		return agent.Output{ExitCode: 1}, nil // something of the solver's own
+		return vocab.Output{ExitCode: 1}, nil // something of the solver's own
 	}
 	w.ran = append(w.ran, command)
 	if w.ruined = w.ruined || command == "do ruin" || w.fragile && len(w.ran) == 2; w.ruined {
-		return agent.Output{}, fmt.Errorf("%w: no bash", agent.ErrDestroyed)
+		return vocab.Output{}, fmt.Errorf("%w: no bash", agent.ErrDestroyed)
 	}
 	text := fmt.Sprintf("%d \xff %q\n", len(w.ran), w.ran)
 	if command == "do print a lot" {
@@ -98,7 +98,7 @@ func (w *world) run(command string) (agent.Output, error) {
 		text = agent.Marker + "\n" + text
 	}
 	time.Sleep(w.takes)
-	out := agent.Output{Bytes: []byte(text), Total: int64(len(text)), Timeout: 90 * time.Second, Duration: w.takes}
+	out := vocab.Output{Bytes: []byte(text), Total: int64(len(text)), Timeout: 90 * time.Second, Duration: w.takes}
 	if out.TimedOut = command == "do slow"; out.TimedOut {
 		out.ExitCode = -1
 	}
@@ -109,7 +109,7 @@ func (w *world) run(command string) (agent.Output, error) {
 }
 
 func (*world) Vars() map[string]any { return nil }
-func (w *world) Script(ctx context.Context, script string) (agent.Output, error) {
+func (w *world) Script(ctx context.Context, script string) (vocab.Output, error) {
 	return w.Execute(ctx, "", script)
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/vocab"
 )
 
 // Sandboxes opens one sandbox for each attempt. It is safe for concurrent use.
@@ -20,12 +20,12 @@ type Sandbox interface {
 	// name in this sandbox: a command that was handed to it before, also by a process
 	// that was killed meanwhile, is not run again but waited for, and gives the result
 	// that it had or comes to. The empty id is no name.
-	Execute(ctx context.Context, id, command string) (agent.Output, error)
+	Execute(ctx context.Context, id, command string) (vocab.Output, error)
 	// Vars are those of agent.Environment.
 	Vars() map[string]any
 	// Script runs a script of ours, with bash and a time limit of its own where
 	// Execute has the agent's interpreter and limit.
-	Script(ctx context.Context, script string) (agent.Output, error)
+	Script(ctx context.Context, script string) (vocab.Output, error)
 	// Alive returns nil when commands can still be run. It waits for an engine that is away.
 	Alive(ctx context.Context) error
 	Facts() sandbox.Facts
@@ -43,7 +43,7 @@ type Rememberer interface {
 // ours is a sandbox as an environment for our own scripts.
 type ours struct{ Sandbox }
 
-func (o ours) Execute(ctx context.Context, script string) (agent.Output, error) {
+func (o ours) Execute(ctx context.Context, script string) (vocab.Output, error) {
 	return o.Script(ctx, script)
 }
 
@@ -54,6 +54,6 @@ type actions struct {
 	rec *recorder
 }
 
-func (a actions) Execute(ctx context.Context, command string) (agent.Output, error) {
+func (a actions) Execute(ctx context.Context, command string) (vocab.Output, error) {
 	return a.Sandbox.Execute(ctx, a.rec.action, command)
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/gitscrub"
 	"batch.example/batch/journal"
 	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
 )
 
 const keepHistory = "--keep-git-history leaves the history to the agent"
@@ -58,7 +58,7 @@ func (t *attempt) mode() string {
 }
 
 // prepare runs the script for the repository, which keeps or scrubs its history.
-func (t *attempt) prepare(ctx context.Context, box Sandbox, history string) (agent.Output, error) {
+func (t *attempt) prepare(ctx context.Context, box Sandbox, history string) (vocab.Output, error) {
 	out, err := box.Script(ctx, "bash -p -c "+bash.Quote(gitscrub.Script)+" gitscrub "+bash.Quote(gitscrub.ID(t.in.BaseCommit))+" "+history)
 	if err == nil && out.TimedOut {
 		err = fault.Newf(fault.Instance, "preparing the repository: no end within %v", out.Timeout).WithHint("%s", keepHistory)
@@ -168,7 +168,7 @@ func (t *attempt) hide(ctx context.Context, box Sandbox) error {
 }
 
 // read judges what the script says of the history.
-func (t *attempt) read(out agent.Output) (gitscrub.Report, error) {
+func (t *attempt) read(out vocab.Output) (gitscrub.Report, error) {
 	report, err := gitscrub.Read(out.Bytes, out.ExitCode)
 	if err != nil {
 		return report, fault.New(fault.Instance, "preparing the repository", err).WithHint("%s", keepHistory)

@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // replies answers with one reply that is in no form, then with calls or fences.
@@ -31,15 +32,15 @@ func (r *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, 
 // long prints too much once, then runs too long, then submits.
 type long struct{ n int }
 
-func (l *long) Execute(context.Context, string) (agent.Output, error) {
+func (l *long) Execute(context.Context, string) (vocab.Output, error) {
 	l.n++
 	switch l.n {
 	case 1:
-		return agent.Output{Bytes: []byte(strings.Repeat("x", 12345))}, nil
+		return vocab.Output{Bytes: []byte(strings.Repeat("x", 12345))}, nil
 	case 2:
-		return agent.Output{TimedOut: true, Timeout: 1e9}, nil
+		return vocab.Output{TimedOut: true, Timeout: 1e9}, nil
 	default:
-		return agent.Output{Bytes: []byte(agent.Marker + "\np")}, nil
+		return vocab.Output{Bytes: []byte(agent.Marker + "\np")}, nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/internal/gitscrub"
+	"batch.example/batch/vocab"
 )
 
 // The scrub has tests of its own on repositories of this machine; here it meets
@@ -38,7 +39,7 @@ git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /t
 					t.Error(err)
 				}
 			}()
-			do := func(script string, args ...string) docker.Result {
+			do := func(script string, args ...string) vocab.Output {
 				t.Helper()
 				r, err := c.Run(t.Context(), docker.Command{Script: script, Args: args, Timeout: 2 * time.Minute})
 				if err != nil || r.TimedOut {
@@ -47,14 +48,14 @@ git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /t
 				return r
 			}
 			if r := do(future + " && chown -R " + tt.owner + " /testbed"); r.ExitCode != 0 {
-				t.Fatalf("%s", r.Output)
+				t.Fatalf("%s", r.Bytes)
 			}
 			shell := []string{"bash", "-p", "-c"}
 			if tt.user != "" {
 				shell = []string{"su", "-s", "/bin/bash", tt.user, "-c"}
 			}
 			r := do(gitscrub.Script, shell...)
-			report, err := gitscrub.Read(r.Output, r.ExitCode)
+			report, err := gitscrub.Read(r.Bytes, r.ExitCode)
 			left := do("cd /testbed && git -c safe.directory='*' cat-file -e $(cat /tmp/solution)").ExitCode == 0
 			if (err == nil) != tt.fine || left == tt.fine || (tt.fine && report.Verdict != "scrubbed") {
 				t.Errorf("%+v, %v; the solution is left: %v", report, err, left)

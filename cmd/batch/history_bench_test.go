@@ -56,7 +56,7 @@ func makeHistory(b *testing.B) string {
 			b.Error(err)
 		}
 	})
-	return strings.TrimSpace(string(r.Output))
+	return strings.TrimSpace(string(r.Bytes))
 }
 
 // BenchmarkHistorySweep runs 32 instances of 11 steps, all at once and with a model that

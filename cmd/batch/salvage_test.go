@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/docker"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // seedScript makes the repository that every case is a clone of.
@@ -95,7 +95,7 @@ type inFolder struct {
 	dir string
 }
 
-func (f inFolder) Execute(ctx context.Context, script string) (agent.Output, error) {
+func (f inFolder) Execute(ctx context.Context, script string) (vocab.Output, error) {
 	return f.Script(ctx, "cd "+f.dir+" || exit\n"+script)
 }
 

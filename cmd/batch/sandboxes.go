@@ -7,7 +7,6 @@ import (
 
 	"github.com/docker/go-units"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
@@ -15,6 +14,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // sandboxes are a host's as the solver asks for them.
@@ -47,8 +47,8 @@ func lockOwner() string { return results.DefaultOwner() + "\n" + docker.Owner() 
 type unopened struct{}
 
 // Execute implements agent.Environment.
-func (unopened) Execute(context.Context, string) (agent.Output, error) {
-	return agent.Output{}, fault.Newf(fault.Bug, "executing a command in an environment that is not open")
+func (unopened) Execute(context.Context, string) (vocab.Output, error) {
+	return vocab.Output{}, fault.Newf(fault.Bug, "executing a command in an environment that is not open")
 }
 
 // parseSize reads a number of bytes as people write it: 50GB, 500m; 0 or
