@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -194,6 +195,72 @@ func TestNestedParquet(t *testing.T) {
 	}
 	if a := d.Instances[0]; a.Patch != "\xff\r\n" || a.Version != "1.10" || cmp.Diff([]string{" x ", "y"}, a.FailToPass) != "" {
 		t.Errorf("got %+v", a)
+	}
+}
+
+// typedRow has the types of parquet that Fields has none for.
+type typedRow struct {
+	ID    string     `parquet:"instance_id"`
+	Small int32      `parquet:"small,decimal(2:9)"`
+	Large int64      `parquet:"large,decimal(3:18)"`
+	Day   int32      `parquet:"day,date"`
+	Micro int64      `parquet:"micro,timestamp(microsecond)"`
+	Nano  []int64    `parquet:"nano,list"`
+	Huge  uint64     `parquet:"huge"`
+	Raw   [3]byte    `parquet:"raw"`
+	Days  []typedDay `parquet:"days,list"`
+}
+
+type typedDay struct {
+	Day int32 `parquet:"day,date"`
+}
+
+func TestTypesOfParquetThatFieldsDoNotHave(t *testing.T) {
+	var b bytes.Buffer
+	rows := []typedRow{{
+		ID: "a", Small: -5, Large: 1234567, Day: 19782, Micro: 1709168523000001, Nano: []int64{1},
+		Huge: math.MaxUint64, Raw: [3]byte{0xff, 0, 'a'}, Days: []typedDay{{19782}},
+	}}
+	if err := parquet.Write(&b, rows); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "t.parquet"), b.Bytes())})
+	want := map[string]any{
+		"instance_id": "a", "small": "-0.05", "large": "1234.567", "day": "2024-02-29", "micro": "2024-02-29T01:02:03.000001Z",
+		"nano": []any{int64(1)}, "huge": "18446744073709551615", "raw": "\xff\x00a", "days": []any{map[string]any{"day": "2024-02-29"}},
+	}
+	if diff := cmp.Diff(want, d.Instances[0].Fields); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// itemList is a list as older writers name its parts.
+type itemList struct{ parquet.Group }
+
+func (itemList) Type() parquet.Type { return parquet.List(parquet.Leaf(parquet.Int32Type)).Type() }
+
+func TestListsOfOlderWriters(t *testing.T) {
+	schema := parquet.NewSchema("rows", parquet.Group{
+		"instance_id": parquet.String(),
+		"days":        parquet.Optional(itemList{parquet.Group{"list": parquet.Repeated(parquet.Group{"item": parquet.Optional(parquet.Date())})}}),
+	})
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[any](&b, schema)
+	day, id := parquet.ValueOf(int32(19782)), parquet.ValueOf("a")
+	if _, err := w.WriteRows([]parquet.Row{
+		{day.Level(0, 3, 0), parquet.ValueOf(nil).Level(1, 2, 0), id.Level(0, 0, 1)},
+		{parquet.ValueOf(nil).Level(0, 0, 0), parquet.ValueOf("b").Level(0, 0, 1)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "t.parquet"), b.Bytes())})
+	for i, want := range []any{[]any{"2024-02-29", nil}, nil} {
+		if diff := cmp.Diff(want, d.Instances[i].Fields["days"]); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
