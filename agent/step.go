@@ -131,6 +131,14 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 	return &Interrupt{FormatError, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say(content), Extra: extra}}}
 }
 
+// answerUsage is a usage as it stands in an answer: what is not there is left out.
+type answerUsage struct {
+	Input     int64 `json:"input_tokens"`
+	Cached    int64 `json:"cached_tokens,omitempty"`
+	Output    int64 `json:"output_tokens"`
+	Reasoning int64 `json:"reasoning_tokens,omitempty"`
+}
+
 // rawAnswer is the provider's answer as it came, else what we know of it.
 func rawAnswer(resp *llm.Response) json.RawMessage {
 	if json.Valid(resp.Raw) {
@@ -142,7 +150,7 @@ func rawAnswer(resp *llm.Response) json.RawMessage {
 			"finish_reason": resp.FinishReason,
 			"message":       llm.Message{Role: llm.RoleAssistant, Parts: resp.Message.Parts, Chat: resp.Message.Chat},
 		}},
-		"usage": resp.Usage,
+		"usage": answerUsage(resp.Usage),
 	})
 	if err != nil {
 		return nil // the message's own JSON is broken

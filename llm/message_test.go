@@ -113,6 +113,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte(`{"role":"assistant","content":[{"type":"text","text":"a"}],"EXTRA":{"a":1},"extra":{"b":2}}`))
 	f.Add([]byte(`{"role":"assistant","content":"a","Content":"b","tool_calls":[{"id":"1","function":{"name":"bash","arguments":{"a":1}}}]}`))
 	f.Add([]byte(`{"role":"tool","tool_call_id":"1","content":null}`))
+	f.Add([]byte(`{"role":"assistant","content":"ab","tool_calls":[{"id":"1"}],"extra":{"parts":[{"type":"tool_call"},{"type":"text"},{"type":"image","data":""}]}}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if json.Unmarshal(data, new(llm.Message)) == nil {

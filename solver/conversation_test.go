@@ -26,19 +26,31 @@ func asRead(t *testing.T, m *llm.Message, more string) {
 	m.Chat = json.RawMessage(strings.TrimSuffix(string(text), "}") + more + "}")
 }
 
+// sealed is a message as a provider of another protocol than OpenAI's writes it.
+func sealed(_ *testing.T, m *llm.Message, _ string) {
+	parts := []llm.Part{llm.Reasoning{Text: "hm", Opaque: llm.Opaque{Provider: "anthropic", Data: "c2ln"}}}
+	for _, c := range m.ToolCalls() {
+		c.Opaque = llm.Opaque{Provider: "gemini", Data: "dGhvdWdodA=="}
+		parts = append(parts, c, llm.Text{Text: "after " + c.ID})
+	}
+	m.Parts = parts
+}
+
 // What a provider wrote beyond the message's own fields is sent back to it
 // after a crash too. What it did not is not held in memory twice.
 func TestAResumedAttemptAsksWithTheMessagesItHad(t *testing.T) {
 	for name, c := range map[string]struct {
+		write func(*testing.T, *llm.Message, string)
 		more  string
 		holds bool
 	}{
-		"a message with its reasoning": {`,"reasoning_content":"a < b"`, true},
-		"a plain message":              {"", false},
+		"a message with its reasoning":  {asRead, `,"reasoning_content":"a < b"`, true},
+		"a plain message":               {asRead, "", false},
+		"a message of another protocol": {sealed, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlaying(t, plays["submits"])
-			p.provider = func(m *llm.Message) { asRead(t, m, c.more) }
+			p.provider = func(m *llm.Message) { c.write(t, m, c.more) }
 			whole := t.TempDir()
 			p.solve(whole)
 			want := p.requests[len(p.requests)-1]
