@@ -83,6 +83,7 @@ func TestWhereABashStartedAheadDiffers(t *testing.T) {
 }
 
 func TestABashStartedAheadIsAsANewOne(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	start := func() *docker.Container { return start(t, e, docker.Spec{WorkDir: "/testbed"}) }
 	ahead, fresh := start(), start()
@@ -175,6 +176,7 @@ func TestAnInterpreterThatWaitsIsReplaced(t *testing.T) {
 }
 
 func TestStartFilesThatSuitNoBashStartedAhead(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	for _, tt := range []struct{ name, text, want string }{
 		{"errexit", "set -e\n", "a\n"},

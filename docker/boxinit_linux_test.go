@@ -23,6 +23,7 @@ import (
 
 // Each of these has the engine to itself, since others use the machine's volume.
 func TestTheHelpersVolumeOutlivesWhatIsDoneToIt(t *testing.T) {
+	t.Parallel()
 	d, _ := privateEngine(t)
 	_, api := at(t, d.Host())
 	const image = "outage:test"

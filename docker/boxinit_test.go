@@ -151,6 +151,7 @@ var boxes = map[string]func(*container.Config, *container.HostConfig){
 }
 
 func TestTheHelperIsProcessOneOfAnyContainer(t *testing.T) {
+	t.Parallel()
 	image := testImage(t)
 	e, api := connect(t), raw(t)
 	for name, change := range boxes {

@@ -28,6 +28,7 @@ func TestTheCheckSeesThatSourceAndBinaryDiffer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
 	}
+	t.Parallel()
 	dir := checkout(t)
 	script := func(arg ...string) (said string, ok bool) {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "scripts/boxinit"), arg...)

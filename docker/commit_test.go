@@ -11,6 +11,7 @@ import (
 )
 
 func TestACommittedImageHasTheFilesAndNothingElseOfItsContainer(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	const name = "batch-test/committed:1"
 	c := start(t, e, docker.Spec{

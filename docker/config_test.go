@@ -101,6 +101,7 @@ func (r *relay) cut() {
 }
 
 func TestAContextNamesTheEngineAndAnEngineThatDiesIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	direct := connect(t)
 	socket, ok := strings.CutPrefix(direct.Host(), "unix://")
 	if !ok {

@@ -202,6 +202,7 @@ func TestACommandKilledForMemoryIsToldApart(t *testing.T) {
 }
 
 func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{})
 	data := append(bytes.Repeat([]byte("a\r\n\x00\xff"), 300_000), 0)
 	if err := c.CopyIn(t.Context(), "/new/dir/file.bin", 0o640, data); err != nil {

@@ -31,6 +31,7 @@ func diskEngine(t *testing.T) *docker.Engine {
 const fill = "head -c 200000000 /dev/zero >/big; sleep 60"
 
 func TestAContainerThatFillsItsDiskIsStoppedAlone(t *testing.T) {
+	t.Parallel()
 	e := diskEngine(t)
 	c, other := start(t, e, docker.Spec{Disk: 64 << 20}), start(t, e, docker.Spec{Disk: 64 << 20})
 	ended := make(chan vocab.Output, 1)
@@ -63,6 +64,7 @@ func TestAContainerThatFillsItsDiskIsStoppedAlone(t *testing.T) {
 // It may run a few commands to make room, and then none; what its owner runs to
 // save its work is not refused.
 func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
+	t.Parallel()
 	e := diskEngine(t)
 	for name, script := range map[string]string{
 		"in a command":     fill,
@@ -98,6 +100,7 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 }
 
 func TestAContainerThatGrowsOnAboveItsDiskLimitIsDestroyedAtOnce(t *testing.T) {
+	t.Parallel()
 	c := start(t, diskEngine(t), docker.Spec{Disk: 64 << 20})
 	for n := range 2 {
 		script := "head -c 200000000 /dev/zero >/big; sleep 60"

@@ -107,6 +107,7 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many containers: not with -short")
 	}
+	t.Parallel()
 	e := connect(t)
 	t.Run("stop all from now on", func(t *testing.T) { stopAllFromNowOn(t, e) })
 	for _, h := range hostiles {

@@ -12,6 +12,7 @@ import (
 
 // Java asks for the address of its own host at its start, and many test suites do.
 func TestAContainersOwnNameResolves(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	image := demoImage(t)
 	const named = "batch-test-named"

@@ -60,6 +60,7 @@ func TestAContainerIsTightFromInside(t *testing.T) {
 }
 
 func TestCapabilitiesAreGivenAndTakenAsAsked(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	for _, tt := range []struct {
 		name      string

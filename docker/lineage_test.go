@@ -17,6 +17,7 @@ import (
 // Daemons that have left their command in every way they can belong to it, and to no
 // other.
 func TestADaemonEndsWithItsCommandAndNoOther(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{})
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
 	const forks = "for i in {1..%d}; do (setsid env -i /usr/bin/setsid /usr/bin/sleep 7000 >/dev/null 2>&1 &); done; echo made; sleep 7001"
@@ -33,6 +34,7 @@ func TestADaemonEndsWithItsCommandAndNoOther(t *testing.T) {
 
 // What a supervisor has below it is known also when somebody kills the supervisor.
 func TestLineageOutlivesItsSupervisor(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{})
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
 	for _, script := range []string{
@@ -52,6 +54,7 @@ func TestLineageOutlivesItsSupervisor(t *testing.T) {
 // A supervisor that has nothing left below it is given the next command, and is killed
 // and changed before, as far as a command can.
 func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	const look = "sleep 0.2; ulimit -Sa; ulimit -Ha; umask; pwd; env | sort; ls /proc/self/fd; cat /proc/self/oom_score_adj; grep -E '^(Sig(Blk|Ign)|Cap|Groups|NoNew|Seccomp)' /proc/self/status; true"
 	for name, attack := range map[string]string{

@@ -38,6 +38,7 @@ func privateEngine(t *testing.T, flags ...string) (*enginetest.Daemon, *docker.E
 }
 
 func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
+	t.Parallel()
 	d, e := privateEngine(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {
@@ -54,6 +55,7 @@ func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
 }
 
 func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
+	t.Parallel()
 	d, e := privateEngine(t)
 	c := start(t, e, docker.Spec{Image: "outage:test"})
 	d.Kill(syscall.SIGKILL)
@@ -87,6 +89,7 @@ func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
 
 // A command goes on while its engine is replaced, and its result is there afterwards.
 func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
+	t.Parallel()
 	d, e := privateEngine(t, "--live-restore")
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {

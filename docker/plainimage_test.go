@@ -48,6 +48,7 @@ func imageOf(t *testing.T, programs []string, files map[string]string, changes .
 // An image needs the interpreter of its commands and nothing besides: neither bash nor
 // programs of a system, nor root.
 func TestAnImageNeedsNoBash(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {

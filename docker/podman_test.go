@@ -65,6 +65,7 @@ func podman(t *testing.T) *docker.Engine {
 }
 
 func TestPodmanServesAsAnEngine(t *testing.T) {
+	t.Parallel()
 	e := podman(t)
 	img, here, err := e.Image(t.Context(), podmanImage, "linux/"+runtime.GOARCH)
 	if err != nil || !here {
@@ -123,6 +124,7 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 }
 
 func TestPodmanHasTheHelperInAnyContainer(t *testing.T) {
+	t.Parallel()
 	e := podman(t)
 	_, api := at(t, e.Host())
 	for name, change := range boxes {

@@ -13,6 +13,7 @@ import (
 
 // A command that is under way when its runner dies goes on, and is not run twice.
 func TestACommandOutlivesItsRunner(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	c := start(t, e, docker.Spec{})
 	ran := make(chan error, 1)
@@ -56,6 +57,7 @@ func TestACommandOutlivesItsRunner(t *testing.T) {
 
 // The question what is to be kept of a long output is asked again of who comes later.
 func TestALongOutputWaitsForARunner(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	c := start(t, e, docker.Spec{})
 	asked := make(chan bool, 1)
@@ -79,6 +81,7 @@ func TestALongOutputWaitsForARunner(t *testing.T) {
 }
 
 func TestNobodyLooksIntoTheInit(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{})
 	r := run(t, c, "for f in fd/0 fd/1 environ mem maps cwd/x; do cat /proc/1/$f /proc/$PPID/$f && echo open; done; ls /proc/1/fd /proc/$PPID/fd; echo x >/proc/1/fd/1")
 	if out := string(r.Bytes); strings.Contains(out, "open") || strings.Count(out, "Permission denied") < 9 {
@@ -89,6 +92,7 @@ func TestNobodyLooksIntoTheInit(t *testing.T) {
 // With CAP_SYS_PTRACE the stream can be written to and read, which changes nothing
 // but the time it takes.
 func TestWhatIsForgedIsRefused(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	for name, script := range map[string]string{
 		"garbage to the runner":         "head -c 3000 /dev/urandom >/proc/1/fd/1",
@@ -119,6 +123,7 @@ func TestWhatIsForgedIsRefused(t *testing.T) {
 }
 
 func TestAContainerThatAlwaysForgesIsDestroyed(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{CapAdd: []string{"SYS_PTRACE"}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -142,6 +142,7 @@ func TestALayerThatIsCutOffIsGoneOnWith(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the engine waits 5 s before it asks again")
 	}
+	t.Parallel()
 	e := connect(t)
 	r, img, ref := pushed(t, false)
 	big := img.Layers[1].Packed

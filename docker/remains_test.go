@@ -14,6 +14,7 @@ import (
 
 // As with docker exec, what a command has started lives on when its shell is killed.
 func TestWhatACommandStartedOutlivesTheShellThatItKills(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{})
 	r := run(t, c, "sleep 7002 & (setsid nohup sleep 7004 &); kill -9 $$; sleep 7005")
 	if r.ExitCode != 137 || r.TimedOut {
@@ -31,6 +32,7 @@ func TestWhatACommandStartedOutlivesTheShellThatItKills(t *testing.T) {
 
 // Volumes that an image declares are anonymous: nobody would ever find them again.
 func TestAnonymousVolumesGoWithTheirContainer(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 const killEvery = "for d in /proc/[0-9]*; do p=${d#/proc/}; ((p == BASHPID || p == 1)) || kill -9 $p; done 2>/dev/null; kill -9 1; kill -STOP 1; exit 3"
 
 func TestACommandThatKillsEverythingIsObservedHoweverOften(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	for name, tt := range map[string]struct {
 		script string
@@ -47,6 +48,7 @@ func TestACommandThatKillsEverythingIsObservedHoweverOften(t *testing.T) {
 // What somebody does to a container through the engine is not its own doing, also
 // when it killed itself before, and also while nothing runs in it.
 func TestAContainerThatSomebodyEndedIsAFaultOfOurs(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	api := raw(t)
 	for name, end := range map[string]func(ctx context.Context, id string) error{
@@ -75,6 +77,7 @@ func TestAContainerThatSomebodyEndedIsAFaultOfOurs(t *testing.T) {
 
 // Memory that no process holds is not given back by ending processes.
 func TestAContainerThatEndedForMemoryIsStartedAgain(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{Memory: 48 << 20, ShmSize: 1 << 30})
 	run(t, c, "echo kept >/tmp/file")
 	for range 2 {
@@ -97,6 +100,7 @@ func TestAContainerThatEndedForMemoryIsStartedAgain(t *testing.T) {
 // Where no interpreter can be started any more, it says so at once and each time, and
 // never that it is worth another try.
 func TestAContainerThatRuinedItselfIsDestroyed(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	for name, script := range map[string]string{
 		"no bash":            "rm -f /bin/bash /usr/bin/bash",
@@ -133,6 +137,7 @@ func TestAnInterpreterThatIsNotThereIsTheImagesFault(t *testing.T) {
 
 // What a command leaves behind may take all room there is for processes.
 func TestAContainerWithoutRoomForACommandIsEmptied(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{PidsLimit: 60})
 	run(t, c, "echo kept >/tmp/file; for i in {1..90}; do sleep 100 & done >/dev/null 2>&1; kill -9 $$")
 	if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" || !r.Restarted {

@@ -33,6 +33,7 @@ func runCommand(t testing.TB, c *docker.Container, cmd docker.Command) vocab.Out
 }
 
 func TestRunObservesWhatACommandDoes(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
 	for _, tt := range []struct {
 		name string
@@ -113,6 +114,7 @@ func TestRunObservesWhatACommandDoes(t *testing.T) {
 }
 
 func TestRunTakesScriptsOfAnySize(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{})
 	for _, size := range []int{99 << 10, 101 << 10, 128 << 10, 1 << 20, 3 << 20} {
 		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
@@ -132,6 +134,7 @@ func TestRunTakesScriptsOfAnySize(t *testing.T) {
 }
 
 func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{})
 	r := runCommand(t, c, docker.Command{
 		Script: "echo begin; yes | head -c 50000000; echo end", Timeout: 30 * time.Second, Limit: 1000,
@@ -199,6 +202,7 @@ func TestRunIsNotHeldUpByABackgroundProcess(t *testing.T) {
 }
 
 func TestRunEndsWhenCancelled(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(500*time.Millisecond, cancel)
@@ -218,6 +222,7 @@ func TestRunEndsWhenCancelled(t *testing.T) {
 }
 
 func TestRunSurvivesAForkBomb(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), docker.Spec{PidsLimit: 60})
 	run(t, c, "echo kept >/tmp/file")
 	r := runCommand(t, c, docker.Command{Script: "f() { f | f & }; f; while :; do :; done", Timeout: time.Second})

@@ -11,6 +11,7 @@ import (
 )
 
 func TestAWorkDirMustBeInTheImage(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	c, err := e.Create(t.Context(), docker.Spec{Image: testImage(t), WorkDir: "/no such/dir", Unattended: time.Minute})
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestAnImageWhoseBashWarnsAtItsStartIsUsable(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	for _, tt := range []struct{ name, env, warning string }{
 		{"a locale that is not installed", "LC_ALL=en_US.UTF-8", "setlocale"},

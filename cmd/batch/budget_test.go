@@ -20,6 +20,7 @@ const pricedStub = `{"stub-1": {"input_cost_per_token": 5e-7, "output_cost_per_t
 // way, again and again. The provider bills every one that it received.
 func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	for name, interrupt := range map[string]func(t *testing.T, p *os.Process){
 		"SIGTERM": func(t *testing.T, p *os.Process) { signalTo(t, p, syscall.SIGTERM) },
 		"two interrupts": func(t *testing.T, p *os.Process) {

@@ -31,6 +31,7 @@ func replyWithBadIDs(n int) llmtest.Answer {
 
 func TestToolCallsWithoutAnIDOfTheirOwnAreGivenOne(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	for name, stops := range map[string]int64{"in one run": 0, "over a resume": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

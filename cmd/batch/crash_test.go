@@ -35,6 +35,7 @@ var somePoints = [][]string{
 
 func TestARunKilledAtSomePointsLosesNothing(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	want := undisturbed(t)
 	for _, specs := range somePoints {
 		t.Run(specs[0], func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 func TestAnAttemptWhoseTimeIsUpIsAResultWithItsWork(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServer(t, llmtest.Bash("echo a line >> README.md; sleep 1"))
 	dir := t.TempDir()
 	ownRows(t, dir)
@@ -37,6 +38,7 @@ func TestAnAttemptWhoseTimeIsUpIsAResultWithItsWork(t *testing.T) {
 
 func TestAContainerThatDiesIsReplacedAndNothingIsPaidTwice(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	ownRows(t, dir)
 	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
@@ -64,6 +66,7 @@ func TestAContainerThatDiesIsReplacedAndNothingIsPaidTwice(t *testing.T) {
 // the model's, is not paid for again from its beginning.
 func TestAnAttemptThatFailedByItsOwnFaultIsNotPaidTwice(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	var refuse atomic.Bool
 	refuse.Store(true)
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {

@@ -78,6 +78,7 @@ func runRuinous(t *testing.T, dir string, agents map[string]ruinous, args ...str
 // else is a result of its own: never a failure that is retried or paid for again.
 func TestWhatAnAgentDoesToItsContainerIsItsOwnDoing(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	out, code, records := runRuinous(t, dir, ruinousAgents)
 	if code != exitOK || !strings.Contains(out, "with a result 8/8") || !strings.Contains(out, "EnvironmentDestroyed") {
@@ -118,10 +119,11 @@ func TestWhatAnAgentDoesToItsContainerIsItsOwnDoing(t *testing.T) {
 // the agent comes to the same end, and what was paid for is not paid for again.
 func TestADestroyedContainerIsDestroyedAgainOnResume(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
 		return llmtest.Bash([]string{"echo here", "rm -f /bin/bash /usr/bin/bash", "never"}[r.Replies()])
 	})
-	dir, args := cherryRun(t)
+	dir, _, args := cherryRun(t)
 	if out, code := runOpenAI(t, dir, server.URL, append(args, "--inject", "model.call:3=kill")...); code != -1 {
 		t.Fatalf("it was not killed: %d\n%s", code, out)
 	}
@@ -137,6 +139,7 @@ func TestADestroyedContainerIsDestroyedAgainOnResume(t *testing.T) {
 // when it does not, its attempt ends as its own result and its work is kept.
 func TestAnAgentThatFillsItsDiskIsStoppedAlone(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	const fill = "head -c 300000000 /dev/zero > /tmp/big; sleep 60"
 	agents := map[string]ruinous{

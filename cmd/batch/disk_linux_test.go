@@ -63,6 +63,7 @@ func fill(path string) error {
 
 func TestAFullDiskStopsTheRunAndNothingIsLost(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	want := undisturbed(t)
 	for _, when := range []int{0, 3} {
 		t.Run(map[int]string{0: "at the first reply", 3: "late"}[when], func(t *testing.T) {

@@ -149,6 +149,7 @@ func evilRun(t *testing.T, dir string) {
 }
 
 func TestNothingThatIsReadReachesATerminalAsAnEscape(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rows := toJSON(t, evilRow("a", "batch-demo/"+evil)) + "\n"
 	writeFiles(t, dir, map[string]string{"rows.jsonl": rows, evilName + ".jsonl": rows, evilName + "-broken.jsonl": "{" + evil, "evil.yaml": evil})
@@ -253,6 +254,7 @@ func TestDataForProgramsStaysExact(t *testing.T) {
 // as it is in the logs.
 func TestNothingThatIsSaidReachesATerminalAsAnEscape(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
 		switch {
 		case strings.Contains(string(r.Body), "refuse"):

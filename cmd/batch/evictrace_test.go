@@ -18,6 +18,7 @@ func TestTwoRunsEvictBesideEachOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+	t.Parallel()
 	e := connectEngine(t)
 	r := registrytest.Start(t, false)
 	root, err := enginetest.Root(strings.Fields("bash cat env mkdir rm setsid sleep timeout"), nil)

@@ -26,6 +26,7 @@ func postgres(step int) llmtest.Answer {
 
 func TestWhatIsMaskedIsExecutedSentAndSubmittedExactly(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	masking := []string{"--subset", "rows.jsonl", "--slice", ":1", "--mask", "postgres", "-c", "model.model_kwargs.num_retries=0"}
 	t.Run("the provider fails", func(t *testing.T) {
 		server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {

@@ -14,6 +14,7 @@ import (
 // a container: an image's layers, its limits, and users that own nothing.
 func TestTheHistoryIsScrubbedInAContainer(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	engine := connect(t)
 	const future = `cd /testbed && git config user.name t && git config user.email t@localhost &&
 git checkout -q -b ahead && echo the solution > solution && git add solution && git commit -qm ahead &&

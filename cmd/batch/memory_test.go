@@ -20,6 +20,7 @@ func TestMemoryDoesNotGrowWithOutputs(t *testing.T) {
 		t.Skip("reads the peak of a process's memory as Linux reports it")
 	}
 	needDocker(t)
+	t.Parallel()
 	outputs := 60
 	if testing.Short() {
 		outputs = 12

@@ -40,6 +40,7 @@ func workAndSubmit(r *llmtest.Request) llmtest.Answer {
 
 func TestARunOverAProviderThatMisbehaves(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	var calls atomic.Int64
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
 		a := workAndSubmit(r)
@@ -104,6 +105,7 @@ func noKey(t *testing.T, dir, out string) {
 
 func TestARefusedKeyStopsTheRun(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServer(t, llmtest.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+plantedKey))
 	dir := t.TempDir()
 	out, code := runOpenAI(t, dir, server.URL, "-w", "1")
@@ -121,6 +123,7 @@ func TestARefusedKeyStopsTheRun(t *testing.T) {
 
 func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	cost := 0.5
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
 		a := workAndSubmit(r)
@@ -160,6 +163,7 @@ func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
 
 func TestAConfigOfTextActionsAsksWithoutTools(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
 		if len(r.Tools) != 0 {
 			t.Error("tools are offered to a text agent")

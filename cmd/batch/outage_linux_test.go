@@ -36,6 +36,7 @@ func TestARunOutlivesItsEngine(t *testing.T) {
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}
+	t.Parallel()
 	programs := []string{"bash", "cat", "mkdir", "sleep", "touch"}
 	before, err := enginetest.Root(programs, nil)
 	if err != nil {

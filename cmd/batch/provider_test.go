@@ -27,6 +27,7 @@ const impatient = "model.model_kwargs.timeout=5"
 
 func TestAServerThatMisbehavesOnceIsAskedAgain(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	want := undisturbed(t)
 	r := newCrashRun(t, 2)
 	r.args = []string{"-c", impatient}
@@ -46,6 +47,7 @@ func TestAServerThatMisbehavesOnceIsAskedAgain(t *testing.T) {
 
 func TestAServerThatKeepsMisbehavingCostsNothingThatIsThere(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	want := undisturbed(t)
 	for i := 0; i < len(misbehaviours); i += len(crashIDs) {
 		some := misbehaviours[i : i+len(crashIDs)]

@@ -25,6 +25,7 @@ func workThen(last llmtest.Answer) func(int, *llmtest.Request) llmtest.Answer {
 
 func TestWhatTheProviderRefusesOfAConversationIsAResult(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		answer  llmtest.Answer
@@ -101,6 +102,7 @@ func TestWhatTheProviderRefusesOfAConversationIsAResult(t *testing.T) {
 
 func TestARefusedConversationIsPredictedFromTheWorkTreeWhereThatIsAskedFor(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, workThen(llmtest.Refusal(400, "context_length_exceeded", "too long")))
 	dir := t.TempDir()
 	if out, code := runOpenAI(t, dir, server.URL, "--slice", ":1", "--salvage"); code != exitOK {
@@ -115,6 +117,7 @@ func TestARefusedConversationIsPredictedFromTheWorkTreeWhereThatIsAskedFor(t *te
 
 func TestARequestThatNoInstanceCanMakeStopsTheRunAtTheFirst(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServer(t, llmtest.Refusal(400, "unsupported_value", "Unsupported value: 'temperature' does not support 0.2 with this model."))
 	dir := t.TempDir()
 	out, code := runOpenAI(t, dir, server.URL, "-w", "1", "-c", "model.model_kwargs.temperature=0.2")
@@ -128,6 +131,7 @@ func TestARequestThatNoInstanceCanMakeStopsTheRunAtTheFirst(t *testing.T) {
 
 func TestARequestThatOneInstanceCannotMakeStopsNoOther(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	var bad atomic.Value // the task of the instance that is refused
 	bad.Store("")
 	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {

@@ -32,11 +32,10 @@ func lastOutput(r *llmtest.Request) string {
 	return text
 }
 
-func cherryRun(t *testing.T) (dir string, args []string) {
+func cherryRun(t *testing.T) (dir, prefix string, args []string) {
 	t.Helper()
 	dir = t.TempDir()
-	ownRows(t, dir)
-	return dir, []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1", "-c", "model.model_kwargs.num_retries=0"}
+	return dir, ownRows(t, dir), []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1", "-c", "model.model_kwargs.num_retries=0"}
 }
 
 // killWithContainer lets a run and its container die before the second call.
@@ -77,13 +76,14 @@ func checkCherry(t *testing.T, dir string) {
 
 func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
 		if n == 2 {
 			return llmtest.Refusal(503, "", "overloaded")
 		}
 		return cherryPick(r)
 	})
-	dir, args := cherryRun(t)
+	dir, prefix, args := cherryRun(t)
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
@@ -94,15 +94,16 @@ func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
 	if n := len(server.Requests()); n != 4 {
 		t.Errorf("%d requests, want one for each of 3 steps and the refused one", n)
 	}
-	if n := containers(t, "own-"); n != 0 {
+	if n := containers(t, prefix); n != 0 {
 		t.Errorf("%d containers are left", n)
 	}
 }
 
 func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return cherryPick(r) })
-	dir, args := cherryRun(t)
+	dir, _, args := cherryRun(t)
 	killWithContainer(t, dir, server, args)
 	out, code := runOpenAI(t, dir, server.URL, args...)
 	if code != exitOK {
@@ -119,8 +120,9 @@ func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
 
 func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return cherryPick(r) })
-	dir, args := cherryRun(t)
+	dir, _, args := cherryRun(t)
 	killWithContainer(t, dir, server, args)
 	out, code := runOpenAI(t, dir, server.URL, append(args, "--retry", "diverged=0")...)
 	if code != exitIncomplete || !strings.Contains(out, results.ReplayDiverged) {
@@ -141,13 +143,14 @@ func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
 
 func TestTimesThatAReplayPrintsAreNoDifference(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
 		if r.Replies() == 0 {
 			return llmtest.Bash("date; date -Iseconds; echo \"3 passed in 0.$RANDOM s\"; time true; touch f; ls -l f; printf '<Foo at 0x7f%06x>\\n' $RANDOM")
 		}
 		return workAndSubmit(r)
 	})
-	dir, args := cherryRun(t)
+	dir, _, args := cherryRun(t)
 	killWithContainer(t, dir, server, args)
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK {
 		t.Fatalf("exit code %d\n%s", code, out)

@@ -69,6 +69,7 @@ func readJSON(t testing.TB, path string, v any) {
 
 func TestTheOraclesPredictionsAreTheGoldPatches(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	out, err := batch(t.Context(), dir, "run", "--subset", "demo", "-m", "oracle", "-o", "out", "-w", "4", "-q").CombinedOutput()
 	if err != nil {
@@ -126,12 +127,13 @@ var slowArgs = []string{
 }
 
 // startSlow starts a run and waits until its instances are in their command.
-func startSlow(t *testing.T, dir string, instances int) (*exec.Cmd, *bufio.Scanner) {
+func startSlow(t *testing.T, dir string, instances int, env ...string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(slowScript), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := batch(t.Context(), dir, append(slices.Clone(slowArgs), "--json")...)
+	cmd.Env = append(cmd.Env, env...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +180,7 @@ func containers(t *testing.T, prefix string) int {
 
 func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	prefix := ownRows(t, dir)
 	cmd, lines := startSlow(t, dir, 2)
@@ -214,6 +217,7 @@ func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 
 func TestTheFirstInterruptDrains(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	script := strings.Replace(slowScript, "${NAP:-120}", "4", 1)
 	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(script), 0o600); err != nil {
@@ -248,10 +252,10 @@ func TestTheFirstInterruptDrains(t *testing.T) {
 
 func TestAKilledRunLeavesNothingThatTheNextDoesNotMend(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	prefix := ownRows(t, dir)
-	t.Setenv("NAP", "10") // which the next run waits for, see [docker.Command.ID]
-	cmd, _ := startSlow(t, dir, 2)
+	cmd, _ := startSlow(t, dir, 2, "NAP=10") // which the next run waits for, see [docker.Command.ID]
 
 	// Meanwhile nobody else may write into the directory.
 	second := batch(t.Context(), dir, slowArgs...)
@@ -278,6 +282,7 @@ func TestAKilledRunLeavesNothingThatTheNextDoesNotMend(t *testing.T) {
 
 func TestAReaderThatGoesAwayStopsNothing(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	prefix := ownRows(t, dir)
 	cmd, _ := startSlow(t, dir, 2)
@@ -302,6 +307,7 @@ func TestAReaderThatGoesAwayStopsNothing(t *testing.T) {
 
 func TestRedoKeepsResultsUntilTheyAreReplaced(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	ownRows(t, dir)
 	args := []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", "out", "-q"}
@@ -339,6 +345,7 @@ func TestRedoKeepsResultsUntilTheyAreReplaced(t *testing.T) {
 
 func TestARemovalThatFailsIsMadeAgain(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	prefix := ownRows(t, dir)
 	for _, spec := range []string{"engine.remove:1=500", "engine.remove:1=503,engine.remove:2=ECONNRESET"} {

@@ -116,6 +116,7 @@ func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
 		t.Skip("every case makes two clones in a container")
 	}
 	needDocker(t)
+	t.Parallel()
 	box := demoSandbox(t)
 	must := func(t *testing.T, script string) string {
 		t.Helper()

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script: each file is one session at a prompt.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,

@@ -95,6 +95,7 @@ func indiscreet(_ int, r *llmtest.Request) llmtest.Answer {
 
 func TestNoPlantedSecretIsInAnythingThatARunWrites(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, indiscreet)
 	dir := t.TempDir()
 	var printed strings.Builder
@@ -203,6 +204,7 @@ func TestTheSearchForSecretsFindsThem(t *testing.T) {
 
 func TestAPatchWithASecretIsKeptExactAndTold(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	// Alive, and gone on with when its output or its submission was just recorded.
 	for _, spec := range []string{"", "journal.append:9=kill", "journal.append:10=kill"} {
 		t.Run(spec, func(t *testing.T) { patchWithASecret(t, spec) })

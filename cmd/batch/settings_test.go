@@ -15,6 +15,7 @@ import (
 // only a part of it.
 func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return workAndSubmit(r) })
 	dir := t.TempDir()
 	ownRows(t, dir)
@@ -68,6 +69,7 @@ func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 
 func TestAnUnfinishedAttemptIsResumedUnderItsOwnSettings(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return workAndSubmit(r) })
 	dir := t.TempDir()
 	ownRows(t, dir)
@@ -84,6 +86,7 @@ func TestAnUnfinishedAttemptIsResumedUnderItsOwnSettings(t *testing.T) {
 
 func TestAnUnfinishedAttemptStartsFreshOnRequest(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return workAndSubmit(r) })
 	dir := t.TempDir()
 	ownRows(t, dir)

@@ -9,6 +9,7 @@ import (
 
 func TestAFaultThatAllInstancesShareStopsTheRunAtTheFirst(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"a network that is not there":            {"--network", "batch-no-such-network"},
 		"a capability that the kernel has not":   {"-c", `environment.run_args=["--cap-add=NO_SUCH"]`},

@@ -31,6 +31,7 @@ func TestSoak(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	needDocker(t)
+	t.Parallel()
 	s := newSoak(t)
 	s.calm()
 	for time.Since(s.began) < s.length && !t.Failed() {

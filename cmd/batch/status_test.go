@@ -36,6 +36,7 @@ func ends(s report.Status) map[string]int {
 
 func TestTheStatusOfALivingRun(t *testing.T) {
 	needDocker(t)
+	t.Parallel()
 	dir := t.TempDir()
 	ownRows(t, dir)
 	cmd, lines := startSlow(t, dir, 2)
