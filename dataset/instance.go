@@ -41,11 +41,12 @@ type Instance struct {
 }
 
 // Digest is the SHA-256 of all that the row holds, in hexadecimal: rows that differ
-// in any column have different ones, and a row that is read again has the same.
+// in any column have different ones, and a row that is read again, or from its wire
+// form, has the same.
 func (in Instance) Digest() string {
-	data, err := json.Marshal(in.Fields) // maps in the order of their keys
+	data, err := json.Marshal(toWire(in.Fields))
 	if err != nil {
-		data = fmt.Appendf(nil, "%#v", in.Fields) // a number that is none, as parquet may hold
+		data = fmt.Appendf(nil, "%#v", in.Fields) // a type that no row holds
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
