@@ -93,21 +93,16 @@ type ActionData struct {
 
 // OutputData is what a command did.
 type OutputData struct {
-	Step     int     `json:"step"`
-	Action   int     `json:"action"`
-	Total    int64   `json:"total"` // bytes written before capping
-	ExitCode int     `json:"exit_code"`
-	TimedOut bool    `json:"timed_out,omitempty"`
-	Timeout  float64 `json:"timeout,omitempty"` // the limit that applied, in seconds
-	Seconds  float64 `json:"seconds"`
-	Note     string  `json:"note,omitempty"` // what else befell the container, as the model was told
-	SHA256   string  `json:"sha256"`         // of the bytes that the agent had, which may be more than Output
+	Step   int `json:"step"`
+	Action int `json:"action"`
+	vocab.Output
+	Timeout float64 `json:"timeout,omitempty"` // the limit that applied, in seconds
+	Seconds float64 `json:"seconds"`
+	SHA256  string  `json:"sha256"` // of the bytes that the agent had, which may be more than are kept
 
-	// Shown is what the model was shown, where Output holds less than the agent had.
-	Shown string `json:"shown,omitempty"`
-
-	// Output is base64 in JSON, exact, and the last member.
-	Output []byte `json:"output"`
+	// Kept are the bytes that the journal holds, or their ends: base64 in JSON, exact,
+	// and the last member. Output.Bytes is not written.
+	Kept []byte `json:"output"`
 }
 
 // InterruptData names an interrupt of the agent's control flow.

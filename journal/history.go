@@ -121,7 +121,7 @@ func (s *Step) forget() {
 	}
 	for _, a := range s.Actions {
 		if a.Output != nil {
-			a.Output.Output, a.Output.Shown = nil, ""
+			a.Output.Kept, a.Output.Shown = nil, ""
 		}
 	}
 }
@@ -383,7 +383,7 @@ func (b *historian) finish(journal io.ReaderAt) (*History, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Output.Output = bytes
+		a.Output.Kept = bytes
 	}
 	return h, nil
 }

@@ -70,10 +70,10 @@ func Open(path string, tail Tail, o Options) (*Writer, error) {
 func (j *Writer) Append(typ string, v any) error {
 	var output []byte
 	if d, ok := v.(OutputData); ok { // perhaps large: it is encoded where it stands in the end
-		if output = d.Output; output == nil {
+		if output = d.Kept; output == nil {
 			output = []byte{}
 		}
-		d.Output = []byte{}
+		d.Kept = []byte{}
 		v = d
 	}
 	data, err := python.Compact(v)

@@ -43,7 +43,7 @@ func step(j *journal.Writer, n int, d time.Duration) error {
 	}
 	time.Sleep(d / 2) // the command
 	if err == nil {
-		err = j.Append(journal.TypeOutput, journal.OutputData{Step: n, Output: []byte(text)})
+		err = j.Append(journal.TypeOutput, journal.OutputData{Step: n, Kept: []byte(text)})
 	}
 	if err == nil {
 		err = j.Append(journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{raw}})

@@ -45,7 +45,7 @@ var (
 	}
 	action = func(step int, c string) journal.ActionData { return journal.ActionData{Step: step, Command: c} }
 	output = func(step int, o string) journal.OutputData {
-		return journal.OutputData{Step: step, Output: []byte(o)}
+		return journal.OutputData{Step: step, Kept: []byte(o)}
 	}
 )
 
@@ -76,7 +76,7 @@ func shape(h *journal.History) string {
 				continue
 			}
 			output, err := h.Output(s.Number, i+1)
-			if last := h.Last(); err == nil && last != nil && last.Number == s.Number && !bytes.Equal(output, a.Output.Output) {
+			if last := h.Last(); err == nil && last != nil && last.Number == s.Number && !bytes.Equal(output, a.Output.Kept) {
 				err = errors.New("the last step holds another output")
 			}
 			fmt.Fprintf(&b, "=%q", output)
@@ -217,7 +217,7 @@ func TestTheTimeThatAMachineSleptIsNotWorked(t *testing.T) {
 		after(0, journal.TypeRequest, request(1))
 		after(5*time.Minute, journal.TypeReply, journal.ReplyData{Step: 1, Message: json.RawMessage(`{}`), Seconds: 300, Waited: 60})
 		after(0, journal.TypeAction, action(1, "make"))
-		after(8*time.Hour, journal.TypeOutput, journal.OutputData{Step: 1, Output: []byte("x"), Seconds: 20})
+		after(8*time.Hour, journal.TypeOutput, journal.OutputData{Step: 1, Kept: []byte("x"), Seconds: 20})
 		after(8*time.Hour, journal.TypeMessages, says("x"))
 		after(0, journal.TypeRequest, request(2))
 		after(8*time.Hour, journal.TypeReply, journal.ReplyData{Step: 2, Message: json.RawMessage(`{}`), Seconds: 10})

@@ -37,9 +37,9 @@ func TestSecretsAreHiddenInWhatPeopleReadAndExactInTheJournal(t *testing.T) {
 		{journal.TypeRequest, journal.RequestData{Step: 1}},
 		{journal.TypeReply, journal.ReplyData{Step: 1, Message: json.RawMessage(`{"role":"assistant","content":"use ` + secret + `"}`)}},
 		{journal.TypeAction, journal.ActionData{Step: 1, Command: "curl -u " + secret}},
-		{journal.TypeOutput, journal.OutputData{Step: 1, Output: []byte("\xff" + secret)}},
+		{journal.TypeOutput, journal.OutputData{Step: 1, Kept: []byte("\xff" + secret)}},
 		{journal.TypeAction, journal.ActionData{Step: 1, Command: "submit"}},
-		{journal.TypeOutput, journal.OutputData{Step: 1, Output: []byte(patch)}},
+		{journal.TypeOutput, journal.OutputData{Step: 1, Kept: []byte(patch)}},
 		{journal.TypeSubmission, journal.SubmissionData{Submission: []byte(patch)}},
 	} {
 		if err := a.Journal().Append(record.typ, record.data); err != nil {
@@ -59,8 +59,8 @@ func TestSecretsAreHiddenInWhatPeopleReadAndExactInTheJournal(t *testing.T) {
 	if text := string(step.Reply.Message); !strings.Contains(text, secret) {
 		t.Errorf("the reply is %s", text)
 	}
-	if c := step.Actions[0]; c.Command != "curl -u "+secret || string(c.Output.Output) != "\xff"+secret {
-		t.Errorf("the action is %+v, its output %q", c, c.Output.Output)
+	if c := step.Actions[0]; c.Command != "curl -u "+secret || string(c.Output.Kept) != "\xff"+secret {
+		t.Errorf("the action is %+v, its output %q", c, c.Output.Kept)
 	}
 	info, err := os.Stat(filepath.Join(dir, "i", "journal.jsonl"))
 	if err != nil || info.Mode().Perm() != 0o600 {

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // trajectoryOf writes the messages and what they may refer to as an attempt of one
@@ -35,7 +36,7 @@ func trajectoryOf(t *testing.T, out journal.OutputData, reply journal.ReplyData,
 }
 
 func TestReferencesAreFollowedWhereTheyStandAndNowhereElse(t *testing.T) {
-	out := journal.OutputData{Step: 1, Action: 1, Total: 5, Output: []byte("hello")}
+	out := journal.OutputData{Step: 1, Action: 1, Output: vocab.Output{Total: 5}, Kept: []byte("hello")}
 	answer := journal.ReplyData{Step: 1, Message: json.RawMessage(`{}`), Response: json.RawMessage(`{"id":"r-1"}`)}
 	for name, c := range map[string]struct{ message, want string }{
 		"an output":                     {`{"extra":{"raw_output":{"step":1,"action":1},"after":1}}`, `{"extra":{"raw_output":"hello","after":1}}`},
@@ -91,7 +92,7 @@ func TestALargeOutputIsWholeInItsTrajectory(t *testing.T) {
 		for _, dropped := range []int64{0, 7} {
 			var got extra
 			total := int64(len(text)) + dropped
-			messages := trajectoryOf(t, journal.OutputData{Step: 1, Action: 1, Total: total, Output: []byte(text)}, reply(1), reference)
+			messages := trajectoryOf(t, journal.OutputData{Step: 1, Action: 1, Output: vocab.Output{Total: total}, Kept: []byte(text)}, reply(1), reference)
 			if err := json.Unmarshal(messages[0], &got); err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +135,7 @@ func TestAHistoryTellsLargeOutputsDifferencesAndSteps(t *testing.T) {
 	if h.Differences != 2 || h.Last() == nil || h.Last().Number != 2 {
 		t.Errorf("%d differences, the last step is %+v", h.Differences, h.Last())
 	}
-	if before := h.Before(); len(before) != 1 || before[0].Number != 1 || before[0].Actions[0].Output.Output != nil {
+	if before := h.Before(); len(before) != 1 || before[0].Number != 1 || before[0].Actions[0].Output.Kept != nil {
 		t.Errorf("before it: %+v", before)
 	}
 	if kept := int64(len(large) + len("small")); h.Kept < kept || h.Kept > kept+8 {

@@ -131,8 +131,8 @@ func TestOfOutputsBeyondTheirRoomTheJournalKeepsTheEnds(t *testing.T) {
 	p.solve(whole)
 	for i, o := range recorded[journal.OutputData](t, whole, journal.TypeOutput) {
 		cut := i == 3
-		if (len(o.Output) == 64<<10) != cut || (o.Shown == "0") != cut || (o.Total > int64(len(o.Output))) != cut {
-			t.Errorf("output %d: %d of %d bytes are kept, shown is %q", i+1, len(o.Output), o.Total, o.Shown)
+		if (len(o.Kept) == 64<<10) != cut || (o.Shown == "0") != cut || (o.Total > int64(len(o.Kept))) != cut {
+			t.Errorf("output %d: %d of %d bytes are kept, shown is %q", i+1, len(o.Kept), o.Total, o.Shown)
 		}
 	}
 }

@@ -96,16 +96,16 @@ func (r *recorder) output(e agent.Event) error {
 	o := e.Output
 	r.log.Info("output", "step", e.Step, "returncode", o.ExitCode, "bytes", o.Total, "timed_out", o.TimedOut, "dur", o.Duration)
 	data := journal.OutputData{
-		Step: e.Step, Action: e.Action, Output: o.Bytes, Total: o.Total, ExitCode: o.ExitCode,
-		TimedOut: o.TimedOut, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(), Note: o.Note, SHA256: sum(o.Bytes),
+		Step: e.Step, Action: e.Action, Output: *o, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(),
+		SHA256: sum(o.Bytes), Kept: o.Bytes,
 	}
 	if r.kept+int64(len(o.Bytes)) > keptOutputs && len(o.Bytes) > 2*keptEnds && e.Shown != "" {
-		data.Output = slices.Concat(o.Bytes[:keptEnds], o.Bytes[len(o.Bytes)-keptEnds:])
+		data.Kept = slices.Concat(o.Bytes[:keptEnds], o.Bytes[len(o.Bytes)-keptEnds:])
 		data.Shown = e.Shown
 		r.log.Warn("the outputs of this attempt are larger than what is kept of them: only the ends of this one are",
-			"step", e.Step, "bytes", o.Total, "kept", len(data.Output))
+			"step", e.Step, "bytes", o.Total, "kept", len(data.Kept))
 	}
-	r.kept += int64(len(data.Output))
+	r.kept += int64(len(data.Kept))
 	return r.flushed(journal.TypeOutput, data)
 }
 

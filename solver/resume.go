@@ -266,10 +266,9 @@ func response(m llm.Message, r *journal.ReplyData) *llm.Response {
 }
 
 func output(o *journal.OutputData) vocab.Output {
-	return vocab.Output{
-		Bytes: o.Output, Total: o.Total, ExitCode: o.ExitCode, TimedOut: o.TimedOut,
-		Timeout: seconds(o.Timeout), Duration: seconds(o.Seconds), Note: o.Note, Shown: o.Shown,
-	}
+	out := o.Output
+	out.Bytes, out.Timeout, out.Duration = o.Kept, seconds(o.Timeout), seconds(o.Seconds)
+	return out
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

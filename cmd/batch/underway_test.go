@@ -116,8 +116,8 @@ func (u *underWay) finish(began string) {
 	if err := json.Unmarshal(u.journal(journal.TypeOutput)[0], &out); err != nil {
 		u.Fatal(err)
 	}
-	if out.ExitCode != 0 || string(out.Output) != began {
-		u.Errorf("the command's exit code is %d and its output %q, want %q", out.ExitCode, out.Output, began)
+	if out.ExitCode != 0 || string(out.Kept) != began {
+		u.Errorf("the command's exit code is %d and its output %q, want %q", out.ExitCode, out.Kept, began)
 	}
 	for id, patch := range predictions(u.T, filepath.Join(u.dir, "out")) {
 		if patch != began || strings.Count(patch, "\n") != 1 {
