@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // alike are scripts that must do the same in a bash that was started ahead and in one
@@ -64,12 +64,12 @@ var unlike = []struct{ name, script, ahead, fresh string }{
 }
 
 func TestWhereABashStartedAheadDiffers(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{})
-	runCommand(t, c, docker.Command{Script: "true", Ahead: true})
+	c := start(t, connect(t), containers.Spec{})
+	runCommand(t, c, containers.Command{Script: "true", Ahead: true})
 	for _, tt := range unlike {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, fresh := range []bool{false, true} {
-				r := runCommand(t, c, docker.Command{Script: tt.script, Ahead: true, Fresh: fresh, Timeout: time.Minute})
+				r := runCommand(t, c, containers.Command{Script: tt.script, Ahead: true, Fresh: fresh, Timeout: time.Minute})
 				want := tt.ahead
 				if fresh {
 					want = tt.fresh
@@ -85,12 +85,12 @@ func TestWhereABashStartedAheadDiffers(t *testing.T) {
 func TestABashStartedAheadIsAsANewOne(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	start := func() *docker.Container { return start(t, e, docker.Spec{WorkDir: "/testbed"}) }
+	start := func() *containers.Container { return start(t, e, containers.Spec{WorkDir: "/testbed"}) }
 	ahead, fresh := start(), start()
 	for _, args := range [][]string{nil, {"bash", "-lc"}} {
 		for _, script := range alike {
 			t.Run(strings.Join(args, " ")+" "+script, func(t *testing.T) {
-				cmd := docker.Command{Args: args, Script: script, Timeout: time.Minute, Env: []string{"HOME=/root"}, Ahead: true}
+				cmd := containers.Command{Args: args, Script: script, Timeout: time.Minute, Env: []string{"HOME=/root"}, Ahead: true}
 				got := runCommand(t, ahead, cmd)
 				cmd.Fresh = true
 				want := runCommand(t, fresh, cmd)
@@ -120,10 +120,10 @@ nvm use v20; shopt -s extglob; plain=1
 )
 
 func TestEachCommandHasTheStartFilesOfItsMoment(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	do := func(script, want string) {
 		t.Helper()
-		r := runCommand(t, c, docker.Command{
+		r := runCommand(t, c, containers.Command{
 			Args: []string{"bash", "-lc"}, Env: []string{"HOME=/root", "BASH_ENV=/root/.bashrc"}, Script: script, Ahead: true, Timeout: time.Minute,
 		})
 		if string(r.Bytes) != want || r.ExitCode != 0 {
@@ -148,10 +148,10 @@ func TestEachCommandHasTheStartFilesOfItsMoment(t *testing.T) {
 // What waits may be killed, stopped or moved away from: the next command runs once all
 // the same.
 func TestAnInterpreterThatWaitsIsReplaced(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{WorkDir: "/testbed"})
+	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
 	do := func(script string) string {
 		t.Helper()
-		r := runCommand(t, c, docker.Command{Script: "echo ran >>/count; " + script, Ahead: true, Timeout: time.Minute})
+		r := runCommand(t, c, containers.Command{Script: "echo ran >>/count; " + script, Ahead: true, Timeout: time.Minute})
 		return string(r.Bytes)
 	}
 	do("")
@@ -203,11 +203,11 @@ func TestStartFilesThatSuitNoBashStartedAhead(t *testing.T) {
 		{"a syntax error", "if\n", "a\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, e, docker.Spec{})
+			c := start(t, e, containers.Spec{})
 			if err := c.CopyIn(t.Context(), "/home/.bash_profile", 0o644, []byte(tt.text)); err != nil {
 				t.Fatal(err)
 			}
-			for _, cmd := range []docker.Command{
+			for _, cmd := range []containers.Command{
 				{Env: []string{"BASH_ENV=/home/.bash_profile"}},
 				{Args: []string{"bash", "-lc"}, Env: []string{"HOME=/home"}},
 				{Args: []string{"bash", "-l", "-c"}, Env: []string{"HOME=/home"}},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
@@ -60,8 +61,8 @@ func TestEveryCallIsAskedForBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, e, docker.Spec{})
-	if _, err := c.Run(t.Context(), docker.Command{Args: []string{"bash", "-c"}, Script: "true", Timeout: time.Minute}); err != nil {
+	c := start(t, e, containers.Spec{})
+	if _, err := c.Run(t.Context(), containers.Command{Args: []string{"bash", "-c"}, Script: "true", Timeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Remove(t.Context()); err != nil {
@@ -92,8 +93,8 @@ func TestACallThatIsMadeToFailIsBlamedLikeARealOne(t *testing.T) {
 			a := &asked{fail: map[string]error{c.call: c.err}}
 			e, err := a.connect(t)
 			if err == nil {
-				_, err = e.Create(t.Context(), docker.Spec{
-					Image: testImage(t), Unattended: 5 * time.Minute, Labels: map[string]string{docker.LabelRun: run},
+				_, err = e.Create(t.Context(), containers.Spec{
+					Image: testImage(t), Unattended: 5 * time.Minute, Labels: map[string]string{containers.LabelRun: run},
 				})
 			}
 			if fault.KindOf(err) != c.want {
@@ -103,7 +104,7 @@ func TestACallThatIsMadeToFailIsBlamedLikeARealOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if slices.ContainsFunc(owned, func(s docker.Stray) bool { return s.Run == run }) {
+			if slices.ContainsFunc(owned, func(s containers.Stray) bool { return s.Run == run }) {
 				t.Error("a container is left")
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"golang.org/x/sync/errgroup"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // think is how long a fast model takes for its reply.
@@ -24,15 +24,15 @@ const think = 100 * time.Millisecond
 // BenchmarkCommand is one command in a container, each way, and on the host, with and
 // without a pause before it. In conda, each start of a shell takes 150 ms.
 func BenchmarkCommand(b *testing.B) {
-	c := start(b, connect(b), docker.Spec{Unattended: time.Hour})
+	c := start(b, connect(b), containers.Spec{Unattended: time.Hour})
 	if err := c.CopyIn(b.Context(), "/conda", 0o644, []byte("sleep 0.15; export CONDA=1\n")); err != nil {
 		b.Fatal(err)
 	}
-	in := func(cmd docker.Command) func() error {
+	in := func(cmd containers.Command) func() error {
 		return func() error { _, err := c.Run(b.Context(), cmd); return err }
 	}
 	host := func() error { return exec.Command("bash", "-c", "true").Run() }
-	ahead := docker.Command{Script: "true", Ahead: true}
+	ahead := containers.Command{Script: "true", Ahead: true}
 	for _, bb := range []struct {
 		name  string
 		pause time.Duration
@@ -40,11 +40,11 @@ func BenchmarkCommand(b *testing.B) {
 	}{
 		{"host", 0, host},
 		{"ahead", 0, in(ahead)},
-		{"fresh", 0, in(docker.Command{Script: "true", Fresh: true})},
+		{"fresh", 0, in(containers.Command{Script: "true", Fresh: true})},
 		{"host-thinking", think, host},
 		{"ahead-thinking", think, in(ahead)},
-		{"fresh-thinking", think, in(docker.Command{Script: "true", Fresh: true})},
-		{"conda-thinking", 2 * think, in(docker.Command{Script: "true", Ahead: true, Env: []string{"BASH_ENV=/conda"}})},
+		{"fresh-thinking", think, in(containers.Command{Script: "true", Fresh: true})},
+		{"conda-thinking", 2 * think, in(containers.Command{Script: "true", Ahead: true, Env: []string{"BASH_ENV=/conda"}})},
 		{"cli", 0, func() error { return exec.Command("docker", "exec", c.ID(), "bash", "-c", "true").Run() }},
 	} {
 		b.Run(bb.name, func(b *testing.B) { each(b, bb.pause, bb.once) })
@@ -75,19 +75,19 @@ func percentiles(b *testing.B, took []time.Duration) {
 // BenchmarkCommandsAtOnce is commands in 8 containers at the same time.
 func BenchmarkCommandsAtOnce(b *testing.B) {
 	e := connect(b)
-	var cs [8]*docker.Container
+	var cs [8]*containers.Container
 	for i := range cs {
-		cs[i] = start(b, e, docker.Spec{Unattended: time.Hour})
+		cs[i] = start(b, e, containers.Spec{Unattended: time.Hour})
 	}
 	for _, bb := range []struct {
 		name string
-		once func(*docker.Container) error
+		once func(*containers.Container) error
 	}{
-		{"ahead", func(c *docker.Container) error {
-			_, err := c.Run(b.Context(), docker.Command{Script: "true", Ahead: true})
+		{"ahead", func(c *containers.Container) error {
+			_, err := c.Run(b.Context(), containers.Command{Script: "true", Ahead: true})
 			return err
 		}},
-		{"cli", func(c *docker.Container) error {
+		{"cli", func(c *containers.Container) error {
 			return exec.Command("docker", "exec", c.ID(), "bash", "-c", "true").Run()
 		}},
 	} {
@@ -118,12 +118,12 @@ func BenchmarkLife(b *testing.B) {
 	e, api := connect(b), raw(b)
 	ours := func(script bool) func() error {
 		return func() error {
-			c, err := e.Create(b.Context(), docker.Spec{Image: testImage(b), Unattended: time.Hour})
+			c, err := e.Create(b.Context(), containers.Spec{Image: testImage(b), Unattended: time.Hour})
 			if err != nil {
 				return err
 			}
 			if script {
-				if _, err := c.Run(b.Context(), docker.Command{Script: "true"}); err != nil {
+				if _, err := c.Run(b.Context(), containers.Command{Script: "true"}); err != nil {
 					return errors.Join(err, c.Remove(b.Context()))
 				}
 			}
@@ -148,7 +148,7 @@ func BenchmarkLife(b *testing.B) {
 // BenchmarkInit is how much memory the init of a container has: when it is new, while
 // it keeps a large output until the next command, and afterwards.
 func BenchmarkInit(b *testing.B) {
-	c := start(b, connect(b), docker.Spec{Unattended: time.Hour})
+	c := start(b, connect(b), containers.Spec{Unattended: time.Hour})
 	in, err := raw(b).ContainerInspect(b.Context(), c.ID())
 	if err != nil {
 		b.Fatal(err)
@@ -186,13 +186,13 @@ func BenchmarkInit(b *testing.B) {
 // BenchmarkOutput is a command that writes 100 MB, and the most heap that was
 // in use meanwhile.
 func BenchmarkOutput(b *testing.B) {
-	c := start(b, connect(b), docker.Spec{Unattended: time.Hour})
+	c := start(b, connect(b), containers.Spec{Unattended: time.Hour})
 	var peak uint64
 	for b.Loop() {
 		done := make(chan struct{})
 		var watch sync.WaitGroup
 		watch.Go(func() { peak = max(peak, heapPeak(done)) })
-		r, err := c.Run(b.Context(), docker.Command{Script: "head -c 100000000 /dev/zero"})
+		r, err := c.Run(b.Context(), containers.Command{Script: "head -c 100000000 /dev/zero"})
 		close(done)
 		watch.Wait()
 		if err != nil || r.Total != 100_000_000 {

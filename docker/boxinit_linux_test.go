@@ -19,6 +19,8 @@ import (
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/boxinit"
+	"batch.example/batch/docker/containers"
 )
 
 // Each of these has the engine to itself, since others use the machine's volume.
@@ -66,7 +68,7 @@ func removed(t *testing.T, e *docker.Engine, api *client.Client, ids ...string) 
 			t.Error(err)
 		}
 	}
-	if there, err := e.RemoveBoxInit(t.Context()); !there || err != nil {
+	if there, err := e.Init.Remove(t.Context()); !there || err != nil {
 		t.Errorf("removed %v, %v", there, err)
 	}
 }
@@ -84,7 +86,7 @@ func severalFill(t *testing.T, api *client.Client, image string) {
 		for _, id := range ids {
 			holdsInit(t, api, id)
 		}
-		if there, err := e.RemoveBoxInit(t.Context()); there || err != nil {
+		if there, err := e.Init.Remove(t.Context()); there || err != nil {
 			t.Errorf("in use and removed: %v, %v", there, err)
 		}
 		removed(t, e, api, ids[:]...)
@@ -93,7 +95,7 @@ func severalFill(t *testing.T, api *client.Client, image string) {
 
 func removedBeforeStart(t *testing.T, api *client.Client, image string) {
 	e, _ := at(t, api.DaemonHost())
-	if _, err := e.BoxInit(t.Context(), image); err != nil {
+	if _, err := e.Init.Mount(t.Context(), image); err != nil {
 		t.Fatal(err)
 	}
 	removed(t, e, api)
@@ -108,13 +110,13 @@ func removedBeforeStart(t *testing.T, api *client.Client, image string) {
 // A client that is killed leaves its container, and what it has sent so far.
 func killedInTheMiddle(t *testing.T, api *client.Client, image string) {
 	e, _ := at(t, api.DaemonHost())
-	m, err := e.BoxInit(t.Context(), image)
+	m, err := e.Init.Mount(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
 	}
 	removed(t, e, api)
 	m.ReadOnly = false
-	left, err := api.ContainerCreate(t.Context(), &container.Config{Image: image, Entrypoint: []string{docker.BoxInitPath}},
+	left, err := api.ContainerCreate(t.Context(), &container.Config{Image: image, Entrypoint: []string{boxinit.Path}},
 		&container.HostConfig{Mounts: []mount.Mount{m}}, nil, nil, "")
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +152,7 @@ func cancelledInTheMiddle(t *testing.T, api *client.Client, image string) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if _, err := e.BoxInit(ctx, image); !errors.Is(err, context.Canceled) {
+	if _, err := e.Init.Mount(ctx, image); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if owned, err := e.Owned(t.Context()); err != nil || len(owned) > 0 {
@@ -164,7 +166,7 @@ func cancelledInTheMiddle(t *testing.T, api *client.Client, image string) {
 func filledWhileRunning(t *testing.T, api *client.Client, image string) {
 	e, _ := at(t, api.DaemonHost())
 	first, _ := boxed(t, e, api, image, nil)
-	if err := e.RefillBoxInit(t.Context(), image); err != nil {
+	if err := e.Init.Refill(t.Context(), image); err != nil {
 		t.Fatal(err)
 	}
 	second, lacked := boxed(t, e, api, image, nil)
@@ -186,7 +188,7 @@ func removedUnused(t *testing.T, api *client.Client, image string) {
 		}
 	}
 	id, _ := boxed(t, e, api, image, nil)
-	if there, err := e.RemoveBoxInit(t.Context()); !there || err != nil {
+	if there, err := e.Init.Remove(t.Context()); !there || err != nil {
 		t.Errorf("another version's stays: %v, %v", there, err)
 	}
 	if left := volumes(t, api); len(left) != 2 || slices.Contains(left, old) {
@@ -194,7 +196,7 @@ func removedUnused(t *testing.T, api *client.Client, image string) {
 	}
 	holdsInit(t, api, id)
 	removed(t, e, api, id)
-	if there, err := e.RemoveBoxInit(t.Context()); there || err != nil {
+	if there, err := e.Init.Remove(t.Context()); there || err != nil {
 		t.Errorf("removed %v, %v", there, err)
 	}
 	if err := api.VolumeRemove(t.Context(), foreign, false); err != nil {
@@ -213,11 +215,11 @@ func mendedByCreate(t *testing.T, api *client.Client, image string) {
 		case "spoilt":
 			spoil(t, e, api, image)
 		}
-		c, err := e.Create(t.Context(), docker.Spec{Image: image})
+		c, err := e.Create(t.Context(), containers.Spec{Image: image})
 		if err != nil {
 			t.Fatalf("%s: %v", harm, err)
 		}
-		r, err := c.Run(t.Context(), docker.Command{Script: "echo fine"})
+		r, err := c.Run(t.Context(), containers.Command{Script: "echo fine"})
 		if err != nil || string(r.Bytes) != "fine\n" {
 			t.Errorf("%s: %q, %v", harm, r.Bytes, err)
 		}
@@ -231,7 +233,7 @@ func mendedByCreate(t *testing.T, api *client.Client, image string) {
 // spoil puts an empty file in the helper's place.
 func spoil(t *testing.T, e *docker.Engine, api *client.Client, image string) {
 	t.Helper()
-	m, err := e.BoxInit(t.Context(), image)
+	m, err := e.Init.Mount(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +245,7 @@ func spoil(t *testing.T, e *docker.Engine, api *client.Client, image string) {
 	}
 	var files bytes.Buffer
 	w := tar.NewWriter(&files)
-	if err := errors.Join(w.WriteHeader(&tar.Header{Name: path.Base(docker.BoxInitPath), Mode: 0o755}), w.Close(),
+	if err := errors.Join(w.WriteHeader(&tar.Header{Name: path.Base(boxinit.Path), Mode: 0o755}), w.Close(),
 		api.CopyToContainer(t.Context(), c.ID, m.Target, &files, container.CopyToContainerOptions{}),
 		api.ContainerRemove(t.Context(), c.ID, container.RemoveOptions{})); err != nil {
 		t.Fatal(err)

@@ -24,6 +24,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/boxinit"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
@@ -65,12 +67,12 @@ func at(t *testing.T, host string) (*docker.Engine, *client.Client) {
 // the volume lacks is put there, which it reports.
 func boxed(t *testing.T, e *docker.Engine, api *client.Client, image string, change func(*container.Config, *container.HostConfig)) (id string, lacked bool) {
 	t.Helper()
-	m, err := e.BoxInit(t.Context(), image)
+	m, err := e.Init.Mount(t.Context(), image)
 	if err != nil {
 		t.Error(err)
 		return "", false
 	}
-	c := &container.Config{Image: image, Entrypoint: []string{docker.BoxInitPath}, OpenStdin: true}
+	c := &container.Config{Image: image, Entrypoint: []string{boxinit.Path}, OpenStdin: true}
 	h := &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{m}}
 	if change != nil {
 		change(c, h)
@@ -87,8 +89,8 @@ func boxed(t *testing.T, e *docker.Engine, api *client.Client, image string, cha
 		}
 	})
 	err = api.ContainerStart(t.Context(), made.ID, container.StartOptions{})
-	if lacked = docker.LacksBoxInit(err); lacked {
-		if err := e.RefillBoxInit(t.Context(), image); err != nil {
+	if lacked = boxinit.Lacks(err); lacked {
+		if err := e.Init.Refill(t.Context(), image); err != nil {
 			t.Error(err)
 		}
 		err = api.ContainerStart(t.Context(), made.ID, container.StartOptions{})
@@ -105,11 +107,11 @@ func runsInit(t *testing.T, api *client.Client, id, args string) {
 	t.Helper()
 	top, err := api.ContainerTop(t.Context(), id, strings.Fields(args))
 	// The engine says that it is started when the runtime is about to become it.
-	for n := 0; n < 100 && err == nil && len(top.Processes) == 1 && !slices.Contains(top.Processes[0], docker.BoxInitPath); n++ {
+	for n := 0; n < 100 && err == nil && len(top.Processes) == 1 && !slices.Contains(top.Processes[0], boxinit.Path); n++ {
 		time.Sleep(20 * time.Millisecond)
 		top, err = api.ContainerTop(t.Context(), id, strings.Fields(args))
 	}
-	if err != nil || len(top.Processes) != 1 || !slices.Contains(top.Processes[0], docker.BoxInitPath) {
+	if err != nil || len(top.Processes) != 1 || !slices.Contains(top.Processes[0], boxinit.Path) {
 		t.Errorf("processes %v, %v", top.Processes, err)
 	}
 	in, err := api.ContainerInspect(t.Context(), id)
@@ -123,7 +125,7 @@ func runsInit(t *testing.T, api *client.Client, id, args string) {
 func holdsInit(t *testing.T, api *client.Client, id string) {
 	t.Helper()
 	runsInit(t, api, id, "-eo pid,args")
-	body, _, err := api.CopyFromContainer(t.Context(), id, docker.BoxInitPath)
+	body, _, err := api.CopyFromContainer(t.Context(), id, boxinit.Path)
 	if err != nil {
 		t.Error(err)
 		return
@@ -178,7 +180,7 @@ func TestOneFillingServesAllWhoWantTheHelper(t *testing.T) {
 	for i := range mounts {
 		wg.Go(func() {
 			var err error
-			if mounts[i], err = e.BoxInit(t.Context(), stubImage); err != nil {
+			if mounts[i], err = e.Init.Mount(t.Context(), stubImage); err != nil {
 				t.Error(err)
 			}
 		})
@@ -197,8 +199,8 @@ func TestOneFillingServesAllWhoWantTheHelper(t *testing.T) {
 		}
 	}
 	made := s.made[0]
-	if m := made.HostConfig.Mounts; len(m) != 1 || m[0].ReadOnly || m[0].Source != mounts[0].Source || made.Labels[docker.LabelOwner] == "" ||
-		made.Labels[docker.LabelExpires] == "" {
+	if m := made.HostConfig.Mounts; len(m) != 1 || m[0].ReadOnly || m[0].Source != mounts[0].Source || made.Labels[containers.LabelOwner] == "" ||
+		made.Labels[containers.LabelExpires] == "" {
 		t.Errorf("filled by %+v, mounts %+v", made.Config, m)
 	}
 	r := tar.NewReader(&files)
@@ -211,10 +213,10 @@ func TestOneFillingServesAllWhoWantTheHelper(t *testing.T) {
 		t.Errorf("%+v, %d bytes, %v", whole, len(program), err)
 	}
 	link, err := r.Next()
-	if err != nil || link.Typeflag != tar.TypeLink || link.Linkname != whole.Name || docker.BoxInitPath != mounts[0].Target+"/"+link.Name {
+	if err != nil || link.Typeflag != tar.TypeLink || link.Linkname != whole.Name || boxinit.Path != mounts[0].Target+"/"+link.Name {
 		t.Errorf("%+v, %v", link, err)
 	}
-	if err := e.RefillBoxInit(t.Context(), stubImage); err != nil || s.count("POST /containers/create") != 2 {
+	if err := e.Init.Refill(t.Context(), stubImage); err != nil || s.count("POST /containers/create") != 2 {
 		t.Errorf("refilled by %d containers: %v", s.count("POST /containers/create")-1, err)
 	}
 }
@@ -234,7 +236,7 @@ func TestTheEnginesMachineChoosesTheHelper(t *testing.T) {
 		e := s.connect(t, time.Minute)
 		s.say("GET /info", answer(http.StatusOK, map[string]any{"OSType": c.system, "Architecture": c.machine}))
 		s.say("GET /volumes/*", answer(http.StatusOK, map[string]any{"Name": "there"}))
-		m, err := e.BoxInit(t.Context(), stubImage)
+		m, err := e.Init.Mount(t.Context(), stubImage)
 		switch {
 		case c.arch == "":
 			if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
@@ -267,7 +269,7 @@ func TestAFillingThatFailsLeavesNoContainer(t *testing.T) {
 	} {
 		before := s.count("DELETE /containers/*")
 		s.say(c.call, c.do)
-		_, err := e.BoxInit(ctx, stubImage)
+		_, err := e.Init.Mount(ctx, stubImage)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || c.want == nil && fault.KindOf(err) != fault.Transient {
 			t.Errorf("%s: %v: %v", c.call, fault.KindOf(err), err)
 		}
@@ -276,7 +278,7 @@ func TestAFillingThatFailsLeavesNoContainer(t *testing.T) {
 		}
 		s.say(c.call, nil)
 	}
-	if _, err := e.BoxInit(t.Context(), stubImage); err != nil {
+	if _, err := e.Init.Mount(t.Context(), stubImage); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -294,12 +296,12 @@ func TestEnginesSayThatTheHelperIsNotThere(t *testing.T) {
 		`OCI runtime create failed: runc create failed: unable to start container process: error during container init: error setting rlimits for ready process: error setting rlimit type 7: operation not permitted: unknown`: false,
 	}
 	for text := range want {
-		got[text] = docker.LacksBoxInit(errors.New(text))
+		got[text] = boxinit.Lacks(errors.New(text))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if docker.LacksBoxInit(nil) {
+	if boxinit.Lacks(nil) {
 		t.Error("nil is taken for it")
 	}
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
 // everything is a container with each limit that an engine may be unable to keep.
-var everything = docker.Spec{Image: stubImage, CPUs: 2, Memory: 1 << 30}
+var everything = containers.Spec{Image: stubImage, CPUs: 2, Memory: 1 << 30}
 
 // A rootless engine without delegated controllers says so, and refuses NanoCPUs.
 func TestWhatAnEngineCannotLimitIsLeftOut(t *testing.T) {

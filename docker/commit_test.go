@@ -7,17 +7,17 @@ import (
 
 	"github.com/docker/docker/client"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 func TestACommittedImageHasTheFilesAndNothingElseOfItsContainer(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	const name = "batch-test/committed:1"
-	c := start(t, e, docker.Spec{
-		WorkDir: "/tmp", Disk: 1 << 40, Labels: map[string]string{docker.LabelRun: "r", docker.LabelInstance: "i"},
+	c := start(t, e, containers.Spec{
+		WorkDir: "/tmp", Disk: 1 << 40, Labels: map[string]string{containers.LabelRun: "r", containers.LabelInstance: "i"},
 	})
-	if r, err := c.Run(t.Context(), docker.Command{Script: "echo kept > /made"}); err != nil || r.ExitCode != 0 {
+	if r, err := c.Run(t.Context(), containers.Command{Script: "echo kept > /made"}); err != nil || r.ExitCode != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	t.Cleanup(func() {
@@ -51,8 +51,8 @@ func TestACommittedImageHasTheFilesAndNothingElseOfItsContainer(t *testing.T) {
 		!slices.Equal(is.Config.Cmd, was.Config.Cmd) || !slices.Equal(is.Config.Entrypoint, was.Config.Entrypoint) {
 		t.Errorf("%+v, of %+v", is.Config, was.Config)
 	}
-	again := start(t, e, docker.Spec{Image: name})
-	if r, err := again.Run(t.Context(), docker.Command{Script: "cat /made"}); err != nil || string(r.Bytes) != "kept\n" {
+	again := start(t, e, containers.Spec{Image: name})
+	if r, err := again.Run(t.Context(), containers.Command{Script: "cat /made"}); err != nil || string(r.Bytes) != "kept\n" {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -19,11 +19,6 @@ import (
 	"batch.example/batch/fault"
 )
 
-const (
-	defaultPulls = 4
-	defaultLives = 4 // more gain nothing: BenchmarkLivesAtOnce
-)
-
 // Config says which engine to use and how. The zero value is the engine at the
 // default socket, without the credentials of a user.
 type Config struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
@@ -130,7 +131,7 @@ func TestAContextNamesTheEngineAndAnEngineThatDiesIsWaitedFor(t *testing.T) {
 	if e.Host() != "unix://"+r.path {
 		t.Errorf("host %s", e.Host())
 	}
-	made := start(t, direct, docker.Spec{})
+	made := start(t, direct, containers.Spec{})
 	c, err := e.Attach(t.Context(), made.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +139,7 @@ func TestAContextNamesTheEngineAndAnEngineThatDiesIsWaitedFor(t *testing.T) {
 	cut := make(chan time.Time, 1)
 	timer := time.AfterFunc(300*time.Millisecond, func() { cut <- time.Now(); r.cut() })
 	defer timer.Stop()
-	_, err = c.Run(context.WithoutCancel(t.Context()), docker.Command{Script: "sleep 60"})
+	_, err = c.Run(context.WithoutCancel(t.Context()), containers.Command{Script: "sleep 60"})
 	if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
 		t.Errorf("%v: %v", fault.KindOf(err), err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
@@ -35,7 +36,7 @@ func raw(t testing.TB) *client.Client {
 
 func TestCreateIsTightByDefault(t *testing.T) {
 	e := connect(t)
-	c := start(t, e, docker.Spec{Memory: 64 << 20, CPUs: 0.5, Labels: map[string]string{docker.LabelRun: "r"}})
+	c := start(t, e, containers.Spec{Memory: 64 << 20, CPUs: 0.5, Labels: map[string]string{containers.LabelRun: "r"}})
 	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func TestCreateIsTightByDefault(t *testing.T) {
 		t.Errorf("host config %+v", h)
 	}
 	l := in.Config.Labels
-	if l[docker.LabelRun] != "r" || l[docker.LabelOwner] == "" || l[docker.LabelExpires] == "" {
+	if l[containers.LabelRun] != "r" || l[containers.LabelOwner] == "" || l[containers.LabelExpires] == "" {
 		t.Errorf("labels %v", l)
 	}
 }
@@ -73,15 +74,15 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		ctx  context.Context
-		spec docker.Spec
+		spec containers.Spec
 		kind fault.Kind
 	}{
-		{"no image named", t.Context(), docker.Spec{}, fault.Usage},
-		{"an image that is not there", t.Context(), docker.Spec{Image: "nosuch.example/x:1"}, fault.Instance},
-		{"a platform that is none", t.Context(), docker.Spec{Image: testImage(t), Platform: "x"}, fault.Usage},
-		{"too little memory", t.Context(), docker.Spec{Image: testImage(t), Memory: 1}, fault.Usage},
-		{"a network that is not there", t.Context(), docker.Spec{Image: testImage(t), Network: "nosuch"}, fault.Usage},
-		{"a cancelled context", cancelled, docker.Spec{Image: testImage(t)}, fault.Unknown},
+		{"no image named", t.Context(), containers.Spec{}, fault.Usage},
+		{"an image that is not there", t.Context(), containers.Spec{Image: "nosuch.example/x:1"}, fault.Instance},
+		{"a platform that is none", t.Context(), containers.Spec{Image: testImage(t), Platform: "x"}, fault.Usage},
+		{"too little memory", t.Context(), containers.Spec{Image: testImage(t), Memory: 1}, fault.Usage},
+		{"a network that is not there", t.Context(), containers.Spec{Image: testImage(t), Network: "nosuch"}, fault.Usage},
+		{"a cancelled context", cancelled, containers.Spec{Image: testImage(t)}, fault.Unknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Labels = label
@@ -102,7 +103,7 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 
 func TestAContainerEndsWhenNobodyHasAttendedItForSoLong(t *testing.T) {
 	e := connect(t)
-	c := start(t, e, docker.Spec{Unattended: time.Second})
+	c := start(t, e, containers.Spec{Unattended: time.Second})
 	run(t, c, "sleep 2.5") // it is attended to
 	c.Close()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -120,7 +121,7 @@ func TestAContainerEndsWhenNobodyHasAttendedItForSoLong(t *testing.T) {
 }
 
 func TestAnAgentCannotEndItsContainerByAPoliteSignal(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	run(t, c, `for d in /proc/[0-9]*; do kill -TERM ${d#/proc/}; kill -HUP ${d#/proc/}; done 2>/dev/null`)
 	if r := run(t, c, "echo alive"); string(r.Bytes) != "alive\n" {
 		t.Errorf("output %q", r.Bytes)
@@ -141,7 +142,7 @@ func TestAContainerThatIsGoneIsAFaultAndNoObservation(t *testing.T) {
 		{"stopped", func(id string) error { return api.ContainerStop(context.Background(), id, container.StopOptions{}) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, e, docker.Spec{})
+			c := start(t, e, containers.Spec{})
 			var ended time.Time
 			var endErr error
 			var wg sync.WaitGroup
@@ -155,7 +156,7 @@ func TestAContainerThatIsGoneIsAFaultAndNoObservation(t *testing.T) {
 				endErr = tt.end(c.ID())
 				ended = time.Now()
 			})
-			r, err := c.Run(t.Context(), docker.Command{Script: "echo part; sleep 60"})
+			r, err := c.Run(t.Context(), containers.Command{Script: "echo part; sleep 60"})
 			seen := time.Now()
 			wg.Wait()
 			if endErr != nil {
@@ -167,7 +168,7 @@ func TestAContainerThatIsGoneIsAFaultAndNoObservation(t *testing.T) {
 			if d := seen.Sub(ended); d > 2*time.Second {
 				t.Errorf("seen after %v", d)
 			}
-			if _, err := c.Run(t.Context(), docker.Command{Script: "true"}); fault.KindOf(err) != fault.Transient {
+			if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); fault.KindOf(err) != fault.Transient {
 				t.Errorf("the next command: %v", err)
 			}
 			if _, err := c.CopyOut(t.Context(), "/etc/nosuch"); fault.KindOf(err) == fault.Unknown {
@@ -191,7 +192,7 @@ func flatten(rows [][]string) []string {
 }
 
 func TestACommandKilledForMemoryIsToldApart(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{Memory: 24 << 20})
+	c := start(t, connect(t), containers.Spec{Memory: 24 << 20})
 	r := run(t, c, "x=$(yes | head -c 200000000); echo $?")
 	if r.ExitCode != 137 || !r.OOM {
 		t.Errorf("code %d, out of memory %v, output %.200q", r.ExitCode, r.OOM, r.Bytes)
@@ -203,7 +204,7 @@ func TestACommandKilledForMemoryIsToldApart(t *testing.T) {
 
 func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	data := append(bytes.Repeat([]byte("a\r\n\x00\xff"), 300_000), 0)
 	if err := c.CopyIn(t.Context(), "/new/dir/file.bin", 0o640, data); err != nil {
 		t.Fatal(err)
@@ -230,7 +231,7 @@ func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 	if err := c.CopyIn(t.Context(), "/etc/passwd/x", 0o644, nil); fault.KindOf(err) != fault.Instance {
 		t.Errorf("below a file: %v", err)
 	}
-	if err := c.CopyIn(t.Context(), "/x", 0o644, make([]byte, docker.CopyInLimit+1)); fault.KindOf(err) != fault.Usage {
+	if err := c.CopyIn(t.Context(), "/x", 0o644, make([]byte, containers.CopyInLimit+1)); fault.KindOf(err) != fault.Usage {
 		t.Errorf("too large: %v", err)
 	}
 	if r := run(t, c, "echo /new/dir/* /x*"); string(r.Bytes) != "/new/dir/file.bin /x*\n" {
@@ -244,14 +245,14 @@ func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 func TestManyCommandsRunAtOnceAndLeaveNothingOpen(t *testing.T) {
 	e := connect(t)
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
-	c := start(t, e, docker.Spec{})
+	c := start(t, e, containers.Spec{})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			for range 3 {
-				cmd := docker.Command{Script: "echo a; sleep 0.1 & echo b >&2", Timeout: time.Minute}
+				cmd := containers.Command{Script: "echo a; sleep 0.1 & echo b >&2", Timeout: time.Minute}
 				if i == 0 {
-					cmd = docker.Command{Script: "sleep 60", Timeout: 50 * time.Millisecond}
+					cmd = containers.Command{Script: "sleep 60", Timeout: 50 * time.Millisecond}
 				}
 				r, err := c.Run(t.Context(), cmd)
 				if err != nil || r.TimedOut != (i == 0) || (i > 0 && string(r.Bytes) != "a\nb\n") {
@@ -284,7 +285,7 @@ func openFiles(t testing.TB) int {
 
 func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	e := connect(t)
-	mine := start(t, e, docker.Spec{Labels: map[string]string{docker.LabelRun: "mine", docker.LabelInstance: "i"}})
+	mine := start(t, e, containers.Spec{Labels: map[string]string{containers.LabelRun: "mine", containers.LabelInstance: "i"}})
 	api := raw(t)
 	host, err := os.Hostname()
 	if err != nil {
@@ -294,7 +295,7 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := strings.Split(self.Config.Labels[docker.LabelOwner], "/")
+	part := strings.Split(self.Config.Labels[containers.LabelOwner], "/")
 	if len(part) != 6 || part[0] != host {
 		t.Fatalf("the label of its owner: %q", part)
 	}
@@ -306,7 +307,7 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	ids := map[string]string{}
 	for name, owner := range other {
 		made, err := api.ContainerCreate(t.Context(), &container.Config{
-			Image: testImage(t), Cmd: []string{"true"}, Labels: map[string]string{docker.LabelOwner: owner},
+			Image: testImage(t), Cmd: []string{"true"}, Labels: map[string]string{containers.LabelOwner: owner},
 		}, nil, nil, nil, "")
 		if err != nil {
 			t.Fatal(err)
@@ -331,7 +332,7 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(all, func(s docker.Stray) bool { return s.ID == mine.ID() })
+	at := slices.IndexFunc(all, func(s containers.Stray) bool { return s.ID == mine.ID() })
 	if at < 0 {
 		t.Fatalf("the own container is not among %+v", all)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/vocab"
 )
 
@@ -33,17 +34,17 @@ const fill = "head -c 200000000 /dev/zero >/big; sleep 60"
 func TestAContainerThatFillsItsDiskIsStoppedAlone(t *testing.T) {
 	t.Parallel()
 	e := diskEngine(t)
-	c, other := start(t, e, docker.Spec{Disk: 64 << 20}), start(t, e, docker.Spec{Disk: 64 << 20})
+	c, other := start(t, e, containers.Spec{Disk: 64 << 20}), start(t, e, containers.Spec{Disk: 64 << 20})
 	ended := make(chan vocab.Output, 1)
 	go func() {
-		r, err := other.Run(t.Context(), docker.Command{Script: "head -c 30000000 /dev/zero >/small; sleep 20"})
+		r, err := other.Run(t.Context(), containers.Command{Script: "head -c 30000000 /dev/zero >/small; sleep 20"})
 		if err != nil {
 			t.Error(err)
 		}
 		ended <- r
 	}()
 	for range 2 {
-		r := runCommand(t, c, docker.Command{Script: "echo part; " + fill, Timeout: 50 * time.Second})
+		r := runCommand(t, c, containers.Command{Script: "echo part; " + fill, Timeout: 50 * time.Second})
 		if r.TimedOut || r.ExitCode != 137 || string(r.Bytes) != "part\n" || r.Disk == nil || !r.Disk.Killed || r.Disk.Left != 3 || r.Disk.Used <= r.Disk.Limit {
 			t.Errorf("%+v, %+v, %q", r, r.Disk, r.Bytes)
 		}
@@ -72,8 +73,8 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, e, docker.Spec{Disk: 64 << 20})
-			r := runCommand(t, c, docker.Command{Script: script, Timeout: 50 * time.Second})
+			c := start(t, e, containers.Spec{Disk: 64 << 20})
+			r := runCommand(t, c, containers.Command{Script: script, Timeout: 50 * time.Second})
 			if r.ExitCode != 137 {
 				t.Errorf("%+v", r)
 			}
@@ -89,7 +90,7 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 					t.Errorf("%+v, %+v, want %d left", r, r.Disk, left)
 				}
 			}
-			if _, err := c.Run(t.Context(), docker.Command{Script: "true"}); !errors.Is(err, docker.ErrDestroyed) {
+			if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, containers.ErrDestroyed) {
 				t.Errorf("%v", err)
 			}
 			if r := run(t, c, "cat /work"); string(r.Bytes) != "kept\n" {
@@ -101,18 +102,18 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 
 func TestAContainerThatGrowsOnAboveItsDiskLimitIsDestroyedAtOnce(t *testing.T) {
 	t.Parallel()
-	c := start(t, diskEngine(t), docker.Spec{Disk: 64 << 20})
+	c := start(t, diskEngine(t), containers.Spec{Disk: 64 << 20})
 	for n := range 2 {
 		script := "head -c 200000000 /dev/zero >/big; sleep 60"
 		if n > 0 {
 			script = "head -c 200000000 /dev/zero >>/big; sleep 60"
 		}
-		r := runCommand(t, c, docker.Command{Script: script, Timeout: 50 * time.Second})
+		r := runCommand(t, c, containers.Command{Script: script, Timeout: 50 * time.Second})
 		if r.TimedOut || r.ExitCode != 137 || r.Disk == nil || !r.Disk.Killed || r.Disk.Left != 3*(1-n) {
 			t.Errorf("%+v, %+v", r, r.Disk)
 		}
 	}
-	if _, err := c.Run(t.Context(), docker.Command{Script: "true"}); !errors.Is(err, docker.ErrDestroyed) {
+	if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, containers.ErrDestroyed) {
 		t.Errorf("%v", err)
 	}
 }
@@ -140,7 +141,7 @@ func TestADiskLimitIsTheStorageDriversWhereItHasOne(t *testing.T) {
 		})
 		e := s.connect(t, time.Minute)
 		for range 2 {
-			c, err := e.Create(t.Context(), docker.Spec{Image: stubImage, Disk: 1 << 30})
+			c, err := e.Create(t.Context(), containers.Spec{Image: stubImage, Disk: 1 << 30})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,14 +3,15 @@
 //
 // An [Engine] is one connection to one Docker engine. It finds the engine the
 // way the docker command does (DOCKER_HOST, then the context, then the default
-// socket), speaks the version both sides know, and sees to images: [Engine.Ensure]
-// pulls what is missing once, however many callers ask at the same time. A
-// [Container] runs commands with exact bytes and exit codes, takes and gives
-// files, and goes away with [Container.Remove].
+// socket), speaks the version both sides know, and has what the engine has: its images (package images),
+// of which [Engine.Ensure] pulls what is missing once, however many callers ask at
+// the same time; and its containers (package containers). A [containers.Container]
+// runs commands with exact bytes and exit codes, takes and gives files, and goes away
+// with [containers.Container.Remove].
 //
 // What a caller may rely on: a container has no network, no mount of others, no engine's
 // socket, no new privileges, nothing of this process's environment, few
-// capabilities and a limit on processes unless the [Spec] says otherwise; a
+// capabilities and a limit on processes unless the [containers.Spec] says otherwise; a
 // create that fails leaves nothing behind; a command that passes its time limit
 // is killed with all its children; a container or engine that is gone is an
 // error with blame, never the output of a command; a container's own host name
@@ -47,7 +48,7 @@
 // [vocab.Output.Restarted] tells it. Commands have an oom_score_adj of 300, so that memory
 // is taken back from them first.
 //
-// [Command.Ahead] has the next bash started as soon as a command has ended, with its
+// [containers.Command.Ahead] has the next bash started as soon as a command has ended, with its
 // start files evaluated (BASH_ENV, with -l the profiles: conda's activation, say),
 // so that both cost nobody any waiting. Each command sees what the one before has
 // changed. A file that a start file reads and that a background process changes
@@ -58,19 +59,19 @@
 // Such a script sees these differences from bash -c: syntax errors say "eval:" for
 // "-c:", set -x writes one + more, and a last command is a child of bash, where
 // bash -c would have replaced itself by it (SHLVL is one more, and bash tells of the
-// signal that killed it). [Command.Fresh] (environment.shell: fresh) is without them.
+// signal that killed it). [containers.Command.Fresh] (environment.shell: fresh) is without them.
 //
 // The init keeps a result until the next command, and knows commands by
-// [Command.ID]. When the connection breaks, the engine is restarted with live-restore,
+// [containers.Command.ID]. When the connection breaks, the engine is restarted with live-restore,
 // or this process is killed, the command runs on; who connects again gets its result.
-// When nobody has for [Spec.Unattended], the init ends the container.
+// When nobody has for [containers.Spec.Unattended], the init ends the container.
 //
 // # What runs in a container and against it
 //
 // Process 1 can end by what runs in the container in one way: the container has used
 // up its memory with what no process holds, such as files in /dev/shm. Then it is
 // started again with its files, and [vocab.Output.Restarted] tells it. A container whose
-// interpreter was there and is not any more is [ErrDestroyed]: its own doing, which
+// interpreter was there and is not any more is [containers.ErrDestroyed]: its own doing, which
 // another try would meet again. A container that was killed, stopped or removed
 // through the engine, or died with it, is a Transient fault.
 //
@@ -83,20 +84,20 @@
 // is mounted at /dev/batch, read-only. There it is in nobody's files, with a
 // read-only root as well. (Copied into each container, it would make its start
 // take a quarter longer.) The volume stays for the next run;
-// [Engine.RemoveBoxInit] removes it when no container has it. Where it was removed
+// Init.Remove of the [Engine] removes it when no container has it. Where it was removed
 // meanwhile, or who filled it was killed, a container cannot start: then it is
 // filled again.
 //
 // # Disk
 //
-// [Spec.Disk] limits what a container's own files take: what its commands wrote to
+// [containers.Spec.Disk] limits what a container's own files take: what its commands wrote to
 // the image's file system, not its volumes and /dev/shm. Where the storage driver
 // has a quota for it (overlay2 on xfs with pquota, btrfs, zfs, devicemapper),
 // writing beyond it fails in the container. Where it has none, one goroutine looks
 // at the containers every two seconds, or less often when a look takes more than a
 // tenth of that, so a command may get some way beyond the limit. It then kills all
 // that runs in the one container, [vocab.Output.Disk] tells it, and a few more commands
-// may make room; else the container is [ErrDestroyed], but for what its owner runs
+// may make room; else the container is [containers.ErrDestroyed], but for what its owner runs
 // to save its work. A look goes through the files where they are on this
 // machine, some 50 ms for 20,000 of them; the engine of another machine is asked,
 // which takes it a second for each container, and counts sparse files as if they

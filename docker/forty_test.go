@@ -10,7 +10,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // TestFortyAtOnceLeaveNothing runs 40 containers at the same time, each with a
@@ -32,13 +32,13 @@ func TestFortyAtOnceLeaveNothing(t *testing.T) {
 		}
 		return len(list)
 	}
-	containers, goroutines, files := count(), runtime.NumGoroutine(), openFiles(t)
+	boxes, goroutines, files := count(), runtime.NumGoroutine(), openFiles(t)
 	e := open(t)
 	var all, ready sync.WaitGroup
 	ready.Add(40)
 	for range 40 {
 		all.Go(func() {
-			c, err := e.Create(t.Context(), docker.Spec{
+			c, err := e.Create(t.Context(), containers.Spec{
 				Image: testImage(t), Unattended: 10 * time.Minute, Labels: map[string]string{"batch.test": t.Name()},
 			})
 			ready.Done()
@@ -66,9 +66,9 @@ func TestFortyAtOnceLeaveNothing(t *testing.T) {
 		time.Sleep(10 * time.Millisecond) // closed connections end a little later
 	}
 	t.Logf("before: %d containers, %d goroutines, %d files; after: %d, %d, %d",
-		containers, goroutines, files, count(), runtime.NumGoroutine(), openFiles(t))
+		boxes, goroutines, files, count(), runtime.NumGoroutine(), openFiles(t))
 	api.HTTPClient().CloseIdleConnections()
-	if n := count(); n != containers {
+	if n := count(); n != boxes {
 		t.Errorf("%d containers are left", n)
 	}
 	if g := runtime.NumGoroutine(); g > goroutines+2 { // the count's own connection
@@ -79,8 +79,8 @@ func TestFortyAtOnceLeaveNothing(t *testing.T) {
 	}
 }
 
-func busy(t *testing.T, c *docker.Container) error {
-	for _, cmd := range []docker.Command{
+func busy(t *testing.T, c *containers.Container) error {
+	for _, cmd := range []containers.Command{
 		{Script: "sleep 600 & echo server", Timeout: 5 * time.Minute},
 		{Script: "sleep 600", Timeout: 100 * time.Millisecond},
 		{Script: "echo next", Timeout: 5 * time.Minute},

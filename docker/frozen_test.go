@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
@@ -38,7 +39,7 @@ func TestAFrozenEngineCostsTheCallsUnderWayAndLeavesNothing(t *testing.T) {
 	})
 	label := fmt.Sprintf("batch.test=%s-%d", t.Name(), time.Now().UnixNano())
 	name, value, _ := strings.Cut(label, "=")
-	spec := docker.Spec{Image: testImage(t), Unattended: 5 * time.Minute, Labels: map[string]string{name: value}}
+	spec := containers.Spec{Image: testImage(t), Unattended: 5 * time.Minute, Labels: map[string]string{name: value}}
 	old, err := e.Create(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)

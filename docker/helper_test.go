@@ -17,6 +17,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/enginetest"
 )
 
@@ -62,7 +63,7 @@ func testImage(t testing.TB) string {
 }
 
 // start makes a container that is removed at the end of the test.
-func start(t testing.TB, e *docker.Engine, s docker.Spec) *docker.Container {
+func start(t testing.TB, e *docker.Engine, s containers.Spec) *containers.Container {
 	t.Helper()
 	if s.Image == "" {
 		s.Image = testImage(t)

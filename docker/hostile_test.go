@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/vocab"
 )
 
 // hostile is a command that would break a lesser shell, and what is seen of it.
 type hostile struct {
 	name, script string
-	spec         docker.Spec
+	spec         containers.Spec
 	timeout      time.Duration // 0: a minute, which it must not need
 	timesOut     bool
 	code         int // when it does not time out
@@ -63,14 +64,14 @@ var hostiles = []hostile{
 	{name: "exec what is not there", script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
 	{name: "close all descriptors", script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
 	{name: "stty", script: "stty raw -echo; stty sane; echo $?", output: func(r vocab.Output) bool { return strings.HasSuffix(string(r.Bytes), "1\n") }},
-	{name: "a fork bomb", script: "f() { f | f & }; f; sleep 50", spec: docker.Spec{PidsLimit: 120}, timeout: 2 * time.Second, timesOut: true},
-	{name: "all processes there may be", script: "for i in {1..300}; do sleep 50 & done 2>/dev/null; wait", spec: docker.Spec{PidsLimit: 60}, timeout: 2 * time.Second, timesOut: true},
+	{name: "a fork bomb", script: "f() { f | f & }; f; sleep 50", spec: containers.Spec{PidsLimit: 120}, timeout: 2 * time.Second, timesOut: true},
+	{name: "all processes there may be", script: "for i in {1..300}; do sleep 50 & done 2>/dev/null; wait", spec: containers.Spec{PidsLimit: 60}, timeout: 2 * time.Second, timesOut: true},
 	{
 		name: "all of the memory", script: "x=$(head -c 300000000 /dev/zero | tail -c 300000000 | wc -c); echo $? $x; head -c 300000000 /dev/zero | tail -c 300000000 >/dev/null; exit ${PIPESTATUS[1]}",
-		spec: docker.Spec{Memory: 96 << 20}, code: 137, oom: true,
+		spec: containers.Spec{Memory: 96 << 20}, code: 137, oom: true,
 	},
-	{name: "memory in the shell itself", script: "x=x; while :; do x=$x$x; done", spec: docker.Spec{Memory: 96 << 20}, code: 137, oom: true},
-	{name: "a full /dev/shm", script: "head -c 10000000 /dev/zero >/dev/shm/full", spec: docker.Spec{ShmSize: 1 << 20}, code: 1, output: func(r vocab.Output) bool { return strings.Contains(string(r.Bytes), "No space left") }},
+	{name: "memory in the shell itself", script: "x=x; while :; do x=$x$x; done", spec: containers.Spec{Memory: 96 << 20}, code: 137, oom: true},
+	{name: "a full /dev/shm", script: "head -c 10000000 /dev/zero >/dev/shm/full", spec: containers.Spec{ShmSize: 1 << 20}, code: 1, output: func(r vocab.Output) bool { return strings.Contains(string(r.Bytes), "No space left") }},
 	{name: "no bash any more", script: "rm -f /bin/bash /usr/bin/bash; echo gone", output: prints("gone\n"), ruins: true},
 	{name: "no /dev/null any more", script: "rm -f /dev/null; echo gone", output: prints("gone\n")},
 	{name: "no programs any more", script: "PATH=; rm() { /usr/bin/rm \"$@\"; }; rm -rf /usr; echo gone", output: prints("gone\n"), ruins: true},
@@ -120,7 +121,7 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 			if limit == 0 {
 				limit = time.Minute
 			}
-			r := runCommand(t, c, docker.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
+			r := runCommand(t, c, containers.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
 			h.check(t, r)
 			for h.later != "" {
 				if _, err := c.CopyOut(t.Context(), h.later); err == nil {
@@ -131,7 +132,7 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 			}
 			if h.ruins {
-				if _, err := c.Run(t.Context(), docker.Command{Script: "echo next"}); !errors.Is(err, docker.ErrDestroyed) {
+				if _, err := c.Run(t.Context(), containers.Command{Script: "echo next"}); !errors.Is(err, containers.ErrDestroyed) {
 					t.Errorf("the next command: %v", err)
 				}
 				return
@@ -171,12 +172,12 @@ func (h hostile) check(t *testing.T, r vocab.Output) {
 // init nor the end at their time limits.
 func stopAllFromNowOn(t *testing.T, e *docker.Engine) {
 	t.Parallel()
-	c := start(t, e, docker.Spec{})
+	c := start(t, e, containers.Spec{})
 	run(t, c, "(sleep 0.2; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
 	time.Sleep(300 * time.Millisecond)
 	for range 4 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		r, err := c.Run(ctx, docker.Command{Script: "echo next", Timeout: time.Second})
+		r, err := c.Run(ctx, containers.Command{Script: "echo next", Timeout: time.Second})
 		cancel()
 		if err != nil {
 			t.Fatal(err)

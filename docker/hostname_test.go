@@ -7,7 +7,7 @@ import (
 
 	"github.com/docker/docker/api/types/network"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // Java asks for the address of its own host at its start, and many test suites do.
@@ -23,15 +23,15 @@ func TestAContainersOwnNameResolves(t *testing.T) {
 	t.Cleanup(func() { _ = raw(t).NetworkRemove(context.Background(), made.ID) })
 	for _, tt := range []struct {
 		name string
-		spec docker.Spec
+		spec containers.Spec
 		want string // the beginning of the address
 	}{
-		{"no network", docker.Spec{}, "127.0.0.1"},
-		{"none, by its name", docker.Spec{Network: "none"}, "127.0.0.1"},
-		{"no network and hosts of the user's", docker.Spec{ExtraHosts: []string{"db:10.1.2.3"}}, "127.0.0.1"},
-		{"a host of the user's by the same name", docker.Spec{ExtraHosts: []string{"sandbox:10.1.2.3"}}, "10.1.2.3"},
-		{"the shared network", docker.Spec{Network: docker.NetworkBridge}, "1"},
-		{"a network by its name", docker.Spec{Network: named, ExtraHosts: []string{"db:10.1.2.3"}}, "1"},
+		{"no network", containers.Spec{}, "127.0.0.1"},
+		{"none, by its name", containers.Spec{Network: "none"}, "127.0.0.1"},
+		{"no network and hosts of the user's", containers.Spec{ExtraHosts: []string{"db:10.1.2.3"}}, "127.0.0.1"},
+		{"a host of the user's by the same name", containers.Spec{ExtraHosts: []string{"sandbox:10.1.2.3"}}, "10.1.2.3"},
+		{"the shared network", containers.Spec{Network: containers.NetworkBridge}, "1"},
+		{"a network by its name", containers.Spec{Network: named, ExtraHosts: []string{"db:10.1.2.3"}}, "1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Image = image

@@ -12,7 +12,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
@@ -34,7 +34,7 @@ func TestATagThatMovesDoesNotChangeWhatRuns(t *testing.T) {
 	if err := api.ImageTag(t.Context(), other, ref); err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, e, docker.Spec{Image: ref, ImageID: img.ID})
+	c := start(t, e, containers.Spec{Image: ref, ImageID: img.ID})
 	if r := run(t, c, "ls -d /moved"); r.ExitCode == 0 {
 		t.Error("the container is of the image that the name means now")
 	}
@@ -45,7 +45,7 @@ func TestATagThatMovesDoesNotChangeWhatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(owned, func(s docker.Stray) bool { return s.ID == c.ID() && s.Image == ref }) {
+	if !slices.ContainsFunc(owned, func(s containers.Stray) bool { return s.ID == c.ID() && s.Image == ref }) {
 		t.Errorf("no container of %s in %+v", ref, owned)
 	}
 	same, err := e.Attach(t.Context(), c.ID())
@@ -57,7 +57,7 @@ func TestATagThatMovesDoesNotChangeWhatRuns(t *testing.T) {
 // commit returns the id of the test image after a command was run in it.
 func commit(t *testing.T, script string) string {
 	t.Helper()
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	run(t, c, script)
 	made, err := raw(t).ContainerCommit(t.Context(), c.ID(), container.CommitOptions{})
 	if err != nil {
@@ -75,7 +75,7 @@ func TestAnImageThatIsGoneWhenItIsNeededIsATransientFault(t *testing.T) {
 	e := s.connect(t, time.Hour)
 	s.say("POST /containers/create", answer(http.StatusNotFound, map[string]string{"message": "No such image: " + stubID}))
 	for id, want := range map[string]fault.Kind{"": fault.Instance, stubID: fault.Transient} {
-		_, err := e.Create(t.Context(), docker.Spec{Image: stubImage, ImageID: id})
+		_, err := e.Create(t.Context(), containers.Spec{Image: stubImage, ImageID: id})
 		if fault.KindOf(err) != want || fault.HintOf(err) == "" {
 			t.Errorf("with id %q: %v: %v", id, fault.KindOf(err), err)
 		}

@@ -4,10 +4,11 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/docker/docker/api/types/system"
 
-	"batch.example/batch/fault"
+	"batch.example/batch/docker/internal/engine"
 )
 
 // Info describes an engine and the machine it runs on.
@@ -38,27 +39,17 @@ type Info struct {
 
 // Info asks the engine about itself.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
-	const op = "asking the docker engine about itself"
-	if err := e.Ready(ctx); err != nil {
+	in, v, err := e.conn.About(ctx)
+	if err != nil {
 		return Info{}, err
 	}
-	in, err := e.api.Info(ctx)
-	if err != nil {
-		return Info{}, e.blame(err, fault.Host, op)
-	}
-	v, err := e.api.ServerVersion(ctx)
-	if err != nil {
-		return Info{}, e.blame(err, fault.Host, op)
-	}
 	out := Info{
-		Name: in.Name, Version: v.Version, APIVersion: e.api.ClientVersion(), OS: v.Os, Arch: v.Arch,
+		Name: in.Name, Version: v.Version, APIVersion: e.conn.API.ClientVersion(), OS: v.Os, Arch: v.Arch,
 		System: in.OperatingSystem, Kernel: in.KernelVersion, CPUs: in.NCPU, Memory: in.MemTotal,
 		RootDir: in.DockerRootDir, ImageDir: imageDir(in), StorageDriver: in.Driver, CgroupVersion: in.CgroupVersion,
 		Containers: in.Containers, Running: in.ContainersRunning, Images: in.Images,
-		Podman: isPodman(v), Warnings: in.Warnings,
+		Podman: engine.IsPodman(v), Warnings: in.Warnings, Unlimited: e.conn.Unlimited(),
 	}
-	e.unlimited.note(in, v)
-	out.Unlimited = e.unlimited.names()
 	for _, o := range in.SecurityOptions {
 		out.Rootless = out.Rootless || o == "name=rootless"
 	}
@@ -81,7 +72,7 @@ func imageDir(in system.Info) string {
 // machine whose directory this process may look at. It costs little: only the
 // first call asks the engine.
 func (e *Engine) DiskFree(ctx context.Context) (free int64, known bool, err error) {
-	network, _, _ := plainAddress(e.host, false)
+	network, _, _ := engine.PlainAddress(e.conn.Host, false)
 	if network != "unix" {
 		return 0, false, nil
 	}
@@ -99,4 +90,13 @@ func (e *Engine) DiskFree(ctx context.Context) (free int64, known bool, err erro
 	}
 	free, known = statfs(*dir)
 	return free, known, nil
+}
+
+// statfs returns the bytes an unprivileged process could still write at dir.
+func statfs(dir string) (int64, bool) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, false
+	}
+	return int64(s.Bavail) * int64(s.Bsize), true
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // status returns the values of /proc/self/status in the container by name.
-func status(t *testing.T, c *docker.Container) map[string]string {
+func status(t *testing.T, c *containers.Container) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for line := range strings.Lines(string(run(t, c, "cat /proc/self/status").Bytes)) {
@@ -30,7 +31,7 @@ const usual = "00000000000404fb"
 
 func TestAContainerIsTightFromInside(t *testing.T) {
 	t.Setenv("BATCH_TEST_SECRET", "planted")
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	s := status(t, c)
 	if s["CapEff"] != usual || s["CapPrm"] != usual || s["CapBnd"] != usual || s["CapInh"] != usual && s["CapInh"] != strings.Repeat("0", 16) {
 		t.Errorf("capabilities %s, %s, %s, %s", s["CapEff"], s["CapPrm"], s["CapBnd"], s["CapInh"])
@@ -74,7 +75,7 @@ func TestCapabilitiesAreGivenAndTakenAsAsked(t *testing.T) {
 		{"one that is both: given, as docker run has it", []string{"CHOWN"}, []string{"CHOWN"}, usual},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := status(t, start(t, e, docker.Spec{CapAdd: tt.add, CapDrop: tt.drop}))["CapEff"]; got != tt.want {
+			if got := status(t, start(t, e, containers.Spec{CapAdd: tt.add, CapDrop: tt.drop}))["CapEff"]; got != tt.want {
 				t.Errorf("capabilities %s, want %s", got, tt.want)
 			}
 		})
@@ -82,7 +83,7 @@ func TestCapabilitiesAreGivenAndTakenAsAsked(t *testing.T) {
 }
 
 func TestRootCanDoWhatInstallersDo(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{Image: demoImage(t)})
+	c := start(t, connect(t), containers.Spec{Image: demoImage(t)})
 	const script = `set -e
 mkdir /opt/pkg && echo hi > /opt/pkg/f && chown -R 12345:54321 /opt/pkg && chmod 2755 /opt/pkg && chmod 4755 /opt/pkg/f
 echo more >> /opt/pkg/f                 # a file of somebody else
@@ -122,9 +123,9 @@ func demoImage(t *testing.T) string {
 func TestContainersShareOneNetworkAndDoNotReachOneAnother(t *testing.T) {
 	e := connect(t)
 	api := raw(t)
-	spec := docker.Spec{Image: demoImage(t), Network: docker.NetworkBridge}
+	spec := containers.Spec{Image: demoImage(t), Network: containers.NetworkBridge}
 	var ids, addresses []string
-	var boxes []*docker.Container
+	var boxes []*containers.Container
 	for range 2 {
 		c := start(t, e, spec)
 		in, err := api.ContainerInspect(t.Context(), c.ID())
@@ -142,7 +143,7 @@ func TestContainersShareOneNetworkAndDoNotReachOneAnother(t *testing.T) {
 	if removed, err := e.RemoveNetwork(t.Context()); removed || err != nil {
 		t.Errorf("a network in use was removed: %v, %v", removed, err)
 	}
-	listen := docker.Command{Timeout: time.Minute, Script: `
+	listen := containers.Command{Timeout: time.Minute, Script: `
 perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(LocalPort => 8000, Listen => 9) or die; while (1) { $s->accept }' >/dev/null 2>&1 &
 until (exec 3<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do :; done`}
 	if r, err := boxes[0].Run(t.Context(), listen); err != nil || r.ExitCode != 0 {
@@ -157,17 +158,17 @@ until (exec 3<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do :; done`}
 func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 	e := connect(t)
 	api := raw(t)
-	mine := start(t, e, docker.Spec{})
+	mine := start(t, e, containers.Spec{})
 	in, err := api.ContainerInspect(t.Context(), mine.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := strings.Split(in.Config.Labels[docker.LabelOwner], "/")
+	part := strings.Split(in.Config.Labels[containers.LabelOwner], "/")
 	part[4] = "1073741824" // a process id that no system gives
 	var made []string
 	for _, started := range []bool{false, true} {
 		c, err := api.ContainerCreate(t.Context(), &container.Config{
-			Image: testImage(t), Entrypoint: []string{"true"}, Labels: map[string]string{docker.LabelOwner: strings.Join(part, "/")},
+			Image: testImage(t), Entrypoint: []string{"true"}, Labels: map[string]string{containers.LabelOwner: strings.Join(part, "/")},
 		}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "")
 		if err != nil {
 			t.Fatal(err)
@@ -209,11 +210,11 @@ func TestOneNetworkIsMadeHoweverManyAskForIt(t *testing.T) {
 	if _, err := engines[0].RemoveNetwork(t.Context()); err != nil { // stays where another test uses it
 		t.Fatal(err)
 	}
-	var boxes [4]*docker.Container
+	var boxes [4]*containers.Container
 	var wg sync.WaitGroup
 	for i, e := range engines { // each has a process's place: they know nothing of one another
 		wg.Go(func() {
-			c, err := e.Create(t.Context(), docker.Spec{Image: testImage(t), Network: docker.NetworkBridge, Unattended: 5 * time.Minute})
+			c, err := e.Create(t.Context(), containers.Spec{Image: testImage(t), Network: containers.NetworkBridge, Unattended: 5 * time.Minute})
 			if err != nil {
 				t.Error(err)
 				return

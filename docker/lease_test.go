@@ -11,22 +11,22 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
 func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
 	e := connect(t)
-	dead := strings.Split(docker.Owner(), "/")
+	dead := strings.Split(containers.Owner(), "/")
 	dead[4] = strconv.Itoa(1 << 30) // a process id that no system gives
 	lease := filepath.Join(t.TempDir(), "lease")
-	if err := os.WriteFile(lease, []byte("somebody\n"+docker.Owner()+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(lease, []byte("somebody\n"+containers.Owner()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	left := func(lease string) string {
 		made, err := raw(t).ContainerCreate(t.Context(), &container.Config{
 			Image: testImage(t), Cmd: []string{"bash", "-c", "sleep 300"}, Labels: map[string]string{
-				docker.LabelOwner: strings.Join(dead, "/"), docker.LabelLease: lease, docker.LabelInstance: "i",
+				containers.LabelOwner: strings.Join(dead, "/"), containers.LabelLease: lease, containers.LabelInstance: "i",
 			},
 		}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "")
 		if err != nil {
@@ -42,7 +42,7 @@ func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	left(filepath.Join(t.TempDir(), "another"))
-	ours := start(t, e, docker.Spec{Labels: map[string]string{docker.LabelLease: lease}}) // and alive
+	ours := start(t, e, containers.Spec{Labels: map[string]string{containers.LabelLease: lease}}) // and alive
 	if _, err := e.Reap(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
@@ -22,10 +23,10 @@ func soon(t *testing.T) context.Context {
 
 func TestEveryCallEndsAtItsLimit(t *testing.T) {
 	create := func(ctx context.Context, e *docker.Engine) error {
-		_, err := e.Create(ctx, docker.Spec{Image: stubImage})
+		_, err := e.Create(ctx, containers.Spec{Image: stubImage})
 		return err
 	}
-	attached := func(do func(context.Context, *docker.Container) error) func(context.Context, *docker.Engine) error {
+	attached := func(do func(context.Context, *containers.Container) error) func(context.Context, *docker.Engine) error {
 		return func(ctx context.Context, e *docker.Engine) error {
 			c, err := e.Attach(ctx, stubBox)
 			if err != nil {
@@ -34,8 +35,8 @@ func TestEveryCallEndsAtItsLimit(t *testing.T) {
 			return do(ctx, c)
 		}
 	}
-	run := attached(func(ctx context.Context, c *docker.Container) error {
-		_, err := c.Run(ctx, docker.Command{Script: "true"})
+	run := attached(func(ctx context.Context, c *containers.Container) error {
+		_, err := c.Run(ctx, containers.Command{Script: "true"})
 		return err
 	})
 	info := func(ctx context.Context, e *docker.Engine) error { _, err := e.Info(ctx); return err }
@@ -49,16 +50,16 @@ func TestEveryCallEndsAtItsLimit(t *testing.T) {
 		{"GET /containers/*/json", create},
 		{"POST /containers/*/attach", create},
 		{"GET /networks", func(ctx context.Context, e *docker.Engine) error {
-			_, err := e.Create(ctx, docker.Spec{Image: stubImage, Network: docker.NetworkBridge})
+			_, err := e.Create(ctx, containers.Spec{Image: stubImage, Network: containers.NetworkBridge})
 			return err
 		}},
 		{"GET /containers/*/json", run},
 		{"POST /containers/*/attach", run},
-		{"DELETE /containers/*", attached(func(ctx context.Context, c *docker.Container) error { return c.Remove(ctx) })},
+		{"DELETE /containers/*", attached(func(ctx context.Context, c *containers.Container) error { return c.Remove(ctx) })},
 		{"DELETE /networks/*", func(ctx context.Context, e *docker.Engine) error { _, err := e.RemoveNetwork(ctx); return err }},
-		{"GET /volumes/*", func(ctx context.Context, e *docker.Engine) error { _, err := e.BoxInit(ctx, stubImage); return err }},
-		{"GET /volumes", func(ctx context.Context, e *docker.Engine) error { _, err := e.RemoveBoxInit(ctx); return err }},
-		{"DELETE /volumes/*", func(ctx context.Context, e *docker.Engine) error { _, err := e.RemoveBoxInit(ctx); return err }},
+		{"GET /volumes/*", func(ctx context.Context, e *docker.Engine) error { _, err := e.Init.Mount(ctx, stubImage); return err }},
+		{"GET /volumes", func(ctx context.Context, e *docker.Engine) error { _, err := e.Init.Remove(ctx); return err }},
+		{"DELETE /volumes/*", func(ctx context.Context, e *docker.Engine) error { _, err := e.Init.Remove(ctx); return err }},
 		{"GET /containers/json", func(ctx context.Context, e *docker.Engine) error { _, err := e.Owned(ctx); return err }},
 		{"GET /containers/json", func(ctx context.Context, e *docker.Engine) error { _, err := e.UsedImages(ctx); return err }},
 		{"GET /images/json", func(ctx context.Context, e *docker.Engine) error { _, err := e.Images(ctx); return err }},
@@ -166,7 +167,7 @@ func TestAContainerThatComesLateIsRemoved(t *testing.T) {
 				}
 				w.WriteHeader(http.StatusNoContent)
 			})
-			_, err := e.Create(soon(t), docker.Spec{Image: stubImage})
+			_, err := e.Create(soon(t), containers.Spec{Image: stubImage})
 			if fault.KindOf(err) != fault.Transient {
 				t.Errorf("%v: %v", fault.KindOf(err), err)
 			}
@@ -187,7 +188,7 @@ func TestACreateInTheQueueEndsWithThePatience(t *testing.T) {
 	errs := make(chan error, 2)
 	for range cap(errs) {
 		go func() {
-			_, err := e.Create(soon(t), docker.Spec{Image: stubImage})
+			_, err := e.Create(soon(t), containers.Spec{Image: stubImage})
 			errs <- err
 		}()
 	}
@@ -217,7 +218,7 @@ func TestCreatesInTheQueueWaitForAnEngineThatHangs(t *testing.T) {
 	var all sync.WaitGroup
 	for range cap(errs) {
 		all.Go(func() {
-			_, err := e.Create(soon(t), docker.Spec{Image: stubImage})
+			_, err := e.Create(soon(t), containers.Spec{Image: stubImage})
 			errs <- err
 		})
 	}
@@ -255,11 +256,11 @@ func TestACallersOwnEndIsNotTheLimits(t *testing.T) {
 			})
 			defer s.say(call, nil)
 			_, _, imageErr := e.Image(ctx, stubImage, "")
-			_, createErr := e.Create(ctx, docker.Spec{Image: stubImage})
+			_, createErr := e.Create(ctx, containers.Spec{Image: stubImage})
 			_, listErr := e.Images(ctx)
 			var runErr error
 			if c, err := e.Attach(ctx, stubBox); err == nil {
-				_, runErr = c.Run(ctx, docker.Command{Script: "true"})
+				_, runErr = c.Run(ctx, containers.Command{Script: "true"})
 			}
 			for _, err := range []error{imageErr, createErr, listErr, runErr} {
 				if err != nil && !fault.Canceled(err) && !errors.Is(err, why) || fault.KindOf(err) != fault.Unknown {
@@ -268,40 +269,6 @@ func TestACallersOwnEndIsNotTheLimits(t *testing.T) {
 			}
 			if err := e.Ready(t.Context()); err != nil || s.count("HEAD /_ping") > 2 {
 				t.Errorf("a caller that gave up passes for an engine that hangs: %v", err)
-			}
-		})
-	}
-}
-
-func TestAPullOfWhichNothingIsHeardEnds(t *testing.T) {
-	repeat := func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
-			_, _ = w.Write([]byte(`{"status":"Downloading","id":"a","progressDetail":{"current":5,"total":10}}`))
-			_ = http.NewResponseController(w).Flush()
-			time.Sleep(time.Millisecond)
-		}
-	}
-	for name, f := range map[string]func(*stub) http.HandlerFunc{
-		"silent from the beginning": func(s *stub) http.HandlerFunc { return s.hang },
-		"repeating itself":          func(*stub) http.HandlerFunc { return repeat },
-		"silent in the middle": func(s *stub) http.HandlerFunc {
-			return func(w http.ResponseWriter, r *http.Request) {
-				_, _ = w.Write([]byte(`{"status":"Pulling fs layer","id":"a"}`))
-				_ = http.NewResponseController(w).Flush()
-				s.hang(w, r)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newEngineStub(t)
-			e := s.connect(t, time.Hour)
-			e.Stall(200 * time.Millisecond)
-			s.say("GET /images/*/json", answer(http.StatusNotFound, map[string]string{"message": "No such image"}))
-			s.say("POST /images/create", f(s))
-			ctx := soon(t)
-			_, err := e.Ensure(ctx, stubImage, "", nil)
-			if ctx.Err() != nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "nothing new") || fault.HintOf(err) == "" {
-				t.Errorf("%v: %v", fault.KindOf(err), err)
 			}
 		})
 	}

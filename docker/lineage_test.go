@@ -11,18 +11,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // Daemons that have left their command in every way they can belong to it, and to no
 // other.
 func TestADaemonEndsWithItsCommandAndNoOther(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
 	const forks = "for i in {1..%d}; do (setsid env -i /usr/bin/setsid /usr/bin/sleep 7000 >/dev/null 2>&1 &); done; echo made; sleep 7001"
 	for range 4 {
-		r := runCommand(t, c, docker.Command{Script: fmt.Sprintf(forks, 500), Timeout: 5 * time.Second})
+		r := runCommand(t, c, containers.Command{Script: fmt.Sprintf(forks, 500), Timeout: 5 * time.Second})
 		if !r.TimedOut || r.Restarted {
 			t.Errorf("%+v, %q", r, r.Bytes)
 		}
@@ -35,13 +35,13 @@ func TestADaemonEndsWithItsCommandAndNoOther(t *testing.T) {
 // What a supervisor has below it is known also when somebody kills the supervisor.
 func TestLineageOutlivesItsSupervisor(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
 	for _, script := range []string{
 		"kill -9 $PPID; (setsid sleep 7001 &); sleep 7002",
 		"(setsid sleep 7001 &); kill -9 $PPID; sleep 7002",
 	} {
-		r := runCommand(t, c, docker.Command{Script: "echo on; " + script, Timeout: time.Second})
+		r := runCommand(t, c, containers.Command{Script: "echo on; " + script, Timeout: time.Second})
 		if !r.TimedOut || string(r.Bytes) != "on\n" {
 			t.Errorf("%+v, %q", r, r.Bytes)
 		}
@@ -66,13 +66,13 @@ func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
 		"its own":            "cd /tmp; umask 7; export X=1; ulimit -n 9; trap '' HUP PIPE; exec 7>&1",
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := start(t, e, docker.Spec{CapAdd: []string{"KILL"}})
+			c := start(t, e, containers.Spec{CapAdd: []string{"KILL"}})
 			// Two at once, so that one more supervisor than the attacker's waits.
 			twice := func(script string) (out [2]string) {
 				var both sync.WaitGroup
 				for i := range out {
 					both.Go(func() {
-						r, err := c.Run(t.Context(), docker.Command{Script: script, Fresh: true})
+						r, err := c.Run(t.Context(), containers.Command{Script: script, Fresh: true})
 						if err != nil || r.ExitCode != 0 {
 							t.Errorf("code %d, %q, %v", r.ExitCode, r.Bytes, err)
 						}
@@ -83,7 +83,7 @@ func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
 				return out
 			}
 			want := twice(look)
-			r := runCommand(t, c, docker.Command{Script: attack + " 2>/dev/null; exit 0", Fresh: true, Timeout: 2 * time.Second})
+			r := runCommand(t, c, containers.Command{Script: attack + " 2>/dev/null; exit 0", Fresh: true, Timeout: 2 * time.Second})
 			t.Logf("the attacker: code %d, %q", r.ExitCode, r.Bytes)
 			for range 2 {
 				if diff := cmp.Diff(want, twice(look)); diff != "" || want[0] != want[1] {
@@ -97,7 +97,7 @@ func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
 // Process ids that come round again change nothing: neither is one taken for another
 // that ended, nor is output.
 func TestProcessIDsComeRound(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestProcessIDsComeRound(t *testing.T) {
 	}
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
 	for n := range 40 {
-		r := runCommand(t, c, docker.Command{
+		r := runCommand(t, c, containers.Command{
 			Script: fmt.Sprintf("(sleep 0.05; echo noise%d) & for i in {1..60}; do /usr/bin/true; done; echo %[1]d", n), Ahead: true, Timeout: time.Minute,
 		})
 		own := strings.Replace(string(r.Bytes), fmt.Sprintf("noise%d\n", n), "", 1)
@@ -121,7 +121,7 @@ func TestProcessIDsComeRound(t *testing.T) {
 			t.Errorf("%d: %+v, %q", n, r, r.Bytes)
 		}
 		if n%10 == 0 {
-			if r := runCommand(t, c, docker.Command{Script: "(setsid sleep 7001 &); sleep 7002", Timeout: 100 * time.Millisecond}); !r.TimedOut {
+			if r := runCommand(t, c, containers.Command{Script: "(setsid sleep 7001 &); sleep 7002", Timeout: 100 * time.Millisecond}); !r.TimedOut {
 				t.Errorf("%+v", r)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // BenchmarkLivesAtOnce is what Config.Lives is chosen by: 16 callers create
@@ -30,7 +31,7 @@ func BenchmarkLivesAtOnce(b *testing.B) {
 			group.SetLimit(16)
 			for range b.N {
 				group.Go(func() error {
-					c, err := e.Create(b.Context(), docker.Spec{Image: image, Unattended: time.Minute})
+					c, err := e.Create(b.Context(), containers.Spec{Image: image, Unattended: time.Minute})
 					if err != nil {
 						return err
 					}

@@ -64,27 +64,3 @@ func TestANameThatIsNoImagesIsRefusedBeforeThePull(t *testing.T) {
 		}
 	}
 }
-
-// A login that cannot be had is told of, and the pull goes on: the image may be public.
-func TestACredentialHelperThatFailsIsToldOf(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"credHelpers": {"r.example": "batch-nosuch"}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var log strings.Builder
-	logger := slog.New(slog.NewTextHandler(&log, nil))
-	e := &Engine{log: logger, login: Config{ConfigDir: dir}.loadFile(logger)}
-	for ref, want := range map[string]bool{"r.example/team/thing:1": true, "elsewhere.example/team/thing:1": false} {
-		log.Reset()
-		name, err := normal(ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if login := e.credentials(name); login != "" {
-			t.Errorf("%s: there is a login", ref)
-		}
-		if told := strings.Contains(log.String(), "registry login not used") && strings.Contains(log.String(), "registry=r.example"); told != want {
-			t.Errorf("%s: the log says %q", ref, log.String())
-		}
-	}
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
 )
@@ -42,10 +43,10 @@ func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
 	d, e := privateEngine(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {
-			c := start(t, e, docker.Spec{Image: "outage:test"})
+			c := start(t, e, containers.Spec{Image: "outage:test"})
 			d.Kill(sig)
 			d.Restart() // before anybody has missed it
-			_, err := c.Run(t.Context(), docker.Command{Script: "true"})
+			_, err := c.Run(t.Context(), containers.Command{Script: "true"})
 			if fault.KindOf(err) != fault.Transient {
 				t.Errorf("%v: %v", fault.KindOf(err), err)
 			}
@@ -57,7 +58,7 @@ func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
 func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	d, e := privateEngine(t)
-	c := start(t, e, docker.Spec{Image: "outage:test"})
+	c := start(t, e, containers.Spec{Image: "outage:test"})
 	d.Kill(syscall.SIGKILL)
 	for known := false; !known; { // that it is away
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -66,7 +67,7 @@ func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
 	}
 	done := make(chan error, 3)
 	go func() {
-		_, err := c.Run(t.Context(), docker.Command{Script: "true"})
+		_, err := c.Run(t.Context(), containers.Command{Script: "true"})
 		if fault.KindOf(err) == fault.Transient { // its container did not outlive the engine
 			err = nil
 		}
@@ -93,10 +94,10 @@ func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
 	d, e := privateEngine(t, "--live-restore")
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {
-			c := start(t, e, docker.Spec{Image: "outage:test"})
+			c := start(t, e, containers.Spec{Image: "outage:test"})
 			ran := make(chan error, 1)
 			go func() {
-				r, err := c.Run(t.Context(), docker.Command{Script: "echo ran >>/count; until [ -e /go ]; do sleep 0.1; done; cat /count"})
+				r, err := c.Run(t.Context(), containers.Command{Script: "echo ran >>/count; until [ -e /go ]; do sleep 0.1; done; cat /count"})
 				if err == nil && (string(r.Bytes) != "ran\n" || r.ExitCode != 0) {
 					err = fmt.Errorf("%+v, %q", r, r.Bytes)
 				}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/docker/docker/api/types/image"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/vocab"
@@ -68,9 +68,9 @@ func TestAnImageNeedsNoBash(t *testing.T) {
 	for shell, name := range images {
 		for _, user := range []string{"", "12345:1"} {
 			t.Run(shell+" "+user, func(t *testing.T) {
-				c := start(t, e, docker.Spec{Image: name, User: user, WorkDir: "/testbed", Memory: 64 << 20})
+				c := start(t, e, containers.Spec{Image: name, User: user, WorkDir: "/testbed", Memory: 64 << 20})
 				do := func(script string, limit time.Duration) vocab.Output {
-					return runCommand(t, c, docker.Command{Args: []string{"sh", "-c"}, Script: script, Timeout: limit, Ahead: true})
+					return runCommand(t, c, containers.Command{Args: []string{"sh", "-c"}, Script: script, Timeout: limit, Ahead: true})
 				}
 				if r := do("echo out; echo err >&2; pwd; read x; exit 3", time.Minute); string(r.Bytes) != "out\nerr\n/testbed\n" || r.ExitCode != 3 {
 					t.Errorf("%+v, %q", r, r.Bytes)
@@ -87,7 +87,7 @@ func TestAnImageNeedsNoBash(t *testing.T) {
 				if r := do("test -s /tmp/in && echo there; kill -9 1; echo on", time.Minute); string(r.Bytes) != "there\non\n" {
 					t.Errorf("%+v, %q", r, r.Bytes)
 				}
-				_, err := c.Run(t.Context(), docker.Command{Script: "true"})
+				_, err := c.Run(t.Context(), containers.Command{Script: "true"})
 				if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "environment.interpreter") {
 					t.Errorf("without bash: %v; hint %q", err, fault.HintOf(err))
 				}

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,10 +9,28 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker"
+	"github.com/docker/docker/api/types/image"
+
+	"batch.example/batch/docker/containers"
+	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/registrytest"
 )
+
+// newStub returns a registry whose image is removed from the engine at the end.
+func newStub(t testing.TB) *registrytest.Stub {
+	t.Helper()
+	s := registrytest.NewStub(t)
+	removeLater(t, s.Ref())
+	return s
+}
+
+// removeLater takes an image off the engine at the end of the test.
+func removeLater(t testing.TB, ref string) {
+	t.Cleanup(func() {
+		_, _ = raw(t).ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true})
+	})
+}
 
 func TestAnImageIsPulledForThePlatformThatIsAskedFor(t *testing.T) {
 	e := connect(t)
@@ -32,7 +51,7 @@ func TestAnImageIsPulledForThePlatformThatIsAskedFor(t *testing.T) {
 			t.Errorf("%s is not here: %v", arch, err)
 		}
 		// There is no bash in it to run, so the engine may call it a fault that it does not start.
-		c, err := e.Create(t.Context(), docker.Spec{Image: r.Ref(), ImageID: img.ID, Platform: "linux/" + arch})
+		c, err := e.Create(t.Context(), containers.Spec{Image: r.Ref(), ImageID: img.ID, Platform: "linux/" + arch})
 		if err == nil {
 			err = c.Remove(t.Context())
 		}
@@ -40,7 +59,7 @@ func TestAnImageIsPulledForThePlatformThatIsAskedFor(t *testing.T) {
 			t.Errorf("a container of it: %v: %v", fault.KindOf(err), err)
 		}
 		list, err := e.Images(t.Context())
-		if err != nil || !slices.ContainsFunc(list, func(i docker.Image) bool { return i.ID == img.ID }) {
+		if err != nil || !slices.ContainsFunc(list, func(i images.Image) bool { return i.ID == img.ID }) {
 			t.Errorf("%s is not among the images: %v", img.ID, err)
 		}
 	}
@@ -65,7 +84,7 @@ func TestAnImageForAnotherPlatformIsRefused(t *testing.T) {
 		!strings.Contains(fault.HintOf(err), "--platform") {
 		t.Errorf("%+v, %v: %v; hint %q", img, fault.KindOf(err), err, fault.HintOf(err))
 	}
-	_, err = e.Create(t.Context(), docker.Spec{Image: testImage(t), Platform: "linux/s390x"})
+	_, err = e.Create(t.Context(), containers.Spec{Image: testImage(t), Platform: "linux/s390x"})
 	if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "linux/s390x") {
 		t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
 	}

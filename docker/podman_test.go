@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
 )
@@ -71,7 +72,7 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 	if err != nil || !here {
 		t.Fatal(here, err)
 	}
-	c := start(t, e, docker.Spec{Image: podmanImage, ImageID: img.ID, Memory: 64 << 20, CPUs: 1, WorkDir: "/testbed"})
+	c := start(t, e, containers.Spec{Image: podmanImage, ImageID: img.ID, Memory: 64 << 20, CPUs: 1, WorkDir: "/testbed"})
 	if c.ImageID() != img.ID {
 		t.Errorf("made of %s, looked up %s", c.ImageID(), img.ID)
 	}
@@ -86,12 +87,12 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 		{"echo kept >file; cat file", "kept\n", 0},
 		{"echo $HOSTNAME; while read -r a n; do [[ $n == *$HOSTNAME* ]] && echo $a; done </etc/hosts | head -1", "sandbox\n127.0.0.1\n", 0},
 	} {
-		r, err := c.Run(t.Context(), docker.Command{Script: tt.script})
+		r, err := c.Run(t.Context(), containers.Command{Script: tt.script})
 		if err != nil || string(r.Bytes) != tt.output || r.ExitCode != tt.code {
 			t.Errorf("%s: %q, exit code %d, %v", tt.script, r.Bytes, r.ExitCode, err)
 		}
 	}
-	r, err := c.Run(t.Context(), docker.Command{
+	r, err := c.Run(t.Context(), containers.Command{
 		Script: "echo part; setsid sleep 600 & sleep 600", Timeout: 2 * time.Second,
 	})
 	if err != nil || !r.TimedOut || string(r.Bytes) != "part\n" {
@@ -106,7 +107,7 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 	if err := c.Remove(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Run(t.Context(), docker.Command{Script: "true"}); fault.KindOf(err) != fault.Transient {
+	if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); fault.KindOf(err) != fault.Transient {
 		t.Errorf("a command in a removed container: %v", err)
 	}
 	owned, err := e.Owned(t.Context())
@@ -133,7 +134,7 @@ func TestPodmanHasTheHelperInAnyContainer(t *testing.T) {
 			runsInit(t, api, id, "pid,args")
 		})
 	}
-	if there, err := e.RemoveBoxInit(t.Context()); !there || err != nil {
+	if there, err := e.Init.Remove(t.Context()); !there || err != nil {
 		t.Errorf("removed %v, %v", there, err)
 	}
 	id, lacked := boxed(t, e, api, podmanImage, nil)
@@ -141,13 +142,13 @@ func TestPodmanHasTheHelperInAnyContainer(t *testing.T) {
 		t.Error("nothing was missing")
 	}
 	runsInit(t, api, id, "pid,args")
-	if there, err := e.RemoveBoxInit(t.Context()); there || err != nil {
+	if there, err := e.Init.Remove(t.Context()); there || err != nil {
 		t.Errorf("in use and removed: %v, %v", there, err)
 	}
 	if err := api.ContainerRemove(t.Context(), id, container.RemoveOptions{Force: true}); err != nil {
 		t.Error(err)
 	}
-	if there, err := e.RemoveBoxInit(t.Context()); !there || err != nil {
+	if there, err := e.Init.Remove(t.Context()); !there || err != nil {
 		t.Errorf("not in use: removed %v, %v", there, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
@@ -15,9 +15,9 @@ import (
 func TestACommandOutlivesItsRunner(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	c := start(t, e, docker.Spec{})
+	c := start(t, e, containers.Spec{})
 	ran := make(chan error, 1)
-	cmd := docker.Command{ID: "s1.1", Script: "echo ran >>/tmp/count; until [ -e /tmp/go ]; do sleep 0.01; done; echo done; exit 3", Timeout: time.Minute}
+	cmd := containers.Command{ID: "s1.1", Script: "echo ran >>/tmp/count; until [ -e /tmp/go ]; do sleep 0.01; done; echo done; exit 3", Timeout: time.Minute}
 	go func() {
 		_, err := c.Run(t.Context(), cmd)
 		ran <- err
@@ -59,9 +59,9 @@ func TestACommandOutlivesItsRunner(t *testing.T) {
 func TestALongOutputWaitsForARunner(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	c := start(t, e, docker.Spec{})
+	c := start(t, e, containers.Spec{})
 	asked := make(chan bool, 1)
-	cmd := docker.Command{ID: "long", Script: "printf 'keep '; yes | head -c 100000", Limit: 1000}
+	cmd := containers.Command{ID: "long", Script: "printf 'keep '; yes | head -c 100000", Limit: 1000}
 	cmd.Longer = func([]byte) bool {
 		asked <- true
 		<-t.Context().Done() // never answers
@@ -82,7 +82,7 @@ func TestALongOutputWaitsForARunner(t *testing.T) {
 
 func TestNobodyLooksIntoTheInit(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	r := run(t, c, "for f in fd/0 fd/1 environ mem maps cwd/x; do cat /proc/1/$f /proc/$PPID/$f && echo open; done; ls /proc/1/fd /proc/$PPID/fd; echo x >/proc/1/fd/1")
 	if out := string(r.Bytes); strings.Contains(out, "open") || strings.Count(out, "Permission denied") < 9 {
 		t.Errorf("%s", out)
@@ -104,14 +104,14 @@ func TestWhatIsForgedIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, e, docker.Spec{CapAdd: []string{"SYS_PTRACE"}})
+			c := start(t, e, containers.Spec{CapAdd: []string{"SYS_PTRACE"}})
 			run(t, c, "true")
 			for n := range 2 {
-				r, err := c.Run(t.Context(), docker.Command{Script: "echo ran >>/tmp/count; " + script, Timeout: time.Minute})
+				r, err := c.Run(t.Context(), containers.Command{Script: "echo ran >>/tmp/count; " + script, Timeout: time.Minute})
 				if err != nil || r.ExitCode != 0 || len(r.Bytes) > 0 {
 					t.Fatalf("%d: %+v, %q, %v", n, r, r.Bytes, err)
 				}
-				if r := runCommand(t, c, docker.Command{Script: "echo next >>/tmp/next; cat /tmp/next", Timeout: time.Minute}); string(r.Bytes) != strings.Repeat("next\n", n+1) {
+				if r := runCommand(t, c, containers.Command{Script: "echo next >>/tmp/next; cat /tmp/next", Timeout: time.Minute}); string(r.Bytes) != strings.Repeat("next\n", n+1) {
 					t.Errorf("%d: %+v, %q", n, r, r.Bytes)
 				}
 			}
@@ -124,14 +124,14 @@ func TestWhatIsForgedIsRefused(t *testing.T) {
 
 func TestAContainerThatAlwaysForgesIsDestroyed(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{CapAdd: []string{"SYS_PTRACE"}})
+	c := start(t, connect(t), containers.Spec{CapAdd: []string{"SYS_PTRACE"}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err := c.Run(ctx, docker.Command{Script: "while echo forged >/proc/1/fd/1; do :; done >/dev/null 2>&1 &"})
+	_, err := c.Run(ctx, containers.Command{Script: "while echo forged >/proc/1/fd/1; do :; done >/dev/null 2>&1 &"})
 	for err == nil {
-		_, err = c.Run(ctx, docker.Command{Script: "true"})
+		_, err = c.Run(ctx, containers.Command{Script: "true"})
 	}
-	if !errors.Is(err, docker.ErrDestroyed) {
+	if !errors.Is(err, containers.ErrDestroyed) {
 		t.Errorf("%v: %v", fault.KindOf(err), err)
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/client"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // As with docker exec, what a command has started lives on when its shell is killed.
 func TestWhatACommandStartedOutlivesTheShellThatItKills(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	r := run(t, c, "sleep 7002 & (setsid nohup sleep 7004 &); kill -9 $$; sleep 7005")
 	if r.ExitCode != 137 || r.TimedOut {
 		t.Fatalf("%+v", r)
@@ -39,7 +39,7 @@ func TestAnonymousVolumesGoWithTheirContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer api.Close()
-	c := start(t, e, docker.Spec{Image: imageOf(t, strings.Fields(tools), nil, "ENV PATH=/usr/bin:/bin", "VOLUME /data")})
+	c := start(t, e, containers.Spec{Image: imageOf(t, strings.Fields(tools), nil, "ENV PATH=/usr/bin:/bin", "VOLUME /data")})
 	in, err := api.ContainerInspect(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestOnlyACreateWithoutAnAnswerIsTakenBack(t *testing.T) {
 			s := newEngineStub(t)
 			e := s.connect(t, 100*time.Millisecond)
 			s.say("POST /containers/create", c.create(s))
-			if made, err := e.Create(t.Context(), docker.Spec{Image: stubImage, Name: "mine"}); err == nil {
+			if made, err := e.Create(t.Context(), containers.Spec{Image: stubImage, Name: "mine"}); err == nil {
 				t.Errorf("made %s", made.ID())
 			}
 			if n := s.count("DELETE /containers/*"); n != c.want {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
@@ -30,14 +30,14 @@ func TestACommandThatKillsEverythingIsObservedHoweverOften(t *testing.T) {
 		"every signal there": {"echo part; for s in {1..64}; do kill -$s 1; done 2>/dev/null; exit 4", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := start(t, e, docker.Spec{WorkDir: "/testbed"})
+			c := start(t, e, containers.Spec{WorkDir: "/testbed"})
 			run(t, c, "echo kept >file")
 			for n := range 20 {
-				r := runCommand(t, c, docker.Command{Script: tt.script, Ahead: true, Fresh: n%2 == 1, Timeout: time.Minute})
+				r := runCommand(t, c, containers.Command{Script: tt.script, Ahead: true, Fresh: n%2 == 1, Timeout: time.Minute})
 				if r.ExitCode != tt.code || string(r.Bytes) != "part\n" || r.TimedOut || r.OOM || r.Restarted {
 					t.Errorf("result %+v, output %q", r, r.Bytes)
 				}
-				if r := runCommand(t, c, docker.Command{Script: "cat file", Ahead: true}); string(r.Bytes) != "kept\n" {
+				if r := runCommand(t, c, containers.Command{Script: "cat file", Ahead: true}); string(r.Bytes) != "kept\n" {
 					t.Errorf("afterwards: %+v, output %q", r, r.Bytes)
 				}
 			}
@@ -59,15 +59,15 @@ func TestAContainerThatSomebodyEndedIsAFaultOfOurs(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := start(t, e, docker.Spec{Memory: 64 << 20})
+			c := start(t, e, containers.Spec{Memory: 64 << 20})
 			run(t, c, "kill -9 -1")
 			run(t, c, "x=x; while :; do x=$x$x; done")
 			if err := end(t.Context(), c.ID()); err != nil {
 				t.Fatal(err)
 			}
 			for range 2 {
-				r, err := c.Run(t.Context(), docker.Command{Script: "true"})
-				if fault.KindOf(err) != fault.Transient || errors.Is(err, docker.ErrDestroyed) || r.Restarted {
+				r, err := c.Run(t.Context(), containers.Command{Script: "true"})
+				if fault.KindOf(err) != fault.Transient || errors.Is(err, containers.ErrDestroyed) || r.Restarted {
 					t.Errorf("%+v, %v (%v)", r, err, fault.KindOf(err))
 				}
 			}
@@ -78,7 +78,7 @@ func TestAContainerThatSomebodyEndedIsAFaultOfOurs(t *testing.T) {
 // Memory that no process holds is not given back by ending processes.
 func TestAContainerThatEndedForMemoryIsStartedAgain(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{Memory: 48 << 20, ShmSize: 1 << 30})
+	c := start(t, connect(t), containers.Spec{Memory: 48 << 20, ShmSize: 1 << 30})
 	run(t, c, "echo kept >/tmp/file")
 	for range 2 {
 		if r := run(t, c, "x=x; while :; do x=$x$x; done"); r.ExitCode != 137 || !r.OOM || r.Restarted {
@@ -111,11 +111,11 @@ func TestAContainerThatRuinedItselfIsDestroyed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, e, docker.Spec{})
-			runCommand(t, c, docker.Command{Script: script, Timeout: time.Minute})
+			c := start(t, e, containers.Spec{})
+			runCommand(t, c, containers.Command{Script: script, Timeout: time.Minute})
 			for range 2 {
-				_, err := c.Run(t.Context(), docker.Command{Script: "true"})
-				if !errors.Is(err, docker.ErrDestroyed) || fault.KindOf(err) != fault.Instance || strings.Count(err.Error(), "\n") > 0 {
+				_, err := c.Run(t.Context(), containers.Command{Script: "true"})
+				if !errors.Is(err, containers.ErrDestroyed) || fault.KindOf(err) != fault.Instance || strings.Count(err.Error(), "\n") > 0 {
 					t.Errorf("%v: %v", fault.KindOf(err), err)
 				}
 			}
@@ -125,10 +125,10 @@ func TestAContainerThatRuinedItselfIsDestroyed(t *testing.T) {
 
 // An interpreter that was never there is the image's fault, and other commands run.
 func TestAnInterpreterThatIsNotThereIsTheImagesFault(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	for range 2 {
-		_, err := c.Run(t.Context(), docker.Command{Args: []string{"nosuch", "-c"}, Script: "x"})
-		if errors.Is(err, docker.ErrDestroyed) || fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "nosuch") {
+		_, err := c.Run(t.Context(), containers.Command{Args: []string{"nosuch", "-c"}, Script: "x"})
+		if errors.Is(err, containers.ErrDestroyed) || fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "nosuch") {
 			t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
 		}
 	}
@@ -138,7 +138,7 @@ func TestAnInterpreterThatIsNotThereIsTheImagesFault(t *testing.T) {
 // What a command leaves behind may take all room there is for processes.
 func TestAContainerWithoutRoomForACommandIsEmptied(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{PidsLimit: 60})
+	c := start(t, connect(t), containers.Spec{PidsLimit: 60})
 	run(t, c, "echo kept >/tmp/file; for i in {1..90}; do sleep 100 & done >/dev/null 2>&1; kill -9 $$")
 	if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" || !r.Restarted {
 		t.Errorf("%+v, %q", r, r.Bytes)
@@ -147,9 +147,9 @@ func TestAContainerWithoutRoomForACommandIsEmptied(t *testing.T) {
 
 // Without /dev/null, stdin is empty all the same.
 func TestStdinIsEmptyAlsoWithoutDevNull(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{WorkDir: "/testbed"})
+	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
 	run(t, c, "rm -rf /dev/null /testbed; mkdir /testbed; echo secret >/dev/null")
-	r := runCommand(t, c, docker.Command{Script: "cat; echo $?; rm -rf /testbed", Timeout: 10 * time.Second})
+	r := runCommand(t, c, containers.Command{Script: "cat; echo $?; rm -rf /testbed", Timeout: 10 * time.Second})
 	if string(r.Bytes) != "0\n" || r.ExitCode != 0 {
 		t.Errorf("%+v, %q", r, r.Bytes)
 	}

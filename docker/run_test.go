@@ -12,18 +12,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/vocab"
 )
 
 // run runs script and fails the test on a fault.
-func run(t testing.TB, c *docker.Container, script string) vocab.Output {
+func run(t testing.TB, c *containers.Container, script string) vocab.Output {
 	t.Helper()
-	return runCommand(t, c, docker.Command{Script: script, Timeout: 20 * time.Second})
+	return runCommand(t, c, containers.Command{Script: script, Timeout: 20 * time.Second})
 }
 
-func runCommand(t testing.TB, c *docker.Container, cmd docker.Command) vocab.Output {
+func runCommand(t testing.TB, c *containers.Container, cmd containers.Command) vocab.Output {
 	t.Helper()
 	r, err := c.Run(t.Context(), cmd)
 	if err != nil {
@@ -34,60 +34,60 @@ func runCommand(t testing.TB, c *docker.Container, cmd docker.Command) vocab.Out
 
 func TestRunObservesWhatACommandDoes(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
+	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
 	for _, tt := range []struct {
 		name string
-		cmd  docker.Command
+		cmd  containers.Command
 		want string
 		code int
 	}{
-		{name: "output and exit code", cmd: docker.Command{Script: "echo hi; exit 3"}, want: "hi\n", code: 3},
-		{name: "an exit code over 255 wraps", cmd: docker.Command{Script: "exit 300"}, code: 44},
-		{name: "no output", cmd: docker.Command{Script: ""}},
+		{name: "output and exit code", cmd: containers.Command{Script: "echo hi; exit 3"}, want: "hi\n", code: 3},
+		{name: "an exit code over 255 wraps", cmd: containers.Command{Script: "exit 300"}, code: 44},
+		{name: "no output", cmd: containers.Command{Script: ""}},
 		{
 			name: "stdout and stderr stay in order",
-			cmd:  docker.Command{Script: "for i in 1 2 3; do echo o$i; echo e$i >&2; done"},
+			cmd:  containers.Command{Script: "for i in 1 2 3; do echo o$i; echo e$i >&2; done"},
 			want: "o1\ne1\no2\ne2\no3\ne3\n",
 		},
 		{
 			name: "bytes are exact",
-			cmd:  docker.Command{Script: `printf 'a\r\nb\rc\0d\xe9\xff\n\n'`},
+			cmd:  containers.Command{Script: `printf 'a\r\nb\rc\0d\xe9\xff\n\n'`},
 			want: "a\r\nb\rc\x00d\xe9\xff\n\n",
 		},
-		{name: "a script that is not UTF-8", cmd: docker.Command{Script: "printf %s 'caf\xe9\r'; exit 5"}, want: "caf\xe9\r", code: 5},
-		{name: "stdin is empty", cmd: docker.Command{Script: "wc -c"}, want: "0\n"},
-		{name: "stdin is empty for a script that came through it", cmd: docker.Command{Script: "wc -c # \xff"}, want: "0\n"},
-		{name: "the directory is the container's", cmd: docker.Command{Script: "pwd"}, want: "/testbed\n"},
-		{name: "or the command's", cmd: docker.Command{Script: "pwd", Dir: "/tmp"}, want: "/tmp\n"},
+		{name: "a script that is not UTF-8", cmd: containers.Command{Script: "printf %s 'caf\xe9\r'; exit 5"}, want: "caf\xe9\r", code: 5},
+		{name: "stdin is empty", cmd: containers.Command{Script: "wc -c"}, want: "0\n"},
+		{name: "stdin is empty for a script that came through it", cmd: containers.Command{Script: "wc -c # \xff"}, want: "0\n"},
+		{name: "the directory is the container's", cmd: containers.Command{Script: "pwd"}, want: "/testbed\n"},
+		{name: "or the command's", cmd: containers.Command{Script: "pwd", Dir: "/tmp"}, want: "/tmp\n"},
 		{
-			name: "a directory that is gone", cmd: docker.Command{Script: "pwd", Dir: "/no such"},
+			name: "a directory that is gone", cmd: containers.Command{Script: "pwd", Dir: "/no such"},
 			want: "chdir /no such: no such file or directory\n", code: 126,
 		},
-		{name: "the environment is the container's and the command's", cmd: docker.Command{
+		{name: "the environment is the container's and the command's", cmd: containers.Command{
 			Script: `echo "$IMAGE $MINE"`, Env: []string{"MINE=a b"},
 		}, want: "yes a b\n"},
 		{
 			name: "nothing of ours is in the environment",
-			cmd:  docker.Command{Args: []string{"env"}, Script: "-uNOSUCH"},
+			cmd:  containers.Command{Args: []string{"env"}, Script: "-uNOSUCH"},
 			want: "HOME=/\nHOSTNAME=\nIMAGE=yes\nPATH=/usr/bin:/bin\n",
 		},
 		{
 			name: "a start file is read, and what it prints is the command's",
-			cmd:  docker.Command{Script: "true", Env: []string{"BASH_ENV=/tmp/start"}, Fresh: true},
+			cmd:  containers.Command{Script: "true", Env: []string{"BASH_ENV=/tmp/start"}, Fresh: true},
 			want: "started\n",
 		},
 		{
 			name: "also when it was read ahead",
-			cmd:  docker.Command{Script: "true", Env: []string{"BASH_ENV=/tmp/start"}, Ahead: true},
+			cmd:  containers.Command{Script: "true", Env: []string{"BASH_ENV=/tmp/start"}, Ahead: true},
 			want: "started\n",
 		},
 		{
 			name: "another interpreter",
-			cmd:  docker.Command{Args: []string{"bash", "-euc"}, Script: "false; echo no"}, code: 1,
+			cmd:  containers.Command{Args: []string{"bash", "-euc"}, Script: "false; echo no"}, code: 1,
 		},
-		{name: "a command that kills itself", cmd: docker.Command{Script: "kill -9 $$"}, code: 137},
-		{name: "a command that kills its group", cmd: docker.Command{Script: "kill -9 0"}, code: 137},
-		{name: "a command that kills its supervisor lives on", cmd: docker.Command{Script: "kill -9 $PPID; sleep 0.1; echo on; exit 8"}, want: "on\n", code: 8},
+		{name: "a command that kills itself", cmd: containers.Command{Script: "kill -9 $$"}, code: 137},
+		{name: "a command that kills its group", cmd: containers.Command{Script: "kill -9 0"}, code: 137},
+		{name: "a command that kills its supervisor lives on", cmd: containers.Command{Script: "kill -9 $PPID; sleep 0.1; echo on; exit 8"}, want: "on\n", code: 8},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if strings.Contains(strings.Join(tt.cmd.Env, " "), "/tmp/start") {
@@ -115,7 +115,7 @@ func TestRunObservesWhatACommandDoes(t *testing.T) {
 
 func TestRunTakesScriptsOfAnySize(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	for _, size := range []int{99 << 10, 101 << 10, 128 << 10, 1 << 20, 3 << 20} {
 		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
 			data := strings.Repeat("0123456789abcde\n", size/16)
@@ -126,7 +126,7 @@ func TestRunTakesScriptsOfAnySize(t *testing.T) {
 		})
 	}
 	t.Run("through a login shell", func(t *testing.T) {
-		r := runCommand(t, c, docker.Command{Args: []string{"bash", "-lc"}, Script: "echo ok #" + strings.Repeat("x", 200<<10)})
+		r := runCommand(t, c, containers.Command{Args: []string{"bash", "-lc"}, Script: "echo ok #" + strings.Repeat("x", 200<<10)})
 		if string(r.Bytes) != "ok\n" {
 			t.Errorf("output %.80q, code %d", r.Bytes, r.ExitCode)
 		}
@@ -135,8 +135,8 @@ func TestRunTakesScriptsOfAnySize(t *testing.T) {
 
 func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{})
-	r := runCommand(t, c, docker.Command{
+	c := start(t, connect(t), containers.Spec{})
+	r := runCommand(t, c, containers.Command{
 		Script: "echo begin; yes | head -c 50000000; echo end", Timeout: 30 * time.Second, Limit: 1000,
 	})
 	if len(r.Bytes) != 1000 || r.Total != 50000010 || r.ExitCode != 0 {
@@ -148,7 +148,7 @@ func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
 }
 
 func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	for _, tt := range []struct{ name, script, want string }{
 		{"a sleeping command", "echo before; sleep 60", "before\n"},
 		{"a pipeline", "sleep 61 | cat", ""},
@@ -160,7 +160,7 @@ func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			begin := time.Now()
-			r := runCommand(t, c, docker.Command{Script: tt.script, Timeout: 400 * time.Millisecond})
+			r := runCommand(t, c, containers.Command{Script: tt.script, Timeout: 400 * time.Millisecond})
 			if !r.TimedOut || r.ExitCode != -1 || string(r.Bytes) != tt.want {
 				t.Errorf("timed out %v, code %d, output %q; want %q", r.TimedOut, r.ExitCode, r.Bytes, tt.want)
 			}
@@ -175,9 +175,9 @@ func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 }
 
 func TestRunEndlessOutputCostsNoMoreThanTheTimeout(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	begin := time.Now()
-	r := runCommand(t, c, docker.Command{Script: "yes", Timeout: time.Second, Limit: 4096})
+	r := runCommand(t, c, containers.Command{Script: "yes", Timeout: time.Second, Limit: 4096})
 	if d := time.Since(begin); !r.TimedOut || d > 4*time.Second || len(r.Bytes) != 4096 || r.Total < 1<<20 {
 		t.Errorf("timed out %v after %v, kept %d of %d", r.TimedOut, d, len(r.Bytes), r.Total)
 	}
@@ -187,7 +187,7 @@ func TestRunEndlessOutputCostsNoMoreThanTheTimeout(t *testing.T) {
 }
 
 func TestRunIsNotHeldUpByABackgroundProcess(t *testing.T) {
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	begin := time.Now()
 	r := run(t, c, "sleep 30 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")
 	if d := time.Since(begin); d > 1500*time.Millisecond {
@@ -203,10 +203,10 @@ func TestRunIsNotHeldUpByABackgroundProcess(t *testing.T) {
 
 func TestRunEndsWhenCancelled(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{})
+	c := start(t, connect(t), containers.Spec{})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(500*time.Millisecond, cancel)
-	r, err := c.Run(ctx, docker.Command{Script: "echo part; setsid sleep 60 & sleep 60"})
+	r, err := c.Run(ctx, containers.Command{Script: "echo part; setsid sleep 60 & sleep 60"})
 	if !errors.Is(err, context.Canceled) || !fault.Canceled(err) {
 		t.Errorf("error %v", err)
 	}
@@ -216,16 +216,16 @@ func TestRunEndsWhenCancelled(t *testing.T) {
 	if left := processes(t, c); len(left) > 0 {
 		t.Errorf("still running: %q", left)
 	}
-	if _, err := c.Run(ctx, docker.Command{Script: "true"}); !fault.Canceled(err) {
+	if _, err := c.Run(ctx, containers.Command{Script: "true"}); !fault.Canceled(err) {
 		t.Errorf("with a cancelled context: %v", err)
 	}
 }
 
 func TestRunSurvivesAForkBomb(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), docker.Spec{PidsLimit: 60})
+	c := start(t, connect(t), containers.Spec{PidsLimit: 60})
 	run(t, c, "echo kept >/tmp/file")
-	r := runCommand(t, c, docker.Command{Script: "f() { f | f & }; f; while :; do :; done", Timeout: time.Second})
+	r := runCommand(t, c, containers.Command{Script: "f() { f | f & }; f; while :; do :; done", Timeout: time.Second})
 	if !r.TimedOut {
 		t.Errorf("code %d, output %.200q", r.ExitCode, r.Bytes)
 	}
@@ -235,7 +235,7 @@ func TestRunSurvivesAForkBomb(t *testing.T) {
 }
 
 // processes lists what runs in the container besides the list itself and what is ours.
-func processes(t testing.TB, c *docker.Container) []string {
+func processes(t testing.TB, c *containers.Container) []string {
 	t.Helper()
 	r := run(t, c, `for d in /proc/[0-9]*; do
 	p=${d#/proc/}; ((p == $$ || p == PPID)) && continue

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 )
 
 func TestAWorkDirMustBeInTheImage(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	c, err := e.Create(t.Context(), docker.Spec{Image: testImage(t), WorkDir: "/no such/dir", Unattended: time.Minute})
+	c, err := e.Create(t.Context(), containers.Spec{Image: testImage(t), WorkDir: "/no such/dir", Unattended: time.Minute})
 	if err == nil {
 		_ = c.Remove(context.Background())
 	}
@@ -21,7 +21,7 @@ func TestAWorkDirMustBeInTheImage(t *testing.T) {
 		!strings.Contains(err.Error(), testImage(t)) || !strings.Contains(fault.HintOf(err), "environment.cwd") {
 		t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
 	}
-	c = start(t, e, docker.Spec{WorkDir: "/testbed"})
+	c = start(t, e, containers.Spec{WorkDir: "/testbed"})
 	same, err := e.Attach(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -35,16 +35,16 @@ func TestCreateSaysWhatIsWrongWithTheSettings(t *testing.T) {
 	e := connect(t)
 	for _, tt := range []struct {
 		name string
-		spec docker.Spec
+		spec containers.Spec
 		kind fault.Kind
 		hint string
 	}{
-		{"a user that is not there", docker.Spec{User: "nope"}, fault.Instance, "--user"},
-		{"a group that is not there", docker.Spec{User: "0:nope"}, fault.Instance, "--user"},
-		{"too many CPUs", docker.Spec{CPUs: 100_000}, fault.Usage, "--cpus"},
-		{"a capability that is none", docker.Spec{CapAdd: []string{"NOPE"}}, fault.Usage, "capabilit"},
-		{"a network that is not there", docker.Spec{Network: "nosuch"}, fault.Usage, "docker network ls"},
-		{"a relative directory", docker.Spec{WorkDir: "testbed"}, fault.Usage, ""},
+		{"a user that is not there", containers.Spec{User: "nope"}, fault.Instance, "--user"},
+		{"a group that is not there", containers.Spec{User: "0:nope"}, fault.Instance, "--user"},
+		{"too many CPUs", containers.Spec{CPUs: 100_000}, fault.Usage, "--cpus"},
+		{"a capability that is none", containers.Spec{CapAdd: []string{"NOPE"}}, fault.Usage, "capabilit"},
+		{"a network that is not there", containers.Spec{Network: "nosuch"}, fault.Usage, "docker network ls"},
+		{"a relative directory", containers.Spec{WorkDir: "testbed"}, fault.Usage, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Image, tt.spec.Unattended = testImage(t), time.Minute

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 func TestRemovalsDoNotWaitForCreatesThatHang(t *testing.T) {
@@ -27,7 +28,7 @@ func TestRemovalsDoNotWaitForCreatesThatHang(t *testing.T) {
 	defer cancel()
 	for range callers {
 		creates.Go(func() {
-			if c, err := e.Create(ctx, docker.Spec{Image: stubImage}); err == nil {
+			if c, err := e.Create(ctx, containers.Spec{Image: stubImage}); err == nil {
 				_ = c.Remove(t.Context())
 			}
 		})

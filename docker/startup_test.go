@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 func TestAnImageWhoseBashWarnsAtItsStartIsUsable(t *testing.T) {
@@ -16,20 +16,20 @@ func TestAnImageWhoseBashWarnsAtItsStartIsUsable(t *testing.T) {
 		{"a library that is not there", "LD_PRELOAD=/nosuch.so", "ld.so"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, e, docker.Spec{Env: []string{tt.env}})
-			for _, cmd := range []docker.Command{{Ahead: true}, {Ahead: true}, {Fresh: true}} {
+			c := start(t, e, containers.Spec{Env: []string{tt.env}})
+			for _, cmd := range []containers.Command{{Ahead: true}, {Ahead: true}, {Fresh: true}} {
 				cmd.Script = "echo marker"
 				r := runCommand(t, c, cmd)
 				if n := strings.Count(string(r.Bytes), tt.warning); n != 1 || !strings.HasSuffix(string(r.Bytes), "marker\n") {
 					t.Errorf("%d warnings, want the one of the command's own bash: %q", n, r.Bytes)
 				}
 			}
-			quiet := runCommand(t, c, docker.Command{Args: []string{"echo"}, Script: "marker", Env: []string{"LD_PRELOAD="}})
+			quiet := runCommand(t, c, containers.Command{Args: []string{"echo"}, Script: "marker", Env: []string{"LD_PRELOAD="}})
 			if string(quiet.Bytes) != "marker\n" {
 				t.Errorf("output of a program that does not warn: %q", quiet.Bytes)
 			}
 			run(t, c, "nohup sleep 60 >/dev/null 2>&1 &")
-			if r := runCommand(t, c, docker.Command{Script: "sleep 61", Timeout: 300 * time.Millisecond}); !r.TimedOut {
+			if r := runCommand(t, c, containers.Command{Script: "sleep 61", Timeout: 300 * time.Millisecond}); !r.TimedOut {
 				t.Errorf("result %+v", r)
 			}
 			if left := processes(t, c); len(left) != 1 {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"batch.example/batch/agent/config"
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/sandbox"
 )
 
@@ -33,9 +33,9 @@ func Environment(cfg *config.Config, getenv func(string) string) sandbox.Config 
 	return c
 }
 
-func container(env config.EnvironmentConfig) docker.Spec {
+func container(env config.EnvironmentConfig) containers.Spec {
 	f := env.Flags()
-	return docker.Spec{
+	return containers.Spec{
 		WorkDir: env.Cwd, Unattended: unattended(env.Lifetime()), Env: environ(f.Env),
 		User: f.User, Network: f.Network, Platform: f.Platform,
 		Memory: f.Memory, MemorySwap: f.MemorySwap, ShmSize: f.ShmSize, CPUs: f.CPUs, PidsLimit: f.Pids, Disk: f.Disk,

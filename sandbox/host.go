@@ -22,6 +22,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
 )
 
@@ -32,19 +33,19 @@ type Config struct {
 	State  string             // folder in which batch remembers which images are its own, see [StateDir]; empty: a temporary one
 	Images imagecache.Options // without Notify and Log
 	Prefix string             // registry or mirror that images are taken from
-	Lease  string             // file that says whose the containers are, see [docker.LabelLease]; empty: none
+	Lease  string             // file that says whose the containers are, see [containers.LabelLease]; empty: none
 
 	// Instances are those that sandboxes will be opened for, in their order: their
 	// images are pulled ahead, until Drain is closed.
 	Instances []dataset.Instance
 	Drain     <-chan struct{}
 
-	Container   docker.Spec   // of all; what is an instance's own is filled in
-	MaxCPUs     float64       // instead of Container's: so many, or all that the engine has where those are fewer; 0: as Container says
-	Interpreter []string      // of the agent's commands; empty: bash
-	Env         []string      // of all commands, beside the container's
-	Timeout     time.Duration // of a command; 0: none
-	Fresh       bool          // the interpreter is started for each command, not before it
+	Container   containers.Spec // of all; what is an instance's own is filled in
+	MaxCPUs     float64         // instead of Container's: so many, or all that the engine has where those are fewer; 0: as Container says
+	Interpreter []string        // of the agent's commands; empty: bash
+	Env         []string        // of all commands, beside the container's
+	Timeout     time.Duration   // of a command; 0: none
+	Fresh       bool            // the interpreter is started for each command, not before it
 
 	// ShareScrubs remembers what the scrub of an image's git history came to, and
 	// makes images of those that take long. It is right only where that depends on

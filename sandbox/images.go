@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 )
@@ -21,7 +22,7 @@ const demoImages = "batch-demo/"
 // imageEngine is a docker engine as the image cache sees it.
 type imageEngine struct{ *docker.Engine }
 
-func cacheImage(img docker.Image) imagecache.Image {
+func cacheImage(img images.Image) imagecache.Image {
 	return imagecache.Image{ID: img.ID, Digest: img.Digest, Size: img.Size, Names: len(img.Tags)}
 }
 
@@ -39,7 +40,7 @@ func (e imageEngine) Pull(ctx context.Context, ref string, progress func(imageca
 		return imagecache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
 			WithHint("run scripts/demo-images, or make demo")
 	}
-	img, err := e.Ensure(ctx, name, platform, func(p docker.PullProgress) {
+	img, err := e.Ensure(ctx, name, platform, func(p images.PullProgress) {
 		if progress != nil {
 			progress(imagecache.Progress{Current: p.Current, Total: p.Total})
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // inheritance are the containers that a run into the same directory left when
@@ -17,12 +18,12 @@ type inheritance struct {
 	log    *slog.Logger
 
 	mu   sync.Mutex
-	left map[string][]docker.Stray // by instance id
+	left map[string][]containers.Stray // by instance id
 }
 
 // inherit finds what earlier runs left under the lease; without one, nothing.
 func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog.Logger) (*inheritance, error) {
-	h := &inheritance{engine: engine, lease: lease, log: log, left: map[string][]docker.Stray{}}
+	h := &inheritance{engine: engine, lease: lease, log: log, left: map[string][]containers.Stray{}}
 	if lease == "" {
 		return h, nil
 	}
@@ -35,18 +36,18 @@ func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog
 
 // take returns the container to go on in, if it still runs, and removes what else
 // was left for the instance.
-func (h *inheritance) take(ctx context.Context, o Opening) (*docker.Container, error) {
+func (h *inheritance) take(ctx context.Context, o Opening) (*containers.Container, error) {
 	h.mu.Lock()
 	list := h.left[o.Instance.ID]
 	delete(h.left, o.Instance.ID)
 	h.mu.Unlock()
-	var found *docker.Container
+	var found *containers.Container
 	var errs []error
 	for _, s := range list {
 		if s.ID == o.Container {
 			c, err := h.engine.Attach(ctx, s.ID)
 			if err == nil { // its agent may have left it without a bash to begin with
-				_, err = c.Run(ctx, docker.Command{Script: ":"})
+				_, err = c.Run(ctx, containers.Command{Script: ":"})
 			}
 			if err == nil {
 				found = c

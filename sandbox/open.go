@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
 )
 
@@ -77,14 +77,14 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 	return b, nil
 }
 
-func (h *Host) box(ctx context.Context, c *docker.Container, release func(), f Facts) *Sandbox {
+func (h *Host) box(ctx context.Context, c *containers.Container, release func(), f Facts) *Sandbox {
 	f.Container, f.ImageID = c.ID(), c.ImageID()
 	s := &Sandbox{host: h, opened: ctx, container: c, release: release, facts: f}
 	c.Prepare(ctx, s.command())
 	return s
 }
 
-func (h *Host) spec(ref, id string, o Opening) docker.Spec {
+func (h *Host) spec(ref, id string, o Opening) containers.Spec {
 	spec := h.Container
 	spec.Name = "batch-" + h.run + "-" + strings.ToLower(rand.Text()[:8])
 	spec.Image, spec.ImageID = ref, id
@@ -92,10 +92,10 @@ func (h *Host) spec(ref, id string, o Opening) docker.Spec {
 		spec.CPUs = min(h.MaxCPUs, float64(h.info.CPUs))
 	}
 	spec.Labels = map[string]string{
-		docker.LabelRun:      h.run,
-		docker.LabelInstance: o.Instance.ID,
-		docker.LabelAttempt:  strconv.Itoa(o.Attempt),
-		docker.LabelLease:    h.Lease,
+		containers.LabelRun:      h.run,
+		containers.LabelInstance: o.Instance.ID,
+		containers.LabelAttempt:  strconv.Itoa(o.Attempt),
+		containers.LabelLease:    h.Lease,
 	}
 	return spec
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/docker/go-units"
 
 	"batch.example/batch/agent"
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/vocab"
 )
 
@@ -17,7 +17,7 @@ import (
 type Sandbox struct {
 	host      *Host
 	opened    context.Context // Open's, which ends when the run is told to stop
-	container *docker.Container
+	container *containers.Container
 	release   func()                               // the image
 	remember  func(clean bool, took time.Duration) // how its scrub went; may be nil
 	facts     Facts
@@ -39,8 +39,8 @@ func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output
 }
 
 // command is what the agent's commands have in common.
-func (s *Sandbox) command() docker.Command {
-	return docker.Command{
+func (s *Sandbox) command() containers.Command {
+	return containers.Command{
 		Args: s.host.Interpreter, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: s.host.Timeout,
 		Limit: outputLimit, Longer: agent.Submitting, Ahead: true, Fresh: s.host.Fresh,
 	}
@@ -52,12 +52,12 @@ const scriptLimit = 10 * time.Minute
 // Script runs a script of ours, with bash and a time limit of its own where Execute
 // has the agent's interpreter and limit.
 func (s *Sandbox) Script(ctx context.Context, script string) (vocab.Output, error) {
-	return s.execute(ctx, docker.Command{Script: script, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: scriptLimit})
+	return s.execute(ctx, containers.Command{Script: script, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: scriptLimit})
 }
 
-func (s *Sandbox) execute(ctx context.Context, cmd docker.Command) (vocab.Output, error) {
+func (s *Sandbox) execute(ctx context.Context, cmd containers.Command) (vocab.Output, error) {
 	out, err := s.container.Run(ctx, cmd)
-	if errors.Is(err, docker.ErrDestroyed) {
+	if errors.Is(err, containers.ErrDestroyed) {
 		err = fmt.Errorf("%w: %w", agent.ErrDestroyed, err)
 	}
 	out.Timeout, out.Note = cmd.Timeout, note(out)
@@ -100,7 +100,7 @@ func (s *Sandbox) Alive(ctx context.Context) error {
 	if err := s.host.engine.Ready(ctx); err != nil {
 		return err
 	}
-	_, err := s.container.Run(ctx, docker.Command{Script: ":"})
+	_, err := s.container.Run(ctx, containers.Command{Script: ":"})
 	return err
 }
 

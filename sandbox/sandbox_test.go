@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/registrytest"
 )
 
@@ -23,7 +24,7 @@ func testHost(t *testing.T, set func(*Config)) *Host {
 	home, _ := os.UserHomeDir()
 	c := Config{
 		Docker: docker.FromEnv(os.Getenv, home), State: t.TempDir(), Timeout: time.Minute,
-		Container: docker.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
+		Container: containers.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	}
 	if set != nil {
 		set(&c)

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/gitscrub"
@@ -107,7 +107,7 @@ func (h *Host) scrubbed(ctx context.Context, d imagecache.Derived, key string, o
 		return img, context.Cause(ctx)
 	}
 	name, platform := imagecache.CutRef(d.Of)
-	c, err := h.engine.Create(ctx, docker.Spec{
+	c, err := h.engine.Create(ctx, containers.Spec{
 		Name: "batch-scrub-" + strings.ToLower(rand.Text()[:8]), Image: name, ImageID: d.OfID, Platform: platform,
 		WorkDir: h.Container.WorkDir, Unattended: scriptLimit,
 	})
@@ -119,7 +119,7 @@ func (h *Host) scrubbed(ctx context.Context, d imagecache.Derived, key string, o
 			h.scrubs.log.Error("removing a container", "container", c.ID(), "err", failed)
 		}
 	}()
-	res, err := c.Run(ctx, docker.Command{
+	res, err := c.Run(ctx, containers.Command{
 		Script:  "bash -p -c " + bash.Quote(gitscrub.Script) + " gitscrub " + bash.Quote(gitscrub.ID(o.Instance.BaseCommit)) + " " + gitscrub.Scrub,
 		Timeout: scriptLimit, Dir: h.Container.WorkDir,
 	})

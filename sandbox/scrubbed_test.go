@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 )
@@ -18,7 +18,7 @@ import (
 // id of its commit.
 func futureImage(t *testing.T, s *Host, name string) string {
 	t.Helper()
-	c, err := s.engine.Create(t.Context(), docker.Spec{Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute})
+	c, err := s.engine.Create(t.Context(), containers.Spec{Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func futureImage(t *testing.T, s *Host, name string) string {
 			t.Error(err)
 		}
 	}()
-	r, err := c.Run(t.Context(), docker.Command{Timeout: time.Minute, Script: `cd /testbed && git checkout -q -b ahead &&
+	r, err := c.Run(t.Context(), containers.Command{Timeout: time.Minute, Script: `cd /testbed && git checkout -q -b ahead &&
 echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost commit -qm ahead && git rev-parse HEAD && git checkout -q -`})
 	if err != nil || r.ExitCode != 0 {
 		t.Fatalf("%+v, %v", r, err)
@@ -76,12 +76,12 @@ func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
 	if a, b := first.container.ImageID(), second.container.ImageID(); a != b {
 		t.Errorf("made of %s and %s", a, b)
 	}
-	out, err := s.engine.Create(t.Context(), docker.Spec{Image: first.container.ImageID(), WorkDir: "/testbed", Unattended: time.Minute})
+	out, err := s.engine.Create(t.Context(), containers.Spec{Image: first.container.ImageID(), WorkDir: "/testbed", Unattended: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = out.Remove(context.Background()) }()
-	r, err := out.Run(t.Context(), docker.Command{Script: "env; git log --oneline --all; git status --porcelain"})
+	r, err := out.Run(t.Context(), containers.Command{Script: "env; git log --oneline --all; git status --porcelain"})
 	if err != nil || strings.Contains(string(r.Bytes), "LEAKED") || strings.Contains(string(r.Bytes), "ahead") {
 		t.Errorf("%s, %v", r.Bytes, err)
 	}
@@ -139,7 +139,7 @@ func TestWhereNoScrubbedImageCanBeMadeTheImageServes(t *testing.T) {
 		}
 	}
 	list, err := s.engine.Owned(t.Context())
-	if err != nil || slices.ContainsFunc(list, func(c docker.Stray) bool { return strings.HasPrefix(c.Name, "batch-scrub-") }) {
+	if err != nil || slices.ContainsFunc(list, func(c containers.Stray) bool { return strings.HasPrefix(c.Name, "batch-scrub-") }) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

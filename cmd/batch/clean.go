@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // cleaned is what `batch clean --json` says of one container.
@@ -65,17 +66,17 @@ func (a *app) clean(ctx context.Context, dryRun, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	strays := slices.DeleteFunc(slices.Clone(owned), func(s docker.Stray) bool { return !s.Abandoned })
+	strays := slices.DeleteFunc(slices.Clone(owned), func(s containers.Stray) bool { return !s.Abandoned })
 	shared := false
 	if !dryRun {
 		var reapErr, netErr, initErr error
 		var network, helper bool
 		strays, reapErr = engine.Reap(ctx)
 		network, netErr = engine.RemoveNetwork(ctx)
-		helper, initErr = engine.RemoveBoxInit(ctx)
+		helper, initErr = engine.Init.Remove(ctx)
 		shared, err = network || helper, errors.Join(reapErr, netErr, initErr)
 	}
-	slices.SortFunc(strays, func(a, b docker.Stray) int {
+	slices.SortFunc(strays, func(a, b containers.Stray) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	if asJSON {
@@ -84,7 +85,7 @@ func (a *app) clean(ctx context.Context, dryRun, asJSON bool) error {
 	return errors.Join(err, a.cleanTable(strays, len(owned)-len(strays), shared, dryRun))
 }
 
-func (a *app) cleanJSON(strays []docker.Stray, removed bool) error {
+func (a *app) cleanJSON(strays []containers.Stray, removed bool) error {
 	out := json.NewEncoder(a.stdout)
 	for _, s := range strays {
 		row := cleaned{
@@ -101,7 +102,7 @@ func (a *app) cleanJSON(strays []docker.Stray, removed bool) error {
 	return nil
 }
 
-func (a *app) cleanTable(strays []docker.Stray, kept int, shared, dryRun bool) error {
+func (a *app) cleanTable(strays []containers.Stray, kept int, shared, dryRun bool) error {
 	if len(strays) > 0 {
 		t := newTable(a.stdout)
 		t.row("CONTAINER", "RUN", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 func TestCleanTellsOfEachContainer(t *testing.T) {
 	now := time.Now()
-	strays := []docker.Stray{
+	strays := []containers.Stray{
 		{
 			ID: strings.Repeat("a", 64), Name: "batch-r-x", Image: "i", Run: "r", Instance: "x__1", Attempt: "2", Host: "vm",
 			State: "running", Created: now.Add(-3 * time.Hour), Expires: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),

@@ -267,7 +267,7 @@ func (r *crashRun) finish(want map[string]string) {
 			r.t.Errorf("%s: the prediction is %q, want %q", name, got[name], want[name])
 		}
 	}
-	if n := containers(r.t, r.prefix); n != 0 {
+	if n := containersOf(r.t, r.prefix); n != 0 {
 		r.t.Errorf("%d containers are left", n)
 	}
 	leftovers, _ := filepath.Glob(filepath.Join(r.dir, "out", "*", ".*"))

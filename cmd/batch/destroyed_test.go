@@ -109,7 +109,7 @@ func TestWhatAnAgentDoesToItsContainerIsItsOwnDoing(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for _, r := range records {
-		if n := containers(t, r.InstanceID); n != 0 {
+		if n := containersOf(t, r.InstanceID); n != 0 {
 			t.Errorf("%d containers of %s are left", n, r.InstanceID)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 )
@@ -120,7 +121,7 @@ func checkQuota(ctx context.Context, engine *docker.Engine) check {
 
 func (a *app) checkStrays(ctx context.Context, engine *docker.Engine) check {
 	owned, err := engine.Owned(ctx)
-	strays := slices.DeleteFunc(owned, func(s docker.Stray) bool { return !s.Abandoned })
+	strays := slices.DeleteFunc(owned, func(s containers.Stray) bool { return !s.Abandoned })
 	switch {
 	case err != nil:
 		return check{"strays", warning, err.Error(), fault.HintOf(err)}

@@ -18,7 +18,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
@@ -273,9 +273,9 @@ func TestNothingThatIsSaidReachesATerminalAsAnEscape(t *testing.T) {
 	good, refused, imageless := evilRow("good", image), evilRow("refused", image), evilRow("imageless", "nosuch/"+evil)
 	refused["problem_statement"] = "refuse"
 	writeFiles(t, dir, map[string]string{"rows.jsonl": toJSON(t, good) + "\n" + toJSON(t, refused) + "\n" + toJSON(t, imageless) + "\n"})
-	container, err := exec.CommandContext(t.Context(), "docker", "create", "--network", "none", "--label", docker.LabelOwner+"="+evil,
-		"--label", docker.LabelInstance+"="+evil, "--label", docker.LabelRun+"=a\x7fb", // slog quotes the one and not the other
-		"--label", docker.LabelExpires+"=2000-01-01T00:00:00Z", "batch-demo/demo__slug-1", "true").Output()
+	container, err := exec.CommandContext(t.Context(), "docker", "create", "--network", "none", "--label", containers.LabelOwner+"="+evil,
+		"--label", containers.LabelInstance+"="+evil, "--label", containers.LabelRun+"=a\x7fb", // slog quotes the one and not the other
+		"--label", containers.LabelExpires+"=2000-01-01T00:00:00Z", "batch-demo/demo__slug-1", "true").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

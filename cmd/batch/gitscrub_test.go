@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/gitscrub"
 	"batch.example/batch/vocab"
 )
@@ -29,7 +29,7 @@ git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /t
 		{"as one who may not write", "nobody", "root", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := engine.Create(t.Context(), docker.Spec{
+			c, err := engine.Create(t.Context(), containers.Spec{
 				Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute,
 			})
 			if err != nil {
@@ -42,7 +42,7 @@ git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /t
 			}()
 			do := func(script string, args ...string) vocab.Output {
 				t.Helper()
-				r, err := c.Run(t.Context(), docker.Command{Script: script, Args: args, Timeout: 2 * time.Minute})
+				r, err := c.Run(t.Context(), containers.Command{Script: script, Args: args, Timeout: 2 * time.Minute})
 				if err != nil || r.TimedOut {
 					t.Fatalf("%+v, %v", r, err)
 				}

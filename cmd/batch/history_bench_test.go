@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 )
 
 // history makes in /testbed a repository of 60,000 commits, checked out 5,000 before
@@ -35,7 +35,7 @@ const historyImage = "batch-test/history:1"
 func makeHistory(b *testing.B) string {
 	b.Helper()
 	engine := connect(b)
-	c, err := engine.Create(b.Context(), docker.Spec{Image: "batch-demo/base:latest", Unattended: time.Minute})
+	c, err := engine.Create(b.Context(), containers.Spec{Image: "batch-demo/base:latest", Unattended: time.Minute})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func makeHistory(b *testing.B) string {
 			b.Error(err)
 		}
 	}()
-	r, err := c.Run(b.Context(), docker.Command{Script: history, Timeout: 10 * time.Minute})
+	r, err := c.Run(b.Context(), containers.Command{Script: history, Timeout: 10 * time.Minute})
 	if err == nil && r.ExitCode == 0 {
 		_, err = c.Commit(b.Context(), historyImage, nil)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/sandbox"
@@ -21,7 +22,7 @@ func (a *app) imagesCommand() *cobra.Command {
 	var platform string
 	var asJSON bool
 	list := func(c *cobra.Command, _ []string) error {
-		if err := docker.CheckPlatform(platform); err != nil {
+		if err := images.CheckPlatform(platform); err != nil {
 			return err
 		}
 		return a.listImages(c.Context(), f, platform, asJSON)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
@@ -37,7 +38,7 @@ Exit codes: 0 all are here, 1 it could not go on, 2 usage, 3 some could not be
 pulled, 130 interrupted.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := errors.Join(p.check(), docker.CheckPlatform(platform)); err != nil {
+			if err := errors.Join(p.check(), images.CheckPlatform(platform)); err != nil {
 				return err
 			}
 			return a.pullImages(c.Context(), f, p, platform)

@@ -94,7 +94,7 @@ func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
 	if n := len(server.Requests()); n != 4 {
 		t.Errorf("%d requests, want one for each of 3 steps and the refused one", n)
 	}
-	if n := containers(t, prefix); n != 0 {
+	if n := containersOf(t, prefix); n != 0 {
 		t.Errorf("%d containers are left", n)
 	}
 }

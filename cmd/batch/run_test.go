@@ -162,8 +162,8 @@ func connect(tb testing.TB) *docker.Engine {
 	return engine
 }
 
-// containers counts the containers of the instances whose ids begin so.
-func containers(t *testing.T, prefix string) int {
+// containersOf counts the containers of the instances whose ids begin so.
+func containersOf(t *testing.T, prefix string) int {
 	t.Helper()
 	owned, err := connect(t).Owned(t.Context())
 	if err != nil {
@@ -184,7 +184,7 @@ func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 	dir := t.TempDir()
 	prefix := ownRows(t, dir)
 	cmd, lines := startSlow(t, dir, 2)
-	if n := containers(t, prefix); n != 2 {
+	if n := containersOf(t, prefix); n != 2 {
 		t.Errorf("%d containers while two instances run", n)
 	}
 	start := time.Now()
@@ -203,7 +203,7 @@ func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 	if d := time.Since(start); d > 30*time.Second {
 		t.Errorf("took %v to stop", d)
 	}
-	if n := containers(t, prefix); n != 0 {
+	if n := containersOf(t, prefix); n != 0 {
 		t.Errorf("%d containers left behind", n)
 	}
 	saved, _ := filepath.Glob(filepath.Join(dir, "out", "*", "*.traj.json"))
@@ -255,7 +255,7 @@ func TestAKilledRunLeavesNothingThatTheNextDoesNotMend(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	prefix := ownRows(t, dir)
-	cmd, _ := startSlow(t, dir, 2, "NAP=10") // which the next run waits for, see [docker.Command.ID]
+	cmd, _ := startSlow(t, dir, 2, "NAP=10") // which the next run waits for, see [containers.Command.ID]
 
 	// Meanwhile nobody else may write into the directory.
 	second := batch(t.Context(), dir, slowArgs...)
@@ -272,7 +272,7 @@ func TestAKilledRunLeavesNothingThatTheNextDoesNotMend(t *testing.T) {
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if n := containers(t, prefix); n != 0 {
+	if n := containersOf(t, prefix); n != 0 {
 		t.Errorf("%d containers left behind", n)
 	}
 	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
@@ -290,7 +290,7 @@ func TestAReaderThatGoesAwayStopsNothing(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGPIPE); err != nil {
 		t.Fatal(err)
 	}
-	if n := containers(t, prefix); n != 2 {
+	if n := containersOf(t, prefix); n != 2 {
 		t.Errorf("%d containers while two instances run", n)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -300,7 +300,7 @@ func TestAReaderThatGoesAwayStopsNothing(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Errorf("exit code %d, want %d", code, exitInterrupted)
 	}
-	if n := containers(t, prefix); n != 0 {
+	if n := containersOf(t, prefix); n != 0 {
 		t.Errorf("%d containers left behind", n)
 	}
 }
@@ -353,7 +353,7 @@ func TestARemovalThatFailsIsMadeAgain(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", spec, err, out)
 		}
-		if n := containers(t, prefix); n != 0 {
+		if n := containersOf(t, prefix); n != 0 {
 			t.Errorf("%s: %d containers are left", spec, n)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/docker/go-units"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/results"
@@ -41,7 +41,7 @@ func leasePath(dir string) string {
 
 // lockOwner is what stands in the lock: a line for people, and one for the
 // reapers of other runs.
-func lockOwner() string { return results.DefaultOwner() + "\n" + docker.Owner() }
+func lockOwner() string { return results.DefaultOwner() + "\n" + containers.Owner() }
 
 // unopened is an environment that is only looked at.
 type unopened struct{}

@@ -293,7 +293,7 @@ func (s *soak) check(undisturbed bool) {
 			}
 		}
 	}
-	if n := containers(s.t, s.prefix); n != 0 {
+	if n := containersOf(s.t, s.prefix); n != 0 {
 		s.t.Errorf("%d containers are left", n)
 	}
 	snap, err := results.Read(filepath.Join(s.dir, "out"))

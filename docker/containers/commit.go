@@ -1,0 +1,90 @@
+package containers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/docker/docker/api/types/container"
+
+	"batch.example/batch/docker/images"
+	"batch.example/batch/fault"
+)
+
+// Commit makes an image of the container's files as they are now, with that name and
+// these labels. Its settings are those of the image that the container was made of:
+// of the container's own, nothing is in it. On a failure there is no such image; one
+// of that name that was there before may be gone.
+func (c *Container) Commit(ctx context.Context, name string, labels map[string]string) (images.Image, error) {
+	op := "making an image of container " + c.short()
+	settings, err := c.settings(ctx, labels)
+	if err != nil {
+		return images.Image{}, c.engine.Blame(err, fault.Transient, op)
+	}
+	// What the engine makes although the caller has hung up would stay for good.
+	_, err = c.engine.API.ContainerCommit(context.WithoutCancel(ctx), c.id, container.CommitOptions{Reference: name, Config: settings})
+	if err == nil {
+		var img images.Image
+		if img, err = c.committed(ctx, name, labels); err == nil {
+			return img, nil
+		}
+	}
+	_ = c.fleet.images.RemoveImage(context.WithoutCancel(ctx), name) // the first failure is the one to tell
+	return images.Image{}, c.engine.Blame(err, fault.Transient, op)
+}
+
+// settings are those of the container's image, with labels. The engine adds what they
+// lack from the container: a label or command that is there and empty, it leaves.
+func (c *Container) settings(ctx context.Context, labels map[string]string) (*container.Config, error) {
+	image, err := c.engine.API.ImageInspect(ctx, c.imageID)
+	if err != nil {
+		return nil, err
+	}
+	in, err := c.engine.API.ContainerInspect(ctx, c.id)
+	if err != nil {
+		return nil, err
+	}
+	var settings container.Config
+	text, err := json.Marshal(image.Config) // another type, with the same members
+	if err == nil {
+		err = json.Unmarshal(text, &settings)
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for name := range in.Config.Labels {
+		all[name] = ""
+	}
+	for _, more := range []map[string]string{settings.Labels, labels} {
+		for name, value := range more {
+			all[name] = value
+		}
+	}
+	settings.Labels = all
+	if settings.Entrypoint == nil {
+		settings.Entrypoint = []string{}
+	}
+	return &settings, nil
+}
+
+// committed looks the new image up. Not every engine takes the settings.
+func (c *Container) committed(ctx context.Context, name string, labels map[string]string) (images.Image, error) {
+	img, here, err := c.fleet.images.Image(ctx, name, "")
+	if err != nil {
+		return images.Image{}, err
+	}
+	in, err := c.engine.API.ImageInspect(ctx, name)
+	if err != nil {
+		return images.Image{}, err
+	}
+	for label, value := range labels {
+		if !here || in.Config == nil || in.Config.Labels[label] != value {
+			return images.Image{}, fmt.Errorf("image %s: %w", name, errUnlabeled)
+		}
+	}
+	return img, nil
+}
+
+var errUnlabeled = errors.New("the engine has not given it its labels")

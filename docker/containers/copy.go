@@ -1,0 +1,83 @@
+package containers
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"syscall"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/wire"
+)
+
+// The largest files that CopyIn and CopyOut take, in bytes.
+const (
+	CopyInLimit = 32 << 20
+	CopyLimit   = 256 << 20
+)
+
+// CopyIn writes data to the file at the absolute path name, as the container's user,
+// with the given permissions. Directories that are missing are made; a file that is
+// there is replaced, and is whole at every moment. What the user may not write is an
+// Instance fault.
+func (c *Container) CopyIn(ctx context.Context, name string, mode fs.FileMode, data []byte) error {
+	op := "copying " + name + " into container " + c.short()
+	if !path.IsAbs(name) || path.Clean(name) == "/" {
+		return fault.New(fault.Usage, op, fmt.Errorf("expected an absolute path of a file"))
+	}
+	if len(data) > CopyInLimit {
+		return fault.New(fault.Usage, op, fmt.Errorf("%d bytes are more than %d", len(data), CopyInLimit))
+	}
+	m := wire.Put{Path: path.Clean(name), Mode: uint64(mode.Perm()), Data: data}
+	q := &question{frame: wire.Frame{Kind: wire.KindPut, Data: wire.Encode(m)}}
+	if _, err := c.ask(ctx, q); err != nil {
+		return err
+	}
+	return copyFault(q.failure(), op)
+}
+
+// CopyOut returns the bytes of the file at the absolute path name, as the container's
+// user may read it. Links are followed. A path that is not there is an error that is
+// fs.ErrNotExist; what is not a file, or larger than CopyLimit, is an Instance fault.
+func (c *Container) CopyOut(ctx context.Context, name string) ([]byte, error) {
+	op := "copying " + name + " out of container " + c.short()
+	if !path.IsAbs(name) {
+		return nil, fault.New(fault.Usage, op, fmt.Errorf("expected an absolute path"))
+	}
+	q := &question{frame: wire.Frame{Kind: wire.KindGet, Data: wire.Encode(wire.Get{Path: name, Limit: CopyLimit})}}
+	if _, err := c.ask(ctx, q); err != nil {
+		return nil, err
+	}
+	if err := copyFault(q.failure(), op); err != nil {
+		return nil, err
+	}
+	return q.out, nil
+}
+
+func copyFault(err error, op string) error {
+	if err == nil {
+		return nil
+	}
+	return fault.New(fault.Instance, op, err)
+}
+
+// failure is what a Done that answers the call says.
+func (q *question) failure() error {
+	var m wire.Done
+	if err := wire.Decode(q.answer.Data, &m); err != nil || m.Message == "" {
+		return err
+	}
+	return &initError{syscall.Errno(m.Errno), m.Message}
+}
+
+// initError is what went wrong in the container.
+type initError struct {
+	number syscall.Errno // Linux's
+	text   string
+}
+
+func (e *initError) Error() string { return e.text }
+
+// Is makes errors.Is(err, fs.ErrNotExist) and the like work.
+func (e *initError) Is(target error) bool { return target == fs.ErrNotExist && e.number == 2 }

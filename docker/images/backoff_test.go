@@ -1,0 +1,168 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distribution/reference"
+	"golang.org/x/sync/semaphore"
+
+	"batch.example/batch/docker/internal/engine"
+)
+
+var errLimit = errors.New("toomanyrequests: slow down")
+
+// puller is an engine of which only the pace of its pulls works.
+func puller(slots int64) *Store {
+	return &Store{
+		slots: semaphore.NewWeighted(slots), gates: map[string]*gate{}, pace: defaultPace,
+		engine: &engine.Conn{Log: slog.New(slog.DiscardHandler)},
+	}
+}
+
+func named(t *testing.T, ref string) reference.Named {
+	t.Helper()
+	n, err := normal(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestARateLimitHoldsBackThatRegistryAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, start := puller(4), time.Now()
+		limited := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			n := 0
+			if err := e.persist(t.Context(), named(t, "one.example/a"), func(context.Context) error {
+				if n++; n == 1 {
+					close(limited)
+					return errors.New("toomanyrequests: retry after 40 seconds")
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(start); waited < 40*time.Second || waited > 46*time.Second {
+				t.Errorf("went on after %v", waited)
+			}
+		})
+		<-limited
+		synctest.Wait()
+		for ref, atOnce := range map[string]bool{"one.example/b": false, "two.example/a": true} {
+			wg.Go(func() {
+				if err := e.persist(t.Context(), named(t, ref), func(context.Context) error { return nil }); err != nil {
+					t.Error(err)
+				}
+				if waited := time.Since(start); (waited < 40*time.Second) != atOnce {
+					t.Errorf("%s: began after %v", ref, waited)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestAPullGivesUpOnARegistryThatLimitsOnAndOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, start, n := puller(1), time.Now(), 0
+		err := e.persist(t.Context(), named(t, "one.example/a"), func(context.Context) error { n++; return errLimit })
+		if !errors.Is(err, errLimit) || n != defaultPace.limits {
+			t.Errorf("%d downloads, then %v", n, err)
+		}
+		if took := time.Since(start); took < 2*time.Minute || took > 10*time.Minute {
+			t.Errorf("gave up after %v", took)
+		}
+		// A time longer than anyone's patience ends all pulls from there at once.
+		far := errors.New("toomanyrequests: retry-after: 6h")
+		e, start = puller(1), time.Now()
+		for range 2 {
+			if err := e.persist(t.Context(), named(t, "one.example/a"), func(context.Context) error { return far }); !errors.Is(err, far) {
+				t.Errorf("error %v", err)
+			}
+		}
+		if took := time.Since(start); took > 0 {
+			t.Errorf("gave up after %v", took)
+		}
+	})
+}
+
+func TestAnswersToPullsThatBeganTogetherCountOnce(t *testing.T) {
+	g := &gate{}
+	for range 4 {
+		g.shut(0, defaultPace, errLimit)
+	}
+	if wait := time.Until(g.until); g.row != 1 || wait > defaultPace.limited {
+		t.Errorf("row %d, shut for %v", g.row, wait)
+	}
+	g.shut(1, defaultPace, errLimit)
+	g.served(1) // it began before the gate was shut again
+	if g.row != 2 {
+		t.Errorf("row %d after a late success", g.row)
+	}
+	if g.served(2); g.row != 0 {
+		t.Errorf("row %d after a success", g.row)
+	}
+}
+
+func TestWhatMayPassIsTriedAgainSoon(t *testing.T) {
+	for text, tries := range map[string]int{
+		"received unexpected HTTP status: 503 Service Unavailable": defaultPace.tries,
+		"dial tcp 10.0.0.1:443: connect: connection refused":       defaultPace.tries,
+		"unauthorized: authentication required":                    1,
+		"manifest unknown: manifest unknown":                       1,
+		"write /var/lib/docker/x: no space left on device":         1,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start, n := time.Now(), 0
+			err := puller(1).persist(t.Context(), named(t, "one.example/a"), func(context.Context) error {
+				n++
+				return errors.New(text)
+			})
+			if err == nil || err.Error() != text || n != tries {
+				t.Errorf("%s: %d downloads, then %v", text, n, err)
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("%s: gave up after %v", text, took)
+			}
+		})
+	}
+}
+
+func TestAWaitForARegistryEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := puller(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		err := e.persist(ctx, named(t, "one.example/a"), func(context.Context) error { return errLimit })
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if !e.slots.TryAcquire(1) {
+			t.Error("the slot is still taken")
+		}
+	})
+}
+
+func TestRetryAfterIsReadFromText(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"toomanyrequests: retry-after: 342.5ms, allowed: 44000/minute": 342500 * time.Microsecond,
+		"Retry-After: 120":                               2 * time.Minute,
+		"too many requests, try again in 5 minutes":      5 * time.Minute,
+		"Too many requests. Retry after 30 seconds":      30 * time.Second,
+		"retry in 1h":                                    time.Hour,
+		"toomanyrequests: You have reached your limit 5": 0,
+		"retry after 99999999999999999999":               0,
+	} {
+		if got, said := retryAfter(text); got != want || said != (want > 0) {
+			t.Errorf("%s: %v, %v", text, got, said)
+		}
+	}
+}

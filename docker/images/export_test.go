@@ -1,0 +1,46 @@
+package images
+
+import (
+	"testing"
+	"time"
+)
+
+// Credentials is the user's login for the registry of ref, as the engine takes it.
+func (s *Store) Credentials(t testing.TB, ref string) string {
+	t.Helper()
+	name, err := normal(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.credentials(name)
+}
+
+// Hurry makes the pulls wait for milliseconds where they would for seconds.
+// Call it before the first pull.
+func (s *Store) Hurry() {
+	s.pace = pace{
+		tries: 3, short: 10 * time.Millisecond,
+		limits: 4, limited: 10 * time.Millisecond, longest: 40 * time.Millisecond, patience: time.Minute, stall: time.Minute,
+	}
+}
+
+// Stall ends the pulls of which nothing new is heard for d. Call it before the
+// first of them.
+func (s *Store) Stall(d time.Duration) { s.pace.stall = d }
+
+// Waiters returns how many callers wait for the pull of ref.
+func (s *Store) Waiters(ref string) int {
+	name, err := normal(ref)
+	if err != nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pulls[wanted{name, ""}.key()]
+	if p == nil {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiters)
+}

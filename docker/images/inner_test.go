@@ -1,0 +1,122 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/fault"
+)
+
+func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
+	const ref = "docker.io/team/no-such-host-timeout:1"
+	for text, want := range map[string]fault.Kind{
+		"manifest for team/no-such-host-timeout:1 not found: manifest unknown":                   fault.Instance,
+		"pull access denied for team/no-such-host-timeout, repository does not exist":            fault.Instance,
+		"toomanyrequests: You have reached your unauthenticated pull rate limit":                 fault.Transient,
+		"write /var/lib/docker/tmp/x: no space left on device":                                   fault.Host,
+		"received unexpected HTTP status: 502 Bad Gateway":                                       fault.Transient,
+		"no matching manifest for linux/amd64 in the manifest list entries":                      fault.Instance,
+		"Get \"https://registry-1.docker.io/v2/\": dial tcp: lookup registry-1: no such host":    fault.Transient,
+		"error from registry: denied\ndenied":                                                    fault.Instance,
+		"docker.io/library/x:1: no match for platform in manifest: not found":                    fault.Instance,
+		"something nobody has seen before":                                                       fault.Transient,
+		"Head \"https://r/v2/x/manifests/1\": unauthorized: incorrect username or password":      fault.Instance,
+		"net/http: request canceled while waiting for connection (Client.Timeout exceeded)":      fault.Transient,
+		"image with reference x was found but does not match the specified platform: wanted arm": fault.Instance,
+	} {
+		t.Run(text, func(t *testing.T) {
+			if got := fault.KindOf(blamePull(errors.New(text), ref)); got != want {
+				t.Errorf("kind %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// An error that says more than its words is not judged by these.
+func TestBlamePullReadsWordsWhereNothingElseIsKnown(t *testing.T) {
+	const words = "pull access denied"
+	for want, err := range map[fault.Kind]error{
+		fault.Unknown:   fmt.Errorf("%s: %w", words, context.Canceled),
+		fault.Host:      fault.Newf(fault.Host, words),
+		fault.Transient: fmt.Errorf("%s: %w", words, io.ErrUnexpectedEOF), // the engine went away
+	} {
+		if got := blamePull(err, "docker.io/team/thing:1"); fault.KindOf(got) != want || !errors.Is(got, err) && want != fault.Unknown {
+			t.Errorf("%v is %v: %v", err, fault.KindOf(got), got)
+		}
+	}
+}
+
+func TestAPullIsTriedAgainWhereTheNetworkOrARegistryFailed(t *testing.T) {
+	for text, want := range map[string]pullWhy{
+		"Head \"https://r/v2/x/manifests/1\": EOF":                                             pullBroken,
+		"dial tcp 192.0.2.1:443: connect: connection timed out":                                pullBroken,
+		"dial tcp 192.0.2.1:443: connect: no route to host":                                    pullBroken,
+		"dial tcp: lookup r: Temporary failure in name resolution":                             pullBroken,
+		"failed commit on ref \"layer-sha256:1\": unexpected commit digest sha256:2, expected": pullBroken,
+		"failed commit on ref \"x\": \"x\" failed size validation: 10 != 20":                   pullBroken,
+		"http2: server sent GOAWAY and closed the connection":                                  pullBroken,
+		"unexpected status from HEAD request to https://r/v2/x: 429 Too Many Requests":         pullLimited,
+		"error from registry: denied":                                                          pullRefused,
+	} {
+		if got := whyPull(errors.New(text), "docker.io/team/thing:1"); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func nothing() {}
+
+func TestOnlyWhatAMessageAddsIsNews(t *testing.T) {
+	for _, tt := range []struct {
+		name, stream string
+		want         int
+	}{
+		{"layers that come", `{"status":"Downloading","id":"a","progressDetail":{"current":5,"total":10}}
+{"status":"Downloading","id":"b","progressDetail":{"current":5,"total":10}}
+{"status":"Downloading","id":"a","progressDetail":{"current":6,"total":10}}
+{"status":"Extracting","id":"a","progressDetail":{"current":6,"total":10}}`, 4},
+		{"an engine that repeats itself", `{"status":"Downloading","id":"a","progressDetail":{"current":5,"total":10}}
+{"status":"Waiting","id":"b"}
+{"status":"Downloading","id":"a","progressDetail":{"current":5,"total":10}}
+{"status":"Waiting","id":"b"}`, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			news := 0
+			err := follow(strings.NewReader(tt.stream), PullProgress{}, func(PullProgress) {}, func() { news++ })
+			if err != nil || news != tt.want {
+				t.Errorf("%d times news, want %d; %v", news, tt.want, err)
+			}
+		})
+	}
+}
+
+func TestFollowAddsUpLayers(t *testing.T) {
+	const stream = `{"status":"Pulling from team/thing","id":"1"}
+{"status":"Already exists","id":"a"}
+{"status":"Pulling fs layer","id":"b"}{"status":"Pulling fs layer","id":"c"}
+{"status":"Downloading","id":"b","progressDetail":{"current":5,"total":10}}
+{"status":"Download complete","id":"b"}
+{"status":"Downloading","id":"c","progressDetail":{"current":7,"total":30}}
+{"status":"Pull complete","id":"b"}
+{"status":"Digest: sha256:0"}`
+	var last PullProgress
+	if err := follow(strings.NewReader(stream), PullProgress{Ref: "r"}, func(p PullProgress) { last = p }, nothing); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(PullProgress{Ref: "r", Current: 17, Total: 40, Layers: 3, Done: 2}, last); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	err := follow(strings.NewReader(stream+`{"errorDetail":{"message":"boom"},"error":"boom"}`), PullProgress{}, func(PullProgress) {}, nothing)
+	if err == nil || err.Error() != "boom" {
+		t.Errorf("error %v", err)
+	}
+	if err := follow(strings.NewReader(stream[:40]), PullProgress{}, func(PullProgress) {}, nothing); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a stream that was cut off: %v", err)
+	}
+}

@@ -1,0 +1,118 @@
+package images
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/client"
+
+	"batch.example/batch/fault"
+)
+
+// Layer is one layer of an image. Images that have a layer with the same ID
+// share its disk.
+type Layer struct {
+	ID   string // of the layer and all below it; empty when only the image's whole size is known
+	Size int64  // bytes on disk, and its share of what the image takes besides
+}
+
+// Layers returns the layers of the image with that id or name for the platform,
+// os/arch, or for the engine's own where that is empty, lowest first. Together
+// they have the image's size: an engine with containerd's image store keeps the
+// packed layers, too. An image whose history does not tell which step made which
+// layer comes as a single one, without ID.
+func (s *Store) Layers(ctx context.Context, id, platform string) ([]Layer, error) {
+	op := "reading the layers of image " + id
+	want, err := ParsePlatform(platform)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.engine.Ready(ctx); err != nil {
+		return nil, err
+	}
+	in, err := s.inspectImage(ctx, id, want)
+	if err != nil {
+		return nil, s.engine.Blame(err, fault.Transient, op)
+	}
+	var of []client.ImageHistoryOption
+	if want != nil && versions.GreaterThanOrEqualTo(s.engine.API.ClientVersion(), "1.49") {
+		of = append(of, client.ImageHistoryWithPlatform(*want))
+	}
+	history, err := s.engine.API.ImageHistory(ctx, id, of...)
+	if err != nil {
+		return nil, s.engine.Blame(err, fault.Transient, op)
+	}
+	sizes, known := layerSizes(history, len(in.RootFS.Layers))
+	if !known {
+		return []Layer{{Size: in.Size}}, nil
+	}
+	share(sizes, in.Size)
+	layers := make([]Layer, len(sizes))
+	below := ""
+	for i, size := range sizes {
+		if below == "" {
+			below = in.RootFS.Layers[i]
+		} else { // as the engine names what it keeps on disk
+			below = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(below+" "+in.RootFS.Layers[i])))
+		}
+		layers[i] = Layer{ID: below, Size: size}
+	}
+	return layers, nil
+}
+
+// share spreads what an image takes besides its layers' files over the layers,
+// by their sizes: of what a packed layer takes the engine tells only the sum.
+func share(sizes []int64, whole int64) {
+	var files int64
+	for _, size := range sizes {
+		files += size
+	}
+	left := whole - files
+	if left <= 0 || files == 0 {
+		return
+	}
+	besides := float64(left) / float64(files)
+	for i := range sizes {
+		part := min(left, int64(float64(sizes[i])*besides))
+		sizes[i] += part
+		left -= part
+	}
+	sizes[len(sizes)-1] += left // what rounding left
+}
+
+// layerSizes returns the sizes of n layers, lowest first. The history, which
+// is newest first, also has steps that made no layer; they are told by having
+// no size, and layers without a size by what made them.
+func layerSizes(history []image.HistoryResponseItem, n int) ([]int64, bool) {
+	for _, made := range []func(image.HistoryResponseItem) bool{
+		func(h image.HistoryResponseItem) bool { return h.Size > 0 },
+		func(h image.HistoryResponseItem) bool { return h.Size > 0 || !onlySettings(h.CreatedBy) },
+	} {
+		sizes := make([]int64, 0, n)
+		for i := len(history) - 1; i >= 0; i-- {
+			if made(history[i]) {
+				sizes = append(sizes, history[i].Size)
+			}
+		}
+		if len(sizes) == n {
+			return sizes, true
+		}
+	}
+	return nil, false
+}
+
+// onlySettings reports whether a step of a Dockerfile changes no files.
+func onlySettings(createdBy string) bool {
+	step := strings.TrimSpace(strings.TrimPrefix(createdBy, "/bin/sh -c #(nop)"))
+	word, _, _ := strings.Cut(step, " ")
+	switch word {
+	case "ARG", "CMD", "ENTRYPOINT", "ENV", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "ONBUILD", "SHELL",
+		"STOPSIGNAL", "USER", "VOLUME":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,41 @@
+package images
+
+import (
+	"strings"
+
+	"github.com/containerd/platforms"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"batch.example/batch/fault"
+)
+
+// ParsePlatform returns what s says as os/arch or os/arch/variant; nil for an
+// empty s, which leaves the choice to the engine.
+func ParsePlatform(s string) (*ocispec.Platform, error) {
+	if s == "" {
+		return nil, nil
+	}
+	p, err := platforms.Parse(s)
+	if err != nil || !strings.Contains(s, "/") { // the client's own would stand for what is left out
+		return nil, fault.Newf(fault.Usage, "platform %q: expected os/arch such as linux/amd64", s)
+	}
+	return &p, nil
+}
+
+// CheckPlatform returns a Usage fault unless s is os/arch or os/arch/variant, or
+// empty.
+func CheckPlatform(s string) error {
+	_, err := ParsePlatform(s)
+	return err
+}
+
+// fits reports whether an image that says it is for the platform has can be
+// used where want is wanted. Many images do not say their variant.
+func fits(has ocispec.Platform, want *ocispec.Platform) bool {
+	if want == nil || platforms.OnlyStrict(*want).Match(has) {
+		return true
+	}
+	n := platforms.Normalize(*want)
+	is := platforms.Normalize(has)
+	return has.Variant == "" && is.OS == n.OS && is.Architecture == n.Architecture
+}

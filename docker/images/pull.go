@@ -1,0 +1,211 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/distribution/reference"
+	"golang.org/x/sync/semaphore"
+
+	"batch.example/batch/fault"
+)
+
+// PullProgress is how far a pull has come.
+type PullProgress struct {
+	Ref     string
+	Waiting bool  // for one of the parallel pulls to end, or for the registry to allow it
+	Current int64 // bytes downloaded
+	Total   int64 // bytes to download, of the layers whose size is known so far
+	Layers  int   // known so far
+	Done    int   // of Layers, unpacked or there before
+}
+
+// Ensure makes sure that the engine has the image ref for the platform, os/arch,
+// or for the one that it chooses where that is empty, and returns it. Callers
+// that ask for the same image at the same time share one pull: one of them
+// giving up leaves it to the others, the last one giving up ends it. Progress,
+// which may be nil, is called on the caller's own goroutine and not after
+// Ensure has returned.
+//
+// The error blames the instance when the registry does not have the image, not
+// for this platform, or not for this user; it is Transient when the registry
+// or the network failed, Host when the disk is full or the engine is gone; a
+// full disk is also syscall.ENOSPC to errors.Is.
+//
+// What may pass is tried again first: a registry or network that fails, for
+// some seconds; a registry that limits pulls, for some minutes, in which no
+// pull from that registry is begun. Its answer may say how long.
+func (s *Store) Ensure(ctx context.Context, ref, platform string, progress func(PullProgress)) (Image, error) {
+	img, ok, err := s.Image(ctx, ref, platform)
+	if ok || err != nil {
+		return img, err
+	}
+	name, err := normal(ref)
+	if err != nil {
+		return Image{}, err
+	}
+	if progress == nil {
+		progress = func(PullProgress) {}
+	}
+	img, err = s.await(ctx, wanted{name, platform}, progress)
+	if err != nil {
+		return Image{}, s.besides(ctx, err, ref, platform)
+	}
+	img.Ref = ref
+	return img, nil
+}
+
+// besides adds to the fault of a pull for a platform that the engine has the
+// image for another one.
+func (s *Store) besides(ctx context.Context, err error, ref, platform string) error {
+	kind := fault.KindOf(err)
+	if platform == "" || kind == fault.Unknown {
+		return err
+	}
+	img, here, lookErr := s.Image(ctx, ref, "")
+	if lookErr != nil || !here {
+		return err
+	}
+	return fault.New(kind, fmt.Sprintf("image %s is here for %s/%s and not for %s", ref, img.OS, img.Arch, platform), err).
+		WithHint("pull or build it for %s, or leave out --platform", platform)
+}
+
+// wanted is an image as it is pulled.
+type wanted struct {
+	reference.Named
+	platform string // may be empty
+}
+
+func (w wanted) key() string { return w.String() + " " + w.platform }
+
+// pull is one download that any number of callers wait for.
+type pull struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed when image or err is set
+
+	mu      sync.Mutex
+	waiters map[chan struct{}]struct{} // each of capacity 1: told that last has changed
+	last    PullProgress
+	image   Image
+	err     error
+}
+
+// await joins the pull of name, starting it when there is none.
+func (s *Store) await(ctx context.Context, name wanted, progress func(PullProgress)) (Image, error) {
+	told := make(chan struct{}, 1)
+	p := s.join(ctx, name, told)
+	defer s.leave(name, p, told)
+	for {
+		select {
+		case <-p.done:
+			return p.image, p.err
+		case <-ctx.Done():
+			return Image{}, context.Cause(ctx)
+		case <-told:
+			p.mu.Lock()
+			last := p.last
+			p.mu.Unlock()
+			progress(last)
+		}
+	}
+}
+
+// join adds the caller to the pull of name. A new pull takes over only the
+// values of ctx: its life is that of all who wait.
+func (s *Store) join(ctx context.Context, name wanted, told chan struct{}) *pull {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pulls[name.key()]
+	if p == nil {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		p = &pull{cancel: cancel, done: make(chan struct{}), waiters: map[chan struct{}]struct{}{}}
+		s.pulls[name.key()] = p
+		s.pullers.Go(func() { s.run(ctx, name, p) })
+	}
+	p.mu.Lock()
+	p.waiters[told] = struct{}{}
+	p.mu.Unlock()
+	return p
+}
+
+// leave takes the caller off the pull. The last one ends it, and takes it off
+// the list at once so that a later caller starts anew.
+func (s *Store) leave(name wanted, p *pull, told chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.mu.Lock()
+	delete(p.waiters, told)
+	last := len(p.waiters) == 0
+	p.mu.Unlock()
+	if last {
+		p.cancel()
+		s.forget(name, p)
+	}
+}
+
+// forget is called with s.mu held.
+func (s *Store) forget(name wanted, p *pull) {
+	if s.pulls[name.key()] == p {
+		delete(s.pulls, name.key())
+	}
+}
+
+// run does the pull and is its only goroutine.
+func (s *Store) run(ctx context.Context, name wanted, p *pull) {
+	defer p.cancel()
+	p.report(PullProgress{Ref: name.String(), Waiting: true})
+	p.image, p.err = s.fetch(ctx, name, p.report)
+	s.mu.Lock()
+	s.forget(name, p)
+	s.mu.Unlock()
+	close(p.done)
+}
+
+// fetch downloads name and looks at what came. One name is pulled for one
+// platform after the other: an engine may have but one image of a name.
+func (s *Store) fetch(ctx context.Context, name wanted, report func(PullProgress)) (Image, error) {
+	turn := s.turn(name.String())
+	if err := turn.Acquire(ctx, 1); err != nil {
+		return Image{}, err
+	}
+	defer turn.Release(1)
+	err := s.persist(ctx, name.Named, func(ctx context.Context) error { return s.download(ctx, name, report) })
+	if err != nil {
+		if ctx.Err() == nil {
+			err = blamePull(err, name.String())
+		}
+		return Image{}, err
+	}
+	img, here, err := s.Image(ctx, name.String(), name.platform)
+	if err == nil && !here && name.platform != "" { // it may be for another than its own settings say
+		img, here, err = s.Image(ctx, name.String(), "")
+	}
+	if err == nil && !here {
+		err = fault.New(fault.Transient, "pulling image "+name.String(), nil).
+			WithHint("the engine pulled it and does not have it; something removed it")
+	}
+	return img, err
+}
+
+// turn is held while the image of that name is pulled.
+func (s *Store) turn(name string) *semaphore.Weighted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turns[name] == nil {
+		s.turns[name] = semaphore.NewWeighted(1)
+	}
+	return s.turns[name]
+}
+
+func (p *pull) report(now PullProgress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = now
+	for w := range p.waiters {
+		select {
+		case w <- struct{}{}:
+		default: // it has not looked at the former state yet and will find this one
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package images_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/image"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/docker/images"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/registrytest"
+)
+
+// newStub returns a registry whose image is removed from the engine at the end.
+func newStub(t testing.TB) *registrytest.Stub {
+	t.Helper()
+	s := registrytest.NewStub(t)
+	removeLater(t, s.Ref())
+	return s
+}
+
+// removeLater takes an image off the engine at the end of the test.
+func removeLater(t testing.TB, ref string) {
+	t.Cleanup(func() {
+		_, _ = raw(t).ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true})
+	})
+}
+
+func TestEnsurePullsWithProgressAndOnlyOnce(t *testing.T) {
+	e := connect(t)
+	r := newStub(t)
+	var seen []images.PullProgress
+	img, err := e.Ensure(t.Context(), r.Ref(), "", func(p images.PullProgress) { seen = append(seen, p) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if img.Digest != registrytest.Digest(r.Manifest) || !isOf(img, r.Image) || img.Size < registrytest.LayerSize {
+		t.Errorf("image %+v", img)
+	}
+	if len(seen) == 0 {
+		t.Fatal("no progress")
+	}
+	if last := seen[len(seen)-1]; last.Layers != 1 || last.Current > last.Total {
+		t.Errorf("last progress %+v", last)
+	}
+	before := r.ManifestGets.Load()
+	if _, err := e.Ensure(t.Context(), r.Ref(), "", nil); err != nil || r.ManifestGets.Load() != before {
+		t.Errorf("an image that is there: %d requests, %v", r.ManifestGets.Load()-before, err)
+	}
+}
+
+func TestCallersShareOnePull(t *testing.T) {
+	e := connect(t)
+	r := newStub(t)
+	reached, open := make(chan struct{}, 10), make(chan struct{})
+	r.Fault = registrytest.Blob(registrytest.Digest(r.Layer()), func(http.ResponseWriter, *http.Request) bool {
+		reached <- struct{}{}
+		<-open
+		return false
+	})
+	first, giveUp := context.WithCancel(t.Context())
+	errs := make([]error, 4)
+	var wg sync.WaitGroup
+	for i := range errs {
+		ctx := t.Context()
+		if i == 0 {
+			ctx = first
+		}
+		wg.Go(func() { _, errs[i] = e.Ensure(ctx, r.Ref(), "", nil) })
+	}
+	<-reached
+	awaitWaiters(t, e, r.Ref(), 4)
+	giveUp()
+	awaitWaiters(t, e, r.Ref(), 3)
+	close(open)
+	wg.Wait()
+	if !fault.Canceled(errs[0]) {
+		t.Errorf("the one that gave up: %v", errs[0])
+	}
+	for _, err := range errs[1:] {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n := r.BlobGets.Load(); n != 1 {
+		t.Errorf("%d downloads of the layer", n)
+	}
+}
+
+func awaitWaiters(t *testing.T, e *docker.Engine, ref string, n int) {
+	t.Helper()
+	for e.Waiters(ref) != n {
+		if t.Context().Err() != nil {
+			t.Fatal("ended before")
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestTheLastCallerEndsThePull(t *testing.T) {
+	e := connect(t)
+	r := newStub(t)
+	reached, gone := make(chan struct{}, 10), make(chan struct{}, 10)
+	slow := registrytest.Dribble(r.Layer(), t.Context().Done())
+	r.Fault = registrytest.Blob(registrytest.Digest(r.Layer()), func(w http.ResponseWriter, q *http.Request) bool {
+		reached <- struct{}{}
+		slow(w, q)
+		gone <- struct{}{}
+		return true
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := e.Ensure(ctx, r.Ref(), "", nil); !fault.Canceled(err) {
+			t.Errorf("error %v", err)
+		}
+	})
+	<-reached
+	cancel()
+	wg.Wait()
+	select {
+	case <-gone: // the engine has let go of the registry
+	case <-time.After(10 * time.Second):
+		t.Error("the engine goes on with the pull")
+	}
+}
+
+func TestAFailedPullSaysWhoIsToBlame(t *testing.T) {
+	e := connect(t)
+	e.Hurry()
+	for _, tt := range []struct {
+		name string
+		fail func(r *registrytest.Stub) registrytest.Fault
+		kind fault.Kind
+	}{
+		{"no such image", refuse(404, "MANIFEST_UNKNOWN", "manifest unknown"), fault.Instance},
+		{"no such repository", refuse(404, "NAME_UNKNOWN", "repository name not known to registry"), fault.Instance},
+		{"a login is asked for", refuse(401, "UNAUTHORIZED", "authentication required"), fault.Instance},
+		{"access denied", refuse(403, "DENIED", "requested access to the resource is denied"), fault.Instance},
+		{"too many requests", refuse(429, "TOOMANYREQUESTS", "You have reached your pull rate limit"), fault.Transient},
+		{"the registry is broken", refuse(503, "UNAVAILABLE", "come back later"), fault.Transient},
+		{"the registry is not there", func(r *registrytest.Stub) registrytest.Fault {
+			r.Close()
+			return nil
+		}, fault.Transient},
+		{"another platform only", func(r *registrytest.Stub) registrytest.Fault {
+			r.ForPlatform(t, "plan9", "mips")
+			return nil
+		}, fault.Instance},
+		{"a layer that is not what it should be", func(r *registrytest.Stub) registrytest.Fault {
+			return registrytest.Blob(registrytest.Digest(r.Layer()), registrytest.Corrupt(r.Layer()))
+		}, fault.Transient},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newStub(t)
+			r.Fault = tt.fail(r)
+			_, err := e.Ensure(t.Context(), r.Ref(), "", nil)
+			if err == nil || fault.KindOf(err) != tt.kind {
+				t.Errorf("kind %v, want %v: %v", fault.KindOf(err), tt.kind, err)
+			}
+			if err != nil && fault.HintOf(err) == "" {
+				t.Errorf("no hint: %v", err)
+			}
+		})
+	}
+	t.Run("a name that is none", func(t *testing.T) {
+		if _, err := e.Ensure(t.Context(), "Not A Name", "", nil); fault.KindOf(err) != fault.Instance {
+			t.Errorf("%v: %v", fault.KindOf(err), err)
+		}
+	})
+}
+
+func refuse(status int, code, text string) func(*registrytest.Stub) registrytest.Fault {
+	return func(*registrytest.Stub) registrytest.Fault { return registrytest.Refuse(status, code, text) }
+}
+
+func TestEnsureUsesTheUsersLogin(t *testing.T) {
+	connect(t) // skips without an engine
+	r := newStub(t)
+	refuse := registrytest.Refuse(401, "UNAUTHORIZED", "authentication required")
+	r.Fault = func(w http.ResponseWriter, q *http.Request) bool {
+		user, pass, _ := q.BasicAuth()
+		return (user != "ann" || pass != "s3cret:x") && refuse(w, q)
+	}
+	c := docker.FromEnv(os.Getenv, "")
+	c.ConfigDir = registrytest.Login(t, r.Host(), "ann", "s3cret:x")
+	e, err := docker.Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.Ensure(t.Context(), r.Ref(), "", nil); err != nil {
+		t.Errorf("%v (hint %q)", err, fault.HintOf(err))
+	}
+}

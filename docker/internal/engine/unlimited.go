@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/system"
+
+	"batch.example/batch/fault"
+)
+
+// resource is what an engine may be unable to limit: a rootless one can limit
+// only what was delegated to its user.
+type resource int
+
+const (
+	cpus resource = iota
+	memory
+	swap
+	processes
+	resources // how many there are
+)
+
+// String is what people call the resource.
+func (r resource) String() string {
+	return [...]string{"CPUs", "memory", "swap", "processes"}[r]
+}
+
+func (r resource) flag() string {
+	return [...]string{"--cpus", "--memory", "--memory-swap", "--pids-limit"}[r]
+}
+
+// unlimited is what one engine cannot limit, as far as it is known.
+type unlimited struct {
+	mu    sync.Mutex
+	asked bool // the engine was
+	lacks [resources]bool
+	told  [resources]bool // somebody was warned
+
+	noQuota bool // for the disk of a container, which is watched instead
+}
+
+// Unlimited lists what is known of what the engine cannot limit.
+func (e *Conn) Unlimited() []string { return e.unlimited.names() }
+
+func (u *unlimited) names() (list []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for r, lacks := range u.lacks {
+		if lacks {
+			list = append(list, resource(r).String())
+		}
+	}
+	return list
+}
+
+// note takes over what the engine says of itself. Podman says of every machine
+// with cgroup v2 that it cannot limit CPUs and swap; what it cannot, it refuses.
+func (u *unlimited) note(in system.Info, v types.Version) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.asked = true
+	if IsPodman(v) {
+		return
+	}
+	u.lacks[cpus] = u.lacks[cpus] || !in.CPUCfsQuota
+	u.lacks[memory] = u.lacks[memory] || !in.MemoryLimit
+	u.lacks[swap] = u.lacks[swap] || in.MemoryLimit && !in.SwapLimit
+	u.lacks[processes] = u.lacks[processes] || !in.PidsLimit
+}
+
+// IsPodman reports whether the engine is Podman.
+func IsPodman(v types.Version) bool {
+	for _, c := range v.Components {
+		if strings.Contains(c.Name, "Podman") {
+			return true
+		}
+	}
+	return false
+}
+
+var controllers = map[string]resource{"cpu": cpus, "memory": memory, "memory.swap": swap, "pids": processes}
+
+var (
+	refusedController = regexp.MustCompile("controller `?(cpu|memory|pids)`? is not available") // crun
+	missingFile       = regexp.MustCompile(`/(cpu|memory\.swap|memory|pids)\.[a-z]+: (?:no such file|permission denied)`)
+)
+
+// RefusedQuota reports whether err says that the engine's storage driver has no
+// quota for a container.
+func RefusedQuota(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "storage-opt") || strings.Contains(text, "storage option") || strings.Contains(text, "not enabled quotas")
+}
+
+// Learn reports whether err, of making or starting a container, says that the engine
+// cannot limit something, which [Conn.Trim] then leaves out.
+func (e *Conn) Learn(err error) bool { return e.unlimited.learn(err) }
+
+// learn reports whether err says that the engine cannot limit something, and
+// takes it over.
+func (u *unlimited) learn(err error) bool {
+	if err == nil {
+		return false
+	}
+	text := err.Error()
+	if RefusedQuota(err) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.noQuota = true
+		return true
+	}
+	found, known := cpus, strings.Contains(text, "NanoCPUs can not be set")
+	for _, pattern := range []*regexp.Regexp{refusedController, missingFile} {
+		if m := pattern.FindStringSubmatch(strings.ToLower(text)); m != nil {
+			found, known = controllers[m[1]], true
+		}
+	}
+	if !known {
+		return false
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.lacks[found] = true
+	return true
+}
+
+// trim leaves out of h what cannot be limited, and returns what of it is left
+// out for the first time.
+func (u *unlimited) trim(h *container.HostConfig) (news []resource) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.noQuota {
+		h.StorageOpt = nil
+	}
+	leave := func(r resource, wanted bool, out func()) {
+		if !u.lacks[r] || !wanted {
+			return
+		}
+		out()
+		if !u.told[r] {
+			u.told[r] = true
+			news = append(news, r)
+		}
+	}
+	leave(cpus, h.NanoCPUs > 0, func() { h.NanoCPUs = 0 })
+	leave(memory, h.Memory > 0, func() { h.Memory, h.MemorySwap = 0, 0 })
+	leave(swap, h.Memory > 0 && h.MemorySwap > 0, func() { h.MemorySwap = -1 })
+	leave(processes, h.PidsLimit != nil && *h.PidsLimit > 0, func() { h.PidsLimit = nil })
+	return news
+}
+
+// About asks the engine about itself, and takes note of what it cannot limit.
+func (e *Conn) About(ctx context.Context) (in system.Info, v types.Version, err error) {
+	const op = "asking the docker engine about itself"
+	if err := e.Ready(ctx); err != nil {
+		return in, v, err
+	}
+	if in, err = e.API.Info(ctx); err == nil {
+		v, err = e.API.ServerVersion(ctx)
+	}
+	if err != nil {
+		return in, v, e.Blame(err, fault.Host, op)
+	}
+	e.unlimited.note(in, v)
+	return in, v, nil
+}
+
+// Trim leaves out of h what the engine cannot limit, and warns of it once.
+func (e *Conn) Trim(ctx context.Context, h *container.HostConfig) error {
+	e.unlimited.mu.Lock()
+	asked := e.unlimited.asked
+	e.unlimited.mu.Unlock()
+	if !asked {
+		if _, _, err := e.About(ctx); err != nil {
+			return err
+		}
+	}
+	var names, flags []string
+	for _, r := range e.unlimited.trim(h) {
+		names, flags = append(names, r.String()), append(flags, r.flag())
+	}
+	if len(names) > 0 {
+		e.Log.Warn("this engine cannot limit " + strings.Join(names, ", ") + ": containers run without " + strings.Join(flags, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package owner
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+)
+
+func machineID() string {
+	for _, name := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
+		if b, err := os.ReadFile(name); err == nil {
+			return obscure(string(b))
+		}
+	}
+	return ""
+}
+
+func bootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// pidSpace is the number of this process's pid namespace.
+func pidSpace() string {
+	name, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	return strings.Trim(name, "pid:[]")
+}
+
+// startOf is field 22 of /proc/pid/stat, clock ticks since boot, counted behind
+// the command's name, which may hold blanks and brackets.
+func startOf(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(fields) < 20 {
+		return ""
+	}
+	return string(fields[19])
+}
