@@ -6,7 +6,7 @@
 //
 // One record per line, in JSON (UTF-8), members always in this order:
 //
-//	{"v":1,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
+//	{"v":2,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
 //
 //	v        version of the format; a reader refuses records newer than it knows
 //	seq      from 1, without gaps, over all attempts
@@ -48,6 +48,11 @@
 //
 // What is large stands once. A message refers to the output that it shows and to
 // the provider's answer ([MessagesData]); the trajectory has both in their place.
+// A reply's text stands in its message alone: the response holds "" for each string of
+// 64 bytes and more that the message has too, and "shared" lists, for each, its offset
+// in the response and the bytes from and to of the message that belong there. Of the
+// message that is appended behind the reply only what comes after the reply's members
+// is there; "reply" says so.
 // Of an output at most 10 MiB are kept where it submits, else the two ends of 1
 // MiB; and once an attempt's outputs come to 64 MiB, the ends of 64 KiB of each
 // further one. A trajectory reports what was cut as extra.output_bytes.

@@ -35,7 +35,7 @@ type History struct {
 
 	Steps       []Step        // every request, in order
 	Differences int           // outputs that were others when their actions ran again
-	Elapsed     time.Duration // of work: see historian.clock
+	Elapsed     time.Duration // of work: see builder.clock
 	Kept        int64         // bytes of outputs that the journal holds, about
 
 	path    string // of the journal
@@ -187,45 +187,40 @@ func ReadHistory(path string) (*History, error) {
 }
 
 // readAttempt reads the records of the last attempt in order.
-func readAttempt(r io.ReaderAt, tail Tail) (*History, error) {
-	in := newLineReader(r, tail.Last.Start, tail.End)
-	b := historian{h: &History{Attempt: tail.Last.Attempt, outputs: map[OutputRef]keptOutput{}, replies: map[int]span{}}}
-	for seq := int64(0); ; {
-		line, err := in.next()
+func readAttempt(journal io.ReaderAt, tail Tail) (*History, error) {
+	r := part(journal, tail.Last.Start, tail.End)
+	b := builder{h: &History{Attempt: tail.Last.Attempt, outputs: map[OutputRef]keptOutput{}, replies: map[int]span{}}}
+	for {
+		l, err := r.next()
 		if errors.Is(err, io.EOF) {
-			return b.finish(r)
+			return b.finish(journal)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !intact(line.text) {
-			return nil, fault.Newf(fault.Instance, "the record behind number %d is damaged", seq)
+		if !l.whole {
+			return nil, fault.Newf(fault.Instance, "the record behind number %d is damaged", max(0, r.seq))
 		}
-		rec, err := decodeRecord(line.text)
+		rec, err := r.record(&l)
 		if err != nil {
 			return nil, err
 		}
-		if seq > 0 && rec.Seq != seq+1 {
-			return nil, fault.Newf(fault.Instance, "record %d follows record %d", rec.Seq, seq)
-		}
-		seq = rec.Seq
-		if err := b.add(&rec, line); err != nil {
+		if err := b.add(&rec, l); err != nil {
 			return nil, fault.New(fault.Instance, "reading a record of type "+rec.Type, err)
 		}
 	}
 }
 
-// historian puts records together to a History.
-type historian struct {
-	h    *History
-	last time.Time // of the record before; zero where the clock stood still
-
-	ready  bool // there is a container to act in
-	asked  bool // the record before is a request
-	format int  // format errors in a row, those behind the last request included
+// builder puts records together to a History.
+type builder struct {
+	h      *History
+	heard  heard
+	before Record // without its data; of no type where the clock stood still
+	ready  bool   // there is a container to act in
+	format int    // format errors in a row, those behind the last request included
 }
 
-func (b *historian) add(r *Record, line journalLine) error {
+func (b *builder) add(r *Record, line line) error {
 	b.clock(r)
 	switch r.Type {
 	case TypeAttempt:
@@ -241,8 +236,11 @@ func (b *historian) add(r *Record, line journalLine) error {
 		b.h.Differences++
 	case TypeMessages:
 		var d MessagesData
-		err := json.Unmarshal(r.Data, &d)
-		b.h.Later = append(b.h.Later, d.Messages...)
+		if err := json.Unmarshal(r.Data, &d); err != nil {
+			return err
+		}
+		messages, err := b.heard.whole(d)
+		b.h.Later = append(b.h.Later, messages...)
 		return err
 	case TypeInterrupt:
 		var d InterruptData
@@ -263,7 +261,7 @@ func (b *historian) add(r *Record, line journalLine) error {
 const formatError = "FormatError"
 
 // step reads the records of a step.
-func (b *historian) step(r *Record, line journalLine) error {
+func (b *builder) step(r *Record, line line) error {
 	h := b.h
 	switch r.Type {
 	case TypeRequest:
@@ -291,6 +289,7 @@ func (b *historian) step(r *Record, line journalLine) error {
 		s.Reply = &ReplyData{}
 		h.replies[s.Number] = line.at
 		err := json.Unmarshal(r.Data, s.Reply)
+		b.heard = heardIn(s.Reply)
 		h.Elapsed = max(0, h.Elapsed-time.Duration(s.Reply.Waited*float64(time.Second)))
 		return err
 	case TypeAction:
@@ -317,7 +316,7 @@ func (b *historian) step(r *Record, line journalLine) error {
 }
 
 // resume forgets what followed the last request and is told again.
-func (b *historian) resume() {
+func (b *builder) resume() {
 	b.h.Resumed++
 	b.h.Later, b.h.End = nil, nil
 	b.format = b.h.FormatErrors
@@ -327,24 +326,23 @@ func (b *historian) resume() {
 // commands. It stands while nothing is worked on: until the attempt, or its resume,
 // has its container, but for calls, which may be made before; over a call that got no
 // answer; and while the call that got one waited for a rate limit or to be made again.
-func (b *historian) clock(r *Record) {
+func (b *builder) clock(r *Record) {
 	if r.Type == TypeLost { // it stands between a request and its reply
 		return
 	}
-	unanswered := b.asked && r.Type != TypeReply
-	b.asked = r.Type == TypeRequest
 	switch r.Type {
 	case TypeAttempt, TypeResume, TypeDifference, TypeEnd:
-		b.last, b.ready = time.Time{}, false
+		b.before, b.ready = Record{}, false
 		return
 	case TypeContainer:
 		b.ready = true
 	default:
-		if !b.last.IsZero() && !unanswered && (b.ready || r.Type == TypeReply) {
+		unanswered := b.before.Type == TypeRequest && r.Type != TypeReply
+		if !b.before.Time.IsZero() && !unanswered && (b.ready || r.Type == TypeReply) {
 			b.h.Elapsed += b.since(r)
 		}
 	}
-	b.last = r.Time
+	b.before = Record{Type: r.Type, Time: r.Time}
 }
 
 // clockSlack is what may lie between two records beside the work that was measured.
@@ -353,8 +351,8 @@ const clockSlack = time.Minute
 // since returns how long it is from the record before to r. Where that cannot be,
 // since somebody set the clock or the machine slept, it is how long the work of r was
 // measured to be, which the run itself went by.
-func (b *historian) since(r *Record) time.Duration {
-	gap := r.Time.Sub(b.last)
+func (b *builder) since(r *Record) time.Duration {
+	gap := r.Time.Sub(b.before.Time)
 	if 0 <= gap && gap <= clockSlack {
 		return gap
 	}
@@ -369,7 +367,7 @@ func (b *historian) since(r *Record) time.Duration {
 }
 
 // finish knows what only the end shows.
-func (b *historian) finish(journal io.ReaderAt) (*History, error) {
+func (b *builder) finish(journal io.ReaderAt) (*History, error) {
 	h := b.h
 	if len(h.Steps) == 0 {
 		return h, nil

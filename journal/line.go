@@ -7,49 +7,82 @@ import (
 	"errors"
 	"io"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 )
 
 // span is a place in a journal, in bytes.
 type span struct{ from, to int64 }
 
-// journalLine is one line of a journal.
-type journalLine struct {
+// line is one line of a journal.
+type line struct {
 	text   []byte // without its newline; valid until the next line is read
 	at     span   // of text
 	output span   // of an output's base64
+	number int    // from 1, in the part that is read
+	whole  bool   // it ends with a newline, and its checksum is right
 }
 
-// lineReader reads a part of a journal line by line.
-type lineReader struct {
-	in   *bufio.Reader
-	at   int64
-	long []byte // a line that is longer than in's buffer
+// reader reads a part of a journal line by line. It is the only one: all that is
+// read of a journal, whole, from an offset, or from the back, goes through it.
+type reader struct {
+	in     *bufio.Reader
+	at     int64
+	number int
+	seq    int64  // of the record before; anyRecord where any may come first
+	long   []byte // a line that is longer than in's buffer
 }
 
-func newLineReader(r io.ReaderAt, from, to int64) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), journalBuffer), at: from}
+const anyRecord = -1
+
+// whole reads a journal from its beginning.
+func whole(r io.Reader) *reader {
+	return &reader{in: bufio.NewReaderSize(r, journalBuffer)}
+}
+
+// part reads the bytes from from to to.
+func part(r io.ReaderAt, from, to int64) *reader {
+	p := whole(io.NewSectionReader(r, from, to-from))
+	p.at, p.seq = from, anyRecord
+	return p
 }
 
 // next returns the next line, or io.EOF.
-func (r *lineReader) next() (journalLine, error) {
+func (r *reader) next() (line, error) {
 	text, err := r.read()
-	if errors.Is(err, io.EOF) && len(text) == 0 {
-		return journalLine{}, io.EOF
+	if err != nil && !errors.Is(err, io.EOF) {
+		return line{}, atomicfile.Fault("reading a journal", err)
 	}
-	if err != nil {
-		return journalLine{}, atomicfile.Fault("reading a journal", err)
+	if len(text) == 0 {
+		return line{}, io.EOF
 	}
-	line := journalLine{text: text[:len(text)-1], at: span{r.at, r.at + int64(len(text)) - 1}}
-	r.at += int64(len(text))
-	if head := outputHead(line.text); head > 0 {
-		line.output = outputSpan(line.at, head)
-	}
-	return line, nil
+	r.number++
+	l := line{number: r.number, at: span{r.at, r.at + int64(len(text))}}
+	r.at = l.at.to
+	l.text, l.whole = bytes.CutSuffix(text, []byte("\n"))
+	l.at.to = l.at.from + int64(len(l.text))
+	l.whole = l.whole && intact(l.text)
+	return l, nil
 }
 
-// read returns the next line with its newline.
-func (r *lineReader) read() ([]byte, error) {
+// record reads a whole line's record, which must follow the one that was read before.
+func (r *reader) record(l *line) (Record, error) {
+	rec, err := decodeRecord(l.text)
+	if err != nil {
+		return rec, err
+	}
+	if r.seq != anyRecord && rec.Seq != r.seq+1 {
+		return rec, fault.Newf(fault.Instance, "record %d follows record %d: a record is missing", rec.Seq, r.seq)
+	}
+	r.seq = rec.Seq
+	if head := outputHead(l.text); head > 0 {
+		l.output = outputSpan(l.at, head)
+	}
+	return rec, nil
+}
+
+// read returns the next line with its newline; the last one may have none.
+func (r *reader) read() ([]byte, error) {
 	text, err := r.in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
 		return text, err

@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -34,45 +32,36 @@ func Read(path string) (records []Record, torn int64, err error) {
 // Scan calls fn for each record until fn fails. A torn tail is counted
 // and is no error. A line that is damaged although whole records follow it is
 // one (kind Instance, with the line's number): fn has then seen all before it.
-func Scan(r io.Reader, fn func(Record) error) (torn int64, err error) {
-	in := bufio.NewReaderSize(r, journalBuffer)
-	badLine, seq := 0, int64(0)
-	for number := 1; ; number++ {
-		line, err := in.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return torn, atomicfile.Fault("reading a journal", err)
+func Scan(journal io.Reader, fn func(Record) error) (torn int64, err error) {
+	r := whole(journal)
+	badLine, badAt := 0, int64(0)
+	for {
+		l, err := r.next()
+		if errors.Is(err, io.EOF) && badLine > 0 {
+			return r.at - badAt, nil
 		}
-		ended := err != nil
-		body, whole := bytes.CutSuffix(line, []byte("\n"))
+		if errors.Is(err, io.EOF) {
+			return 0, nil
+		}
 		switch {
-		case len(line) == 0:
-		case !whole || !intact(body):
-			if badLine == 0 {
-				badLine = number
-			}
-			torn += int64(len(line))
+		case err != nil:
+			return 0, err
+		case !l.whole && badLine == 0:
+			badLine, badAt = l.number, l.at.from
+			continue
+		case !l.whole:
+			continue
 		case badLine > 0:
 			return 0, fault.Newf(fault.Instance, "line %d is damaged: its checksum does not match, but whole records follow", badLine)
-		default:
-			if seq, err = deliver(body, seq, number, fn); err != nil {
-				return 0, err
-			}
 		}
-		if ended {
-			return torn, nil
+		rec, err := r.record(&l)
+		if err == nil {
+			err = fn(rec)
+		}
+		if err != nil {
+			return 0, err
 		}
 	}
-}
-
-func deliver(line []byte, seq int64, number int, fn func(Record) error) (int64, error) {
-	rec, err := decodeRecord(line)
-	if err != nil {
-		return seq, err
-	}
-	if rec.Seq != seq+1 {
-		return seq, fault.Newf(fault.Instance, "line %d has sequence number %d, expected %d: a record is missing", number, rec.Seq, seq+1)
-	}
-	return rec.Seq, fn(rec)
 }
 
 // Tail is the end of a journal.
@@ -87,50 +76,46 @@ const tailBlock = 16 << 10
 
 // TailAt finds the last whole record that ends at or before size, reading
 // from the back no more than it needs.
-func TailAt(r io.ReaderAt, size int64) (Tail, error) {
+func TailAt(journal io.ReaderAt, size int64) (t Tail, err error) {
 	for block := int64(tailBlock); ; block *= 4 {
 		from := max(0, size-block)
-		buf := make([]byte, size-from)
-		if n, err := r.ReadAt(buf, from); n < len(buf) {
-			return Tail{}, atomicfile.Fault("reading a journal's end", err)
-		}
-		t, ok, err := lastRecord(buf, from)
-		if ok || err != nil || from == 0 {
+		t, err = lastIn(part(journal, from, size), from > 0)
+		if err != nil || t.Last.Seq > 0 || from == 0 {
 			t.Torn = size - t.End
 			return t, err
 		}
 	}
 }
 
-// lastRecord looks for the last whole record in buf, which lies at offset from.
-func lastRecord(buf []byte, from int64) (Tail, bool, error) {
-	end := len(buf)
-	for end > 0 {
-		end = bytes.LastIndexByte(buf[:end], '\n') + 1
-		if end == 0 {
+// lastIn finds the last whole record of a part, which may begin within a line.
+func lastIn(r *reader, within bool) (t Tail, err error) {
+	var text []byte
+	for {
+		l, err := r.next()
+		if errors.Is(err, io.EOF) {
 			break
 		}
-		begin := bytes.LastIndexByte(buf[:end-1], '\n') + 1
-		if begin == 0 && from > 0 {
-			break // the line may begin before buf does
+		if err != nil {
+			return Tail{}, err
 		}
-		if line := buf[begin : end-1]; intact(line) {
-			rec, err := decodeRecord(line)
-			return Tail{Last: rec, Begin: from + int64(begin), End: from + int64(end)}, true, err
+		if l.whole && !(within && l.number == 1) {
+			text, t.Begin, t.End = append(text[:0], l.text...), l.at.from, l.at.to+1
 		}
-		end--
 	}
-	return Tail{}, false, nil
+	if text != nil {
+		t.Last, err = decodeRecord(text)
+	}
+	return t, err
 }
 
 // RecordAt reads the record whose line begins at offset.
-func RecordAt(r io.ReaderAt, offset, size int64) (Record, error) {
-	line, err := bufio.NewReader(io.NewSectionReader(r, offset, size-offset)).ReadBytes('\n')
-	line = bytes.TrimSuffix(line, []byte("\n"))
-	if err != nil || !intact(line) {
+func RecordAt(journal io.ReaderAt, offset, size int64) (Record, error) {
+	r := part(journal, offset, size)
+	l, err := r.next()
+	if err != nil || !l.whole {
 		return Record{}, fault.Newf(fault.Instance, "no whole record at byte %d", offset)
 	}
-	return decodeRecord(line)
+	return r.record(&l)
 }
 
 // ReadTail returns the end of the journal at path; of none when it is missing.

@@ -14,9 +14,10 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Version is the version of the records that this package writes. It
-// reads that version and older ones.
-const Version = 1
+// Version is the version of the records that this package writes. It reads
+// older ones too: in version 1 a reply's text stood in its message, in its
+// response, and again in the messages behind it.
+const Version = 2
 
 // Types of journal records. The store itself writes and reads those of the
 // first group; the others are the solver's and their data is described in the

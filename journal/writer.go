@@ -38,6 +38,7 @@ type Writer struct {
 	pending []byte // whole lines not yet handed to the system
 	written int64  // bytes of whole lines in the file
 	last    Record
+	heard   heard
 	ended   bool                  // the attempt has got its end record here
 	broken  error                 // a sync failed: what the file holds is not known any more
 	spend   func(dollars float64) // hears what is spent as it is
@@ -68,24 +69,38 @@ func Open(path string, tail Tail, o Options) (*Writer, error) {
 // encode them. v is kept exactly, secrets included. After the attempt's end
 // record, Append fails.
 func (j *Writer) Append(typ string, v any) error {
-	var output []byte
-	if d, ok := v.(OutputData); ok { // perhaps large: it is encoded where it stands in the end
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	data, output, err := j.encode(v)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a journal record of type "+typ, err)
+	}
+	if j.ended {
+		return fault.Newf(fault.Bug, "appending %s to %s: the attempt has ended", typ, j.path)
+	}
+	return j.append(typ, data, output)
+}
+
+// encode returns a record's data, and the output that is to stand in it, which is
+// perhaps large: see appendRecord. What the journal holds already is left out. j.mu is held.
+func (j *Writer) encode(v any) (data, output []byte, err error) {
+	switch d := v.(type) {
+	case OutputData:
 		if output = d.Kept; output == nil {
 			output = []byte{}
 		}
 		d.Kept = []byte{}
 		v = d
+	case ReplyData:
+		j.heard = heardIn(&d)
+		v, err = d.packed()
+	case MessagesData:
+		v, err = j.heard.shorten(d)
 	}
-	data, err := python.Compact(v)
-	if err != nil {
-		return fault.New(fault.Bug, "encoding a journal record of type "+typ, err)
+	if err == nil {
+		data, err = python.Compact(v)
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.ended {
-		return fault.Newf(fault.Bug, "appending %s to %s: the attempt has ended", typ, j.path)
-	}
-	return j.append(typ, data, output)
+	return data, output, err
 }
 
 // append adds a record whose data is JSON without a newline; see appendRecord for
@@ -142,14 +157,16 @@ func (j *Writer) Begin(n int, v any) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = false
+	j.heard = heard{}
 	j.last.Attempt, j.last.Calls, j.last.Cost, j.last.Spent = n, 0, 0, 0
 	j.last.Start = j.written + int64(len(j.pending))
 	return j.append(TypeAttempt, data, nil)
 }
 
 // Resume appends the record by which an attempt that is over goes on. spent is
-// what it has cost, which may be more than its replies did.
-func (j *Writer) Resume(v any, spent float64) error {
+// what it has cost, which may be more than its replies did; last is the reply that
+// stands behind the last request, or nil.
+func (j *Writer) Resume(v any, spent float64, last *ReplyData) error {
 	data, err := python.Compact(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a resume record", err)
@@ -157,6 +174,9 @@ func (j *Writer) Resume(v any, spent float64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = false
+	if last != nil {
+		j.heard = heardIn(last)
+	}
 	if spent > j.last.Cost {
 		j.last.Spent = spent
 	}

@@ -110,12 +110,12 @@ func (s *Store) Resume(id string, under Settings) (*Attempt, *journal.History, e
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := s.resume(in)
+	a, err := s.resume(in, h)
 	return a, h, err
 }
 
 // resume opens the last attempt again. in.work is held and no attempt is open.
-func (s *Store) resume(in *instance) (*Attempt, error) {
+func (s *Store) resume(in *instance, h *journal.History) (*Attempt, error) {
 	if err := s.dropPredictions(in.id); err != nil {
 		return nil, err
 	}
@@ -130,7 +130,11 @@ func (s *Store) resume(in *instance) (*Attempt, error) {
 	in.past = in.past[:n:n]
 	in.goesOn, in.live, in.owed = false, false, true
 	s.mu.Unlock()
-	if err := a.journal.Resume(resumeData{Owner: DefaultOwner()}, spent); err != nil {
+	var last *journal.ReplyData
+	if step := h.Last(); step != nil {
+		last = step.Reply
+	}
+	if err := a.journal.Resume(resumeData{Owner: DefaultOwner()}, spent, last); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil

@@ -49,7 +49,7 @@ func TestReadJournal(t *testing.T) {
 	var types []string
 	for i, r := range records {
 		types = append(types, r.Type)
-		if r.Seq != int64(i+1) || r.Version != 1 || r.Time.IsZero() {
+		if r.Seq != int64(i+1) || r.Version != 2 || r.Time.IsZero() {
 			t.Errorf("record %d: %+v", i, r)
 		}
 	}
@@ -61,7 +61,7 @@ func TestReadJournal(t *testing.T) {
 		t.Errorf("last %+v", last)
 	}
 	text := read(t, path)
-	if !strings.HasPrefix(text[last.Start:], `{"v":1,"seq":3,"attempt":2,`) {
+	if !strings.HasPrefix(text[last.Start:], `{"v":2,"seq":3,"attempt":2,`) {
 		t.Errorf("start %d does not point at the attempt's record", last.Start)
 	}
 	if head, _, _ := strings.Cut(text[last.Start:], `,"type":`); strings.Contains(head, "spent") {
@@ -150,7 +150,7 @@ func TestAMissingRecordIsAnError(t *testing.T) {
 	text := []byte(read(t, path))
 	text = append(text[:nthLine(text, 4):nthLine(text, 4)], text[nthLine(text, 5):]...)
 	write(t, string(text), path)
-	if _, _, err := journal.Read(path); err == nil || !strings.Contains(err.Error(), "sequence number 5, expected 4") {
+	if _, _, err := journal.Read(path); err == nil || !strings.Contains(err.Error(), "record 5 follows record 3") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -169,7 +169,7 @@ func TestAForeignJournalIsMovedAside(t *testing.T) {
 
 func TestANewerJournalIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	body := `{"v":2,"seq":1,"attempt":1,"start":0,"calls":0,"cost":0,"t":"2030-01-01T00:00:00Z","type":"attempt","data":{}`
+	body := `{"v":3,"seq":1,"attempt":1,"start":0,"calls":0,"cost":0,"t":"2030-01-01T00:00:00Z","type":"attempt","data":{}`
 	write(t, body+fmt.Sprintf(",\"crc\":\"%08x\"}\n", castagnoli(body)), dir, "a", "journal.jsonl")
 	_, err := results.Open(dir, results.Options{})
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), "newer batch") {

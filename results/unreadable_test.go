@@ -104,7 +104,7 @@ func TestAPredictionOfANewerVersionIsRefused(t *testing.T) {
 	put(t, s, result("a", "p"))
 	closeStore(t, s)
 	path := filepath.Join(dir, "a", "journal.jsonl")
-	write(t, resealed(t, read(t, path), "prediction", `{"v":1,`, `{"v":2,`), path)
+	write(t, resealed(t, read(t, path), "prediction", `{"v":2,`, `{"v":3,`), path)
 	closeStore(t, open(t, dir)) // nothing has to be put back
 	if err := os.Remove(filepath.Join(dir, "preds.json")); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,207 @@
+package journal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/journal"
+)
+
+// writer opens the journal at path for another attempt, or its resume.
+func writer(t testing.TB, path string) *journal.Writer {
+	t.Helper()
+	tail, err := journal.ReadTail(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := journal.Open(path, tail, journal.Options{Files: atomicfile.Files{}, Spend: func(float64) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// tell appends records: type and data in turn.
+func tell(t testing.TB, w *journal.Writer, records ...any) {
+	t.Helper()
+	for i := 0; i < len(records); i += 2 {
+		if err := w.Append(records[i].(string), records[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Sync(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func says(messages ...string) journal.MessagesData {
+	var d journal.MessagesData
+	for _, m := range messages {
+		d.Messages = append(d.Messages, json.RawMessage(m))
+	}
+	return d
+}
+
+func history(t testing.TB, path string) *journal.History {
+	t.Helper()
+	h, err := journal.ReadHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// prose is a text that no other record has.
+func prose(n int) string {
+	return fmt.Sprintf("I look at file %d <&> \\\"é 😀\\u00e9\\n ", n) + strings.Repeat("and think, ", 20)
+}
+
+func TestAReplyStandsOnce(t *testing.T) {
+	text, arguments := prose(1), prose(2)
+	message := `{"role":"assistant","content":"` + text + `","tool_calls":[{"id":"c","function":{"name":"bash","arguments":"` + arguments + `"}}]}`
+	whole := strings.TrimSuffix(message, "}") + `,"extra":{"response":{"step":1},"cost":0.5}}`
+	for name, response := range map[string]string{
+		"the message verbatim":             `{"id":"x", "choices": [{"message": ` + message + "}],\n\"usage\":{}}",
+		"its parts elsewhere":              `{"output":[{"arguments":"` + arguments + `"},{"text":"` + text + `"}],"text":"` + text + `"}`,
+		"nothing of it":                    `{"id":"a string of the response alone, which is longer than what is shared"}`,
+		"no response":                      ``,
+		"a text that only looks the same":  `{"text":"` + text + ` ","a":["` + strings.Repeat(",1", 40) + `"]}`,
+		"the text's beginning as a member": `{"` + text + `":1}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.jsonl")
+			w := writer(t, path)
+			if err := w.Begin(1, struct{}{}); err != nil {
+				t.Fatal(err)
+			}
+			d := journal.ReplyData{Step: 1, Message: json.RawMessage(message)}
+			if response != "" {
+				d.Response = json.RawMessage(response)
+			}
+			tell(t, w, journal.TypeRequest, journal.RequestData{Step: 1}, journal.TypeReply, d, journal.TypeMessages, says(`{"a":1}`, whole, `{"role":"tool"}`))
+			// A resume tells the messages again.
+			if err := w.Resume(struct{}{}, 0, history(t, path).Last().Reply); err != nil {
+				t.Fatal(err)
+			}
+			tell(t, w, journal.TypeMessages, says(whole), journal.TypeRequest, journal.RequestData{Step: 2})
+			h := history(t, path)
+			if len(h.Messages) != 1 || string(h.Messages[0]) != whole {
+				t.Errorf("messages %s", h.Messages)
+			}
+			source, err := h.Source()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer source.Close()
+			got, err := source.Response(1)
+			var want bytes.Buffer
+			if response != "" {
+				if err := json.Compact(&want, []byte(response)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err != nil || string(got) != want.String() {
+				t.Errorf("response %s, %v; want %s", got, err, want.String())
+			}
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range []string{text, arguments} {
+				if n := bytes.Count(file, []byte(`"`+s+`"`)); n != 1 {
+					t.Errorf("%.30s stands %d times", s, n)
+				}
+			}
+		})
+	}
+}
+
+func TestAJournalOfVersion1IsReadAndWrittenOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	message := `{"role":"assistant","content":"` + prose(1) + `"}`
+	var old strings.Builder
+	for i, r := range [][2]string{
+		{"attempt", `{"owner":"o"}`},
+		{"messages", `{"messages":[{"role":"user"}]}`},
+		{"request", `{"step":1,"digest":"d"}`},
+		{"reply", `{"step":1,"cost":0.5,"usage":{},"model":"m","seconds":1,"waited":0,"message":` + message + `,"priced":true,"response":{"m":` + message + `}}`},
+		{"messages", `{"messages":[` + message + `]}`},
+	} {
+		body := fmt.Sprintf(`{"v":1,"seq":%d,"attempt":1,"start":0,"calls":1,"cost":0.5,"t":"2026-01-02T03:04:05Z","type":%q,"data":%s`, i+1, r[0], r[1])
+		fmt.Fprintf(&old, "%s,\"crc\":\"%08x\"}\n", body, crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
+	}
+	if err := os.WriteFile(path, []byte(old.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	last := history(t, path).Last()
+	if last == nil || string(last.Reply.Message) != message || string(last.Reply.Response) != `{"m":`+message+`}` {
+		t.Fatalf("%+v", last)
+	}
+	w := writer(t, path)
+	if err := w.Resume(struct{}{}, 0, last.Reply); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, w, journal.TypeMessages, says(message), journal.TypeRequest, journal.RequestData{Step: 2})
+	if h := history(t, path); fmt.Sprintf("%s", h.Messages) != `[{"role":"user"} `+message+`]` {
+		t.Errorf("messages %s", h.Messages)
+	}
+}
+
+func TestAReferenceToAReplyThatIsNotThereIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w := writer(t, path)
+	if err := w.Begin(1, struct{}{}); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, w, journal.TypeMessages, journal.MessagesData{Messages: says(`{"a":1}`).Messages, Reply: &journal.ReplyRef{Step: 1}})
+	if _, err := journal.ReadHistory(path); err == nil || !strings.Contains(err.Error(), "not before it") {
+		t.Errorf("%v", err)
+	}
+	var d journal.ReplyData
+	if err := json.Unmarshal([]byte(`{"message":{},"response":"","shared":[[0,0,9]]}`), &d); err == nil {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Whatever a provider answers comes back as it was.
+func FuzzAReplyComesBack(f *testing.F) {
+	long := strings.Repeat("x", 70)
+	for _, seed := range [][2]string{
+		{`{"content":"` + long + `"}`, `{"a":"` + long + `","b":"` + long + `"}`},
+		{`{"content":"` + long + `\\\""}`, `["` + long + `\\\"",{"` + long + `\\\"":"` + long + `"}]`},
+		{`{}`, `null`},
+		{`"` + long + `"`, `"` + long + `"`},
+		{`[]`, `  [1, 2]`},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, message, response string) {
+		if !json.Valid([]byte(message)) || !json.Valid([]byte(response)) {
+			t.Skip()
+		}
+		path := filepath.Join(t.TempDir(), "journal.jsonl")
+		w := writer(t, path)
+		if err := w.Begin(1, struct{}{}); err != nil {
+			t.Fatal(err)
+		}
+		d := journal.ReplyData{Step: 1, Message: json.RawMessage(message), Response: json.RawMessage(response)}
+		tell(t, w, journal.TypeRequest, journal.RequestData{Step: 1}, journal.TypeReply, d, journal.TypeMessages, says(message, response))
+		h := history(t, path)
+		got := []json.RawMessage{h.Last().Reply.Message, h.Last().Reply.Response, h.Later[0], h.Later[1]}
+		for i, want := range []string{message, response, message, response} {
+			var c bytes.Buffer
+			_ = json.Compact(&c, []byte(want))
+			if text := strings.ToValidUTF8(c.String(), "\ufffd"); string(got[i]) != text && text != "null" {
+				t.Errorf("%d: %q came back as %q", i, text, got[i])
+			}
+		}
+	})
+}
