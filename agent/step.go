@@ -133,10 +133,11 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 
 // answerUsage is a usage as it stands in an answer: what is not there is left out.
 type answerUsage struct {
-	Input     int64 `json:"input_tokens"`
-	Cached    int64 `json:"cached_tokens,omitempty"`
-	Output    int64 `json:"output_tokens"`
-	Reasoning int64 `json:"reasoning_tokens,omitempty"`
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"cached_tokens,omitempty"`
+	CacheWrite int64 `json:"cache_write_tokens,omitempty"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"reasoning_tokens,omitempty"`
 }
 
 // rawAnswer is the provider's answer as it came, else what we know of it.

@@ -1,10 +1,13 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"batch.example/batch/fault"
@@ -14,24 +17,17 @@ import (
 // Prices maps model names to their price. Reading it from several goroutines is safe.
 type Prices map[string]vocab.Price
 
-// registryEntry holds the members we need of an entry of LiteLLM's model
-// registry (model_prices_and_context_window.json).
-type registryEntry struct {
-	Input  *float64 `json:"input_cost_per_token"`
-	Cached *float64 `json:"cache_read_input_token_cost"`
-	Hit    *float64 `json:"input_cost_per_token_cache_hit"` // older name of the same
-	Output *float64 `json:"output_cost_per_token"`
-}
-
 // registrySample is the entry that documents the registry's own form.
 const registrySample = "sample_spec"
 
 // LoadPrices reads LiteLLM's model registry form: a JSON object of model name
 // to an object with input_cost_per_token, output_cost_per_token and, optionally,
-// cache_read_input_token_cost (else cached input costs as much as other input).
-// Entries that are not priced per token are skipped; surcharges for long
-// contexts (..._above_200k_tokens) and other tiers are not read. Errors are
-// Usage faults that name the model and the field.
+// cache_read_input_token_cost and cache_creation_input_token_cost (else such
+// input costs as much as other input). Each of them with _above_200k_tokens
+// behind it, or another length, is for calls with more input than that. Entries
+// that are not priced per token are skipped; what other service tiers and longer
+// times in the cache cost is not read. Errors are Usage faults that name the
+// model and the field.
 func LoadPrices(r io.Reader) (Prices, error) {
 	var entries map[string]json.RawMessage
 	if err := json.NewDecoder(r).Decode(&entries); err != nil {
@@ -54,22 +50,79 @@ func LoadPrices(r io.Reader) (Prices, error) {
 func readPrice(raw json.RawMessage) (p vocab.Price, ok bool, err error) {
 	var e registryEntry
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return vocab.Price{}, false, err
+		return p, false, err
 	}
-	if e.Input == nil || e.Output == nil {
-		return vocab.Price{}, false, nil
+	if p.Rates, ok, err = e.rates(); !ok || err != nil {
+		return p, false, err
 	}
-	p = vocab.Price{Input: *e.Input, CachedInput: *e.Input, Output: *e.Output}
-	if e.Cached == nil {
-		e.Cached = e.Hit
+	for name := range e {
+		length, isTier := strings.CutPrefix(name, inputCost+"_above_")
+		thousands, isTokens := strings.CutSuffix(length, "k_tokens")
+		if n, err := strconv.ParseInt(thousands, 10, 32); isTier && isTokens && err == nil {
+			rates, _, err := e.above("_above_" + length).rates()
+			if err != nil {
+				return p, false, err
+			}
+			p.Tiers = append(p.Tiers, vocab.Tier{Above: n * 1000, Rates: rates})
+		}
 	}
-	if e.Cached != nil {
-		p.CachedInput = *e.Cached
-	}
-	if p.Input < 0 || p.CachedInput < 0 || p.Output < 0 {
-		return vocab.Price{}, false, fmt.Errorf("a cost per token is negative: %+v", p)
-	}
+	slices.SortFunc(p.Tiers, func(a, b vocab.Tier) int { return cmp.Compare(a.Above, b.Above) })
 	return p, true, nil
+}
+
+// Names of an entry's members that we read.
+const (
+	inputCost      = "input_cost_per_token"
+	outputCost     = "output_cost_per_token"
+	cacheReadCost  = "cache_read_input_token_cost"
+	cacheHitCost   = "input_cost_per_token_cache_hit" // older name of the same
+	cacheWriteCost = "cache_creation_input_token_cost"
+)
+
+// registryEntry is an entry of LiteLLM's model registry
+// (model_prices_and_context_window.json).
+type registryEntry map[string]json.RawMessage
+
+// above returns the entry for calls of a certain length: what it does not say of
+// them is as for all.
+func (e registryEntry) above(length string) registryEntry {
+	long := registryEntry{}
+	for _, name := range []string{inputCost, outputCost, cacheReadCost, cacheHitCost, cacheWriteCost} {
+		long[name] = e[name]
+		if raw, ok := e[name+length]; ok {
+			long[name] = raw
+		}
+	}
+	return long
+}
+
+// rates returns what the entry says of a token, and false where it does not.
+func (e registryEntry) rates() (r vocab.Rates, ok bool, err error) {
+	var input, output, cached, written *float64
+	for _, m := range []struct {
+		name string
+		into **float64
+	}{{inputCost, &input}, {outputCost, &output}, {cacheHitCost, &cached}, {cacheReadCost, &cached}, {cacheWriteCost, &written}} {
+		if raw := e[m.name]; raw == nil || string(raw) == "null" {
+			continue
+		} else if err := json.Unmarshal(raw, m.into); err != nil {
+			return r, false, fmt.Errorf("%s: %w", m.name, err)
+		}
+		if **m.into < 0 {
+			return r, false, fmt.Errorf("%s is negative: %v", m.name, **m.into)
+		}
+	}
+	if input == nil || output == nil {
+		return r, false, nil
+	}
+	r = vocab.Rates{Input: *input, CachedInput: *input, Output: *output}
+	if cached != nil {
+		r.CachedInput = *cached
+	}
+	if written != nil {
+		r.CacheWrite = *written
+	}
+	return r, true, nil
 }
 
 // Cost returns what a call cost in US dollars, and false when the model's

@@ -25,7 +25,7 @@ func KnownPrices() Prices {
 	}
 	prices := make(Prices, len(perMillion))
 	for name, p := range perMillion {
-		prices[name] = vocab.Price{Input: p[0] / million, CachedInput: p[1] / million, Output: p[2] / million}
+		prices[name] = vocab.Price{Rates: vocab.Rates{Input: p[0] / million, CachedInput: p[1] / million, Output: p[2] / million}}
 	}
 	return prices
 }

@@ -59,6 +59,56 @@ func TestCostFindsTheModel(t *testing.T) {
 	}
 }
 
+// tiered are entries as LiteLLM's registry has them.
+const tiered = `{
+ "claude-sonnet-4-5": {"input_cost_per_token": 3e-06, "output_cost_per_token": 1.5e-05,
+  "cache_creation_input_token_cost": 3.75e-06, "cache_read_input_token_cost": 3e-07,
+  "cache_creation_input_token_cost_above_1hr": 6e-06,
+  "input_cost_per_token_above_200k_tokens": 6e-06, "output_cost_per_token_above_200k_tokens": 2.25e-05,
+  "cache_creation_input_token_cost_above_200k_tokens": 7.5e-06, "cache_read_input_token_cost_above_200k_tokens": 6e-07},
+ "gemini-2.5-pro": {"input_cost_per_token": 1.25e-06, "output_cost_per_token": 1e-05, "cache_read_input_token_cost": 1.25e-07,
+  "input_cost_per_token_above_200k_tokens": 2.5e-06, "output_cost_per_token_above_200k_tokens": 1.5e-05,
+  "cache_read_input_token_cost_above_200k_tokens": 2.5e-07, "input_cost_per_token_above_200k_tokens_priority": 9},
+ "steps": {"input_cost_per_token": 1e-06, "output_cost_per_token": 1e-05,
+  "input_cost_per_token_above_256k_tokens": 4e-06, "input_cost_per_token_above_128k_tokens": 2e-06}
+}`
+
+// Computed by hand: (fresh, read from the cache, written to it, output), each at its rate.
+func TestCostOfCachesAndLongContexts(t *testing.T) {
+	prices, err := llm.LoadPrices(strings.NewReader(tiered))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		model string
+		used  vocab.Usage
+		want  float64
+	}{
+		// 30000 * 3 + 100000 * 0.3 + 20000 * 3.75 + 1000 * 15, in millionths
+		{"claude-sonnet-4-5", vocab.Usage{Input: 150000, Cached: 100000, CacheWrite: 20000, Output: 1000}, 0.21},
+		// 200000 * 3 + 1000 * 15: the limit itself is below it
+		{"claude-sonnet-4-5", vocab.Usage{Input: 200000, Output: 1000}, 0.615},
+		// 1 * 6 + 150000 * 0.6 + 50000 * 7.5 + 1000 * 22.5: all that was read counts for the length
+		{"claude-sonnet-4-5", vocab.Usage{Input: 200001, Cached: 150000, CacheWrite: 50000, Output: 1000}, 0.487506},
+		// 100000 * 2.5 + 200000 * 0.25 + 2000 * 15
+		{"gemini-2.5-pro", vocab.Usage{Input: 300000, Cached: 200000, Output: 2000, Reasoning: 1500}, 0.33},
+		// 50000 * 1.25 + 50000 * 1.25 + 0: writing costs as other input where no price is given
+		{"gemini-2.5-pro", vocab.Usage{Input: 100000, CacheWrite: 50000}, 0.125},
+		// 1000 * 1 + 10 * 10; 200000 * 2 + 10 * 10; 300000 * 4 + 10 * 10
+		{"steps", vocab.Usage{Input: 1000, Cached: 500, Output: 10}, 0.0011},
+		{"steps", vocab.Usage{Input: 200000, Cached: 500, Output: 10}, 0.4001},
+		{"steps", vocab.Usage{Input: 300000, Cached: 500, Output: 10}, 1.2001},
+	} {
+		if got, ok := prices.Cost(c.model, c.used); !ok || math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s, %+v: %v %v, want %v", c.model, c.used, got, ok, c.want)
+		}
+	}
+	if _, err := llm.LoadPrices(strings.NewReader(
+		`{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"input_cost_per_token_above_1k_tokens":-1}}`)); fault.KindOf(err) != fault.Usage {
+		t.Errorf("a tier below nothing: %v", err)
+	}
+}
+
 func TestLoadPricesNamesWhatIsWrong(t *testing.T) {
 	for data, want := range map[string]string{
 		`[]`: "reading model prices",
@@ -83,13 +133,14 @@ func TestKnownPricesAreSane(t *testing.T) {
 	if cost, ok := known.Cost("openai/gpt-4o-2024-08-06", vocab.Usage{Input: 1e6, Output: 1e6}); !ok || math.Abs(cost-12.5) > 1e-9 {
 		t.Errorf("a million tokens each way of gpt-4o cost %v, %v", cost, ok)
 	}
-	if p := known.With(llm.Prices{"gpt-5": {Input: 1}})["gpt-5"]; p.Input != 1 {
+	if p := known.With(llm.Prices{"gpt-5": {Rates: vocab.Rates{Input: 1}}})["gpt-5"]; p.Input != 1 {
 		t.Errorf("the caller's price does not win: %+v", p)
 	}
 }
 
 func FuzzLoadPrices(f *testing.F) {
 	f.Add(registry)
+	f.Add(tiered)
 	f.Add(`{"m":null}`)
 	f.Fuzz(func(t *testing.T, data string) {
 		prices, err := llm.LoadPrices(strings.NewReader(data))

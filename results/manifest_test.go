@@ -72,7 +72,7 @@ func TestDifferences(t *testing.T) {
 			}
 		}, nil},
 		"another split": {func(m *results.Manifest) { m.Dataset.Split = "dev" }, []string{`dataset.split: "dev", was "test"`}},
-		"another price": {func(m *results.Manifest) { m.Price = &vocab.Price{Input: 1} }, []string{"price.cached_input: 0, was not set", "price.input: 1, was not set", "price.output: 0, was not set"}},
+		"another price": {func(m *results.Manifest) { m.Price = &vocab.Price{Rates: vocab.Rates{Input: 1}} }, []string{"price.cached_input: 0, was not set", "price.input: 1, was not set", "price.output: 0, was not set"}},
 		"a salvage":     {func(m *results.Manifest) { m.Salvage = true }, []string{"salvage: true, was not set"}},
 		"another revision of one content is none": {func(m *results.Manifest) { m.Dataset.Revision = "abc" }, nil},
 		"a config value and a new one": {func(m *results.Manifest) {

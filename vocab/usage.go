@@ -1,27 +1,59 @@
 package vocab
 
-// Usage counts tokens. Input includes Cached; Output includes Reasoning.
+// Usage counts tokens. Input includes Cached and CacheWrite; Output includes
+// Reasoning.
 type Usage struct {
-	Input     int64 `json:"input_tokens" parquet:"input_tokens"`
-	Cached    int64 `json:"cached_tokens" parquet:"cached_tokens"`
-	Output    int64 `json:"output_tokens" parquet:"output_tokens"`
-	Reasoning int64 `json:"reasoning_tokens" parquet:"reasoning_tokens"`
+	Input      int64 `json:"input_tokens" parquet:"input_tokens"`
+	Cached     int64 `json:"cached_tokens" parquet:"cached_tokens"` // read from the provider's cache
+	CacheWrite int64 `json:"cache_write_tokens,omitempty" parquet:"cache_write_tokens"`
+	Output     int64 `json:"output_tokens" parquet:"output_tokens"`
+	Reasoning  int64 `json:"reasoning_tokens" parquet:"reasoning_tokens"`
 }
 
 // Add returns the sum of both.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.Cached + v.Cached, u.Output + v.Output, u.Reasoning + v.Reasoning}
+	return Usage{
+		u.Input + v.Input, u.Cached + v.Cached, u.CacheWrite + v.CacheWrite, u.Output + v.Output, u.Reasoning + v.Reasoning,
+	}
 }
 
-// Price is what a model costs, in US dollars per token.
-type Price struct {
+// Rates are US dollars per token.
+type Rates struct {
 	Input       float64 `json:"input"`
-	CachedInput float64 `json:"cached_input"` // input tokens that the provider found in its cache
+	CachedInput float64 `json:"cached_input"`          // input that the provider found in its cache
+	CacheWrite  float64 `json:"cache_write,omitempty"` // input that it put there; 0 = as other input
 	Output      float64 `json:"output"`
+}
+
+// Price is what a model costs.
+type Price struct {
+	Rates
+	Tiers []Tier `json:"tiers,omitempty"` // in the order of Above
+}
+
+// Tier is what every token of a call costs whose input is longer than Above.
+type Tier struct {
+	Above int64 `json:"above"` // tokens
+	Rates
 }
 
 // Cost returns the US dollars of a call that used u.
 func (p Price) Cost(u Usage) float64 {
-	cached := min(u.Cached, u.Input)
-	return float64(u.Input-cached)*p.Input + float64(cached)*p.CachedInput + float64(u.Output)*p.Output
+	rates := p.Rates
+	for _, t := range p.Tiers {
+		if u.Input > t.Above {
+			rates = t.Rates
+		}
+	}
+	return rates.cost(u)
+}
+
+func (r Rates) cost(u Usage) float64 {
+	read := min(u.Cached, u.Input)
+	written := min(u.CacheWrite, u.Input-read)
+	if r.CacheWrite == 0 {
+		written = 0
+	}
+	return float64(u.Input-read-written)*r.Input + float64(read)*r.CachedInput +
+		float64(written)*r.CacheWrite + float64(u.Output)*r.Output
 }

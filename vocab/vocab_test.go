@@ -52,7 +52,7 @@ func TestOutputAsFilesHaveIt(t *testing.T) {
 }
 
 func TestCost(t *testing.T) {
-	p := vocab.Price{Input: 1, CachedInput: 0.5, Output: 2}
+	p := vocab.Price{Rates: vocab.Rates{Input: 1, CachedInput: 0.5, Output: 2}}
 	for used, want := range map[vocab.Usage]float64{
 		{}:                                  0,
 		{Input: 10, Output: 1}:              12,

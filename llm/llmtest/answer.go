@@ -138,7 +138,7 @@ func (a Answer) usage() map[string]any {
 	u := map[string]any{
 		"prompt_tokens": a.Usage.Input, "completion_tokens": a.Usage.Output,
 		"total_tokens":              a.Usage.Input + a.Usage.Output,
-		"prompt_tokens_details":     map[string]any{"cached_tokens": a.Usage.Cached},
+		"prompt_tokens_details":     map[string]any{"cached_tokens": a.Usage.Cached, "cache_write_tokens": a.Usage.CacheWrite},
 		"completion_tokens_details": map[string]any{"reasoning_tokens": a.Usage.Reasoning},
 	}
 	if a.Cost != nil {

@@ -54,11 +54,11 @@ func bashTool() llm.Tool {
 
 func TestTextReply(t *testing.T) {
 	a := llmtest.Text("hello")
-	a.Usage = vocab.Usage{Input: 100, Cached: 40, Output: 10, Reasoning: 4}
+	a.Usage = vocab.Usage{Input: 100, Cached: 40, CacheWrite: 20, Output: 10, Reasoning: 4}
 	a.Model = "m-2025-01-02"
 	s := llmtest.NewServer(t, a)
 	m := newModel(t, s, func(c *openai.Config) {
-		c.Prices = llm.Prices{"m": {Input: 1, CachedInput: 0.5, Output: 2}}
+		c.Prices = llm.Prices{"m": {Rates: vocab.Rates{Input: 1, CachedInput: 0.5, Output: 2}}}
 	})
 	resp, err := m.Generate(t.Context(), ask())
 	if err != nil {
@@ -205,12 +205,12 @@ func TestCostComesFromWhoKnowsBest(t *testing.T) {
 		cost   float64
 		priced bool
 	}{
-		{"the provider's usage", withHeader(withCost(used)), false, llm.Prices{"m": {Input: 9}}, 0.25, true},
-		{"the proxy's header", withHeader(used), false, llm.Prices{"m": {Input: 9}}, 0.125, true},
-		{"the table", used, false, llm.Prices{"m": {Input: 1, Output: 2}}, 12, true},
+		{"the provider's usage", withHeader(withCost(used)), false, llm.Prices{"m": {Rates: vocab.Rates{Input: 9}}}, 0.25, true},
+		{"the proxy's header", withHeader(used), false, llm.Prices{"m": {Rates: vocab.Rates{Input: 9}}}, 0.125, true},
+		{"the table", used, false, llm.Prices{"m": {Rates: vocab.Rates{Input: 1, Output: 2}}}, 12, true},
 		{"nobody", used, false, nil, 0, false},
 		{"nobody, and nobody cares", used, true, nil, 0, true},
-		{"a table without token counts", llmtest.Text("ok"), false, llm.Prices{"m": {Input: 1}}, 0, false},
+		{"a table without token counts", llmtest.Text("ok"), false, llm.Prices{"m": {Rates: vocab.Rates{Input: 1}}}, 0, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/openai"
+	"batch.example/batch/vocab"
 )
 
 // transport answers requests without a network.
@@ -28,7 +29,7 @@ func paid(t *testing.T, rt transport) *openai.Model {
 	t.Helper()
 	m, err := openai.New(openai.Config{
 		Model: "m", BaseURL: "http://model.test/v1", Retry: fast, HTTP: &http.Client{Transport: rt},
-		Prices: llm.Prices{"m": {Input: 1, Output: 2}},
+		Prices: llm.Prices{"m": {Rates: vocab.Rates{Input: 1, Output: 2}}},
 	})
 	if err != nil {
 		t.Fatal(err)

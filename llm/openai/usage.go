@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -18,7 +19,10 @@ const litellmCost = "X-Litellm-Response-Cost"
 func readUsage(raw json.RawMessage) (u vocab.Usage, cost *float64) {
 	usage := members(raw)
 	u.Input, u.Output = tokens(usage["prompt_tokens"]), tokens(usage["completion_tokens"])
-	u.Cached = tokens(members(usage["prompt_tokens_details"])["cached_tokens"])
+	prompt := members(usage["prompt_tokens_details"])
+	u.Cached = tokens(prompt["cached_tokens"])
+	u.CacheWrite = cmp.Or(tokens(prompt["cache_write_tokens"]), // OpenRouter
+		tokens(prompt["cache_creation_tokens"]), tokens(usage["cache_creation_input_tokens"])) // LiteLLM
 	u.Reasoning = tokens(members(usage["completion_tokens_details"])["reasoning_tokens"])
 	if c, ok := amount(usage["cost"]); ok {
 		cost = &c
