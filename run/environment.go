@@ -1,4 +1,3 @@
-// Package run is a run as a library.
 package run
 
 import (
@@ -7,13 +6,14 @@ import (
 	"time"
 
 	"batch.example/batch/agent/config"
+	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/sandbox"
 )
 
-// Environment returns the sandboxes that a configuration asks for, of whichever run.
+// Environment returns the sandboxes that a configuration asks for, on engine.
 // What it forwards of this process's variables is taken from getenv.
-func Environment(cfg *config.Config, getenv func(string) string) sandbox.Config {
+func Environment(cfg *config.Config, engine docker.Config, getenv func(string) string) sandbox.Config {
 	env := cfg.Environment
 	outer := map[string]string{}
 	for _, name := range env.Forwarded() {
@@ -29,6 +29,7 @@ func Environment(cfg *config.Config, getenv func(string) string) sandbox.Config 
 	if flags := env.Flags(); flags.CPUs == env.CPUs { // not of run_args, which the engine judges
 		c.MaxCPUs = flags.CPUs
 	}
+	c.Docker = engine
 	c.Docker.PullTimeout = env.PullLimit()
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"batch.example/batch/agent/config"
+	"batch.example/batch/docker"
 )
 
 func TestWhatIsKnownOfTheHistoryHoldsForTheImageAlone(t *testing.T) {
@@ -24,7 +25,7 @@ func TestWhatIsKnownOfTheHistoryHoldsForTheImageAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(spec, err)
 		}
-		if got := Environment(cfg, func(string) string { return "" }).ShareScrubs; got != want {
+		if got := Environment(cfg, docker.Config{}, func(string) string { return "" }).ShareScrubs; got != want {
 			t.Errorf("%s: %t", spec, got)
 		}
 	}
@@ -35,7 +36,7 @@ func TestThePlatformOfRunArgsIsTheContainers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Environment(cfg, func(string) string { return "" }).Container.Platform; got != "linux/arm64" {
+	if got := Environment(cfg, docker.Config{}, func(string) string { return "" }).Container.Platform; got != "linux/arm64" {
 		t.Errorf("%q", got)
 	}
 }

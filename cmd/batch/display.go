@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/runner"
@@ -17,13 +18,14 @@ import (
 // display shows a run to a person or a program.
 type display struct {
 	progress.Display
-	log  io.Writer // where log lines for a person go; nil when the display has its own
-	mask *mask.Masker
+	log   io.Writer // where log lines for a person go; nil when the display has its own
+	mask  *mask.Masker
+	total int // instances
 }
 
-// Event shows e, with its secrets hidden.
-func (d display) Event(e progress.Event) {
-	e.Text, e.Error = d.mask.Text(e.Text), d.mask.Text(e.Error)
+// show shows e, with its secrets hidden.
+func (d display) show(e progress.Event) {
+	e.Time, e.Text, e.Error = time.Now(), d.mask.Text(e.Text), d.mask.Text(e.Error)
 	d.Display.Event(e)
 }
 
@@ -44,15 +46,15 @@ func (a *app) terminal() (*os.File, bool) {
 // newDisplay chooses by the flags and by what stderr is.
 func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
 	if asJSON {
-		return display{progress.NewJSON(a.stdout), a.stderr, a.mask}
+		return display{progress.NewJSON(a.stdout), a.stderr, a.mask, total}
 	}
 	if quiet {
-		return display{progress.NewQuiet(), io.Discard, a.mask}
+		return display{progress.NewQuiet(), io.Discard, a.mask, total}
 	}
 	f, ok := a.terminal()
 	if !ok || a.getenv("TERM") == "dumb" {
 		l := progress.NewLines(a.stderr)
-		return display{l, l.LogWriter(), a.mask}
+		return display{l, l.LogWriter(), a.mask, total}
 	}
 	size := func() (int, int) {
 		cols, rows, err := term.GetSize(int(f.Fd()))
@@ -62,13 +64,13 @@ func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
 		return cols, rows
 	}
 	t := progress.NewTerminal(f, size, total, workers, time.Now)
-	return display{t, a.mask.Writer(t.LogWriter()), a.mask}
+	return display{t, a.mask.Writer(t.LogWriter()), a.mask, total}
 }
 
-// show translates a runner's event.
-func (d display) show(e runner.Event) {
+// Event implements run.View.
+func (d display) Event(e runner.Event) {
 	p := progress.Event{
-		Time: time.Now(), Instance: e.Job, Attempt: e.Attempt,
+		Instance: e.Job, Attempt: e.Attempt,
 		Phase: e.Progress.Phase, Step: e.Progress.Step, Cost: e.Progress.Cost,
 	}
 	switch e.Type {
@@ -84,12 +86,29 @@ func (d display) show(e runner.Event) {
 		p.Status, p.Outcome, p.Error = string(e.Ending.Status), string(e.Ending.Outcome), e.Ending.Error
 		p.Step, p.Cost = e.Ending.Steps, e.Ending.Cost
 	}
-	d.Event(p)
+	d.show(p)
 }
 
-// say shows one line of ours.
-func (d display) say(text string) {
-	d.Event(progress.Event{Time: time.Now(), Type: progress.Message, Text: text})
+// Say shows one line of ours.
+func (d display) Say(text string) { d.show(progress.Event{Type: progress.Message, Text: text}) }
+
+// Pulled implements run.View.
+func (d display) Pulled(instance string, p imagecache.Progress) {
+	d.show(progress.Event{Type: progress.Pull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
+}
+
+// Progress implements run.View.
+func (d display) Progress(ended bool, done int, spent float64) {
+	e := progress.Event{Type: progress.RunStart, Done: done, Total: d.total, Cost: spent}
+	if ended {
+		e.Type = progress.RunEnd
+	}
+	d.show(e)
+}
+
+// Log implements run.View: a person sees warnings and worse.
+func (d display) Log() slog.Handler {
+	return slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelWarn})
 }
 
 // warnings returns a logger for what a person should know of that comes before a
@@ -113,12 +132,4 @@ type onNewLine struct {
 func (w onNewLine) Write(p []byte) (int, error) {
 	_, _ = w.terminal.WriteString(eraseLine)
 	return w.Writer.Write(p)
-}
-
-// logger writes warnings and worse for a person, and everything to file.
-func (d display) logger(file io.Writer) *slog.Logger {
-	return slog.New(slog.NewMultiHandler(
-		slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelWarn}),
-		slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelInfo}),
-	))
 }

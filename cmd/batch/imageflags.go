@@ -1,10 +1,12 @@
 package main
 
 import (
+	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/run"
 )
 
 // imageFlags are the flags of `batch run` that say how images are dealt with.
@@ -69,5 +71,18 @@ func (f *runFlags) ordered(list []dataset.Instance) []dataset.Instance {
 	if f.order == orderGiven {
 		return list
 	}
-	return grouped(list, f.imagePrefix)
+	return run.ByImage(list, f.imagePrefix)
+}
+
+// parseSize reads a number of bytes as people write it: 50GB, 500m; 0 or
+// nothing is none.
+func parseSize(flag, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := units.FromHumanSize(text)
+	if err != nil || n < 0 {
+		return 0, fault.Newf(fault.Usage, "--%s %s: expected a size such as 50GB", flag, text)
+	}
+	return n, nil
 }

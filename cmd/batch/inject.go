@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
@@ -18,17 +19,23 @@ func engineHook(p *inject.Plan) func(call string) error {
 	return func(call string) error { return p.At("engine." + call) }
 }
 
-// injectedModels are models whose calls and answers a plan may make fail.
-func injectedModels(models solver.Models, p *inject.Plan) solver.Models {
+// injected opens models whose calls and answers a plan may make fail.
+func injected(open func(*slog.Logger, bool) (solver.Models, error), p *inject.Plan) func(*slog.Logger, bool) (solver.Models, error) {
 	if p == nil {
-		return models
+		return open
 	}
-	return func(in dataset.Instance, heard int) (llm.Model, error) {
-		m, err := models(in, heard)
+	return func(log *slog.Logger, proven bool) (solver.Models, error) {
+		models, err := open(log, proven)
 		if err != nil {
 			return nil, err
 		}
-		return injectedModel{m, p}, nil
+		return func(in dataset.Instance, heard int) (llm.Model, error) {
+			m, err := models(in, heard)
+			if err != nil {
+				return nil, err
+			}
+			return injectedModel{m, p}, nil
+		}, nil
 	}
 }
 

@@ -21,15 +21,9 @@ import (
 // modelSource is a model that was checked as far as can be without a paid call:
 // its name, key and price.
 type modelSource struct {
-	price   *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
-	warning string       // of a limit that has no effect, for a person to read
-	open    func(opening) (solver.Models, error)
-}
-
-// opening says for whom a model is opened.
-type opening struct {
-	log    *slog.Logger
-	proven bool // the directory holds replies that the configuration has had
+	price   *vocab.Price                                               // nil when calls are free, their provider tells what they cost, or nobody does
+	warning string                                                     // of a limit that has no effect, for a person to read
+	open    func(log *slog.Logger, proven bool) (solver.Models, error) // as run.Model has it
 }
 
 // newModelSource chooses the client that a configuration names. It refuses
@@ -75,7 +69,7 @@ func playing(model func(dataset.Instance) *scripted.Model) modelSource {
 		m.Skip(heard)
 		return m, nil
 	}
-	return modelSource{open: func(opening) (solver.Models, error) { return models, nil }}
+	return modelSource{open: func(*slog.Logger, bool) (solver.Models, error) { return models, nil }}
 }
 
 func scriptedSource(name string, c scripted.Config) (modelSource, error) {
@@ -138,12 +132,12 @@ func (a *app) openaiSource(name string, c config.ModelConfig, limits costLimits)
 			return modelSource{}, err
 		}
 	}
-	s.open = func(o opening) (solver.Models, error) {
+	s.open = func(log *slog.Logger, proven bool) (solver.Models, error) {
 		opened := asked
-		opened.Log, opened.Proven = o.log, o.proven
+		opened.Log, opened.Proven = log, proven
 		m, err := openai.New(opened)
 		return func(dataset.Instance, int) (llm.Model, error) { return m, nil }, err
 	}
-	_, err = s.open(opening{}) // it checks the rest
+	_, err = s.open(nil, false) // it checks the rest
 	return s, err
 }

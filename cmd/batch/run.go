@@ -15,15 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
-	"batch.example/batch/sandbox"
-	"batch.example/batch/solver"
 	"batch.example/batch/journal"
+	"batch.example/batch/run"
+	"batch.example/batch/sandbox"
 )
 
 // runFlags are the flags of `batch run`, the peer's names where it has them.
@@ -74,7 +73,7 @@ func (f *paceFlags) addPace(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the table at the end")
 	fs.BoolVar(&f.json, "json", false, "events on standard output, one JSON object a line")
 	fs.StringSliceVar(&f.accept, "accept-changes", nil, "resume although what is named differs from the directory's manifest; alone: whatever differs")
-	fs.Lookup("accept-changes").NoOptDefVal = acceptAll
+	fs.Lookup("accept-changes").NoOptDefVal = "all"
 	fs.StringArrayVar(&f.mask, "mask", nil, "`REGEX`: hide what it matches in all that people read but patches, as keys and\nlogins are; may be repeated (adds to run.mask_patterns)")
 	fs.StringVar(&f.durability, "durability", string(journal.Power), "what a running instance's journal outlives before each call and command: power,\na power cut (an fsync each), or process, the program's death alone")
 	fs.StringVar(&f.inject, "inject", "", "make chosen steps fail, see internal/inject")
@@ -181,7 +180,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	loop, err := prepare(cfg, selected)
+	loop, err := run.Prepare(cfg, selected)
 	if err != nil {
 		return err
 	}
@@ -189,7 +188,8 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 		f.output = defaultOutput(f.subset, cfg.Model.ModelName)
 	}
 	if f.workers.auto {
-		f.workers.resolve(sandbox.Measure(ctx, docker.FromEnv(a.getenv, a.home)), cfg.Environment.Flags().Memory, len(selected))
+		machine := sandbox.Measure(ctx, docker.FromEnv(a.getenv, a.home))
+		f.workers.n, f.workers.why = run.Width(machine, cfg.Environment.Flags().Memory, len(selected))
 	}
 	if f.dryRun {
 		return a.dryRun(a.stdout, f, cfg, ds, selected)
@@ -198,42 +198,6 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 		app: a, flags: f, cfg: cfg, inject: plan, loop: loop, ds: ds, selected: selected, git: git, started: time.Now(),
 	}
 	return s.run(ctx)
-}
-
-// prepare returns the agent that all instances share. It refuses what would
-// fail, or be paid for in vain, with every instance.
-func prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, error) {
-	if err := dataset.CheckTasks(selected); err != nil {
-		return nil, err
-	}
-	loop, err := agent.NewLoop(cfg.Loop())
-	if err != nil {
-		return nil, err
-	}
-	return loop, checkTemplates(cfg, loop, selected)
-}
-
-// checkTemplates renders all that instances will render, with the variables
-// that they will have.
-func checkTemplates(cfg *config.Config, loop *agent.Loop, selected []dataset.Instance) error {
-	env, command := unopened{}, startup(cfg.Run.EnvStartupCommand)
-	turn := func(in dataset.Instance) agent.Turn {
-		t := solver.Task(in)
-		t.Env = env
-		return t
-	}
-	if err := loop.Check(turn(selected[0])); err != nil { // a selection is never empty
-		return err
-	}
-	for _, in := range selected {
-		if err := loop.CheckTask(turn(in)); err != nil {
-			return fmt.Errorf("instance %s: %w", in.ID, err)
-		}
-		if _, err := command(in); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // config merges the user's files and values over the default one; flags come last.

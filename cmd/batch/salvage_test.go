@@ -162,8 +162,8 @@ func demoSandbox(t *testing.T) solver.Sandbox {
 		t.Fatal(err)
 	}
 	home, _ := os.UserHomeDir()
-	c := run.Environment(cfg, os.Getenv)
-	c.Docker, c.State = docker.FromEnv(os.Getenv, home), t.TempDir()
+	c := run.Environment(cfg, docker.FromEnv(os.Getenv, home), os.Getenv)
+	c.State = t.TempDir()
 	host, err := sandbox.Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

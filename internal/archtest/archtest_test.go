@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"runner":     {"fault", "internal/near"},
 	"grade":      {"dataset", "results", "fault", "internal/bash"},
 	"sandbox":    {"agent", "dataset", "docker", "imagecache", "fault", "internal/bash", "internal/gitscrub", "internal/meminfo"},
-	"run":        {"agent", "docker", "sandbox"},
+	"run":        {"dataset", "agent", "results", "runner", "sandbox", "solver", "docker", "imagecache", "fault", "vocab", "internal/printable"},
 	"solver":     {"sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/gitscrub", "internal/mask"},
 	"internal":   {"fault", "internal/inject", "internal/printable"},
 	"cmd":        {"*"},

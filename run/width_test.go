@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"strings"
@@ -27,15 +27,10 @@ func TestWorkersAuto(t *testing.T) {
 		{"memory unknown", sandbox.Machine{Cores: 4}, 0, 500, 16, "4 for each of 4 cores"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := width{auto: true}
-			w.resolve(tt.machine, tt.limit, tt.todo)
-			if w.n != tt.want || !strings.Contains(w.why, tt.why) {
-				t.Errorf("%d: %s; want %d and %q", w.n, w.why, tt.want, tt.why)
+			n, why := Width(tt.machine, tt.limit, tt.todo)
+			if n != tt.want || !strings.Contains(why, tt.why) {
+				t.Errorf("%d: %s; want %d and %q", n, why, tt.want, tt.why)
 			}
 		})
-	}
-	w := width{n: 3}
-	if w.resolve(sandbox.Machine{Cores: 1}, 0, 1); w.n != 3 || w.why != "" {
-		t.Errorf("a number given became %d (%s)", w.n, w.why)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"encoding/json"
@@ -10,101 +10,58 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
-	"batch.example/batch/vocab"
 )
 
-// manifest says what this command is about to run.
-func (a *app) manifest(f runFlags, cfg *config.Config, price *vocab.Price, ds *dataset.Dataset, selected []dataset.Instance) *results.Manifest {
+// newManifest says what this run is about to do.
+func (r *Run) newManifest() *results.Manifest {
 	host, _ := os.Hostname()
-	dir, _ := os.Getwd() // without it, relative paths are only right from here
 	now := time.Now().UTC()
-	return a.hideIn(&results.Manifest{
-		Batch:   version(),
-		Go:      runtime.Version(),
-		Created: now,
-		Argv:    f.argv,
-		Dir:     dir,
-		Model:   cfg.Model.ModelName,
-		Price:   price,
-		Seed:    f.seed,
-		Salvage: f.salvage,
-		Config:  cfg.Resolved(),
-		Prompts: cfg.Prompts(),
-		Dataset: results.Dataset{
-			Name: ds.Name, Split: ds.Split, Revision: ds.Revision, Digest: ds.Digest,
-			Selection: f.selection(), Count: len(selected), Instances: ids(selected),
-		},
-		Host: results.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
-		Runs: []results.Run{{Started: now, Argv: maskArgs(a.args)}},
-	})
+	m := r.About
+	m.Go, m.Created, m.Model, m.Price, m.Salvage = runtime.Version(), now, r.Settings.Model.ModelName, r.Model.Price, r.Salvage
+	m.Config, m.Prompts = r.settings, r.Settings.Prompts()
+	m.Dataset.Count, m.Dataset.Instances = len(r.Instances), ids(r.Instances)
+	m.Host = results.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	m.Runs = []results.Run{{Started: now, Argv: r.Argv}}
+	return r.hideIn(&m)
 }
 
 // hideIn returns m as it will be read from its file, with its secrets hidden,
 // so that it can be compared with one that was.
-func (a *app) hideIn(m *results.Manifest) *results.Manifest {
+func (r *Run) hideIn(m *results.Manifest) *results.Manifest {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return m // writing it will say why
 	}
 	var hidden results.Manifest
-	if err := json.Unmarshal(a.mask.JSON(data), &hidden); err != nil {
+	if err := json.Unmarshal(r.Store.Mask.JSON(data), &hidden); err != nil {
 		return m
 	}
 	return &hidden
 }
 
-// maskArgs hides the values of arguments that look like keys.
-func maskArgs(args []string) []string {
-	masked := make([]string, len(args))
-	for i, arg := range args {
-		masked[i] = config.MaskSpec(arg)
-	}
-	return masked
-}
-
-// selection writes the selecting flags as they would be given.
-func (f *sourceFlags) selection() string {
-	var parts []string
-	for _, p := range []struct{ flag, value string }{
-		{"filter", f.filter}, {"slice", f.slice}, {"instances", f.instances}, {"shard", f.shard},
-	} {
-		if p.value != "" {
-			parts = append(parts, fmt.Sprintf("--%s %q", p.flag, p.value))
-		}
-	}
-	if f.shuffle {
-		parts = append(parts, fmt.Sprintf("--shuffle --seed %d", f.seed))
-	}
-	return strings.Join(parts, " ")
-}
-
-// acceptAll is what --accept-changes takes every difference for.
-const acceptAll = "all"
-
 // reconcile compares the manifest with the directory's: results of different
 // configs, models or datasets in one directory could not be compared. What an
 // earlier run said is kept.
-func (s *sweep) reconcile(m *results.Manifest) error {
-	old, ok := s.store.Manifest()
+func (r *Run) reconcile(m *results.Manifest) error {
+	old, ok := r.store.Manifest()
 	if !ok {
 		return nil
 	}
 	var refused []string
 	for _, d := range m.Differences(old) {
-		if d.Matters && !slices.ContainsFunc(s.flags.accept, d.Covers) {
+		if d.Matters && !slices.ContainsFunc(r.Accept, d.Covers) {
 			refused = append(refused, d.String())
 		}
 	}
-	if len(refused) > 0 && !s.replacesAll() {
-		return fault.Newf(fault.Usage, "%s was made with different settings:\n  %s", s.flags.output, strings.Join(refused, "\n  ")).
+	if len(refused) > 0 && !r.replacesAll() {
+		return fault.Newf(fault.Usage, "%s was made with different settings:\n  %s", r.Output, strings.Join(refused, "\n  ")).
 			WithHint("give another directory with -o, continue all the same with --accept-changes=NAME,... (or all),\n" +
 				"or run everything in it again with --redo-existing")
 	}
-	if s.flags.retrying {
+	if r.Again {
 		m.Dataset = old.Dataset // what was asked for is more than what is tried again
 	}
 	m.Created = old.Created
@@ -113,30 +70,30 @@ func (s *sweep) reconcile(m *results.Manifest) error {
 	return nil
 }
 
-// settings is what an attempt at an instance is made under.
-func (s *sweep) settings(in dataset.Instance) results.Settings {
+// madeUnder is what an attempt at an instance is made under.
+func (r *Run) madeUnder(in dataset.Instance) results.Settings {
 	return results.Settings{
-		Model: s.cfg.Model.ModelName, Config: s.resolved, Price: s.model.price, Salvage: s.flags.salvage, Row: in.Digest(),
+		Model: r.Settings.Model.ModelName, Config: r.settings, Price: r.Model.Price, Salvage: r.Salvage, Row: in.Digest(),
 	}
 }
 
 // checkUnfinished refuses to run instances whose unfinished attempt was made under
 // other settings, unless the differences are accepted: then they start afresh,
 // since an attempt is never resumed under settings that are not its own.
-func (s *sweep) checkUnfinished(todo []dataset.Instance) error {
+func (r *Run) checkUnfinished(todo []dataset.Instance) error {
 	refused := map[string][]string{} // by difference: instances
 	afresh := 0
 	for _, in := range todo {
-		was, ok := s.store.Resumable(in.ID)
+		was, ok := r.store.Resumable(in.ID)
 		if !ok {
 			continue
 		}
-		differences := s.settings(in).Differences(was)
+		differences := r.madeUnder(in).Differences(was)
 		if len(differences) > 0 {
 			afresh++
 		}
 		for _, d := range differences {
-			if !s.flags.redo && !s.flags.fresh && !slices.ContainsFunc(s.flags.accept, d.Covers) {
+			if !r.Redo && !r.Fresh && !slices.ContainsFunc(r.Accept, d.Covers) {
 				refused[d.String()] = append(refused[d.String()], in.ID)
 			}
 		}
@@ -147,12 +104,12 @@ func (s *sweep) checkUnfinished(todo []dataset.Instance) error {
 			lines = append(lines, fmt.Sprintf("%s (%s)", difference, some(refused[difference])))
 		}
 		return fault.Newf(fault.Usage, "%s has unfinished attempts that were made with different settings:\n  %s",
-			s.flags.output, strings.Join(lines, "\n  ")).
+			r.Output, strings.Join(lines, "\n  ")).
 			WithHint("use the former settings to resume them, or give another directory with -o, or start these\n" +
 				"instances from the beginning with --accept-changes=NAME,... (or all); what they have cost stays counted")
 	}
 	if afresh > 0 {
-		fmt.Fprintf(s.stderr, "batch: settings changed: %s from the beginning\n", plural(afresh, "unfinished instance starts", "unfinished instances start"))
+		r.Tell(fmt.Sprintf("settings changed: %s from the beginning", plural(afresh, "unfinished instance starts", "unfinished instances start")))
 	}
 	return nil
 }
@@ -173,13 +130,13 @@ func plural(n int, one, more string) string {
 }
 
 // replacesAll reports whether no result in the directory outlives this run.
-func (s *sweep) replacesAll() bool {
+func (r *Run) replacesAll() bool {
 	selected := map[string]bool{}
-	for _, in := range s.selected {
-		selected[in.ID] = s.flags.redo
+	for _, in := range r.Instances {
+		selected[in.ID] = r.Redo
 	}
-	return !slices.ContainsFunc(s.store.Records(), func(r results.Record) bool {
-		return r.Outcome.Final() && !selected[r.InstanceID]
+	return !slices.ContainsFunc(r.store.Records(), func(rec results.Record) bool {
+		return rec.Outcome.Final() && !selected[rec.InstanceID]
 	})
 }
 

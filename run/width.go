@@ -1,0 +1,54 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/docker/go-units"
+
+	"batch.example/batch/sandbox"
+)
+
+// The rule of --workers auto.
+const (
+	perCore   = 4       // an agent waits for its model most of the time
+	perAgent  = 2 << 30 // bytes that a test suite needs, unless its container may have less
+	filesEach = 16      // descriptors of one instance: its shell, journal, logs and calls
+)
+
+// bound is one thing that limits how many instances can run at once.
+type bound struct {
+	n   int
+	why string
+}
+
+// Width chooses how many of at most todo instances run at once where each may use
+// limit bytes, 0 being no limit: the least of what the cores, the memory and the
+// descriptors allow. Why is for a person to read.
+func Width(m sandbox.Machine, limit int64, todo int) (n int, why string) {
+	bounds := []bound{
+		{perCore * m.Cores, fmt.Sprintf("%d for each of %d cores", perCore, m.Cores)},
+		{todo, fmt.Sprintf("%d instances", todo)},
+	}
+	if m.Total > 0 {
+		each := int64(perAgent)
+		if limit > 0 {
+			each = min(each, limit)
+		}
+		n := int(max(0, m.Available-m.Reserve()) / each)
+		bounds = append(bounds, bound{n, fmt.Sprintf("memory for %d, of %s each and %s left over",
+			n, units.BytesSize(float64(each)), units.BytesSize(float64(m.Reserve())))})
+	}
+	if m.Files > 0 {
+		n := m.Files / filesEach
+		bounds = append(bounds, bound{n, fmt.Sprintf("open files for %d", n)})
+	}
+	n = todo
+	var all []string
+	for _, b := range bounds {
+		n = min(n, b.n)
+		all = append(all, b.why)
+	}
+	n = max(1, n)
+	return n, fmt.Sprintf("--workers auto: %d (%s)", n, strings.Join(all, "; "))
+}
