@@ -36,6 +36,7 @@
 //	container   ContainerData: where the actions run from here on
 //	difference  DifferenceData: an action that ran again did something else
 //	messages    MessagesData: appended to the conversation
+//	rewrite     RewriteData: a part of what the model is sent was replaced
 //	request     RequestData: a paid call is about to be made
 //	reply       ReplyData: it was answered, and cost so much
 //	lost        LostData: calls were not answered, and may have been charged

@@ -58,6 +58,15 @@ type ReplyRef struct {
 	Message int `json:"message"`
 }
 
+// RewriteData replaces a part of the conversation that the model is sent: Messages stand
+// in the place of those from index From up to To, which it does not include. The
+// trajectory keeps what was there, and has Messages behind it.
+type RewriteData struct {
+	From     int               `json:"from"`
+	To       int               `json:"to"`
+	Messages []json.RawMessage `json:"messages"`
+}
+
 // RequestData announces a call; Step counts calls from 1.
 type RequestData struct {
 	Step   int    `json:"step"`

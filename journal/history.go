@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -33,6 +34,8 @@ type History struct {
 	Later        []json.RawMessage // messages behind the last request
 	FormatErrors int               // in a row, up to the last request
 
+	sent []json.RawMessage // the conversation as the last request had it, where a rewrite made that another one
+
 	Steps       []Step        // every request, in order
 	Differences int           // outputs that were others when their actions ran again
 	Elapsed     time.Duration // of work: see builder.clock
@@ -41,6 +44,15 @@ type History struct {
 	path    string // of the journal
 	outputs map[OutputRef]keptOutput
 	replies map[int]span // by step
+}
+
+// Conversation is what the model was sent with the last request: Messages, but for
+// what was rewritten.
+func (h *History) Conversation() []json.RawMessage {
+	if h.sent != nil {
+		return h.sent
+	}
+	return h.Messages
 }
 
 // Source reads what a [History] only refers to.
@@ -218,6 +230,8 @@ type builder struct {
 	before Record // without its data; of no type where the clock stood still
 	ready  bool   // there is a container to act in
 	format int    // format errors in a row, those behind the last request included
+
+	rewrite *RewriteData // of the request that follows
 }
 
 func (b *builder) add(r *Record, line line) error {
@@ -242,6 +256,9 @@ func (b *builder) add(r *Record, line line) error {
 		messages, err := b.heard.whole(d)
 		b.h.Later = append(b.h.Later, messages...)
 		return err
+	case TypeRewrite:
+		b.rewrite = &RewriteData{}
+		return json.Unmarshal(r.Data, b.rewrite)
 	case TypeInterrupt:
 		var d InterruptData
 		err := json.Unmarshal(r.Data, &d)
@@ -269,7 +286,9 @@ func (b *builder) step(r *Record, line line) error {
 		if err := json.Unmarshal(r.Data, &d); err != nil {
 			return err
 		}
-		h.Messages, h.Later = append(h.Messages, h.Later...), nil
+		if err := b.commit(); err != nil {
+			return err
+		}
 		h.FormatErrors = b.format
 		if n := len(h.Steps); n > 0 {
 			h.Steps[n-1].forget()
@@ -315,10 +334,30 @@ func (b *builder) step(r *Record, line line) error {
 	}
 }
 
+// commit makes what came behind the last request a part of the conversation: another
+// request was made with it.
+func (b *builder) commit() error {
+	h, w := b.h, b.rewrite
+	b.rewrite = nil
+	if h.sent != nil || w != nil {
+		h.sent = slices.Concat(h.Conversation(), h.Later)
+	}
+	h.Messages, h.Later = append(h.Messages, h.Later...), nil
+	if w == nil {
+		return nil
+	}
+	if w.From < 0 || w.To < w.From || w.To > len(h.sent) {
+		return fmt.Errorf("messages %d to %d of %d were rewritten", w.From, w.To, len(h.sent))
+	}
+	h.sent = slices.Concat(h.sent[:w.From], w.Messages, h.sent[w.To:])
+	h.Messages = append(h.Messages, w.Messages...)
+	return nil
+}
+
 // resume forgets what followed the last request and is told again.
 func (b *builder) resume() {
 	b.h.Resumed++
-	b.h.Later, b.h.End = nil, nil
+	b.h.Later, b.h.End, b.rewrite = nil, nil, nil
 	b.format = b.h.FormatErrors
 }
 

@@ -32,6 +32,7 @@ const (
 	TypeContainer  = "container"  // where the actions run from here on
 	TypeDifference = "difference" // a recorded action did something else when it ran again
 	TypeMessages   = "messages"   // messages were appended to the conversation
+	TypeRewrite    = "rewrite"    // a part of what the model is sent was replaced
 	TypeRequest    = "request"    // a paid call is about to be made
 	TypeReply      = "reply"      // it was answered; data.cost is its price in US dollars
 	TypeLost       = "lost"       // calls were not answered and may have been charged

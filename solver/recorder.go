@@ -26,6 +26,9 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	switch e.Type {
 	case agent.EventMessages:
 		return r.append(journal.TypeMessages, journal.MessagesData{Messages: rawMessages(e.Messages)})
+	case agent.EventRewrite: // durable with the request that follows
+		r.log.Info("the conversation was rewritten", "from", e.From, "to", e.To, "messages", len(e.Messages))
+		return r.append(journal.TypeRewrite, journal.RewriteData{From: e.From, To: e.To, Messages: rawMessages(e.Messages)})
 	case agent.EventRequest:
 		err := r.durable(journal.TypeRequest, journal.RequestData{Step: e.Step, Digest: e.Digest, Reserved: r.call.Reserved()})
 		if err == nil {

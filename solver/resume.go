@@ -152,6 +152,9 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 			if t.ruined {
 				return nil
 			}
+			if a.Command == "" {
+				continue // its tool works outside the sandbox
+			}
 			if a.Output == nil {
 				t.log.Warn("an action was under way in a container that is gone; it runs anew in a fresh one", "step", s.Number, "command", a.Command)
 				continue // the agent's next
@@ -219,7 +222,7 @@ func (t *attempt) turn() (agent.Turn, error) {
 	if h == nil {
 		return turn, nil
 	}
-	for _, raw := range h.Messages {
+	for _, raw := range h.Conversation() {
 		m, err := message(raw)
 		if err != nil {
 			return turn, err

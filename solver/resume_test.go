@@ -157,6 +157,7 @@ var plays = map[string][]scripted.Reply{
 		{Content: "none", Cost: 0.5},
 		bash("do 6"), bash("do 7", "submit"),
 	},
+	"rewrites":            {bash("do 1"), bash("do 2", "do 3"), bash("do 4"), {Content: "none", Cost: 0.5}, bash("do 5"), bash("do 6", "do 7"), bash("submit")},
 	"meets its limit":     {bash("do 1"), bash("do 2"), bash("do 3"), bash("do 4"), bash("do 5"), bash("do 6"), bash("do 7"), bash("do 8")},
 	"ruins its container": {bash("do 1", "do kill"), bash("do kill"), bash("do 2", "do ruin", "do 3")},
 	"never learns":        {bash("do 1"), {Content: "a"}, bash("do 2"), {Content: "b"}, {Content: "c"}, {Content: "d"}},
@@ -179,6 +180,20 @@ type playing struct {
 
 	provider func(*llm.Message) // what it makes of each reply; nil is nothing
 	requests [][]llm.Message    // of all models
+
+	rewrite func(context.Context, []llm.Message) (*agent.Rewriting, error)
+}
+
+// shorten puts a word in the place of the oldest replies and what came of them.
+func shorten(_ context.Context, sent []llm.Message) (*agent.Rewriting, error) {
+	to := 5
+	for to < len(sent) && sent[to].Role == llm.RoleTool {
+		to++
+	}
+	if len(sent) <= to+1 {
+		return nil, nil
+	}
+	return &agent.Rewriting{From: 2, To: to, Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("so far")}}}, nil
 }
 
 func newPlaying(t *testing.T, play []scripted.Reply) *playing {
@@ -233,7 +248,7 @@ func (p *playing) try(dir string) (*results.Result, error) {
 		p.t.Fatal(err)
 	}
 	s := solver.New(solver.Config{
-		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: store, Version: "test", Now: p.now, RestartDiverged: p.restarts,
+		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: store, Version: "test", Now: p.now, RestartDiverged: p.restarts, Rewrite: p.rewrite,
 		Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
 			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{Delay: p.delay})
 			m.Skip(heard)
@@ -329,10 +344,17 @@ func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlaying(t, play)
+			if name == "rewrites" {
+				p.rewrite = shorten
+			}
 			whole := t.TempDir()
 			want := told(t, whole, p.solve(whole))
 			ran := slices.Clone(p.boxes.opened.ran)
 			lines := p.lines(whole)
+			asked := sent(t, p.requests[len(p.requests)-1])
+			if p.rewrite != nil && !bytes.Contains(bytes.Join(lines, nil), []byte(`"type":"rewrite"`)) {
+				t.Fatal("nothing was rewritten")
+			}
 			step := 3
 			if name == "submits" || name == "ruins its container" {
 				step = 1
@@ -346,6 +368,9 @@ func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
 					}
 					dir := p.crashed(lines[:k], lives)
 					p.check(dir, want, ran, fmt.Sprintf("cut behind record %d, container %s", k, box))
+					if d := cmp.Diff(asked, sent(t, p.requests[len(p.requests)-1])); d != "" && p.rewrite != nil && k < len(lines)-6 {
+						t.Errorf("cut behind record %d: the last request: %s", k, d)
+					}
 					if k%5 != 0 {
 						continue
 					}

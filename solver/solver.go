@@ -37,6 +37,9 @@ type Config struct {
 	// results.Diverged.
 	RestartDiverged bool
 
+	Approve func(ctx context.Context, tool string, c agent.Call) error              // see agent.Turn
+	Rewrite func(ctx context.Context, sent []llm.Message) (*agent.Rewriting, error) // see agent.Turn
+
 	Now func() time.Time
 
 	// ScrubGitHistory takes what lies beyond HEAD from the repository that a
@@ -192,6 +195,7 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 	task := Task(t.in)
 	turn.Task, turn.Vars = task.Task, task.Vars
 	turn.Model, turn.Env, turn.Recorder, turn.Admit = model, actions{box, rec}, rec, func() error { return t.reserve(ctx) }
+	turn.Approve, turn.Rewrite = t.Approve, t.Rewrite
 	turn.Ready = func(ctx context.Context) error { return t.settle(ctx, rec) }
 	turn.Step = func(step int, phase string, cost float64) {
 		t.at = runner.Progress{Phase: phase, Step: step, Cost: cost}
