@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"batch.example/batch/journal"
+	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
 )
@@ -19,15 +22,37 @@ import (
 // command leaves a line each time that it runs, and so does the patch.
 type underWay struct {
 	*testing.T
+	engine *enginetest.Daemon
 	dir    string
 	server *llmtest.Server
 	cmd    *exec.Cmd
 	said   bytes.Buffer
 }
 
-func newUnderWay(t *testing.T) *underWay {
-	u := &underWay{T: t, dir: t.TempDir()}
-	ownRows(t, u.dir)
+// underWayEngine returns an engine of the test's own. On the machine's, any run that
+// comes to its end removes what a killed one left, before that is gone on with.
+func underWayEngine(t *testing.T) *enginetest.Daemon {
+	t.Helper()
+	if os.Getenv("BATCH_DOCKER") == "" {
+		t.Skip("BATCH_DOCKER is not set")
+	}
+	root, err := enginetest.Root(strings.Fields("bash cat date mkdir rm sleep touch"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := enginetest.Start(t)
+	d.Import(underWayImage, root)
+	return d
+}
+
+const underWayImage = "batch-underway:test"
+
+func newUnderWay(t *testing.T, d *enginetest.Daemon) *underWay {
+	u := &underWay{T: t, engine: d, dir: t.TempDir()}
+	row := fmt.Sprintf(`{"instance_id":"underway__1","problem_statement":"p","image_name":%q}`+"\n", underWayImage)
+	if err := os.WriteFile(filepath.Join(u.dir, "rows.jsonl"), []byte(row), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	u.server = llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
 		if r.Replies() == 0 {
 			return llmtest.Bash("date +%s.%N >> /tmp/began; until [ -e /tmp/go ]; do sleep 0.05; done; cat /tmp/began; touch /tmp/ended")
@@ -41,10 +66,10 @@ func newUnderWay(t *testing.T) *underWay {
 func (u *underWay) start(args ...string) {
 	u.Helper()
 	u.cmd = batch(u.Context(), u.dir, append([]string{
-		"run", "--subset", "rows.jsonl", "--slice", ":1", "-m", "openai/stub-1", "-o", "out", "-w", "1", "-q",
-		"-c", "environment.timeout=600",
+		"run", "--subset", "rows.jsonl", "-m", "openai/stub-1", "-o", "out", "-w", "1", "-q",
+		"-c", "environment.timeout=600", "-c", "environment.cwd=/testbed",
 	}, args...)...)
-	u.cmd.Env = append(u.cmd.Env, "OPENAI_BASE_URL="+u.server.URL, "OPENAI_API_KEY=none-needed")
+	u.cmd.Env = append(u.cmd.Env, "OPENAI_BASE_URL="+u.server.URL, "OPENAI_API_KEY=none-needed", "DOCKER_HOST="+u.engine.Host())
 	u.cmd.Stdout, u.cmd.Stderr = &u.said, &u.said
 	if err := u.cmd.Start(); err != nil {
 		u.Fatal(err)
@@ -96,7 +121,7 @@ func (u *underWay) await(n int) (container string) {
 // in runs a script of the test's in the container.
 func (u *underWay) in(container, script string) string {
 	u.Helper()
-	out, err := exec.CommandContext(u.Context(), "docker", "exec", container, "bash", "-c", script).CombinedOutput()
+	out, err := exec.CommandContext(u.Context(), "docker", "-H", u.engine.Host(), "exec", container, "bash", "-c", script).CombinedOutput()
 	if err != nil {
 		u.Fatalf("%v\n%s", err, out)
 	}
@@ -131,10 +156,11 @@ const beganScript = "until [ -s /tmp/began ]; do sleep 0.05; done; cat /tmp/bega
 // A command that was under way when its run was killed goes on, and the resumed run
 // takes its output.
 func TestACommandThatIsUnderWayAtAKillRunsOnce(t *testing.T) {
-	needDocker(t)
+	t.Parallel()
+	d := underWayEngine(t)
 	for name, late := range map[string]bool{"it ends before the resume": false, "it ends behind the resume": true} {
 		t.Run(name, func(t *testing.T) {
-			u := newUnderWay(t)
+			u := newUnderWay(t, d)
 			u.start()
 			c := u.await(1)
 			began := u.in(c, beganScript)
@@ -157,9 +183,9 @@ func TestACommandThatIsUnderWayAtAKillRunsOnce(t *testing.T) {
 // A run that is told to stop ends its commands. When it is killed before it has removed
 // the container, what became of the command is not for the model to see.
 func TestACommandThatAStopEndedIsNoResult(t *testing.T) {
-	needDocker(t)
-	u := newUnderWay(t)
-	u.start("--inject", "engine.remove:1=kill")
+	t.Parallel()
+	u := newUnderWay(t, underWayEngine(t))
+	u.start("--inject", "engine.remove:2=kill") // the first takes what filled the helper's volume
 	u.in(u.await(1), beganScript)
 	u.killed(syscall.SIGTERM)
 	u.start()
