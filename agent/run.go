@@ -17,6 +17,7 @@ type run struct {
 	started  time.Time
 	messages []llm.Message   // all of them
 	sent     []llm.Message   // those a provider sees
+	memo     llm.Memo        // what the model keeps of them
 	fresh    int             // how many of messages were there before the run
 	callIDs  map[string]bool // of the tool calls in messages
 	digest   digest

@@ -57,7 +57,7 @@ func (r *run) answer(ctx context.Context) (*llm.Response, error) {
 		return nil, err
 	}
 	begun := r.loop.config.Now()
-	resp, err := r.turn.Model.Generate(ctx, &llm.Request{Messages: r.sent, Tools: r.loop.form.tools})
+	resp, err := r.turn.Model.Generate(ctx, &llm.Request{Messages: r.sent, Tools: r.loop.form.tools, Memo: &r.memo})
 	latency := r.loop.config.Now().Sub(begun)
 	r.end.ModelTime += latency
 	if err != nil {

@@ -26,13 +26,21 @@ type Model interface {
 type Request struct {
 	Messages []Message // never holds RoleExit
 	Tools    []Tool    // offered to the model; empty for text actions
+
+	// Memo goes with a conversation from call to call, one after the other: a
+	// model may keep in it what it made of the messages. Nil keeps nothing.
+	Memo *Memo
 }
+
+// Memo is what a model keeps of a conversation. The zero value is ready; a model
+// that finds another's there replaces it.
+type Memo struct{ Kept any }
 
 // Tool is a function offered to the model.
 type Tool struct {
-	Name        string
-	Description string
-	Parameters  json.RawMessage // JSON schema of the arguments
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON schema of the arguments
 }
 
 // Response is the answer to one call.

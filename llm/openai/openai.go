@@ -78,7 +78,7 @@ func (cfg Config) Endpoint() (baseURL, apiKey string, err error) {
 type Model struct {
 	cfg    Config
 	kwargs kwargs
-	chat   sdk.ChatCompletionService
+	client sdk.Client
 	mask   *mask.Masker
 
 	answered atomic.Bool // the endpoint has given a chat completion
@@ -105,7 +105,7 @@ func New(cfg Config) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{cfg: cfg, kwargs: kw, mask: newMasker(cfg, base, kw.headers)}
-	m.chat = sdk.NewChatCompletionService(m.options()...)
+	m.client.Options = m.options() // and none of the SDK's own from the environment
 	return m, nil
 }
 
@@ -176,7 +176,7 @@ type once struct {
 
 func (o *once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	m := o.m
-	params, err := m.params(req)
+	ask, err := m.request(req)
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.op(), err)}
 	}
@@ -184,8 +184,7 @@ func (o *once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, e
 	defer cancel()
 	var body []byte
 	var answer *http.Response
-	_, err = m.chat.New(attempt, params,
-		option.WithResponseBodyInto(&body), option.WithResponseInto(&answer))
+	err = m.client.Post(attempt, "chat/completions", ask.reader(), &body, ask.sized(), option.WithResponseInto(&answer))
 	switch {
 	case ctx.Err() == nil && redirected(answer, err):
 		return nil, &llm.Unpaid{Err: m.elsewhere(answer, err)}

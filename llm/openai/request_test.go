@@ -1,0 +1,118 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"batch.example/batch/llm"
+)
+
+func talk(n int) []llm.Message {
+	messages := []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say("s")}}
+	for i := range n {
+		messages = append(messages,
+			llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("y"), Chat: fmt.Appendf(nil, `{"role":"assistant","content":"reply %d"}`, i)},
+			llm.Message{Role: llm.RoleUser, Parts: llm.Say(fmt.Sprintf("<output %d> & more", i))})
+	}
+	return messages
+}
+
+func sent(t testing.TB, m *Model, req *llm.Request) (body, string) {
+	t.Helper()
+	b, err := m.request(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(b.reader())
+	if err != nil || !json.Valid(text) {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return b, string(text)
+}
+
+func model(t testing.TB, c Config) *Model {
+	t.Helper()
+	c.Model, c.BaseURL = "m", "http://localhost/v1"
+	m, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// With a memo, a request is what it would be without one, whatever became of the
+// conversation since the last; and one that was made before stays what it was.
+func TestAMemoDoesNotChangeARequest(t *testing.T) {
+	long, tools := talk(6), []llm.Tool{{Name: "bash", Parameters: json.RawMessage(`{"type":"object"}`)}}
+	rewritten := append(long[:3:3], talk(2)[2:]...)
+	for _, c := range []Config{{}, {CacheControl: CacheControlEnd}, {Kwargs: map[string]any{"temperature": 0, "tool_choice": "auto"}}} {
+		m, other := model(t, c), model(t, c)
+		var memo llm.Memo
+		steps := []struct {
+			model *Model
+			req   llm.Request
+		}{
+			{m, llm.Request{}},
+			{m, llm.Request{Messages: long[:1]}},
+			{m, llm.Request{Messages: long[:5]}},
+			{m, llm.Request{Messages: long}},
+			{m, llm.Request{Messages: long}},
+			{m, llm.Request{Messages: rewritten}},
+			{m, llm.Request{Messages: long[:2]}},
+			{m, llm.Request{Messages: long}},
+			{m, llm.Request{Messages: long, Tools: tools}},
+			{m, llm.Request{Messages: long}},
+			{other, llm.Request{Messages: long}},
+		}
+		var bodies []body
+		var texts []string
+		for i, s := range steps {
+			_, want := sent(t, s.model, &s.req)
+			s.req.Memo = &memo
+			b, got := sent(t, s.model, &s.req)
+			if got != want {
+				t.Errorf("step %d:\ngot  %s\nwant %s", i, got, want)
+			}
+			bodies, texts = append(bodies, b), append(texts, got)
+		}
+		for i, b := range bodies {
+			if text, err := io.ReadAll(b.reader()); err != nil || string(text) != texts[i] {
+				t.Errorf("step %d is now %s, %v, and was %s", i, text, err, texts[i])
+			}
+		}
+	}
+}
+
+func TestARequestThatCannotBeWrittenLeavesTheMemoAsItWas(t *testing.T) {
+	m, memo, long := model(t, Config{}), llm.Memo{}, talk(2)
+	_, want := sent(t, m, &llm.Request{Messages: long, Memo: &memo})
+	bad := append(long[:2:2], llm.Message{Role: llm.RoleExit})
+	if _, err := m.request(&llm.Request{Messages: bad, Memo: &memo}); err == nil || !strings.Contains(err.Error(), "message 2") {
+		t.Errorf("%v", err)
+	}
+	if _, got := sent(t, m, &llm.Request{Messages: long, Memo: &memo}); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// What a conversation's requests cost on average, by its length.
+func BenchmarkRequest(b *testing.B) {
+	for _, steps := range []int{60, 600} {
+		b.Run(fmt.Sprint(steps), func(b *testing.B) {
+			m, messages := model(b, Config{}), talk(steps)
+			b.ReportAllocs()
+			for b.Loop() {
+				var memo llm.Memo
+				for i := 1; i <= len(messages); i += 2 {
+					if _, err := m.request(&llm.Request{Messages: messages[:i], Memo: &memo}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*steps), "ns/step")
+		})
+	}
+}
