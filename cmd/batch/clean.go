@@ -15,6 +15,7 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/printable"
 )
 
 // cleaned is what `batch clean --json` says of one container.
@@ -104,13 +105,13 @@ func (a *app) cleanJSON(strays []containers.Stray, removed bool) error {
 
 func (a *app) cleanTable(strays []containers.Stray, kept int, shared, dryRun bool) error {
 	if len(strays) > 0 {
-		t := newTable(a.stdout)
-		t.row("CONTAINER", "RUN", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
+		t := printable.NewTable(a.stdout)
+		t.Row("CONTAINER", "RUN", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
 		for _, s := range strays {
-			t.row(fmt.Sprintf("%.12s", s.ID), nameOr(s.Run, "-"), nameOr(s.Instance, "-"), nameOr(s.Attempt, "-"), nameOr(s.Host, "-"),
+			t.Row(fmt.Sprintf("%.12s", s.ID), nameOr(s.Run, "-"), nameOr(s.Instance, "-"), nameOr(s.Attempt, "-"), nameOr(s.Host, "-"),
 				s.State, strings.ToLower(units.HumanDuration(time.Since(s.Created)))+" ago")
 		}
-		if err := t.flush(); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.stdout)

@@ -51,12 +51,12 @@ ones named.
 }
 
 func (a *app) listInstances(ds *dataset.Dataset, selected []dataset.Instance) error {
-	t := newTable(a.stdout)
-	t.row("INSTANCE", "REPO", "VERSION", "FAIL_TO_PASS", "PASS_TO_PASS", "PATCH")
+	t := printable.NewTable(a.stdout)
+	t.Row("INSTANCE", "REPO", "VERSION", "FAIL_TO_PASS", "PASS_TO_PASS", "PATCH")
 	for _, in := range selected {
-		t.row(in.ID, in.Repo, in.Version, len(in.FailToPass), len(in.PassToPass), fmt.Sprintf("%d B", len(in.Patch)))
+		t.Row(in.ID, in.Repo, in.Version, len(in.FailToPass), len(in.PassToPass), fmt.Sprintf("%d B", len(in.Patch)))
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%d of %d instances of %s, digest %.12s\n",

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"golang.org/x/term"
@@ -29,20 +28,6 @@ func (d display) show(e progress.Event) {
 	d.Display.Event(e)
 }
 
-// terminal returns the terminal that stderr is, if it is one.
-func (a *app) terminal() (*os.File, bool) {
-	w := a.stderr
-	for {
-		outer, ok := w.(interface{ Unwrap() io.Writer })
-		if !ok {
-			break
-		}
-		w = outer.Unwrap()
-	}
-	f, ok := w.(*os.File)
-	return f, ok && term.IsTerminal(int(f.Fd()))
-}
-
 // newDisplay chooses by the flags and by what stderr is.
 func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
 	if asJSON {
@@ -51,7 +36,7 @@ func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
 	if quiet {
 		return display{progress.NewQuiet(), io.Discard, a.mask, total}
 	}
-	f, ok := a.terminal()
+	f, ok := progress.TerminalOf(a.stderr)
 	if !ok || a.getenv("TERM") == "dumb" {
 		l := progress.NewLines(a.stderr)
 		return display{l, l.LogWriter(), a.mask, total}
@@ -114,22 +99,5 @@ func (d display) Log() slog.Handler {
 // warnings returns a logger for what a person should know of that comes before a
 // run begins, or of a command that has no display.
 func (a *app) warnings() *slog.Logger {
-	var w io.Writer = a.stderr
-	if f, ok := a.terminal(); ok {
-		w = onNewLine{w, f}
-	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
-}
-
-// onNewLine takes the progress of a download off the terminal's line before it
-// writes to it.
-type onNewLine struct {
-	io.Writer
-	terminal *os.File
-}
-
-// Write implements io.Writer.
-func (w onNewLine) Write(p []byte) (int, error) {
-	_, _ = w.terminal.WriteString(eraseLine)
-	return w.Writer.Write(p)
+	return slog.New(slog.NewTextHandler(progress.OnNewLine(a.stderr), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

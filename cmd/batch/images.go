@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/sandbox"
 )
 
@@ -182,8 +183,8 @@ func (l *listed) look(ctx context.Context, engine *docker.Engine, platform strin
 }
 
 func (a *app) printImages(list []*listed) error {
-	t := newTable(a.stdout)
-	t.row("IMAGE", "INSTANCES", "PRESENT", "SIZE")
+	t := printable.NewTable(a.stdout)
+	t.Row("IMAGE", "INSTANCES", "PRESENT", "SIZE")
 	present, bytes := 0, int64(0)
 	for _, l := range list {
 		size := "-"
@@ -192,12 +193,12 @@ func (a *app) printImages(list []*listed) error {
 			present++
 			bytes += l.Size
 		}
-		t.row(l.Image, l.Instances, l.state, size)
+		t.Row(l.Image, l.Instances, l.state, size)
 		for _, e := range l.made {
-			t.row("  "+e.Ref, "-", "made of it", units.HumanSize(float64(e.Size)))
+			t.Row("  "+e.Ref, "-", "made of it", units.HumanSize(float64(e.Size)))
 		}
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%d images needed, %d present (%s, shared layers counted each time), %d to pull\n",

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/sandbox"
 )
 
@@ -52,14 +53,14 @@ func (a *app) evictImages(ctx context.Context, keep int64, dry bool) error {
 	if dry {
 		verb = "would evict"
 	}
-	t := newTable(a.stdout)
+	t := printable.NewTable(a.stdout)
 	for _, e := range gone {
-		t.row(verb, e.Ref, units.HumanSize(float64(e.Size)))
+		t.Row(verb, e.Ref, units.HumanSize(float64(e.Size)))
 	}
 	for _, k := range kept {
-		t.row("kept", k.Ref, k.Why)
+		t.Row("kept", k.Ref, k.Why)
 	}
-	if flushErr := t.flush(); flushErr != nil {
+	if flushErr := t.Flush(); flushErr != nil {
 		return flushErr
 	}
 	if err != nil {

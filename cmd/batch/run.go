@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
@@ -174,8 +175,8 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	for _, w := range cfg.Warnings {
 		fmt.Fprintln(a.stderr, "batch: "+w)
 	}
-	git := probeGit(ctx)
-	defer git.stop()
+	git := run.ProbeGit(ctx)
+	defer git.Stop()
 	ds, selected, err := f.load(ctx, a)
 	if err != nil {
 		return err
@@ -241,8 +242,8 @@ func defaultOutput(subset, model string) string {
 
 // dryRun prints what would run, and does nothing else.
 func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Dataset, selected []dataset.Instance) error {
-	t := newTable(w)
-	t.row("INSTANCE", "IMAGE")
+	t := printable.NewTable(w)
+	t.Row("INSTANCE", "IMAGE")
 	images := map[string]bool{}
 	done := map[string]bool{}
 	if !f.redo && !f.retrying {
@@ -252,9 +253,9 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 	for _, in := range f.ordered(todo) {
 		image := in.ImageName(f.imagePrefix)
 		images[image] = true
-		t.row(in.ID, image)
+		t.Row(in.ID, image)
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	kept := ""

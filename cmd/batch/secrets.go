@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,9 +29,9 @@ func (a *app) hideKnown(environ []string) {
 	a.mask.Add(mask.Secret{Name: "HF_TOKEN", Value: hub.FromEnv(a.getenv, a.home).Token})
 	if dir := docker.FromEnv(a.getenv, a.home).ConfigDir; dir != "" {
 		data, _ := os.ReadFile(filepath.Join(dir, "config.json")) // one that cannot be read has no logins for us either
-		a.mask.Add(dockerLogins(data)...)
+		a.mask.Add(mask.InDockerConfig(data)...)
 	}
-	a.mask.Add(dockerLogins([]byte(a.getenv("DOCKER_AUTH_CONFIG")))...)
+	a.mask.Add(mask.InDockerConfig([]byte(a.getenv("DOCKER_AUTH_CONFIG")))...)
 }
 
 // hideAsked has everything hidden that is secret in a configuration, in the
@@ -51,29 +49,4 @@ func (a *app) hideAsked(cfg *config.Config, patterns []string) error {
 		a.mask.AddPatterns(re)
 	}
 	return nil
-}
-
-// dockerLogins returns the passwords and tokens in the text of the docker
-// command's config.json. A text that is none has none.
-func dockerLogins(text []byte) []mask.Secret {
-	var file struct {
-		Auths map[string]struct {
-			Auth          string `json:"auth"`
-			Password      string `json:"password"`
-			IdentityToken string `json:"identitytoken"`
-			RegistryToken string `json:"registrytoken"`
-		} `json:"auths"`
-	}
-	if json.Unmarshal(text, &file) != nil {
-		return nil
-	}
-	var found []mask.Secret
-	for registry, login := range file.Auths {
-		decoded, _ := base64.StdEncoding.DecodeString(login.Auth) // what is no base64 is no login
-		_, password, _ := strings.Cut(strings.TrimRight(string(decoded), "\x00"), ":")
-		for _, v := range []string{login.Auth, password, login.Password, login.IdentityToken, login.RegistryToken} {
-			found = append(found, mask.Secret{Name: "login for " + registry, Value: v})
-		}
-	}
-	return found
 }

@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/progress"
 )
 
 // sourceFlags say which instances; run, dataset and images share them.
@@ -58,7 +59,7 @@ func (f *sourceFlags) load(ctx context.Context, a *app) (*dataset.Dataset, []dat
 		sel.IDs = ids
 	}
 	h := hub.FromEnv(a.getenv, a.home)
-	h.Progress = a.hubProgress()
+	h.Progress = progress.Download(a.stderr)
 	log := a.warnings()
 	ds, err := dataset.Open(ctx, dataset.Source{
 		Name: f.subset, Split: f.split, Revision: f.revision,

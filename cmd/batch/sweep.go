@@ -34,7 +34,7 @@ type sweep struct {
 	loop     *agent.Loop
 	ds       *dataset.Dataset
 	selected []dataset.Instance
-	git      *gitProbe
+	git      *run.GitProbe
 	started  time.Time
 }
 
@@ -77,7 +77,7 @@ func (s *sweep) config() (c run.Config, err error) {
 		Output: s.flags.output, Settings: s.cfg, Loop: s.loop, Instances: s.selected,
 		Model: run.Model{Price: model.price, Open: injected(model.open, s.inject)}, Sandboxes: s.sandboxes(),
 		Store: results.Options{Durability: journal.Durability(s.flags.durability), Mask: s.mask, Inject: s.inject},
-		About: s.about(), Git: s.git.known, Argv: maskArgs(s.args),
+		About: s.about(), Git: s.git.Known, Argv: maskArgs(s.args),
 		Width: runner.NewWidth(s.flags.workers.n), WidthWhy: s.flags.workers.why, ByImage: s.flags.order != orderGiven,
 		Retries: retries, CostLimit: s.flags.totalCost, Salvage: s.flags.salvage,
 		Redo: s.flags.redo, Again: s.flags.retrying, Fresh: s.flags.fresh, Accept: s.flags.accept,

@@ -1,6 +1,8 @@
 package mask
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -95,4 +97,29 @@ func URL(text string) string {
 		return text
 	}
 	return userinfo.ReplaceAllString(text, "${1}"+Hidden+"@")
+}
+
+// InDockerConfig returns the passwords and tokens in the text of the docker
+// command's config.json. A text that is none has none.
+func InDockerConfig(text []byte) []Secret {
+	var file struct {
+		Auths map[string]struct {
+			Auth          string `json:"auth"`
+			Password      string `json:"password"`
+			IdentityToken string `json:"identitytoken"`
+			RegistryToken string `json:"registrytoken"`
+		} `json:"auths"`
+	}
+	if json.Unmarshal(text, &file) != nil {
+		return nil
+	}
+	var found []Secret
+	for registry, login := range file.Auths {
+		decoded, _ := base64.StdEncoding.DecodeString(login.Auth) // what is no base64 is no login
+		_, password, _ := strings.Cut(strings.TrimRight(string(decoded), "\x00"), ":")
+		for _, v := range []string{login.Auth, password, login.Password, login.IdentityToken, login.RegistryToken} {
+			found = append(found, Secret{Name: "login for " + registry, Value: v})
+		}
+	}
+	return found
 }

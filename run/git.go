@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"context"
@@ -8,18 +8,18 @@ import (
 	"batch.example/batch/results"
 )
 
-// gitProbe asks for the state of the working directory's git work tree while
+// GitProbe asks for the state of the working directory's git work tree while
 // other things are done, since it may take long in a large one.
-type gitProbe struct {
+type GitProbe struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when state is there
 	state  *results.Git
 }
 
-// probeGit starts asking. The caller must stop the probe.
-func probeGit(ctx context.Context) *gitProbe {
+// ProbeGit starts asking. The caller must stop the probe.
+func ProbeGit(ctx context.Context) *GitProbe {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &gitProbe{cancel: cancel, done: make(chan struct{})}
+	p := &GitProbe{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		cmd := exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no")
@@ -30,8 +30,8 @@ func probeGit(ctx context.Context) *gitProbe {
 	return p
 }
 
-// known returns the state if it is there by now, or nil.
-func (p *gitProbe) known() *results.Git {
+// Known returns the state if it is there by now, or nil.
+func (p *GitProbe) Known() *results.Git {
 	select {
 	case <-p.done:
 		return p.state
@@ -40,8 +40,8 @@ func (p *gitProbe) known() *results.Git {
 	}
 }
 
-// stop gives up asking and waits for the end of it.
-func (p *gitProbe) stop() {
+// Stop gives up asking and waits for the end of it.
+func (p *GitProbe) Stop() {
 	p.cancel()
 	<-p.done
 }

@@ -1,0 +1,26 @@
+package printable
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Table aligns rows of cells. A cell is one line, whatever is in it.
+type Table struct{ tw *tabwriter.Writer }
+
+// NewTable returns a table that is written to w.
+func NewTable(w io.Writer) Table { return Table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
+
+// Row adds a row to what Flush writes.
+func (t Table) Row(cells ...any) {
+	texts := make([]string, len(cells))
+	for i, c := range cells {
+		texts[i] = Line(fmt.Sprint(c))
+	}
+	_, _ = io.WriteString(t.tw, strings.Join(texts, "\t")+"\n") // into memory
+}
+
+// Flush writes the table.
+func (t Table) Flush() error { return t.tw.Flush() }
