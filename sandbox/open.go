@@ -28,7 +28,7 @@ type Opening struct {
 type Facts struct {
 	Container string // id
 	Adopted   bool   // it is the Opening's
-	Known     bool   // that its repository needs no scrub: see gitscrub.Known
+	Known     bool   // that its repository needs no scrub: see boxgit.Known
 	Scrubbed  bool   // it was scrubbed before, whole
 	Image     string // as asked for
 	ImageID   string

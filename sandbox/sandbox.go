@@ -105,7 +105,7 @@ func (s *Sandbox) Alive(ctx context.Context) error {
 }
 
 // Scrubbed is told how the scrub of the repository went: whether there was nothing to
-// do, see gitscrub.Clean, and how long it took.
+// do, see boxgit.Clean, and how long it took.
 func (s *Sandbox) Scrubbed(clean bool, took time.Duration) {
 	if s.remember != nil {
 		s.remember(clean, took)

@@ -12,8 +12,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
-	"batch.example/batch/internal/bash"
-	"batch.example/batch/internal/gitscrub"
+	"batch.example/batch/internal/boxgit"
 )
 
 // dearScrub is how long a scrub takes that is worth an image: making one costs about
@@ -48,7 +47,7 @@ type base struct {
 
 // scrubbedOf says what an image with its history scrubbed depends on.
 func (h *Host) scrubbedOf(image imagecache.Image, o Opening) string {
-	return strings.Join([]string{image.ID, gitscrub.Version, gitscrub.ID(o.Instance.BaseCommit), h.Container.WorkDir}, " ")
+	return strings.Join([]string{image.ID, boxgit.Version, boxgit.ID(o.Instance.BaseCommit), h.Container.WorkDir}, " ")
 }
 
 // base chooses what the instance's container is made of: the image, or where that
@@ -62,7 +61,7 @@ func (h *Host) base(ctx context.Context, ref string, image imagecache.Image, o O
 	b.key = h.scrubbedOf(image, o)
 	note, noted := h.images.Note(b.key)
 	b.known = note.Clean
-	id := gitscrub.ID(o.Instance.BaseCommit)
+	id := boxgit.ID(o.Instance.BaseCommit)
 	whole := len(id) >= 40 || strings.TrimSpace(o.Instance.BaseCommit) == "" // else what else begins so may be gone
 	if noted && !h.scrubs.pays(note) || !whole {
 		return b
@@ -120,17 +119,17 @@ func (h *Host) scrubbed(ctx context.Context, d imagecache.Derived, key string, o
 		}
 	}()
 	res, err := c.Run(ctx, containers.Command{
-		Script:  "bash -p -c " + bash.Quote(gitscrub.Script) + " gitscrub " + bash.Quote(gitscrub.ID(o.Instance.BaseCommit)) + " " + gitscrub.Scrub,
+		Script:  boxgit.Command(o.Instance.BaseCommit, boxgit.Scrub),
 		Timeout: scriptLimit, Dir: h.Container.WorkDir,
 	})
 	if err != nil {
 		return img, err
 	}
-	report, err := gitscrub.Read(res.Bytes, res.ExitCode)
+	report, err := boxgit.Read(res.Bytes, res.ExitCode)
 	if err != nil {
 		return img, err
 	}
-	note := h.remember(key, report.Verdict == gitscrub.Clean, res.Duration)
+	note := h.remember(key, report.Verdict == boxgit.Clean, res.Duration)
 	if !h.scrubs.pays(note) {
 		return img, nil
 	}

@@ -28,8 +28,6 @@
 // happens in the replay of actions that did not do so before, the attempt has diverged.
 //
 // An attempt that ends without a submission leaves the work tree's diff, see
-// [WorktreeDiff], unless it is only stopped and goes on later. It is against the
+// boxgit.WorktreeDiff, unless it is only stopped and goes on later. It is against the
 // commit that the agent began at, so that what the agent committed is in it.
 package solver
-
-

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/sandbox"
 
 	"github.com/google/go-cmp/cmp"
@@ -216,7 +217,7 @@ func TestADiffIsTakenInPiecesAndNeverShort(t *testing.T) {
 		"too large":          {[]string{fmt.Sprint(64<<20+1, "\nabc")}, "", true, 2},
 	} {
 		env := &prints{texts: c.texts}
-		patch, err := solver.WorktreeDiff(t.Context(), env)
+		patch, err := boxgit.WorktreeDiff(t.Context(), env)
 		if string(patch) != c.want && !c.failed || (err != nil) != c.failed || len(env.ran) != c.runs {
 			t.Errorf("%s: %q, %v after %d commands", name, patch, err, len(env.ran))
 		}
@@ -243,12 +244,12 @@ func TestADiffThatIsNotWholeIsNone(t *testing.T) {
 	for name, env := range map[string]ends{
 		"the command failed": {failed, nil}, "a part is missing": {short, nil}, "no engine": {vocab.Output{}, away},
 	} {
-		patch, err := solver.WorktreeDiff(t.Context(), env)
+		patch, err := boxgit.WorktreeDiff(t.Context(), env)
 		if patch != nil || fault.KindOf(err) != fault.Instance || errors.Is(err, away) != (env.err != nil) {
 			t.Errorf("%s: %q, %v", name, patch, err)
 		}
 	}
-	if patch, err := solver.WorktreeDiff(t.Context(), ends{whole, nil}); err != nil || string(patch) != "abc" {
+	if patch, err := boxgit.WorktreeDiff(t.Context(), ends{whole, nil}); err != nil || string(patch) != "abc" {
 		t.Errorf("%q, %v", patch, err)
 	}
 }

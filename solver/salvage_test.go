@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/dataset"
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -158,7 +159,7 @@ func TestAWorkTreeThatIsGoneCannotBeSalvaged(t *testing.T) {
 		if _, err := box.Execute(t.Context(), "", command); err != nil {
 			t.Fatal(err)
 		}
-		if patch, err := solver.WorktreeDiff(t.Context(), env{box}, base); err == nil {
+		if patch, err := boxgit.WorktreeDiff(t.Context(), env{box}, base); err == nil {
 			t.Errorf("%s: a patch of %d bytes", name, len(patch))
 		}
 		if left, err := os.ReadDir(box.tmp()); err != nil || len(left) > 0 {

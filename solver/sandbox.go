@@ -35,7 +35,7 @@ type Sandbox interface {
 }
 
 // Rememberer is a Sandbox that is told how the scrub of its repository went: whether
-// there was nothing to do, see gitscrub.Clean, and how long it took.
+// there was nothing to do, see boxgit.Clean, and how long it took.
 type Rememberer interface {
 	Scrubbed(clean bool, took time.Duration)
 }

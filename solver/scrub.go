@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/bash"
-	"batch.example/batch/internal/gitscrub"
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/journal"
 	"batch.example/batch/runner"
 	"batch.example/batch/vocab"
@@ -29,7 +28,7 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 		if err != nil {
 			return err
 		}
-		found := gitscrub.ReadBase(out.Bytes, out.ExitCode)
+		found := boxgit.ReadBase(out.Bytes, out.ExitCode)
 		if err := t.compare(found); err != nil {
 			return err
 		}
@@ -41,7 +40,7 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 		t.base = found.Head
 	}
 	if t.base == "" {
-		t.base = head(ctx, ours{box})
+		t.base = boxgit.Head(ctx, ours{box})
 	}
 	if t.ScrubGitHistory && !t.box.Known && !t.box.Scrubbed {
 		t.scrub = t.beginScrub(ctx, box)
@@ -52,14 +51,14 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 // mode is what the script has to do before a call is made.
 func (t *attempt) mode() string {
 	if t.ScrubGitHistory && t.box.Known {
-		return gitscrub.Known
+		return boxgit.Known
 	}
-	return gitscrub.Keep
+	return boxgit.Keep
 }
 
 // prepare runs the script for the repository, which keeps or scrubs its history.
 func (t *attempt) prepare(ctx context.Context, box Sandbox, history string) (vocab.Output, error) {
-	out, err := box.Script(ctx, "bash -p -c "+bash.Quote(gitscrub.Script)+" gitscrub "+bash.Quote(gitscrub.ID(t.in.BaseCommit))+" "+history)
+	out, err := box.Script(ctx, boxgit.Command(t.in.BaseCommit, history))
 	if err == nil && out.TimedOut {
 		err = fault.Newf(fault.Instance, "preparing the repository: no end within %v", out.Timeout).WithHint("%s", keepHistory)
 	}
@@ -70,7 +69,7 @@ func (t *attempt) prepare(ctx context.Context, box Sandbox, history string) (voc
 func (t *attempt) checked() bool { return strings.TrimSpace(t.in.BaseCommit) != "" }
 
 // compare judges what was found of the row's base_commit, and notes it.
-func (t *attempt) compare(found gitscrub.Base) error {
+func (t *attempt) compare(found boxgit.Base) error {
 	if found.Unsaved.Total > 0 {
 		t.log.Info("the image's work tree has changes that are not committed", "files", found.Unsaved.Total, "names", found.Unsaved.String())
 	}
@@ -81,7 +80,7 @@ func (t *attempt) compare(found gitscrub.Base) error {
 	if mismatch != "" || found.Changed.Total > 0 {
 		t.commit = &journal.CommitData{Head: found.Head, Files: found.Changed.Names, Total: found.Changed.Total, Mismatch: mismatch}
 	}
-	name := cmp.Or(gitscrub.ID(t.in.BaseCommit), fmt.Sprintf("%.80q", t.in.BaseCommit))
+	name := cmp.Or(boxgit.ID(t.in.BaseCommit), fmt.Sprintf("%.80q", t.in.BaseCommit))
 	log := t.log.With("base_commit", name, "head", found.Head, "changed", found.Changed.Total, "files", found.Changed.Names)
 	switch {
 	case mismatch == "":
@@ -156,20 +155,20 @@ func (s *scrub) seconds() float64 {
 
 // hide scrubs the repository.
 func (t *attempt) hide(ctx context.Context, box Sandbox) error {
-	out, err := t.prepare(ctx, box, gitscrub.Scrub)
+	out, err := t.prepare(ctx, box, boxgit.Scrub)
 	if err != nil {
 		return err
 	}
 	report, err := t.read(out)
 	if r, ok := box.(Rememberer); ok && err == nil {
-		r.Scrubbed(report.Verdict == gitscrub.Clean, out.Duration)
+		r.Scrubbed(report.Verdict == boxgit.Clean, out.Duration)
 	}
 	return err
 }
 
 // read judges what the script says of the history.
-func (t *attempt) read(out vocab.Output) (gitscrub.Report, error) {
-	report, err := gitscrub.Read(out.Bytes, out.ExitCode)
+func (t *attempt) read(out vocab.Output) (boxgit.Report, error) {
+	report, err := boxgit.Read(out.Bytes, out.ExitCode)
 	if err != nil {
 		return report, fault.New(fault.Instance, "preparing the repository", err).WithHint("%s", keepHistory)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/sandbox"
 
 	"batch.example/batch/agent"
@@ -270,7 +271,7 @@ func (t *attempt) reserve(ctx context.Context) error {
 func (t *attempt) predict(ctx context.Context, box Sandbox) {
 	// A nil Submission means that there was none, so an empty one is made.
 	t.result.Submission = append([]byte{}, t.ending.Submission...)
-	text, note := portable(ctx, ours{box}, t.commits(), t.ending.Submission)
+	text, note := boxgit.Portable(ctx, ours{box}, t.commits(), t.ending.Submission)
 	t.result.Prediction = text
 	t.notes.prediction = note
 	if note != "" {

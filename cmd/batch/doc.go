@@ -53,7 +53,7 @@
 // repository around the working directory must be at the row's base_commit: HEAD is
 // that commit, or one commit on top of it which changes no file, or only files that
 // setting up an environment changes (setup.py, tox.ini, package.json and the like,
-// see setUpFiles in internal/gitscrub) and none that the gold patch changes. Those
+// see setUpFiles in internal/boxgit) and none that the gold patch changes. Those
 // files are listed in agent.log, in the journal and in the trajectory's info, as
 // image_commit. Anything else, also a commit that the image does not have, or an image
 // without git or repository, is a fault of the instance unless

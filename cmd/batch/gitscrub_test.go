@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker/containers"
-	"batch.example/batch/internal/gitscrub"
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/vocab"
 )
 
@@ -55,8 +55,8 @@ git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /t
 			if tt.user != "" {
 				shell = []string{"su", "-s", "/bin/bash", tt.user, "-c"}
 			}
-			r := do(gitscrub.Script, shell...)
-			report, err := gitscrub.Read(r.Bytes, r.ExitCode)
+			r := do(boxgit.Script, shell...)
+			report, err := boxgit.Read(r.Bytes, r.ExitCode)
 			left := do("cd /testbed && git -c safe.directory='*' cat-file -e $(cat /tmp/solution)").ExitCode == 0
 			if (err == nil) != tt.fine || left == tt.fine || (tt.fine && report.Verdict != "scrubbed") {
 				t.Errorf("%+v, %v; the solution is left: %v", report, err, left)

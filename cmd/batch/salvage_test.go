@@ -10,6 +10,7 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/docker"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
@@ -133,7 +134,7 @@ func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
 			// Every tree is a new clone: one that is put back can keep what git takes for unchanged.
 			const untouched = "\nsha256sum /work/case/.git/index 2>&1; ls -A /work/case/.git /tmp; :"
 			before := must(t, "rm -rf /work/case /work/fresh && git clone -q /work/seed /work/case && cd /work/case && {\n"+c.script+"\n} > /dev/null 2>&1"+untouched)
-			patch, err := solver.WorktreeDiff(t.Context(), inFolder{box, "/work/case"}, base, "HEAD")
+			patch, err := boxgit.WorktreeDiff(t.Context(), inFolder{box, "/work/case"}, base, "HEAD")
 			if err != nil {
 				t.Fatal(err)
 			}

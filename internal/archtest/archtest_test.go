@@ -31,10 +31,10 @@ var mayImport = map[string][]string{
 	"report":     {"results", "internal/printable"},
 	"runner":     {"fault", "internal/near"},
 	"grade":      {"dataset", "results", "fault", "internal/bash"},
-	"sandbox":    {"agent", "dataset", "docker", "imagecache", "fault", "internal/bash", "internal/gitscrub", "internal/meminfo"},
+	"sandbox":    {"agent", "dataset", "docker", "imagecache", "fault", "internal/bash", "internal/boxgit", "internal/meminfo"},
 	"run":        {"dataset", "agent", "results", "runner", "sandbox", "solver", "docker", "imagecache", "fault", "vocab", "internal/printable"},
-	"solver":     {"sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/gitscrub", "internal/mask"},
-	"internal":   {"fault", "internal/inject", "internal/printable"},
+	"solver":     {"sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},
+	"internal":   {"fault", "vocab", "internal/bash", "internal/inject", "internal/printable"},
 	"cmd":        {"*"},
 	"scripts":    {"*"},
 }

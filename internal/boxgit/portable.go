@@ -1,4 +1,4 @@
-package solver
+package boxgit
 
 import (
 	"bytes"
@@ -8,23 +8,21 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"batch.example/batch/agent"
-	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
 )
 
-// portable returns a text that can stand in JSON and applies to the same
+// Portable returns a text that can stand in JSON and applies to the same
 // effect as patch: patch itself when it is UTF-8, else the same change with
 // the files concerned as a git binary patch. Only when the patch does not
 // apply at all, so that no text has its effect, are the offending bytes
 // written as \xNN. The note says what was done; it is empty for the first case.
-func portable(ctx context.Context, env agent.Environment, commits []string, patch []byte) (text, note string) {
+func Portable(ctx context.Context, box Shell, commits []string, patch []byte) (text, note string) {
 	if utf8.Valid(patch) {
 		return string(patch), ""
 	}
 	for _, attributes := range []string{binaryAttributes(patch), "* -diff\n"} {
 		for _, commit := range commits {
-			out, err := run(ctx, env, rewriteScript(patch, attributes, commit))
+			out, err := run(ctx, box, rewriteScript(patch, attributes, commit))
 			if err == nil && utf8.Valid(out) && len(out) > 0 {
 				return string(out), "rewritten as a git binary patch"
 			}
@@ -33,11 +31,6 @@ func portable(ctx context.Context, env agent.Environment, commits []string, patc
 	return escapeInvalid(patch), "could not be rewritten as a git binary patch and is not UTF-8; " +
 		"its offending bytes are written as \\xNN, the exact bytes are in the patch file"
 }
-
-// gitDiff prints the index's difference to a commit in the one form that the
-// harness applies, whatever the repository's and the user's settings say.
-const gitDiff = "git -c core.quotePath=true -c diff.noprefix=false -c diff.mnemonicPrefix=false -c diff.orderFile=/dev/null -c diff.relative=false " +
-	"diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b/"
 
 // rewriteScript applies patch to a scratch index at commit and prints the same
 // change with the attributes in force. It works in a bare repository, where no
@@ -84,16 +77,4 @@ func escapeInvalid(patch []byte) string {
 		patch = patch[size:]
 	}
 	return b.String()
-}
-
-// run executes a script whose whole output is wanted.
-func run(ctx context.Context, env agent.Environment, script string) ([]byte, error) {
-	out, err := env.Execute(ctx, script)
-	if err != nil {
-		return nil, err
-	}
-	if out.ExitCode != 0 || out.Total > int64(len(out.Bytes)) {
-		return nil, fault.Newf(fault.Instance, "exit code %d, %d bytes of output", out.ExitCode, out.Total)
-	}
-	return out.Bytes, nil
 }

@@ -1,4 +1,4 @@
-package gitscrub_test
+package boxgit_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/internal/gitscrub"
+	"batch.example/batch/internal/boxgit"
 )
 
 // prelude makes, in the folder it runs in, what all the cases start from: a
@@ -71,10 +71,10 @@ func (r repo) bash(t *testing.T, script string, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-func (r repo) scrub(t *testing.T) gitscrub.Report {
+func (r repo) scrub(t *testing.T) boxgit.Report {
 	t.Helper()
-	out, code := r.bash(t, gitscrub.Script)
-	report, err := gitscrub.Read([]byte(out), code)
+	out, code := r.bash(t, boxgit.Script)
+	report, err := boxgit.Read([]byte(out), code)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestNothingBeyondHEADIsLeft(t *testing.T) {
 			if want := map[bool]string{true: "clean", false: "scrubbed"}[c.clean]; report.Verdict != want {
 				t.Errorf("verdict %q, want %q", report.Verdict, want)
 			}
-			if second := r.scrub(t); second != (gitscrub.Report{Verdict: "clean"}) && !c.again {
+			if second := r.scrub(t); second != (boxgit.Report{Verdict: "clean"}) && !c.again {
 				t.Errorf("the second time: %+v", second)
 			}
 			if c.check != "" {
@@ -190,8 +190,8 @@ func TestWhatCannotBeScrubbedIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := hostile(t, script, "repo")
-			out, code := r.bash(t, gitscrub.Script)
-			if report, err := gitscrub.Read([]byte(out), code); err == nil {
+			out, code := r.bash(t, boxgit.Script)
+			if report, err := boxgit.Read([]byte(out), code); err == nil {
 				t.Errorf("%+v", report)
 			} else {
 				t.Log(err)

@@ -1,4 +1,4 @@
-package gitscrub
+package boxgit
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+
+	"batch.example/batch/internal/bash"
 )
 
 //go:embed repo.sh
@@ -32,6 +34,11 @@ var hide string
 //
 // Without it, all is done.
 var Script = repo + base + hide
+
+// Command is a command line that runs [Script] for a row's base_commit.
+func Command(baseCommit, what string) string {
+	return "bash -p -c " + bash.Quote(Script) + " gitscrub " + bash.Quote(ID(baseCommit)) + " " + what
+}
 
 // What [Script] may be asked to do.
 const (

@@ -1,4 +1,4 @@
-package gitscrub_test
+package boxgit_test
 
 // cases are repositories that hide a future. Each script runs behind the
 // prelude and leaves "repo", or work, to be scrubbed.

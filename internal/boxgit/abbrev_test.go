@@ -1,11 +1,11 @@
-package gitscrub_test
+package boxgit_test
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"batch.example/batch/internal/gitscrub"
+	"batch.example/batch/internal/boxgit"
 )
 
 // many makes a packed repository of which most objects are another branch's: git
@@ -50,7 +50,7 @@ func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
 			if set, _ := r.bash(t, "git config --file .git/config core.abbrev"); strings.TrimSpace(set) != tt.set {
 				t.Errorf("core.abbrev is %q, want %q", set, tt.set)
 			}
-			if second := r.scrub(t); second != (gitscrub.Report{Verdict: gitscrub.Clean}) {
+			if second := r.scrub(t); second != (boxgit.Report{Verdict: boxgit.Clean}) {
 				t.Errorf("the second time: %+v", second)
 			}
 		})
@@ -61,8 +61,8 @@ func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
 func TestWhatIsKnownIsNotLookedFor(t *testing.T) {
 	t.Parallel()
 	r := hostile(t, `begin repo; echo gone > .git/ORIG_HEAD; rm -rf .git/objects/??`, "repo")
-	out, code := r.bash(t, gitscrub.Script, "", gitscrub.Known)
-	if report, err := gitscrub.Read([]byte(out), code); err != nil || report != (gitscrub.Report{Verdict: gitscrub.Clean}) {
+	out, code := r.bash(t, boxgit.Script, "", boxgit.Known)
+	if report, err := boxgit.Read([]byte(out), code); err != nil || report != (boxgit.Report{Verdict: boxgit.Clean}) {
 		t.Errorf("%+v, %v", report, err)
 	}
 	for _, junk := range []string{"logs", "ORIG_HEAD", "COMMIT_EDITMSG"} {
@@ -76,8 +76,8 @@ func TestWhatIsKnownIsNotLookedFor(t *testing.T) {
 func TestWhatIsNotAsItIsKnownToBeIsScrubbed(t *testing.T) {
 	t.Parallel()
 	r := hostile(t, `begin repo; ahead; git remote add origin /x`, "repo")
-	out, code := r.bash(t, gitscrub.Script, "", gitscrub.Known)
-	if report, err := gitscrub.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
+	out, code := r.bash(t, boxgit.Script, "", boxgit.Known)
+	if report, err := boxgit.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if out, _ := r.bash(t, found); strings.TrimSpace(out) != "" {

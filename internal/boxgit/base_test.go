@@ -1,4 +1,4 @@
-package gitscrub_test
+package boxgit_test
 
 import (
 	"crypto/sha1"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/internal/gitscrub"
+	"batch.example/batch/internal/boxgit"
 )
 
 // wanted says in a case's script which commit the row names.
@@ -21,10 +21,10 @@ setup() { echo "$1" > "$1" && git add -A && git commit -qm SWE-bench; } # file: 
 
 // look runs Script as the solver does, with the case's base, and scrubs where
 // history is empty.
-func (r repo) look(t *testing.T, base, history string) (found gitscrub.Base, output string, exitCode int) {
+func (r repo) look(t *testing.T, base, history string) (found boxgit.Base, output string, exitCode int) {
 	t.Helper()
-	output, exitCode = r.bash(t, gitscrub.Script, gitscrub.ID(base), history)
-	return gitscrub.ReadBase([]byte(output), exitCode), output, exitCode
+	output, exitCode = r.bash(t, boxgit.Script, boxgit.ID(base), history)
+	return boxgit.ReadBase([]byte(output), exitCode), output, exitCode
 }
 
 // base is the commit that the case's script asked for.
@@ -161,7 +161,7 @@ func TestWhatTheGoldPatchChangesIsNoSetUp(t *testing.T) {
 		"a name in quotes":     {`"\303\251/setup.py"`, "--- \"a/\\303\\251/setup.py\"\n+++ \"b/\\303\\251/setup.py\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := gitscrub.Base{Head: "fedcba9876", Commit: "0123456789", Ahead: 1, Changed: gitscrub.Files{Names: []string{tt.file}, Total: 1}}
+			b := boxgit.Base{Head: "fedcba9876", Commit: "0123456789", Ahead: 1, Changed: boxgit.Files{Names: []string{tt.file}, Total: 1}}
 			if got := b.Mismatch(b.Commit, tt.patch); !strings.HasSuffix(got, "which changes what the gold patch changes: "+tt.file) {
 				t.Errorf("%q", got)
 			}
@@ -179,7 +179,7 @@ func TestAnImageWithoutGitSaysSo(t *testing.T) {
 	if got := found.Mismatch(r.base(t), ""); got != "the image has no git to find its commit with" {
 		t.Error(got)
 	}
-	found = gitscrub.ReadBase([]byte("sh: bash: not found"), 127)
+	found = boxgit.ReadBase([]byte("sh: bash: not found"), 127)
 	if got := found.Mismatch(r.base(t), ""); got != `looking for its commit ended with exit code 127, output "sh: bash: not found"` {
 		t.Error(got)
 	}
@@ -277,8 +277,8 @@ func TestLookingChangesAndRunsNothing(t *testing.T) {
 			}
 			_ = os.Remove(filepath.Join(r.dir, "ran"))
 			found, out, code := r.look(t, "0123456789", "keep")
-			report, err := gitscrub.Read([]byte(out), code)
-			if err != nil || report != (gitscrub.Report{Verdict: "kept"}) || found.Head != strings.TrimSpace(head) {
+			report, err := boxgit.Read([]byte(out), code)
+			if err != nil || report != (boxgit.Report{Verdict: "kept"}) || found.Head != strings.TrimSpace(head) {
 				t.Errorf("%+v, %v, HEAD %s, want %s", report, err, found.Head, head)
 			}
 			if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {
@@ -309,7 +309,7 @@ func TestTheRowsCommitOutlivesTheScrub(t *testing.T) {
 			base := r.base(t)
 			before, _ := r.bash(t, observed)
 			_, out, code := r.look(t, base, "")
-			if report, err := gitscrub.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
+			if report, err := boxgit.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
 				t.Errorf("%+v, %v", report, err)
 			}
 			after, _ := r.bash(t, observed)
@@ -326,7 +326,7 @@ func TestTheRowsCommitOutlivesTheScrub(t *testing.T) {
 				t.Errorf("refs of ours: %s", out)
 			}
 			_, out, code = r.look(t, base, "")
-			if report, err := gitscrub.Read([]byte(out), code); err != nil || report != (gitscrub.Report{Verdict: "clean"}) {
+			if report, err := boxgit.Read([]byte(out), code); err != nil || report != (boxgit.Report{Verdict: "clean"}) {
 				t.Errorf("the second time: %+v, %v", report, err)
 			}
 		})
@@ -340,7 +340,7 @@ func TestABranchThatIsAnInstanceStaysWhole(t *testing.T) {
 		[ $i = o__r.1.two__b ] && plant $(git rev-parse HEAD HEAD:); [ $i = o__r.1.one__a ] && want HEAD; git rm -q dir/one; git commit -qm 'Remove F2P Tests'; done
 		back; git gc -q; cd ..; git clone -q -o origin origin repo; cd repo; git checkout -q o__r.1.one__a`, "repo")
 	base, out, code := r.look(t, r.base(t), "")
-	if report, err := gitscrub.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
+	if report, err := boxgit.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if got := base.Mismatch(r.base(t), ""); !strings.HasSuffix(got, "setting up an environment does not: dir/one") {

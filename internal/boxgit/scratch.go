@@ -1,6 +1,4 @@
-package solver
-
-
+package boxgit
 
 // scratchRepo makes a repository of its own in $t that borrows the objects and
 // refs of the one that the working directory is in, and lets git use it with

@@ -1,4 +1,4 @@
-package gitscrub
+package boxgit
 
 import (
 	"fmt"

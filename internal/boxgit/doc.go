@@ -1,8 +1,12 @@
-// Package gitscrub takes from a git repository what lies beyond its HEAD, so
-// that an agent cannot read the solution of its task out of the history that
-// came with an image.
+// Package boxgit is what batch does with the git repository of a container, by
+// scripts that need bash and git there: hide what lies beyond its HEAD, compare it
+// with the commit that its row names, take the work tree's diff, and write a patch
+// that is not UTF-8 as text.
 //
-// [Script] is bash source that does it to the repository around the directory
+// # The history
+//
+// What lies beyond HEAD goes, so that an agent cannot read the solution of its task
+// out of the history that came with an image. [Script] is bash source that does it to the repository around the directory
 // it runs in, and [Read] reads what it printed. Afterwards no object is there
 // but those that HEAD, its history and the index need, and no ref but HEAD's
 // branch and the tags of that history; gone are other branches, remotes with
@@ -36,4 +40,10 @@
 // repository and seconds in one of 50,000 commits, of a look at the time of each file in
 // the work tree, and of writing one pack where something was found. [Keep] and [Known]
 // list no objects.
-package gitscrub
+//
+// # Diffs
+//
+// [WorktreeDiff] and [Portable] work in a repository of their own beside the
+// container's, which borrows its objects: nothing that an agent may have done to
+// configuration, index, hooks or locks counts, and nothing of it is touched.
+package boxgit

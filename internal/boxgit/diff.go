@@ -1,0 +1,101 @@
+package boxgit
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/bash"
+	"batch.example/batch/vocab"
+)
+
+// Shell executes scripts in a container, in the folder of its work.
+type Shell interface {
+	Execute(ctx context.Context, script string) (vocab.Output, error)
+}
+
+const (
+	diffPiece = 4 << 20  // bytes of a diff that one command prints; less than an output's cap
+	diffLimit = 64 << 20 // bytes of a diff that is kept
+)
+
+// WorktreeDiff returns, as a patch for git apply, how the work tree around the
+// shell's working directory differs from the first of commits that is
+// there: commits made since and new files included, binary files whole, and
+// every byte as it is. Ignored files are left out, and so are submodules and
+// repositories inside. The repository's index, configuration and hooks are
+// neither used nor touched; .gitattributes in the work tree count as they do
+// for git. An error is an Instance fault.
+func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []byte, err error) {
+	dir := "/tmp/.batch-salvage-" + rand.Text()
+	first, err := run(ctx, box, diffScript(dir, commits))
+	if err != nil {
+		return nil, fault.New(fault.Instance, "taking the work tree's diff", err)
+	}
+	defer func() {
+		if err != nil || len(patch) > diffPiece {
+			_, _ = box.Execute(ctx, "rm -rf "+dir) // in a container that is about to go
+		}
+	}()
+	head, patch, _ := bytes.Cut(first, []byte("\n"))
+	size, err := strconv.Atoi(string(head))
+	if err != nil || size > diffLimit {
+		return nil, fault.Newf(fault.Instance, "taking the work tree's diff: it has %.20s bytes, and at most %d are kept", head, diffLimit)
+	}
+	for len(patch) < size {
+		piece, err := run(ctx, box, fmt.Sprintf("tail -c +%d %s/patch | head -c %d", len(patch)+1, dir, diffPiece))
+		if err != nil || len(piece) == 0 {
+			return nil, fault.New(fault.Instance, "reading the work tree's diff", err)
+		}
+		patch = append(patch, piece...)
+	}
+	return patch, nil
+}
+
+// diffScript writes the diff to a file in dir and prints its size, a newline
+// and its beginning; dir stays only where there is more. `git add` exits with 1
+// when it had to leave something out that it cannot read or that is no file,
+// such as a repository without commits; a submodule that is broken would end it.
+func diffScript(dir string, commits []string) string {
+	return fmt.Sprintf(`t=%s; commits=%s; more=
+mkdir -m 700 "$t" || exit 3
+trap '[ "$more" ] || rm -rf "$t"' EXIT
+%s%scd "${top:-/}" && git read-tree "$commit" || exit 5
+submodules=()
+while IFS= read -r line; do submodules+=(":(exclude,literal)${line#*$'\t'}"); done < <(git -c core.quotePath=false ls-tree -r "$commit" | grep '^160000 ')
+git add -A --ignore-errors -- . "${submodules[@]}" > /dev/null; [ $? -le 1 ] || exit 6
+%s --no-renames --ignore-submodules=all "$commit" > "$t/patch" || exit 7
+size=$(wc -c < "$t/patch") && echo $((size)) && head -c %d "$t/patch" || exit 8
+[ "$size" -le %d ] || more=yes`,
+		dir, bash.Quote(strings.Join(commits, " ")), scratchRepo, firstCommit, gitDiff, diffPiece, diffPiece)
+}
+
+// Head returns the commit that the work tree is at, or "" where there is none.
+func Head(ctx context.Context, box Shell) string {
+	out, err := run(ctx, box, "git rev-parse --verify --quiet HEAD")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// gitDiff prints the index's difference to a commit in the one form that the
+// harness applies, whatever the repository's and the user's settings say.
+const gitDiff = "git -c core.quotePath=true -c diff.noprefix=false -c diff.mnemonicPrefix=false -c diff.orderFile=/dev/null -c diff.relative=false " +
+	"diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b/"
+
+// run executes a script whose whole output is wanted.
+func run(ctx context.Context, box Shell, script string) ([]byte, error) {
+	out, err := box.Execute(ctx, script)
+	if err != nil {
+		return nil, err
+	}
+	if out.ExitCode != 0 || out.Total > int64(len(out.Bytes)) {
+		return nil, fault.Newf(fault.Instance, "exit code %d, %d bytes of output", out.ExitCode, out.Total)
+	}
+	return out.Bytes, nil
+}
