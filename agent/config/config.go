@@ -33,8 +33,8 @@ type AgentConfig struct {
 
 // EnvironmentConfig is the container's part.
 type EnvironmentConfig struct {
-	EnvironmentClass string            `yaml:"environment_class"` // docker or podman
-	Image            string            `yaml:"image"`             // instead of the instance's own
+	EnvironmentClass string            `yaml:"environment_class"` // docker or podman: containers on the engine that is reached
+	Image            string            `yaml:"image"`             // refused: each instance has its own
 	Cwd              string            `yaml:"cwd"`
 	Env              map[string]string `yaml:"env"`
 	ForwardEnv       []string          `yaml:"forward_env"`       // names taken from batch's own environment where set; Env wins
@@ -61,9 +61,9 @@ type EnvironmentConfig struct {
 
 // ModelConfig is the model's part and the form of what it reads and writes.
 type ModelConfig struct {
-	ModelName            string         `yaml:"model_name"`
-	ModelClass           string         `yaml:"model_class"`
-	Provider             string         `yaml:"provider"`
+	ModelName            string         `yaml:"model_name"`  // PROVIDER/NAME, or what Provider calls it
+	ModelClass           string         `yaml:"model_class"` // one that is textbased asks for commands in text
+	Provider             string         `yaml:"provider"`    // who is asked; empty: the name's prefix
 	ModelKwargs          map[string]any `yaml:"model_kwargs"`
 	LitellmModelRegistry string         `yaml:"litellm_model_registry"`
 	SetCacheControl      string         `yaml:"set_cache_control"` // empty or default_end

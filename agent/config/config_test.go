@@ -107,7 +107,7 @@ func TestPeersFilesLoadUnchanged(t *testing.T) {
 	if d := cmp.Diff(want, c.Model.ModelKwargs); d != "" {
 		t.Error(d)
 	}
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "p.yaml:9: agent.mode") {
+	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[0], "p.yaml:9: agent.mode") || !strings.Contains(c.Warnings[1], "p.yaml:40: model.model_class") {
 		t.Errorf("warnings %q", c.Warnings)
 	}
 	if got := c.Origin("model.action_regex"); got != file+":38" {

@@ -123,6 +123,9 @@ func (c *Config) check(opts Options) (problems []string) {
 	word("model.set_cache_control", c.Model.SetCacheControl, "default_end")
 	word("environment.shell", c.Environment.Shell, "warm", "fresh")
 	word("model.cost_tracking", c.Model.CostTracking, "default", "ignore_errors")
+	if c.Environment.Image != "" { // which mini-swe-agent's batch runs overwrite, too
+		say("environment.image", "is %q, but every instance runs in its own image: give the rows an image_name instead", c.Environment.Image)
+	}
 	if !strings.HasPrefix(c.Environment.Cwd, "/") {
 		say("environment.cwd", "is %q, expected an absolute path", c.Environment.Cwd)
 	}
@@ -162,6 +165,9 @@ func (c *Config) check(opts Options) (problems []string) {
 	c.Environment.flags = flags
 	if c.Model.MultimodalRegex != "" {
 		c.Warnings = append(c.Warnings, c.Origin("model.multimodal_regex")+": model.multimodal_regex has no effect: outputs are sent as text")
+	}
+	if class := strings.ToLower(c.Model.ModelClass); class != "" && !strings.Contains(class, "litellm") && !strings.Contains(class, "textbased") {
+		c.Warnings = append(c.Warnings, c.Origin("model.model_class")+": model.model_class has no effect: the model's name, or model.provider, says who is asked")
 	}
 	slices.Sort(problems)
 	if len(problems) == 0 {

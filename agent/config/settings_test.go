@@ -109,6 +109,25 @@ func TestWhatHasNoEffectIsTold(t *testing.T) {
 	}
 }
 
+func TestOneImageForAllIsRefused(t *testing.T) {
+	_, err := Load([]string{write(t, "f.yaml", "environment:\n  image: python:3.12\n")}, Options{})
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), `f.yaml:2: environment.image is "python:3.12", but every instance runs in its own image`) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Load([]string{write(t, "f.yaml", "environment: {image: }\n")}, Options{}); err != nil {
+		t.Errorf("no image: %v", err)
+	}
+}
+
+func TestAModelClassThatChangesNothingIsTold(t *testing.T) {
+	for class, told := range map[string]bool{"litellm": false, "litellm_textbased": false, "openrouter_textbased": false, "openrouter": true, "portkey": true} {
+		c, err := Load([]string{"model.model_class=" + class}, Options{})
+		if err != nil || len(c.Warnings) == 1 != told || told && !strings.Contains(c.Warnings[0], "model_class has no effect") {
+			t.Errorf("%s: %v, %q", class, err, c.Warnings)
+		}
+	}
+}
+
 func TestWhereToGetAConfigurationOfMiniIsSaid(t *testing.T) {
 	for spec, want := range map[string]string{
 		"swebench.yaml":     "src/minisweagent/config/benchmarks/swebench.yaml\n",

@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/llm/catalogue"
 )
 
 // check is one line of the doctor's report.
@@ -157,18 +158,25 @@ func checkOutput(dir string) check {
 	return checkDisk("output", dir, 1<<30)
 }
 
+// checkKey says of which providers models could be asked.
 func (a *app) checkKey() check {
-	base := a.getenv("OPENAI_BASE_URL")
-	switch {
-	case a.getenv("OPENAI_API_KEY") != "":
-		return check{"key", good, "OPENAI_API_KEY is set, for " + nameOr(base, "api.openai.com"), ""}
-	case isLoopback(base):
-		return check{"key", good, "none needed for " + base, ""}
-	default:
-		return check{
-			"key", warning, "OPENAI_API_KEY is not set",
-			"export OPENAI_API_KEY=... for a real model; oracle, noop and scripted models need none",
+	var ready, missing, exports []string
+	for _, p := range catalogue.Providers() {
+		if !p.Paid {
+			continue
 		}
+		if text, ok := p.Ready(a.getenv); ok {
+			ready = append(ready, text)
+		} else {
+			missing, exports = append(missing, text), append(exports, "export "+p.Key+"=...")
+		}
+	}
+	if len(ready) > 0 {
+		return check{"key", good, strings.Join(ready, "; "), ""}
+	}
+	return check{
+		"key", warning, strings.Join(missing, "; "),
+		strings.Join(exports, " or ") + " for a real model; " + catalogue.Free() + " models need none",
 	}
 }
 

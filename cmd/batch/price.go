@@ -2,37 +2,10 @@ package main
 
 import (
 	"fmt"
-	"net/netip"
-	"net/url"
-	"os"
 	"strings"
 
-	"batch.example/batch/agent/config"
 	"batch.example/batch/fault"
-	"batch.example/batch/llm"
 )
-
-// prices are the embedded ones with the user's registry over them.
-func (a *app) prices(c config.ModelConfig) (llm.Prices, error) {
-	prices := llm.KnownPrices()
-	path := c.LitellmModelRegistry
-	if path == "" {
-		path = a.getenv("LITELLM_MODEL_REGISTRY_PATH")
-	}
-	if path == "" {
-		return prices, nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "reading model.litellm_model_registry", err)
-	}
-	defer file.Close()
-	own, err := llm.LoadPrices(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return prices.With(own), nil
-}
 
 // costLimits are what calls may cost, in US dollars; 0 is no limit.
 type costLimits struct {
@@ -68,20 +41,4 @@ func (l costLimits) withoutPrice(model string, free bool) (warning string, err e
 	return "", fault.Newf(fault.Usage, "%s, so %s", price, problem).
 		WithHint("give its price with -c model.litellm_model_registry=prices.json, a file in the form of LiteLLM's,\n"+
 			"or go without: %s", strings.Join(ways, ", "))
-}
-
-func isLoopback(base string) bool {
-	u, err := url.Parse(base)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
-}
-
-// tellsCost reports whether the server says what each call cost.
-func tellsCost(base string) bool {
-	u, err := url.Parse(base)
-	return err == nil && (u.Hostname() == "openrouter.ai" || strings.HasSuffix(u.Hostname(), ".openrouter.ai"))
 }

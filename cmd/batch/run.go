@@ -22,6 +22,7 @@ import (
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
+	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
 )
@@ -121,7 +122,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	f.imageFlags.add(c)
 	fs := c.Flags()
 	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/SUBSET-MODEL)")
-	fs.StringVarP(&f.model, "model", "m", "", "model: openai/NAME, oracle, noop, scripted/demo, scripted/PATH")
+	fs.StringVarP(&f.model, "model", "m", "", "model: "+strings.Join(catalogue.Names(), ", "))
 	fs.StringVar(&f.modelClass, "model-class", "", "sets model.model_class")
 	fs.StringVar(&f.envClass, "environment-class", "", "sets environment.environment_class")
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE`, key=value, or batch's own default, text or tools; merged left to right\nover the default; may be repeated")
@@ -135,8 +136,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and stop")
 	fs.BoolVar(&f.salvage, "salvage", false, "where an agent ends without a submission, predict its work tree's diff")
 	f.addPace(fs)
-	_ = c.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(
-		[]string{"openai/", "oracle", "noop", "scripted/demo", "scripted/"}, cobra.ShellCompDirectiveNoSpace))
+	_ = c.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(catalogue.Words(), cobra.ShellCompDirectiveNoSpace))
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 }

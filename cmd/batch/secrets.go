@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"batch.example/batch/agent/config"
@@ -11,15 +12,19 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm/catalogue"
 )
 
-// used are the variables whose secrets batch itself sends to somebody.
-var used = map[string]bool{
-	"OPENAI_API_KEY": true, "OPENAI_BASE_URL": true, "HF_TOKEN": true, "HF_ENDPOINT": true, "DOCKER_HOST": true,
-	"HTTP_PROXY": true, "HTTPS_PROXY": true,
-}
+// used are the variables, beside the providers' own, whose secrets batch itself sends
+// to somebody.
+var used = []string{"HF_TOKEN", "HF_ENDPOINT", "DOCKER_HOST", "HTTP_PROXY", "HTTPS_PROXY"}
 
-func isUsed(name string) bool { return used[strings.ToUpper(name)] }
+func isUsed(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.Contains(used, name) || slices.ContainsFunc(catalogue.Providers(), func(p catalogue.Provider) bool {
+		return name != "" && (name == p.Key || name == p.Base)
+	})
+}
 
 // hideKnown has everything hidden that is secret of what the process was
 // started with: its variables (see package mask), the hub's token and the user's

@@ -61,21 +61,22 @@ func (s *sweep) run(ctx context.Context) (err error) {
 // config is what the run is. What can be refused is refused before the directory is
 // touched.
 func (s *sweep) config() (c run.Config, err error) {
-	model, err := s.newModelSource(s.cfg, s.flags.totalCost)
+	model, warning, err := s.model(s.cfg, s.flags.totalCost)
 	if err != nil {
 		return c, err
 	}
 	tell := func(text string) { fmt.Fprintln(s.stderr, "batch: "+text) }
-	if model.warning != "" {
-		tell(model.warning)
+	if warning != "" {
+		tell(warning)
 	}
+	model.Open = injected(model.Open, s.inject)
 	retries, err := runner.ParseRetries(s.flags.retry)
 	if err != nil {
 		return c, err
 	}
 	return run.Config{
 		Output: s.flags.output, Settings: s.cfg, Loop: s.loop, Instances: s.selected,
-		Model: run.Model{Price: model.price, Open: injected(model.open, s.inject)}, Sandboxes: s.sandboxes(),
+		Model: model, Sandboxes: s.sandboxes(),
 		Store: results.Options{Durability: journal.Durability(s.flags.durability), Mask: s.mask, Inject: s.inject},
 		About: s.about(), Git: s.git.Known, Argv: maskArgs(s.args),
 		Width: runner.NewWidth(s.flags.workers.n), WidthWhy: s.flags.workers.why, ByImage: s.flags.order != orderGiven,
