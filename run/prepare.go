@@ -3,8 +3,11 @@ package run
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -87,4 +90,19 @@ func ByImage(list []dataset.Instance, prefix string) []dataset.Instance {
 		image := in.ImageName(prefix)
 		return []string{cmp.Or(in.Repo, imagecache.Repository(image)), in.Version, image}
 	})
+}
+
+// Predicted returns the ids in a directory's preds.json. It only reads: a dry
+// run takes no lock and mends nothing.
+func Predicted(dir string) map[string]bool {
+	var preds map[string]json.RawMessage
+	done := map[string]bool{}
+	data, err := os.ReadFile(filepath.Join(dir, "preds.json"))
+	if err != nil || json.Unmarshal(data, &preds) != nil {
+		return done
+	}
+	for id := range preds {
+		done[id] = true
+	}
+	return done
 }

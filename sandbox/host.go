@@ -76,28 +76,18 @@ type Host struct {
 
 // Start connects to the engine and removes what dead runs left on it. The caller
 // closes the Host. Errors are a *fault.Error's, and leave nothing to close.
-func Start(ctx context.Context, c Config) (_ *Host, err error) {
+func Start(ctx context.Context, c Config) (*Host, error) {
 	h := newHost(c)
-	if h.engine, err = docker.Connect(ctx, h.Docker); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = h.engine.Close() // nothing was started through it
-		}
-	}()
-	if h.info, err = h.engine.Info(ctx); err != nil {
-		return nil, err
-	}
-	h.reap(ctx)
-	if h.left, err = inherit(ctx, h.engine, h.Lease, h.Log); err != nil {
-		return nil, err
-	}
-	ledger, err := OpenLedger(h.engine, h.info, h.State, h.Log)
+	stock, err := OpenStock(ctx, h.Docker, h.State, h.Log)
 	if err != nil {
 		return nil, err
 	}
-	h.images = imagecache.New(imageEngine{h.engine}, ledger, h.Images)
+	h.engine, h.info, h.images = stock.engine, stock.info, stock.Cache(h.Images)
+	h.reap(ctx)
+	if h.left, err = inherit(ctx, h.engine, h.Lease, h.Log); err != nil {
+		_ = stock.Close() // nothing was started through it
+		return nil, err
+	}
 	if h.ShareScrubs {
 		h.scrubs = &scrubs{dear: dearScrub, turns: make(chan struct{}, max(1, h.info.CPUs)), log: h.Log}
 	}

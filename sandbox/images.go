@@ -2,11 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"batch.example/batch/docker"
@@ -78,34 +73,5 @@ func (e imageEngine) Remove(ctx context.Context, ref string) error {
 	return e.RemoveImage(ctx, name)
 }
 
-// Images returns engine as an image cache asks it.
-func Images(engine *docker.Engine) imagecache.Engine { return imageEngine{engine} }
-
-// StateDir is the folder in the user's home in which batch remembers things of this
-// machine; empty where there is none.
-func StateDir(getenv func(string) string, home string) string {
-	if state := getenv("XDG_STATE_HOME"); state != "" {
-		return filepath.Join(state, "batch")
-	}
-	if home != "" {
-		return filepath.Join(home, ".local", "state", "batch")
-	}
-	return ""
-}
-
-// OpenLedger opens the ledger of the images on engine in a folder of [StateDir].
-// Where it cannot be kept there, it lies among the temporary files.
-func OpenLedger(engine *docker.Engine, info docker.Info, state string, log *slog.Logger) (*imagecache.Ledger, error) {
-	// An engine is known by its machine and its data; two names of one machine
-	// give two ledgers, in doubt for the user's images.
-	sum := sha256.Sum256([]byte(engine.Host() + "\n" + info.Name + "\n" + info.RootDir))
-	name := fmt.Sprintf("%x", sum[:8])
-	if state != "" {
-		l, err := imagecache.OpenLedger(filepath.Join(state, "images", name))
-		if err == nil {
-			return l, nil
-		}
-		log.Warn("which images batch pulled is remembered among the temporary files only", "err", err)
-	}
-	return imagecache.OpenLedger(filepath.Join(os.TempDir(), fmt.Sprintf("batch-state-%d", os.Getuid()), "images", name))
-}
+// ImageEngine returns engine as an image cache asks it.
+func ImageEngine(engine *docker.Engine) imagecache.Engine { return imageEngine{engine} }

@@ -10,7 +10,6 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/sandbox"
 )
 
 func (a *app) imagesEvictCommand() *cobra.Command {
@@ -43,12 +42,12 @@ Exit codes: 0 done, 1 it could not go on, 2 usage.`,
 }
 
 func (a *app) evictImages(ctx context.Context, keep int64, dry bool) error {
-	engine, ledger, err := a.connectImages(ctx, docker.FromEnv(a.getenv, a.home))
+	stock, err := a.openStock(ctx, docker.FromEnv(a.getenv, a.home))
 	if err != nil {
 		return err
 	}
-	defer engine.Close()
-	gone, kept, err := imagecache.New(sandbox.Images(engine), ledger, imagecache.Options{}).Evict(ctx, keep, dry)
+	defer stock.Close()
+	gone, kept, err := stock.Cache(imagecache.Options{}).Evict(ctx, keep, dry)
 	verb := "evicted"
 	if dry {
 		verb = "would evict"

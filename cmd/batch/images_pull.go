@@ -57,20 +57,19 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platfo
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	connection := docker.FromEnv(a.getenv, a.home)
-	connection.Pulls = p.pulls
-	connection.Log = a.warnings()
-	engine, ledger, err := a.connectImages(ctx, connection)
+	engine := docker.FromEnv(a.getenv, a.home)
+	engine.Pulls, engine.Log = p.pulls, a.warnings()
+	stock, err := a.openStock(ctx, engine)
 	if err != nil {
 		return err
 	}
-	defer engine.Close()
-	images := imagecache.New(sandbox.Images(engine), ledger, imagecache.Options{Reserve: p.reserve, Log: connection.Log})
+	defer stock.Close()
+	images := stock.Cache(imagecache.Options{Reserve: p.reserve, Log: engine.Log})
 	var (
 		mu                     sync.Mutex
 		pulled, before, failed int
 	)
-	list := wanted(selected, f.imagePrefix)
+	list := sandbox.Needs(selected, f.imagePrefix)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(p.pulls)
 	for _, l := range list {

@@ -22,7 +22,7 @@ func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(sandbox.Images(e), ledger, imagecache.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	c := imagecache.New(sandbox.ImageEngine(e), ledger, imagecache.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	ids := map[string]bool{}
 	for _, platform := range []string{"linux/arm64", "linux/amd64"} {
 		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
@@ -62,7 +62,7 @@ func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(sandbox.Images(e), ledger, imagecache.Options{})
+	c := imagecache.New(sandbox.ImageEngine(e), ledger, imagecache.Options{})
 	pull := func(platform string) string {
 		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
 		if err != nil {

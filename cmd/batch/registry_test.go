@@ -70,7 +70,7 @@ func TestEvictionSparesWhatIsUsedOrTheUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(sandbox.Images(e), ledger, imagecache.Options{
+	c := imagecache.New(sandbox.ImageEngine(e), ledger, imagecache.Options{
 		Budget: img.Size * 7 / 4, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	acquire := func(ref string) (release func()) {

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -247,7 +245,7 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 	images := map[string]bool{}
 	done := map[string]bool{}
 	if !f.redo && !f.retrying {
-		done = predicted(f.output)
+		done = run.Predicted(f.output)
 	}
 	todo := slices.DeleteFunc(slices.Clone(selected), func(in dataset.Instance) bool { return done[in.ID] })
 	for _, in := range f.ordered(todo) {
@@ -268,21 +266,6 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 		_, err = fmt.Fprintln(w, f.workers.why)
 	}
 	return err
-}
-
-// predicted returns the ids in a directory's preds.json. It only reads: a dry
-// run takes no lock and mends nothing.
-func predicted(dir string) map[string]bool {
-	var preds map[string]json.RawMessage
-	done := map[string]bool{}
-	data, err := os.ReadFile(filepath.Join(dir, "preds.json"))
-	if err != nil || json.Unmarshal(data, &preds) != nil {
-		return done
-	}
-	for id := range preds {
-		done[id] = true
-	}
-	return done
 }
 
 // titled names a dataset and the split that was read of it.
