@@ -9,7 +9,7 @@ import (
 
 // ErrDestroyed is in the chain of an error of Execute when what was executed
 // before, or the command itself, has made the environment unusable. It ends a
-// run as [EnvironmentDestroyed], which is a result of the agent and no failure.
+// run as [vocab.StatusEnvironmentDestroyed], which is a result of the agent and no failure.
 var ErrDestroyed = errors.New("the agent has made its environment unusable")
 
 // Environment is where actions run. The agent needs no more of a container.

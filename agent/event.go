@@ -61,6 +61,6 @@ type Event struct {
 	Command   string
 	Output    *vocab.Output
 	Shown     string // of an output: what the model is shown of it; empty where it submits
-	Interrupt string
+	Interrupt vocab.Status
 	Cost      float64 // US dollars spent by this run so far
 }

@@ -49,7 +49,7 @@ func TestAToolIsARowOfTheTable(t *testing.T) {
 	}}
 	j := &journal{}
 	end, err := newLoop(t, withTools(BashTool(), noteTool(&kept))).Run(t.Context(), Turn{Model: m, Env: e, Recorder: j})
-	if err != nil || end.Status != Submitted || string(end.Submission) != "p" {
+	if err != nil || end.Status != vocab.StatusSubmitted || string(end.Submission) != "p" {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	if d := cmp.Diff([]string{"a"}, kept); d != "" {
@@ -99,7 +99,7 @@ func TestAnActionRunsOnlyWhenItIsApproved(t *testing.T) {
 		return nil
 	}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Approve: approve})
-	if err != nil || end.Status != Submitted {
+	if err != nil || end.Status != vocab.StatusSubmitted {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	if d := cmp.Diff([]string{"bash ls", "bash rm -rf /", "bash " + submit}, asked); d != "" {
@@ -139,7 +139,7 @@ func TestTheHistoryIsRewritten(t *testing.T) {
 	}
 	j := &journal{}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite, Recorder: j})
-	if err != nil || end.Status != Submitted {
+	if err != nil || end.Status != vocab.StatusSubmitted {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	var sent []string

@@ -147,7 +147,7 @@ func TestTextActions(t *testing.T) {
 		})
 		m := &script{replies: []*llm.Response{say("```mswea_bash_command\na\n```\n```mswea_bash_command\nb\n```"), fence("ls"), fence(submit)}}
 		end, err := l.Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}})
-		if err != nil || end.Status != Submitted {
+		if err != nil || end.Status != vocab.StatusSubmitted {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff([]string{"system", "user", "user", "assistant", "user", "assistant", "exit"}, roles(end.Messages)); d != "" {

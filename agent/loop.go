@@ -70,8 +70,8 @@ type Unfinished struct {
 
 // Ending is how a run ended.
 type Ending struct {
-	Status     string // an interrupt's name, or a fault kind's Status
-	Submission []byte // exact; not nil when Submitted
+	Status     vocab.Status // an interrupt's name, or a fault kind's Status
+	Submission []byte       // exact; not nil when Submitted
 	Submitted  bool
 	Reason     string        // what the provider or the environment said where it ended the run; else empty
 	Messages   []llm.Message // the whole conversation, the history first
@@ -113,7 +113,7 @@ func (r *run) handle(ctx context.Context, err error) error {
 	if !ok {
 		return err
 	}
-	if stop.Name == FormatError {
+	if stop.Name == vocab.StatusFormatError {
 		stop = r.countFormatError(stop)
 	}
 	if err := r.record(ctx, Event{Type: EventInterrupt, Interrupt: stop.Name}); err != nil {
@@ -133,8 +133,8 @@ func (r *run) countFormatError(stop *Interrupt) *Interrupt {
 	if limit := r.loop.config.MaxFormatErrors; limit < 0 || r.formatErrors < limit {
 		return stop
 	}
-	last := exit(RepeatedFormatError)
-	return &Interrupt{RepeatedFormatError, append(stop.Messages, last.Messages...)}
+	last := exit(vocab.StatusRepeatedFormatError)
+	return &Interrupt{vocab.StatusRepeatedFormatError, append(stop.Messages, last.Messages...)}
 }
 
 // fail ends the run with a message that says why. A recorder that is the
@@ -142,7 +142,7 @@ func (r *run) countFormatError(stop *Interrupt) *Interrupt {
 func (r *run) fail(ctx context.Context, err error) {
 	status := fault.KindOf(err).Status()
 	if fault.Canceled(err) {
-		status = UserInterruption
+		status = vocab.StatusUserInterruption
 	}
 	r.end.Status = status
 	_ = r.append(context.WithoutCancel(ctx), errorMessage(status, err))

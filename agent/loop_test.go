@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 		e.outputs["ls"] = printed("a\n")
 		m, j := &script{replies: []*llm.Response{ask("1", "ls"), ask("2", submit)}}, &journal{}
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "it", Model: m, Env: e, Recorder: j})
-		if err != nil || end.Status != Submitted || !end.Submitted || string(end.Submission) != "diff\r\n\xff last" {
+		if err != nil || end.Status != vocab.StatusSubmitted || !end.Submitted || string(end.Submission) != "diff\r\n\xff last" {
 			t.Fatalf("status %q, submission %q, %v", end.Status, end.Submission, err)
 		}
 		want := []string{"system", "user", "assistant", "tool", "assistant", "exit"}
@@ -96,7 +96,7 @@ func TestRun(t *testing.T) {
 		e := &env{outputs: map[string]vocab.Output{"x": {Bytes: []byte(Marker + "\n"), ExitCode: 1}}}
 		end, _ := newLoop(t, func(c *Config) { c.StepLimit = 1 }).Run(t.Context(),
 			Turn{Model: &script{replies: []*llm.Response{ask("1", "x")}}, Env: e})
-		if end.Status != LimitsExceeded || end.Submitted {
+		if end.Status != vocab.StatusLimitsExceeded || end.Submitted {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -125,15 +125,15 @@ func TestLimits(t *testing.T) {
 		name   string
 		change func(*Config)
 		turn   Turn
-		status string
+		status vocab.Status
 		calls  int
 	}{
-		{"a step limit of one allows one call", func(c *Config) { c.StepLimit = 1 }, Turn{}, LimitsExceeded, 1},
-		{"a cost limit is met before the next call", func(c *Config) { c.CostLimit = 0.5 }, Turn{}, LimitsExceeded, 1},
-		{"calls made before count", func(c *Config) { c.StepLimit = 3 }, Turn{Calls: 3}, LimitsExceeded, 3},
-		{"cost spent before counts", func(c *Config) { c.CostLimit = 3 }, Turn{Cost: 2}, LimitsExceeded, 1},
-		{"time spent before counts", func(c *Config) { c.WallTimeLimit = time.Minute }, Turn{Elapsed: time.Hour}, TimeExceeded, 0},
-		{"steps come before time", func(c *Config) { c.StepLimit, c.WallTimeLimit = 1, 1 }, Turn{Calls: 1, Elapsed: 5}, LimitsExceeded, 1},
+		{"a step limit of one allows one call", func(c *Config) { c.StepLimit = 1 }, Turn{}, vocab.StatusLimitsExceeded, 1},
+		{"a cost limit is met before the next call", func(c *Config) { c.CostLimit = 0.5 }, Turn{}, vocab.StatusLimitsExceeded, 1},
+		{"calls made before count", func(c *Config) { c.StepLimit = 3 }, Turn{Calls: 3}, vocab.StatusLimitsExceeded, 3},
+		{"cost spent before counts", func(c *Config) { c.CostLimit = 3 }, Turn{Cost: 2}, vocab.StatusLimitsExceeded, 1},
+		{"time spent before counts", func(c *Config) { c.WallTimeLimit = time.Minute }, Turn{Elapsed: time.Hour}, vocab.StatusTimeExceeded, 0},
+		{"steps come before time", func(c *Config) { c.StepLimit, c.WallTimeLimit = 1, 1 }, Turn{Calls: 1, Elapsed: 5}, vocab.StatusLimitsExceeded, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.turn.Model, c.turn.Env = endless(9), &env{}
@@ -141,7 +141,7 @@ func TestLimits(t *testing.T) {
 			if err != nil || end.Status != c.status || end.Calls != c.calls || end.Submitted {
 				t.Errorf("status %s after %d calls, %v", end.Status, end.Calls, err)
 			}
-			if last := end.Messages[len(end.Messages)-1]; last.Extra["exit_status"] != c.status || last.Extra["submission"] != "" {
+			if last := end.Messages[len(end.Messages)-1]; last.Extra["exit_status"] != string(c.status) || last.Extra["submission"] != "" {
 				t.Errorf("exit message %+v", last)
 			}
 		})
@@ -150,7 +150,7 @@ func TestLimits(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			end, _ := newLoop(t, func(c *Config) { c.WallTimeLimit = time.Second }).Run(t.Context(),
 				Turn{Model: endless(9), Env: slow{2 * time.Second}})
-			if end.Status != TimeExceeded || end.Calls != 1 || end.CommandTime != 2*time.Second {
+			if end.Status != vocab.StatusTimeExceeded || end.Calls != 1 || end.CommandTime != 2*time.Second {
 				t.Errorf("%s after %d calls, commands %v", end.Status, end.Calls, end.CommandTime)
 			}
 		})
@@ -168,7 +168,7 @@ func TestWaitsForTheProviderAreNotWork(t *testing.T) {
 		m := delayed{&script{replies: []*llm.Response{waiting("1"), waiting("2"), waiting("3")}}}
 		end, err := newLoop(t, func(c *Config) { c.WallTimeLimit = 5 * time.Second }).Run(t.Context(),
 			Turn{Model: m, Env: slow{2 * time.Second}, Elapsed: time.Second})
-		if err != nil || end.Status != TimeExceeded || end.Calls != 2 {
+		if err != nil || end.Status != vocab.StatusTimeExceeded || end.Calls != 2 {
 			t.Errorf("%s after %d calls, %v", end.Status, end.Calls, err)
 		}
 		if end.RateWait != 2*time.Hour || end.ModelTime != 2*time.Hour || end.CommandTime != 4*time.Second {
@@ -233,7 +233,7 @@ func TestFormatErrors(t *testing.T) {
 	t.Run("the model is told, and the reply stays out of the conversation", func(t *testing.T) {
 		m := &script{replies: []*llm.Response{bad(), ask("1", submit)}}
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}})
-		if err != nil || end.Status != Submitted || end.Calls != 2 || end.Cost != 2 {
+		if err != nil || end.Status != vocab.StatusSubmitted || end.Calls != 2 || end.Cost != 2 {
 			t.Fatalf("%+v, %v", end, err)
 		}
 		want := []string{"system", "user", "user", "assistant", "exit"}
@@ -241,7 +241,7 @@ func TestFormatErrors(t *testing.T) {
 			t.Error(d)
 		}
 		told := end.Messages[2]
-		if !strings.Contains(told.Text(), "No tool calls found") || told.Extra["interrupt_type"] != FormatError ||
+		if !strings.Contains(told.Text(), "No tool calls found") || told.Extra["interrupt_type"] != string(vocab.StatusFormatError) ||
 			told.Extra["cost"] != 1.0 || told.Extra["response"] == nil {
 			t.Errorf("told %+v", told)
 		}
@@ -249,21 +249,21 @@ func TestFormatErrors(t *testing.T) {
 	t.Run("too many in a row end the run", func(t *testing.T) {
 		end, err := newLoop(t, func(c *Config) { c.MaxFormatErrors = 2 }).Run(t.Context(),
 			Turn{Model: &script{replies: []*llm.Response{bad(), bad(), bad()}}, Env: &env{}})
-		if err != nil || end.Status != RepeatedFormatError || end.Calls != 2 {
+		if err != nil || end.Status != vocab.StatusRepeatedFormatError || end.Calls != 2 {
 			t.Errorf("%s after %d, %v", end.Status, end.Calls, err)
 		}
 	})
 	t.Run("a good reply starts the count anew", func(t *testing.T) {
 		m := &script{replies: []*llm.Response{bad(), ask("1", "ls"), bad(), ask("2", submit)}}
 		end, err := newLoop(t, func(c *Config) { c.MaxFormatErrors = 2 }).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("")}})
-		if err != nil || end.Status != Submitted {
+		if err != nil || end.Status != vocab.StatusSubmitted {
 			t.Errorf("%s, %v", end.Status, err)
 		}
 	})
 	t.Run("they are billed", func(t *testing.T) {
 		m := &script{replies: []*llm.Response{bad(), ask("1", "ls"), bad(), bad()}}
 		end, _ := newLoop(t, func(c *Config) { c.CostLimit = 2.5 }).Run(t.Context(), Turn{Model: m, Env: &env{}})
-		if end.Status != LimitsExceeded || end.Calls != 3 || end.Cost != 3 {
+		if end.Status != vocab.StatusLimitsExceeded || end.Calls != 3 || end.Cost != 3 {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -275,7 +275,7 @@ func TestTimeout(t *testing.T) {
 	first := say("", call("1", `{"command":"sleep"}`), call("2", `{"command":"ls"}`))
 	m, j := &script{replies: []*llm.Response{first, ask("3", submit)}}, &journal{}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Recorder: j})
-	if err != nil || end.Status != Submitted {
+	if err != nil || end.Status != vocab.StatusSubmitted {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	if d := cmp.Diff([]string{"sleep", submit}, e.ran); d != "" {
@@ -317,7 +317,7 @@ func TestFaults(t *testing.T) {
 		cancel()
 		j := &journal{}
 		end, err := newLoop(t, nil).Run(ctx, Turn{Model: &script{}, Env: &env{}, Recorder: j})
-		if !fault.Canceled(err) || end.Status != UserInterruption || len(end.Messages) != 3 {
+		if !fault.Canceled(err) || end.Status != vocab.StatusUserInterruption || len(end.Messages) != 3 {
 			t.Errorf("%+v, %v", end, err)
 		}
 		if got := strings.Join(j.types(), " "); got != "messages messages" {
@@ -385,11 +385,11 @@ func TestGoingOn(t *testing.T) {
 			{Role: llm.RoleUser, Parts: llm.Say("t")},
 			{Role: llm.RoleAssistant, Parts: []llm.Part{call("1", `{}`), call("2", `{}`)}},
 			{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "1"}}},
-			{Role: llm.RoleExit, Extra: map[string]any{"exit_status": UserInterruption}},
+			{Role: llm.RoleExit, Extra: map[string]any{"exit_status": string(vocab.StatusUserInterruption)}},
 		}
 		m := &script{replies: []*llm.Response{ask("3", submit)}}
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Messages: history, Model: m, Env: &env{outputs: submitting("p")}})
-		if err != nil || end.Status != Submitted {
+		if err != nil || end.Status != vocab.StatusSubmitted {
 			t.Fatal(err)
 		}
 		want := []string{"system", "user", "assistant", "tool", "tool"}

@@ -6,6 +6,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // refusal is the interrupt for a call that failed by what is in the
@@ -15,9 +16,9 @@ func (r *run) refusal(err error) error {
 	case fault.KindOf(err) != fault.Instance:
 		return err
 	case errors.Is(err, llm.ErrContextLength):
-		return r.refused(ContextWindowExceeded, err)
+		return r.refused(vocab.StatusContextWindowExceeded, err)
 	case errors.Is(err, llm.ErrContentPolicy):
-		return r.refused(ContentPolicyViolation, err)
+		return r.refused(vocab.StatusContentPolicyViolation, err)
 	default:
 		return err
 	}
@@ -26,7 +27,7 @@ func (r *run) refusal(err error) error {
 // filtered is the interrupt for a reply of which a content filter left nothing.
 // It was paid for, so it is kept beside the exit as that of a format error is.
 func (r *run) filtered(resp *llm.Response) error {
-	stop := r.refused(ContentPolicyViolation, fmt.Errorf("%w: the answer is empty and its finish_reason %q", llm.ErrContentPolicy, resp.FinishReason))
+	stop := r.refused(vocab.StatusContentPolicyViolation, fmt.Errorf("%w: the answer is empty and its finish_reason %q", llm.ErrContentPolicy, resp.FinishReason))
 	extra := stop.Messages[0].Extra
 	extra["cost"], extra["response"] = resp.Cost, ReplyRef{r.end.Calls}
 	return stop
@@ -38,12 +39,12 @@ func (r *run) destroyed(err error) error {
 	if !errors.Is(err, ErrDestroyed) {
 		return err
 	}
-	return r.refused(EnvironmentDestroyed, err)
+	return r.refused(vocab.StatusEnvironmentDestroyed, err)
 }
 
 // refused ends the run with nothing submitted and says what the provider, or the
 // environment, said.
-func (r *run) refused(status string, err error) *Interrupt {
+func (r *run) refused(status vocab.Status, err error) *Interrupt {
 	r.end.Reason = err.Error()
 	return &Interrupt{status, []llm.Message{errorMessage(status, err)}}
 }

@@ -15,12 +15,12 @@ import (
 func TestWhatTheProviderRefusesEndsTheRunLikeALimit(t *testing.T) {
 	for _, c := range []struct {
 		cause  error
-		status string
+		status vocab.Status
 	}{
-		{llm.ErrContextLength, ContextWindowExceeded},
-		{llm.ErrContentPolicy, ContentPolicyViolation},
+		{llm.ErrContextLength, vocab.StatusContextWindowExceeded},
+		{llm.ErrContentPolicy, vocab.StatusContentPolicyViolation},
 	} {
-		t.Run(c.status, func(t *testing.T) {
+		t.Run(string(c.status), func(t *testing.T) {
 			broken := fault.New(fault.Instance, "asking", fmt.Errorf("%w: 400", c.cause)).WithHint("try less")
 			m, j := &script{replies: []*llm.Response{ask("1", "ls")}, err: broken}, &journal{}
 			end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Recorder: j})
@@ -29,7 +29,7 @@ func TestWhatTheProviderRefusesEndsTheRunLikeALimit(t *testing.T) {
 			}
 			last := end.Messages[len(end.Messages)-1]
 			want := map[string]any{
-				"exit_status": c.status, "submission": "", "exception_str": broken.Error(), "hint": "try less",
+				"exit_status": string(c.status), "submission": "", "exception_str": broken.Error(), "hint": "try less",
 				"timestamp": last.Extra["timestamp"],
 			}
 			if d := cmp.Diff(want, last.Extra); d != "" || last.Role != llm.RoleExit {
@@ -47,7 +47,7 @@ func TestAnEnvironmentThatTheAgentDestroyedEndsTheRun(t *testing.T) {
 	e := &env{outputs: map[string]vocab.Output{"ls": printed("f\n")}, err: map[string]error{"rm -rf /": gone}}
 	two := say("", call("1", `{"command":"ls"}`), call("2", `{"command":"rm -rf /"}`), call("3", `{"command":"ls"}`))
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{two}}, Env: e})
-	if err != nil || end.Status != EnvironmentDestroyed || end.Submitted || end.Calls != 1 || end.Cost != 1 || end.Reason != gone.Error() {
+	if err != nil || end.Status != vocab.StatusEnvironmentDestroyed || end.Submitted || end.Calls != 1 || end.Cost != 1 || end.Reason != gone.Error() {
 		t.Errorf("%+v, %v", end, err)
 	}
 	if d := cmp.Diff([]string{"ls", "rm -rf /"}, e.ran); d != "" {
@@ -63,7 +63,7 @@ func TestAFilteredReplyEndsTheRunAndIsPaid(t *testing.T) {
 	empty.FinishReason = "content_filter"
 	m, j := &script{replies: []*llm.Response{ask("1", "ls"), empty}}, &journal{}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Recorder: j})
-	if err != nil || end.Status != ContentPolicyViolation || end.Calls != 2 || end.Cost != 2 {
+	if err != nil || end.Status != vocab.StatusContentPolicyViolation || end.Calls != 2 || end.Cost != 2 {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	last := end.Messages[len(end.Messages)-1]
@@ -80,7 +80,7 @@ func TestAFilteredReplyEndsTheRunAndIsPaid(t *testing.T) {
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{
 			Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, Unfinished: &Unfinished{Reply: empty}, Model: &script{}, Env: &env{},
 		})
-		if err != nil || end.Status != ContentPolicyViolation || end.Calls != 1 {
+		if err != nil || end.Status != vocab.StatusContentPolicyViolation || end.Calls != 1 {
 			t.Errorf("%+v, %v", end, err)
 		}
 	})
@@ -88,7 +88,7 @@ func TestAFilteredReplyEndsTheRunAndIsPaid(t *testing.T) {
 		cut := ask("1", submit)
 		cut.FinishReason = "content_filter"
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{cut}}, Env: &env{outputs: submitting("p")}})
-		if err != nil || end.Status != Submitted {
+		if err != nil || end.Status != vocab.StatusSubmitted {
 			t.Errorf("%+v, %v", end, err)
 		}
 	})

@@ -107,7 +107,7 @@ func (r *run) answerPending(ctx context.Context) error {
 
 func (r *run) submittedBefore() bool {
 	m := r.messages[len(r.messages)-1]
-	return m.Role == llm.RoleExit && m.Extra["exit_status"] == Submitted
+	return m.Role == llm.RoleExit && m.Extra["exit_status"] == string(vocab.StatusSubmitted)
 }
 
 // done reports whether a message of this run has ended it.

@@ -75,9 +75,9 @@ func (r *run) mayCall(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case 0 < c.StepLimit && c.StepLimit <= r.end.Calls, 0 < c.CostLimit && c.CostLimit <= r.end.Cost:
-		return exit(LimitsExceeded)
+		return exit(vocab.StatusLimitsExceeded)
 	case 0 < c.WallTimeLimit && c.WallTimeLimit <= r.elapsed():
-		return exit(TimeExceeded)
+		return exit(vocab.StatusTimeExceeded)
 	case r.turn.Admit != nil:
 		return r.turn.Admit()
 	}
@@ -123,12 +123,12 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 	if err != nil {
 		return err
 	}
-	extra := map[string]any{"interrupt_type": FormatError, "cost": resp.Cost, "response": ReplyRef{r.end.Calls}}
+	extra := map[string]any{"interrupt_type": string(vocab.StatusFormatError), "cost": resp.Cost, "response": ReplyRef{r.end.Calls}}
 	if bad.text {
 		extra["n_actions"] = len(bad.actions)
 		extra["model_response"] = resp.Message.Text()
 	}
-	return &Interrupt{FormatError, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say(content), Extra: extra}}}
+	return &Interrupt{vocab.StatusFormatError, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say(content), Extra: extra}}}
 }
 
 // answerUsage is a usage as it stands in an answer: what is not there is left out.
@@ -180,7 +180,7 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 		observations = append(observations, m)
 		if out.TimedOut {
 			// The model decides anew before anything else is run.
-			return r.skip(&Interrupt{Name: ExecutionTimeout}, observations, actions[i+1:])
+			return r.skip(&Interrupt{Name: vocab.StatusExecutionTimeout}, observations, actions[i+1:])
 		}
 	}
 	return r.append(ctx, observations...)
@@ -207,7 +207,7 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out vocab.Outpu
 	}
 	if err == nil && submits {
 		r.end.Submission, r.end.Submitted = patch, true
-		err = &Interrupt{Submitted, []llm.Message{exitMessage(Submitted, python.Text(patch), patch)}}
+		err = &Interrupt{vocab.StatusSubmitted, []llm.Message{exitMessage(vocab.StatusSubmitted, python.Text(patch), patch)}}
 	}
 	return m, out, err
 }

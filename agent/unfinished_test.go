@@ -24,7 +24,7 @@ func TestAnUnfinishedStepIsTakenToItsEndWithoutAskingAgain(t *testing.T) {
 			Outputs: []vocab.Output{printed("A")},
 		},
 	})
-	if err != nil || end.Status != Submitted || end.Calls != 2 || end.Cost != 2 {
+	if err != nil || end.Status != vocab.StatusSubmitted || end.Calls != 2 || end.Cost != 2 {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	if d := cmp.Diff([]string{"b", submit}, e.ran); d != "" {
@@ -45,7 +45,7 @@ func TestFormatErrorsOfAHistoryCount(t *testing.T) {
 		Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, FormatErrors: 1, Model: m, Env: &env{},
 		Unfinished: &Unfinished{Reply: say("nothing either")},
 	})
-	if err != nil || end.Status != RepeatedFormatError || len(m.asked) != 1 {
+	if err != nil || end.Status != vocab.StatusRepeatedFormatError || len(m.asked) != 1 {
 		t.Errorf("%+v, %v, asked %d times", end, err, len(m.asked))
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"batch.example/batch/vocab"
 )
 
 // Kind says whose fault a failure is, and so what may be done about it.
@@ -43,20 +45,20 @@ func (k Kind) String() string {
 
 // Status returns the exit status that a trajectory carries for a run that
 // ended by a fault of this kind, such as "TransientFault".
-func (k Kind) Status() string {
+func (k Kind) Status() vocab.Status {
 	switch k {
 	case Usage:
-		return "UsageFault"
+		return vocab.StatusUsageFault
 	case Instance:
-		return "InstanceFault"
+		return vocab.StatusInstanceFault
 	case Transient:
-		return "TransientFault"
+		return vocab.StatusTransientFault
 	case Host:
-		return "HostFault"
+		return vocab.StatusHostFault
 	case Bug:
-		return "Bug"
+		return vocab.StatusBug
 	default:
-		return "UnknownFault"
+		return vocab.StatusUnknownFault
 	}
 }
 

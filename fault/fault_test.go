@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 func TestKindSurvivesWrapping(t *testing.T) {
@@ -54,7 +55,7 @@ func TestCanceledIsNobodysFault(t *testing.T) {
 }
 
 func TestStatusNamesEveryKind(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[vocab.Status]bool{}
 	for k := fault.Unknown; k <= fault.Bug; k++ {
 		if s := k.Status(); seen[s] {
 			t.Errorf("%v: status %q is used twice", k, s)

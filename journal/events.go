@@ -124,8 +124,8 @@ type OutputData struct {
 
 // InterruptData names an interrupt of the agent's control flow.
 type InterruptData struct {
-	Step int    `json:"step"`
-	Name string `json:"name"`
+	Step int          `json:"step"`
+	Name vocab.Status `json:"name"`
 }
 
 // SubmissionData holds what the agent handed in, byte for byte (base64 in JSON).

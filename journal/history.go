@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/vocab"
 )
 
 // History is what the journal tells of an instance's last attempt, resumes
@@ -262,7 +263,7 @@ func (b *builder) add(r *Record, line line) error {
 	case TypeInterrupt:
 		var d InterruptData
 		err := json.Unmarshal(r.Data, &d)
-		if d.Name == formatError {
+		if d.Name == vocab.StatusFormatError {
 			b.format++
 		}
 		return err
@@ -273,9 +274,6 @@ func (b *builder) add(r *Record, line line) error {
 	}
 	return nil
 }
-
-// formatError is the name of the interrupt that counts in a row.
-const formatError = "FormatError"
 
 // step reads the records of a step.
 func (b *builder) step(r *Record, line line) error {

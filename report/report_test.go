@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/report"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -44,31 +45,31 @@ func golden(t *testing.T, name string, got []byte) {
 
 func mixed() []results.Record {
 	yes, no := true, false
-	rec := func(id string, attempt int, status string, o results.Outcome, cost float64, patch int) results.Record {
+	rec := func(id string, attempt int, status vocab.Status, o vocab.Outcome, cost float64, patch int) results.Record {
 		return results.Record{
 			InstanceID: id, Attempt: attempt, Status: status, Outcome: o, Steps: 10 * attempt, Cost: cost, PatchBytes: patch,
 			Time: results.Phases{Queue: 0.2, Pull: 12, Start: 0.3, Model: 100, RateWait: 8, Commands: 61, Save: 0.01, Total: 174},
 		}
 	}
 	rs := []results.Record{
-		rec("django__django-11099", 1, "Submitted", results.Submitted, 0.123, 512),
-		rec("django__django-10914", 1, "Submitted", results.Submitted, 1.5, 70),
-		rec("sympy__sympy-20590", 1, "Submitted", results.Empty, 0.004, 0),
-		rec("astropy__astropy-1", 1, "LimitsExceeded", results.Limit, 3, 90),
-		rec("astropy__astropy-2", 1, "RepeatedFormatError", results.Format, 0.02, 0),
-		rec("astropy__astropy-3", 1, "ContentPolicyViolation", results.Failed, 0.3, 0),
-		rec("astropy__astropy-4", 1, "ContextWindowExceeded", results.Limit, 0.9, 0),
-		rec("flask__flask-5", 1, "TransientFault", results.Infrastructure, 0.5, 0),
-		rec("flask__flask-5", 2, "TransientFault", results.Infrastructure, 0.25, 0),
-		rec("diverged__one-1", 1, results.ReplayDiverged, results.Diverged, 0.5, 0),
-		rec("diverged__one-1", 2, "Submitted", results.Submitted, 0.25, 10),
-		rec("diverged__two-2", 1, results.ReplayDiverged, results.Diverged, 0.5, 33),
-		rec("pytest__pytest-9", 1, "TransientFault", results.Infrastructure, 0.25, 0),
-		rec("pytest__pytest-9", 2, "Submitted", results.Submitted, 0.25, 44),
-		rec("other__tool-1", 0, "Submitted", results.Submitted, 0, 9),
-		rec("other__tool-1", 1, "Interrupted", results.Pending, 0.25, 0),
-		rec("stopped__one-1", 1, "Interrupted", results.Pending, 0.0001, 0),
-		rec("not__asked-1", 1, "Submitted", results.Submitted, 9, 9),
+		rec("django__django-11099", 1, "Submitted", vocab.OutcomeSubmitted, 0.123, 512),
+		rec("django__django-10914", 1, "Submitted", vocab.OutcomeSubmitted, 1.5, 70),
+		rec("sympy__sympy-20590", 1, "Submitted", vocab.OutcomeEmpty, 0.004, 0),
+		rec("astropy__astropy-1", 1, "LimitsExceeded", vocab.OutcomeLimit, 3, 90),
+		rec("astropy__astropy-2", 1, "RepeatedFormatError", vocab.OutcomeFormat, 0.02, 0),
+		rec("astropy__astropy-3", 1, "ContentPolicyViolation", vocab.OutcomeFailed, 0.3, 0),
+		rec("astropy__astropy-4", 1, "ContextWindowExceeded", vocab.OutcomeLimit, 0.9, 0),
+		rec("flask__flask-5", 1, "TransientFault", vocab.OutcomeInfrastructure, 0.5, 0),
+		rec("flask__flask-5", 2, "TransientFault", vocab.OutcomeInfrastructure, 0.25, 0),
+		rec("diverged__one-1", 1, vocab.StatusReplayDiverged, vocab.OutcomeDiverged, 0.5, 0),
+		rec("diverged__one-1", 2, "Submitted", vocab.OutcomeSubmitted, 0.25, 10),
+		rec("diverged__two-2", 1, vocab.StatusReplayDiverged, vocab.OutcomeDiverged, 0.5, 33),
+		rec("pytest__pytest-9", 1, "TransientFault", vocab.OutcomeInfrastructure, 0.25, 0),
+		rec("pytest__pytest-9", 2, "Submitted", vocab.OutcomeSubmitted, 0.25, 44),
+		rec("other__tool-1", 0, "Submitted", vocab.OutcomeSubmitted, 0, 9),
+		rec("other__tool-1", 1, "Interrupted", vocab.OutcomePending, 0.25, 0),
+		rec("stopped__one-1", 1, "Interrupted", vocab.OutcomePending, 0.0001, 0),
+		rec("not__asked-1", 1, "Submitted", vocab.OutcomeSubmitted, 9, 9),
 	}
 	rs[0].Resolved, rs[1].Resolved = &yes, &no
 	rs[8].Blame = "transient"
@@ -106,9 +107,9 @@ func snapshot() *results.Snapshot {
 	for i := range s.Records {
 		s.Records[i].Time = results.Phases{Queue: 10, Pull: 30, Start: 1, Scrub: 7, ScrubWait: 3, Model: 100, RateWait: 20, Commands: 60, Save: 0.5, Total: 200}
 	}
-	s.Records[2].Outcome, s.Records[2].Salvaged = results.Limit, true
+	s.Records[2].Outcome, s.Records[2].Salvaged = vocab.OutcomeLimit, true
 	s.Records[2].Resumed, s.Records[0].Resumed, s.Records[0].Differences = 1, 2, 3
-	s.Records[len(s.Records)-2].Status = results.Running
+	s.Records[len(s.Records)-2].Status = vocab.StatusRunning
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // Status is how a run directory stands: the content of `batch status --json`.
@@ -33,14 +34,14 @@ type Status struct {
 
 // OutcomeStatus counts the instances that ended alike.
 type OutcomeStatus struct {
-	Outcome   results.Outcome `json:"outcome"`
-	Detail    string          `json:"detail,omitempty"` // whose fault, which limit, why pending
-	Instances int             `json:"instances"`
-	Attempts  int             `json:"attempts"`
-	Patches   int             `json:"patches"`
-	Salvaged  int             `json:"salvaged"` // of them, taken from the work tree
-	Steps     int             `json:"steps"`
-	Cost      float64         `json:"cost"`
+	Outcome   vocab.Outcome `json:"outcome"`
+	Detail    string        `json:"detail,omitempty"` // whose fault, which limit, why pending
+	Instances int           `json:"instances"`
+	Attempts  int           `json:"attempts"`
+	Patches   int           `json:"patches"`
+	Salvaged  int           `json:"salvaged"` // of them, taken from the work tree
+	Steps     int           `json:"steps"`
+	Cost      float64       `json:"cost"`
 }
 
 // InstanceStatus is how one instance stands: its record that counts.
@@ -72,7 +73,7 @@ func NewStatus(snap *results.Snapshot) Status {
 	for _, id := range snap.Asked() {
 		r, ok := last[id]
 		if !ok {
-			r = results.Record{InstanceID: id, Status: notRun, Outcome: results.Pending}
+			r = results.Record{InstanceID: id, Status: vocab.StatusNotRun, Outcome: vocab.OutcomePending}
 		}
 		s.add(InstanceStatus{Record: r, Attempts: attempts[id], Spent: spent[id]})
 	}
@@ -81,8 +82,6 @@ func NewStatus(snap *results.Snapshot) Status {
 	})
 	return s
 }
-
-const notRun = "not run"
 
 func (s *Status) add(in InstanceStatus) {
 	s.Instances = append(s.Instances, in)
@@ -120,21 +119,21 @@ func (s *Status) add(in InstanceStatus) {
 // detailOf tells endings of one outcome apart where that matters.
 func detailOf(r results.Record) string {
 	switch r.Outcome {
-	case results.Infrastructure:
-		return cmp.Or(r.Blame, r.Status)
-	case results.Limit, results.Failed, results.Pending:
-		return r.Status
+	case vocab.OutcomeInfrastructure:
+		return cmp.Or(r.Blame, string(r.Status))
+	case vocab.OutcomeLimit, vocab.OutcomeFailed, vocab.OutcomePending:
+		return string(r.Status)
 	default:
 		return ""
 	}
 }
 
-var outcomeOrder = []results.Outcome{
-	results.Submitted, results.Empty, results.Limit, results.Format, results.Failed, results.Diverged, results.Infrastructure, results.Pending,
+var outcomeOrder = []vocab.Outcome{
+	vocab.OutcomeSubmitted, vocab.OutcomeEmpty, vocab.OutcomeLimit, vocab.OutcomeFormat, vocab.OutcomeFailed, vocab.OutcomeDiverged, vocab.OutcomeInfrastructure, vocab.OutcomePending,
 }
 
 // rank orders outcomes: results first, those of an unknown name last.
-func rank(o results.Outcome) int {
+func rank(o vocab.Outcome) int {
 	if i := slices.Index(outcomeOrder, o); i >= 0 {
 		return i
 	}
@@ -144,7 +143,7 @@ func rank(o results.Outcome) int {
 // label is an outcome as a person reads it.
 func (o OutcomeStatus) label() string {
 	name := string(o.Outcome)
-	if o.Outcome == results.Empty {
+	if o.Outcome == vocab.OutcomeEmpty {
 		name = "submitted empty"
 	}
 	if o.Detail != "" {
@@ -180,7 +179,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 			fmt.Fprintln(b)
 			s.phaseTable().write(b)
 		}
-		writeUnfinished(b, slices.DeleteFunc(records, func(r results.Record) bool { return r.Status == notRun }), nil)
+		writeUnfinished(b, slices.DeleteFunc(records, func(r results.Record) bool { return r.Status == vocab.StatusNotRun }), nil)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 const width = 100 // columns that no line but a hint's or an id's passes
@@ -37,7 +38,7 @@ func Summary(w io.Writer, d SummaryData) error {
 	for i, id := range asked {
 		r, ok := last[id]
 		if !ok {
-			r = results.Record{InstanceID: id, Status: "not run", Outcome: results.Pending}
+			r = results.Record{InstanceID: id, Status: vocab.StatusNotRun, Outcome: vocab.OutcomePending}
 		}
 		chosen[i] = r
 	}
@@ -108,10 +109,10 @@ func statusTable(records []results.Record) *table {
 
 // displayStatus tells an empty submission from one with a patch.
 func displayStatus(r results.Record) string {
-	if r.Outcome == results.Empty && r.Status == "Submitted" {
+	if r.Outcome == vocab.OutcomeEmpty && r.Status == vocab.StatusSubmitted {
 		return "Submitted (empty)"
 	}
-	return cmp.Or(r.Status, "Unknown")
+	return string(cmp.Or(r.Status, vocab.StatusUnknown))
 }
 
 // coverage counts instances by what is to be done about them.
@@ -123,7 +124,7 @@ func cover(records []results.Record) coverage {
 		switch {
 		case r.Outcome.Final():
 			c.final++
-		case r.Outcome == results.Pending:
+		case r.Outcome == vocab.OutcomePending:
 			c.pending++
 		default:
 			c.ours++
@@ -137,7 +138,7 @@ func cover(records []results.Record) coverage {
 func writeDiverged(b *bufio.Writer, all []results.Record) {
 	n := 0
 	for _, r := range all {
-		if r.Outcome == results.Diverged {
+		if r.Outcome == vocab.OutcomeDiverged {
 			n++
 		}
 	}

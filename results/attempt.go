@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
+	"batch.example/batch/vocab"
 )
 
 // Attempt is one try at one instance while it runs: its journal and its log.
@@ -144,9 +145,9 @@ func (s *Store) resume(in *instance, h *journal.History) (*Attempt, error) {
 // its own, so that its resume keeps what was paid for.
 func goesOn(r Record) bool {
 	switch r.Outcome {
-	case Pending:
+	case vocab.OutcomePending:
 		return true
-	case Infrastructure:
+	case vocab.OutcomeInfrastructure:
 		return r.Steps > 0 || r.Blame == fault.Transient.String() || r.Blame == fault.Host.String()
 	default:
 		return false
@@ -264,7 +265,7 @@ func (a *Attempt) Close() error {
 // was under way counts with what was set aside for it: it may have been billed.
 func crashed(id string, last journal.Record, started time.Time) pastAttempt {
 	return pastAttempt{Spent: last.SpentSoFar() + setAside(last), Record: Record{
-		InstanceID: id, Attempt: last.Attempt, Status: "Interrupted", Outcome: Pending,
+		InstanceID: id, Attempt: last.Attempt, Status: vocab.StatusInterrupted, Outcome: vocab.OutcomePending,
 		Steps: last.Calls, Cost: last.Cost, Started: started,
 	}}
 }

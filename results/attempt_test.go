@@ -7,6 +7,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 func TestASecondResultOfAnAttemptReplacesTheFirst(t *testing.T) {
@@ -63,7 +64,7 @@ func TestACrashedAttemptIsPendingAndItsMoneyCounts(t *testing.T) {
 		t.Errorf("Spent after = %v", got)
 	}
 	rs := s.Records()
-	if len(rs) != 2 || rs[1].Outcome != results.Pending || rs[1].Steps != 3 || rs[1].Cost != 0.375 || rs[1].Started.IsZero() {
+	if len(rs) != 2 || rs[1].Outcome != vocab.OutcomePending || rs[1].Steps != 3 || rs[1].Cost != 0.375 || rs[1].Started.IsZero() {
 		t.Errorf("records %+v", rs)
 	}
 	if n := put(t, s, result("a", "x")); n != 3 {
@@ -86,7 +87,7 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 			if err := a.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if rs := s.Records(); len(rs) != 1 || rs[0].Outcome != results.Pending || rs[0].Cost != 2 {
+			if rs := s.Records(); len(rs) != 1 || rs[0].Outcome != vocab.OutcomePending || rs[0].Cost != 2 {
 				t.Errorf("before: %+v", rs)
 			}
 			r := failed("a")
@@ -97,7 +98,7 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 			put(t, s, result("a", "x"))
 			for range 2 {
 				rs := s.Records()
-				if len(rs) != 2 || rs[0].Outcome != results.Infrastructure || rs[1].Attempt != 2 || s.Spent() != 2.25 {
+				if len(rs) != 2 || rs[0].Outcome != vocab.OutcomeInfrastructure || rs[1].Attempt != 2 || s.Spent() != 2.25 {
 					t.Errorf("spent %v, records %+v", s.Spent(), rs)
 				}
 				closeStore(t, s)

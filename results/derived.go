@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/vocab"
 	"github.com/parquet-go/parquet-go"
 	"go.yaml.in/yaml/v3"
 )
@@ -128,8 +129,8 @@ func (s *Store) flush() error {
 
 // statuses returns the exit status of each instance's last attempt. Those that
 // were reset or interrupted by a crash have none. Store.mu is held.
-func (s *Store) statuses() map[string][]string {
-	out := map[string][]string{}
+func (s *Store) statuses() map[vocab.Status][]string {
+	out := map[vocab.Status][]string{}
 	for id, in := range s.instances {
 		if n := len(in.past); n > 0 && in.status() != "" && s.preds.foreignOf(id) == nil {
 			out[in.status()] = append(out[in.status()], id)
@@ -145,9 +146,9 @@ func (s *Store) statuses() map[string][]string {
 }
 
 // status returns the exit status that stands for the instance, if any.
-func (in *instance) status() string {
+func (in *instance) status() vocab.Status {
 	last := in.past[len(in.past)-1].Record
-	if last.Attempt != in.number || last.Outcome.Final() && !in.final || last.Outcome == Pending {
+	if last.Attempt != in.number || last.Outcome.Final() && !in.final || last.Outcome == vocab.OutcomePending {
 		return ""
 	}
 	return last.Status
@@ -175,7 +176,7 @@ func (s *Store) writeParquet() error {
 
 // writeStatuses writes the peers' form: keys and ids sorted, lists flush with
 // their key, which the YAML encoder cannot be told to do.
-func writeStatuses(w io.Writer, statuses map[string][]string) error {
+func writeStatuses(w io.Writer, statuses map[vocab.Status][]string) error {
 	if len(statuses) == 0 {
 		_, err := io.WriteString(w, "instances_by_exit_status: {}\n")
 		return err
@@ -183,7 +184,7 @@ func writeStatuses(w io.Writer, statuses map[string][]string) error {
 	b := []byte("instances_by_exit_status:\n")
 	for _, status := range slices.Sorted(maps.Keys(statuses)) {
 		b = append(b, "    "...)
-		b = append(appendScalar(b, status), ":\n"...)
+		b = append(appendScalar(b, string(status)), ":\n"...)
 		ids := statuses[status]
 		slices.Sort(ids)
 		for _, id := range ids {

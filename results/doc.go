@@ -23,7 +23,7 @@
 //
 //	{id: {"model_name_or_path": text, "instance_id": id, "model_patch": text}}
 //
-// with an entry for every instance whose last attempt has a final [Outcome],
+// with an entry for every instance whose last attempt has a final [vocab.Outcome],
 // and none for the others, so that other tools run those again too. Entries of
 // other tools keep their text, members unknown here included. A preds.json
 // that cannot be read is renamed to preds.json.corrupt-<n>, and the entries
@@ -102,7 +102,7 @@
 // does something else than what is recorded, times and addresses in memory aside,
 // has a difference record; so has its attempt an image that is not the one it began
 // in. Such an attempt has diverged: what the model saw is not what is there. It ends
-// as [Diverged], which is no result, at once or at its own end as its run was
+// as [vocab.OutcomeDiverged], which is no result, at once or at its own end as its run was
 // asked to, and the instance begins anew.
 //
 // # Secrets

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+
+	"batch.example/batch/vocab"
 )
 
 // foreignEntry is what is known of a prediction that another tool made.
@@ -16,8 +18,8 @@ type foreignEntry struct {
 }
 
 type foreignInfo struct {
-	ExitStatus string     `json:"exit_status"`
-	ModelStats ModelStats `json:"model_stats"`
+	ExitStatus vocab.Status `json:"exit_status"`
+	ModelStats ModelStats   `json:"model_stats"`
 }
 
 // foreignRecord tells another tool's prediction as a record of attempt 0, and
@@ -36,29 +38,23 @@ func (s *Store) foreignRecord(p *prediction) (Record, bool) {
 	}
 	r.Outcome = foreignOutcome(r.Status, f.patchBytes)
 	if r.Status == "" {
-		r.Status = "Unknown"
+		r.Status = vocab.StatusUnknown
 	}
 	return r, r.Outcome.Final()
 }
 
-// foreignOutcome reads a peer's exit status. A patch is a result whatever the
+// foreignOutcome reads another tool's exit status. A patch is a result whatever the
 // status; without one, only an end that the agent itself came to is.
-func foreignOutcome(status string, patchBytes int) Outcome {
-	switch status {
-	case "LimitsExceeded", "TimeExceeded", "ContextWindowExceeded", "ContextWindowExceededError":
-		return Limit
-	case "RepeatedFormatError":
-		return Format
-	case "ContentPolicyViolation", "ContentPolicyViolationError", "EnvironmentDestroyed":
-		return Failed
-	}
-	switch {
+func foreignOutcome(status vocab.Status, patchBytes int) vocab.Outcome {
+	switch o := status.Outcome(); {
+	case o.Final() && o != vocab.OutcomeSubmitted:
+		return o
 	case patchBytes > 0:
-		return Submitted
-	case status == "Submitted":
-		return Empty
+		return vocab.OutcomeSubmitted
+	case o == vocab.OutcomeSubmitted:
+		return vocab.OutcomeEmpty
 	}
-	return Infrastructure
+	return vocab.OutcomeInfrastructure
 }
 
 // readTrajectoryInfo reads the head of a trajectory without its messages,

@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"testing"
 
-	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 func TestWhatEndedAnAgentElsewhereIsAResultHere(t *testing.T) {
-	for status, want := range map[string]results.Outcome{
-		"ContextWindowExceededError":  results.Limit, // mini-swe-agent's
-		"ContextWindowExceeded":       results.Limit,
-		"ContentPolicyViolationError": results.Failed,
-		"ContentPolicyViolation":      results.Failed,
-		"RepeatedFormatError":         results.Format,
-		"TimeExceeded":                results.Limit,
+	for status, want := range map[string]vocab.Outcome{
+		"ContextWindowExceededError":  vocab.OutcomeLimit, // mini-swe-agent's
+		"ContextWindowExceeded":       vocab.OutcomeLimit,
+		"ContentPolicyViolationError": vocab.OutcomeFailed,
+		"ContentPolicyViolation":      vocab.OutcomeFailed,
+		"RepeatedFormatError":         vocab.OutcomeFormat,
+		"TimeExceeded":                vocab.OutcomeLimit,
 	} {
 		dir := t.TempDir()
 		write(t, `{"a": {"model_name_or_path": "m", "instance_id": "a", "model_patch": ""}}`, dir, "preds.json")
@@ -29,22 +29,23 @@ func TestWhatEndedAnAgentElsewhereIsAResultHere(t *testing.T) {
 
 func TestAPredictionOfAnotherToolIsWhatItsTrajectorySays(t *testing.T) {
 	for name, c := range map[string]struct {
-		patch, trajectory, status string
-		want                      results.Outcome
-		steps                     int
+		patch, trajectory string
+		status            vocab.Status
+		want              vocab.Outcome
+		steps             int
 	}{
-		"a patch, and no trajectory":         {"p", "", "Unknown", results.Submitted, 0},
-		"neither":                            {"", "", "Unknown", results.Infrastructure, 0},
-		"an empty submission":                {"", `{"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}}}`, "Submitted", results.Empty, 3},
-		"a patch of a run that failed":       {"p", `{"info":{"exit_status":"Timeout"}}`, "Timeout", results.Submitted, 0},
-		"a run that failed":                  {"", `{"info":{"exit_status":"Timeout"}}`, "Timeout", results.Infrastructure, 0},
-		"a patch of a run out of its limit":  {"p", `{"info":{"exit_status":"LimitsExceeded"}}`, "LimitsExceeded", results.Limit, 0},
-		"a destroyed environment":            {"", `{"info":{"exit_status":"EnvironmentDestroyed"}}`, "EnvironmentDestroyed", results.Failed, 0},
-		"a head behind the messages":         {"", `{"messages":[{"info":{}}],"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}}}`, "Submitted", results.Empty, 3},
-		"a head whose messages are cut off":  {"", `{"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}},"messages":[{"ro`, "Submitted", results.Empty, 3},
-		"a trajectory that is cut before it": {"", `{"messages":[{"ro`, "Unknown", results.Infrastructure, 0},
-		"one that is no object":              {"", `["info"]`, "Unknown", results.Infrastructure, 0},
-		"one without a head":                 {"", `{"messages":[]}`, "Unknown", results.Infrastructure, 0},
+		"a patch, and no trajectory":         {"p", "", "Unknown", vocab.OutcomeSubmitted, 0},
+		"neither":                            {"", "", "Unknown", vocab.OutcomeInfrastructure, 0},
+		"an empty submission":                {"", `{"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}}}`, "Submitted", vocab.OutcomeEmpty, 3},
+		"a patch of a run that failed":       {"p", `{"info":{"exit_status":"Timeout"}}`, "Timeout", vocab.OutcomeSubmitted, 0},
+		"a run that failed":                  {"", `{"info":{"exit_status":"Timeout"}}`, "Timeout", vocab.OutcomeInfrastructure, 0},
+		"a patch of a run out of its limit":  {"p", `{"info":{"exit_status":"LimitsExceeded"}}`, "LimitsExceeded", vocab.OutcomeLimit, 0},
+		"a destroyed environment":            {"", `{"info":{"exit_status":"EnvironmentDestroyed"}}`, "EnvironmentDestroyed", vocab.OutcomeFailed, 0},
+		"a head behind the messages":         {"", `{"messages":[{"info":{}}],"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}}}`, "Submitted", vocab.OutcomeEmpty, 3},
+		"a head whose messages are cut off":  {"", `{"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}},"messages":[{"ro`, "Submitted", vocab.OutcomeEmpty, 3},
+		"a trajectory that is cut before it": {"", `{"messages":[{"ro`, "Unknown", vocab.OutcomeInfrastructure, 0},
+		"one that is no object":              {"", `["info"]`, "Unknown", vocab.OutcomeInfrastructure, 0},
+		"one without a head":                 {"", `{"messages":[]}`, "Unknown", vocab.OutcomeInfrastructure, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 func castagnoli(text string) uint32 {
@@ -113,7 +113,7 @@ func peersDir(t *testing.T) string {
 func TestAPeersDirectoryIsTakenUp(t *testing.T) {
 	dir := peersDir(t)
 	s := open(t, dir)
-	want := map[string]results.Outcome{"done": results.Submitted, "limit": results.Limit, "empty": results.Empty}
+	want := map[string]vocab.Outcome{"done": vocab.OutcomeSubmitted, "limit": vocab.OutcomeLimit, "empty": vocab.OutcomeEmpty}
 	for _, id := range []string{"done", "limit", "empty", "broken", "no/traj"} {
 		r, ok := s.Finished(id)
 		if w, finished := want[id]; ok != finished || finished && (r.Outcome != w || r.Attempt != 0) {

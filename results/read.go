@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // Snapshot is a run directory as it stood while [Read] read it.
@@ -26,10 +27,6 @@ type Snapshot struct {
 	// whether it still lives: it is taken to.
 	Owner string
 }
-
-// Running is the status of an attempt that has begun and not ended, in a
-// [Snapshot] of a directory that somebody works in.
-const Running = "Running"
 
 // Read reads the run directory dir. It takes no lock, changes nothing and
 // waits for nobody, so it may be used while a run works there: then each
@@ -69,7 +66,7 @@ func (snap *Snapshot) markRunning(s *Store) {
 	for i := range snap.Records {
 		r := &snap.Records[i]
 		if in := s.instances[r.InstanceID]; in != nil && in.live && r.Attempt == in.number {
-			r.Status = Running
+			r.Status = vocab.StatusRunning
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // tree returns every file of a directory with its content and times.
@@ -55,7 +56,7 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := &results.Result{Prediction: "diff", Record: results.Record{
-		InstanceID: "done__1", Outcome: results.Submitted, Status: "Submitted", Model: "m", Cost: 0.5,
+		InstanceID: "done__1", Outcome: vocab.OutcomeSubmitted, Status: "Submitted", Model: "m", Cost: 0.5,
 	}}
 	if err := s.Put(context.Background(), done); err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 	if !strings.HasPrefix(snap.Owner, "host ") || strings.Contains(snap.Owner, "programs") || len(snap.Notes) > 0 {
 		t.Errorf("in use by %q, notes %q", snap.Owner, snap.Notes)
 	}
-	if snap.Spent != 0.75 || len(snap.Records) != 2 || snap.Records[1].Status != results.Running || snap.Records[1].Cost != 0.25 {
+	if snap.Spent != 0.75 || len(snap.Records) != 2 || snap.Records[1].Status != vocab.StatusRunning || snap.Records[1].Cost != 0.25 {
 		t.Errorf("spent %v, records %+v", snap.Spent, snap.Records)
 	}
 	if diff := cmp.Diff([]string{"done__1", "never__1", "runs__1"}, snap.Asked()); diff != "" {

@@ -9,22 +9,22 @@ import (
 // Record is the outcome of one attempt at one instance: the row of
 // results.parquet and the last record of an attempt in the journal.
 type Record struct {
-	InstanceID  string      `json:"instance_id" parquet:"instance_id"`
-	Attempt     int         `json:"attempt" parquet:"attempt"` // from 1, over all runs into the directory
-	Status      string      `json:"exit_status" parquet:"exit_status"`
-	Outcome     Outcome     `json:"outcome" parquet:"outcome"`
-	Blame       string      `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
-	Error       string      `json:"error,omitempty" parquet:"error"` // of a result: what the provider or the container said that ended it
-	Model       string      `json:"model" parquet:"model"`           // as asked for: model_name_or_path
-	ModelID     string      `json:"model_id,omitempty" parquet:"model_id"`
-	Image       string      `json:"image,omitempty" parquet:"image"`
-	ImageID     string      `json:"image_id,omitempty" parquet:"image_id"`
-	ImageDigest string      `json:"image_digest,omitempty" parquet:"image_digest"` // in its registry; empty for a local one
-	Steps       int         `json:"steps" parquet:"steps"`                         // model calls, billed ones included
-	Usage       vocab.Usage `json:"usage" parquet:"usage"`
-	Cost        float64     `json:"cost" parquet:"cost"` // US dollars
-	PatchBytes  int         `json:"patch_bytes" parquet:"patch_bytes"`
-	Salvaged    bool        `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
+	InstanceID  string        `json:"instance_id" parquet:"instance_id"`
+	Attempt     int           `json:"attempt" parquet:"attempt"` // from 1, over all runs into the directory
+	Status      vocab.Status  `json:"exit_status" parquet:"exit_status"`
+	Outcome     vocab.Outcome `json:"outcome" parquet:"outcome"`
+	Blame       string        `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
+	Error       string        `json:"error,omitempty" parquet:"error"` // of a result: what the provider or the container said that ended it
+	Model       string        `json:"model" parquet:"model"`           // as asked for: model_name_or_path
+	ModelID     string        `json:"model_id,omitempty" parquet:"model_id"`
+	Image       string        `json:"image,omitempty" parquet:"image"`
+	ImageID     string        `json:"image_id,omitempty" parquet:"image_id"`
+	ImageDigest string        `json:"image_digest,omitempty" parquet:"image_digest"` // in its registry; empty for a local one
+	Steps       int           `json:"steps" parquet:"steps"`                         // model calls, billed ones included
+	Usage       vocab.Usage   `json:"usage" parquet:"usage"`
+	Cost        float64       `json:"cost" parquet:"cost"` // US dollars
+	PatchBytes  int           `json:"patch_bytes" parquet:"patch_bytes"`
+	Salvaged    bool          `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
 	// Of an attempt that was resumed after a crash or a stop: how often,
 	// and how many of its actions had another output when they ran again.
 	Resumed     int `json:"resumed,omitempty" parquet:"resumed"`
@@ -48,38 +48,6 @@ type Phases struct {
 	Commands  float64 `json:"commands" parquet:"commands"`
 	Save      float64 `json:"save" parquet:"save"` // making the journal durable
 	Total     float64 `json:"total" parquet:"total"`
-}
-
-// Outcome is how an attempt ended, by blame.
-type Outcome string
-
-// Every instance ends as one of these. The first five are results: they are
-// kept on resume and count in a score. Infrastructure is ours and is run
-// again; Pending was told to stop and goes on later. Diverged was resumed in a fresh
-// container in which its commands did not do again what they had done: what the
-// model saw is not what is there, so that it is no result, and starts again.
-const (
-	Submitted      Outcome = "submitted"
-	Empty          Outcome = "empty" // submitted nothing
-	Limit          Outcome = "limit" // its own step, cost or time limit, or the model's context
-	Format         Outcome = "format"
-	Failed         Outcome = "failed" // the model, or what it did, ended the attempt
-	Infrastructure Outcome = "infrastructure"
-	Pending        Outcome = "pending"
-	Diverged       Outcome = "diverged"
-)
-
-// ReplayDiverged is the exit status of an attempt whose outcome is [Diverged].
-const ReplayDiverged = "ReplayDiverged"
-
-// Final reports whether the outcome is a result, which a resume keeps.
-func (o Outcome) Final() bool {
-	switch o {
-	case Submitted, Empty, Limit, Format, Failed:
-		return true
-	default:
-		return false
-	}
 }
 
 // Latest returns, by instance id, the record that counts: that of the last

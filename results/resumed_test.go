@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 func begin(t *testing.T, s *results.Store, id string) *results.Attempt {
@@ -120,7 +121,7 @@ func TestAnAttemptThatEndedByAFaultIsWrittenOn(t *testing.T) {
 	closeStore(t, s) // it broke off
 	s = open(t, dir)
 	rs := s.Records()
-	if len(rs) != 1 || rs[0].Outcome != results.Pending || rs[0].Steps != 3 || rs[0].Attempt != 1 {
+	if len(rs) != 1 || rs[0].Outcome != vocab.OutcomePending || rs[0].Steps != 3 || rs[0].Attempt != 1 {
 		t.Errorf("records %+v", rs)
 	}
 	a, h = resume(t, s, "a")
@@ -139,18 +140,18 @@ func TestAnAttemptThatEndedByAFaultIsWrittenOn(t *testing.T) {
 // nothing to keep, after one it has what was paid for.
 func TestWhatIsResumed(t *testing.T) {
 	for name, c := range map[string]struct {
-		outcome results.Outcome
+		outcome vocab.Outcome
 		blame   fault.Kind
 		steps   int
 		want    bool
 	}{
-		"interrupted":                     {results.Pending, fault.Unknown, 0, true},
-		"a provider's fault":              {results.Infrastructure, fault.Transient, 0, true},
-		"the host's":                      {results.Infrastructure, fault.Host, 0, true},
-		"the instance's":                  {results.Infrastructure, fault.Instance, 0, false},
-		"the instance's, after one reply": {results.Infrastructure, fault.Instance, 1, true},
-		"diverged":                        {results.Diverged, fault.Unknown, 3, false},
-		"a limit":                         {results.Limit, fault.Unknown, 3, false},
+		"interrupted":                     {vocab.OutcomePending, fault.Unknown, 0, true},
+		"a provider's fault":              {vocab.OutcomeInfrastructure, fault.Transient, 0, true},
+		"the host's":                      {vocab.OutcomeInfrastructure, fault.Host, 0, true},
+		"the instance's":                  {vocab.OutcomeInfrastructure, fault.Instance, 0, false},
+		"the instance's, after one reply": {vocab.OutcomeInfrastructure, fault.Instance, 1, true},
+		"diverged":                        {vocab.OutcomeDiverged, fault.Unknown, 3, false},
+		"a limit":                         {vocab.OutcomeLimit, fault.Unknown, 3, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

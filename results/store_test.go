@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 func open(t testing.TB, dir string) *results.Store {
@@ -45,7 +46,7 @@ func closeStore(t testing.TB, s *results.Store) {
 func result(id, patch string) *results.Result {
 	return &results.Result{
 		Record: results.Record{
-			InstanceID: id, Status: "Submitted", Outcome: results.Submitted, Model: "m/é", Steps: 3, Cost: 0.25,
+			InstanceID: id, Status: "Submitted", Outcome: vocab.OutcomeSubmitted, Model: "m/é", Steps: 3, Cost: 0.25,
 			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Time: results.Phases{Model: 1.5, Total: 2.5},
 		},
 		Submission: []byte(patch),
@@ -56,7 +57,7 @@ func result(id, patch string) *results.Result {
 
 func failed(id string) *results.Result {
 	return &results.Result{Record: results.Record{
-		InstanceID: id, Status: "TransientFault", Outcome: results.Infrastructure, Blame: "transient",
+		InstanceID: id, Status: "TransientFault", Outcome: vocab.OutcomeInfrastructure, Blame: "transient",
 		Model: "m", Error: "pulling image x: EOF", Cost: 0.5,
 	}}
 }

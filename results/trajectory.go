@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"batch.example/batch/journal"
+	"batch.example/batch/vocab"
 )
 
 // TrajectoryFormat is the format tag that existing tools look for.
@@ -25,7 +26,7 @@ type Info struct {
 	Config         map[string]any      `json:"config"`
 	MiniVersion    string              `json:"mini_version"` // the peer's version whose format this is
 	BatchVersion   string              `json:"batch_version"`
-	ExitStatus     string              `json:"exit_status"`
+	ExitStatus     vocab.Status        `json:"exit_status"`
 	Submission     string              `json:"submission"`
 	Exception      string              `json:"exception_str,omitempty"`
 	Traceback      string              `json:"traceback,omitempty"`

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // sealed is a journal's line with the checksum of what stands in it.
@@ -306,19 +307,19 @@ func TestAJournalTakesWhatItCanWriteExactly(t *testing.T) {
 }
 
 func TestTheLastAttemptCountsUnlessAnotherToolHasTheResult(t *testing.T) {
-	r := func(attempt int, o results.Outcome) results.Record {
+	r := func(attempt int, o vocab.Outcome) results.Record {
 		return results.Record{InstanceID: "a", Attempt: attempt, Outcome: o}
 	}
 	for name, c := range map[string]struct {
 		records []results.Record
 		want    int
 	}{
-		"the last one":                            {[]results.Record{r(1, results.Submitted), r(2, results.Infrastructure)}, 2},
-		"another tool's, where ours has none":     {[]results.Record{r(0, results.Submitted), r(1, results.Infrastructure), r(2, results.Pending)}, 0},
-		"ours, where another tool's is a result":  {[]results.Record{r(0, results.Submitted), r(1, results.Limit)}, 1},
-		"ours, where neither has one":             {[]results.Record{r(0, results.Infrastructure), r(1, results.Pending)}, 1},
-		"ours, where another tool's is no result": {[]results.Record{r(0, results.Infrastructure), r(1, results.Empty)}, 1},
-		"another tool's alone":                    {[]results.Record{r(0, results.Infrastructure)}, 0},
+		"the last one":                            {[]results.Record{r(1, vocab.OutcomeSubmitted), r(2, vocab.OutcomeInfrastructure)}, 2},
+		"another tool's, where ours has none":     {[]results.Record{r(0, vocab.OutcomeSubmitted), r(1, vocab.OutcomeInfrastructure), r(2, vocab.OutcomePending)}, 0},
+		"ours, where another tool's is a result":  {[]results.Record{r(0, vocab.OutcomeSubmitted), r(1, vocab.OutcomeLimit)}, 1},
+		"ours, where neither has one":             {[]results.Record{r(0, vocab.OutcomeInfrastructure), r(1, vocab.OutcomePending)}, 1},
+		"ours, where another tool's is no result": {[]results.Record{r(0, vocab.OutcomeInfrastructure), r(1, vocab.OutcomeEmpty)}, 1},
+		"another tool's alone":                    {[]results.Record{r(0, vocab.OutcomeInfrastructure)}, 0},
 	} {
 		for range 2 {
 			if got := results.Latest(c.records)["a"]; got.Attempt != c.want {

@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // Choice says which instances of a run directory are run again. What is given narrows:
@@ -28,10 +29,10 @@ func (c Choice) From(snap *results.Snapshot) ([]string, error) {
 	for _, id := range known {
 		r, ok := last[id]
 		if !ok {
-			r = results.Record{Outcome: results.Pending}
+			r = results.Record{Outcome: vocab.OutcomePending}
 		}
 		there[fmt.Sprintf("%s (%s)", r.Outcome, r.Status)] = true
-		if among(c.IDs, id) && among(c.Statuses, r.Status) && among(c.Outcomes, string(r.Outcome)) {
+		if among(c.IDs, id) && among(c.Statuses, string(r.Status)) && among(c.Outcomes, string(r.Outcome)) {
 			chosen = append(chosen, id)
 		}
 	}

@@ -166,7 +166,7 @@ func (r *Run) solver(models solver.Models, host *sandbox.Host) *solver.Solver {
 		Loop: r.Loop, Models: models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{host}, Store: r.store,
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
 		Startup: startup(r.Settings.Run.EnvStartupCommand), Settings: r.madeUnder, Prompts: r.Settings.Prompts(), Version: r.About.Batch,
-		Salvage: r.Salvage, RestartDiverged: r.Retries[string(results.Diverged)] > 0,
+		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
 	})
 }
 

@@ -43,7 +43,7 @@ func EndingOf(err error) Ending {
 	case fault.Canceled(err):
 		return Ending{State: Pending, Outcome: vocab.OutcomePending, Status: vocab.StatusInterrupted, Error: err.Error()}
 	default:
-		e := Ending{Outcome: vocab.OutcomeInfrastructure, Status: vocab.Status(kind.Status()), Blame: kind.String(), Error: err.Error()}
+		e := Ending{Outcome: vocab.OutcomeInfrastructure, Status: kind.Status(), Blame: kind.String(), Error: err.Error()}
 		if hint := fault.HintOf(err); hint != "" {
 			e.Error = fmt.Sprintf("%s (%s)", e.Error, hint)
 		}

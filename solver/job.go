@@ -25,16 +25,16 @@ func (s *Solver) Save(ctx context.Context, in dataset.Instance, result *results.
 	rec := &result.Record
 	lost := s.c.Store.Put(ctx, result)
 	if lost != nil {
-		rec.Outcome = results.Infrastructure
+		rec.Outcome = vocab.OutcomeInfrastructure
 	}
 	end := runner.Ending{
-		Status: vocab.Status(rec.Status), Blame: rec.Blame, Outcome: vocab.Outcome(rec.Outcome),
+		Status: rec.Status, Blame: rec.Blame, Outcome: rec.Outcome,
 		Error: rec.Error, Steps: rec.Steps, Cost: rec.Cost,
 	}
 	switch {
 	case rec.Outcome.Final():
 		end.State = runner.Final
-	case rec.Outcome == results.Pending:
+	case rec.Outcome == vocab.OutcomePending:
 		end.State = runner.Pending
 	}
 	return end, lost
@@ -50,7 +50,7 @@ func failed(id string, known *results.Result, err error) *results.Result {
 		err = fault.New(fault.Bug, "", err).WithHint("this is a bug of batch; the stack is in the trajectory")
 	}
 	rec, end := &known.Record, runner.EndingOf(err)
-	rec.Outcome, rec.Status, rec.Blame, rec.Error = results.Outcome(end.Outcome), string(end.Status), end.Blame, end.Error
+	rec.Outcome, rec.Status, rec.Blame, rec.Error = end.Outcome, end.Status, end.Blame, end.Error
 	known.Info.ExitStatus, known.Info.Exception = rec.Status, rec.Error
 	return known
 }

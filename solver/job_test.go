@@ -30,24 +30,25 @@ func TestAnAttemptIsSavedWithItsBlame(t *testing.T) {
 		known           *results.Result
 		err             error
 		state           runner.State
-		status, blame   string
-		outcome         results.Outcome
+		status          vocab.Status
+		blame           string
+		outcome         vocab.Outcome
 		text, traceback string
 		cost            float64
 	}{
-		"a result":       {known: submitted(0.5), state: runner.Final, status: "Submitted", outcome: results.Submitted, cost: 0.5},
-		"a fault":        {submitted(0.5), broken, runner.Failed, "HostFault", "host", results.Infrastructure, "trying: broken (mend it)", "", 0.5},
-		"nothing known":  {nil, broken, runner.Failed, "HostFault", "host", results.Infrastructure, "trying: broken (mend it)", "", 0},
-		"nothing at all": {nil, nil, runner.Failed, "Bug", "bug", results.Infrastructure, "solving a: neither result nor error", "", 0},
+		"a result":       {known: submitted(0.5), state: runner.Final, status: "Submitted", outcome: vocab.OutcomeSubmitted, cost: 0.5},
+		"a fault":        {submitted(0.5), broken, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (mend it)", "", 0.5},
+		"nothing known":  {nil, broken, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (mend it)", "", 0},
+		"nothing at all": {nil, nil, runner.Failed, "Bug", "bug", vocab.OutcomeInfrastructure, "solving a: neither result nor error", "", 0},
 		"a panic": {
-			nil, panicked, runner.Failed, "Bug", "bug", results.Infrastructure,
+			nil, panicked, runner.Failed, "Bug", "bug", vocab.OutcomeInfrastructure,
 			"panic while solving a: boom (this is a bug of batch; the stack is in the trajectory)", "main.go:1", 0,
 		},
-		"told to stop": {submitted(0.5), fmt.Errorf("told to stop: %w", context.Canceled), runner.Pending, "Interrupted", "", results.Pending, "told to stop: context canceled", "", 0.5},
-		"no money":     {submitted(0.5), runner.ErrBudget, runner.Pending, "BudgetExceeded", "", results.Pending, runner.ErrBudget.Error(), "", 0.5},
+		"told to stop": {submitted(0.5), fmt.Errorf("told to stop: %w", context.Canceled), runner.Pending, "Interrupted", "", vocab.OutcomePending, "told to stop: context canceled", "", 0.5},
+		"no money":     {submitted(0.5), runner.ErrBudget, runner.Pending, "BudgetExceeded", "", vocab.OutcomePending, runner.ErrBudget.Error(), "", 0.5},
 		"it diverged": {
-			known:  &results.Result{Record: results.Record{InstanceID: "a", Status: results.ReplayDiverged, Outcome: results.Diverged}},
-			status: results.ReplayDiverged, outcome: results.Diverged,
+			known:  &results.Result{Record: results.Record{InstanceID: "a", Status: vocab.StatusReplayDiverged, Outcome: vocab.OutcomeDiverged}},
+			status: vocab.StatusReplayDiverged, outcome: vocab.OutcomeDiverged,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,5 +75,5 @@ func TestAnAttemptIsSavedWithItsBlame(t *testing.T) {
 }
 
 func submitted(cost float64) *results.Result {
-	return &results.Result{Record: results.Record{InstanceID: "a", Status: "Submitted", Outcome: results.Submitted, Cost: cost}}
+	return &results.Result{Record: results.Record{InstanceID: "a", Status: "Submitted", Outcome: vocab.OutcomeSubmitted, Cost: cost}}
 }

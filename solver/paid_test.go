@@ -174,7 +174,7 @@ func TestAnAttemptEndsWhereItsJournalDoes(t *testing.T) {
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: func(io.Closer) { kept++ }, Kept: nothing,
 		})
 		if plan.Acted() == 0 {
-			if err != nil || n < 10 || r.Record.Outcome != results.Submitted {
+			if err != nil || n < 10 || r.Record.Outcome != vocab.OutcomeSubmitted {
 				t.Errorf("undisturbed behind %d records: %v, %+v", n-1, err, r.Record)
 			}
 			return
@@ -342,7 +342,7 @@ func TestTheNextTryContinuesInTheContainerThatWasKept(t *testing.T) {
 				all[0].id = "renamed"
 			}
 			r, err := try()
-			if err != nil || r.Record.Outcome != results.Submitted || r.Record.Resumed != 1 || r.Record.Steps != 3 {
+			if err != nil || r.Record.Outcome != vocab.OutcomeSubmitted || r.Record.Resumed != 1 || r.Record.Steps != 3 {
 				t.Fatalf("%v, %+v", err, r.Record)
 			}
 			if len(all) != map[bool]int{true: 1, false: 2}[same] || all[0].closed != 1 {
@@ -367,7 +367,7 @@ func tries(t *testing.T, s *solver.Solver, store *results.Store) func() (*result
 			Kept:    func() io.Closer { held := kept; kept = nil; return held },
 		})
 		if err != nil {
-			r.Record.Status, r.Record.Outcome, r.Record.Blame = "TransientFault", results.Infrastructure, "transient"
+			r.Record.Status, r.Record.Outcome, r.Record.Blame = "TransientFault", vocab.OutcomeInfrastructure, "transient"
 			if err := store.Put(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
@@ -440,7 +440,7 @@ func TestTheNextTryAsksForTheActionThatWasUnderWay(t *testing.T) {
 			for ; err != nil && n < 5; n++ {
 				r, err = try()
 			}
-			if err != nil || n != c.tries || r.Record.Outcome != results.Submitted || r.Record.Differences > 0 || r.Record.Attempt != 1 {
+			if err != nil || n != c.tries || r.Record.Outcome != vocab.OutcomeSubmitted || r.Record.Differences > 0 || r.Record.Attempt != 1 {
 				t.Fatalf("after %d tries: %v, %+v", n, err, r.Record)
 			}
 			var ids []string

@@ -10,9 +10,9 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
-	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // refusing is a model that fails once its replies are used up.
@@ -34,13 +34,13 @@ func TestAConversationThatIsRefusedIsAResultWithItsWorkKept(t *testing.T) {
 		cause   error
 		kind    fault.Kind
 		salvage bool
-		status  string
-		outcome results.Outcome
+		status  vocab.Status
+		outcome vocab.Outcome
 	}{
-		{llm.ErrContextLength, fault.Instance, false, "ContextWindowExceeded", results.Limit},
-		{llm.ErrContextLength, fault.Instance, true, "ContextWindowExceeded", results.Limit},
-		{llm.ErrContentPolicy, fault.Instance, false, "ContentPolicyViolation", results.Failed},
-		{llm.ErrContextLength, fault.Host, false, "HostFault", results.Infrastructure}, // a setting leaves no room
+		{llm.ErrContextLength, fault.Instance, false, "ContextWindowExceeded", vocab.OutcomeLimit},
+		{llm.ErrContextLength, fault.Instance, true, "ContextWindowExceeded", vocab.OutcomeLimit},
+		{llm.ErrContentPolicy, fault.Instance, false, "ContentPolicyViolation", vocab.OutcomeFailed},
+		{llm.ErrContextLength, fault.Host, false, "HostFault", vocab.OutcomeInfrastructure}, // a setting leaves no room
 	} {
 		t.Run(fmt.Sprint(c.status, c.salvage), func(t *testing.T) {
 			box := repo(t, map[string]string{"f.txt": "a\n"})

@@ -103,7 +103,7 @@ func (w *world) run(command string) (vocab.Output, error) {
 		out.ExitCode = -1
 	}
 	if command == "do kill" {
-		out.ExitCode, out.Note = 137, "all is killed"
+		out.ExitCode, out.OOM, out.Note = 137, true, "all is killed"
 	}
 	return out, nil
 }
@@ -422,7 +422,7 @@ func TestTimeOutlivesACrash(t *testing.T) {
 	play := []scripted.Reply{bash("do 1"), bash("do 2"), bash("do 3"), bash("submit")}
 	for name, c := range map[string]struct {
 		limit  time.Duration
-		status string
+		status vocab.Status
 		steps  int
 	}{
 		"without a limit": {0, "Submitted", 4},
@@ -569,7 +569,7 @@ func TestADivergedAttemptEndsBeforeTheModelIsAskedAgain(t *testing.T) {
 				diverge(&p.boxes)
 				p.restarts = restarts
 				r := p.solve(dir)
-				if r.Record.Outcome != results.Diverged || r.Record.Status != results.ReplayDiverged ||
+				if r.Record.Outcome != vocab.OutcomeDiverged || r.Record.Status != vocab.StatusReplayDiverged ||
 					!strings.Contains(r.Record.Error, "the next run starts it from the beginning") {
 					t.Errorf("restarts %v: %s, %s", restarts, r.Record.Outcome, r.Record.Status)
 				}
@@ -582,7 +582,7 @@ func TestADivergedAttemptEndsBeforeTheModelIsAskedAgain(t *testing.T) {
 				}
 				// It is over: what comes next begins at the beginning.
 				p.boxes = worlds{image: "sha256:1"}
-				if again := p.solve(dir); again.Record.Attempt != 2 || again.Record.Resumed != 0 || again.Record.Outcome != results.Submitted {
+				if again := p.solve(dir); again.Record.Attempt != 2 || again.Record.Resumed != 0 || again.Record.Outcome != vocab.OutcomeSubmitted {
 					t.Errorf("restarts %v: then %+v", restarts, again.Record)
 				}
 			}
@@ -599,7 +599,7 @@ func TestAnActionThatTellsAnotherTimeDidTheSame(t *testing.T) {
 	cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 2"`)) })
 	dir := p.crashed(lines[:cut], false)
 	p.boxes.later = true
-	if r := p.solve(dir); r.Record.Outcome != results.Submitted || r.Record.Differences > 0 {
+	if r := p.solve(dir); r.Record.Outcome != vocab.OutcomeSubmitted || r.Record.Differences > 0 {
 		t.Errorf("%+v", r.Record)
 	}
 	replayed(t, dir, 2, 0)
@@ -618,7 +618,7 @@ func TestADivergedAttemptIsOneAfterTheNextCrashToo(t *testing.T) {
 	lines = p.lines(dir)
 	cut = slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 3"`)) })
 	r := p.solve(p.crashed(lines[:cut], true))
-	if r.Record.Outcome != results.Diverged || r.Record.Differences != 1 || r.Record.Resumed != 2 || !p.boxes.opened.adopted {
+	if r.Record.Outcome != vocab.OutcomeDiverged || r.Record.Differences != 1 || r.Record.Resumed != 2 || !p.boxes.opened.adopted {
 		t.Errorf("%+v", r.Record)
 	}
 }
@@ -635,7 +635,7 @@ func TestAnAttemptWhoseReplayRuinsItsContainerHasDiverged(t *testing.T) {
 		dir := p.crashed(lines[:cut], false)
 		p.boxes.fragile = true
 		r := p.solve(dir)
-		if r.Record.Outcome != results.Diverged || r.Record.Differences != 1 || r.Record.Steps != 4 || r.Record.Cost != 2 {
+		if r.Record.Outcome != vocab.OutcomeDiverged || r.Record.Differences != 1 || r.Record.Steps != 4 || r.Record.Cost != 2 {
 			t.Errorf("restarts %v: %+v", p.restarts, r.Record)
 		}
 		if asked := len(p.play) - 4 - p.models[len(p.models)-1].Left(); asked != 0 || len(p.boxes.opened.ran) != 2 {
@@ -653,7 +653,7 @@ func TestAContainerThatItsAgentRuinedEndsInAResult(t *testing.T) {
 	p := newPlaying(t, plays["ruins its container"])
 	dir := t.TempDir()
 	r := p.solve(dir)
-	if r.Record.Status != agent.EnvironmentDestroyed || r.Record.Outcome != results.Failed || r.Record.Steps != 3 || r.Record.Cost != 1.5 ||
+	if r.Record.Status != vocab.StatusEnvironmentDestroyed || r.Record.Outcome != vocab.OutcomeFailed || r.Record.Steps != 3 || r.Record.Cost != 1.5 ||
 		!strings.Contains(r.Record.Error, "no bash") || r.Submission != nil || r.Prediction != "" {
 		t.Errorf("%+v, submission %q, prediction %q", r.Record, r.Submission, r.Prediction)
 	}

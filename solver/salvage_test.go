@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // attemptIn makes one attempt in box, with budget as the money there is.
@@ -75,7 +76,7 @@ func TestASalvagedPatchIsTheWorkOfTheAttempt(t *testing.T) {
 		holdsTheWork(t, other)
 
 		rec := result.Record
-		if rec.Outcome != results.Limit || rec.Salvaged != salvage || (result.Prediction == text) != salvage {
+		if rec.Outcome != vocab.OutcomeLimit || rec.Salvaged != salvage || (result.Prediction == text) != salvage {
 			t.Errorf("asked for %v: record %+v, prediction %q", salvage, rec, result.Prediction)
 		}
 		if marked := strings.HasPrefix(result.Info.PredictionNote, "salvaged: "); marked != salvage {
@@ -105,7 +106,7 @@ func TestAnUnchangedWorkTreeIsNoPrediction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Record.Outcome != results.Limit || result.Record.Salvaged || result.Prediction != "" || result.Info.PredictionNote != "" {
+	if result.Record.Outcome != vocab.OutcomeLimit || result.Record.Salvaged || result.Prediction != "" || result.Info.PredictionNote != "" {
 		t.Errorf("%+v, prediction %q, note %q", result.Record, result.Prediction, result.Info.PredictionNote)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
 )
 
 // Config is what all attempts of a run share. Every field but Startup,
@@ -35,7 +36,7 @@ type Config struct {
 
 	// RestartDiverged ends an attempt as soon as its replay diverges, so that another
 	// one can begin. Else it is continued, and its result kept apart. See
-	// results.Diverged.
+	// vocab.OutcomeDiverged.
 	RestartDiverged bool
 
 	Approve func(ctx context.Context, tool string, c agent.Call) error              // see agent.Turn
@@ -291,7 +292,7 @@ func (t *attempt) finish(err error) {
 		rec.PatchBytes = len(t.result.Submission)
 	}
 	if t.diverged && err == nil {
-		rec.Status, rec.Outcome = results.ReplayDiverged, results.Diverged
+		rec.Status, rec.Outcome = vocab.StatusReplayDiverged, vocab.OutcomeDiverged
 		rec.Error = "resumed in a fresh container, its actions did not do again what they had done (agent.log has the first): " +
 			"it is no result, and the next run starts it from the beginning"
 	}
@@ -329,21 +330,9 @@ func (t *attempt) phases() results.Phases {
 
 // outcome classifies an ending that is the agent's own doing. The runner
 // overrides it when the attempt ended by a fault.
-func outcome(e *agent.Ending) results.Outcome {
-	switch {
-	case e.Submitted && len(e.Submission) == 0:
-		return results.Empty
-	case e.Submitted:
-		return results.Submitted
-	case e.Status == agent.LimitsExceeded, e.Status == agent.TimeExceeded, e.Status == agent.ContextWindowExceeded:
-		return results.Limit
-	case e.Status == agent.ContentPolicyViolation, e.Status == agent.EnvironmentDestroyed:
-		return results.Failed
-	case e.Status == agent.RepeatedFormatError:
-		return results.Format
-	case e.Status == agent.UserInterruption:
-		return results.Pending
-	default:
-		return results.Infrastructure
+func outcome(e *agent.Ending) vocab.Outcome {
+	if e.Submitted && len(e.Submission) == 0 {
+		return vocab.OutcomeEmpty
 	}
+	return e.Status.Outcome()
 }

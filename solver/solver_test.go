@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 const latin1 = "caf\xe9 au lait\n"
@@ -89,7 +90,7 @@ func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
 			if !bytes.Equal(result.Submission, []byte(gold)) {
 				t.Errorf("submission differs from the gold patch:\n%.500q\n%.500q", result.Submission, gold)
 			}
-			if result.Record.Outcome != results.Submitted || result.Record.PatchBytes != len(gold) {
+			if result.Record.Outcome != vocab.OutcomeSubmitted || result.Record.PatchBytes != len(gold) {
 				t.Errorf("record %+v", result.Record)
 			}
 			if !utf8.ValidString(result.Prediction) {
@@ -189,7 +190,7 @@ func TestALimitKeepsTheWorkTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := result.Record; r.Outcome != results.Limit || r.Status != "LimitsExceeded" || r.Steps != 20 {
+	if r := result.Record; r.Outcome != vocab.OutcomeLimit || r.Status != "LimitsExceeded" || r.Steps != 20 {
 		t.Errorf("record %+v", r)
 	}
 	if result.Submission != nil || result.Prediction != "" {
@@ -206,7 +207,7 @@ func TestALimitKeepsTheWorkTree(t *testing.T) {
 func TestAnEmptySubmissionIsAResultOfItsOwn(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
-	if err != nil || result.Record.Outcome != results.Empty || result.Submission == nil {
+	if err != nil || result.Record.Outcome != vocab.OutcomeEmpty || result.Submission == nil {
 		t.Errorf("%v, %+v", err, result.Record)
 	}
 }

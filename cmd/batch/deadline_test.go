@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"batch.example/batch/llm/llmtest"
-	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 func TestAnAttemptWhoseTimeIsUpIsAResultWithItsWork(t *testing.T) {
@@ -22,7 +22,7 @@ func TestAnAttemptWhoseTimeIsUpIsAResultWithItsWork(t *testing.T) {
 	if code != exitOK || !strings.Contains(out, "TimeExceeded") {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	if r := record(t, dir); r.Outcome != results.Limit || r.Steps < 2 || !r.Salvaged {
+	if r := record(t, dir); r.Outcome != vocab.OutcomeLimit || r.Steps < 2 || !r.Salvaged {
 		t.Errorf("%+v", r)
 	}
 	for _, patch := range predictions(t, filepath.Join(dir, "out")) {

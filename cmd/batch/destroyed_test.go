@@ -11,13 +11,14 @@ import (
 
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // ruinous is an agent that does something to its own container, and how it ends.
 type ruinous struct {
 	commands []string
-	status   string
-	outcome  results.Outcome
+	status   vocab.Status
+	outcome  vocab.Outcome
 	steps    int    // of one that does not submit
 	told     string // to the model, or as the reason
 }
@@ -25,15 +26,15 @@ type ruinous struct {
 var ruinousAgents = map[string]ruinous{
 	"killer": {
 		[]string{"kill -9 -1", "kill -9 -1", "kill -9 -1", "kill -9 -1", "kill -9 -1", "cat kept"},
-		"Submitted", results.Submitted, 0, "",
+		"Submitted", vocab.OutcomeSubmitted, 0, "",
 	},
-	"shell":   {[]string{"kill -9 $$", "kill -9 $$", "kill -9 $$", "kill -9 $$", "kill -9 1", "cat kept"}, "Submitted", results.Submitted, 0, ""},
-	"delayed": {[]string{"(sleep 0.5; kill -9 -1) >/dev/null 2>&1 &", "sleep 3", "cat kept"}, "Submitted", results.Submitted, 0, ""},
-	"memory":  {[]string{"x=x; while :; do x=$x$x; done", "kill -9 -1", "cat kept"}, "Submitted", results.Submitted, 0, "memory was used up"},
-	"sh":      {[]string{"rm -f /bin/sh /usr/bin/sh", "cat kept"}, "Submitted", results.Submitted, 0, ""},
-	"bash":    {[]string{"rm -f /bin/bash /usr/bin/bash", "kill -9 $$", "never"}, "EnvironmentDestroyed", results.Failed, 3, "exec bash: no such file"},
-	"late":    {[]string{"rm -f /bin/bash /usr/bin/bash", "sleep 60", "never"}, "EnvironmentDestroyed", results.Failed, 3, "exec bash: no such file"},
-	"all":     {[]string{"rm -rf /bin /lib64 /usr/bin /usr/lib64; kill -9 -1", "never"}, "EnvironmentDestroyed", results.Failed, 3, "exec bash"},
+	"shell":   {[]string{"kill -9 $$", "kill -9 $$", "kill -9 $$", "kill -9 $$", "kill -9 1", "cat kept"}, "Submitted", vocab.OutcomeSubmitted, 0, ""},
+	"delayed": {[]string{"(sleep 0.5; kill -9 -1) >/dev/null 2>&1 &", "sleep 3", "cat kept"}, "Submitted", vocab.OutcomeSubmitted, 0, ""},
+	"memory":  {[]string{"x=x; while :; do x=$x$x; done", "kill -9 -1", "cat kept"}, "Submitted", vocab.OutcomeSubmitted, 0, "memory was used up"},
+	"sh":      {[]string{"rm -f /bin/sh /usr/bin/sh", "cat kept"}, "Submitted", vocab.OutcomeSubmitted, 0, ""},
+	"bash":    {[]string{"rm -f /bin/bash /usr/bin/bash", "kill -9 $$", "never"}, "EnvironmentDestroyed", vocab.OutcomeFailed, 3, "exec bash: no such file"},
+	"late":    {[]string{"rm -f /bin/bash /usr/bin/bash", "sleep 60", "never"}, "EnvironmentDestroyed", vocab.OutcomeFailed, 3, "exec bash: no such file"},
+	"all":     {[]string{"rm -rf /bin /lib64 /usr/bin /usr/lib64; kill -9 -1", "never"}, "EnvironmentDestroyed", vocab.OutcomeFailed, 3, "exec bash"},
 }
 
 // runRuinous runs the agents, each of which first writes a file and pays $0.25 a reply.
@@ -95,7 +96,7 @@ func TestWhatAnAgentDoesToItsContainerIsItsOwnDoing(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 		patch, predicted := patches[r.InstanceID]
-		if !predicted || strings.Contains(patch, "\n+kept\n") != (a.outcome == results.Submitted) {
+		if !predicted || strings.Contains(patch, "\n+kept\n") != (a.outcome == vocab.OutcomeSubmitted) {
 			t.Errorf("%s: predicted %v, %q", name, predicted, patch)
 		}
 		traj, err := os.ReadFile(filepath.Join(dir, "out", r.InstanceID, r.InstanceID+".traj.json"))
@@ -143,9 +144,9 @@ func TestAnAgentThatFillsItsDiskIsStoppedAlone(t *testing.T) {
 	dir := t.TempDir()
 	const fill = "head -c 300000000 /dev/zero > /tmp/big; sleep 60"
 	agents := map[string]ruinous{
-		"tidies": {[]string{fill, "rm /tmp/big", "true", "true", "true", "true"}, "Submitted", results.Submitted, 0, "more than the 128MiB that they may"},
-		"stays":  {[]string{fill, "true", "true", "true", "never"}, "EnvironmentDestroyed", results.Failed, 6, "stayed above its disk limit"},
-		"other":  {[]string{"sleep 10"}, "Submitted", results.Submitted, 0, ""},
+		"tidies": {[]string{fill, "rm /tmp/big", "true", "true", "true", "true"}, "Submitted", vocab.OutcomeSubmitted, 0, "more than the 128MiB that they may"},
+		"stays":  {[]string{fill, "true", "true", "true", "never"}, "EnvironmentDestroyed", vocab.OutcomeFailed, 6, "stayed above its disk limit"},
+		"other":  {[]string{"sleep 10"}, "Submitted", vocab.OutcomeSubmitted, 0, ""},
 	}
 	out, code, records := runRuinous(t, dir, agents, "--disk", "128MiB", "--salvage", "-c", "environment.timeout=50")
 	if code != exitOK || !strings.Contains(out, "with a result 3/3") {

@@ -22,6 +22,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // evil is text that would take a terminal over: it sets the title, colours,
@@ -124,7 +125,7 @@ func evilRun(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	err = store.Put(t.Context(), &results.Result{Record: results.Record{
-		InstanceID: "ours" + evil, Attempt: attempt.Number(), Status: evil, Outcome: results.Infrastructure, Blame: "transient", Error: evil, Model: evil,
+		InstanceID: "ours" + evil, Attempt: attempt.Number(), Status: evil, Outcome: vocab.OutcomeInfrastructure, Blame: "transient", Error: evil, Model: evil,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +244,7 @@ func TestDataForProgramsStaysExact(t *testing.T) {
 	evilRun(t, filepath.Join(dir, "out"))
 	found := map[string]bool{}
 	for _, in := range status(t, dir).Instances {
-		found[in.InstanceID+in.Status] = true
+		found[in.InstanceID+string(in.Status)] = true
 	}
 	if !found["ours"+evil+evil] || !found[evil+evil] || !found["b"+evil] {
 		t.Errorf("instances and statuses %q", slices.Collect(maps.Keys(found)))

@@ -30,24 +30,24 @@ func TestWhatTheProviderRefusesOfAConversationIsAResult(t *testing.T) {
 		name    string
 		answer  llmtest.Answer
 		status  string
-		outcome results.Outcome
+		outcome vocab.Outcome
 		steps   int
 		says    string // in the last message
 	}{
 		{
 			"a conversation that is too long",
 			llmtest.Refusal(400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
-			"ContextWindowExceeded", results.Limit, 3, "8192 tokens",
+			"ContextWindowExceeded", vocab.OutcomeLimit, 3, "8192 tokens",
 		},
 		{
 			"a prompt that a filter refuses",
 			llmtest.Refusal(400, "content_filter", "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."),
-			"ContentPolicyViolation", results.Failed, 3, "content management policy",
+			"ContentPolicyViolation", vocab.OutcomeFailed, 3, "content management policy",
 		},
 		{
 			"an answer that a filter took away",
 			llmtest.Answer{Message: map[string]any{"content": nil}, FinishReason: "content_filter", Usage: vocab.Usage{Input: 9}},
-			"ContentPolicyViolation", results.Failed, 4, `"finish_reason": "content_filter"`,
+			"ContentPolicyViolation", vocab.OutcomeFailed, 4, `"finish_reason": "content_filter"`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

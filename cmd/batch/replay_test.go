@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // cherryPick does correct work that depends on what a container alone knows: the
@@ -125,10 +126,10 @@ func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
 	dir, _, args := cherryRun(t)
 	killWithContainer(t, dir, server, args)
 	out, code := runOpenAI(t, dir, server.URL, append(args, "--retry", "diverged=0")...)
-	if code != exitIncomplete || !strings.Contains(out, results.ReplayDiverged) {
+	if code != exitIncomplete || !strings.Contains(out, string(vocab.StatusReplayDiverged)) {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	if r := record(t, dir); r.Outcome != results.Diverged || r.Attempt != 1 || r.Differences != 1 {
+	if r := record(t, dir); r.Outcome != vocab.OutcomeDiverged || r.Attempt != 1 || r.Differences != 1 {
 		t.Errorf("%+v", r)
 	}
 	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 0 {

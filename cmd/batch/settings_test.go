@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"batch.example/batch/llm/llmtest"
-	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // A half-done attempt must not be continued by another model, or under another
@@ -101,7 +101,7 @@ func TestAnUnfinishedAttemptStartsFreshOnRequest(t *testing.T) {
 	if requests := server.Requests(); len(requests) != 3 || requests[1].Replies() != 0 {
 		t.Errorf("%d requests, want one before the kill and two from the beginning", len(requests))
 	}
-	if r := record(t, dir); r.Attempt != 2 || r.Outcome != results.Submitted {
+	if r := record(t, dir); r.Attempt != 2 || r.Outcome != vocab.OutcomeSubmitted {
 		t.Errorf("%+v", r)
 	}
 }

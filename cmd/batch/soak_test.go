@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // TestSoak runs one sweep after the other while provider, engine and process fail at
@@ -353,7 +354,7 @@ func (s *soak) count(record journal.Record) {
 		}
 	case journal.TypeEnd:
 		var end struct{ Record results.Record }
-		if json.Unmarshal(record.Data, &end) == nil && end.Record.Outcome == results.Diverged {
+		if json.Unmarshal(record.Data, &end) == nil && end.Record.Outcome == vocab.OutcomeDiverged {
 			s.diverged++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/report"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // status runs `batch status out --json` in dir.
@@ -26,8 +27,8 @@ func status(t *testing.T, dir string) report.Status {
 }
 
 // ends counts the instances by status.
-func ends(s report.Status) map[string]int {
-	count := map[string]int{}
+func ends(s report.Status) map[vocab.Status]int {
+	count := map[vocab.Status]int{}
 	for _, in := range s.Instances {
 		count[in.Status]++
 	}
@@ -44,7 +45,7 @@ func TestTheStatusOfALivingRun(t *testing.T) {
 	if !strings.Contains(s.Owner, "pid") || s.Asked != 4 || s.Results != 0 {
 		t.Errorf("in use by %q, %d of %d have a result", s.Owner, s.Results, s.Asked)
 	}
-	if got := ends(s); got[results.Running] != 2 || got["not run"] != 2 {
+	if got := ends(s); got[vocab.StatusRunning] != 2 || got["not run"] != 2 {
 		t.Errorf("statuses %v, want two that run and two that wait", got)
 	}
 	if out, err := batch(t.Context(), dir, "retry", "out", "--outcome", "pending").CombinedOutput(); err == nil || !strings.Contains(string(out), "in use") {

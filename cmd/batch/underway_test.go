@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/llm/llmtest"
-	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // underWay is a run of one instance whose first command waits until it is let go. The
@@ -134,7 +134,7 @@ func (u *underWay) finish(began string) {
 	if err := u.cmd.Wait(); err != nil {
 		u.Fatalf("%v\n%s", err, u.said.String())
 	}
-	if r := record(u.T, u.dir); r.Resumed != 1 || r.Steps != 2 || r.Outcome != results.Submitted || len(u.server.Requests()) != 2 {
+	if r := record(u.T, u.dir); r.Resumed != 1 || r.Steps != 2 || r.Outcome != vocab.OutcomeSubmitted || len(u.server.Requests()) != 2 {
 		u.Errorf("%+v after %d requests", r, len(u.server.Requests()))
 	}
 	var out journal.OutputData

@@ -8,10 +8,6 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// formatError is the interrupt_type of the user message that stands in place
-// of a reply the agent could not read; the reply itself is in its extra.
-const formatError = "FormatError"
-
 // recordedReply holds what a recorded reply's extra tells of the call.
 type recordedReply struct {
 	Interrupt string          `json:"interrupt_type"`
@@ -65,7 +61,8 @@ func replyOf(raw json.RawMessage) (Reply, bool, error) {
 	if err != nil {
 		return Reply{}, false, err
 	}
-	if msg.Role != llm.RoleAssistant && msg.Extra["interrupt_type"] != formatError {
+	// A user's message stands in place of a reply that the agent could not read, with it in its extra.
+	if msg.Role != llm.RoleAssistant && msg.Extra["interrupt_type"] != string(vocab.StatusFormatError) {
 		return Reply{}, false, nil
 	}
 	var outer struct {
