@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/distribution/reference"
 
 	"batch.example/batch/docker/internal/engine"
@@ -30,15 +31,12 @@ var defaultPace = pace{
 	limits: 8, limited: 5 * time.Second, longest: 2 * time.Minute, patience: 15 * time.Minute, stall: 5 * time.Minute,
 }
 
-// jitter keeps those who wait for the same thing from coming back together.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
-
-// doubled returns d for n = 0 and twice as much for each further n, up to longest.
-func doubled(d, longest time.Duration, n int) time.Duration {
-	for ; n > 0 && d < longest; n-- {
-		d *= 2
+// waits are d for the first time, doubled each time up to longest, and less by up to
+// half, which keeps those who wait for the same thing from coming back together.
+func waits(d, longest time.Duration) *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{
+		InitialInterval: d * 3 / 4, MaxInterval: longest * 3 / 4, Multiplier: 2, RandomizationFactor: 1. / 3,
 	}
-	return min(d, longest)
 }
 
 // gate holds back the pulls from one registry after it has said that there
@@ -47,8 +45,8 @@ type gate struct {
 	mu    sync.Mutex
 	until time.Time
 	round int // counts the times it was shut
-	row   int // of them without a success since
 	err   error
+	waits *backoff.ExponentialBackOff // since the last success
 }
 
 // pass waits until the gate is open and returns its round. It returns the
@@ -73,19 +71,16 @@ func (g *gate) pass(ctx context.Context, patience time.Duration) (round int, err
 // shut closes the gate for a rate-limit answer to a pull that passed in round.
 // Answers to pulls that passed together count as one, but the longest time
 // that any of them asks for holds. It returns how long the gate stays closed.
-func (g *gate) shut(round int, p pace, err error) (left time.Duration) {
+func (g *gate) shut(round int, err error) (left time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	wait, said := retryAfter(err.Error())
-	switch {
-	case said:
-		wait += rand.N(wait/8 + 1) // never less than it asked for
-	case round == g.round:
-		wait = jitter(doubled(p.limited, p.longest, g.row))
-	}
+	wait += rand.N(wait/8 + 1) // never less than it asked for
 	if round == g.round {
 		g.round++
-		g.row++
+		if next := g.waits.NextBackOff(); !said {
+			wait = next
+		}
 	}
 	if until := time.Now().Add(wait); until.After(g.until) {
 		g.until, g.err = until, err
@@ -105,7 +100,7 @@ func (g *gate) served(round int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if round == g.round {
-		g.row = 0
+		g.waits.Reset()
 	}
 }
 
@@ -140,7 +135,7 @@ func (s *Store) gate(host string) *gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gates[host] == nil {
-		s.gates[host] = &gate{}
+		s.gates[host] = &gate{waits: waits(s.pace.limited, s.pace.longest)}
 	}
 	return s.gates[host]
 }
@@ -166,7 +161,7 @@ func (s *Store) enter(ctx context.Context, g *gate) (round int, err error) {
 // failure that may pass is tried again soon, a rate-limit answer when the
 // registry's gate opens. The error is the last one, without blame.
 func (s *Store) persist(ctx context.Context, name reference.Named, download func(context.Context) error) error {
-	g := s.gate(reference.Domain(name))
+	g, again := s.gate(reference.Domain(name)), waits(s.pace.short, s.pace.longest)
 	for failed, limited := 0, 0; ; {
 		round, err := s.enter(ctx, g)
 		if err != nil {
@@ -183,7 +178,7 @@ func (s *Store) persist(ctx context.Context, name reference.Named, download func
 		}
 		switch whyPull(err, name.String()) {
 		case pullLimited:
-			wait := g.shut(round, s.pace, err)
+			wait := g.shut(round, err)
 			if limited++; limited >= s.pace.limits {
 				return err
 			}
@@ -193,7 +188,7 @@ func (s *Store) persist(ctx context.Context, name reference.Named, download func
 				return err
 			}
 			s.engine.Log.Info("pull failed; trying again", "image", name.String(), "failures", failed, "err", err)
-			if err := engine.Sleep(ctx, jitter(doubled(s.pace.short, s.pace.longest, failed-1))); err != nil {
+			if err := engine.Sleep(ctx, again.NextBackOff()); err != nil {
 				return err
 			}
 		default:

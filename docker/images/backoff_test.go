@@ -95,20 +95,32 @@ func TestAPullGivesUpOnARegistryThatLimitsOnAndOn(t *testing.T) {
 }
 
 func TestAnswersToPullsThatBeganTogetherCountOnce(t *testing.T) {
-	g := &gate{}
-	for range 4 {
-		g.shut(0, defaultPace, errLimit)
-	}
-	if wait := time.Until(g.until); g.row != 1 || wait > defaultPace.limited {
-		t.Errorf("row %d, shut for %v", g.row, wait)
-	}
-	g.shut(1, defaultPace, errLimit)
-	g.served(1) // it began before the gate was shut again
-	if g.row != 2 {
-		t.Errorf("row %d after a late success", g.row)
-	}
-	if g.served(2); g.row != 0 {
-		t.Errorf("row %d after a success", g.row)
+	first := defaultPace.limited
+	for name, c := range map[string]struct {
+		served      int // the round of the success that comes last; 0: none
+		least, most time.Duration
+	}{
+		"no success":     {0, 2 * first, 4 * first},
+		"a late success": {1, 2 * first, 4 * first}, // it began before the gate was shut again
+		"a success":      {2, 0, first},
+	} {
+		g := &gate{waits: waits(first, defaultPace.longest)}
+		for range 4 {
+			g.shut(0, errLimit)
+		}
+		if wait := time.Until(g.until); wait > first {
+			t.Errorf("%s: shut for %v", name, wait)
+		}
+		if wait := g.shut(1, errLimit); wait > 2*first {
+			t.Errorf("%s: then for %v", name, wait)
+		}
+		if c.served > 0 {
+			g.served(c.served)
+		}
+		g.until = time.Time{}
+		if wait := g.shut(2, errLimit); wait < c.least-time.Second || wait > c.most {
+			t.Errorf("%s: then for %v", name, wait)
+		}
 	}
 }
 

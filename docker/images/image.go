@@ -74,7 +74,7 @@ func (s *Store) Image(ctx context.Context, ref, platform string) (Image, bool, e
 		return Image{}, false, s.engine.Blame(err, fault.Transient, "looking up image "+ref)
 	}
 	return Image{
-		Ref: ref, ID: in.ID, Digest: digest(in.RepoDigests), Tags: in.RepoTags, Size: in.Size,
+		Ref: ref, ID: in.ID, Digest: digestOf(in.RepoDigests), Tags: in.RepoTags, Size: in.Size,
 		OS: in.Os, Arch: in.Architecture,
 	}, true, nil
 }
@@ -118,7 +118,7 @@ func (s *Store) Images(ctx context.Context) ([]Image, error) {
 	}
 	out := make([]Image, 0, len(list))
 	for _, s := range list {
-		out = append(out, Image{ID: s.ID, Digest: digest(s.RepoDigests), Tags: s.RepoTags, Size: s.Size})
+		out = append(out, Image{ID: s.ID, Digest: digestOf(s.RepoDigests), Tags: s.RepoTags, Size: s.Size})
 	}
 	return out, nil
 }
@@ -162,7 +162,7 @@ func (s *Store) RemoveImage(ctx context.Context, ref string) error {
 	return s.engine.Blame(err, fault.Transient, "removing image "+ref)
 }
 
-func digest(repoDigests []string) string {
+func digestOf(repoDigests []string) string {
 	for _, d := range repoDigests {
 		if _, sum, ok := strings.Cut(d, "@"); ok {
 			return sum

@@ -2,13 +2,13 @@ package images
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"strings"
 
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/identity"
 
 	"batch.example/batch/fault"
 )
@@ -51,15 +51,10 @@ func (s *Store) Layers(ctx context.Context, id, platform string) ([]Layer, error
 		return []Layer{{Size: in.Size}}, nil
 	}
 	share(sizes, in.Size)
-	layers := make([]Layer, len(sizes))
-	below := ""
+	layers, below := make([]Layer, len(sizes)), make([]digest.Digest, len(sizes))
 	for i, size := range sizes {
-		if below == "" {
-			below = in.RootFS.Layers[i]
-		} else { // as the engine names what it keeps on disk
-			below = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(below+" "+in.RootFS.Layers[i])))
-		}
-		layers[i] = Layer{ID: below, Size: size}
+		below[i] = digest.Digest(in.RootFS.Layers[i])
+		layers[i] = Layer{ID: identity.ChainID(below[:i+1]).String(), Size: size} // as the engine names what it keeps on disk
 	}
 	return layers, nil
 }
