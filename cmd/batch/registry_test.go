@@ -17,7 +17,7 @@ import (
 )
 
 // These tests run the program, or its image cache, against the real engine and
-// a real registry.
+// a registry.
 
 // connectEngine returns an engine that is closed at the end.
 func connectEngine(t *testing.T) *docker.Engine {
@@ -37,7 +37,7 @@ func pushed(t *testing.T, r *registrytest.Registry, base registrytest.Layer, n, 
 	t.Helper()
 	refs := make([]string, n)
 	for i := range refs {
-		refs[i] = r.Push(t, fmt.Sprintf("team/thing%d:1", i), registrytest.NewImage(t, base, registrytest.NewLayer(t, size)))
+		refs[i] = r.Push(fmt.Sprintf("team/thing%d:1", i), registrytest.NewImage(t, base, registrytest.NewLayer(t, size)))
 		t.Cleanup(func() { removeImage(t, refs[i]) })
 	}
 	return refs

@@ -11,11 +11,6 @@ import (
 	"testing"
 )
 
-const (
-	manifestType = "application/vnd.docker.distribution.manifest.v2+json"
-	listType     = "application/vnd.docker.distribution.manifest.list.v2+json"
-)
-
 // Image is a small image as a registry keeps it.
 type Image struct {
 	Type             string // of the manifest
@@ -73,7 +68,7 @@ func newImage(t testing.TB, arch string, layers ...Layer) *Image {
 		history = append(history, map[string]any{"created": "2024-01-01T00:00:00Z", "created_by": "COPY data /"})
 		blobs = append(blobs, descriptor("application/vnd.docker.image.rootfs.diff.tar.gzip", l.Packed))
 	}
-	img := &Image{Type: manifestType, Layers: layers}
+	img := &Image{Type: "application/vnd.docker.distribution.manifest.v2+json", Layers: layers}
 	img.Config = encode(t, map[string]any{
 		"architecture": arch, "os": "linux", "config": map[string]any{},
 		"history": history, "rootfs": map[string]any{"type": "layers", "diff_ids": diffs},
@@ -83,16 +78,6 @@ func newImage(t testing.TB, arch string, layers ...Layer) *Image {
 		"config": descriptor("application/vnd.docker.container.image.v1+json", img.Config),
 	})
 	return img
-}
-
-// ForPlatform makes the manifest a list that offers the image for that
-// platform alone.
-func (i *Image) ForPlatform(t testing.TB, os, arch string) {
-	t.Helper()
-	entry := descriptor(i.Type, i.Manifest)
-	entry["platform"] = map[string]any{"os": os, "architecture": arch}
-	i.Type = listType
-	i.Manifest = encode(t, map[string]any{"schemaVersion": 2, "mediaType": i.Type, "manifests": []any{entry}})
 }
 
 // Digest is the name of b in a registry.

@@ -1,115 +1,82 @@
 package registrytest
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
-	"os/exec"
+	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
+	"time"
 )
 
 // User and Password are what a registry with a password asks for.
 const (
 	User     = "ann"
 	Password = "s3cret:x"
-	htpasswd = User + ":$2a$04$OJJOOh9/ijcSSrkBADFUau3WLZGR0EBV6j6rXPHGe08auJue1qvam\n"
 )
 
-// Registry is a docker-registry behind a proxy that can go wrong.
+// Registry is a registry in this process, from which images can be pulled and which
+// can go wrong.
 type Registry struct {
 	fault  atomic.Pointer[Fault]
-	direct string // address of the registry itself
 	login  bool
 	server *httptest.Server
+
+	mu    sync.Mutex
+	blobs map[string]blob // by digest; manifests also by the end of their address, as in team/thing/manifests/1
 }
 
-// Start runs a registry that ends with the test, which is skipped where
-// docker-registry is not installed. With login it asks for [User] and [Password].
+type blob struct {
+	kind string
+	data []byte
+}
+
+// Start runs a registry that ends with the test. With login it asks for [User] and
+// [Password].
 func Start(t testing.TB, login bool) *Registry {
 	t.Helper()
-	program, err := exec.LookPath("docker-registry")
-	if err != nil {
-		t.Skip("docker-registry is not installed: run scripts/ensure-extras as root, or apt-get install docker-registry")
-	}
-	r := &Registry{login: login, direct: run(t, program, login)}
-	proxy := &httputil.ReverseProxy{
-		// The host stays that of the proxy, so that redirects lead back to it.
-		Rewrite: func(p *httputil.ProxyRequest) {
-			p.SetURL(&url.URL{Scheme: "http", Host: r.direct})
-			p.Out.Host = p.In.Host
-		},
-	}
-	r.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if f := r.fault.Load(); f == nil || !(*f)(w, q) {
-			proxy.ServeHTTP(w, q)
-		}
-	}))
+	r := &Registry{login: login, blobs: map[string]blob{}}
+	r.server = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.server.Close)
 	return r
 }
 
-// run starts the program and returns where it listens.
-func run(t testing.TB, program string, login bool) string {
-	t.Helper()
-	dir := t.TempDir()
-	config := fmt.Sprintf("version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: %s\n"+
-		"http:\n  addr: 127.0.0.1:0\n  relativeurls: true\n", filepath.Join(dir, "data"))
-	if login {
-		write(t, filepath.Join(dir, "htpasswd"), htpasswd)
-		config += fmt.Sprintf("auth:\n  htpasswd:\n    realm: test\n    path: %s\n", filepath.Join(dir, "htpasswd"))
+func (r *Registry) serve(w http.ResponseWriter, q *http.Request) {
+	w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
+	if f := r.fault.Load(); f != nil && (*f)(w, q) {
+		return
 	}
-	write(t, filepath.Join(dir, "config.yml"), config)
-	cmd := exec.Command(program, "serve", filepath.Join(dir, "config.yml"))
-	log, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
+	user, password, _ := q.BasicAuth()
+	if r.login && (user != User || password != Password) {
+		Refuse(http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")(w, q)
+		return
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	name := strings.TrimPrefix(q.URL.Path, "/v2/")
+	r.mu.Lock()
+	b, here := r.blobs[name]
+	if !here {
+		b, here = r.blobs[path.Base(name)]
 	}
-	listening := make(chan string, 1)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		follow(log, listening)
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGKILL)
-		<-read
-		_ = cmd.Wait()
-	})
-	addr, ok := <-listening
-	if !ok {
-		t.Fatal("docker-registry ended before it listened")
-	}
-	return addr
-}
-
-// follow reads the registry's log to its end and tells where it listens.
-func follow(log io.Reader, listening chan<- string) {
-	defer close(listening)
-	at := regexp.MustCompile(`listening on (127\.0\.0\.1:\d+)`)
-	told := false
-	for lines := bufio.NewScanner(log); lines.Scan(); {
-		if m := at.FindStringSubmatch(lines.Text()); m != nil && !told {
-			told = true
-			listening <- m[1]
-		}
+	r.mu.Unlock()
+	switch {
+	case name == "":
+	case !here:
+		Refuse(http.StatusNotFound, "NAME_UNKNOWN", "not known to the registry")(w, q)
+	default:
+		w.Header().Set("Content-Type", b.kind)
+		w.Header().Set("Docker-Content-Digest", Digest(b.data))
+		http.ServeContent(w, q, "", time.Time{}, bytes.NewReader(b.data)) // which goes on in the middle, too
 	}
 }
 
-// Host is the proxy's address as it stands in an image's name.
+// Host is the registry's address as it stands in an image's name.
 func (r *Registry) Host() string { return strings.TrimPrefix(r.server.URL, "http://") }
 
 // Break makes f see each request first; nil mends it.
@@ -137,48 +104,21 @@ func (r *Registry) Requests(f Fault, pull func()) int64 {
 	return n.Load()
 }
 
-// Push stores the image under name, such as team/thing:1, past the proxy, and
-// returns its full name.
-func (r *Registry) Push(t testing.TB, name string, img *Image) string {
-	t.Helper()
+// Push stores the image under name, such as team/thing:1, and returns its full name.
+func (r *Registry) Push(name string, img *Image) string {
 	repo, tag, _ := strings.Cut(name, ":")
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, l := range img.Layers {
-		r.upload(t, repo, l.Packed)
+		r.keep("application/octet-stream", l.Packed)
 	}
-	r.upload(t, repo, img.Config)
-	r.send(t, http.MethodPut, "/v2/"+repo+"/manifests/"+tag, img.Type, img.Manifest)
+	r.keep("application/octet-stream", img.Config)
+	r.keep(img.Type, img.Manifest)
+	r.blobs[repo+"/manifests/"+tag] = blob{img.Type, img.Manifest}
 	return r.Host() + "/" + name
 }
 
-func (r *Registry) upload(t testing.TB, repo string, data []byte) {
-	t.Helper()
-	at := r.send(t, http.MethodPost, "/v2/"+repo+"/blobs/uploads/", "", nil)
-	r.send(t, http.MethodPut, at+"&digest="+url.QueryEscape(Digest(data)), "application/octet-stream", data)
-}
-
-// send makes one request of a push and returns the Location of the answer.
-func (r *Registry) send(t testing.TB, method, path, kind string, data []byte) string {
-	t.Helper()
-	q, err := http.NewRequestWithContext(t.Context(), method, "http://"+r.direct+path, strings.NewReader(string(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if kind != "" {
-		q.Header.Set("Content-Type", kind)
-	}
-	if r.login {
-		q.SetBasicAuth(User, Password)
-	}
-	resp, err := http.DefaultClient.Do(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if text, _ := io.ReadAll(resp.Body); resp.StatusCode >= 300 {
-		t.Fatalf("%s %s: %s\n%s", method, path, resp.Status, text)
-	}
-	return resp.Header.Get("Location")
-}
+func (r *Registry) keep(kind string, data []byte) { r.blobs[Digest(data)] = blob{kind, data} }
 
 // Login makes a directory with a docker config.json that has a user's login
 // for the registry at host, and returns it.
@@ -186,13 +126,9 @@ func Login(t testing.TB, host, user, password string) string {
 	t.Helper()
 	dir := t.TempDir()
 	auth := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
-	write(t, filepath.Join(dir, "config.json"), fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, host, auth))
-	return dir
-}
-
-func write(t testing.TB, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	text := fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, host, auth)
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return dir
 }
