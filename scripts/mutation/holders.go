@@ -11,6 +11,10 @@ var holders = map[string][]string{
 	"./solver":       {},
 	"./runner":       {},
 	"./docker":       {},
+
+	"./docker/images":          {"./docker"},
+	"./docker/containers":      {"./docker"},
+	"./docker/internal/engine": {"./docker"},
 }
 
 // A run of the tests has at least this long, and at least so many times what

@@ -15,7 +15,7 @@
 // nobody else uses, mutants that pass without one also have to pass the
 // package's tests that skip without one. scripts/engine starts such an engine:
 //
-//	scripts/engine sh -c 'scripts/mutate -engine $DOCKER_HOST ./docker'
+//	scripts/engine sh -c 'scripts/mutate -engine $DOCKER_HOST ./docker/containers'
 //
 // The exit code is 0 when every package reaches -min, 1 when one does not, and
 // 2 when nothing could be measured, or not to be believed.
@@ -34,7 +34,7 @@ import (
 )
 
 // packages are measured when none is named.
-var packages = []string{"./results", "./solver", "./agent", "./agent/config", "./runner", "./docker"}
+var packages = []string{"./results", "./solver", "./agent", "./agent/config", "./runner", "./docker", "./docker/images", "./docker/containers", "./docker/internal/engine"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
