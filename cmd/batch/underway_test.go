@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/journal"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/vocab"
 )
