@@ -44,6 +44,7 @@
 //	output      OutputData: it ended
 //	interrupt   InterruptData: the flow was broken; the messages follow
 //	submission  SubmissionData: what was handed in
+//	salvage     SalvageData: the work tree's diff, where nothing was
 //
 // JSON holds no bytes that are not UTF-8: what must stay exact is encoded.
 //

@@ -128,6 +128,12 @@ type InterruptData struct {
 	Name vocab.Status `json:"name"`
 }
 
+// SalvageData holds the work tree's diff of an attempt that did not submit, byte for
+// byte (base64 in JSON).
+type SalvageData struct {
+	Patch []byte `json:"patch"`
+}
+
 // SubmissionData holds what the agent handed in, byte for byte (base64 in JSON).
 type SubmissionData struct {
 	Submission []byte `json:"submission"`

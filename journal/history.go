@@ -23,6 +23,15 @@ type History struct {
 	Resumed int             // times that the attempt was resumed
 	End     json.RawMessage // data of the record by which it ended, or was last stopped; nil while it runs and after a crash
 
+	// Opened is the data of the records that began the attempt, and resumed it.
+	Opened []json.RawMessage
+
+	// What the attempt handed in, and what the records before its end kept; gone when it
+	// is resumed.
+	Submission *SubmissionData
+	Salvage    *SalvageData
+	Prediction json.RawMessage
+
 	// Container holds everything that the recorded actions did, if it still lives, and
 	// knows an action that was under way by its step and number; nil before there was one.
 	Container *ContainerData
@@ -240,7 +249,9 @@ func (b *builder) add(r *Record, line line) error {
 	switch r.Type {
 	case TypeAttempt:
 		b.h.Started = r.Time
+		b.h.Opened = append(b.h.Opened, r.Data)
 	case TypeResume:
+		b.h.Opened = append(b.h.Opened, r.Data)
 		b.resume()
 	case TypeContainer:
 		b.h.Container = &ContainerData{}
@@ -269,6 +280,14 @@ func (b *builder) add(r *Record, line line) error {
 		return err
 	case TypeEnd:
 		b.h.End = r.Data
+	case TypePrediction:
+		b.h.Prediction = r.Data
+	case TypeSubmission:
+		b.h.Submission = &SubmissionData{}
+		return json.Unmarshal(r.Data, b.h.Submission)
+	case TypeSalvage:
+		b.h.Salvage = &SalvageData{}
+		return json.Unmarshal(r.Data, b.h.Salvage)
 	default:
 		return b.step(r, line)
 	}
@@ -356,6 +375,7 @@ func (b *builder) commit() error {
 func (b *builder) resume() {
 	b.h.Resumed++
 	b.h.Later, b.h.End, b.rewrite = nil, nil, nil
+	b.h.Submission, b.h.Salvage, b.h.Prediction = nil, nil, nil
 	b.format = b.h.FormatErrors
 }
 

@@ -40,6 +40,7 @@ const (
 	TypeOutput     = "output"     // it ended
 	TypeInterrupt  = "interrupt"  // the flow was broken; messages follow
 	TypeSubmission = "submission" // what the agent handed in
+	TypeSalvage    = "salvage"    // the work tree's diff, where it did not
 )
 
 // Record is one line of a journal.

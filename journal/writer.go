@@ -113,7 +113,7 @@ func (j *Writer) append(typ string, data, output []byte) error {
 		return atomicfile.Fault("appending to a journal", err)
 	}
 	r := j.last
-	r.Version, r.Seq, r.Type, r.Data, r.Time = Version, r.Seq+1, typ, data, time.Now()
+	r.Version, r.Seq, r.Type, r.Data, r.Time = Version, r.Seq+1, typ, data, time.Now().UTC()
 	switch typ {
 	case TypeReply:
 		dollars := costOf(data)

@@ -47,11 +47,13 @@ type endData struct {
 	pastAttempt
 	Prediction string        `json:"prediction_sha256,omitempty"` // of model_patch; empty: no entry in preds.json
 	Earlier    []pastAttempt `json:"earlier,omitempty"`
+	Notes      Notes         `json:"notes,omitzero"`
 }
 
 // resumeData is the data of a resume record.
 type resumeData struct {
-	Owner string `json:"owner"`
+	Owner    string          `json:"owner"`
+	Settings json.RawMessage `json:"settings,omitempty"`
 }
 
 // resetData is the data of a reset record.
@@ -101,7 +103,7 @@ func (s *Store) Resume(id string, under Settings) (*Attempt, *journal.History, e
 	}
 	defer in.work.Unlock()
 	s.mu.Lock()
-	known := in.goesOn && sameSettings(under, in.made)
+	known := in.state.resumable() && sameSettings(under, in.made)
 	s.mu.Unlock()
 	if !known {
 		a, err := s.begin(in, under)
@@ -111,12 +113,16 @@ func (s *Store) Resume(id string, under Settings) (*Attempt, *journal.History, e
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := s.resume(in, h)
+	a, err := s.resume(in, h, under)
 	return a, h, err
 }
 
 // resume opens the last attempt again. in.work is held and no attempt is open.
-func (s *Store) resume(in *instance, h *journal.History) (*Attempt, error) {
+func (s *Store) resume(in *instance, h *journal.History, under Settings) (*Attempt, error) {
+	settings, err := python.Compact(under)
+	if err != nil {
+		return nil, fault.New(fault.Bug, "encoding the settings of an attempt", err)
+	}
 	if err := s.dropPredictions(in.id); err != nil {
 		return nil, err
 	}
@@ -127,30 +133,31 @@ func (s *Store) resume(in *instance, h *journal.History) (*Attempt, error) {
 	s.mu.Lock()
 	n := len(in.past) - 1
 	spent := in.past[n].Spent
-	a.started = in.past[n].Record.Started
+	a.started = h.Started
 	in.past = in.past[:n:n]
-	in.goesOn, in.live, in.owed = false, false, true
+	in.state = running
 	s.mu.Unlock()
 	var last *journal.ReplyData
 	if step := h.Last(); step != nil {
 		last = step.Reply
 	}
-	if err := a.journal.Resume(resumeData{Owner: DefaultOwner()}, spent, last); err != nil {
+	if err := a.journal.Resume(resumeData{Owner: DefaultOwner(), Settings: settings}, spent, last); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
 }
 
-// goesOn reports whether an attempt with that record did not come to an end of
-// its own, so that its resume keeps what was paid for.
-func goesOn(r Record) bool {
-	switch r.Outcome {
-	case vocab.OutcomePending:
-		return true
-	case vocab.OutcomeInfrastructure:
-		return r.Steps > 0 || r.Blame == fault.Transient.String() || r.Blame == fault.Host.String()
+// stateAfter is the state of an instance whose last attempt ended with that record. It
+// can be resumed, which keeps what was paid for, when the end was not its own.
+func stateAfter(r Record) state {
+	switch {
+	case r.Outcome.Final():
+		return final
+	case r.Outcome == vocab.OutcomePending,
+		r.Outcome == vocab.OutcomeInfrastructure && (r.Steps > 0 || r.Blame == fault.Transient.String() || r.Blame == fault.Host.String()):
+		return stopped
 	default:
-		return false
+		return unstarted
 	}
 }
 
@@ -170,13 +177,15 @@ func (s *Store) begin(in *instance, under Settings) (*Attempt, error) {
 	s.mu.Lock()
 	in.number++
 	in.made = under
-	in.final, in.owed, in.goesOn, in.live = false, true, false, false
-	a.number, a.started = in.number, time.Now()
+	in.state = running
+	a.number = in.number
 	past := slices.Clone(in.past)
 	s.mu.Unlock()
 	if err := a.journal.Begin(a.number, attemptData{Owner: DefaultOwner(), Settings: settings, Earlier: past}); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	first, _ := a.journal.State()
+	a.started = first.Time
 	return a, nil
 }
 
@@ -250,8 +259,8 @@ func (a *Attempt) Close() error {
 	a.store.mu.Lock()
 	a.in.open = nil
 	if known := len(a.in.past); !ended && (known == 0 || a.in.past[known-1].Record.Attempt != a.number) {
-		a.in.past = append(a.in.past, crashed(a.in.id, last, a.started))
-		a.in.goesOn, a.in.live = true, true
+		a.in.past = append(a.in.past, brokenOff(a.in.id, last, a.started))
+		a.in.state = abandoned
 	}
 	a.store.mu.Unlock()
 	err := a.journal.Close()
@@ -261,9 +270,9 @@ func (a *Attempt) Close() error {
 	return err
 }
 
-// crashed is the record of an attempt that no end record closes. A call that
+// brokenOff is the record of an attempt that no end record closes. A call that
 // was under way counts with what was set aside for it: it may have been billed.
-func crashed(id string, last journal.Record, started time.Time) pastAttempt {
+func brokenOff(id string, last journal.Record, started time.Time) pastAttempt {
 	return pastAttempt{Spent: last.SpentSoFar() + setAside(last), Record: Record{
 		InstanceID: id, Attempt: last.Attempt, Status: vocab.StatusInterrupted, Outcome: vocab.OutcomePending,
 		Steps: last.Calls, Cost: last.Cost, Started: started,

@@ -148,7 +148,7 @@ func (s *Store) statuses() map[vocab.Status][]string {
 // status returns the exit status that stands for the instance, if any.
 func (in *instance) status() vocab.Status {
 	last := in.past[len(in.past)-1].Record
-	if last.Attempt != in.number || last.Outcome.Final() && !in.final || last.Outcome == vocab.OutcomePending {
+	if last.Attempt != in.number || last.Outcome.Final() && in.state != final || last.Outcome == vocab.OutcomePending {
 		return ""
 	}
 	return last.Status

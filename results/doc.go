@@ -40,13 +40,19 @@
 //
 //	attempt     {owner, settings, earlier}: an attempt began. settings: [Settings];
 //	            earlier: [{record, spent}] of those before it
-//	prediction  {model_name_or_path, model_patch}: valid if an end record follows
-//	end         {record, spent, prediction_sha256, earlier}: the attempt is over. record is a
-//	            Record; spent is never less than the replies' cost; the digest is of
-//	            model_name_or_path, a NUL byte and model_patch, and absent without a prediction.
-//	            A second end of one attempt replaces the first
+//	salvage     {patch}: the work tree's diff, where the attempt did not submit
+//	prediction  {model_name_or_path, model_patch}: valid if an end record with its digest follows
+//	end         {record, spent, prediction_sha256, earlier, notes}: the attempt is over. record
+//	            is a Record; spent is never less than the replies' cost; the digest is of
+//	            model_name_or_path, a NUL byte and model_patch, and absent without a prediction;
+//	            notes are [Notes]. A second end of one attempt replaces the first
 //	reset       {earlier}: the result is to be forgotten; the instance is unfinished again
-//	resume      {owner}: the attempt that was over, or broke off, is resumed
+//	resume      {owner, settings}: the attempt that was over, or broke off, is resumed
+//
+// All other files but the manifest and the logs follow from the journals, by one code
+// at the end of an attempt, after a crash, and by [Open] where there is a journal and
+// no trajectory: a journal that was made elsewhere may be shipped alone. What hides
+// secrets in them is the [Options.Mask] of who writes them.
 //
 // # What survives a crash
 //
@@ -128,3 +134,5 @@
 // durably, before its next attempt begins; so an entry that differs from the
 // journal was written later by somebody else, and stands.
 package results
+
+

@@ -94,7 +94,7 @@ func TestATornTailIsCutAtEveryLength(t *testing.T) {
 			t.Fatalf("cut at %d: attempt %d", size, n)
 		}
 		closeStore(t, s)
-		if records, torn, err := journal.Read(path); err != nil || torn != 0 || len(records) != 7 {
+		if records, torn, err := journal.Read(path); err != nil || torn != 0 || len(records) != 8 {
 			t.Fatalf("cut at %d, then used: %d records, torn %d, %v", size, len(records), torn, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
 )
@@ -101,7 +101,7 @@ func patchBytes(r *Result) int {
 // attemptFor returns the attempt that a result with the given number belongs to.
 func (s *Store) attemptFor(in *instance, number int) (a *Attempt, opened bool, err error) {
 	s.mu.Lock()
-	known := in.open != nil || in.owed || number > 0 && number == in.number
+	known := in.open != nil || in.state.owed() || number > 0 && number == in.number
 	s.mu.Unlock()
 	if known {
 		return s.reopen(in)
@@ -118,23 +118,22 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 	if err := a.journal.Flush(); err != nil { // the trajectory is written from it
 		return err
 	}
-	if err := s.writeInstanceFiles(r); err != nil {
+	h := s.historyOf(in.id)
+	if err := s.writeInstanceFiles(h, r); err != nil {
 		return err
 	}
 	p := predictionData{Model: r.Record.Model, Patch: r.Prediction}
 	last, _ := a.journal.State()
-	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.SpentSoFar())}}
+	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.SpentSoFar())}, Notes: r.Notes}
 	end.Earlier, _ = s.others(in, a.number)
-	var items []journal.Item
+	if end.Notes.Salvage == string(r.Salvage) {
+		end.Notes.Salvage = "" // it stands in a record of its own
+	}
 	if r.Record.Outcome.Final() {
 		end.Prediction = p.digest()
-		items = append(items, journal.Item{Type: journal.TypePrediction})
-		if err := encodeItem(&items[0], p); err != nil {
-			return err
-		}
 	}
-	items = append(items, journal.Item{Type: journal.TypeEnd})
-	if err := encodeItem(&items[len(items)-1], end); err != nil {
+	items, err := endItems(h, r, p, end)
+	if err != nil {
 		return err
 	}
 	if err := a.journal.Finish(items...); err != nil {
@@ -143,13 +142,29 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 	return s.commit(in, a, end, p)
 }
 
-func encodeItem(item *journal.Item, v any) error {
-	data, err := python.Compact(v)
-	if err != nil {
-		return fault.New(fault.Bug, "encoding a journal record of type "+item.Type, err)
+// endItems are the records that end an attempt: of what it left, all that the journal
+// does not hold yet, so that [resultOf] finds it there.
+func endItems(h *journal.History, r *Result, p predictionData, end endData) ([]journal.Item, error) {
+	var items []journal.Item
+	var err error
+	add := func(typ string, v any) {
+		data, encodeErr := python.Compact(v)
+		if encodeErr != nil {
+			err = fault.New(fault.Bug, "encoding a journal record of type "+typ, encodeErr)
+		}
+		items = append(items, journal.Item{Type: typ, Data: data})
 	}
-	item.Data = data
-	return nil
+	if told := h.Submission; r.Submission != nil && (told == nil || !bytes.Equal(told.Submission, r.Submission)) {
+		add(journal.TypeSubmission, journal.SubmissionData{Submission: r.Submission})
+	}
+	if told := h.Salvage; r.Salvage != nil && (told == nil || !bytes.Equal(told.Patch, r.Salvage)) {
+		add(journal.TypeSalvage, journal.SalvageData{Patch: r.Salvage})
+	}
+	if end.Prediction != "" || r.Prediction != "" {
+		add(journal.TypePrediction, p)
+	}
+	add(journal.TypeEnd, end)
+	return items, err
 }
 
 // others returns the attempts before number, and the one of that number when
@@ -182,8 +197,7 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 	}
 	s.mu.Lock()
 	in.past = append(earlier, end.pastAttempt)
-	in.final, in.owed, in.live = end.Record.Outcome.Final(), false, false
-	in.goesOn = goesOn(end.Record)
+	in.state = stateAfter(end.Record)
 	s.spent += end.Spent - counted
 	if entry != nil {
 		s.preds.set(entry)
@@ -191,22 +205,6 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 	s.mu.Unlock()
 	s.writer.markDirty()
 	return nil
-}
-
-// writeInstanceFiles replaces the instance's patch and trajectory, durably.
-func (s *Store) writeInstanceFiles(r *Result) error {
-	id := r.Record.InstanceID
-	err := s.writeOrRemove(s.path(id, id+".patch"), r.Submission)
-	if err == nil {
-		err = s.writeOrRemove(s.path(id, id+".salvaged.patch"), r.Salvage)
-	}
-	if err == nil {
-		err = s.writeTrajectory(r)
-	}
-	if err == nil {
-		err = s.files.SyncDir(s.path(id, ""))
-	}
-	return atomicfile.Fault("saving "+id, err)
 }
 
 // writeOrRemove replaces a file, or removes it when there is nothing to be in it.

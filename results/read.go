@@ -65,7 +65,7 @@ func Read(dir string) (*Snapshot, error) {
 func (snap *Snapshot) markRunning(s *Store) {
 	for i := range snap.Records {
 		r := &snap.Records[i]
-		if in := s.instances[r.InstanceID]; in != nil && in.live && r.Attempt == in.number {
+		if in := s.instances[r.InstanceID]; in != nil && in.state.brokenOff() && r.Attempt == in.number {
 			r.Status = vocab.StatusRunning
 		}
 	}

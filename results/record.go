@@ -3,6 +3,7 @@ package results
 import (
 	"time"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/vocab"
 )
 
@@ -77,5 +78,13 @@ type Result struct {
 	Submission []byte // byte for byte what the agent submitted; nil when it did not
 	Salvage    []byte // byte for byte the work tree's diff, of a run that did not submit; nil when there is none
 	Prediction string // model_patch: valid UTF-8 that applies to the same effect as Submission
-	Info       Info   // of the trajectory; its messages are those in the journal
+	Notes      Notes
+}
+
+// Notes is what a trajectory says of an attempt beside its record and its messages.
+type Notes struct {
+	Salvage    string              `json:"salvaged_patch,omitempty"`  // text of the same effect as Result.Salvage; empty where that is text itself
+	Prediction string              `json:"prediction_note,omitempty"` // why the prediction's text is not the submission's bytes
+	Commit     *journal.CommitData `json:"image_commit,omitempty"`    // where the image is not at the row's base_commit
+	Traceback  string              `json:"traceback,omitempty"`
 }

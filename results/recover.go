@@ -46,7 +46,22 @@ func (s *Store) recover() (changed bool, err error) {
 		}
 	}
 	restored, err := s.matchPredictions(found)
+	if err == nil && !s.reading {
+		s.fillIn(found)
+	}
 	return changed || restored, err
+}
+
+// fillIn derives the files of instances that have a journal and no trajectory: it was
+// written elsewhere, and shipped alone.
+func (s *Store) fillIn(found []*recoveredInstance) {
+	var ids []string
+	for _, r := range found {
+		if r.bare && r.tail.Last.Type == journal.TypeEnd {
+			ids = append(ids, r.id)
+		}
+	}
+	s.together(ids, "writing what a journal tells", s.rederive)
 }
 
 func entryNames(entries []os.DirEntry) []string {
@@ -121,6 +136,7 @@ type recoveredInstance struct {
 	*instance
 	tail   journal.Tail
 	digest string // of the prediction that the journal holds
+	bare   bool   // there is no trajectory beside the journal
 }
 
 // recoverInstance returns nil for a folder without a journal.
@@ -141,6 +157,7 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 		return nil, err
 	}
 	r := &recoveredInstance{instance: &instance{id: id, number: tail.Last.Attempt}, tail: tail}
+	r.bare = !slices.Contains(names, id+".traj.json")
 	if err := s.readHistory(r); err != nil {
 		return nil, fault.New(fault.KindOf(err), "reading "+s.path(id, journalFile), err)
 	}
@@ -188,8 +205,8 @@ func (s *Store) readHistory(r *recoveredInstance) error {
 			return fault.New(fault.Instance, "reading the end record", err)
 		}
 		r.past = append(d.Earlier, d.pastAttempt)
-		r.final, r.digest = d.Record.Outcome.Final(), d.Prediction
-		if r.goesOn = goesOn(d.Record); r.goesOn {
+		r.state, r.digest = stateAfter(d.Record), d.Prediction
+		if r.state.resumable() {
 			first, err := s.attemptRecord(r)
 			if err != nil {
 				return err
@@ -214,8 +231,8 @@ func (s *Store) readCrashed(r *recoveredInstance) error {
 	if err != nil {
 		return err
 	}
-	r.past = append(first.Earlier, crashed(r.id, r.tail.Last, first.began))
-	r.made, r.goesOn, r.live = first.readSettings(), true, true
+	r.past = append(first.Earlier, brokenOff(r.id, r.tail.Last, first.began))
+	r.made, r.state = first.readSettings(), crashed
 	return nil
 }
 

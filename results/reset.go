@@ -38,7 +38,7 @@ func (s *Store) resetInstance(in *instance, unfinished bool) error {
 	in.work.Lock()
 	defer in.work.Unlock()
 	s.mu.Lock()
-	ended, past := in.final || unfinished && in.goesOn, slices.Clone(in.past)
+	ended, past := in.state == final || unfinished && in.state.resumable(), slices.Clone(in.past)
 	s.mu.Unlock()
 	if !ended {
 		return nil
@@ -59,7 +59,7 @@ func (s *Store) resetInstance(in *instance, unfinished bool) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in.final, in.goesOn, in.live = false, false, false
+	in.state = unstarted
 	return nil
 }
 

@@ -14,13 +14,17 @@ type Settings struct {
 	Price   *vocab.Price `json:"price,omitempty"` // that calls are counted at
 	Salvage bool         `json:"salvage,omitempty"`
 	Row     string       `json:"row"` // digest of the dataset's row
+
+	// What a trajectory says of them, and what does not make a result another.
+	Prompts string `json:"prompts,omitempty"` // whose they are
+	Version string `json:"version,omitempty"` // of batch
 }
 
 // Differences returns where s differs from what an attempt was made under, sorted
 // by name. Names are those of [Manifest.Differences], and "row".
 func (s Settings) Differences(was Settings) []Difference {
 	now, before := flatten(s), flatten(was)
-	for _, name := range indifferent {
+	for _, name := range append([]string{"prompts", "version"}, indifferent...) {
 		delete(now, name)
 		delete(before, name)
 	}
@@ -33,7 +37,7 @@ func (s *Store) Resumable(id string) (Settings, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := s.instances[id]
-	if in == nil || !in.goesOn {
+	if in == nil || !in.state.resumable() {
 		return Settings{}, false
 	}
 	return in.made, true

@@ -84,13 +84,30 @@ type instance struct {
 	// The rest is guarded by Store.mu.
 	past   []pastAttempt // ended or crashed, in order
 	number int           // of the last attempt that began
-	final  bool          // the last attempt that began has a result that was not reset
-	owed   bool          // the last attempt began in this process and has no result yet
-	goesOn bool          // the last attempt is over and can be resumed
-	live   bool          // no record closes the last attempt, and it is not open here
-	made   Settings      // of the last attempt; where goesOn
+	state  state         // of the last attempt
+	made   Settings      // of the last attempt; where state is resumable
 	open   *Attempt
 }
+
+// state says where an instance's last attempt stands.
+type state int
+
+const (
+	unstarted state = iota // there is none, it was reset, or another one must begin
+	running                // it was begun or resumed here, and has no result yet
+	abandoned              // so it was, and was closed: its result may still come
+	crashed                // it was begun by an earlier run, and no record ends it
+	stopped                // it ended, not by itself: it can be resumed
+	final                  // it has a result
+)
+
+func (s state) resumable() bool { return s == abandoned || s == crashed || s == stopped }
+
+// owed reports whether this process is to bring the result.
+func (s state) owed() bool { return s == running || s == abandoned }
+
+// brokenOff reports whether no record ends the attempt, which nobody works on here.
+func (s state) brokenOff() bool { return s == abandoned || s == crashed }
 
 // pastAttempt is an attempt that is over.
 type pastAttempt struct {
@@ -169,7 +186,7 @@ func (s *Store) Finished(id string) (Record, bool) {
 	if p != nil && p.foreign != nil {
 		return s.foreignRecord(p)
 	}
-	if in := s.instances[id]; in != nil && in.final {
+	if in := s.instances[id]; in != nil && in.state == final {
 		return in.past[len(in.past)-1].Record, true
 	}
 	return Record{}, false

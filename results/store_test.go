@@ -51,7 +51,6 @@ func result(id, patch string) *results.Result {
 		},
 		Submission: []byte(patch),
 		Prediction: patch,
-		Info:       results.Info{ExitStatus: "Submitted", Submission: patch, MiniVersion: "2.4.6"},
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -22,36 +21,19 @@ import (
 // writeTrajectory replaces an instance's trajectory: its head is r's, its messages
 // are those in the journal, one after the other, so that no more than one output is
 // held in memory. The caller syncs the directory.
-func (s *Store) writeTrajectory(r *Result) error {
-	id := r.Record.InstanceID
-	t := trajectoryWriter{mask: s.mask, history: &journal.History{}}
-	if h, err := s.History(id); err == nil {
-		t.history = h
+func (s *Store) writeTrajectory(h *journal.History, r *Result) (err error) {
+	t := trajectoryWriter{mask: s.mask, history: h}
+	if len(h.Opened) > 0 { // there is a journal
 		if t.source, err = h.Source(); err != nil {
 			return err
 		}
 		defer t.source.Close()
-	} else if !errors.Is(err, fs.ErrNotExist) { // a result is not lost for it
-		s.log.Load().Warn("a trajectory is written without messages", "instance", id, "err", err)
 	}
+	id := r.Record.InstanceID
 	return s.files.WriteUnsynced(s.path(id, id+".traj.json"), 0o644, func(w io.Writer) error {
 		t.w = bufio.NewWriter(w)
 		return errors.Join(t.write(r), t.w.Flush())
 	})
-}
-
-// headOf is the result's head of a trajectory, with what every one must have.
-func headOf(r *Result) Info {
-	info := r.Info
-	if info.ExitStatus == "" { // it ended before an agent began
-		info.ExitStatus, info.Exception, info.Submission = r.Record.Status, r.Record.Error, r.Prediction
-	}
-	info.ModelStats = ModelStats{Cost: r.Record.Cost, Calls: r.Record.Steps}
-	info.Record = &r.Record
-	if info.Config == nil {
-		info.Config = map[string]any{}
-	}
-	return info
 }
 
 // trajectoryWriter writes one trajectory as Python's json.dumps(v, indent=2) does,
@@ -65,7 +47,7 @@ type trajectoryWriter struct {
 
 func (t *trajectoryWriter) write(r *Result) error {
 	t.text("{\n  \"info\": ")
-	if err := t.value(headOf(r), "  "); err != nil {
+	if err := t.value(headOf(t.history, r), "  "); err != nil {
 		return err
 	}
 	t.text(",\n  \"messages\": [")

@@ -74,6 +74,7 @@ func (r *Run) reconcile(m *results.Manifest) error {
 func (r *Run) madeUnder(in dataset.Instance) results.Settings {
 	return results.Settings{
 		Model: r.Settings.Model.ModelName, Config: r.settings, Price: r.Model.Price, Salvage: r.Salvage, Row: in.Digest(),
+		Prompts: r.Settings.Prompts(), Version: r.About.Batch,
 	}
 }
 

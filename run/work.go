@@ -165,7 +165,7 @@ func (r *Run) solver(models solver.Models, host *sandbox.Host) *solver.Solver {
 	return solver.New(solver.Config{
 		Loop: r.Loop, Models: models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{host}, Store: r.store,
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
-		Startup: startup(r.Settings.Run.EnvStartupCommand), Settings: r.madeUnder, Prompts: r.Settings.Prompts(), Version: r.About.Batch,
+		Startup: startup(r.Settings.Run.EnvStartupCommand), Settings: r.madeUnder,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
 	})
 }

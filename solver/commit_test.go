@@ -82,7 +82,7 @@ func (r *rows) Generate(ctx context.Context, req *llm.Request) (*llm.Response, e
 // solve makes an attempt, or continues the one that is there.
 func (r *rows) solve() (*results.Result, error) {
 	c := r.config
-	c.Loop, c.Sandboxes, c.Store, c.ModelName, c.Version = newLoop(r.t, r.steps), r, r.store, "test", "test"
+	c.Loop, c.Sandboxes, c.Store, c.ModelName = newLoop(r.t, r.steps), r, r.store, "test"
 	c.Models = func(dataset.Instance, int) (llm.Model, error) { return r, nil }
 	return solver.New(c).Do(r.t.Context(), solver.Attempt{
 		Job: r.in, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
@@ -125,7 +125,7 @@ func TestAnImageThatIsNotAtItsCommitIsItsFaultBeforeACallIsPaid(t *testing.T) {
 				t.Errorf("%d calls, container %+v", r.calls, r.container())
 			}
 			want := &journal.CommitData{Head: future, Files: []string{"f.txt"}, Total: 1, Mismatch: mismatch}
-			if diff := cmp.Diff(want, result.Info.ImageCommit); diff != "" {
+			if diff := cmp.Diff(want, result.Notes.Commit); diff != "" {
 				t.Error(diff)
 			}
 			if log := r.log(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "changed=1 files=[f.txt] mismatch=") {
@@ -147,7 +147,7 @@ func TestAnImageThatIsNotAtItsCommitRunsWhereThatIsAllowed(t *testing.T) {
 	if c := r.container(); c.Base != future || c.Commit == nil || c.Commit.Head != future || !strings.Contains(c.Commit.Mismatch, "f.txt") {
 		t.Errorf("%+v", c)
 	}
-	if diff := cmp.Diff(r.container().Commit, result.Info.ImageCommit); diff != "" {
+	if diff := cmp.Diff(r.container().Commit, result.Notes.Commit); diff != "" {
 		t.Error(diff)
 	}
 	if log := r.log(); !strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR") {
@@ -170,7 +170,7 @@ func TestAnImageWhoseCommitCannotBeFoundOutRunsWhereThatIsAllowed(t *testing.T) 
 	result, err := r.solve()
 	head := strings.TrimSpace(r.box.git(t, "rev-parse HEAD"))
 	want := &journal.CommitData{Head: head, Mismatch: "the repository does not have that commit; HEAD is " + head[:12]}
-	if diff := cmp.Diff(want, result.Info.ImageCommit); err != nil || diff != "" {
+	if diff := cmp.Diff(want, result.Notes.Commit); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
@@ -204,7 +204,7 @@ func TestACommitThatOnlySetsUpIsNoted(t *testing.T) {
 	if diff := cmp.Diff(want, r.container().Commit); diff != "" {
 		t.Errorf("journal: %s", diff)
 	}
-	if diff := cmp.Diff(want, result.Info.ImageCommit); diff != "" {
+	if diff := cmp.Diff(want, result.Notes.Commit); diff != "" {
 		t.Errorf("trajectory: %s", diff)
 	}
 	log := r.log()
@@ -227,8 +227,8 @@ func TestRowsWithoutACommitAreNotChecked(t *testing.T) {
 			}
 			r := newRows(t, dataset.Instance{BaseCommit: in}, box)
 			result, err := r.solve()
-			if err != nil || result.Info.ImageCommit != nil || r.container().Commit != nil {
-				t.Errorf("%v, %+v", err, result.Info.ImageCommit)
+			if err != nil || result.Notes.Commit != nil || r.container().Commit != nil {
+				t.Errorf("%v, %+v", err, result.Notes.Commit)
 			}
 		})
 	}
@@ -269,8 +269,8 @@ func TestAResumedAttemptIsLookedAtOnlyInAFreshContainer(t *testing.T) {
 	if fault.KindOf(err) != fault.Transient || r.calls != 3 || looked() != 1 {
 		t.Fatalf("%v after %d calls, looked at %d times", err, r.calls, looked())
 	}
-	if c := r.container(); !c.Adopted || c.Base != future || !cmp.Equal(c.Commit, first.Commit) || !cmp.Equal(result.Info.ImageCommit, first.Commit) {
-		t.Errorf("%+v, was %+v; trajectory %+v", c, first, result.Info.ImageCommit)
+	if c := r.container(); !c.Adopted || c.Base != future || !cmp.Equal(c.Commit, first.Commit) || !cmp.Equal(result.Notes.Commit, first.Commit) {
+		t.Errorf("%+v, was %+v; trajectory %+v", c, first, result.Notes.Commit)
 	}
 
 	r.box.adopted = false

@@ -46,11 +46,10 @@ func failed(id string, known *results.Result, err error) *results.Result {
 		known = &results.Result{Record: results.Record{InstanceID: id}}
 	}
 	if p, ok := errors.AsType[*runner.Panic](err); ok {
-		known.Info.Traceback = p.Stack
+		known.Notes.Traceback = p.Stack
 		err = fault.New(fault.Bug, "", err).WithHint("this is a bug of batch; the stack is in the trajectory")
 	}
 	rec, end := &known.Record, runner.EndingOf(err)
 	rec.Outcome, rec.Status, rec.Blame, rec.Error = end.Outcome, end.Status, end.Blame, end.Error
-	known.Info.ExitStatus, known.Info.Exception = rec.Status, rec.Error
 	return known
 }

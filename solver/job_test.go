@@ -63,7 +63,7 @@ func TestAnAttemptIsSavedWithItsBlame(t *testing.T) {
 			if tc.known == nil {
 				return
 			}
-			rec, info := tc.known.Record, tc.known.Info
+			rec, info := tc.known.Record, trajectory(t, store, "a").Info
 			if rec.Status != tc.status || rec.Outcome != tc.outcome || rec.Blame != tc.blame || rec.Error != tc.text || rec.Cost != tc.cost {
 				t.Errorf("record %+v", rec)
 			}

@@ -3,8 +3,10 @@ package solver_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,7 +48,7 @@ func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	gone := fault.Newf(fault.Transient, "the engine is away")
 	s := solver.New(solver.Config{
-		Loop: p.loop, ModelName: "test", Store: store, Version: "test", Now: clock,
+		Loop: p.loop, ModelName: "test", Store: store, Now: clock,
 		Sandboxes: opens(func(o sandbox.Opening) (solver.Sandbox, error) {
 			if o.Instance.ID != "a" || o.Attempt != 1 || o.Container != "c" {
 				t.Errorf("asked for %+v", o)
@@ -95,34 +97,59 @@ func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
 		Container: "c", Image: "img:1", ImageID: "sha256:1",
 	}}
 	config := map[string]any{"agent": map[string]any{"step_limit": 7}, "environment": map[string]any{"cwd": "/x", "network_mode": "none", "image": "asked"}}
-	result, _, err := solveWith(t, solver.Config{
-		Loop: newLoop(t, 20), Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }), Prompts: "whose",
-		Settings: func(dataset.Instance) results.Settings { return results.Settings{Config: config} },
+	result, store, err := solveWith(t, solver.Config{
+		Loop: newLoop(t, 20), Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
+		Settings: func(dataset.Instance) results.Settings {
+			return results.Settings{Config: config, Prompts: "whose", Version: "test"}
+		},
 	}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}), runner.NewBudget(0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
+	info := saved(t, store, result).Info
 	want := map[string]any{
-		"agent": map[string]any{"step_limit": 7}, "prompts": "whose",
+		"agent": map[string]any{"step_limit": 7.0}, "prompts": "whose",
 		"environment": map[string]any{"cwd": "/x", "network_mode": "none", "image": "img:1"},
 		"agent_type":  "batch.agent.Loop", "model_type": "batch.llm", "environment_type": "batch.docker",
 	}
-	if d := cmp.Diff(want, result.Info.Config); d != "" {
+	if d := cmp.Diff(want, info.Config); d != "" {
 		t.Error(d)
 	}
 	if env := config["environment"].(map[string]any); len(env) != 3 || env["image"] != "asked" {
 		t.Errorf("the settings were changed: %v", env)
 	}
-	if result.Info.MiniVersion == "" || result.Info.BatchVersion != "test" || result.Record.ImageID != "sha256:1" || result.Record.Image != "img:1" {
-		t.Errorf("%+v, %+v", result.Info, result.Record)
+	if info.MiniVersion == "" || info.BatchVersion != "test" || result.Record.ImageID != "sha256:1" || result.Record.Image != "img:1" {
+		t.Errorf("%+v, %+v", info, result.Record)
 	}
-	plain, _, err := solve(t, hosts{box: box.host}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
+	plain, store, err := solveWith(t, solver.Config{Loop: newLoop(t, 20), Sandboxes: hosts{box: box.host}},
+		dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}), runner.NewBudget(0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := plain.Info.Config; len(c) != 4 || c["prompts"] != nil {
+	if c := saved(t, store, plain).Info.Config; len(c) != 4 || c["prompts"] != nil {
 		t.Errorf("without settings: %v", c)
 	}
+}
+
+// saved stores a result and returns the trajectory that comes of it.
+func saved(t *testing.T, store *results.Store, r *results.Result) results.Trajectory {
+	t.Helper()
+	if err := store.Put(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return trajectory(t, store, r.Record.InstanceID)
+}
+
+func trajectory(t *testing.T, store *results.Store, id string) (tr results.Trajectory) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(store.Dir(), id, id+".traj.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &tr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }
 
 // scripts is a sandbox whose scripts of ours end as a test says.
@@ -268,7 +295,7 @@ func TestAReplayThatBreaksOffIsAFault(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	asked := &counting{Model: scripted.Noop(scripted.Config{})}
 	s := solver.New(solver.Config{
-		Loop: p.loop, ModelName: "test", Store: store, Version: "test", Now: clock,
+		Loop: p.loop, ModelName: "test", Store: store, Now: clock,
 		Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return &broken{world: &world{}, at: 2}, nil }),
 		Models:    func(dataset.Instance, int) (llm.Model, error) { return asked, nil },
 	})
@@ -290,7 +317,7 @@ func TestTheTimeOfTheStartIsToldApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := solver.New(solver.Config{
-			Loop: newLoop(t, 20), ModelName: "test", Store: store, Version: "test",
+			Loop: newLoop(t, 20), ModelName: "test", Store: store,
 			Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) {
 				return &named{world: &world{takes: 3 * time.Second}, id: "c"}, nil // which took a second to start
 			}),

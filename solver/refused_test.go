@@ -46,7 +46,7 @@ func TestAConversationThatIsRefusedIsAResultWithItsWorkKept(t *testing.T) {
 			box := repo(t, map[string]string{"f.txt": "a\n"})
 			script := scripted.Script{"*": {{Bash: "echo b > f.txt", Cost: 0.25}}}
 			model := &refusing{script.Model("a__1", scripted.Config{}), 1, fault.New(c.kind, "asking", fmt.Errorf("%w: 400", c.cause))}
-			result, _, err := solveWith(t, solver.Config{Loop: newLoop(t, 20), Sandboxes: hosts{box: box}, Salvage: c.salvage},
+			result, store, err := solveWith(t, solver.Config{Loop: newLoop(t, 20), Sandboxes: hosts{box: box}, Salvage: c.salvage},
 				dataset.Instance{ID: "a__1"}, model, runner.NewBudget(0, 0, 0))
 			if final := c.outcome.Final(); final != (err == nil) {
 				t.Fatal(err)
@@ -58,8 +58,8 @@ func TestAConversationThatIsRefusedIsAResultWithItsWorkKept(t *testing.T) {
 			if result.Submission != nil || (result.Prediction != "") != c.salvage || !strings.Contains(string(result.Salvage), "+b\n") {
 				t.Errorf("submission %q, prediction %q, salvage %q", result.Submission, result.Prediction, result.Salvage)
 			}
-			if c.outcome.Final() && (r.Error == "" || result.Info.Exception != r.Error) {
-				t.Errorf("why it ended is not told: %q, %q", r.Error, result.Info.Exception)
+			if head := saved(t, store, result).Info; c.outcome.Final() && (r.Error == "" || head.Exception != r.Error) {
+				t.Errorf("why it ended is not told: %q, %q", r.Error, head.Exception)
 			}
 		})
 	}

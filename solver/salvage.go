@@ -27,11 +27,11 @@ func (t *attempt) salvage(ctx context.Context, box Sandbox, predict bool) {
 		return
 	}
 	t.result.Salvage = patch
-	var note string
-	t.notes.salvage, note = boxgit.Portable(ctx, ours{box}, t.commits(), patch)
+	text, note := boxgit.Portable(ctx, ours{box}, t.commits(), patch)
+	t.result.Notes.Salvage = text
 	t.log.Info("salvaged", "bytes", len(patch))
 	if predict && len(patch) > 0 {
-		t.result.Prediction, t.result.Record.Salvaged = t.notes.salvage, true
-		t.notes.prediction = strings.TrimSuffix("salvaged: the work tree's diff of a run that did not submit; "+note, "; ")
+		t.result.Prediction, t.result.Record.Salvaged = text, true
+		t.result.Notes.Prediction = strings.TrimSuffix("salvaged: the work tree's diff of a run that did not submit; "+note, "; ")
 	}
 }

@@ -68,7 +68,7 @@ func TestASalvagedPatchIsTheWorkOfTheAttempt(t *testing.T) {
 		apply(t, fresh, string(patch))
 		holdsTheWork(t, fresh)
 
-		text := result.Info.Salvage
+		text := result.Notes.Salvage
 		if !utf8.ValidString(text) || !strings.Contains(text, "GIT binary patch") {
 			t.Errorf("the trajectory's text is %q", text)
 		}
@@ -79,8 +79,8 @@ func TestASalvagedPatchIsTheWorkOfTheAttempt(t *testing.T) {
 		if rec.Outcome != vocab.OutcomeLimit || rec.Salvaged != salvage || (result.Prediction == text) != salvage {
 			t.Errorf("asked for %v: record %+v, prediction %q", salvage, rec, result.Prediction)
 		}
-		if marked := strings.HasPrefix(result.Info.PredictionNote, "salvaged: "); marked != salvage {
-			t.Errorf("asked for %v: note %q", salvage, result.Info.PredictionNote)
+		if marked := strings.HasPrefix(result.Notes.Prediction, "salvaged: "); marked != salvage {
+			t.Errorf("asked for %v: note %q", salvage, result.Notes.Prediction)
 		}
 		if salvage && rec.PatchBytes != len(patch) {
 			t.Errorf("%d bytes of patch, want %d", rec.PatchBytes, len(patch))
@@ -106,8 +106,8 @@ func TestAnUnchangedWorkTreeIsNoPrediction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Record.Outcome != vocab.OutcomeLimit || result.Record.Salvaged || result.Prediction != "" || result.Info.PredictionNote != "" {
-		t.Errorf("%+v, prediction %q, note %q", result.Record, result.Prediction, result.Info.PredictionNote)
+	if result.Record.Outcome != vocab.OutcomeLimit || result.Record.Salvaged || result.Prediction != "" || result.Notes.Prediction != "" {
+		t.Errorf("%+v, prediction %q, note %q", result.Record, result.Prediction, result.Notes.Prediction)
 	}
 }
 

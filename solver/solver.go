@@ -21,7 +21,7 @@ import (
 )
 
 // Config is what all attempts of a run share. Every field but Startup,
-// Settings, Prompts, Now and those of type bool is needed.
+// Settings, Now and those of type bool is needed.
 type Config struct {
 	Loop      *agent.Loop
 	Models    Models
@@ -30,8 +30,6 @@ type Config struct {
 	Store     *results.Store
 	Startup   func(dataset.Instance) (string, error)  // command run before the agent starts; "" for none
 	Settings  func(dataset.Instance) results.Settings // that attempts are made under
-	Prompts   string                                  // whose they are, for trajectories
-	Version   string                                  // of batch
 	Salvage   bool                                    // a missing submission is predicted from the work tree
 
 	// RestartDiverged ends an attempt as soon as its replay diverges, so that another
@@ -93,7 +91,6 @@ func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err erro
 		Config:  s.c,
 		turns:   s.turns,
 		in:      a.Job,
-		config:  under.Config,
 		runner:  a,
 		past:    past,
 		journal: opened.Journal(),
@@ -116,7 +113,6 @@ type attempt struct {
 	Config
 	turns   chan struct{}
 	in      dataset.Instance
-	config  any // of the settings that it is made under
 	runner  Attempt
 	past    *journal.History // of an attempt that is resumed
 	carried carried
@@ -134,7 +130,6 @@ type attempt struct {
 
 	ending   *agent.Ending
 	result   *results.Result
-	notes    notes
 	diverged bool                // what the model saw is not what the sandbox holds
 	ruined   bool                // and nothing can be done in it any more
 	asked    int                 // step of the call under way that was announced, and may have been made; 0 is none
@@ -142,9 +137,6 @@ type attempt struct {
 	saving   time.Duration       // spent making the journal durable
 	kept     int64               // bytes of outputs that the journal has of the attempt
 }
-
-// notes are what a trajectory says beside mini-swe-agent's keys.
-type notes struct{ salvage, prediction string }
 
 func (t *attempt) solve(ctx context.Context) error {
 	model, err := t.Models(t.in, len(t.replied()))
@@ -274,7 +266,7 @@ func (t *attempt) predict(ctx context.Context, box Sandbox) {
 	t.result.Submission = append([]byte{}, t.ending.Submission...)
 	text, note := boxgit.Portable(ctx, ours{box}, t.commits(), t.ending.Submission)
 	t.result.Prediction = text
-	t.notes.prediction = note
+	t.result.Notes.Prediction = note
 	if note != "" {
 		t.log.Warn("the submission is not UTF-8", "prediction", note)
 	}
@@ -297,7 +289,7 @@ func (t *attempt) finish(err error) {
 			"it is no result, and the next run starts it from the beginning"
 	}
 	rec.Time = t.phases()
-	t.result.Info = t.info()
+	t.result.Notes.Commit = t.commit
 	t.log.Info("attempt ended", "status", rec.Status, "steps", rec.Steps, "cost", rec.Cost, "err", err)
 }
 

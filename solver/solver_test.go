@@ -59,7 +59,10 @@ func solveWith(
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	c.ModelName, c.Version, c.Store = "test", "test", store
+	c.ModelName, c.Store = "test", store
+	if c.Settings == nil {
+		c.Settings = func(dataset.Instance) results.Settings { return results.Settings{Version: "test"} }
+	}
 	c.Models = func(dataset.Instance, int) (llm.Model, error) { return model, nil }
 	result, err := solver.New(c).Do(t.Context(), solver.Attempt{
 		Job: in, Number: 1,
@@ -127,7 +130,7 @@ func TestOnlyTheFilesThatNeedItBecomeBinary(t *testing.T) {
 	if p := result.Prediction; !strings.Contains(p, "+b\n") || strings.Count(p, "GIT binary patch") != 1 {
 		t.Errorf("want one text and one binary part:\n%s", p)
 	}
-	if result.Info.PredictionNote == "" {
+	if result.Notes.Prediction == "" {
 		t.Error("the rewriting is not told")
 	}
 }
@@ -155,7 +158,7 @@ func TestSettingsOfTheRepositoryDoNotReachThePatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	box.git(t, "checkout -q .")
-	apply(t, box, result.Info.Salvage)
+	apply(t, box, result.Notes.Salvage)
 	if got := box.read(t, "t.txt"); got != "salvaged\n" {
 		t.Errorf("the salvaged patch makes %q", got)
 	}
@@ -176,7 +179,7 @@ func TestBytesOfAPatchThatDoesNotApplyAreNotLostInSilence(t *testing.T) {
 	if p := result.Prediction; strings.Contains(p, "\ufffd") || !strings.Contains(p, `caf\xE9`) {
 		t.Errorf("prediction %q", p)
 	}
-	if result.Info.PredictionNote == "" {
+	if result.Notes.Prediction == "" {
 		t.Error("the escape is not told")
 	}
 }
@@ -196,7 +199,7 @@ func TestALimitKeepsTheWorkTree(t *testing.T) {
 	if result.Submission != nil || result.Prediction != "" {
 		t.Error("a salvaged patch became the prediction unasked")
 	}
-	salvaged := result.Info.Salvage
+	salvaged := result.Notes.Salvage
 	box.git(t, "reset -q --hard")
 	apply(t, box, salvaged)
 	if box.read(t, "f.txt") != "b\n" || box.read(t, "new.txt") != "new\n" {

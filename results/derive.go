@@ -1,0 +1,208 @@
+package results
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/journal"
+)
+
+// An instance's files are derived here and nowhere else, when its attempt ends, after
+// a crash, and where only a journal is: its patches and its trajectory follow from the
+// journal's [journal.History] and the [Result], and the Result from the journal.
+
+// resultOf is the result that the journal tells, as it was given to [Store.Put].
+func resultOf(h *journal.History) (*Result, error) {
+	var end endData
+	if err := json.Unmarshal(h.End, &end); err != nil {
+		return nil, fault.New(fault.Instance, "reading the end record", err)
+	}
+	r := &Result{Record: end.Record, Notes: end.Notes}
+	if h.Prediction != nil {
+		var p predictionData
+		if err := json.Unmarshal(h.Prediction, &p); err != nil {
+			return nil, fault.New(fault.Instance, "reading the prediction record", err)
+		}
+		r.Prediction = p.Patch
+	}
+	if h.Submission != nil {
+		r.Submission = h.Submission.Submission
+	}
+	if h.Salvage != nil {
+		r.Salvage = h.Salvage.Patch
+	}
+	return r, nil
+}
+
+// peerVersion is the version of mini-swe-agent whose trajectory format
+// (mini-swe-agent-1.1) and keys a trajectory carries.
+const peerVersion = "2.4.6"
+
+// headOf is a trajectory's head.
+func headOf(h *journal.History, r *Result) Info {
+	info := Info{
+		ModelStats:     ModelStats{Cost: r.Record.Cost, Calls: r.Record.Steps},
+		MiniVersion:    peerVersion,
+		ExitStatus:     r.Record.Status,
+		Submission:     r.Prediction,
+		Exception:      r.Record.Error,
+		Traceback:      r.Notes.Traceback,
+		Salvage:        r.Notes.Salvage,
+		PredictionNote: r.Notes.Prediction,
+		ImageCommit:    r.Notes.Commit,
+		Record:         &r.Record,
+	}
+	if info.Salvage == "" && utf8.Valid(r.Salvage) {
+		info.Salvage = string(r.Salvage)
+	}
+	image := r.Record.Image
+	if h.Container != nil { // of an attempt that broke off, the record has none
+		image = cmp.Or(image, h.Container.Image)
+	}
+	info.BatchVersion, info.Config = configOf(h, image)
+	return info
+}
+
+// configOf is the config that the attempt was made under last, with the environment as
+// it was for this instance; empty where nobody said under what.
+func configOf(h *journal.History, image string) (version string, config map[string]any) {
+	var made struct {
+		Settings struct {
+			Config           map[string]any `json:"config"`
+			Prompts, Version string
+		}
+	}
+	for _, data := range h.Opened {
+		var d struct{ Settings json.RawMessage }
+		if json.Unmarshal(data, &d) == nil && d.Settings != nil {
+			made.Settings.Config = nil
+			_ = decodeExactly(data, &made) // of settings that are no object, nothing is told
+		}
+	}
+	version = made.Settings.Version
+	if version == "" {
+		return "", map[string]any{}
+	}
+	config = map[string]any{}
+	maps.Copy(config, made.Settings.Config)
+	if made.Settings.Prompts != "" {
+		config["prompts"] = made.Settings.Prompts
+	}
+	env := map[string]any{}
+	if base, ok := config["environment"].(map[string]any); ok {
+		maps.Copy(env, base)
+	}
+	env["image"] = image
+	config["environment"] = env
+	config["agent_type"], config["model_type"], config["environment_type"] = "batch.agent.Loop", "batch.llm", "batch.docker"
+	return version, config
+}
+
+// historyOf is what the journal tells. A result is not lost because that cannot be read.
+func (s *Store) historyOf(id string) *journal.History {
+	h, err := s.History(id)
+	if err == nil {
+		return h
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		s.log.Load().Warn("a trajectory is written without messages", "instance", id, "err", err)
+	}
+	return &journal.History{}
+}
+
+// writeInstanceFiles replaces the instance's patches and trajectory, durably.
+func (s *Store) writeInstanceFiles(h *journal.History, r *Result) error {
+	id := r.Record.InstanceID
+	err := s.writeOrRemove(s.path(id, id+".patch"), r.Submission)
+	if err == nil {
+		err = s.writeOrRemove(s.path(id, id+".salvaged.patch"), r.Salvage)
+	}
+	if err == nil {
+		err = s.writeTrajectory(h, r)
+	}
+	if err == nil {
+		err = s.files.SyncDir(s.path(id, ""))
+	}
+	return atomicfile.Fault("saving "+id, err)
+}
+
+// rederive writes the files of an instance whose attempt is over from its journal alone.
+func (s *Store) rederive(id string) error {
+	h, err := s.History(id)
+	if err != nil {
+		return err
+	}
+	r, err := resultOf(h)
+	if err != nil {
+		return err
+	}
+	return s.writeInstanceFiles(h, r)
+}
+
+// together calls do for each id, a few at once since they wait for the disk. The
+// journals have it all: what cannot be written is only told.
+func (s *Store) together(ids []string, what string, do func(id string) error) {
+	var group errgroup.Group
+	group.SetLimit(8)
+	for _, id := range ids {
+		group.Go(func() error {
+			if err := do(id); err != nil {
+				s.log.Load().Warn(what, "instance", id, "err", err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // none fails
+}
+
+// writeInterrupted gives the attempts that broke off, and were not resumed, the
+// trajectory that their journal tells.
+func (s *Store) writeInterrupted() {
+	s.mu.Lock()
+	records := map[string]Record{}
+	for id, in := range s.instances {
+		if in.state.brokenOff() {
+			records[id] = in.past[len(in.past)-1].Record
+		}
+	}
+	s.mu.Unlock()
+	s.together(slices.Collect(maps.Keys(records)), "writing the trajectory of an interrupted attempt",
+		func(id string) error { return s.writeBrokenOff(records[id]) })
+}
+
+// writeBrokenOff writes the trajectory of an attempt that broke off, unless
+// there is one that is younger than the journal.
+func (s *Store) writeBrokenOff(r Record) error {
+	path := s.path(r.InstanceID, r.InstanceID+".traj.json")
+	written, err := os.Stat(s.path(r.InstanceID, journalFile))
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(path); err == nil && there.ModTime().After(written.ModTime()) {
+		return nil
+	}
+	h := s.historyOf(r.InstanceID)
+	result := &Result{Record: r}
+	if h.Container != nil {
+		result.Notes.Commit = h.Container.Commit
+	}
+	return s.writeTrajectory(h, result)
+}
+
+// decodeExactly keeps numbers as they are written.
+func decodeExactly(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(v)
+}
