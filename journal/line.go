@@ -42,9 +42,8 @@ func whole(r io.Reader) *reader {
 
 // part reads the bytes from from to to.
 func part(r io.ReaderAt, from, to int64) *reader {
-	p := whole(io.NewSectionReader(r, from, to-from))
-	p.at, p.seq = from, anyRecord
-	return p
+	in := bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), int(min(to-from, journalBuffer)))
+	return &reader{in: in, at: from, seq: anyRecord}
 }
 
 // next returns the next line, or io.EOF.

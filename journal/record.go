@@ -71,6 +71,8 @@ const (
 	crcSize = len(crcHead) + 8 + len(crcTail)
 )
 
+const dataMember = `,"data":` // the last member before the checksum
+
 const recordOverhead = 256 // more than all of a line but its data
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -115,7 +117,7 @@ func appendHead(b []byte, r *Record) []byte {
 	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
 	b = append(b, `","type":"`...)
 	b = append(b, r.Type...)
-	return append(b, `","data":`...)
+	return append(b, `"`+dataMember...)
 }
 
 // intact reports whether line, without its newline, is a whole record.
@@ -133,9 +135,16 @@ func intact(line []byte) bool {
 
 // decodeRecord reads an intact line. An error means that the record is of a
 // later version, or was never written by this package.
-func decodeRecord(line []byte) (Record, error) {
-	var r Record
-	if err := json.Unmarshal(line, &r); err != nil {
+func decodeRecord(line []byte) (r Record, err error) {
+	// What stands before the data is ours and small; the data is read where it is used.
+	head, data, found := bytes.Cut(line[:len(line)-crcSize], []byte(dataMember))
+	if found && len(data) > 0 {
+		err = json.Unmarshal(append(bytes.Clone(head), '}'), &r)
+		r.Data = bytes.Clone(data)
+	} else {
+		err = json.Unmarshal(line, &r)
+	}
+	if err != nil {
 		return r, fault.New(fault.Instance, "reading a journal record", err)
 	}
 	if r.Version > Version {

@@ -1,13 +1,14 @@
 package journal
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
@@ -138,15 +139,7 @@ func (j *Writer) append(typ string, data, output []byte) error {
 }
 
 // costOf is the cost in the data of a reply, or of lost calls.
-func costOf(reply []byte) float64 {
-	var r struct {
-		Cost float64 `json:"cost"`
-	}
-	if json.Unmarshal(reply, &r) != nil || r.Cost < 0 {
-		return 0
-	}
-	return r.Cost
-}
+func costOf(data []byte) float64 { return max(0, gjson.GetBytes(data, "cost").Float()) }
 
 // Begin appends the record that opens attempt n, with v as its data.
 func (j *Writer) Begin(n int, v any) error {

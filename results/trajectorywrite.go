@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/python"
@@ -186,35 +188,8 @@ func refMember(object []byte, outer, inner string) (span, bool) {
 	if !bytes.Contains(object, []byte(`"`+inner+`":{"step":`)) { // nearly always, and soon known
 		return span{}, false
 	}
-	out, found := memberOf(object, outer)
-	if !found {
-		return span{}, false
-	}
-	in, found := memberOf(object[out.from:out.to], inner)
-	return span{out.from + in.from, out.from + in.to}, found
-}
-
-// memberOf returns where the value of an object's member stands.
-func memberOf(object []byte, name string) (span, bool) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return span{}, false
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return span{}, false
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return span{}, false
-		}
-		if key == name {
-			end := int(d.InputOffset())
-			return span{end - len(value), end}, true
-		}
-	}
-	return span{}, false
+	member := gjson.GetBytes(object, outer+"."+inner)
+	return span{member.Index, member.Index + len(member.Raw)}, member.Index > 0
 }
 
 // isRef reads an object that has exactly ref's members.

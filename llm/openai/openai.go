@@ -146,10 +146,12 @@ func (m *Model) options() []option.RequestOption {
 	return opts
 }
 
-// ownTransport keeps a connection per concurrent agent instead of two per host.
+// ownTransport keeps a connection per concurrent agent instead of two per host, and
+// writes a request of usual length at once.
 func ownTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
+	t.WriteBufferSize = 64 << 10
 	return t
 }
 
