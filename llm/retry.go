@@ -40,6 +40,22 @@ func (e *RateLimited) Error() string {
 // Unwrap returns the cause.
 func (e *RateLimited) Unwrap() error { return e.Err }
 
+// Astray stands in the chain of a Transient fault that a wrong address would
+// explain: nobody is there, or somebody who is no model. Three in a row are enough
+// for [Retry], which makes a Host fault of them.
+type Astray struct {
+	Err  error
+	Hint string // of the Host fault
+}
+
+// Error returns the cause.
+func (a *Astray) Error() string { return a.Err.Error() }
+
+// Unwrap returns the cause.
+func (a *Astray) Unwrap() error { return a.Err }
+
+const maxAstray = 3
+
 // RetryPolicy says how often and how patiently a call is repeated. The zero
 // value is the default policy.
 type RetryPolicy struct {
@@ -81,15 +97,15 @@ type retrier struct {
 // Generate implements [Model].
 func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error) {
 	started := time.Now()
-	tries, gone, last := 0, 0, error(nil)
+	tries, gone, astray, last := 0, 0, 0, error(nil)
 	resp, err := backoff.Retry(ctx, func() (*Response, error) {
 		attempt := time.Now()
 		tries++
 		resp, err := r.model.Generate(ctx, req)
-		last = err
-		if err != nil {
+		if last = err; err != nil {
 			gone += Lost(err)
-			return nil, r.verdict(err)
+			last, astray = r.lostWay(err, astray)
+			return nil, r.verdict(last)
 		}
 		resp.Waited += attempt.Sub(started)
 		resp.Lost += gone
@@ -106,6 +122,19 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 		err = &lost{gone, err}
 	}
 	return nil, err
+}
+
+// lostWay gives up on an endpoint that was never there: astray is how often in a row
+// that was so before. With fewer attempts allowed, the last one decides.
+func (r *retrier) lostWay(err error, astray int) (error, int) {
+	cause, ok := errors.AsType[*Astray](err)
+	if !ok {
+		return err, 0
+	}
+	if astray++; astray >= min(maxAstray, r.policy.Attempts) {
+		err = fault.New(fault.Host, "", err).WithHint("%s", cause.Hint)
+	}
+	return err, astray
 }
 
 // failure is what the caller is told after the last of several tries.

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
@@ -26,7 +28,22 @@ type Model struct {
 	Price *vocab.Price
 	// Open is called once. Proven says that the directory holds replies which the
 	// configuration has had.
-	Open func(log *slog.Logger, proven bool) (solver.Models, error)
+	Open func(proven bool) (solver.Models, error)
+	// At makes its calls fail on demand, see llm.Calls; nil for none.
+	At func(point string) error
+}
+
+// open returns the models with what is done about every call around them.
+func (m Model) open(log *slog.Logger, proven bool) (solver.Models, error) {
+	bare, err := m.Open(proven)
+	calls := llm.Calls{Log: log, At: m.At}
+	return func(in dataset.Instance, heard int) (llm.Model, error) {
+		model, err := bare(in, heard)
+		if err != nil {
+			return nil, err
+		}
+		return calls.Compose(model), nil
+	}, err
 }
 
 // View is told how the work goes, from many goroutines at once.
@@ -69,7 +86,7 @@ func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	}
 	defer closeLog()
 	r.store.SetLog(log)
-	models, err := r.Model.Open(log, heard(r.store.Records()))
+	models, err := r.Model.open(log, heard(r.store.Records()))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"log/slog"
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
@@ -25,8 +24,8 @@ func (a *app) model(cfg *config.Config, totalLimit float64) (model run.Model, wa
 		limits := costLimits{total: totalLimit, instance: cfg.Agent.CostLimit, given: cfg.Given("agent.cost_limit")}
 		warning, err = limits.withoutPrice(m.Name, m.Cost == catalogue.Uncounted)
 	}
-	open := func(log *slog.Logger, proven bool) (solver.Models, error) {
-		models, err := m.Open(log, proven)
+	open := func(proven bool) (solver.Models, error) {
+		models, err := m.Open(proven)
 		return func(in dataset.Instance, heard int) (llm.Model, error) {
 			return models(catalogue.Attempt{ID: in.ID, Patch: in.Patch, Heard: heard})
 		}, err

@@ -69,7 +69,7 @@ func (s *sweep) config() (c run.Config, err error) {
 	if warning != "" {
 		tell(warning)
 	}
-	model.Open = injected(model.Open, s.inject)
+	model.At = modelHook(s.inject)
 	retries, err := runner.ParseRetries(s.flags.retry)
 	if err != nil {
 		return c, err

@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"runner":     {"fault", "internal/near"},
 	"grade":      {"dataset", "results", "fault", "internal/bash"},
 	"sandbox":    {"agent", "dataset", "docker", "imagecache", "fault", "internal/bash", "internal/boxgit", "internal/meminfo"},
-	"run":        {"dataset", "agent", "results", "runner", "sandbox", "solver", "docker", "imagecache", "fault", "vocab", "internal/printable"},
+	"run":        {"dataset", "agent", "llm", "results", "runner", "sandbox", "solver", "docker", "imagecache", "fault", "vocab", "internal/printable"},
 	"solver":     {"sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},
 	"internal":   {"fault", "vocab", "internal/bash", "internal/inject", "internal/printable"},
 	"cmd":        {"*"},

@@ -8,7 +8,6 @@ package catalogue
 
 import (
 	"io/fs"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -57,7 +56,7 @@ type Model struct {
 	Name  string       // as its provider has it
 	Price *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
 	Cost  Cost
-	Open  func(log *slog.Logger, proven bool) (Models, error)
+	Open  func(proven bool) (Models, error)
 }
 
 // Cost says what is known of what calls cost.

@@ -153,7 +153,7 @@ func TestPlayedModelsGoOnBehindWhatIsHeard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		models, err := m.Open(nil, false)
+		models, err := m.Open(false)
 		if err != nil {
 			t.Fatal(err)
 		}

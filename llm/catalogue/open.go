@@ -2,7 +2,6 @@ package catalogue
 
 import (
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"net/url"
 	"os"
@@ -20,7 +19,6 @@ type client struct {
 	kwargs           map[string]any
 	prices           llm.Prices
 	caching          string
-	log              *slog.Logger
 	proven           bool
 }
 
@@ -49,8 +47,8 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 		}
 		c.key = "none" // servers of one's own take any key; the protocol wants a header
 	}
-	m := Model{Name: name, Open: func(log *slog.Logger, proven bool) (Models, error) {
-		c.log, c.proven = log, proven
+	m := Model{Name: name, Open: func(proven bool) (Models, error) {
+		c.proven = proven
 		m, err := p.connect(c)
 		return func(Attempt) (llm.Model, error) { return m, nil }, err
 	}}
@@ -62,7 +60,7 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 			m.Cost = Uncounted
 		}
 	}
-	_, err = m.Open(nil, false) // it checks the rest
+	_, err = m.Open(false) // it checks the rest
 	return m, err
 }
 
@@ -78,7 +76,7 @@ func (p Provider) played(s Settings, name string) (Model, error) {
 		m.Skip(a.Heard)
 		return m, nil
 	}
-	return Model{Name: name, Open: func(*slog.Logger, bool) (Models, error) { return models, nil }}, nil
+	return Model{Name: name, Open: func(bool) (Models, error) { return models, nil }}, nil
 }
 
 // script returns how played models write their commands: in the form that a text

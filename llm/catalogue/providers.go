@@ -26,7 +26,7 @@ var providers = []Provider{
 func (c client) openai() openai.Config {
 	return openai.Config{
 		Model: c.model, BaseURL: c.base, APIKey: c.key, Kwargs: c.kwargs, Prices: c.prices,
-		CacheControl: c.caching, Log: c.log, Proven: c.proven,
+		CacheControl: c.caching, Proven: c.proven,
 	}
 }
 

@@ -29,12 +29,9 @@ func FuzzAnswer(f *testing.F) {
 			a.StatusCode, a.Request = int(status), r
 			return a
 		})
-		m, err := openai.New(openai.Config{
+		m := compose(t, openai.Config{
 			Model: "m", BaseURL: "http://model.test/v1", APIKey: planted, HTTP: &http.Client{Transport: rt}, Retry: llm.RetryPolicy{Attempts: 1},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		resp, err := m.Generate(t.Context(), again())
 		if err != nil {
 			if fault.KindOf(err) == fault.Unknown || len(err.Error()) > 1000 || strings.Contains(err.Error(), planted) {

@@ -63,11 +63,8 @@ func TestAWrongAddressIsGivenUpSoon(t *testing.T) {
 			defer s.Close()
 			cfg := openai.Config{Model: "m", BaseURL: s.URL, APIKey: planted}
 			patient(&cfg)
-			m, err := openai.New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = m.Generate(t.Context(), ask())
+			m := compose(t, cfg)
+			_, err := m.Generate(t.Context(), ask())
 			text := ""
 			if err != nil {
 				text = err.Error() + " " + fault.HintOf(err)
@@ -107,10 +104,7 @@ func TestAServerThatIsGoneIsGivenUpSoonIfItNeverAnswered(t *testing.T) {
 				return new(net.Dialer).DialContext(ctx, network, addr)
 			},
 		}}
-		m, err := openai.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := compose(t, cfg)
 		for range answers {
 			if _, err := m.Generate(t.Context(), ask()); err != nil {
 				t.Fatal(err)
@@ -118,7 +112,7 @@ func TestAServerThatIsGoneIsGivenUpSoonIfItNeverAnswered(t *testing.T) {
 		}
 		s.Close()
 		dials.Store(0)
-		_, err = m.Generate(t.Context(), ask())
+		_, err := m.Generate(t.Context(), ask())
 		kind, want := fault.Host, int64(3)
 		if answers > 0 {
 			kind, want = fault.Transient, 6

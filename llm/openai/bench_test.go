@@ -14,10 +14,7 @@ import (
 // allocations of the stand-in server are in the figures; a profile tells them apart.
 func BenchmarkGenerate(b *testing.B) {
 	s := llmtest.NewServer(b, llmtest.Text("ok"))
-	m, err := openai.New(openai.Config{Model: "m", BaseURL: s.URL})
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := compose(b, openai.Config{Model: "m", BaseURL: s.URL})
 	raw := json.RawMessage(`{"role":"assistant","content":"` + strings.Repeat("y", 300) + `"}`)
 	req := &llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say("s")}}, Tools: []llm.Tool{bashTool()}}
 	for range 250 {

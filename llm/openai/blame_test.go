@@ -119,11 +119,8 @@ func TestUnreachableEndpoint(t *testing.T) {
 	secure.Config.ErrorLog = nil
 	defer secure.Close()
 	for url, kind := range map[string]fault.Kind{dead.URL: fault.Host, secure.URL: fault.Host} {
-		m, err := openai.New(openai.Config{Model: "m", BaseURL: url, Retry: fast})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = m.Generate(t.Context(), ask())
+		m := compose(t, openai.Config{Model: "m", BaseURL: url, Retry: fast})
+		_, err := m.Generate(t.Context(), ask())
 		if fault.KindOf(err) != kind || fault.HintOf(err) == "" {
 			t.Errorf("%s: %v (%v), want %v with a hint", url, err, fault.KindOf(err), kind)
 		}

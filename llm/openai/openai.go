@@ -2,27 +2,27 @@
 // endpoint: OpenAI itself, or vLLM, SGLang, Ollama, OpenRouter, a LiteLLM proxy.
 //
 // It promises that a provider's assistant message goes back as it came, that
-// failures are repeated where repeating can help and blamed where it cannot,
-// and that no secret of its configuration stands in an error or in a log line.
+// failures carry blame, and that no secret of its configuration stands in them. One
+// call is one request: [llm.Calls] adds what is done about failures.
 package openai
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
 )
 
 // Defaults of a [Config].
@@ -53,7 +53,6 @@ type Config struct {
 	IgnoreCost     bool          // report every call as priced at what is known, else at 0
 	RequestTimeout time.Duration // for one attempt up to the end of the answer; 0 = DefaultRequestTimeout
 	HTTP           *http.Client  // nil = a client of its own; its Timeout should be 0
-	Log            *slog.Logger  // nil discards
 	Retry          llm.RetryPolicy
 	CacheControl   string // "" or CacheControlEnd
 
@@ -79,9 +78,7 @@ type Model struct {
 	cfg    Config
 	kwargs kwargs
 	client sdk.Client
-	mask   *mask.Masker
-
-	answered atomic.Bool // the endpoint has given a chat completion
+	at     *endpoint.Endpoint
 }
 
 // New checks the config and returns the model; nothing is sent. Errors are
@@ -97,14 +94,14 @@ func New(cfg Config) (*Model, error) {
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{Transport: ownTransport()}
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
 	base, err := checkConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{cfg: cfg, kwargs: kw, mask: newMasker(cfg, base, kw.headers)}
+	m := &Model{cfg: cfg, kwargs: kw, at: &endpoint.Endpoint{
+		Model: cfg.Model, Address: cfg.BaseURL, Mask: newMasker(cfg, base, kw.headers), Proven: cfg.Proven,
+		KeyVariable: "OPENAI_API_KEY", AddressVariable: "OPENAI_BASE_URL", Members: slices.Collect(maps.Keys(kw.body)),
+	}}
 	m.client.Options = m.options() // and none of the SDK's own from the environment
 	return m, nil
 }
@@ -135,7 +132,7 @@ func (m *Model) options() []option.RequestOption {
 	opts := []option.RequestOption{
 		option.WithBaseURL(m.cfg.BaseURL),
 		option.WithHTTPClient(m.cfg.HTTP),
-		option.WithMaxRetries(0), // repeating is llm.Retry's
+		option.WithMaxRetries(0), // repeating is not the client's
 	}
 	if m.cfg.APIKey != "" {
 		opts = append(opts, option.WithAPIKey(m.cfg.APIKey))
@@ -155,52 +152,48 @@ func ownTransport() *http.Transport {
 	return t
 }
 
-// Generate implements [llm.Model]: it asks until there is an answer or no hope.
-// Of an endpoint that has not given m one chat completion yet, hope is short:
-// a redirect, or three times in a row nobody there or no chat completion, is
-// a Host fault, and so is a first request that it refuses. One that has may be
-// restarted behind a proxy, and refuses a request for what is in it.
+// RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
+func (m *Model) RetryPolicy() llm.RetryPolicy { return m.cfg.Retry }
+
+// Generate implements [llm.Model] by one request. Of an endpoint that has not given
+// m one chat completion yet, hope is short: a redirect is a Host fault, and so is a
+// first request that it refuses; nobody there or no chat completion is an
+// [llm.Astray]. One that has may be restarted behind a proxy, and refuses a request
+// for what is in it.
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	resp, err := llm.Retry(&once{m: m}, m.cfg.Retry, m.cfg.Log).Generate(ctx, req)
-	if err != nil && !m.proven(req) {
-		err = m.misconfigured(err)
+	resp, err := m.ask(ctx, req)
+	if err != nil {
+		return nil, m.at.Misconfigured(req, err)
 	}
-	return resp, err
+	m.at.Answered()
+	return resp, nil
 }
 
-func (m *Model) op() string { return "asking model " + m.cfg.Model }
-
-// once is one attempt, made again for one call after the other.
-type once struct {
-	m      *Model
-	astray int // attempts in a row that a wrong address would explain
-}
-
-func (o *once) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	m := o.m
+func (m *Model) ask(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	ask, err := m.request(req)
 	if err != nil {
-		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.op(), err)}
+		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
 	attempt, cancel := context.WithTimeout(ctx, m.cfg.RequestTimeout)
 	defer cancel()
 	var body []byte
 	var answer *http.Response
 	err = m.client.Post(attempt, "chat/completions", ask.reader(), &body, ask.sized(), option.WithResponseInto(&answer))
+	elsewhere := m.at.Redirected(answer, err)
 	switch {
-	case ctx.Err() == nil && redirected(answer, err):
-		return nil, &llm.Unpaid{Err: m.elsewhere(answer, err)}
+	case ctx.Err() == nil && elsewhere != nil:
+		return nil, elsewhere
 	case err == nil: // paid for, though the caller may have stopped meanwhile
-		return o.judge(m.response(body, answer.Header))
+		return m.response(body, answer.Header)
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("%s: %w", m.op(), ctx.Err())
+		return nil, fmt.Errorf("%s: %w", m.at.Op(), ctx.Err())
 	case answer != nil && answer.StatusCode >= http.StatusBadRequest:
-		return nil, m.refused(answer)
+		return nil, m.at.Refused(answer)
 	case attempt.Err() != nil:
-		return nil, fault.Newf(fault.Transient, "%s: no answer within %v", m.op(), m.cfg.RequestTimeout).
+		return nil, fault.Newf(fault.Transient, "%s: no answer within %v", m.at.Op(), m.cfg.RequestTimeout).
 			WithHint("a slow model may need a longer request timeout")
 	}
-	return o.judge(nil, m.unreached(err))
+	return nil, m.at.Unreached(err)
 }
 
 // bare cuts the provider prefix that names this package.

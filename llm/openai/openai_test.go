@@ -28,16 +28,28 @@ const planted = "sk-planted-0123456789/abc+def"
 // fast repeats without a wait worth the name.
 var fast = llm.RetryPolicy{Attempts: 3, Base: time.Millisecond, Max: time.Millisecond}
 
-func newModel(t *testing.T, s *llmtest.Server, change func(*openai.Config)) *openai.Model {
+// compose returns the model that a run asks: with repeats.
+func compose(t testing.TB, cfg openai.Config) llm.Model {
+	t.Helper()
+	return composeLogged(t, cfg, nil)
+}
+
+func composeLogged(t testing.TB, cfg openai.Config, log *slog.Logger) llm.Model {
+	t.Helper()
+	m, err := openai.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return llm.Calls{Log: log}.Compose(m)
+}
+
+func newModel(t *testing.T, s *llmtest.Server, change func(*openai.Config)) llm.Model {
 	t.Helper()
 	cfg := openai.Config{Model: "m", BaseURL: s.URL, APIKey: planted, Retry: fast}
 	if change != nil {
 		change(&cfg)
 	}
-	m, err := openai.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := compose(t, cfg)
 	return m
 }
 
@@ -238,13 +250,10 @@ func TestSilenceEndsInAFault(t *testing.T) {
 			}
 			return llmtest.Text("ok")
 		})
-		m, err := openai.New(openai.Config{
+		m := compose(t, openai.Config{
 			Model: "m", BaseURL: "http://pipe/v1", APIKey: planted, Retry: fast,
 			RequestTimeout: time.Minute, HTTP: client,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		resp, err := m.Generate(t.Context(), ask())
 		if err != nil || resp.Message.Text() != "ok" {
 			t.Fatalf("%+v, %v: want an answer after one silence", resp, err)
@@ -368,11 +377,11 @@ func TestSecretsStayOutOfErrorsAndLogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			s := llmtest.NewServer(t, a)
-			m := newModel(t, s, func(c *openai.Config) {
-				c.BaseURL = strings.Replace(s.URL, "http://", "http://tok-in-url-1:pass-in-url@", 1)
-				c.Kwargs = map[string]any{"extra_headers": map[string]any{"X-Proxy": "Bearer hdr-secret-1"}}
-				c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			})
+			m := composeLogged(t, openai.Config{
+				Model: "m", APIKey: planted, Retry: fast,
+				BaseURL: strings.Replace(s.URL, "http://", "http://tok-in-url-1:pass-in-url@", 1),
+				Kwargs:  map[string]any{"extra_headers": map[string]any{"X-Proxy": "Bearer hdr-secret-1"}},
+			}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 			_, err := m.Generate(t.Context(), ask())
 			if err == nil {
 				t.Fatal("no error")

@@ -25,15 +25,12 @@ func answer(body string, header http.Header) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-func paid(t *testing.T, rt transport) *openai.Model {
+func paid(t *testing.T, rt transport) llm.Model {
 	t.Helper()
-	m, err := openai.New(openai.Config{
+	m := compose(t, openai.Config{
 		Model: "m", BaseURL: "http://model.test/v1", Retry: fast, HTTP: &http.Client{Transport: rt},
 		Prices: llm.Prices{"m": {Rates: vocab.Rates{Input: 1, Output: 2}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return m
 }
 

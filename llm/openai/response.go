@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
 )
 
 // completion holds the members we need of a chat completion. The SDK's own
@@ -29,23 +30,22 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	if err := json.Unmarshal(body, &c); err != nil {
 		return nil, m.garbled("the answer is not a chat completion", err)
 	}
-	if isSet(c.Error) {
-		return nil, m.refusedInside(header, body)
+	if endpoint.IsSet(c.Error) {
+		return nil, m.at.RefusedInside(header, body)
 	}
 	if len(c.Choices) == 0 {
 		return nil, m.garbled("the answer holds no choices", nil)
 	}
 	choice := c.Choices[0]
-	if isSet(choice.Error) {
-		s := readSaid([]byte(`{"error":` + string(choice.Error) + `}`))
-		return nil, m.fault(s.status(), header, s) // perhaps after a part of the answer, which is charged
+	if endpoint.IsSet(choice.Error) {
+		return nil, m.at.Broke(header, []byte(`{"error":`+string(choice.Error)+`}`))
 	}
-	if !isSet(choice.Message) && (&llm.Response{FinishReason: choice.FinishReason}).Filtered() {
+	if !endpoint.IsSet(choice.Message) && (&llm.Response{FinishReason: choice.FinishReason}).Filtered() {
 		choice.Message = json.RawMessage(`{"content":null}`) // Gemini leaves it out
 	}
 	msg, err := readMessage(choice.Message)
 	if err != nil {
-		return nil, fault.Newf(fault.Transient, "%s: the answer holds no message: %s", m.op(), m.mask.Text(err.Error()))
+		return nil, fault.Newf(fault.Transient, "%s: the answer holds no message: %s", m.at.Op(), m.at.Mask.Text(err.Error()))
 	}
 	usage, cost := readUsage(c.Usage)
 	resp := &llm.Response{
@@ -83,13 +83,5 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 
 // garbled is the fault of an answer that a chat endpoint would not give.
 func (m *Model) garbled(what string, err error) error {
-	if err != nil {
-		what += ": " + m.mask.Text(err.Error())
-	}
-	return fault.New(fault.Transient, m.op(), &strayed{what, true})
-}
-
-func isSet(raw json.RawMessage) bool {
-	s := string(raw)
-	return s != "" && s != "null" && s != "{}" && s != `""` && s != "false"
+	return m.at.NoReply(what, err, "an OpenAI-compatible endpoint? it usually ends in /v1")
 }

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"cmp"
@@ -60,11 +60,11 @@ func (s said) status() int {
 func readSaid(body []byte) said {
 	s := readError(body)
 	meta := members(members(errorObject(body))["metadata"])
-	if quoted := meta["raw"]; isSet(quoted) {
+	if quoted := meta["raw"]; IsSet(quoted) {
 		inner := readError([]byte(cmp.Or(word(quoted), string(quoted))))
 		s.text, s.code = s.text+": "+inner.text, s.code+" "+inner.code
 	}
-	if isSet(meta["flagged_input"]) {
+	if IsSet(meta["flagged_input"]) {
 		s.code += " flagged_input"
 	}
 	return s
@@ -91,7 +91,7 @@ func errorObject(body []byte) json.RawMessage {
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
 	}
-	if inner := members(body)["error"]; isSet(inner) {
+	if inner := members(body)["error"]; IsSet(inner) {
 		return inner
 	}
 	return body

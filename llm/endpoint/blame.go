@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"crypto/tls"
@@ -19,22 +19,29 @@ import (
 // maxSaid bounds how much of a provider's error stands in ours, in bytes.
 const maxSaid = 600
 
-// refused is the fault of an answer with an error status.
-func (m *Model) refused(answer *http.Response) error {
+// Refused is the fault of an answer with an error status.
+func (e *Endpoint) Refused(answer *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
-	return m.blame(answer.StatusCode, answer.Header, readSaid(body))
+	return e.blame(answer.StatusCode, answer.Header, readSaid(body))
 }
 
-// refusedInside is refused of an answer whose status says nothing of the error in it.
-func (m *Model) refusedInside(header http.Header, body []byte) error {
+// RefusedInside is Refused of an answer whose status says nothing of the error in it.
+func (e *Endpoint) RefusedInside(header http.Header, body []byte) error {
 	s := readSaid(body)
-	return m.blame(s.status(), header, s)
+	return e.blame(s.status(), header, s)
+}
+
+// Broke is the fault of an error that came perhaps after a part of the reply, which
+// is charged. Body is as that of a refusal.
+func (e *Endpoint) Broke(header http.Header, body []byte) error {
+	s := readSaid(body)
+	return e.fault(s.status(), header, s)
 }
 
 // blame turns an error that came instead of an answer into a fault. What was refused
 // is not charged; what a gateway gave up waiting for goes on behind it.
-func (m *Model) blame(status int, header http.Header, s said) error {
-	err := m.fault(status, header, s)
+func (e *Endpoint) blame(status int, header http.Header, s said) error {
+	err := e.fault(status, header, s)
 	switch status {
 	case http.StatusOK, http.StatusGatewayTimeout, 522, 524: // the latter are Cloudflare's
 		return err
@@ -42,21 +49,21 @@ func (m *Model) blame(status int, header http.Header, s said) error {
 	return &llm.Unpaid{Err: err}
 }
 
-func (m *Model) fault(status int, header http.Header, s said) error {
-	cause := fmt.Errorf("%s: %s", statusText(status), clip(m.mask.Text(s.text)))
-	kind, hint := m.verdict(status, s)
+func (e *Endpoint) fault(status int, header http.Header, s said) error {
+	cause := fmt.Errorf("%s: %s", statusText(status), clip(e.Mask.Text(s.text)))
+	kind, hint := e.verdict(status, s)
 	if kind == fault.Instance {
 		cause = s.typed(status, cause)
 	}
 	if after, ok := retryAfter(header, time.Now()); ok && kind == fault.Transient {
 		cause = &llm.RateLimited{After: after, Err: cause}
 	}
-	f := fault.New(kind, m.op(), cause)
-	f.Hint = m.mask.Text(hint)
+	f := fault.New(kind, e.Op(), cause)
+	f.Hint = e.Mask.Text(hint)
 	return f
 }
 
-func (m *Model) verdict(status int, s said) (fault.Kind, string) {
+func (e *Endpoint) verdict(status int, s said) (fault.Kind, string) {
 	switch {
 	case noCredit.MatchString(s.code), status == http.StatusPaymentRequired:
 		return fault.Host, "the account has no credit left; see the provider's billing page, then run again to resume"
@@ -65,9 +72,9 @@ func (m *Model) verdict(status int, s said) (fault.Kind, string) {
 	case s.unwanted(status):
 		return fault.Instance, ""
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return fault.Host, "check OPENAI_API_KEY, and that it may use model " + m.cfg.Model + " at " + m.cfg.BaseURL
+		return fault.Host, "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		return fault.Host, "check the model name " + m.cfg.Model + " and OPENAI_BASE_URL, now " + m.cfg.BaseURL
+		return fault.Host, "check the model name " + e.Model + " and " + e.AddressVariable + ", now " + e.Address
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
 		status == http.StatusTooManyRequests, status >= 500, status < 400:
 		return fault.Transient, ""
@@ -82,17 +89,18 @@ func untrusted(err error) bool {
 	return badCert || noCA
 }
 
-// unreached is the fault of a call that got no answer, or half of one.
-func (m *Model) unreached(err error) error {
-	f := fault.Newf(fault.Transient, "%s: %s", m.op(), m.mask.Text(err.Error()))
+// Unreached is the fault of a call that got no answer, or half of one.
+func (e *Endpoint) Unreached(err error) error {
+	f := fault.Newf(fault.Transient, "%s: %s", e.Op(), e.Mask.Text(err.Error()))
 	if nobody(err) {
-		f = fault.New(fault.Transient, m.op(), &strayed{text: m.mask.Text(err.Error())})
+		f = fault.New(fault.Transient, e.Op(), e.astray(e.Mask.Text(err.Error()),
+			fmt.Sprintf("is %s, now %s, right, and does a server run there?", e.AddressVariable, e.address())))
 	}
 	if untrusted(err) {
 		f.Kind = fault.Host
 		return &llm.Unpaid{Err: f.WithHint("the endpoint's certificate is not trusted on this machine; install its CA")}
 	}
-	f = f.WithHint("is %s right and reachable?", m.address())
+	f = f.WithHint("is %s right and reachable?", e.address())
 	if nobody(err) {
 		return &llm.Unpaid{Err: f}
 	}

@@ -1,8 +1,7 @@
-package openai
+package endpoint
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,25 +9,18 @@ import (
 	"batch.example/batch/llm"
 )
 
-// proven reports whether requests made as this one was have been answered: to
-// this model, before it, or earlier in this very conversation.
-func (m *Model) proven(req *llm.Request) bool {
-	return m.cfg.Proven || m.answered.Load() ||
-		slices.ContainsFunc(req.Messages, func(msg llm.Message) bool { return msg.Role == llm.RoleAssistant })
-}
-
 // answerLimits are the members of a request that set room aside for the answer.
 var answerLimits = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens"}
 
-// misconfigured makes a Host fault of the refusal of a first request that the
+// Misconfigured makes a Host fault of the refusal of a first request that the
 // settings would explain, since all conversations share them. A refusal for what
 // is in this conversation stays as it is, unless the length that the settings
 // ask for in the answer leaves no room for any.
-func (m *Model) misconfigured(err error) error {
-	if fault.KindOf(err) != fault.Instance || errors.Is(err, llm.ErrContentPolicy) {
+func (e *Endpoint) Misconfigured(req *llm.Request, err error) error {
+	if fault.KindOf(err) != fault.Instance || errors.Is(err, llm.ErrContentPolicy) || e.proven(req) {
 		return err
 	}
-	names := slices.Sorted(maps.Keys(m.kwargs.body))
+	names := slices.Sorted(slices.Values(e.Members))
 	if errors.Is(err, llm.ErrContextLength) {
 		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(answerLimits, name) })
 		if len(names) == 0 {
@@ -39,11 +31,11 @@ func (m *Model) misconfigured(err error) error {
 	if len(named) > 0 {
 		names = named
 	}
-	what := "the model's name " + m.cfg.Model
+	what := "the model's name " + e.Model
 	if len(names) > 0 {
 		what = "model_kwargs." + strings.Join(names, ", model_kwargs.")
 	}
 	return fault.New(fault.Host, "", err).WithHint("no request has been answered yet, and all instances would send one like it: check %s\n"+
 		"and what %s supports; should only this instance be refused, run the others first (--filter, --slice)",
-		m.mask.Text(what), m.address())
+		e.Mask.Text(what), e.address())
 }

@@ -1,0 +1,99 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+// patient is a model that is worth asking again.
+type patient struct {
+	llm.Model
+	attempts int
+}
+
+func (p patient) RetryPolicy() llm.RetryPolicy {
+	return llm.RetryPolicy{Attempts: p.attempts, Base: time.Microsecond}
+}
+
+func TestCallsAreComposedAroundABareModel(t *testing.T) {
+	silent := fault.Newf(fault.Transient, "no answer")
+	failures := func() *failing { return &failing{[]error{silent, silent}} }
+	for name, c := range map[string]struct {
+		model llm.Model
+		at    string // where they fail on demand
+		calls int    // that are left of the model's failures
+		lost  int
+		kind  fault.Kind // of the error; -1 for an answer
+	}{
+		"a model that is asked once":       {failures(), "", 1, 1, fault.Transient},
+		"a model that is asked again":      {patient{failures(), 3}, "", 0, 2, -1},
+		"an outage before the call":        {patient{failures(), 3}, "model.call", 2, 0, fault.Transient},
+		"an outage behind the last byte":   {patient{failures(), 3}, "model.answer", 0, 1, fault.Transient},
+		"an outage that is somewhere else": {patient{failures(), 3}, "elsewhere", 0, 2, -1},
+	} {
+		var calls llm.Calls
+		if c.at != "" {
+			calls.At = func(point string) error {
+				if point == c.at {
+					return io.ErrUnexpectedEOF
+				}
+				return nil
+			}
+		}
+		resp, err := calls.Compose(c.model).Generate(t.Context(), &llm.Request{})
+		lost := llm.Lost(err)
+		if err == nil {
+			lost = resp.Lost
+		}
+		if lost != c.lost || (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind {
+			t.Errorf("%s: %v, %d lost, want %v and %d", name, err, lost, c.kind, c.lost)
+		}
+		inner, ok := c.model.(*failing)
+		if !ok {
+			inner = c.model.(patient).Model.(*failing)
+		}
+		if len(inner.failures) != c.calls {
+			t.Errorf("%s: %d failures were not met, want %d", name, len(inner.failures), c.calls)
+		}
+	}
+}
+
+// script is a model whose calls end so, one after the other.
+type script []error
+
+func (s *script) Generate(context.Context, *llm.Request) (*llm.Response, error) {
+	err := (*s)[0]
+	*s = (*s)[1:]
+	return &llm.Response{}, err
+}
+
+func TestAWrongAddressIsGivenUpAfterThreeInARow(t *testing.T) {
+	astray := &llm.Unpaid{Err: fault.New(fault.Transient, "asking", &llm.Astray{Err: io.EOF, Hint: "is it 100% right?"})}
+	busy := fault.Newf(fault.Transient, "busy")
+	for name, c := range map[string]struct {
+		attempts int
+		errs     script
+		left     int
+		kind     fault.Kind
+	}{
+		"three in a row":         {6, script{astray, astray, astray, nil}, 1, fault.Host},
+		"two, then an answer":    {6, script{astray, astray, nil}, 0, -1},
+		"not in a row":           {6, script{astray, astray, busy, astray, astray, nil}, 0, -1},
+		"two, and no more tries": {2, script{astray, astray, nil}, 1, fault.Host},
+		"one, and no more tries": {1, script{astray, nil}, 1, fault.Host},
+	} {
+		_, err := llm.Retry(&c.errs, llm.RetryPolicy{Attempts: c.attempts, Base: time.Microsecond}, nil).Generate(t.Context(), &llm.Request{})
+		if (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind || len(c.errs) != c.left {
+			t.Errorf("%s: %v (%v) with %d left", name, err, fault.KindOf(err), len(c.errs))
+		}
+		if err != nil && (fault.HintOf(err) != "is it 100% right?" || !errors.Is(err, io.EOF) || llm.Lost(err) != 0) {
+			t.Errorf("%s: hint %q of %v, %d lost", name, fault.HintOf(err), err, llm.Lost(err))
+		}
+	}
+}
