@@ -12,8 +12,8 @@
 //
 //	  - dataset knows what to run: it reads rows (parquet, JSON, the Hugging Face
 //	    hub, the embedded demo), selects among them and names their images.
-//	  - runner knows who runs when: workers, retries by blame, the run's budget,
-//	    draining. It has seen neither Docker nor a model.
+//	  - runner knows who runs when: how many jobs at once, retries by blame, the
+//	    budget, draining. It has seen neither Docker nor a model, nor what a job is.
 //	  - solver makes one attempt at one instance: it is where a row, a sandbox, an
 //	    agent and the journal meet. It sees the sandbox as an interface only.
 //	  - docker is one container's life: the image, which all that need it pull
@@ -24,7 +24,7 @@
 //	  - agent is the loop: ask the model, parse its actions, run them, observe,
 //	    until an interrupt ends it. agent/config reads its settings and prompts.
 //	  - llm is one call to a model, with a folder for each provider, and the
-//	    scripted models that need none.
+//	    scripted models that need none. llm/catalogue is the table of them all.
 //	  - results is the run directory: the journal, trajectories, predictions that
 //	    are valid at every instant, the lock. Its doc comment specifies the format.
 //	  - report turns results into tables, and does nothing else.

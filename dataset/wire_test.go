@@ -156,7 +156,7 @@ func TestABrokenWireFormIsRefused(t *testing.T) {
 func FuzzWireValue(f *testing.F) {
 	f.Add("patch", "caf\xe9", int64(1), 1.0)
 	f.Add("$bytes", "$pairs", int64(-1), math.Inf(1))
-	f.Add("\xff", "", int64(math.MinInt64), -0.0)
+	f.Add("\xff", "", int64(math.MinInt64), math.Copysign(0, -1))
 	f.Fuzz(func(t *testing.T, key, text string, n int64, x float64) {
 		in := of(t, []any{text, n, x, nil, map[string]any{key: text}, map[string]any{key: x, text: n}})
 		out, wire := there(t, in)

@@ -30,6 +30,8 @@
 //	scripted/demo    the recorded replies of the embedded demo
 //	scripted/PATH    replies from a YAML or JSON file, a trajectory, or a folder of them
 //
+// With model.provider=openai, say, the name is that provider's own and needs no prefix.
+//
 // Limits on the cost need a price: the model's own in batch's list, or in the
 // file that model.litellm_model_registry names (LiteLLM's form), or the provider
 // tells what each call cost (OpenRouter). Without one, --cost-limit-total and an
