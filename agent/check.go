@@ -77,7 +77,7 @@ func sampleOutputs() []vocab.Output {
 		{Bytes: []byte("part"), Total: 4, TimedOut: true, Timeout: time.Minute},
 		{TimedOut: true, Timeout: time.Minute},
 		{ExitCode: 137, Note: "All processes of the container were killed."},
-		{Bytes: []byte(Marker + "\ncut"), Total: 1 << 30}, // a submission that is refused
+		{Bytes: []byte(vocab.Marker + "\ncut"), Total: 1 << 30}, // a submission that is refused
 		notExecuted(),
 	}
 }

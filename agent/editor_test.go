@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // use runs one call of the editor with the bash of this machine.
@@ -85,7 +86,7 @@ func TestEditorCreates(t *testing.T) {
 
 func TestEditorViews(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{"f": "one\r\ntwo\nthree", "empty": "", "-v": Marker + "\n"} {
+	for name, content := range map[string]string{"f": "one\r\ntwo\nthree", "empty": "", "-v": vocab.Marker + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestEditorViews(t *testing.T) {
 		{"a range beyond the end stops there", "f", []int{3, 99}, "     3\tthree", 0},
 		{"a range that starts beyond the end", "f", []int{4, 5}, "view_range starts at line 4, but f has 3 lines.\n", 1},
 		{"an empty file", "empty", nil, "", 0},
-		{"a name like an option", "-v", nil, "     1\t" + Marker + "\n", 0},
+		{"a name like an option", "-v", nil, "     1\t" + vocab.Marker + "\n", 0},
 		{"a directory", ".", nil, "Entries of the directory .:\n-v\nempty\nf\n", 0},
 		{"nothing there", "gone", nil, "gone does not exist.\n", 1},
 		{"a range upside down", "f", []int{3, 1}, "Argument 'view_range' of the editor tool must be two line numbers, first and last, counted from 1.", -1},

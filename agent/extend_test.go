@@ -27,7 +27,7 @@ func noteTool(kept *[]string) Tool {
 		},
 		Execute: func(_ context.Context, _ Environment, c Call) (vocab.Output, error) {
 			*kept = append(*kept, c.Arguments["text"].(string))
-			return printed(Marker + "\nkept\n"), nil
+			return printed(vocab.Marker + "\nkept\n"), nil
 		},
 	}
 }

@@ -17,21 +17,21 @@ func TestSubmission(t *testing.T) {
 		name, output, patch string
 		ok                  bool
 	}{
-		{"the rest is exact", Marker + "\ndiff\r\n\n", "diff\r\n\n", true},
-		{"nothing behind the marker is an empty submission", Marker, "", true},
-		{"white space around the marker is dropped", "\n \t\x1f" + Marker + " \t\nx", "x", true},
-		{"a carriage return belongs to the line end", Marker + "\r\nx", "x", true},
-		{"a lone carriage return ends the line", Marker + "\rx\n", "x\n", true},
-		{"a vertical tab ends the line", Marker + "\vx", "x", true},
-		{"a file separator ends the line", Marker + "\x1cx", "x", true},
-		{"NEL ends the line", Marker + "\u0085x", "x", true},
-		{"a line separator ends the line", Marker + "\u2028x", "x", true},
-		{"leading wide spaces are stripped", "\u3000\u00a0" + Marker + "\nx", "x", true},
-		{"bytes that are not UTF-8 are kept", Marker + "\n\xff\x85\xe9", "\xff\x85\xe9", true},
-		{"a lone 0x85 byte is no line end", Marker + "\x85x", "", false},
+		{"the rest is exact", vocab.Marker + "\ndiff\r\n\n", "diff\r\n\n", true},
+		{"nothing behind the marker is an empty submission", vocab.Marker, "", true},
+		{"white space around the marker is dropped", "\n \t\x1f" + vocab.Marker + " \t\nx", "x", true},
+		{"a carriage return belongs to the line end", vocab.Marker + "\r\nx", "x", true},
+		{"a lone carriage return ends the line", vocab.Marker + "\rx\n", "x\n", true},
+		{"a vertical tab ends the line", vocab.Marker + "\vx", "x", true},
+		{"a file separator ends the line", vocab.Marker + "\x1cx", "x", true},
+		{"NEL ends the line", vocab.Marker + "\u0085x", "x", true},
+		{"a line separator ends the line", vocab.Marker + "\u2028x", "x", true},
+		{"leading wide spaces are stripped", "\u3000\u00a0" + vocab.Marker + "\nx", "x", true},
+		{"bytes that are not UTF-8 are kept", vocab.Marker + "\n\xff\x85\xe9", "\xff\x85\xe9", true},
+		{"a lone 0x85 byte is no line end", vocab.Marker + "\x85x", "", false},
 		{"the old marker still counts", oldMarker + "\nx", "x", true},
-		{"words before the marker", "ok " + Marker + "\nx", "", false},
-		{"the marker on the second line", "a\n" + Marker + "\nx", "", false},
+		{"words before the marker", "ok " + vocab.Marker + "\nx", "", false},
+		{"the marker on the second line", "a\n" + vocab.Marker + "\nx", "", false},
 		{"no output", "", "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -44,14 +44,14 @@ func TestSubmission(t *testing.T) {
 }
 
 func FuzzSubmission(f *testing.F) {
-	f.Add([]byte(Marker + "\n\xff"))
-	f.Add([]byte(" \u2029" + Marker + "\r\r\n"))
+	f.Add([]byte(vocab.Marker + "\n\xff"))
+	f.Add([]byte(" \u2029" + vocab.Marker + "\r\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		patch, ok := submission(vocab.Output{Bytes: b})
 		if ok && !strings.HasSuffix(string(b), string(patch)) {
 			t.Errorf("%q is no tail of %q", patch, b)
 		}
-		whole := append([]byte(Marker+"\n"), b...)
+		whole := append([]byte(vocab.Marker+"\n"), b...)
 		if patch, ok := submission(vocab.Output{Bytes: whole}); !ok || string(patch) != string(b) {
 			t.Errorf("%q became %q", b, patch)
 		}

@@ -21,7 +21,7 @@ import (
 const submit = "echo done"
 
 func submitting(patch string) map[string]vocab.Output {
-	return map[string]vocab.Output{submit: printed(Marker + "\n" + patch)}
+	return map[string]vocab.Output{submit: printed(vocab.Marker + "\n" + patch)}
 }
 
 func newLoop(t testing.TB, change func(*Config)) *Loop {
@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("a failed command does not submit", func(t *testing.T) {
-		e := &env{outputs: map[string]vocab.Output{"x": {Bytes: []byte(Marker + "\n"), ExitCode: 1}}}
+		e := &env{outputs: map[string]vocab.Output{"x": {Bytes: []byte(vocab.Marker + "\n"), ExitCode: 1}}}
 		end, _ := newLoop(t, func(c *Config) { c.StepLimit = 1 }).Run(t.Context(),
 			Turn{Model: &script{replies: []*llm.Response{ask("1", "x")}}, Env: e})
 		if end.Status != vocab.StatusLimitsExceeded || end.Submitted {
@@ -101,7 +101,7 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("a submission that was cut short is refused and the model is told", func(t *testing.T) {
-		e := &env{outputs: map[string]vocab.Output{"big": {Bytes: []byte(Marker + "\nxx"), Total: 1 << 30}, submit: printed(Marker + "\nok")}}
+		e := &env{outputs: map[string]vocab.Output{"big": {Bytes: []byte(vocab.Marker + "\nxx"), Total: 1 << 30}, submit: printed(vocab.Marker + "\nok")}}
 		m := &script{replies: []*llm.Response{ask("1", "big"), ask("2", submit)}}
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e})
 		if err != nil || string(end.Submission) != "ok" {

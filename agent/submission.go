@@ -8,11 +8,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Marker is the line by which an agent submits: the command must exit with
-// code 0 and this must be the first line of its output, white space aside.
-const Marker = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-
-// oldMarker is what agents before version 1 of the peer said.
+// oldMarker is what agents before version 1 of mini-swe-agent said.
 const oldMarker = "MINI_SWE_AGENT_FINAL_OUTPUT"
 
 // Submitting reports whether an output that begins so hands in a submission, if
@@ -20,7 +16,7 @@ const oldMarker = "MINI_SWE_AGENT_FINAL_OUTPUT"
 func Submitting(begin []byte) bool {
 	line, _ := python.CutLine(bytes.TrimLeftFunc(begin, python.IsSpace))
 	switch string(bytes.TrimFunc(line, python.IsSpace)) {
-	case Marker, oldMarker:
+	case vocab.Marker, oldMarker:
 		return true
 	default:
 		return false

@@ -1,12 +1,14 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/python"
+	"batch.example/batch/vocab"
 )
 
 // place says where a row stands, for errors.
@@ -22,9 +24,6 @@ type row struct {
 	place
 	fields map[string]any
 }
-
-// maxID keeps "<id>.traj.json" within what file systems take as a name.
-const maxID = 200
 
 // instance gives the known columns of a row their places.
 func (r row) instance() (Instance, error) {
@@ -53,40 +52,23 @@ func (r row) instance() (Instance, error) {
 
 // checkID refuses ids that cannot be the name of a folder, which each becomes.
 func checkID(at place, id string) error {
-	bad := ""
-	switch {
-	case id == "":
+	if id == "" {
 		return noID(at)
-	case len(id) > maxID:
-		bad = fmt.Sprintf("is longer than %d bytes", maxID)
-	case id[0] == '.':
-		bad = "begins with a dot"
-	case reserved(id):
-		bad = "is the name of one of the run directory's own files"
-	case strings.ContainsFunc(id, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f }):
-		bad = "holds a slash or a control character"
-	default:
-		return nil
 	}
-	return fault.Newf(fault.Usage, "reading %s: instance_id %.80q %s", at, id, bad).
-		WithHint("an instance_id becomes the name of a folder")
+	err := vocab.CheckID(id)
+	if err == nil && strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		err = errors.New("holds a control character")
+	}
+	if err != nil {
+		return fault.Newf(fault.Usage, "reading %s: instance_id %.80q %w", at, id, err).
+			WithHint("an instance_id becomes the name of a folder")
+	}
+	return nil
 }
 
 func noID(at place) error {
 	return fault.Newf(fault.Usage, "reading %s: instance_id is missing or empty", at).
 		WithHint("every row needs an instance_id; is this a dataset of the SWE-bench kind?")
-}
-
-// reserved tells the names of a run directory's own files, also where the file
-// system takes no note of case. The store refuses them too (reserved of
-// package results, which lists the same), but only when work has been done.
-func reserved(id string) bool {
-	id = strings.ToLower(id)
-	switch id {
-	case "preds.json", "exit_statuses.yaml", "results.parquet", "manifest.json", "batch.log":
-		return true
-	}
-	return strings.HasPrefix(id, "preds.json.corrupt-")
 }
 
 // columns reads known columns of one row and keeps the first error.

@@ -96,7 +96,7 @@ func (w *world) run(command string) (vocab.Output, error) {
 		text = "?"
 	}
 	if command == "submit" {
-		text = agent.Marker + "\n" + text
+		text = vocab.Marker + "\n" + text
 	}
 	time.Sleep(w.takes)
 	out := vocab.Output{Bytes: []byte(text), Total: int64(len(text)), Timeout: 90 * time.Second, Duration: w.takes}

@@ -27,8 +27,8 @@ func CheckID(id string) error {
 		return errors.New("begins with a dot")
 	case slices.Contains(ownFiles, lower), strings.HasPrefix(lower, "preds.json.corrupt-"):
 		return errors.New("is the name of one of the run directory's own files")
-	case strings.ContainsFunc(id, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f }):
-		return errors.New("holds a slash or a control character")
+	case strings.ContainsAny(id, "/\\\x00\n"):
+		return errors.New("holds a slash, a backslash, a NUL or a newline")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (l *long) Execute(context.Context, string) (vocab.Output, error) {
 	case 2:
 		return vocab.Output{TimedOut: true, Timeout: 1e9}, nil
 	default:
-		return vocab.Output{Bytes: []byte(agent.Marker + "\np")}, nil
+		return vocab.Output{Bytes: []byte(vocab.Marker + "\np")}, nil
 	}
 }
 

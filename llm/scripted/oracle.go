@@ -7,10 +7,8 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/vocab"
 )
-
-// submitted is the first line of a submission.
-const submitted = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 // maxCommand is the size of the oracle's commands in bytes: below the 128 KiB
 // that Linux allows for one argument, so that they work however they are run.
@@ -18,7 +16,7 @@ const maxCommand = 96 << 10
 
 // Noop returns a player that submits an empty patch at once.
 func Noop(cfg Config) *Model {
-	replies := []Reply{{Content: "Nothing to do.", Bash: "echo " + submitted}}
+	replies := []Reply{{Content: "Nothing to do.", Bash: "echo " + vocab.Marker}}
 	return newModel(replies, cfg, func(int) error {
 		return fault.Newf(fault.Instance, "asking the no-op: its empty submission was not taken")
 	})
@@ -51,7 +49,7 @@ func oracleReplies(patch []byte) []Reply {
 	}
 	return append(replies,
 		Reply{Content: "Applying it.", Bash: applyCommand(file, len(patch) == 0)},
-		Reply{Content: "Submitting it.", Bash: "test -e " + file + ".applied && echo " + submitted + " && cat " + file},
+		Reply{Content: "Submitting it.", Bash: "test -e " + file + ".applied && echo " + vocab.Marker + " && cat " + file},
 	)
 }
 
