@@ -32,7 +32,7 @@ type Config struct {
 	Instances []dataset.Instance // that are asked for
 	Model     Model
 	Sandboxes sandbox.Config  // which [Environment] made of Settings, with what is known of the machine
-	Store     results.Options // without Owner and Log
+	Store     results.Options // without Owner and Log; its Inject also makes calls to the engine and the model fail
 
 	// About is the manifest as far as only the caller knows it: the version, the
 	// command that this is, the dataset and its seed. Git may be asked for later.
@@ -79,6 +79,9 @@ func Open(c Config) (_ *Run, err error) {
 		c.Retries = runner.DefaultRetries()
 	}
 	c.Store.Owner = lockOwner()
+	if plan := c.Store.Inject; plan != nil {
+		c.Sandboxes.Docker.Before = func(call string) error { return plan.At("engine." + call) }
+	}
 	r := &Run{Config: c, settings: c.Settings.Resolved()}
 	if r.store, err = results.Open(c.Output, c.Store); err != nil {
 		return nil, err

@@ -8,43 +8,16 @@ import (
 	"path/filepath"
 	"slices"
 
-	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
-
-// Model is what instances are run with.
-type Model struct {
-	// Price is nil when calls are free, their provider tells what they cost, or
-	// nobody does.
-	Price *vocab.Price
-	// Open is called once. Proven says that the directory holds replies which the
-	// configuration has had.
-	Open func(proven bool) (solver.Models, error)
-	// At makes its calls fail on demand, see llm.Calls; nil for none.
-	At func(point string) error
-}
-
-// open returns the models with what is done about every call around them.
-func (m Model) open(log *slog.Logger, proven bool) (solver.Models, error) {
-	bare, err := m.Open(proven)
-	calls := llm.Calls{Log: log, At: m.At}
-	return func(in dataset.Instance, heard int) (llm.Model, error) {
-		model, err := bare(in, heard)
-		if err != nil {
-			return nil, err
-		}
-		return calls.Compose(model), nil
-	}, err
-}
 
 // View is told how the work goes, from many goroutines at once.
 type View interface {
@@ -86,7 +59,7 @@ func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	}
 	defer closeLog()
 	r.store.SetLog(log)
-	models, err := r.Model.open(log, heard(r.store.Records()))
+	models, err := r.openModel(log, heard(r.store.Records()))
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 // config is what the run is. What can be refused is refused before the directory is
 // touched.
 func (s *sweep) config() (c run.Config, err error) {
-	model, warning, err := s.model(s.cfg, s.flags.totalCost)
+	model, warning, err := run.FindModel(s.cfg, s.flags.totalCost, s.getenv)
 	if err != nil {
 		return c, err
 	}
@@ -69,7 +69,6 @@ func (s *sweep) config() (c run.Config, err error) {
 	if warning != "" {
 		tell(warning)
 	}
-	model.At = modelHook(s.inject)
 	retries, err := runner.ParseRetries(s.flags.retry)
 	if err != nil {
 		return c, err
@@ -89,7 +88,7 @@ func (s *sweep) config() (c run.Config, err error) {
 // sandboxes says where the instances run.
 func (s *sweep) sandboxes() sandbox.Config {
 	engine := docker.FromEnv(s.getenv, s.home)
-	engine.Before, engine.Patience, engine.Pulls = engineHook(s.inject), s.flags.engineWait, s.flags.pulls
+	engine.Patience, engine.Pulls = s.flags.engineWait, s.flags.pulls
 	c := run.Environment(s.cfg, engine, s.getenv)
 	c.State, c.Prefix = sandbox.StateDir(s.getenv, s.home), s.flags.imagePrefix
 	c.Images = imagecache.Options{Budget: s.flags.budget, Reserve: s.flags.reserve, Ahead: s.flags.prefetch}

@@ -1,0 +1,196 @@
+// Package doctor checks whether a machine can run batch, and says what to do about what
+// is missing: the engine, memory, disk, the models' keys and the dataset hub. It changes
+// nothing.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+	"golang.org/x/sys/unix"
+
+	"batch.example/batch/dataset/hub"
+	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm/catalogue"
+)
+
+// Check is what was found of one thing.
+type Check struct {
+	Name  string
+	State State
+	Text  string
+	Hint  string // what to do; may be several lines, or none
+}
+
+// State says how Bad it is.
+type State string
+
+// Only with what is Bad a run could not work.
+const (
+	Good    State = "ok"
+	Warning State = "warn"
+	Bad     State = "FAIL"
+)
+
+// Config says what is looked at.
+type Config struct {
+	Docker docker.Config
+	Hub    hub.Config
+	Dir    string                   // that runs write into
+	Getenv func(name string) string // of the models' keys
+}
+
+// Look makes all checks, one after the other.
+func Look(ctx context.Context, c Config) []Check {
+	checks, engine := checkEngine(ctx, c.Docker)
+	if engine != nil {
+		defer engine.Close()
+		checks = append(checks, checkStrays(ctx, engine))
+	}
+	return append(checks, checkOutput(c.Dir), checkKey(c.Getenv), checkHub(ctx, c.Hub))
+}
+
+func checkEngine(ctx context.Context, c docker.Config) ([]Check, *docker.Engine) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	engine, err := docker.Connect(ctx, c)
+	if err != nil {
+		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil
+	}
+	info, err := engine.Info(ctx)
+	if err != nil {
+		_ = engine.Close() // nothing was started through it
+		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil
+	}
+	checks := []Check{{"engine", Good, fmt.Sprintf("%s, API %s, %s/%s, storage %s", info.Version, info.APIVersion, info.OS, info.Arch, info.StorageDriver), ""}}
+	memory := Check{"memory", Good, fmt.Sprintf("%s for %d CPUs", units.BytesSize(float64(info.Memory)), info.CPUs), ""}
+	if info.Memory < 4<<30 {
+		memory.State, memory.Hint = Warning, "test suites often need 2 GiB each; keep --workers small"
+	}
+	return append(checks, memory, checkLimits(info), checkQuota(ctx, engine), checkDisk("disk", info.ImageDir, 20<<30)), engine
+}
+
+// checkLimits says what of a container the engine can limit.
+func checkLimits(info docker.Info) Check {
+	switch {
+	case len(info.Unlimited) > 0:
+		return Check{
+			"limits", Warning, "the engine cannot limit " + strings.Join(info.Unlimited, ", ") + ": containers run without",
+			"the controllers of cgroup v2 must be delegated to a rootless engine's user:\n" +
+				"Delegate=cpu cpuset io memory pids in systemd's user@.service",
+		}
+	case info.Podman:
+		return Check{"limits", Good, "Podman does not say what it can limit; a run says what it refuses", ""}
+	default:
+		return Check{"limits", Good, "CPUs, memory, swap and processes of containers can be limited", ""}
+	}
+}
+
+// checkQuota says how --disk is kept.
+func checkQuota(ctx context.Context, engine *docker.Engine) Check {
+	able, known, err := engine.LimitsDisk(ctx)
+	switch {
+	case err != nil:
+		return Check{"quota", Warning, err.Error(), fault.HintOf(err)}
+	case !known:
+		return Check{"quota", Good, "whether the storage driver has a quota for --disk is known once there is an image", ""}
+	case able:
+		return Check{"quota", Good, "--disk is a quota of the storage driver", ""}
+	default:
+		return Check{"quota", Good, "the storage driver has no quota: --disk is a watch that looks every few seconds", ""}
+	}
+}
+
+func checkStrays(ctx context.Context, engine *docker.Engine) Check {
+	owned, err := engine.Owned(ctx)
+	strays := slices.DeleteFunc(owned, func(s containers.Stray) bool { return !s.Abandoned })
+	switch {
+	case err != nil:
+		return Check{"strays", Warning, err.Error(), fault.HintOf(err)}
+	case len(strays) > 0:
+		return Check{"strays", Warning, fmt.Sprintf("%d containers of runs that are gone", len(strays)), "`batch clean` removes them, and so does the next `batch run`"}
+	default:
+		return Check{"strays", Good, "no containers of runs that are gone", ""}
+	}
+}
+
+// checkDisk looks at the file system of the engine's data, when it is local.
+func checkDisk(name, dir string, want uint64) Check {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return Check{name, Warning, fmt.Sprintf("free space of %s is unknown: %v", dir, err), ""}
+	}
+	free := st.Bavail * uint64(st.Bsize)
+	c := Check{name, Good, fmt.Sprintf("%s free in %s", units.BytesSize(float64(free)), dir), ""}
+	if free < want {
+		c.State = Warning
+		c.Hint = "SWE-bench images take 1-3 GB each; make room, or choose fewer with --slice"
+	}
+	return c
+}
+
+func checkOutput(dir string) Check {
+	probe, err := os.CreateTemp(dir, ".batch-doctor-*")
+	if err != nil {
+		return Check{"output", Warning, "this folder is not writable: " + err.Error(), "give a writable one with -o"}
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	return checkDisk("output", dir, 1<<30)
+}
+
+// checkKey says of which providers models could be asked.
+func checkKey(getenv func(string) string) Check {
+	var ready, missing, exports []string
+	for _, p := range catalogue.Providers() {
+		if !p.Paid {
+			continue
+		}
+		if text, ok := p.Ready(getenv); ok {
+			ready = append(ready, text)
+		} else {
+			missing, exports = append(missing, text), append(exports, "export "+p.Key+"=...")
+		}
+	}
+	if len(ready) > 0 {
+		return Check{"key", Good, strings.Join(ready, "; "), ""}
+	}
+	return Check{
+		"key", Warning, strings.Join(missing, "; "),
+		strings.Join(exports, " or ") + " for a real model; " + catalogue.Free() + " models need none",
+	}
+}
+
+func checkHub(ctx context.Context, c hub.Config) Check {
+	if c.Offline {
+		return Check{"hub", Good, "offline: datasets come from " + c.CacheDir, ""}
+	}
+	if c.Endpoint == "" {
+		c.Endpoint = hub.DefaultEndpoint
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, c.Endpoint, nil)
+	if err != nil {
+		return Check{"hub", Warning, err.Error(), "HF_ENDPOINT is not a URL"}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		text := c.Endpoint + " is not reachable"
+		if errors.Is(err, context.DeadlineExceeded) {
+			text = c.Endpoint + " does not answer within 5 s"
+		}
+		return Check{"hub", Warning, text, "use a local file, the cache with HF_HUB_OFFLINE=1, or a mirror with HF_ENDPOINT"}
+	}
+	_ = resp.Body.Close()
+	return Check{"hub", Good, c.Endpoint + " is reachable", ""}
+}
