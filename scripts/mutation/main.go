@@ -34,7 +34,7 @@ import (
 )
 
 // packages are measured when none is named.
-var packages = []string{"./results", "./solver", "./agent", "./agent/config", "./runner", "./docker", "./docker/images", "./docker/containers", "./docker/internal/engine"}
+var packages = []string{"./journal", "./results", "./solver", "./internal/boxgit", "./agent", "./agent/config", "./runner", "./docker", "./docker/images", "./docker/containers", "./docker/internal/engine"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
