@@ -251,6 +251,20 @@ func TestDataForProgramsStaysExact(t *testing.T) {
 	}
 }
 
+// Any run on the machine's engine would remove the container that is found here.
+func TestNothingThatCleanFindsReachesATerminalAsAnEscape(t *testing.T) {
+	t.Parallel()
+	d := underWayEngine(t)
+	if out, err := exec.CommandContext(t.Context(), "docker", "-H", d.Host(), "create", "--network", "none", "--label", containers.LabelOwner+"="+evil,
+		"--label", containers.LabelInstance+"="+evil, "--label", containers.LabelRun+"=a\x7fb", // slog quotes the one and not the other
+		"--label", containers.LabelExpires+"=2000-01-01T00:00:00Z", underWayImage, "bash").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, args := range [][]string{{"clean", "--dry-run"}, {"clean", "--json", "--dry-run"}} {
+		session{args: args, env: []string{"DOCKER_HOST=" + d.Host()}}.play(t, t.TempDir())
+	}
+}
+
 // What a model, its provider and an engine say is as harmless while they say it
 // as it is in the logs.
 func TestNothingThatIsSaidReachesATerminalAsAnEscape(t *testing.T) {
@@ -274,20 +288,9 @@ func TestNothingThatIsSaidReachesATerminalAsAnEscape(t *testing.T) {
 	good, refused, imageless := evilRow("good", image), evilRow("refused", image), evilRow("imageless", "nosuch/"+evil)
 	refused["problem_statement"] = "refuse"
 	writeFiles(t, dir, map[string]string{"rows.jsonl": toJSON(t, good) + "\n" + toJSON(t, refused) + "\n" + toJSON(t, imageless) + "\n"})
-	container, err := exec.CommandContext(t.Context(), "docker", "create", "--network", "none", "--label", containers.LabelOwner+"="+evil,
-		"--label", containers.LabelInstance+"="+evil, "--label", containers.LabelRun+"=a\x7fb", // slog quotes the one and not the other
-		"--label", containers.LabelExpires+"=2000-01-01T00:00:00Z", "batch-demo/demo__slug-1", "true").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // a run of another test may have been faster
-		_ = exec.Command("docker", "rm", "-f", strings.TrimSpace(string(container))).Run()
-	})
 	env := []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_API_KEY=k"}
 	run := []string{"run", "--subset", "rows.jsonl", "-m", "openai/" + evil, "-c", "model.cost_tracking=ignore_errors", "-o"}
 	for _, s := range []session{
-		{args: []string{"clean", "--dry-run"}},
-		{args: []string{"clean", "--json", "--dry-run"}},
 		{args: append(run, "out", "--redo-existing"), env: env, seen: seen},
 		{args: append(run, evil, "--json", "--redo-existing"), env: env, seen: seen},
 		{args: append(run, evilName, "-q", "--redo-existing"), env: env, seen: seen},
@@ -300,7 +303,7 @@ func TestNothingThatIsSaidReachesATerminalAsAnEscape(t *testing.T) {
 		s.play(t, dir)
 	}
 	logs := 0
-	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if name := filepath.Base(path); name != "batch.log" && name != "agent.log" {
 			return err
 		}
