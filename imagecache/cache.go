@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"batch.example/batch/vocab"
 )
 
 const (
@@ -242,7 +244,7 @@ func (c *Cache) record(ctx context.Context, ref string, img Image) error {
 	err = c.ledger.update(func(all map[string]Entry) {
 		touch(all, needed)
 		before := size(values(all))
-		all[ref] = Entry{Ref: ref, ID: img.ID, Digest: img.Digest, Size: img.Size, Layers: layers, Pulled: now, Needed: now}
+		all[ref] = Entry{Image: vocab.Image{Ref: ref, ID: img.ID, Digest: img.Digest}, Size: img.Size, Layers: layers, Pulled: now, Needed: now}
 		grown = size(values(all)) - before
 	})
 	c.mu.Lock()

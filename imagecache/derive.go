@@ -8,6 +8,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // Derived is an image that is made here of another one, and can be made again.
@@ -52,7 +53,7 @@ func (c *Cache) Derive(ctx context.Context, d Derived, make func(context.Context
 	}
 	release()
 	if !fits {
-		_, err = c.evict(context.WithoutCancel(ctx), Entry{Ref: d.Ref, ID: img.ID, Of: d.Of}, false)
+		_, err = c.evict(context.WithoutCancel(ctx), Entry{Image: vocab.Image{Ref: d.Ref, ID: img.ID}, Of: d.Of}, false)
 	}
 	return Image{}, nil, err
 }
@@ -91,7 +92,7 @@ func (c *Cache) recordDerived(ctx context.Context, d Derived, img Image) error {
 		c.o.Log.Warn("an image counts whole", "image", d.Ref, "err", err)
 	}
 	now := time.Now()
-	e := Entry{Ref: d.Ref, ID: img.ID, Size: img.Size, Layers: layers, Pulled: now, Needed: now, Of: d.Of, OfID: d.OfID}
+	e := Entry{Image: vocab.Image{Ref: d.Ref, ID: img.ID}, Size: img.Size, Layers: layers, Pulled: now, Needed: now, Of: d.Of, OfID: d.OfID}
 	return c.ledger.update(func(all map[string]Entry) { all[d.Ref] = e })
 }
 

@@ -1,6 +1,10 @@
 package imagecache
 
-import "context"
+import (
+	"context"
+
+	"batch.example/batch/vocab"
+)
 
 // Engine is what a cache asks of a container engine. It must be safe for
 // concurrent use. Errors are faults with blame. What is called ref may be for one
@@ -26,10 +30,9 @@ type Engine interface {
 
 // Image is an image that an engine has.
 type Image struct {
-	ID     string
-	Digest string // in the registry it came from; may be empty
-	Size   int64  // bytes, shared layers included
-	Names  int    // that it has here
+	vocab.Image
+	Size  int64 // bytes, shared layers included
+	Names int   // that it has here
 }
 
 // Layer is one layer of an image. Images that have one with the same ID share

@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/vocab"
 )
 
 // engine is an engine in memory with a registry that has everything.
@@ -57,7 +58,7 @@ func (e *engine) taken() int64 {
 }
 
 func (e *engine) image(ref string) imagecache.Image {
-	img := imagecache.Image{ID: id(ref), Digest: "digest:" + ref}
+	img := imagecache.Image{Image: vocab.Image{ID: id(ref), Digest: "digest:" + ref}}
 	for _, l := range e.of(ref) {
 		img.Size += l.Size
 	}

@@ -19,17 +19,16 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/vocab"
 )
 
 // Entry is an image that batch pulled, or made of another one.
 type Entry struct {
-	Ref    string    `json:"image"` // as it was asked for: see [Ref]
-	ID     string    `json:"id"`
-	Digest string    `json:"digest,omitempty"`
-	Size   int64     `json:"size"` // bytes, shared layers included
-	Layers []Layer   `json:"layers,omitempty"`
-	Pulled time.Time `json:"pulled"`
-	Needed time.Time `json:"needed"` // when an instance last began or ended with it
+	vocab.Image           // whose Ref is one of [Ref]
+	Size        int64     `json:"size"` // bytes, shared layers included
+	Layers      []Layer   `json:"layers,omitempty"`
+	Pulled      time.Time `json:"pulled"`
+	Needed      time.Time `json:"needed"` // when an instance last began or ended with it
 
 	// Of and OfID are the other one's Ref and ID: see [Derived]. Else they are empty.
 	Of   string `json:"of,omitempty"`

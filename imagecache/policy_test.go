@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"batch.example/batch/vocab"
 )
 
 func TestWhoIsEvictedFirst(t *testing.T) {
@@ -26,7 +28,7 @@ func TestWhoIsEvictedFirst(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			v := view{used: set(tt.used), held: set(tt.held), ahead: set(tt.ahead), next: map[string]int{}}
 			for i, ref := range strings.Split("abcde", "") {
-				v.entries = append(v.entries, Entry{Ref: ref, ID: ref, Needed: time.Unix(int64(i), 0)})
+				v.entries = append(v.entries, Entry{Image: vocab.Image{Ref: ref, ID: ref}, Needed: time.Unix(int64(i), 0)})
 			}
 			for i, ref := range strings.Split(tt.next, "") {
 				v.next[ref] = i
@@ -53,11 +55,11 @@ func set(letters string) map[string]bool {
 func TestSharedLayersCountOnce(t *testing.T) {
 	base, top := Layer{ID: "base", Size: 100}, Layer{ID: "top", Size: 1}
 	got := size([]Entry{
-		{Ref: "a", Size: 101, Layers: []Layer{base, top}},
-		{Ref: "b", Size: 100, Layers: []Layer{base}},
-		{Ref: "c", Size: 7, Layers: []Layer{{Size: 7}}}, // known as a whole only
-		{Ref: "d", Size: 7, Layers: []Layer{{Size: 7}}},
-		{Ref: "e", Size: 5},
+		{Image: vocab.Image{Ref: "a"}, Size: 101, Layers: []Layer{base, top}},
+		{Image: vocab.Image{Ref: "b"}, Size: 100, Layers: []Layer{base}},
+		{Image: vocab.Image{Ref: "c"}, Size: 7, Layers: []Layer{{Size: 7}}}, // known as a whole only
+		{Image: vocab.Image{Ref: "d"}, Size: 7, Layers: []Layer{{Size: 7}}},
+		{Image: vocab.Image{Ref: "e"}, Size: 5},
 	})
 	if got != 120 {
 		t.Errorf("%d bytes", got)

@@ -18,7 +18,7 @@ const demoImages = "batch-demo/"
 type imageEngine struct{ *docker.Engine }
 
 func cacheImage(img images.Image) imagecache.Image {
-	return imagecache.Image{ID: img.ID, Digest: img.Digest, Size: img.Size, Names: len(img.Tags)}
+	return imagecache.Image{Image: img.Image, Size: img.Size, Names: len(img.Tags)}
 }
 
 // Image implements imagecache.Engine.

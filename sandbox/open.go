@@ -10,6 +10,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/vocab"
 )
 
 // Opening says for whom a sandbox is.
@@ -30,9 +31,7 @@ type Facts struct {
 	Adopted   bool   // it is the Opening's
 	Known     bool   // that its repository needs no scrub: see boxgit.Known
 	Scrubbed  bool   // it was scrubbed before, whole
-	Image     string // as asked for
-	ImageID   string
-	Digest    string // of the image in its registry; empty for a local one
+	Image     vocab.Image
 	Pull      time.Duration
 	Start     time.Duration
 	Scrub     time.Duration // it waited for an image with its history scrubbed
@@ -48,7 +47,7 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 		return nil, err
 	}
 	if c != nil {
-		return h.box(ctx, c, func() {}, Facts{Adopted: true, Image: ref, Start: time.Since(start)}), nil
+		return h.box(ctx, c, func() {}, Facts{Adopted: true, Image: vocab.Image{Ref: ref}, Start: time.Since(start)}), nil
 	}
 	o.Report("pull")
 	wanted := imagecache.Ref(ref, h.Container.Platform)
@@ -65,11 +64,11 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 		return nil, err
 	}
 	b := h.box(ctx, c, letGo, Facts{
-		Image: ref, Digest: image.Digest, Known: from.known, Scrubbed: from.image != image.ID,
+		Image: vocab.Image{Ref: ref, Digest: image.Digest}, Known: from.known, Scrubbed: from.image != image.ID,
 		Pull: pull, Scrub: from.waited, Start: time.Since(start) - pull - from.waited,
 	})
 	if b.facts.Scrubbed {
-		b.facts.ImageID = image.ID // what it is made of is that image, as an agent may see it
+		b.facts.Image.ID = image.ID // what it is made of is that image, as an agent may see it
 	}
 	if from.key != "" {
 		b.remember = func(clean bool, took time.Duration) { h.remember(from.key, clean, took) }
@@ -78,7 +77,7 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 }
 
 func (h *Host) box(ctx context.Context, c *containers.Container, release func(), f Facts) *Sandbox {
-	f.Container, f.ImageID = c.ID(), c.ImageID()
+	f.Container, f.Image.ID = c.ID(), c.ImageID()
 	s := &Sandbox{host: h, opened: ctx, container: c, release: release, facts: f}
 	c.Prepare(ctx, s.command())
 	return s

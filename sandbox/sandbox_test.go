@@ -114,8 +114,8 @@ func TestTheRecordedImageIsTheOneThatRan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.TrimSpace(string(ran)); got != want.ID || f.ImageID != got || f.Image != ref {
-		t.Errorf("looked up %s, ran %s, recorded %s as %s", want.ID, got, f.ImageID, f.Image)
+	if got := strings.TrimSpace(string(ran)); got != want.ID || f.Image.ID != got || f.Image.Ref != ref {
+		t.Errorf("looked up %s, ran %s, recorded %s as %s", want.ID, got, f.Image.ID, f.Image.Ref)
 	}
 }
 

@@ -66,7 +66,7 @@ func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
 	first, second := s.open(t, row("a")), s.open(t, row("b"))
 	for _, b := range []*Sandbox{first, second} {
 		f := b.Facts()
-		if !f.Scrubbed || f.ImageID != source.ID || f.Image != name || b.container.ImageID() == source.ID {
+		if !f.Scrubbed || f.Image.ID != source.ID || f.Image.Ref != name || b.container.ImageID() == source.ID {
 			t.Errorf("%+v, made of %s", f, b.container.ImageID())
 		}
 		if out, err := b.Script(t.Context(), "git cat-file -e "+future); err != nil || out.ExitCode == 0 {
@@ -103,7 +103,7 @@ func TestAnImageOfASingleInstanceIsScrubbedInItsContainerUntilItIsUsedAgain(t *t
 		{took: time.Millisecond}, {took: time.Millisecond}, {took: time.Hour}, {clean: true, shared: true}, {known: true},
 	} {
 		b := s.open(t, row)
-		if f := b.Facts(); f.Known != step.known || f.Scrubbed != step.shared || (b.container.ImageID() != f.ImageID) != step.shared {
+		if f := b.Facts(); f.Known != step.known || f.Scrubbed != step.shared || (b.container.ImageID() != f.Image.ID) != step.shared {
 			t.Errorf("%+v, made of %s, want %+v", f, b.container.ImageID(), step)
 		}
 		s.scrubs.dear = time.Second

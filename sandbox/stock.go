@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/vocab"
 )
 
 // Stock is the images of an engine, with what batch remembers of them.
@@ -79,12 +80,10 @@ func (s *Stock) openLedger(state string, log *slog.Logger) (*imagecache.Ledger, 
 
 // Needed is an image that instances need, and what is known of it.
 type Needed struct {
-	Image     string     `json:"image"`
+	vocab.Image
 	Instances int        `json:"instances"`
 	Present   bool       `json:"present"`
-	ID        string     `json:"id,omitempty"`
-	Digest    string     `json:"digest,omitempty"` // in its registry
-	Size      int64      `json:"size,omitempty"`   // bytes, shared layers included
+	Size      int64      `json:"size,omitempty"` // bytes, shared layers included
 	Pulled    *time.Time `json:"pulled_by_batch,omitempty"`
 	Needed    *time.Time `json:"last_needed,omitempty"` // of one that batch pulled
 	Scrubbed  []string   `json:"scrubbed,omitempty"`    // images that batch made of it, with its history scrubbed
@@ -101,7 +100,7 @@ func Needs(instances []dataset.Instance, prefix string) []*Needed {
 	for _, in := range instances {
 		ref := in.ImageName(prefix)
 		if by[ref] == nil {
-			by[ref] = &Needed{Image: ref}
+			by[ref] = &Needed{Image: vocab.Image{Ref: ref}}
 			list = append(list, by[ref])
 		}
 		by[ref].Instances++
@@ -124,7 +123,7 @@ func (s *Stock) Look(ctx context.Context, list []*Needed, platform string) error
 }
 
 func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []imagecache.Entry) error {
-	image, here, err := s.engine.Image(ctx, n.Image, platform)
+	image, here, err := s.engine.Image(ctx, n.Ref, platform)
 	if fault.KindOf(err) == fault.Instance {
 		n.Error = err.Error()
 		return nil
@@ -134,7 +133,7 @@ func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []
 	}
 	n.Present, n.ID, n.Digest, n.Size = true, image.ID, image.Digest, image.Size
 	for _, e := range entries {
-		if e.Ref == imagecache.Ref(n.Image, platform) && e.ID == image.ID {
+		if e.Ref == imagecache.Ref(n.Ref, platform) && e.ID == image.ID {
 			n.Pulled, n.Needed = &e.Pulled, &e.Needed
 		}
 		if e.OfID == image.ID {

@@ -61,7 +61,7 @@ func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 		return nil, err
 	}
 	t.box = box.Facts()
-	t.log.Info("sandbox started", "container", t.box.Container, "image", t.box.Image, "image_id", t.box.ImageID)
+	t.log.Info("sandbox started", "container", t.box.Container, "image", t.box.Image.Ref, "image_id", t.box.Image.ID)
 	return &keptBox{Sandbox: box}, nil
 }
 

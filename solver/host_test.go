@@ -54,7 +54,7 @@ func (h *host) Script(ctx context.Context, script string) (vocab.Output, error) 
 func (h *host) Alive(context.Context) error { return nil }
 
 func (h *host) Facts() sandbox.Facts {
-	return sandbox.Facts{Container: "host", Image: "host", ImageID: "sha256:0", Pull: time.Second}
+	return sandbox.Facts{Container: "host", Image: vocab.Image{Ref: "host", ID: "sha256:0"}, Pull: time.Second}
 }
 
 func (h *host) Close() error { h.closed++; return nil }

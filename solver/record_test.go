@@ -94,7 +94,7 @@ func (f facts) Facts() sandbox.Facts { return f.f }
 
 func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
 	box := facts{repo(t, map[string]string{"f.txt": "a\n"}), sandbox.Facts{
-		Container: "c", Image: "img:1", ImageID: "sha256:1",
+		Container: "c", Image: vocab.Image{Ref: "img:1", ID: "sha256:1"},
 	}}
 	config := map[string]any{"agent": map[string]any{"step_limit": 7}, "environment": map[string]any{"cwd": "/x", "network_mode": "none", "image": "asked"}}
 	result, store, err := solveWith(t, solver.Config{

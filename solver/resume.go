@@ -98,11 +98,11 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 	defer func() { t.box.Start += t.Now().Sub(began) - t.scrubWait }()
 	if t.box.Adopted { // the image's name may be another's by now
 		was := t.past.Container
-		t.box.Image, t.box.ImageID, t.box.Digest = was.Image, was.ImageID, was.Digest
+		t.box.Image = vocab.Image{Ref: was.Image, ID: was.ImageID, Digest: was.Digest}
 		t.base, t.commit = was.Base, was.Commit
 	}
 	data := journal.ContainerData{
-		Container: t.box.Container, Image: t.box.Image, ImageID: t.box.ImageID, Digest: t.box.Digest,
+		Container: t.box.Container, Image: t.box.Image.Ref, ImageID: t.box.Image.ID, Digest: t.box.Image.Digest,
 		Adopted: t.box.Adopted,
 	}
 	if !t.box.Adopted {
@@ -138,9 +138,9 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 	if err := t.scrubbed(ctx); err != nil {
 		return err
 	}
-	if was := t.past.ImageID; was != "" && was != t.box.ImageID {
+	if was := t.past.ImageID; was != "" && was != t.box.Image.ID {
 		t.diverged = true
-		t.log.Warn("the image is not the one that the attempt began in", "image", t.box.Image, "image_id", t.box.ImageID, "was", was)
+		t.log.Warn("the image is not the one that the attempt began in", "image", t.box.Image.Ref, "image_id", t.box.Image.ID, "was", was)
 	}
 	for _, s := range steps {
 		t.runner.Report(runner.Progress{Phase: "start", Step: s.Number, Cost: t.result.Record.Cost})

@@ -117,7 +117,7 @@ func (w *world) Script(ctx context.Context, script string) (vocab.Output, error)
 func (*world) Alive(context.Context) error { return nil }
 
 func (w *world) Facts() sandbox.Facts {
-	return sandbox.Facts{Container: "c", Adopted: w.adopted, ImageID: w.image}
+	return sandbox.Facts{Container: "c", Adopted: w.adopted, Image: vocab.Image{ID: w.image}}
 }
 func (*world) Close() error { return nil }
 

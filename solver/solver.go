@@ -276,7 +276,7 @@ func (t *attempt) predict(ctx context.Context, box Sandbox) {
 func (t *attempt) finish(err error) {
 	t.runner.Report(runner.Progress{Phase: "save", Step: t.steps(), Cost: t.result.Record.Cost})
 	rec := &t.result.Record
-	rec.Image, rec.ImageID, rec.ImageDigest = t.box.Image, t.box.ImageID, t.box.Digest
+	rec.Image, rec.ImageID, rec.ImageDigest = t.box.Image.Ref, t.box.Image.ID, t.box.Image.Digest
 	if e := t.ending; e != nil {
 		rec.Status, rec.Outcome, rec.Error = e.Status, outcome(e), e.Reason
 		rec.Steps, rec.Cost, rec.ModelID = e.Calls, e.Cost, cmp.Or(e.ModelID, rec.ModelID)

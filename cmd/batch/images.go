@@ -110,7 +110,7 @@ func (a *app) printImages(list []*sandbox.Needed) error {
 			present++
 			bytes += l.Size
 		}
-		t.Row(l.Image, l.Instances, state, size)
+		t.Row(l.Ref, l.Instances, state, size)
 		for _, e := range l.Made {
 			t.Row("  "+e.Ref, "-", "made of it", units.HumanSize(float64(e.Size)))
 		}

@@ -77,7 +77,7 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platfo
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			img, new, err := images.Fetch(ctx, imagecache.Ref(l.Image, platform))
+			img, new, err := images.Fetch(ctx, imagecache.Ref(l.Ref, platform))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -88,7 +88,7 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platfo
 				a.complain(err)
 			case new:
 				pulled++
-				fmt.Fprintf(a.stdout, "pulled %s (%s)\n", printable.Line(l.Image), units.HumanSize(float64(img.Size)))
+				fmt.Fprintf(a.stdout, "pulled %s (%s)\n", printable.Line(l.Ref), units.HumanSize(float64(img.Size)))
 			default:
 				before++
 			}

@@ -13,17 +13,16 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // Image is an image the engine has.
 type Image struct {
-	Ref    string   // as it was asked for; empty in a list
-	ID     string   // sha256:..., of its configuration, or of its manifest in containerd's image store
-	Digest string   // sha256:..., of its manifest in the registry it came from; empty if built here
-	Tags   []string // the names it has here
-	Size   int64    // bytes on disk, layers shared with other images and packed ones that are kept included
-	OS     string   // empty in a list, like Arch
-	Arch   string
+	vocab.Image
+	Tags []string // the names it has here
+	Size int64    // bytes on disk, layers shared with other images and packed ones that are kept included
+	OS   string   // empty in a list, like Arch
+	Arch string
 }
 
 // normal returns the one full form of ref: docker.io/library/ and :latest are
@@ -74,7 +73,7 @@ func (s *Store) Image(ctx context.Context, ref, platform string) (Image, bool, e
 		return Image{}, false, s.engine.Blame(err, fault.Transient, "looking up image "+ref)
 	}
 	return Image{
-		Ref: ref, ID: in.ID, Digest: digestOf(in.RepoDigests), Tags: in.RepoTags, Size: in.Size,
+		Image: vocab.Image{Ref: ref, ID: in.ID, Digest: digestOf(in.RepoDigests)}, Tags: in.RepoTags, Size: in.Size,
 		OS: in.Os, Arch: in.Architecture,
 	}, true, nil
 }
@@ -118,7 +117,7 @@ func (s *Store) Images(ctx context.Context) ([]Image, error) {
 	}
 	out := make([]Image, 0, len(list))
 	for _, s := range list {
-		out = append(out, Image{ID: s.ID, Digest: digestOf(s.RepoDigests), Tags: s.RepoTags, Size: s.Size})
+		out = append(out, Image{Image: vocab.Image{ID: s.ID, Digest: digestOf(s.RepoDigests)}, Tags: s.RepoTags, Size: s.Size})
 	}
 	return out, nil
 }
