@@ -8,16 +8,17 @@ import (
 	"slices"
 
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // Diff says where two run directories differ: the content of
 // `batch diff --json`. A is the one that B is compared with.
 type Diff struct {
-	A         Status               `json:"a"` // without its instances and records
-	B         Status               `json:"b"`
-	Manifest  []results.Difference `json:"manifest"` // Now is B's, Was is A's
-	Alike     int                  `json:"alike"`    // instances that ended alike in both
-	Instances []InstanceDiff       `json:"instances"`
+	A         Status                `json:"a"` // without its instances and records
+	B         Status                `json:"b"`
+	Manifest  []manifest.Difference `json:"manifest"` // Now is B's, Was is A's
+	Alike     int                   `json:"alike"`    // instances that ended alike in both
+	Instances []InstanceDiff        `json:"instances"`
 }
 
 // InstanceDiff is an instance that ended otherwise in B than in A. Where one

@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/report"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
@@ -97,11 +98,11 @@ func snapshot() *results.Snapshot {
 	s := &results.Snapshot{
 		Dir: "runs/a", Records: mixed(), Spent: 15.5, Owner: "host h, pid 7, since 2026-01-02T03:04:05Z",
 		Notes: []string{"flask__flask-5 is left out: reading a journal: it is \"damaged\""},
-		Manifest: &results.Manifest{
+		Manifest: &manifest.Manifest{
 			Model: "openai/x", Batch: "v1", Seed: 42,
 			Config:  map[string]any{"agent": map[string]any{"step_limit": 50, "system_template": strings.Repeat("You are ", 50)}},
-			Dataset: results.Dataset{Name: "verified", Split: "test", Digest: "abc", Instances: []string{"never__started-1", "stopped__one-1"}},
-			Images:  map[string]results.Image{"sympy__sympy-20590": {Ref: "image:latest", ID: "sha256:1"}},
+			Dataset: manifest.Dataset{Name: "verified", Split: "test", Digest: "abc", Instances: []string{"never__started-1", "stopped__one-1"}},
+			Images:  map[string]manifest.Image{"sympy__sympy-20590": {Ref: "image:latest", ID: "sha256:1"}},
 		},
 	}
 	for i := range s.Records {

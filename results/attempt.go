@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
@@ -65,7 +66,7 @@ type resetData struct {
 // settings: its folder, journal and log. A
 // prediction that stands for the instance is taken out of preds.json first.
 // The caller must Close the attempt; an instance has one open attempt at most.
-func (s *Store) Begin(id string, under Settings) (*Attempt, error) {
+func (s *Store) Begin(id string, under manifest.Settings) (*Attempt, error) {
 	in, err := s.idle(id)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (s *Store) idle(id string) (*instance, error) {
 // paid for. It opens that attempt again, which keeps its number and its cost, and
 // returns what is known of it. Where there is no such attempt, it was [Store.Reset]
 // or made under other settings, a new one begins and the history is nil.
-func (s *Store) Resume(id string, under Settings) (*Attempt, *journal.History, error) {
+func (s *Store) Resume(id string, under manifest.Settings) (*Attempt, *journal.History, error) {
 	in, err := s.idle(id)
 	if err != nil {
 		return nil, nil, err
@@ -118,7 +119,7 @@ func (s *Store) Resume(id string, under Settings) (*Attempt, *journal.History, e
 }
 
 // resume opens the last attempt again. in.work is held and no attempt is open.
-func (s *Store) resume(in *instance, h *journal.History, under Settings) (*Attempt, error) {
+func (s *Store) resume(in *instance, h *journal.History, under manifest.Settings) (*Attempt, error) {
 	settings, err := python.Compact(under)
 	if err != nil {
 		return nil, fault.New(fault.Bug, "encoding the settings of an attempt", err)
@@ -162,7 +163,7 @@ func stateAfter(r Record) state {
 }
 
 // begin starts the next attempt. in.work is held and no attempt is open.
-func (s *Store) begin(in *instance, under Settings) (*Attempt, error) {
+func (s *Store) begin(in *instance, under manifest.Settings) (*Attempt, error) {
 	settings, err := python.Compact(under)
 	if err != nil {
 		return nil, fault.New(fault.Bug, "encoding the settings of an attempt", err)
@@ -294,4 +295,28 @@ func setAside(r journal.Record) float64 {
 		return 0
 	}
 	return max(0, d.Reserved)
+}
+
+// Resumable returns the settings of the attempt that [Store.Resume] would resume
+// under the same ones, and whether there is such an attempt.
+func (s *Store) Resumable(id string) (manifest.Settings, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := s.instances[id]
+	if in == nil || !in.state.resumable() {
+		return manifest.Settings{}, false
+	}
+	return in.made, true
+}
+
+// sameSettings compares as their copies in a journal do.
+func sameSettings(a, b manifest.Settings) bool { return len(a.Differences(b)) == 0 }
+
+// readSettings reads them from an attempt record. Of one that has none, all differ.
+func (d *attemptData) readSettings() manifest.Settings {
+	var s manifest.Settings
+	if json.Unmarshal(d.Settings, &s) != nil {
+		return manifest.Settings{}
+	}
+	return s
 }

@@ -6,7 +6,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
-	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
@@ -46,7 +46,7 @@ func TestACrashedAttemptIsPendingAndItsMoneyCounts(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	put(t, s, failed("a"))
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := open(t, dir)
-			a, err := s.Begin("a", results.Settings{})
+			a, err := s.Begin("a", manifest.Settings{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +112,7 @@ func TestAttemptsAbandonedInOneRunKeepTheirMoney(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	for range 3 {
-		a, err := s.Begin("a", results.Settings{})
+		a, err := s.Begin("a", manifest.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestAttemptsAbandonedInOneRunKeepTheirMoney(t *testing.T) {
 func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,11 +155,11 @@ func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
 
 func TestAJournalEndsWithItsAttempt(t *testing.T) {
 	s := open(t, t.TempDir())
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Begin("a", results.Settings{}); fault.KindOf(err) != fault.Bug {
+	if _, err := s.Begin("a", manifest.Settings{}); fault.KindOf(err) != fault.Bug {
 		t.Errorf("a second open attempt: %v", err)
 	}
 	if err := s.Put(t.Context(), result("a", "x")); err != nil {
@@ -173,7 +173,7 @@ func TestAJournalEndsWithItsAttempt(t *testing.T) {
 func TestTheAgentsLogActsOnNoTerminal(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	a, err := s.Begin("i", results.Settings{})
+	a, err := s.Begin("i", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,11 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 func BenchmarkJournalAppend(b *testing.B) {
-	a, err := open(b, b.TempDir()).Begin("a", results.Settings{})
+	a, err := open(b, b.TempDir()).Begin("a", manifest.Settings{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func BenchmarkResume500(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range 500 {
-		a, err := s.Begin(fmt.Sprintf("i-%d", i), results.Settings{})
+		a, err := s.Begin(fmt.Sprintf("i-%d", i), manifest.Settings{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func BenchmarkResume500(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, h, err := s.Resume("i-0", results.Settings{}); err != nil || len(h.Steps) != 50 {
+		if _, h, err := s.Resume("i-0", manifest.Settings{}); err != nil || len(h.Steps) != 50 {
 			b.Fatal(err, h)
 		}
 		b.StopTimer()

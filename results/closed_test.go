@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // What is closed belongs to the next run: nothing may be written there.
@@ -22,7 +22,7 @@ func TestAClosedStoreWritesNothing(t *testing.T) {
 	before := read(t, dir, "preds.json")
 	for what, err := range map[string]error{
 		"predictions": s.WritePredictions(t.Context()),
-		"a manifest":  s.WriteManifest(&results.Manifest{Batch: "late"}),
+		"a manifest":  s.WriteManifest(&manifest.Manifest{Batch: "late"}),
 		"a reset":     s.Reset([]string{"a"}, false),
 		"a result":    s.Put(t.Context(), result("c", "late")),
 	} {

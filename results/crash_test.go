@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 const childVar = "BATCH_TEST_PUT_IN"
@@ -58,7 +59,7 @@ func putForever(dir string) {
 }
 
 func putOne(s *results.Store, id string) error {
-	a, err := s.Begin(id, results.Settings{})
+	a, err := s.Begin(id, manifest.Settings{})
 	if err != nil {
 		return err
 	}

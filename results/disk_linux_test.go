@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 func TestAFullDiskIsTheHostsFaultAndLosesNothing(t *testing.T) {
@@ -58,7 +59,7 @@ func TestAFullDiskIsTheHostsFaultAndLosesNothing(t *testing.T) {
 // and goes on where it was when there is room again.
 func journalOnFullDisk(t *testing.T, s *results.Store, dir string) {
 	t.Helper()
-	a, err := s.Begin("journal", results.Settings{})
+	a, err := s.Begin("journal", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

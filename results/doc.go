@@ -134,5 +134,3 @@
 // durably, before its next attempt begins; so an entry that differs from the
 // journal was written later by somebody else, and stands.
 package results
-
-

@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 const (
@@ -59,7 +60,7 @@ func agents(b *testing.B, level journal.Durability, n int, d time.Duration) time
 	}
 	journals := make([]*journal.Writer, benchAgents)
 	for i := range journals {
-		a, err := s.Begin(fmt.Sprintf("i-%d", i), results.Settings{})
+		a, err := s.Begin(fmt.Sprintf("i-%d", i), manifest.Settings{})
 		if err != nil {
 			b.Fatal(err)
 		}

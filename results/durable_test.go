@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // injected opens dir with a plan of what goes wrong.
@@ -35,7 +36,7 @@ func injected(t *testing.T, dir, spec string) *results.Store {
 func TestTheNamesOfANewInstanceAreDurableBeforeItBegins(t *testing.T) {
 	for pass, want := range map[int]string{1: "syncing the output directory", 2: "creating ", 3: ""} {
 		s := injected(t, t.TempDir(), fmt.Sprintf("dir.sync:%d=EIO", pass))
-		a, err := s.Begin("a", results.Settings{})
+		a, err := s.Begin("a", manifest.Settings{})
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("pass %d: %v", pass, err)
@@ -53,7 +54,7 @@ func TestTheNamesOfANewInstanceAreDurableBeforeItBegins(t *testing.T) {
 func TestAJournalWhoseSyncFailedNeverSaysItIsSafe(t *testing.T) {
 	dir := t.TempDir()
 	s := injected(t, dir, "journal.sync:1=EIO")
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func firstOf(err error, next func() error) error {
 func TestAJournalGoesOnWhenThereIsRoomAgain(t *testing.T) {
 	dir := t.TempDir()
 	s := injected(t, dir, "journal.write:2=ENOSPC")
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestAProcessJournalIsWrittenAndNotSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +203,7 @@ func TestPredictionsThatCannotBeWrittenAreToldAndWrittenLater(t *testing.T) {
 func TestAResultIsReplacedOnlyWhenItsPredictionIsGone(t *testing.T) {
 	dir := t.TempDir()
 	s := injected(t, dir, "")
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // left returns the files below dir that this process has open.
@@ -53,7 +54,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 		} else if _, err := h.Output(1, 1); err != nil {
 			t.Error(err)
 		}
-		a, _, err := s.Resume("b", results.Settings{})
+		a, _, err := s.Resume("b", manifest.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // tell appends records to a's journal: type and data in turn.
@@ -109,7 +110,7 @@ func TestAHistoryIsWhatTheJournalTells(t *testing.T) {
 	} {
 		id := fmt.Sprint("i-", n)
 		s := open(t, dir)
-		a, err := s.Begin(id, results.Settings{})
+		a, err := s.Begin(id, manifest.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	put(t, s, failed("a")) // the first attempt: ours to blame, and over
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 
 	s = open(t, dir)
 	before := s.Spent()
-	a, h, err := s.Resume("a", results.Settings{})
+	a, h, err := s.Resume("a", manifest.Settings{})
 	if err != nil || a.Number() != 2 || h == nil || shape(h) != `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c in c1` {
 		t.Fatalf("%v, %+v", err, h)
 	}
@@ -153,7 +154,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	closeStore(t, s)
 
 	s = open(t, dir)
-	a, h, err = s.Resume("a", results.Settings{})
+	a, h, err = s.Resume("a", manifest.Settings{})
 	want := `"system" "task" "one" "A" "two" "B" "C" | 1 a="A" | 2 b="\xff" c="C" | 3 in c2`
 	if err != nil || a.Number() != 2 || h == nil || shape(h) != want || h.Resumed != 1 {
 		t.Fatalf("%v, %+v", err, h)
@@ -169,7 +170,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	if rs := s.Records(); len(rs) != 2 || rs[1].Cost != 1.5 || s.Spent() != spent || spent != before+0.5 {
 		t.Errorf("records %+v, spent %v then %v", rs, spent, s.Spent())
 	}
-	if a, h, err := s.Resume("a", results.Settings{}); err != nil || h != nil || a.Number() != 3 {
+	if a, h, err := s.Resume("a", manifest.Settings{}); err != nil || h != nil || a.Number() != 3 {
 		t.Errorf("a finished attempt was gone on with: %v, %+v", err, h)
 	}
 }
@@ -177,7 +178,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 func TestACrashedAttemptGetsTheTrajectoryOfItsJournal(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +206,7 @@ func TestTheTimeThatAMachineSleptIsNotWorked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir)
-		a, err := s.Begin("a", results.Settings{})
+		a, err := s.Begin("a", manifest.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // journalled makes a directory with one instance of two attempts, the second
@@ -23,7 +24,7 @@ func journalled(t testing.TB, dir string, n int) string {
 	t.Helper()
 	s := open(t, dir)
 	put(t, s, failed("a"))
-	a, err := s.Begin("a", results.Settings{})
+	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

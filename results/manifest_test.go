@@ -6,22 +6,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
-func manifest() *results.Manifest {
+func asked() *manifest.Manifest {
 	type limits struct {
 		Steps int     `json:"step_limit"`
 		Cost  float64 `json:"cost_limit"`
 	}
 	ended := time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC)
-	return &results.Manifest{
+	return &manifest.Manifest{
 		Batch: "v0.1", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Argv: []string{"batch", "run", "<&>"},
 		Model: "openai/x", Seed: 42, Config: map[string]any{"agent": limits{250, 3}, "env": map[string]string{"A.B": "é"}},
-		Dataset: results.Dataset{Name: "verified", Split: "test", Digest: "sha256:1", Selection: "slice 0:5", Count: 5},
-		Images:  map[string]results.Image{"a": {Ref: "img:latest", Digest: "sha256:2"}},
-		Runs: []results.Run{
+		Dataset: manifest.Dataset{Name: "verified", Split: "test", Digest: "sha256:1", Selection: "slice 0:5", Count: 5},
+		Images:  map[string]manifest.Image{"a": {Ref: "img:latest", Digest: "sha256:2"}},
+		Runs: []manifest.Run{
 			{Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Ended: &ended, Argv: []string{"batch", "run"}},
 			{Started: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC)},
 		},
@@ -33,17 +33,17 @@ func TestManifestComesBackAsItWas(t *testing.T) {
 	if _, ok := s.Manifest(); ok {
 		t.Error("a new directory has a manifest")
 	}
-	if err := s.WriteManifest(manifest()); err != nil {
+	if err := s.WriteManifest(asked()); err != nil {
 		t.Fatal(err)
 	}
 	got, ok := s.Manifest()
 	if !ok || got.Format != 1 || got.Argv[2] != "<&>" {
 		t.Fatalf("%+v %v", got, ok)
 	}
-	if d := manifest().Differences(got); len(d) > 0 {
+	if d := asked().Differences(got); len(d) > 0 {
 		t.Errorf("a manifest differs from its own copy: %q", d)
 	}
-	want := manifest()
+	want := asked()
 	want.Format, want.Config, got.Config = 1, nil, nil // the config was compared above
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -52,30 +52,30 @@ func TestManifestComesBackAsItWas(t *testing.T) {
 
 func TestDifferences(t *testing.T) {
 	cases := map[string]struct {
-		change func(*results.Manifest)
+		change func(*manifest.Manifest)
 		want   []string
 	}{
-		"another selection, seed and host are none": {func(m *results.Manifest) {
+		"another selection, seed and host are none": {func(m *manifest.Manifest) {
 			m.Dataset.Selection, m.Dataset.Count, m.Seed, m.Host.Name = "all", 500, 1, "h"
 		}, nil},
-		"another name of one content is none": {func(m *results.Manifest) { m.Dataset.Name = "copy.parquet" }, nil},
-		"another model":                       {func(m *results.Manifest) { m.Model = "y" }, []string{`model: "y", was "openai/x"`}},
-		"other data":                          {func(m *results.Manifest) { m.Dataset.Digest = "sha256:9" }, []string{`dataset.digest: "sha256:9", was "sha256:1"`}},
-		"another dataset without a digest": {func(m *results.Manifest) {
+		"another name of one content is none": {func(m *manifest.Manifest) { m.Dataset.Name = "copy.parquet" }, nil},
+		"another model":                       {func(m *manifest.Manifest) { m.Model = "y" }, []string{`model: "y", was "openai/x"`}},
+		"other data":                          {func(m *manifest.Manifest) { m.Dataset.Digest = "sha256:9" }, []string{`dataset.digest: "sha256:9", was "sha256:1"`}},
+		"another dataset without a digest": {func(m *manifest.Manifest) {
 			m.Dataset.Digest, m.Dataset.Name = "", "lite"
 		}, []string{`dataset.name: "lite", was "verified"`}},
-		"settings that reach neither agent nor model are none": {func(m *results.Manifest) {
+		"settings that reach neither agent nor model are none": {func(m *manifest.Manifest) {
 			m.Config = map[string]any{
 				"agent": map[string]any{"step_limit": 250, "cost_limit": 3}, "env": map[string]string{"A.B": "é"},
 				"run":         map[string]any{"mask_patterns": []string{"x"}},
 				"environment": map[string]any{"pull_timeout": 5, "executable": "podman"},
 			}
 		}, nil},
-		"another split": {func(m *results.Manifest) { m.Dataset.Split = "dev" }, []string{`dataset.split: "dev", was "test"`}},
-		"another price": {func(m *results.Manifest) { m.Price = &vocab.Price{Rates: vocab.Rates{Input: 1}} }, []string{"price.cached_input: 0, was not set", "price.input: 1, was not set", "price.output: 0, was not set"}},
-		"a salvage":     {func(m *results.Manifest) { m.Salvage = true }, []string{"salvage: true, was not set"}},
-		"another revision of one content is none": {func(m *results.Manifest) { m.Dataset.Revision = "abc" }, nil},
-		"a config value and a new one": {func(m *results.Manifest) {
+		"another split": {func(m *manifest.Manifest) { m.Dataset.Split = "dev" }, []string{`dataset.split: "dev", was "test"`}},
+		"another price": {func(m *manifest.Manifest) { m.Price = &vocab.Price{Rates: vocab.Rates{Input: 1}} }, []string{"price.cached_input: 0, was not set", "price.input: 1, was not set", "price.output: 0, was not set"}},
+		"a salvage":     {func(m *manifest.Manifest) { m.Salvage = true }, []string{"salvage: true, was not set"}},
+		"another revision of one content is none": {func(m *manifest.Manifest) { m.Dataset.Revision = "abc" }, nil},
+		"a config value and a new one": {func(m *manifest.Manifest) {
 			m.Config = map[string]any{"agent": map[string]any{"step_limit": 50.0, "cost_limit": 3, "new": nil}, "env": map[string]any{}}
 		}, []string{
 			"agent.new: null, was not set", "agent.step_limit: 50, was 250",
@@ -84,10 +84,10 @@ func TestDifferences(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			m := manifest()
+			m := asked()
 			c.change(m)
 			var got []string
-			for _, d := range m.Differences(manifest()) {
+			for _, d := range m.Differences(asked()) {
 				if d.Matters {
 					got = append(got, d.String())
 				}
@@ -107,7 +107,7 @@ func TestABrokenManifestIsMovedAside(t *testing.T) {
 		if _, ok := s.Manifest(); ok {
 			t.Errorf("%q reads as a manifest", text)
 		}
-		if err := s.WriteManifest(manifest()); err != nil {
+		if err := s.WriteManifest(asked()); err != nil {
 			t.Fatal(err)
 		}
 		if got := read(t, dir, "manifest.json.corrupt-1"); got != text {

@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 func TestSecretsAreHiddenInWhatPeopleReadAndExactInTheJournal(t *testing.T) {
@@ -25,7 +26,7 @@ func TestSecretsAreHiddenInWhatPeopleReadAndExactInTheJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.Begin("i", results.Settings{})
+	a, err := s.Begin("i", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestAPatternLeavesATrajectoryWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := s.Begin("i", results.Settings{})
+		a, err := s.Begin("i", manifest.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}

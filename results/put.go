@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
+	"batch.example/batch/results/manifest"
 )
 
 // predictionData is the data of a prediction record.
@@ -106,7 +107,7 @@ func (s *Store) attemptFor(in *instance, number int) (a *Attempt, opened bool, e
 	if known {
 		return s.reopen(in)
 	}
-	a, err = s.begin(in, Settings{})
+	a, err = s.begin(in, manifest.Settings{})
 	return a, true, err
 }
 

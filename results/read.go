@@ -11,16 +11,17 @@ import (
 	"syscall"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
 // Snapshot is a run directory as it stood while [Read] read it.
 type Snapshot struct {
 	Dir      string
-	Manifest *Manifest // nil when there is none that can be read
-	Records  []Record  // as of Store.Records; a running attempt's status is "Running"
-	Spent    float64   // as of Store.Spent
-	Notes    []string  // what is broken, or left over from a crash, in words
+	Manifest *manifest.Manifest // nil when there is none that can be read
+	Records  []Record           // as of Store.Records; a running attempt's status is "Running"
+	Spent    float64            // as of Store.Spent
+	Notes    []string           // what is broken, or left over from a crash, in words
 
 	// Owner is who works in the directory, as the lock's owner wrote it, and
 	// "" when nobody does. Of an owner on another machine it is not known
@@ -44,7 +45,7 @@ func Read(dir string) (*Snapshot, error) {
 		s.tell("the run of %s ended without closing the directory", snap.Owner)
 		snap.Owner = ""
 	}
-	if snap.Manifest, err = ReadManifest(s.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if snap.Manifest, err = manifest.Read(s.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.tell("%v", err)
 	}
 	if _, err := s.recover(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
@@ -50,7 +51,7 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := manifest()
+	m := asked()
 	m.Dataset.Instances = []string{"done__1", "never__1", "runs__1"}
 	if err := s.WriteManifest(m); err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 	if err := s.Put(context.Background(), done); err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.Begin("runs__1", results.Settings{})
+	a, err := s.Begin("runs__1", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestReadingWhatDeadRunsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Begin("x__1", results.Settings{}); err != nil {
+	if _, err := s.Begin("x__1", manifest.Settings{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -15,12 +15,13 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
 func begin(t *testing.T, s *results.Store, id string) *results.Attempt {
 	t.Helper()
-	a, err := s.Begin(id, results.Settings{})
+	a, err := s.Begin(id, manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func begin(t *testing.T, s *results.Store, id string) *results.Attempt {
 
 func resume(t *testing.T, s *results.Store, id string) (*results.Attempt, *journal.History) {
 	t.Helper()
-	a, h, err := s.Resume(id, results.Settings{})
+	a, h, err := s.Resume(id, manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestAnAttemptThatEndedByAFaultIsWrittenOn(t *testing.T) {
 	if n := end(t, s, a, result("a", "x")); n != 1 {
 		t.Errorf("attempt %d", n)
 	}
-	if _, h, err := s.Resume("a", results.Settings{}); err != nil || h != nil {
+	if _, h, err := s.Resume("a", manifest.Settings{}); err != nil || h != nil {
 		t.Errorf("a result is resumed: %+v, %v", h, err)
 	}
 }
@@ -182,7 +183,7 @@ func TestAResumedAttemptThatLostNoCallHasSpentItsCost(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, h, err := s.Resume("a", results.Settings{}); err != nil || h == nil {
+	if _, h, err := s.Resume("a", manifest.Settings{}); err != nil || h == nil {
 		t.Fatal(h, err)
 	}
 	closeStore(t, s)
@@ -195,7 +196,7 @@ func TestAResumedAttemptThatLostNoCallHasSpentItsCost(t *testing.T) {
 func TestOtherSettingsAreNotResumed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	under := results.Settings{Model: "m", Row: "1", Config: map[string]any{"agent": map[string]any{"step_limit": 5}}}
+	under := manifest.Settings{Model: "m", Row: "1", Config: map[string]any{"agent": map[string]any{"step_limit": 5}}}
 	a, err := s.Begin("a", under)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@ package results
 import (
 	"context"
 	"errors"
+	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
+	"batch.example/batch/results/manifest"
 )
 
 // Names of the files in a run directory.
@@ -27,7 +30,7 @@ const (
 	predsFile    = "preds.json"
 	statusesFile = "exit_statuses.yaml"
 	parquetFile  = "results.parquet"
-	manifestFile = "manifest.json"
+	manifestFile = manifest.File
 	batchLogFile = "batch.log"
 	journalFile  = "journal.jsonl"
 	agentLogFile = "agent.log"
@@ -82,10 +85,10 @@ type instance struct {
 	work sync.Mutex
 
 	// The rest is guarded by Store.mu.
-	past   []pastAttempt // ended or crashed, in order
-	number int           // of the last attempt that began
-	state  state         // of the last attempt
-	made   Settings      // of the last attempt; where state is resumable
+	past   []pastAttempt     // ended or crashed, in order
+	number int               // of the last attempt that began
+	state  state             // of the last attempt
+	made   manifest.Settings // of the last attempt; where state is resumable
 	open   *Attempt
 }
 
@@ -301,3 +304,37 @@ func (s *Store) Close() error {
 // WritePredictions writes preds.json and exit_statuses.yaml now, rather than
 // within [Options.FlushEvery].
 func (s *Store) WritePredictions(context.Context) error { return s.writer.flushNow() }
+
+// Manifest returns the manifest that stands in the directory, and whether
+// there is one that can be read. A broken or newer one is moved aside by
+// [Store.WriteManifest] rather than overwritten.
+func (s *Store) Manifest() (*manifest.Manifest, bool) {
+	m, err := manifest.Read(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Load().Warn("the manifest cannot be read", "err", err)
+	}
+	return m, err == nil
+}
+
+// WriteManifest replaces the manifest; it is durable on return. The format
+// version is set by the store.
+func (s *Store) WriteManifest(m *manifest.Manifest) error {
+	if err := s.check("writing the manifest"); err != nil {
+		return err
+	}
+	path := filepath.Join(s.dir, manifestFile)
+	if _, err := manifest.Read(s.dir); fault.KindOf(err) == fault.Usage {
+		if _, err := s.moveAside(path); err != nil {
+			return atomicfile.Fault("moving a broken manifest aside", err)
+		}
+	}
+	text, err := m.Text(s.mask.JSON)
+	if err != nil {
+		return err
+	}
+	err = s.files.Write(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	return atomicfile.Fault("writing the manifest", err)
+}

@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
@@ -63,7 +64,7 @@ func failed(id string) *results.Result {
 
 func put(t testing.TB, s *results.Store, r *results.Result) int {
 	t.Helper()
-	a, err := s.Begin(r.Record.InstanceID, results.Settings{})
+	a, err := s.Begin(r.Record.InstanceID, manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ const hostile = "--- a\r\n+++ b\r\n@@ é 漢 😀 \u2028 \x00\x01\x1f\x7f <&> \"
 func TestARunDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "out")
 	s := open(t, dir)
-	a, err := s.Begin("z__first-1", results.Settings{})
+	a, err := s.Begin("z__first-1", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,12 +371,12 @@ func TestAnIDThatCannotNameAFolderIsRefusedWithTheReason(t *testing.T) {
 		"exit_statuses.yaml":     "own files",
 		"results.parquet":        "own files",
 	} {
-		_, err := s.Begin(id, results.Settings{})
+		_, err := s.Begin(id, manifest.Settings{})
 		if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), why) {
 			t.Errorf("%.20q: %v (%v), want %q", id, err, fault.KindOf(err), why)
 		}
 	}
-	if _, err := s.Begin(strings.Repeat("x", 200), results.Settings{}); err != nil {
+	if _, err := s.Begin(strings.Repeat("x", 200), manifest.Settings{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,8 +1,22 @@
 package results
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
 	"batch.example/batch/vocab"
 )
@@ -40,4 +54,186 @@ type Info struct {
 type ModelStats struct {
 	Cost  float64 `json:"instance_cost"`
 	Calls int     `json:"api_calls"`
+}
+
+// writeTrajectory replaces an instance's trajectory: its head is r's, its messages
+// are those in the journal, one after the other, so that no more than one output is
+// held in memory. The caller syncs the directory.
+func (s *Store) writeTrajectory(h *journal.History, r *Result) (err error) {
+	t := trajectoryWriter{mask: s.mask, history: h}
+	if len(h.Opened) > 0 { // there is a journal
+		if t.source, err = h.Source(); err != nil {
+			return err
+		}
+		defer t.source.Close()
+	}
+	id := r.Record.InstanceID
+	return s.files.WriteUnsynced(s.path(id, id+".traj.json"), 0o644, func(w io.Writer) error {
+		t.w = bufio.NewWriter(w)
+		return errors.Join(t.write(r), t.w.Flush())
+	})
+}
+
+// trajectoryWriter writes one trajectory as Python's json.dumps(v, indent=2) does,
+// with its secrets hidden.
+type trajectoryWriter struct {
+	w       *bufio.Writer
+	mask    *mask.Masker
+	source  *journal.Source
+	history *journal.History
+}
+
+func (t *trajectoryWriter) write(r *Result) error {
+	t.text("{\n  \"info\": ")
+	if err := t.value(headOf(t.history, r), "  "); err != nil {
+		return err
+	}
+	t.text(",\n  \"messages\": [")
+	next := ""
+	for _, m := range slices.Concat(t.history.Messages, t.history.Later) {
+		t.text(next + "\n    ")
+		if err := t.message(m); err != nil {
+			return err
+		}
+		next = ","
+	}
+	if next != "" {
+		t.text("\n  ")
+	}
+	t.text("],\n  \"trajectory_format\": ")
+	if err := t.value(TrajectoryFormat, ""); err != nil {
+		return err
+	}
+	t.text(",\n  \"instance_id\": ")
+	if err := t.value(r.Record.InstanceID, ""); err != nil {
+		return err
+	}
+	t.text("\n}")
+	return nil
+}
+
+// text writes what is JSON already; the buffer keeps an error.
+func (t *trajectoryWriter) text(s string) { _, _ = t.w.WriteString(s) }
+
+func (t *trajectoryWriter) value(v any, indent string) error {
+	text, err := python.Compact(v)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a trajectory", err)
+	}
+	return t.json(text, indent)
+}
+
+func (t *trajectoryWriter) json(text []byte, indent string) error {
+	text, err := python.Indent(t.mask.JSON(text), indent)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a trajectory", err)
+	}
+	_, err = t.w.Write(text)
+	return err
+}
+
+// message writes a message with what it refers to in its place.
+func (t *trajectoryWriter) message(m json.RawMessage) error {
+	m, err := t.withResponse(m)
+	if err != nil {
+		return err
+	}
+	var ref journal.OutputRef
+	at, found := refMember(m, "extra", "raw_output")
+	if !found || !isRef(m[at.from:at.to], &ref) {
+		return t.json(m, "    ")
+	}
+	// The reference has nothing to hide, and stays where it can be found again; what
+	// is put in its place later must not be hidden in its turn.
+	m = t.mask.JSON(m)
+	at, _ = refMember(m, "extra", "raw_output")
+	output, total, err := t.source.Output(ref)
+	if err != nil {
+		return err
+	}
+	return t.withOutput(m, at, t.mask.Bytes(output), total > int64(len(output)), total)
+}
+
+// withResponse puts the provider's answer into the place where the message names it.
+func (t *trajectoryWriter) withResponse(m json.RawMessage) (json.RawMessage, error) {
+	var ref struct {
+		Step int `json:"step"`
+	}
+	at, found := refMember(m, "extra", "response")
+	if !found || !isRef(m[at.from:at.to], &ref) {
+		return m, nil
+	}
+	response, err := t.source.Response(ref.Step)
+	if err != nil || response == nil {
+		return m, err
+	}
+	return slices.Concat(m[:at.from], response, m[at.to:]), nil
+}
+
+// span is a place in a JSON text, in bytes.
+type span struct{ from, to int }
+
+// withOutput writes m, in which no secret is left, with an output, which may be
+// large, at its place.
+func (t *trajectoryWriter) withOutput(m []byte, at span, output []byte, cut bool, total int64) error {
+	text, encoded := rand.Text(), rand.Text() // stand for what is written by itself
+	place := `"` + text + `"`
+	if !utf8.Valid(output) {
+		place += `,"raw_output_base64":"` + encoded + `"`
+	}
+	if cut {
+		place += `,"output_bytes":` + strconv.FormatInt(total, 10)
+	}
+	rest, err := python.Indent(slices.Concat(m[:at.from], []byte(place), m[at.to:]), "    ")
+	if err != nil {
+		return fault.New(fault.Bug, "encoding a trajectory", err)
+	}
+	before, rest, _ := bytes.Cut(rest, []byte(text))
+	_, _ = t.w.Write(before)
+	t.inString(output)
+	if before, after, found := bytes.Cut(rest, []byte(encoded)); found {
+		_, _ = t.w.Write(before)
+		e := base64.NewEncoder(base64.StdEncoding, t.w)
+		_, _ = e.Write(output)
+		_ = e.Close()
+		rest = after
+	}
+	_, err = t.w.Write(rest)
+	return err
+}
+
+// inString writes text as it stands between the quotes of a JSON string, bytes
+// that are not UTF-8 as U+FFFD.
+func (t *trajectoryWriter) inString(text []byte) {
+	const most = 16 << 10
+	for len(text) > 0 {
+		n := min(most, len(text))
+		for back := 1; back < utf8.UTFMax && n < len(text) && !utf8.RuneStart(text[n]); back++ {
+			n-- // no character is cut
+		}
+		quoted, err := python.JSON(string(text[:n]), "")
+		if err == nil {
+			_, _ = t.w.Write(quoted[1 : len(quoted)-1])
+		}
+		text = text[n:]
+	}
+}
+
+// refMember finds the member of an object's member that may be a reference.
+func refMember(object []byte, outer, inner string) (span, bool) {
+	if !bytes.Contains(object, []byte(`"`+inner+`":{"step":`)) { // nearly always, and soon known
+		return span{}, false
+	}
+	member := gjson.GetBytes(object, outer+"."+inner)
+	return span{member.Index, member.Index + len(member.Raw)}, member.Index > 0
+}
+
+// isRef reads an object that has exactly ref's members.
+func isRef(value []byte, ref any) bool {
+	if value[0] != '{' {
+		return false
+	}
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.DisallowUnknownFields()
+	return d.Decode(ref) == nil
 }

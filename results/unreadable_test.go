@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
@@ -147,8 +148,8 @@ func TestWhatCannotBeReadOrWrittenIsTheHostsFault(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir)
 		write(t, "", dir, path)
-		_, err := s.Begin("a", results.Settings{})
-		_, _, resumed := s.Resume("a", results.Settings{})
+		_, err := s.Begin("a", manifest.Settings{})
+		_, _, resumed := s.Resume("a", manifest.Settings{})
 		for what, err := range map[string]error{"beginning": err, "resuming": resumed, "putting": s.Put(t.Context(), result("a", "p"))} {
 			if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s with %s: %v (%v)", what, path, err, fault.KindOf(err))
@@ -176,7 +177,7 @@ func TestWhatCannotBeReadOrWrittenIsTheHostsFault(t *testing.T) {
 		t.Errorf("a journal that is a folder: %v", err)
 	}
 	write(t, "", dir, "manifest.json", "file")
-	if _, err := results.ReadManifest(dir); fault.KindOf(err) != fault.Host {
+	if _, err := manifest.Read(dir); fault.KindOf(err) != fault.Host {
 		t.Errorf("a manifest that is a folder: %v", err)
 	}
 }

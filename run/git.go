@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // GitProbe asks for the state of the working directory's git work tree while
@@ -13,7 +13,7 @@ import (
 type GitProbe struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when state is there
-	state  *results.Git
+	state  *manifest.Git
 }
 
 // ProbeGit starts asking. The caller must stop the probe.
@@ -31,7 +31,7 @@ func ProbeGit(ctx context.Context) *GitProbe {
 }
 
 // Known returns the state if it is there by now, or nil.
-func (p *GitProbe) Known() *results.Git {
+func (p *GitProbe) Known() *manifest.Git {
 	select {
 	case <-p.done:
 		return p.state
@@ -47,8 +47,8 @@ func (p *GitProbe) Stop() {
 }
 
 // parseGitStatus reads what `git status --porcelain=v2 --branch` prints.
-func parseGitStatus(out string) *results.Git {
-	var g results.Git
+func parseGitStatus(out string) *manifest.Git {
+	var g manifest.Git
 	for line := range strings.Lines(out) {
 		line = strings.TrimSuffix(line, "\n")
 		switch key, value, _ := strings.Cut(strings.TrimPrefix(line, "# "), " "); {

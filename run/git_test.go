@@ -8,18 +8,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 func TestTheStateOfAWorkTree(t *testing.T) {
 	for name, c := range map[string]struct {
 		out  string
-		want results.Git
+		want manifest.Git
 	}{
-		"clean":    {"# branch.oid abc\n# branch.head main\n# branch.upstream origin/main\n# branch.ab +0 -0\n", results.Git{Commit: "abc", Branch: "main"}},
-		"changed":  {"# branch.oid abc\n# branch.head (detached)\n1 .M N... 100644 100644 100644 1 2 f\n", results.Git{Commit: "abc", Branch: "(detached)", Dirty: true}},
-		"initial":  {"# branch.oid (initial)\n# branch.head main\n", results.Git{Commit: "(initial)", Branch: "main"}},
-		"conflict": {"# branch.oid abc\nu UU N... 1 2 3 4 5 6 7 f\n", results.Git{Commit: "abc", Dirty: true}},
+		"clean":    {"# branch.oid abc\n# branch.head main\n# branch.upstream origin/main\n# branch.ab +0 -0\n", manifest.Git{Commit: "abc", Branch: "main"}},
+		"changed":  {"# branch.oid abc\n# branch.head (detached)\n1 .M N... 100644 100644 100644 1 2 f\n", manifest.Git{Commit: "abc", Branch: "(detached)", Dirty: true}},
+		"initial":  {"# branch.oid (initial)\n# branch.head main\n", manifest.Git{Commit: "(initial)", Branch: "main"}},
+		"conflict": {"# branch.oid abc\nu UU N... 1 2 3 4 5 6 7 f\n", manifest.Git{Commit: "abc", Dirty: true}},
 	} {
 		if diff := cmp.Diff(&c.want, parseGitStatus(c.out)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -33,7 +33,7 @@ func TestTheGitProbe(t *testing.T) {
 	}
 	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
 	t.Chdir(t.TempDir())
-	told := func() *results.Git {
+	told := func() *manifest.Git {
 		p := ProbeGit(t.Context())
 		defer p.Stop()
 		<-p.done

@@ -13,29 +13,30 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // newManifest says what this run is about to do.
-func (r *Run) newManifest() *results.Manifest {
+func (r *Run) newManifest() *manifest.Manifest {
 	host, _ := os.Hostname()
 	now := time.Now().UTC()
 	m := r.About
 	m.Go, m.Created, m.Model, m.Price, m.Salvage = runtime.Version(), now, r.Settings.Model.ModelName, r.Model.Price, r.Salvage
 	m.Config, m.Prompts = r.settings, r.Settings.Prompts()
 	m.Dataset.Count, m.Dataset.Instances = len(r.Instances), ids(r.Instances)
-	m.Host = results.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
-	m.Runs = []results.Run{{Started: now, Argv: r.Argv}}
+	m.Host = manifest.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	m.Runs = []manifest.Run{{Started: now, Argv: r.Argv}}
 	return r.hideIn(&m)
 }
 
 // hideIn returns m as it will be read from its file, with its secrets hidden,
 // so that it can be compared with one that was.
-func (r *Run) hideIn(m *results.Manifest) *results.Manifest {
+func (r *Run) hideIn(m *manifest.Manifest) *manifest.Manifest {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return m // writing it will say why
 	}
-	var hidden results.Manifest
+	var hidden manifest.Manifest
 	if err := json.Unmarshal(r.Store.Mask.JSON(data), &hidden); err != nil {
 		return m
 	}
@@ -45,7 +46,7 @@ func (r *Run) hideIn(m *results.Manifest) *results.Manifest {
 // reconcile compares the manifest with the directory's: results of different
 // configs, models or datasets in one directory could not be compared. What an
 // earlier run said is kept.
-func (r *Run) reconcile(m *results.Manifest) error {
+func (r *Run) reconcile(m *manifest.Manifest) error {
 	old, ok := r.store.Manifest()
 	if !ok {
 		return nil
@@ -71,8 +72,8 @@ func (r *Run) reconcile(m *results.Manifest) error {
 }
 
 // madeUnder is what an attempt at an instance is made under.
-func (r *Run) madeUnder(in dataset.Instance) results.Settings {
-	return results.Settings{
+func (r *Run) madeUnder(in dataset.Instance) manifest.Settings {
+	return manifest.Settings{
 		Model: r.Settings.Model.ModelName, Config: r.settings, Price: r.Model.Price, Salvage: r.Salvage, Row: in.Digest(),
 		Prompts: r.Settings.Prompts(), Version: r.About.Batch,
 	}
@@ -142,15 +143,15 @@ func (r *Run) replacesAll() bool {
 }
 
 // completeManifest notes what ran and when this run ended.
-func completeManifest(store *results.Store, m *results.Manifest) error {
+func completeManifest(store *results.Store, m *manifest.Manifest) error {
 	now := time.Now().UTC()
 	m.Runs[len(m.Runs)-1].Ended = &now
 	if m.Images == nil {
-		m.Images = map[string]results.Image{}
+		m.Images = map[string]manifest.Image{}
 	}
 	for _, r := range store.Records() {
 		if r.ImageID != "" {
-			m.Images[r.InstanceID] = results.Image{Ref: r.Image, ID: r.ImageID, Digest: r.ImageDigest}
+			m.Images[r.InstanceID] = manifest.Image{Ref: r.Image, ID: r.ImageID, Digest: r.ImageDigest}
 		}
 		if r.ModelID != "" && !slices.Contains(m.ModelIDs, r.ModelID) {
 			m.ModelIDs = append(m.ModelIDs, r.ModelID)

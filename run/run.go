@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 )
@@ -36,9 +37,9 @@ type Config struct {
 
 	// About is the manifest as far as only the caller knows it: the version, the
 	// command that this is, the dataset and its seed. Git may be asked for later.
-	About results.Manifest
-	Git   func() *results.Git // nil: unknown
-	Argv  []string            // of this process; About has that of the `batch run` which it repeats
+	About manifest.Manifest
+	Git   func() *manifest.Git // nil: unknown
+	Argv  []string             // of this process; About has that of the `batch run` which it repeats
 
 	Width     *runner.Width  // instances at once; nil: one
 	WidthWhy  string         // why so many; said when work begins
@@ -50,7 +51,7 @@ type Config struct {
 	Redo   bool     // also the instances that have a result
 	Again  bool     // the results of Instances are forgotten before; About's Dataset is that of the run before
 	Fresh  bool     // and unfinished attempts start from the beginning
-	Accept []string // names of differences from what Output was made with, see [results.Difference.Covers]
+	Accept []string // names of differences from what Output was made with, see [manifest.Difference.Covers]
 
 	Tell func(text string) // told what a person should know before work begins; nil ignores
 }
@@ -60,7 +61,7 @@ type Run struct {
 	Config
 	settings any // resolved, for journals
 	store    *results.Store
-	manifest *results.Manifest
+	manifest *manifest.Manifest
 	todo     []dataset.Instance
 	began    bool
 	sum      runner.Summary
@@ -73,7 +74,7 @@ func Open(c Config) (_ *Run, err error) {
 		c.Tell = func(string) {}
 	}
 	if c.Git == nil {
-		c.Git = func() *results.Git { return nil }
+		c.Git = func() *manifest.Git { return nil }
 	}
 	if c.Retries == nil {
 		c.Retries = runner.DefaultRetries()

@@ -14,6 +14,7 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
 )
 
@@ -87,7 +88,7 @@ func (p *play) open() {
 	}
 	p.budget = runner.NewBudget(p.limit, store.Spent(), estimate)
 	for i, w := range p.workers {
-		a, _, err := store.Resume(fmt.Sprintf("x__%d", i), results.Settings{})
+		a, _, err := store.Resume(fmt.Sprintf("x__%d", i), manifest.Settings{})
 		if err != nil {
 			p.t.Fatal(err)
 		}

@@ -31,5 +31,3 @@
 // boxgit.WorktreeDiff, unless it is only stopped and goes on later. It is against the
 // commit that the agent began at, so that what the agent committed is in it.
 package solver
-
-

@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
 )
@@ -85,8 +86,8 @@ func TestAllFilesFollowFromTheJournals(t *testing.T) {
 		s := solver.New(solver.Config{
 			Loop: newLoop(t, 5), ModelName: "test/é", Sandboxes: hosts{box: c.box}, Store: store, Salvage: c.salvage,
 			Models: func(dataset.Instance, int) (llm.Model, error) { return c.model, nil },
-			Settings: func(dataset.Instance) results.Settings {
-				return results.Settings{Version: "1.2", Prompts: "whose", Config: map[string]any{"agent": map[string]any{"step_limit": 5, "cost_limit": 3.0}}}
+			Settings: func(dataset.Instance) manifest.Settings {
+				return manifest.Settings{Version: "1.2", Prompts: "whose", Config: map[string]any{"agent": map[string]any{"step_limit": 5, "cost_limit": 3.0}}}
 			},
 		})
 		result, err := s.Do(c.ctx, solver.Attempt{

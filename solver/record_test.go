@@ -25,6 +25,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
@@ -99,8 +100,8 @@ func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
 	config := map[string]any{"agent": map[string]any{"step_limit": 7}, "environment": map[string]any{"cwd": "/x", "network_mode": "none", "image": "asked"}}
 	result, store, err := solveWith(t, solver.Config{
 		Loop: newLoop(t, 20), Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
-		Settings: func(dataset.Instance) results.Settings {
-			return results.Settings{Config: config, Prompts: "whose", Version: "test"}
+		Settings: func(dataset.Instance) manifest.Settings {
+			return manifest.Settings{Config: config, Prompts: "whose", Version: "test"}
 		},
 	}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}), runner.NewBudget(0, 0, 0))
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
 	"batch.example/batch/vocab"
 )
@@ -28,9 +29,9 @@ type Config struct {
 	ModelName string // model_name_or_path of predictions
 	Sandboxes Sandboxes
 	Store     *results.Store
-	Startup   func(dataset.Instance) (string, error)  // command run before the agent starts; "" for none
-	Settings  func(dataset.Instance) results.Settings // that attempts are made under
-	Salvage   bool                                    // a missing submission is predicted from the work tree
+	Startup   func(dataset.Instance) (string, error)   // command run before the agent starts; "" for none
+	Settings  func(dataset.Instance) manifest.Settings // that attempts are made under
+	Salvage   bool                                     // a missing submission is predicted from the work tree
 
 	// RestartDiverged ends an attempt as soon as its replay diverges, so that another
 	// one can begin. Else it is continued, and its result kept apart. See
@@ -72,7 +73,7 @@ func New(c Config) *Solver {
 		c.Startup = func(dataset.Instance) (string, error) { return "", nil }
 	}
 	if c.Settings == nil {
-		c.Settings = func(dataset.Instance) results.Settings { return results.Settings{} }
+		c.Settings = func(dataset.Instance) manifest.Settings { return manifest.Settings{} }
 	}
 	return &Solver{c: c, turns: make(chan struct{}, max(1, c.Scrubs))}
 }

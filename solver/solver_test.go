@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
@@ -61,7 +62,7 @@ func solveWith(
 	t.Cleanup(func() { _ = store.Close() })
 	c.ModelName, c.Store = "test", store
 	if c.Settings == nil {
-		c.Settings = func(dataset.Instance) results.Settings { return results.Settings{Version: "test"} }
+		c.Settings = func(dataset.Instance) manifest.Settings { return manifest.Settings{Version: "test"} }
 	}
 	c.Models = func(dataset.Instance, int) (llm.Model, error) { return model, nil }
 	result, err := solver.New(c).Do(t.Context(), solver.Attempt{

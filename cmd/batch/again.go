@@ -13,7 +13,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
-	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // runFromManifest returns the flags of the last `batch run` into dir, as its
@@ -56,8 +56,8 @@ func runFromManifest(dir string, own *pflag.FlagSet) (runFlags, error) {
 }
 
 // readManifest reads the manifest of a directory that somebody named.
-func readManifest(dir string) (*results.Manifest, error) {
-	m, err := results.ReadManifest(dir)
+func readManifest(dir string) (*manifest.Manifest, error) {
+	m, err := manifest.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.Newf(fault.Usage, "%s is no run directory: it has no manifest.json", dir).
 			WithHint("name the directory that `batch run -o` wrote into")

@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // made writes the manifest of a run directory that was made by argv in dir.
@@ -20,7 +21,7 @@ func made(t *testing.T, dir string, argv ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &results.Manifest{Argv: argv, Dir: dir, Dataset: results.Dataset{Instances: []string{"a", "b"}}}
+	m := &manifest.Manifest{Argv: argv, Dir: dir, Dataset: manifest.Dataset{Instances: []string{"a", "b"}}}
 	if err := store.WriteManifest(m); err != nil {
 		t.Fatal(err)
 	}

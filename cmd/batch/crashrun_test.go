@@ -22,6 +22,7 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 // crashIDs are how the ids of a crash run's instances end. What each does
@@ -240,7 +241,7 @@ func (r *crashRun) look() {
 	}
 	whole := func(v any) func([]byte) error { return func(b []byte) error { return json.Unmarshal(b, v) } }
 	read(filepath.Join(out, "preds.json"), whole(&map[string]struct{ ModelPatch string }{}))
-	read(filepath.Join(out, "manifest.json"), whole(&results.Manifest{}))
+	read(filepath.Join(out, "manifest.json"), whole(&manifest.Manifest{}))
 	read(filepath.Join(out, "exit_statuses.yaml"), func(b []byte) error { return yaml.Unmarshal(b, &map[string]map[string][]string{}) })
 	for _, name := range crashIDs {
 		id := r.prefix + name

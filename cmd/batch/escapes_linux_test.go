@@ -22,6 +22,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
@@ -120,7 +121,7 @@ func evilRun(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	attempt, err := store.Begin("ours"+evil, results.Settings{})
+	attempt, err := store.Begin("ours"+evil, manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,9 +143,9 @@ func evilRun(t *testing.T, dir string) {
 		"b/b.traj.json":                    toJSON(t, map[string]any{"info": map[string]any{"exit_status": evil}}),
 		"broken" + evil + "/journal.jsonl": evil + "\n" + evil + "\n",
 		".batch.lock":                      evil,
-		"manifest.json": toJSON(t, results.Manifest{
-			Format: results.ManifestVersion, Argv: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", dir}, Model: evil,
-			Config: map[string]any{evil: evil}, Dataset: results.Dataset{Name: evil, Split: evil, Instances: []string{evil, "ours" + evil}},
+		"manifest.json": toJSON(t, manifest.Manifest{
+			Format: manifest.Version, Argv: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", dir}, Model: evil,
+			Config: map[string]any{evil: evil}, Dataset: manifest.Dataset{Name: evil, Split: evil, Instances: []string{evil, "ours" + evil}},
 		}),
 	})
 }
@@ -156,7 +157,7 @@ func TestNothingThatIsReadReachesATerminalAsAnEscape(t *testing.T) {
 	writeFiles(t, dir, map[string]string{"rows.jsonl": rows, evilName + ".jsonl": rows, evilName + "-broken.jsonl": "{" + evil, "evil.yaml": evil})
 	evilRun(t, filepath.Join(dir, "out"))
 	evilRun(t, filepath.Join(dir, evilName))
-	writeFiles(t, dir, map[string]string{"other/preds.json": "{}", "other/manifest.json": toJSON(t, results.Manifest{Model: "m"})})
+	writeFiles(t, dir, map[string]string{"other/preds.json": "{}", "other/manifest.json": toJSON(t, manifest.Manifest{Model: "m"})})
 	noEngine := []string{"DOCKER_HOST=unix:///" + evilName}
 	for _, s := range []session{
 		{args: []string{"dataset", "--subset", "rows.jsonl"}, seen: seen},

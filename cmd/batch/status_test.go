@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"batch.example/batch/report"
-	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
@@ -61,7 +61,7 @@ func TestTheStatusOfALivingRun(t *testing.T) {
 	if got := ends(s); s.Owner != "" || got["Interrupted"] != 2 || got["not run"] != 2 {
 		t.Errorf("in use by %q, statuses %v, want two that were interrupted", s.Owner, got)
 	}
-	if m, err := results.ReadManifest(filepath.Join(dir, "out")); err != nil || len(m.Runs) != 1 || m.Runs[0].Ended == nil {
+	if m, err := manifest.Read(filepath.Join(dir, "out")); err != nil || len(m.Runs) != 1 || m.Runs[0].Ended == nil {
 		t.Errorf("manifest %+v, %v", m, err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
@@ -96,11 +97,11 @@ func (s *sweep) sandboxes() sandbox.Config {
 }
 
 // about is what the manifest says of this command and its dataset.
-func (s *sweep) about() results.Manifest {
+func (s *sweep) about() manifest.Manifest {
 	dir, _ := os.Getwd() // without it, relative paths are only right from here
-	return results.Manifest{
+	return manifest.Manifest{
 		Batch: version(), Argv: s.flags.argv, Dir: dir, Seed: s.flags.seed,
-		Dataset: results.Dataset{
+		Dataset: manifest.Dataset{
 			Name: s.ds.Name, Split: s.ds.Split, Revision: s.ds.Revision, Digest: s.ds.Digest, Selection: s.flags.selection(),
 		},
 	}

@@ -1,4 +1,4 @@
-package results_test
+package manifest_test
 
 import (
 	"strings"
@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 )
 
 func TestEveryDifferenceOfSettingsMatters(t *testing.T) {
-	now := results.Settings{Model: "m", Row: "1", Config: map[string]any{"run": map[string]any{"mask_patterns": "x"}, "agent": map[string]any{"step_limit": 1}}}
-	was := results.Settings{Model: "n", Row: "2", Config: map[string]any{"agent": map[string]any{"step_limit": 2}}}
-	want := []results.Difference{
+	now := manifest.Settings{Model: "m", Row: "1", Config: map[string]any{"run": map[string]any{"mask_patterns": "x"}, "agent": map[string]any{"step_limit": 1}}}
+	was := manifest.Settings{Model: "n", Row: "2", Config: map[string]any{"agent": map[string]any{"step_limit": 2}}}
+	want := []manifest.Difference{
 		{Name: "agent.step_limit", Now: "1", Was: "2", Matters: true},
 		{Name: "model", Now: `"m"`, Was: `"n"`, Matters: true},
 		{Name: "row", Now: `"1"`, Was: `"2"`, Matters: true},
@@ -23,7 +23,7 @@ func TestEveryDifferenceOfSettingsMatters(t *testing.T) {
 }
 
 func TestANameCoversWhatStandsBelowIt(t *testing.T) {
-	d := results.Difference{Name: "agent.step_limit"}
+	d := manifest.Difference{Name: "agent.step_limit"}
 	for name, want := range map[string]bool{
 		"agent.step_limit": true, "agent": true, "all": true,
 		"agent.step": false, "age": false, "agent.step_limit.x": false, "": false, "step_limit": false,
@@ -35,7 +35,7 @@ func TestANameCoversWhatStandsBelowIt(t *testing.T) {
 }
 
 func TestValuesAreComparedAndShownAsAPersonMeansThem(t *testing.T) {
-	value := func(v any) *results.Manifest { return &results.Manifest{Config: map[string]any{"v": v}} }
+	value := func(v any) *manifest.Manifest { return &manifest.Manifest{Config: map[string]any{"v": v}} }
 	for _, c := range []struct {
 		now, was any
 		want     string // of the difference; "" is none

@@ -1,10 +1,13 @@
-package results
+// Package manifest says what a run was asked for and what ran: the manifest.json of a
+// run directory, the settings that an attempt is made under, and how two of them
+// differ. It promises that whatever makes results incomparable is told as a difference
+// that matters.
+package manifest
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,8 +19,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// ManifestVersion is the version of manifest.json that this package writes.
-const ManifestVersion = 1
+// File is its name in the run directory.
+const File = "manifest.json"
+
+// Version is the version of manifest.json that this package writes.
+const Version = 1
 
 // Manifest is manifest.json: what was asked for and what ran. It holds no
 // secrets; whoever fills in Config and Argv keeps them out.
@@ -83,21 +89,10 @@ type Run struct {
 	Argv    []string   `json:"argv,omitempty"`
 }
 
-// Manifest returns the manifest that stands in the directory, and whether
-// there is one that can be read. A broken or newer one is moved aside by
-// [Store.WriteManifest] rather than overwritten.
-func (s *Store) Manifest() (*Manifest, bool) {
-	m, err := ReadManifest(s.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Load().Warn("the manifest cannot be read", "err", err)
-	}
-	return m, err == nil
-}
-
-// ReadManifest reads the manifest of a run directory. A missing one is
+// Read reads the manifest of a run directory. A missing one is
 // fs.ErrNotExist; a broken or newer one is a Usage fault.
-func ReadManifest(dir string) (*Manifest, error) {
-	path := filepath.Join(dir, manifestFile)
+func Read(dir string) (*Manifest, error) {
+	path := filepath.Join(dir, File)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -109,46 +104,24 @@ func ReadManifest(dir string) (*Manifest, error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, fault.New(fault.Usage, "reading "+path, err)
 	}
-	if m.Format > ManifestVersion {
-		return nil, fault.Newf(fault.Usage, "reading %s: format version %d is newer than %d", path, m.Format, ManifestVersion).
+	if m.Format > Version {
+		return nil, fault.Newf(fault.Usage, "reading %s: format version %d is newer than %d", path, m.Format, Version).
 			WithHint("this directory was written by a newer batch: use that version, or another output directory")
 	}
 	return &m, nil
 }
 
-// WriteManifest replaces the manifest; it is durable on return. The format
-// version is set by the store.
-func (s *Store) WriteManifest(m *Manifest) error {
-	if err := s.check("writing the manifest"); err != nil {
-		return err
-	}
-	path := filepath.Join(s.dir, manifestFile)
-	if _, err := ReadManifest(s.dir); fault.KindOf(err) == fault.Usage {
-		if _, err := s.moveAside(path); err != nil {
-			return atomicfile.Fault("moving a broken manifest aside", err)
-		}
-	}
-	m.Format = ManifestVersion
+// Text is m as it stands in its file, indented for people, with what hide hides. The
+// format version is set.
+func (m *Manifest) Text(hide func(json []byte) []byte) ([]byte, error) {
+	m.Format = Version
 	text, err := python.Compact(m)
-	if err != nil {
-		return fault.New(fault.Bug, "encoding the manifest", err)
-	}
-	text, err = indentJSON(s.mask.JSON(text))
-	if err != nil {
-		return fault.New(fault.Bug, "encoding the manifest", err)
-	}
-	err = s.files.Write(path, 0o644, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-	return atomicfile.Fault("writing the manifest", err)
-}
-
-// indentJSON indents text for people and ends it with a newline.
-func indentJSON(text []byte) ([]byte, error) {
 	var b bytes.Buffer
-	if err := json.Indent(&b, text, "", "  "); err != nil {
-		return nil, err
+	if err == nil {
+		err = json.Indent(&b, hide(text), "", "  ")
+	}
+	if err != nil {
+		return nil, fault.New(fault.Bug, "encoding the manifest", err)
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil

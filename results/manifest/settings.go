@@ -1,8 +1,6 @@
-package results
+package manifest
 
 import (
-	"encoding/json"
-
 	"batch.example/batch/vocab"
 )
 
@@ -29,28 +27,4 @@ func (s Settings) Differences(was Settings) []Difference {
 		delete(before, name)
 	}
 	return differences(now, before, func(string) bool { return true })
-}
-
-// Resumable returns the settings of the attempt that [Store.Resume] would resume
-// under the same ones, and whether there is such an attempt.
-func (s *Store) Resumable(id string) (Settings, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	in := s.instances[id]
-	if in == nil || !in.state.resumable() {
-		return Settings{}, false
-	}
-	return in.made, true
-}
-
-// sameSettings compares as their copies in a journal do.
-func sameSettings(a, b Settings) bool { return len(a.Differences(b)) == 0 }
-
-// readSettings reads them from an attempt record. Of one that has none, all differ.
-func (d *attemptData) readSettings() Settings {
-	var s Settings
-	if json.Unmarshal(d.Settings, &s) != nil {
-		return Settings{}
-	}
-	return s
 }
