@@ -48,8 +48,9 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 		c.key = "none" // servers of one's own take any key; the protocol wants a header
 	}
 	m := Model{Name: name, Open: func(proven bool) (Models, error) {
-		c.proven = proven
-		m, err := p.connect(c)
+		opened := c
+		opened.proven = proven
+		m, err := p.connect(opened)
 		return func(Attempt) (llm.Model, error) { return m, nil }, err
 	}}
 	if price, known := prices.Lookup(name); known {
