@@ -1,11 +1,10 @@
 package results_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
@@ -105,7 +104,7 @@ func TestALargeOutputIsWholeInItsTrajectory(t *testing.T) {
 			if dropped > 0 {
 				want.Extra.OutputBytes = total
 			}
-			if got.Extra.RawOutput != want.Extra.RawOutput || got.Extra.OutputBytes != want.Extra.OutputBytes || !cmp.Equal(got.Extra.Base64, want.Extra.Base64) {
+			if got.Extra.RawOutput != want.Extra.RawOutput || got.Extra.OutputBytes != want.Extra.OutputBytes || !bytes.Equal(got.Extra.Base64, want.Extra.Base64) {
 				t.Errorf("%s: %d bytes became %d, %d as base64, told of %d", name, len(text), len(got.Extra.RawOutput), len(got.Extra.Base64), got.Extra.OutputBytes)
 			}
 		}

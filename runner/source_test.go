@@ -195,7 +195,8 @@ func TestTheWidthChangesWhileJobsRun(t *testing.T) {
 			synctest.Wait()
 			seen = append(seen, running.Load())
 		}
-		go func() {
+		var looking sync.WaitGroup
+		looking.Go(func() {
 			look(time.Minute) // 1: two
 			w.Set(5)
 			look(time.Second) // wider at once
@@ -209,11 +210,12 @@ func TestTheWidthChangesWhileJobsRun(t *testing.T) {
 			w.Set(3)
 			w.Set(4)
 			look(time.Minute)
-		}()
+		})
 		got, err := run(t.Context(), runner.Config{Width: w}, instances(12), s, &m)
 		if err != nil || got.Final != 12 {
 			t.Errorf("%+v, %v", got, err)
 		}
+		looking.Wait()
 		if want := []int32{2, 5, 5, 3, 1, 1, 1, 4}; !slices.Equal(seen, want) {
 			t.Errorf("%v ran, want %v", seen, want)
 		}
