@@ -106,3 +106,16 @@ func Predicted(dir string) map[string]bool {
 	}
 	return done
 }
+
+// DefaultOutput names the run directory after what is run, so that the same
+// command finds it again.
+func DefaultOutput(subset, model string) string {
+	name := strings.TrimSuffix(filepath.Base(subset), filepath.Ext(subset)) + "-" + model
+	clean := strings.Map(func(r rune) rune {
+		if r == '/' || r == '*' || r == '?' || r == ':' || r == ' ' {
+			return '-'
+		}
+		return r
+	}, name)
+	return filepath.Join("runs", clean)
+}

@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
@@ -141,4 +144,37 @@ func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []
 		}
 	}
 	return nil
+}
+
+// Fetched is what came of the pull of an image.
+type Fetched struct {
+	Ref    string
+	Size   int64
+	Pulled bool  // it was not here before
+	Err    error // why it cannot be had; others may
+}
+
+// Pull pulls those of the images that are not here, so many at once, and tells of each,
+// one at a time. The error is one that befalls all.
+func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o imagecache.Options, width int, told func(Fetched)) error {
+	images := s.Cache(o)
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(width)
+	for _, n := range list {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			img, pulled, err := images.Fetch(ctx, imagecache.Ref(n.Ref, platform))
+			if fault.KindOf(err) == fault.Host || fault.Canceled(err) {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			told(Fetched{Ref: n.Ref, Size: img.Size, Pulled: pulled, Err: err})
+			return nil
+		})
+	}
+	return group.Wait()
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/sandbox"
 )
 
 // cleaned is what `batch clean --json` says of one container.
@@ -58,32 +58,14 @@ the engine cannot be reached, 2 usage.`,
 }
 
 func (a *app) clean(ctx context.Context, dryRun, asJSON bool) error {
-	engine, err := docker.Connect(ctx, docker.FromEnv(a.getenv, a.home))
-	if err != nil {
+	found, err := sandbox.Clean(ctx, docker.FromEnv(a.getenv, a.home), dryRun)
+	if found == nil {
 		return err
 	}
-	defer engine.Close()
-	owned, err := engine.Owned(ctx)
-	if err != nil {
-		return err
-	}
-	strays := slices.DeleteFunc(slices.Clone(owned), func(s containers.Stray) bool { return !s.Abandoned })
-	shared := false
-	if !dryRun {
-		var reapErr, netErr, initErr error
-		var network, helper bool
-		strays, reapErr = engine.Reap(ctx)
-		network, netErr = engine.RemoveNetwork(ctx)
-		helper, initErr = engine.Init.Remove(ctx)
-		shared, err = network || helper, errors.Join(reapErr, netErr, initErr)
-	}
-	slices.SortFunc(strays, func(a, b containers.Stray) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
 	if asJSON {
-		return errors.Join(err, a.cleanJSON(strays, !dryRun))
+		return errors.Join(err, a.cleanJSON(found.Strays, !dryRun))
 	}
-	return errors.Join(err, a.cleanTable(strays, len(owned)-len(strays), shared, dryRun))
+	return errors.Join(err, a.cleanTable(found.Strays, found.Kept, found.Shared, dryRun))
 }
 
 func (a *app) cleanJSON(strays []containers.Stray, removed bool) error {
@@ -108,7 +90,7 @@ func (a *app) cleanTable(strays []containers.Stray, kept int, shared, dryRun boo
 		t := printable.NewTable(a.stdout)
 		t.Row("CONTAINER", "RUN", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
 		for _, s := range strays {
-			t.Row(fmt.Sprintf("%.12s", s.ID), nameOr(s.Run, "-"), nameOr(s.Instance, "-"), nameOr(s.Attempt, "-"), nameOr(s.Host, "-"),
+			t.Row(fmt.Sprintf("%.12s", s.ID), cmp.Or(s.Run, "-"), cmp.Or(s.Instance, "-"), cmp.Or(s.Attempt, "-"), cmp.Or(s.Host, "-"),
 				s.State, strings.ToLower(units.HumanDuration(time.Since(s.Created)))+" ago")
 		}
 		if err := t.Flush(); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -68,18 +69,9 @@ func (a *app) showInstances(selected []dataset.Instance, prefix string) error {
 	for _, in := range selected {
 		fmt.Fprintf(a.stdout, "%s\n  repo     %s at %s\n  image    %s\n  tests    %d to fix, %d to keep\n  columns  %v\n\n%s\n\n",
 			in.ID, printable.Line(in.Repo), printable.Line(in.BaseCommit), printable.Line(in.ImageName(prefix)),
-			len(in.FailToPass), len(in.PassToPass), printable.Line(fmt.Sprint(columns(in))), in.ProblemStatement)
+			len(in.FailToPass), len(in.PassToPass), printable.Line(fmt.Sprint(slices.Sorted(maps.Keys(in.Fields)))), in.ProblemStatement)
 	}
 	return nil
-}
-
-func columns(in dataset.Instance) []string {
-	names := make([]string, 0, len(in.Fields))
-	for name := range in.Fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (a *app) printRows(selected []dataset.Instance) error {

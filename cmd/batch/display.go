@@ -42,10 +42,7 @@ func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
 		return display{l, l.LogWriter(), a.mask, total}
 	}
 	size := func() (int, int) {
-		cols, rows, err := term.GetSize(int(f.Fd()))
-		if err != nil {
-			return 80, 24
-		}
+		cols, rows, _ := term.GetSize(int(f.Fd()))
 		return cols, rows
 	}
 	t := progress.NewTerminal(f, size, total, workers, time.Now)

@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/images"
-	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/sandbox"
@@ -64,38 +61,20 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platfo
 		return err
 	}
 	defer stock.Close()
-	images := stock.Cache(imagecache.Options{Reserve: p.reserve, Log: engine.Log})
-	var (
-		mu                     sync.Mutex
-		pulled, before, failed int
-	)
 	list := sandbox.Needs(selected, f.imagePrefix)
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(p.pulls)
-	for _, l := range list {
-		group.Go(func() error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			img, new, err := images.Fetch(ctx, imagecache.Ref(l.Ref, platform))
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case fault.KindOf(err) == fault.Host || fault.Canceled(err):
-				return err
-			case err != nil:
-				failed++
-				a.complain(err)
-			case new:
-				pulled++
-				fmt.Fprintf(a.stdout, "pulled %s (%s)\n", printable.Line(l.Ref), units.HumanSize(float64(img.Size)))
-			default:
-				before++
-			}
-			return nil
-		})
-	}
-	err = group.Wait()
+	pulled, before, failed := 0, 0, 0
+	err = stock.Pull(ctx, list, platform, imagecache.Options{Reserve: p.reserve, Log: engine.Log}, p.pulls, func(f sandbox.Fetched) {
+		switch {
+		case f.Err != nil:
+			failed++
+			a.complain(f.Err)
+		case f.Pulled:
+			pulled++
+			fmt.Fprintf(a.stdout, "pulled %s (%s)\n", printable.Line(f.Ref), units.HumanSize(float64(f.Size)))
+		default:
+			before++
+		}
+	})
 	fmt.Fprintf(a.stdout, "%d images needed, %d pulled, %d here before, %d failed\n", len(list), pulled, before, failed)
 	if err == nil && failed > 0 {
 		err = errIncomplete

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -184,7 +184,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 		return err
 	}
 	if f.output == "" {
-		f.output = defaultOutput(f.subset, cfg.Model.ModelName)
+		f.output = run.DefaultOutput(f.subset, cfg.Model.ModelName)
 	}
 	if f.workers.auto {
 		machine := sandbox.Measure(ctx, docker.FromEnv(a.getenv, a.home))
@@ -225,19 +225,6 @@ func (a *app) config(f runFlags) (*config.Config, error) {
 	return config.Load(specs, opts)
 }
 
-// defaultOutput names the run directory after what is run, so that the same
-// command finds it again.
-func defaultOutput(subset, model string) string {
-	name := strings.TrimSuffix(filepath.Base(subset), filepath.Ext(subset)) + "-" + model
-	clean := strings.Map(func(r rune) rune {
-		if r == '/' || r == '*' || r == '?' || r == ':' || r == ' ' {
-			return '-'
-		}
-		return r
-	}, name)
-	return filepath.Join("runs", clean)
-}
-
 // dryRun prints what would run, and does nothing else.
 func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Dataset, selected []dataset.Instance) error {
 	t := printable.NewTable(w)
@@ -261,7 +248,7 @@ func (a *app) dryRun(w io.Writer, f runFlags, cfg *config.Config, ds *dataset.Da
 		kept = fmt.Sprintf("; %d more have a prediction there", n)
 	}
 	_, err := fmt.Fprintf(w, "\nwould run %d of %d instances of %s, %d images, model %s, %d workers, into %s%s\nprompts: %s\n",
-		len(todo), len(ds.Instances), titled(ds), len(images), nameOr(cfg.Model.ModelName, "(none named)"), f.workers.n, f.output, kept, cfg.Prompts())
+		len(todo), len(ds.Instances), titled(ds), len(images), cmp.Or(cfg.Model.ModelName, "(none named)"), f.workers.n, f.output, kept, cfg.Prompts())
 	if err == nil && f.workers.auto {
 		_, err = fmt.Fprintln(w, f.workers.why)
 	}
@@ -274,11 +261,4 @@ func titled(ds *dataset.Dataset) string {
 		return ds.Name
 	}
 	return ds.Name + " (split " + ds.Split + ")"
-}
-
-func nameOr(name, other string) string {
-	if name == "" {
-		return other
-	}
-	return name
 }

@@ -100,7 +100,7 @@ func (s *sweep) sandboxes() sandbox.Config {
 func (s *sweep) about() manifest.Manifest {
 	dir, _ := os.Getwd() // without it, relative paths are only right from here
 	return manifest.Manifest{
-		Batch: version(), Argv: s.flags.argv, Dir: dir, Seed: s.flags.seed,
+		Batch: run.Version(), Argv: s.flags.argv, Dir: dir, Seed: s.flags.seed,
 		Dataset: manifest.Dataset{
 			Name: s.ds.Name, Split: s.ds.Split, Revision: s.ds.Revision, Digest: s.ds.Digest, Selection: s.flags.selection(),
 		},
