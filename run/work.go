@@ -153,7 +153,7 @@ func callEstimate(records []results.Record) float64 {
 func (r *Run) solver(models solver.Models, host *sandbox.Host) *solver.Solver {
 	env := r.Settings.Environment
 	return solver.New(solver.Config{
-		Loop: r.Loop, Models: models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{host}, Store: r.store,
+		Loop: r.Loop, Models: models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{host}, Store: solver.In(r.store),
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
 		Startup: startup(r.Settings.Run.EnvStartupCommand), Settings: r.madeUnder,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,

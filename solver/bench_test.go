@@ -94,7 +94,7 @@ func BenchmarkThousandAgents(b *testing.B) {
 		g := &gate{measure: func() { perAgent = (memory() - before) / benchAgents }}
 		g.all.Add(benchAgents)
 		s := solver.New(solver.Config{
-			Loop: loop, ModelName: "bench", Sandboxes: idles{g}, Store: store,
+			Loop: loop, ModelName: "bench", Sandboxes: idles{g}, Store: solver.In(store),
 			Models: func(in dataset.Instance, _ int) (llm.Model, error) {
 				return script.Model(in.ID, scripted.Config{}), nil
 			},

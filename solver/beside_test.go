@@ -70,7 +70,7 @@ func newBeside(t *testing.T, box func(sandbox.Opening) (solver.Sandbox, error), 
 		t.Fatal(err)
 	}
 	return &beside{t: t, store: store, config: solver.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Store: store, ScrubGitHistory: true, Sandboxes: opens(box),
+		Loop: newLoop(t, 20), ModelName: "test", Store: solver.In(store), ScrubGitHistory: true, Sandboxes: opens(box),
 		Models: func(in dataset.Instance, heard int) (llm.Model, error) {
 			return scripted.Script{"*": replies[heard:]}.Model(in.ID, scripted.Config{Delay: 3 * time.Second}), nil
 		},

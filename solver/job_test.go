@@ -23,7 +23,7 @@ func TestAnAttemptIsSavedWithItsBlame(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	s := solver.New(solver.Config{Store: store})
+	s := solver.New(solver.Config{Store: solver.In(store)})
 	broken := fault.New(fault.Host, "trying", errors.New("broken")).WithHint("mend it")
 	panicked := fault.New(fault.Bug, "panic while solving a", &runner.Panic{Value: "boom", Stack: "main.go:1"})
 	for name, tc := range map[string]struct {

@@ -88,7 +88,7 @@ func attemptUnder(t *testing.T, budget *runner.Budget, model llm.Model, o result
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	s := solver.New(solver.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store,
+		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: solver.In(store),
 		Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 	})
 	_, _ = s.Do(t.Context(), solver.Attempt{
@@ -132,7 +132,7 @@ func TestNothingHappensBeforeItIsDurable(t *testing.T) {
 		boxes, kept := &worlds{}, 0
 		model := &counting{Model: scripted.Script{"a": play}.Model("a", scripted.Config{})}
 		s := solver.New(solver.Config{
-			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store,
+			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: solver.In(store),
 			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 		})
 		_, err = s.Do(t.Context(), solver.Attempt{
@@ -164,7 +164,7 @@ func TestAnAttemptEndsWhereItsJournalDoes(t *testing.T) {
 		t.Cleanup(func() { _ = store.Close() })
 		kept := 0
 		s := solver.New(solver.Config{
-			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store,
+			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: solver.In(store),
 			Models: func(dataset.Instance, int) (llm.Model, error) {
 				return scripted.Script{"a": []scripted.Reply{bash("do 1"), bash("submit")}}.Model("a", scripted.Config{}), nil
 			},
@@ -204,7 +204,7 @@ func TestWhatIsPaidForOutlivesTheProcess(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	play := scripted.Script{"a": []scripted.Reply{bash("do 1", "do 2"), bash("do 3"), bash("submit")}}.Model("a", scripted.Config{})
 	s := solver.New(solver.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store,
+		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: solver.In(store),
 		Models: func(dataset.Instance, int) (llm.Model, error) { return play, nil },
 	})
 	_, err = s.Do(t.Context(), solver.Attempt{
@@ -284,7 +284,7 @@ func TestAContainerIsKeptOverAFault(t *testing.T) {
 			box := &broken{world: &world{}, at: c.at}
 			var kept []io.Closer
 			s := solver.New(solver.Config{
-				Loop: newLoop(t, 20), ModelName: "test", Store: store,
+				Loop: newLoop(t, 20), ModelName: "test", Store: solver.In(store),
 				Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
 				Models:    func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 			})
@@ -317,7 +317,7 @@ func TestTheNextTryContinuesInTheContainerThatWasKept(t *testing.T) {
 			play := []scripted.Reply{bash("do 1"), bash("do 2"), bash("submit")}
 			fails := true
 			s := solver.New(solver.Config{
-				Loop: newLoop(t, 20), ModelName: "test", Store: store,
+				Loop: newLoop(t, 20), ModelName: "test", Store: solver.In(store),
 				Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) {
 					all = append(all, &named{world: &world{}, id: fmt.Sprint("c", len(all))})
 					return all[len(all)-1], nil
@@ -420,7 +420,7 @@ func TestTheNextTryAsksForTheActionThatWasUnderWay(t *testing.T) {
 			t.Cleanup(func() { _ = store.Close() })
 			var all []*lossy
 			s := solver.New(solver.Config{
-				Loop: newLoop(t, 20), ModelName: "test", Store: store,
+				Loop: newLoop(t, 20), ModelName: "test", Store: solver.In(store),
 				Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) {
 					box := &lossy{named: &named{world: &world{}, id: fmt.Sprint("c", len(all))}}
 					if all = append(all, box); len(all) == 1 {
@@ -508,7 +508,7 @@ func TestAPanicLeavesNoContainer(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	box := &named{world: &world{}, id: "c"}
 	s := solver.New(solver.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Store: store,
+		Loop: newLoop(t, 20), ModelName: "test", Store: solver.In(store),
 		Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
 		Models: func(dataset.Instance, int) (llm.Model, error) {
 			return models(func() (*llm.Response, error) { panic("a bug") }), nil

@@ -84,7 +84,7 @@ func TestAllFilesFollowFromTheJournals(t *testing.T) {
 			c.ctx = ctx
 		}
 		s := solver.New(solver.Config{
-			Loop: newLoop(t, 5), ModelName: "test/é", Sandboxes: hosts{box: c.box}, Store: store, Salvage: c.salvage,
+			Loop: newLoop(t, 5), ModelName: "test/é", Sandboxes: hosts{box: c.box}, Store: solver.In(store), Salvage: c.salvage,
 			Models: func(dataset.Instance, int) (llm.Model, error) { return c.model, nil },
 			Settings: func(dataset.Instance) manifest.Settings {
 				return manifest.Settings{Version: "1.2", Prompts: "whose", Config: map[string]any{"agent": map[string]any{"step_limit": 5, "cost_limit": 3.0}}}

@@ -49,7 +49,7 @@ func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	gone := fault.Newf(fault.Transient, "the engine is away")
 	s := solver.New(solver.Config{
-		Loop: p.loop, ModelName: "test", Store: store, Now: clock,
+		Loop: p.loop, ModelName: "test", Store: solver.In(store), Now: clock,
 		Sandboxes: opens(func(o sandbox.Opening) (solver.Sandbox, error) {
 			if o.Instance.ID != "a" || o.Attempt != 1 || o.Container != "c" {
 				t.Errorf("asked for %+v", o)
@@ -296,7 +296,7 @@ func TestAReplayThatBreaksOffIsAFault(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	asked := &counting{Model: scripted.Noop(scripted.Config{})}
 	s := solver.New(solver.Config{
-		Loop: p.loop, ModelName: "test", Store: store, Now: clock,
+		Loop: p.loop, ModelName: "test", Store: solver.In(store), Now: clock,
 		Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return &broken{world: &world{}, at: 2}, nil }),
 		Models:    func(dataset.Instance, int) (llm.Model, error) { return asked, nil },
 	})
@@ -318,7 +318,7 @@ func TestTheTimeOfTheStartIsToldApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := solver.New(solver.Config{
-			Loop: newLoop(t, 20), ModelName: "test", Store: store,
+			Loop: newLoop(t, 20), ModelName: "test", Store: solver.In(store),
 			Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) {
 				return &named{world: &world{takes: 3 * time.Second}, id: "c"}, nil // which took a second to start
 			}),

@@ -249,7 +249,7 @@ func (p *playing) try(dir string) (*results.Result, error) {
 		p.t.Fatal(err)
 	}
 	s := solver.New(solver.Config{
-		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: store, Now: p.now, RestartDiverged: p.restarts, Rewrite: p.rewrite,
+		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: solver.In(store), Now: p.now, RestartDiverged: p.restarts, Rewrite: p.rewrite,
 		Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
 			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{Delay: p.delay})
 			m.Skip(heard)

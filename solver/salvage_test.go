@@ -132,7 +132,7 @@ func TestALaterSubmissionTakesTheSalvagesPlace(t *testing.T) {
 	limit := scripted.Script{"*": slices.Repeat([]scripted.Reply{{Bash: "echo b > f.txt"}}, 3)}.Model("a__1", scripted.Config{})
 	for _, model := range []llm.Model{limit, scripted.Noop(scripted.Config{})} {
 		s := solver.New(solver.Config{
-			Loop: newLoop(t, 3), ModelName: "test", Sandboxes: hosts{box: box}, Store: store,
+			Loop: newLoop(t, 3), ModelName: "test", Sandboxes: hosts{box: box}, Store: solver.In(store),
 			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 		})
 		result, err := s.Do(t.Context(), solver.Attempt{

@@ -28,7 +28,7 @@ type Config struct {
 	Models    Models
 	ModelName string // model_name_or_path of predictions
 	Sandboxes Sandboxes
-	Store     *results.Store
+	Store     Store
 	Startup   func(dataset.Instance) (string, error)   // command run before the agent starts; "" for none
 	Settings  func(dataset.Instance) manifest.Settings // that attempts are made under
 	Salvage   bool                                     // a missing submission is predicted from the work tree
@@ -84,7 +84,7 @@ type Attempt = runner.Attempt[dataset.Instance]
 // Do makes one attempt at a.Job.
 func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err error) {
 	under := s.c.Settings(a.Job)
-	opened, past, err := s.c.Store.Resume(a.Job.ID, under)
+	opened, err := s.c.Store.Open(a.Job.ID, under)
 	if err != nil {
 		return nil, err
 	}
@@ -93,15 +93,15 @@ func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err erro
 		turns:   s.turns,
 		in:      a.Job,
 		runner:  a,
-		past:    past,
-		journal: opened.Journal(),
-		log:     slog.New(slog.NewTextHandler(opened.Log(), nil)),
+		past:    opened.Past,
+		journal: opened.Journal,
+		log:     slog.New(slog.NewTextHandler(opened.Log, nil)),
 		started: s.c.Now(),
 		result: &results.Result{Record: results.Record{
-			InstanceID: a.Job.ID, Attempt: opened.Number(), Model: s.c.ModelName, Started: s.c.Now(),
+			InstanceID: a.Job.ID, Attempt: opened.Number, Model: s.c.ModelName, Started: s.c.Now(),
 		}},
 	}
-	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number())
+	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number)
 	t.recall()
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	err = t.solve(ctx)
@@ -117,7 +117,7 @@ type attempt struct {
 	runner  Attempt
 	past    *journal.History // of an attempt that is resumed
 	carried carried
-	journal *journal.Writer
+	journal Journal
 	log     *slog.Logger
 	started time.Time
 	box     sandbox.Facts
