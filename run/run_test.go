@@ -1,0 +1,109 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
+	"batch.example/batch/dataset/demo"
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+)
+
+// demoRun is a run over the first instances of the demo, with a model that submits nothing.
+func demoRun(t *testing.T, output string, n int, specs ...string) Config {
+	t.Helper()
+	cfg, err := config.Load(append([]string{"model.model_name=noop"}, specs...), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ds, err := dataset.Open(t.Context(), dataset.Source{Name: "demo", Demo: demo.Files()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	instances := ds.Instances[:n]
+	loop, err := Prepare(cfg, instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, warning, err := FindModel(cfg, 0, func(string) string { return "" })
+	if err != nil || warning != "" {
+		t.Fatal(warning, err)
+	}
+	home, _ := os.UserHomeDir()
+	boxes := Environment(cfg, docker.FromEnv(os.Getenv, home), os.Getenv)
+	boxes.State = t.TempDir()
+	return Config{Output: output, Settings: cfg, Loop: loop, Instances: instances, Model: model, Sandboxes: boxes}
+}
+
+func TestADirectoryIsOneRunsAtATime(t *testing.T) {
+	dir := t.TempDir()
+	r, err := Open(demoRun(t, dir, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Summary(); r.Todo() != 2 || s.Missing != 2 || s.Began || len(s.Asked) != 2 {
+		t.Errorf("%d to do, %+v", r.Todo(), s)
+	}
+	_, err = Open(demoRun(t, dir, 2))
+	if _, locked := errors.AsType[*results.LockedError](err); !locked {
+		t.Errorf("another run has it too: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err = Open(demoRun(t, dir, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A run needs nobody who watches it, what it has done is not done again, and nothing that
+// was made otherwise is added to it.
+func TestARunIsALibrary(t *testing.T) {
+	dir := t.TempDir()
+	c := demoRun(t, dir, 1)
+	engine, err := docker.Connect(t.Context(), c.Sandboxes.Docker)
+	if err == nil {
+		var here bool
+		if _, here, err = engine.Image(t.Context(), c.Instances[0].ImageName(""), ""); err == nil && !here {
+			err = fault.New(fault.Host, "the demo's images are not built: run scripts/demo-images", nil)
+		}
+		_ = engine.Close()
+	}
+	if err != nil {
+		if os.Getenv("BATCH_DOCKER") == "require" {
+			t.Fatal(err)
+		}
+		t.Skipf("no Docker: %v", err)
+	}
+	for _, todo := range []int{1, 0} {
+		r, err := Open(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Todo() != todo {
+			t.Errorf("%d to do, want %d", r.Todo(), todo)
+		}
+		if err := r.Work(t.Context(), nil, nil); err != nil {
+			t.Error(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		s := r.Summary()
+		if s.Missing != 0 || s.Final != todo || s.Began != (todo > 0) || !slices.Contains(s.Asked, s.Records[0].InstanceID) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if _, err := Open(demoRun(t, dir, 2, "agent.step_limit=7")); fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
+		t.Errorf("another step limit: %v", err)
+	}
+}
