@@ -61,7 +61,7 @@ func runRuinous(t *testing.T, dir string, agents map[string]ruinous, args ...str
 	}
 	cmd := batch(t.Context(), dir, append([]string{
 		"run", "--subset", "rows.jsonl", "-m", "scripted/script.yaml", "-o", "out", "-w", "3", "-q", "--memory", "256m",
-		"-c", "environment.timeout=5",
+		"-c", "environment.timeout=10",
 	}, args...)...)
 	said, _ := cmd.CombinedOutput()
 	snap, err := results.Read(filepath.Join(dir, "out"))
