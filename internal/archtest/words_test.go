@@ -1,0 +1,140 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// An exit status is a text that people and other tools go by, and so has one place
+// where it is written.
+func TestNoExitStatusIsWrittenOutsideVocab(t *testing.T) {
+	root := filepath.Join("..", "..")
+	files, err := filepath.Glob(filepath.Join(root, "vocab", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var statuses []string
+	for _, name := range files {
+		statuses = append(statuses, statusesIn(t, parsed(t, name, nil))...)
+	}
+	if len(statuses) < 20 {
+		t.Fatalf("only %d exit statuses are found in vocab: %q", len(statuses), statuses)
+	}
+	for _, p := range listed(t) {
+		if roomOf(p.ImportPath) == "vocab" {
+			continue
+		}
+		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			src, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := strings.TrimPrefix(p.ImportPath+"/"+name, module+"/")
+			for _, v := range written(t, parsed(t, path, src), statuses) {
+				t.Errorf("%s: it is a constant of package vocab", v)
+			}
+		}
+	}
+}
+
+func TestTheStatusCheckCatches(t *testing.T) {
+	words := statusesIn(t, parsed(t, "vocab.go", []byte(`package vocab; const ( A Status = "Done"; B Outcome = "done"; C = "x" )`)))
+	if !slices.Equal(words, []string{"Done"}) {
+		t.Errorf("found %q in vocab", words)
+	}
+	for src, caught := range map[string]bool{
+		`package p; var a = "Done"`: true,
+		"package p; var a = `Done`": true,
+		`package p; func f(s string) bool { switch s { case "x", "Done": }; return true }`: true,
+		`package p; var a = "Done so"`:              false,
+		`package p; type t struct { a int "Done" }`: true,
+		`package p; import "Done"`:                  false,
+		`package p // "Done"`:                       false,
+	} {
+		if found := written(t, parsed(t, "f.go", []byte(src)), words); (len(found) > 0) != caught {
+			t.Errorf("%s: found %q", src, found)
+		}
+	}
+}
+
+// source is a file and where its nodes stand.
+type source struct {
+	*ast.File
+	set *token.FileSet
+}
+
+func parsed(t *testing.T, name string, src []byte) source {
+	t.Helper()
+	set := token.NewFileSet()
+	var text any
+	if src != nil {
+		text = src
+	}
+	f, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{f, set}
+}
+
+// statusesIn returns the values of the constants of type Status.
+func statusesIn(t *testing.T, f source) []string {
+	t.Helper()
+	var found []string
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if typ, ok := spec.Type.(*ast.Ident); !ok || typ.Name != "Status" {
+			return true
+		}
+		for _, v := range spec.Values {
+			if lit, ok := v.(*ast.BasicLit); ok {
+				found = append(found, unquoted(t, lit))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// written says where f has one of the words as a text.
+func written(t *testing.T, f source, words []string) []string {
+	t.Helper()
+	var found []string
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		if _, ok := n.(*ast.ImportSpec); ok {
+			return false
+		}
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return true
+		}
+		if text := unquoted(t, lit); slices.Contains(words, text) {
+			found = append(found, fmt.Sprintf("%s writes %s", f.set.Position(lit.Pos()), lit.Value))
+		}
+		return true
+	})
+	return found
+}
+
+func unquoted(t *testing.T, lit *ast.BasicLit) string {
+	t.Helper()
+	text, err := strconv.Unquote(lit.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
