@@ -14,11 +14,11 @@ import (
 // patient is a model that is worth asking again.
 type patient struct {
 	llm.Model
-	attempts int
+	tries int
 }
 
 func (p patient) RetryPolicy() llm.RetryPolicy {
-	return llm.RetryPolicy{Attempts: p.attempts, Base: time.Microsecond}
+	return llm.RetryPolicy{Tries: p.tries, Base: time.Microsecond}
 }
 
 func TestCallsAreComposedAroundABareModel(t *testing.T) {
@@ -77,10 +77,10 @@ func TestAWrongAddressIsGivenUpAfterThreeInARow(t *testing.T) {
 	astray := &llm.Unpaid{Err: fault.New(fault.Transient, "asking", &llm.Astray{Err: io.EOF, Hint: "is it 100% right?"})}
 	busy := fault.Newf(fault.Transient, "busy")
 	for name, c := range map[string]struct {
-		attempts int
-		errs     script
-		left     int
-		kind     fault.Kind
+		tries int
+		errs  script
+		left  int
+		kind  fault.Kind
 	}{
 		"three in a row":         {6, script{astray, astray, astray, nil}, 1, fault.Host},
 		"two, then an answer":    {6, script{astray, astray, nil}, 0, -1},
@@ -88,7 +88,7 @@ func TestAWrongAddressIsGivenUpAfterThreeInARow(t *testing.T) {
 		"two, and no more tries": {2, script{astray, astray, nil}, 1, fault.Host},
 		"one, and no more tries": {1, script{astray, nil}, 1, fault.Host},
 	} {
-		_, err := llm.Retry(&c.errs, llm.RetryPolicy{Attempts: c.attempts, Base: time.Microsecond}, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Retry(&c.errs, llm.RetryPolicy{Tries: c.tries, Base: time.Microsecond}, nil).Generate(t.Context(), &llm.Request{})
 		if (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind || len(c.errs) != c.left {
 			t.Errorf("%s: %v (%v) with %d left", name, err, fault.KindOf(err), len(c.errs))
 		}

@@ -26,7 +26,7 @@ func TestCallsThatMayHaveBeenChargedAreCounted(t *testing.T) {
 	silent := fault.Newf(fault.Transient, "no answer")
 	refused := &llm.Unpaid{Err: fault.Newf(fault.Transient, "503")}
 	rejected := &llm.Unpaid{Err: fault.Newf(fault.Instance, "400")}
-	policy := llm.RetryPolicy{Attempts: 4, Base: time.Microsecond}
+	policy := llm.RetryPolicy{Tries: 4, Base: time.Microsecond}
 	for name, tt := range map[string]struct {
 		failures []error
 		want     int

@@ -16,13 +16,13 @@ import (
 
 // Defaults of a [RetryPolicy]: nine waits of about four minutes in total.
 const (
-	DefaultAttempts = 10
-	DefaultBase     = time.Second
-	DefaultMax      = time.Minute
+	DefaultTries = 10
+	DefaultBase  = time.Second
+	DefaultMax   = time.Minute
 )
 
 // maxAfterFactor bounds how long a provider may ask us to wait, in units of
-// RetryPolicy.Max. A longer demand (a daily quota, say) ends the attempts.
+// RetryPolicy.Max. A longer demand (a daily quota, say) ends the tries.
 const maxAfterFactor = 10
 
 // RateLimited says when a provider is willing to be asked again. It stands in
@@ -59,21 +59,21 @@ const maxAstray = 3
 // RetryPolicy says how often and how patiently a call is repeated. The zero
 // value is the default policy.
 type RetryPolicy struct {
-	Attempts int           // calls in all, 0 = DefaultAttempts, 1 = no retry
-	Base     time.Duration // mean of the first wait, 0 = DefaultBase; each is twice the one before
-	Max      time.Duration // no mean wait is longer, 0 = DefaultMax
+	Tries int           // calls in all, 0 = DefaultTries, 1 = no retry
+	Base  time.Duration // mean of the first wait, 0 = DefaultBase; each is twice the one before
+	Max   time.Duration // no mean wait is longer, 0 = DefaultMax
 }
 
 // Retry returns a model that repeats m's calls while they fail by a Transient
 // fault, with exponential waits spread by half to either side so that workers
 // do not come back in step. A [RateLimited] wait is kept at least, and up to a
-// tenth is added; one longer than ten times the policy's Max ends the attempts
+// tenth is added; one longer than ten times the policy's Max ends the tries
 // at once. All other errors are returned as they come. The time before the
-// attempt that was answered is added to Response.Waited. Each failure that is
+// try that was answered is added to Response.Waited. Each failure that is
 // repeated is one line in log, which a nil log discards.
 func Retry(m Model, p RetryPolicy, log *slog.Logger) Model {
-	if p.Attempts == 0 {
-		p.Attempts = DefaultAttempts
+	if p.Tries == 0 {
+		p.Tries = DefaultTries
 	}
 	if p.Base <= 0 {
 		p.Base = DefaultBase
@@ -81,7 +81,7 @@ func Retry(m Model, p RetryPolicy, log *slog.Logger) Model {
 	if p.Max <= 0 {
 		p.Max = DefaultMax
 	}
-	p.Attempts, p.Max = max(1, p.Attempts), max(p.Base, p.Max)
+	p.Tries, p.Max = max(1, p.Tries), max(p.Base, p.Max)
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -99,7 +99,7 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 	started := time.Now()
 	tries, gone, astray, last := 0, 0, 0, error(nil)
 	resp, err := backoff.Retry(ctx, func() (*Response, error) {
-		attempt := time.Now()
+		began := time.Now()
 		tries++
 		resp, err := r.model.Generate(ctx, req)
 		if last = err; err != nil {
@@ -107,13 +107,13 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 			last, astray = r.lostWay(err, astray)
 			return nil, r.verdict(last)
 		}
-		resp.Waited += attempt.Sub(started)
+		resp.Waited += began.Sub(started)
 		resp.Lost += gone
 		return resp, nil
-	}, backoff.WithBackOff(r.waits()), backoff.WithMaxTries(uint(r.policy.Attempts)),
+	}, backoff.WithBackOff(r.waits()), backoff.WithMaxTries(uint(r.policy.Tries)),
 		backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
-			r.log.Warn(fmt.Sprintf("attempt %d of %d failed, the next in %v: %s",
-				tries, r.policy.Attempts, short(wait), oneLine(last)))
+			r.log.Warn(fmt.Sprintf("try %d of %d failed, the next in %v: %s",
+				tries, r.policy.Tries, short(wait), oneLine(last)))
 		}))
 	if err == nil {
 		return resp, nil
@@ -125,13 +125,13 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 }
 
 // lostWay gives up on an endpoint that was never there: astray is how often in a row
-// that was so before. With fewer attempts allowed, the last one decides.
+// that was so before. With fewer tries allowed, the last one decides.
 func (r *retrier) lostWay(err error, astray int) (error, int) {
 	cause, ok := errors.AsType[*Astray](err)
 	if !ok {
 		return err, 0
 	}
-	if astray++; astray >= min(maxAstray, r.policy.Attempts) {
+	if astray++; astray >= min(maxAstray, r.policy.Tries) {
 		err = fault.New(fault.Host, "", err).WithHint("%s", cause.Hint)
 	}
 	return err, astray
@@ -143,7 +143,7 @@ func (r *retrier) failure(ctx context.Context, tries int, last error) error {
 	case transient && ctx.Err() != nil:
 		return fmt.Errorf("waiting to ask the model again: %w", ctx.Err())
 	case transient && tries > 1:
-		return fault.New(fault.Transient, fmt.Sprintf("giving up after %d attempts", tries), last)
+		return fault.New(fault.Transient, fmt.Sprintf("giving up after %d tries", tries), last)
 	default:
 		return last
 	}

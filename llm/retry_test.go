@@ -57,7 +57,7 @@ func TestRetryWaitsAndCountsTheWaiting(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, want := resp.Waited, time.Since(started)-time.Second; got != want {
-			t.Errorf("waited %v, want all but the last attempt, %v", got, want)
+			t.Errorf("waited %v, want all but the last try, %v", got, want)
 		}
 		for i, mean := range []time.Duration{1, 2, 4} {
 			wait := m.calls[i+1].Sub(m.calls[i]) - m.takes
@@ -73,10 +73,10 @@ func TestRetryGivesUpAfterTheLastAttempt(t *testing.T) {
 		m := &answers{errs: repeat(transient(io.EOF), 99)}
 		started := time.Now()
 		_, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(t.Context(), &llm.Request{})
-		if len(m.calls) != llm.DefaultAttempts {
-			t.Errorf("%d attempts, want %d", len(m.calls), llm.DefaultAttempts)
+		if len(m.calls) != llm.DefaultTries {
+			t.Errorf("%d tries, want %d", len(m.calls), llm.DefaultTries)
 		}
-		if fault.KindOf(err) != fault.Transient || !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "10 attempts") {
+		if fault.KindOf(err) != fault.Transient || !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "10 tries") {
 			t.Errorf("error %v", err)
 		}
 		if took := time.Since(started); took < 2*time.Minute || took > 7*time.Minute {
@@ -134,17 +134,17 @@ func TestRetryTellsTheLogWhatHappened(t *testing.T) {
 		long := errors.New("asking model m: 503 service unavailable:\n\t<html>" + strings.Repeat("é", 999))
 		m := &answers{errs: []error{limited(time.Minute), transient(long)}}
 		log := slog.New(slog.NewTextHandler(&buf, nil))
-		if _, err := llm.Retry(m, llm.RetryPolicy{Attempts: 5}, log).Generate(t.Context(), &llm.Request{}); err != nil {
+		if _, err := llm.Retry(m, llm.RetryPolicy{Tries: 5}, log).Generate(t.Context(), &llm.Request{}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(buf.String()), "\n")
 		if len(lines) != 2 {
 			t.Fatalf("log %q, want a line for each of two failures", lines)
 		}
-		if want := regexp.MustCompile(`msg="attempt 1 of 5 failed, the next in 1m\ds: asking: EOF \(retry after 1m0s\)"$`); !want.MatchString(lines[0]) {
+		if want := regexp.MustCompile(`msg="try 1 of 5 failed, the next in 1m\ds: asking: EOF \(retry after 1m0s\)"$`); !want.MatchString(lines[0]) {
 			t.Errorf("log %q, want %v", lines[0], want)
 		}
-		if want := regexp.MustCompile(`attempt 2 of 5 failed, the next in [\d.]+m?s: asking: asking model m: 503 service unavailable: <html>é+\.\.\."$`); !want.MatchString(lines[1]) || len(lines[1]) > 450 {
+		if want := regexp.MustCompile(`try 2 of 5 failed, the next in [\d.]+m?s: asking: asking model m: 503 service unavailable: <html>é+\.\.\."$`); !want.MatchString(lines[1]) || len(lines[1]) > 450 {
 			t.Errorf("log %q, want %v", lines[1], want)
 		}
 	})
@@ -152,7 +152,7 @@ func TestRetryTellsTheLogWhatHappened(t *testing.T) {
 
 func TestRetryWithOneAttemptDoesNotRetry(t *testing.T) {
 	m := &answers{errs: repeat(transient(io.EOF), 9)}
-	_, err := llm.Retry(m, llm.RetryPolicy{Attempts: 1}, nil).Generate(t.Context(), &llm.Request{})
+	_, err := llm.Retry(m, llm.RetryPolicy{Tries: 1}, nil).Generate(t.Context(), &llm.Request{})
 	if len(m.calls) != 1 || err == nil || err.Error() != "asking: EOF" {
 		t.Errorf("%d calls, error %v", len(m.calls), err)
 	}

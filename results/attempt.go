@@ -19,7 +19,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Attempt is one try at one instance while it runs: its journal and its log.
+// Attempt is one go at one instance while it runs: its journal and its log.
 type Attempt struct {
 	store   *Store
 	in      *instance

@@ -93,7 +93,7 @@
 //   - An action with an output is done, and its output stands.
 //   - The last container record names the container that holds all that the
 //     actions did, if it still lives: the attempt is resumed there. A run that
-//     fails keeps it for its own next try, and removes it when there is none.
+//     fails keeps it for its own resume, and removes it when there is none.
 //   - An action without an output was under way: it may have run half, or wholly, or
 //     not at all. Its container knows, since every action goes there under an id, its
 //     step and action: a command goes on in it although nobody listens, and what came

@@ -38,7 +38,7 @@ type Record struct {
 
 // Phases says where an attempt's time went, in seconds.
 type Phases struct {
-	Queue float64 `json:"queue" parquet:"queue"` // for a worker, or before another try
+	Queue float64 `json:"queue" parquet:"queue"` // for a worker, or before another go
 	Pull  float64 `json:"pull" parquet:"pull"`
 	Start float64 `json:"start" parquet:"start"`
 	Scrub float64 `json:"scrub" parquet:"scrub"` // of the git history, which goes on beside the first call

@@ -48,7 +48,7 @@ func (b *Budget) Guess(dollars float64) {
 // when there is too little for one call alone, it is ErrBudget at once.
 func (b *Budget) Reserve(ctx context.Context) (*Reservation, error) {
 	for {
-		r, wait, err := b.try()
+		r, wait, err := b.take()
 		if r != nil || err != nil {
 			return r, err
 		}
@@ -60,8 +60,8 @@ func (b *Budget) Reserve(ctx context.Context) (*Reservation, error) {
 	}
 }
 
-// try reserves, refuses, or returns what to wait for.
-func (b *Budget) try() (*Reservation, <-chan struct{}, error) {
+// take reserves, refuses, or returns what to wait for.
+func (b *Budget) take() (*Reservation, <-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {

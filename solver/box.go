@@ -10,13 +10,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// keptBox is a sandbox that outlives a try at its instance: what failed was the model,
-// say, or the engine was away, and the next try goes on in it. An action that was under
+// keptBox is a sandbox that outlives a failure of its attempt: what failed was the model,
+// say, or the engine was away, and the attempt is resumed in it. An action that was under
 // way is asked for again by its id.
 type keptBox struct {
 	Sandbox
 	failed  bool // the sandbox did not do what it was asked
-	doubted bool // nor in the try before
+	doubted bool // nor did it before the resume
 }
 
 // Execute implements [Sandbox].
@@ -40,7 +40,7 @@ func (b *keptBox) Scrubbed(clean bool, took time.Duration) {
 	}
 }
 
-// open returns the sandbox that the try before kept, where the recorded actions
+// open returns the sandbox that was kept for the resume, where the recorded actions
 // left it, else another one.
 func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 	if box, ok := t.runner.Kept().(*keptBox); ok {
@@ -65,7 +65,7 @@ func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 	return &keptBox{Sandbox: box}, nil
 }
 
-// lives reports whether anything can be run in a sandbox that failed in the try before.
+// lives reports whether anything can be run in a sandbox that failed before the resume.
 func (b *keptBox) lives(ctx context.Context) bool {
 	b.doubted, b.failed = b.failed, false
 	if !b.doubted {
@@ -74,7 +74,7 @@ func (b *keptBox) lives(ctx context.Context) bool {
 	return b.Alive(ctx) == nil
 }
 
-// keeps reports whether the sandbox is left to another try: somebody may try again, and
+// keeps reports whether the sandbox is left to a resume: somebody may run the instance again, and
 // it did not fail twice in a row.
 func (t *attempt) keeps(ctx context.Context, box *keptBox, err error) bool {
 	return err != nil && !(box.failed && box.doubted) && ctx.Err() == nil

@@ -13,7 +13,7 @@
 // way is asked for by its id, see [Sandbox], so that it runs once. What it spent before
 // counts for its limits: calls, cost, and the time in which it worked. What the
 // image's start-up command did is done again in a fresh container, and not in one
-// taken over. After a failure the next try gets the same sandbox, if that still runs
+// taken over. After a failure the resume gets the same sandbox, if that still runs
 // commands; see runner.Attempt.
 //
 // The scrub of the image's git history goes on beside the first call, so many at once as

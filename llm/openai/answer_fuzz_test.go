@@ -30,7 +30,7 @@ func FuzzAnswer(f *testing.F) {
 			return a
 		})
 		m := compose(t, openai.Config{
-			Model: "m", BaseURL: "http://model.test/v1", APIKey: planted, HTTP: &http.Client{Transport: rt}, Retry: llm.RetryPolicy{Attempts: 1},
+			Model: "m", BaseURL: "http://model.test/v1", APIKey: planted, HTTP: &http.Client{Transport: rt}, Retry: llm.RetryPolicy{Tries: 1},
 		})
 		resp, err := m.Generate(t.Context(), again())
 		if err != nil {

@@ -14,10 +14,10 @@ import (
 	"batch.example/batch/llm/openai"
 )
 
-// patient allows more attempts than a wrong address gets.
+// patient allows more tries than a wrong address gets.
 func patient(c *openai.Config) {
 	c.Retry = fast
-	c.Retry.Attempts = 6
+	c.Retry.Tries = 6
 }
 
 func TestAWrongAddressIsGivenUpSoon(t *testing.T) {

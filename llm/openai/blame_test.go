@@ -16,7 +16,7 @@ import (
 )
 
 func TestBlame(t *testing.T) {
-	const n = 3 // attempts of the policy fast
+	const n = 3 // tries of the policy fast
 	tests := []struct {
 		name   string
 		answer llmtest.Answer
@@ -97,7 +97,7 @@ func TestRetryAfterIsReadInAllForms(t *testing.T) {
 	for _, tt := range tests {
 		a := llmtest.Refusal(429, "rate_limit_exceeded", "slow down")
 		a.Header = map[string]string{tt.header: tt.value}
-		m := newModel(t, llmtest.NewServer(t, a), func(c *openai.Config) { c.Retry.Attempts = 1 })
+		m := newModel(t, llmtest.NewServer(t, a), func(c *openai.Config) { c.Retry.Tries = 1 })
 		_, err := m.Generate(t.Context(), ask())
 		limited, ok := errors.AsType[*llm.RateLimited](err)
 		if !ok || limited.After < tt.low || limited.After > tt.high {

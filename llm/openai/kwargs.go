@@ -13,12 +13,12 @@ import (
 
 // kwargs are model_kwargs, sorted by what is done with them.
 type kwargs struct {
-	body     map[string]any // members of the request
-	headers  map[string]string
-	baseURL  string
-	apiKey   string
-	timeout  time.Duration
-	attempts int
+	body    map[string]any // members of the request
+	headers map[string]string
+	baseURL string
+	apiKey  string
+	timeout time.Duration
+	tries   int
 }
 
 // toolsOnly are members that providers refuse in a request without tools.
@@ -67,7 +67,7 @@ func (kw *kwargs) set(key string, value any) error {
 		if !ok || n != math.Trunc(n) || n < 0 || n > 1000 {
 			return fmt.Errorf("expected a whole number from 0 to 1000")
 		}
-		kw.attempts = int(n) + 1
+		kw.tries = int(n) + 1
 		return nil
 	case "extra_headers", "headers":
 		return kw.setHeaders(value)
@@ -123,7 +123,7 @@ func (kw *kwargs) overrule(cfg *Config) {
 	cfg.BaseURL = cmp.Or(kw.baseURL, cfg.BaseURL)
 	cfg.APIKey = cmp.Or(kw.apiKey, cfg.APIKey)
 	cfg.RequestTimeout = cmp.Or(kw.timeout, cfg.RequestTimeout)
-	cfg.Retry.Attempts = cmp.Or(kw.attempts, cfg.Retry.Attempts)
+	cfg.Retry.Tries = cmp.Or(kw.tries, cfg.Retry.Tries)
 }
 
 func text(value any, into *string) error {

@@ -51,7 +51,7 @@ type Config struct {
 
 	Prices         llm.Prices    // used when the provider names no cost
 	IgnoreCost     bool          // report every call as priced at what is known, else at 0
-	RequestTimeout time.Duration // for one attempt up to the end of the answer; 0 = DefaultRequestTimeout
+	RequestTimeout time.Duration // for one try up to the end of the answer; 0 = DefaultRequestTimeout
 	HTTP           *http.Client  // nil = a client of its own; its Timeout should be 0
 	Retry          llm.RetryPolicy
 	CacheControl   string // "" or CacheControlEnd
@@ -174,11 +174,11 @@ func (m *Model) ask(ctx context.Context, req *llm.Request) (*llm.Response, error
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
-	attempt, cancel := context.WithTimeout(ctx, m.cfg.RequestTimeout)
+	try, cancel := context.WithTimeout(ctx, m.cfg.RequestTimeout)
 	defer cancel()
 	var body []byte
 	var answer *http.Response
-	err = m.client.Post(attempt, "chat/completions", ask.reader(), &body, ask.sized(), option.WithResponseInto(&answer))
+	err = m.client.Post(try, "chat/completions", ask.reader(), &body, ask.sized(), option.WithResponseInto(&answer))
 	elsewhere := m.at.Redirected(answer, err)
 	switch {
 	case ctx.Err() == nil && elsewhere != nil:
@@ -189,7 +189,7 @@ func (m *Model) ask(ctx context.Context, req *llm.Request) (*llm.Response, error
 		return nil, fmt.Errorf("%s: %w", m.at.Op(), ctx.Err())
 	case answer != nil && answer.StatusCode >= http.StatusBadRequest:
 		return nil, m.at.Refused(answer)
-	case attempt.Err() != nil:
+	case try.Err() != nil:
 		return nil, fault.Newf(fault.Transient, "%s: no answer within %v", m.at.Op(), m.cfg.RequestTimeout).
 			WithHint("a slow model may need a longer request timeout")
 	}

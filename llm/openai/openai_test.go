@@ -26,7 +26,7 @@ import (
 const planted = "sk-planted-0123456789/abc+def"
 
 // fast repeats without a wait worth the name.
-var fast = llm.RetryPolicy{Attempts: 3, Base: time.Millisecond, Max: time.Millisecond}
+var fast = llm.RetryPolicy{Tries: 3, Base: time.Millisecond, Max: time.Millisecond}
 
 // compose returns the model that a run asks: with repeats.
 func compose(t testing.TB, cfg openai.Config) llm.Model {
@@ -403,7 +403,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 		}
 		return llmtest.Text("ok")
 	})
-	m := newModel(t, s, func(c *openai.Config) { c.Retry.Attempts = 50 })
+	m := newModel(t, s, func(c *openai.Config) { c.Retry.Tries = 50 })
 	errs := make(chan error, 64)
 	for range cap(errs) {
 		go func() { _, err := m.Generate(t.Context(), ask()); errs <- err }()
