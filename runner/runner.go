@@ -85,7 +85,7 @@ type pool struct {
 
 func newPool(ctx context.Context, c Config) *pool {
 	if c.Width == nil {
-		c.Width = NewWidth(1)
+		c.Width = new(Width)
 	}
 	if c.Retries == nil {
 		c.Retries = DefaultRetries()
