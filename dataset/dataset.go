@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
 )
 
 // Source says where a dataset comes from. Only Name is needed.
@@ -191,4 +192,12 @@ func (s Source) withAlias(err error, id string) error {
 		return err
 	}
 	return fault.New(fault.Usage, "", err).WithHint("%s%s", near, fault.HintOf(err))
+}
+
+// didYouMean returns a sentence for a hint, or "" when no name is alike.
+func didYouMean(want string, names []string) string {
+	if n := near.Name(want, names); n != "" {
+		return "did you mean " + n + "? "
+	}
+	return ""
 }

@@ -94,7 +94,7 @@ func (r *Run) attempt(ctx context.Context, drain <-chan struct{}, v View, log *s
 		Width: r.Width, Retries: r.Retries, Drain: drain, OnEvent: v.Event, Log: log,
 		Budget: r.budget(),
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
-		Gate:   host,
+		Gate:   host.Closed,
 	}, runner.List(r.todo), r.solver(models, host))
 	v.Progress(true, kept+r.sum.Final, r.store.Spent())
 	return err

@@ -2,17 +2,6 @@ package runner
 
 import "time"
 
-// Gate slows admission while something that all jobs share is short. It
-// is asked by one goroutine at a time, before each further job, and about
-// once a second until it has nothing against it. While no job runs, the
-// next is admitted all the same: the shortage is not of the run's making and
-// may never end.
-type Gate interface {
-	// Closed says why no further job should be admitted, for a person to
-	// read; empty means that one may. It must be quick.
-	Closed() string
-}
-
 // gatePause is how long a gate that was closed is left alone.
 const gatePause = time.Second
 
@@ -63,7 +52,7 @@ func (p *pool) shut() string {
 	if p.Gate == nil || p.underWay() == 0 {
 		return ""
 	}
-	return p.Gate.Closed()
+	return p.Gate()
 }
 
 func (p *pool) underWay() int {

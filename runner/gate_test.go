@@ -15,10 +15,6 @@ import (
 	"batch.example/batch/runner"
 )
 
-type gate func() string
-
-func (g gate) Closed() string { return g() }
-
 // minutes is a solver whose attempts take a minute each and that knows how
 // many ran at once, since most was last reset.
 type minutes struct{ running, most atomic.Int32 }
@@ -38,7 +34,7 @@ func TestAClosedGateLetsOneInstanceRunAtATime(t *testing.T) {
 		var m memory
 		start := time.Now()
 		sum, err := run(t.Context(), runner.Config{
-			Width: runner.NewWidth(4), Gate: gate(func() string { return "memory is short" }),
+			Width: runner.NewWidth(4), Gate: func() string { return "memory is short" },
 		}, instances(5), &s, &m)
 		if err != nil || sum.Final != 5 || s.most.Load() != 1 {
 			t.Errorf("%+v, %v, %d at once", sum, err, s.most.Load())
@@ -57,12 +53,12 @@ func TestAGateThatOpensAdmitsTheOthers(t *testing.T) {
 		start := time.Now()
 		sum, err := run(t.Context(), runner.Config{
 			Width: runner.NewWidth(4), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
-			Gate: gate(func() string {
+			Gate: func() string {
 				if time.Since(start) < 90*time.Second {
 					return "memory is short"
 				}
 				return ""
-			}),
+			},
 		}, instances(8), &s, &m)
 		if err != nil || sum.Final != 8 || s.most.Load() != 4 {
 			t.Errorf("%+v, %v, %d at once", sum, err, s.most.Load())
@@ -80,7 +76,7 @@ func TestAnInstanceBeforeAClosedGateGoesHomeWhenTheRunDrains(t *testing.T) {
 		drain := make(chan struct{})
 		time.AfterFunc(10*time.Second, func() { close(drain) })
 		sum, err := run(t.Context(), runner.Config{
-			Width: runner.NewWidth(4), Drain: drain, Gate: gate(func() string { return "memory is short" }),
+			Width: runner.NewWidth(4), Drain: drain, Gate: func() string { return "memory is short" },
 		}, instances(6), &s, &m)
 		if err != nil || sum.Final != 1 || sum.Pending != 5 {
 			t.Errorf("%+v, %v", sum, err)

@@ -16,10 +16,17 @@ type Config struct {
 	Retries Retries         // nil means DefaultRetries
 	Backoff time.Duration   // before the second attempt, doubled for each further one; 0 means 5 s
 	Budget  *Budget         // nil means none
-	Gate    Gate            // asked before each further job; nil admits all
 	Drain   <-chan struct{} // closed: admit nothing more, let the running ones end
 	OnEvent func(Event)     // called from many goroutines at once; nil ignores
 	Log     *slog.Logger    // nil discards
+
+	// Gate slows admission while something that all jobs share is short: it says why
+	// no further job should be admitted, for a person to read; empty means that one
+	// may. It must be quick. It is asked by one goroutine at a time, before each
+	// further job, and about once a second until it has nothing against it. While no
+	// job runs, the next is admitted all the same: the shortage is not of the run's
+	// making and may never end. Nil admits all.
+	Gate func() string
 
 	// Outage recognises the transient failure of something that all jobs
 	// share, such as an engine that was restarted. It uses up no retry: the
