@@ -61,6 +61,10 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 
 // readMessage keeps the provider's object, and adds the role where it is missing.
 func readMessage(raw json.RawMessage) (llm.Message, error) {
+	if msg, err := llm.AsWritten(raw); err == nil && msg.Role == llm.RoleAssistant {
+		msg.Chat, msg.Extra = bytes.Clone(raw), nil
+		return msg, nil
+	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return llm.Message{}, err
