@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/docker/docker/api/types/container"
 
@@ -57,11 +58,8 @@ func (c *Container) settings(ctx context.Context, labels map[string]string) (*co
 	for name := range in.Config.Labels {
 		all[name] = ""
 	}
-	for _, more := range []map[string]string{settings.Labels, labels} {
-		for name, value := range more {
-			all[name] = value
-		}
-	}
+	maps.Copy(all, settings.Labels)
+	maps.Copy(all, labels)
 	settings.Labels = all
 	if settings.Entrypoint == nil {
 		settings.Entrypoint = []string{}

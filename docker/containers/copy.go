@@ -31,10 +31,7 @@ func (c *Container) CopyIn(ctx context.Context, name string, mode fs.FileMode, d
 	}
 	m := wire.Put{Path: path.Clean(name), Mode: uint64(mode.Perm()), Data: data}
 	q := &question{frame: wire.Frame{Kind: wire.KindPut, Data: wire.Encode(m)}}
-	if _, err := c.ask(ctx, q); err != nil {
-		return err
-	}
-	return copyFault(q.failure(), op)
+	return c.transfer(ctx, q, op)
 }
 
 // CopyOut returns the bytes of the file at the absolute path name, as the container's
@@ -46,20 +43,20 @@ func (c *Container) CopyOut(ctx context.Context, name string) ([]byte, error) {
 		return nil, fault.New(fault.Usage, op, fmt.Errorf("expected an absolute path"))
 	}
 	q := &question{frame: wire.Frame{Kind: wire.KindGet, Data: wire.Encode(wire.Get{Path: name, Limit: CopyLimit})}}
-	if _, err := c.ask(ctx, q); err != nil {
-		return nil, err
-	}
-	if err := copyFault(q.failure(), op); err != nil {
+	if err := c.transfer(ctx, q, op); err != nil {
 		return nil, err
 	}
 	return q.out, nil
 }
 
-func copyFault(err error, op string) error {
-	if err == nil {
-		return nil
+func (c *Container) transfer(ctx context.Context, q *question, op string) error {
+	if _, err := c.ask(ctx, q); err != nil {
+		return err
 	}
-	return fault.New(fault.Instance, op, err)
+	if err := q.failure(); err != nil {
+		return fault.New(fault.Instance, op, err)
+	}
+	return nil
 }
 
 // failure is what a Done that answers the call says.

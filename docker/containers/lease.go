@@ -22,16 +22,7 @@ func Owner() string { return owner.Self().String() }
 // has, that dead owners left: they are its to take over or to remove.
 func (f *Fleet) Inherited(ctx context.Context, path string) ([]Stray, error) {
 	all, err := f.Owned(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []Stray
-	for _, s := range all {
-		if s.lease == path && s.ownerDead {
-			out = append(out, s)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(all, func(s Stray) bool { return s.lease != path || !s.ownerDead }), err
 }
 
 // Leavings lists the containers under the lease at path, which this process has, of

@@ -9,6 +9,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 
+	"batch.example/batch/docker/internal/engine"
 	"batch.example/batch/fault"
 )
 
@@ -49,11 +50,9 @@ func (f *Fleet) network(ctx context.Context, name string) (string, error) {
 		default:
 			return "", f.engine.Blame(err, fault.Transient, op)
 		}
-		select {
-		case <-ctx.Done():
+		if engine.Sleep(ctx, sharedLimit/100) != nil {
 			return "", fault.Newf(fault.Usage, "%s: there is a network or bridge %q that batch did not make", op, sharedName).
 				WithHint("remove it, or use it by its name: --network %s", sharedName)
-		case <-time.After(sharedLimit / 100):
 		}
 	}
 }

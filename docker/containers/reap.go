@@ -54,11 +54,14 @@ const reapers = 4
 // Owned lists the containers that batch made on this engine, running or not,
 // whichever process made them.
 func (f *Fleet) Owned(ctx context.Context) ([]Stray, error) {
-	list, err := f.containers(ctx, container.ListOptions{
+	if err := f.engine.Ready(ctx); err != nil {
+		return nil, err
+	}
+	list, err := f.engine.API.ContainerList(ctx, container.ListOptions{
 		All: true, Filters: filters.NewArgs(filters.Arg("label", LabelOwner)),
 	})
 	if err != nil {
-		return nil, err
+		return nil, f.engine.Blame(err, fault.Transient, "listing containers")
 	}
 	now := time.Now()
 	out := make([]Stray, 0, len(list))
@@ -66,14 +69,6 @@ func (f *Fleet) Owned(ctx context.Context) ([]Stray, error) {
 		out = append(out, f.stray(c, now))
 	}
 	return out, nil
-}
-
-func (f *Fleet) containers(ctx context.Context, o container.ListOptions) ([]container.Summary, error) {
-	if err := f.engine.Ready(ctx); err != nil {
-		return nil, err
-	}
-	list, err := f.engine.API.ContainerList(ctx, o)
-	return list, f.engine.Blame(err, fault.Transient, "listing containers")
 }
 
 func (f *Fleet) stray(c container.Summary, now time.Time) Stray {

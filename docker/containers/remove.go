@@ -56,10 +56,8 @@ func (f *Fleet) removeOnce(ctx context.Context, id string) (there bool, err erro
 	if err := f.engine.Ready(ctx); fault.KindOf(err) == fault.Host {
 		return false, err
 	}
-	late := time.After(engine.RemoveLimit)
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	op := "removing container " + id[:min(12, len(id))]
+	for late := time.Now().Add(engine.RemoveLimit); ; time.Sleep(100 * time.Millisecond) {
 		err := f.engine.API.ContainerRemove(context.WithoutCancel(ctx), id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 		switch {
 		case err == nil:
@@ -67,14 +65,11 @@ func (f *Fleet) removeOnce(ctx context.Context, id string) (there bool, err erro
 		case errdefs.IsNotFound(err):
 			return there, nil
 		case !errdefs.IsConflict(err):
-			return there, f.engine.Blame(err, fault.Transient, "removing container "+id[:min(12, len(id))])
+			return there, f.engine.Blame(err, fault.Transient, op)
+		case time.Now().After(late):
+			return true, fault.New(fault.Transient, op, err)
 		}
-		there = true
-		select { // someone else is removing it: it is gone when they are done
-		case <-late:
-			return there, fault.New(fault.Transient, "removing container "+id[:min(12, len(id))], err)
-		case <-tick.C:
-		}
+		there = true // someone else is removing it: it is gone when they are done
 	}
 }
 

@@ -38,22 +38,14 @@ func (c *Container) gone(ctx context.Context, doing string) error {
 		return c.engine.Blame(err, fault.Host, op)
 	case in.State == nil || (in.State.Running && !in.State.Paused):
 		return nil
-	}
-	if c.engineLost() {
+	case c.engineLost():
 		return outlived(op)
-	}
-	return stateFault(in, op)
-}
-
-func stateFault(in container.InspectResponse, op string) error {
-	s := in.State
-	switch {
-	case s.Paused:
+	case in.State.Paused:
 		return fault.New(fault.Transient, op, errors.New("the container is paused"))
-	case s.ExitCode == wire.ExitLease:
+	case in.State.ExitCode == wire.ExitLease:
 		return fault.New(fault.Transient, op, errors.New("the container ended, since batch had not been heard of for as long as it may be alone"))
 	}
-	return fault.New(fault.Transient, op, fmt.Errorf("the container was killed (exit code %d)", s.ExitCode)).
+	return fault.New(fault.Transient, op, fmt.Errorf("the container was killed (exit code %d)", in.State.ExitCode)).
 		WithHint("something outside this run killed it, or the machine ran out of memory")
 }
 

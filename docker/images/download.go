@@ -37,23 +37,15 @@ func (s *Store) download(ctx context.Context, name wanted, report func(PullProgr
 		defer cancel()
 	}
 	body, err := s.engine.API.ImagePull(ctx, name.String(), image.PullOptions{RegistryAuth: s.credentials(name.Named), Platform: name.platform})
-	if err != nil {
-		s.engine.Suspect(err)
-		return stopped(ctx, err)
+	if err == nil {
+		defer body.Close()
+		err = follow(body, PullProgress{Ref: name.String()}, report, func() { stalled.Reset(s.pace.stall) })
 	}
-	defer body.Close()
-	err = follow(body, PullProgress{Ref: name.String()}, report, func() { stalled.Reset(s.pace.stall) })
-	if err != nil {
-		s.engine.Suspect(err)
-		return stopped(ctx, err)
-	}
-	s.engine.Log.Debug("image pulled", "image", name.String(), "dur", time.Since(start))
-	return nil
-}
-
-// stopped prefers the cancellation over what it caused.
-func stopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	s.engine.Suspect(err)
+	switch {
+	case err == nil:
+		s.engine.Log.Debug("image pulled", "image", name.String(), "dur", time.Since(start))
+	case ctx.Err() != nil: // rather than what it caused
 		return context.Cause(ctx)
 	}
 	return err

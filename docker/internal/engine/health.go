@@ -112,10 +112,7 @@ func (h *health) ask(o *outage) {
 			told = true
 			h.log.Warn("the docker engine does not answer: waiting for it", "host", h.host, "at most", h.patience, "err", err)
 		}
-		select {
-		case <-h.life.Done():
-		case <-time.After(pause):
-		}
+		_ = Sleep(h.life, pause)
 	}
 	if told && h.life.Err() == nil {
 		h.log.Warn("the docker engine answers again", "host", h.host, "after", time.Since(o.since).Round(time.Millisecond))

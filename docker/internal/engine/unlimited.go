@@ -45,9 +45,8 @@ type unlimited struct {
 }
 
 // Unlimited lists what is known of what the engine cannot limit.
-func (e *Conn) Unlimited() []string { return e.unlimited.names() }
-
-func (u *unlimited) names() (list []string) {
+func (e *Conn) Unlimited() (list []string) {
+	u := &e.unlimited
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for r, lacks := range u.lacks {
@@ -99,34 +98,28 @@ func RefusedQuota(err error) bool {
 
 // Learn reports whether err, of making or starting a container, says that the engine
 // cannot limit something, which [Conn.Trim] then leaves out.
-func (e *Conn) Learn(err error) bool { return e.unlimited.learn(err) }
-
-// learn reports whether err says that the engine cannot limit something, and
-// takes it over.
-func (u *unlimited) learn(err error) bool {
+func (e *Conn) Learn(err error) bool {
 	if err == nil {
 		return false
 	}
-	text := err.Error()
-	if RefusedQuota(err) {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.noQuota = true
-		return true
-	}
-	found, known := cpus, strings.Contains(text, "NanoCPUs can not be set")
+	quota := RefusedQuota(err)
+	text := strings.ToLower(err.Error())
+	found, known := cpus, strings.Contains(text, "nanocpus can not be set")
 	for _, pattern := range []*regexp.Regexp{refusedController, missingFile} {
-		if m := pattern.FindStringSubmatch(strings.ToLower(text)); m != nil {
+		if m := pattern.FindStringSubmatch(text); m != nil {
 			found, known = controllers[m[1]], true
 		}
 	}
-	if !known {
-		return false
-	}
+	u := &e.unlimited
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.lacks[found] = true
-	return true
+	switch {
+	case quota:
+		u.noQuota = true
+	case known:
+		u.lacks[found] = true
+	}
+	return quota || known
 }
 
 // trim leaves out of h what cannot be limited, and returns what of it is left

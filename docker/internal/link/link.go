@@ -87,8 +87,8 @@ func (l *Link) Greet(ctx context.Context, key []byte, hello wire.Hello, limit ti
 		defer close(l.Done)
 		l.Err = l.listen(hello.Connection, take)
 	})
-	t := time.NewTimer(limit)
-	defer t.Stop()
+	ctx, stop := context.WithTimeoutCause(ctx, limit, &engine.NoAnswer{Call: "attach", Limit: limit})
+	defer stop()
 	select {
 	case m := <-l.welcome:
 		if m.Version != wire.Version {
@@ -100,8 +100,6 @@ func (l *Link) Greet(ctx context.Context, key []byte, hello wire.Hello, limit ti
 		return l.broken()
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-t.C:
-		return &engine.NoAnswer{Call: "attach", Limit: limit}
 	}
 }
 
