@@ -40,7 +40,5 @@ func (s *Store) Waiters(ref string) int {
 	if p == nil {
 		return 0
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.waiters)
+	return p.waiters
 }

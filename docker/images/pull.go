@@ -81,64 +81,60 @@ func (w wanted) key() string { return w.String() + " " + w.platform }
 
 // pull is one download that any number of callers wait for.
 type pull struct {
-	cancel context.CancelFunc
-	done   chan struct{} // closed when image or err is set
-
-	mu      sync.Mutex
-	waiters map[chan struct{}]struct{} // each of capacity 1: told that last has changed
-	last    PullProgress
+	cancel  context.CancelFunc
+	waiters int           // guarded by the store's lock
+	done    chan struct{} // closed when image or err is set
 	image   Image
 	err     error
+
+	mu      sync.Mutex
+	last    PullProgress
+	changed chan struct{} // closed and replaced when last changes
 }
 
 // await joins the pull of name, starting it when there is none.
 func (s *Store) await(ctx context.Context, name wanted, progress func(PullProgress)) (Image, error) {
-	told := make(chan struct{}, 1)
-	p := s.join(ctx, name, told)
-	defer s.leave(name, p, told)
+	p := s.join(ctx, name)
+	defer s.leave(name, p)
 	for {
+		p.mu.Lock()
+		last, changed := p.last, p.changed
+		p.mu.Unlock()
+		if last.Ref != "" { // there is news
+			progress(last)
+		}
 		select {
 		case <-p.done:
 			return p.image, p.err
 		case <-ctx.Done():
 			return Image{}, context.Cause(ctx)
-		case <-told:
-			p.mu.Lock()
-			last := p.last
-			p.mu.Unlock()
-			progress(last)
+		case <-changed:
 		}
 	}
 }
 
 // join adds the caller to the pull of name. A new pull takes over only the
 // values of ctx: its life is that of all who wait.
-func (s *Store) join(ctx context.Context, name wanted, told chan struct{}) *pull {
+func (s *Store) join(ctx context.Context, name wanted) *pull {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.pulls[name.key()]
 	if p == nil {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		p = &pull{cancel: cancel, done: make(chan struct{}), waiters: map[chan struct{}]struct{}{}}
+		p = &pull{cancel: cancel, done: make(chan struct{}), changed: make(chan struct{})}
 		s.pulls[name.key()] = p
 		s.pullers.Go(func() { s.run(ctx, name, p) })
 	}
-	p.mu.Lock()
-	p.waiters[told] = struct{}{}
-	p.mu.Unlock()
+	p.waiters++
 	return p
 }
 
 // leave takes the caller off the pull. The last one ends it, and takes it off
 // the list at once so that a later caller starts anew.
-func (s *Store) leave(name wanted, p *pull, told chan struct{}) {
+func (s *Store) leave(name wanted, p *pull) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.mu.Lock()
-	delete(p.waiters, told)
-	last := len(p.waiters) == 0
-	p.mu.Unlock()
-	if last {
+	if p.waiters--; p.waiters == 0 {
 		p.cancel()
 		s.forget(name, p)
 	}
@@ -202,10 +198,6 @@ func (p *pull) report(now PullProgress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last = now
-	for w := range p.waiters {
-		select {
-		case w <- struct{}{}:
-		default: // it has not looked at the former state yet and will find this one
-		}
-	}
+	close(p.changed)
+	p.changed = make(chan struct{})
 }
