@@ -157,7 +157,7 @@ func (c *Container) inspect(ctx context.Context, op string) (container.InspectRe
 	if err != nil {
 		return in, c.engine.Blame(err, fault.Transient, op)
 	}
-	c.id, c.workDir, c.imageID = in.ID, workDirOf(in), imageOf(in)
+	c.id, c.workDir, c.imageID = in.ID, workDirOf(in), in.Image
 	return in, nil
 }
 
@@ -211,13 +211,6 @@ func workDirOf(in container.InspectResponse) string {
 		return "/"
 	}
 	return cmp.Or(in.Config.Labels[labelWorkDir], in.Config.WorkingDir, "/")
-}
-
-func imageOf(in container.InspectResponse) string {
-	if in.ContainerJSONBase == nil {
-		return ""
-	}
-	return in.Image
 }
 
 // Attach returns the container with the given id or name, which another
