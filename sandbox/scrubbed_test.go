@@ -139,7 +139,7 @@ func TestWhereNoScrubbedImageCanBeMadeTheImageServes(t *testing.T) {
 		}
 	}
 	list, err := s.engine.Owned(t.Context())
-	if err != nil || slices.ContainsFunc(list, func(c containers.Stray) bool { return strings.HasPrefix(c.Name, "batch-scrub-") }) {
+	if err != nil || slices.ContainsFunc(list, func(c containers.Stray) bool { return strings.HasPrefix(c.Name, "batch-scrub-") && c.Image == name }) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
