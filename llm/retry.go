@@ -104,7 +104,7 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 		resp, err := r.model.Generate(ctx, req)
 		if last = err; err != nil {
 			gone += Lost(err)
-			last, astray = r.lostWay(err, astray)
+			astray, last = r.lostWay(err, astray)
 			return nil, r.verdict(last)
 		}
 		resp.Waited += began.Sub(started)
@@ -126,15 +126,15 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 
 // lostWay gives up on an endpoint that was never there: astray is how often in a row
 // that was so before. With fewer tries allowed, the last one decides.
-func (r *retrier) lostWay(err error, astray int) (error, int) {
+func (r *retrier) lostWay(err error, astray int) (int, error) {
 	cause, ok := errors.AsType[*Astray](err)
 	if !ok {
-		return err, 0
+		return 0, err
 	}
 	if astray++; astray >= min(maxAstray, r.policy.Tries) {
 		err = fault.New(fault.Host, "", err).WithHint("%s", cause.Hint)
 	}
-	return err, astray
+	return astray, err
 }
 
 // failure is what the caller is told after the last of several tries.
