@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/vocab"
 )
@@ -27,7 +28,7 @@ type Provider struct {
 	Paid   bool     // its calls cost money
 
 	// Of a provider that is asked over the network.
-	prices   func() llm.Prices
+	prices   func() price.Table
 	tells    func(base string) bool                       // the server says what each call cost
 	caching  func(model string) string                    // set_cache_control where nobody says
 	endpoint func(c client) (base, key string, err error) // that c asks in the end

@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/scripted"
 )
 
@@ -17,7 +18,7 @@ import (
 type client struct {
 	model, base, key string
 	kwargs           map[string]any
-	prices           llm.Prices
+	prices           price.Table
 	caching          string
 	proven           bool
 }
@@ -91,7 +92,7 @@ func (s Settings) script() scripted.Config {
 }
 
 // prices are the known ones with the user's own over them.
-func (s Settings) prices(known llm.Prices) (llm.Prices, error) {
+func (s Settings) prices(known price.Table) (price.Table, error) {
 	if s.Registry == "" {
 		return known, nil
 	}
@@ -100,7 +101,7 @@ func (s Settings) prices(known llm.Prices) (llm.Prices, error) {
 		return nil, fault.New(fault.Usage, "reading model.litellm_model_registry", err)
 	}
 	defer file.Close()
-	own, err := llm.LoadPrices(file)
+	own, err := price.Load(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Registry, err)
 	}

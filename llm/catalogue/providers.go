@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/openai"
+	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/scripted"
 )
 
@@ -14,7 +15,7 @@ import (
 var providers = []Provider{
 	{
 		Name: "openai", Models: []string{"openai/NAME"}, Key: "OPENAI_API_KEY", Base: "OPENAI_BASE_URL", Host: "api.openai.com", Paid: true,
-		prices: llm.KnownPrices, tells: isOpenRouter, caching: cachesWhereTold,
+		prices: price.Known, tells: isOpenRouter, caching: cachesWhereTold,
 		endpoint: func(c client) (string, string, error) { return c.openai().Endpoint() },
 		connect:  func(c client) (llm.Model, error) { return openai.New(c.openai()) },
 	},

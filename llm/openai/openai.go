@@ -23,6 +23,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/price"
 )
 
 // Defaults of a [Config].
@@ -49,7 +50,7 @@ type Config struct {
 	// the others are refused.
 	Kwargs map[string]any
 
-	Prices         llm.Prices    // used when the provider names no cost
+	Prices         price.Table   // used when the provider names no cost
 	IgnoreCost     bool          // report every call as priced at what is known, else at 0
 	RequestTimeout time.Duration // for one try up to the end of the answer; 0 = DefaultRequestTimeout
 	HTTP           *http.Client  // nil = a client of its own; its Timeout should be 0

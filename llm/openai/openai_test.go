@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/openai"
+	"batch.example/batch/llm/price"
 	"batch.example/batch/vocab"
 )
 
@@ -70,7 +71,7 @@ func TestTextReply(t *testing.T) {
 	a.Model = "m-2025-01-02"
 	s := llmtest.NewServer(t, a)
 	m := newModel(t, s, func(c *openai.Config) {
-		c.Prices = llm.Prices{"m": {Rates: vocab.Rates{Input: 1, CachedInput: 0.5, Output: 2}}}
+		c.Prices = price.Table{"m": {Rates: vocab.Rates{Input: 1, CachedInput: 0.5, Output: 2}}}
 	})
 	resp, err := m.Generate(t.Context(), ask())
 	if err != nil {
@@ -213,16 +214,16 @@ func TestCostComesFromWhoKnowsBest(t *testing.T) {
 		name   string
 		answer llmtest.Answer
 		ignore bool
-		prices llm.Prices
+		prices price.Table
 		cost   float64
 		priced bool
 	}{
-		{"the provider's usage", withHeader(withCost(used)), false, llm.Prices{"m": {Rates: vocab.Rates{Input: 9}}}, 0.25, true},
-		{"the proxy's header", withHeader(used), false, llm.Prices{"m": {Rates: vocab.Rates{Input: 9}}}, 0.125, true},
-		{"the table", used, false, llm.Prices{"m": {Rates: vocab.Rates{Input: 1, Output: 2}}}, 12, true},
+		{"the provider's usage", withHeader(withCost(used)), false, price.Table{"m": {Rates: vocab.Rates{Input: 9}}}, 0.25, true},
+		{"the proxy's header", withHeader(used), false, price.Table{"m": {Rates: vocab.Rates{Input: 9}}}, 0.125, true},
+		{"the table", used, false, price.Table{"m": {Rates: vocab.Rates{Input: 1, Output: 2}}}, 12, true},
 		{"nobody", used, false, nil, 0, false},
 		{"nobody, and nobody cares", used, true, nil, 0, true},
-		{"a table without token counts", llmtest.Text("ok"), false, llm.Prices{"m": {Rates: vocab.Rates{Input: 1}}}, 0, false},
+		{"a table without token counts", llmtest.Text("ok"), false, price.Table{"m": {Rates: vocab.Rates{Input: 1}}}, 0, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/openai"
+	"batch.example/batch/llm/price"
 	"batch.example/batch/vocab"
 )
 
@@ -29,7 +30,7 @@ func paid(t *testing.T, rt transport) llm.Model {
 	t.Helper()
 	m := compose(t, openai.Config{
 		Model: "m", BaseURL: "http://model.test/v1", Retry: fast, HTTP: &http.Client{Transport: rt},
-		Prices: llm.Prices{"m": {Rates: vocab.Rates{Input: 1, Output: 2}}},
+		Prices: price.Table{"m": {Rates: vocab.Rates{Input: 1, Output: 2}}},
 	})
 	return m
 }

@@ -1,4 +1,4 @@
-package llm_test
+package price_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/llm"
+	"batch.example/batch/llm/price"
 	"batch.example/batch/vocab"
 )
 
@@ -21,7 +21,7 @@ const registry = `{
 }`
 
 func TestCostFindsTheModel(t *testing.T) {
-	prices, err := llm.LoadPrices(strings.NewReader(registry))
+	prices, err := price.Load(strings.NewReader(registry))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestCostFindsTheModel(t *testing.T) {
 			t.Errorf("%q: %v %v, want %v %v", tt.model, cost, known, tt.cost, tt.known)
 		}
 	}
-	if _, known := llm.Prices(nil).Cost("m", use); known {
+	if _, known := price.Table(nil).Cost("m", use); known {
 		t.Error("no prices know no model")
 	}
 }
@@ -75,7 +75,7 @@ const tiered = `{
 
 // Computed by hand: (fresh, read from the cache, written to it, output), each at its rate.
 func TestCostOfCachesAndLongContexts(t *testing.T) {
-	prices, err := llm.LoadPrices(strings.NewReader(tiered))
+	prices, err := price.Load(strings.NewReader(tiered))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestCostOfCachesAndLongContexts(t *testing.T) {
 			t.Errorf("%s, %+v: %v %v, want %v", c.model, c.used, got, ok, c.want)
 		}
 	}
-	if _, err := llm.LoadPrices(strings.NewReader(
+	if _, err := price.Load(strings.NewReader(
 		`{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"input_cost_per_token_above_1k_tokens":-1}}`)); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a tier below nothing: %v", err)
 	}
@@ -116,7 +116,7 @@ func TestLoadPricesNamesWhatIsWrong(t *testing.T) {
 		`{"m":{"input_cost_per_token":-1,"output_cost_per_token":1}}`:     `"m"`,
 		`{"m":`: "unexpected EOF",
 	} {
-		_, err := llm.LoadPrices(strings.NewReader(data))
+		_, err := price.Load(strings.NewReader(data))
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want a usage fault with %q", data, err, want)
 		}
@@ -124,7 +124,7 @@ func TestLoadPricesNamesWhatIsWrong(t *testing.T) {
 }
 
 func TestKnownPricesAreSane(t *testing.T) {
-	known := llm.KnownPrices()
+	known := price.Known()
 	for name, p := range known {
 		if p.Input <= 0 || p.CachedInput <= 0 || p.CachedInput > p.Input || p.Output <= p.Input || p.Output > 1e-4 {
 			t.Errorf("%s: %+v", name, p)
@@ -133,7 +133,7 @@ func TestKnownPricesAreSane(t *testing.T) {
 	if cost, ok := known.Cost("openai/gpt-4o-2024-08-06", vocab.Usage{Input: 1e6, Output: 1e6}); !ok || math.Abs(cost-12.5) > 1e-9 {
 		t.Errorf("a million tokens each way of gpt-4o cost %v, %v", cost, ok)
 	}
-	if p := known.With(llm.Prices{"gpt-5": {Rates: vocab.Rates{Input: 1}}})["gpt-5"]; p.Input != 1 {
+	if p := known.With(price.Table{"gpt-5": {Rates: vocab.Rates{Input: 1}}})["gpt-5"]; p.Input != 1 {
 		t.Errorf("the caller's price does not win: %+v", p)
 	}
 }
@@ -143,7 +143,7 @@ func FuzzLoadPrices(f *testing.F) {
 	f.Add(tiered)
 	f.Add(`{"m":null}`)
 	f.Fuzz(func(t *testing.T, data string) {
-		prices, err := llm.LoadPrices(strings.NewReader(data))
+		prices, err := price.Load(strings.NewReader(data))
 		if err != nil && fault.KindOf(err) != fault.Usage {
 			t.Errorf("error without blame: %v", err)
 		}

@@ -1,13 +1,13 @@
-package llm
+package price
 
 import "batch.example/batch/vocab"
 
-// KnownPrices returns the prices of some OpenAI models, standard tier, copied
+// Known returns the prices of some OpenAI models, standard tier, copied
 // from LiteLLM's model registry (model_prices_and_context_window.json of
 // github.com/BerriAI/litellm at commit 00035b69f416). Only models whose price
 // is the same at every context length are here. Prices change: those of the
-// caller's own registry belong on top, see [Prices.With]. The map is the caller's.
-func KnownPrices() Prices {
+// caller's own registry belong on top, see [Table.With]. The map is the caller's.
+func Known() Table {
 	const million = 1e6
 	perMillion := map[string][3]float64{ // input, cached input, output
 		"gpt-5.4-mini":      {0.75, 0.075, 4.5},
@@ -23,7 +23,7 @@ func KnownPrices() Prices {
 		"gpt-4o-mini":       {0.15, 0.075, 0.6},
 		"gpt-4-turbo":       {10, 10, 30},
 	}
-	prices := make(Prices, len(perMillion))
+	prices := make(Table, len(perMillion))
 	for name, p := range perMillion {
 		prices[name] = vocab.Price{Rates: vocab.Rates{Input: p[0] / million, CachedInput: p[1] / million, Output: p[2] / million}}
 	}

@@ -1,4 +1,7 @@
-package llm
+// Package price says what the calls of models cost: prices that are known, and those
+// of a registry in LiteLLM's form. It promises that a model of which it does not know
+// the price is not taken for another or for free.
+package price
 
 import (
 	"cmp"
@@ -14,13 +17,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Prices maps model names to their price. Reading it from several goroutines is safe.
-type Prices map[string]vocab.Price
+// Table maps model names to their price. Reading it from several goroutines is safe.
+type Table map[string]vocab.Price
 
 // registrySample is the entry that documents the registry's own form.
 const registrySample = "sample_spec"
 
-// LoadPrices reads LiteLLM's model registry form: a JSON object of model name
+// Load reads LiteLLM's model registry form: a JSON object of model name
 // to an object with input_cost_per_token, output_cost_per_token and, optionally,
 // cache_read_input_token_cost and cache_creation_input_token_cost (else such
 // input costs as much as other input). Each of them with _above_200k_tokens
@@ -28,13 +31,13 @@ const registrySample = "sample_spec"
 // that are not priced per token are skipped; what other service tiers and longer
 // times in the cache cost is not read. Errors are Usage faults that name the
 // model and the field.
-func LoadPrices(r io.Reader) (Prices, error) {
+func Load(r io.Reader) (Table, error) {
 	var entries map[string]json.RawMessage
 	if err := json.NewDecoder(r).Decode(&entries); err != nil {
 		return nil, fault.New(fault.Usage, "reading model prices", err).
 			WithHint("expected a JSON object in the form of LiteLLM's model registry")
 	}
-	prices := make(Prices, len(entries))
+	prices := make(Table, len(entries))
 	for name, raw := range entries {
 		price, ok, err := readPrice(raw)
 		if err != nil {
@@ -126,8 +129,8 @@ func (e registryEntry) rates() (r vocab.Rates, ok bool, err error) {
 }
 
 // Cost returns what a call cost in US dollars, and false when the model's
-// price is not known. See [Prices.Lookup] for how the model is found.
-func (p Prices) Cost(model string, u vocab.Usage) (float64, bool) {
+// price is not known. See [Table.Lookup] for how the model is found.
+func (p Table) Cost(model string, u vocab.Usage) (float64, bool) {
 	price, ok := p.Lookup(model)
 	if !ok {
 		return 0, false
@@ -143,7 +146,7 @@ var dated = regexp.MustCompile(`[-@](?:20\d\d-\d\d-\d\d|20\d{6})$`)
 // else as "openai/x"; else the same again without the date of its snapshot
 // ("x-2025-08-07", "x-20250807"). A variant marked by a colon (":free") has
 // only the price listed for it by name.
-func (p Prices) Lookup(model string) (vocab.Price, bool) {
+func (p Table) Lookup(model string) (vocab.Price, bool) {
 	if price, ok := p.lookupUndated(model); ok {
 		return price, true
 	}
@@ -153,7 +156,7 @@ func (p Prices) Lookup(model string) (vocab.Price, bool) {
 	return vocab.Price{}, false
 }
 
-func (p Prices) lookupUndated(model string) (vocab.Price, bool) {
+func (p Table) lookupUndated(model string) (vocab.Price, bool) {
 	for name, more := model, true; more; _, name, more = strings.Cut(name, "/") {
 		if price, ok := p[name]; ok {
 			return price, true
@@ -164,9 +167,9 @@ func (p Prices) lookupUndated(model string) (vocab.Price, bool) {
 }
 
 // With returns the union of both; where both price a model, more wins.
-func (p Prices) With(more Prices) Prices {
-	union := make(Prices, len(p)+len(more))
-	for _, prices := range []Prices{p, more} {
+func (p Table) With(more Table) Table {
+	union := make(Table, len(p)+len(more))
+	for _, prices := range []Table{p, more} {
 		for name, price := range prices {
 			union[name] = price
 		}
