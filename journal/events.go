@@ -48,12 +48,12 @@ type DifferenceData struct {
 // reply's response.
 type MessagesData struct {
 	Messages []json.RawMessage `json:"messages"`
-	Reply    *ReplyRef         `json:"reply,omitempty"` // set by Writer.Append and seen to by [ReadHistory]
+	Reply    *replyRef         `json:"reply,omitempty"` // set by Writer.Append and seen to by [ReadHistory]
 }
 
-// ReplyRef says that of Messages[Message] only what follows is there: before it stand
+// replyRef says that of Messages[Message] only what follows is there: before it stand
 // the members of the message in that step's reply.
-type ReplyRef struct {
+type replyRef struct {
 	Step    int `json:"step"`
 	Message int `json:"message"`
 }

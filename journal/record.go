@@ -14,10 +14,10 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Version is the version of the records that this package writes. It reads
+// version is the version of the records that this package writes. It reads
 // older ones too: in version 1 a reply's text stood in its message, in its
 // response, and again in the messages behind it.
-const Version = 2
+const version = 2
 
 // Types of journal records. The store itself writes and reads those of the
 // first group; the others are the solver's and their data is described in the
@@ -147,8 +147,8 @@ func decodeRecord(line []byte) (r Record, err error) {
 	if err != nil {
 		return r, fault.New(fault.Instance, "reading a journal record", err)
 	}
-	if r.Version > Version {
-		return r, fault.Newf(fault.Usage, "journal record %d has version %d, newer than %d", r.Seq, r.Version, Version).
+	if r.Version > version {
+		return r, fault.Newf(fault.Usage, "journal record %d has version %d, newer than %d", r.Seq, r.Version, version).
 			WithHint("this directory was written by a newer batch: use that version, or another output directory")
 	}
 	return r, nil

@@ -147,7 +147,7 @@ func (h heard) shorten(d MessagesData) (MessagesData, error) {
 		}
 		messages := append([]json.RawMessage(nil), d.Messages...)
 		messages[i] = append([]byte("{"), bytes.TrimPrefix(rest, []byte(","))...)
-		return MessagesData{Messages: messages, Reply: &ReplyRef{Step: h.step, Message: i}}, nil
+		return MessagesData{Messages: messages, Reply: &replyRef{Step: h.step, Message: i}}, nil
 	}
 	return d, nil
 }

@@ -161,7 +161,7 @@ func TestAReferenceToAReplyThatIsNotThereIsRefused(t *testing.T) {
 	if err := w.Begin(1, struct{}{}); err != nil {
 		t.Fatal(err)
 	}
-	tell(t, w, journal.TypeMessages, journal.MessagesData{Messages: says(`{"a":1}`).Messages, Reply: &journal.ReplyRef{Step: 1}})
+	tell(t, w, journal.TypeMessages, json.RawMessage(`{"messages":[{"a":1}],"reply":{"step":1,"message":0}}`))
 	if _, err := journal.ReadHistory(path); err == nil || !strings.Contains(err.Error(), "not before it") {
 		t.Errorf("%v", err)
 	}

@@ -114,7 +114,7 @@ func (j *Writer) append(typ string, data, output []byte) error {
 		return atomicfile.Fault("appending to a journal", err)
 	}
 	r := j.last
-	r.Version, r.Seq, r.Type, r.Data, r.Time = Version, r.Seq+1, typ, data, time.Now().UTC()
+	r.Version, r.Seq, r.Type, r.Data, r.Time = version, r.Seq+1, typ, data, time.Now().UTC()
 	switch typ {
 	case TypeReply:
 		dollars := costOf(data)
@@ -176,9 +176,10 @@ func (j *Writer) Resume(v any, spent float64, last *ReplyData) error {
 	return j.append(TypeResume, data, nil)
 }
 
-// Finish appends records that close an attempt, or replace its end, and makes
+// Finish appends records that close an attempt, or replace its end, by their type and
+// their data, which is JSON on one line, and makes
 // them durable in one go.
-func (j *Writer) Finish(records ...Item) error {
+func (j *Writer) Finish(records ...Record) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range records {
@@ -188,12 +189,6 @@ func (j *Writer) Finish(records ...Item) error {
 	}
 	j.ended = true
 	return j.syncFile()
-}
-
-// Item is a record to append: its type and its data, JSON on one line.
-type Item struct {
-	Type string
-	Data []byte
 }
 
 // State returns the last record, without its data, and whether it closes the

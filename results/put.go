@@ -145,15 +145,15 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 
 // endItems are the records that end an attempt: of what it left, all that the journal
 // does not hold yet, so that [resultOf] finds it there.
-func endItems(h *journal.History, r *Result, p predictionData, end endData) ([]journal.Item, error) {
-	var items []journal.Item
+func endItems(h *journal.History, r *Result, p predictionData, end endData) ([]journal.Record, error) {
+	var items []journal.Record
 	var err error
 	add := func(typ string, v any) {
 		data, encodeErr := python.Compact(v)
 		if encodeErr != nil {
 			err = fault.New(fault.Bug, "encoding a journal record of type "+typ, encodeErr)
 		}
-		items = append(items, journal.Item{Type: typ, Data: data})
+		items = append(items, journal.Record{Type: typ, Data: data})
 	}
 	if told := h.Submission; r.Submission != nil && (told == nil || !bytes.Equal(told.Submission, r.Submission)) {
 		add(journal.TypeSubmission, journal.SubmissionData{Submission: r.Submission})

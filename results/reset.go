@@ -54,7 +54,7 @@ func (s *Store) resetInstance(in *instance, unfinished bool) error {
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a reset record", err)
 	}
-	if err := a.journal.Finish(journal.Item{Type: journal.TypeReset, Data: data}); err != nil {
+	if err := a.journal.Finish(journal.Record{Type: journal.TypeReset, Data: data}); err != nil {
 		return err
 	}
 	s.mu.Lock()
