@@ -3,13 +3,18 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/images"
+	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/sandbox"
 )
@@ -120,5 +125,126 @@ func (a *app) printImages(list []*sandbox.Needed) error {
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%d images needed, %d present (%s, shared layers counted each time), %d to pull\n",
 		len(list), present, units.HumanSize(float64(bytes)), len(list)-present)
+	return err
+}
+
+func (a *app) imagesPullCommand() *cobra.Command {
+	var f sourceFlags
+	var p pullFlags
+	var platform string
+	c := &cobra.Command{
+		Use:   "pull",
+		Short: "Pull the images that a selection needs",
+		Long: `Pull the images that a selection needs and that are not here, and remember them
+as pulled by batch: a later run may evict them, see --disk-budget. It stops
+when the disk runs low, and evicts nothing itself.
+
+  batch images pull --subset verified --slice :20
+
+Exit codes: 0 all are here, 1 it could not go on, 2 usage, 3 some could not be
+pulled, 130 interrupted.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := errors.Join(p.check(), images.CheckPlatform(platform)); err != nil {
+				return err
+			}
+			return a.pullImages(c.Context(), f, p, platform)
+		},
+	}
+	f.add(c)
+	p.add(c)
+	addPlatform(c, &platform)
+	return c
+}
+
+func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platform string) (err error) {
+	_, selected, err := f.load(ctx, a)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	engine := docker.FromEnv(a.getenv, a.home)
+	engine.Pulls, engine.Log = p.pulls, a.warnings()
+	stock, err := a.openStock(ctx, engine)
+	if err != nil {
+		return err
+	}
+	defer stock.Close()
+	list := sandbox.Needs(selected, f.imagePrefix)
+	pulled, before, failed := 0, 0, 0
+	err = stock.Pull(ctx, list, platform, imagecache.Options{Reserve: p.reserve, Log: engine.Log}, p.pulls, func(f sandbox.Fetched) {
+		switch {
+		case f.Err != nil:
+			failed++
+			a.complain(f.Err)
+		case f.Pulled:
+			pulled++
+			fmt.Fprintf(a.stdout, "pulled %s (%s)\n", printable.Line(f.Ref), units.HumanSize(float64(f.Size)))
+		default:
+			before++
+		}
+	})
+	fmt.Fprintf(a.stdout, "%d images needed, %d pulled, %d here before, %d failed\n", len(list), pulled, before, failed)
+	if err == nil && failed > 0 {
+		err = errIncomplete
+	}
+	return err
+}
+
+func (a *app) imagesEvictCommand() *cobra.Command {
+	var budget string
+	var dryRun bool
+	c := &cobra.Command{
+		Use:   "evict",
+		Short: "Remove images that batch pulled or made",
+		Long: `Remove images that batch pulled, or made of others, in whichever run, from this
+machine's Docker engine, the least recently needed first, until those that are
+left take no more than --disk-budget. Never one that you had before or pulled
+again yourself, one that a container has, or one that a run needs at this moment.
+
+  batch images evict --dry-run
+  batch images evict --disk-budget 50GB
+
+Exit codes: 0 done, 1 it could not go on, 2 usage.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			keep, err := parseSize("disk-budget", budget)
+			if err != nil {
+				return err
+			}
+			return a.evictImages(c.Context(), keep, dryRun)
+		},
+	}
+	c.Flags().StringVar(&budget, "disk-budget", "0", "disk that the images may take, such as 50GB; 0 removes all")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be removed, and stop")
+	return c
+}
+
+func (a *app) evictImages(ctx context.Context, keep int64, dry bool) error {
+	stock, err := a.openStock(ctx, docker.FromEnv(a.getenv, a.home))
+	if err != nil {
+		return err
+	}
+	defer stock.Close()
+	gone, kept, err := stock.Cache(imagecache.Options{}).Evict(ctx, keep, dry)
+	verb := "evicted"
+	if dry {
+		verb = "would evict"
+	}
+	t := printable.NewTable(a.stdout)
+	for _, e := range gone {
+		t.Row(verb, e.Ref, units.HumanSize(float64(e.Size)))
+	}
+	for _, k := range kept {
+		t.Row("kept", k.Ref, k.Why)
+	}
+	if flushErr := t.Flush(); flushErr != nil {
+		return flushErr
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s %d images, kept %d that are in use\n", verb, len(gone), len(kept))
 	return err
 }
