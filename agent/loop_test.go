@@ -294,6 +294,20 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+func TestAnObservationTellsOfTheOutOfMemoryKiller(t *testing.T) {
+	e := &env{outputs: submitting("p")}
+	e.outputs["eat"] = vocab.Output{ExitCode: 137, OOM: true, Note: "A process was killed."}
+	m := &script{replies: []*llm.Response{ask("1", "eat"), ask("2", "ls"), ask("3", submit)}}
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed, fine := end.Messages[3].Extra, end.Messages[5].Extra
+	if _, told := fine["oom"]; killed["oom"] != true || killed["returncode"] != 137 || killed["exception_info"] != "A process was killed." || told {
+		t.Errorf("the first observation's extra is %v, the second's %v", killed, fine)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	broken := fault.Newf(fault.Transient, "asking: no answer").WithHint("wait")
 	t.Run("a provider's fault ends the run with its status", func(t *testing.T) {

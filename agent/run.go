@@ -149,7 +149,7 @@ func (r *run) send(m llm.Message) {
 	}
 }
 
-// stamp dates a message. System and task stay bare, as in the peer's files.
+// stamp dates a message. System and task stay bare, as in mini-swe-agent's files.
 func (r *run) stamp(m *llm.Message) {
 	if m.Extra == nil {
 		return

@@ -68,7 +68,7 @@ func (r *run) answer(ctx context.Context) (*llm.Response, error) {
 	return resp, r.record(ctx, Event{Type: EventReply, Response: resp, Answer: rawAnswer(resp), Latency: latency})
 }
 
-// mayCall checks cancellation, the limits in the peer's order, and the budget.
+// mayCall checks cancellation, the limits in mini-swe-agent's order, and the budget.
 func (r *run) mayCall(ctx context.Context) error {
 	c := &r.loop.config
 	switch {
@@ -107,7 +107,7 @@ func (r *run) reply(resp *llm.Response, actions []action) llm.Message {
 }
 
 // refuse makes the interrupt for a reply that is not in the asked form. The
-// reply stays out of the conversation, as in the peer, and is kept beside the
+// reply stays out of the conversation, as in mini-swe-agent, and is kept beside the
 // answer to it.
 func (r *run) refuse(resp *llm.Response, err error) error {
 	bad, ok := errors.AsType[*badForm](err)

@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// longObservation has the structure of the peer's benchmark configuration.
+// longObservation has the structure of mini-swe-agent's benchmark configuration.
 const longObservation = `{% if output.exception_info -%}
 <exception>{{output.exception_info}}</exception>
 {% endif -%}

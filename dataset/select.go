@@ -36,7 +36,7 @@ type Selection struct {
 const filterTimeout = time.Second
 
 // Apply returns the selected instances; in is not changed. The order of work
-// is shuffle, filter, IDs, slice, shard: the peer's order, so that the same
+// is shuffle, filter, IDs, slice, shard: mini-swe-agent's order, so that the same
 // flags give the same instances. Selecting none is a Usage fault.
 func (s Selection) Apply(in []Instance) ([]Instance, error) {
 	out := slices.Clone(in)

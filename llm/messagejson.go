@@ -47,7 +47,7 @@ func (m Message) marshalChat() ([]byte, error) {
 	return encode(members)
 }
 
-// encode is json.Marshal that leaves <, > and & as they are, as the peer does.
+// encode is json.Marshal that leaves <, > and & as they are, as mini-swe-agent does.
 // An encoder around it keeps them only when it is told to.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer

@@ -25,7 +25,7 @@ import (
 const TrajectoryFormat = "mini-swe-agent-1.1"
 
 // Trajectory is the content of <id>/<id>.traj.json. Members stand in the
-// peer's order; Info holds the peer's keys (model_stats, config, mini_version,
+// order of mini-swe-agent; Info holds its keys (model_stats, config, mini_version,
 // exit_status, submission, traceback, exception_str) and ours beside them.
 type Trajectory struct {
 	Info       Info              `json:"info"`
@@ -38,7 +38,7 @@ type Trajectory struct {
 type Info struct {
 	ModelStats     ModelStats          `json:"model_stats"`
 	Config         map[string]any      `json:"config"`
-	MiniVersion    string              `json:"mini_version"` // the peer's version whose format this is
+	MiniVersion    string              `json:"mini_version"` // mini-swe-agent's version whose format this is
 	BatchVersion   string              `json:"batch_version"`
 	ExitStatus     vocab.Status        `json:"exit_status"`
 	Submission     string              `json:"submission"`
@@ -50,7 +50,7 @@ type Info struct {
 	Record         *Record             `json:"batch,omitempty"`
 }
 
-// ModelStats is what the peer counts.
+// ModelStats is what mini-swe-agent counts.
 type ModelStats struct {
 	Cost  float64 `json:"instance_cost"`
 	Calls int     `json:"api_calls"`

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/agent"
 )
 
-// Config is a whole configuration. Keys are the peer's.
+// Config is a whole configuration. Keys are mini-swe-agent's.
 type Config struct {
 	Agent       AgentConfig       `yaml:"agent"`
 	Environment EnvironmentConfig `yaml:"environment"`

@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/internal/mask"
 )
 
-// peerLike uses every construct of the peer's benchmark files.
+// peerLike uses every construct of mini-swe-agent's benchmark files.
 const peerLike = `# a comment
 agent:
   system_template: |

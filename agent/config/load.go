@@ -44,13 +44,13 @@ func Load(specs []string, opts Options) (*Config, error) {
 	return c, nil
 }
 
-// unused are keys of the peer that have no effect in a batch run.
+// unused are keys of mini-swe-agent that have no effect in a batch run.
 var unused = []string{
 	"agent.mode", "agent.whitelist_actions", "agent.confirm_exit", "agent.output_path", "agent.timeout_template",
 	"agent.agent_class", "environment.executable",
 }
 
-// moved are keys of the peer's first version that stand elsewhere now.
+// moved are keys of mini-swe-agent's first version that stand elsewhere now.
 var moved = [][2]string{
 	{"action_observation_template", "observation_template"},
 	{"format_error_template", "format_error_template"},

@@ -25,7 +25,7 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// runFlags are the flags of `batch run`, the peer's names where it has them.
+// runFlags are the flags of `batch run`, mini-swe-agent's names where it has them.
 type runFlags struct {
 	sourceFlags
 	imageFlags

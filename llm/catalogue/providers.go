@@ -38,7 +38,7 @@ func isOpenRouter(base string) bool {
 }
 
 // cachesWhereTold has the end of the conversation marked for models that cache their
-// prompt only where they are told to. The rule is the peer's, for Claude behind
+// prompt only where they are told to. The rule is mini-swe-agent's, for Claude behind
 // OpenRouter or LiteLLM.
 func cachesWhereTold(model string) string {
 	model = strings.ToLower(model)

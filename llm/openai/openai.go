@@ -44,7 +44,7 @@ type Config struct {
 	APIKey  string // "" sends no Authorization header
 
 	// Kwargs are members of the request (temperature, max_tokens, ...), as
-	// model_kwargs of the peer's YAML files. Members of extra_body are set
+	// model_kwargs of mini-swe-agent's YAML files. Members of extra_body are set
 	// too, extra_headers are sent. Of LiteLLM's own keys api_base, api_key,
 	// timeout and num_retries win over this Config, drop_params has no effect,
 	// the others are refused.
