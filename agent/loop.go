@@ -89,7 +89,7 @@ type Ending struct {
 // known so far. A run that submits, gives up or meets a limit has a nil error,
 // and so has one whose conversation the model's provider does not take any more
 // (llm.ErrContextLength, llm.ErrContentPolicy), or that has destroyed its
-// environment ([ErrDestroyed]); an error is a fault, what Admit or the recorder
+// environment ([vocab.ErrDestroyed]); an error is a fault, what Admit or the recorder
 // returned, or a cancellation, and then the last message has the role exit with exit_status and exception_str.
 func (l *Loop) Run(ctx context.Context, t Turn) (*Ending, error) {
 	r := newRun(l, t)

@@ -36,7 +36,7 @@ func (r *run) filtered(resp *llm.Response) error {
 // destroyed is the interrupt for a command that could not be executed by what the
 // agent did to its environment. Any other error stays.
 func (r *run) destroyed(err error) error {
-	if !errors.Is(err, ErrDestroyed) {
+	if !errors.Is(err, vocab.ErrDestroyed) {
 		return err
 	}
 	return r.refused(vocab.StatusEnvironmentDestroyed, err)

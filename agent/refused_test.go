@@ -43,7 +43,7 @@ func TestWhatTheProviderRefusesEndsTheRunLikeALimit(t *testing.T) {
 }
 
 func TestAnEnvironmentThatTheAgentDestroyedEndsTheRun(t *testing.T) {
-	gone := fmt.Errorf("%w: no bash", ErrDestroyed)
+	gone := fmt.Errorf("%w: no bash", vocab.ErrDestroyed)
 	e := &env{outputs: map[string]vocab.Output{"ls": printed("f\n")}, err: map[string]error{"rm -rf /": gone}}
 	two := say("", call("1", `{"command":"ls"}`), call("2", `{"command":"rm -rf /"}`), call("3", `{"command":"ls"}`))
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{two}}, Env: e})

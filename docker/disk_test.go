@@ -90,7 +90,7 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 					t.Errorf("%+v, %+v, want %d left", r, r.Disk, left)
 				}
 			}
-			if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, containers.ErrDestroyed) {
+			if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, vocab.ErrDestroyed) {
 				t.Errorf("%v", err)
 			}
 			if r := run(t, c, "cat /work"); string(r.Bytes) != "kept\n" {
@@ -113,7 +113,7 @@ func TestAContainerThatGrowsOnAboveItsDiskLimitIsDestroyedAtOnce(t *testing.T) {
 			t.Errorf("%+v, %+v", r, r.Disk)
 		}
 	}
-	if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, containers.ErrDestroyed) {
+	if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, vocab.ErrDestroyed) {
 		t.Errorf("%v", err)
 	}
 }

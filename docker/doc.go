@@ -71,7 +71,7 @@
 // Process 1 can end by what runs in the container in one way: the container has used
 // up its memory with what no process holds, such as files in /dev/shm. Then it is
 // started again with its files, and [vocab.Output.Restarted] tells it. A container whose
-// interpreter was there and is not any more is [containers.ErrDestroyed]: its own doing, which
+// interpreter was there and is not any more is [vocab.ErrDestroyed]: its own doing, which
 // another try would meet again. A container that was killed, stopped or removed
 // through the engine, or died with it, is a Transient fault.
 //
@@ -97,7 +97,7 @@
 // at the containers every two seconds, or less often when a look takes more than a
 // tenth of that, so a command may get some way beyond the limit. It then kills all
 // that runs in the one container, [vocab.Output.Disk] tells it, and a few more commands
-// may make room; else the container is [containers.ErrDestroyed], but for what its owner runs
+// may make room; else the container is [vocab.ErrDestroyed], but for what its owner runs
 // to save its work. A look goes through the files where they are on this
 // machine, some 50 ms for 20,000 of them; the engine of another machine is asked,
 // which takes it a second for each container, and counts sparse files as if they

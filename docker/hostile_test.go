@@ -132,7 +132,7 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 			}
 			if h.ruins {
-				if _, err := c.Run(t.Context(), containers.Command{Script: "echo next"}); !errors.Is(err, containers.ErrDestroyed) {
+				if _, err := c.Run(t.Context(), containers.Command{Script: "echo next"}); !errors.Is(err, vocab.ErrDestroyed) {
 					t.Errorf("the next command: %v", err)
 				}
 				return

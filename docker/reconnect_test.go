@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // A command that is under way when its runner dies goes on, and is not run twice.
@@ -131,7 +132,7 @@ func TestAContainerThatAlwaysForgesIsDestroyed(t *testing.T) {
 	for err == nil {
 		_, err = c.Run(ctx, containers.Command{Script: "true"})
 	}
-	if !errors.Is(err, containers.ErrDestroyed) {
+	if !errors.Is(err, vocab.ErrDestroyed) {
 		t.Errorf("%v: %v", fault.KindOf(err), err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // killEvery kills every process but the command's own bash and the init.
@@ -67,7 +68,7 @@ func TestAContainerThatSomebodyEndedIsAFaultOfOurs(t *testing.T) {
 			}
 			for range 2 {
 				r, err := c.Run(t.Context(), containers.Command{Script: "true"})
-				if fault.KindOf(err) != fault.Transient || errors.Is(err, containers.ErrDestroyed) || r.Restarted {
+				if fault.KindOf(err) != fault.Transient || errors.Is(err, vocab.ErrDestroyed) || r.Restarted {
 					t.Errorf("%+v, %v (%v)", r, err, fault.KindOf(err))
 				}
 			}
@@ -115,7 +116,7 @@ func TestAContainerThatRuinedItselfIsDestroyed(t *testing.T) {
 			runCommand(t, c, containers.Command{Script: script, Timeout: time.Minute})
 			for range 2 {
 				_, err := c.Run(t.Context(), containers.Command{Script: "true"})
-				if !errors.Is(err, containers.ErrDestroyed) || fault.KindOf(err) != fault.Instance || strings.Count(err.Error(), "\n") > 0 {
+				if !errors.Is(err, vocab.ErrDestroyed) || fault.KindOf(err) != fault.Instance || strings.Count(err.Error(), "\n") > 0 {
 					t.Errorf("%v: %v", fault.KindOf(err), err)
 				}
 			}
@@ -128,7 +129,7 @@ func TestAnInterpreterThatIsNotThereIsTheImagesFault(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
 	for range 2 {
 		_, err := c.Run(t.Context(), containers.Command{Args: []string{"nosuch", "-c"}, Script: "x"})
-		if errors.Is(err, containers.ErrDestroyed) || fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "nosuch") {
+		if errors.Is(err, vocab.ErrDestroyed) || fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "nosuch") {
 			t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
@@ -22,7 +23,7 @@ func Environment(cfg *config.Config, engine docker.Config, getenv func(string) s
 		}
 	}
 	c := sandbox.Config{
-		Container: container(env), Interpreter: env.Interpreter, Timeout: env.CommandTimeout(), Fresh: env.FreshShell(),
+		Container: container(env), Interpreter: env.Interpreter, Timeout: env.CommandTimeout(), Fresh: env.FreshShell(), Longer: agent.Submitting,
 		Env:         append(environ(outer), environ(env.Env)...), // the later one wins
 		ShareScrubs: knowsHistory(cfg),
 	}

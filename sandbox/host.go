@@ -45,6 +45,7 @@ type Config struct {
 	Interpreter []string        // of the agent's commands; empty: bash
 	Env         []string        // of all commands, beside the container's
 	Timeout     time.Duration   // of a command; 0: none
+	Longer      func(begin []byte) bool // of an output that begins so, nothing is dropped; nil: there is none
 	Fresh       bool            // the interpreter is started for each command, not before it
 
 	// ShareScrubs remembers what the scrub of an image's git history came to, and

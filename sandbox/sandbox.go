@@ -8,7 +8,6 @@ import (
 
 	"github.com/docker/go-units"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/vocab"
 )
@@ -27,11 +26,11 @@ type Sandbox struct {
 // unless that is its submission: a hundred times what a model is shown.
 const outputLimit = 1 << 20
 
-// Execute runs a command of the agent's as [agent.Environment] has it. The id is its
+// Execute runs a command of the agent's, and waits for it or for its time limit. The id is its
 // name in this sandbox: a command that was handed to it before, also by a process
 // that was killed meanwhile, is not run again but waited for, and gives the result
 // that it had or comes to. The empty id is no name. What the agent did to its
-// container is [agent.ErrDestroyed] where nothing can be executed in it any more.
+// container is [vocab.ErrDestroyed] where nothing can be executed in it any more.
 func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
 	cmd := s.command()
 	cmd.ID, cmd.Script = id, command
@@ -42,7 +41,7 @@ func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output
 func (s *Sandbox) command() containers.Command {
 	return containers.Command{
 		Args: s.host.Interpreter, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: s.host.Timeout,
-		Limit: outputLimit, Longer: agent.Submitting, Ahead: true, Fresh: s.host.Fresh,
+		Limit: outputLimit, Longer: s.host.Longer, Ahead: true, Fresh: s.host.Fresh,
 	}
 }
 
@@ -57,8 +56,8 @@ func (s *Sandbox) Script(ctx context.Context, script string) (vocab.Output, erro
 
 func (s *Sandbox) execute(ctx context.Context, cmd containers.Command) (vocab.Output, error) {
 	out, err := s.container.Run(ctx, cmd)
-	if errors.Is(err, containers.ErrDestroyed) {
-		err = fmt.Errorf("%w: %w", agent.ErrDestroyed, err)
+	if errors.Is(err, vocab.ErrDestroyed) {
+		err = fmt.Errorf("the agent has made its environment unusable: %w", err)
 	}
 	out.Timeout, out.Note = cmd.Timeout, note(out)
 	return out, err

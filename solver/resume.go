@@ -170,7 +170,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 
 func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, step, number int, a journal.Action, data *journal.ContainerData) error {
 	out, err := box.Execute(ctx, actionID(step, number), a.Command)
-	if errors.Is(err, agent.ErrDestroyed) { // which it did not do before
+	if errors.Is(err, vocab.ErrDestroyed) { // which it did not do before
 		t.log.Warn("a recorded action destroyed its container when it ran again", "step", step, "command", a.Command, "err", err)
 		t.ruined, t.diverged = true, true
 		data.Replayed, data.Differences = data.Replayed+1, data.Differences+1

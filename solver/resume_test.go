@@ -80,7 +80,7 @@ func (w *world) run(command string) (vocab.Output, error) {
 	}
 	w.ran = append(w.ran, command)
 	if w.ruined = w.ruined || command == "do ruin" || w.fragile && len(w.ran) == 2; w.ruined {
-		return vocab.Output{}, fmt.Errorf("%w: no bash", agent.ErrDestroyed)
+		return vocab.Output{}, fmt.Errorf("%w: no bash", vocab.ErrDestroyed)
 	}
 	text := fmt.Sprintf("%d \xff %q\n", len(w.ran), w.ran)
 	if command == "do print a lot" {

@@ -50,7 +50,7 @@ type Command struct {
 // A connection that breaks is made again, and no command is run twice. When the
 // container has used up its memory with what no process holds, it has exit code 137,
 // and the container is started again with its files. A container whose interpreter
-// was there and is not any more is an Instance fault that is [ErrDestroyed]; one that
+// was there and is not any more is an Instance fault that is [vocab.ErrDestroyed]; one that
 // never had it is an Instance fault.
 //
 // An error means there is no observation: the container or the engine is gone

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/docker/internal/link"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/vocab"
 )
 
 // lookLimit bounds a look at a container that seems to be in trouble.
@@ -150,17 +151,11 @@ func (c *Container) clear(ctx context.Context, doing string) error {
 	return c.restart(ctx, doing)
 }
 
-// ErrDestroyed is in the chain of the fault of a container in which commands ran
-// and cannot run any more, by what ran in it: their shell is not there any more, say. Neither the
-// engine nor somebody else is the cause, and another container comes to the same
-// state when the same is done in it. The fault is an Instance fault.
-var ErrDestroyed = errors.New("what ran in the container has made it unusable")
-
-// destroyed is an error that is ErrDestroyed without saying so.
+// destroyed is an error that is vocab.ErrDestroyed without saying so.
 type destroyed struct{ error }
 
-// Is makes errors.Is(err, ErrDestroyed) true.
-func (destroyed) Is(target error) bool { return target == ErrDestroyed }
+// Is makes errors.Is(err, vocab.ErrDestroyed) true.
+func (destroyed) Is(target error) bool { return target == vocab.ErrDestroyed }
 
 // Unwrap returns the cause.
 func (d destroyed) Unwrap() error { return d.error }

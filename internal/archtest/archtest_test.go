@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"report":     {"results", "internal/printable"},
 	"runner":     {"fault", "internal/near"},
 	"grade":      {"dataset", "results", "fault", "internal/bash"},
-	"sandbox":    {"agent", "dataset", "docker", "imagecache", "fault", "internal/bash", "internal/boxgit", "internal/meminfo"},
+	"sandbox":    {"dataset", "docker", "imagecache", "fault", "internal/bash", "internal/boxgit", "internal/meminfo"},
 	"run":        {"dataset", "agent", "llm", "results", "runner", "sandbox", "solver", "docker", "imagecache", "fault", "internal/printable"},
 	"doctor":     {"docker", "dataset", "llm", "fault"},
 	"solver":     {"sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},

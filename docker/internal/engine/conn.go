@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,9 +22,10 @@ import (
 
 // Conn is a connection to a Docker engine. It is safe for concurrent use.
 type Conn struct {
-	API  *client.Client
-	Host string
-	Log  *slog.Logger
+	API   *client.Client
+	signs *client.Client // asks for signs of life
+	Host  string
+	Log   *slog.Logger
 	// LimitOf says how long the engine may keep the caller of a call waiting. It may
 	// be changed before the first call.
 	LimitOf func(method, path string) time.Duration
@@ -57,7 +59,9 @@ func Open(ctx context.Context, c Config) (*Conn, error) {
 	}
 	e := &Conn{Host: ep.Host, Log: c.Log, LimitOf: limitOf}
 	e.health = newHealth(e.SignOfLife, ep.Host, c.Patience, c.Log)
-	e.API, err = client.NewClientWithOpts(append(opts, e.guard(c.Before))...)
+	if e.API, err = client.NewClientWithOpts(slices.Concat(opts, []client.Opt{e.guard(c.Before)})...); err == nil {
+		e.signs, err = client.NewClientWithOpts(slices.Concat(opts, []client.Opt{unkept, e.guard(c.Before)})...)
+	}
 	if err != nil {
 		return nil, fault.New(fault.Usage, "preparing for docker host "+ep.Host, err).WithHint("check DOCKER_HOST")
 	}
@@ -73,15 +77,24 @@ func Open(ctx context.Context, c Config) (*Conn, error) {
 // for both and closes the idle connections.
 func (e *Conn) Close() error {
 	e.health.close()
-	return e.API.Close()
+	return errors.Join(e.API.Close(), e.signs.Close())
 }
 
 // SignOfLife asks over a new connection: an engine that is going down takes none,
 // and still answers over those it has.
 func (e *Conn) SignOfLife(ctx context.Context) error {
-	e.API.HTTPClient().CloseIdleConnections()
-	_, err := e.API.Ping(ctx)
+	_, err := e.signs.Ping(ctx)
 	return err
+}
+
+// unkept has a client make a new connection for each call.
+func unkept(c *client.Client) error {
+	tr, ok := c.HTTPClient().Transport.(*http.Transport)
+	if !ok {
+		return errors.New("the client has a transport of its own")
+	}
+	tr.DisableKeepAlives = true
+	return nil
 }
 
 // guard puts what every call has to pass in front of the client's transport. It
