@@ -39,6 +39,7 @@ func (r *run) rewrite(ctx context.Context) error {
 	}
 	sent := slices.Concat(r.sent[:w.From], w.Messages, r.sent[w.To:])
 	r.messages, r.sent = append(r.messages, w.Messages...), nil
+	clear(r.callIDs) // a run that is resumed has those of the conversation only
 	r.digest = newDigest(r.loop.form.tools)
 	for _, m := range sent {
 		r.send(m)

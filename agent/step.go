@@ -239,7 +239,9 @@ func (r *run) approve(ctx context.Context, a action) error {
 	if r.turn.Approve == nil {
 		return nil
 	}
+	begun := r.loop.config.Now()
 	err := r.turn.Approve(ctx, a.tool.Name, a.Call)
+	r.waited += r.loop.config.Now().Sub(begun) // a person's time is not the agent's
 	if stop, ok := errors.AsType[*Interrupt](err); ok {
 		return &unapproved{stop}
 	}

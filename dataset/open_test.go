@@ -203,6 +203,7 @@ type typedRow struct {
 	ID    string     `parquet:"instance_id"`
 	Small int32      `parquet:"small,decimal(2:9)"`
 	Large int64      `parquet:"large,decimal(3:18)"`
+	Bytes [4]byte    `parquet:"bytes,decimal(1:9)"`
 	Day   int32      `parquet:"day,date"`
 	Micro int64      `parquet:"micro,timestamp(microsecond)"`
 	Nano  []int64    `parquet:"nano,list"`
@@ -218,7 +219,7 @@ type typedDay struct {
 func TestTypesOfParquetThatFieldsDoNotHave(t *testing.T) {
 	var b bytes.Buffer
 	rows := []typedRow{{
-		ID: "a", Small: -5, Large: 1234567, Day: 19782, Micro: 1709168523000001, Nano: []int64{1},
+		ID: "a", Small: -5, Large: 1234567, Bytes: [4]byte{0xff, 0xff, 0xff, 0xf6}, Day: 19782, Micro: 1709168523000001, Nano: []int64{1},
 		Huge: math.MaxUint64, Raw: [3]byte{0xff, 0, 'a'}, Days: []typedDay{{19782}},
 	}}
 	if err := parquet.Write(&b, rows); err != nil {
@@ -226,8 +227,8 @@ func TestTypesOfParquetThatFieldsDoNotHave(t *testing.T) {
 	}
 	d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "t.parquet"), b.Bytes())})
 	want := map[string]any{
-		"instance_id": "a", "small": "-0.05", "large": "1234.567", "day": "2024-02-29", "micro": "2024-02-29T01:02:03.000001Z",
-		"nano": []any{int64(1)}, "huge": "18446744073709551615", "raw": "\xff\x00a", "days": []any{map[string]any{"day": "2024-02-29"}},
+		"instance_id": "a", "small": "-0.05", "large": "1234.567", "bytes": "-1.0", "day": "2024-02-29", "micro": "2024-02-29T01:02:03.000001Z",
+		"nano": []any{int64(1)}, "huge": float64(math.MaxUint64), "raw": "\xff\x00a", "days": []any{map[string]any{"day": "2024-02-29"}},
 	}
 	if diff := cmp.Diff(want, d.Instances[0].Fields); diff != "" {
 		t.Error(diff)

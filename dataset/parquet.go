@@ -30,19 +30,13 @@ func readParquet(name string, data []byte) (rows []row, err error) {
 	if err != nil {
 		return nil, brokenParquet(name, err)
 	}
-	r := parquet.NewGenericReader[any](f)
-	defer r.Close()
-	for {
-		var part [64]any
-		n, err := r.Read(part[:])
-		for _, v := range part[:n] {
-			rows = append(rows, row{place{name, "row", len(rows) + 1}, parquetValue(f.Schema(), v).(map[string]any)})
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for _, g := range f.RowGroups() {
+		part, err := readRowGroup(f.Root(), g)
 		if err != nil {
 			return nil, brokenParquet(name, err)
+		}
+		for _, fields := range part {
+			rows = append(rows, row{place{name, "row", len(rows) + 1}, fields})
 		}
 	}
 	if int64(len(rows)) != f.NumRows() {
@@ -65,4 +59,87 @@ func hasFooter(data []byte) bool {
 func brokenParquet(name string, err error) error {
 	return fault.New(fault.Usage, "reading "+name, err).
 		WithHint("the file is damaged or incomplete: download or copy it again")
+}
+
+// readRowGroup decodes column by column, which is how the file lies on disk.
+func readRowGroup(root *parquet.Column, g parquet.RowGroup) ([]map[string]any, error) {
+	chunks := g.ColumnChunks()
+	var rows []map[string]any
+	for i, col := range root.Columns() {
+		name := col.Name()
+		n := 0
+		put := func(v any) {
+			if i == 0 {
+				rows = append(rows, make(map[string]any, len(root.Columns())))
+			}
+			rows[n][name] = v
+			n++
+		}
+		var err error
+		if col.Leaf() && !col.Repeated() {
+			err = readFlat(col, chunks[col.Index()], put)
+		} else {
+			err = readNested(col, chunks, put)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", name, err)
+		}
+		if n != len(rows) {
+			return nil, fmt.Errorf("column %s has %d rows where the first has %d", name, n, len(rows))
+		}
+	}
+	return rows, nil
+}
+
+// readFlat hands every value of a column without repetition to put, in order.
+func readFlat(col *parquet.Column, chunk parquet.ColumnChunk, put func(any)) error {
+	convert := converter(col)
+	return eachValue(chunk, func(v parquet.Value) {
+		if v.IsNull() {
+			put(nil)
+			return
+		}
+		put(convert(v))
+	})
+}
+
+// eachValue calls do for every value of a chunk, nulls included. The value's
+// bytes are only good until do returns.
+func eachValue(chunk parquet.ColumnChunk, do func(parquet.Value)) error {
+	pages := chunk.Pages()
+	defer pages.Close()
+	var buf [256]parquet.Value
+	for {
+		page, err := pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = eachOfPage(page, buf[:], do)
+		parquet.Release(page)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func eachOfPage(page parquet.Page, buf []parquet.Value, do func(parquet.Value)) error {
+	values := page.Values()
+	for {
+		n, err := values.ReadValues(buf)
+		for _, v := range buf[:n] {
+			do(v)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return io.ErrNoProgress
+		}
+	}
 }

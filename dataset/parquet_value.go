@@ -1,130 +1,85 @@
 package dataset
 
 import (
-	"fmt"
-	"reflect"
-	"strconv"
+	"math"
+	"math/big"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// parquetValue returns a value that the reader gave for a column as it stands in
-// Instance.Fields: numbers as int64 and float64, bytes as text. What has no type
-// of its own there becomes text too: times as RFC 3339 in UTC, dates as
-// 2006-01-02, decimals with their scale (the reader makes them floating-point numbers,
-// so what is beyond those is rounded). Lists and maps are changed in place.
-func parquetValue(col parquet.Node, v any) any {
-	switch x := v.(type) {
-	case map[string]any:
-		pairs := field(field(col, "key_value"), "value") // of a map; a struct has members of its own
-		for name, item := range x {
-			if pairs != nil {
-				x[name] = parquetValue(pairs, item)
-			} else {
-				x[name] = parquetValue(field(col, name), item)
+// converter returns how a leaf column's values stand in Instance.Fields. What
+// has no type of its own there becomes text: times as RFC 3339 in UTC, dates
+// as 2006-01-02, decimals with all their digits.
+func converter(col *parquet.Column) func(parquet.Value) any {
+	kind := col.Type().Kind()
+	if l := col.Type().LogicalType(); l != nil {
+		switch t := l.Value.(type) {
+		case *format.TimestampType:
+			unit := t.Unit.Value.Duration()
+			return func(v parquet.Value) any { return timestamp(v.Int64(), unit) }
+		case *format.DateType:
+			return func(v parquet.Value) any {
+				return time.Unix(int64(v.Int32())*24*60*60, 0).UTC().Format(time.DateOnly)
+			}
+		case *format.DecimalType:
+			scale := int(t.Scale)
+			return func(v parquet.Value) any { return decimal(v, kind, scale) }
+		case *format.IntType:
+			if !t.IsSigned {
+				return func(v parquet.Value) any { return unsigned(v, kind) }
 			}
 		}
-		return x
-	case []any:
-		for i, item := range x {
-			x[i] = parquetValue(element(col), item)
-		}
-		return x
-	case nil, bool:
-		return x
 	}
-	if col != nil && col.Leaf() {
-		if text, ok := logical(col.Type(), v); ok {
-			return text
-		}
-	}
-	switch r := reflect.ValueOf(v); {
-	case r.CanInt():
-		return r.Int()
-	case r.CanUint():
-		return int64(r.Uint())
-	case r.CanFloat():
-		return r.Float()
-	case isBytes(r):
-		return string(bytesOf(r))
+	switch kind {
+	case parquet.Boolean:
+		return func(v parquet.Value) any { return v.Boolean() }
+	case parquet.Int32:
+		return func(v parquet.Value) any { return int64(v.Int32()) }
+	case parquet.Int64:
+		return func(v parquet.Value) any { return v.Int64() }
+	case parquet.Float:
+		return func(v parquet.Value) any { return float64(v.Float()) }
+	case parquet.Double:
+		return func(v parquet.Value) any { return v.Double() }
+	case parquet.Int96:
+		return func(v parquet.Value) any { return v.String() }
 	default:
-		return fmt.Sprint(v)
+		return func(v parquet.Value) any { return string(v.ByteArray()) }
 	}
 }
 
-// field returns the column's member of that name, or nil.
-func field(col parquet.Node, name string) parquet.Node {
-	if col == nil || col.Leaf() {
-		return nil
-	}
-	for _, f := range col.Fields() {
-		if f.Name() == name {
-			return f
-		}
-	}
-	return nil
+func timestamp(n int64, unit time.Duration) string {
+	perSecond := int64(time.Second / unit)
+	sec, rest := n/perSecond, n%perSecond
+	return time.Unix(sec, rest*int64(unit)).UTC().Format(time.RFC3339Nano)
 }
 
-// element returns what a list's values are of: below a list's own wrappers where it
-// has them.
-func element(col parquet.Node) parquet.Node {
-	if col == nil || col.Leaf() || col.Type().String() != "LIST" {
-		return col
+func unsigned(v parquet.Value, kind parquet.Kind) any {
+	if kind == parquet.Int32 {
+		return int64(v.Uint32())
 	}
-	for range 2 { // whatever they are called
-		if fields := col.Fields(); len(fields) == 1 {
-			col = fields[0]
-		}
-		if col.Leaf() {
-			break
-		}
+	if u := v.Uint64(); u > math.MaxInt64 {
+		return float64(u)
 	}
-	return col
+	return v.Int64()
 }
 
-// logical writes what a column's logical type makes of a number.
-func logical(t parquet.Type, v any) (string, bool) {
-	l := t.LogicalType()
-	if l == nil {
-		return "", false
-	}
-	r := reflect.ValueOf(v)
-	switch l := l.Value.(type) {
-	case *format.TimestampType:
-		if r.CanInt() {
-			perSecond := int64(time.Second / l.Unit.Value.Duration())
-			sec, rest := r.Int()/perSecond, r.Int()%perSecond
-			return time.Unix(sec, rest*int64(time.Second)/perSecond).UTC().Format(time.RFC3339Nano), true
-		}
-	case *format.DateType:
-		if r.CanInt() {
-			return time.Unix(r.Int()*24*60*60, 0).UTC().Format(time.DateOnly), true
-		}
-	case *format.DecimalType:
-		if r.CanFloat() {
-			return strconv.FormatFloat(r.Float(), 'f', int(l.Scale), 64), true
-		}
-	case *format.IntType:
-		if r.CanInt() && r.Int() < 0 && !l.IsSigned {
-			return strconv.FormatUint(uint64(r.Int()), 10), true
+func decimal(v parquet.Value, kind parquet.Kind, scale int) string {
+	var n big.Int
+	switch kind {
+	case parquet.Int32:
+		n.SetInt64(int64(v.Int32()))
+	case parquet.Int64:
+		n.SetInt64(v.Int64())
+	default: // big-endian two's complement
+		b := v.ByteArray()
+		n.SetBytes(b)
+		if len(b) > 0 && b[0]&0x80 != 0 {
+			n.Sub(&n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 		}
 	}
-	return "", false
-}
-
-// isBytes reports whether r is text, or bytes in a slice or an array.
-func isBytes(r reflect.Value) bool {
-	k := r.Kind()
-	return k == reflect.String || (k == reflect.Slice || k == reflect.Array) && r.Type().Elem().Kind() == reflect.Uint8
-}
-
-func bytesOf(r reflect.Value) []byte {
-	if r.Kind() != reflect.Array {
-		return []byte(r.Convert(reflect.TypeFor[string]()).String())
-	}
-	b := make([]byte, r.Len())
-	reflect.Copy(reflect.ValueOf(b), r)
-	return b
+	den := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+	return new(big.Rat).SetFrac(&n, den).FloatString(scale)
 }

@@ -60,14 +60,14 @@ func TestFortyAtOnceLeaveNothing(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
-	api.HTTPClient().CloseIdleConnections()
+	_ = api.Close()
 	deadline := time.Now().Add(time.Minute)
 	for (runtime.NumGoroutine() > goroutines || openFiles(t) > files) && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond) // closed connections end a little later
 	}
 	t.Logf("before: %d containers, %d goroutines, %d files; after: %d, %d, %d",
 		boxes, goroutines, files, count(), runtime.NumGoroutine(), openFiles(t))
-	api.HTTPClient().CloseIdleConnections()
+	_ = api.Close()
 	if n := count(); n != boxes {
 		t.Errorf("%d containers are left", n)
 	}

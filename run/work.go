@@ -63,6 +63,10 @@ func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	if err != nil {
 		return err
 	}
+	r.manifest.Git = r.Git()
+	if err := r.store.WriteManifest(r.manifest); err != nil { // before anything that may take its time: a resume needs it
+		return err
+	}
 	host, err := sandbox.Start(ctx, r.hostConfig(drain, v, log))
 	if err != nil {
 		return err
@@ -72,10 +76,6 @@ func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 			log.Error("leaving the engine", "err", err)
 		}
 	}()
-	r.manifest.Git = r.Git()
-	if err := r.store.WriteManifest(r.manifest); err != nil {
-		return err
-	}
 	if r.WidthWhy != "" {
 		v.Say(r.WidthWhy)
 		log.Info(r.WidthWhy)

@@ -121,3 +121,17 @@ func TestAnOutageUsesUpNoTry(t *testing.T) {
 		})
 	}
 }
+
+func TestAGateIsNotAskedWhenNoInstanceIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s minutes
+		var m memory
+		var asked atomic.Int32
+		sum, err := run(t.Context(), runner.Config{
+			Width: runner.NewWidth(4), Gate: func() string { asked.Add(1); return "" },
+		}, instances(3), &s, &m)
+		if err != nil || sum.Final != 3 || asked.Load() != 2 { // nobody is asked for the first
+			t.Errorf("%+v, %v, asked %d times", sum, err, asked.Load())
+		}
+	})
+}

@@ -52,15 +52,13 @@ func Run[J, R any](ctx context.Context, c Config, jobs Source[J], worker Worker[
 	p := newPool(ctx, c)
 	defer p.close()
 	var running sync.WaitGroup
-	for p.enter() {
+	for p.roomy() {
 		job, ok, err := jobs.Next(p.admission)
 		if !ok || err != nil {
-			p.leave()
 			p.sourceEnded(err)
 			break
 		}
-		if !p.open() { // closed while the source was waited for
-			p.leave()
+		if !p.enter() { // closed while the source or the gate was waited for
 			p.count(Pending)
 			break
 		}
@@ -72,7 +70,7 @@ func Run[J, R any](ctx context.Context, c Config, jobs Source[J], worker Worker[
 	}
 	running.Wait()
 	p.sum.Pending += jobs.Left()
-	p.sum.Budget = p.sum.Budget && p.sum.Pending > 0
+	p.sum.Budget = p.sum.Budget && p.sum.Pending+p.sum.Failed > 0
 	return p.sum, p.sum.Host
 }
 

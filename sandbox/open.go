@@ -44,6 +44,9 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 	start := time.Now()
 	c, err := h.left.take(ctx, o)
 	if err != nil {
+		if c != nil {
+			c.Close()
+		}
 		return nil, err
 	}
 	if c != nil {

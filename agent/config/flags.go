@@ -72,9 +72,9 @@ func (f *RunFlags) set(allowBinds bool) *pflag.FlagSet {
 		return pflag.NormalizedName(name)
 	})
 	for _, name := range []string{"rm", "init"} { // batch does so anyway
-		fs.Bool(name, true, "")
+		fs.BoolFunc(name, "", always)
 	}
-	fs.BoolP("detach", "d", true, "")
+	fs.BoolFuncP("detach", "d", "", always)
 	bytes := func(to *int64) func(string) error {
 		return func(v string) (err error) { *to, err = parseBytes(v); return err }
 	}
@@ -82,7 +82,7 @@ func (f *RunFlags) set(allowBinds bool) *pflag.FlagSet {
 	fs.Func("memory-swap", "", bytes(&f.MemorySwap))
 	fs.Func("shm-size", "", bytes(&f.ShmSize))
 	fs.Func("cpus", "", func(v string) (err error) { f.CPUs, err = positive(v); return err })
-	fs.Int64Var(&f.Pids, "pids-limit", f.Pids, "")
+	fs.Func("pids-limit", "", func(v string) (err error) { f.Pids, err = strconv.ParseInt(v, 10, 64); return err })
 	fs.StringVar(&f.Network, "network", f.Network, "")
 	fs.Func("platform", "", func(v string) error {
 		if !strings.Contains(v, "/") {
@@ -105,6 +105,13 @@ func (f *RunFlags) set(allowBinds bool) *pflag.FlagSet {
 		return nil
 	})
 	return fs
+}
+
+func always(v string) error {
+	if v != "true" {
+		return errors.New("batch always does so")
+	}
+	return nil
 }
 
 func (f *RunFlags) setEnv(v string) error {

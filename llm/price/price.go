@@ -92,7 +92,7 @@ func (e registryEntry) above(length string) registryEntry {
 	long := registryEntry{}
 	for _, name := range []string{inputCost, outputCost, cacheReadCost, cacheHitCost, cacheWriteCost} {
 		long[name] = e[name]
-		if raw, ok := e[name+length]; ok {
+		if raw, ok := e[name+length]; ok && string(raw) != "null" {
 			long[name] = raw
 		}
 	}

@@ -107,6 +107,14 @@ func TestCostOfCachesAndLongContexts(t *testing.T) {
 		`{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"input_cost_per_token_above_1k_tokens":-1}}`)); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a tier below nothing: %v", err)
 	}
+	none, err := price.Load(strings.NewReader(
+		`{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"input_cost_per_token_above_1k_tokens":null}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := none.Cost("m", vocab.Usage{Input: 2000}); !ok || got != 2000 {
+		t.Errorf("under a tier that is null: %v, %v", got, ok)
+	}
 }
 
 func TestLoadPricesNamesWhatIsWrong(t *testing.T) {
