@@ -129,12 +129,13 @@ type InterruptData struct {
 }
 
 // SalvageData holds the work tree's diff of an attempt that did not submit, byte for
-// byte (base64 in JSON).
+// byte (base64 in JSON). A null one says that there is none any more.
 type SalvageData struct {
 	Patch []byte `json:"patch"`
 }
 
-// SubmissionData holds what the agent handed in, byte for byte (base64 in JSON).
+// SubmissionData holds what the agent handed in, byte for byte (base64 in JSON). A null
+// one says that there is none any more.
 type SubmissionData struct {
 	Submission []byte `json:"submission"`
 }

@@ -27,7 +27,7 @@ type History struct {
 	Opened []json.RawMessage
 
 	// What the attempt handed in, and what the records before its end kept; gone when it
-	// is resumed.
+	// is resumed, but for the salvage: that stands until another record tells of one.
 	Submission *SubmissionData
 	Salvage    *SalvageData
 	Prediction json.RawMessage
@@ -375,7 +375,7 @@ func (b *builder) commit() error {
 func (b *builder) resume() {
 	b.h.Resumed++
 	b.h.Later, b.h.End, b.rewrite = nil, nil, nil
-	b.h.Submission, b.h.Salvage, b.h.Prediction = nil, nil, nil
+	b.h.Submission, b.h.Prediction = nil, nil
 	b.format = b.h.FormatErrors
 }
 

@@ -186,7 +186,9 @@ func (s *Store) begin(in *instance, under manifest.Settings) (*Attempt, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	first, _ := a.journal.State()
+	s.mu.Lock()
 	a.started = first.Time
+	s.mu.Unlock()
 	return a, nil
 }
 

@@ -36,13 +36,19 @@ func resultOf(h *journal.History) (*Result, error) {
 		}
 		r.Prediction = p.Patch
 	}
+	r.Submission, r.Salvage = patchesOf(h)
+	return r, nil
+}
+
+// patchesOf are those that the journal tells; nil is none.
+func patchesOf(h *journal.History) (submission, salvage []byte) {
 	if h.Submission != nil {
-		r.Submission = h.Submission.Submission
+		submission = h.Submission.Submission
 	}
 	if h.Salvage != nil {
-		r.Salvage = h.Salvage.Patch
+		salvage = h.Salvage.Patch
 	}
-	return r, nil
+	return submission, salvage
 }
 
 // peerVersion is the version of mini-swe-agent whose trajectory format
@@ -90,11 +96,10 @@ func configOf(h *journal.History, image string) (version string, config map[stri
 			_ = decodeExactly(data, &made) // of settings that are no object, nothing is told
 		}
 	}
-	version = made.Settings.Version
-	if version == "" {
-		return "", map[string]any{}
+	version, config = made.Settings.Version, map[string]any{}
+	if made.Settings.Config == nil && version == "" {
+		return version, config
 	}
-	config = map[string]any{}
 	maps.Copy(config, made.Settings.Config)
 	if made.Settings.Prompts != "" {
 		config["prompts"] = made.Settings.Prompts
@@ -150,20 +155,24 @@ func (s *Store) rederive(id string) error {
 	return s.writeInstanceFiles(h, r)
 }
 
-// together calls do for each id, a few at once since they wait for the disk. The
-// journals have it all: what cannot be written is only told.
-func (s *Store) together(ids []string, what string, do func(id string) error) {
+// together calls do for each id, a few at once since they wait for the disk, and tell for
+// those that fail. The journals have it all: nothing is lost by that.
+func together(ids []string, do func(id string) error, tell func(id string, err error)) {
+	errs := make([]error, len(ids))
 	var group errgroup.Group
 	group.SetLimit(8)
-	for _, id := range ids {
+	for i, id := range ids {
 		group.Go(func() error {
-			if err := do(id); err != nil {
-				s.log.Load().Warn(what, "instance", id, "err", err)
-			}
+			errs[i] = do(id)
 			return nil
 		})
 	}
 	_ = group.Wait() // none fails
+	for i, err := range errs {
+		if err != nil {
+			tell(ids[i], err)
+		}
+	}
 }
 
 // writeInterrupted gives the attempts that broke off, and were not resumed, the
@@ -177,8 +186,10 @@ func (s *Store) writeInterrupted() {
 		}
 	}
 	s.mu.Unlock()
-	s.together(slices.Collect(maps.Keys(records)), "writing the trajectory of an interrupted attempt",
-		func(id string) error { return s.writeBrokenOff(records[id]) })
+	ids := slices.Collect(maps.Keys(records))
+	together(ids, func(id string) error { return s.writeBrokenOff(records[id]) }, func(id string, err error) {
+		s.log.Load().Warn("writing the trajectory of an interrupted attempt", "instance", id, "err", err)
+	})
 }
 
 // writeBrokenOff writes the trajectory of an attempt that broke off, unless

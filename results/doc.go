@@ -38,9 +38,10 @@
 // Its lines and the records of whoever runs the attempt are specified by package
 // journal. Record types of the store:
 //
-//	attempt     {owner, settings, earlier}: an attempt began. settings: [Settings];
+//	attempt     {owner, settings, earlier}: an attempt began. settings: [manifest.Settings];
 //	            earlier: [{record, spent}] of those before it
-//	salvage     {patch}: the work tree's diff, where the attempt did not submit
+//	salvage     {patch}: the work tree's diff, where the attempt did not submit; it stands
+//	            until the next one, over a resume too. Of null, and so of submission, is none
 //	prediction  {model_name_or_path, model_patch}: valid if an end record with its digest follows
 //	end         {record, spent, prediction_sha256, earlier, notes}: the attempt is over. record
 //	            is a Record; spent is never less than the replies' cost; the digest is of
@@ -51,7 +52,7 @@
 //
 // All other files but the manifest and the logs follow from the journals, by one code
 // at the end of an attempt, after a crash, and by [Open] where there is a journal and
-// no trajectory: a journal that was made elsewhere may be shipped alone. What hides
+// none of them: a journal that was made elsewhere may be shipped alone. What hides
 // secrets in them is the [Options.Mask] of who writes them.
 //
 // # What survives a crash
@@ -61,10 +62,10 @@
 //   - A result whose [Store.Put] returned nil: patch, trajectory and outcome are
 //     synced, directory entries included. Its journal's end record commits it;
 //     patch and trajectory are in place before.
-//   - A record for which [Journal.Sync] returned nil, and all before it; at the
-//     level [Process] a power cut is left out of this. Money is counted from
+//   - A record for which [journal.Writer.Sync] returned nil, and all before it; at the
+//     level [journal.Process] a power cut is left out of this. Money is counted from
 //     replies, so a reply is to be synced before the next call.
-//   - A record for which [Journal.Flush] returned nil outlives the process.
+//   - A record for which [journal.Writer.Flush] returned nil outlives the process.
 //   - Every derived file is whole at every instant: it is replaced by rename.
 //     preds.json and exit_statuses.yaml may be behind by [Options.FlushEvery]
 //     or nine times what one writing takes, whichever is longer;
@@ -75,8 +76,8 @@
 // last lines, and the attempt itself, which counts as Pending ("Interrupted").
 // What such records leave behind the last whole one is a torn tail: [Open] cuts
 // it off and tells of it. Nothing that is whole is ever cut. A damaged line with
-// whole records behind it is no torn tail but broken storage: [ReadJournal]
-// reports it, with the records before it, and nothing is changed.
+// whole records behind it is no torn tail but broken storage: [journal.ReadHistory]
+// reports it where it is in the last attempt, and nothing is changed.
 //
 // # Resume
 //

@@ -144,7 +144,8 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 }
 
 // endItems are the records that end an attempt: of what it left, all that the journal
-// does not hold yet, so that [resultOf] finds it there.
+// does not hold yet, so that [resultOf] finds it there. A record may say that there is
+// none any more of what an earlier one told.
 func endItems(h *journal.History, r *Result, p predictionData, end endData) ([]journal.Record, error) {
 	var items []journal.Record
 	var err error
@@ -155,18 +156,22 @@ func endItems(h *journal.History, r *Result, p predictionData, end endData) ([]j
 		}
 		items = append(items, journal.Record{Type: typ, Data: data})
 	}
-	if told := h.Submission; r.Submission != nil && (told == nil || !bytes.Equal(told.Submission, r.Submission)) {
+	submission, salvage := patchesOf(h)
+	if !same(submission, r.Submission) {
 		add(journal.TypeSubmission, journal.SubmissionData{Submission: r.Submission})
 	}
-	if told := h.Salvage; r.Salvage != nil && (told == nil || !bytes.Equal(told.Patch, r.Salvage)) {
+	if !same(salvage, r.Salvage) {
 		add(journal.TypeSalvage, journal.SalvageData{Patch: r.Salvage})
 	}
-	if end.Prediction != "" || r.Prediction != "" {
+	if end.Prediction != "" || r.Prediction != "" || h.Prediction != nil {
 		add(journal.TypePrediction, p)
 	}
 	add(journal.TypeEnd, end)
 	return items, err
 }
+
+// same reports whether two texts are, of which none is not as an empty one.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
 // others returns the attempts before number, and the one of that number when
 // it already has a result.

@@ -52,8 +52,9 @@ func (s *Store) recover() (changed bool, err error) {
 	return changed || restored, err
 }
 
-// fillIn derives the files of instances that have a journal and no trajectory: it was
-// written elsewhere, and shipped alone.
+// fillIn derives the files of instances that have a journal and none of them: it was
+// written elsewhere, and shipped alone. Where one is there, it may tell more than the
+// journal does, which has not always held all.
 func (s *Store) fillIn(found []*recoveredInstance) {
 	var ids []string
 	for _, r := range found {
@@ -61,7 +62,7 @@ func (s *Store) fillIn(found []*recoveredInstance) {
 			ids = append(ids, r.id)
 		}
 	}
-	s.together(ids, "writing what a journal tells", s.rederive)
+	together(ids, s.rederive, func(id string, err error) { s.tell("%s: what its journal tells could not be written: %v", id, err) })
 }
 
 func entryNames(entries []os.DirEntry) []string {
@@ -136,7 +137,12 @@ type recoveredInstance struct {
 	*instance
 	tail   journal.Tail
 	digest string // of the prediction that the journal holds
-	bare   bool   // there is no trajectory beside the journal
+	bare   bool   // none of its derived files is beside the journal
+}
+
+// derivedFiles are the names of an instance's files that follow from its journal.
+func derivedFiles(id string) []string {
+	return []string{id + ".patch", id + ".salvaged.patch", id + ".traj.json"}
 }
 
 // recoverInstance returns nil for a folder without a journal.
@@ -146,7 +152,7 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 		return nil, atomicfile.Fault("reading an instance's folder", err)
 	}
 	names := entryNames(entries)
-	if err := s.sweep(s.path(id, ""), names, id+".patch", id+".salvaged.patch", id+".traj.json"); err != nil {
+	if err := s.sweep(s.path(id, ""), names, derivedFiles(id)...); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(names, journalFile) {
@@ -157,7 +163,7 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 		return nil, err
 	}
 	r := &recoveredInstance{instance: &instance{id: id, number: tail.Last.Attempt}, tail: tail}
-	r.bare = !slices.Contains(names, id+".traj.json")
+	r.bare = !slices.ContainsFunc(derivedFiles(id), func(name string) bool { return slices.Contains(names, name) })
 	if err := s.readHistory(r); err != nil {
 		return nil, fault.New(fault.KindOf(err), "reading "+s.path(id, journalFile), err)
 	}
