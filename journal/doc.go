@@ -52,9 +52,9 @@
 // the provider's answer ([MessagesData]); the trajectory has both in their place.
 // A reply's text stands in its message alone: the response holds "" for each string of
 // 64 bytes and more that the message has too, and "shared" lists, for each, its offset
-// in the response and the bytes from and to of the message that belong there. Of the
-// message that is appended behind the reply only what comes after the reply's members
-// is there; "reply" says so.
+// in the response and the bytes from and to of the message that belong there. So do the
+// messages that are appended behind the reply, with offsets in their list; "reply" is
+// its step.
 // Of an output at most 10 MiB are kept where it submits, else the two ends of 1
 // MiB; and once an attempt's outputs come to 64 MiB, the ends of 64 KiB of each
 // further one. A trajectory reports what was cut as extra.output_bytes.

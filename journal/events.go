@@ -48,14 +48,6 @@ type DifferenceData struct {
 // reply's response.
 type MessagesData struct {
 	Messages []json.RawMessage `json:"messages"`
-	Reply    *replyRef         `json:"reply,omitempty"` // set by Writer.Append and seen to by [ReadHistory]
-}
-
-// replyRef says that of Messages[Message] only what follows is there: before it stand
-// the members of the message in that step's reply.
-type replyRef struct {
-	Step    int `json:"step"`
-	Message int `json:"message"`
 }
 
 // RewriteData replaces a part of the conversation that the model is sent: Messages stand

@@ -261,11 +261,7 @@ func (b *builder) add(r *Record, line line) error {
 	case TypeDifference:
 		b.h.Differences++
 	case TypeMessages:
-		var d MessagesData
-		if err := json.Unmarshal(r.Data, &d); err != nil {
-			return err
-		}
-		messages, err := b.heard.whole(d)
+		messages, err := b.heard.messages(r.Data)
 		b.h.Later = append(b.h.Later, messages...)
 		return err
 	case TypeRewrite:

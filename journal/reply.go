@@ -8,7 +8,7 @@ import (
 )
 
 // sharedText is the least size, in bytes, of a text that is kept once for a reply's
-// message and the provider's answer.
+// message, the provider's answer and the messages that the agent makes of it.
 const sharedText = 64
 
 // replyFields are ReplyData's, as they stand in a record.
@@ -31,26 +31,50 @@ func (d ReplyData) packed() (replyRecord, error) {
 	if err != nil {
 		return replyRecord{}, err
 	}
-	texts := map[string][2]int{}
-	for from, to := range textsIn(d.Message) {
-		texts[string(d.Message[from:to])] = [2]int{from, to}
-	}
 	r := replyRecord{replyFields: replyFields(d)}
-	if len(texts) == 0 {
-		return r, nil
+	r.Response, r.Shared = share(d.Message, d.Response)
+	return r, nil
+}
+
+// share takes the long strings that message has too out of text.
+func share(message, text []byte) (rest []byte, shared [][3]int) {
+	texts := map[string][2]int{}
+	for from, to := range textsIn(message) {
+		texts[string(message[from:to])] = [2]int{from, to}
 	}
-	rest, copied := make([]byte, 0, len(d.Response)), 0
-	for from, to := range textsIn(d.Response) {
-		if at, ok := texts[string(d.Response[from:to])]; ok {
-			rest = append(rest, d.Response[copied:from]...)
-			r.Shared = append(r.Shared, [3]int{len(rest), at[0], at[1]})
+	if len(texts) == 0 {
+		return text, nil
+	}
+	copied := 0
+	for from, to := range textsIn(text) {
+		if at, ok := texts[string(text[from:to])]; ok {
+			rest = append(rest, text[copied:from]...)
+			shared = append(shared, [3]int{len(rest), at[0], at[1]})
 			rest, copied = append(rest, `""`...), to
 		}
 	}
-	if copied > 0 {
-		r.Response = append(rest, d.Response[copied:]...)
+	if copied == 0 {
+		return text, nil
 	}
-	return r, nil
+	return append(rest, text[copied:]...), shared
+}
+
+// unshare undoes share.
+func unshare(message, rest []byte, shared [][3]int) ([]byte, error) {
+	if len(shared) == 0 {
+		return rest, nil
+	}
+	var whole []byte
+	copied := 0
+	for _, s := range shared {
+		at, from, to := s[0], s[1], s[2]
+		if at < copied || at+2 > len(rest) || from < 0 || from > to || to > len(message) {
+			return nil, errors.New("it does not fit the reply's message")
+		}
+		whole = append(append(whole, rest[copied:at]...), message[from:to]...)
+		copied = at + 2
+	}
+	return append(whole, rest[copied:]...), nil
 }
 
 // UnmarshalJSON reads the data of a reply record, with the response as it came.
@@ -60,21 +84,9 @@ func (d *ReplyData) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*d = ReplyData(r.replyFields)
-	if len(r.Shared) == 0 {
-		return nil
-	}
-	var whole []byte
-	copied := 0
-	for _, s := range r.Shared {
-		at, from, to := s[0], s[1], s[2]
-		if at < copied || at+2 > len(r.Response) || from < 0 || from > to || to > len(r.Message) {
-			return errors.New("its response does not fit its message")
-		}
-		whole = append(append(whole, r.Response[copied:at]...), r.Message[from:to]...)
-		copied = at + 2
-	}
-	d.Response = append(whole, r.Response[copied:]...)
-	return nil
+	var err error
+	d.Response, err = unshare(r.Message, r.Response, r.Shared)
+	return err
 }
 
 // textsIn yields where the long strings of a JSON text stand, quotes included.
@@ -117,55 +129,64 @@ func compactRaw(text json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// heard is the reply that was recorded last: its message is not told again.
+// heard is the reply that was recorded last: its texts are not told again.
 type heard struct {
 	step    int
-	members []byte // of the message, opening brace included
+	message []byte
 }
 
 func heardIn(d *ReplyData) heard {
 	message, err := compactRaw(d.Message)
-	if err != nil || len(message) < sharedText || message[0] != '{' {
+	if err != nil {
 		return heard{}
 	}
-	return heard{d.Step, message[:len(message)-1]}
+	return heard{d.Step, message}
 }
 
-// shorten leaves out of d what the reply's message has already.
-func (h heard) shorten(d MessagesData) (MessagesData, error) {
-	if h.members == nil {
-		return d, nil
-	}
+// messagesRecord is the data of a messages record: of the texts that the message of the
+// reply to step Reply has too, the messages hold "" only, see replyRecord.
+type messagesRecord struct {
+	Messages json.RawMessage `json:"messages"`
+	Reply    int             `json:"reply,omitempty"`
+	Shared   [][3]int        `json:"shared,omitempty"`
+}
+
+// packed returns d without what the reply's message has already.
+func (h heard) packed(d MessagesData) (any, error) {
+	list := []byte{'['}
 	for i, m := range d.Messages {
 		m, err := compactRaw(m)
 		if err != nil {
 			return d, err
 		}
-		rest, found := bytes.CutPrefix(m, h.members)
-		if !found || rest[0] != ',' && rest[0] != '}' {
-			continue
+		if i > 0 {
+			list = append(list, ',')
 		}
-		messages := append([]json.RawMessage(nil), d.Messages...)
-		messages[i] = append([]byte("{"), bytes.TrimPrefix(rest, []byte(","))...)
-		return MessagesData{Messages: messages, Reply: &replyRef{Step: h.step, Message: i}}, nil
+		if m == nil {
+			m = json.RawMessage("null")
+		}
+		list = append(list, m...)
 	}
-	return d, nil
+	rest, shared := share(h.message, append(list, ']'))
+	if len(shared) == 0 {
+		return d, nil
+	}
+	return messagesRecord{rest, h.step, shared}, nil
 }
 
-// whole undoes shorten.
-func (h heard) whole(d MessagesData) ([]json.RawMessage, error) {
-	if d.Reply == nil {
-		return d.Messages, nil
+// messages reads the data of a messages record whole.
+func (h heard) messages(data []byte) ([]json.RawMessage, error) {
+	var r messagesRecord
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, err
 	}
-	i := d.Reply.Message
-	if d.Reply.Step != h.step || i < 0 || i >= len(d.Messages) || len(d.Messages[i]) < 2 || h.members == nil {
+	if len(r.Shared) > 0 && r.Reply != h.step {
 		return nil, errors.New("the reply that it refers to is not before it")
 	}
-	rest := d.Messages[i][1:]
-	m := bytes.Clone(h.members)
-	if len(rest) > 1 {
-		m = append(m, ',')
+	list, err := unshare(h.message, r.Messages, r.Shared)
+	if err != nil || list == nil {
+		return nil, err
 	}
-	d.Messages[i] = append(m, rest...)
-	return d.Messages, nil
+	var messages []json.RawMessage
+	return messages, json.Unmarshal(list, &messages)
 }

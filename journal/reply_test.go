@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/inject"
 	"batch.example/batch/journal"
 )
 
@@ -68,6 +69,7 @@ func TestAReplyStandsOnce(t *testing.T) {
 	text, arguments := prose(1), prose(2)
 	message := `{"role":"assistant","content":"` + text + `","tool_calls":[{"id":"c","function":{"name":"bash","arguments":"` + arguments + `"}}]}`
 	whole := strings.TrimSuffix(message, "}") + `,"extra":{"response":{"step":1},"cost":0.5}}`
+	sorted := `{"content":"` + text + `","extra":{"response":{"step":1}},"role":"assistant"}`
 	for name, response := range map[string]string{
 		"the message verbatim":             `{"id":"x", "choices": [{"message": ` + message + "}],\n\"usage\":{}}",
 		"its parts elsewhere":              `{"output":[{"arguments":"` + arguments + `"},{"text":"` + text + `"}],"text":"` + text + `"}`,
@@ -91,9 +93,9 @@ func TestAReplyStandsOnce(t *testing.T) {
 			if err := w.Resume(struct{}{}, 0, history(t, path).Last().Reply); err != nil {
 				t.Fatal(err)
 			}
-			tell(t, w, journal.TypeMessages, says(whole), journal.TypeRequest, journal.RequestData{Step: 2})
+			tell(t, w, journal.TypeMessages, says(whole, sorted), journal.TypeRequest, journal.RequestData{Step: 2})
 			h := history(t, path)
-			if len(h.Messages) != 1 || string(h.Messages[0]) != whole {
+			if len(h.Messages) != 2 || string(h.Messages[0]) != whole || string(h.Messages[1]) != sorted {
 				t.Errorf("messages %s", h.Messages)
 			}
 			source, err := h.Source()
@@ -161,13 +163,39 @@ func TestAReferenceToAReplyThatIsNotThereIsRefused(t *testing.T) {
 	if err := w.Begin(1, struct{}{}); err != nil {
 		t.Fatal(err)
 	}
-	tell(t, w, journal.TypeMessages, json.RawMessage(`{"messages":[{"a":1}],"reply":{"step":1,"message":0}}`))
+	tell(t, w, journal.TypeMessages, json.RawMessage(`{"messages":[{"a":1}],"reply":1,"shared":[[1,0,2]]}`))
 	if _, err := journal.ReadHistory(path); err == nil || !strings.Contains(err.Error(), "not before it") {
 		t.Errorf("%v", err)
 	}
 	var d journal.ReplyData
 	if err := json.Unmarshal([]byte(`{"message":{},"response":"","shared":[[0,0,9]]}`), &d); err == nil {
 		t.Errorf("%+v", d)
+	}
+}
+
+func TestNothingRefersToAReplyThatCouldNotBeRecorded(t *testing.T) {
+	plan, err := inject.Parse("journal.append:5=ENOSPC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w, err := journal.Open(path, journal.Tail{}, journal.Options{Files: atomicfile.Files{Inject: plan}, Spend: func(float64) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Begin(1, struct{}{}); err != nil {
+		t.Fatal(err)
+	}
+	first, second := `{"content":"`+prose(1)+`"}`, `{"content":"`+prose(2)+`"}`
+	tell(t, w, journal.TypeRequest, journal.RequestData{Step: 1}, journal.TypeReply, journal.ReplyData{Step: 1, Message: json.RawMessage(first)},
+		journal.TypeRequest, journal.RequestData{Step: 2})
+	if err := w.Append(journal.TypeReply, journal.ReplyData{Step: 2, Message: json.RawMessage(second)}); err == nil {
+		t.Fatal("it could be recorded")
+	}
+	tell(t, w, journal.TypeMessages, says(first, second))
+	if h := history(t, path); len(h.Later) != 2 || string(h.Later[0]) != first || string(h.Later[1]) != second {
+		t.Errorf("messages %s", h.Later)
 	}
 }
 

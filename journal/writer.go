@@ -79,7 +79,14 @@ func (j *Writer) Append(typ string, v any) error {
 	if j.ended {
 		return fault.Newf(fault.Bug, "appending %s to %s: the attempt has ended", typ, j.path)
 	}
-	return j.append(typ, data, output)
+	err = j.append(typ, data, output)
+	if d, ok := v.(ReplyData); ok {
+		j.heard = heard{} // where it failed, nobody knows whether the reply is there
+		if err == nil {
+			j.heard = heardIn(&d)
+		}
+	}
+	return err
 }
 
 // encode returns a record's data, and the output that is to stand in it, which is
@@ -93,10 +100,9 @@ func (j *Writer) encode(v any) (data, output []byte, err error) {
 		d.Kept = []byte{}
 		v = d
 	case ReplyData:
-		j.heard = heardIn(&d)
 		v, err = d.packed()
 	case MessagesData:
-		v, err = j.heard.shorten(d)
+		v, err = j.heard.packed(d)
 	}
 	if err == nil {
 		data, err = python.Compact(v)

@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/scripted"
 )
 
 // asRead is a message as a provider of the usual form writes it, with more.
@@ -68,6 +69,71 @@ func TestAResumedAttemptAsksWithTheMessagesItHad(t *testing.T) {
 			}
 		})
 	}
+}
+
+// chat is a message as it stands in an answer of OpenAI's chat completions.
+func chat(t *testing.T, m *llm.Message, more string) {
+	t.Helper()
+	asRead(t, m, more)
+	var members map[string]any
+	if err := json.Unmarshal(m.Chat, &members); err != nil {
+		t.Fatal(err)
+	}
+	m.Chat, _ = json.Marshal(members) // its names are in another order than ours
+}
+
+// thought is a message whose reasoning only its provider understands.
+func thought(t *testing.T, m *llm.Message, more string) {
+	t.Helper()
+	sealed(t, m, "")
+	m.Parts = append(m.Parts, llm.Text{Text: more})
+}
+
+func TestAReplyIsInTheJournalOnce(t *testing.T) {
+	text := strings.Repeat("a text that is long enough to be worth it, ", 3)
+	for name, write := range map[string]func(*testing.T, *llm.Message, string){
+		"as OpenAI has it": func(t *testing.T, m *llm.Message, _ string) { chat(t, m, `,"reasoning_content":"`+text+`"`) },
+		"as scripted":      func(_ *testing.T, m *llm.Message, _ string) { m.Parts = append(llm.Say(text), m.Parts...) },
+		"of another form":  func(t *testing.T, m *llm.Message, _ string) { thought(t, m, text) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlaying(t, []scripted.Reply{bash("do 1"), bash("submit")})
+			p.provider = func(m *llm.Message) {
+				if len(p.requests) == 1 {
+					write(t, m, "")
+				}
+			}
+			dir := t.TempDir()
+			p.solve(dir)
+			var replies, all int
+			for _, line := range p.lines(dir) {
+				n := bytes.Count(line, []byte(text))
+				if all += n; bytes.Contains(line, []byte(`"type":"reply"`)) {
+					replies += n
+				}
+			}
+			// What it stands for in the message itself is the message's.
+			once := strings.Count(string(rawOf(t, p.requests[1])), text)
+			if all != replies || all != once || all == 0 {
+				t.Errorf("it stands %d times, %d of them in the reply, and %d in its message", all, replies, once)
+			}
+			if got := strings.Join(messages(t, dir), ""); !strings.Contains(got, text) {
+				t.Errorf("the trajectory lacks it: %s", got)
+			}
+		})
+	}
+}
+
+// rawOf is the reply among messages, without what is not the provider's.
+func rawOf(t *testing.T, list []llm.Message) []byte {
+	t.Helper()
+	m := list[slices.IndexFunc(list, func(m llm.Message) bool { return m.Role == llm.RoleAssistant })]
+	m.Extra = nil
+	text, err := m.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // sent are messages as a provider reads them, their members in one order.
