@@ -171,8 +171,8 @@ func TestTheHistoryIsRewritten(t *testing.T) {
 	}
 }
 
-func TestARewritingThatPartsAReplyFromItsAnswersIsRefused(t *testing.T) {
-	for _, w := range []*Rewriting{{From: 3, To: 4}, {From: 2, To: 3}, {From: -1}, {From: 2, To: 9}, {From: 2, To: 1}} {
+func TestARewritingThatCannotBeSentIsRefused(t *testing.T) {
+	for _, w := range []*Rewriting{{From: 3, To: 4}, {From: 2, To: 3}, {From: -1}, {From: 2, To: 9}, {From: 2, To: 1}, {From: 0, To: 4}} {
 		m := &script{replies: []*llm.Response{ask("1", "a"), ask("2", "b")}}
 		_, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Rewrite: func(_ context.Context, sent []llm.Message) (*Rewriting, error) {
 			if len(sent) == 4 {

@@ -11,7 +11,7 @@ import (
 // Rewriting replaces a part of what a model is sent, so that a long conversation
 // fits: the messages from index From up to To, which it does not include, are
 // dropped and Messages stand there instead. A reply and the answers to its tool
-// calls are dropped together or not at all.
+// calls are dropped together or not at all, and something is left to send.
 type Rewriting struct {
 	From, To int
 	Messages []llm.Message
@@ -30,6 +30,9 @@ func (r *run) rewrite(ctx context.Context) error {
 	if w.From < 0 || w.To < w.From || w.To > len(r.sent) || splits(r.sent, w.From) || splits(r.sent, w.To) {
 		return fault.Newf(fault.Bug, "rewriting messages %d to %d of %d: they are not there, or a reply would lose its answers",
 			w.From, w.To, len(r.sent))
+	}
+	if w.From == 0 && w.To == len(r.sent) && len(w.Messages) == 0 {
+		return fault.Newf(fault.Bug, "rewriting messages %d to %d of %d: nothing would be left to send", w.From, w.To, len(r.sent))
 	}
 	for i := range w.Messages {
 		r.stamp(&w.Messages[i])

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"batch.example/batch/internal/python"
@@ -142,7 +144,7 @@ type answerUsage struct {
 
 // rawAnswer is the provider's answer as it came, else what we know of it.
 func rawAnswer(resp *llm.Response) json.RawMessage {
-	if json.Valid(resp.Raw) {
+	if fits(resp.Raw) {
 		return resp.Raw
 	}
 	known, err := json.Marshal(map[string]any{
@@ -153,10 +155,18 @@ func rawAnswer(resp *llm.Response) json.RawMessage {
 		}},
 		"usage": answerUsage(resp.Usage),
 	})
-	if err != nil {
-		return nil // the message's own JSON is broken
+	if err != nil || !fits(known) {
+		return nil // the message's own JSON is broken, or as deep
 	}
 	return known
+}
+
+// fits reports whether text is JSON that can be read as a part of a record or of a
+// trajectory too: readers do not follow it to any depth.
+func fits(text []byte) bool {
+	const around = 8 // levels, and more than there are
+	return json.Valid(text) &&
+		json.Valid(slices.Concat(bytes.Repeat([]byte("["), around), text, bytes.Repeat([]byte("]"), around)))
 }
 
 // execute runs a reply's actions in order and appends what they did.

@@ -241,7 +241,8 @@ type builder struct {
 	ready  bool   // there is a container to act in
 	format int    // format errors in a row, those behind the last request included
 
-	rewrite *RewriteData // of the request that follows
+	rewrite   *RewriteData // of the request that follows
+	rewriteAt int          // how many of h.Later were there before it
 }
 
 func (b *builder) add(r *Record, line line) error {
@@ -265,7 +266,7 @@ func (b *builder) add(r *Record, line line) error {
 		b.h.Later = append(b.h.Later, messages...)
 		return err
 	case TypeRewrite:
-		b.rewrite = &RewriteData{}
+		b.rewrite, b.rewriteAt = &RewriteData{}, len(b.h.Later)
 		return json.Unmarshal(r.Data, b.rewrite)
 	case TypeInterrupt:
 		var d InterruptData
@@ -422,6 +423,9 @@ func (b *builder) since(r *Record) time.Duration {
 // finish knows what only the end shows.
 func (b *builder) finish(journal io.ReaderAt) (*History, error) {
 	h := b.h
+	if w := b.rewrite; w != nil { // no request followed it: it is told, and not sent
+		h.Later = slices.Insert(h.Later, b.rewriteAt, w.Messages...)
+	}
 	if len(h.Steps) == 0 {
 		return h, nil
 	}

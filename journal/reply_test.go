@@ -199,6 +199,27 @@ func TestNothingRefersToAReplyThatCouldNotBeRecorded(t *testing.T) {
 	}
 }
 
+// A crash may come between a rewrite and the request that it is for.
+func TestARewriteThatNoRequestFollowedIsTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w := writer(t, path)
+	if err := w.Begin(1, struct{}{}); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, w, journal.TypeMessages, says(`"a"`), journal.TypeRequest, journal.RequestData{Step: 1}, journal.TypeMessages, says(`"b"`),
+		journal.TypeRewrite, journal.RewriteData{To: 2, Messages: says(`"c"`).Messages}, journal.TypeMessages, says(`"exit"`))
+	if h := history(t, path); fmt.Sprintf("%s %s %s", h.Messages, h.Later, h.Conversation()) != `["a"] ["b" "c" "exit"] ["a"]` {
+		t.Errorf("%s, then %s", h.Messages, h.Later)
+	}
+	if err := w.Resume(struct{}{}, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, w, journal.TypeMessages, says(`"b"`))
+	if h := history(t, path); fmt.Sprintf("%s", h.Later) != `["b"]` {
+		t.Errorf("resumed: %s", h.Later)
+	}
+}
+
 // Whatever a provider answers comes back as it was.
 func FuzzAReplyComesBack(f *testing.F) {
 	long := strings.Repeat("x", 70)
