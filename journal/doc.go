@@ -31,7 +31,7 @@
 // directory: see package results.
 //
 // Record types of whoever runs the attempt, with the Go types of their data.
-// Of these the store reads only "cost" of a reply, and [ReadHistory] all:
+// Of these [Writer] looks only into a reply, and at "cost"; [ReadHistory] reads all:
 //
 //	container   ContainerData: where the actions run from here on
 //	difference  DifferenceData: an action that ran again did something else

@@ -213,7 +213,7 @@ func (j *Writer) Flush() error {
 	return j.write()
 }
 
-// Sync makes every record appended so far durable, as [Open]
+// Sync makes every record appended so far durable, as [Durability]
 // says, before it returns nil. When the disk was full, a later Sync tries
 // again; after a failed fsync it never succeeds, because the system may have
 // dropped the data.
