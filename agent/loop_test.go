@@ -12,10 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
-	"github.com/google/go-cmp/cmp"
 )
 
 const submit = "echo done"

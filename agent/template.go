@@ -8,11 +8,12 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"batch.example/batch/fault"
 	"github.com/nikolalohinski/gonja/v2/builtins"
 	jinja "github.com/nikolalohinski/gonja/v2/config"
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/loaders"
+
+	"batch.example/batch/fault"
 )
 
 // template is a parsed Jinja template: undefined names are errors, one final
