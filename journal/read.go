@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/inject"
 )
 
 // Read returns the records of the journal at path, and how many bytes
@@ -106,6 +107,15 @@ func lastIn(r *reader, within bool) (t Tail, err error) {
 		t.Last, err = decodeRecord(text)
 	}
 	return t, err
+}
+
+// Cut takes what is torn off the journal at path, of which t is the end.
+func (t Tail) Cut(path string, plan *inject.Plan) error {
+	err := plan.At("journal.cut")
+	if err == nil {
+		err = os.Truncate(path, t.End)
+	}
+	return atomicfile.Fault("cutting a torn journal", err)
 }
 
 // RecordAt reads the record whose line begins at offset.

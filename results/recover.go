@@ -191,11 +191,8 @@ func (s *Store) recoverJournal(id string) (journal.Tail, error) {
 		}
 		return tail, atomicfile.Fault("moving a journal aside", err)
 	}
-	if err := s.files.Inject.At("journal.cut"); err != nil {
-		return tail, atomicfile.Fault("cutting a torn journal", err)
-	}
-	if err := os.Truncate(path, tail.End); err != nil {
-		return tail, atomicfile.Fault("cutting a torn journal", err)
+	if err := tail.Cut(path, s.files.Inject); err != nil {
+		return tail, err
 	}
 	s.tell("%s: cut %d bytes of a torn record off the journal, behind record %d", id, tail.Torn, tail.Last.Seq)
 	return tail, nil

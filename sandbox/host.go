@@ -40,13 +40,13 @@ type Config struct {
 	Instances []dataset.Instance
 	Drain     <-chan struct{}
 
-	Container   containers.Spec // of all; what is an instance's own is filled in
-	MaxCPUs     float64         // instead of Container's: so many, or all that the engine has where those are fewer; 0: as Container says
-	Interpreter []string        // of the agent's commands; empty: bash
-	Env         []string        // of all commands, beside the container's
-	Timeout     time.Duration   // of a command; 0: none
+	Container   containers.Spec         // of all; what is an instance's own is filled in
+	MaxCPUs     float64                 // instead of Container's: so many, or all that the engine has where those are fewer; 0: as Container says
+	Interpreter []string                // of the agent's commands; empty: bash
+	Env         []string                // of all commands, beside the container's
+	Timeout     time.Duration           // of a command; 0: none
 	Longer      func(begin []byte) bool // of an output that begins so, nothing is dropped; nil: there is none
-	Fresh       bool            // the interpreter is started for each command, not before it
+	Fresh       bool                    // the interpreter is started for each command, not before it
 
 	// ShareScrubs remembers what the scrub of an image's git history came to, and
 	// makes images of those that take long. It is right only where that depends on

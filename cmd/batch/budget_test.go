@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,7 @@ func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 		"SIGTERM": func(t *testing.T, p *os.Process) { signalTo(t, p, syscall.SIGTERM) },
 		"two interrupts": func(t *testing.T, p *os.Process) {
 			signalTo(t, p, os.Interrupt)
-			time.Sleep(50 * time.Millisecond) // two of one kind at once are one
+			time.Sleep(500 * time.Millisecond) // two of one kind at once are one
 			signalTo(t, p, os.Interrupt)
 		},
 		"kill -9": func(t *testing.T, p *os.Process) { signalTo(t, p, os.Kill) },
@@ -66,7 +67,12 @@ func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 				case <-time.After(time.Minute):
 					t.Fatalf("neither a call nor an end\n%s", out.String())
 				}
-				<-ended
+				select {
+				case <-ended:
+				case <-time.After(30 * time.Second): // a busy machine made two interrupts one
+					interrupt(t, cmd.Process)
+					<-ended
+				}
 			}
 			snap, err := results.Read(filepath.Join(dir, "out"))
 			if err != nil {
@@ -81,7 +87,7 @@ func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 
 func signalTo(t *testing.T, p *os.Process, sig os.Signal) {
 	t.Helper()
-	if err := p.Signal(sig); err != nil {
+	if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Error(err)
 	}
 }
