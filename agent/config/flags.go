@@ -109,7 +109,7 @@ func (f *RunFlags) set(allowBinds bool) *pflag.FlagSet {
 
 func always(v string) error {
 	if v != "true" {
-		return errors.New("batch always does so")
+		return errors.New("batch always sets this flag")
 	}
 	return nil
 }

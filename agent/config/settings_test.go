@@ -46,7 +46,7 @@ func TestRunArguments(t *testing.T) {
 	}
 	for arg, want := range map[string]string{
 		"--cpus=0": "above 0", "--cpus=-1": "above 0", "--cpus=+Inf": "above 0", "--cpus=-Inf": "above 0", "--cpus=NaN": "above 0", "--cpus=x": "invalid syntax",
-		"-e==x": "needs a name", "--memory=x": `--memory "x"`, "word": "expected a flag",
+		"-e==x": "needs a name", "--init=false": "batch always sets this flag", "--rm=false": "batch always sets this flag", "--pids-limit=x": "--pids-limit", "--memory=x": `--memory "x"`, "word": "expected a flag",
 	} {
 		if _, err := Load([]string{`environment.run_args=["` + arg + `"]`}, Options{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", arg, err, want)

@@ -50,8 +50,8 @@ func (e *Endpoint) proven(req *llm.Request) bool {
 		slices.ContainsFunc(req.Messages, func(msg llm.Message) bool { return msg.Role == llm.RoleAssistant })
 }
 
-// members returns the members of an object, and none of anything else.
-func members(raw json.RawMessage) map[string]json.RawMessage {
+// Members returns the members of an object, and none of anything else.
+func Members(raw json.RawMessage) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
 		return nil

@@ -59,7 +59,7 @@ func (s said) status() int {
 // OpenRouter quotes of the provider behind it.
 func readSaid(body []byte) said {
 	s := readError(body)
-	meta := members(members(errorObject(body))["metadata"])
+	meta := Members(Members(errorObject(body))["metadata"])
 	if quoted := meta["raw"]; IsSet(quoted) {
 		inner := readError([]byte(cmp.Or(word(quoted), string(quoted))))
 		s.text, s.code = s.text+": "+inner.text, s.code+" "+inner.code
@@ -72,9 +72,9 @@ func readSaid(body []byte) said {
 
 func readError(body []byte) said {
 	raw := errorObject(body)
-	object := members(raw)
+	object := Members(raw)
 	code := cmp.Or(word(object["code"]), string(object["code"]))
-	inner := members(object["innererror"]) // Azure's
+	inner := Members(object["innererror"]) // Azure's
 	s := said{
 		text: cmp.Or(word(object["message"]), word(raw), string(body)),
 		code: strings.Join([]string{code, word(object["type"]), word(inner["code"])}, " "),
@@ -91,7 +91,7 @@ func errorObject(body []byte) json.RawMessage {
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
 	}
-	if inner := members(body)["error"]; IsSet(inner) {
+	if inner := Members(body)["error"]; IsSet(inner) {
 		return inner
 	}
 	return body

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/vocab"
 )
 
@@ -17,26 +18,17 @@ const litellmCost = "X-Litellm-Response-Cost"
 // readUsage reads what it understands of an answer's usage and passes over the
 // rest: the answer is paid for, and asking again would pay for it twice.
 func readUsage(raw json.RawMessage) (u vocab.Usage, cost *float64) {
-	usage := members(raw)
+	usage := endpoint.Members(raw)
 	u.Input, u.Output = tokens(usage["prompt_tokens"]), tokens(usage["completion_tokens"])
-	prompt := members(usage["prompt_tokens_details"])
+	prompt := endpoint.Members(usage["prompt_tokens_details"])
 	u.Cached = tokens(prompt["cached_tokens"])
 	u.CacheWrite = cmp.Or(tokens(prompt["cache_write_tokens"]), // OpenRouter
 		tokens(prompt["cache_creation_tokens"]), tokens(usage["cache_creation_input_tokens"])) // LiteLLM
-	u.Reasoning = tokens(members(usage["completion_tokens_details"])["reasoning_tokens"])
+	u.Reasoning = tokens(endpoint.Members(usage["completion_tokens_details"])["reasoning_tokens"])
 	if c, ok := amount(usage["cost"]); ok {
 		cost = &c
 	}
 	return u, cost
-}
-
-// members returns the members of an object, and none of anything else.
-func members(raw json.RawMessage) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil {
-		return nil
-	}
-	return m
 }
 
 func tokens(raw json.RawMessage) int64 {
