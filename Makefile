@@ -1,18 +1,24 @@
-# The work is done by scripts/; this is the list of its doors.
+# `make NAME` runs scripts/NAME; each script says more about itself.
 
-.PHONY: build test check demo bench
+.PHONY: build test check demo bench man image
 
-build: # the program, as bin/batch
-	@scripts/build
+build: # build the program as bin/batch
+	@scripts/build --say
 
-test: # all tests, Docker ones included; installs and starts Docker where it may
+test: # run all tests, also those that need Docker; installs and starts Docker where it may
 	@scripts/test
 
-check: # form, vet, staticcheck, module files, tests under the race detector
+check: # formatting, spelling, vet, staticcheck, module files, release builds, tests under the race detector
 	@scripts/check
 
-demo: # the embedded demo, from nothing to a table
+demo: # run the embedded demo from nothing to a table
 	@scripts/demo
 
-bench: # the numbers we hold ourselves to
+bench: # measure the numbers that batch is held to
 	@scripts/bench
+
+man: # write the man pages to bin/share/man
+	@scripts/man
+
+image: # build the Docker image batch:latest
+	@scripts/image

@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/llm"
 )
 
-// An answer is kept in a record and told in a trajectory: it stands some levels deep in both.
-func TestAnAnswerThatIsTooDeepIsNotKept(t *testing.T) {
+// An answer is nested some levels deep in records and trajectories, which limits its own depth.
+func TestATooDeeplyNestedAnswerIsNotKept(t *testing.T) {
 	deep := func(n int) json.RawMessage {
 		return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
 	}
@@ -36,7 +36,7 @@ func TestAnAnswerThatIsTooDeepIsNotKept(t *testing.T) {
 		},
 	} {
 		if answer := rawAnswer(&c.resp); !c.want(answer) {
-			t.Errorf("%s: %.100s", name, answer)
+			t.Errorf("%s: the kept answer %.100s is not the one wanted", name, answer)
 		}
 	}
 }

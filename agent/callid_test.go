@@ -33,7 +33,7 @@ func ids(m llm.Message) (ids []string) {
 	return ids
 }
 
-func TestEveryToolCallHasAnIDOfItsOwn(t *testing.T) {
+func TestEveryToolCallHasAUniqueID(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		replies [][]string
@@ -43,12 +43,12 @@ func TestEveryToolCallHasAnIDOfItsOwn(t *testing.T) {
 		{"missing ones", [][]string{{"", ""}, {""}}, [][]string{{"s00001c01", "s00001c02"}, {"s00002c01"}}},
 		{"the same one twice in a reply", [][]string{{"a", "a", "b", "a"}}, [][]string{{"a", "s00001c02", "b", "s00001c04"}}},
 		{"one of an earlier reply", [][]string{{"a"}, {"a", "b"}, {"b"}}, [][]string{{"a"}, {"s00002c01", "b"}, {"s00003c01"}}},
-		{"a given one that looks like ours", [][]string{{"s00001c02", ""}, {"", "s00002c01"}}, [][]string{{"s00001c02", "s00001c03"}, {"s00002c02", "s00002c01"}}},
-		{"a count goes on", [][]string{{"functions.bash:0", "functions.bash:1"}, {"functions.bash:0"}, {"functions.bash:9"}}, [][]string{
+		{"a given one that has the form of a generated one", [][]string{{"s00001c02", ""}, {"", "s00002c01"}}, [][]string{{"s00001c02", "s00001c03"}, {"s00002c02", "s00002c01"}}},
+		{"a count continues", [][]string{{"functions.bash:0", "functions.bash:1"}, {"functions.bash:0"}, {"functions.bash:9"}}, [][]string{
 			{"functions.bash:0", "functions.bash:1"}, {"functions.bash:2"}, {"functions.bash:9"},
 		}},
-		{"a count that stands still", [][]string{{"f:0", "f:0", "f:0"}, {"f:0"}}, [][]string{{"f:0", "f:1", "f:2"}, {"f:3"}}},
-		{"a count that is none", [][]string{{":0", "x:y"}, {":0", "x:y"}}, [][]string{{":0", "x:y"}, {"s00002c01", "s00002c02"}}},
+		{"a count that does not increase", [][]string{{"f:0", "f:0", "f:0"}, {"f:0"}}, [][]string{{"f:0", "f:1", "f:2"}, {"f:3"}}},
+		{"ids without a valid count", [][]string{{":0", "x:y"}, {":0", "x:y"}}, [][]string{{":0", "x:y"}, {"s00002c01", "s00002c02"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := &script{}
@@ -66,31 +66,33 @@ func TestEveryToolCallHasAnIDOfItsOwn(t *testing.T) {
 				got = append(got, ids(m))
 				var raw llm.Message
 				if err := json.Unmarshal(m.Chat, &raw); err != nil || !slices.Equal(ids(raw), ids(m)) || !strings.Contains(string(m.Chat), `"reasoning":"r"`) {
-					t.Errorf("%v, sent back as %s", err, m.Chat)
+					t.Errorf("error %v, sent back as %s; want the ids %v, %q in it, no error",
+						err, m.Chat, ids(m), `"reasoning":"r"`)
 				}
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
+				t.Errorf("result (-want +got):\n%s", d)
 			}
 			answered(t, end.Messages)
 			for i, r := range untouched {
 				if !slices.Equal(ids(r.Message), c.replies[i]) {
-					t.Errorf("the model's own reply was changed: %v", ids(r.Message))
+					t.Errorf("the model's own reply was changed to the ids %v", ids(r.Message))
 				}
 			}
 			for _, e := range j.events {
 				if e.Type == EventReply && !slices.Equal(ids(e.Response.Message), c.want[e.Step-1]) {
-					t.Errorf("recorded %v in step %d", ids(e.Response.Message), e.Step)
+					t.Errorf("recorded the ids %v in step %d, want %v",
+						ids(e.Response.Message), e.Step, c.want[e.Step-1])
 				}
 			}
-			// An attempt that goes on from any of its replies gets the same again.
+			// An attempt that is resumed after any of its replies sets the same ids.
 			for n := range c.replies {
 				resumed := resumeAt(t, end.Messages, n, calling(c.replies[n]...))
 				if d := cmp.Diff(c.want[n], ids(resumed)); d != "" {
-					t.Errorf("gone on in step %d: %s", n+1, d)
+					t.Errorf("ids after a resume in step %d (-want +got):\n%s", n+1, d)
 				}
 				if d := cmp.Diff(c.want[n], ids(resumeAt(t, end.Messages, n, &llm.Response{Message: resumed}))); d != "" {
-					t.Errorf("gone on in step %d from what is recorded: %s", n+1, d)
+					t.Errorf("ids after a resume in step %d from the recorded reply (-want +got):\n%s", n+1, d)
 				}
 			}
 		})
@@ -107,18 +109,18 @@ func answered(t *testing.T, messages []llm.Message) {
 		}
 		if m.Role == llm.RoleTool {
 			if !open[m.ToolCallID()] {
-				t.Errorf("%q answers no open call", m.ToolCallID())
+				t.Errorf("the tool message %q answers no open call", m.ToolCallID())
 			}
 			delete(open, m.ToolCallID())
 		}
 	}
 	if len(open) > 0 {
-		t.Errorf("without an answer: %v", open)
+		t.Errorf("calls without an answer: %v, want none", open)
 	}
 }
 
-// resumeAt takes up a conversation in its n-th step, whose reply is known, and
-// returns that reply as it stands in the conversation then.
+// resumeAt resumes a conversation in its n-th step, whose reply is known, and
+// returns that reply as it is in the conversation afterwards.
 func resumeAt(t *testing.T, messages []llm.Message, n int, reply *llm.Response) llm.Message {
 	t.Helper()
 	var replies []int

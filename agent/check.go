@@ -10,16 +10,16 @@ import (
 )
 
 // CheckTask reports whether the system and the instance template render for t,
-// by its Task, Vars and Env alone: nothing is asked, executed or recorded. An
+// using only its Task, Vars and Env: nothing is asked, executed or recorded. An
 // error is a Usage fault that names the template.
 func (l *Loop) CheckTask(t Turn) error {
 	_, err := l.checking(t).firstMessages()
 	return err
 }
 
-// Check is CheckTask for all templates: also those for what a run of t may come
-// to, with outputs and replies of each kind, at its first step and at its last. A
-// template can still fail with what none of them has in it.
+// Check is CheckTask for all templates. It also renders those that a run of t may need
+// later, with sample outputs and replies of each kind, at the first and at the last step.
+// A template can still fail with values that no sample has.
 func (l *Loop) Check(t Turn) error {
 	if err := l.CheckTask(t); err != nil {
 		return err
@@ -43,7 +43,8 @@ func (l *Loop) checking(t Turn) *run {
 
 func (r *run) atFirstStep() { r.end.Calls = 1 }
 
-// atLastStep is where a template may speak of a limit that is near.
+// atLastStep sets the state of the last step, where a template may mention a limit that
+// is near.
 func (r *run) atLastStep() {
 	c := &r.loop.config
 	r.end.Calls, r.end.Cost = 1000, 100
@@ -60,7 +61,7 @@ func (r *run) atLastStep() {
 	r.started = c.Now().Add(-elapsed)
 }
 
-// sampleOutputs has an output of each kind that a run can show.
+// sampleOutputs returns an output of each kind that a run can show.
 func sampleOutputs() []vocab.Output {
 	whole := func(text string, code int) vocab.Output {
 		return vocab.Output{Bytes: []byte(text), Total: int64(len(text)), ExitCode: code}
@@ -103,13 +104,13 @@ func (r *run) checkFormatErrors() error {
 	return nil
 }
 
-// sampleError is a reply that is not in the asked form, and why.
+// sampleError is a reply that does not have the required form, and why.
 type sampleError struct {
 	reply llm.Message
 	err   error
 }
 
-// sampleErrors has a reply of each kind that the form refuses.
+// sampleErrors returns a reply of each kind that the form refuses.
 func (f *form) sampleErrors() []sampleError {
 	if f.kind == Text {
 		return []sampleError{{err: notOne(nil)}, {err: notOne([]string{"one", "two"})}}

@@ -8,13 +8,13 @@ import (
 	"batch.example/batch/fault"
 )
 
-func TestCheckFindsWhatAnyRenderingWould(t *testing.T) {
+func TestCheckFindsTemplateErrorsOfAnyTurn(t *testing.T) {
 	vars := map[string]any{"cwd": "/testbed"}
 	for _, c := range []struct {
 		name string
-		set  Config // its templates; those that are empty are good ones
+		set  Config // empty templates are replaced by valid ones
 		turn Turn
-		want string // template and name in the error; "" is none
+		want string // template and name in the error; empty if no error is wanted
 	}{
 		{"an undefined variable of the system template", Config{SystemTemplate: "{{ nothere }}"}, Turn{}, "system_template nothere"},
 		{"an undefined variable of the instance template", Config{InstanceTemplate: "a\n{{ taks }}"}, Turn{Task: "t"}, "instance_template taks"},

@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
 )
 
@@ -12,7 +13,7 @@ const DefaultRegex = "```mswea_bash_command\\s*\\n(.*?)\\n```"
 // OldRegex finds the action in the older text form, a plain bash fence.
 const OldRegex = "```bash\\s*\\n(.*?)\\n```"
 
-// defaultMaxFormatErrors ends a run that cannot find the asked form.
+// defaultMaxFormatErrors is after how many format errors in a row a run ends.
 const defaultMaxFormatErrors = 3
 
 // FormKind says how a reply names the commands to run.
@@ -21,7 +22,7 @@ type FormKind int
 const (
 	// ToolCall offers one tool, bash.
 	ToolCall FormKind = iota
-	// Tools offers a table of tools.
+	// Tools offers several tools.
 	Tools
 	// Text finds exactly one command in the reply's text by a regular expression.
 	Text
@@ -42,22 +43,28 @@ func (k FormKind) String() string {
 // ActionForm is how a reply asks for commands.
 type ActionForm struct {
 	Kind  FormKind
-	Regex string // of Text: at most one group, matched as Python's re.DOTALL; empty is DefaultRegex
-	Tools []Tool // of Tools; empty is BashTool and EditorTool
+	Regex string // for Text: at most one group, matched as Python's re.DOTALL; empty is DefaultRegex
+	Tools []Tool // for Tools; empty is BashTool and EditorTool
 }
 
 // Config is what all runs of a Loop share. Templates are Jinja; a limit of
-// zero is no limit.
+// zero means no limit.
 type Config struct {
 	SystemTemplate      string
 	InstanceTemplate    string
 	ObservationTemplate string // empty shows exit code and output in full
-	FormatErrorTemplate string // empty shows the error alone
+	FormatErrorTemplate string // empty shows only the error
+
+	// Place returns, for a template with the name that a configuration uses
+	// (agent.system_template), a function that describes the place of the byte at an
+	// offset, for error messages. Nil, or a nil function, means the line and the column
+	// in the template.
+	Place func(template string) func(offset int) string
 
 	StepLimit       int           // model calls
 	CostLimit       float64       // US dollars
-	WallTimeLimit   time.Duration // of work, waits for rate limits aside; looked at before each call, interrupts nothing
-	MaxFormatErrors int           // in a row; zero is 3, negative is no limit
+	WallTimeLimit   time.Duration // of work, without waits for rate limits; checked before each call, interrupts nothing
+	MaxFormatErrors int           // in a row; zero is 3, negative means no limit
 
 	Actions ActionForm
 	Vars    map[string]any   // configuration that templates may show; not changed after NewLoop
@@ -89,14 +96,18 @@ func NewLoop(c Config) (*Loop, error) {
 	l := &Loop{config: c, form: form}
 	for _, t := range []struct {
 		name, source string
-		to           **template
+		to           **template.Template
 	}{
-		{"system_template", c.SystemTemplate, &l.system},
-		{"instance_template", c.InstanceTemplate, &l.instance},
-		{"observation_template", c.ObservationTemplate, &l.observation},
-		{"format_error_template", c.FormatErrorTemplate, &l.formatError},
+		{"agent.system_template", c.SystemTemplate, &l.system},
+		{"agent.instance_template", c.InstanceTemplate, &l.instance},
+		{"model.observation_template", c.ObservationTemplate, &l.observation},
+		{"model.format_error_template", c.FormatErrorTemplate, &l.formatError},
 	} {
-		if *t.to, err = parseTemplate(t.name, t.source); err != nil {
+		var place func(int) string
+		if c.Place != nil {
+			place = c.Place(t.name)
+		}
+		if *t.to, err = template.Parse(t.name, t.source, place); err != nil {
 			return nil, err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-func TestTheElidedCharactersOfACutOutputAreCounted(t *testing.T) {
+func TestElidedCharactersOfATruncatedOutputAreCounted(t *testing.T) {
 	l := newLoop(t, func(c *Config) {
 		c.StepLimit, c.ObservationTemplate = 1,
 			"{{ output.output[:3] }} {{ output.output | length - 6 }} {{ output.output | count }} {{ output.output[-3:] }} {{ 'abé' | length }}"

@@ -14,10 +14,10 @@ type edit struct {
 	command, path string
 	text          string // file_text
 	old, new      string
-	first, last   int // of view_range; first 0 is no range, last -1 the end
+	first, last   int // of view_range; first 0 means no range, last -1 the end
 }
 
-// readEdit reads the arguments of a call and says all that is wrong with them.
+// readEdit reads the arguments of a call and reports everything that is wrong with them.
 func readEdit(args map[string]any) (e edit, problems []string) {
 	get := func(name string, required bool) string {
 		v, problem := stringArgument(args, name, editorTool, required)
@@ -75,8 +75,8 @@ func wholeNumber(v any) (int, bool) {
 	return int(f), true
 }
 
-// script returns the bash script of the edit. Content travels in single
-// quotes and is written by the printf builtin: exact, and of any length.
+// script returns the bash script of the edit. Content is passed in single quotes and
+// written by the printf builtin, so it is exact and may have any length.
 func (e edit) script() string {
 	path := e.path
 	if strings.HasPrefix(path, "-") {
@@ -117,7 +117,7 @@ say "$path was $how."
 `
 
 // replaceScript works on bytes (LC_ALL=C). In a file whose lines all end in
-// "\r\n" the model's "\n" stands for that, so that the file stays as it is.
+// "\r\n", the model's "\n" means "\r\n", so that the file keeps its line ends.
 const replaceScript = `[ -e "$path" ] || refuse "$path does not exist."
 [ -d "$path" ] && refuse "$path is a directory."
 [ -r "$path" ] || refuse "$path cannot be read."

@@ -64,7 +64,7 @@ func TestEditorReplaces(t *testing.T) {
 				t.Errorf("file %q, want %q\nsaid %q (%d)", got, c.after, said, code)
 			}
 			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o755 {
-				t.Errorf("mode %v, %v", info.Mode(), err)
+				t.Errorf("mode %v, %v; want mode %#o, no error", info.Mode(), err, 0o755)
 			}
 		})
 	}
@@ -76,11 +76,12 @@ func TestEditorCreates(t *testing.T) {
 		said, code := use(t, dir, map[string]any{"command": "create", "path": "a/b c/-f", "file_text": content})
 		got, err := os.ReadFile(filepath.Join(dir, "a/b c/-f"))
 		if err != nil || code != 0 || string(got) != content {
-			t.Errorf("%d bytes became %d, said %q, %v", len(content), len(got), said, err)
+			t.Errorf("%d bytes became %d, said %q, %v; want exit code 0, %v, no error",
+				len(content), len(got), said, err, content)
 		}
 	}
 	if said, code := use(t, dir, map[string]any{"command": "create", "path": "a", "file_text": ""}); code != 1 || !strings.Contains(said, "is a directory") {
-		t.Errorf("said %q (%d)", said, code)
+		t.Errorf("said %q (%d); want exit code 1, %q in the output", said, code, "is a directory")
 	}
 }
 
@@ -135,13 +136,13 @@ func TestEditorArguments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if said, code := use(t, t.TempDir(), args); code != -1 || !strings.Contains(said, name) {
-				t.Errorf("said %q (%d)", said, code)
+				t.Errorf("said %q (%d); want exit code -1, %q in the output", said, code, name)
 			}
 		})
 	}
 }
 
-func TestAViewsRangeIsTwoLineNumbers(t *testing.T) {
+func TestEditorViewRangeIsTwoLineNumbers(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("a\nb\nc\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestAViewsRangeIsTwoLineNumbers(t *testing.T) {
 		[]any{}, []any{1}, []any{1, 2, 3}, "1,2", 1, map[string]any{}, []any{0, 2}, []any{-1, 2}, []any{3, 2}, []any{1, -2}, []any{1.5, 2}, []any{"1", "2"}, []any{1, 1e10},
 	} {
 		if said, code := use(t, dir, map[string]any{"command": "view", "path": "f", "view_range": bad}); code != -1 || !strings.Contains(said, "two line numbers") {
-			t.Errorf("%v: said %q (%d)", bad, said, code)
+			t.Errorf("%v: said %q (%d); want exit code -1, %q in the output", bad, said, code, "two line numbers")
 		}
 	}
 	for want, good := range map[string]any{"1 a 2 b": []any{1, 2}, "2 b": []any{2, 2}, "3 c": []any{3, -1}, "1 a 2 b 3 c": nil} {

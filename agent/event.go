@@ -9,25 +9,25 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Recorder hears of everything a run does, in order, by one goroutine.
+// Recorder receives everything that a run does, in order, from one goroutine.
 // When Record returns nil, the event is as durable as the recorder promises;
 // an error ends the run before the next paid or irreversible act.
 //
-// What is large is the recorder's to keep. A conversation holds what the model is
-// sent, and refers to the rest: in a message's extra, raw_output is an [OutputRef]
-// and response a [ReplyRef].
+// The recorder keeps large data. A conversation holds what is sent to the model and
+// refers to the rest: in a message's extra, raw_output is an [OutputRef] and response a
+// [ReplyRef].
 type Recorder interface {
 	Record(ctx context.Context, e Event) error
 }
 
-// OutputRef names the output of an action: the number of the model call that
-// asked for it, and the action's in the reply, both from 1.
+// OutputRef refers to the output of an action: the number of the model call that
+// asked for it, and the number of the action in the reply, both from 1.
 type OutputRef struct {
 	Step   int `json:"step"`
 	Action int `json:"action"`
 }
 
-// ReplyRef names the provider's answer to a model call, counted from 1.
+// ReplyRef refers to the provider's answer to a model call, counted from 1.
 type ReplyRef struct {
 	Step int `json:"step"`
 }

@@ -36,7 +36,7 @@ func withTools(tools ...Tool) func(*Config) {
 	return func(c *Config) { c.Actions = ActionForm{Kind: Tools, Tools: tools} }
 }
 
-func TestAToolIsARowOfTheTable(t *testing.T) {
+func TestToolsAreTakenFromTheTable(t *testing.T) {
 	var kept []string
 	e := &env{outputs: submitting("p")}
 	note := func(id, arguments string) llm.ToolCall {
@@ -50,16 +50,16 @@ func TestAToolIsARowOfTheTable(t *testing.T) {
 	j := &journal{}
 	end, err := newLoop(t, withTools(BashTool(), noteTool(&kept))).Run(t.Context(), Turn{Model: m, Env: e, Recorder: j})
 	if err != nil || end.Status != vocab.StatusSubmitted || string(end.Submission) != "p" {
-		t.Fatalf("%+v, %v", end, err)
+		t.Fatalf("got %+v, %v; want status %v, submission %q, no error", end, err, vocab.StatusSubmitted, "p")
 	}
 	if d := cmp.Diff([]string{"a"}, kept); d != "" {
-		t.Error(d)
+		t.Errorf("kept (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]string{"ls", submit}, e.ran); d != "" {
-		t.Errorf("the environment ran something else: %s", d)
+		t.Errorf("commands that ran in the environment (-want +got):\n%s", d)
 	}
 	if said := m.asked[1][2].Text(); !strings.Contains(said, "Missing 'text' argument in note tool call.") {
-		t.Errorf("the model was told %q", said)
+		t.Errorf("the model received %q", said)
 	}
 	i := slices.IndexFunc(end.Messages, func(m llm.Message) bool { return m.Role == llm.RoleAssistant })
 	want := []map[string]any{
@@ -67,11 +67,11 @@ func TestAToolIsARowOfTheTable(t *testing.T) {
 		{"command": "ls", "tool_call_id": "3"},
 	}
 	if d := cmp.Diff(want, end.Messages[i].Extra["actions"]); d != "" {
-		t.Error(d)
+		t.Errorf("actions (-want +got):\n%s", d)
 	}
 }
 
-func TestATableThatCannotBeReadIsRefused(t *testing.T) {
+func TestAnInvalidToolTableIsRefused(t *testing.T) {
 	for name, tools := range map[string][]Tool{
 		"a name twice": {BashTool(), BashTool()},
 		"no name":      {{Decode: BashTool().Decode}},
@@ -79,7 +79,7 @@ func TestATableThatCannotBeReadIsRefused(t *testing.T) {
 	} {
 		c := Config{SystemTemplate: "s", InstanceTemplate: "i", Actions: ActionForm{Kind: Tools, Tools: tools}}
 		if _, err := NewLoop(c); fault.KindOf(err) != fault.Bug {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want a Bug fault", name, err)
 		}
 	}
 }
@@ -100,20 +100,20 @@ func TestAnActionRunsOnlyWhenItIsApproved(t *testing.T) {
 	}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Approve: approve})
 	if err != nil || end.Status != vocab.StatusSubmitted {
-		t.Fatalf("%+v, %v", end, err)
+		t.Fatalf("got %+v, %v; want status %v, no error", end, err, vocab.StatusSubmitted)
 	}
 	if d := cmp.Diff([]string{"bash ls", "bash rm -rf /", "bash " + submit}, asked); d != "" {
-		t.Error(d)
+		t.Errorf("requests (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]string{"ls", submit}, e.ran); d != "" {
-		t.Error(d)
+		t.Errorf("commands run (-want +got):\n%s", d)
 	}
 	var saw []string
 	for _, m := range m.asked[1][3:] {
 		saw = append(saw, fmt.Sprintf("%s %s %v", m.Role, m.ToolCallID(), strings.Contains(m.Text(), "not executed") || m.Text() == "not that"))
 	}
 	if d := cmp.Diff([]string{"tool 1 false", "tool 2 true", "tool 3 true", "user  true"}, saw); d != "" {
-		t.Error(d)
+		t.Errorf("saw (-want +got):\n%s", d)
 	}
 }
 
@@ -125,11 +125,11 @@ func TestAnErrorOfApprovalEndsTheRun(t *testing.T) {
 		Approve: func(context.Context, string, Call) error { return away },
 	})
 	if !errors.Is(err, away) || len(e.ran) > 0 {
-		t.Errorf("%v, ran %v", err, e.ran)
+		t.Errorf("%v, ran %v; want error %v, no commands run", err, e.ran, away)
 	}
 }
 
-func TestTheHistoryIsRewritten(t *testing.T) {
+func TestARewriterChangesWhatIsSent(t *testing.T) {
 	m := &script{replies: []*llm.Response{ask("1", "a"), ask("2", "b"), ask("3", submit)}}
 	rewrite := func(_ context.Context, sent []llm.Message) (*Rewriting, error) {
 		if len(sent) < 6 {
@@ -140,7 +140,7 @@ func TestTheHistoryIsRewritten(t *testing.T) {
 	j := &journal{}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite, Recorder: j})
 	if err != nil || end.Status != vocab.StatusSubmitted {
-		t.Fatalf("%+v, %v", end, err)
+		t.Fatalf("got %+v, %v; want status %v, no error", end, err, vocab.StatusSubmitted)
 	}
 	var sent []string
 	for _, m := range m.asked[2] {
@@ -149,13 +149,13 @@ func TestTheHistoryIsRewritten(t *testing.T) {
 	if d := cmp.Diff([]string{"system", "user", "user", "assistant", "tool"}, sent); d != "" || m.asked[2][2].Text() != "so far: a" {
 		t.Error(d, m.asked[2])
 	}
-	if len(end.Messages) != 6+1+2 { // nothing is lost of what was said, the reply that submits and the exit included
-		t.Errorf("%d messages", len(end.Messages))
+	if len(end.Messages) != 6+1+2 { // all messages, with the reply that submits and the exit
+		t.Errorf("%d messages, want 9", len(end.Messages))
 	}
 	if types := strings.Join(j.types(), " "); !strings.Contains(types, "messages rewrite request") {
-		t.Errorf("events %s", types)
+		t.Errorf("events %s, want %q in the events", types, "messages rewrite request")
 	}
-	// A run that goes on from what was sent asks for the same.
+	// A run resumed from the messages that were sent makes the same request.
 	again := &journal{}
 	_, _ = newLoop(t, nil).Run(t.Context(), Turn{Model: &script{}, Env: &env{}, Messages: m.asked[2], Recorder: again})
 	last := func(j *journal) (digest string) {
@@ -171,7 +171,7 @@ func TestTheHistoryIsRewritten(t *testing.T) {
 	}
 }
 
-func TestARewritingThatCannotBeSentIsRefused(t *testing.T) {
+func TestAnInvalidRewriteIsRefused(t *testing.T) {
 	for _, w := range []*Rewriting{{From: 3, To: 4}, {From: 2, To: 3}, {From: -1}, {From: 2, To: 9}, {From: 2, To: 1}, {From: 0, To: 4}} {
 		m := &script{replies: []*llm.Response{ask("1", "a"), ask("2", "b")}}
 		_, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Rewrite: func(_ context.Context, sent []llm.Message) (*Rewriting, error) {
@@ -181,7 +181,7 @@ func TestARewritingThatCannotBeSentIsRefused(t *testing.T) {
 			return nil, nil
 		}})
 		if fault.KindOf(err) != fault.Bug {
-			t.Errorf("%+v: %v", w, err)
+			t.Errorf("got %+v: %v; want a Bug fault", w, err)
 		}
 	}
 }

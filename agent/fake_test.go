@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -58,7 +59,7 @@ func fence(command string) *llm.Response {
 	return say("THOUGHT: so\n\n```mswea_bash_command\n" + command + "\n```")
 }
 
-// env answers commands from a table; what is not there prints nothing.
+// env answers commands from a table; for other commands it prints nothing.
 type env struct {
 	outputs map[string]vocab.Output
 	err     map[string]error
@@ -88,11 +89,11 @@ func printed(s string) vocab.Output { return vocab.Output{Bytes: []byte(s)} }
 type host struct{ dir string }
 
 func (h host) Execute(ctx context.Context, command string) (vocab.Output, error) {
-	begun := time.Now()
+	start := time.Now()
 	cmd := exec.CommandContext(ctx, "bash", "-c", command)
 	cmd.Dir = h.dir
 	data, err := cmd.CombinedOutput()
-	out := vocab.Output{Bytes: data, Total: int64(len(data)), Duration: time.Since(begun)}
+	out := vocab.Output{Bytes: data, Total: int64(len(data)), Duration: time.Since(start)}
 	if exited, ok := errors.AsType[*exec.ExitError](err); ok {
 		out.ExitCode = exited.ExitCode()
 		err = nil
@@ -102,7 +103,7 @@ func (h host) Execute(ctx context.Context, command string) (vocab.Output, error)
 
 func (h host) Vars() map[string]any { return nil }
 
-// journal keeps events and may fail at one of them.
+// journal keeps events and may fail at a chosen one.
 type journal struct {
 	events []Event
 	failAt EventType
@@ -122,4 +123,18 @@ func (j *journal) types() (types []string) {
 		types = append(types, string(e.Type))
 	}
 	return types
+}
+
+// Templates with the structure of mini-swe-agent's benchmark configuration.
+var (
+	longObservation = mustRead("template/testdata/observation.jinja")
+	formatTemplate  = mustRead("template/testdata/format_error.jinja")
+)
+
+func mustRead(name string) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }

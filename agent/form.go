@@ -23,10 +23,10 @@ type action struct {
 	Call
 	tool   *Tool
 	id     string // of the tool call it answers; empty in the text form
-	number int    // in the reply, from 1; 0 where it is not to run
+	number int    // in the reply, from 1; 0 if it does not run
 }
 
-// record is the action as it stands in a message's extra.
+// record returns the action as a message's extra has it.
 func (a action) record() map[string]any {
 	m := map[string]any{"command": a.Command}
 	if a.id != "" {
@@ -38,7 +38,7 @@ func (a action) record() map[string]any {
 	return m
 }
 
-// execute runs the action in env, or where its tool does.
+// execute runs the action in env, or with its tool's own Execute.
 func (a action) execute(ctx context.Context, env Environment) (vocab.Output, error) {
 	if a.tool.Execute != nil {
 		return a.tool.Execute(ctx, env, a.Call)
@@ -46,7 +46,7 @@ func (a action) execute(ctx context.Context, env Environment) (vocab.Output, err
 	return env.Execute(ctx, a.Command)
 }
 
-// badForm says why a reply is not in the asked form.
+// badForm says why a reply does not have the required form.
 type badForm struct {
 	problem string
 	actions []string // what was found, in the text form
@@ -58,8 +58,8 @@ func (b *badForm) Error() string { return b.problem }
 // form reads the actions of replies. It is safe for concurrent use.
 type form struct {
 	kind  FormKind
-	table []Tool     // of those that can be called, the first also reads the text form
-	tools []llm.Tool // of the table, as the model is offered them
+	table []Tool     // those that can be called; the first also reads the text form
+	tools []llm.Tool // the table as it is offered to the model
 	regex *regexp2.Regexp
 	group int
 }
@@ -80,13 +80,13 @@ func newForm(c ActionForm) (*form, error) {
 	}
 }
 
-// newToolForm refuses a table in which a name says nothing or more than one thing.
+// newToolForm refuses a table in which a name is empty or used twice.
 func newToolForm(kind FormKind, table ...Tool) (*form, error) {
 	f := &form{kind: kind, table: table}
 	for _, t := range table {
 		known := slices.ContainsFunc(f.tools, func(other llm.Tool) bool { return other.Name == t.Name })
 		if t.Name == "" || t.Decode == nil || known {
-			return nil, fault.Newf(fault.Bug, "the table of tools: %q needs a name of its own and a Decode", t.Name)
+			return nil, fault.Newf(fault.Bug, "tool %q needs a unique name and a Decode function", t.Name)
 		}
 		f.tools = append(f.tools, t.Tool)
 	}

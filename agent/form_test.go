@@ -29,7 +29,7 @@ func TestSubmission(t *testing.T) {
 		{"a line separator ends the line", vocab.Marker + "\u2028x", "x", true},
 		{"leading wide spaces are stripped", "\u3000\u00a0" + vocab.Marker + "\nx", "x", true},
 		{"bytes that are not UTF-8 are kept", vocab.Marker + "\n\xff\x85\xe9", "\xff\x85\xe9", true},
-		{"a lone 0x85 byte is no line end", vocab.Marker + "\x85x", "", false},
+		{"a lone 0x85 byte does not end the line", vocab.Marker + "\x85x", "", false},
 		{"the old marker still counts", oldMarker + "\nx", "x", true},
 		{"words before the marker", "ok " + vocab.Marker + "\nx", "", false},
 		{"the marker on the second line", "a\n" + vocab.Marker + "\nx", "", false},
@@ -38,7 +38,7 @@ func TestSubmission(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			patch, ok := submission(printed(c.output))
 			if ok != c.ok || string(patch) != c.patch || ok && patch == nil {
-				t.Errorf("got %q, %v", patch, ok)
+				t.Errorf("got %q, %v; want %q, %v", patch, ok, c.patch, c.ok)
 			}
 		})
 	}
@@ -50,11 +50,11 @@ func FuzzSubmission(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		patch, ok := submission(vocab.Output{Bytes: b})
 		if ok && !strings.HasSuffix(string(b), string(patch)) {
-			t.Errorf("%q is no tail of %q", patch, b)
+			t.Errorf("the submission %q is not the end of the output %q", patch, b)
 		}
 		whole := append([]byte(vocab.Marker+"\n"), b...)
 		if patch, ok := submission(vocab.Output{Bytes: whole}); !ok || string(patch) != string(b) {
-			t.Errorf("%q became %q", b, patch)
+			t.Errorf("got the submission %q, want %q", patch, b)
 		}
 	})
 }
@@ -88,16 +88,16 @@ func TestToolCalls(t *testing.T) {
 		{"no command", []llm.ToolCall{call("1", `{}`)}, nil, "Missing 'command' argument"},
 		{"null arguments", []llm.ToolCall{call("1", `null`)}, nil, "Missing 'command' argument"},
 		{"a command in the wrong case", []llm.ToolCall{call("1", `{"Command":"a"}`)}, nil, "Missing 'command' argument"},
-		{"a command that is no text", []llm.ToolCall{call("1", `{"command":["ls"]}`)}, nil, "must be a string"},
+		{"a command that is a list", []llm.ToolCall{call("1", `{"command":["ls"]}`)}, nil, "must be a string"},
 		{"a command with NUL", []llm.ToolCall{call("1", `{"command":"a\u0000b"}`)}, nil, "NUL"},
 		{"one bad call among good ones", []llm.ToolCall{call("1", `{"command":"a"}`), call("2", `{`)}, nil, "Error parsing"},
-		{"arguments that are no object", []llm.ToolCall{call("1", `["ls"]`)}, nil, "Missing 'command' argument in bash tool call."},
-		{"all that is wrong is said", []llm.ToolCall{{Name: "x", Arguments: `{`}}, nil, "Unknown tool 'x'. Missing 'command'"},
+		{"arguments that are a list", []llm.ToolCall{call("1", `["ls"]`)}, nil, "Missing 'command' argument in bash tool call."},
+		{"all mistakes are reported", []llm.ToolCall{{Name: "x", Arguments: `{`}}, nil, "Unknown tool 'x'. Missing 'command'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := commands(t, ActionForm{}, llm.Message{Parts: llm.Say("", c.calls...)})
 			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
+				t.Errorf("result (-want +got):\n%s", d)
 			}
 			if (c.problem == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.problem) {
 				t.Errorf("error %v, want %q", err, c.problem)
@@ -114,7 +114,7 @@ func TestTextActions(t *testing.T) {
 		problem            string
 	}{
 		{"the default fence", "", "so\n```mswea_bash_command\n ls\n-la \n```\nend", []string{"ls\n-la"}, ""},
-		{"a fence of another language is no action", "", "```bash\nls\n```", nil, "found 0"},
+		{"a fence of another language is not an action", "", "```bash\nls\n```", nil, "found 0"},
 		{"two fences", "", "```mswea_bash_command\na\n```\n```mswea_bash_command\nb\n```", nil, "found 2"},
 		{"the older fence", OldRegex, "```bash  \n\nls\n```", []string{"ls"}, ""},
 		{"an XML tag over lines", xml, "<mswea_bash_command>\ncat <<E\nx\nE\n</mswea_bash_command>", []string{"cat <<E\nx\nE"}, ""},
@@ -126,7 +126,7 @@ func TestTextActions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := commands(t, ActionForm{Kind: Text, Regex: c.regex}, llm.Message{Parts: llm.Say(c.reply)})
 			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
+				t.Errorf("result (-want +got):\n%s", d)
 			}
 			if (c.problem == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.problem) {
 				t.Errorf("error %v, want %q", err, c.problem)
@@ -137,7 +137,7 @@ func TestTextActions(t *testing.T) {
 		t.Run("the regular expression "+pattern+" is refused", func(t *testing.T) {
 			_, err := NewLoop(Config{SystemTemplate: "s", InstanceTemplate: "i", Actions: ActionForm{Kind: Text, Regex: pattern}})
 			if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "action_regex") {
-				t.Errorf("error %v", err)
+				t.Errorf("error %v, want a Usage fault with %q", err, "action_regex")
 			}
 		})
 	}
@@ -152,42 +152,42 @@ func TestTextActions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff([]string{"system", "user", "user", "assistant", "user", "assistant", "exit"}, roles(end.Messages)); d != "" {
-			t.Error(d)
+			t.Errorf("roles of the messages (-want +got):\n%s", d)
 		}
 		if told := end.Messages[2]; told.Text() != "found 2 ()" || told.Extra["n_actions"] != 2 || told.Extra["model_response"] == "" {
-			t.Errorf("told %+v", told)
+			t.Errorf("the model received %+v, want text %q, n_actions 2, some model_response", told, "found 2 ()")
 		}
 	})
 }
 
-func TestAnEditIsRecordedWithWhatTheModelAskedFor(t *testing.T) {
+func TestAnEditIsRecordedWithItsArguments(t *testing.T) {
 	l := newLoop(t, func(c *Config) { c.Actions.Kind = Tools })
 	view := llm.ToolCall{ID: "1", Name: "editor", Arguments: `{"command":"view","path":"f"}`}
 	end, err := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{say("", view, call("2", `{"command":"`+submit+`"}`))}}, Env: &env{outputs: submitting("p")}})
 	if err != nil || !end.Submitted {
-		t.Fatalf("%+v, %v", end, err)
+		t.Fatalf("got %+v, %v; want submitted true, no error", end, err)
 	}
 	actions := end.Messages[2].Extra["actions"].([]map[string]any)
 	if d := cmp.Diff(map[string]any{"command": "view", "path": "f"}, actions[0]["arguments"]); d != "" || actions[0]["tool"] != "editor" {
-		t.Errorf("recorded %+v", actions[0])
+		t.Errorf("recorded %+v, want no difference, tool %q", actions[0], "editor")
 	}
 	if d := cmp.Diff(map[string]any{"command": submit, "tool_call_id": "2"}, actions[1]); d != "" {
-		t.Error(d)
+		t.Errorf("actions 1 (-want +got):\n%s", d)
 	}
 }
 
-// A regular expression of the user's may backtrack for ever.
-func TestLookingForAnActionEnds(t *testing.T) {
+// A user's regular expression may backtrack without end.
+func TestMatchingAnActionTimesOut(t *testing.T) {
 	f, err := newForm(ActionForm{Kind: Text, Regex: "(?:a+a+)+c"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if limit := f.regex.MatchTimeout; limit <= 0 || limit > 10*time.Second {
-		t.Errorf("it may take %v", limit)
+		t.Errorf("it may take %v, want more than 0, at most %v", limit, 10*time.Second)
 	}
 	f.regex.MatchTimeout = 50 * time.Millisecond
 	_, err = f.parse(llm.Message{Parts: llm.Say(strings.Repeat("a", 64) + "bc")})
 	if bad, ok := errors.AsType[*badForm](err); !ok || !strings.Contains(bad.problem, "took too long") {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want a form error with %q", err, "took too long")
 	}
 }

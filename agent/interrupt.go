@@ -13,8 +13,8 @@ import (
 )
 
 // Interrupt is an error that breaks the flow of a run. Run appends its
-// messages and goes on, unless the last of them has the role exit. A Turn's
-// Admit may return one to put words between two steps.
+// messages and continues, unless the last of them has the role exit. A Turn's
+// Admit may return one to add a message between two steps.
 type Interrupt struct {
 	Name     vocab.Status
 	Messages []llm.Message
@@ -23,8 +23,8 @@ type Interrupt struct {
 // Error returns the interrupt's name.
 func (i *Interrupt) Error() string { return string(i.Name) }
 
-// Interrupted returns what a person says in the middle of a run; the model
-// reads it as the next message.
+// Interrupted returns an interrupt with a person's message in the middle of a run. The
+// model reads it as the next message.
 func Interrupted(words string) *Interrupt {
 	return &Interrupt{vocab.StatusUserInterruption, []llm.Message{{
 		Role: llm.RoleUser, Parts: llm.Say(words),
@@ -32,7 +32,7 @@ func Interrupted(words string) *Interrupt {
 	}}}
 }
 
-// exit is an interrupt that ends the run with nothing submitted.
+// exit returns an interrupt that ends the run without a submission.
 func exit(status vocab.Status) *Interrupt {
 	return &Interrupt{status, []llm.Message{exitMessage(status, string(status), nil)}}
 }
@@ -45,7 +45,8 @@ func exitMessage(status vocab.Status, content string, submitted []byte) llm.Mess
 	return llm.Message{Role: llm.RoleExit, Parts: llm.Say(content), Extra: extra}
 }
 
-// errorMessage ends a run with what went wrong, in mini-swe-agent's members.
+// errorMessage returns the message that ends a run with an error, with mini-swe-agent's
+// fields.
 func errorMessage(status vocab.Status, err error) llm.Message {
 	m := exitMessage(status, err.Error(), nil)
 	m.Extra["exception_str"] = err.Error()
@@ -55,8 +56,8 @@ func errorMessage(status vocab.Status, err error) llm.Message {
 	return m
 }
 
-// refusal is the interrupt for a call that failed by what is in the
-// conversation, which ends the run as a limit does. Any other error stays.
+// refusal returns the interrupt for a call that failed because of the conversation's
+// content, which ends the run as a limit does. Any other error is returned unchanged.
 func (r *run) refusal(err error) error {
 	switch {
 	case fault.KindOf(err) != fault.Instance:
@@ -70,17 +71,17 @@ func (r *run) refusal(err error) error {
 	}
 }
 
-// filtered is the interrupt for a reply of which a content filter left nothing.
-// It was paid for, so it is kept beside the exit as that of a format error is.
+// filtered returns the interrupt for a reply that a content filter has emptied. The reply
+// was paid for, so it is kept with the exit message, as after a format error.
 func (r *run) filtered(resp *llm.Response) error {
-	stop := r.refused(vocab.StatusContentPolicyViolation, fmt.Errorf("%w: the answer is empty and its finish_reason %q", llm.ErrContentPolicy, resp.FinishReason))
+	stop := r.refused(vocab.StatusContentPolicyViolation, fmt.Errorf("%w: the answer is empty and its finish_reason is %q", llm.ErrContentPolicy, resp.FinishReason))
 	extra := stop.Messages[0].Extra
 	extra["cost"], extra["response"] = resp.Cost, ReplyRef{r.end.Calls}
 	return stop
 }
 
-// destroyed is the interrupt for a command that could not be executed by what the
-// agent did to its environment. Any other error stays.
+// destroyed returns the interrupt for a command that could not run because the agent has
+// made its environment unusable. Any other error is returned unchanged.
 func (r *run) destroyed(err error) error {
 	if !errors.Is(err, vocab.ErrDestroyed) {
 		return err
@@ -88,8 +89,8 @@ func (r *run) destroyed(err error) error {
 	return r.refused(vocab.StatusEnvironmentDestroyed, err)
 }
 
-// refused ends the run with nothing submitted and says what the provider, or the
-// environment, said.
+// refused returns an interrupt that ends the run without a submission and with the error
+// of the provider or the environment.
 func (r *run) refused(status vocab.Status, err error) *Interrupt {
 	r.end.Reason = err.Error()
 	return &Interrupt{status, []llm.Message{errorMessage(status, err)}}

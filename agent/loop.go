@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
@@ -16,27 +17,27 @@ type Loop struct {
 	config Config
 	form   *form
 
-	system, instance, observation, formatError *template
+	system, instance, observation, formatError *template.Template
 }
 
-// Turn is what one run works on and with.
+// Turn is the input of one run.
 type Turn struct {
 	Task string         // template variable task
 	Vars map[string]any // more template variables; they win over the configuration's
 
-	// Messages is the history to go on from, not changed; empty begins with the
+	// Messages is the history to continue from, not changed; empty begins with the
 	// system and the task message. Messages of role exit are kept but not sent.
 	// Tool calls that it leaves without an answer are answered first.
 	Messages []llm.Message
-	Say      string        // what a person says next, after the history; empty says nothing
-	Calls    int           // made so far; counts for the step limit
-	Cost     float64       // spent so far, US dollars; counts for the cost limit
-	Elapsed  time.Duration // worked so far; counts for the wall time limit
+	Say      string        // a person's message after the history; empty for none
+	Calls    int           // made so far; counts towards the step limit
+	Cost     float64       // spent so far, US dollars; counts towards the cost limit
+	Elapsed  time.Duration // worked so far; counts towards the wall time limit
 
 	FormatErrors int // in a row at the end of Messages
-	// Unfinished is the step after Messages, when a run was stopped in the middle
-	// of it; nil when there is none. It is taken to its end before the next
-	// call. Limits, Admit and the Recorder hear nothing of the parts it holds.
+	// Unfinished is the step after Messages if a run was interrupted in the middle
+	// of it; nil if there is none. It is completed before the next call. Limits, Admit
+	// and the Recorder do not see the parts that it holds.
 	Unfinished *Unfinished
 
 	Model    llm.Model
@@ -44,28 +45,30 @@ type Turn struct {
 	Recorder Recorder     // may be nil
 	Admit    func() error // asked before each paid call; may be nil; its error ends the run
 
-	// Approve is asked before each action that is to run, with the tool's name. An
-	// [Interrupt] that it returns keeps the action and the rest of its reply from
-	// running, and its messages follow on what the model is told of that; another
-	// error ends the run. May be nil.
+	// Approve is called before each action, with the tool's name. If it returns an
+	// [Interrupt], the action and the rest of its reply do not run; the model is shown
+	// that, and then the interrupt's messages. Another error ends the run. May be nil.
 	Approve func(ctx context.Context, tool string, c Call) error
 
-	// Rewrite is asked before each call with the conversation as it is sent, not to
-	// be changed; nil leaves it so. May be nil.
+	// Rewrite is called before each call with the conversation to send, which it must
+	// not change. A nil Rewriting leaves it unchanged. May be nil.
 	Rewrite func(ctx context.Context, sent []llm.Message) (*Rewriting, error)
 
-	// Ready is waited for before each action that runs, which takes none of the
-	// agent's time; its error ends the run. May be nil.
+	// Ready is called before each action that runs and returns when the environment is
+	// ready. The wait does not count as the agent's time; an error ends the run. May be nil.
 	Ready func(context.Context) error
 
-	// Step is told of progress: the phase is "model" or "command". May be nil.
+	// Step is called on progress: the phase is "model" or "commands". May be nil.
 	Step func(step int, phase string, cost float64)
+
+	// Repeating is called when a call failed and will be made again. May be nil.
+	Repeating func(step int, cost float64, next llm.Repeat)
 }
 
-// Unfinished is a step of which the reply is known, and what its first actions did.
+// Unfinished is a step whose reply, and perhaps the outputs of its first actions, are known.
 type Unfinished struct {
 	Reply   *llm.Response  // not counted yet in the Turn's Calls and Cost
-	Outputs []vocab.Output // of actions that are not to run again, in order
+	Outputs []vocab.Output // of actions that must not run again, in order
 }
 
 // Ending is how a run ended.
@@ -73,24 +76,25 @@ type Ending struct {
 	Status     vocab.Status // an interrupt's name, or a fault kind's Status
 	Submission []byte       // exact; not nil when Submitted
 	Submitted  bool
-	Reason     string        // what the provider or the environment said where it ended the run; else empty
+	Reason     string        // the error of the provider or the environment, if that ended the run
 	Messages   []llm.Message // the whole conversation, the history first
-	Calls      int           // answered and paid, those of the Turn included
-	Cost       float64       // US dollars, that of the Turn included
+	Calls      int           // answered and paid, including the Turn's
+	Cost       float64       // US dollars, including the Turn's
 	Usage      vocab.Usage   // of this run
-	ModelID    string        // as the provider names the model that answered last
+	ModelID    string        // the provider's name of the model that answered last
 
-	ModelTime   time.Duration // in calls, RateWait included
-	RateWait    time.Duration // of that, spent waiting for rate limits and retries
+	ModelTime   time.Duration // in calls, including RateWait and Backoff
+	RateWait    time.Duration // part of ModelTime: tries that met a rate limit, and the waits after them
+	Backoff     time.Duration // part of ModelTime: tries that failed for other reasons, and the waits after them
 	CommandTime time.Duration
 }
 
-// Run takes steps until the run ends. The Ending is never nil and says what is
-// known so far. A run that submits, gives up or meets a limit has a nil error,
-// and so has one whose conversation the model's provider does not take any more
-// (llm.ErrContextLength, llm.ErrContentPolicy), or that has destroyed its
-// environment ([vocab.ErrDestroyed]); an error is a fault, what Admit or the recorder
-// returned, or a cancellation, and then the last message has the role exit with exit_status and exception_str.
+// Run takes steps until the run ends. The Ending is never nil and holds what is known
+// so far. The error is nil if the run submits, gives up, reaches a limit, has a
+// conversation that the provider no longer accepts (llm.ErrContextLength,
+// llm.ErrContentPolicy) or has destroyed its environment ([vocab.ErrDestroyed]). Any
+// error is a fault, the error of Admit or the recorder, or a cancellation; the last
+// message then has the role exit, with exit_status and exception_str.
 func (l *Loop) Run(ctx context.Context, t Turn) (*Ending, error) {
 	r := newRun(l, t)
 	err := r.begin(ctx)
@@ -137,8 +141,8 @@ func (r *run) countFormatError(stop *Interrupt) *Interrupt {
 	return &Interrupt{vocab.StatusRepeatedFormatError, append(stop.Messages, last.Messages...)}
 }
 
-// fail ends the run with a message that says why. A recorder that is the
-// reason may fail again; what it then says adds nothing.
+// fail ends the run with a message that says why. If the recorder caused the failure, it
+// may fail again; that second error is ignored.
 func (r *run) fail(ctx context.Context, err error) {
 	status := fault.KindOf(err).Status()
 	if fault.Canceled(err) {
@@ -148,12 +152,12 @@ func (r *run) fail(ctx context.Context, err error) {
 	_ = r.append(context.WithoutCancel(ctx), errorMessage(status, err))
 }
 
-// Environment is where actions run. The agent needs no more of a container.
+// Environment is where actions run. It is all that the agent needs of a container.
 type Environment interface {
-	// Execute runs one command in a fresh shell, with empty stdin, and waits
-	// for it or for its time limit. What the command does, its exit code and
-	// a timeout included, is in the Output; an error is a *fault.Error,
-	// [vocab.ErrDestroyed] or the cancellation of ctx and ends the run.
+	// Execute runs one command in a new shell, with empty stdin, and waits
+	// for it or for its time limit. The Output has everything that the command did,
+	// including its exit code and a timeout. An error is a *fault.Error,
+	// [vocab.ErrDestroyed] or the cancellation of ctx, and ends the run.
 	Execute(ctx context.Context, command string) (vocab.Output, error)
 
 	// Vars are the template variables that describe the environment.

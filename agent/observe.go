@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/nikolalohinski/gonja/v2/builtins"
-	"github.com/nikolalohinski/gonja/v2/exec"
-
+	"batch.example/batch/agent/template"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
@@ -17,7 +15,7 @@ const notRun = -1
 
 func notExecuted() vocab.Output { return vocab.Output{ExitCode: notRun, Total: notRun} }
 
-// exception says what went wrong around a command, for the model to read.
+// exception returns what went wrong with a command, for the model to read.
 func exception(out vocab.Output) string {
 	switch _, submits := submission(out); {
 	case out.TimedOut:
@@ -33,7 +31,7 @@ func exception(out vocab.Output) string {
 	}
 }
 
-// observe makes the message that shows the model what an action did.
+// observe returns the message that shows the model what an action did.
 func (r *run) observe(a action, out vocab.Output) (llm.Message, error) {
 	info := exception(out)
 	if out.TimedOut {
@@ -60,43 +58,15 @@ func (r *run) observe(a action, out vocab.Output) (llm.Message, error) {
 	return m, nil
 }
 
-// show renders what the model reads of an output.
+// show renders an output for the model.
 func (r *run) show(out vocab.Output, info string) (string, error) {
 	if out.Shown != "" {
 		return out.Shown, nil
 	}
 	vars, shown := r.vars(), python.Text(out.Bytes)
 	if capped(out) {
-		cut := newCutText(out)
-		shown, vars[cutVar] = cut.text, cut
+		vars[template.CutVar] = template.Cut{Text: shown, Length: utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
 	}
 	vars["output"] = map[string]any{"output": shown, "returncode": out.ExitCode, "exception_info": info}
-	return r.loop.observation.render(vars)
-}
-
-// cutText is the text of an output of which a part was dropped.
-type cutText struct {
-	text   string
-	length int // of the whole: code points of what is left and bytes of what was dropped
-}
-
-// cutVar is the template variable that tells the length filter of a cutText. No
-// template can name it.
-const cutVar = "\x00cut"
-
-func newCutText(out vocab.Output) cutText {
-	return cutText{python.Text(out.Bytes), utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
-}
-
-// length is Jinja's filter, which knows how long an output was before it was cut: a
-// template computes from it how much the model does not see.
-func length(e *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value {
-	known, _ := e.Environment.Context.Get(cutVar)
-	if cut, ok := known.(cutText); ok && in.IsString() && in.String() == cut.text {
-		return exec.AsValue(cut.length)
-	}
-	if builtin, ok := builtins.Filters.Get("length"); ok {
-		return builtin(e, in, params)
-	}
-	return in
+	return r.loop.observation.Render(vars)
 }

@@ -8,17 +8,17 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Rewriting replaces a part of what a model is sent, so that a long conversation
-// fits: the messages from index From up to To, which it does not include, are
-// dropped and Messages stand there instead. A reply and the answers to its tool
-// calls are dropped together or not at all, and something is left to send.
+// Rewriting replaces a part of the conversation that is sent to the model, so that a long
+// one fits: Messages replace the messages from index From up to, but not including, To. A
+// reply and the answers to its tool calls must be replaced together or not at all, and
+// something must be left to send.
 type Rewriting struct {
 	From, To int
 	Messages []llm.Message
 }
 
-// rewrite lets the turn rewrite what is sent, and has that recorded. The messages
-// that are dropped stay in the run's own.
+// rewrite calls the turn's Rewrite and records the result. Replaced messages stay in
+// r.messages.
 func (r *run) rewrite(ctx context.Context) error {
 	if r.turn.Rewrite == nil {
 		return nil
@@ -28,7 +28,7 @@ func (r *run) rewrite(ctx context.Context) error {
 		return err
 	}
 	if w.From < 0 || w.To < w.From || w.To > len(r.sent) || splits(r.sent, w.From) || splits(r.sent, w.To) {
-		return fault.Newf(fault.Bug, "rewriting messages %d to %d of %d: they are not there, or a reply would lose its answers",
+		return fault.Newf(fault.Bug, "rewriting messages %d to %d of %d: they do not exist, or a tool call would lose its result",
 			w.From, w.To, len(r.sent))
 	}
 	if w.From == 0 && w.To == len(r.sent) && len(w.Messages) == 0 {
@@ -50,7 +50,7 @@ func (r *run) rewrite(ctx context.Context) error {
 	return nil
 }
 
-// splits reports whether a cut before messages[i] parts a reply from an answer to it.
+// splits reports whether a cut before messages[i] separates a reply from an answer to it.
 func splits(messages []llm.Message, i int) bool {
 	return i < len(messages) && messages[i].Role == llm.RoleTool
 }

@@ -30,7 +30,7 @@ type run struct {
 
 	formatErrors int            // in a row
 	waited       time.Duration  // for the environment
-	known        []vocab.Output // of actions of the step at hand that ran before
+	known        []vocab.Output // of the current step's actions that ran before
 }
 
 func newRun(l *Loop, t Turn) *run {
@@ -41,10 +41,10 @@ func newRun(l *Loop, t Turn) *run {
 	return r
 }
 
-// begin writes the first messages, or makes a history fit to go on from.
+// begin appends the first messages, or prepares a history to be continued.
 func (r *run) begin(ctx context.Context) error {
 	if len(r.sent) > 0 {
-		return r.goOn(ctx)
+		return r.continueRun(ctx)
 	}
 	first, err := r.firstMessages()
 	if err != nil {
@@ -56,27 +56,27 @@ func (r *run) begin(ctx context.Context) error {
 // firstMessages renders the system and the task message.
 func (r *run) firstMessages() ([]llm.Message, error) {
 	vars := r.vars()
-	system, err := r.loop.system.render(vars)
+	system, err := r.loop.system.Render(vars)
 	if err != nil {
 		return nil, err
 	}
-	task, err := r.loop.instance.render(vars)
+	task, err := r.loop.instance.Render(vars)
 	if err != nil {
 		return nil, err
 	}
 	return []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say(system)}, {Role: llm.RoleUser, Parts: llm.Say(task)}}, nil
 }
 
-func (r *run) goOn(ctx context.Context) error {
+func (r *run) continueRun(ctx context.Context) error {
 	if err := r.answerPending(ctx); err != nil || r.turn.Say == "" {
 		return err
 	}
 	return r.append(ctx, llm.Message{Role: llm.RoleUser, Parts: llm.Say(r.turn.Say)})
 }
 
-// answerPending answers the actions of a last reply that nothing answered: the
-// run was stopped between them, or one of them submitted. Providers refuse
-// tool calls without an answer.
+// answerPending answers the actions of the last reply that have no answer yet, because the
+// run was interrupted between them or one of them submitted. Providers refuse tool calls
+// without an answer.
 func (r *run) answerPending(ctx context.Context) error {
 	last := len(r.sent) - 1
 	for last >= 0 && r.sent[last].Role == llm.RoleTool {
@@ -121,8 +121,8 @@ func (r *run) done() bool {
 	return n > r.fresh && r.messages[n-1].Role == llm.RoleExit
 }
 
-// append records messages and adds them to the conversation, also when
-// recording them failed.
+// append records messages and adds them to the conversation, even if recording them
+// failed.
 func (r *run) append(ctx context.Context, messages ...llm.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -145,7 +145,7 @@ func (r *run) keep(messages ...llm.Message) {
 	}
 }
 
-// send adds a message to those that a provider sees.
+// send adds a message to those that are sent to the provider.
 func (r *run) send(m llm.Message) {
 	r.sent = append(r.sent, m)
 	r.digest.add(m)
@@ -154,7 +154,8 @@ func (r *run) send(m llm.Message) {
 	}
 }
 
-// stamp dates a message. System and task stay bare, as in mini-swe-agent's files.
+// stamp adds a timestamp to a message with extra data. As in mini-swe-agent's files, the
+// system and the task message have none.
 func (r *run) stamp(m *llm.Message) {
 	if m.Extra == nil {
 		return
@@ -181,10 +182,10 @@ func (r *run) progress(step int, phase string) {
 	}
 }
 
-// elapsed is the time that the agent has worked: what a provider or the environment
-// lets it wait is not the agent's own.
+// elapsed is the time that the agent has worked, without waits for the provider or the
+// environment.
 func (r *run) elapsed() time.Duration {
-	return r.loop.config.Now().Sub(r.started) - r.end.RateWait - r.waited
+	return r.loop.config.Now().Sub(r.started) - r.end.RateWait - r.end.Backoff - r.waited
 }
 
 // vars are the template variables; later ones win.
@@ -204,9 +205,9 @@ func (r *run) vars() map[string]any {
 	return vars
 }
 
-// digest is the running SHA-256 of a request: every field a provider sees,
-// each with its length in front. It costs what a message adds, not what the
-// conversation holds.
+// digest is the running SHA-256 of a request: every field that a provider sees,
+// each prefixed with its length. Its cost grows with the new message, not with the
+// conversation.
 type digest struct{ sum hash.Hash }
 
 func newDigest(tools []llm.Tool) digest {

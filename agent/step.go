@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
@@ -39,8 +40,8 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 	return actions, r.append(ctx, r.reply(resp, actions))
 }
 
-// answer makes one call, or takes the reply that an unfinished step has. It is
-// counted and paid whatever the reply is worth.
+// answer makes one call, or takes the reply of an unfinished step. The reply is counted
+// and paid even if it is not usable.
 func (r *run) answer(ctx context.Context) (*llm.Response, error) {
 	step := r.end.Calls + 1
 	if u := r.turn.Unfinished; u != nil {
@@ -58,16 +59,30 @@ func (r *run) answer(ctx context.Context) (*llm.Response, error) {
 	if err := r.record(ctx, Event{Type: EventRequest, Step: step, Digest: r.digest.String()}); err != nil {
 		return nil, err
 	}
-	begun := r.loop.config.Now()
-	resp, err := r.turn.Model.Generate(ctx, &llm.Request{Messages: r.sent, Tools: r.loop.form.tools, Memo: &r.memo})
-	latency := r.loop.config.Now().Sub(begun)
+	start := r.loop.config.Now()
+	resp, err := r.turn.Model.Generate(ctx, r.request(step))
+	latency := r.loop.config.Now().Sub(start)
 	r.end.ModelTime += latency
 	if err != nil {
+		r.waitedFor(llm.Waited(err))
 		return nil, r.refusal(err)
 	}
 	resp = r.identified(resp, step)
 	r.pay(resp)
 	return resp, r.record(ctx, Event{Type: EventReply, Response: resp, Answer: rawAnswer(resp), Latency: latency})
+}
+
+func (r *run) request(step int) *llm.Request {
+	req := &llm.Request{Messages: r.sent, Tools: r.loop.form.tools, Memo: &r.memo}
+	if r.turn.Repeating != nil {
+		req.Repeating = func(next llm.Repeat) { r.turn.Repeating(step, r.end.Cost, next) }
+	}
+	return req
+}
+
+func (r *run) waitedFor(all, limited time.Duration) {
+	r.end.RateWait += limited
+	r.end.Backoff += all - limited
 }
 
 // mayCall checks cancellation, the limits in mini-swe-agent's order, and the budget.
@@ -90,13 +105,13 @@ func (r *run) pay(resp *llm.Response) {
 	r.end.Calls++
 	r.end.Cost += resp.Cost
 	r.end.Usage = r.end.Usage.Add(resp.Usage)
-	r.end.RateWait += resp.Waited
+	r.waitedFor(resp.Waited, resp.RateLimited)
 	if resp.Model != "" {
 		r.end.ModelID = resp.Model
 	}
 }
 
-// reply is the assistant's message with what we know of it.
+// reply returns the assistant's message with its extra data.
 func (r *run) reply(resp *llm.Response, actions []action) llm.Message {
 	m := resp.Message
 	m.Role = llm.RoleAssistant
@@ -108,9 +123,9 @@ func (r *run) reply(resp *llm.Response, actions []action) llm.Message {
 	return m
 }
 
-// refuse makes the interrupt for a reply that is not in the asked form. The
-// reply stays out of the conversation, as in mini-swe-agent, and is kept beside the
-// answer to it.
+// refuse returns the interrupt for a reply that does not have the required form. As in
+// mini-swe-agent, the reply is not added to the conversation; it is kept with the answer
+// to it.
 func (r *run) refuse(resp *llm.Response, err error) error {
 	bad, ok := errors.AsType[*badForm](err)
 	if !ok {
@@ -121,7 +136,7 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 	vars["actions"] = append([]string{}, bad.actions...)
 	vars["finish_reason"] = resp.FinishReason
 	vars["has_tool_calls"] = len(resp.Message.ToolCalls()) > 0
-	content, err := r.loop.formatError.render(vars)
+	content, err := r.loop.formatError.Render(vars)
 	if err != nil {
 		return err
 	}
@@ -133,7 +148,7 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 	return &Interrupt{vocab.StatusFormatError, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say(content), Extra: extra}}}
 }
 
-// answerUsage is a usage as it stands in an answer: what is not there is left out.
+// answerUsage is a usage as an answer has it: missing fields are left out.
 type answerUsage struct {
 	Input      int64 `json:"input_tokens"`
 	Cached     int64 `json:"cached_tokens,omitempty"`
@@ -142,7 +157,7 @@ type answerUsage struct {
 	Reasoning  int64 `json:"reasoning_tokens,omitempty"`
 }
 
-// rawAnswer is the provider's answer as it came, else what we know of it.
+// rawAnswer returns the provider's answer unchanged, or else the known parts of it.
 func rawAnswer(resp *llm.Response) json.RawMessage {
 	if fits(resp.Raw) {
 		return resp.Raw
@@ -156,15 +171,15 @@ func rawAnswer(resp *llm.Response) json.RawMessage {
 		"usage": answerUsage(resp.Usage),
 	})
 	if err != nil || !fits(known) {
-		return nil // the message's own JSON is broken, or as deep
+		return nil // the message's own JSON is broken, or too deep
 	}
 	return known
 }
 
-// fits reports whether text is JSON that can be read as a part of a record or of a
-// trajectory too: readers do not follow it to any depth.
+// fits reports whether text is JSON that can still be read inside a record or a
+// trajectory: readers limit the depth.
 func fits(text []byte) bool {
-	const around = 8 // levels, and more than there are
+	const around = 8 // levels, more than there are
 	return json.Valid(text) &&
 		json.Valid(slices.Concat(bytes.Repeat([]byte("["), around), text, bytes.Repeat([]byte("]"), around)))
 }
@@ -183,21 +198,21 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 				stop.Messages = append(observations, stop.Messages...)
 				return stop
 			}
-			// What ran is kept; should that fail too, the first cause is the one to report.
+			// Keep what ran. If that fails too, still report the first error.
 			_ = r.append(context.WithoutCancel(ctx), observations...)
 			return err
 		}
 		observations = append(observations, m)
 		if out.TimedOut {
-			// The model decides anew before anything else is run.
+			// The model decides again before anything else runs.
 			return r.skip(&Interrupt{Name: vocab.StatusExecutionTimeout}, observations, actions[i+1:])
 		}
 	}
 	return r.append(ctx, observations...)
 }
 
-// act runs an action, or takes what is known of it, and returns what the model is
-// to see. A submission is an interrupt.
+// act runs an action, or takes its known output, and returns the message that shows it to
+// the model. A submission is an interrupt.
 func (r *run) act(ctx context.Context, a action) (m llm.Message, out vocab.Output, err error) {
 	if err := ctx.Err(); err != nil {
 		return m, out, err
@@ -229,29 +244,29 @@ func (r *run) command(ctx context.Context, a action) (vocab.Output, error) {
 	if err := r.await(ctx); err != nil {
 		return vocab.Output{}, err
 	}
-	r.progress(r.end.Calls, "command")
+	r.progress(r.end.Calls, "commands")
 	if err := r.record(ctx, Event{Type: EventAction, Action: a.number, Command: a.Command}); err != nil {
 		return vocab.Output{}, err
 	}
-	begun := r.loop.config.Now()
+	start := r.loop.config.Now()
 	out, err := a.execute(ctx, r.turn.Env)
-	r.end.CommandTime += r.loop.config.Now().Sub(begun)
+	r.end.CommandTime += r.loop.config.Now().Sub(start)
 	return out, r.destroyed(err)
 }
 
-// unapproved is the interrupt of a person, or a rule, who does not let an action run.
+// unapproved is the interrupt of a person or a rule that rejected an action.
 type unapproved struct{ stop *Interrupt }
 
 func (u *unapproved) Error() string { return u.stop.Error() }
 
-// approve asks whether an action may run.
+// approve checks whether an action may run.
 func (r *run) approve(ctx context.Context, a action) error {
 	if r.turn.Approve == nil {
 		return nil
 	}
-	begun := r.loop.config.Now()
+	start := r.loop.config.Now()
 	err := r.turn.Approve(ctx, a.tool.Name, a.Call)
-	r.waited += r.loop.config.Now().Sub(begun) // a person's time is not the agent's
+	r.waited += r.loop.config.Now().Sub(start) // a person's time is not the agent's
 	if stop, ok := errors.AsType[*Interrupt](err); ok {
 		return &unapproved{stop}
 	}
@@ -263,14 +278,14 @@ func (r *run) await(ctx context.Context) error {
 	if r.turn.Ready == nil {
 		return nil
 	}
-	begun := r.loop.config.Now()
+	start := r.loop.config.Now()
 	err := r.turn.Ready(ctx)
-	r.waited += r.loop.config.Now().Sub(begun)
+	r.waited += r.loop.config.Now().Sub(start)
 	return err
 }
 
-// skip returns stop with the observations of the actions that ran and of the rest,
-// which is not run, before its own messages.
+// skip returns stop with other messages before its own: the observations of the actions
+// that ran, and answers to the rest, which do not run.
 func (r *run) skip(stop *Interrupt, observations []llm.Message, rest []action) error {
 	for _, a := range rest {
 		m, err := r.observe(action{id: a.id}, notExecuted())

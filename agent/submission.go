@@ -8,11 +8,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// oldMarker is what agents before version 1 of mini-swe-agent said.
+// oldMarker is the marker of mini-swe-agent before version 1.
 const oldMarker = "MINI_SWE_AGENT_FINAL_OUTPUT"
 
-// Submitting reports whether an output that begins so hands in a submission, if
-// its command succeeds. Of such an output nothing may be dropped.
+// Submitting reports whether an output that begins with these bytes is a submission, if
+// its command succeeds. No byte of such an output may be dropped.
 func Submitting(begin []byte) bool {
 	line, _ := python.CutLine(bytes.TrimLeftFunc(begin, python.IsSpace))
 	switch string(bytes.TrimFunc(line, python.IsSpace)) {
@@ -23,8 +23,8 @@ func Submitting(begin []byte) bool {
 	}
 }
 
-// submission returns what out submits: everything behind the marker's line,
-// byte for byte, not nil when ok. White space and lines are Python's.
+// submission returns what out submits: everything after the marker's line,
+// byte for byte, not nil when ok. White space and line ends are those of Python.
 func submission(out vocab.Output) (patch []byte, ok bool) {
 	if out.ExitCode != 0 || out.TimedOut {
 		return nil, false
@@ -36,11 +36,11 @@ func submission(out vocab.Output) (patch []byte, ok bool) {
 	return append([]byte{}, rest...), true
 }
 
-// capped reports whether bytes of out were dropped. A submission among such
-// output would be a broken patch, so it is refused and the model is told.
+// capped reports whether bytes of out were dropped. A submission in such an
+// output would be a broken patch, so it is refused and the model is informed.
 func capped(out vocab.Output) bool { return out.Total > int64(len(out.Bytes)) }
 
 func tooLarge(out vocab.Output) string {
-	return fmt.Sprintf("The submission was not accepted: it has %d bytes and at most about %d can be taken. "+
+	return fmt.Sprintf("The submission was not accepted: it has %d bytes, and the limit is about %d. "+
 		"Leave generated and binary files out of the patch and submit again.", out.Total, len(out.Bytes))
 }

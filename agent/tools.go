@@ -19,35 +19,36 @@ const (
 	editorTool = "editor"
 )
 
-// Tool is a row of the table of tools that a reply may call: what the model is
-// offered, how a call is read, and how it is executed. It is safe for concurrent use.
+// Tool is a tool that a reply may call: its description for the model, how a call is
+// read, and how it is executed. It is safe for concurrent use.
 type Tool struct {
 	llm.Tool
 
-	// Decode reads a call's arguments; those that are not a JSON object come as nil.
-	// The problems are all that is wrong with them, in sentences for the model.
+	// Decode reads a call's arguments; it gets nil if they are not a JSON object.
+	// The problems are everything that is wrong with them, as sentences for the model.
 	Decode func(args map[string]any) (c Call, problems []string)
 
-	// Execute does what Decode read, under the promises of [Environment.Execute].
+	// Execute executes the decoded call, with the guarantees of [Environment.Execute].
 	// Nil executes the Command in the environment.
 	Execute func(ctx context.Context, env Environment, c Call) (vocab.Output, error)
 
-	// Submits says that an output may hand in a submission.
+	// Submits allows an output of the tool to be a submission.
 	Submits bool
 }
 
 // Call is one call of a tool, decoded.
 type Call struct {
-	// Command stands in the journal and the trajectory. When a run is resumed in a
-	// fresh environment it is executed there again; an empty one is not.
+	// Command is recorded in the journal and the trajectory. If a run is resumed in a
+	// new environment, it is executed there again, unless it is empty.
 	Command string
 
-	// Arguments stand in the trajectory beside the command; nil where it says all.
+	// Arguments are recorded in the trajectory in addition to the command; nil if the
+	// command says everything.
 	Arguments map[string]any
 }
 
-// BashTool runs a command. It is worded as mini-swe-agent's: a model is to see
-// the same tool.
+// BashTool runs a command. Its description is that of mini-swe-agent, so that the model
+// sees the same tool.
 func BashTool() Tool {
 	return Tool{
 		Tool: llm.Tool{
@@ -67,8 +68,8 @@ func BashTool() Tool {
 	}
 }
 
-// EditorTool views, creates and changes files by commands in the environment,
-// which needs bash and coreutils for it.
+// EditorTool views, creates and changes files with commands in the environment, which
+// must have bash and coreutils.
 func EditorTool() Tool {
 	return Tool{
 		Tool: llm.Tool{
@@ -95,7 +96,7 @@ func EditorTool() Tool {
 	}
 }
 
-// parseCall reads one tool call. All that is wrong with it is in the error.
+// parseCall reads one tool call. The error lists everything that is wrong with it.
 func (f *form) parseCall(c llm.ToolCall) (action, error) {
 	var problems []string
 	var value any
@@ -106,7 +107,7 @@ func (f *form) parseCall(c llm.ToolCall) (action, error) {
 	i := slices.IndexFunc(f.table, func(t Tool) bool { return t.Name == c.Name })
 	if i < 0 {
 		problems = append(problems, fmt.Sprintf("Unknown tool '%s'.", c.Name))
-		i = 0 // what that one would lack is said too
+		i = 0 // also report what is missing for that tool
 	}
 	call, more := f.table[i].Decode(args)
 	if problems = append(problems, more...); len(problems) > 0 {
@@ -134,13 +135,13 @@ func stringArgument(args map[string]any, name, tool string, required bool) (valu
 	return value, ""
 }
 
-// identified returns the reply of a step with an id of its own for each tool
-// call: where one is missing, or stands in the conversation already, a provider
-// cannot know which call an answer means. The same conversation and reply always
-// give the same ids, and a reply that has its own stays as it is.
+// identified returns the reply of a step with a unique id for each tool call. If an id is
+// missing, or is already in the conversation, a provider cannot know which call an answer
+// belongs to. The same conversation and reply always give the same ids, and a reply whose
+// ids are unique is not changed.
 func (r *run) identified(resp *llm.Response, step int) *llm.Response {
 	calls := resp.Message.ToolCalls()
-	given := map[string]int{} // the first call that has the id
+	given := map[string]int{} // id to the first call that has it
 	for i, c := range calls {
 		if _, again := given[c.ID]; !again && c.ID != "" && !r.callIDs[c.ID] {
 			given[c.ID] = i
@@ -167,12 +168,12 @@ func (r *run) identified(resp *llm.Response, step int) *llm.Response {
 	return &own
 }
 
-// numbered is an id that counts calls, as Kimi models write and read them.
+// numbered matches an id that counts calls, as Kimi models write and read them.
 var numbered = regexp.MustCompile(`^(.+:)([0-9]{1,9})$`)
 
-// newCallID returns an id that is not taken in place of old. What counts on
-// goes on counting; all else has nine letters and digits, which is what the
-// strictest providers take (Mistral).
+// newCallID returns an id that is not taken, to replace old. An id that counts calls is
+// replaced by the next number; every other id has nine letters and digits, which even the
+// strictest providers accept (Mistral).
 func newCallID(old string, step, n int, taken func(string) bool) string {
 	next := func() string { n++; return fmt.Sprintf("s%05dc%02d", step, n-1) }
 	if m := numbered.FindStringSubmatch(old); m != nil {

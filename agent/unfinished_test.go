@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-func TestAnUnfinishedStepIsTakenToItsEndWithoutAskingAgain(t *testing.T) {
+func TestAnUnfinishedStepIsFinishedWithoutANewRequest(t *testing.T) {
 	e := &env{outputs: submitting("patch")}
 	e.outputs["b"] = printed("B")
 	m, j := &script{replies: []*llm.Response{ask("3", submit)}}, &journal{}
@@ -25,40 +25,41 @@ func TestAnUnfinishedStepIsTakenToItsEndWithoutAskingAgain(t *testing.T) {
 		},
 	})
 	if err != nil || end.Status != vocab.StatusSubmitted || end.Calls != 2 || end.Cost != 2 {
-		t.Fatalf("%+v, %v", end, err)
+		t.Fatalf("got %+v, %v; want status %v, calls 2, cost 2, no error", end, err, vocab.StatusSubmitted)
 	}
 	if d := cmp.Diff([]string{"b", submit}, e.ran); d != "" {
-		t.Error(d)
+		t.Errorf("commands run (-want +got):\n%s", d)
 	}
 	want := "messages action output messages request reply messages action output interrupt messages"
 	if got := strings.Join(j.types(), " "); got != want || admitted != 1 {
-		t.Errorf("recorded %s, admitted %d calls", got, admitted)
+		t.Errorf("recorded %s, admitted %d calls; want %v, admitted 1", got, admitted, want)
 	}
 	if len(m.asked) != 1 || !strings.Contains(m.asked[0][3].Text(), "A") || !strings.Contains(m.asked[0][4].Text(), "B") {
-		t.Errorf("asked with %+v", m.asked)
+		t.Errorf("asked with %+v, want 1 request, %q in the text, %q in the text", m.asked, "A", "B")
 	}
 }
 
-func TestFormatErrorsOfAHistoryCount(t *testing.T) {
+func TestFormatErrorsBeforeAResumeCount(t *testing.T) {
 	m := &script{replies: []*llm.Response{say("nothing")}}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{
 		Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, FormatErrors: 1, Model: m, Env: &env{},
 		Unfinished: &Unfinished{Reply: say("nothing either")},
 	})
 	if err != nil || end.Status != vocab.StatusRepeatedFormatError || len(m.asked) != 1 {
-		t.Errorf("%+v, %v, asked %d times", end, err, len(m.asked))
+		t.Errorf("got %+v, %v, asked %d times; want status %v, 1 request, no error",
+			end, err, len(m.asked), vocab.StatusRepeatedFormatError)
 	}
 }
 
-// Of an output of which less is kept than there was, a template could not make
-// what the model saw.
-func TestWhatAModelWasShownIsShownAgain(t *testing.T) {
+// When less of an output is kept than there was, a template could not produce
+// again what the model saw.
+func TestAResumeShowsTheModelTheSameObservation(t *testing.T) {
 	m := &script{replies: []*llm.Response{ask("2", submit)}}
 	_, err := newLoop(t, nil).Run(t.Context(), Turn{
 		Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, Model: m, Env: &env{outputs: submitting("p")},
 		Unfinished: &Unfinished{Reply: ask("1", "ls"), Outputs: []vocab.Output{{Bytes: []byte("less"), Total: 4, Shown: "all that there was"}}},
 	})
 	if err != nil || len(m.asked) != 1 || m.asked[0][2].Text() != "all that there was" {
-		t.Errorf("asked with %+v, %v", m.asked, err)
+		t.Errorf("asked with %+v, %v; want 1 request, text %q, no error", m.asked, err, "all that there was")
 	}
 }

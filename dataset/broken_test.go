@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -12,7 +13,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-func TestBadFilesAreUsageFaultsThatSayWhere(t *testing.T) {
+func TestBadFilesAreUsageFaultsWithAPosition(t *testing.T) {
 	var p bytes.Buffer
 	if err := parquet.Write(&p, []struct {
 		ID    string `parquet:"instance_id"`
@@ -44,6 +45,9 @@ func TestBadFilesAreUsageFaultsThatSayWhere(t *testing.T) {
 		{"more behind the JSON", "t.json", []byte("[{\"instance_id\":\"a\"}]\n]"), []string{"t.json line 2"}},
 		{"no id", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{\"repo\":\"x\"}"), []string{"t.jsonl line 2: instance_id is missing"}},
 		{"an empty id", "t.json", []byte(`[{"instance_id":""}]`), []string{"t.json row 1: instance_id is missing"}},
+		{"a misspelled id", "t.json", []byte(`[{"Instance_ID":"a"}]`), []string{"t.json row 1: instance_id is missing", "did you mean column Instance_ID to be instance_id?"}},
+		{"an id between blanks", "t.json", []byte(`[{"instance_id":" a"}]`), []string{`instance_id " a" begins or ends with a blank`}},
+		{"an id of a truth value", "t.json", []byte(`[{"instance_id":true}]`), []string{"column instance_id is true, want text"}},
 		{"an id of a number", "t.json", []byte(`[{"instance_id":7}]`), []string{"column instance_id is the number 7, want text"}},
 		{"an id that leaves the folder", "t.json", []byte(`[{"instance_id":"x/../../y"}]`), []string{"t.json row 1", "slash"}},
 		{"an id that hides its folder", "t.json", []byte(`[{"instance_id":".batch.lock"}]`), []string{"t.json row 1", "begins with a dot"}},
@@ -52,7 +56,7 @@ func TestBadFilesAreUsageFaultsThatSayWhere(t *testing.T) {
 		{"a key beside its row", "t.json", []byte(`{"a":{"instance_id":"b"}}`), []string{`under "a" has the instance_id b`}},
 		{"a row that is text", "t.json", []byte(`["a"]`), []string{"t.json row 1: text where a row should be"}},
 		{"a list of numbers for tests", "t.json", []byte(`[{"instance_id":"a","FAIL_TO_PASS":["x",1]}]`), []string{"column FAIL_TO_PASS[1] is the number 1, want text"}},
-		{"a text that is no list", "t.json", []byte(`[{"instance_id":"a","FAIL_TO_PASS":"x::y"}]`), []string{"t.json row 1: column FAIL_TO_PASS is not a list"}},
+		{"a text that is not a list", "t.json", []byte(`[{"instance_id":"a","FAIL_TO_PASS":"x::y"}]`), []string{"t.json row 1: column FAIL_TO_PASS is not a list"}},
 		{"bytes that are not UTF-8", "t.jsonl", []byte("{\"instance_id\":\"a\"}\n{\"patch\":\"\xff\"}"), []string{"t.jsonl line 2: byte 0xff is not UTF-8", "task repo"}},
 		{"half a character", "t.jsonl", []byte("{\"instance_id\":\"\\\\ud800\"}\n{\"patch\":\"\\udcff\"}"), []string{`t.jsonl line 2: \udcff is half a character`}},
 		{"cells the viewer cut", "t.json", []byte(`{"rows":[{"row":{"instance_id":"a"},"truncated_cells":["patch"]}]}`), []string{"cut the cells [patch] short"}},
@@ -68,7 +72,7 @@ func TestBadFilesAreUsageFaultsThatSayWhere(t *testing.T) {
 	}
 }
 
-func TestAnIDIsNoNameOfARunsOwnFiles(t *testing.T) {
+func TestAnIDCannotBeANameOfAFileOfTheRun(t *testing.T) {
 	dir := t.TempDir()
 	for _, id := range []string{
 		"preds.json", "manifest.json", "batch.log", "exit_statuses.yaml", "results.parquet", ".batch.lock",
@@ -80,7 +84,7 @@ func TestAnIDIsNoNameOfARunsOwnFiles(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRegularFileIsRefused(t *testing.T) {
+func TestFilesThatAreNotRegularAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "test.jsonl")
 	if err := os.Symlink("/dev/zero", link); err != nil {
@@ -99,7 +103,37 @@ func TestInstancesWithoutATaskAreFound(t *testing.T) {
 	if err := dataset.CheckTasks(d.Instances[:1]); err != nil {
 		t.Error(err)
 	}
-	wantUsage(t, dataset.CheckTasks(d.Instances), "problem_statement of b is missing or blank", "3 of 4")
+	misspelled := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "t.json"), []byte(`[{"instance_id":"a","problem_statemen":"do"}]`))})
+	wantUsage(t, dataset.CheckTasks(misspelled.Instances), "(1 of 1 instance)", "did you mean column problem_statemen to be problem_statement?")
+	wantUsage(t, dataset.CheckTasks(d.Instances), "problem_statement of b is missing or blank", "(3 of 4 instances)")
+}
+
+func TestInstancesWithoutAGoldPatchAreFound(t *testing.T) {
+	data := []byte(`[{"instance_id":"a","patch":"diff"},{"instance_id":"b"},{"instance_id":"c","patch":" \n"}]`)
+	d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "t.json"), data)})
+	if err := dataset.CheckGold(d.Instances[:1]); err != nil {
+		t.Error(err)
+	}
+	wantUsage(t, dataset.CheckGold(d.Instances), "column patch of b is missing or empty (2 of 3 instances)", "-m noop")
+}
+
+func TestADerivedImageNameIsMarkedAsDerived(t *testing.T) {
+	missing := fault.Newf(fault.Instance, "pulling image x: not found").WithHint("check the image name")
+	if err := (dataset.Instance{ID: "a"}).ExplainImage(missing); fault.KindOf(err) != fault.Instance ||
+		err.Error() != missing.Error() || !strings.Contains(fault.HintOf(err), "set column image_name") {
+		t.Errorf("got %v, hint %q; want an Instance fault, error %v, %q",
+			err, fault.HintOf(err), missing.Error(), "set column image_name")
+	}
+	if err := (dataset.Instance{ID: "a", Image: "x"}).ExplainImage(missing); fault.HintOf(err) != "check the image name" {
+		t.Errorf("the hint concerns the image name although the row has one: %q", fault.HintOf(err))
+	}
+	gone := fault.Newf(fault.Host, "no engine").WithHint("start it")
+	if err := (dataset.Instance{ID: "a"}).ExplainImage(gone); fault.HintOf(err) != "start it" {
+		t.Errorf("the hint concerns the image name although that is not the cause: %q", fault.HintOf(err))
+	}
+	if err := (dataset.Instance{ID: "a"}).ExplainImage(nil); err != nil {
+		t.Errorf("got error %v for a valid name", err)
+	}
 }
 
 func TestDamagedParquetIsAnErrorNotAPanic(t *testing.T) {
@@ -114,25 +148,29 @@ func TestDamagedParquetIsAnErrorNotAPanic(t *testing.T) {
 		data[len(data)-9-i*3] ^= 0x55 // the footer
 		_, err := dataset.Open(t.Context(), dataset.Source{Name: write(t, filepath.Join(dir, "d.parquet"), data)})
 		if err != nil && fault.KindOf(err) != fault.Usage {
-			t.Fatalf("damage %d: %v", i, err)
+			t.Fatalf("damage %d: got %v, want no error, or a Usage fault", i, err)
 		}
 	}
 }
 
-func TestNamesThatAreNotThere(t *testing.T) {
+func TestMissingDatasets(t *testing.T) {
 	dir := t.TempDir()
 	near := write(t, filepath.Join(dir, "rows.jsonl"), []byte("{}"))
 	for _, c := range []struct{ name, file, text string }{
-		{"a misspelt file", filepath.Join(dir, "row.jsonl"), "did you mean " + near},
-		{"a misspelt alias", "verifed", "did you mean verified"},
+		{"a misspelled file", filepath.Join(dir, "row.jsonl"), "did you mean " + near},
+		{"a misspelled alias", "verifed", "did you mean verified"},
 		{"a file that reads like an id", "data/rows.parquet", "no such file"},
 		{"a glob without files", filepath.Join(dir, "*.parquet"), "no file matches"},
 		{"no name", "", "no name given"},
 		{"no demo", "demo", "embeds no demo"},
+		{"an alias that is for tests alone", "_tst", "one of: demo full"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := dataset.Open(t.Context(), dataset.Source{Name: c.file})
 			wantUsage(t, err, c.text)
+			if strings.Contains(fault.HintOf(err), "_test") {
+				t.Errorf("%s names an internal alias", fault.HintOf(err))
+			}
 		})
 	}
 }

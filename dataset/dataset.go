@@ -30,14 +30,14 @@ type Source struct {
 	Demo fs.FS
 	// Hub is how the hub is reached.
 	Hub hub.Config
-	// Log is told what is slow or left out; nil is silence.
+	// Log receives what is slow or left out; nil is silence.
 	Log *slog.Logger
 }
 
 // Dataset is a dataset read into memory. It must not be changed.
 type Dataset struct {
 	Name     string // as asked for
-	Split    string // as read; "" when neither asked for nor told by a name
+	Split    string // as read; "" when it was not asked for and no name says it
 	Revision string // the commit on the hub; "" for local files
 	// Digest is a SHA-256 in hexadecimal over the content of the files: of the
 	// file itself when there is one, so that sha256sum prints the same, else
@@ -64,6 +64,11 @@ func Aliases() map[string]string {
 }
 
 const demoName = "demo"
+
+// shortNames are the aliases for a person; mini-swe-agent's _test is for its own tests.
+func shortNames() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(Aliases())), func(name string) bool { return strings.HasPrefix(name, "_") })
+}
 
 // Open reads the dataset that s names, all of it. Its rows have ids that are
 // unique and can be file names. What is wrong with the input is a Usage fault
@@ -126,9 +131,9 @@ func (s Source) missing(err error) error {
 	for _, e := range entries {
 		names = append(names, filepath.Join(filepath.Dir(s.Name), e.Name()))
 	}
-	names = slices.AppendSeq(names, maps.Keys(Aliases()))
+	names = append(names, shortNames()...)
 	return fault.New(fault.Usage, "opening dataset "+s.Name, plainCause(err)).
-		WithHint("%s%s", didYouMean(s.Name, names), choices())
+		WithHint("%s", near.Hint(near.Name(s.Name, names), choices()))
 }
 
 // plainCause drops the call and path that the message already has.
@@ -141,7 +146,7 @@ func plainCause(err error) error {
 
 func choices() string {
 	return "give a file, a folder, a glob, a Hugging Face id such as owner/name, or one of: " +
-		strings.Join(slices.Sorted(maps.Keys(Aliases())), " ")
+		strings.Join(shortNames(), " ")
 }
 
 // openHub reads a dataset of the hub by way of the local cache.
@@ -187,17 +192,9 @@ func (s Source) withAlias(err error, id string) error {
 	if fault.KindOf(err) != fault.Usage || slices.Contains(known, id) {
 		return err
 	}
-	near := didYouMean(id, known)
-	if near == "" {
+	best := near.Name(id, known)
+	if best == "" {
 		return err
 	}
-	return fault.New(fault.Usage, "", err).WithHint("%s%s", near, fault.HintOf(err))
-}
-
-// didYouMean returns a sentence for a hint, or "" when no name is alike.
-func didYouMean(want string, names []string) string {
-	if n := near.Name(want, names); n != "" {
-		return "did you mean " + n + "? "
-	}
-	return ""
+	return fault.New(fault.Usage, "", err).WithHint("%s", near.Hint(best, fault.HintOf(err)))
 }

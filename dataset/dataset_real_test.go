@@ -63,11 +63,12 @@ func TestRealDatasets(t *testing.T) {
 					t.Fatalf("%s: %d columns, want %d", in.ID, len(in.Fields), want.columns)
 				}
 				if !commitID.MatchString(in.BaseCommit) {
-					t.Errorf("%s: base_commit is %q", in.ID, in.BaseCommit)
+					t.Errorf("%s: base_commit is %q, want a commit id", in.ID, in.BaseCommit)
 				}
 				if in.Repo == "" || in.BaseCommit == "" || in.ProblemStatement == "" || in.Patch == "" ||
 					in.TestPatch == "" || in.Image == "" || in.EvalScript == "" || in.LogParser == "" || in.EvalType == "" {
-					t.Errorf("%s: a column is empty", in.ID)
+					t.Errorf("%s: a column is empty, want some repo, some base commit, some problem statement, some patch, some test patch, some image, some eval script, some log parser, some eval type",
+						in.ID)
 				}
 			}
 			for name, n := range map[string]int{"f2p": want.f2p, "p2p": want.p2p, "empty f2p": want.emptyF2P, "empty p2p": want.emptyP2P} {

@@ -2,8 +2,8 @@ package dataset
 
 import "testing"
 
-// FuzzRows checks that no content makes the readers panic, and that a row
-// always knows where it stands.
+// FuzzRows checks that no content makes the readers panic, and that every row
+// has a position.
 func FuzzRows(f *testing.F) {
 	for _, s := range []string{
 		`{"instance_id":"a"}` + "\n" + `{"instance_id":"b"}`, `[{"instance_id":"a"}]`, `{"a":{}}`,
@@ -14,11 +14,11 @@ func FuzzRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rows, err := readRows("f", data)
 		if err != nil && len(rows) > 0 {
-			t.Fatal("rows and an error")
+			t.Fatal("got rows together with an error")
 		}
 		for _, r := range rows {
 			if r.n < 1 || r.fields == nil {
-				t.Fatalf("row without a place: %+v", r)
+				t.Fatalf("row without a place: %+v, want at least 1, fields", r)
 			}
 		}
 	})

@@ -1,10 +1,3 @@
-// Package dataset says what to run: it reads SWE-bench-style rows, selects
-// among them, and names each one's image.
-//
-// Rows come from parquet, JSON Lines or JSON files (plain, gzip or zstd),
-// folders and globs of them, a Hugging Face dataset, or the embedded demo.
-// A reader either returns every row or an error that names the file and row;
-// it never drops or repairs one in silence. Columns it does not know are kept.
 package dataset
 
 import (
@@ -12,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
@@ -29,7 +23,7 @@ type Instance struct {
 	TestPatch        string
 	FailToPass       []string // test ids, untrimmed
 	PassToPass       []string
-	Image            string // image_name, docker_image or image of the row; empty when it has none
+	Image            string // image_name, docker_image or image of the row; may be empty
 	EvalScript       string
 	LogParser        string
 	EvalType         string
@@ -56,21 +50,36 @@ func (in Instance) Digest() string {
 // there are, instances whose problem statement is absent or blank: an agent
 // would be paid for work on nothing.
 func CheckTasks(in []Instance) error {
-	first, n := "", 0
+	var first Instance
+	n := 0
 	for _, i := range in {
 		if strings.TrimSpace(i.ProblemStatement) != "" {
 			continue
 		}
 		if n++; n == 1 {
-			first = i.ID
+			first = i
 		}
 	}
 	if n == 0 {
 		return nil
 	}
-	return fault.Newf(fault.Usage, "reading the tasks: problem_statement of %s is missing or blank (so in %d of %d instances)",
-		first, n, len(in)).
-		WithHint("the problem_statement is what the agent is asked to do: add it, or select other instances")
+	return fault.Newf(fault.Usage, "reading the tasks: problem_statement of %s is missing or blank (%d of %s)",
+		first.ID, n, instances(len(in))).
+		WithHint("%sthe problem_statement is what the agent is asked to do: add it, or select other instances",
+			misspelled("problem_statement", first.Fields))
+}
+
+// CheckGold reports, as a Usage fault that names the first and says how many
+// there are, instances without a gold patch: the oracle has nothing to submit for
+// them, and its result would say nothing about their images.
+func CheckGold(in []Instance) error {
+	missing := slices.DeleteFunc(slices.Clone(in), func(i Instance) bool { return strings.TrimSpace(i.Patch) != "" })
+	if len(missing) == 0 {
+		return nil
+	}
+	return fault.Newf(fault.Usage, "model oracle submits the gold patch of each row, and column patch of %s is missing or empty (%d of %s)",
+		missing[0].ID, len(missing), instances(len(in))).
+		WithHint("add a patch to each row, select other instances, or check the images with `-m noop`")
 }
 
 // ImageName returns the name of the image that the instance runs in: the row's
@@ -79,14 +88,14 @@ func CheckTasks(in []Instance) error {
 // "__" of the id written "_1776_".
 //
 // A prefix is a mirror: it takes the place of the registry host, or stands in
-// front of a name that has none; the rest of the name stays. With
+// front of a name without one; the rest of the name stays. With
 // "mirror.local/" (or "mirror.local"), docker.io/swebench/x:latest,
 // ghcr.io/swebench/x:latest and swebench/x:latest all become
 // mirror.local/swebench/x:latest; with "mirror.local/hub" they become
 // mirror.local/hub/swebench/x:latest.
 func (in Instance) ImageName(prefix string) string {
 	name := in.Image
-	if name == "" {
+	if in.ImageDerived() {
 		name = strings.ToLower("docker.io/swebench/sweb.eval.x86_64." +
 			strings.ReplaceAll(in.ID, "__", "_1776_") + ":latest")
 	}
@@ -100,7 +109,31 @@ func (in Instance) ImageName(prefix string) string {
 	return prefix + "/" + name
 }
 
+// ImageDerived reports whether the row names no image, so that [Instance.ImageName]
+// derives the name from the id.
+func (in Instance) ImageDerived() bool { return in.Image == "" }
+
+// ExplainImage returns err, why the instance's image cannot be had, with a hint
+// that says so where the image's name was derived. It keeps the kind of err.
+func (in Instance) ExplainImage(err error) error {
+	if !in.ImageDerived() || fault.KindOf(err) != fault.Instance {
+		return err
+	}
+	return fault.New(fault.Instance, "", err).
+		WithHint("the row has no image_name, so this name was derived from its instance_id, as SWE-bench names its images;\n" +
+			"if the image has another name, set column image_name (or docker_image) in the row; if it is in another registry\n" +
+			"or in a mirror, name that with `--image-prefix`")
+}
+
 // isHost tells a registry from a namespace as Docker does: by a dot, a port, or "localhost".
 func isHost(part string) bool {
 	return part == "localhost" || strings.ContainsAny(part, ".:")
+}
+
+// instances counts for a person.
+func instances(n int) string {
+	if n == 1 {
+		return "1 instance"
+	}
+	return fmt.Sprintf("%d instances", n)
 }

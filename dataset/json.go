@@ -13,7 +13,7 @@ import (
 )
 
 // readJSON reads a list of rows, an object of rows by id, one row, rows as the
-// Hugging Face dataset viewer serves them ({"rows": [{"row": ..}]}), or one row a line.
+// Hugging Face dataset viewer serves them ({"rows": [{"row": ..}]}), or one row per line.
 func readJSON(name string, data []byte) ([]row, error) {
 	if err := checkText(name, data); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func lineAt(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:min(offset, len(data))], []byte("\n"))
 }
 
-// isLines tells one row a line from a document: the first line is a whole
+// isLines tells one row per line from a document: the first line is a whole
 // object and is not the last.
 func isLines(data []byte) bool {
 	data = bytes.TrimLeft(data, " \t\r\n")
@@ -147,7 +147,7 @@ func brokenJSON(at string, err error) error {
 		err = errors.New("it ends in the middle")
 	}
 	return fault.New(fault.Usage, "reading "+at, fmt.Errorf("broken JSON: %w", err)).
-		WithHint("the file is damaged or was cut short: write or download it again")
+		WithHint("names and texts stand in double quotes, with no comma before } or ]; a file that was cut short has to be copied again")
 }
 
 // plain turns decoded JSON into the types of Instance.Fields, in place. Whole

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// document reads JSON that is not one row a line. It goes token by token at
+// document reads JSON that is not one row per line. It goes token by token at
 // the top, so that rows keep their order and their position.
 type document struct {
 	name string
@@ -86,7 +86,7 @@ func (d *document) object() ([]row, error) {
 		return d.envelope(list)
 	}
 	if isRow(members) {
-		return nil, noID(place{d.name, "row", 1})
+		return nil, noID(place{d.name, "row", 1}, single)
 	}
 	return d.byID(members)
 }
@@ -115,7 +115,7 @@ func (d *document) byID(members []member) ([]row, error) {
 		fields, ok := m.value.(map[string]any)
 		if !ok {
 			return nil, fault.Newf(fault.Usage, "reading %s: %q holds %s where a row should be", at, m.key, describe(m.value)).
-				WithHint(`write a list of rows, one row a line, or {"<instance_id>": {row}}`)
+				WithHint(`write a list of rows, one row per line, or {"<instance_id>": {row}}`)
 		}
 		if id, ok := fields["instance_id"]; !ok {
 			fields["instance_id"] = m.key

@@ -48,7 +48,7 @@ func marshal(t *testing.T, v any) []byte {
 	return data
 }
 
-func TestLeftOutFilesOfAFolderAreLogged(t *testing.T) {
+func TestIgnoredFilesOfAFolderAreLogged(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"test.jsonl", "a/test.jsonl", "b/c/1.json", "d/train.parquet", "e/test.jsonl"} {
 		write(t, filepath.Join(dir, filepath.FromSlash(name)), []byte(fmt.Sprintf(`{"instance_id":"i%d"}`, i)))
@@ -56,7 +56,7 @@ func TestLeftOutFilesOfAFolderAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	d := open(t, dataset.Source{Name: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if ids(d) != "i0" || !strings.Contains(log.String(), "not a/test.jsonl, b/c/1.json, d/train.parquet") {
-		t.Errorf("read %s; log %s", ids(d), &log)
+		t.Errorf("read %s; log %s; want ids %q, %q", ids(d), &log, "i0", "not a/test.jsonl, b/c/1.json, d/train.parquet")
 	}
 }
 
@@ -117,12 +117,12 @@ func TestFormatsAgreeOnRealRows(t *testing.T) {
 			"lines-called.json": lines.Bytes(), "list-called.jsonl": indented, "parquet-called.json": raw, "no-extension": lines.Bytes(),
 			"bom.jsonl": append([]byte("\xef\xbb\xbf"), bytes.ReplaceAll(lines.Bytes(), []byte("\n"), []byte("\r\n\r\n"))...),
 		} {
-			if few && name != "x.jsonl" { // lists are the one thing that is new here
+			if few && name != "x.jsonl" { // only lists are new here
 				continue
 			}
 			t.Run(file+" as "+name, func(t *testing.T) {
 				d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), name), data)})
-				if !reflect.DeepEqual(want, d.Instances) { // cmp takes a second for this much
+				if !reflect.DeepEqual(want, d.Instances) { // cmp takes a second for so much data
 					t.Errorf("%.2000s", cmp.Diff(want, d.Instances))
 				}
 				if sum := fmt.Sprintf("%x", sha256.Sum256(data)); d.Digest != sum {
@@ -133,7 +133,7 @@ func TestFormatsAgreeOnRealRows(t *testing.T) {
 	}
 }
 
-// nestedRow has what the parquet reader must put together.
+// nestedRow has what the parquet reader must assemble.
 type nestedRow struct {
 	ID      string            `parquet:"instance_id"`
 	F2P     []string          `parquet:"FAIL_TO_PASS,list"`
@@ -190,15 +190,15 @@ func TestNestedParquet(t *testing.T) {
 	}
 	for i, in := range d.Instances {
 		if diff := cmp.Diff(want[i], in.Fields); diff != "" {
-			t.Error(diff)
+			t.Errorf("fields (-want +got):\n%s", diff)
 		}
 	}
 	if a := d.Instances[0]; a.Patch != "\xff\r\n" || a.Version != "1.10" || cmp.Diff([]string{" x ", "y"}, a.FailToPass) != "" {
-		t.Errorf("got %+v", a)
+		t.Errorf("got %+v, want patch %q, version %q, no difference", a, "\xff\r\n", "1.10")
 	}
 }
 
-// typedRow has the types of parquet that Fields has none for.
+// typedRow has types of parquet that no field of an instance has.
 type typedRow struct {
 	ID    string     `parquet:"instance_id"`
 	Small int32      `parquet:"small,decimal(2:9)"`
@@ -216,7 +216,7 @@ type typedDay struct {
 	Day int32 `parquet:"day,date"`
 }
 
-func TestTypesOfParquetThatFieldsDoNotHave(t *testing.T) {
+func TestParquetColumnsOfTheWrongType(t *testing.T) {
 	var b bytes.Buffer
 	rows := []typedRow{{
 		ID: "a", Small: -5, Large: 1234567, Bytes: [4]byte{0xff, 0xff, 0xff, 0xf6}, Day: 19782, Micro: 1709168523000001, Nano: []int64{1},
@@ -231,16 +231,16 @@ func TestTypesOfParquetThatFieldsDoNotHave(t *testing.T) {
 		"nano": []any{int64(1)}, "huge": float64(math.MaxUint64), "raw": "\xff\x00a", "days": []any{map[string]any{"day": "2024-02-29"}},
 	}
 	if diff := cmp.Diff(want, d.Instances[0].Fields); diff != "" {
-		t.Error(diff)
+		t.Errorf("fields (-want +got):\n%s", diff)
 	}
 }
 
-// itemList is a list as older writers name its parts.
+// itemList is a list with the element names of older writers.
 type itemList struct{ parquet.Group }
 
 func (itemList) Type() parquet.Type { return parquet.List(parquet.Leaf(parquet.Int32Type)).Type() }
 
-func TestListsOfOlderWriters(t *testing.T) {
+func TestParquetListsOfOlderWriters(t *testing.T) {
 	schema := parquet.NewSchema("rows", parquet.Group{
 		"instance_id": parquet.String(),
 		"days":        parquet.Optional(itemList{parquet.Group{"list": parquet.Repeated(parquet.Group{"item": parquet.Optional(parquet.Date())})}}),
@@ -260,7 +260,7 @@ func TestListsOfOlderWriters(t *testing.T) {
 	d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "t.parquet"), b.Bytes())})
 	for i, want := range []any{[]any{"2024-02-29", nil}, nil} {
 		if diff := cmp.Diff(want, d.Instances[i].Fields["days"]); diff != "" {
-			t.Error(diff)
+			t.Errorf("days (-want +got):\n%s", diff)
 		}
 	}
 }
@@ -311,7 +311,7 @@ func TestSplits(t *testing.T) {
 		write(t, filepath.Join(dir, "p2.jsonl"), row("b"))
 		d := open(t, dataset.Source{Name: filepath.Join(dir, "p?.jsonl"), Split: "dev"})
 		if ids(d) != "a b" || len(d.Files) != 2 || len(d.Digest) != 64 {
-			t.Errorf("got %+v", d)
+			t.Errorf("got %+v, want ids %q, 2 files, a digest of 64 characters", d, "a b")
 		}
 	})
 }
@@ -347,17 +347,19 @@ func taskRepo() fstest.MapFS {
 func TestTaskRepo(t *testing.T) {
 	d := open(t, dataset.Source{Name: "demo", Demo: taskRepo()})
 	if ids(d) != "o__a-1 o__b-2" || d.Split != "test" || d.Files[0] != "demo/tasks/o__a-1" {
-		t.Fatalf("got %s of %s from %v", ids(d), d.Split, d.Files)
+		t.Fatalf("got %s of %s from %v; want ids %q, split %q, first file %q",
+			ids(d), d.Split, d.Files, "o__a-1 o__b-2", "test", "demo/tasks/o__a-1")
 	}
 	in := d.Instances[0]
 	if in.Patch != "-\xe9\r\n" || in.TestPatch != "+\xff" || in.ProblemStatement != "fix\r\nit" {
-		t.Errorf("bytes changed: %+v", in)
+		t.Errorf("bytes changed: %+v, want patch %q, test patch %q, problem statement %q", in, "-\xe9\r\n", "+\xff", "fix\r\nit")
 	}
 	if in.Version != "1.10" || in.BaseCommit != "12345678" || in.FailToPass[0] != " a " || in.Fields["extra"].(map[string]any)["n"] != int64(1) {
-		t.Errorf("values changed: %+v", in)
+		t.Errorf("values changed: %+v, want version %q, base commit %q, fail to pass 0 %q, n %v",
+			in, "1.10", "12345678", " a ", int64(1))
 	}
 	if d := open(t, dataset.Source{Name: "demo", Demo: taskRepo(), Split: "deprecated"}); ids(d) != "o__c-3" {
-		t.Errorf("asked by name: %s", ids(d))
+		t.Errorf("asked by name: %s, want ids %q", ids(d), "o__c-3")
 	}
 	for name, c := range map[string]struct {
 		change func(fstest.MapFS)
@@ -384,7 +386,7 @@ func TestTaskRepoInAFolder(t *testing.T) {
 	}
 	d, demo := open(t, dataset.Source{Name: dir}), open(t, dataset.Source{Name: "demo", Demo: taskRepo()})
 	if diff := cmp.Diff(demo.Instances, d.Instances); diff != "" || d.Digest != demo.Digest {
-		t.Errorf("digest %s and %s\n%s", d.Digest, demo.Digest, diff)
+		t.Errorf("digest %s and %s; want no difference, digest %v\n%s", d.Digest, demo.Digest, demo.Digest, diff)
 	}
 }
 
@@ -409,13 +411,13 @@ func TestHubDatasetIsReadAndThenCached(t *testing.T) {
 	s := dataset.Source{Name: "lite", Hub: hub.Config{Endpoint: srv.URL, CacheDir: t.TempDir()}}
 	d := open(t, s)
 	if ids(d) != "a" || d.Split != "test" || d.Revision != commit {
-		t.Errorf("got %+v", d)
+		t.Errorf("got %+v, want ids %q, split %q, revision %v", d, "a", "test", commit)
 	}
 	s.Hub.Offline = true
 	if again := open(t, s); cmp.Diff(d, again) != "" {
-		t.Errorf("offline: %s", cmp.Diff(d, again))
+		t.Errorf("offline: %s, want no difference", cmp.Diff(d, again))
 	}
-	// Only dev is in this cache; without a split that is not what is meant.
+	// Only dev is in this cache; without a split the default, test, is meant.
 	s = dataset.Source{Name: "lite", Split: "dev", Hub: hub.Config{Endpoint: srv.URL, CacheDir: t.TempDir()}}
 	open(t, s)
 	s.Hub.Offline, s.Split = true, ""
@@ -432,6 +434,6 @@ func TestOpenHeedsCancellation(t *testing.T) {
 	cancel()
 	_, err := dataset.Open(ctx, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "x.jsonl"), []byte(`{"instance_id":"a"}`))})
 	if !fault.Canceled(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want a cancellation", err)
 	}
 }

@@ -3,10 +3,13 @@ package dataset
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/vocab"
 )
@@ -47,17 +50,20 @@ func (r row) instance() (Instance, error) {
 	if c.err != nil {
 		return Instance{}, c.err
 	}
+	if in.ID == "" {
+		return Instance{}, noID(r.place, r.fields)
+	}
 	return in, checkID(r.place, in.ID)
 }
 
 // checkID refuses ids that cannot be the name of a folder, which each becomes.
 func checkID(at place, id string) error {
-	if id == "" {
-		return noID(at)
-	}
 	err := vocab.CheckID(id)
 	if err == nil && strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		err = errors.New("holds a control character")
+		err = errors.New("has a control character in it")
+	}
+	if err == nil && strings.TrimSpace(id) != id {
+		err = errors.New("begins or ends with a blank")
 	}
 	if err != nil {
 		return fault.Newf(fault.Usage, "reading %s: instance_id %.80q %w", at, id, err).
@@ -66,9 +72,22 @@ func checkID(at place, id string) error {
 	return nil
 }
 
-func noID(at place) error {
+func noID(at place, fields map[string]any) error {
 	return fault.Newf(fault.Usage, "reading %s: instance_id is missing or empty", at).
-		WithHint("every row needs an instance_id; is this a dataset of the SWE-bench kind?")
+		WithHint("%severy row needs an instance_id; `go doc batch.example/batch/dataset` describes the columns", misspelled("instance_id", fields))
+}
+
+// misspelled returns a sentence for a hint about a column that is missing: the name in
+// fields that was probably meant for it, or "".
+func misspelled(column string, fields map[string]any) string {
+	if _, there := fields[column]; there {
+		return ""
+	}
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(fields)), func(name string) bool { return name == column })
+	if n := near.Name(column, names); n != "" {
+		return fmt.Sprintf("did you mean column %s to be %s? ", n, column)
+	}
+	return ""
 }
 
 // columns reads known columns of one row and keeps the first error.
@@ -160,7 +179,7 @@ func describe(v any) string {
 	case string:
 		return "text"
 	case bool:
-		return "a truth value"
+		return fmt.Sprint(v)
 	case int64, float64:
 		return fmt.Sprintf("the number %v", v)
 	case []any:

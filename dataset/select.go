@@ -1,6 +1,10 @@
 package dataset
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,6 +14,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/python"
 )
 
@@ -61,7 +66,7 @@ func (s Selection) Apply(in []Instance) ([]Instance, error) {
 		}
 		if len(out) == 0 && before > 0 {
 			return nil, fault.Newf(fault.Usage, "selecting instances: %s %s leaves none of %d", step.name, step.value, before).
-				WithHint("the dataset's first id is %s; batch dataset lists them", in[0].ID)
+				WithHint("the dataset's first id is %s; `batch dataset` lists them", in[0].ID)
 		}
 	}
 	if len(out) == 0 {
@@ -99,7 +104,7 @@ func (s Selection) filter(in []Instance) ([]Instance, error) {
 }
 
 // keepIDs looks ids up in the whole dataset, so that one that another step has
-// dropped is not taken for a misspelt one.
+// dropped is not taken for a misspelled one.
 func (s Selection) keepIDs(all []Instance) func([]Instance) ([]Instance, error) {
 	return func(in []Instance) ([]Instance, error) {
 		if s.IDs == nil {
@@ -126,7 +131,7 @@ func unknownID(id string, all []Instance) error {
 		names[i] = all[i].ID
 	}
 	return fault.Newf(fault.Usage, "selecting instances: no instance %s in the dataset", id).
-		WithHint("%sthe dataset has %d instances; is it the right dataset and split?", didYouMean(id, names), len(all))
+		WithHint("%s", near.Hint(near.Name(id, names), fmt.Sprintf("the dataset has %d instances; is it the right dataset and split?", len(all))))
 }
 
 func (s Selection) slice(in []Instance) ([]Instance, error) {
@@ -153,7 +158,7 @@ func (s Selection) shard(in []Instance) ([]Instance, error) {
 	i, err1 := strconv.Atoi(first)
 	n, err2 := strconv.Atoi(second)
 	if !ok || err1 != nil || err2 != nil || n < 1 || i < 1 || i > n {
-		return nil, fault.Newf(fault.Usage, "reading --shard %s: want i/n with 1 <= i <= n", s.Shard).
+		return nil, fault.Newf(fault.Usage, "reading --shard %s: expected i/n with 1 <= i <= n", s.Shard).
 			WithHint("--shard 2/3 is the second of three parts")
 	}
 	var out []Instance
@@ -161,4 +166,61 @@ func (s Selection) shard(in []Instance) ([]Instance, error) {
 		out = append(out, in[k])
 	}
 	return out, nil
+}
+
+// ReadIDs reads instance ids from r: one per line, where "#" at the start of a
+// line or behind a blank begins a comment, or a JSON list of texts. name is
+// used in errors. A file without ids is a Usage fault.
+func ReadIDs(r io.Reader, name string) ([]string, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading "+name, plainCause(err))
+	}
+	data = bytes.TrimPrefix(data, []byte(byteOrder))
+	var ids []string
+	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '[' {
+		ids, err = idList(name, text)
+	} else {
+		ids, err = idLines(name, string(data))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, fault.Newf(fault.Usage, "reading %s: no instance ids in it", name).
+			WithHint("write one id per line, or a JSON list of ids")
+	}
+	return ids, nil
+}
+
+func idList(name string, text []byte) ([]string, error) {
+	var ids []string
+	if err := json.Unmarshal(text, &ids); err != nil {
+		return nil, fault.New(fault.Usage, "reading "+name+" as a JSON list of ids", err)
+	}
+	return ids, nil
+}
+
+func idLines(name, text string) ([]string, error) {
+	var ids []string
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		words := strings.Fields(line)
+		for i, w := range words {
+			if strings.HasPrefix(w, "#") {
+				words = words[:i]
+				break
+			}
+		}
+		switch len(words) {
+		case 0:
+		case 1:
+			ids = append(ids, words[0])
+		default:
+			return nil, fault.Newf(fault.Usage, "reading %s line %d: %d words where one id should be", name, n, len(words)).
+				WithHint("write one id per line; a comment begins with #")
+		}
+	}
+	return ids, nil
 }

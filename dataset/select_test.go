@@ -79,7 +79,7 @@ func TestShuffleStartsFromSortedIDs(t *testing.T) {
 	slices.Reverse(in)
 	got, err := dataset.Selection{Shuffle: true, Seed: 42}.Apply(in)
 	if err != nil || short(got) != "7,3,2,8,5,6,9,4,0,1" {
-		t.Errorf("got %s, %v", short(got), err)
+		t.Errorf("got %s, %v; want %q, no error", short(got), err, "7,3,2,8,5,6,9,4,0,1")
 	}
 }
 
@@ -94,13 +94,13 @@ func TestBadSelectionsAreUsageFaults(t *testing.T) {
 		{"a slice of words", dataset.Selection{Slice: "a:b"}, `reading --slice a:b: "a" is not a whole number`, "0:10"},
 		{"a slice of four", dataset.Selection{Slice: "1:2:3:4"}, "4 parts", "0:10"},
 		{"a slice of fractions", dataset.Selection{Slice: "1.5:"}, "not a whole number", ""},
-		{"a step of zero", dataset.Selection{Slice: "::0"}, "step is zero", ""},
+		{"a step of zero", dataset.Selection{Slice: "::0"}, "step must not be zero", ""},
 		{"a slice behind the end", dataset.Selection{Slice: "10:"}, "--slice 10: leaves none of 10", ""},
 		{"an unknown id", dataset.Selection{IDs: []string{"repo0O"}}, "no instance repo0O", "did you mean repo00"},
 		{"no ids", dataset.Selection{IDs: []string{}}, "--instances 0 ids leaves none", ""},
-		{"shard zero", dataset.Selection{Shard: "0/3"}, "want i/n", ""},
-		{"shard beyond", dataset.Selection{Shard: "4/3"}, "want i/n", ""},
-		{"shard of words", dataset.Selection{Shard: "one"}, "want i/n", ""},
+		{"shard zero", dataset.Selection{Shard: "0/3"}, "expected i/n", ""},
+		{"shard beyond", dataset.Selection{Shard: "4/3"}, "expected i/n", ""},
+		{"shard of words", dataset.Selection{Shard: "one"}, "expected i/n", ""},
 		{"an empty shard", dataset.Selection{Shard: "11/20"}, "--shard 11/20 leaves none of 10", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestReadIDs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := dataset.ReadIDs(strings.NewReader(text), "ids.txt")
 			if err != nil || strings.Join(got, " ") != "a__b-1 c__d-2" {
-				t.Errorf("got %q, %v", got, err)
+				t.Errorf("got %q, %v; want %q, no error", got, err, "a__b-1 c__d-2")
 			}
 		})
 	}
@@ -166,7 +166,7 @@ func TestImageName(t *testing.T) {
 	} {
 		in := dataset.Instance{ID: c.id, Image: c.image}
 		if got := in.ImageName(c.prefix); got != c.want {
-			t.Errorf("ImageName(%q) of %+v = %s", c.prefix, c, got)
+			t.Errorf("ImageName(%q) of %+v = %s; want %v", c.prefix, c, got, c.want)
 		}
 	}
 }

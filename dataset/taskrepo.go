@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// A task repo keeps one folder a task, in plain files (github.com/SWE-bench/SWE-bench,
+// A task repo keeps one folder per task, in plain files (github.com/SWE-bench/SWE-bench,
 // swebench/task): sweb.yaml and tasks/<id>/{task.yaml, tests.json, ...}.
 const (
 	repoFile  = "sweb.yaml"

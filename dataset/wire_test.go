@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// there sends an instance over the wire, and returns it with what was sent.
+// there sends an instance over the wire and returns the received one with the sent bytes.
 func there(t testing.TB, in dataset.Instance) (out dataset.Instance, wire string) {
 	t.Helper()
 	data, err := json.Marshal(in)
@@ -24,7 +24,7 @@ func there(t testing.TB, in dataset.Instance) (out dataset.Instance, wire string
 	return out, string(data)
 }
 
-func TestRealRowsSurviveTheWire(t *testing.T) {
+func TestRealRowsRoundTripTheWireForm(t *testing.T) {
 	for _, file := range []string{
 		"SWE-bench_Verified-test.parquet", "SWE-bench_Lite-test.parquet", "SWE-bench_Lite-dev.parquet",
 		"SWE-bench_Multilingual-test.parquet", "SWE-bench_Multimodal-dev.parquet",
@@ -34,7 +34,7 @@ func TestRealRowsSurviveTheWire(t *testing.T) {
 			for _, in := range open(t, dataset.Source{Name: shared(t, file)}).Instances {
 				out, wire := there(t, in)
 				if !reflect.DeepEqual(in, out) || in.Digest() != out.Digest() {
-					t.Errorf("%s is another", in.ID)
+					t.Errorf("%s differs after the wire", in.ID)
 				}
 				if plain, err := json.Marshal(in.Fields); err != nil || string(plain) != wire {
 					t.Errorf("%s: the wire form of a plain row is not the row (%v)", in.ID, err)
@@ -44,7 +44,7 @@ func TestRealRowsSurviveTheWire(t *testing.T) {
 	}
 }
 
-// of is a row with one column more, as a reader would make it.
+// of is a row with one more column, as a reader would make it.
 func of(t testing.TB, value any) dataset.Instance {
 	t.Helper()
 	var in dataset.Instance
@@ -55,7 +55,7 @@ func of(t testing.TB, value any) dataset.Instance {
 	return in
 }
 
-func TestEveryValueSurvivesTheWire(t *testing.T) {
+func TestEveryValueRoundTripsTheWireForm(t *testing.T) {
 	digests := map[string]string{}
 	for name, tc := range map[string]struct {
 		value any
@@ -93,23 +93,23 @@ func TestEveryValueSurvivesTheWire(t *testing.T) {
 			in := of(t, tc.value)
 			out, wire := there(t, in)
 			if !reflect.DeepEqual(in, out) || math.Signbit(number(out)) != math.Signbit(number(in)) {
-				t.Errorf("%#v came as %#v", in.Fields["extra"], out.Fields["extra"])
+				t.Errorf("%#v was received as %#v", in.Fields["extra"], out.Fields["extra"])
 			}
 			if want := `{"extra":` + tc.wire + `,"instance_id":"a__1","version":3}`; wire != want {
 				t.Errorf("sent as %s, want %s", wire, want)
 			}
 			if in.Digest() != out.Digest() {
-				t.Error("the digest is another")
+				t.Error("the digest differs after the wire")
 			}
 			if other, ok := digests[in.Digest()]; ok {
-				t.Errorf("has the digest of %s", other)
+				t.Errorf("has the same digest as %s", other)
 			}
 			digests[in.Digest()] = name
 		})
 	}
 	nan, _ := there(t, of(t, math.NaN()))
 	if v, ok := nan.Fields["extra"].(float64); !ok || !math.IsNaN(v) || nan.Digest() != of(t, math.NaN()).Digest() {
-		t.Errorf("what is no number came as %v", nan.Fields["extra"])
+		t.Errorf("NaN was received as %v", nan.Fields["extra"])
 	}
 }
 
@@ -118,7 +118,7 @@ func number(in dataset.Instance) float64 {
 	return v
 }
 
-func TestKnownColumnsSurviveTheWire(t *testing.T) {
+func TestKnownColumnsRoundTripTheWireForm(t *testing.T) {
 	const sent = `{"instance_id":"a__1","repo":"a/b","version":3,"patch":{"$bytes":"/w=="},"PASS_TO_PASS":"['x', 'y']","FAIL_TO_PASS":["z "],"image":"i:1"}`
 	var in dataset.Instance
 	if err := json.Unmarshal([]byte(sent), &in); err != nil {
@@ -142,12 +142,12 @@ func TestABrokenWireFormIsRefused(t *testing.T) {
 	} {
 		var in dataset.Instance
 		if err := in.UnmarshalJSON([]byte(sent)); fault.KindOf(err) != fault.Usage {
-			t.Errorf("%s: %v", sent, err)
+			t.Errorf("%s: got %v, want a Usage fault", sent, err)
 		}
 	}
 	for _, in := range []dataset.Instance{{}, {ID: "a"}, {ID: "a", Fields: map[string]any{"instance_id": "b"}}} {
 		if _, err := json.Marshal(in); err == nil || !strings.Contains(err.Error(), "not read from a row") {
-			t.Errorf("%+v: %v", in, err)
+			t.Errorf("got %+v: %v; want an error with %q", in, err, "not read from a row")
 		}
 	}
 }
@@ -161,15 +161,15 @@ func FuzzWireValue(f *testing.F) {
 		in := of(t, []any{text, n, x, nil, map[string]any{key: text}, map[string]any{key: x, text: n}})
 		out, wire := there(t, in)
 		if again, same := there(t, out); same != wire || again.Digest() != in.Digest() || out.Digest() != in.Digest() {
-			t.Errorf("%s became %s", wire, same)
+			t.Errorf("%s became %s; want same %v, digest %v, digest %v", wire, same, wire, in.Digest(), in.Digest())
 		}
 		if x == x && !reflect.DeepEqual(in, out) {
-			t.Errorf("%#v came as %#v", in.Fields, out.Fields)
+			t.Errorf("%#v was received as %#v", in.Fields, out.Fields)
 		}
 	})
 }
 
-// FuzzWireForm reads whatever comes over the wire.
+// FuzzWireForm reads any bytes as a wire form.
 func FuzzWireForm(f *testing.F) {
 	f.Add(`{"instance_id":"a","x":{"$pairs":[[{"$bytes":"/w=="},1e400]]}}`)
 	f.Add(`{"instance_id":"a","FAIL_TO_PASS":"[\"a\"]","version":1,"x":[1.0,-0,{"$float":"NaN"}]}`)
@@ -180,7 +180,8 @@ func FuzzWireForm(f *testing.F) {
 		}
 		out, wire := there(t, in)
 		if _, again := there(t, out); again != wire || out.Digest() != in.Digest() || out.ID != in.ID || out.Patch != in.Patch {
-			t.Errorf("%s became %s, then %s", sent, wire, again)
+			t.Errorf("%s became %s, then %s; want again %v, digest %v, ID %v, patch %v",
+				sent, wire, again, wire, in.Digest(), in.ID, in.Patch)
 		}
 	})
 }

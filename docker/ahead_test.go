@@ -12,9 +12,9 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-// alike are scripts that must do the same in a bash that was started ahead and in one
-// that is called with them: same output, same exit code.
-var alike = []string{
+// equalScripts are scripts that must do the same in a bash that was started ahead and in a new
+// one: same output, same exit code.
+var equalScripts = []string{
 	"", "true", "false", "exit 7", "exit 300", "exit -1", "(exit 3)", "return 5", "# a comment",
 	"#!/bin/sh\necho shebang", "\n\n  echo late\n", "echo a; echo b >&2; echo c", "printf 'no newline'",
 	"echo $0 $# \"$@\" $*", "echo ${1-none}", "set -- a b; echo $# $2", "echo $-", "echo $SHELLOPTS", "shopt", "set -o",
@@ -48,7 +48,7 @@ var alike = []string{
 	"mkdir -p /tmp/d && cd /tmp/d && rm -rf ../d; pwd; ls 2>/dev/null; echo $?", "ulimit -n 100; ulimit -n",
 }
 
-// differs makes what is known to differ the same; see the package comment.
+// differs replaces the differences that are known; see the package comment.
 func differs(out []byte) string {
 	s := strings.ReplaceAll(string(out), "bash: eval: line", "bash: -c: line")
 	return killedPid.ReplaceAllString(s, " PID Killed")
@@ -56,14 +56,14 @@ func differs(out []byte) string {
 
 var killedPid = regexp.MustCompile(` +\d+ Killed`)
 
-// unlike are scripts whose effect differs in a bash that was started ahead, and how.
+// unlike are scripts with another effect in a bash that was started ahead, and which.
 var unlike = []struct{ name, script, ahead, fresh string }{
 	{"an eval more is traced", "set -x; true", "++ true\n", "+ true\n"},
 	{"no last command replaces bash", "bash -c 'echo $SHLVL'", "2\n", "1\n"},
 	{"syntax errors name eval", "if", "bash: eval: line 2: ", "bash: -c: line 2: "},
 }
 
-func TestWhereABashStartedAheadDiffers(t *testing.T) {
+func TestDifferencesOfAPrestartedBash(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
 	runCommand(t, c, containers.Command{Script: "true", Ahead: true})
 	for _, tt := range unlike {
@@ -82,13 +82,13 @@ func TestWhereABashStartedAheadDiffers(t *testing.T) {
 	}
 }
 
-func TestABashStartedAheadIsAsANewOne(t *testing.T) {
+func TestAPrestartedBashBehavesLikeANewOne(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	start := func() *containers.Container { return start(t, e, containers.Spec{WorkDir: "/testbed"}) }
 	ahead, fresh := start(), start()
 	for _, args := range [][]string{nil, {"bash", "-lc"}} {
-		for _, script := range alike {
+		for _, script := range equalScripts {
 			t.Run(strings.Join(args, " ")+" "+script, func(t *testing.T) {
 				cmd := containers.Command{Args: args, Script: script, Timeout: time.Minute, Env: []string{"HOME=/root"}, Ahead: true}
 				got := runCommand(t, ahead, cmd)
@@ -105,7 +105,7 @@ func TestABashStartedAheadIsAsANewOne(t *testing.T) {
 	}
 }
 
-// Two ways to make an environment ready that images have: conda's hook, which each shell
+// Two ways in which images prepare an environment: conda's hook, which each shell
 // calls in its ~/.bashrc, and nvm's functions, which a profile defines.
 const (
 	conda = `export CONDA_EXE=/opt/conda/bin/conda
@@ -119,7 +119,7 @@ nvm use v20; shopt -s extglob; plain=1
 `
 )
 
-func TestEachCommandHasTheStartFilesOfItsMoment(t *testing.T) {
+func TestEachCommandReadsTheCurrentStartFiles(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
 	do := func(script, want string) {
 		t.Helper()
@@ -145,9 +145,9 @@ func TestEachCommandHasTheStartFilesOfItsMoment(t *testing.T) {
 	do("true", "greeting\ngreeting\n") // a login shell reads both
 }
 
-// What waits may be killed, stopped or moved away from: the next command runs once all
-// the same.
-func TestAnInterpreterThatWaitsIsReplaced(t *testing.T) {
+// A waiting bash may be killed, stopped, or have its directory removed: the next command
+// still runs once.
+func TestAStalePrestartedBashIsReplaced(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
 	do := func(script string) string {
 		t.Helper()
@@ -167,15 +167,15 @@ func TestAnInterpreterThatWaitsIsReplaced(t *testing.T) {
 			}
 		}
 		if got := do("echo next; ls"); got != "next\n" && got != "next\nnew\n" {
-			t.Errorf("%s: %q", meanwhile, got)
+			t.Errorf("after %s: got output %q, want that of a command that ran once", meanwhile, got)
 		}
 	}
 	if got := do("mapfile -t n </count; echo ${#n[@]}"); got != "8\n" {
-		t.Errorf("8 commands ran %s times", got)
+		t.Errorf("8 commands ran %s times, want %q", got, "8\n")
 	}
 }
 
-func TestStartFilesThatSuitNoBashStartedAhead(t *testing.T) {
+func TestStartFilesWithOptionsAndTraps(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	for _, tt := range []struct{ name, text, want string }{
@@ -222,7 +222,7 @@ func TestStartFilesThatSuitNoBashStartedAhead(t *testing.T) {
 				ahead := runCommand(t, c, cmd)
 				cmd.Fresh = true
 				if fresh := runCommand(t, c, cmd); string(ahead.Bytes) != string(fresh.Bytes) {
-					t.Errorf("%q: output %q; fresh %q", cmd.Args, ahead.Bytes, fresh.Bytes)
+					t.Errorf("%q: output %q; fresh %q; want output %q", cmd.Args, ahead.Bytes, fresh.Bytes, string(fresh.Bytes))
 				}
 			}
 		})

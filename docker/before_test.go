@@ -17,13 +17,13 @@ import (
 	"batch.example/batch/fault"
 )
 
-// engineAnswer is an error status as an engine would answer with.
+// engineAnswer is an error status that an engine would answer with.
 type engineAnswer int
 
 func (s engineAnswer) Error() string   { return fmt.Sprintf("made to fail by %d", int(s)) }
 func (s engineAnswer) StatusCode() int { return int(s) }
 
-// asked is an engine whose calls are noted, and fail where fail says so.
+// asked is an engine whose calls are recorded, and fail where fail returns an error.
 type asked struct {
 	mu    sync.Mutex
 	calls []string
@@ -45,7 +45,7 @@ func (a *asked) noted() []string {
 
 func (a *asked) connect(t *testing.T) (*docker.Engine, error) {
 	t.Helper()
-	connect(t).Close() //nolint:errcheck // only to skip where there is none
+	connect(t).Close() //nolint:errcheck // only to skip without an engine
 	c := docker.FromEnv(os.Getenv, t.TempDir())
 	c.Before = a.before
 	e, err := docker.Connect(t.Context(), c)
@@ -55,7 +55,7 @@ func (a *asked) connect(t *testing.T) (*docker.Engine, error) {
 	return e, err
 }
 
-func TestEveryCallIsAskedForBefore(t *testing.T) {
+func TestBeforeIsCalledForEveryCall(t *testing.T) {
 	a := &asked{}
 	e, err := a.connect(t)
 	if err != nil {
@@ -70,12 +70,12 @@ func TestEveryCallIsAskedForBefore(t *testing.T) {
 	}
 	for _, call := range []string{"ping", "create", "start", "inspect", "attach", "remove"} {
 		if calls := a.noted(); !slices.Contains(calls, call) {
-			t.Errorf("%s is not among %q", call, calls)
+			t.Errorf("got no %s among the calls %q", call, calls)
 		}
 	}
 }
 
-func TestACallThatIsMadeToFailIsBlamedLikeARealOne(t *testing.T) {
+func TestAnInjectedFailureHasTheKindOfARealOne(t *testing.T) {
 	for _, c := range []struct {
 		call string
 		err  error
@@ -104,15 +104,15 @@ func TestACallThatIsMadeToFailIsBlamedLikeARealOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if slices.ContainsFunc(owned, func(s containers.Stray) bool { return s.Run == run }) {
-				t.Error("a container is left")
+			if slices.ContainsFunc(owned, func(s containers.Summary) bool { return s.Run == run }) {
+				t.Error("a container is left after the failed create")
 			}
 		})
 	}
 }
 
-// What is made to fail does so here: the engine hears nothing of it.
-func TestACallThatIsMadeToFailDoesNotReachTheEngine(t *testing.T) {
+// An injected failure happens in the client: the engine receives no call.
+func TestAnInjectedFailureDoesNotReachTheEngine(t *testing.T) {
 	for name, c := range map[string]struct {
 		call, form string
 		do         func(context.Context, *docker.Engine) error
@@ -139,10 +139,10 @@ func TestACallThatIsMadeToFailDoesNotReachTheEngine(t *testing.T) {
 				e := s.connect(t, time.Minute, func(c *docker.Config) { c.Before = a.before })
 				err := c.do(soon(t), e)
 				if reached := s.count(c.form) > 0; reached == fails || fails && !errors.Is(err, docker.ErrOutage) {
-					t.Errorf("the engine hears of it: %v; %v", reached, err)
+					t.Errorf("the engine received the call: %v; %v", reached, err)
 				}
 				if calls := a.noted(); !slices.Contains(calls, c.call) {
-					t.Errorf("%s is not among %q", c.call, calls)
+					t.Errorf("got no %s among the calls %q", c.call, calls)
 				}
 			})
 		}

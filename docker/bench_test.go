@@ -21,8 +21,8 @@ import (
 // think is how long a fast model takes for its reply.
 const think = 100 * time.Millisecond
 
-// BenchmarkCommand is one command in a container, each way, and on the host, with and
-// without a pause before it. In conda, each start of a shell takes 150 ms.
+// BenchmarkCommand runs one command in a container in each way, and on the host, with and
+// without a pause before it. With conda, each start of a shell takes 150 ms.
 func BenchmarkCommand(b *testing.B) {
 	c := start(b, connect(b), containers.Spec{Unattended: time.Hour})
 	if err := c.CopyIn(b.Context(), "/conda", 0o644, []byte("sleep 0.15; export CONDA=1\n")); err != nil {
@@ -72,7 +72,7 @@ func percentiles(b *testing.B, took []time.Duration) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkCommandsAtOnce is commands in 8 containers at the same time.
+// BenchmarkCommandsAtOnce runs commands in 8 containers at the same time.
 func BenchmarkCommandsAtOnce(b *testing.B) {
 	e := connect(b)
 	var cs [8]*containers.Container
@@ -112,8 +112,8 @@ func BenchmarkCommandsAtOnce(b *testing.B) {
 	}
 }
 
-// BenchmarkLife is a container's life: ours, with and without a first command,
-// against the engine's own calls.
+// BenchmarkLife is a container's life: with batch, with and without a first command,
+// and with the engine's own calls.
 func BenchmarkLife(b *testing.B) {
 	e, api := connect(b), raw(b)
 	ours := func(script bool) func() error {
@@ -145,7 +145,7 @@ func BenchmarkLife(b *testing.B) {
 	b.Run("with-command", func(b *testing.B) { each(b, 0, ours(true)) })
 }
 
-// BenchmarkInit is how much memory the init of a container has: when it is new, while
+// BenchmarkInit measures the memory of a container's init: when it is new, while
 // it keeps a large output until the next command, and afterwards.
 func BenchmarkInit(b *testing.B) {
 	c := start(b, connect(b), containers.Spec{Unattended: time.Hour})
@@ -157,7 +157,7 @@ func BenchmarkInit(b *testing.B) {
 	note := func(unit string) {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", in.State.Pid))
 		if err != nil {
-			b.Skip(err) // the engine is elsewhere
+			b.Skip(err) // the engine is on another machine
 		}
 		for line := range strings.Lines(string(status)) {
 			var kib float64
@@ -175,7 +175,7 @@ func BenchmarkInit(b *testing.B) {
 	for range 10 {
 		run(b, c, "true")
 	}
-	time.Sleep(200 * time.Millisecond) // what it gives back, it gives back by the way
+	time.Sleep(200 * time.Millisecond) // memory is returned in the background
 	note("KiB-after")
 	for unit, kib := range resident {
 		b.ReportMetric(kib, unit)
@@ -183,7 +183,7 @@ func BenchmarkInit(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkOutput is a command that writes 100 MB, and the most heap that was
+// BenchmarkOutput runs a command that writes 100 MB, and reports the most heap that was
 // in use meanwhile.
 func BenchmarkOutput(b *testing.B) {
 	c := start(b, connect(b), containers.Spec{Unattended: time.Hour})

@@ -23,8 +23,8 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-// Each of these has the engine to itself, since others use the machine's volume.
-func TestTheHelpersVolumeOutlivesWhatIsDoneToIt(t *testing.T) {
+// Each of these tests has the engine to itself, since others use the machine's volume.
+func TestTheBoxinitVolumeSurvivesInterference(t *testing.T) {
 	t.Parallel()
 	d, _ := privateEngine(t)
 	_, api := at(t, d.Host())
@@ -33,17 +33,17 @@ func TestTheHelpersVolumeOutlivesWhatIsDoneToIt(t *testing.T) {
 		"several processes fill it":   severalFill,
 		"removed before the start":    removedBeforeStart,
 		"killed in the middle":        killedInTheMiddle,
-		"cancelled in the middle":     cancelledInTheMiddle,
+		"canceled in the middle":      cancelledInTheMiddle,
 		"filled under what runs":      filledWhileRunning,
 		"removed when nobody uses it": removedUnused,
-		"mended by Create":            mendedByCreate,
+		"repaired by Create":          mendedByCreate,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, api, image) })
 		if left := volumes(t, api); len(left) > 0 {
-			t.Fatalf("%s leaves %v", name, left)
+			t.Fatalf("got %s leaves %v; want no process", name, left)
 		}
 		if all, err := api.ContainerList(t.Context(), container.ListOptions{All: true}); err != nil || len(all) > 0 {
-			t.Fatalf("%s leaves %v, %v", name, all, err)
+			t.Fatalf("got %s leaves %v, %v; want nothing, no error", name, all, err)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func volumes(t *testing.T, api *client.Client) (names []string) {
 	return names
 }
 
-// removed takes the containers and then the volume away.
+// removed removes the containers and then the volume.
 func removed(t *testing.T, e *docker.Engine, api *client.Client, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -69,7 +69,7 @@ func removed(t *testing.T, e *docker.Engine, api *client.Client, ids ...string) 
 		}
 	}
 	if there, err := e.Init.Remove(t.Context()); !there || err != nil {
-		t.Errorf("removed %v, %v", there, err)
+		t.Errorf("removed %v, %v; want there true, no error", there, err)
 	}
 }
 
@@ -79,7 +79,7 @@ func severalFill(t *testing.T, api *client.Client, image string) {
 		var ids [4]string
 		var wg sync.WaitGroup
 		for i := range ids {
-			other, _ := at(t, e.Host()) // which knows nothing of the others, as another process
+			other, _ := at(t, e.Host()) // a connection like that of another process
 			wg.Go(func() { ids[i], _ = boxed(t, other, api, image, nil) })
 		}
 		wg.Wait()
@@ -87,7 +87,7 @@ func severalFill(t *testing.T, api *client.Client, image string) {
 			holdsInit(t, api, id)
 		}
 		if there, err := e.Init.Remove(t.Context()); there || err != nil {
-			t.Errorf("in use and removed: %v, %v", there, err)
+			t.Errorf("the volume in use was removed: %v, %v", there, err)
 		}
 		removed(t, e, api, ids[:]...)
 	}
@@ -101,13 +101,13 @@ func removedBeforeStart(t *testing.T, api *client.Client, image string) {
 	removed(t, e, api)
 	id, lacked := boxed(t, e, api, image, nil)
 	if !lacked {
-		t.Error("nothing was missing")
+		t.Error("the volume was not missing, want it removed before the start")
 	}
 	holdsInit(t, api, id)
 	removed(t, e, api, id)
 }
 
-// A client that is killed leaves its container, and what it has sent so far.
+// A killed client leaves its container, and the part that it has sent so far.
 func killedInTheMiddle(t *testing.T, api *client.Client, image string) {
 	e, _ := at(t, api.DaemonHost())
 	m, err := e.Init.Mount(t.Context(), image)
@@ -129,12 +129,12 @@ func killedInTheMiddle(t *testing.T, api *client.Client, image string) {
 	files.Write(make([]byte, 1<<19))
 	half := io.MultiReader(&files, iotest.ErrReader(errors.New("killed")))
 	if err := api.CopyToContainer(t.Context(), left.ID, m.Target, half, container.CopyToContainerOptions{}); err == nil {
-		t.Error("half a file was taken")
+		t.Error("a partial file was accepted as boxinit")
 	}
 	other, _ := at(t, api.DaemonHost())
 	id, lacked := boxed(t, other, api, image, nil)
 	if !lacked {
-		t.Error("nothing was missing")
+		t.Error("the volume was not missing, want it incomplete")
 	}
 	holdsInit(t, api, id)
 	removed(t, e, api, id, left.ID)
@@ -153,10 +153,10 @@ func cancelledInTheMiddle(t *testing.T, api *client.Client, image string) {
 	}
 	defer e.Close()
 	if _, err := e.Init.Mount(ctx, image); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("canceled: %v, want error %v", err, context.Canceled)
 	}
 	if owned, err := e.Owned(t.Context()); err != nil || len(owned) > 0 {
-		t.Errorf("left %v, %v", owned, err)
+		t.Errorf("left %v, %v; want no owned, no error", owned, err)
 	}
 	id, _ := boxed(t, e, api, image, nil)
 	holdsInit(t, api, id)
@@ -171,7 +171,7 @@ func filledWhileRunning(t *testing.T, api *client.Client, image string) {
 	}
 	second, lacked := boxed(t, e, api, image, nil)
 	if lacked {
-		t.Error("a refill took the helper away")
+		t.Error("a refill removed boxinit from a running container")
 	}
 	for _, id := range []string{first, second} {
 		holdsInit(t, api, id)
@@ -189,23 +189,23 @@ func removedUnused(t *testing.T, api *client.Client, image string) {
 	}
 	id, _ := boxed(t, e, api, image, nil)
 	if there, err := e.Init.Remove(t.Context()); !there || err != nil {
-		t.Errorf("another version's stays: %v, %v", there, err)
+		t.Errorf("another version's stays: %v, %v; want there true, no error", there, err)
 	}
 	if left := volumes(t, api); len(left) != 2 || slices.Contains(left, old) {
-		t.Errorf("left %v", left)
+		t.Errorf("left %v, want 2, without %v", left, old)
 	}
 	holdsInit(t, api, id)
 	removed(t, e, api, id)
 	if there, err := e.Init.Remove(t.Context()); there || err != nil {
-		t.Errorf("removed %v, %v", there, err)
+		t.Errorf("removed %v, %v; want there false, no error", there, err)
 	}
 	if err := api.VolumeRemove(t.Context(), foreign, false); err != nil {
-		t.Errorf("what is not batch's: %v", err)
+		t.Errorf("a volume that is not batch's was removed: %v", err)
 	}
 }
 
-// What is in the volume may be missing, or no program: a crash of the engine's
-// machine may leave it empty.
+// The file in the volume may be missing or damaged: after a crash of the engine's
+// machine it may be empty.
 func mendedByCreate(t *testing.T, api *client.Client, image string) {
 	e, _ := at(t, api.DaemonHost())
 	for _, harm := range []string{"", "removed", "spoilt"} {
@@ -221,7 +221,7 @@ func mendedByCreate(t *testing.T, api *client.Client, image string) {
 		}
 		r, err := c.Run(t.Context(), containers.Command{Script: "echo fine"})
 		if err != nil || string(r.Bytes) != "fine\n" {
-			t.Errorf("%s: %q, %v", harm, r.Bytes, err)
+			t.Errorf("%s: got %q, %v; want output %q, no error", harm, r.Bytes, err, "fine\n")
 		}
 		if err := c.Remove(t.Context()); err != nil {
 			t.Error(err)
@@ -230,7 +230,7 @@ func mendedByCreate(t *testing.T, api *client.Client, image string) {
 	removed(t, e, api)
 }
 
-// spoil puts an empty file in the helper's place.
+// spoil puts an empty file in place of boxinit.
 func spoil(t *testing.T, e *docker.Engine, api *client.Client, image string) {
 	t.Helper()
 	m, err := e.Init.Mount(t.Context(), image)

@@ -29,7 +29,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// helper is the helper for amd64 or arm64, as it has to be in a container.
+// helper is the boxinit for amd64 or arm64, as it must be in a container.
 func helper(t *testing.T, arch string) []byte {
 	t.Helper()
 	gz, err := os.ReadFile("boxinit/linux-" + arch + ".gz")
@@ -47,7 +47,7 @@ func helper(t *testing.T, arch string) []byte {
 	return program
 }
 
-// at returns a connection to an engine, and one behind its back.
+// at returns a connection to an engine, and a client that bypasses it.
 func at(t *testing.T, host string) (*docker.Engine, *client.Client) {
 	t.Helper()
 	e, err := docker.Connect(t.Context(), docker.Config{Host: host})
@@ -63,8 +63,8 @@ func at(t *testing.T, host string) (*docker.Engine, *client.Client) {
 	return e, api
 }
 
-// boxed makes a container in which the helper is process 1, and starts it. What
-// the volume lacks is put there, which it reports.
+// boxed creates a container in which boxinit is process 1, and starts it. If the
+// volume lacks boxinit, it is filled, which boxed reports.
 func boxed(t *testing.T, e *docker.Engine, api *client.Client, image string, change func(*container.Config, *container.HostConfig)) (id string, lacked bool) {
 	t.Helper()
 	m, err := e.Init.Mount(t.Context(), image)
@@ -89,7 +89,7 @@ func boxed(t *testing.T, e *docker.Engine, api *client.Client, image string, cha
 		}
 	})
 	err = api.ContainerStart(t.Context(), made.ID, container.StartOptions{})
-	if lacked = boxinit.Lacks(err); lacked {
+	if lacked = boxinit.NeedsRefill(err); lacked {
 		if err := e.Init.Refill(t.Context(), image); err != nil {
 			t.Error(err)
 		}
@@ -101,27 +101,27 @@ func boxed(t *testing.T, e *docker.Engine, api *client.Client, image string, cha
 	return made.ID, lacked
 }
 
-// runsInit checks that the helper is process 1 of a container, and that nothing
+// runsInit checks that boxinit is process 1 of a container, and that nothing
 // in the container can change it. Args are for ps.
 func runsInit(t *testing.T, api *client.Client, id, args string) {
 	t.Helper()
 	top, err := api.ContainerTop(t.Context(), id, strings.Fields(args))
-	// The engine says that it is started when the runtime is about to become it.
+	// The engine reports the start shortly before the runtime executes boxinit.
 	for n := 0; n < 100 && err == nil && len(top.Processes) == 1 && !slices.Contains(top.Processes[0], boxinit.Path); n++ {
 		time.Sleep(20 * time.Millisecond)
 		top, err = api.ContainerTop(t.Context(), id, strings.Fields(args))
 	}
 	if err != nil || len(top.Processes) != 1 || !slices.Contains(top.Processes[0], boxinit.Path) {
-		t.Errorf("processes %v, %v", top.Processes, err)
+		t.Errorf("processes %v, %v; want 1 process, %v in the first process, no error", top.Processes, err, boxinit.Path)
 	}
 	in, err := api.ContainerInspect(t.Context(), id)
 	if err != nil || len(in.Mounts) != 1 || in.Mounts[0].RW {
-		t.Errorf("mounts %+v, %v", in.Mounts, err)
+		t.Errorf("mounts %+v, error %v; want one that is read-only", in.Mounts, err)
 	}
 }
 
-// holdsInit is runsInit for Docker, and checks that the helper is whole: Podman
-// copies nothing from the volumes of containers that run.
+// holdsInit is runsInit for Docker, and checks that boxinit is complete: Podman
+// copies nothing from the volumes of running containers.
 func holdsInit(t *testing.T, api *client.Client, id string) {
 	t.Helper()
 	runsInit(t, api, id, "-eo pid,args")
@@ -134,14 +134,14 @@ func holdsInit(t *testing.T, api *client.Client, id string) {
 	r := tar.NewReader(body)
 	h, err := r.Next()
 	if err != nil || h.Mode&0o7777 != 0o755 || h.Uid != 0 || h.Gid != 0 || h.ModTime.Unix() != 0 {
-		t.Errorf("%+v, %v", h, err)
+		t.Errorf("got %+v, %v; want mode %#o, uid 0, gid 0, unix 0, no error", h, err, 0o755)
 	}
 	if program, err := io.ReadAll(r); err != nil || !bytes.Equal(program, helper(t, runtime.GOARCH)) {
-		t.Errorf("%d bytes of another program, %v", len(program), err)
+		t.Errorf("boxinit in the container has %d other bytes, error %v", len(program), err)
 	}
 }
 
-// boxes are containers that have little in common.
+// boxes are containers with few settings in common.
 var boxes = map[string]func(*container.Config, *container.HostConfig){
 	"plain":          nil,
 	"read-only root": func(_ *container.Config, h *container.HostConfig) { h.ReadonlyRootfs = true },
@@ -152,16 +152,16 @@ var boxes = map[string]func(*container.Config, *container.HostConfig){
 	},
 }
 
-func TestTheHelperIsProcessOneOfAnyContainer(t *testing.T) {
+func TestBoxinitIsProcess1OfEveryContainer(t *testing.T) {
 	t.Parallel()
-	image := testImage(t)
 	e, api := connect(t), raw(t)
+	image := testImage(t)
 	for name, change := range boxes {
 		t.Run(name, func(t *testing.T) {
 			id, _ := boxed(t, e, api, image, change)
-			if name == "plain" { // before a copy, for which the engine makes the folder
+			if name == "plain" { // before a copy, which makes the engine create the folder
 				if left, err := api.ContainerDiff(t.Context(), id); err != nil || len(left) > 0 {
-					t.Errorf("in the image's files: %v, %v", left, err)
+					t.Errorf("the image's files contain the mount point: %v, %v", left, err)
 				}
 			}
 			holdsInit(t, api, id)
@@ -169,7 +169,7 @@ func TestTheHelperIsProcessOneOfAnyContainer(t *testing.T) {
 	}
 }
 
-func TestOneFillingServesAllWhoWantTheHelper(t *testing.T) {
+func TestTheBoxinitVolumeIsFilledOnce(t *testing.T) {
 	s := newEngineStub(t)
 	s.say("GET /volumes/*", answer(http.StatusNotFound, map[string]string{"message": "no such volume"}))
 	e := s.connect(t, time.Minute)
@@ -188,7 +188,7 @@ func TestOneFillingServesAllWhoWantTheHelper(t *testing.T) {
 	wg.Wait()
 	for _, m := range mounts {
 		if !m.ReadOnly || m.Source != mounts[0].Source || m.Type != mount.TypeVolume || !m.VolumeOptions.NoCopy {
-			t.Errorf("mount %+v", m)
+			t.Errorf("mount %+v, want read only true, source %v, type %v, no copy true", m, mounts[0].Source, mount.TypeVolume)
 		}
 	}
 	for call, want := range map[string]int{
@@ -201,7 +201,7 @@ func TestOneFillingServesAllWhoWantTheHelper(t *testing.T) {
 	made := s.made[0]
 	if m := made.HostConfig.Mounts; len(m) != 1 || m[0].ReadOnly || m[0].Source != mounts[0].Source || made.Labels[containers.LabelOwner] == "" ||
 		made.Labels[containers.LabelExpires] == "" {
-		t.Errorf("filled by %+v, mounts %+v", made.Config, m)
+		t.Errorf("filled by %+v, mounts %+v; want one writable mount of the same volume, and labels", made.Config, m)
 	}
 	r := tar.NewReader(&files)
 	whole, err := r.Next()
@@ -210,18 +210,20 @@ func TestOneFillingServesAllWhoWantTheHelper(t *testing.T) {
 	}
 	program, err := io.ReadAll(r)
 	if err != nil || !bytes.Equal(program, helper(t, "amd64")) || whole.Mode != 0o755 || whole.Uid != 0 || whole.ModTime.Unix() != 0 {
-		t.Errorf("%+v, %d bytes, %v", whole, len(program), err)
+		t.Errorf("got %+v, %d bytes, %v; want program %q, mode %#o, uid 0, unix 0, no error",
+			whole, len(program), err, helper(t, "amd64"), 0o755)
 	}
 	link, err := r.Next()
 	if err != nil || link.Typeflag != tar.TypeLink || link.Linkname != whole.Name || boxinit.Path != mounts[0].Target+"/"+link.Name {
-		t.Errorf("%+v, %v", link, err)
+		t.Errorf("got %+v, %v; want typeflag %v, linkname %v, path %v, no error",
+			link, err, tar.TypeLink, whole.Name, mounts[0].Target+"/"+link.Name)
 	}
 	if err := e.Init.Refill(t.Context(), stubImage); err != nil || s.count("POST /containers/create") != 2 {
-		t.Errorf("refilled by %d containers: %v", s.count("POST /containers/create")-1, err)
+		t.Errorf("refilled by %d containers, error %v; want 1", s.count("POST /containers/create")-1, err)
 	}
 }
 
-func TestTheEnginesMachineChoosesTheHelper(t *testing.T) {
+func TestBoxinitIsChosenByTheEnginesArchitecture(t *testing.T) {
 	names := map[string]string{}
 	for _, c := range []struct{ system, machine, arch string }{
 		{"linux", "x86_64", "amd64"},
@@ -240,20 +242,20 @@ func TestTheEnginesMachineChoosesTheHelper(t *testing.T) {
 		switch {
 		case c.arch == "":
 			if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
-				t.Errorf("%s/%s: %v: %v", c.system, c.machine, fault.KindOf(err), err)
+				t.Errorf("got %s/%s: %v: %v; want a Host fault, a hint", c.system, c.machine, fault.KindOf(err), err)
 			}
 		case err != nil || !regexp.MustCompile("^batch-init-"+c.arch+"-[0-9a-f]{12}$").MatchString(m.Source) ||
 			names[c.arch] != "" && names[c.arch] != m.Source:
-			t.Errorf("%s/%s: volume %s, %v", c.system, c.machine, m.Source, err)
+			t.Errorf("%s/%s: volume %s, error %v", c.system, c.machine, m.Source, err)
 		}
 		names[c.arch] = m.Source
 		if n := s.count("POST /containers/create"); n != 0 {
-			t.Errorf("%d containers were made for a volume that is there", n)
+			t.Errorf("%d containers were created to fill a full volume, want none", n)
 		}
 	}
 }
 
-func TestAFillingThatFailsLeavesNoContainer(t *testing.T) {
+func TestAFailedFillOfTheBoxinitVolumeLeavesNoContainer(t *testing.T) {
 	s := newEngineStub(t)
 	s.say("GET /volumes/*", answer(http.StatusNotFound, map[string]string{"message": "no such volume"}))
 	e := s.connect(t, time.Minute)
@@ -271,19 +273,20 @@ func TestAFillingThatFailsLeavesNoContainer(t *testing.T) {
 		s.say(c.call, c.do)
 		_, err := e.Init.Mount(ctx, stubImage)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || c.want == nil && fault.KindOf(err) != fault.Transient {
-			t.Errorf("%s: %v: %v", c.call, fault.KindOf(err), err)
+			t.Errorf("%s: got %v: %v; want error %v, or a Transient fault if that is nil",
+				c.call, fault.KindOf(err), err, c.want)
 		}
 		if s.count("DELETE /containers/*") != before+1 {
-			t.Errorf("%s fails: the container is not removed", c.call)
+			t.Errorf("after %s failed, the container is not removed", c.call)
 		}
 		s.say(c.call, nil)
 	}
 	if _, err := e.Init.Mount(t.Context(), stubImage); err != nil {
-		t.Errorf("afterwards: %v", err)
+		t.Errorf("afterwards: got error %v", err)
 	}
 }
 
-func TestEnginesSayThatTheHelperIsNotThere(t *testing.T) {
+func TestEngineErrorsForAMissingBoxinit(t *testing.T) {
 	got := map[string]bool{}
 	want := map[string]bool{
 		`failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "/dev/batch/init": stat /dev/batch/init: no such file or directory: unknown`:                       true,
@@ -296,12 +299,12 @@ func TestEnginesSayThatTheHelperIsNotThere(t *testing.T) {
 		`OCI runtime create failed: runc create failed: unable to start container process: error during container init: error setting rlimits for ready process: error setting rlimit type 7: operation not permitted: unknown`: false,
 	}
 	for text := range want {
-		got[text] = boxinit.Lacks(errors.New(text))
+		got[text] = boxinit.NeedsRefill(errors.New(text))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if boxinit.Lacks(nil) {
-		t.Error("nil is taken for it")
+	if boxinit.NeedsRefill(nil) {
+		t.Error("nil is taken as the error of a missing boxinit")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// checkout copies what scripts/boxinit needs to a folder of the test's own.
+// checkout copies what scripts/boxinit needs to a folder of the test.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -24,7 +24,7 @@ func checkout(t *testing.T) string {
 	return dir
 }
 
-func TestTheCheckSeesThatSourceAndBinaryDiffer(t *testing.T) {
+func TestTheBoxinitCheckDetectsAnOldBinary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
 	}
@@ -41,7 +41,7 @@ func TestTheCheckSeesThatSourceAndBinaryDiffer(t *testing.T) {
 		}
 	}
 	if said, ok := script("--check"); !ok || said != "" {
-		t.Fatalf("as it is, in a folder of another name: %v %s", ok, said)
+		t.Fatalf("unchanged source in another folder: ok %v, output %s", ok, said)
 	}
 	const (
 		more     = "package main\n\nconst word = \"a\"\n\nfunc init() { println(word) }\n"
@@ -49,20 +49,20 @@ func TestTheCheckSeesThatSourceAndBinaryDiffer(t *testing.T) {
 	)
 	write("internal/boxinit/more.go", more)
 	if said, ok := script("--check"); ok || strings.Count(said, "is not what internal/boxinit makes") != machines {
-		t.Errorf("with more source: %v %s", ok, said)
+		t.Errorf("with more source: %v %s; want ok false, %d times %q", ok, said, machines, "is not what internal/boxinit makes")
 	}
 	if said, ok := script(); !ok || strings.Count(said, "wrote") != machines {
-		t.Errorf("building: %v %s", ok, said)
+		t.Errorf("building: %v %s; want ok true, %d times %q", ok, said, machines, "wrote")
 	}
 	if said, ok := script("--check"); !ok || said != "" {
-		t.Errorf("built: %v %s", ok, said)
+		t.Errorf("built: %v %s; want ok true, no output", ok, said)
 	}
 	write("internal/boxinit/more.go", strings.Replace(more, `"a"`, `"b"`, 1))
 	if said, ok := script("--check"); ok || strings.Count(said, "is not what internal/boxinit makes") != machines {
-		t.Errorf("one byte of source later: %v %s", ok, said)
+		t.Errorf("with one byte of source changed: ok %v, output %s", ok, said)
 	}
 	if said, ok := script("--chek"); ok || !strings.HasPrefix(said, "boxinit: usage") {
-		t.Errorf("an unknown flag: %v %s", ok, said)
+		t.Errorf("an unknown flag: %v %s; want ok false, the output beginning with %q", ok, said, "boxinit: usage")
 	}
 	self, err := os.ReadFile(filepath.Join(dir, "scripts/boxinit"))
 	if err != nil {
@@ -70,6 +70,6 @@ func TestTheCheckSeesThatSourceAndBinaryDiffer(t *testing.T) {
 	}
 	write("scripts/boxinit", strings.Replace(string(self), "limit=1000000", "limit=1000", 1))
 	if said, ok := script(); ok || strings.Count(said, "more than 1000") != machines {
-		t.Errorf("over the limit: %v %s", ok, said)
+		t.Errorf("over the limit: %v %s; want ok false, %d times %q", ok, said, machines, "more than 1000")
 	}
 }

@@ -17,11 +17,11 @@ import (
 	"batch.example/batch/fault"
 )
 
-// everything is a container with each limit that an engine may be unable to keep.
+// everything is a container with each limit that an engine may not support.
 var everything = containers.Spec{Image: stubImage, CPUs: 2, Memory: 1 << 30}
 
-// A rootless engine without delegated controllers says so, and refuses NanoCPUs.
-func TestWhatAnEngineCannotLimitIsLeftOut(t *testing.T) {
+// A rootless engine without delegated controllers reports so, and refuses NanoCPUs.
+func TestUnsupportedLimitsAreOmitted(t *testing.T) {
 	able := map[string]any{"MemoryLimit": true, "SwapLimit": true, "CpuCfsQuota": true, "PidsLimit": true}
 	for _, tt := range []struct {
 		unable string
@@ -55,7 +55,7 @@ func TestWhatAnEngineCannotLimitIsLeftOut(t *testing.T) {
 			}
 			for _, made := range s.made {
 				if !tt.left(made.HostConfig) {
-					t.Errorf("asked for %+v", made.HostConfig.Resources)
+					t.Errorf("the create request has %+v, want the unsupported limits omitted", made.HostConfig.Resources)
 				}
 			}
 			want := 1
@@ -63,7 +63,7 @@ func TestWhatAnEngineCannotLimitIsLeftOut(t *testing.T) {
 				want = 0
 			}
 			if n := strings.Count(told.String(), "level=WARN"); n != want || !strings.Contains(told.String(), tt.warned) {
-				t.Errorf("warned %d times:\n%s", n, told)
+				t.Errorf("warned %d times, want %v, %q:\n%s", n, want, tt.warned, told)
 			}
 		})
 	}
@@ -73,7 +73,7 @@ func logTo(told *bytes.Buffer) func(*docker.Config) {
 	return func(c *docker.Config) { c.Log = slog.New(slog.NewTextHandler(told, nil)) }
 }
 
-// createUnable is create of an engine that refuses NanoCPUs.
+// createUnable is the create call of an engine that refuses NanoCPUs.
 func (s *stub) createUnable(w http.ResponseWriter, r *http.Request, refuseCPUs bool) {
 	var asked container.CreateRequest
 	if err := json.NewDecoder(r.Body).Decode(&asked); err == nil && refuseCPUs && asked.HostConfig.NanoCPUs > 0 {
@@ -86,9 +86,9 @@ func (s *stub) createUnable(w http.ResponseWriter, r *http.Request, refuseCPUs b
 	answer(http.StatusCreated, map[string]string{"Id": stubBox})(w, r)
 }
 
-// Podman says of every machine with cgroup v2 that it cannot limit CPUs, so only
-// what it refuses shows what it cannot do: at the start.
-func TestWhatAnEngineRefusesToLimitIsLeftOut(t *testing.T) {
+// On every machine with cgroup v2 Podman reports that it cannot limit CPUs, so only
+// a refused start shows what it really cannot limit.
+func TestRefusedLimitsAreOmitted(t *testing.T) {
 	for _, refusal := range []string{
 		"crun: the requested cgroup controller `cpu` is not available: OCI runtime error",
 		"runc: error setting cgroup config for procHooks process: openat2 /sys/fs/cgroup/user.slice/x/cpu.max: no such file or directory",
@@ -123,30 +123,30 @@ func TestWhatAnEngineRefusesToLimitIsLeftOut(t *testing.T) {
 				t.Errorf("asked for %v, want what was refused once, and then without", cpus)
 			}
 			if s.count("DELETE /containers/*") != 1 {
-				t.Error("the container that could not start is left")
+				t.Error("the container that could not start was not removed")
 			}
 			if n := strings.Count(told.String(), "level=WARN"); n != 1 || !strings.Contains(told.String(), "without --cpus") {
-				t.Errorf("warned %d times:\n%s", n, told)
+				t.Errorf("warned %d times, want 1, %q:\n%s", n, "without --cpus", told)
 			}
 		})
 	}
 }
 
-func TestAnotherRefusalStaysAFault(t *testing.T) {
+func TestARefusalForAnotherReasonIsAFault(t *testing.T) {
 	s := newEngineStub(t)
 	s.say("POST /containers/*/start", answer(http.StatusInternalServerError, map[string]string{
 		"message": "runc: openat2 /sys/fs/cgroup/x/memory.max: device or resource busy",
 	}))
 	if _, err := s.connect(t, time.Minute).Create(t.Context(), everything); fault.KindOf(err) != fault.Transient || s.count("POST /containers/create") != 1 {
-		t.Errorf("%v after %d tries: %v", fault.KindOf(err), s.count("POST /containers/create"), err)
+		t.Errorf("got a fault of kind %v after %d tries: %v; want Transient after 1", fault.KindOf(err), s.count("POST /containers/create"), err)
 	}
 }
 
-func TestInfoSaysWhatCannotBeLimited(t *testing.T) {
+func TestInfoListsUnsupportedLimits(t *testing.T) {
 	s := newEngineStub(t)
 	s.say("GET /info", answer(http.StatusOK, map[string]any{"MemoryLimit": true, "SwapLimit": true, "PidsLimit": false}))
 	info, err := s.connect(t, time.Minute).Info(t.Context())
 	if err != nil || !slices.Equal(info.Unlimited, []string{"CPUs", "processes"}) {
-		t.Errorf("%q, %v", info.Unlimited, err)
+		t.Errorf("got %q, %v; want unlimited %v, no error", info.Unlimited, err, []string{"CPUs", "processes"})
 	}
 }

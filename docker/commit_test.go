@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-func TestACommittedImageHasTheFilesAndNothingElseOfItsContainer(t *testing.T) {
+func TestACommittedImageHasOnlyTheFilesOfItsContainer(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	const name = "batch-test/committed:1"
@@ -18,7 +18,7 @@ func TestACommittedImageHasTheFilesAndNothingElseOfItsContainer(t *testing.T) {
 		WorkDir: "/tmp", Disk: 1 << 40, Labels: map[string]string{containers.LabelRun: "r", containers.LabelInstance: "i"},
 	})
 	if r, err := c.Run(t.Context(), containers.Command{Script: "echo kept > /made"}); err != nil || r.ExitCode != 0 {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("got %+v, %v; want exit code 0, no error", r, err)
 	}
 	t.Cleanup(func() {
 		if err := e.RemoveImage(context.Background(), name); err != nil {
@@ -27,7 +27,7 @@ func TestACommittedImageHasTheFilesAndNothingElseOfItsContainer(t *testing.T) {
 	})
 	img, err := c.Commit(t.Context(), name, map[string]string{"batch.test": "x"})
 	if err != nil || img.ID == c.ImageID() || !slices.Contains(img.Tags, name) {
-		t.Fatalf("%+v, %v", img, err)
+		t.Fatalf("got %+v, %v; want ID other than %v, %v in the tags, no error", img, err, c.ImageID(), name)
 	}
 	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
 	if err != nil {
@@ -44,15 +44,16 @@ func TestACommittedImageHasTheFilesAndNothingElseOfItsContainer(t *testing.T) {
 	}
 	for label, value := range is.Config.Labels {
 		if value != was.Config.Labels[label] && label != "batch.test" {
-			t.Errorf("label %s is %q", label, value)
+			t.Errorf("label %s is %q, want %q as in the container", label, value, was.Config.Labels[label])
 		}
 	}
 	if is.Config.Labels["batch.test"] != "x" || !slices.Equal(is.Config.Env, was.Config.Env) ||
 		!slices.Equal(is.Config.Cmd, was.Config.Cmd) || !slices.Equal(is.Config.Entrypoint, was.Config.Entrypoint) {
-		t.Errorf("%+v, of %+v", is.Config, was.Config)
+		t.Errorf("got %+v, of %+v; want batch.test %q, env %v, cmd %v, entrypoint %v",
+			is.Config, was.Config, "x", was.Config.Env, was.Config.Cmd, was.Config.Entrypoint)
 	}
 	again := start(t, e, containers.Spec{Image: name})
 	if r, err := again.Run(t.Context(), containers.Command{Script: "cat /made"}); err != nil || string(r.Bytes) != "kept\n" {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v; want output %q, no error", r, err, "kept\n")
 	}
 }

@@ -20,28 +20,28 @@ import (
 )
 
 // Config says which engine to use and how. The zero value is the engine at the
-// default socket, without the credentials of a user.
+// default socket, without registry logins.
 type Config struct {
-	Host       string // such as unix:///var/run/docker.sock, tcp://host:2376 or ssh://user@host; beats Context
+	Host       string // such as unix:///var/run/docker.sock, tcp://host:2376 or ssh://user@host; overrides Context
 	Context    string // a docker context; empty: the current one in ConfigDir's config.json
 	ConfigDir  string // the docker command's directory: contexts and registry logins; empty: none
 	APIVersion string // asks for this version instead of agreeing on one with the engine
 	CertPath   string // directory with ca.pem, cert.pem and key.pem for a tcp Host
-	TLSVerify  bool   // a tcp Host must show a certificate that ca.pem vouches for
+	TLSVerify  bool   // a tcp Host must have a certificate signed by ca.pem
 
 	Pulls    int           // images pulled at the same time; 0 means 4
-	Lives    int           // containers created at the same time, and as many removed (before Docker 23.0 one); 0 means 4
+	Creates  int           // containers created at the same time, and also the number removed at the same time (one before Docker 23.0); 0 means 4
 	Patience time.Duration // how long to wait for an engine that stopped answering; 0 means 5 minutes
 	Log      *slog.Logger  // nil discards
 
-	PullTimeout time.Duration // one download may take this long, waits before it aside; 0 is without end
+	PullTimeout time.Duration // for one download, without the waits before it; 0 means no limit
 
-	// Before, when not nil, is asked before each call to an engine on a plain
-	// connection (a socket, or tcp without TLS) and may make it fail: an error
-	// with a method StatusCode() int stands for that answer of the engine,
-	// others for a broken connection. Calls are ping, create, start,
-	// attach, inspect, remove, list, pull, image, copy, and else the last word
-	// of their address. It is for tests, and called by many goroutines at once.
+	// Before, when not nil, is called before each call to an engine on a plain
+	// connection (a socket, or tcp without TLS) and can make that call fail: an error
+	// with a method StatusCode() int stands for an answer of the engine with that status,
+	// any other error for a broken connection. The calls are named ping, create, start,
+	// attach, inspect, remove, list, pull, image, copy; others by the last word
+	// of their address. Before is for tests. Many goroutines call it at once.
 	Before func(call string) error
 }
 
@@ -64,8 +64,8 @@ func FromEnv(getenv func(string) string, home string) Config {
 	return c
 }
 
-// loadFile reads the user's config.json. One that cannot be read is reported
-// and passed over, as the docker command does: a public image needs no login.
+// loadFile reads the user's config.json. A file that cannot be read is reported
+// and ignored, as the docker command does: a public image needs no login.
 func (c Config) loadFile(log *slog.Logger) *configfile.ConfigFile {
 	if c.ConfigDir == "" {
 		return configfile.New("")
@@ -78,7 +78,7 @@ func (c Config) loadFile(log *slog.Logger) *configfile.ConfigFile {
 	return file
 }
 
-// endpoint finds the engine: Host, else the context, else the default socket.
+// endpoint finds the engine: Host, then the context, then the default socket.
 func (c Config) endpoint(file *configfile.ConfigFile) (ctxdocker.Endpoint, error) {
 	if c.Host != "" {
 		return c.hostEndpoint(c.Host)
@@ -91,7 +91,7 @@ func (c Config) endpoint(file *configfile.ConfigFile) (ctxdocker.Endpoint, error
 		return c.hostEndpoint(client.DefaultDockerHost)
 	}
 	op := "reading docker context " + name
-	hint := "docker context ls shows the contexts there are; unset DOCKER_CONTEXT for the default one"
+	hint := "`docker context ls` lists the contexts; unset DOCKER_CONTEXT to use the default one"
 	s := store.New(filepath.Join(c.ConfigDir, "contexts"), store.NewConfig(
 		func() any { return &map[string]any{} },
 		store.EndpointTypeGetter(ctxdocker.DockerEndpoint, func() any { return &ctxdocker.EndpointMeta{} }),

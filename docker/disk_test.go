@@ -14,14 +14,14 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// diskEngine returns an engine that cannot keep a disk limit itself.
+// diskEngine returns an engine without disk limits of its own.
 func diskEngine(t *testing.T) *docker.Engine {
 	t.Helper()
 	e := connect(t)
 	testImage(t)
 	able, known, err := e.LimitsDisk(t.Context())
 	if err != nil || !known {
-		t.Fatalf("known %v, %v", known, err)
+		t.Fatalf("known %v, %v; want known true, no error", known, err)
 	}
 	if able {
 		t.Skip("this engine has quotas")
@@ -29,9 +29,9 @@ func diskEngine(t *testing.T) *docker.Engine {
 	return e
 }
 
-const fill = "head -c 200000000 /dev/zero >/big; sleep 60"
+const fill = "head -c 200000000 /dev/zero >/big; sleep 600"
 
-func TestAContainerThatFillsItsDiskIsStoppedAlone(t *testing.T) {
+func TestAContainerThatFillsItsDiskDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	e := diskEngine(t)
 	c, other := start(t, e, containers.Spec{Disk: 64 << 20}), start(t, e, containers.Spec{Disk: 64 << 20})
@@ -44,26 +44,27 @@ func TestAContainerThatFillsItsDiskIsStoppedAlone(t *testing.T) {
 		ended <- r
 	}()
 	for range 2 {
-		r := runCommand(t, c, containers.Command{Script: "echo part; " + fill, Timeout: 50 * time.Second})
+		r := runCommand(t, c, containers.Command{Script: "echo part; " + fill, Timeout: enough})
 		if r.TimedOut || r.ExitCode != 137 || string(r.Bytes) != "part\n" || r.Disk == nil || !r.Disk.Killed || r.Disk.Left != 3 || r.Disk.Used <= r.Disk.Limit {
-			t.Errorf("%+v, %+v, %q", r, r.Disk, r.Bytes)
+			t.Errorf("got %+v, %+v, %q; want timed out false, exit code 137, output %q, a disk, killed true, rest 3, used more than %v",
+				r, r.Disk, r.Bytes, "part\n", r.Disk.Limit)
 		}
 		if r := run(t, c, "rm /big"); r.Disk != nil || r.ExitCode != 0 {
-			t.Errorf("it has made room: %+v, %+v", r, r.Disk)
+			t.Errorf("after freeing space: got %+v, disk %+v", r, r.Disk)
 		}
 	}
 	for range 5 {
 		if r := run(t, c, "echo fine"); string(r.Bytes) != "fine\n" || r.Disk != nil {
-			t.Errorf("%+v, %+v", r, r.Disk)
+			t.Errorf("got %+v, %+v; want output %q, disk nil", r, r.Disk, "fine\n")
 		}
 	}
 	if r := <-ended; r.ExitCode != 0 || r.Disk != nil {
-		t.Errorf("the other container: %+v, %+v", r, r.Disk)
+		t.Errorf("the other container: %+v, %+v; want exit code 0, disk nil", r, r.Disk)
 	}
 }
 
-// It may run a few commands to make room, and then none; what its owner runs to
-// save its work is not refused.
+// The agent may run a few commands to free space, and then none; the commands of
+// batch that save its work are not refused.
 func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 	t.Parallel()
 	e := diskEngine(t)
@@ -74,16 +75,15 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := start(t, e, containers.Spec{Disk: 64 << 20})
-			r := runCommand(t, c, containers.Command{Script: script, Timeout: 50 * time.Second})
+			r := runCommand(t, c, containers.Command{Script: script, Timeout: enough})
 			if r.ExitCode != 137 {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v, want exit code 137", r)
 			}
-			if r.Disk == nil {
-				time.Sleep(5 * time.Second)
-				r = run(t, c, "true")
+			for end := time.Now().Add(enough); r.Disk == nil && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+				r = run(t, c, "true") // until its disk was measured
 			}
 			if r.Disk == nil || !r.Disk.Killed {
-				t.Fatalf("not told: %+v, %+v", r, r.Disk)
+				t.Fatalf("the kill is not reported: %+v, %+v; want a disk, killed true", r, r.Disk)
 			}
 			for left := 2; left >= 0; left-- {
 				if r := run(t, c, "echo kept >/work; echo here"); string(r.Bytes) != "here\n" || r.Disk == nil || r.Disk.Left != left || r.Disk.Killed {
@@ -91,35 +91,35 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 				}
 			}
 			if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, vocab.ErrDestroyed) {
-				t.Errorf("%v", err)
+				t.Errorf("got %v, want error %v", err, vocab.ErrDestroyed)
 			}
 			if r := run(t, c, "cat /work"); string(r.Bytes) != "kept\n" {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v, want output %q", r, "kept\n")
 			}
 		})
 	}
 }
 
-func TestAContainerThatGrowsOnAboveItsDiskLimitIsDestroyedAtOnce(t *testing.T) {
+func TestAContainerThatKeepsGrowingAboveItsDiskLimitIsDestroyedAtOnce(t *testing.T) {
 	t.Parallel()
 	c := start(t, diskEngine(t), containers.Spec{Disk: 64 << 20})
 	for n := range 2 {
-		script := "head -c 200000000 /dev/zero >/big; sleep 60"
+		script := "head -c 200000000 /dev/zero >/big; sleep 600"
 		if n > 0 {
-			script = "head -c 200000000 /dev/zero >>/big; sleep 60"
+			script = "head -c 200000000 /dev/zero >>/big; sleep 600"
 		}
-		r := runCommand(t, c, containers.Command{Script: script, Timeout: 50 * time.Second})
+		r := runCommand(t, c, containers.Command{Script: script, Timeout: enough})
 		if r.TimedOut || r.ExitCode != 137 || r.Disk == nil || !r.Disk.Killed || r.Disk.Left != 3*(1-n) {
-			t.Errorf("%+v, %+v", r, r.Disk)
+			t.Errorf("got %+v, %+v; want timed out false, exit code 137, a disk, killed true, rest %v", r, r.Disk, 3*(1-n))
 		}
 	}
 	if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, vocab.ErrDestroyed) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want error %v", err, vocab.ErrDestroyed)
 	}
 }
 
 // An engine is asked for a quota, and not again once it has refused one.
-func TestADiskLimitIsTheStorageDriversWhereItHasOne(t *testing.T) {
+func TestADiskLimitOfTheStorageDriverIsUsed(t *testing.T) {
 	for _, able := range []bool{true, false} {
 		s := newEngineStub(t)
 		var asked []string
@@ -154,7 +154,7 @@ func TestADiskLimitIsTheStorageDriversWhereItHasOne(t *testing.T) {
 			want = 3
 		}
 		if len(asked) != want || asked[0] != "1073741824" || (asked[1] == "") == able {
-			t.Errorf("able %v: asked for %q", able, asked)
+			t.Errorf("quotas supported %v: requested sizes %q", able, asked)
 		}
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"batch.example/batch/docker/internal/engine"
 )
 
-// ErrOutage is in the chain of every fault that came from losing the engine
-// rather than from what was asked of it: the connection broke, or the engine
-// was away while the container lived. Such a fault is Transient and says
-// nothing about the instance; [Engine.Ready] waits until another try makes sense.
+// ErrOutage is in the chain of every fault that was caused by losing the engine:
+// the connection broke, or the engine was away while the container lived. Such a
+// fault is Transient and says nothing about the instance; [Engine.Ready] waits until
+// it makes sense to try again.
 var ErrOutage = engine.ErrOutage
 
 // Engine is a connection to a Docker engine, with its images and its containers.
@@ -23,11 +23,11 @@ type Engine struct {
 	*containers.Fleet
 
 	conn    *engine.Conn
-	dataDir atomic.Pointer[string] // once the engine has told
+	dataDir atomic.Pointer[string] // nil until the engine has reported it
 }
 
-// Connect finds the engine c names, agrees with it on an API version and asks
-// it for a sign of life. An engine that cannot be reached is a Host fault whose
+// Connect finds the engine that c names, agrees with it on an API version and pings
+// it. An engine that cannot be reached is a Host fault whose
 // hint says what to do. The caller must Close the engine.
 func Connect(ctx context.Context, c Config) (*Engine, error) {
 	log := c.Log
@@ -46,11 +46,12 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 		return nil, err
 	}
 	store := images.New(conn, login, c.Pulls, c.PullTimeout)
-	return &Engine{Store: store, Fleet: containers.New(conn, store, c.Lives), conn: conn}, nil
+	return &Engine{Store: store, Fleet: containers.New(conn, store, c.Creates), conn: conn}, nil
 }
 
-// Close ends the pulls under way and the wait for an engine that is away,
-// waits for both and closes the idle connections. No Ensure may begin after it. Containers live on: removing them is their owner's task.
+// Close cancels the running pulls and the wait for an engine that is away, waits
+// until both have ended, and closes the idle connections. No Ensure may begin after
+// it. Containers stay: their owner has to remove them.
 func (e *Engine) Close() error {
 	e.Store.Close()
 	return e.conn.Close()
@@ -60,8 +61,8 @@ func (e *Engine) Close() error {
 func (e *Engine) Host() string { return e.conn.Host }
 
 // Ready returns at once while the engine answers. After a call has lost it, or
-// ran into its time limit, Ready waits until it answers again; when that takes
-// longer than [Config.Patience] it is a Host fault. The methods of an Engine
-// and [containers.Container.Remove] wait so by themselves; [containers.Container.Run]
-// never does, since what it would run in may be gone.
+// exceeded its time limit, Ready waits until it answers again; if that takes
+// longer than [Config.Patience], Ready returns a Host fault. The methods of an Engine
+// and [containers.Container.Remove] call Ready themselves; [containers.Container.Run]
+// never does, since its container may be gone.
 func (e *Engine) Ready(ctx context.Context) error { return e.conn.Ready(ctx) }

@@ -13,14 +13,14 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-// TestFortyAtOnceLeaveNothing runs 40 containers at the same time, each with a
-// command that leaves a server behind, one that is killed, and one that ends,
-// and counts what there is before and after.
-func TestFortyAtOnceLeaveNothing(t *testing.T) {
+// TestFortyConcurrentContainersLeaveNothing runs 40 containers at the same time, each with a
+// command that leaves a server behind, one that is killed, and one that ends normally,
+// and compares the counts before and after.
+func TestFortyConcurrentContainersLeaveNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("40 containers: not with -short")
 	}
-	if err := open(t).Close(); err != nil { // what is counted below has no engine yet
+	if err := open(t).Close(); err != nil { // the counts below are taken without an engine
 		t.Fatal(err)
 	}
 	api, label := raw(t), "batch.test="+t.Name()
@@ -46,7 +46,7 @@ func TestFortyAtOnceLeaveNothing(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			ready.Wait() // all 40 are there
+			ready.Wait() // all 40 are running
 			if err := errors.Join(busy(t, c), c.Remove(t.Context())); err != nil {
 				t.Error(err)
 			}
@@ -54,7 +54,7 @@ func TestFortyAtOnceLeaveNothing(t *testing.T) {
 	}
 	ready.Wait()
 	if n := count(); n > 40 {
-		t.Errorf("%d containers at once", n)
+		t.Errorf("got %d containers at once, want at most 40", n)
 	}
 	all.Wait()
 	if err := e.Close(); err != nil {
@@ -69,13 +69,13 @@ func TestFortyAtOnceLeaveNothing(t *testing.T) {
 		boxes, goroutines, files, count(), runtime.NumGoroutine(), openFiles(t))
 	_ = api.Close()
 	if n := count(); n != boxes {
-		t.Errorf("%d containers are left", n)
+		t.Errorf("%d containers are left, want 0", n)
 	}
 	if g := runtime.NumGoroutine(); g > goroutines+2 { // the count's own connection
-		t.Errorf("%d goroutines, %d before", g, goroutines)
+		t.Errorf("%d goroutines are left, want %d as before", g, goroutines)
 	}
 	if f := openFiles(t); f > files+1 {
-		t.Errorf("%d open files, %d before", f, files)
+		t.Errorf("got %d open files, %d before; want f at most %v", f, files, files+1)
 	}
 }
 

@@ -17,15 +17,15 @@ import (
 	"batch.example/batch/fault"
 )
 
-// An engine that is frozen, as a stopped process is or a machine that swaps: what
-// was sent to it is done when it thaws, be the caller gone.
-func TestAFrozenEngineCostsTheCallsUnderWayAndLeavesNothing(t *testing.T) {
+// An engine that is frozen, like a stopped process or a machine that swaps, carries out
+// what was sent to it when it continues, even if the caller has gone.
+func TestAFrozenEngineFailsCallsUnderWayAndLeavesNothing(t *testing.T) {
 	socket, ok := strings.CutPrefix(connect(t).Host(), "unix://")
 	if !ok {
 		t.Skip("the engine is not at a socket")
 	}
 	r := newRelay(t, socket)
-	e, err := docker.Connect(t.Context(), docker.Config{Host: "unix://" + r.path, Lives: 2})
+	e, err := docker.Connect(t.Context(), docker.Config{Host: "unix://" + r.path, Creates: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestAFrozenEngineCostsTheCallsUnderWayAndLeavesNothing(t *testing.T) {
 			if err != nil {
 				failed.Add(1)
 				if fault.KindOf(err) != fault.Transient {
-					t.Errorf("%v: %v", fault.KindOf(err), err)
+					t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
 				}
 				return
 			}
@@ -68,7 +68,7 @@ func TestAFrozenEngineCostsTheCallsUnderWayAndLeavesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for known := false; !known; { // that it hangs
+	for known := false; !known; { // until the hang is detected
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		known = e.Ready(ctx) != nil
 		cancel()

@@ -21,7 +21,7 @@ import (
 	"batch.example/batch/internal/enginetest"
 )
 
-// tools are the host's own programs that the test image is made of.
+// tools are programs of the host that the test image is made of.
 const tools = "bash cat chmod cp echo env false head id kill ln ls mkdir mkfifo nohup prlimit printf rm setsid sleep sort stty tail " +
 	"timeout touch true wc yes"
 
@@ -83,8 +83,8 @@ func start(t testing.TB, e *docker.Engine, s containers.Spec) *containers.Contai
 	return c
 }
 
-// testRepo is the name of the images that are made here. Each process has one
-// of its own, so that it may remove it.
+// testRepo is the name of the images made by these tests. Each process has its
+// own, so that it may remove them.
 const testRepo = "batch-docker-test"
 
 func TestMain(m *testing.M) {
@@ -96,7 +96,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var imported string // the image of this process, once it is there
+var imported string // the image of this process, once it was built
 
 // importImage builds the image from the host's programs.
 func importImage() (string, error) {
@@ -122,8 +122,8 @@ func importImage() (string, error) {
 	return name, err
 }
 
-// removeImages removes the image of this process, and those that processes
-// left which were killed long ago.
+// removeImages removes the image of this process, and those of processes
+// that were killed long ago.
 func removeImages() error {
 	if imported == "" {
 		return nil
@@ -141,7 +141,7 @@ func removeImages() error {
 	_, err = api.ImageRemove(ctx, imported, image.RemoveOptions{Force: true})
 	for _, img := range list {
 		if time.Since(time.Unix(img.Created, 0)) > 2*time.Hour {
-			_, _ = api.ImageRemove(ctx, img.ID, image.RemoveOptions{}) // a container may have it
+			_, _ = api.ImageRemove(ctx, img.ID, image.RemoveOptions{}) // fails while a container uses it
 		}
 	}
 	return err

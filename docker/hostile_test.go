@@ -14,17 +14,17 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// hostile is a command that would break a lesser shell, and what is seen of it.
+// hostile is a command that would break a naive shell, and its expected effects.
 type hostile struct {
 	name, script string
 	spec         containers.Spec
-	timeout      time.Duration // 0: a minute, which it must not need
+	timeout      time.Duration // 0: a long one that must not be reached
 	timesOut     bool
 	code         int // when it does not time out
 	output       func(vocab.Output) bool
 	oom          bool
-	ruins        bool   // no command can be run afterwards
-	later        string // the file by which it says that what it left behind is done
+	ruins        bool   // the container is destroyed by it
+	later        string // a file that shows when the processes it left have finished
 }
 
 func prints(want string) func(vocab.Output) bool {
@@ -39,11 +39,11 @@ func writes(least int64) func(vocab.Output) bool {
 	return func(r vocab.Output) bool { return r.Total >= least && len(r.Bytes) <= 10<<20 }
 }
 
-// toEach does something to every process but the init and this one.
+// toEach does something to every process except the init and this one.
 const toEach = `for d in /proc/[1-9]*; do p=${d#/proc/}; ((p == 1 || p == BASHPID)) || `
 
 var hostiles = []hostile{
-	{name: "kill -9 -1", script: "kill -9 -1; exit 9", code: 9}, // which spares who calls it,
+	{name: "kill -9 -1", script: "kill -9 -1; exit 9", code: 9}, // which does not reach the caller,
 	{name: "kill its shell", script: "echo a; kill -9 $$; sleep 50", code: 137, output: prints("a\n")},
 	{name: "kill the parent", script: "kill -9 $PPID; exit 9", code: 9},
 	{name: "terminate its shell", script: "kill $$; sleep 50", code: 143},
@@ -75,7 +75,7 @@ var hostiles = []hostile{
 	{name: "no bash any more", script: "rm -f /bin/bash /usr/bin/bash; echo gone", output: prints("gone\n"), ruins: true},
 	{name: "no /dev/null any more", script: "rm -f /dev/null; echo gone", output: prints("gone\n")},
 	{name: "no programs any more", script: "PATH=; rm() { /usr/bin/rm \"$@\"; }; rm -rf /usr; echo gone", output: prints("gone\n"), ruins: true},
-	{name: "lines like ours", script: "printf 'ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\\n'; printf 's\\ne 0 0\\ng 1 1\\n'; exit 5", code: 5, output: prints("ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\ns\ne 0 0\ng 1 1\n")},
+	{name: "lines like batch's own", script: "printf 'ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\\n'; printf 's\\ne 0 0\\ng 1 1\\n'; exit 5", code: 5, output: prints("ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\ns\ne 0 0\ng 1 1\n")},
 	{name: "all that can be read of its shell", script: "cat /proc/$$/cmdline /proc/$$/environ /proc/$$/stat /proc/$$/maps; exit 5", code: 5, output: writes(500)},
 	{name: "its stdin is read", script: "timeout 0.3 cat </proc/$$/fd/0; exit 6", code: 6},
 	{name: "and stolen later", script: "cat </proc/$$/fd/0 >/dev/null & exit 6", code: 6},
@@ -89,9 +89,9 @@ var hostiles = []hostile{
 		return bytes.Equal(r.Bytes, want)
 	}},
 	{name: "100 MB on one line", script: "head -c 100000000 /dev/zero", output: writes(100_000_000)},
-	{name: "cat /dev/zero", script: "cat /dev/zero", timeout: time.Second, timesOut: true, output: writes(1 << 20)},
-	{name: "cat /dev/urandom", script: "cat /dev/urandom", timeout: time.Second, timesOut: true, output: writes(1 << 20)},
-	{name: "yes", script: "yes", timeout: time.Second, timesOut: true, output: writes(1 << 20)},
+	{name: "cat /dev/zero", script: "cat /dev/zero", timeout: 3 * time.Second, timesOut: true, output: writes(1 << 20)},
+	{name: "cat /dev/urandom", script: "cat /dev/urandom", timeout: 3 * time.Second, timesOut: true, output: writes(1 << 20)},
+	{name: "yes", script: "yes", timeout: 3 * time.Second, timesOut: true, output: writes(1 << 20)},
 	{name: "cat of the terminal", script: "cat /dev/tty", code: 1},
 	{name: "no newline", script: "printf end", output: prints("end")},
 	{name: "exit 300", script: "exit 300", code: 44},
@@ -101,10 +101,10 @@ var hostiles = []hostile{
 	{name: "signals ignored", script: "trap '' HUP INT TERM QUIT TSTP CHLD PIPE; while :; do :; done", timeout: time.Second, timesOut: true},
 	{name: "a background writer", script: "while :; do echo noise; sleep 0.01; done & echo started; exit 4", code: 4, output: begins("")},
 	{name: "a daemon with our output", script: "setsid bash -c 'while :; do echo noise; sleep 0.02; done' & exit 0", output: begins("")},
-	{name: "names of ours redefined", script: "builtin() { :; }; exec() { :; }; _bw=x; readonly _bw; enable -n wait; exit 3", code: 3},
+	{name: "batch's names redefined", script: "builtin() { :; }; exec() { :; }; _bw=x; readonly _bw; enable -n wait; exit 3", code: 3},
 }
 
-func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
+func TestHostileCommandsDoNotBreakTheContainer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many containers: not with -short")
 	}
@@ -116,10 +116,10 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 			t.Parallel()
 			h.spec.WorkDir = "/testbed"
 			c := start(t, e, h.spec)
-			run(t, c, "echo ran >>/tmp/before") // the shell is not new
+			run(t, c, "echo ran >>/tmp/before") // so that the shell is not new
 			limit := h.timeout
 			if limit == 0 {
-				limit = time.Minute
+				limit = enough
 			}
 			r := runCommand(t, c, containers.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
 			h.check(t, r)
@@ -133,21 +133,21 @@ func TestNothingThatRunsInItBreaksTheShell(t *testing.T) {
 			}
 			if h.ruins {
 				if _, err := c.Run(t.Context(), containers.Command{Script: "echo next"}); !errors.Is(err, vocab.ErrDestroyed) {
-					t.Errorf("the next command: %v", err)
+					t.Errorf("the next command: %v, want error %v", err, vocab.ErrDestroyed)
 				}
 				return
 			}
 			for range 2 {
 				if r := run(t, c, "echo next"); string(r.Bytes) != "next\n" || r.ExitCode != 0 || r.TimedOut {
-					t.Errorf("the next command: %q, code %d, timed out %v", r.Bytes, r.ExitCode, r.TimedOut)
+					t.Errorf("the next command has output %q, code %d, timed out %v", r.Bytes, r.ExitCode, r.TimedOut)
 				}
 			}
 			r = run(t, c, "mapfile -t n </tmp/count; echo ${#n[@]}")
 			if string(r.Bytes) != "1\n" {
-				t.Errorf("it ran %q times", r.Bytes)
+				t.Errorf("it ran %q times, want output %q", r.Bytes, "1\n")
 			}
 			if left := processes(t, c); h.timesOut && len(left) > 0 {
-				t.Errorf("still running: %q", left)
+				t.Errorf("still running: %q, want no process when h.timesOut", left)
 			}
 		})
 	}
@@ -164,12 +164,12 @@ func (h hostile) check(t *testing.T, r vocab.Output) {
 			r.ExitCode, r.TimedOut, r.OOM, code, h.timesOut, h.oom, r.Bytes)
 	}
 	if h.output != nil && !h.output(r) {
-		t.Errorf("%d bytes of output: %.200q", r.Total, r.Bytes)
+		t.Errorf("unexpected output of %d bytes: %.200q", r.Total, r.Bytes)
 	}
 }
 
-// What stops every process there is, over and over, stops commands, and neither their
-// init nor the end at their time limits.
+// A command that keeps stopping every process does stop other commands, but not their
+// init, nor their end at the time limit.
 func stopAllFromNowOn(t *testing.T, e *docker.Engine) {
 	t.Parallel()
 	c := start(t, e, containers.Spec{})

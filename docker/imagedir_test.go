@@ -6,7 +6,7 @@ import (
 	"github.com/docker/docker/api/types/system"
 )
 
-func TestImagesAreWhereTheirStoreIs(t *testing.T) {
+func TestTheImageDirectoryOfEachStore(t *testing.T) {
 	containerd := [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}
 	for _, tt := range []struct {
 		name, socket string

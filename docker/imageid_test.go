@@ -16,8 +16,8 @@ import (
 	"batch.example/batch/fault"
 )
 
-// A tag may move at any time: what was looked up is what runs.
-func TestATagThatMovesDoesNotChangeWhatRuns(t *testing.T) {
+// A tag may move at any time: the image that was looked up must run.
+func TestAMovedTagDoesNotChangeTheImageThatRuns(t *testing.T) {
 	api := raw(t)
 	connect(t) // skips without an engine
 	ref := fmt.Sprintf("batch-docker-test:moves-%d", os.Getpid())
@@ -36,25 +36,25 @@ func TestATagThatMovesDoesNotChangeWhatRuns(t *testing.T) {
 	}
 	c := start(t, e, containers.Spec{Image: ref, ImageID: img.ID})
 	if r := run(t, c, "ls -d /moved"); r.ExitCode == 0 {
-		t.Error("the container is of the image that the name means now")
+		t.Error("the container has the image to which the tag has moved")
 	}
 	if c.ImageID() != img.ID {
-		t.Errorf("it says that it is of %s, not %s", c.ImageID(), img.ID)
+		t.Errorf("the container reports image %s, want %s", c.ImageID(), img.ID)
 	}
 	owned, err := e.Owned(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(owned, func(s containers.Stray) bool { return s.ID == c.ID() && s.Image == ref }) {
+	if !slices.ContainsFunc(owned, func(s containers.Summary) bool { return s.ID == c.ID() && s.Image == ref }) {
 		t.Errorf("no container of %s in %+v", ref, owned)
 	}
 	same, err := e.Attach(t.Context(), c.ID())
 	if err != nil || same.ImageID() != img.ID {
-		t.Errorf("attached to: %v, %v", same, err)
+		t.Errorf("attached to: %v, %v; want image ID %v, no error", same, err, img.ID)
 	}
 }
 
-// commit returns the id of the test image after a command was run in it.
+// commit returns the id of the test image after running a command in it.
 func commit(t *testing.T, script string) string {
 	t.Helper()
 	c := start(t, connect(t), containers.Spec{})
@@ -69,15 +69,15 @@ func commit(t *testing.T, script string) string {
 	return made.ID
 }
 
-// An image that somebody removes in between may be had again.
-func TestAnImageThatIsGoneWhenItIsNeededIsATransientFault(t *testing.T) {
+// An image that somebody removed in between can be pulled again.
+func TestAnImageRemovedBeforeCreateIsATransientFault(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	s.say("POST /containers/create", answer(http.StatusNotFound, map[string]string{"message": "No such image: " + stubID}))
 	for id, want := range map[string]fault.Kind{"": fault.Instance, stubID: fault.Transient} {
 		_, err := e.Create(t.Context(), containers.Spec{Image: stubImage, ImageID: id})
 		if fault.KindOf(err) != want || fault.HintOf(err) == "" {
-			t.Errorf("with id %q: %v: %v", id, fault.KindOf(err), err)
+			t.Errorf("with id %q: got %v: %v; want fault kind %v, a hint", id, fault.KindOf(err), err, want)
 		}
 	}
 }

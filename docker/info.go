@@ -31,9 +31,9 @@ type Info struct {
 	Rootless      bool
 	Podman        bool
 	Warnings      []string
-	// Unlimited is what the engine cannot limit, of CPUs, memory, swap and
-	// processes: containers run without such a limit. Podman does not say; what
-	// it cannot limit is known when it has refused to.
+	// Unlimited lists which of CPUs, memory, swap and processes the engine cannot
+	// limit: containers run without that limit. Podman does not report this; batch
+	// learns it only when Podman refuses a limit.
 	Unlimited []string
 }
 
@@ -57,8 +57,8 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 }
 
 // imageDir is where the engine's images are. With containerd's image store that is
-// containerd's directory, which only its configuration tells: for the machine's
-// own containerd, where every package puts it.
+// containerd's directory, which only containerd's configuration names: for the machine's
+// own containerd, the directory that every package uses.
 func imageDir(in system.Info) string {
 	stored := slices.Contains(in.DriverStatus, [2]string{"driver-type", "io.containerd.snapshotter.v1"})
 	if stored && in.Containerd != nil && strings.TrimPrefix(in.Containerd.Address, "/var") == "/run/containerd/containerd.sock" {
@@ -68,8 +68,8 @@ func imageDir(in system.Info) string {
 }
 
 // DiskFree returns the bytes that are free where the engine keeps its images.
-// The engine's API does not tell, so it is known only for an engine on this
-// machine whose directory this process may look at. It costs little: only the
+// The engine's API does not report it, so it is known only for an engine on this
+// machine whose directory this process may read. It is cheap: only the
 // first call asks the engine.
 func (e *Engine) DiskFree(ctx context.Context) (free int64, known bool, err error) {
 	network, _, _ := engine.PlainAddress(e.conn.Host, false)

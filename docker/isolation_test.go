@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/google/go-cmp/cmp"
 
@@ -29,34 +30,34 @@ func status(t *testing.T, c *containers.Container) map[string]string {
 // SETUID, NET_BIND_SERVICE and SYS_CHROOT.
 const usual = "00000000000404fb"
 
-func TestAContainerIsTightFromInside(t *testing.T) {
+func TestRestrictionsSeenFromInsideAContainer(t *testing.T) {
 	t.Setenv("BATCH_TEST_SECRET", "planted")
 	c := start(t, connect(t), containers.Spec{})
 	s := status(t, c)
 	if s["CapEff"] != usual || s["CapPrm"] != usual || s["CapBnd"] != usual || s["CapInh"] != usual && s["CapInh"] != strings.Repeat("0", 16) {
-		t.Errorf("capabilities %s, %s, %s, %s", s["CapEff"], s["CapPrm"], s["CapBnd"], s["CapInh"])
+		t.Errorf("capabilities %s, %s, %s, %s; want the usual set", s["CapEff"], s["CapPrm"], s["CapBnd"], s["CapInh"])
 	}
 	if s["NoNewPrivs"] != "1" || s["Seccomp"] != "2" {
-		t.Errorf("no new privileges %s, seccomp %s", s["NoNewPrivs"], s["Seccomp"])
+		t.Errorf("NoNewPrivs %s, Seccomp %s; want both set", s["NoNewPrivs"], s["Seccomp"])
 	}
 	if r := run(t, c, "ls /sys/class/net"); string(r.Bytes) != "lo\n" {
-		t.Errorf("network interfaces %q", r.Bytes)
+		t.Errorf("network interfaces %q, want output %q", r.Bytes, "lo\n")
 	}
 	if r := run(t, c, "env"); strings.Contains(string(r.Bytes), "planted") {
-		t.Errorf("the environment of this process is in the container: %s", r.Bytes)
+		t.Errorf("the container has the environment of the test process: %s", r.Bytes)
 	}
-	// What an engine mounts of its own; the init program and three files of /etc are from its machine.
+	// Files that an engine mounts itself; the init program and three files of /etc are from its machine.
 	own := map[string]bool{"/": true, "/sbin/docker-init": true, "/etc/resolv.conf": true, "/etc/hostname": true, "/etc/hosts": true}
 	for line := range strings.Lines(string(run(t, c, "cat /proc/self/mounts").Bytes)) {
 		if strings.Contains(line, "docker.sock") {
-			t.Errorf("the engine's socket: %s", line)
+			t.Errorf("the engine's socket: %s, want no %q in the line", line, "docker.sock")
 		}
 		f := strings.Fields(line)
 		if len(f) < 6 || own[f[1]] || f[1] == "/dev" || f[1] == "/proc" || f[1] == "/sys" ||
 			strings.HasPrefix(f[1], "/dev/") || strings.HasPrefix(f[1], "/proc/") || strings.HasPrefix(f[1], "/sys/") {
 			continue
 		}
-		t.Errorf("a mount: %s", line)
+		t.Errorf("an unexpected mount: %s", line)
 	}
 }
 
@@ -105,12 +106,13 @@ fi
 echo done`
 	r := run(t, c, script)
 	if r.ExitCode != 0 || !strings.HasPrefix(string(r.Bytes), "nobody\n") || !strings.HasSuffix(string(r.Bytes), "done\n") {
-		t.Errorf("exit code %d, output %s", r.ExitCode, r.Bytes)
+		t.Errorf("exit code %d, output %s; want exit code 0, output beginning with %q, output ending in %q",
+			r.ExitCode, r.Bytes, "nobody\n", "done\n")
 	}
 	t.Logf("output %s", r.Bytes)
 }
 
-// demoImage is an image with a whole Debian in it, which the demo has.
+// demoImage is an image of the demo with a complete Debian.
 func demoImage(t *testing.T) string {
 	t.Helper()
 	const name = "batch-demo/demo__slug-1:latest"
@@ -138,7 +140,7 @@ func TestContainersShareOneNetworkAndDoNotReachOneAnother(t *testing.T) {
 		boxes = append(boxes, c)
 	}
 	if len(ids) != 2 || ids[0] != ids[1] {
-		t.Fatalf("networks %v", ids)
+		t.Fatalf("networks %v, want 2 ids, ids 0 %v", ids, ids[1])
 	}
 	if removed, err := e.RemoveNetwork(t.Context()); removed || err != nil {
 		t.Errorf("a network in use was removed: %v, %v", removed, err)
@@ -147,7 +149,7 @@ func TestContainersShareOneNetworkAndDoNotReachOneAnother(t *testing.T) {
 perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(LocalPort => 8000, Listen => 9) or die; while (1) { $s->accept }' >/dev/null 2>&1 &
 until (exec 3<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do :; done`}
 	if r, err := boxes[0].Run(t.Context(), listen); err != nil || r.ExitCode != 0 {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("got %+v, %v; want exit code 0, no error", r, err)
 	}
 	r := run(t, boxes[1], "timeout 3 bash -c 'exec 3<>/dev/tcp/"+addresses[0]+"/8000' 2>&1 && echo reached")
 	if strings.Contains(string(r.Bytes), "reached") {
@@ -164,7 +166,7 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 		t.Fatal(err)
 	}
 	part := strings.Split(in.Config.Labels[containers.LabelOwner], "/")
-	part[4] = "1073741824" // a process id that no system gives
+	part[4] = "1073741824" // a process id that no system assigns
 	var made []string
 	for _, started := range []bool{false, true} {
 		c, err := api.ContainerCreate(t.Context(), &container.Config{
@@ -175,13 +177,16 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = api.ContainerRemove(context.Background(), c.ID, container.RemoveOptions{Force: true}) })
 		if started {
-			if err := api.ContainerStart(t.Context(), c.ID, container.StartOptions{}); err != nil {
-				t.Fatal(err)
+			// Another process that reaps may remove it before.
+			err := api.ContainerStart(t.Context(), c.ID, container.StartOptions{})
+			if err == nil {
+				wait, errs := api.ContainerWait(t.Context(), c.ID, container.WaitConditionNotRunning)
+				select {
+				case <-wait:
+				case err = <-errs:
+				}
 			}
-			wait, errs := api.ContainerWait(t.Context(), c.ID, container.WaitConditionNotRunning)
-			select {
-			case <-wait:
-			case err := <-errs:
+			if err != nil && !errdefs.IsNotFound(err) {
 				t.Fatal(err)
 			}
 		}
@@ -190,7 +195,6 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 	if _, err := e.Reap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Another process that reaps may have been faster.
 	owned, err := e.Owned(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -207,12 +211,12 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 func TestOneNetworkIsMadeHoweverManyAskForIt(t *testing.T) {
 	api := raw(t)
 	engines := []*docker.Engine{connect(t), connect(t), connect(t), connect(t)}
-	if _, err := engines[0].RemoveNetwork(t.Context()); err != nil { // stays where another test uses it
+	if _, err := engines[0].RemoveNetwork(t.Context()); err != nil { // not removed if another test uses it
 		t.Fatal(err)
 	}
 	var boxes [4]*containers.Container
 	var wg sync.WaitGroup
-	for i, e := range engines { // each has a process's place: they know nothing of one another
+	for i, e := range engines { // each acts like a process of its own
 		wg.Go(func() {
 			c, err := e.Create(t.Context(), containers.Spec{Image: testImage(t), Network: containers.NetworkBridge, Unattended: 5 * time.Minute})
 			if err != nil {
@@ -240,6 +244,6 @@ func TestOneNetworkIsMadeHoweverManyAskForIt(t *testing.T) {
 		}
 	}
 	if len(networks) != 1 {
-		t.Errorf("networks %v", networks)
+		t.Errorf("networks %v, want 1 network", networks)
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"batch.example/batch/fault"
 )
 
-func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
+func TestContainersOfADeadProcessGoToTheHolderOfItsLease(t *testing.T) {
 	e := connect(t)
 	dead := strings.Split(containers.Owner(), "/")
-	dead[4] = strconv.Itoa(1 << 30) // a process id that no system gives
+	dead[4] = strconv.Itoa(1 << 30) // a process id that no system assigns
 	lease := filepath.Join(t.TempDir(), "lease")
 	if err := os.WriteFile(lease, []byte("somebody\n"+containers.Owner()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -42,15 +42,15 @@ func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	left(filepath.Join(t.TempDir(), "another"))
-	ours := start(t, e, containers.Spec{Labels: map[string]string{containers.LabelLease: lease}}) // and alive
+	ours := start(t, e, containers.Spec{Labels: map[string]string{containers.LabelLease: lease}}) // its owner is alive
 	if _, err := e.Reap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	list, err := e.Inherited(t.Context(), lease)
 	if err != nil || len(list) != 1 || list[0].ID != mine || list[0].Instance != "i" || list[0].Abandoned {
-		t.Fatalf("inherited %+v, %v", list, err)
+		t.Fatalf("inherited %+v, error %v; want only the container of the dead process", list, err)
 	}
-	leavings, err := e.Leavings(t.Context(), lease)
+	leavings, err := e.Leftovers(t.Context(), lease)
 	var ids []string
 	for _, s := range leavings {
 		ids = append(ids, s.ID)
@@ -59,12 +59,12 @@ func TestWhatADeadProcessLeftGoesToWhoeverHasItsLease(t *testing.T) {
 		t.Errorf("left when no instance runs any more: %q, %v; want %q and %q", ids, err, mine, ours.ID())
 	}
 	if _, err := e.Attach(t.Context(), mine); fault.KindOf(err) != fault.Instance {
-		t.Errorf("a container without an init of ours: %v (%v)", err, fault.KindOf(err))
+		t.Errorf("a container without boxinit: %v (%v)", err, fault.KindOf(err))
 	}
 	if err := e.Remove(t.Context(), mine); err != nil {
 		t.Error(err)
 	}
 	if list, err := e.Inherited(t.Context(), lease); err != nil || len(list) != 0 {
-		t.Errorf("inherited %+v, %v", list, err)
+		t.Errorf("inherited %+v, %v; want no list, no error", list, err)
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"batch.example/batch/fault"
 )
 
-// soon ends what would hang for ever, so that the test fails and does not.
+// soon cancels after a while, so that a hanging call fails the test.
 func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-func TestEveryCallEndsAtItsLimit(t *testing.T) {
+func TestEveryEngineCallHasATimeLimit(t *testing.T) {
 	create := func(ctx context.Context, e *docker.Engine) error {
 		_, err := e.Create(ctx, containers.Spec{Image: stubImage})
 		return err
@@ -79,7 +79,7 @@ func TestEveryCallEndsAtItsLimit(t *testing.T) {
 			s.say(tt.call, s.hang)
 			s.say("HEAD /_ping", s.hang)
 			want := fault.Transient
-			if tt.call == "DELETE /containers/*" { // which is begun again when the engine is back
+			if tt.call == "DELETE /containers/*" { // which is repeated when the engine is back
 				want = fault.Host
 			}
 			ctx := soon(t)
@@ -88,14 +88,14 @@ func TestEveryCallEndsAtItsLimit(t *testing.T) {
 				t.Errorf("%v: %v; the test's own end: %v", fault.KindOf(err), err, ctx.Err())
 			}
 			if e.Ready(t.Context()) == nil {
-				t.Error("nobody waits for an engine that did not answer")
+				t.Error("calls do not wait for an engine that did not answer")
 			}
 		})
 	}
 }
 
-// The body of an answer may hang as well as its head.
-func TestAnAnswerThatStopsHalfWayEndsAtItsLimit(t *testing.T) {
+// The body of an answer may hang as well as its header.
+func TestAStalledAnswerEndsAtItsTimeLimit(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, 100*time.Millisecond)
 	s.say("GET /images/json", func(w http.ResponseWriter, r *http.Request) {
@@ -106,70 +106,70 @@ func TestAnAnswerThatStopsHalfWayEndsAtItsLimit(t *testing.T) {
 	ctx := soon(t)
 	_, err := e.Images(ctx)
 	if ctx.Err() != nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "did not answer within 100ms") {
-		t.Errorf("%v: %v", fault.KindOf(err), err)
+		t.Errorf("got a fault of kind %v: %v, want error nil, a Transient fault with %q", fault.KindOf(err), err, "did not answer within 100ms")
 	}
 }
 
-func TestOneCallFindsOutThatTheEngineHangsAndTheOthersWait(t *testing.T) {
+func TestOneCallDetectsAHangingEngineAndOthersWait(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, 100*time.Millisecond)
 	s.say("GET /images/*/json", s.hang)
 	s.say("HEAD /_ping", s.hang)
 	if _, _, err := e.Image(soon(t), stubImage, ""); fault.KindOf(err) != fault.Transient {
-		t.Fatalf("%v: %v", fault.KindOf(err), err)
+		t.Fatalf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
 	}
 	var others sync.WaitGroup
 	for range 20 {
 		others.Go(func() {
 			if _, here, err := e.Image(soon(t), stubImage, ""); err != nil || !here {
-				t.Errorf("%v, %v", here, err)
+				t.Errorf("got %v, %v; want the image, no error", here, err)
 			}
 		})
 	}
-	for s.count("HEAD /_ping") < 4 && t.Context().Err() == nil { // two were the connection's
+	for s.count("HEAD /_ping") < 4 && t.Context().Err() == nil { // two are from connecting
 		time.Sleep(time.Millisecond)
 	}
 	if n := s.count("GET /images/*/json"); n != 1 {
-		t.Errorf("%d calls found out that the engine hangs", n)
+		t.Errorf("%d calls detected that the engine hangs, want 1", n)
 	}
 	s.resume()
 	others.Wait()
 }
 
-// Whoever hangs up in the middle of an answer, for whatever reason, blames nobody.
-func TestAnAnswerThatNobodyWaitsForIsNobodysFault(t *testing.T) {
+// A call canceled in the middle of an answer, for any reason, has no fault kind.
+func TestACanceledCallIsNotAFaultOfTheEngine(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Minute)
 	ctx, cancel := context.WithCancelCause(soon(t))
 	s.say("GET /images/json", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`[{"Id":`))
 		_ = http.NewResponseController(w).Flush()
-		time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("told to stop")) })
+		time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("canceled by the test")) })
 		s.hang(w, r)
 	})
 	if _, err := e.Images(ctx); fault.KindOf(err) != fault.Unknown || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v: %v", fault.KindOf(err), err)
+		t.Errorf("got a fault of kind %v: %v, want an error without a kind, error %v", fault.KindOf(err), err, context.Canceled)
 	}
 }
 
-// A create that got no answer may still make its container: it is looked for
-// until it is there. One that is known to be none is looked for once.
-func TestAContainerThatComesLateIsRemoved(t *testing.T) {
+// A create without an answer may still make its container, which is looked for
+// until it exists. One whose create was refused is looked for once.
+func TestAContainerCreatedAfterTheTimeLimitIsRemoved(t *testing.T) {
 	for call, looks := range map[string]int{"POST /containers/create": 4, "POST /containers/*/start": 1} {
 		t.Run(call, func(t *testing.T) {
 			s := newEngineStub(t)
-			e := s.connect(t, 100*time.Millisecond)
-			s.say(call, s.hang)
-			s.say("DELETE /containers/*", func(w http.ResponseWriter, r *http.Request) {
+			s.own["DELETE /containers/*"] = func(w http.ResponseWriter, r *http.Request) { // without a time limit here
 				if s.count("DELETE /containers/*") < 4 {
 					answer(http.StatusNotFound, map[string]string{"message": "No such container"})(w, r)
 					return
 				}
 				w.WriteHeader(http.StatusNoContent)
-			})
+			}
+			e := s.connect(t, 100*time.Millisecond)
+			s.say(call, s.hang)
 			_, err := e.Create(soon(t), containers.Spec{Image: stubImage})
 			if fault.KindOf(err) != fault.Transient {
-				t.Errorf("%v: %v", fault.KindOf(err), err)
+				t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
 			}
 			if n := s.count("DELETE /containers/*"); n != looks {
 				t.Errorf("it is looked for %d times, want %d", n, looks)
@@ -178,11 +178,11 @@ func TestAContainerThatComesLateIsRemoved(t *testing.T) {
 	}
 }
 
-// Whoever waited for a turn does not ask an engine of which it is known by then
-// that it hangs.
-func TestACreateInTheQueueEndsWithThePatience(t *testing.T) {
+// A call that waited in the queue does not reach an engine that is known by then
+// to hang.
+func TestAQueuedCreateEndsAfterTheEngineWait(t *testing.T) {
 	s := newEngineStub(t)
-	e := s.connect(t, 100*time.Millisecond, func(c *docker.Config) { c.Lives, c.Patience = 1, time.Millisecond })
+	e := s.connect(t, 100*time.Millisecond, func(c *docker.Config) { c.Creates, c.Patience = 1, time.Millisecond })
 	s.say("HEAD /_ping", s.hang)
 	s.say("POST /containers/create", s.hang)
 	errs := make(chan error, 2)
@@ -200,14 +200,14 @@ func TestACreateInTheQueueEndsWithThePatience(t *testing.T) {
 		t.Errorf("the creates ended as %v", kinds)
 	}
 	if n := s.count("POST /containers/create") + s.count("POST /containers/*/start"); n != 1 {
-		t.Errorf("the engine was asked %d times", n)
+		t.Errorf("the engine received %d creates", n)
 	}
 }
 
-// Those who wait for their turn have been let off before somebody found out.
-func TestCreatesInTheQueueWaitForAnEngineThatHangs(t *testing.T) {
+// Those that wait in the queue were admitted before the hang was detected.
+func TestQueuedCreatesWaitForAHangingEngine(t *testing.T) {
 	s := newEngineStub(t)
-	e := s.connect(t, 100*time.Millisecond, func(c *docker.Config) { c.Lives = 1 })
+	e := s.connect(t, 100*time.Millisecond, func(c *docker.Config) { c.Creates = 1 })
 	s.say("HEAD /_ping", s.hang)
 	began := make(chan struct{})
 	s.say("POST /containers/create", func(w http.ResponseWriter, r *http.Request) {
@@ -227,7 +227,7 @@ func TestCreatesInTheQueueWaitForAnEngineThatHangs(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if n := s.count("POST /containers/create"); n != 1 {
-		t.Errorf("%d calls found out that the engine hangs", n)
+		t.Errorf("%d calls detected that the engine hangs, want 1", n)
 	}
 	s.resume()
 	all.Wait()
@@ -243,10 +243,10 @@ func TestCreatesInTheQueueWaitForAnEngineThatHangs(t *testing.T) {
 	}
 }
 
-func TestACallersOwnEndIsNotTheLimits(t *testing.T) {
+func TestACallersDeadlineIsNotReportedAsTheTimeLimit(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
-	why := errors.New("told to stop")
+	why := errors.New("canceled by the test")
 	for _, call := range []string{"GET /images/*/json", "POST /containers/*/start", "GET /images/json", "POST /containers/*/attach"} {
 		t.Run(call, func(t *testing.T) {
 			ctx, stop := context.WithCancelCause(soon(t))
@@ -268,7 +268,7 @@ func TestACallersOwnEndIsNotTheLimits(t *testing.T) {
 				}
 			}
 			if err := e.Ready(t.Context()); err != nil || s.count("HEAD /_ping") > 2 {
-				t.Errorf("a caller that gave up passes for an engine that hangs: %v", err)
+				t.Errorf("a canceled call counts as a hanging engine: %v", err)
 			}
 		})
 	}

@@ -14,9 +14,9 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-// Daemons that have left their command in every way they can belong to it, and to no
+// Daemons that have detached from their command in every way still belong to it, and to no
 // other.
-func TestADaemonEndsWithItsCommandAndNoOther(t *testing.T) {
+func TestADaemonEndsWithItsOwnCommandOnly(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
@@ -24,16 +24,16 @@ func TestADaemonEndsWithItsCommandAndNoOther(t *testing.T) {
 	for range 4 {
 		r := runCommand(t, c, containers.Command{Script: fmt.Sprintf(forks, 500), Timeout: 5 * time.Second})
 		if !r.TimedOut || r.Restarted {
-			t.Errorf("%+v, %q", r, r.Bytes)
+			t.Errorf("got %+v, %q; want timed out true, restarted false", r, r.Bytes)
 		}
 		if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
-			t.Fatalf("still running: %d, %.200q", len(left), left)
+			t.Fatalf("still running: %d, %.200q; want %q", len(left), left, "sleepserver 7777")
 		}
 	}
 }
 
-// What a supervisor has below it is known also when somebody kills the supervisor.
-func TestLineageOutlivesItsSupervisor(t *testing.T) {
+// The descendants of a supervisor are known even when the supervisor is killed.
+func TestProcessesAreTracedAfterTheirSupervisorIsKilled(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
@@ -43,17 +43,17 @@ func TestLineageOutlivesItsSupervisor(t *testing.T) {
 	} {
 		r := runCommand(t, c, containers.Command{Script: "echo on; " + script, Timeout: time.Second})
 		if !r.TimedOut || string(r.Bytes) != "on\n" {
-			t.Errorf("%+v, %q", r, r.Bytes)
+			t.Errorf("got %+v, %q; want timed out true, output %q", r, r.Bytes, "on\n")
 		}
 		if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
-			t.Errorf("still running: %q", left)
+			t.Errorf("still running: %q, want %q", left, "sleepserver 7777")
 		}
 	}
 }
 
-// A supervisor that has nothing left below it is given the next command, and is killed
-// and changed before, as far as a command can.
-func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
+// A supervisor without remaining descendants gets the next command; commands before it
+// have tried to kill and change it as far as they can.
+func TestACommandIsNotAffectedByEarlierOnes(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	const look = "sleep 0.2; ulimit -Sa; ulimit -Ha; umask; pwd; env | sort; ls /proc/self/fd; cat /proc/self/oom_score_adj; grep -E '^(Sig(Blk|Ign)|Cap|Groups|NoNew|Seccomp)' /proc/self/status; true"
@@ -61,20 +61,20 @@ func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
 		"limits":             toEach + "prlimit --pid $p --nofile=9:9 --fsize=9:9 --core=9:9; done",
 		"stopped":            "kill -STOP -1",
 		"killed":             "kill -9 -1",
-		"signalled":          toEach + "for s in {1..31}; do ((s == 9 || s == 19)) || kill -$s $p; done; done",
+		"signaled":           toEach + "for s in {1..31}; do ((s == 9 || s == 19)) || kill -$s $p; done; done",
 		"its own supervisor": "prlimit --pid $PPID --nofile=9:9; echo 900 >/proc/$PPID/oom_score_adj",
 		"its own":            "cd /tmp; umask 7; export X=1; ulimit -n 9; trap '' HUP PIPE; exec 7>&1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, e, containers.Spec{CapAdd: []string{"KILL"}})
-			// Two at once, so that one more supervisor than the attacker's waits.
+			// Two at once, so that a second supervisor waits besides the attacker's.
 			twice := func(script string) (out [2]string) {
 				var both sync.WaitGroup
 				for i := range out {
 					both.Go(func() {
 						r, err := c.Run(t.Context(), containers.Command{Script: script, Fresh: true})
 						if err != nil || r.ExitCode != 0 {
-							t.Errorf("code %d, %q, %v", r.ExitCode, r.Bytes, err)
+							t.Errorf("code %d, %q, %v; want exit code 0, no error", r.ExitCode, r.Bytes, err)
 						}
 						out[i] = string(r.Bytes)
 					})
@@ -94,9 +94,9 @@ func TestACommandFindsNothingOfTheOnesBeforeIt(t *testing.T) {
 	}
 }
 
-// Process ids that come round again change nothing: neither is one taken for another
+// Reused process ids change nothing: a process is not mistaken for another
 // that ended, nor is output.
-func TestProcessIDsComeRound(t *testing.T) {
+func TestReusedProcessIDs(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
 	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
 	if err != nil {
@@ -118,15 +118,15 @@ func TestProcessIDsComeRound(t *testing.T) {
 		})
 		own := strings.Replace(string(r.Bytes), fmt.Sprintf("noise%d\n", n), "", 1)
 		if own != fmt.Sprintf("%d\n", n) || r.ExitCode != 0 {
-			t.Errorf("%d: %+v, %q", n, r, r.Bytes)
+			t.Errorf("%d: got %+v, %q; want own %v, exit code 0", n, r, r.Bytes, fmt.Sprintf("%d\n", n))
 		}
 		if n%10 == 0 {
 			if r := runCommand(t, c, containers.Command{Script: "(setsid sleep 7001 &); sleep 7002", Timeout: 100 * time.Millisecond}); !r.TimedOut {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v, want timed out true", r)
 			}
 		}
 	}
 	if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
-		t.Errorf("still running: %q", left)
+		t.Errorf("still running: %q, want %q", left, "sleepserver 7777")
 	}
 }

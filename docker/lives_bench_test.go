@@ -13,14 +13,14 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-// BenchmarkLivesAtOnce is what Config.Lives is chosen by: 16 callers create
-// and remove containers while so many at once may do so.
+// BenchmarkLivesAtOnce shows which Config.Creates is best for 16 callers that create and
+// remove containers.
 func BenchmarkLivesAtOnce(b *testing.B) {
 	image := testImage(b)
-	for _, lives := range []int{1, 2, 4, 8, 16} {
-		b.Run(fmt.Sprint(lives), func(b *testing.B) {
+	for _, creates := range []int{1, 2, 4, 8, 16} {
+		b.Run(fmt.Sprint(creates), func(b *testing.B) {
 			c := docker.FromEnv(os.Getenv, b.TempDir())
-			c.Lives = lives
+			c.Creates = creates
 			e, err := docker.Connect(b.Context(), c)
 			if err != nil {
 				b.Skip(err)

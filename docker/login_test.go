@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-func TestLoginsAreReadAsTheDockerCommandDoes(t *testing.T) {
+func TestLoginsAreReadLikeTheDockerCommand(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
 		want    string // the user at r.example
@@ -35,15 +35,15 @@ func TestLoginsAreReadAsTheDockerCommandDoes(t *testing.T) {
 			t.Errorf("%s: user %q, want %q", name, got, c.want)
 		}
 		if warned := strings.Contains(log.String(), "are not used"); warned != c.warning {
-			t.Errorf("%s: the log says %q", name, log.String())
+			t.Errorf("%s: the log says %q, want warned %v", name, log.String(), c.warning)
 		}
 	}
 }
 
-func TestANameThatIsNoImagesIsRefusedBeforeThePull(t *testing.T) {
+func TestAnInvalidImageNameIsRefusedBeforeThePull(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "/images/create") {
-			t.Errorf("it is pulled: %s", r.URL)
+			t.Errorf("it is pulled: %s, want no %q in the path", r.URL, "/images/create")
 		}
 		if !strings.HasSuffix(r.URL.Path, "/_ping") {
 			w.WriteHeader(http.StatusNotFound)
@@ -57,10 +57,10 @@ func TestANameThatIsNoImagesIsRefusedBeforeThePull(t *testing.T) {
 	defer e.Close()
 	for _, ref := range []string{"a/UPPER", "a b", "", "x:", "x@sha256:1"} {
 		if img, err := e.Ensure(t.Context(), ref, "", nil); err == nil || fault.KindOf(err) == fault.Unknown {
-			t.Errorf("%q: %+v, %v", ref, img, err)
+			t.Errorf("%q: got %+v, %v; want an error, an error with a kind", ref, img, err)
 		}
 		if img, _, err := e.Image(t.Context(), ref, ""); fault.KindOf(err) == fault.Unknown {
-			t.Errorf("%q is looked up: %+v, %v", ref, img, err)
+			t.Errorf("%q is looked up: %+v, %v; want an error with a kind", ref, img, err)
 		}
 	}
 }

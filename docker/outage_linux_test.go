@@ -45,22 +45,22 @@ func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {
 			c := start(t, e, containers.Spec{Image: "outage:test"})
 			d.Kill(sig)
-			d.Restart() // before anybody has missed it
+			d.Restart() // before any call has failed
 			_, err := c.Run(t.Context(), containers.Command{Script: "true"})
 			if fault.KindOf(err) != fault.Transient {
-				t.Errorf("%v: %v", fault.KindOf(err), err)
+				t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
 			}
 			t.Log(err)
 		})
 	}
 }
 
-func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
+func TestCallsToAStoppedEngineAreMadeWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	d, e := privateEngine(t)
 	c := start(t, e, containers.Spec{Image: "outage:test"})
 	d.Kill(syscall.SIGKILL)
-	for known := false; !known; { // that it is away
+	for known := false; !known; { // until the outage is detected
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		known = e.Ready(ctx) != nil
 		cancel()
@@ -68,7 +68,7 @@ func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
 	done := make(chan error, 3)
 	go func() {
 		_, err := c.Run(t.Context(), containers.Command{Script: "true"})
-		if fault.KindOf(err) == fault.Transient { // its container did not outlive the engine
+		if fault.KindOf(err) == fault.Transient { // its container ended with the engine
 			err = nil
 		}
 		done <- err
@@ -88,7 +88,7 @@ func TestWhatIsAskedOfAnEngineThatIsAwayIsDoneWhenItIsBack(t *testing.T) {
 	}
 }
 
-// A command goes on while its engine is replaced, and its result is there afterwards.
+// A command continues while its engine is replaced, and its result is available afterwards.
 func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
 	t.Parallel()
 	d, e := privateEngine(t, "--live-restore")
@@ -117,7 +117,7 @@ func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
 				t.Error(err)
 			}
 			if r := run(t, c, "echo next"); string(r.Bytes) != "next\n" {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v, want output %q", r, "next\n")
 			}
 		})
 	}

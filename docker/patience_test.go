@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-func TestCertificatesThatAreNoneAreTheCallersFault(t *testing.T) {
+func TestInvalidCertificatesAreAUsageFault(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"a folder": func(path string) error { return os.Mkdir(path, 0o700) },
 		"a text":   func(path string) error { return os.WriteFile(path, []byte("no certificate"), 0o600) },
@@ -24,10 +24,11 @@ func TestCertificatesThatAreNoneAreTheCallersFault(t *testing.T) {
 			}
 			e, err := Connect(t.Context(), Config{Host: "tcp://127.0.0.1:1", CertPath: dir, TLSVerify: true, ConfigDir: t.TempDir()})
 			if fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), "check DOCKER_CERT_PATH") {
-				t.Errorf("%s is %s: %v, hint %q", file, name, err, fault.HintOf(err))
+				t.Errorf("%s is %s: %v, hint %q; want a Usage fault, %q",
+					file, name, err, fault.HintOf(err), "check DOCKER_CERT_PATH")
 			}
 			if e != nil {
-				t.Errorf("%s is %s: there is an engine", file, name)
+				t.Errorf("%s is %s: Connect returned an engine", file, name)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// imageOf makes an image of the given files, with changes as a Dockerfile has them; it
+// imageOf makes an image of the given files, with changes in the form of a Dockerfile; it
 // is removed at the end of the test.
 func imageOf(t *testing.T, programs []string, files map[string]string, changes ...string) string {
 	t.Helper()
@@ -45,9 +45,9 @@ func imageOf(t *testing.T, programs []string, files map[string]string, changes .
 	return name
 }
 
-// An image needs the interpreter of its commands and nothing besides: neither bash nor
-// programs of a system, nor root.
-func TestAnImageNeedsNoBash(t *testing.T) {
+// An image needs only the interpreter of its commands: neither bash nor
+// system programs, nor root.
+func TestAnImageWithoutBashCanRun(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	busybox, err := exec.LookPath("busybox")
@@ -73,23 +73,24 @@ func TestAnImageNeedsNoBash(t *testing.T) {
 					return runCommand(t, c, containers.Command{Args: []string{"sh", "-c"}, Script: script, Timeout: limit, Ahead: true})
 				}
 				if r := do("echo out; echo err >&2; pwd; read x; exit 3", time.Minute); string(r.Bytes) != "out\nerr\n/testbed\n" || r.ExitCode != 3 {
-					t.Errorf("%+v, %q", r, r.Bytes)
+					t.Errorf("got %+v, %q; want output %q, exit code 3", r, r.Bytes, "out\nerr\n/testbed\n")
 				}
 				if r := do("while :; do :; done & while :; do :; done", 200*time.Millisecond); !r.TimedOut || r.Restarted {
-					t.Errorf("%+v, %q", r, r.Bytes)
+					t.Errorf("got %+v, %q; want timed out true, restarted false", r, r.Bytes)
 				}
 				if r := do("kill -9 -1; kill -9 $$", time.Minute); r.ExitCode != 137 {
-					t.Errorf("%+v, %q", r, r.Bytes)
+					t.Errorf("got %+v, %q; want exit code 137", r, r.Bytes)
 				}
 				if err := c.CopyIn(t.Context(), "/tmp/in", 0o600, []byte("\x00")); err != nil {
 					t.Error(err)
 				}
 				if r := do("test -s /tmp/in && echo there; kill -9 1; echo on", time.Minute); string(r.Bytes) != "there\non\n" {
-					t.Errorf("%+v, %q", r, r.Bytes)
+					t.Errorf("got %+v, %q; want output %q", r, r.Bytes, "there\non\n")
 				}
 				_, err := c.Run(t.Context(), containers.Command{Script: "true"})
 				if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "environment.interpreter") {
-					t.Errorf("without bash: %v; hint %q", err, fault.HintOf(err))
+					t.Errorf("without bash: %v; hint %q; want an Instance fault, %q",
+						err, fault.HintOf(err), "environment.interpreter")
 				}
 			})
 		}

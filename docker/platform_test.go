@@ -25,50 +25,50 @@ func newStub(t testing.TB) *registrytest.Stub {
 	return s
 }
 
-// removeLater takes an image off the engine at the end of the test.
+// removeLater removes an image from the engine at the end of the test.
 func removeLater(t testing.TB, ref string) {
 	t.Cleanup(func() {
 		_, _ = raw(t).ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true})
 	})
 }
 
-func TestAnImageIsPulledForThePlatformThatIsAskedFor(t *testing.T) {
+func TestAnImageIsPulledForTheRequestedPlatform(t *testing.T) {
 	e := connect(t)
 	r := newStub(t)
 	r.Offer(t, "amd64", "arm64")
 	var ids []string
-	for _, arch := range []string{"arm64", "amd64", "arm64"} { // one is there for another platform, each time
+	for _, arch := range []string{"arm64", "amd64", "arm64"} { // each time the engine has one for another platform
 		img, err := e.Ensure(t.Context(), r.Ref(), "linux/"+arch, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		removeLater(t, img.ID)
 		if img.Arch != arch {
-			t.Errorf("asked for %s, got %s", arch, img.Arch)
+			t.Errorf("asked for %s, got %s; want arch %v", arch, img.Arch, arch)
 		}
 		ids = append(ids, img.ID)
 		if _, here, err := e.Image(t.Context(), r.Ref(), "linux/"+arch); err != nil || !here {
-			t.Errorf("%s is not here: %v", arch, err)
+			t.Errorf("%s is not here: %v; want the image, no error", arch, err)
 		}
-		// There is no bash in it to run, so the engine may call it a fault that it does not start.
+		// There is no bash in it to run, so the engine may report a fault because it does not start.
 		c, err := e.Create(t.Context(), containers.Spec{Image: r.Ref(), ImageID: img.ID, Platform: "linux/" + arch})
 		if err == nil {
 			err = c.Remove(t.Context())
 		}
 		if err != nil && !strings.Contains(fault.HintOf(err), "bash") {
-			t.Errorf("a container of it: %v: %v", fault.KindOf(err), err)
+			t.Errorf("a container of it: %v: %v; want no error, or %q in its hint", fault.KindOf(err), err, "bash")
 		}
 		list, err := e.Images(t.Context())
 		if err != nil || !slices.ContainsFunc(list, func(i images.Image) bool { return i.ID == img.ID }) {
 			t.Errorf("%s is not among the images: %v", img.ID, err)
 		}
 	}
-	if ids[0] != ids[2] { // containerd's image store has one id for all platforms of a name
-		t.Errorf("ids %q", ids)
+	if ids[0] != ids[2] { // in containerd's image store all platforms of a name have one id
+		t.Errorf("ids %q, want the last equal to the first", ids)
 	}
 	before := r.ManifestGets.Load()
 	if _, err := e.Ensure(t.Context(), r.Ref(), "linux/aarch64", nil); err != nil || r.ManifestGets.Load() != before {
-		t.Errorf("an image that is there is pulled again: %v", err)
+		t.Errorf("an image on the engine was pulled again: %v", err)
 	}
 }
 
@@ -80,21 +80,21 @@ func TestAnImageForAnotherPlatformIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	img, err := e.Ensure(t.Context(), r.Ref(), "linux/s390x", nil)
-	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "is here for linux/amd64 and not for linux/s390x") ||
+	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "exists for linux/amd64, not for linux/s390x") ||
 		!strings.Contains(fault.HintOf(err), "--platform") {
 		t.Errorf("%+v, %v: %v; hint %q", img, fault.KindOf(err), err, fault.HintOf(err))
 	}
 	_, err = e.Create(t.Context(), containers.Spec{Image: testImage(t), Platform: "linux/s390x"})
 	if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "linux/s390x") {
-		t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
+		t.Errorf("got a fault of kind %v: %v; hint %q; want an Instance fault, %q", fault.KindOf(err), err, fault.HintOf(err), "linux/s390x")
 	}
 	if _, _, err := e.Image(t.Context(), testImage(t), "arm64"); fault.KindOf(err) != fault.Usage {
-		t.Errorf("half a platform: %v: %v", fault.KindOf(err), err)
+		t.Errorf("half a platform: %v: %v; want a Usage fault", fault.KindOf(err), err)
 	}
 }
 
-// The stub has, like an engine, one image of a name: the one that was pulled last.
-func TestPullsForTwoPlatformsAreTwoAndOneAfterTheOther(t *testing.T) {
+// Like an engine, the stub has one image per name: the last one pulled.
+func TestPullsForTwoPlatformsRunOneAfterTheOther(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	var mu sync.Mutex
@@ -112,7 +112,7 @@ func TestPullsForTwoPlatformsAreTwoAndOneAfterTheOther(t *testing.T) {
 			t.Error("two pulls of one name at the same time")
 		}
 		mu.Unlock()
-		time.Sleep(10 * time.Millisecond) // in which another could begin
+		time.Sleep(10 * time.Millisecond) // time for another to begin
 		mu.Lock()
 		defer mu.Unlock()
 		pulling--
@@ -124,12 +124,12 @@ func TestPullsForTwoPlatformsAreTwoAndOneAfterTheOther(t *testing.T) {
 		all.Go(func() {
 			img, err := e.Ensure(soon(t), stubImage, "linux/"+want, nil)
 			if err != nil || img.Arch != want || img.ID != want {
-				t.Errorf("asked for %s, got %+v, %v", want, img, err)
+				t.Errorf("asked for %s, got %+v, %v; want arch %v, ID %v, no error", want, img, err, want, want)
 			}
 		})
 	}
 	all.Wait()
 	if n := s.count("POST /images/create"); n < 2 {
-		t.Errorf("%d pulls for two platforms", n)
+		t.Errorf("%d pulls for two platforms, want 2", n)
 	}
 }

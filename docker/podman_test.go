@@ -53,7 +53,7 @@ func podman(t *testing.T) *docker.Engine {
 		t.Fatal(err)
 	}
 	_ = said.Close()
-	// Of an image with several names Podman wants to know which is meant.
+	// For an image with several names Podman requires one of them.
 	if err := api.ImageTag(t.Context(), podmanImage, podmanImage+"-too"); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func podman(t *testing.T) *docker.Engine {
 	return e
 }
 
-func TestPodmanServesAsAnEngine(t *testing.T) {
+func TestPodmanWorksAsAnEngine(t *testing.T) {
 	t.Parallel()
 	e := podman(t)
 	img, here, err := e.Image(t.Context(), podmanImage, "linux/"+runtime.GOARCH)
@@ -74,7 +74,7 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 	}
 	c := start(t, e, containers.Spec{Image: podmanImage, ImageID: img.ID, Memory: 64 << 20, CPUs: 1, WorkDir: "/testbed"})
 	if c.ImageID() != img.ID {
-		t.Errorf("made of %s, looked up %s", c.ImageID(), img.ID)
+		t.Errorf("the container was created from %s, want %s as looked up", c.ImageID(), img.ID)
 	}
 	for _, tt := range []struct {
 		script, output string
@@ -89,42 +89,43 @@ func TestPodmanServesAsAnEngine(t *testing.T) {
 	} {
 		r, err := c.Run(t.Context(), containers.Command{Script: tt.script})
 		if err != nil || string(r.Bytes) != tt.output || r.ExitCode != tt.code {
-			t.Errorf("%s: %q, exit code %d, %v", tt.script, r.Bytes, r.ExitCode, err)
+			t.Errorf("%s: got %q, exit code %d, %v; want output %q, exit code %v, no error",
+				tt.script, r.Bytes, r.ExitCode, err, tt.output, tt.code)
 		}
 	}
 	r, err := c.Run(t.Context(), containers.Command{
 		Script: "echo part; setsid sleep 600 & sleep 600", Timeout: 2 * time.Second,
 	})
 	if err != nil || !r.TimedOut || string(r.Bytes) != "part\n" {
-		t.Errorf("a time-out: %+v, %v", r, err)
+		t.Errorf("a time-out: %+v, %v; want timed out true, output %q, no error", r, err, "part\n")
 	}
 	if err := c.CopyIn(t.Context(), "/testbed/in", 0o600, []byte("\x00in\xff")); err != nil {
 		t.Error(err)
 	}
 	if out, err := c.CopyOut(t.Context(), "/testbed/in"); err != nil || string(out) != "\x00in\xff" {
-		t.Errorf("copied back %q, %v", out, err)
+		t.Errorf("copied back %q, %v; want output %q, no error", out, err, "\x00in\xff")
 	}
 	if err := c.Remove(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); fault.KindOf(err) != fault.Transient {
-		t.Errorf("a command in a removed container: %v", err)
+		t.Errorf("a command in a removed container: got %v, want a Transient fault", err)
 	}
 	owned, err := e.Owned(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, here, err := e.Image(t.Context(), podmanImage, "linux/s390x"); here || err != nil {
-		t.Errorf("an image for another platform: %v, %v", here, err)
+		t.Errorf("an image for another platform: found %v, error %v", here, err)
 	}
 	for _, s := range owned {
 		if s.ID == c.ID() {
-			t.Errorf("still there: %+v", s)
+			t.Errorf("still there: %+v, want ID other than %v", s, c.ID())
 		}
 	}
 }
 
-func TestPodmanHasTheHelperInAnyContainer(t *testing.T) {
+func TestPodmanContainersHaveBoxinit(t *testing.T) {
 	t.Parallel()
 	e := podman(t)
 	_, api := at(t, e.Host())
@@ -135,20 +136,20 @@ func TestPodmanHasTheHelperInAnyContainer(t *testing.T) {
 		})
 	}
 	if there, err := e.Init.Remove(t.Context()); !there || err != nil {
-		t.Errorf("removed %v, %v", there, err)
+		t.Errorf("removed %v, %v; want there true, no error", there, err)
 	}
 	id, lacked := boxed(t, e, api, podmanImage, nil)
 	if !lacked {
-		t.Error("nothing was missing")
+		t.Error("the volume was not missing, want it removed before the start")
 	}
 	runsInit(t, api, id, "pid,args")
 	if there, err := e.Init.Remove(t.Context()); there || err != nil {
-		t.Errorf("in use and removed: %v, %v", there, err)
+		t.Errorf("the volume in use was removed: %v, %v", there, err)
 	}
 	if err := api.ContainerRemove(t.Context(), id, container.RemoveOptions{Force: true}); err != nil {
 		t.Error(err)
 	}
 	if there, err := e.Init.Remove(t.Context()); !there || err != nil {
-		t.Errorf("not in use: removed %v, %v", there, err)
+		t.Errorf("the unused volume: removed %v, error %v", there, err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// A command that is under way when its runner dies goes on, and is not run twice.
-func TestACommandOutlivesItsRunner(t *testing.T) {
+// A command that is under way when its runner dies continues, and is not run twice.
+func TestACommandContinuesAfterItsRunnerIsKilled(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	c := start(t, e, containers.Spec{})
@@ -28,9 +28,9 @@ func TestACommandOutlivesItsRunner(t *testing.T) {
 			break
 		}
 	}
-	c.Close() // as the end of its process would
+	c.Close() // like the end of its process
 	if err := <-ran; fault.KindOf(err) != fault.Transient {
-		t.Errorf("%v: %v", fault.KindOf(err), err)
+		t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
 	}
 	for n := range 3 {
 		next, err := e.Attach(t.Context(), c.ID())
@@ -42,7 +42,7 @@ func TestACommandOutlivesItsRunner(t *testing.T) {
 		}
 		r := runCommand(t, next, cmd)
 		if string(r.Bytes) != "done\n" || r.ExitCode != 3 || r.TimedOut {
-			t.Errorf("%d: %+v, %q", n, r, r.Bytes)
+			t.Errorf("%d: got %+v, %q; want output %q, exit code 3, timed out false", n, r, r.Bytes, "done\n")
 		}
 		next.Close()
 	}
@@ -52,12 +52,12 @@ func TestACommandOutlivesItsRunner(t *testing.T) {
 	}
 	defer next.Close()
 	if r := run(t, next, "cat /tmp/count"); string(r.Bytes) != "ran\n" {
-		t.Errorf("it ran %q", r.Bytes)
+		t.Errorf("it ran %q, want output %q", r.Bytes, "ran\n")
 	}
 }
 
-// The question what is to be kept of a long output is asked again of who comes later.
-func TestALongOutputWaitsForARunner(t *testing.T) {
+// The question which part of a long output to keep is asked again of the next runner.
+func TestALongOutputIsKeptUntilARunnerReadsIt(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	c := start(t, e, containers.Spec{})
@@ -77,22 +77,22 @@ func TestALongOutputWaitsForARunner(t *testing.T) {
 	defer next.Close()
 	cmd.Longer = func(begin []byte) bool { return len(begin) == 1000 && strings.HasPrefix(string(begin), "keep y\n") }
 	if r := runCommand(t, next, cmd); r.Total != 100_005 || len(r.Bytes) != 100_005 {
-		t.Errorf("kept %d of %d", len(r.Bytes), r.Total)
+		t.Errorf("kept %d of %d; want total 100_005, 100_005 bytes", len(r.Bytes), r.Total)
 	}
 }
 
-func TestNobodyLooksIntoTheInit(t *testing.T) {
+func TestProcessesCannotReadBoxinit(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	r := run(t, c, "for f in fd/0 fd/1 environ mem maps cwd/x; do cat /proc/1/$f /proc/$PPID/$f && echo open; done; ls /proc/1/fd /proc/$PPID/fd; echo x >/proc/1/fd/1")
 	if out := string(r.Bytes); strings.Contains(out, "open") || strings.Count(out, "Permission denied") < 9 {
-		t.Errorf("%s", out)
+		t.Errorf("a process in the container could open files of boxinit:\n%s", out)
 	}
 }
 
-// With CAP_SYS_PTRACE the stream can be written to and read, which changes nothing
+// With CAP_SYS_PTRACE a process can read and write the stream, which changes nothing
 // but the time it takes.
-func TestWhatIsForgedIsRefused(t *testing.T) {
+func TestForgedFramesAreRefused(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	for name, script := range map[string]string{
@@ -110,20 +110,20 @@ func TestWhatIsForgedIsRefused(t *testing.T) {
 			for n := range 2 {
 				r, err := c.Run(t.Context(), containers.Command{Script: "echo ran >>/tmp/count; " + script, Timeout: time.Minute})
 				if err != nil || r.ExitCode != 0 || len(r.Bytes) > 0 {
-					t.Fatalf("%d: %+v, %q, %v", n, r, r.Bytes, err)
+					t.Fatalf("%d: got %+v, %q, %v; want exit code 0, no bytes, no error", n, r, r.Bytes, err)
 				}
 				if r := runCommand(t, c, containers.Command{Script: "echo next >>/tmp/next; cat /tmp/next", Timeout: time.Minute}); string(r.Bytes) != strings.Repeat("next\n", n+1) {
-					t.Errorf("%d: %+v, %q", n, r, r.Bytes)
+					t.Errorf("%d: got %+v, %q; want output %q", n, r, r.Bytes, strings.Repeat("next\n", n+1))
 				}
 			}
 			if r := run(t, c, "cat /tmp/count"); string(r.Bytes) != "ran\nran\n" {
-				t.Errorf("it ran %q", r.Bytes)
+				t.Errorf("it ran %q, want output %q", r.Bytes, "ran\nran\n")
 			}
 		})
 	}
 }
 
-func TestAContainerThatAlwaysForgesIsDestroyed(t *testing.T) {
+func TestAContainerThatKeepsForgingFramesIsDestroyed(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{CapAdd: []string{"SYS_PTRACE"}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -133,6 +133,6 @@ func TestAContainerThatAlwaysForgesIsDestroyed(t *testing.T) {
 		_, err = c.Run(ctx, containers.Command{Script: "true"})
 	}
 	if !errors.Is(err, vocab.ErrDestroyed) {
-		t.Errorf("%v: %v", fault.KindOf(err), err)
+		t.Errorf("got a fault of kind %v: %v, want error %v", fault.KindOf(err), err, vocab.ErrDestroyed)
 	}
 }

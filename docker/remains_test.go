@@ -12,26 +12,26 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-// As with docker exec, what a command has started lives on when its shell is killed.
-func TestWhatACommandStartedOutlivesTheShellThatItKills(t *testing.T) {
+// As with docker exec, processes that a command has started survive when its shell is killed.
+func TestABackgroundProcessSurvivesTheKilledShell(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	r := run(t, c, "sleep 7002 & (setsid nohup sleep 7004 &); kill -9 $$; sleep 7005")
 	if r.ExitCode != 137 || r.TimedOut {
-		t.Fatalf("%+v", r)
+		t.Fatalf("got %+v, want exit code 137, timed out false", r)
 	}
-	for len(processes(t, c)) < 2 { // the second one may still be becoming what it is
+	for len(processes(t, c)) < 2 { // the second one may not have called exec yet
 		if t.Context().Err() != nil {
-			t.Fatal("one is gone")
+			t.Fatal("a background process ended")
 		}
 	}
 	if left := processes(t, c); len(left) != 2 {
-		t.Errorf("running: %q", left)
+		t.Errorf("running: %q, want 2 processes", left)
 	}
 }
 
-// Volumes that an image declares are anonymous: nobody would ever find them again.
-func TestAnonymousVolumesGoWithTheirContainer(t *testing.T) {
+// Volumes that an image declares are anonymous: if left, nobody would find them again.
+func TestAnonymousVolumesAreRemovedWithTheirContainer(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
@@ -51,7 +51,7 @@ func TestAnonymousVolumesGoWithTheirContainer(t *testing.T) {
 		}
 	}
 	if name == "" {
-		t.Fatalf("mounts %+v", in.Mounts)
+		t.Fatalf("mounts %+v, want some name", in.Mounts)
 	}
 	if err := c.Remove(t.Context()); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestAnonymousVolumesGoWithTheirContainer(t *testing.T) {
 	}
 }
 
-func TestARemovalIsForcedAndTakesTheVolumes(t *testing.T) {
+func TestARemovalIsForcedAndRemovesVolumes(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	asked := make(chan string, 1)
@@ -73,12 +73,12 @@ func TestARemovalIsForcedAndTakesTheVolumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := <-asked; got != "force=1&v=1" {
-		t.Errorf("asked with %q", got)
+		t.Errorf("asked with %q, want %q", got, "force=1&v=1")
 	}
 }
 
-// A removal that meets another one waits for it: a container is gone when Remove returns.
-func TestARemovalWaitsForTheOneUnderWay(t *testing.T) {
+// A removal waits for one under way: a container is gone when Remove returns.
+func TestARemovalWaitsForARemovalUnderWay(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	answers := []int{http.StatusConflict, http.StatusConflict, http.StatusNotFound}
@@ -89,24 +89,25 @@ func TestARemovalWaitsForTheOneUnderWay(t *testing.T) {
 		answer(code, map[string]string{"message": "removal is already in progress"})(w, r)
 	})
 	if err := e.Remove(t.Context(), stubBox); err != nil || n != 3 {
-		t.Errorf("%v after %d calls", err, n)
+		t.Errorf("got %v after %d calls; want 3, no error", err, n)
 	}
 }
 
-// A create that was refused left nothing; of one that got no answer it is not
-// known, so that what may have come of it is removed by its name.
-func TestOnlyACreateWithoutAnAnswerIsTakenBack(t *testing.T) {
+// A refused create left nothing; whether one without an answer did is
+// unknown, so a container with its name is removed.
+func TestOnlyACreateWithoutAnAnswerIsUndone(t *testing.T) {
 	for name, c := range map[string]struct {
+		limit  time.Duration
 		create func(*stub) http.HandlerFunc
-		want   int // removals
+		want   int // number of removals
 	}{
-		"refused": {func(*stub) http.HandlerFunc {
+		"refused": {time.Hour, func(*stub) http.HandlerFunc {
 			return answer(http.StatusBadRequest, map[string]string{"message": "no such option"})
 		}, 0},
-		"a fault of the engine": {func(*stub) http.HandlerFunc {
+		"a fault of the engine": {time.Hour, func(*stub) http.HandlerFunc {
 			return answer(http.StatusInternalServerError, map[string]string{"message": "it broke"})
 		}, 0},
-		"silence": {func(s *stub) http.HandlerFunc {
+		"silence": {100 * time.Millisecond, func(s *stub) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) {
 				s.hang(w, r)
 			}
@@ -114,10 +115,10 @@ func TestOnlyACreateWithoutAnAnswerIsTakenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEngineStub(t)
-			e := s.connect(t, 100*time.Millisecond)
+			e := s.connect(t, c.limit)
 			s.say("POST /containers/create", c.create(s))
 			if made, err := e.Create(t.Context(), containers.Spec{Image: stubImage, Name: "mine"}); err == nil {
-				t.Errorf("made %s", made.ID())
+				t.Errorf("made %s, want an error", made.ID())
 			}
 			if n := s.count("DELETE /containers/*"); n != c.want {
 				t.Errorf("%d removals, want %d", n, c.want)

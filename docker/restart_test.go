@@ -14,17 +14,17 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// killEvery kills every process but the command's own bash and the init.
+// killEvery kills every process except the command's own bash and the init.
 const killEvery = "for d in /proc/[0-9]*; do p=${d#/proc/}; ((p == BASHPID || p == 1)) || kill -9 $p; done 2>/dev/null; kill -9 1; kill -STOP 1; exit 3"
 
-func TestACommandThatKillsEverythingIsObservedHoweverOften(t *testing.T) {
+func TestACommandThatKillsAllProcessesIsAnObservation(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	for name, tt := range map[string]struct {
 		script string
 		code   int
 	}{
-		"all it may":         {"echo part; kill -9 -1; exit 2", 2}, // which spares who calls it
+		"all it may":         {"echo part; kill -9 -1; exit 2", 2}, // which does not reach the caller
 		"and its parent":     {"echo part; sleep 0.01; kill -9 $PPID; exit 5", 5},
 		"and itself":         {"echo part; kill -9 -1; kill -9 $$", 137},
 		"all but itself":     {"echo part; " + killEvery, 3},
@@ -36,19 +36,20 @@ func TestACommandThatKillsEverythingIsObservedHoweverOften(t *testing.T) {
 			for n := range 20 {
 				r := runCommand(t, c, containers.Command{Script: tt.script, Ahead: true, Fresh: n%2 == 1, Timeout: time.Minute})
 				if r.ExitCode != tt.code || string(r.Bytes) != "part\n" || r.TimedOut || r.OOM || r.Restarted {
-					t.Errorf("result %+v, output %q", r, r.Bytes)
+					t.Errorf("result %+v, output %q; want exit code %v, output %q, timed out false, OOM false, restarted false",
+						r, r.Bytes, tt.code, "part\n")
 				}
 				if r := runCommand(t, c, containers.Command{Script: "cat file", Ahead: true}); string(r.Bytes) != "kept\n" {
-					t.Errorf("afterwards: %+v, output %q", r, r.Bytes)
+					t.Errorf("afterwards: %+v, output %q; want output %q", r, r.Bytes, "kept\n")
 				}
 			}
 		})
 	}
 }
 
-// What somebody does to a container through the engine is not its own doing, also
-// when it killed itself before, and also while nothing runs in it.
-func TestAContainerThatSomebodyEndedIsAFaultOfOurs(t *testing.T) {
+// A container that is changed from outside through the engine did not do that itself, even
+// if it killed its processes before, or none runs in it.
+func TestAContainerStoppedFromOutsideIsATransientFault(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	api := raw(t)
@@ -69,46 +70,47 @@ func TestAContainerThatSomebodyEndedIsAFaultOfOurs(t *testing.T) {
 			for range 2 {
 				r, err := c.Run(t.Context(), containers.Command{Script: "true"})
 				if fault.KindOf(err) != fault.Transient || errors.Is(err, vocab.ErrDestroyed) || r.Restarted {
-					t.Errorf("%+v, %v (%v)", r, err, fault.KindOf(err))
+					t.Errorf("got %+v, %v (%v); want a Transient fault, an error other than %v, restarted false",
+						r, err, fault.KindOf(err), vocab.ErrDestroyed)
 				}
 			}
 		})
 	}
 }
 
-// Memory that no process holds is not given back by ending processes.
-func TestAContainerThatEndedForMemoryIsStartedAgain(t *testing.T) {
+// Memory that no process holds is not freed by ending processes.
+func TestAContainerThatRanOutOfMemoryIsRestarted(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{Memory: 48 << 20, ShmSize: 1 << 30})
 	run(t, c, "echo kept >/tmp/file")
 	for range 2 {
 		if r := run(t, c, "x=x; while :; do x=$x$x; done"); r.ExitCode != 137 || !r.OOM || r.Restarted {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v, want exit code 137, OOM true, restarted false", r)
 		}
 		r := run(t, c, "cat /dev/zero >/dev/shm/full; sleep 0.2; echo on")
 		for n := 0; !r.Restarted && n < 50; n++ {
 			r = run(t, c, "echo $BASHPID")
 		}
 		if r.ExitCode != 137 || !r.OOM || !r.Restarted {
-			t.Errorf("%+v, %q", r, r.Bytes)
+			t.Errorf("got %+v, %q; want exit code 137, OOM true, restarted true", r, r.Bytes)
 		}
 		if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" || r.Restarted {
-			t.Errorf("afterwards: %+v, %q", r, r.Bytes)
+			t.Errorf("afterwards: %+v, %q; want output %q, restarted false", r, r.Bytes, "kept\n")
 		}
 	}
 }
 
-// Where no interpreter can be started any more, it says so at once and each time, and
-// never that it is worth another try.
-func TestAContainerThatRuinedItselfIsDestroyed(t *testing.T) {
+// When no interpreter can be started any more, each command fails at once,
+// and never as worth a retry.
+func TestAContainerWithoutBashIsDestroyed(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	for name, script := range map[string]string{
-		"no bash":            "rm -f /bin/bash /usr/bin/bash",
-		"bash is no program": "echo no program >/usr/bin/t; chmod 755 /usr/bin/t; ln -f /usr/bin/t /usr/bin/bash",
-		"bash must not run":  "chmod 0 /usr/bin/bash",
-		"its loader is gone": "rm -rf /lib64 /usr/lib64 /lib/ld-* /usr/lib/ld-*",
-		"everything is gone": "rm -rf --no-preserve-root / 2>/dev/null",
+		"no bash":               "rm -f /bin/bash /usr/bin/bash",
+		"bash is not a program": "echo no program >/usr/bin/t; chmod 755 /usr/bin/t; ln -f /usr/bin/t /usr/bin/bash",
+		"bash must not run":     "chmod 0 /usr/bin/bash",
+		"its loader is gone":    "rm -rf /lib64 /usr/lib64 /lib/ld-* /usr/lib/ld-*",
+		"everything is gone":    "rm -rf --no-preserve-root / 2>/dev/null",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,37 +126,38 @@ func TestAContainerThatRuinedItselfIsDestroyed(t *testing.T) {
 	}
 }
 
-// An interpreter that was never there is the image's fault, and other commands run.
-func TestAnInterpreterThatIsNotThereIsTheImagesFault(t *testing.T) {
+// An interpreter that was never in the image is the image's fault, and other commands run.
+func TestAMissingInterpreterIsAFaultOfTheImage(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
 	for range 2 {
 		_, err := c.Run(t.Context(), containers.Command{Args: []string{"nosuch", "-c"}, Script: "x"})
 		if errors.Is(err, vocab.ErrDestroyed) || fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "nosuch") {
-			t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
+			t.Errorf("got a fault of kind %v: %v; hint %q; want an error other than %v, an Instance fault, %q in its hint",
+				fault.KindOf(err), err, fault.HintOf(err), vocab.ErrDestroyed, "nosuch")
 		}
 	}
 	run(t, c, "true")
 }
 
-// What a command leaves behind may take all room there is for processes.
-func TestAContainerWithoutRoomForACommandIsEmptied(t *testing.T) {
+// Processes that a command leaves may use up the whole pids limit.
+func TestAContainerWithoutRoomForAProcessIsRestarted(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{PidsLimit: 60})
 	run(t, c, "echo kept >/tmp/file; for i in {1..90}; do sleep 100 & done >/dev/null 2>&1; kill -9 $$")
 	if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" || !r.Restarted {
-		t.Errorf("%+v, %q", r, r.Bytes)
+		t.Errorf("got %+v, %q; want output %q, restarted true", r, r.Bytes, "kept\n")
 	}
 }
 
-// Without /dev/null, stdin is empty all the same.
-func TestStdinIsEmptyAlsoWithoutDevNull(t *testing.T) {
+// Stdin is empty even without /dev/null.
+func TestStdinIsEmptyWithoutDevNull(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
 	run(t, c, "rm -rf /dev/null /testbed; mkdir /testbed; echo secret >/dev/null")
-	r := runCommand(t, c, containers.Command{Script: "cat; echo $?; rm -rf /testbed", Timeout: 10 * time.Second})
+	r := runCommand(t, c, containers.Command{Script: "cat; echo $?; rm -rf /testbed", Timeout: enough})
 	if string(r.Bytes) != "0\n" || r.ExitCode != 0 {
-		t.Errorf("%+v, %q", r, r.Bytes)
+		t.Errorf("got %+v, %q; want output %q, exit code 0", r, r.Bytes, "0\n")
 	}
 	if r := run(t, c, "true"); r.ExitCode != 126 || !strings.Contains(string(r.Bytes), "/testbed: no such file") {
-		t.Errorf("what is missing is not told: %+v, %q", r, r.Bytes)
+		t.Errorf("the missing file is not reported: %+v, %q", r, r.Bytes)
 	}
 }

@@ -17,10 +17,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
+// enough is a time limit for commands that end by themselves, however busy the machine is.
+const enough = 2 * time.Minute
+
 // run runs script and fails the test on a fault.
 func run(t testing.TB, c *containers.Container, script string) vocab.Output {
 	t.Helper()
-	return runCommand(t, c, containers.Command{Script: script, Timeout: 20 * time.Second})
+	return runCommand(t, c, containers.Command{Script: script, Timeout: enough})
 }
 
 func runCommand(t testing.TB, c *containers.Container, cmd containers.Command) vocab.Output {
@@ -32,7 +35,7 @@ func runCommand(t testing.TB, c *containers.Container, cmd containers.Command) v
 	return r
 }
 
-func TestRunObservesWhatACommandDoes(t *testing.T) {
+func TestRunReturnsOutputAndExitCode(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
 	for _, tt := range []struct {
@@ -67,7 +70,7 @@ func TestRunObservesWhatACommandDoes(t *testing.T) {
 			Script: `echo "$IMAGE $MINE"`, Env: []string{"MINE=a b"},
 		}, want: "yes a b\n"},
 		{
-			name: "nothing of ours is in the environment",
+			name: "the environment has no variables of batch",
 			cmd:  containers.Command{Args: []string{"env"}, Script: "-uNOSUCH"},
 			want: "HOME=/\nHOSTNAME=\nIMAGE=yes\nPATH=/usr/bin:/bin\n",
 		},
@@ -95,10 +98,10 @@ func TestRunObservesWhatACommandDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			tt.cmd.Timeout = 20 * time.Second
+			tt.cmd.Timeout = enough
 			r := runCommand(t, c, tt.cmd)
 			if r.Total != int64(len(r.Bytes)) {
-				t.Errorf("total %d of %d bytes", r.Total, len(r.Bytes))
+				t.Errorf("total %d of %d bytes; want total %v", r.Total, len(r.Bytes), int64(len(r.Bytes)))
 			}
 			if tt.cmd.Args != nil && tt.cmd.Args[0] == "env" {
 				r.Bytes = sortedEnv(r.Bytes)
@@ -128,7 +131,7 @@ func TestRunTakesScriptsOfAnySize(t *testing.T) {
 	t.Run("through a login shell", func(t *testing.T) {
 		r := runCommand(t, c, containers.Command{Args: []string{"bash", "-lc"}, Script: "echo ok #" + strings.Repeat("x", 200<<10)})
 		if string(r.Bytes) != "ok\n" {
-			t.Errorf("output %.80q, code %d", r.Bytes, r.ExitCode)
+			t.Errorf("output %.80q, code %d; want output %q", r.Bytes, r.ExitCode, "ok\n")
 		}
 	})
 }
@@ -137,10 +140,10 @@ func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	r := runCommand(t, c, containers.Command{
-		Script: "echo begin; yes | head -c 50000000; echo end", Timeout: 30 * time.Second, Limit: 1000,
+		Script: "echo begin; yes | head -c 50000000; echo end", Timeout: enough, Limit: 1000,
 	})
 	if len(r.Bytes) != 1000 || r.Total != 50000010 || r.ExitCode != 0 {
-		t.Fatalf("kept %d of %d, code %d", len(r.Bytes), r.Total, r.ExitCode)
+		t.Fatalf("kept %d of %d, code %d; want 1000 bytes, total 50000010, exit code 0", len(r.Bytes), r.Total, r.ExitCode)
 	}
 	if !bytes.HasPrefix(r.Bytes, []byte("begin\ny\n")) || !bytes.HasSuffix(r.Bytes, []byte("y\nend\n")) {
 		t.Errorf("output %.20q ... %q", r.Bytes, r.Bytes[980:])
@@ -148,56 +151,60 @@ func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
 }
 
 func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
-	c := start(t, connect(t), containers.Spec{})
+	t.Parallel()
+	e := connect(t)
 	for _, tt := range []struct{ name, script, want string }{
-		{"a sleeping command", "echo before; sleep 60", "before\n"},
-		{"a pipeline", "sleep 61 | cat", ""},
-		{"children in sessions of their own", "setsid sleep 62 & setsid setsid sleep 63 & echo $((1+1)); sleep 64", "2\n"},
-		{"children that lost their parent", "(setsid nohup sleep 65 >/dev/null 2>&1 &) ; (sleep 66 &) ; echo x; sleep 67", "x\n"},
-		{"a child without environment", "env -i /usr/bin/setsid /usr/bin/sleep 68 & sleep 69", ""},
+		{"a sleeping command", "echo before; sleep 600", "before\n"},
+		{"a pipeline", "sleep 601 | cat", ""},
+		{"children in sessions of their own", "setsid sleep 602 & setsid setsid sleep 603 & echo $((1+1)); sleep 604", "2\n"},
+		{"children that lost their parent", "(setsid nohup sleep 605 >/dev/null 2>&1 &) ; (sleep 606 &) ; echo x; sleep 607", "x\n"},
+		{"a child without environment", "env -i /usr/bin/setsid /usr/bin/sleep 608 & sleep 609", ""},
 		{"a command that ignores signals", "trap '' TERM INT HUP; while :; do sleep 1; done", ""},
-		{"a stopped command", "kill -STOP $$; sleep 70", ""},
+		{"a stopped command", "kill -STOP $$; sleep 610", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			begin := time.Now()
-			r := runCommand(t, c, containers.Command{Script: tt.script, Timeout: 400 * time.Millisecond})
-			if !r.TimedOut || r.ExitCode != -1 || string(r.Bytes) != tt.want {
-				t.Errorf("timed out %v, code %d, output %q; want %q", r.TimedOut, r.ExitCode, r.Bytes, tt.want)
-			}
-			if d := time.Since(begin); d > 4*time.Second {
-				t.Errorf("took %v", d)
+			t.Parallel()
+			c := start(t, e, containers.Spec{})
+			// A busy machine must start what is to be killed within this time.
+			r := runCommand(t, c, containers.Command{Script: tt.script, Timeout: 3 * time.Second})
+			if !r.TimedOut || r.ExitCode != -1 || string(r.Bytes) != tt.want || r.Restarted {
+				t.Errorf("timed out %v, code %d, restarted %v, output %q; want %q", r.TimedOut, r.ExitCode, r.Restarted, r.Bytes, tt.want)
 			}
 			if left := processes(t, c); len(left) > 0 {
-				t.Errorf("still running: %q", left)
+				t.Errorf("still running: %q, want no process", left)
 			}
 		})
 	}
 }
 
-func TestRunEndlessOutputCostsNoMoreThanTheTimeout(t *testing.T) {
+func TestRunEndsEndlessOutputAtTheTimeout(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
 	begin := time.Now()
-	r := runCommand(t, c, containers.Command{Script: "yes", Timeout: time.Second, Limit: 4096})
-	if d := time.Since(begin); !r.TimedOut || d > 4*time.Second || len(r.Bytes) != 4096 || r.Total < 1<<20 {
-		t.Errorf("timed out %v after %v, kept %d of %d", r.TimedOut, d, len(r.Bytes), r.Total)
+	r := runCommand(t, c, containers.Command{Script: "yes", Timeout: 3 * time.Second, Limit: 4096})
+	if d := time.Since(begin); !r.TimedOut || r.Restarted || d > time.Minute || len(r.Bytes) != 4096 || r.Total < 1<<20 {
+		t.Errorf("timed out %v after %v, restarted %v, kept %d of %d", r.TimedOut, d, r.Restarted, len(r.Bytes), r.Total)
 	}
 	if left := processes(t, c); len(left) > 0 {
-		t.Errorf("still running: %q", left)
+		t.Errorf("still running: %q, want no process", left)
 	}
 }
 
-func TestRunIsNotHeldUpByABackgroundProcess(t *testing.T) {
+func TestRunDoesNotWaitForABackgroundProcess(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
-	begin := time.Now()
-	r := run(t, c, "sleep 30 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")
-	if d := time.Since(begin); d > 1500*time.Millisecond {
-		t.Errorf("took %v", d)
+	took := time.Hour
+	for n := 0; n < 5 && took > 1500*time.Millisecond; n++ { // a busy machine delays it too, but not every time
+		begin := time.Now()
+		r := run(t, c, "sleep 600 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")
+		took = time.Since(begin)
+		if !strings.Contains(string(r.Bytes), "started\n") || r.ExitCode != 4 {
+			t.Errorf("output %q, exit code %d", r.Bytes, r.ExitCode)
+		}
 	}
-	if !strings.Contains(string(r.Bytes), "started\n") || r.ExitCode != 4 {
-		t.Errorf("output %q, code %d", r.Bytes, r.ExitCode)
+	if took > 1500*time.Millisecond {
+		t.Errorf("took %v", took)
 	}
 	if left := processes(t, c); len(left) == 0 {
-		t.Error("the background process did not live on")
+		t.Error("the background process did not survive")
 	}
 }
 
@@ -205,19 +212,23 @@ func TestRunEndsWhenCancelled(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(500*time.Millisecond, cancel)
-	r, err := c.Run(ctx, containers.Command{Script: "echo part; setsid sleep 60 & sleep 60"})
+	defer cancel()
+	go func() {
+		awaitFile(t, c, "/tmp/began")
+		cancel()
+	}()
+	r, err := c.Run(ctx, containers.Command{Script: "echo part; echo >/tmp/began; setsid sleep 600 & sleep 600"})
 	if !errors.Is(err, context.Canceled) || !fault.Canceled(err) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v, a cancellation", err, context.Canceled)
 	}
 	if string(r.Bytes) != "part\n" {
-		t.Errorf("output %q", r.Bytes)
+		t.Errorf("output %q, want output %q", r.Bytes, "part\n")
 	}
 	if left := processes(t, c); len(left) > 0 {
-		t.Errorf("still running: %q", left)
+		t.Errorf("still running: %q, want no process", left)
 	}
 	if _, err := c.Run(ctx, containers.Command{Script: "true"}); !fault.Canceled(err) {
-		t.Errorf("with a cancelled context: %v", err)
+		t.Errorf("with a canceled context: %v, want a cancellation", err)
 	}
 }
 
@@ -227,14 +238,24 @@ func TestRunSurvivesAForkBomb(t *testing.T) {
 	run(t, c, "echo kept >/tmp/file")
 	r := runCommand(t, c, containers.Command{Script: "f() { f | f & }; f; while :; do :; done", Timeout: time.Second})
 	if !r.TimedOut {
-		t.Errorf("code %d, output %.200q", r.ExitCode, r.Bytes)
+		t.Errorf("code %d, output %.200q; want timed out true", r.ExitCode, r.Bytes)
 	}
 	if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" {
-		t.Errorf("afterwards: code %d, output %q", r.ExitCode, r.Bytes)
+		t.Errorf("afterwards: code %d, output %q; want output %q", r.ExitCode, r.Bytes, "kept\n")
 	}
 }
 
-// processes lists what runs in the container besides the list itself and what is ours.
+// awaitFile waits until a command has made a file.
+func awaitFile(t testing.TB, c *containers.Container, name string) {
+	for t.Context().Err() == nil {
+		if _, err := c.CopyOut(t.Context(), name); err == nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// processes lists the processes in the container except itself and boxinit.
 func processes(t testing.TB, c *containers.Container) []string {
 	t.Helper()
 	r := run(t, c, `for d in /proc/[0-9]*; do

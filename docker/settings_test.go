@@ -19,7 +19,8 @@ func TestAWorkDirMustBeInTheImage(t *testing.T) {
 	}
 	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "/no such/dir") ||
 		!strings.Contains(err.Error(), testImage(t)) || !strings.Contains(fault.HintOf(err), "environment.cwd") {
-		t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
+		t.Errorf("got a fault of kind %v: %v; hint %q; want an Instance fault with %q, with %q, %q",
+			fault.KindOf(err), err, fault.HintOf(err), "/no such/dir", testImage(t), "environment.cwd")
 	}
 	c = start(t, e, containers.Spec{WorkDir: "/testbed"})
 	same, err := e.Attach(t.Context(), c.ID())
@@ -27,11 +28,11 @@ func TestAWorkDirMustBeInTheImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := run(t, same, "pwd"); string(r.Bytes) != "/testbed\n" {
-		t.Errorf("the directory of an attached container: %q", r.Bytes)
+		t.Errorf("the working directory of an attached container is %q", r.Bytes)
 	}
 }
 
-func TestCreateSaysWhatIsWrongWithTheSettings(t *testing.T) {
+func TestCreateReportsInvalidSettings(t *testing.T) {
 	e := connect(t)
 	for _, tt := range []struct {
 		name string

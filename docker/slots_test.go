@@ -12,9 +12,9 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-func TestRemovalsDoNotWaitForCreatesThatHang(t *testing.T) {
+func TestRemovalsDoNotWaitForHangingCreates(t *testing.T) {
 	s := newEngineStub(t)
-	e := s.connect(t, time.Hour, func(c *docker.Config) { c.Lives = 2 })
+	e := s.connect(t, time.Hour, func(c *docker.Config) { c.Creates = 2 })
 	const callers = 5
 	hanging := make(chan struct{}, callers)
 	s.say("POST /containers/create", func(w http.ResponseWriter, r *http.Request) {
@@ -47,23 +47,32 @@ func TestRemovalsDoNotWaitForCreatesThatHang(t *testing.T) {
 				t.Error(err)
 			}
 		case <-soon(t).Done():
-			t.Fatal("a removal waits for creates that hang")
+			t.Fatal("a removal waited for hanging creates")
 		}
 	}
 }
 
-func TestAnEngineThatMayHangRemovesOneAtATime(t *testing.T) {
+func TestAnEngineThatMayHangRemovesOneContainerAtATime(t *testing.T) {
 	for api, want := range map[string]int{"1.41": 1, "1.42": 3, "1.51": 3} {
 		t.Run(api, func(t *testing.T) {
 			s := newEngineStub(t)
 			s.say("HEAD /_ping", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("API-Version", api) })
-			e := s.connect(t, time.Hour, func(c *docker.Config) { c.Lives = 3 })
+			e := s.connect(t, time.Hour, func(c *docker.Config) { c.Creates = 3 })
 			var now, most atomic.Int64
+			var once sync.Once
+			all := make(chan struct{}) // closed when the maximum is under way
 			s.say("DELETE /containers/*", func(w http.ResponseWriter, _ *http.Request) {
 				n := now.Add(1)
 				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 				}
-				time.Sleep(20 * time.Millisecond) // for the others to come
+				if n == int64(want) {
+					once.Do(func() { close(all) })
+				}
+				select {
+				case <-all:
+					time.Sleep(20 * time.Millisecond) // time for one more to begin
+				case <-soon(t).Done():
+				}
 				now.Add(-1)
 				w.WriteHeader(http.StatusNoContent)
 			})

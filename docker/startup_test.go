@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-func TestAnImageWhoseBashWarnsAtItsStartIsUsable(t *testing.T) {
+func TestAnImageWhoseBashWarnsAtStartIsUsable(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	for _, tt := range []struct{ name, env, warning string }{
@@ -26,11 +26,11 @@ func TestAnImageWhoseBashWarnsAtItsStartIsUsable(t *testing.T) {
 			}
 			quiet := runCommand(t, c, containers.Command{Args: []string{"echo"}, Script: "marker", Env: []string{"LD_PRELOAD="}})
 			if string(quiet.Bytes) != "marker\n" {
-				t.Errorf("output of a program that does not warn: %q", quiet.Bytes)
+				t.Errorf("unexpected output of a bash that does not warn: %q", quiet.Bytes)
 			}
 			run(t, c, "nohup sleep 60 >/dev/null 2>&1 &")
 			if r := runCommand(t, c, containers.Command{Script: "sleep 61", Timeout: 300 * time.Millisecond}); !r.TimedOut {
-				t.Errorf("result %+v", r)
+				t.Errorf("result %+v, want timed out true", r)
 			}
 			if left := processes(t, c); len(left) != 1 {
 				t.Errorf("the container was restarted, or the killer failed: %q", left)

@@ -20,17 +20,17 @@ import (
 )
 
 // stub is an engine over HTTP that has one image and any number of containers
-// in which nothing runs. A test puts answers of its own in place of the stub's,
+// in which nothing runs. A test replaces the stub's answers with its own,
 // by method and path as in "POST /containers/create".
 type stub struct {
 	server *httptest.Server
 	own    map[string]http.HandlerFunc
 
 	mu    sync.Mutex
-	said  map[string]http.HandlerFunc // the test's
+	said  map[string]http.HandlerFunc // the test's answers
 	calls []string                    // their forms, in order
 	made  []container.CreateRequest
-	let   func()        // lets go of the calls that hang
+	let   func()        // releases the calls that hang
 	gone  chan struct{} // closed by let
 }
 
@@ -83,8 +83,8 @@ func newEngineStub(t testing.TB) *stub {
 	return s
 }
 
-// connect returns a client of the stub that waits for an answer of the test's no
-// longer than limit, and for one of the stub's own as long as it takes.
+// connect returns a client of the stub that waits for an answer of the test at
+// most limit, and for one of the stub as long as it takes.
 func (s *stub) connect(t testing.TB, limit time.Duration, change ...func(*docker.Config)) *docker.Engine {
 	t.Helper()
 	c := docker.Config{Host: "tcp://" + s.server.Listener.Addr().String()}
@@ -123,13 +123,13 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f = s.own[call]
 	}
 	if f == nil {
-		answer(http.StatusNotFound, map[string]string{"message": "the stub knows no " + call})(w, r)
+		answer(http.StatusNotFound, map[string]string{"message": "the stub has no answer for " + call})(w, r)
 		return
 	}
 	f(w, r)
 }
 
-// form is a call with * for what names an image, container, exec, volume or network.
+// form is a call with * in place of the name of an image, container, exec, volume or network.
 func form(method, path string) string {
 	words := strings.Split(path[1:], "/")
 	if strings.HasPrefix(words[0], "v1.") {
@@ -145,14 +145,14 @@ func form(method, path string) string {
 	return method + " /" + words[0] + "/*/" + words[last]
 }
 
-// say makes f answer the calls of that form, and the stub itself when f is nil.
+// say makes f answer the calls of that form, or the stub itself if f is nil.
 func (s *stub) say(call string, f http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.said[call] = f
 }
 
-// hang answers nothing until the caller goes or [stub.resume] was called.
+// hang does not answer until the caller cancels or [stub.resume] is called.
 func (s *stub) hang(_ http.ResponseWriter, r *http.Request) {
 	select {
 	case <-s.gone:
@@ -160,7 +160,7 @@ func (s *stub) hang(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// resume makes the stub answer everything itself; nothing hangs any more.
+// resume makes the stub answer everything itself, and ends hanging calls.
 func (s *stub) resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func (s *stub) resume() {
 	s.let()
 }
 
-// count returns how many calls of that form came.
+// count returns the number of calls of that form.
 func (s *stub) count(call string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,14 +191,14 @@ func (s *stub) create(w http.ResponseWriter, r *http.Request) {
 	answer(http.StatusCreated, map[string]string{"Id": stubBox})(w, r)
 }
 
-// keep notes what was asked for.
+// keep records a create request.
 func (s *stub) keep(asked container.CreateRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.made = append(s.made, asked)
 }
 
-// attach is an init that starts nothing: it answers whether it is there and whether
+// attach acts as an init that starts nothing: it answers whether it is ready and whether
 // commands could be run, and no command ever ends.
 func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()

@@ -1,6 +1,6 @@
 // Package doctor checks whether a machine can run batch, and says what to do about what
 // is missing: the engine, memory, disk, the models' keys and the dataset hub. It changes
-// nothing.
+// nothing, and calls a model only where it is asked to.
 package doctor
 
 import (
@@ -47,6 +47,7 @@ type Config struct {
 	Hub    hub.Config
 	Dir    string                   // that runs write into
 	Getenv func(name string) string // of the models' keys
+	Model  bool                     // one is asked with [Ask]: whose keys are set does not matter
 }
 
 // Look makes all checks, one after the other.
@@ -54,9 +55,13 @@ func Look(ctx context.Context, c Config) []Check {
 	checks, engine := checkEngine(ctx, c.Docker)
 	if engine != nil {
 		defer engine.Close()
-		checks = append(checks, checkStrays(ctx, engine))
+		checks = append(checks, checkClean(ctx, engine))
 	}
-	return append(checks, checkOutput(c.Dir), checkKey(c.Getenv), checkHub(ctx, c.Hub))
+	checks = append(checks, checkOutput(c.Dir))
+	if !c.Model {
+		checks = append(checks, checkKey(c.Getenv))
+	}
+	return append(checks, checkHub(ctx, c.Hub))
 }
 
 func checkEngine(ctx context.Context, c docker.Config) ([]Check, *docker.Engine) {
@@ -72,9 +77,9 @@ func checkEngine(ctx context.Context, c docker.Config) ([]Check, *docker.Engine)
 		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil
 	}
 	checks := []Check{{"engine", Good, fmt.Sprintf("%s, API %s, %s/%s, storage %s", info.Version, info.APIVersion, info.OS, info.Arch, info.StorageDriver), ""}}
-	memory := Check{"memory", Good, fmt.Sprintf("%s for %d CPUs", units.BytesSize(float64(info.Memory)), info.CPUs), ""}
+	memory := Check{"memory", Good, fmt.Sprintf("%s, CPUs: %d", units.BytesSize(float64(info.Memory)), info.CPUs), ""}
 	if info.Memory < 4<<30 {
-		memory.State, memory.Hint = Warning, "test suites often need 2 GiB each; keep --workers small"
+		memory.State, memory.Hint = Warning, "test suites often need 2 GiB each: run few instances at once, such as `-w 1`, or use `-w auto`"
 	}
 	return append(checks, memory, checkLimits(info), checkQuota(ctx, engine), checkDisk("disk", info.ImageDir, 20<<30)), engine
 }
@@ -84,12 +89,12 @@ func checkLimits(info docker.Info) Check {
 	switch {
 	case len(info.Unlimited) > 0:
 		return Check{
-			"limits", Warning, "the engine cannot limit " + strings.Join(info.Unlimited, ", ") + ": containers run without",
-			"the controllers of cgroup v2 must be delegated to a rootless engine's user:\n" +
-				"Delegate=cpu cpuset io memory pids in systemd's user@.service",
+			"limits", Warning, "the engine cannot limit " + strings.Join(info.Unlimited, ", ") + ": containers run without these limits",
+			"a rootless engine needs the cgroup v2 controllers delegated to its user:\n" +
+				"`Delegate=cpu cpuset io memory pids` in systemd's user@.service",
 		}
 	case info.Podman:
-		return Check{"limits", Good, "Podman does not say what it can limit; a run says what it refuses", ""}
+		return Check{"limits", Good, "Podman does not report what it can limit; a run reports what it refuses", ""}
 	default:
 		return Check{"limits", Good, "CPUs, memory, swap and processes of containers can be limited", ""}
 	}
@@ -102,24 +107,26 @@ func checkQuota(ctx context.Context, engine *docker.Engine) Check {
 	case err != nil:
 		return Check{"quota", Warning, err.Error(), fault.HintOf(err)}
 	case !known:
-		return Check{"quota", Good, "whether the storage driver has a quota for --disk is known once there is an image", ""}
+		return Check{"quota", Good, "whether the storage driver can enforce --disk is known once there is an image", ""}
 	case able:
-		return Check{"quota", Good, "--disk is a quota of the storage driver", ""}
+		return Check{"quota", Good, "the storage driver enforces --disk", ""}
 	default:
-		return Check{"quota", Good, "the storage driver has no quota: --disk is a watch that looks every few seconds", ""}
+		return Check{"quota", Good, "the storage driver has no quotas: batch itself checks --disk every few seconds", ""}
 	}
 }
 
-func checkStrays(ctx context.Context, engine *docker.Engine) Check {
+func checkClean(ctx context.Context, engine *docker.Engine) Check {
 	owned, err := engine.Owned(ctx)
-	strays := slices.DeleteFunc(owned, func(s containers.Stray) bool { return !s.Abandoned })
+	crashed := slices.DeleteFunc(owned, func(s containers.Summary) bool { return !s.Abandoned })
 	switch {
 	case err != nil:
-		return Check{"strays", Warning, err.Error(), fault.HintOf(err)}
-	case len(strays) > 0:
-		return Check{"strays", Warning, fmt.Sprintf("%d containers of runs that are gone", len(strays)), "`batch clean` removes them, and so does the next `batch run`"}
+		return Check{"clean", Warning, err.Error(), fault.HintOf(err)}
+	case len(crashed) == 1:
+		return Check{"clean", Warning, "1 container of a crashed run", "`batch clean` removes it, and so does the next `batch run`"}
+	case len(crashed) > 1:
+		return Check{"clean", Warning, fmt.Sprintf("%d containers of crashed runs", len(crashed)), "`batch clean` removes them, and so does the next `batch run`"}
 	default:
-		return Check{"strays", Good, "no containers of runs that are gone", ""}
+		return Check{"clean", Good, "no containers of crashed runs", ""}
 	}
 }
 
@@ -133,7 +140,7 @@ func checkDisk(name, dir string, want uint64) Check {
 	c := Check{name, Good, fmt.Sprintf("%s free in %s", units.BytesSize(float64(free)), dir), ""}
 	if free < want {
 		c.State = Warning
-		c.Hint = "SWE-bench images take 1-3 GB each; make room, or choose fewer with --slice"
+		c.Hint = "SWE-bench images take 1-3 GB each; free some space, or select fewer instances with --slice"
 	}
 	return c
 }
@@ -141,7 +148,7 @@ func checkDisk(name, dir string, want uint64) Check {
 func checkOutput(dir string) Check {
 	probe, err := os.CreateTemp(dir, ".batch-doctor-*")
 	if err != nil {
-		return Check{"output", Warning, "this folder is not writable: " + err.Error(), "give a writable one with -o"}
+		return Check{"output", Warning, "the current directory is not writable: " + err.Error(), "name a writable run directory with -o"}
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
@@ -181,7 +188,7 @@ func checkHub(ctx context.Context, c hub.Config) Check {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, c.Endpoint, nil)
 	if err != nil {
-		return Check{"hub", Warning, err.Error(), "HF_ENDPOINT is not a URL"}
+		return Check{"hub", Warning, err.Error(), "set HF_ENDPOINT to a URL, or unset it"}
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

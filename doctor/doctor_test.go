@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/docker"
 )
 
-// A rootless engine whose user was not given the controllers of cgroup v2.
-func TestDoctorSaysWhatTheEngineCannotLimit(t *testing.T) {
+// A rootless engine whose user does not have the controllers of cgroup v2.
+func TestDoctorReportsLimitsThatTheEngineLacks(t *testing.T) {
 	for _, tt := range []struct {
 		info, version string
 		state         State

@@ -3,7 +3,7 @@
 // An agent that gives up, runs out of its own limit or submits nonsense is a
 // result, not a fault. Everything else that stops an instance or a run is an
 // [Error] with a [Kind], set where the fact is known and read with [KindOf],
-// which always unwraps. Cancellation stays context.Canceled and has no kind.
+// which unwraps. Cancellation stays context.Canceled and has no kind.
 package fault
 
 import (
@@ -18,18 +18,18 @@ import (
 type Kind int
 
 const (
-	// Unknown is an error nobody has classified: recorded, never retried.
+	// Unknown is an error that was not classified: recorded, never retried.
 	Unknown Kind = iota
 	// Usage is the caller's input: flags, config, dataset. Nothing was started.
 	Usage
-	// Instance is this row or this image. The others go on; a retry cannot help.
+	// Instance is this row or this image. Other instances continue; a retry cannot help.
 	Instance
-	// Transient may pass by itself: retry with back-off, then record.
+	// Transient may go away by itself: retry with back-off, then record.
 	Transient
 	// Host means nothing can succeed (engine gone, disk full, key refused):
-	// stop admitting instances, let the running ones end.
+	// stop admitting instances, let the running ones finish.
 	Host
-	// Bug is ours: a panic caught at the instance's edge, or a broken invariant.
+	// Bug is a defect of batch: a recovered panic or a broken invariant.
 	Bug
 )
 
@@ -62,11 +62,11 @@ func (k Kind) Status() vocab.Status {
 	}
 }
 
-// Error is a failure with blame and, where a person can act, advice.
+// Error is a failure with blame and, where the user can act, advice.
 type Error struct {
 	Op   string // what was being done: gerund and object, "pulling image x"
 	Kind Kind
-	Hint string // what a person can do about it; may be empty
+	Hint string // what the user can do about it; may be empty
 	Err  error  // the cause; may be nil when Op says it all
 }
 
@@ -101,7 +101,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 }
 
 // KindOf returns the kind of the outermost fault in err's chain that has one.
-// Cancellation and nil have kind Unknown; ask [Canceled] for the former.
+// Cancellation and nil have kind Unknown; [Canceled] detects the former.
 func KindOf(err error) Kind {
 	for err != nil {
 		e, ok := errors.AsType[*Error](err)
@@ -131,10 +131,9 @@ func HintOf(err error) string {
 	return ""
 }
 
-// Canceled reports whether err says that the work was told to stop, which is
-// nobody's fault and leaves an instance pending. A fault that merely mentions
-// a cancelled call of its own (a timeout inside a client) is not Canceled
-// unless its kind is Unknown.
+// Canceled reports whether err means that the work was canceled, which is not a
+// failure and leaves an instance pending. A fault that wraps a canceled call (a
+// timeout inside a client) is not Canceled unless its kind is Unknown.
 func Canceled(err error) bool {
 	return errors.Is(err, context.Canceled) && KindOf(err) == Unknown
 }

@@ -18,10 +18,10 @@ func TestKindSurvivesWrapping(t *testing.T) {
 		t.Errorf("KindOf = %v, want transient", got)
 	}
 	if got := fault.HintOf(err); got != "try again" {
-		t.Errorf("HintOf = %q", got)
+		t.Errorf("HintOf = %q, want %q", got, "try again")
 	}
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Error("the cause is lost")
+		t.Error("the wrapped error lost its cause")
 	}
 	if got, want := err.Error(), "instance y: pulling image x: unexpected EOF"; got != want {
 		t.Errorf("text %q, want %q", got, want)
@@ -29,7 +29,7 @@ func TestKindSurvivesWrapping(t *testing.T) {
 }
 
 func TestOutermostKindWins(t *testing.T) {
-	err := fault.New(fault.Host, "starting", fault.New(fault.Transient, "dialling", io.EOF).WithHint("inner"))
+	err := fault.New(fault.Host, "starting", fault.New(fault.Transient, "dialing", io.EOF).WithHint("inner"))
 	if got := fault.KindOf(err); got != fault.Host {
 		t.Errorf("KindOf = %v, want host", got)
 	}
@@ -42,15 +42,15 @@ func TestOutermostKindWins(t *testing.T) {
 	}
 }
 
-func TestCanceledIsNobodysFault(t *testing.T) {
+func TestACancellationHasNoKind(t *testing.T) {
 	if err := fmt.Errorf("asking: %w", context.Canceled); !fault.Canceled(err) || fault.KindOf(err) != fault.Unknown {
-		t.Errorf("%v: not seen as cancelled", err)
+		t.Errorf("%v: not recognized as canceled", err)
 	}
-	if fault.Canceled(fault.New(fault.Host, "dialling", context.Canceled)) {
+	if fault.Canceled(fault.New(fault.Host, "dialing", context.Canceled)) {
 		t.Error("a host fault is not a cancellation")
 	}
 	if fault.Canceled(nil) || fault.KindOf(nil) != fault.Unknown {
-		t.Error("nil is neither")
+		t.Error("nil counts as canceled")
 	}
 }
 

@@ -15,42 +15,43 @@ import (
 )
 
 const (
-	floor   = 64 << 20         // bytes free without which not even a container is begun
-	recheck = 10 * time.Second // how often one who waits looks whether others freed disk
+	minFree = 64 << 20         // bytes that must be free on the engine's disk to start a container
+	recheck = 10 * time.Second // how often a waiting instance checks whether another process freed disk space
 )
 
 // Options are the settings of a [Cache]; the zero value works.
 type Options struct {
-	// Budget is how many bytes the images in the ledger may take together; 0 is
-	// no limit. How large an image is shows only when it is there, and is
-	// guessed from the one before: what a pull takes too much is evicted at once.
+	// Budget is how many bytes the images in the ledger may use together; 0 means
+	// no limit. The size of an image is known only after its pull; before, the size of the
+	// previous image is the estimate. If a pull exceeds the budget, images are evicted at
+	// once.
 	Budget int64
 
 	Reserve int64             // bytes that must be free on the engine's disk before a pull
-	Ahead   int               // images of the plan that are pulled before their instances begin
-	Notify  func(text string) // told when an instance begins to wait for room; nil ignores
+	Ahead   int               // how many images of the plan may be pulled before their instances begin
+	Notify  func(text string) // called when an instance begins to wait for disk space; nil ignores
 	Log     *slog.Logger      // nil discards
 }
 
-// Cache sees to the images of one run. It is safe for concurrent use.
+// Cache manages the images of one run. It is safe for concurrent use.
 type Cache struct {
 	engine Engine
 	ledger *Ledger
 	o      Options
-	door   chan struct{} // held by whoever looks for room: one at a time decides
+	space  chan struct{} // a lock: one caller at a time looks for disk space
 
 	mu      sync.Mutex
-	changed chan struct{}           // closed and replaced when something ends that another may wait for
+	changed chan struct{}           // closed and replaced at each change that another caller may wait for
 	plan    plan                    // what the run will need
-	shared  map[string]int          // instances of the plan, by ref
-	derived map[string]string       // ref -> id, of those in the ledger
-	held    map[string]int          // refs that instances have, those that wait included
-	running int                     // instances that were let in and have not ended
-	flights map[string]int          // pulls under way
+	shared  map[string]int          // ref -> number of instances in the plan
+	derived map[string]string       // ref -> id, of derived images that this process has entered in the ledger
+	held    map[string]int          // ref -> number of instances that have it or wait for it
+	running int                     // instances that were admitted and have not ended
+	pulling map[string]int          // ref -> number of running pulls
 	ahead   map[string]*flock.Flock // refs held for instances that have not begun
-	needed  map[string]time.Time    // not in the ledger yet
-	waiting int
-	growth  int64 // bytes by which the last pull made the images grow; 0 when nothing is known
+	needed  map[string]time.Time    // ref -> time it was last needed, if that is not in the ledger yet
+	waiting int                     // instances that wait for disk space
+	growth  int64                   // bytes that the last pull added; 0 if that is not known
 }
 
 // New returns a cache of the images on engine, with its ledger.
@@ -62,14 +63,14 @@ func New(engine Engine, ledger *Ledger, o Options) *Cache {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Cache{
-		engine: engine, ledger: ledger, o: o, door: make(chan struct{}, 1), changed: make(chan struct{}),
-		held: map[string]int{}, flights: map[string]int{}, ahead: map[string]*flock.Flock{},
+		engine: engine, ledger: ledger, o: o, space: make(chan struct{}, 1), changed: make(chan struct{}),
+		held: map[string]int{}, pulling: map[string]int{}, ahead: map[string]*flock.Flock{},
 		needed: map[string]time.Time{}, derived: map[string]string{},
 	}
 }
 
-// Close lets go of what was pulled ahead and writes the ledger. Prefetch must
-// have returned and every lease have been released.
+// Close releases the images that were pulled ahead and writes the ledger. Before that,
+// Prefetch must have returned and every lease must have been released.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	for ref, lock := range c.ahead {
@@ -83,8 +84,7 @@ func (c *Cache) Close() error {
 	if err != nil {
 		return err
 	}
-	ours := func(e Entry) bool { return !needed[e.Ref].IsZero() }
-	if !slices.ContainsFunc(entries, ours) {
+	if !slices.ContainsFunc(entries, func(e Entry) bool { return !needed[e.Ref].IsZero() }) {
 		return nil
 	}
 	return c.ledger.update(func(all map[string]Entry) { touch(all, needed) })
@@ -101,17 +101,17 @@ func touch(all map[string]Entry, needed map[string]time.Time) {
 
 // lease is one instance's right to an image.
 type lease struct {
-	ref  string
-	lock *flock.Flock
-	in   bool // it was let in, and counts as running
+	ref      string
+	lock     *flock.Flock
+	admitted bool // it counts as running
 }
 
 // Acquire makes sure that the engine has ref, for the instance id of the plan,
-// and holds it until release is called, which must happen once the instance's
-// container is gone; further calls do nothing. While room is short it evicts,
-// or waits for other instances to end. It fails with a Host fault when there is
-// no room, nothing to evict and nothing to wait for; else with the engine's
-// error. After an error nothing is held.
+// and holds the image until release is called. The caller must call release after the
+// instance's container was removed; further calls do nothing. While disk space is short,
+// Acquire evicts images or waits for other instances to end. If there is no space, nothing
+// to evict and nothing to wait for, it returns a Host fault; other errors are the engine's.
+// After an error, nothing is held.
 func (c *Cache) Acquire(ctx context.Context, id, ref string, progress func(Progress)) (img Image, release func(), err error) {
 	lock, err := c.ledger.hold(ctx, ref)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *Cache) Acquire(ctx context.Context, id, ref string, progress func(Progr
 	return img, release, nil
 }
 
-// take notes that the instance id has begun.
+// take records that the instance id has begun.
 func (c *Cache) take(id string, l *lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,11 +143,11 @@ func (c *Cache) take(id string, l *lease) {
 		_ = lock.Close()
 		delete(c.ahead, l.ref)
 	}
-	c.broadcast() // the plan has moved on
+	c.broadcast() // the next images of the plan may be pulled ahead
 }
 
 func (c *Cache) release(l *lease) {
-	c.letOut(l)
+	c.stop(l)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.held[l.ref]--; c.held[l.ref] == 0 {
@@ -171,10 +171,10 @@ func (c *Cache) next() <-chan struct{} {
 	return c.changed
 }
 
-// fullPulls is how often an instance's pull may find the disk full.
+// fullPulls is how often a pull for an instance is tried again after the disk was full.
 const fullPulls = 4
 
-// ensure lets the lease in when there is room, and pulls its image when it is
+// ensure waits until there is space for the lease, and pulls its image if it is
 // missing.
 func (c *Cache) ensure(ctx context.Context, l *lease, progress func(Progress)) (Image, error) {
 	for full := 0; ; full++ {
@@ -187,35 +187,35 @@ func (c *Cache) ensure(ctx context.Context, l *lease, progress func(Progress)) (
 		}
 		img, err = c.pull(ctx, l.ref, progress)
 		if err == nil {
-			return img, c.keepBudget(ctx, l)
+			return img, c.enforceBudget(ctx, l)
 		}
 		if !errors.Is(err, syscall.ENOSPC) || full == fullPulls {
 			return Image{}, err
 		}
 		c.o.Log.Warn("the disk filled up during a pull", "image", l.ref, "err", err)
-		c.letOut(l)
+		c.stop(l)
 	}
 }
 
-// letOut makes the lease wait for room again.
-func (c *Cache) letOut(l *lease) {
+// stop ends the lease's admission: it no longer counts as running.
+func (c *Cache) stop(l *lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l.in {
-		l.in = false
+	if l.admitted {
+		l.admitted = false
 		c.running--
 	}
 	c.broadcast()
 }
 
-// pull pulls ref, which admit or prefetch has counted as a flight, and enters
-// it in the ledger.
+// pull pulls ref and enters it in the ledger. The caller has counted the pull with
+// startPull; pull ends that count.
 func (c *Cache) pull(ctx context.Context, ref string, progress func(Progress)) (Image, error) {
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.flights[ref]--; c.flights[ref] == 0 {
-			delete(c.flights, ref)
+		if c.pulling[ref]--; c.pulling[ref] == 0 {
+			delete(c.pulling, ref)
 		}
 		c.broadcast()
 	}()
@@ -223,9 +223,9 @@ func (c *Cache) pull(ctx context.Context, ref string, progress func(Progress)) (
 	if err != nil {
 		return Image{}, err
 	}
-	// It is there: whoever is told to stop now must still write it down.
+	// The image is on the engine now, so it is recorded even if ctx has ended.
 	if err := c.record(context.WithoutCancel(ctx), ref, img); err != nil {
-		c.o.Log.Warn("an image was pulled and counts as yours, since the ledger cannot be written", "image", ref, "err", err)
+		c.o.Log.Warn("an image was pulled but could not be added to the ledger; batch will never evict it", "image", ref, "err", err)
 	}
 	return img, nil
 }
@@ -233,7 +233,7 @@ func (c *Cache) pull(ctx context.Context, ref string, progress func(Progress)) (
 func (c *Cache) record(ctx context.Context, ref string, img Image) error {
 	layers, err := c.engine.Layers(ctx, withID(ref, img.ID))
 	if err != nil {
-		c.o.Log.Warn("an image counts whole", "image", ref, "err", err)
+		c.o.Log.Warn("could not read the layers of an image; its full size is counted", "image", ref, "err", err)
 	}
 	c.mu.Lock()
 	needed := c.needed

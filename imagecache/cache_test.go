@@ -18,45 +18,46 @@ import (
 
 func refs(m map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(m)), " ") }
 
-func TestTheBudgetIsKept(t *testing.T) {
+func TestTheDiskBudgetIsKept(t *testing.T) {
 	e := newEngine(10)
-	e.here["mine"] = true // the user had it
+	e.here["mine"] = true // the user pulled it
 	c := cache(t, e, t.TempDir(), imagecache.Options{Budget: 25})
 	for _, ref := range []string{"a", "b", "a", "c", "d"} {
 		acquire(t, c, ref)()
 	}
 	acquire(t, c, "mine")()
 	if got := refs(e.has()); got != "c d mine" {
-		t.Errorf("left %s; evicted %v", got, e.gone)
+		t.Errorf("left %s; evicted %v; want %q", got, e.gone, "c d mine")
 	}
 	if got := strings.Join(e.gone, " "); got != "b a" {
 		t.Errorf("evicted %s, want the least recently needed first", got)
 	}
 }
 
-func TestWhatTheUserHasIsNeverEvicted(t *testing.T) {
+func TestImagesOfTheUserAreNeverEvicted(t *testing.T) {
 	e, dir := newEngine(10), t.TempDir()
 	c := cache(t, e, dir, imagecache.Options{})
 	e.here["user's"] = true
-	for _, ref := range []string{"user's", "ours", "pulled again"} {
+	for _, ref := range []string{"user's", "batch's", "pulled again"} {
 		acquire(t, c, ref)()
 	}
 	e.layers["pulled again"] = nil
 	other := &renamed{engine: e, ref: "pulled again"}
 	gone, kept, err := imagecache.New(other, ledger(t, dir), imagecache.Options{}).Evict(t.Context(), 0, false)
-	if err != nil || len(gone) != 1 || gone[0].Ref != "ours" || len(kept) != 1 || kept[0].Ref != "pulled again" {
-		t.Errorf("evicted %+v, kept %+v, %v", gone, kept, err)
+	if err != nil || len(gone) != 1 || gone[0].Ref != "batch's" || len(kept) != 1 || kept[0].Ref != "pulled again" {
+		t.Errorf("evicted %+v, kept %+v, %v; want 1 gone, ref %q, 1 kept, ref %q, no error",
+			gone, kept, err, "batch's", "pulled again")
 	}
 	if got := refs(e.has()); got != "pulled again user's" {
-		t.Errorf("left %s", got)
+		t.Errorf("left %s, want %q", got, "pulled again user's")
 	}
 	entries, err := ledger(t, dir).Entries()
 	if err != nil || len(entries) != 0 {
-		t.Errorf("ledger %+v, %v", entries, err)
+		t.Errorf("ledger %+v, %v; want no entries, no error", entries, err)
 	}
 }
 
-// renamed is an engine whose name ref means another image than it did.
+// renamed is an engine in which the name ref now means another image.
 type renamed struct {
 	*engine
 	ref string
@@ -80,7 +81,7 @@ func TestAnInstanceWaitsForRoomInsteadOfFailing(t *testing.T) {
 				size := int64(10)
 				e := newEngine(size)
 				if o.Budget == 0 {
-					e.size, e.disk = 100<<20, 320<<20 // two, and the reserve
+					e.size, e.disk = 100<<20, 320<<20 // room for two, and the reserve
 				}
 				var told []string
 				o.Notify = func(text string) { told = append(told, text) }
@@ -93,12 +94,12 @@ func TestAnInstanceWaitsForRoomInsteadOfFailing(t *testing.T) {
 				}()
 				synctest.Wait()
 				if got := refs(e.has()); got != "a b" || len(told) != 1 {
-					t.Errorf("while both run: %s, told %q", got, told)
+					t.Errorf("while both run: %s, logged %q", got, told)
 				}
 				second()
 				<-done
 				if got := refs(e.has()); got != "a c" {
-					t.Errorf("then: %s", got)
+					t.Errorf("then: %s, want %q", got, "a c")
 				}
 				first()
 			})
@@ -122,11 +123,11 @@ func TestAWaitForRoomEndsWithItsContext(t *testing.T) {
 			t.Error(err)
 		}
 		release()
-		acquire(t, c, "c")() // nothing was left counted
+		acquire(t, c, "c")() // no space is still reserved
 	})
 }
 
-func TestNoRoomAndNothingToWaitForIsAFaultOfTheHost(t *testing.T) {
+func TestNoRoomAndNothingToEvictIsAHostFault(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o       imagecache.Options
 		prepare func(e *engine)
@@ -158,21 +159,22 @@ func TestNoRoomAndNothingToWaitForIsAFaultOfTheHost(t *testing.T) {
 			c := imagecache.New(eng, ledger(t, t.TempDir()), tt.o)
 			_, _, err := c.Acquire(t.Context(), "x", "a", nil)
 			if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), tt.text) || fault.HintOf(err) == "" {
-				t.Errorf("%v: %v (hint %q)", fault.KindOf(err), err, fault.HintOf(err))
+				t.Errorf("got a fault of kind %v: %v (hint %q); want a Host fault with %q, a hint",
+					fault.KindOf(err), err, fault.HintOf(err), tt.text)
 			}
 			if got := refs(e.has()); got != "" {
-				t.Errorf("left %s", got)
+				t.Errorf("left %s, want nothing", got)
 			}
 		})
 	}
 }
 
-// blind is an engine that does not tell how much disk is free.
+// blind is an engine that does not report how much disk is free.
 type blind struct{ *engine }
 
 func (blind) DiskFree(context.Context) (int64, bool, error) { return 0, false, nil }
 
-func TestAPullThatFillsTheDiskIsMadeRoomFor(t *testing.T) {
+func TestAPullThatFillsTheDiskEvictsImages(t *testing.T) {
 	e := newEngine(10)
 	c := imagecache.New(blind{e}, ledger(t, t.TempDir()), imagecache.Options{})
 	acquire(t, c, "a")()
@@ -180,11 +182,11 @@ func TestAPullThatFillsTheDiskIsMadeRoomFor(t *testing.T) {
 	e.disk = 25
 	acquire(t, c, "c")()
 	if got := refs(e.has()); got != "b c" {
-		t.Errorf("left %s", got)
+		t.Errorf("left %s, want %q", got, "b c")
 	}
 }
 
-func TestAnImageThatContainersHaveOrTheEngineKeepsStays(t *testing.T) {
+func TestImagesInUseAreNotEvicted(t *testing.T) {
 	e := newEngine(10)
 	c := cache(t, e, t.TempDir(), imagecache.Options{})
 	for _, ref := range []string{"used", "stuck", "idle", "held"} {
@@ -205,42 +207,60 @@ func TestAnImageThatContainersHaveOrTheEngineKeepsStays(t *testing.T) {
 		for _, k := range kept {
 			why[k.Ref] = k.Why
 		}
-		if why["used"] != "a container has it" || why["held"] != "a run needs it" || (why["stuck"] == "") != dry {
-			t.Errorf("dry %v: kept %v", dry, why)
+		if why["used"] != "a container uses it" || why["held"] != "a run needs it" || (why["stuck"] == "") != dry {
+			t.Errorf("dry run %v: kept for the reasons %v", dry, why)
 		}
 		if !dry && (len(gone) != 1 || gone[0].Ref != "idle") {
-			t.Errorf("evicted %+v", gone)
+			t.Errorf("evicted %+v, want only idle", gone)
 		}
 		if here := e.has()["idle"]; here != dry {
-			t.Errorf("dry %v: idle is here: %v", dry, here)
+			t.Errorf("dry run %v: idle is on the engine: %v", dry, here)
 		}
 	}
 }
 
-func TestWhatAnotherRunHoldsStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e, dir := newEngine(10), t.TempDir()
-		one := cache(t, e, dir, imagecache.Options{Budget: 15})
-		other := cache(t, e, dir, imagecache.Options{Budget: 15})
-		release := acquire(t, other, "theirs")
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			acquire(t, one, "ours")()
-		}()
-		synctest.Wait()
-		if got := refs(e.has()); got != "theirs" {
-			t.Errorf("while they run: %s", got)
-		}
-		release()
-		<-done // it looks again by itself
-		if got := refs(e.has()); got != "ours" {
-			t.Errorf("then: %s", got)
-		}
-	})
+func TestImagesHeldByAnotherRunAreNotEvicted(t *testing.T) {
+	for name, started := range map[string]bool{"before its container is started": false, "while its container runs": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, dir := newEngine(10), t.TempDir()
+				one := cache(t, e, dir, imagecache.Options{Budget: 15})
+				other := cache(t, e, dir, imagecache.Options{Budget: 15})
+				release := acquire(t, other, "other run's")
+				if started {
+					e.startContainer("other run's")
+				}
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					acquire(t, one, "this run's")()
+				}()
+				synctest.Wait()
+				if got := refs(e.has()); got != "other run's" {
+					t.Errorf("while they run: %s, want %q", got, "other run's")
+				}
+				e.removeContainer("other run's")
+				release()
+				<-done // the waiting run checks again by itself
+				if got := refs(e.has()); got != "this run's" {
+					t.Errorf("then: %s, want %q", got, "this run's")
+				}
+			})
+		})
+	}
 }
 
-func TestPrefetchStaysJustAhead(t *testing.T) {
+func TestAContainerThatNoRunStartedIsNotWaitedFor(t *testing.T) {
+	e, dir := newEngine(10), t.TempDir()
+	acquire(t, cache(t, e, dir, imagecache.Options{Budget: 15}), "in a person's container")()
+	e.startContainer("in a person's container")
+	_, _, err := cache(t, e, dir, imagecache.Options{Budget: 15}).Acquire(t.Context(), "x", "this run's", nil)
+	if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "the disk budget is too small") {
+		t.Errorf("got %v (%v), want a Host fault, %q", err, fault.KindOf(err), "the disk budget is too small")
+	}
+}
+
+func TestPrefetchPullsOnlyTheNextImages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(10)
 		c := cache(t, e, t.TempDir(), imagecache.Options{Ahead: 2})
@@ -250,7 +270,7 @@ func TestPrefetchStaysJustAhead(t *testing.T) {
 		wg.Go(func() { c.Prefetch(ctx) })
 		synctest.Wait()
 		if got := refs(e.has()); got != "a b" {
-			t.Errorf("at first: %s", got)
+			t.Errorf("at first: %s, want %q", got, "a b")
 		}
 		for i, want := range []string{"a b", "a b c", "a b c d", "a b c d e", "a b c d e"} {
 			ref := plan("a", "a", "b", "c", "d", "e")[i].Ref
@@ -280,7 +300,7 @@ func TestPrefetchLeavesRoom(t *testing.T) {
 		for i, ref := range []string{"a", "b", "c", "d"} {
 			synctest.Wait()
 			if e.taken() > 25 {
-				t.Errorf("before %s: %s", ref, refs(e.has()))
+				t.Errorf("before %s: got %s, want taken at most 25", ref, refs(e.has()))
 			}
 			_, release, err := c.Acquire(t.Context(), string(rune('0'+i)), ref, nil)
 			if err != nil {
@@ -295,7 +315,7 @@ func TestPrefetchLeavesRoom(t *testing.T) {
 		cancel()
 		wg.Wait()
 		if len(e.pulls) != 4 {
-			t.Errorf("pulled %v: something was evicted before it was needed", e.pulls)
+			t.Errorf("pulled %v: a prefetched image was evicted before its use", e.pulls)
 		}
 	})
 }
@@ -311,14 +331,14 @@ func TestPrefetchPullsNothingOntoALowDisk(t *testing.T) {
 		wg.Go(func() { c.Prefetch(ctx) })
 		synctest.Wait()
 		if got := refs(e.has()); got != "" {
-			t.Errorf("pulled %s", got)
+			t.Errorf("pulled %s, want nothing", got)
 		}
 		cancel()
 		wg.Wait()
 	})
 }
 
-func TestWhatIsPulledAheadGoesWhenNothingElseCan(t *testing.T) {
+func TestThePrefetchedImageNeededLastIsEvictedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(10)
 		c := cache(t, e, t.TempDir(), imagecache.Options{Ahead: 2, Budget: 20})
@@ -327,7 +347,7 @@ func TestWhatIsPulledAheadGoesWhenNothingElseCan(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { c.Prefetch(ctx) })
 		synctest.Wait()
-		acquire(t, c, "a")() // a second attempt, say, at what began long ago
+		acquire(t, c, "a")() // such as a second attempt at an early instance
 		if got := refs(e.has()); got != "a b" {
 			t.Errorf("left %s, want what is needed last to go first", got)
 		}
@@ -336,14 +356,14 @@ func TestWhatIsPulledAheadGoesWhenNothingElseCan(t *testing.T) {
 	})
 }
 
-func TestALedgerThatCannotBeReadSaysWhatToDo(t *testing.T) {
+func TestAnUnreadableLedgerGivesAHint(t *testing.T) {
 	dir := t.TempDir()
 	e := newEngine(1)
 	c := cache(t, e, dir, imagecache.Options{})
 	acquire(t, c, "a")()
 	writeFile(t, filepath.Join(dir, "ledger.json"), `{"version":1,"images":[{`)
 	if _, _, err := c.Evict(t.Context(), 0, false); fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
-		t.Errorf("%v (hint %q)", err, fault.HintOf(err))
+		t.Errorf("got %v (hint %q); want a Host fault, a hint", err, fault.HintOf(err))
 	}
 	writeFile(t, filepath.Join(dir, "ledger.json"), `{"version":1,"images":[]}`)
 }

@@ -11,20 +11,21 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Derived is an image that is made here of another one, and can be made again.
+// Derived is an image that batch makes from a base image, and can make again.
 type Derived struct {
-	Ref  string // a name for it, which says all that it depends on
-	Of   string // what the other one is called: see [Ref]
-	OfID string
+	Ref  string // its name, which depends on everything that the image depends on
+	Of   string // the base image's [Ref]
+	OfID string // the base image's id
 }
 
-// Derive returns d, which make makes where the engine does not have it, and holds it
-// until release is called, which must happen once the container is gone. Of several
-// callers, in other processes too, one makes it; it is evicted like a pulled image, and
-// before the one that it is made of, which the caller must hold.
+// Derive returns the image d, and holds it until release is called. The caller must hold
+// the base image meanwhile, and must call release after the container was removed. If the
+// engine does not have d, make makes it; only one of several callers does so, even in
+// different processes. A derived image is evicted like a pulled one, and before its base
+// image.
 //
-// There is none, and nothing to release, where make is nil or returns none, and where
-// the disk or the budget has no room for it.
+// Release is nil, and there is no image, if make is nil or returns no image, or if there
+// is no space for it on the disk or in the budget.
 func (c *Cache) Derive(ctx context.Context, d Derived, make func(context.Context) (Image, error)) (img Image, release func(), err error) {
 	hold, err := c.ledger.hold(ctx, d.Ref)
 	if err != nil {
@@ -58,7 +59,7 @@ func (c *Cache) Derive(ctx context.Context, d Derived, make func(context.Context
 	return Image{}, nil, err
 }
 
-// derive has d made when it is this caller's turn, unless somebody has made it meanwhile.
+// derive waits until no other caller makes d, and makes it unless it exists by then.
 func (c *Cache) derive(ctx context.Context, d Derived, make func(context.Context) (Image, error)) (img Image, here bool, err error) {
 	turn := flock.New(c.ledger.holdFile(d.Ref).Path()+".making", flock.SetPermissions(0o644))
 	defer turn.Close()
@@ -71,14 +72,15 @@ func (c *Cache) derive(ctx context.Context, d Derived, make func(context.Context
 	if img, here, err = c.engine.Image(ctx, d.Ref); err != nil || here {
 		return img, here, err
 	}
-	if short, err := c.lack(ctx, d.Of, true, c.o.Reserve); err != nil || short != nil {
+	if short, err := c.findShortage(ctx, d.Of, true, c.o.Reserve); err != nil || short != nil {
 		return Image{}, false, err
 	}
 	img, err = make(ctx)
 	return img, img.ID != "", err
 }
 
-// recordDerived enters d in the ledger, once for each process: it may be lost there.
+// recordDerived enters d in the ledger. Each process does so once, even if the image
+// existed before: the ledger may have lost it.
 func (c *Cache) recordDerived(ctx context.Context, d Derived, img Image) error {
 	c.mu.Lock()
 	known := c.derived[d.Ref] == img.ID
@@ -89,22 +91,22 @@ func (c *Cache) recordDerived(ctx context.Context, d Derived, img Image) error {
 	}
 	layers, err := c.engine.Layers(ctx, img.ID)
 	if err != nil {
-		c.o.Log.Warn("an image counts whole", "image", d.Ref, "err", err)
+		c.o.Log.Warn("could not read the layers of an image; its full size is counted", "image", d.Ref, "err", err)
 	}
 	now := time.Now()
 	e := Entry{Image: vocab.Image{Ref: d.Ref, ID: img.ID}, Size: img.Size, Layers: layers, Pulled: now, Needed: now, Of: d.Of, OfID: d.OfID}
 	return c.ledger.update(func(all map[string]Entry) { all[d.Ref] = e })
 }
 
-// fits evicts until the budget holds, and reports whether it does.
+// fits evicts images until the rest is within the budget, and reports whether it succeeded.
 func (c *Cache) fits(ctx context.Context) (bool, error) {
 	if c.o.Budget <= 0 {
 		return true, nil
 	}
-	if err := c.lockDoor(ctx); err != nil {
+	if err := c.lockSpace(ctx); err != nil {
 		return false, err
 	}
-	defer c.unlockDoor()
+	defer c.unlockSpace()
 	for {
 		entries, err := c.present(ctx)
 		if err != nil || size(entries) <= c.o.Budget {
@@ -116,8 +118,8 @@ func (c *Cache) fits(ctx context.Context) (bool, error) {
 	}
 }
 
-// evictDerived removes what is made of the image with that id; or it says what it
-// could not remove, and why.
+// evictDerived removes the images that were made from the image with that id. If it could
+// not remove one, it returns why.
 func (c *Cache) evictDerived(ctx context.Context, id string, dry bool) (why string, err error) {
 	entries, err := c.present(ctx)
 	if err != nil {
@@ -134,7 +136,7 @@ func (c *Cache) evictDerived(ctx context.Context, id string, dry bool) (why stri
 	return "", nil
 }
 
-// tidy removes what nobody can need: images made of one that is gone, and old notes.
+// tidy removes what nobody can use: derived images whose base image is gone, and old notes.
 func (c *Cache) tidy(ctx context.Context) {
 	c.ledger.sweepNotes()
 	entries, err := c.present(ctx)
@@ -150,7 +152,7 @@ func (c *Cache) tidy(ctx context.Context) {
 			continue
 		}
 		if why, err := c.evict(ctx, e, false); why != "" || err != nil {
-			c.o.Log.Info("an image of one that is gone stays", "image", e.Ref, "why", why, "err", err)
+			c.o.Log.Info("could not remove an image whose base image is gone", "image", e.Ref, "why", why, "err", err)
 		}
 	}
 }

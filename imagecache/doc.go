@@ -1,23 +1,24 @@
-// Package imagecache decides which images are on a container engine: it pulls
-// ahead of the instances that need them, and evicts what it pulled when the
-// disk or a budget asks for it.
+// Package imagecache decides which images are on a container engine. It pulls images
+// before the instances that need them begin, and evicts images that it pulled when the
+// disk is nearly full or a budget is exceeded.
 //
-// A [Ledger] is a directory of one engine that all runs of a user on this
-// machine share. It says which images batch pulled: only those are ever
-// evicted. What is not in it was the user's before, and an image that the user
-// has pulled again since, so that its name means another one, is the user's
-// too; so is one whose pull was killed before the ledger was written.
+// A [Ledger] is a directory for one engine, which all runs of a user on this machine
+// share. It lists the images that batch pulled: only those are ever evicted. An image that
+// is not in the ledger is the user's. So is an image of the ledger whose name now refers to
+// another image, because the user pulled it again; and an image whose pull was killed
+// before the ledger was written.
 //
-// A [Cache] serves one run. [Cache.Acquire] waits while room is short instead
-// of failing, makes sure of the image and holds it until it is released. An
-// image is never evicted while anyone holds it, while any container has it,
-// or while the run's plan needs it next. Of the others, those that the rest of
-// the run does not need go first, the least recently needed before; then those
-// needed latest.
+// A [Cache] serves one run. [Cache.Acquire] waits while disk space is short instead
+// of failing, pulls the image if it is missing and holds it until it is released. An
+// image is never evicted while a run holds it or a container uses it, and only as a last
+// resort if the run's plan needs it next. First evicted are the images that
+// the rest of the run does not need, in the order in which they were last needed; then the
+// others, those that the run needs last before those that it needs soon.
 //
-// An image may be made of another one on the engine, [Cache.Derive]: it is in the
-// ledger too, and goes before that one, or after it when that one has gone by other
-// hands. What scrubs of images came to is noted beside the ledger, [Cache.Note].
+// [Cache.Derive] makes an image from another one on the engine. The derived image is in the
+// ledger too. It is evicted before its base image, or later if something else removed
+// the base image. The results of scrubbing the git history of images are saved beside the
+// ledger: see [Cache.Note].
 //
-// The package knows no engine: it asks for a small [Engine].
+// The package does not know Docker: it uses the small interface [Engine].
 package imagecache

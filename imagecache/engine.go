@@ -6,11 +6,10 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Engine is what a cache asks of a container engine. It must be safe for
-// concurrent use. Errors are faults with blame. What is called ref may be for one
-// platform alone: see [Ref].
+// Engine is what a cache needs from a container engine. It must be safe for
+// concurrent use. Errors are faults with blame. A ref may include a platform: see [Ref].
 type Engine interface {
-	// Image looks ref up, or an id; false when the engine does not have it.
+	// Image looks up ref, or an id; false when the engine does not have it.
 	Image(ctx context.Context, ref string) (Image, bool, error)
 	// Pull makes sure that the engine has ref. Progress may be nil. A full disk
 	// is an error that is syscall.ENOSPC to errors.Is.
@@ -19,12 +18,12 @@ type Engine interface {
 	Layers(ctx context.Context, ref string) ([]Layer, error)
 	// IDs returns the ids of the images that the engine has.
 	IDs(ctx context.Context) (map[string]bool, error)
-	// Used returns the ids of the images that any container has.
+	// Used returns the ids of the images that any container uses.
 	Used(ctx context.Context) (map[string]bool, error)
-	// Remove takes the name in ref off the engine, and the image with its last
-	// name; or the image with that id, which has no name.
+	// Remove removes the name in ref from the engine, and with its last name the
+	// image. Ref may also be the id of an image without a name.
 	Remove(ctx context.Context, ref string) error
-	// DiskFree returns the bytes that are free for images, where that is known.
+	// DiskFree returns the bytes that are free for images, if that is known.
 	DiskFree(ctx context.Context) (free int64, known bool, err error)
 }
 
@@ -32,15 +31,15 @@ type Engine interface {
 type Image struct {
 	vocab.Image
 	Size  int64 // bytes, shared layers included
-	Names int   // that it has here
+	Names int   // how many names it has on the engine
 }
 
-// Layer is one layer of an image. Images that have one with the same ID share
-// its bytes; one without ID is shared by nobody.
+// Layer is one layer of an image. Images that have a layer with the same ID share
+// its bytes; a layer without ID is not shared.
 type Layer struct {
 	ID   string `json:"id,omitempty"`
 	Size int64  `json:"size"`
 }
 
-// Progress is how far a pull has come, in bytes.
+// Progress is the progress of a pull, in bytes.
 type Progress struct{ Current, Total int64 }

@@ -6,16 +6,15 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Kept is an image that was not evicted although it would have been its turn.
+// Kept is an image that should have been evicted but could not be.
 type Kept struct {
 	Entry
 	Why string
 }
 
-// Evict removes images that batch pulled, whichever run it was, least recently
-// needed first, until those that are left take at most keep bytes. It returns
-// those that it removed, or would remove when dry is set, and those that could
-// not go.
+// Evict removes images that batch pulled, in any run, until the others use at most keep
+// bytes. The least recently needed images are removed first. Evict returns the images that
+// it removed, or would remove if dry is set, and those that it could not remove.
 func (c *Cache) Evict(ctx context.Context, keep int64, dry bool) (gone []Entry, kept []Kept, err error) {
 	entries, err := c.present(ctx)
 	if err != nil {
@@ -31,7 +30,7 @@ func (c *Cache) Evict(ctx context.Context, keep int64, dry bool) (gone []Entry, 
 			break
 		}
 		if used[e.ID] {
-			kept = append(kept, Kept{e, "a container has it"})
+			kept = append(kept, Kept{e, "a container uses it"})
 			continue
 		}
 		why, err := c.evict(ctx, e, dry)
@@ -58,9 +57,10 @@ func without(entries []Entry, ref string) []Entry {
 	return out
 }
 
-// evictOne removes the image whose turn it is. blocked reports that another
-// run needs one that could have gone. It is called with the door held.
-func (c *Cache) evictOne(ctx context.Context, desperate bool) (freed, blocked bool, err error) {
+// evictOne removes one image, the first of the victims that can be removed. Blocked means
+// that another run holds an image, and so will release it. With force, that includes the
+// images that its containers use. It is called with the space lock held.
+func (c *Cache) evictOne(ctx context.Context, force bool) (freed, blocked bool, err error) {
 	entries, err := c.present(ctx)
 	if err != nil || len(entries) == 0 {
 		return false, false, err
@@ -69,8 +69,9 @@ func (c *Cache) evictOne(ctx context.Context, desperate bool) (freed, blocked bo
 	if err != nil {
 		return false, false, err
 	}
-	for _, e := range c.view(entries, used).victims(desperate) {
-		c.letGo(e.Ref)
+	v := c.view(entries, used)
+	for _, e := range v.victims(force) {
+		c.releaseAhead(e.Ref)
 		why, err := c.evict(ctx, e, false)
 		if err != nil {
 			return false, blocked, err
@@ -81,13 +82,34 @@ func (c *Cache) evictOne(ctx context.Context, desperate bool) (freed, blocked bo
 		}
 		blocked = blocked || why == heldElsewhere
 	}
-	return false, blocked, nil
+	if force && !blocked {
+		blocked, err = c.usedElsewhere(v)
+	}
+	return false, blocked, err
+}
+
+// usedElsewhere reports whether containers of another run use one of the images: a run
+// holds the images of its containers. Of a container that somebody else started, nobody
+// knows when it ends.
+func (c *Cache) usedElsewhere(v view) (bool, error) {
+	for _, e := range v.entries {
+		if !v.used[e.ID] || v.held[nameOf(e.Ref)] {
+			continue
+		}
+		c.releaseAhead(e.Ref) // this run's own hold
+		claim, err := c.ledger.claim(e.Ref)
+		if err != nil || claim == nil {
+			return err == nil, err
+		}
+		_ = claim.Close()
+	}
+	return false, nil
 }
 
 const heldElsewhere = "a run needs it"
 
-// evict removes one image unless a run holds it or the engine refuses; then it
-// says why not.
+// evict removes one image. If a run holds the image or the engine refuses, evict returns
+// why.
 func (c *Cache) evict(ctx context.Context, e Entry, dry bool) (why string, err error) {
 	claim, err := c.ledger.claim(e.Ref)
 	if err != nil {
@@ -107,8 +129,8 @@ func (c *Cache) evict(ctx context.Context, e Entry, dry bool) (why string, err e
 			return "", err
 		}
 		if ids[e.ID] {
-			why = "its name means another image now"
-		} // else it went with its name, which images for several platforms share
+			why = "its name now refers to another image"
+		} // otherwise the image was removed with its name, which images for several platforms share
 		return why, c.forget(e.Ref, dry)
 	}
 	if e.Of == "" {
@@ -123,15 +145,15 @@ func (c *Cache) evict(ctx context.Context, e Entry, dry bool) (why string, err e
 		if fault.KindOf(err) != fault.Instance {
 			return "", err
 		}
-		c.o.Log.Info("an image cannot be evicted", "image", e.Ref, "err", err)
+		c.o.Log.Info("could not evict an image", "image", e.Ref, "err", err)
 		return err.Error(), nil
 	}
 	return "", c.forget(e.Ref, dry)
 }
 
-// nameNow returns by what an image of the ledger is removed: its name, or its
-// id when a pull for another platform, or of a newer image, took the name. It is
-// empty for one that is gone, or that has other names, which the user gave it.
+// nameNow returns the name with which an image of the ledger can be removed: its name, or
+// its id if the name now refers to an image for another platform or to a newer one. It is
+// empty if the image is gone, or if it has other names, which the user gave it.
 func (c *Cache) nameNow(ctx context.Context, e Entry) (string, error) {
 	img, here, err := c.engine.Image(ctx, e.Ref)
 	if err != nil || here && img.ID == e.ID {
@@ -151,7 +173,7 @@ func (c *Cache) forget(ref string, dry bool) error {
 	return c.ledger.update(func(all map[string]Entry) { delete(all, ref) })
 }
 
-// view is what the run knows now.
+// view returns what the choice of victims depends on now.
 func (c *Cache) view(entries []Entry, used map[string]bool) view {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,8 +195,8 @@ func (c *Cache) view(entries []Entry, used map[string]bool) view {
 	return v
 }
 
-// letGo gives up the hold on an image pulled ahead.
-func (c *Cache) letGo(ref string) {
+// releaseAhead releases an image that was pulled ahead.
+func (c *Cache) releaseAhead(ref string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for held, lock := range c.ahead {

@@ -13,18 +13,18 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// engine is an engine in memory with a registry that has everything.
+// engine is an engine in memory with a registry that has every image.
 type engine struct {
 	mu     sync.Mutex
-	layers map[string][]imagecache.Layer // of the images in the registry; else one of size
-	size   int64                         // of an image that layers does not have
+	layers map[string][]imagecache.Layer // of images in the registry; others have one layer of size
+	size   int64                         // of an image that is not in layers
 	here   map[string]bool
-	used   map[string]bool // refs that containers have
+	used   map[string]bool // refs that containers use
 	stuck  map[string]bool // refs that cannot be removed
 	disk   int64           // 0: unknown
 	pulls  []string
 	gone   []string
-	gate   map[string]chan struct{} // a pull of the ref ends when it is closed
+	gate   map[string]chan struct{} // the pull of a ref waits until it is closed
 }
 
 func newEngine(size int64) *engine {
@@ -32,6 +32,18 @@ func newEngine(size int64) *engine {
 		size: size, layers: map[string][]imagecache.Layer{}, here: map[string]bool{}, used: map[string]bool{},
 		stuck: map[string]bool{}, gate: map[string]chan struct{}{},
 	}
+}
+
+func (e *engine) startContainer(ref string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.used[ref] = true
+}
+
+func (e *engine) removeContainer(ref string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.used, ref)
 }
 
 func id(ref string) string { return "id:" + ref }
@@ -43,7 +55,7 @@ func (e *engine) of(ref string) []imagecache.Layer {
 	return []imagecache.Layer{{ID: "layer:" + ref, Size: e.size}}
 }
 
-// taken is the disk that the images have; shared layers count once.
+// taken is the disk space of the images; shared layers count once.
 func (e *engine) taken() int64 {
 	seen, sum := map[string]bool{}, int64(0)
 	for ref := range e.here {
@@ -163,7 +175,7 @@ func cache(t testing.TB, e *engine, dir string, o imagecache.Options) *imagecach
 	return c
 }
 
-// acquire takes an image that must be had without waiting for others.
+// acquire takes an image that must be available without a wait.
 func acquire(t testing.TB, c *imagecache.Cache, ref string) (release func()) {
 	t.Helper()
 	_, release, err := c.Acquire(t.Context(), "instance of "+ref, ref, nil)

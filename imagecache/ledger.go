@@ -22,49 +22,50 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Entry is an image that batch pulled, or made of another one.
+// Entry is an image that batch pulled, or made from another one.
 type Entry struct {
-	vocab.Image           // whose Ref is one of [Ref]
+	vocab.Image           // its Ref is one of [Ref]
 	Size        int64     `json:"size"` // bytes, shared layers included
 	Layers      []Layer   `json:"layers,omitempty"`
 	Pulled      time.Time `json:"pulled"`
 	Needed      time.Time `json:"needed"` // when an instance last began or ended with it
 
-	// Of and OfID are the other one's Ref and ID: see [Derived]. Else they are empty.
+	// Of and OfID are the base image's Ref and ID if batch made the image: see [Derived].
+	// Otherwise they are empty.
 	Of   string `json:"of,omitempty"`
 	OfID string `json:"of_id,omitempty"`
 }
 
-// Ledger says which images of one engine batch pulled, and who holds them. It
-// is safe for concurrent use by any number of processes.
+// Ledger records which images of one engine batch pulled, and which of them a process
+// holds. It is safe for concurrent use by any number of processes.
 type Ledger struct{ dir string }
 
-// ledgerVersion is that of the file.
+// ledgerVersion is the version of the file's format.
 const ledgerVersion = 1
 
-// lockPoll is how often a lock that another process has is tried.
+// lockPoll is the time between two tries to get a lock that another process holds.
 const lockPoll = 10 * time.Millisecond
 
-// OpenLedger returns the ledger in dir, which is made when it is missing. The
-// caller chooses one directory for each engine. It is an error when files there
-// cannot be locked, as on some network mounts.
+// OpenLedger returns the ledger in dir, and creates dir if it does not exist. The
+// caller chooses one directory for each engine. If files in dir cannot be locked, as on
+// some network mounts, OpenLedger returns an error.
 func OpenLedger(dir string) (*Ledger, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "holds"), 0o755); err != nil {
-		return nil, fault.New(fault.Host, "making the directory of the images' ledger", err)
+		return nil, fault.New(fault.Host, "creating the directory of the image ledger", err)
 	}
 	l := &Ledger{dir: dir}
 	probe := l.holdFile("")
 	_, err := probe.TryRLock()
 	if err = errors.Join(err, probe.Close()); err != nil {
-		return nil, fault.New(fault.Host, "locking files of the images' ledger", err)
+		return nil, fault.New(fault.Host, "locking files of the image ledger", err)
 	}
 	return l, nil
 }
 
 func (l *Ledger) path() string { return filepath.Join(l.dir, "ledger.json") }
 
-// Entries returns what is in the ledger, by name. An image in it may be gone
-// from the engine meanwhile.
+// Entries returns the images in the ledger, sorted by name. The engine may no longer have
+// some of them.
 func (l *Ledger) Entries() ([]Entry, error) {
 	all, err := l.read()
 	if err != nil {
@@ -79,12 +80,12 @@ func (l *Ledger) read() (map[string]Entry, error) {
 		return map[string]Entry{}, nil
 	}
 	if err != nil {
-		return nil, fault.New(fault.Host, "reading the images' ledger", err)
+		return nil, fault.New(fault.Host, "reading the image ledger", err)
 	}
 	all, err := decode(data)
 	if err != nil {
-		return nil, fault.New(fault.Host, "reading the images' ledger "+l.path(), err).
-			WithHint("remove the file; the images in it then count as yours and are never evicted")
+		return nil, fault.New(fault.Host, "reading the image ledger "+l.path(), err).
+			WithHint("remove the file; batch then never evicts the images that were listed in it")
 	}
 	return all, nil
 }
@@ -101,7 +102,7 @@ func decode(data []byte) (map[string]Entry, error) {
 		return nil, err
 	}
 	if f.Version != ledgerVersion {
-		return nil, fmt.Errorf("version %d is not %d: another batch wrote it", f.Version, ledgerVersion)
+		return nil, fmt.Errorf("version %d, expected %d: another version of batch wrote it", f.Version, ledgerVersion)
 	}
 	all := make(map[string]Entry, len(f.Images))
 	for _, e := range f.Images {
@@ -113,11 +114,11 @@ func decode(data []byte) (map[string]Entry, error) {
 	return all, nil
 }
 
-// update changes the ledger in one step that no other process sees half of.
+// update changes the ledger atomically: no other process sees an incomplete change.
 func (l *Ledger) update(change func(map[string]Entry)) error {
 	lock := flock.New(filepath.Join(l.dir, "ledger.lock"), flock.SetPermissions(0o644))
 	if err := lock.Lock(); err != nil {
-		return fault.New(fault.Host, "locking the images' ledger", err)
+		return fault.New(fault.Host, "locking the image ledger", err)
 	}
 	defer lock.Close()
 	all, err := l.read()
@@ -131,21 +132,21 @@ func (l *Ledger) update(change func(map[string]Entry)) error {
 	}
 	err = atomicfile.Files{}.Write(l.path(), 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(f) })
 	if err != nil {
-		return fault.New(fault.Host, "writing the images' ledger", err)
+		return fault.New(fault.Host, "writing the image ledger", err)
 	}
 	return nil
 }
 
-// holdFile is locked, shared, by every process that needs ref now. A process
-// that dies lets go by it. The file stays: it is empty, and removing it while
-// another process opens it would give two of them different locks.
+// holdFile returns the lock file of ref. Every process that needs ref now has a shared lock
+// on it, which ends with the process. The file is empty and is never removed: if it were
+// removed while another process opens it, two processes could lock different files.
 func (l *Ledger) holdFile(ref string) *flock.Flock {
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(nameOf(ref))))[:32]
 	return flock.New(filepath.Join(l.dir, "holds", name), flock.SetPermissions(0o644))
 }
 
-// hold keeps every process from evicting ref until the lock is closed. It
-// waits for one that is evicting it at this moment.
+// hold prevents every process from evicting ref until the lock is closed. If a process is
+// evicting ref at this moment, hold waits.
 func (l *Ledger) hold(ctx context.Context, ref string) (*flock.Flock, error) {
 	lock := l.holdFile(ref)
 	if _, err := lock.TryRLockContext(ctx, lockPoll); err != nil {
@@ -153,13 +154,13 @@ func (l *Ledger) hold(ctx context.Context, ref string) (*flock.Flock, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fault.New(fault.Host, "holding image "+ref, err)
+		return nil, fault.New(fault.Host, "locking image "+ref, err)
 	}
 	return lock, nil
 }
 
-// claim keeps others from holding ref until the lock is closed; nil when
-// someone holds it.
+// claim prevents others from holding ref until the lock is closed. It returns nil if
+// a process holds ref.
 func (l *Ledger) claim(ref string) (*flock.Flock, error) {
 	lock := l.holdFile(ref)
 	ok, err := lock.TryLock()

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/imagecache"
 )
 
-// Where locks do not work is known before an instance needs one: the caller
+// Whether locks work is known before an instance needs one: the caller
 // then keeps the ledger elsewhere.
 func TestALedgerWhoseFilesCannotBeLockedIsNotOpened(t *testing.T) {
 	dir := t.TempDir()
@@ -22,10 +22,10 @@ func TestALedgerWhoseFilesCannotBeLockedIsNotOpened(t *testing.T) {
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(files[0], 0o755); err != nil { // nobody can open it for writing
+	if err := os.Mkdir(files[0], 0o755); err != nil { // so that no user can open it for writing
 		t.Fatal(err)
 	}
 	if _, err := imagecache.OpenLedger(dir); err == nil {
-		t.Error("it was opened")
+		t.Error("a ledger that cannot be locked was opened")
 	}
 }

@@ -12,28 +12,29 @@ import (
 	"batch.example/batch/internal/atomicfile"
 )
 
-// Note is what is remembered of the scrub of an image's git history.
+// Note is the saved result of scrubbing the git history of an image.
 type Note struct {
-	Clean   bool      `json:"clean"`   // there was nothing to do
-	Seconds float64   `json:"seconds"` // that it took
+	Clean   bool      `json:"clean"`   // there was nothing to remove
+	Seconds float64   `json:"seconds"` // how long it took
 	Made    time.Time `json:"made"`
 }
 
-// noteLife is how long a note is kept that nobody makes again.
+// noteLife is how long a note is kept after it was last written.
 const noteLife = 180 * 24 * time.Hour
 
-// notes is where they lie, each a file of its own: one that is damaged or cannot be
-// written costs nothing but the work that it would have saved.
+// notes is the directory of the notes, with one file for each. If a file is damaged or
+// cannot be written, the only harm is that the scrub is done again.
 func (l *Ledger) notes() string { return filepath.Join(l.dir, "notes") }
 
 func (l *Ledger) notePath(key string) string {
 	return filepath.Join(l.notes(), fmt.Sprintf("%x", sha256.Sum256([]byte(key)))[:32]+".json")
 }
 
-// Note returns what is remembered under key, which names all that it depends on.
+// Note returns the note that was saved under key. The key contains everything that the
+// result depends on.
 func (c *Cache) Note(key string) (Note, bool) { return c.ledger.note(key) }
 
-// Remember has every run on the engine know n under key.
+// Remember saves n under key, for every run on the engine.
 func (c *Cache) Remember(key string, n Note) error { return c.ledger.remember(key, n) }
 
 func (l *Ledger) note(key string) (Note, bool) {
@@ -53,7 +54,7 @@ func (l *Ledger) remember(key string, n Note) error {
 	return atomicfile.Files{}.WriteUnsynced(l.notePath(key), 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(n) })
 }
 
-// sweepNotes removes old ones. What cannot be removed does no harm.
+// sweepNotes removes old notes. A note that cannot be removed does no harm.
 func (l *Ledger) sweepNotes() {
 	entries, _ := os.ReadDir(l.notes())
 	for _, e := range entries {

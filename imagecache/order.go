@@ -2,9 +2,9 @@ package imagecache
 
 import "strings"
 
-// Group orders items so that those with the same keys stand together: by the
-// first key, among those by the second, and so on. Groups come in the order of
-// their first item, and items keep theirs within a group. Every item must have
+// Group orders items so that those with the same keys are together: it groups them by the
+// first key, within each group by the second key, and so on. Groups are in the order of
+// their first item, and items keep their order within a group. Every item must have
 // the same number of keys.
 func Group[T any](items []T, keys func(T) []string) []T {
 	if len(items) == 0 {

@@ -17,7 +17,7 @@ func newPlan(needs []Need) plan {
 	return plan{needs: needs, begun: map[string]bool{}, seen: map[string]bool{}}
 }
 
-// begin notes that the instance id needs its image now, and no more from the plan.
+// begin records that the instance id has begun: the plan no longer contains its need.
 func (p *plan) begin(id string) {
 	if p.begun != nil {
 		p.begun[id] = true
@@ -27,7 +27,7 @@ func (p *plan) begin(id string) {
 	}
 }
 
-// next returns for each image where in the plan it is needed again.
+// next returns for each image the place in the plan at which it is needed again.
 func (p *plan) next() map[string]int {
 	next := make(map[string]int, len(p.needs))
 	for i, n := range p.needs {
@@ -38,7 +38,7 @@ func (p *plan) next() map[string]int {
 	return next
 }
 
-// ahead returns the first n images that instances which have not begun need.
+// ahead returns the first n images of instances that have not begun.
 func (p *plan) ahead(n int) []string {
 	var refs []string
 	seen := map[string]bool{}

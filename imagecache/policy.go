@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// view is what a choice of victims depends on.
+// view is what the choice of victims depends on.
 type view struct {
-	entries []Entry         // of the ledger, that the engine has
-	used    map[string]bool // ids that containers have
+	entries []Entry         // the images of the ledger that the engine has
+	used    map[string]bool // ids of images that containers use
 	held    map[string]bool // names of images that instances of this run have now
-	ahead   map[string]bool // refs that it needs next
-	next    map[string]int  // ref -> place in the plan where the run needs it again
+	ahead   map[string]bool // refs that this run needs next
+	next    map[string]int  // ref -> place in the plan at which the run needs it again
 }
 
-// victims returns the images that may be evicted, the first to go first. Those
-// needed next are among them only when nothing else is left to do.
-func (v view) victims(desperate bool) []Entry {
+// victims returns the images that may be evicted, in the order in which to evict them.
+// Force includes those that the run needs next.
+func (v view) victims(force bool) []Entry {
 	var out []Entry
 	for _, e := range v.entries {
-		if !v.held[nameOf(e.Ref)] && !v.used[e.ID] && (desperate || !v.ahead[e.source()]) {
+		if !v.held[nameOf(e.Ref)] && !v.used[e.ID] && (force || !v.ahead[e.source()]) {
 			out = append(out, e)
 		}
 	}
@@ -44,18 +44,18 @@ func (v view) victims(desperate bool) []Entry {
 		return cmp.Or(
 			needed[a.source()].Compare(needed[b.source()]),
 			cmp.Compare(a.source(), b.source()),
-			cmp.Compare(b.Of, a.Of), // what is made of another one goes before it
+			cmp.Compare(b.Of, a.Of), // a derived image before its base image
 			cmp.Compare(a.Ref, b.Ref),
 		)
 	})
 	return out
 }
 
-// source is what the plan calls the image that e is, or is made of.
+// source returns the ref of e's base image, or of e if it is not derived. The plan has only
+// such refs.
 func (e Entry) source() string { return cmp.Or(e.Of, e.Ref) }
 
-// size returns the bytes that the images take together, layers that they share
-// counted once.
+// size returns the bytes that the images use together. It counts shared layers once.
 func size(entries []Entry) int64 {
 	var sum int64
 	seen := map[string]bool{}

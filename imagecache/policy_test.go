@@ -8,12 +8,12 @@ import (
 	"batch.example/batch/vocab"
 )
 
-func TestWhoIsEvictedFirst(t *testing.T) {
+func TestEvictionOrder(t *testing.T) {
 	// The letters are images; a was needed first, then b and so on.
 	for _, tt := range []struct {
 		name                    string
-		used, held, ahead, next string // next: in the order in which the run needs them
-		desperate               bool
+		used, held, ahead, next string // next is in the order in which the run needs them
+		force                   bool
 		want                    string
 	}{
 		{name: "least recently needed first", want: "abcde"},
@@ -21,8 +21,8 @@ func TestWhoIsEvictedFirst(t *testing.T) {
 		{name: "not what an instance has", held: "ce", want: "abd"},
 		{name: "not what is needed next", ahead: "b", next: "b", want: "acde"},
 		{name: "what the run needs again goes last, the latest first", next: "ab", want: "cdeba"},
-		{name: "what is needed next, when nothing else is left to do", ahead: "ab", next: "ab", desperate: true, want: "cdeba"},
-		{name: "but never what is in use", used: "a", held: "b", ahead: "c", next: "c", desperate: true, want: "dec"},
+		{name: "what is needed next, when nothing else is left to do", ahead: "ab", next: "ab", force: true, want: "cdeba"},
+		{name: "but never what is in use", used: "a", held: "b", ahead: "c", next: "c", force: true, want: "dec"},
 		{name: "nobody", used: "abcde", want: ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestWhoIsEvictedFirst(t *testing.T) {
 				v.next[ref] = i
 			}
 			var got strings.Builder
-			for _, e := range v.victims(tt.desperate) {
+			for _, e := range v.victims(tt.force) {
 				got.WriteString(e.Ref)
 			}
 			if got.String() != tt.want {
@@ -57,12 +57,12 @@ func TestSharedLayersCountOnce(t *testing.T) {
 	got := size([]Entry{
 		{Image: vocab.Image{Ref: "a"}, Size: 101, Layers: []Layer{base, top}},
 		{Image: vocab.Image{Ref: "b"}, Size: 100, Layers: []Layer{base}},
-		{Image: vocab.Image{Ref: "c"}, Size: 7, Layers: []Layer{{Size: 7}}}, // known as a whole only
+		{Image: vocab.Image{Ref: "c"}, Size: 7, Layers: []Layer{{Size: 7}}}, // known only as a whole
 		{Image: vocab.Image{Ref: "d"}, Size: 7, Layers: []Layer{{Size: 7}}},
 		{Image: vocab.Image{Ref: "e"}, Size: 5},
 	})
 	if got != 120 {
-		t.Errorf("%d bytes", got)
+		t.Errorf("got %d bytes, want 120", got)
 	}
 }
 
@@ -74,7 +74,7 @@ func FuzzDecodeLedger(f *testing.F) {
 		all, err := decode(data)
 		for ref, e := range all {
 			if err != nil || ref == "" || e.Ref != ref || e.ID == "" {
-				t.Errorf("%q: %+v, %v", ref, e, err)
+				t.Errorf("%q: got %+v, %v; want some ref, ref %v, some ID, no error", ref, e, err, ref)
 			}
 		}
 	})

@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// parallel is how many images are pulled ahead at the same time; it leaves
-// some of the engine's parallel pulls to the instances that wait.
+// parallel is how many images are pulled ahead at the same time. It is lower than the
+// number of parallel pulls, so that waiting instances can pull their images too.
 const parallel = 2
 
-// Plan says which images the run will need, one for each instance in the order
-// in which they begin. It replaces an earlier plan.
+// Plan sets which images the run will need, one for each instance, in the order
+// in which the instances begin. It replaces an earlier plan.
 func (c *Cache) Plan(needs []Need) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,10 +30,10 @@ func (c *Cache) Sharing(ref string) int {
 	return c.shared[ref]
 }
 
-// Prefetch pulls the plan's images ahead of the instances that need them, in
-// their order and never more than [Options.Ahead] before the first that has
-// not begun. It pulls nothing while room is short, and what it cannot pull it
-// leaves to the instance. It returns when ctx ends or the whole plan has begun.
+// Prefetch pulls the plan's images before the instances that need them begin, in the order
+// of the plan, and at most [Options.Ahead] of them before the next instance begins. It does
+// not pull while disk space is short. If a pull fails, the instance pulls the image
+// itself. Prefetch returns when ctx ends or all instances of the plan have begun.
 func (c *Cache) Prefetch(ctx context.Context) {
 	var pulls errgroup.Group
 	pulls.SetLimit(parallel)
@@ -42,15 +42,15 @@ func (c *Cache) Prefetch(ctx context.Context) {
 	defer func() { _ = pulls.Wait() }()
 	for ctx.Err() == nil {
 		changed := c.next()
-		ref, done := c.chooseAhead()
+		ref, done := c.nextAhead()
 		if done {
 			return
 		}
-		// One image after the other is decided on, so that none overtakes
-		// another for which there is no room yet.
+		// This decides on one image at a time, so that no image is pulled before
+		// an earlier one for which there is no space yet.
 		pull, later := false, true
 		if ref != "" {
-			pull, later = c.readyAhead(ctx, ref)
+			pull, later = c.prepareAhead(ctx, ref)
 		}
 		if pull {
 			pulls.Go(func() error { c.pullAhead(ctx, ref); return nil })
@@ -61,8 +61,9 @@ func (c *Cache) Prefetch(ctx context.Context) {
 	}
 }
 
-// chooseAhead returns the first image within reach that nobody has seen to.
-func (c *Cache) chooseAhead() (ref string, done bool) {
+// nextAhead returns the first image that may be pulled ahead and was not handled yet. Done
+// means that all instances have begun.
+func (c *Cache) nextAhead() (ref string, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.plan.needs) == 0 {
@@ -76,18 +77,18 @@ func (c *Cache) chooseAhead() (ref string, done bool) {
 	return "", false
 }
 
-// readyAhead holds ref for its instance and says what is to be done: to pull
-// it, which then counts as under way, or to come back later, when there is
-// room to spare. With neither it has been seen to.
-func (c *Cache) readyAhead(ctx context.Context, ref string) (pull, later bool) {
+// prepareAhead holds ref for its instance. Pull means that the caller must pull it, and the
+// pull is counted already; later, that there is no space yet, so the caller must try again.
+// If both are false, there is nothing more to do for ref.
+func (c *Cache) prepareAhead(ctx context.Context, ref string) (pull, later bool) {
 	lock, err := c.ledger.hold(ctx, ref)
 	c.mu.Lock()
-	c.plan.seen[ref] = true // whatever goes wrong now, the instance will meet
+	c.plan.seen[ref] = true // if something fails now, the instance will report it
 	if err != nil {
 		c.mu.Unlock()
 		return false, false
 	}
-	if c.held[ref] > 0 { // its instance was faster
+	if c.held[ref] > 0 { // its instance has begun meanwhile
 		c.mu.Unlock()
 		_ = lock.Close()
 		return false, false
@@ -97,29 +98,30 @@ func (c *Cache) readyAhead(ctx context.Context, ref string) (pull, later bool) {
 	if _, here, err := c.engine.Image(ctx, ref); err != nil || here {
 		return false, false
 	}
-	if c.flyAhead(ctx, ref) {
+	if c.startPullAhead(ctx, ref) {
 		return true, false
 	}
-	c.letGo(ref)
+	c.releaseAhead(ref)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.plan.seen, ref)
 	return false, true
 }
 
-// flyAhead counts a pull of ref as under way when there is room to spare for it.
-func (c *Cache) flyAhead(ctx context.Context, ref string) bool {
-	if c.lockDoor(ctx) != nil {
+// startPullAhead counts a pull of ref as running if there is space for it and for twice the
+// reserve.
+func (c *Cache) startPullAhead(ctx context.Context, ref string) bool {
+	if c.lockSpace(ctx) != nil {
 		return false
 	}
-	defer c.unlockDoor()
+	defer c.unlockSpace()
 	for {
-		short, err := c.lack(ctx, ref, true, 2*c.o.Reserve)
+		short, err := c.findShortage(ctx, ref, true, 2*c.o.Reserve)
 		if err != nil {
 			return false
 		}
 		if short == nil {
-			c.fly(ref)
+			c.startPull(ref)
 			return true
 		}
 		if freed, _, err := c.evictOne(ctx, false); err != nil || !freed {
@@ -130,13 +132,13 @@ func (c *Cache) flyAhead(ctx context.Context, ref string) bool {
 
 func (c *Cache) pullAhead(ctx context.Context, ref string) {
 	if _, err := c.pull(ctx, ref, nil); err != nil {
-		c.letGo(ref)
-		c.o.Log.Info("an image could not be pulled ahead", "image", ref, "err", err)
+		c.releaseAhead(ref)
+		c.o.Log.Info("could not prefetch an image", "image", ref, "err", err)
 	}
 }
 
 // Fetch makes sure that the engine has ref and reports whether it pulled it.
-// It evicts nothing and waits for nothing: a disk that runs low is a Host fault.
+// It does not evict images and does not wait: too little disk space is a Host fault.
 func (c *Cache) Fetch(ctx context.Context, ref string) (img Image, pulled bool, err error) {
 	lock, err := c.ledger.hold(ctx, ref)
 	if err != nil {
@@ -147,14 +149,14 @@ func (c *Cache) Fetch(ctx context.Context, ref string) (img Image, pulled bool, 
 	if err != nil || here {
 		return img, false, err
 	}
-	short, err := c.lack(ctx, ref, true, c.o.Reserve)
+	short, err := c.findShortage(ctx, ref, true, c.o.Reserve)
 	if err == nil && short != nil && !short.guess {
 		err = noRoom(ref, short)
 	}
 	if err != nil {
 		return Image{}, false, err
 	}
-	c.fly(ref)
+	c.startPull(ref)
 	img, err = c.pull(ctx, ref, nil)
 	return img, err == nil, err
 }

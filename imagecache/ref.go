@@ -2,8 +2,8 @@ package imagecache
 
 import "strings"
 
-// Ref returns what a cache calls the image of that name for a platform, such as
-// linux/arm64. Without one it is the name itself, and the engine chooses.
+// Ref returns the key under which a cache knows the image of that name for a platform, such
+// as linux/arm64. Without a platform it is the name, and the engine chooses the platform.
 func Ref(name, platform string) string {
 	if platform == "" {
 		return name
@@ -11,8 +11,8 @@ func Ref(name, platform string) string {
 	return name + " " + platform
 }
 
-// CutRef returns the name and the platform of which [Ref] made ref. What looks
-// otherwise is a name, and be it one that no image can have.
+// CutRef splits a ref that [Ref] made into name and platform. Any other string is returned
+// as a name, even if no image can have it.
 func CutRef(ref string) (name, platform string) {
 	i := strings.LastIndexByte(ref, ' ')
 	if i < 0 || !strings.Contains(ref[i:], "/") {
@@ -27,8 +27,8 @@ func withID(ref, id string) string {
 	return Ref(id, platform)
 }
 
-// nameOf is the name in ref. Images for several platforms share it, so whoever
-// needs one of them holds it for all.
+// nameOf is the name in ref. Images for several platforms share it, so a caller that
+// needs one of them holds all of them.
 func nameOf(ref string) string {
 	name, _ := CutRef(ref)
 	return name

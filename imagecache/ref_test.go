@@ -19,19 +19,19 @@ func TestARefIsANameAndAPlatform(t *testing.T) {
 	}
 }
 
-// Where an engine has one image of a name, removing the one takes the name off
+// In an engine with one image per name, removing one image removes the name from
 // the other.
-func TestOnePlatformsImageIsHeldForTheOthers(t *testing.T) {
+func TestHoldingAnImageHoldsAllItsPlatforms(t *testing.T) {
 	e, dir := newEngine(10), t.TempDir()
 	here, there := cache(t, e, dir, imagecache.Options{}), cache(t, e, dir, imagecache.Options{})
 	acquire(t, here, imagecache.Ref("a", "linux/amd64"))()
 	release := acquire(t, there, imagecache.Ref("a", "linux/arm64"))
 	gone, kept, err := here.Evict(t.Context(), 0, false)
 	if err != nil || len(gone) != 0 || len(kept) != 2 {
-		t.Errorf("while one is needed: evicted %v, kept %v, %v", gone, kept, err)
+		t.Errorf("while one platform is needed: evicted %v, kept %v, error %v", gone, kept, err)
 	}
 	release()
 	if gone, _, err = here.Evict(t.Context(), 0, false); err != nil || len(gone) != 2 {
-		t.Errorf("afterwards: evicted %v, %v", gone, err)
+		t.Errorf("afterwards: evicted %v, %v; want 2 gone, no error", gone, err)
 	}
 }

@@ -1,6 +1,7 @@
 // Package journal is the append-only history of one instance: it appends records,
-// reads them, and tells how a history that broke off can go on. Its file is the truth
-// about the instance; package results derives all else from it.
+// reads them, and returns the state from which an interrupted attempt can be resumed. Its
+// file is the source of truth about the instance; package results derives everything else
+// from it.
 //
 // # Lines
 //
@@ -14,48 +15,49 @@
 //	start    byte offset of the line with which that attempt began
 //	calls    replies of that attempt so far, this record included
 //	cost     US dollars of those replies
-//	spent    of those, and of calls that may have been charged although no answer is
-//	         known; absent where it is cost
+//	spent    cost, plus that of calls that may have been charged although no answer is
+//	         known; absent if equal to cost
 //	t        time, RFC 3339 with nanoseconds, UTC
-//	type     lower-case word; readers pass over those they do not know
+//	type     lower-case word; readers skip types that they do not know
 //	data     any JSON
 //	crc      CRC-32C (Castagnoli), 8 hex digits, of the line's bytes before `,"crc"`
 //
-// The last record alone thus says where the instance stands and what it cost:
-// opening a directory reads journals from the back. crc and v keep their
-// place in every version.
+// So the last record alone has the state and the cost of the instance, and opening a
+// directory reads only the end of each journal. crc and v keep their place in every
+// version.
 //
 // # Records
 //
-// The records by which attempts begin, end and are resumed belong to who keeps the
-// directory: see package results.
+// Package results documents the records for the start, the resumption and the end of an
+// attempt.
 //
-// Record types of whoever runs the attempt, with the Go types of their data.
-// Of these [Writer] looks only into a reply, and at "cost"; [ReadHistory] reads all:
+// The program that runs the attempt writes these types, listed with the Go types of their
+// data. [Writer] reads only "cost", and the texts of a reply; [ReadHistory] reads all:
 //
-//	container   ContainerData: where the actions run from here on
-//	difference  DifferenceData: an action that ran again did something else
+//	container   ContainerData: where the actions run from now on
+//	difference  DifferenceData: an action that ran again had a different output
 //	messages    MessagesData: appended to the conversation
-//	rewrite     RewriteData: a part of what the model is sent was replaced
+//	rewrite     RewriteData: a part of what is sent to the model was replaced
 //	request     RequestData: a paid call is about to be made
-//	reply       ReplyData: it was answered, and cost so much
+//	reply       ReplyData: the call was answered; its cost
 //	lost        LostData: calls were not answered, and may have been charged
 //	action      ActionData: a command is about to run
-//	output      OutputData: it ended
-//	interrupt   InterruptData: the flow was broken; the messages follow
-//	submission  SubmissionData: what was handed in
-//	salvage     SalvageData: the work tree's diff, where nothing was
+//	output      OutputData: the command ended
+//	interrupt   InterruptData: the flow was interrupted; the messages follow
+//	submission  SubmissionData: what the agent submitted
+//	salvage     SalvageData: the working tree's diff, if nothing was submitted
 //
-// JSON holds no bytes that are not UTF-8: what must stay exact is encoded.
+// JSON cannot hold bytes that are not UTF-8, so exact bytes are encoded.
 //
-// What is large stands once. A message refers to the output that it shows and to
-// the provider's answer ([MessagesData]); the trajectory has both in their place.
-// A reply's text stands in its message alone: the response holds "" for each string of
-// 64 bytes and more that the message has too, and "shared" lists, for each, its offset
-// in the response and the bytes from and to of the message that belong there. So do the
-// messages that are appended behind the reply, with offsets in their list; "reply" is
-// its step.
-// Of an output at most 10 MiB are kept where it submits, else the two ends of 1
-// MiB; and once an attempt's outputs come to 64 MiB, the ends of 64 KiB of each
-// further one. A trajectory reports what was cut as extra.output_bytes.
+// Large data is stored once. A message refers to the output that it shows and to
+// the provider's answer ([MessagesData]); the trajectory has both in place of the references.
+// The text of a reply is only in its message: the response has "" for each string of
+// 64 bytes or more that is also in the message, and "shared" lists for each its offset in
+// the response, and where its bytes begin and end in the message. Messages that are
+// appended after the reply use the same form, with offsets in their list; "reply" is the
+// reply's step.
+//
+// A submitting output is kept up to 10 MiB; other outputs are cut to 1 MiB, the
+// beginning and the end. When an attempt's outputs reach 64 MiB, each further one is cut
+// to 64 KiB. A trajectory reports a cut as extra.output_bytes.
 package journal

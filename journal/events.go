@@ -6,32 +6,38 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// ContainerData says where the attempt runs, and that everything which the
-// actions recorded so far did is there.
+// ContainerData names the container in which the attempt runs. It contains the effects
+// of all actions that were recorded before.
 type ContainerData struct {
 	Container string `json:"container"`
 	Image     string `json:"image"`
 	ImageID   string `json:"image_id"`
 	Digest    string `json:"digest,omitempty"`
-	Base      string `json:"base,omitempty"` // commit that the work tree was at when the agent began
+	Base      string `json:"base,omitempty"` // commit that the working tree was at when the agent began
 
-	Commit *CommitData `json:"image_commit,omitempty"` // where that is not the row's base_commit
+	Commit *CommitData `json:"image_commit,omitempty"` // if that is not the row's base_commit
 
-	Adopted     bool `json:"adopted,omitempty"`     // of a resumed attempt: it is the one from before
-	Replayed    int  `json:"replayed,omitempty"`    // else: actions that were executed again in it,
-	Differences int  `json:"differences,omitempty"` // and those of them with another output
+	Adopted     bool `json:"adopted,omitempty"`     // resumed in the same container as before
+	Replayed    int  `json:"replayed,omitempty"`    // otherwise: actions that were executed again in it,
+	Differences int  `json:"differences,omitempty"` // and how many of them had a different output
+
+	// Seconds until it was ready.
+	Pull    float64 `json:"pull,omitempty"`
+	Start   float64 `json:"start,omitempty"`
+	Prepare float64 `json:"prepare,omitempty"`
+	Replay  float64 `json:"replay,omitempty"`
 }
 
 // CommitData says how an image's commit differs from its row's base_commit.
 type CommitData struct {
 	Head     string   `json:"head"`               // the image's
-	Files    []string `json:"files,omitempty"`    // in which the two differ, 100 at most
-	Total    int      `json:"total,omitempty"`    // such files
-	Mismatch string   `json:"mismatch,omitempty"` // why it is more than a set-up of the environment; empty where it is not
+	Files    []string `json:"files,omitempty"`    // that differ, 100 at most
+	Total    int      `json:"total,omitempty"`    // number of files that differ
+	Mismatch string   `json:"mismatch,omitempty"` // why it is more than a set-up of the environment; empty if it is not
 }
 
-// DifferenceData is what an action did when it was executed again and did not
-// do what is recorded. Output is base64 in JSON, and perhaps its beginning only.
+// DifferenceData is the result of an action that was executed again and did not do the
+// same as recorded. Output is base64 in JSON, and may be only the beginning.
 type DifferenceData struct {
 	Step     int    `json:"step"`
 	Action   int    `json:"action"` // of that step, from 1
@@ -42,17 +48,17 @@ type DifferenceData struct {
 	TimedOut bool   `json:"timed_out,omitempty"`
 }
 
-// MessagesData holds messages as they stand in the trajectory, but for what other
-// records hold already: in extra, raw_output may be {"step":n,"action":n}, which
-// names the action's output, and response may be {"step":n}, which names the
+// MessagesData holds messages as the trajectory has them, without what other records
+// already hold: in extra, raw_output may be {"step":n,"action":n}, which
+// refers to the action's output, and response may be {"step":n}, which refers to the
 // reply's response.
 type MessagesData struct {
 	Messages []json.RawMessage `json:"messages"`
 }
 
-// RewriteData replaces a part of the conversation that the model is sent: Messages stand
-// in the place of those from index From up to To, which it does not include. The
-// trajectory keeps what was there, and has Messages behind it.
+// RewriteData replaces a part of the conversation that is sent to the model: Messages
+// replace those from index From up to, but not including, To. The trajectory keeps the
+// replaced messages, and has Messages after them.
 type RewriteData struct {
 	From     int               `json:"from"`
 	To       int               `json:"to"`
@@ -64,8 +70,8 @@ type RequestData struct {
 	Step   int    `json:"step"`
 	Digest string `json:"digest"` // of the request's messages and tools
 
-	// Reserved is what a limited budget set aside for the call, in US dollars.
-	// It counts as spent when a crash took the answer, and only then.
+	// Reserved is what a limited budget reserved for the call, in US dollars.
+	// It counts as spent only if the answer was lost in a crash.
 	Reserved float64 `json:"reserved,omitempty"`
 }
 
@@ -77,16 +83,26 @@ type ReplyData struct {
 	Usage   vocab.Usage `json:"usage"`
 	Model   string      `json:"model"` // id as the provider returned it
 	Seconds float64     `json:"seconds"`
-	Waited  float64     `json:"waited"` // part of Seconds, for rate limits and retries
+	Waited  float64     `json:"waited"`            // part of Seconds, for rate limits and retries
+	Limited *float64    `json:"limited,omitempty"` // part of Waited, for rate limits; nil of old versions, see RateLimited
 
 	Message      json.RawMessage `json:"message"`
 	FinishReason string          `json:"finish_reason,omitempty"`
 	Priced       bool            `json:"priced"`             // whether Cost is known
-	Response     json.RawMessage `json:"response,omitempty"` // the provider's answer as it came, else what is known of it
+	Response     json.RawMessage `json:"response,omitempty"` // the provider's answer unchanged, or else the known parts
 }
 
-// LostData tells of calls that were not answered and may have been charged all the
-// same. Cost is what they count as, in US dollars, under a limited budget.
+// RateLimited is the part of Waited that was for rate limits. Versions that did not
+// record it counted all of Waited as that.
+func (r *ReplyData) RateLimited() float64 {
+	if r.Limited == nil {
+		return r.Waited
+	}
+	return *r.Limited
+}
+
+// LostData describes calls that were not answered but may have been charged. Cost is
+// what a limited budget counts for them, in US dollars.
 type LostData struct {
 	Step  int     `json:"step"`
 	Calls int     `json:"calls"`
@@ -107,9 +123,9 @@ type OutputData struct {
 	vocab.Output
 	Timeout float64 `json:"timeout,omitempty"` // the limit that applied, in seconds
 	Seconds float64 `json:"seconds"`
-	SHA256  string  `json:"sha256"` // of the bytes that the agent had, which may be more than are kept
+	SHA256  string  `json:"sha256"` // of the bytes that the agent had, which may be more than those kept
 
-	// Kept are the bytes that the journal holds, or their ends: base64 in JSON, exact,
+	// Kept are the output's bytes, or their beginning and end: base64 in JSON, exact,
 	// and the last member. Output.Bytes is not written.
 	Kept []byte `json:"output"`
 }
@@ -120,14 +136,14 @@ type InterruptData struct {
 	Name vocab.Status `json:"name"`
 }
 
-// SalvageData holds the work tree's diff of an attempt that did not submit, byte for
-// byte (base64 in JSON). A null one says that there is none any more.
+// SalvageData holds the working tree's diff of an attempt that did not submit, byte for
+// byte (base64 in JSON). Null means that an earlier one no longer applies.
 type SalvageData struct {
 	Patch []byte `json:"patch"`
 }
 
-// SubmissionData holds what the agent handed in, byte for byte (base64 in JSON). A null
-// one says that there is none any more.
+// SubmissionData holds what the agent submitted, byte for byte (base64 in JSON). Null
+// means that an earlier one no longer applies.
 type SubmissionData struct {
 	Submission []byte `json:"submission"`
 }

@@ -15,49 +15,51 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// History is what the journal tells of an instance's last attempt, resumes
-// included. What it holds is the caller's.
+// History is one attempt at an instance, read from its journal, including its resumes.
+// The caller may change it.
 type History struct {
 	Attempt int
 	Started time.Time
 	Resumed int             // times that the attempt was resumed
 	End     json.RawMessage // data of the record by which it ended, or was last stopped; nil while it runs and after a crash
 
-	// Opened is the data of the records that began the attempt, and resumed it.
+	// Opened is the data of the records that began and resumed the attempt.
 	Opened []json.RawMessage
 
-	// What the attempt handed in, and what the records before its end kept; gone when it
-	// is resumed, but for the salvage: that stands until another record tells of one.
+	// What the attempt submitted, and what the records before its end kept. A resume
+	// clears these, except Salvage, which stays until another record replaces it.
 	Submission *SubmissionData
 	Salvage    *SalvageData
 	Prediction json.RawMessage
 
-	// Container holds everything that the recorded actions did, if it still lives, and
-	// knows an action that was under way by its step and number; nil before there was one.
+	// Container, if it still exists, contains the effects of all recorded actions, and
+	// knows an action that was running by its step and number; nil before there was one.
 	Container *ContainerData
 
 	ImageID string // of the container that the recorded actions ran in last
 
-	// Messages is the conversation up to the last request, as it stands in the
-	// trajectory. What came after it follows from the last step.
+	// Messages is the conversation up to the last request, as the trajectory has it.
+	// What came after it follows from the last step.
 	Messages     []json.RawMessage
-	Later        []json.RawMessage // messages behind the last request
+	Later        []json.RawMessage // messages after the last request
 	FormatErrors int               // in a row, up to the last request
 
-	sent []json.RawMessage // the conversation as the last request had it, where a rewrite made that another one
+	sent []json.RawMessage // the conversation of the last request, if a rewrite changed it
 
 	Steps       []Step        // every request, in order
-	Differences int           // outputs that were others when their actions ran again
+	Differences int           // outputs that differed when their actions ran again
 	Elapsed     time.Duration // of work: see builder.clock
-	Kept        int64         // bytes of outputs that the journal holds, about
+	Kept        int64         // bytes of outputs in the journal, approximately
+
+	Pull, Start, Prepare, Replay float64 // seconds until its containers were ready, in total
 
 	path    string // of the journal
 	outputs map[OutputRef]keptOutput
 	replies map[int]span // by step
 }
 
-// Conversation is what the model was sent with the last request: Messages, but for
-// what was rewritten.
+// Conversation returns what was sent to the model with the last request: Messages, with
+// rewrites applied.
 func (h *History) Conversation() []json.RawMessage {
 	if h.sent != nil {
 		return h.sent
@@ -65,7 +67,7 @@ func (h *History) Conversation() []json.RawMessage {
 	return h.Messages
 }
 
-// Source reads what a [History] only refers to.
+// Source reads the data that a [History] only refers to.
 type Source struct {
 	h *History
 	f *os.File
@@ -80,8 +82,8 @@ func (h *History) Source() (*Source, error) {
 // Close closes the journal.
 func (s *Source) Close() error { return s.f.Close() }
 
-// Output reads what is kept of an action's output, and how many bytes it had; of one
-// that has none it is nil.
+// Output reads the kept bytes of an action's output, and returns how many bytes it had;
+// nil if there is no output.
 func (s *Source) Output(ref OutputRef) (output []byte, total int64, err error) {
 	kept, ok := s.h.outputs[ref]
 	if !ok {
@@ -91,7 +93,7 @@ func (s *Source) Output(ref OutputRef) (output []byte, total int64, err error) {
 	return output, kept.total, err
 }
 
-// Response reads the provider's answer to a step; nil where none is known.
+// Response reads the provider's answer to a step; nil if none is known.
 func (s *Source) Response(step int) (json.RawMessage, error) {
 	line, ok := s.h.replies[step]
 	if !ok {
@@ -106,23 +108,23 @@ func (s *Source) Response(step int) (json.RawMessage, error) {
 	return reply.Response, err
 }
 
-// keptOutput says where an action's output stands, and how many bytes it had.
+// keptOutput is the place of an action's output, and how many bytes it had.
 type keptOutput struct {
 	base64 span
 	total  int64
 }
 
-// OutputRef names an action's output: the step and the action, both from 1.
+// OutputRef refers to an action's output: the step and the action, both from 1.
 type OutputRef struct {
 	Step   int `json:"step"`
 	Action int `json:"action"`
 }
 
-// Step is one request and what came of it. What is large is there of
-// [History.Last] alone: the reply's message and response, and the outputs' bytes,
-// for which there is [History.Output].
+// Step is one request, its reply and its actions. Only [History.Last] has the large data:
+// the reply's message and response, and the bytes of outputs. For the other steps, use
+// [History.Output].
 type Step struct {
-	Number int // of the reply, from 1; a request that got none and the one after it have the same
+	Number int // of the reply, from 1; a request without a reply has the same number as the next one
 	Digest string
 	Asked  time.Time
 
@@ -133,10 +135,10 @@ type Step struct {
 // Action is a command that was started.
 type Action struct {
 	Command string
-	Output  *OutputData // nil: it was under way, as the last action there is
+	Output  *OutputData // nil: it was still running; only the last action can be
 }
 
-// forget drops what is large.
+// forget drops the large data.
 func (s *Step) forget() {
 	if s.Reply != nil {
 		s.Reply.Message, s.Reply.Response = nil, nil
@@ -148,8 +150,8 @@ func (s *Step) forget() {
 	}
 }
 
-// Output reads from the journal what is kept of an action's output; of one that
-// has none it is nil.
+// Output reads the kept bytes of an action's output from the journal; nil if there is
+// no output.
 func (h *History) Output(step, action int) ([]byte, error) {
 	s, err := h.Source()
 	if err != nil {
@@ -160,8 +162,7 @@ func (h *History) Output(step, action int) ([]byte, error) {
 	return out, err
 }
 
-// Last returns the last step that has a reply and that nothing was asked
-// after, or nil.
+// Last returns the last step if it has a reply, so no request follows the reply; else nil.
 func (h *History) Last() *Step {
 	if n := len(h.Steps); n > 0 && h.Steps[n-1].Reply != nil {
 		return &h.Steps[n-1]
@@ -178,10 +179,17 @@ func (h *History) Before() []Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Reply == nil })
 }
 
-// ReadHistory reads an instance's last attempt from the journal at path. It takes no lock and changes nothing: of an instance that is
-// running it tells what is in the file. Without a journal, or without a whole
-// record in it, the error wraps fs.ErrNotExist.
-func ReadHistory(path string) (*History, error) {
+// ReadHistory reads an instance's last attempt from the journal at path. It takes no
+// lock and changes nothing: for a running instance it returns what is in the file so far.
+// Without a journal, or without a whole record in it, the error wraps fs.ErrNotExist.
+func ReadHistory(path string) (*History, error) { return readHistory(path, 0) }
+
+// ReadAttempt is [ReadHistory] for the attempt with a given number. If there is no such
+// attempt, the error wraps fs.ErrNotExist.
+func ReadAttempt(path string, number int) (*History, error) { return readHistory(path, max(1, number)) }
+
+// readHistory reads the attempt with a given number; 0 means the last.
+func readHistory(path string, number int) (*History, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -195,7 +203,10 @@ func ReadHistory(path string) (*History, error) {
 		return nil, atomicfile.Fault("reading a journal", err)
 	}
 	tail, err := TailAt(f, info.Size())
-	if err == nil && tail.Last.Seq == 0 {
+	for err == nil && number > 0 && tail.Last.Attempt > number && tail.Last.Start <= tail.Begin {
+		tail, err = TailAt(f, tail.Last.Start) // the attempt before it ends there
+	}
+	if err == nil && (tail.Last.Seq == 0 || number > 0 && tail.Last.Attempt != number) {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
 	if err == nil {
@@ -208,7 +219,7 @@ func ReadHistory(path string) (*History, error) {
 	return nil, fault.New(fault.KindOf(err), "reading "+path, err)
 }
 
-// readAttempt reads the records of the last attempt in order.
+// readAttempt reads the records of the attempt that ends at tail, in order.
 func readAttempt(journal io.ReaderAt, tail Tail) (*History, error) {
 	r := part(journal, tail.Last.Start, tail.End)
 	b := builder{h: &History{Attempt: tail.Last.Attempt, outputs: map[OutputRef]keptOutput{}, replies: map[int]span{}}}
@@ -221,7 +232,7 @@ func readAttempt(journal io.ReaderAt, tail Tail) (*History, error) {
 			return nil, err
 		}
 		if !l.whole {
-			return nil, fault.Newf(fault.Instance, "the record behind number %d is damaged", max(0, r.seq))
+			return nil, fault.Newf(fault.Instance, "the record after number %d is damaged", max(0, r.seq))
 		}
 		rec, err := r.record(&l)
 		if err != nil {
@@ -233,16 +244,16 @@ func readAttempt(journal io.ReaderAt, tail Tail) (*History, error) {
 	}
 }
 
-// builder puts records together to a History.
+// builder builds a History from records.
 type builder struct {
-	h      *History
-	heard  heard
-	before Record // without its data; of no type where the clock stood still
-	ready  bool   // there is a container to act in
-	format int    // format errors in a row, those behind the last request included
+	h         *History
+	lastReply lastReply
+	before    Record // the record before, without its data; zero while the clock is stopped
+	ready     bool   // there is a container to run actions in
+	format    int    // format errors in a row, including those after the last request
 
 	rewrite   *RewriteData // of the request that follows
-	rewriteAt int          // how many of h.Later were there before it
+	rewriteAt int          // length of h.Later before the rewrite
 }
 
 func (b *builder) add(r *Record, line line) error {
@@ -257,12 +268,14 @@ func (b *builder) add(r *Record, line line) error {
 	case TypeContainer:
 		b.h.Container = &ContainerData{}
 		err := json.Unmarshal(r.Data, b.h.Container)
-		b.h.ImageID = b.h.Container.ImageID
+		c := b.h.Container
+		b.h.ImageID = c.ImageID
+		b.h.Pull, b.h.Start, b.h.Prepare, b.h.Replay = b.h.Pull+c.Pull, b.h.Start+c.Start, b.h.Prepare+c.Prepare, b.h.Replay+c.Replay
 		return err
 	case TypeDifference:
 		b.h.Differences++
 	case TypeMessages:
-		messages, err := b.heard.messages(r.Data)
+		messages, err := b.lastReply.messages(r.Data)
 		b.h.Later = append(b.h.Later, messages...)
 		return err
 	case TypeRewrite:
@@ -322,7 +335,7 @@ func (b *builder) step(r *Record, line line) error {
 		s.Reply = &ReplyData{}
 		h.replies[s.Number] = line.at
 		err := json.Unmarshal(r.Data, s.Reply)
-		b.heard = heardIn(s.Reply)
+		b.lastReply = lastReplyIn(s.Reply)
 		h.Elapsed = max(0, h.Elapsed-time.Duration(s.Reply.Waited*float64(time.Second)))
 		return err
 	case TypeAction:
@@ -330,7 +343,7 @@ func (b *builder) step(r *Record, line line) error {
 		err := json.Unmarshal(r.Data, &d)
 		b.format = 0
 		if n := len(s.Actions); n > 0 && s.Actions[n-1].Output == nil {
-			s.Actions = s.Actions[:n-1] // it was under way, and is asked for again
+			s.Actions = s.Actions[:n-1] // it was still running, and is requested again
 		}
 		s.Actions = append(s.Actions, Action{Command: d.Command})
 		return err
@@ -348,8 +361,8 @@ func (b *builder) step(r *Record, line line) error {
 	}
 }
 
-// commit makes what came behind the last request a part of the conversation: another
-// request was made with it.
+// commit adds the messages after the last request to the conversation, because another
+// request was made with them.
 func (b *builder) commit() error {
 	h, w := b.h, b.rewrite
 	b.rewrite = nil
@@ -368,7 +381,7 @@ func (b *builder) commit() error {
 	return nil
 }
 
-// resume forgets what followed the last request and is told again.
+// resume forgets what followed the last request and will be recorded again.
 func (b *builder) resume() {
 	b.h.Resumed++
 	b.h.Later, b.h.End, b.rewrite = nil, nil, nil
@@ -376,12 +389,12 @@ func (b *builder) resume() {
 	b.format = b.h.FormatErrors
 }
 
-// clock adds the time since the record before, which is work: thinking and
-// commands. It stands while nothing is worked on: until the attempt, or its resume,
-// has its container, but for calls, which may be made before; over a call that got no
-// answer; and while the call that got one waited for a rate limit or to be made again.
+// clock adds the time since the record before, which is working time: model calls and
+// commands. It is stopped while nothing is worked on: until the attempt, or its resume,
+// has its container, except for calls, which may be made before that; during a call that
+// got no answer; and while an answered call waited for a rate limit or a retry.
 func (b *builder) clock(r *Record) {
-	if r.Type == TypeLost { // it stands between a request and its reply
+	if r.Type == TypeLost { // it comes between a request and its reply
 		return
 	}
 	switch r.Type {
@@ -399,12 +412,12 @@ func (b *builder) clock(r *Record) {
 	b.before = Record{Type: r.Type, Time: r.Time}
 }
 
-// clockSlack is what may lie between two records beside the work that was measured.
+// clockSlack is how much time beyond the measured work may pass between two records.
 const clockSlack = time.Minute
 
-// since returns how long it is from the record before to r. Where that cannot be,
-// since somebody set the clock or the machine slept, it is how long the work of r was
-// measured to be, which the run itself went by.
+// since returns the time from the record before to r. If that time is not plausible,
+// because the clock was set or the machine slept, it returns the measured duration of
+// r's work, which the run itself used.
 func (b *builder) since(r *Record) time.Duration {
 	gap := r.Time.Sub(b.before.Time)
 	if 0 <= gap && gap <= clockSlack {
@@ -413,17 +426,17 @@ func (b *builder) since(r *Record) time.Duration {
 	var work struct {
 		Seconds float64 `json:"seconds"`
 	}
-	_ = json.Unmarshal(r.Data, &work) // of a record that has none, nothing was measured
+	_ = json.Unmarshal(r.Data, &work) // without it, nothing was measured
 	if measured := time.Duration(work.Seconds * float64(time.Second)); gap < 0 || gap > measured+clockSlack {
 		return measured
 	}
 	return gap
 }
 
-// finish knows what only the end shows.
+// finish completes the history after the last record.
 func (b *builder) finish(journal io.ReaderAt) (*History, error) {
 	h := b.h
-	if w := b.rewrite; w != nil { // no request followed it: it is told, and not sent
+	if w := b.rewrite; w != nil { // no request followed it: it is reported, but was not sent
 		h.Later = slices.Insert(h.Later, b.rewriteAt, w.Messages...)
 	}
 	if len(h.Steps) == 0 {
@@ -432,7 +445,7 @@ func (b *builder) finish(journal io.ReaderAt) (*History, error) {
 	last := &h.Steps[len(h.Steps)-1]
 	for i, a := range last.Actions {
 		if a.Output == nil {
-			break // the last one: it was under way
+			break // the last one: it was still running
 		}
 		bytes, err := readOutput(journal, h.outputs[OutputRef{last.Number, i + 1}].base64)
 		if err != nil {

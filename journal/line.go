@@ -20,16 +20,16 @@ type line struct {
 	at     span   // of text
 	output span   // of an output's base64
 	number int    // from 1, in the part that is read
-	whole  bool   // it ends with a newline, and its checksum is right
+	whole  bool   // ends with a newline and has the right checksum
 }
 
-// reader reads a part of a journal line by line. It is the only one: all that is
-// read of a journal, whole, from an offset, or from the back, goes through it.
+// reader reads a part of a journal line by line. Every function that reads a journal,
+// whole, from an offset or from the end, uses it.
 type reader struct {
 	in     *bufio.Reader
 	at     int64
 	number int
-	seq    int64  // of the record before; anyRecord where any may come first
+	seq    int64  // of the record before; anyRecord if any may come first
 	long   []byte // a line that is longer than in's buffer
 }
 
@@ -95,7 +95,7 @@ func (r *reader) read() ([]byte, error) {
 }
 
 // outputHead returns where the output's base64 begins in the line of an output
-// record, or -1. What stands before it holds no quotes that are not escaped.
+// record, or -1. All quotes within the strings before it are escaped.
 func outputHead(line []byte) int {
 	_, rest, _ := bytes.Cut(line, []byte(`,"type":"`))
 	if !bytes.HasPrefix(rest, []byte(TypeOutput+`"`)) {

@@ -11,9 +11,9 @@ import (
 	"batch.example/batch/internal/inject"
 )
 
-// Read returns the records of the journal at path, and how many bytes
-// after the last of them are a torn tail: what a crash left of records that
-// were never synced. See [Scan] for damage elsewhere.
+// Read returns the records of the journal at path, and the length in bytes of a torn
+// tail: the part of records after the last whole one that a crash left before they were
+// synced. See [Scan] for damage elsewhere.
 func Read(path string) (records []Record, torn int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -30,9 +30,9 @@ func Read(path string) (records []Record, torn int64, err error) {
 	return records, torn, nil
 }
 
-// Scan calls fn for each record until fn fails. A torn tail is counted
-// and is no error. A line that is damaged although whole records follow it is
-// one (kind Instance, with the line's number): fn has then seen all before it.
+// Scan calls fn for each record until fn fails. It returns the length of a torn tail,
+// which is not an error. A damaged line before whole records is an error (kind Instance,
+// with the line's number); fn has then been called for all records before it.
 func Scan(journal io.Reader, fn func(Record) error) (torn int64, err error) {
 	r := whole(journal)
 	badLine, badAt := 0, int64(0)
@@ -53,7 +53,7 @@ func Scan(journal io.Reader, fn func(Record) error) (torn int64, err error) {
 		case !l.whole:
 			continue
 		case badLine > 0:
-			return 0, fault.Newf(fault.Instance, "line %d is damaged: its checksum does not match, but whole records follow", badLine)
+			return 0, fault.Newf(fault.Instance, "line %d is damaged: its checksum does not match, but valid records follow", badLine)
 		}
 		rec, err := r.record(&l)
 		if err == nil {
@@ -69,14 +69,14 @@ func Scan(journal io.Reader, fn func(Record) error) (torn int64, err error) {
 type Tail struct {
 	Last  Record // the last whole record; zero when there is none
 	Begin int64  // offset of its line
-	End   int64  // offset behind its newline
-	Torn  int64  // bytes behind that
+	End   int64  // offset after its newline
+	Torn  int64  // bytes after that
 }
 
 const tailBlock = 16 << 10
 
-// TailAt finds the last whole record that ends at or before size, reading
-// from the back no more than it needs.
+// TailAt finds the last whole record that ends at or before size. It reads backwards, and
+// no more than it needs.
 func TailAt(journal io.ReaderAt, size int64) (t Tail, err error) {
 	for block := int64(tailBlock); ; block *= 4 {
 		from := max(0, size-block)
@@ -109,13 +109,13 @@ func lastIn(r *reader, within bool) (t Tail, err error) {
 	return t, err
 }
 
-// Cut takes what is torn off the journal at path, of which t is the end.
+// Cut removes the torn tail of the journal at path, whose end is t.
 func (t Tail) Cut(path string, plan *inject.Plan) error {
 	err := plan.At("journal.cut")
 	if err == nil {
 		err = os.Truncate(path, t.End)
 	}
-	return atomicfile.Fault("cutting a torn journal", err)
+	return atomicfile.Fault("truncating a torn journal", err)
 }
 
 // RecordAt reads the record whose line begins at offset.
@@ -123,12 +123,12 @@ func RecordAt(journal io.ReaderAt, offset, size int64) (Record, error) {
 	r := part(journal, offset, size)
 	l, err := r.next()
 	if err != nil || !l.whole {
-		return Record{}, fault.Newf(fault.Instance, "no whole record at byte %d", offset)
+		return Record{}, fault.Newf(fault.Instance, "no valid record at byte %d", offset)
 	}
 	return r.record(&l)
 }
 
-// ReadTail returns the end of the journal at path; of none when it is missing.
+// ReadTail returns the end of the journal at path; the zero Tail if there is no journal.
 func ReadTail(path string) (Tail, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

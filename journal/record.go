@@ -15,32 +15,32 @@ import (
 )
 
 // version is the version of the records that this package writes. It reads
-// older ones too: in version 1 a reply's text stood in its message, in its
-// response, and again in the messages behind it.
+// older ones too: in version 1 a reply's text was in its message, in its
+// response, and again in the messages after it.
 const version = 2
 
-// Types of journal records. The store itself writes and reads those of the
-// first group; the others are the solver's and their data is described in the
-// package comment. A reader passes over types that it does not know.
+// Types of journal records. Package results writes and reads those of the
+// first group; package solver writes the others, and the package comment describes their
+// data. A reader skips types that it does not know.
 const (
 	TypeAttempt    = "attempt"    // an attempt began
 	TypePrediction = "prediction" // the prediction that the next end record commits
 	TypeEnd        = "end"        // the attempt ended: its Record
 	TypeReset      = "reset"      // a person asked to forget the result
-	TypeResume     = "resume"     // the attempt is resumed, after a crash or a stop
+	TypeResume     = "resume"     // the attempt is resumed after a crash or an interruption
 
-	TypeContainer  = "container"  // where the actions run from here on
-	TypeDifference = "difference" // a recorded action did something else when it ran again
+	TypeContainer  = "container"  // where the actions run from now on
+	TypeDifference = "difference" // a recorded action had a different output when it ran again
 	TypeMessages   = "messages"   // messages were appended to the conversation
-	TypeRewrite    = "rewrite"    // a part of what the model is sent was replaced
+	TypeRewrite    = "rewrite"    // a part of what is sent to the model was replaced
 	TypeRequest    = "request"    // a paid call is about to be made
-	TypeReply      = "reply"      // it was answered; data.cost is its price in US dollars
+	TypeReply      = "reply"      // the call was answered; data.cost is its price in US dollars
 	TypeLost       = "lost"       // calls were not answered and may have been charged
 	TypeAction     = "action"     // a command is about to run
-	TypeOutput     = "output"     // it ended
-	TypeInterrupt  = "interrupt"  // the flow was broken; messages follow
-	TypeSubmission = "submission" // what the agent handed in
-	TypeSalvage    = "salvage"    // the work tree's diff, where it did not
+	TypeOutput     = "output"     // the command ended
+	TypeInterrupt  = "interrupt"  // the flow was interrupted; messages follow
+	TypeSubmission = "submission" // what the agent submitted
+	TypeSalvage    = "salvage"    // the working tree's diff, if it did not submit
 )
 
 // Record is one line of a journal.
@@ -52,7 +52,7 @@ type Record struct {
 	Calls   int     `json:"calls"`   // replies of that attempt up to here
 	Cost    float64 `json:"cost"`    // US dollars of those replies
 
-	// Spent is Cost and what lost calls count as, in US dollars; 0 where that is Cost.
+	// Spent is Cost plus what lost calls count as, in US dollars; 0 if that equals Cost.
 	Spent float64 `json:"spent,omitempty"`
 
 	Time time.Time       `json:"t"`
@@ -60,11 +60,11 @@ type Record struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// SpentSoFar is what the attempt counts as until this record, in US dollars.
+// SpentSoFar is what the attempt has spent up to this record, in US dollars.
 func (r *Record) SpentSoFar() float64 { return max(r.Cost, r.Spent) }
 
-// A line ends with its checksum, so that it can be verified as bytes, before
-// anything in it is believed: `,"crc":"` + 8 hex digits + `"}`.
+// A line ends with its checksum, so that its bytes can be verified before
+// anything in it is used: `,"crc":"` + 8 hex digits + `"}`.
 const (
 	crcHead = `,"crc":"`
 	crcTail = `"}`
@@ -73,7 +73,7 @@ const (
 
 const dataMember = `,"data":` // the last member before the checksum
 
-const recordOverhead = 256 // more than all of a line but its data
+const recordOverhead = 256 // more than a line without its data
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -136,7 +136,7 @@ func intact(line []byte) bool {
 // decodeRecord reads an intact line. An error means that the record is of a
 // later version, or was never written by this package.
 func decodeRecord(line []byte) (r Record, err error) {
-	// What stands before the data is ours and small; the data is read where it is used.
+	// The part before the data is small and was written by batch; the data is decoded where it is used.
 	head, data, found := bytes.Cut(line[:len(line)-crcSize], []byte(dataMember))
 	if found && len(data) > 0 {
 		err = json.Unmarshal(append(bytes.Clone(head), '}'), &r)
@@ -154,7 +154,7 @@ func decodeRecord(line []byte) (r Record, err error) {
 	return r, nil
 }
 
-// validType keeps record types free of anything JSON would escape.
+// validType refuses record types that JSON would escape.
 func validType(typ string) bool {
 	for _, c := range typ {
 		if (c < 'a' || c > 'z') && c != '_' {

@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// sharedText is the least size, in bytes, of a text that is kept once for a reply's
-// message, the provider's answer and the messages that the agent makes of it.
+// sharedText is the smallest size, in bytes, of a text that is stored only once for a
+// reply's message, the provider's answer and the agent's messages with it.
 const sharedText = 64
 
-// replyFields are ReplyData's, as they stand in a record.
+// replyFields are the fields of ReplyData, as a record has them.
 type replyFields ReplyData
 
-// replyRecord is the data of a reply record: of the texts that the message has too, the
-// response holds "" only. Each of Shared says where: at the offset [0] in the response
-// stand the message's bytes from [1] to [2].
+// replyRecord is the data of a reply record: the response has "" for each text that is
+// also in the message. Each of Shared says where: the text at offset [0] in the response
+// is the message's bytes from [1] to [2].
 type replyRecord struct {
 	replyFields
 	Shared [][3]int `json:"shared,omitempty"`
 }
 
-// packed returns d with what its message and its response have in common in one place.
+// packed returns d with the texts that its message and its response share stored once.
 func (d ReplyData) packed() (replyRecord, error) {
 	var err error
 	if d.Message, err = compactRaw(d.Message); err == nil {
@@ -36,7 +36,7 @@ func (d ReplyData) packed() (replyRecord, error) {
 	return r, nil
 }
 
-// share takes the long strings that message has too out of text.
+// share removes from text the long strings that are also in message.
 func share(message, text []byte) (rest []byte, shared [][3]int) {
 	texts := map[string][2]int{}
 	for from, to := range textsIn(message) {
@@ -69,7 +69,7 @@ func unshare(message, rest []byte, shared [][3]int) ([]byte, error) {
 	for _, s := range shared {
 		at, from, to := s[0], s[1], s[2]
 		if at < copied || at+2 > len(rest) || from < 0 || from > to || to > len(message) {
-			return nil, errors.New("it does not fit the reply's message")
+			return nil, errors.New("it does not match the reply's message")
 		}
 		whole = append(append(whole, rest[copied:at]...), message[from:to]...)
 		copied = at + 2
@@ -77,7 +77,7 @@ func unshare(message, rest []byte, shared [][3]int) ([]byte, error) {
 	return append(whole, rest[copied:]...), nil
 }
 
-// UnmarshalJSON reads the data of a reply record, with the response as it came.
+// UnmarshalJSON reads the data of a reply record and restores the whole response.
 func (d *ReplyData) UnmarshalJSON(data []byte) error {
 	var r replyRecord
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -89,7 +89,7 @@ func (d *ReplyData) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// textsIn yields where the long strings of a JSON text stand, quotes included.
+// textsIn yields the places of the long strings in a JSON text, including their quotes.
 func textsIn(text []byte) func(yield func(from, to int) bool) {
 	return func(yield func(from, to int) bool) {
 		for from := 0; ; {
@@ -113,7 +113,7 @@ func textsIn(text []byte) func(yield func(from, to int) bool) {
 	}
 }
 
-// compactRaw is a JSON text on one line and in UTF-8; of none it is none.
+// compactRaw returns a JSON text on one line and in UTF-8; nil for nil.
 func compactRaw(text json.RawMessage) (json.RawMessage, error) {
 	if text == nil {
 		return nil, nil
@@ -129,30 +129,30 @@ func compactRaw(text json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// heard is the reply that was recorded last: its texts are not told again.
-type heard struct {
+// lastReply is the last recorded reply, whose texts are not repeated in messages records.
+type lastReply struct {
 	step    int
 	message []byte
 }
 
-func heardIn(d *ReplyData) heard {
+func lastReplyIn(d *ReplyData) lastReply {
 	message, err := compactRaw(d.Message)
 	if err != nil {
-		return heard{}
+		return lastReply{}
 	}
-	return heard{d.Step, message}
+	return lastReply{d.Step, message}
 }
 
-// messagesRecord is the data of a messages record: of the texts that the message of the
-// reply to step Reply has too, the messages hold "" only, see replyRecord.
+// messagesRecord is the data of a messages record: the messages have "" for each text
+// that is also in the message of the reply to step Reply, see replyRecord.
 type messagesRecord struct {
 	Messages json.RawMessage `json:"messages"`
 	Reply    int             `json:"reply,omitempty"`
 	Shared   [][3]int        `json:"shared,omitempty"`
 }
 
-// packed returns d without what the reply's message has already.
-func (h heard) packed(d MessagesData) (any, error) {
+// packed returns d without the texts that the reply's message already has.
+func (h lastReply) packed(d MessagesData) (any, error) {
 	list := []byte{'['}
 	for i, m := range d.Messages {
 		m, err := compactRaw(m)
@@ -174,14 +174,14 @@ func (h heard) packed(d MessagesData) (any, error) {
 	return messagesRecord{rest, h.step, shared}, nil
 }
 
-// messages reads the data of a messages record whole.
-func (h heard) messages(data []byte) ([]json.RawMessage, error) {
+// messages reads the data of a messages record and restores the whole messages.
+func (h lastReply) messages(data []byte) ([]json.RawMessage, error) {
 	var r messagesRecord
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, err
 	}
 	if len(r.Shared) > 0 && r.Reply != h.step {
-		return nil, errors.New("the reply that it refers to is not before it")
+		return nil, errors.New("the reply that it refers to does not come before it")
 	}
 	list, err := unshare(h.message, r.Messages, r.Shared)
 	if err != nil || list == nil {

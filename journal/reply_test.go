@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/journal"
 )
 
-// writer opens the journal at path for another attempt, or its resume.
+// writer opens the journal at path for a new attempt, or for a resume.
 func writer(t testing.TB, path string) *journal.Writer {
 	t.Helper()
 	tail, err := journal.ReadTail(path)
@@ -60,12 +60,12 @@ func history(t testing.TB, path string) *journal.History {
 	return h
 }
 
-// prose is a text that no other record has.
+// prose is a text that is in no other record.
 func prose(n int) string {
 	return fmt.Sprintf("I look at file %d <&> \\\"é 😀\\u00e9\\n ", n) + strings.Repeat("and think, ", 20)
 }
 
-func TestAReplyStandsOnce(t *testing.T) {
+func TestAReplyIsStoredOnce(t *testing.T) {
 	text, arguments := prose(1), prose(2)
 	message := `{"role":"assistant","content":"` + text + `","tool_calls":[{"id":"c","function":{"name":"bash","arguments":"` + arguments + `"}}]}`
 	whole := strings.TrimSuffix(message, "}") + `,"extra":{"response":{"step":1},"cost":0.5}}`
@@ -89,14 +89,14 @@ func TestAReplyStandsOnce(t *testing.T) {
 				d.Response = json.RawMessage(response)
 			}
 			tell(t, w, journal.TypeRequest, journal.RequestData{Step: 1}, journal.TypeReply, d, journal.TypeMessages, says(`{"a":1}`, whole, `{"role":"tool"}`))
-			// A resume tells the messages again.
+			// A resume records the messages again.
 			if err := w.Resume(struct{}{}, 0, history(t, path).Last().Reply); err != nil {
 				t.Fatal(err)
 			}
 			tell(t, w, journal.TypeMessages, says(whole, sorted), journal.TypeRequest, journal.RequestData{Step: 2})
 			h := history(t, path)
 			if len(h.Messages) != 2 || string(h.Messages[0]) != whole || string(h.Messages[1]) != sorted {
-				t.Errorf("messages %s", h.Messages)
+				t.Errorf("messages %s, want 2 messages, messages 0 %v, messages 1 %v", h.Messages, whole, sorted)
 			}
 			source, err := h.Source()
 			if err != nil {
@@ -119,14 +119,14 @@ func TestAReplyStandsOnce(t *testing.T) {
 			}
 			for _, s := range []string{text, arguments} {
 				if n := bytes.Count(file, []byte(`"`+s+`"`)); n != 1 {
-					t.Errorf("%.30s stands %d times", s, n)
+					t.Errorf("got %.30s stands %d times; want 1", s, n)
 				}
 			}
 		})
 	}
 }
 
-func TestAJournalOfVersion1IsReadAndWrittenOn(t *testing.T) {
+func TestAJournalOfVersion1IsReadAndAppendedTo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	message := `{"role":"assistant","content":"` + prose(1) + `"}`
 	var old strings.Builder
@@ -145,7 +145,7 @@ func TestAJournalOfVersion1IsReadAndWrittenOn(t *testing.T) {
 	}
 	last := history(t, path).Last()
 	if last == nil || string(last.Reply.Message) != message || string(last.Reply.Response) != `{"m":`+message+`}` {
-		t.Fatalf("%+v", last)
+		t.Fatalf("got %+v, want a last message, message %v, response %v", last, message, `{"m":`+message+`}`)
 	}
 	w := writer(t, path)
 	if err := w.Resume(struct{}{}, 0, last.Reply); err != nil {
@@ -153,27 +153,27 @@ func TestAJournalOfVersion1IsReadAndWrittenOn(t *testing.T) {
 	}
 	tell(t, w, journal.TypeMessages, says(message), journal.TypeRequest, journal.RequestData{Step: 2})
 	if h := history(t, path); fmt.Sprintf("%s", h.Messages) != `[{"role":"user"} `+message+`]` {
-		t.Errorf("messages %s", h.Messages)
+		t.Errorf("messages %s, want the user's and the reply", h.Messages)
 	}
 }
 
-func TestAReferenceToAReplyThatIsNotThereIsRefused(t *testing.T) {
+func TestAReferenceToAMissingReplyIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	w := writer(t, path)
 	if err := w.Begin(1, struct{}{}); err != nil {
 		t.Fatal(err)
 	}
 	tell(t, w, journal.TypeMessages, json.RawMessage(`{"messages":[{"a":1}],"reply":1,"shared":[[1,0,2]]}`))
-	if _, err := journal.ReadHistory(path); err == nil || !strings.Contains(err.Error(), "not before it") {
-		t.Errorf("%v", err)
+	if _, err := journal.ReadHistory(path); err == nil || !strings.Contains(err.Error(), "does not come before it") {
+		t.Errorf("got %v, want an error with %q", err, "does not come before it")
 	}
 	var d journal.ReplyData
 	if err := json.Unmarshal([]byte(`{"message":{},"response":"","shared":[[0,0,9]]}`), &d); err == nil {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v, want an error", d)
 	}
 }
 
-func TestNothingRefersToAReplyThatCouldNotBeRecorded(t *testing.T) {
+func TestNoRecordRefersToAReplyThatWasNotWritten(t *testing.T) {
 	plan, err := inject.Parse("journal.append:5=ENOSPC")
 	if err != nil {
 		t.Fatal(err)
@@ -191,16 +191,16 @@ func TestNothingRefersToAReplyThatCouldNotBeRecorded(t *testing.T) {
 	tell(t, w, journal.TypeRequest, journal.RequestData{Step: 1}, journal.TypeReply, journal.ReplyData{Step: 1, Message: json.RawMessage(first)},
 		journal.TypeRequest, journal.RequestData{Step: 2})
 	if err := w.Append(journal.TypeReply, journal.ReplyData{Step: 2, Message: json.RawMessage(second)}); err == nil {
-		t.Fatal("it could be recorded")
+		t.Fatal("a reply that cannot be written was recorded")
 	}
 	tell(t, w, journal.TypeMessages, says(first, second))
 	if h := history(t, path); len(h.Later) != 2 || string(h.Later[0]) != first || string(h.Later[1]) != second {
-		t.Errorf("messages %s", h.Later)
+		t.Errorf("messages %s, want 2 later, later 0 %v, later 1 %v", h.Later, first, second)
 	}
 }
 
-// A crash may come between a rewrite and the request that it is for.
-func TestARewriteThatNoRequestFollowedIsTold(t *testing.T) {
+// A crash may happen between a rewrite and its request.
+func TestARewriteWithoutARequestIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	w := writer(t, path)
 	if err := w.Begin(1, struct{}{}); err != nil {
@@ -209,19 +209,19 @@ func TestARewriteThatNoRequestFollowedIsTold(t *testing.T) {
 	tell(t, w, journal.TypeMessages, says(`"a"`), journal.TypeRequest, journal.RequestData{Step: 1}, journal.TypeMessages, says(`"b"`),
 		journal.TypeRewrite, journal.RewriteData{To: 2, Messages: says(`"c"`).Messages}, journal.TypeMessages, says(`"exit"`))
 	if h := history(t, path); fmt.Sprintf("%s %s %s", h.Messages, h.Later, h.Conversation()) != `["a"] ["b" "c" "exit"] ["a"]` {
-		t.Errorf("%s, then %s", h.Messages, h.Later)
+		t.Errorf("got the history %s, then %s", h.Messages, h.Later)
 	}
 	if err := w.Resume(struct{}{}, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	tell(t, w, journal.TypeMessages, says(`"b"`))
 	if h := history(t, path); fmt.Sprintf("%s", h.Later) != `["b"]` {
-		t.Errorf("resumed: %s", h.Later)
+		t.Errorf("after a resume: got %s, want only b", h.Later)
 	}
 }
 
-// Whatever a provider answers comes back as it was.
-func FuzzAReplyComesBack(f *testing.F) {
+// Any answer of a provider is read as it was written.
+func FuzzReplyRoundTrip(f *testing.F) {
 	long := strings.Repeat("x", 70)
 	for _, seed := range [][2]string{
 		{`{"content":"` + long + `"}`, `{"a":"` + long + `","b":"` + long + `"}`},
@@ -249,8 +249,20 @@ func FuzzAReplyComesBack(f *testing.F) {
 			var c bytes.Buffer
 			_ = json.Compact(&c, []byte(want))
 			if text := strings.ToValidUTF8(c.String(), "\ufffd"); string(got[i]) != text && text != "null" {
-				t.Errorf("%d: %q came back as %q", i, text, got[i])
+				t.Errorf("%d: %q came back as %q; want the same", i, text, got[i])
 			}
 		}
 	})
+}
+
+func TestWaitsOfOldRepliesCountAsRateLimits(t *testing.T) {
+	for text, want := range map[string]float64{`{"waited":7}`: 7, `{"waited":7,"limited":0}`: 0, `{"waited":7,"limited":2}`: 2} {
+		var r journal.ReplyData
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.RateLimited(); got != want {
+			t.Errorf("%s: %v of it for rate limits, want %v", text, got, want)
+		}
+	}
 }

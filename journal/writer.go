@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -18,35 +19,35 @@ import (
 
 const (
 	journalBuffer = 256 << 10
-	journalMode   = 0o600 // it holds what was said and done exactly, secrets included
+	journalMode   = 0o600 // it holds all messages and outputs exactly, including secrets
 )
 
 // Options are how a journal is opened for writing; Spend is needed.
 type Options struct {
 	Durability Durability            // empty: Power
 	Files      atomicfile.Files      // asked before every write and fsync
-	Spend      func(dollars float64) // hears what is spent as it is
+	Spend      func(dollars float64) // called whenever money is spent
 }
 
-// Writer is the append-only history of one instance, open at its end. Methods
-// are safe for concurrent use.
+// Writer appends to the history of one instance. Methods are safe for concurrent use.
 type Writer struct {
-	mu      sync.Mutex
-	f       *os.File
-	path    string
-	inject  *inject.Plan
-	level   Durability
-	pending []byte // whole lines not yet handed to the system
-	written int64  // bytes of whole lines in the file
-	last    Record
-	heard   heard
-	ended   bool                  // the attempt has got its end record here
-	broken  error                 // a sync failed: what the file holds is not known any more
-	spend   func(dollars float64) // hears what is spent as it is
+	mu        sync.Mutex
+	f         *os.File
+	path      string
+	inject    *inject.Plan
+	level     Durability
+	pending   []byte // whole lines not yet handed to the system
+	written   int64  // bytes of whole lines in the file
+	last      Record
+	lastReply lastReply
+	ended     bool                  // Finish has closed the attempt
+	broken    error                 // a sync failed: the file's content is no longer known
+	failed    error                 // what the last write or sync failed with, which its caller was given
+	spend     func(dollars float64) // called whenever money is spent
 }
 
-// Open opens the file at path for appending after tail, which is what [ReadTail]
-// said of it, and makes a new file's name durable.
+// Open opens the file at path for appending after tail, which [ReadTail] returned for it,
+// and makes a new file's name durable.
 func Open(path string, tail Tail, o Options) (*Writer, error) {
 	_, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
@@ -66,8 +67,8 @@ func Open(path string, tail Tail, o Options) (*Writer, error) {
 
 // Append adds a record of the given type with v as its JSON data. It is kept
 // in memory or handed to the system; call [Writer.Sync] before anything that
-// must not happen without it. Bytes that are not UTF-8 do not survive JSON:
-// encode them. v is kept exactly, secrets included. After the attempt's end
+// must not happen without the record. JSON does not preserve bytes that are not UTF-8:
+// encode them. v is stored exactly, including secrets. After the attempt's end
 // record, Append fails.
 func (j *Writer) Append(typ string, v any) error {
 	j.mu.Lock()
@@ -81,16 +82,16 @@ func (j *Writer) Append(typ string, v any) error {
 	}
 	err = j.append(typ, data, output)
 	if d, ok := v.(ReplyData); ok {
-		j.heard = heard{} // where it failed, nobody knows whether the reply is there
+		j.lastReply = lastReply{} // if it failed, it is not known whether the reply is in the file
 		if err == nil {
-			j.heard = heardIn(&d)
+			j.lastReply = lastReplyIn(&d)
 		}
 	}
 	return err
 }
 
-// encode returns a record's data, and the output that is to stand in it, which is
-// perhaps large: see appendRecord. What the journal holds already is left out. j.mu is held.
+// encode returns a record's data, and separately the output that belongs in it, which may
+// be large: see appendRecord. It leaves out what the journal already holds. j.mu is held.
 func (j *Writer) encode(v any) (data, output []byte, err error) {
 	switch d := v.(type) {
 	case OutputData:
@@ -102,7 +103,7 @@ func (j *Writer) encode(v any) (data, output []byte, err error) {
 	case ReplyData:
 		v, err = d.packed()
 	case MessagesData:
-		v, err = j.heard.packed(d)
+		v, err = j.lastReply.packed(d)
 	}
 	if err == nil {
 		data, err = python.Compact(v)
@@ -144,7 +145,7 @@ func (j *Writer) append(typ string, data, output []byte) error {
 	return j.write()
 }
 
-// costOf is the cost in the data of a reply, or of lost calls.
+// costOf returns the cost in the data of a reply or of lost calls.
 func costOf(data []byte) float64 { return max(0, gjson.GetBytes(data, "cost").Float()) }
 
 // Begin appends the record that opens attempt n, with v as its data.
@@ -156,15 +157,15 @@ func (j *Writer) Begin(n int, v any) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = false
-	j.heard = heard{}
+	j.lastReply = lastReply{}
 	j.last.Attempt, j.last.Calls, j.last.Cost, j.last.Spent = n, 0, 0, 0
 	j.last.Start = j.written + int64(len(j.pending))
 	return j.append(TypeAttempt, data, nil)
 }
 
-// Resume appends the record by which an attempt that is over goes on. spent is
-// what it has cost, which may be more than its replies did; last is the reply that
-// stands behind the last request, or nil.
+// Resume appends the record with which an ended attempt continues. spent is what the
+// attempt has cost, which may be more than its replies; last is the reply to the last
+// request, or nil.
 func (j *Writer) Resume(v any, spent float64, last *ReplyData) error {
 	data, err := python.Compact(v)
 	if err != nil {
@@ -174,7 +175,7 @@ func (j *Writer) Resume(v any, spent float64, last *ReplyData) error {
 	defer j.mu.Unlock()
 	j.ended = false
 	if last != nil {
-		j.heard = heardIn(last)
+		j.lastReply = lastReplyIn(last)
 	}
 	if spent > j.last.Cost {
 		j.last.Spent = spent
@@ -182,9 +183,8 @@ func (j *Writer) Resume(v any, spent float64, last *ReplyData) error {
 	return j.append(TypeResume, data, nil)
 }
 
-// Finish appends records that close an attempt, or replace its end, by their type and
-// their data, which is JSON on one line, and makes
-// them durable in one go.
+// Finish appends records that close an attempt, or replace its end, and makes them
+// durable together. Only their type and their data, JSON on one line, are used.
 func (j *Writer) Finish(records ...Record) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -205,7 +205,7 @@ func (j *Writer) State() (last Record, ended bool) {
 	return j.last, j.ended
 }
 
-// Flush hands every record appended so far to the system: they outlive this
+// Flush hands every record appended so far to the system: they survive this
 // process, but perhaps not a power cut.
 func (j *Writer) Flush() error {
 	j.mu.Lock()
@@ -214,8 +214,8 @@ func (j *Writer) Flush() error {
 }
 
 // Sync makes every record appended so far durable, as [Durability]
-// says, before it returns nil. When the disk was full, a later Sync tries
-// again; after a failed fsync it never succeeds, because the system may have
+// says, before it returns nil. After a full disk, a later Sync tries
+// again. After a failed fsync it never succeeds, because the system may have
 // dropped the data.
 func (j *Writer) Sync() error {
 	j.mu.Lock()
@@ -237,13 +237,14 @@ func (j *Writer) syncFile() error {
 	}
 	if err != nil {
 		j.broken = atomicfile.Fault("syncing a journal", err)
+		j.failed = j.broken
 		return j.broken
 	}
 	return nil
 }
 
-// write hands the pending lines to the system. A write that stops in the
-// middle is taken back, so that the file always ends with a whole line.
+// write hands the pending lines to the system. As long as that fails, it returns the
+// first failure, so that callers who meet several can see that they are one.
 func (j *Writer) write() error {
 	if j.broken != nil {
 		return j.broken
@@ -251,6 +252,16 @@ func (j *Writer) write() error {
 	if len(j.pending) == 0 {
 		return nil
 	}
+	if err := j.writePending(); err != nil {
+		j.failed = cmp.Or(j.failed, err)
+		return j.failed
+	}
+	j.failed = nil
+	return nil
+}
+
+// writePending undoes a partial write, so that the file always ends with a whole line.
+func (j *Writer) writePending() error {
 	if err := j.inject.At("journal.write"); err != nil {
 		return atomicfile.Fault("writing a journal", err)
 	}
@@ -264,14 +275,19 @@ func (j *Writer) write() error {
 	return nil
 }
 
-// Close hands what is buffered to the system and closes the file. A second Close does nothing.
+// Close hands the buffered records to the system and closes the file. It does not return
+// a failure to write that another method has returned. A second Close does nothing.
 func (j *Writer) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if errors.Is(j.broken, os.ErrClosed) {
 		return nil
 	}
+	reported := j.failed != nil
 	err := j.write()
+	if reported {
+		err = nil
+	}
 	if closeErr := j.f.Close(); err == nil && closeErr != nil {
 		err = atomicfile.Fault("closing a journal", closeErr)
 	}

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// WithToolCallIDs returns m with ids, one for each tool call in order, in place
-// of those that its calls have, in the provider's object too. Where that object
-// names a call elsewhere (reasoning that belongs to it), the name follows. A
-// provider's message that is not an object is dropped.
+// WithToolCallIDs returns m with new ids, one for each tool call in order. It replaces
+// them in the provider's object too, including other references to a call there
+// (reasoning that belongs to it). A provider's message that is not an object is dropped.
 func (m Message) WithToolCallIDs(ids []string) Message {
-	renamed := map[string]string{} // what several calls were named is the first one's
+	renamed := map[string]string{} // an id shared by several calls belongs to the first
 	var calls []ToolCall
 	m.Parts = slices.Clone(m.Parts)
 	for i, p := range m.Parts {
@@ -57,7 +56,7 @@ func rawCalls(raw json.RawMessage, calls []ToolCall) json.RawMessage {
 	return mustEncode(list)
 }
 
-// rawDetails returns OpenRouter's reasoning_details with the new names of the
+// rawDetails returns OpenRouter's reasoning_details with the new ids of the
 // calls that they belong to.
 func rawDetails(raw json.RawMessage, renamed map[string]string) json.RawMessage {
 	var list []json.RawMessage

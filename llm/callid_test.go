@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-func TestToolCallIDsAreSetInTheProvidersObjectToo(t *testing.T) {
+func TestToolCallIDsAreSetInTheRawMessage(t *testing.T) {
 	for _, c := range []struct {
 		name, raw string
 		ids       []string
@@ -34,7 +34,7 @@ func TestToolCallIDsAreSetInTheProvidersObjectToo(t *testing.T) {
 			`{"role":"assistant","tool_calls":[{"id":"a"}]}`,
 		},
 		{
-			"details that are no list", `{"role":"assistant","reasoning_details":"x","tool_calls":[{"id":"t"}]}`,
+			"details that are not a list", `{"role":"assistant","reasoning_details":"x","tool_calls":[{"id":"t"}]}`,
 			[]string{"a"},
 			`{"reasoning_details":"x","role":"assistant","tool_calls":[{"id":"a"}]}`,
 		},
@@ -51,11 +51,11 @@ func TestToolCallIDsAreSetInTheProvidersObjectToo(t *testing.T) {
 			decode(t, c.want, &want)
 			decode(t, string(got.Chat), &have)
 			if d := cmp.Diff(want, have); d != "" {
-				t.Errorf("wrote %s\n%s", got.Chat, d)
+				t.Errorf("wrote %s, want no difference\n%s", got.Chat, d)
 			}
 			for i, call := range got.ToolCalls() {
 				if call.ID != c.ids[i] || call.Arguments != m.ToolCalls()[i].Arguments {
-					t.Errorf("call %d: %+v", i, call)
+					t.Errorf("call %d: got %+v, want ID %v, arguments %v", i, call, c.ids[i], m.ToolCalls()[i].Arguments)
 				}
 			}
 			if d := cmp.Diff(before, m.ToolCalls()); d != "" {
@@ -66,19 +66,19 @@ func TestToolCallIDsAreSetInTheProvidersObjectToo(t *testing.T) {
 	t.Run("a message without a provider's object", func(t *testing.T) {
 		m := llm.Message{Parts: []llm.Part{llm.ToolCall{ID: ""}}}.WithToolCallIDs([]string{"a"})
 		if m.Chat != nil || m.ToolCalls()[0].ID != "a" {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v, want chat nil, ID %q", m, "a")
 		}
 	})
 	t.Run("an object that does not hold the calls gets them", func(t *testing.T) {
 		m := llm.Message{Chat: []byte(`{"role":"assistant"}`), Parts: []llm.Part{llm.ToolCall{Name: "bash", Arguments: "{}"}}}
 		want := `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{}"}}]}`
 		if got := m.WithToolCallIDs([]string{"a"}); string(got.Chat) != want {
-			t.Errorf("wrote %s", got.Chat)
+			t.Errorf("wrote %s, want chat %v", got.Chat, want)
 		}
 	})
 }
 
-// decode keeps numbers as they are written.
+// decode keeps numbers in their written form.
 func decode(t *testing.T, data string, v *any) {
 	t.Helper()
 	var raw map[string]json.RawMessage
@@ -121,7 +121,7 @@ func FuzzWithToolCallIDs(f *testing.F) {
 	})
 }
 
-func TestAFilteredAnswerIsOneWithNothingLeft(t *testing.T) {
+func TestOnlyAnEmptyAnswerCountsAsFiltered(t *testing.T) {
 	call := []llm.ToolCall{{ID: "1"}}
 	for _, c := range []struct {
 		reason, content string
@@ -141,7 +141,7 @@ func TestAFilteredAnswerIsOneWithNothingLeft(t *testing.T) {
 	} {
 		r := &llm.Response{FinishReason: c.reason, Message: llm.Message{Parts: llm.Say(c.content, c.calls...)}}
 		if r.Filtered() != c.want {
-			t.Errorf("%q with %q and %d calls: %v", c.reason, c.content, len(c.calls), !c.want)
+			t.Errorf("got %q with %q and %d calls: %v; want filtered %v", c.reason, c.content, len(c.calls), !c.want, c.want)
 		}
 	}
 }

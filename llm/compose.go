@@ -5,24 +5,27 @@ import (
 	"log/slog"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 )
 
-// Calls says what is done about the calls of a run, whichever provider answers them.
+// Calls configures the calls of a run, whichever provider answers them.
 type Calls struct {
-	Log *slog.Logger // of failures that are repeated; nil discards
+	Log *slog.Logger // receives failures that are retried; nil discards
 
-	// At makes calls fail on demand: it is asked with model.call before each one, and
-	// with model.answer when its answer has come and nobody else knows of it yet. Nil
+	Mask *mask.Masker // hides secrets in what is reported of those failures; nil hides none
+
+	// At makes calls fail on demand: it is called with model.call before each one, and
+	// with model.answer when the answer has arrived but is not processed yet. Nil
 	// for none.
 	At func(point string) error
 }
 
-// Compose returns a provider's bare model with all that its calls have in common
-// around it. From the outside: failures on demand; then repeats and waits for rate
-// limits, see [Retry], where m has a RetryPolicy.
+// Compose wraps a provider's bare model with everything that all models share. From the
+// outside: failures on demand; then, if m has a RetryPolicy, retries and waits for rate
+// limits, see [Retry].
 func (c Calls) Compose(m Model) Model {
 	if patient, ok := m.(interface{ RetryPolicy() RetryPolicy }); ok {
-		m = Retry(m, patient.RetryPolicy(), c.Log)
+		m = newRetrier(m, patient.RetryPolicy(), c.Log, c.Mask)
 	}
 	if c.At != nil {
 		m = &failing{m, c.At}
@@ -36,8 +39,8 @@ type failing struct {
 	at    func(point string) error
 }
 
-// Generate implements [Model]. An answer that is made to fail is lost, as when the
-// connection breaks behind its last byte.
+// Generate implements [Model]. An answer that is made to fail is lost, as if the
+// connection broke after its last byte.
 func (f *failing) Generate(ctx context.Context, req *Request) (*Response, error) {
 	if err := f.at("model.call"); err != nil {
 		return nil, &Unpaid{fault.New(fault.Transient, "calling the model", err)}

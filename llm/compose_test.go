@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// patient is a model that is worth asking again.
+// patient is a model whose errors are worth a retry.
 type patient struct {
 	llm.Model
 	tries int
@@ -21,13 +21,13 @@ func (p patient) RetryPolicy() llm.RetryPolicy {
 	return llm.RetryPolicy{Tries: p.tries, Base: time.Microsecond}
 }
 
-func TestCallsAreComposedAroundABareModel(t *testing.T) {
+func TestComposeOrder(t *testing.T) {
 	silent := fault.Newf(fault.Transient, "no answer")
 	failures := func() *failing { return &failing{[]error{silent, silent}} }
 	for name, c := range map[string]struct {
 		model llm.Model
-		at    string // where they fail on demand
-		calls int    // that are left of the model's failures
+		at    string // point of the injected failure
+		calls int    // failures of the model that are left
 		lost  int
 		kind  fault.Kind // of the error; -1 for an answer
 	}{
@@ -64,7 +64,7 @@ func TestCallsAreComposedAroundABareModel(t *testing.T) {
 	}
 }
 
-// script is a model whose calls end so, one after the other.
+// script is a model whose calls end with the given errors, in order.
 type script []error
 
 func (s *script) Generate(context.Context, *llm.Request) (*llm.Response, error) {
@@ -73,8 +73,8 @@ func (s *script) Generate(context.Context, *llm.Request) (*llm.Response, error) 
 	return &llm.Response{}, err
 }
 
-func TestAWrongAddressIsGivenUpAfterThreeInARow(t *testing.T) {
-	astray := &llm.Unpaid{Err: fault.New(fault.Transient, "asking", &llm.Astray{Err: io.EOF, Hint: "is it 100% right?"})}
+func TestThreeWrongAddressesInARowAreAHostFault(t *testing.T) {
+	wrong := &llm.Unpaid{Err: fault.New(fault.Transient, "asking", &llm.WrongAddress{Err: io.EOF, Hint: "is it 100% right?"})}
 	busy := fault.Newf(fault.Transient, "busy")
 	for name, c := range map[string]struct {
 		tries int
@@ -82,18 +82,19 @@ func TestAWrongAddressIsGivenUpAfterThreeInARow(t *testing.T) {
 		left  int
 		kind  fault.Kind
 	}{
-		"three in a row":         {6, script{astray, astray, astray, nil}, 1, fault.Host},
-		"two, then an answer":    {6, script{astray, astray, nil}, 0, -1},
-		"not in a row":           {6, script{astray, astray, busy, astray, astray, nil}, 0, -1},
-		"two, and no more tries": {2, script{astray, astray, nil}, 1, fault.Host},
-		"one, and no more tries": {1, script{astray, nil}, 1, fault.Host},
+		"three in a row":         {6, script{wrong, wrong, wrong, nil}, 1, fault.Host},
+		"two, then an answer":    {6, script{wrong, wrong, nil}, 0, -1},
+		"not in a row":           {6, script{wrong, wrong, busy, wrong, wrong, nil}, 0, -1},
+		"two, and no more tries": {2, script{wrong, wrong, nil}, 1, fault.Host},
+		"one, and no more tries": {1, script{wrong, nil}, 1, fault.Host},
 	} {
 		_, err := llm.Retry(&c.errs, llm.RetryPolicy{Tries: c.tries, Base: time.Microsecond}, nil).Generate(t.Context(), &llm.Request{})
 		if (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind || len(c.errs) != c.left {
-			t.Errorf("%s: %v (%v) with %d left", name, err, fault.KindOf(err), len(c.errs))
+			t.Errorf("%s: got %v (%v) with %d answers left; want no error: %v, else kind %v, and %d left",
+				name, err, fault.KindOf(err), len(c.errs), c.kind < 0, c.kind, c.left)
 		}
 		if err != nil && (fault.HintOf(err) != "is it 100% right?" || !errors.Is(err, io.EOF) || llm.Lost(err) != 0) {
-			t.Errorf("%s: hint %q of %v, %d lost", name, fault.HintOf(err), err, llm.Lost(err))
+			t.Errorf("%s: hint %q of %v, %d calls lost; want the hint and cause of a wrong address, none lost", name, fault.HintOf(err), err, llm.Lost(err))
 		}
 	}
 }

@@ -1,23 +1,25 @@
 package llm
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
-// These stand in the chain of an Instance fault that the conversation itself
-// has caused: asking again with the same messages cannot help, and another
-// conversation is not concerned. They say something about the model, not about
-// the run.
+// These are in the chain of an Instance fault that the conversation itself
+// caused: a retry with the same messages cannot help, and other conversations are not
+// affected. They are a result of the model, not of the run.
 var (
 	// ErrContextLength says that the conversation no longer fits into the
 	// model's context.
 	ErrContextLength = errors.New("the conversation is longer than the model's context")
-	// ErrContentPolicy says that the provider refuses the conversation for what
-	// is in it: moderation, a content filter, a usage policy.
+	// ErrContentPolicy says that the provider refuses the conversation's content:
+	// moderation, a content filter, a usage policy.
 	ErrContentPolicy = errors.New("the provider's content policy refuses the conversation")
 )
 
 // Unpaid wraps the failure of a call that was not charged: the provider refused it,
-// or it never got there. Of any other failure that is not known: it may have been
-// charged although no answer came.
+// or never received it. A call with any other failure may have been charged although no
+// answer came.
 type Unpaid struct{ Err error }
 
 // Error returns the cause.
@@ -26,24 +28,34 @@ func (e *Unpaid) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Unpaid) Unwrap() error { return e.Err }
 
-// lost wraps the failure of several calls, of which n may have been charged.
-type lost struct {
-	n   int
-	err error
+// tried wraps the failure of several tries of a call.
+type tried struct {
+	lost            int           // tries that may have been charged
+	waited, limited time.Duration // before the last one, see Response
+	err             error
 }
 
-func (e *lost) Error() string { return e.err.Error() }
+func (e *tried) Error() string { return e.err.Error() }
 
-func (e *lost) Unwrap() error { return e.err }
+func (e *tried) Unwrap() error { return e.err }
 
-// Lost returns how many calls behind err, what a [Model] returned, may have been
+// Waited returns how long a failed call waited between its tries, as
+// [Response] does for an answered one.
+func Waited(err error) (all, limited time.Duration) {
+	if t, ok := errors.AsType[*tried](err); ok {
+		return t.waited, t.limited
+	}
+	return 0, 0
+}
+
+// Lost returns how many tries behind err, the error of a [Model], may have been
 // charged although no answer came.
 func Lost(err error) int {
 	if err == nil {
 		return 0
 	}
-	if several, ok := errors.AsType[*lost](err); ok {
-		return several.n
+	if several, ok := errors.AsType[*tried](err); ok {
+		return several.lost
 	}
 	if _, free := errors.AsType[*Unpaid](err); free {
 		return 0

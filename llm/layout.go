@@ -6,32 +6,32 @@ import (
 	"slices"
 )
 
-// partsMember is the member of extra that says what a message's standard
-// members cannot: all its parts in order. A tool call stands there without what
-// tool_calls says of it, and a text that is the whole content without its words.
+// partsMember is the member of extra that holds what a message's standard
+// members cannot: all its parts in order. A tool call there leaves out what
+// tool_calls has, and a text that is the whole content leaves out its words.
 const partsMember = "parts"
 
-// laidPart is a part as it stands in extra.parts.
-type laidPart struct {
-	Type      string     `json:"type"`
-	Text      *string    `json:"text,omitempty"`
-	CallID    *string    `json:"tool_call_id,omitempty"`
-	MediaType string     `json:"media_type,omitempty"`
-	Data      []byte     `json:"data,omitempty"`
-	Opaque    *Opaque    `json:"opaque,omitempty"`
-	Parts     []laidPart `json:"parts,omitempty"`
+// layoutPart is a part as extra.parts has it.
+type layoutPart struct {
+	Type      string       `json:"type"`
+	Text      *string      `json:"text,omitempty"`
+	CallID    *string      `json:"tool_call_id,omitempty"`
+	MediaType string       `json:"media_type,omitempty"`
+	Data      []byte       `json:"data,omitempty"`
+	Opaque    *Opaque      `json:"opaque,omitempty"`
+	Parts     []layoutPart `json:"parts,omitempty"`
 }
 
-// Layout is what the message's standard members cannot say of it, as it stands
-// in extra.parts; nil where they say all, or the provider's own members stand.
+// Layout returns what the message's standard members cannot express, in the form of
+// extra.parts; nil if they express everything, or if the provider's own members are used.
 func (m Message) Layout() json.RawMessage {
 	if m.Chat != nil || m.isStandard() {
 		return nil
 	}
-	return mustEncode(lay(m.Parts, texts(m.Parts) == 1))
+	return mustEncode(describe(m.Parts, texts(m.Parts) == 1))
 }
 
-// isStandard reports whether the standard members say all of m's parts.
+// isStandard reports whether the standard members express all of m's parts.
 func (m Message) isStandard() bool {
 	rest := m.Parts
 	if len(rest) == 0 {
@@ -48,13 +48,13 @@ func (m Message) isStandard() bool {
 	})
 }
 
-// isBare reports whether p is a text and no more.
+// isBare reports whether p is a text and nothing else.
 func isBare(p Part) bool {
 	t, ok := p.(Text)
 	return ok && t.Opaque == Opaque{}
 }
 
-// isNone reports whether p says nothing.
+// isNone reports whether p is empty.
 func isNone(p Part) bool { return p == Part(Text{}) }
 
 // texts counts the texts in parts.
@@ -72,26 +72,26 @@ func texts(parts []Part) (n int) {
 	return n
 }
 
-// lay describes parts; whole says that their one text is the content.
-func lay(parts []Part, whole bool) (list []laidPart) {
+// describe returns the layout of parts; whole means that their only text is the content.
+func describe(parts []Part, whole bool) (list []layoutPart) {
 	for _, p := range parts {
-		l := laidPart{}
+		l := layoutPart{}
 		switch p := p.(type) {
 		case Text:
 			if isNone(p) {
 				continue
 			}
-			if l = (laidPart{Type: "text", Opaque: p.Opaque.set()}); !whole {
+			if l = (layoutPart{Type: "text", Opaque: p.Opaque.set()}); !whole {
 				l.Text = &p.Text
 			}
 		case Reasoning:
-			l = laidPart{Type: "reasoning", Text: &p.Text, Opaque: p.Opaque.set()}
+			l = layoutPart{Type: "reasoning", Text: &p.Text, Opaque: p.Opaque.set()}
 		case ToolCall:
-			l = laidPart{Type: "tool_call", Opaque: p.Opaque.set()}
+			l = layoutPart{Type: "tool_call", Opaque: p.Opaque.set()}
 		case Image:
-			l = laidPart{Type: "image", MediaType: p.MediaType, Data: p.Data}
+			l = layoutPart{Type: "image", MediaType: p.MediaType, Data: p.Data}
 		case ToolResult:
-			l = laidPart{Type: "tool_result", CallID: &p.CallID, Parts: lay(p.Parts, whole)}
+			l = layoutPart{Type: "tool_result", CallID: &p.CallID, Parts: describe(p.Parts, whole)}
 		}
 		list = append(list, l)
 	}
@@ -105,17 +105,17 @@ func (o Opaque) set() *Opaque {
 	return &o
 }
 
-// arrange returns the parts that extra lays out of what the other members say,
-// and false where it does not or is another tool's.
+// arrange returns the parts as extra describes them, filled in from the other members. It
+// returns false if extra does not describe them, or belongs to another tool.
 func (s standard) arrange(extra json.RawMessage) ([]Part, bool) {
-	if !bytes.Contains(extra, []byte(`"`+partsMember+`"`)) { // nearly always, and soon known
+	if !bytes.Contains(extra, []byte(`"`+partsMember+`"`)) { // a quick check for the usual case
 		return nil, false
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(extra, &members) != nil {
 		return nil, false
 	}
-	var list []laidPart
+	var list []layoutPart
 	d := json.NewDecoder(bytes.NewReader(members[partsMember]))
 	d.DisallowUnknownFields()
 	if d.Decode(&list) != nil || len(list) == 0 {
@@ -125,8 +125,8 @@ func (s standard) arrange(extra json.RawMessage) ([]Part, bool) {
 	return parts, ok && len(s.calls) == 0
 }
 
-// take builds the parts of list, for which it takes the tool calls that it names.
-func (s *standard) take(list []laidPart, top bool) ([]Part, bool) {
+// take builds the parts of list and consumes the tool calls that they refer to.
+func (s *standard) take(list []layoutPart, top bool) ([]Part, bool) {
 	var parts []Part
 	for _, l := range list {
 		var opaque Opaque

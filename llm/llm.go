@@ -1,8 +1,8 @@
-// Package llm is one call to a model: the seam between the agent and a provider.
+// Package llm defines a call to a model: the interface between the agent and a provider.
 //
-// A [Model] answers a [Request]. Providers live in folders of their own
-// (llm/openai, llm/scripted); retry, rate limits and recording are decorators
-// of the same interface. Nothing here knows what an action or a container is.
+// A [Model] answers a [Request]. Each provider has its own package
+// (llm/openai, llm/scripted); retries, rate limits and recording are decorators
+// of the same interface. The package knows nothing about actions or containers.
 package llm
 
 import (
@@ -16,8 +16,8 @@ import (
 )
 
 // Model answers requests. Implementations are safe for concurrent use unless
-// they say otherwise, and return a *fault.Error with blame for every failure that
-// is not a cancellation. [Lost] says what a failure may have cost.
+// they say otherwise, and return a classified *fault.Error for every failure that
+// is not a cancellation. [Lost] returns how many calls a failure may have cost.
 type Model interface {
 	Generate(ctx context.Context, req *Request) (*Response, error)
 }
@@ -27,13 +27,16 @@ type Request struct {
 	Messages []Message // never holds RoleExit
 	Tools    []Tool    // offered to the model; empty for text actions
 
-	// Memo goes with a conversation from call to call, one after the other: a
-	// model may keep in it what it made of the messages. Nil keeps nothing.
+	// Memo belongs to a conversation and is passed to each of its calls, one after the
+	// other: a model may keep encoded messages in it. Nil keeps nothing.
 	Memo *Memo
+
+	// Repeating is called before each wait for another try. Nil ignores.
+	Repeating func(Repeat)
 }
 
-// Memo is what a model keeps of a conversation. The zero value is ready; a model
-// that finds another's there replaces it.
+// Memo holds data that a model keeps for a conversation. The zero value is ready to use; a
+// model replaces the data of another model.
 type Memo struct{ Kept any }
 
 // Tool is a function offered to the model.
@@ -46,26 +49,27 @@ type Tool struct {
 // Response is the answer to one call.
 type Response struct {
 	Message      Message
-	FinishReason string // "stop", "length", "tool_calls", as the provider says it
+	FinishReason string // "stop", "length", "tool_calls", as the provider reports it
 	Usage        vocab.Usage
 	Cost         float64 // US dollars; 0 when Priced is false
 	Priced       bool    // whether Cost is known
 	Model        string  // model id as the provider returned it
 	Raw          json.RawMessage
-	Waited       time.Duration // time inside the call spent waiting for rate limits and retries
-	Lost         int           // calls before the one that was answered that may have been charged, see [Lost]
+	Waited       time.Duration // part of the call before the answered try: failed tries, and waits
+	RateLimited  time.Duration // part of Waited, for rate limits
+	Lost         int           // tries before the answered one that may have been charged, see [Lost]
 }
 
-// Filtered reports whether a provider's content filter has taken the whole
-// answer away, so that nothing of it can be acted upon.
+// Filtered reports whether a provider's content filter has removed the whole
+// answer, so that there is no action to run.
 func (r *Response) Filtered() bool {
 	reason, _, _ := strings.Cut(strings.ToLower(r.FinishReason), ":") // Gemini writes "content_filter: SAFETY"
 	return slices.Contains(filterReasons, reason) && len(r.Message.ToolCalls()) == 0 && strings.TrimSpace(r.Message.Text()) == ""
 }
 
 // filterReasons are the finish reasons of an answer that a filter stopped, in
-// lower case: OpenAI's, and those of other providers that some servers hand on
-// as they are (Anthropic, Gemini, Bedrock, Zhipu).
+// lower case: OpenAI's, and those of other providers that some servers pass on
+// unchanged (Anthropic, Gemini, Bedrock, Zhipu).
 var filterReasons = []string{
 	"content_filter", "content_filtered", "refusal",
 	"safety", "prohibited_content", "blocklist", "spii", "recitation",

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// failing fails so, then answers.
+// failing fails as given, then answers.
 type failing struct{ failures []error }
 
 func (f *failing) Generate(context.Context, *llm.Request) (*llm.Response, error) {
@@ -51,10 +51,10 @@ func TestCallsThatMayHaveBeenChargedAreCounted(t *testing.T) {
 			t.Errorf("%s: %d calls may have been charged, want %d (%v)", name, got, tt.want, err)
 		}
 	}
-	// Stopped while it waits, nothing is under way.
+	// When the call is stopped during a wait, no request is under way.
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
-	_, err := llm.Retry(&failing{[]error{silent, refused, refused}}, llm.RetryPolicy{Base: time.Hour}, nil).Generate(ctx, &llm.Request{})
+	waits := &llm.Request{Repeating: func(llm.Repeat) { cancel() }}
+	_, err := llm.Retry(&failing{[]error{silent, refused, refused}}, llm.RetryPolicy{Base: time.Hour}, nil).Generate(ctx, waits)
 	if n := llm.Lost(err); n != 1 || !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped while waiting: %d, want the one that was not answered (%v)", n, err)
 	}

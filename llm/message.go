@@ -2,7 +2,7 @@ package llm
 
 import "encoding/json"
 
-// Roles of a message. RoleExit is ours: it ends a trajectory and is never sent.
+// Roles of a message. RoleExit is batch's own: it ends a trajectory and is never sent.
 const (
 	RoleSystem    = "system"
 	RoleUser      = "user"
@@ -11,21 +11,21 @@ const (
 	RoleExit      = "exit"
 )
 
-// Message is one entry of a conversation. Once it is in one, nobody changes its
-// parts or its provider's object: copies share them, and a model may keep what
-// it made of them.
+// Message is one entry of a conversation. Once it is in one, its parts and the
+// provider's object must not be changed: copies share them, and a model may cache their
+// encoding.
 type Message struct {
 	Role  string
-	Parts []Part // in the order in which they were said
+	Parts []Part // in the order in which they were written
 
 	// Chat is an assistant's message as a server of OpenAI's chat completions
 	// wrote it, or nil. It belongs to the providers of that protocol, which send
-	// it back verbatim; its members are what stands in the trajectory.
+	// it back verbatim; the trajectory has its members.
 	Chat json.RawMessage
 
-	// Extra is ours: actions, cost, timestamps, raw output. It stands in the
-	// trajectory under "extra" and is never sent to a provider. The name "parts"
-	// in it is taken, see [Message.MarshalJSON].
+	// Extra is for batch's own data: actions, cost, timestamps, raw output. It is in the
+	// trajectory under "extra" and is never sent to a provider. Its member "parts"
+	// is reserved, see [Message.MarshalJSON].
 	Extra map[string]any
 }
 
@@ -33,16 +33,16 @@ type Message struct {
 // [ToolResult] or [Image].
 type Part interface{ part() }
 
-// Text is what is said to be read. An empty one without Opaque is as none.
+// Text is readable text. An empty one without Opaque counts as absent.
 type Text struct {
 	Text   string
 	Opaque Opaque
 }
 
-// Reasoning is what a model thought before it spoke, or anything else in its
+// Reasoning is what a model thought before its answer, or anything else in its
 // answer that only its provider understands.
 type Reasoning struct {
-	Text   string // empty where it is hidden
+	Text   string // empty if it is hidden
 	Opaque Opaque
 }
 
@@ -54,7 +54,7 @@ type ToolCall struct {
 	Opaque    Opaque
 }
 
-// ToolResult answers the tool call that CallID names.
+// ToolResult answers the tool call with the id CallID.
 type ToolResult struct {
 	CallID string
 	Parts  []Part // each a Text or an Image
@@ -66,8 +66,8 @@ type Image struct {
 	Data      []byte
 }
 
-// Opaque is what a provider wants back with a part that it wrote, such as a
-// signature. Only the one that Provider names reads Data. The zero value is none.
+// Opaque is data that a provider needs back with a part that it wrote, such as a
+// signature. Only the provider named Provider reads Data. The zero value means none.
 type Opaque struct {
 	Provider string `json:"provider"`
 	Data     string `json:"data"`
@@ -79,7 +79,7 @@ func (ToolCall) part()   {}
 func (ToolResult) part() {}
 func (Image) part()      {}
 
-// Say returns the parts of a message that says text and calls tools, no more.
+// Say returns the parts of a message with only text and tool calls.
 func Say(text string, calls ...ToolCall) (parts []Part) {
 	if text != "" {
 		parts = append(parts, Text{Text: text})
@@ -90,7 +90,7 @@ func Say(text string, calls ...ToolCall) (parts []Part) {
 	return parts
 }
 
-// Text is all that is said to be read in m, that of tool results included.
+// Text returns all the readable text in m, including that of tool results.
 func (m Message) Text() string { return textOf(m.Parts) }
 
 func textOf(parts []Part) (all string) {
@@ -115,7 +115,7 @@ func (m Message) ToolCalls() (calls []ToolCall) {
 	return calls
 }
 
-// ToolCallID is the call that m's first tool result answers, or nothing.
+// ToolCallID returns the id of the call that m's first tool result answers, or "".
 func (m Message) ToolCallID() string {
 	for _, p := range m.Parts {
 		if r, ok := p.(ToolResult); ok {

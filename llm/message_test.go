@@ -32,7 +32,7 @@ func TestMessageGolden(t *testing.T) {
 			`{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"bash","arguments":"{broken"}}]}`,
 		},
 		{
-			"the provider's members win and extra is ours",
+			"the provider's members are used and extra is batch's",
 			llm.Message{Role: "assistant", Chat: json.RawMessage(`{"role":"assistant","content":"hi","extra":1,"x":{"b":1,"a":2}}`), Extra: map[string]any{"cost": 0.5}},
 			`{"content":"hi","extra":{"cost":0.5},"role":"assistant","x":{"b":1,"a":2}}`,
 		},
@@ -73,18 +73,18 @@ func TestMessageOfOtherTools(t *testing.T) {
 				t.Errorf("content %q, want %q", m.Text(), tt.content)
 			}
 			if tt.arguments != "" && m.ToolCalls()[0].Arguments != tt.arguments {
-				t.Errorf("arguments %q", m.ToolCalls()[0].Arguments)
+				t.Errorf("arguments %q, want %q", m.ToolCalls()[0].Arguments, tt.arguments)
 			}
 		})
 	}
 	for _, bad := range []string{`[]`, `{"role":1}`, `{"role":"user","content":5}`, `{"role":"user","extra":[]}`, `{"tool_calls":{}}`} {
 		if err := json.Unmarshal([]byte(bad), new(llm.Message)); err == nil {
-			t.Errorf("%s: no error", bad)
+			t.Errorf("%s: no error, want an error", bad)
 		}
 	}
 }
 
-func TestMessagesOfRealTrajectoriesSurvive(t *testing.T) {
+func TestMessagesOfRealTrajectoriesRoundTrip(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "shared", "data", "trajectories", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Skip("no recorded trajectories beside the project")
@@ -103,7 +103,7 @@ func TestMessagesOfRealTrajectoriesSurvive(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(plain(t, data), plain(t, got)); diff != "" || len(messages) < 4 {
-			t.Errorf("%s: %d messages changed on the way (-read +written):\n%s", file, len(messages), diff)
+			t.Errorf("%s: %d messages changed when written and read (-read +written):\n%s", file, len(messages), diff)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func checkRoundTrip(t *testing.T, data []byte) {
 		t.Fatalf("%s cannot be read back: %v", written, err)
 	}
 	if diff := cmp.Diff(first, second); diff != "" {
-		t.Errorf("%s changed on the way (-first +second):\n%s", data, diff)
+		t.Errorf("%s changed when written and read (-first +second):\n%s", data, diff)
 	}
 }
 

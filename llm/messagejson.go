@@ -8,11 +8,11 @@ import (
 	"reflect"
 )
 
-// MarshalJSON writes the message as it stands in journals and trajectories,
-// which is the form of OpenAI's chat completions: the provider's own members
-// where it has that form already, else role, content, tool_calls and
-// tool_call_id; and "extra" when it is not empty. What those members cannot say
-// (the order of parts, reasoning, what is opaque, images) is in extra.parts.
+// MarshalJSON writes the message in the form of journals and trajectories,
+// which is that of OpenAI's chat completions: the provider's own members
+// if the message has that form already, otherwise role, content, tool_calls and
+// tool_call_id; and "extra" if it is not empty. What those members cannot express
+// (the order of parts, reasoning, opaque data, images) is in extra.parts.
 func (m Message) MarshalJSON() ([]byte, error) {
 	if m.Chat != nil {
 		return m.marshalChat()
@@ -47,8 +47,8 @@ func (m Message) marshalChat() ([]byte, error) {
 	return encode(members)
 }
 
-// encode is json.Marshal that leaves <, > and & as they are, as mini-swe-agent does.
-// An encoder around it keeps them only when it is told to.
+// encode is json.Marshal without escaping <, > and &, as mini-swe-agent does.
+// An outer encoder escapes them unless that is switched off.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -62,7 +62,7 @@ func encode(v any) ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes, and the messages of other
 // tools' trajectories: content may be null, a string or a list of text parts,
 // the arguments of a tool call text or plain JSON. Member names are exact. An
-// assistant's members are kept in Chat where they say more than the parts.
+// assistant's members are kept in Chat if they express more than the parts.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	read, err := AsWritten(data)
 	if err != nil {
@@ -84,9 +84,9 @@ func sameJSON(a, b []byte) bool {
 		reflect.DeepEqual(members[0], members[1])
 }
 
-// AsWritten reads a message as UnmarshalJSON does, and keeps an assistant's
-// members also where the parts say all of it: it is written again, and sent, as
-// it came. Only what MarshalJSON wrote of another protocol's message has none.
+// AsWritten reads a message as UnmarshalJSON does, and keeps an assistant's members even
+// if the parts express all of it, so that it is written again, and sent, unchanged. Only a
+// message of another protocol that MarshalJSON wrote has no such members.
 func AsWritten(data []byte) (m Message, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -128,13 +128,13 @@ func AsWritten(data []byte) (m Message, err error) {
 	return m, err
 }
 
-// standard is what the members say that every tool knows.
+// standard holds the members that every tool knows.
 type standard struct {
 	content, id string
 	calls       []ToolCall
 }
 
-// parts are those that the members stand for when nothing else is said.
+// parts returns the parts that the members express without extra.parts.
 func (s standard) parts(role string) []Part {
 	if role != RoleTool || s.id == "" && s.content == "" {
 		return Say(s.content, s.calls...)

@@ -21,10 +21,10 @@ func signed(c llm.ToolCall, o llm.Opaque) llm.ToolCall {
 	return c
 }
 
-// neutral are messages as providers of other protocols than OpenAI's write them.
+// neutral are messages as providers with other protocols than OpenAI's write them.
 var neutral = map[string]struct {
 	msg  llm.Message
-	want string // as it stands in a trajectory
+	want string // the form in a trajectory
 }{
 	"anthropic: thinking, text and calls in turns": {
 		llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
@@ -61,10 +61,10 @@ var neutral = map[string]struct {
 	},
 	"anthropic: two results in one message": {
 		llm.Message{Role: llm.RoleUser, Parts: []llm.Part{
-			llm.ToolResult{CallID: "toolu_1", Parts: llm.Say("a")}, llm.ToolResult{CallID: "toolu_2"}, llm.Text{Text: "go on"},
+			llm.ToolResult{CallID: "toolu_1", Parts: llm.Say("a")}, llm.ToolResult{CallID: "toolu_2"}, llm.Text{Text: "continue"},
 		}},
-		`{"role":"user","content":"ago on","tool_call_id":"toolu_1","extra":{"parts":[{"type":"tool_result","tool_call_id":"toolu_1","parts":[{"type":"text","text":"a"}]},` +
-			`{"type":"tool_result","tool_call_id":"toolu_2"},{"type":"text","text":"go on"}]}}`,
+		`{"role":"user","content":"acontinue","tool_call_id":"toolu_1","extra":{"parts":[{"type":"tool_result","tool_call_id":"toolu_1","parts":[{"type":"text","text":"a"}]},` +
+			`{"type":"tool_result","tool_call_id":"toolu_2"},{"type":"text","text":"continue"}]}}`,
 	},
 	"gemini: a thought signature on the call": {
 		llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
@@ -87,7 +87,7 @@ var neutral = map[string]struct {
 	},
 }
 
-func TestMessagesOfEveryProtocolComeBackAsTheyWere(t *testing.T) {
+func TestMessagesOfEveryProtocolRoundTrip(t *testing.T) {
 	for name, c := range neutral {
 		t.Run(name, func(t *testing.T) {
 			before := len(c.msg.Extra)
@@ -103,10 +103,10 @@ func TestMessagesOfEveryProtocolComeBackAsTheyWere(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.msg, back); diff != "" {
-				t.Errorf("changed on the way (-was +is):\n%s", diff)
+				t.Errorf("changed when written and read (-was +is):\n%s", diff)
 			}
 			if len(c.msg.Extra) != before {
-				t.Errorf("writing it changed its extra: %v", c.msg.Extra)
+				t.Errorf("writing the message changed its extra: %v", c.msg.Extra)
 			}
 		})
 	}
@@ -124,21 +124,21 @@ func TestPartsOfOtherToolsStayInExtra(t *testing.T) {
 		}
 		ours := strings.Contains(extra, `{"type":"text"}`)
 		if _, kept := m.Extra["parts"]; kept == ours && m.Extra["a"] == nil || m.Text() != "c" || len(m.Parts) != 1 {
-			t.Errorf("%s: %+v", extra, m)
+			t.Errorf("%s: got %+v, want an extra a if it is kept there, text %q, 1 part", extra, m, "c")
 		}
 	}
 }
 
-func TestToolCallsKeepWhatBelongsToThemUnderAnotherID(t *testing.T) {
+func TestToolCallsKeepTheirFieldsUnderANewID(t *testing.T) {
 	c := neutral["gemini: a thought signature on the call"]
 	got := c.msg.WithToolCallIDs([]string{"x", "y"})
 	calls := got.ToolCalls()
 	if calls[0].ID != "x" || calls[0].Opaque.Data != "CpQB+Q==" || calls[1].ID != "y" || c.msg.ToolCalls()[0].ID != "s00001c01" {
-		t.Errorf("%+v of %+v", got, c.msg)
+		t.Errorf("got %+v of %+v; want ID %q, data %q, ID %q, ID %q", got, c.msg, "x", "CpQB+Q==", "y", "s00001c01")
 	}
 }
 
-// FuzzParts builds a message of what it is given, in any order.
+// FuzzParts builds a message from the given parts, in any order.
 func FuzzParts(f *testing.F) {
 	f.Add("assistant", "rtcitC", "one", "two")
 	f.Add("tool", "Rt", "a", "")
@@ -161,7 +161,7 @@ func FuzzParts(f *testing.F) {
 			t.Fatalf("%s: %v", data, err)
 		}
 		if diff := cmp.Diff(m, back); diff != "" {
-			t.Errorf("%s changed on the way (-was +is):\n%s", data, diff)
+			t.Errorf("%s changed when written and read (-was +is):\n%s", data, diff)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 )
 
 // Defaults of a [RetryPolicy]: nine waits of about four minutes in total.
@@ -22,56 +23,63 @@ const (
 )
 
 // maxAfterFactor bounds how long a provider may ask us to wait, in units of
-// RetryPolicy.Max. A longer demand (a daily quota, say) ends the tries.
+// RetryPolicy.Max. A longer wait (for a daily quota, for example) ends the tries.
 const maxAfterFactor = 10
 
-// RateLimited says when a provider is willing to be asked again. It stands in
-// the chain of a Transient fault; [Retry] waits at least that long.
+// RateLimited says that a provider limits the rate of calls, and when it accepts the next
+// one. It is in the chain of a Transient fault; [Retry] waits at least that long.
 type RateLimited struct {
-	After time.Duration
-	Err   error // what the provider said
+	After time.Duration // 0 if the provider does not say
+	Err   error         // what the provider said
 }
 
 // Error returns the cause and the time asked for.
 func (e *RateLimited) Error() string {
+	if e.After <= 0 {
+		return e.Err.Error()
+	}
 	return fmt.Sprintf("%v (retry after %v)", e.Err, e.After)
 }
 
 // Unwrap returns the cause.
 func (e *RateLimited) Unwrap() error { return e.Err }
 
-// Astray stands in the chain of a Transient fault that a wrong address would
-// explain: nobody is there, or somebody who is no model. Three in a row are enough
-// for [Retry], which makes a Host fault of them.
-type Astray struct {
+// WrongAddress is in the chain of a Transient fault that a wrong address would explain:
+// there is no server, or its answer is not that of a model. After three in a row [Retry]
+// returns a Host fault.
+type WrongAddress struct {
 	Err  error
 	Hint string // of the Host fault
 }
 
 // Error returns the cause.
-func (a *Astray) Error() string { return a.Err.Error() }
+func (a *WrongAddress) Error() string { return a.Err.Error() }
 
 // Unwrap returns the cause.
-func (a *Astray) Unwrap() error { return a.Err }
+func (a *WrongAddress) Unwrap() error { return a.Err }
 
-const maxAstray = 3
+const maxWrong = 3
 
-// RetryPolicy says how often and how patiently a call is repeated. The zero
+// RetryPolicy says how often a call is retried, and how long the waits are. The zero
 // value is the default policy.
 type RetryPolicy struct {
-	Tries int           // calls in all, 0 = DefaultTries, 1 = no retry
+	Tries int           // tries in total, 0 = DefaultTries, 1 = no retry
 	Base  time.Duration // mean of the first wait, 0 = DefaultBase; each is twice the one before
-	Max   time.Duration // no mean wait is longer, 0 = DefaultMax
+	Max   time.Duration // maximum of the mean wait, 0 = DefaultMax
 }
 
-// Retry returns a model that repeats m's calls while they fail by a Transient
-// fault, with exponential waits spread by half to either side so that workers
-// do not come back in step. A [RateLimited] wait is kept at least, and up to a
-// tenth is added; one longer than ten times the policy's Max ends the tries
-// at once. All other errors are returned as they come. The time before the
-// try that was answered is added to Response.Waited. Each failure that is
-// repeated is one line in log, which a nil log discards.
+// Retry returns a model that retries m's calls while they fail with a Transient
+// fault. The waits grow exponentially and are randomized by up to half in both directions,
+// so that workers do not retry at the same time. A [RateLimited] wait is the minimum, and
+// up to a tenth is added; one longer than ten times the policy's Max ends the tries
+// at once. All other errors are returned unchanged. The time before the
+// answered try is added to Response.Waited. Each failure that is retried is one line in
+// log (nil discards it) and is passed to Request.Repeating.
 func Retry(m Model, p RetryPolicy, log *slog.Logger) Model {
+	return newRetrier(m, p, log, nil)
+}
+
+func newRetrier(m Model, p RetryPolicy, log *slog.Logger, hide *mask.Masker) *retrier {
 	if p.Tries == 0 {
 		p.Tries = DefaultTries
 	}
@@ -85,63 +93,109 @@ func Retry(m Model, p RetryPolicy, log *slog.Logger) Model {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &retrier{model: m, policy: p, log: log}
+	return &retrier{model: m, policy: p, log: log, mask: hide}
 }
 
 type retrier struct {
 	model  Model
 	policy RetryPolicy
 	log    *slog.Logger
+	mask   *mask.Masker
 }
 
 // Generate implements [Model].
 func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error) {
 	started := time.Now()
-	tries, gone, astray, last := 0, 0, 0, error(nil)
+	began := started
+	var t tried
+	tries, wrong, last := 0, 0, error(nil)
 	resp, err := backoff.Retry(ctx, func() (*Response, error) {
-		began := time.Now()
+		if now := time.Now(); last != nil {
+			t.waited = now.Sub(started)
+			if isRateLimit(last) {
+				t.limited += now.Sub(began)
+			}
+			began = now
+		}
 		tries++
 		resp, err := r.model.Generate(ctx, req)
 		if last = err; err != nil {
-			gone += Lost(err)
-			astray, last = r.lostWay(err, astray)
+			t.lost += Lost(err)
+			wrong, last = r.countWrongAddress(err, wrong)
 			return nil, r.verdict(last)
 		}
-		resp.Waited += began.Sub(started)
-		resp.Lost += gone
+		resp.Waited += t.waited
+		resp.RateLimited += t.limited
+		resp.Lost += t.lost
 		return resp, nil
 	}, backoff.WithBackOff(r.waits()), backoff.WithMaxTries(uint(r.policy.Tries)),
-		backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
-			r.log.Warn(fmt.Sprintf("try %d of %d failed, the next in %v: %s",
-				tries, r.policy.Tries, short(wait), oneLine(last)))
+		backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(_ error, wait time.Duration) {
+			r.repeating(req, Repeat{Try: tries + 1, Tries: r.policy.Tries, Wait: wait, RateLimited: isRateLimit(last), Reason: r.shortReason(last)}, last)
 		}))
 	if err == nil {
 		return resp, nil
 	}
-	if err = r.failure(ctx, tries, last); Lost(err) != gone {
-		err = &lost{gone, err}
+	t.err = r.failure(ctx, tries, last)
+	if ctx.Err() != nil && last != nil { // it was waiting for a try that never came
+		now := time.Now()
+		t.waited = now.Sub(started)
+		if isRateLimit(last) {
+			t.limited += now.Sub(began)
+		}
 	}
-	return nil, err
+	if t.waited > 0 || Lost(t.err) != t.lost {
+		return nil, &t
+	}
+	return nil, t.err
 }
 
-// lostWay gives up on an endpoint that was never there: astray is how often in a row
-// that was so before. With fewer tries allowed, the last one decides.
-func (r *retrier) lostWay(err error, astray int) (int, error) {
-	cause, ok := errors.AsType[*Astray](err)
+// Repeat is a call that failed and will be made again.
+type Repeat struct {
+	Try, Tries  int           // number of the next try, and the maximum
+	Wait        time.Duration // until the next try
+	RateLimited bool          // the call met a rate limit
+	Reason      string        // why it failed, in short
+}
+
+// repeating reports a failure that is retried.
+func (r *retrier) repeating(req *Request, next Repeat, err error) {
+	r.log.Info("a model call failed and will be made again", "next_try", next.Try, "tries", next.Tries, "wait", short(next.Wait), "err", r.oneLine(err))
+	if req.Repeating != nil {
+		req.Repeating(next)
+	}
+}
+
+func isRateLimit(err error) bool {
+	_, ok := errors.AsType[*RateLimited](err)
+	return ok
+}
+
+// shortReason returns the provider's error without the operation and the address.
+func (r *retrier) shortReason(err error) string {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Err != nil {
+		err = f.Err
+	}
+	return r.oneLine(err)
+}
+
+// countWrongAddress gives up on an address that never answered. wrong is how often in a row
+// this happened before. If fewer tries are allowed, the last one decides.
+func (r *retrier) countWrongAddress(err error, wrong int) (int, error) {
+	cause, ok := errors.AsType[*WrongAddress](err)
 	if !ok {
 		return 0, err
 	}
-	if astray++; astray >= min(maxAstray, r.policy.Tries) {
+	if wrong++; wrong >= min(maxWrong, r.policy.Tries) {
 		err = fault.New(fault.Host, "", err).WithHint("%s", cause.Hint)
 	}
-	return astray, err
+	return wrong, err
 }
 
-// failure is what the caller is told after the last of several tries.
+// failure returns the error after the last of several tries.
 func (r *retrier) failure(ctx context.Context, tries int, last error) error {
 	switch transient := fault.KindOf(last) == fault.Transient; {
 	case transient && ctx.Err() != nil:
-		return fmt.Errorf("waiting to ask the model again: %w", ctx.Err())
+		return fmt.Errorf("waiting before the next try of a model call: %w", ctx.Err())
 	case transient && tries > 1:
 		return fault.New(fault.Transient, fmt.Sprintf("giving up after %d tries", tries), last)
 	default:
@@ -149,7 +203,7 @@ func (r *retrier) failure(ctx context.Context, tries int, last error) error {
 	}
 }
 
-// short rounds a wait to what a person wants to know of it.
+// short rounds a wait for people.
 func short(d time.Duration) time.Duration {
 	if d >= 10*time.Second {
 		return d.Round(time.Second)
@@ -157,13 +211,15 @@ func short(d time.Duration) time.Duration {
 	return d.Round(100 * time.Millisecond)
 }
 
-// maxLogged bounds what a log line repeats of an error, in bytes.
+// maxLogged is how many bytes of an error a log line has at most.
 const maxLogged = 300
 
-func oneLine(err error) string {
-	s := strings.Join(strings.Fields(err.Error()), " ")
+// oneLine hides secrets before it shortens: nobody later recognizes a part of one. It
+// leaves out the word that it would cut, which may be a secret that is not known here.
+func (r *retrier) oneLine(err error) string {
+	s := strings.Join(strings.Fields(r.mask.Text(err.Error())), " ")
 	if len(s) > maxLogged {
-		s = strings.ToValidUTF8(s[:maxLogged], "") + "..."
+		s = s[:strings.LastIndexByte(s[:maxLogged+1], ' ')+1] + "..."
 	}
 	return s
 }
@@ -174,7 +230,7 @@ func (r *retrier) waits() *backoff.ExponentialBackOff {
 	return b
 }
 
-// verdict tells the back-off loop whether and when to go on.
+// verdict decides whether and when the call is made again.
 func (r *retrier) verdict(err error) error {
 	if fault.KindOf(err) != fault.Transient {
 		return backoff.Permanent(err)

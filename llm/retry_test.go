@@ -6,17 +6,17 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
 )
 
-// answers is a model that gives one error after the other, then succeeds.
+// answers is a model that returns its errors one after the other, then succeeds.
 type answers struct {
 	errs  []error
 	calls []time.Time
@@ -77,7 +77,7 @@ func TestRetryGivesUpAfterTheLastAttempt(t *testing.T) {
 			t.Errorf("%d tries, want %d", len(m.calls), llm.DefaultTries)
 		}
 		if fault.KindOf(err) != fault.Transient || !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "10 tries") {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want a Transient fault, error %v with %q", err, io.EOF, "10 tries")
 		}
 		if took := time.Since(started); took < 2*time.Minute || took > 7*time.Minute {
 			t.Errorf("the default policy took %v, want about 4 minutes", took)
@@ -85,7 +85,7 @@ func TestRetryGivesUpAfterTheLastAttempt(t *testing.T) {
 	})
 }
 
-func TestRetryHonoursRateLimits(t *testing.T) {
+func TestRetryWaitsAsARateLimitAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(limited(90*time.Second), 2)}
 		if _, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(t.Context(), &llm.Request{}); err != nil {
@@ -99,18 +99,18 @@ func TestRetryHonoursRateLimits(t *testing.T) {
 		m = &answers{errs: repeat(limited(24*time.Hour), 99)}
 		_, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(t.Context(), &llm.Request{})
 		if len(m.calls) != 1 || fault.KindOf(err) != fault.Transient {
-			t.Errorf("a demand to wait a day: %d calls, error %v", len(m.calls), err)
+			t.Errorf("a server that asks to wait a day: %d calls, error %v; want 1 call and its error", len(m.calls), err)
 		}
 	})
 }
 
-func TestRetryLeavesOtherFaultsAlone(t *testing.T) {
+func TestRetryDoesNotRepeatOtherFaults(t *testing.T) {
 	for _, kind := range []fault.Kind{fault.Unknown, fault.Usage, fault.Instance, fault.Host, fault.Bug} {
 		want := fault.New(kind, "asking", io.EOF)
 		m := &answers{errs: repeat(want, 9)}
 		_, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(t.Context(), &llm.Request{})
 		if err != error(want) || len(m.calls) != 1 {
-			t.Errorf("%v: %d calls, error %v", kind, len(m.calls), err)
+			t.Errorf("%v: got %d calls, error %v; want error %v, 1 call", kind, len(m.calls), err, error(want))
 		}
 	}
 }
@@ -128,24 +128,44 @@ func TestRetryStopsWhenCancelled(t *testing.T) {
 	})
 }
 
-func TestRetryTellsTheLogWhatHappened(t *testing.T) {
+func TestRetryReportsWhatIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var buf bytes.Buffer
-		long := errors.New("asking model m: 503 service unavailable:\n\t<html>" + strings.Repeat("é", 999))
-		m := &answers{errs: []error{limited(time.Minute), transient(long)}}
+		long := errors.New("503 service unavailable:\n\t<html> " + strings.Repeat("é", 999))
+		m := &answers{errs: []error{limited(time.Minute), transient(long)}, takes: time.Second}
 		log := slog.New(slog.NewTextHandler(&buf, nil))
-		if _, err := llm.Retry(m, llm.RetryPolicy{Tries: 5}, log).Generate(t.Context(), &llm.Request{}); err != nil {
+		var told []llm.Repeat
+		var at []time.Time
+		req := &llm.Request{Repeating: func(r llm.Repeat) { told, at = append(told, r), append(at, time.Now()) }}
+		resp, err := llm.Retry(m, llm.RetryPolicy{Tries: 5}, log).Generate(t.Context(), req)
+		if err != nil {
 			t.Fatal(err)
 		}
-		lines := strings.Split(strings.TrimSpace(buf.String()), "\n")
-		if len(lines) != 2 {
-			t.Fatalf("log %q, want a line for each of two failures", lines)
+		if len(told) != 2 || strings.Count(buf.String(), "\n") != 2 {
+			t.Fatalf("%d reports, want one for each of two failures; log %q", len(told), buf.String())
 		}
-		if want := regexp.MustCompile(`msg="try 1 of 5 failed, the next in 1m\ds: asking: EOF \(retry after 1m0s\)"$`); !want.MatchString(lines[0]) {
-			t.Errorf("log %q, want %v", lines[0], want)
+		for i, r := range told {
+			if next := m.calls[i+1].Sub(at[i]) - m.takes; r.Try != i+2 || r.Tries != 5 || r.Wait != next {
+				t.Errorf("report %d: %+v, but the next try was after %v", i, r, next)
+			}
 		}
-		if want := regexp.MustCompile(`try 2 of 5 failed, the next in [\d.]+m?s: asking: asking model m: 503 service unavailable: <html>é+\.\.\."$`); !want.MatchString(lines[1]) || len(lines[1]) > 450 {
-			t.Errorf("log %q, want %v", lines[1], want)
+		if !told[0].RateLimited || told[1].RateLimited || told[0].Reason != "EOF (retry after 1m0s)" ||
+			told[1].Reason != "503 service unavailable: <html> ..." {
+			t.Errorf("reports %+v, want a rate limit and a 503 with their reasons", told)
+		}
+		if want := m.calls[1].Sub(m.calls[0]); resp.RateLimited != want || resp.Waited != want+m.calls[2].Sub(m.calls[1]) {
+			t.Errorf("waited %v, of that %v for the rate limit; want %v for that", resp.Waited, resp.RateLimited, want)
+		}
+	})
+}
+
+func TestRetryReportsTheWaitsOfACallThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &answers{errs: []error{limited(time.Minute), transient(io.EOF), transient(io.EOF)}, takes: time.Second}
+		_, err := llm.Retry(m, llm.RetryPolicy{Tries: 3}, nil).Generate(t.Context(), &llm.Request{})
+		all, limited := llm.Waited(err)
+		if want := m.calls[1].Sub(m.calls[0]); limited != want || all != want+m.calls[2].Sub(m.calls[1]) {
+			t.Errorf("waited %v, of that %v for the rate limit; want %v for that", all, limited, want)
 		}
 	})
 }
@@ -154,6 +174,29 @@ func TestRetryWithOneAttemptDoesNotRetry(t *testing.T) {
 	m := &answers{errs: repeat(transient(io.EOF), 9)}
 	_, err := llm.Retry(m, llm.RetryPolicy{Tries: 1}, nil).Generate(t.Context(), &llm.Request{})
 	if len(m.calls) != 1 || err == nil || err.Error() != "asking: EOF" {
-		t.Errorf("%d calls, error %v", len(m.calls), err)
+		t.Errorf("got %d calls, error %v; want 1 call, an error, error %q", len(m.calls), err, "asking: EOF")
+	}
+}
+
+func TestARetryReasonContainsNoPartOfASecret(t *testing.T) {
+	const known, other = "correct horse\nbattery staple", "sk-4tR9wQ2zK7mX5vB8"
+	for name, err := range map[string]error{
+		"one that is known":     errors.New(strings.Repeat("x", 280) + " " + known + " and more"),
+		"one that is not known": errors.New(strings.Repeat("x ", 145) + other + " and more"),
+		"nothing but a secret":  errors.New(strings.Repeat(other, 20)),
+	} {
+		var logged bytes.Buffer
+		var reason string
+		m := mask.New(mask.Secret{Name: "PASSPHRASE", Value: known})
+		req := &llm.Request{Repeating: func(r llm.Repeat) { reason = r.Reason }}
+		calls := llm.Calls{Log: slog.New(slog.NewTextHandler(&logged, nil)), Mask: m}
+		if _, err := calls.Compose(patient{&answers{errs: []error{transient(err)}}, 2}).Generate(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{reason, logged.String()} {
+			if strings.Contains(text, "corr") || strings.Contains(text, "sk-") || text == "" {
+				t.Errorf("%s: got %q, want no %q, no %q, some text", name, text, "corr", "sk-")
+			}
+		}
 	}
 }

@@ -1,71 +1,262 @@
 package report
 
 import (
-	"bufio"
-	"fmt"
-	"io"
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/vocab"
 )
 
-// Diff says where two run directories differ: the content of
-// `batch diff --json`. A is the one that B is compared with.
+// Diff is the comparison of two run directories, A and B: what `batch diff --json`
+// writes. Instances that only one of them knows are counted and not compared.
 type Diff struct {
-	A         Status                `json:"a"` // without its instances and records
-	B         Status                `json:"b"`
-	Manifest  []manifest.Difference `json:"manifest"` // Now is B's, Was is A's
-	Alike     int                   `json:"alike"`    // instances that ended alike in both
-	Instances []InstanceDiff        `json:"instances"`
+	A        Status                `json:"a"`        // without its instances and records
+	B        Status                `json:"b"`        // likewise
+	Manifest []manifest.Difference `json:"manifest"` // settings and other values; "was" is A's, "now" is B's
+	// Unsettled names the directories without a manifest: then no settings are compared.
+	Unsettled []string `json:"without_manifest,omitempty"`
+
+	SameOutcome int     `json:"same_outcome"`      // instances with the same exit status, outcome and verdict
+	Different   int     `json:"different_outcome"` // the other instances
+	OnlyA       int     `json:"only_a"`            // instances that B does not know
+	OnlyB       int     `json:"only_b"`
+	LeftOut     LeftOut `json:"left_out,omitzero"` // by DiffOptions.Common
+
+	Patches  PatchCount   `json:"patches"`
+	Resolved VerdictCount `json:"resolved,omitzero"` // of instances graded in both
+	TotalA   DiffTotal    `json:"total_a"`           // of the compared instances with a result in A
+	TotalB   DiffTotal    `json:"total_b"`
+
+	// Instances are those with different outcomes, or all compared ones: see
+	// DiffOptions.All.
+	Instances []InstanceDiff `json:"instances"`
+
+	changes        map[[2]string]int // how many instances went from one outcome to another
+	coverA, coverB coverage
 }
 
-// InstanceDiff is an instance that ended otherwise in B than in A. Where one
-// of them does not know it, that one's ending is empty.
+// DiffOptions choose the instances of a [Diff].
+type DiffOptions struct {
+	Common bool // compare only the instances that have a result in both
+	All    bool // list the instances with the same outcome too
+}
+
+// LeftOut counts the instances that have no result in A, in B, or in both.
+type LeftOut struct {
+	A       int `json:"no_result_in_a"` // these have one in B
+	B       int `json:"no_result_in_b"` // these have one in A
+	Neither int `json:"no_result_in_either"`
+}
+
+// PatchCount compares the predicted patches byte by byte. Instances without a
+// prediction in A or in B are not counted.
+type PatchCount struct {
+	Equal     int `json:"equal"`
+	Different int `json:"different"` // also where only one is empty
+	None      int `json:"none"`      // both are empty
+}
+
+// VerdictCount counts instances by which side resolved them.
+type VerdictCount struct {
+	Both    int `json:"both"`
+	OnlyA   int `json:"only_a"`
+	OnlyB   int `json:"only_b"`
+	Neither int `json:"neither"`
+}
+
+// DiffTotal sums up one side. Steps, cost and time that are not known are left out of
+// the medians; null is the median of none.
+type DiffTotal struct {
+	Instances     int      `json:"instances"`
+	Patches       int      `json:"patches"` // that are not empty
+	Graded        int      `json:"graded"`
+	Resolved      int      `json:"resolved"`
+	Steps         int      `json:"steps"`
+	Cost          float64  `json:"cost"`
+	Seconds       float64  `json:"seconds"`
+	StepsMedian   *float64 `json:"steps_median"`
+	CostMedian    *float64 `json:"cost_median"`
+	SecondsMedian *float64 `json:"seconds_median"`
+}
+
+// InstanceDiff is one instance in both directories.
 type InstanceDiff struct {
 	ID string `json:"instance_id"`
-	A  string `json:"a"`
-	B  string `json:"b"`
+	// A and B are the outcomes as the tables show them, with "salvaged" and, where
+	// both are graded, the verdict: "LimitsExceeded, salvaged, resolved".
+	A           string `json:"a"`
+	B           string `json:"b"`
+	SameOutcome bool   `json:"same_outcome"`
+	// Patch is "equal", "different", "none" (both are empty), or empty where a
+	// prediction is missing.
+	Patch   string         `json:"patch,omitempty"`
+	RecordA results.Record `json:"a_record"`
+	RecordB results.Record `json:"b_record"`
 }
 
-// NewDiff compares two directories. Only one of them having a manifest, or
-// neither, leaves the comparison of the manifests out.
-func NewDiff(a, b *results.Snapshot) Diff {
-	d := Diff{A: NewStatus(a), B: NewStatus(b)}
-	if a.Manifest != nil && b.Manifest != nil {
-		d.Manifest = b.Manifest.Differences(a.Manifest)
+// NewDiff compares two directories.
+func NewDiff(a, b *results.Snapshot, o DiffOptions) Diff {
+	d := Diff{A: NewStatus(a), B: NewStatus(b), Manifest: []manifest.Difference{}, Instances: []InstanceDiff{}, changes: map[[2]string]int{}}
+	for _, s := range []*results.Snapshot{a, b} {
+		if s.Manifest == nil {
+			d.Unsettled = append(d.Unsettled, s.Dir)
+		}
 	}
-	ends := map[string]*InstanceDiff{}
-	note := func(s *Status, set func(d *InstanceDiff, ending string)) {
-		for _, in := range s.Instances {
-			if ends[in.InstanceID] == nil {
-				ends[in.InstanceID] = &InstanceDiff{ID: in.InstanceID}
+	if d.Unsettled == nil {
+		d.Manifest = append(d.Manifest, differences(a.Manifest, b.Manifest)...)
+	}
+	d.coverA, d.coverB = cover(d.A.records()), cover(d.B.records())
+	inA, inB := byID(&d.A), byID(&d.B)
+	var left, right []results.Record
+	for _, id := range slices.Sorted(maps.Keys(inA)) {
+		ra := inA[id]
+		rb, both := inB[id]
+		switch {
+		case !both:
+			d.OnlyA++
+			if o.Common {
+				d.leaveOut(ra, results.Record{})
 			}
-			set(ends[in.InstanceID], ending(in.Record))
+			continue
+		case o.Common && d.leaveOut(ra, rb):
+			continue
 		}
-		s.Instances, s.Records = nil, nil
+		left, right = append(left, ra), append(right, rb)
+		graded := ra.Resolved != nil && rb.Resolved != nil
+		d.compare(InstanceDiff{
+			ID: id, A: ending(ra, graded), B: ending(rb, graded), SameOutcome: sameOutcome(ra, rb, graded),
+			Patch: comparePatches(a.Patches, b.Patches, id), RecordA: ra, RecordB: rb,
+		}, o.All)
 	}
-	note(&d.A, func(d *InstanceDiff, ending string) { d.A = ending })
-	note(&d.B, func(d *InstanceDiff, ending string) { d.B = ending })
-	for _, id := range slices.Sorted(maps.Keys(ends)) {
-		if e := ends[id]; e.A == e.B {
-			d.Alike++
-		} else {
-			d.Instances = append(d.Instances, *e)
+	for id, r := range inB {
+		if _, both := inA[id]; !both {
+			d.OnlyB++
+			if o.Common {
+				d.leaveOut(results.Record{}, r)
+			}
 		}
 	}
+	d.TotalA, d.TotalB = totalOf(left), totalOf(right)
 	return d
 }
 
-// ending names how an attempt ended, and its verdict.
-func ending(r results.Record) string {
-	text := OutcomeStatus{Outcome: r.Outcome, Detail: detailOf(r)}.label()
+// differences leaves out what says nothing: images of instances that only one side ran,
+// and the model's name where it stands a second time, as a setting.
+func differences(a, b *manifest.Manifest) []manifest.Difference {
+	all := b.Differences(a)
+	return slices.DeleteFunc(slices.Clone(all), func(d manifest.Difference) bool {
+		if strings.HasPrefix(d.Name, "images.") {
+			id := imageOf(d)
+			_, inA := a.Images[id]
+			_, inB := b.Images[id]
+			return !inA || !inB
+		}
+		return d.Name == "model.model_name" && slices.ContainsFunc(all, func(other manifest.Difference) bool {
+			return other.Name == "model" && other.Was == d.Was && other.Now == d.Now
+		})
+	})
+}
+
+// imageOf is the instance whose image differs: "images.ID.digest".
+func imageOf(d manifest.Difference) string {
+	id := strings.TrimPrefix(d.Name, "images.")
+	return id[:max(0, strings.LastIndex(id, "."))]
+}
+
+// byID takes the instances out of a status.
+func byID(s *Status) map[string]results.Record {
+	m := map[string]results.Record{}
+	for _, in := range s.Instances {
+		m[in.InstanceID] = in.Record
+	}
+	s.Instances, s.Records = nil, nil
+	return m
+}
+
+// leaveOut counts an instance without a result in one of the two.
+func (d *Diff) leaveOut(a, b results.Record) bool {
+	switch inA, inB := a.Outcome.Final(), b.Outcome.Final(); {
+	case inA && inB:
+		return false
+	case inA:
+		d.LeftOut.B++
+	case inB:
+		d.LeftOut.A++
+	default:
+		d.LeftOut.Neither++
+	}
+	return true
+}
+
+func (d *Diff) compare(in InstanceDiff, all bool) {
+	if in.SameOutcome {
+		d.SameOutcome++
+	} else {
+		d.Different++
+		d.changes[[2]string{in.A, in.B}]++
+	}
+	switch in.Patch {
+	case "equal":
+		d.Patches.Equal++
+	case "different":
+		d.Patches.Different++
+	case "none":
+		d.Patches.None++
+	}
+	if a, b := in.RecordA.Resolved, in.RecordB.Resolved; a != nil && b != nil {
+		switch {
+		case *a && *b:
+			d.Resolved.Both++
+		case *a:
+			d.Resolved.OnlyA++
+		case *b:
+			d.Resolved.OnlyB++
+		default:
+			d.Resolved.Neither++
+		}
+	}
+	if all || !in.SameOutcome {
+		d.Instances = append(d.Instances, in)
+	}
+}
+
+// comparePatches compares by digests, of which an empty patch has an empty one.
+func comparePatches(a, b map[string]string, id string) string {
+	inA, okA := a[id]
+	inB, okB := b[id]
+	switch {
+	case !okA || !okB:
+		return ""
+	case inA != inB:
+		return "different"
+	case inA == "":
+		return "none"
+	default:
+		return "equal"
+	}
+}
+
+// sameOutcome compares verdicts only where both are graded. Another tool's exit status
+// may be unknown, or have another ending: ContextWindowExceededError.
+func sameOutcome(a, b results.Record, graded bool) bool {
+	name := func(r results.Record) string { return strings.TrimSuffix(displayStatus(r), "Error") }
+	unknown := a.Status == vocab.StatusUnknown || b.Status == vocab.StatusUnknown
+	return a.Outcome == b.Outcome && a.Salvaged == b.Salvaged && (unknown || name(a) == name(b)) &&
+		(!graded || *a.Resolved == *b.Resolved)
+}
+
+// ending is how an attempt ended; with graded, also its verdict.
+func ending(r results.Record, graded bool) string {
+	text := displayStatus(r)
 	if r.Salvaged {
 		text += ", salvaged"
 	}
 	switch {
-	case r.Resolved == nil:
+	case !graded:
 		return text
 	case *r.Resolved:
 		return text + ", resolved"
@@ -74,47 +265,44 @@ func ending(r results.Record) string {
 	}
 }
 
-// Write writes the differences as text: what was asked, then the instances
-// that ended otherwise.
-func (d Diff) Write(w io.Writer) error {
-	return buffered(w, func(b *bufio.Writer) {
-		writeSide(b, "A", d.A)
-		writeSide(b, "B", d.B)
-		d.writeManifest(b, "\nmakes results incomparable (B, was A):", true)
-		d.writeManifest(b, "\ndiffers besides (B, was A):", false)
-		if len(d.Instances) > 0 {
-			t := &table{left: map[int]bool{1: true, 2: true}}
-			t.add("instance", "A", "B")
-			for _, in := range d.Instances {
-				t.add(oneLine(in.ID, 60), orDash(oneLine(in.A, 0)), orDash(oneLine(in.B, 0)))
-			}
-			fmt.Fprintln(b)
-			t.write(b)
+func totalOf(records []results.Record) DiffTotal {
+	var t DiffTotal
+	var steps, cost, times []float64
+	for _, r := range records {
+		if !r.Outcome.Final() {
+			continue
 		}
-		fmt.Fprintf(b, "\nalike %d, different %d\n", d.Alike, len(d.Instances))
-	})
-}
-
-func writeSide(b *bufio.Writer, name string, s Status) {
-	fmt.Fprintf(b, "%s  %s: %s, model %s, with a result %d/%d, cost %s\n",
-		name, oneLine(s.Dir, 0), oneLine(s.Dataset, 0), oneLine(s.Model, 0), s.Results, s.Asked, dollars(s.Spent))
-}
-
-func (d Diff) writeManifest(b *bufio.Writer, head string, matters bool) {
-	for _, one := range d.Manifest {
-		if one.Matters == matters {
-			if head != "" {
-				fmt.Fprintln(b, head)
+		t.Instances++
+		if r.PatchBytes > 0 {
+			t.Patches++
+		}
+		if r.Resolved != nil {
+			t.Graded++
+			if *r.Resolved {
+				t.Resolved++
 			}
-			head = ""
-			fmt.Fprintf(b, "  %s\n", oneLine(one.String(), width-2))
+		}
+		t.Steps += r.Steps
+		t.Cost += r.Cost
+		t.Seconds += r.Time.Total
+		if r.Measured() {
+			steps, cost = append(steps, float64(r.Steps)), append(cost, r.Cost)
+		}
+		if r.Time.Total > 0 {
+			times = append(times, r.Time.Total)
 		}
 	}
+	t.StepsMedian, t.CostMedian, t.SecondsMedian = median(steps), median(cost), median(times)
+	return t
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
+// median is nil for no values.
+func median(values []float64) *float64 {
+	n := len(values)
+	if n == 0 {
+		return nil
 	}
-	return text
+	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare[float64])
+	m := (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return &m
 }

@@ -17,7 +17,7 @@ func Instances(w io.Writer, records []results.Record) error {
 
 func attemptTable(records []results.Record) *table {
 	t := &table{left: map[int]bool{2: true}}
-	t.add("instance", "try", "exit status", "steps", "cost", "patch", "time")
+	t.add("instance", "attempt", "exit status", "steps", "cost", "patch bytes", "time")
 	for _, r := range sorted(records) {
 		t.add(oneLine(r.InstanceID, 60), fmt.Sprint(r.Attempt), oneLine(displayStatus(r), 30),
 			fmt.Sprint(r.Steps), dollars(r.Cost), fmt.Sprint(r.PatchBytes), seconds(r.Time.Total))

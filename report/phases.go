@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // writePhases says where the time of all attempts went, summed over workers.
@@ -21,14 +22,21 @@ func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 	if p.Total <= 0 {
 		return
 	}
-	fmt.Fprintf(b, "time %s in attempts:", seconds(p.Total))
+	writeWrapped(b, fmt.Sprintf("time %s in attempts:", seconds(p.Total)), phaseTexts(p, tiny))
+}
+
+// tiny is the share of a total below which a phase is not worth a place.
+const tiny = 0.0005
+
+// phaseTexts are the phases with at least a share of the total.
+func phaseTexts(p results.Phases, least float64) []string {
 	var parts []string
 	for _, ph := range phasesOf(p) {
-		if ph.v > 0 {
+		if ph.v > least*p.Total {
 			parts = append(parts, fmt.Sprintf("%s %s (%s)", ph.name, seconds(ph.v), percent(ph.v, p.Total)))
 		}
 	}
-	writeWrapped(b, " ", parts)
+	return parts
 }
 
 // phase is one part of an attempt, with its seconds.
@@ -37,23 +45,41 @@ type phase struct {
 	v    float64
 }
 
-// phasesOf takes the wait for rate limits out of the model's time.
+// phasesOf are the parts of a total, waits apart from the model's time.
 func phasesOf(p results.Phases) []phase {
-	return []phase{
+	list := []phase{
 		{"pull", p.Pull},
 		{"start", p.Start},
-		{"scrub", p.ScrubWait},
-		{"model", p.Model - p.RateWait},
+		{"prepare", prepare(p)},
+		{"replay", p.Replay},
+		{"model", p.Model - p.RateWait - p.Backoff},
 		{"rate limit", p.RateWait},
+		{"back-off", p.Backoff},
 		{"commands", p.Commands},
+		{"agent", p.Agent},
 		{"save", p.Save},
+		{"finish", p.Finish},
 	}
+	other := p.Total
+	for _, ph := range list {
+		other -= ph.v
+	}
+	return append(list, phase{"other", max(0, other)})
 }
+
+// prepare is what an attempt spent on it. Versions that did not measure it had the wait
+// for the scrub beside the phases that add up.
+func prepare(p results.Phases) float64 { return max(p.Prepare, p.ScrubWait) }
 
 func addPhases(sum *results.Phases, p results.Phases) {
 	sum.Queue += p.Queue
 	sum.Pull += p.Pull
 	sum.Start += p.Start
+	sum.Prepare += prepare(p)
+	sum.Replay += p.Replay
+	sum.Backoff += p.Backoff
+	sum.Agent += p.Agent
+	sum.Finish += p.Finish
 	sum.Scrub += p.Scrub
 	sum.ScrubWait += p.ScrubWait
 	sum.Model += p.Model
@@ -63,29 +89,31 @@ func addPhases(sum *results.Phases, p results.Phases) {
 	sum.Total += p.Total
 }
 
-// writeWrapped writes parts with commas, and a new line before the one that
-// would pass the width.
-func writeWrapped(b *bufio.Writer, lead string, parts []string) {
-	column := 30 // longer than any lead-in
+// writeWrapped writes parts with commas behind a head, and a new line before the one
+// that would pass the width.
+func writeWrapped(b *bufio.Writer, head string, parts []string) {
+	b.WriteString(head)
+	column := len(head)
 	for i, part := range parts {
-		if i > 0 {
-			b.WriteString(",")
-			lead = " "
+		if i < len(parts)-1 {
+			part += ","
 		}
-		if column+len(part)+2 > width {
-			lead, column = "\n  ", 2
+		lead := " "
+		if column+len(lead+part) > width {
+			lead, column = "\n  ", -1 // a line's first byte is its end
 		}
-		column += len(part) + 2
+		column += len(lead + part)
 		b.WriteString(lead + part)
 	}
 	fmt.Fprintln(b)
 }
 
-// writeUnfinished lists instances without a result: reason, then what to do.
+// writeUnfinished lists instances that began and have no result: reason, then what to do.
+// Those that did not begin are only counted: an interrupted run has hundreds of them.
 func writeUnfinished(b *bufio.Writer, records []results.Record, hints map[string]string) {
 	var open []results.Record
 	for _, r := range records {
-		if !r.Outcome.Final() {
+		if !r.Outcome.Final() && r.Status != vocab.StatusNotRun {
 			open = append(open, r)
 		}
 	}
@@ -96,10 +124,10 @@ func writeUnfinished(b *bufio.Writer, records []results.Record, hints map[string
 	for _, r := range open {
 		fmt.Fprintf(b, "  %s  %s\n", oneLine(r.InstanceID, 60), oneLine(displayStatus(r), 30))
 		if reason := reasonOf(r); reason != "" {
-			writeParagraph(b, reason, 3)
+			writeParagraph(b, reason, 4)
 		}
 		if hint := hints[r.InstanceID]; hint != "" {
-			writeParagraph(b, "-> "+hint, 3)
+			writeParagraph(b, "-> "+hint, 4)
 		}
 	}
 }

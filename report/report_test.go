@@ -22,7 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func golden(t *testing.T, name string, got []byte) {
+// exactGolden compares text with a golden file, or writes it.
+func exactGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
@@ -37,9 +38,14 @@ func golden(t *testing.T, name string, got []byte) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs (run with -update if that is meant):\n%s", name, diff)
 	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	exactGolden(t, name, got)
 	for line := range strings.Lines(string(got)) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 && !strings.HasPrefix(line, "    ") {
-			t.Errorf("line of %d columns: %s", n, line)
+			t.Errorf("line of %d columns: %s; want at most 100 unless it begins with %q", n, line, "    ")
 		}
 	}
 }
@@ -97,13 +103,16 @@ func summary() report.SummaryData {
 func snapshot() *results.Snapshot {
 	s := &results.Snapshot{
 		Dir: "runs/a", Records: mixed(), Spent: 15.5, Owner: "host h, pid 7, since 2026-01-02T03:04:05Z",
-		Notes: []string{"flask__flask-5 is left out: reading a journal: it is \"damaged\""},
+		Notes: []string{"flask__flask-5: its journal cannot be read; it is counted as not run: reading runs/a/flask__flask-5/journal.jsonl: it is \"damaged\""},
 		Manifest: &manifest.Manifest{
 			Model: "openai/x", Batch: "v1", Seed: 42,
-			Config:  map[string]any{"agent": map[string]any{"step_limit": 50, "system_template": strings.Repeat("You are ", 50)}},
+			Config:  map[string]any{"agent": map[string]any{"step_limit": 50, "system_template": "You are\n  act\n", "instance_template": "one\ntwo\n", "cwd": "/testbed", "long": strings.Repeat("You are ", 50)}},
 			Dataset: manifest.Dataset{Name: "verified", Split: "test", Digest: "abc", Instances: []string{"never__started-1", "stopped__one-1"}},
 			Images:  map[string]manifest.Image{"sympy__sympy-20590": {Ref: "image:latest", ID: "sha256:1"}},
 		},
+	}
+	s.Patches = map[string]string{
+		"django__django-11099": "1", "django__django-10914": "2", "sympy__sympy-20590": "", "pytest__pytest-9": "3", "other__tool-1": "4",
 	}
 	for i := range s.Records {
 		s.Records[i].Time = results.Phases{Queue: 10, Pull: 30, Start: 1, Scrub: 7, ScrubWait: 3, Model: 100, RateWait: 20, Commands: 60, Save: 0.5, Total: 200}
@@ -117,12 +126,35 @@ func snapshot() *results.Snapshot {
 func otherSnapshot() *results.Snapshot {
 	s := snapshot()
 	s.Dir, s.Owner, s.Notes = "runs/b", "", nil
-	s.Manifest.Config = map[string]any{"agent": map[string]any{"step_limit": 250.0}}
+	s.Manifest.Config = map[string]any{"agent": map[string]any{
+		"step_limit": 250.0, "system_template": "You can\n  act\n", "instance_template": strings.Repeat("other\n", 20), "cwd": "",
+	}}
+	s.Manifest.Images = map[string]manifest.Image{"sympy__sympy-20590": {Ref: "image:latest", ID: "sha256:2"}}
 	s.Manifest.Batch, s.Manifest.Seed, s.Manifest.Dataset.Name = "v2", 1, "copy.parquet"
 	s.Manifest.Dataset.Instances = nil
 	no := false
 	s.Records[0].Resolved = &no
+	s.Records[0].Steps, s.Records[0].Cost, s.Records[0].Time.Total = 33, 0.5, 7
 	s.Records[2].Salvaged = false
+	s.Patches["django__django-11099"] = "5"
+	delete(s.Patches, "other__tool-1")
+	delete(s.Patches, "pytest__pytest-9")
+	for i := range s.Records {
+		if s.Records[i].InstanceID == "pytest__pytest-9" {
+			s.Records[i].Outcome, s.Records[i].Status = vocab.OutcomeInfrastructure, vocab.StatusTransientFault
+		}
+	}
+	return s
+}
+
+// withoutManifest is like another tool's directory: predictions, and no times.
+func withoutManifest() *results.Snapshot {
+	s := snapshot()
+	s.Dir, s.Manifest, s.Owner, s.Notes, s.Records = "mini", nil, "", nil, s.Records[:2]
+	s.Records[1].Status, s.Records[1].Steps, s.Records[1].Cost = vocab.StatusUnknown, 0, 0
+	for i := range s.Records {
+		s.Records[i].Attempt, s.Records[i].Model, s.Records[i].Resolved, s.Records[i].Time = 0, "openai/y", nil, results.Phases{}
+	}
 	return s
 }
 
@@ -136,8 +168,21 @@ func TestTables(t *testing.T) {
 		"status_empty.txt": func(b *bytes.Buffer) error {
 			return report.NewStatus(&results.Snapshot{Dir: "runs/x"}).Write(b, false)
 		},
-		"diff_mixed.txt": func(b *bytes.Buffer) error { return report.NewDiff(snapshot(), otherSnapshot()).Write(b) },
-		"diff_alike.txt": func(b *bytes.Buffer) error { return report.NewDiff(snapshot(), snapshot()).Write(b) },
+		"diff_mixed.txt": func(b *bytes.Buffer) error {
+			return report.NewDiff(snapshot(), otherSnapshot(), report.DiffOptions{}).Write(b)
+		},
+		"diff_common.txt": func(b *bytes.Buffer) error {
+			return report.NewDiff(snapshot(), otherSnapshot(), report.DiffOptions{Common: true, All: true}).Write(b)
+		},
+		"diff_same.txt": func(b *bytes.Buffer) error {
+			return report.NewDiff(snapshot(), snapshot(), report.DiffOptions{}).Write(b)
+		},
+		"diff_without_manifest.txt": func(b *bytes.Buffer) error {
+			return report.NewDiff(withoutManifest(), snapshot(), report.DiffOptions{}).Write(b)
+		},
+		"diff_nothing.txt": func(b *bytes.Buffer) error {
+			return report.NewDiff(&results.Snapshot{Dir: "runs/x"}, &results.Snapshot{Dir: "runs/y"}, report.DiffOptions{Common: true}).Write(b)
+		},
 		"summary_clean.txt": func(b *bytes.Buffer) error {
 			return report.Summary(b, report.SummaryData{Records: mixed()[:2], Spent: 1.623})
 		},
@@ -153,7 +198,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfRecordsDoesNotMatter(t *testing.T) {
+func TestReportsDoNotDependOnTheOrderOfRecords(t *testing.T) {
 	var forward, backward bytes.Buffer
 	d := summary()
 	if err := report.Summary(&forward, d); err != nil {
@@ -165,7 +210,7 @@ func TestTheOrderOfRecordsDoesNotMatter(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(forward.String(), backward.String()); diff != "" {
-		t.Error(diff)
+		t.Errorf("result (-want +got):\n%s", diff)
 	}
 }
 
@@ -177,9 +222,76 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestAFailingWriterIsReported(t *testing.T) {
 	if err := report.Summary(fullDisk{}, summary()); !errors.Is(err, errFull) {
-		t.Errorf("Summary: %v", err)
+		t.Errorf("Summary: %v, want error %v", err, errFull)
 	}
 	if err := report.Instances(fullDisk{}, mixed()); !errors.Is(err, errFull) {
-		t.Errorf("Instances: %v", err)
+		t.Errorf("Instances: %v, want error %v", err, errFull)
+	}
+}
+
+// A value that cannot be the same on both sides, or that is listed already, is not a difference.
+func TestDiffOmitsValuesThatCannotBeEqual(t *testing.T) {
+	side := func(dir, id, model, digest string) *results.Snapshot {
+		return &results.Snapshot{
+			Dir: dir, Records: []results.Record{{InstanceID: id, Attempt: 1, Status: "Submitted", Outcome: vocab.OutcomeSubmitted}},
+			Manifest: &manifest.Manifest{
+				Model: model, Config: map[string]any{"model": map[string]any{"model_name": model}},
+				Images: map[string]manifest.Image{id: {Ref: id, Digest: digest}, "both__v1.2": {Ref: digest, Digest: digest}},
+			},
+		}
+	}
+	var b bytes.Buffer
+	if err := report.NewDiff(side("x", "a", "m", "1"), side("y", "b", "n", "2"), report.DiffOptions{}).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, want := range []string{"  model: m -> n\n", "  images: 1 instance differs (see --json)\n", "\nno instance is in both\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "model_name") || strings.Contains(text, "same outcome") {
+		t.Errorf("it shows, want no %q, no %q\n%s", "model_name", "same outcome", text)
+	}
+}
+
+func TestDiffNamesTheFlagThatListsAll(t *testing.T) {
+	other := snapshot()
+	for id := range other.Patches {
+		other.Patches[id] = "9"
+	}
+	var b bytes.Buffer
+	if err := report.NewDiff(snapshot(), other, report.DiffOptions{}).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "same outcome 15, different 0\n--all lists "; !strings.Contains(b.String(), want) {
+		t.Errorf("want %q in:\n%s", want, b.String())
+	}
+}
+
+// Tables and texts to copy, such as commands and long ids, may be wider.
+func TestTheTextOfASummaryStaysWithin80Columns(t *testing.T) {
+	d := summary()
+	for i := range d.Records {
+		d.Records[i].Cost *= 100
+		d.Records[i].Time.Queue, d.Records[i].Time.Replay, d.Records[i].Time.Backoff = 10, 30, 20
+	}
+	d.Spent *= 100
+	d.Hints["flask__flask-5"] = strings.Repeat("check the registry and its address, ", 10)
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"summary": func(b *bytes.Buffer) error { return report.Summary(b, d) },
+		"status":  func(b *bytes.Buffer) error { return report.NewStatus(snapshot()).Write(b, false) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ := strings.Cut(b.String(), "instances have a result")
+		text, _, _ = strings.Cut(text, "\nnext:")
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(line) - 1; n > 80 {
+				t.Errorf("%s: a line of %d columns: %s", name, n, line)
+			}
+		}
 	}
 }

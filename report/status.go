@@ -12,54 +12,56 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Status is how a run directory stands: the content of `batch status --json`.
+// Status is the state of a run directory: what `batch status --json` writes.
 type Status struct {
 	Dir       string           `json:"dir"`
 	Model     string           `json:"model"`
 	Dataset   string           `json:"dataset"`
-	Owner     string           `json:"in_use_by,omitempty"`
-	Asked     int              `json:"asked"`
+	Owner     string           `json:"in_use_by,omitempty"` // host, process and time of the run that works there
+	Asked     int              `json:"asked"`               // instances
 	Results   int              `json:"with_result"`
 	Graded    int              `json:"graded"`
 	Resolved  int              `json:"resolved"`
 	Attempts  int              `json:"attempts"`
-	Cost      float64          `json:"cost"`  // US dollars of the attempts that count
-	Spent     float64          `json:"spent"` // and of all ever made
+	Cost      float64          `json:"cost"`  // US dollars of each instance's attempt that counts
+	Spent     float64          `json:"spent"` // US dollars of all attempts ever made
 	Seconds   results.Phases   `json:"seconds"`
 	Outcomes  []OutcomeStatus  `json:"outcomes"`
 	Instances []InstanceStatus `json:"instances,omitempty"`
 	Records   []results.Record `json:"records,omitempty"` // of every attempt
-	Notes     []string         `json:"notes,omitempty"`
+	Notes     []string         `json:"notes,omitempty"`   // what is damaged, or left over from a crash
+
+	next next
 }
 
-// OutcomeStatus counts the instances that ended alike.
+// OutcomeStatus counts the instances with one outcome and exit status.
 type OutcomeStatus struct {
 	Outcome   vocab.Outcome `json:"outcome"`
-	Detail    string        `json:"detail,omitempty"` // whose fault, which limit, why pending
+	Status    string        `json:"exit_status"`      // as the tables show it: "Submitted (empty)"
+	Detail    string        `json:"detail,omitempty"` // of an infrastructure failure: the kind of fault; of other outcomes that have several causes: the exit status
 	Instances int           `json:"instances"`
 	Attempts  int           `json:"attempts"`
 	Patches   int           `json:"patches"`
-	Salvaged  int           `json:"salvaged"` // of them, taken from the work tree
+	Salvaged  int           `json:"salvaged"` // of the patches: those that are the working tree's diff
 	Steps     int           `json:"steps"`
 	Cost      float64       `json:"cost"`
 }
 
-// InstanceStatus is how one instance stands: its record that counts.
+// InstanceStatus is the record of an instance's attempt that counts.
 type InstanceStatus struct {
 	results.Record
 	Attempts int     `json:"attempts"`
 	Spent    float64 `json:"spent"` // US dollars of all its attempts
 }
 
-// NewStatus sums up a directory. An instance asked for without a record is
-// pending, "not run".
+// NewStatus sums up a directory. An instance without a record is pending, its exit
+// status "not run".
 func NewStatus(snap *results.Snapshot) Status {
 	s := Status{Dir: snap.Dir, Owner: snap.Owner, Spent: snap.Spent, Records: sorted(snap.Records), Notes: snap.Notes}
 	if m := snap.Manifest; m != nil {
-		s.Model, s.Dataset = m.Model, m.Dataset.Name
-		if m.Dataset.Split != "" {
-			s.Dataset += " (split " + m.Dataset.Split + ")"
-		}
+		s.Model, s.Dataset, s.next = m.Model, m.Dataset.Title(), nextOf(m, snap.Spent)
+	} else {
+		s.Model = onlyModel(snap.Records)
 	}
 	attempts, spent := map[string]int{}, map[string]float64{}
 	for _, r := range s.Records {
@@ -78,9 +80,21 @@ func NewStatus(snap *results.Snapshot) Status {
 		s.add(InstanceStatus{Record: r, Attempts: attempts[id], Spent: spent[id]})
 	}
 	slices.SortFunc(s.Outcomes, func(a, b OutcomeStatus) int {
-		return cmp.Or(rank(a.Outcome)-rank(b.Outcome), cmp.Compare(a.Detail, b.Detail))
+		return cmp.Or(finalFirst(a.Outcome, b.Outcome), b.Instances-a.Instances, cmp.Compare(a.Status, b.Status), cmp.Compare(a.Detail, b.Detail))
 	})
 	return s
+}
+
+// onlyModel returns the model of all records, or "" where they have several.
+func onlyModel(records []results.Record) string {
+	model := ""
+	for i, r := range records {
+		if i > 0 && r.Model != model {
+			return ""
+		}
+		model = r.Model
+	}
+	return model
 }
 
 func (s *Status) add(in InstanceStatus) {
@@ -97,11 +111,11 @@ func (s *Status) add(in InstanceStatus) {
 			s.Resolved++
 		}
 	}
-	detail := detailOf(in.Record)
-	i := slices.IndexFunc(s.Outcomes, func(o OutcomeStatus) bool { return o.Outcome == in.Outcome && o.Detail == detail })
+	group := OutcomeStatus{Outcome: in.Outcome, Status: displayStatus(in.Record), Detail: detailOf(in.Record)}
+	i := slices.IndexFunc(s.Outcomes, group.same)
 	if i < 0 {
 		i = len(s.Outcomes)
-		s.Outcomes = append(s.Outcomes, OutcomeStatus{Outcome: in.Outcome, Detail: detail})
+		s.Outcomes = append(s.Outcomes, group)
 	}
 	o := &s.Outcomes[i]
 	o.Instances++
@@ -116,7 +130,12 @@ func (s *Status) add(in InstanceStatus) {
 	}
 }
 
-// detailOf tells endings of one outcome apart where that matters.
+// same reports whether o counts the same instances as p.
+func (o OutcomeStatus) same(p OutcomeStatus) bool {
+	return o.Outcome == p.Outcome && o.Status == p.Status && o.Detail == p.Detail
+}
+
+// detailOf says which of several causes an outcome had.
 func detailOf(r results.Record) string {
 	switch r.Outcome {
 	case vocab.OutcomeInfrastructure:
@@ -128,43 +147,24 @@ func detailOf(r results.Record) string {
 	}
 }
 
-var outcomeOrder = []vocab.Outcome{
-	vocab.OutcomeSubmitted, vocab.OutcomeEmpty, vocab.OutcomeLimit, vocab.OutcomeFormat, vocab.OutcomeFailed, vocab.OutcomeDiverged, vocab.OutcomeInfrastructure, vocab.OutcomePending,
+// finalFirst orders outcomes: results before what is left to do.
+func finalFirst(a, b vocab.Outcome) int {
+	switch {
+	case a.Final() == b.Final():
+		return 0
+	case a.Final():
+		return -1
+	default:
+		return 1
+	}
 }
 
-// rank orders outcomes: results first, those of an unknown name last.
-func rank(o vocab.Outcome) int {
-	if i := slices.Index(outcomeOrder, o); i >= 0 {
-		return i
-	}
-	return len(outcomeOrder)
-}
-
-// label is an outcome as a person reads it.
-func (o OutcomeStatus) label() string {
-	name := string(o.Outcome)
-	if o.Outcome == vocab.OutcomeEmpty {
-		name = "submitted empty"
-	}
-	if o.Detail != "" {
-		name += " (" + o.Detail + ")"
-	}
-	return name
-}
-
-// Write writes the status as text: a table by outcome, coverage, cost, where
-// the time went, and what has no result; with each, also a line for every
-// attempt.
+// Write writes the status as text: a table by outcome, how many instances have a
+// result, the cost, where the time went, the instances without a result, and what to
+// do next; with each, also a line for every attempt.
 func (s Status) Write(w io.Writer, each bool) error {
 	return buffered(w, func(b *bufio.Writer) {
-		fmt.Fprintf(b, "%s: %s, model %s\n", oneLine(s.Dir, 0), oneLine(cmp.Or(s.Dataset, "unknown dataset"), 0), oneLine(cmp.Or(s.Model, "unknown"), 0))
-		if s.Owner != "" {
-			fmt.Fprintf(b, "in use by %s\n", oneLine(s.Owner, 0))
-		}
-		for _, note := range s.Notes {
-			writeParagraph(b, note, 2)
-		}
-		fmt.Fprintln(b)
+		s.writeHead(b)
 		if each {
 			attemptTable(s.Records).write(b)
 			fmt.Fprintln(b)
@@ -179,11 +179,24 @@ func (s Status) Write(w io.Writer, each bool) error {
 			fmt.Fprintln(b)
 			s.phaseTable().write(b)
 		}
-		writeUnfinished(b, slices.DeleteFunc(records, func(r results.Record) bool { return r.Status == vocab.StatusNotRun }), nil)
+		writeUnfinished(b, records, nil)
+		s.writeNext(b, records)
 	})
 }
 
-// writeResumed counts what was resumed after a crash or a stop.
+func (s Status) writeHead(b *bufio.Writer) {
+	fmt.Fprintf(b, "%s: %s, model %s\n", oneLine(s.Dir, 0), oneLine(cmp.Or(s.Dataset, "unknown dataset"), 0), oneLine(cmp.Or(s.Model, "unknown"), 0))
+	if s.Owner != "" {
+		fmt.Fprintf(b, "in use by %s\n", oneLine(results.OwnerInWords(s.Owner), 0))
+	}
+	for _, note := range s.Notes {
+		writeParagraph(b, note, 3)
+	}
+	fmt.Fprintln(b)
+}
+
+// writeResumed counts the instances that were resumed, and names those whose commands
+// had another output when they ran again.
 func writeResumed(b *bufio.Writer, records []results.Record) {
 	resumed, differences := 0, 0
 	var other []string
@@ -197,11 +210,11 @@ func writeResumed(b *bufio.Writer, records []results.Record) {
 		}
 	}
 	if resumed > 0 {
-		writeParagraph(b, fmt.Sprintf("resumed after a stop: %d", resumed), 2)
+		fmt.Fprintf(b, "continued after an interruption or a failure: %d\n", resumed)
 	}
 	if differences > 0 {
-		writeParagraph(b, fmt.Sprintf("%d commands printed something else when they ran again: %s",
-			differences, strings.Join(other, " ")), 2)
+		text := fmt.Sprintf("commands with a different output when they ran again: %d, in %s", differences, strings.Join(other, " "))
+		writeWords(b, oneLine(text, 3*width), "  ")
 	}
 }
 
@@ -213,12 +226,11 @@ func (s Status) records() []results.Record {
 	return list
 }
 
+// outcomeTable leaves out the columns that say nothing: attempts where each instance
+// has one, salvaged where no patch is.
 func (s Status) outcomeTable() *table {
-	t := &table{rule: len(s.Outcomes) + 1}
-	t.add("outcome", "instances", "attempts", "patches", "salvaged", "steps", "cost")
-	total := OutcomeStatus{Outcome: "total"}
+	total := OutcomeStatus{Status: "total"}
 	for _, o := range s.Outcomes {
-		t.add(o.cells()...)
 		total.Instances += o.Instances
 		total.Attempts += o.Attempts
 		total.Patches += o.Patches
@@ -226,31 +238,43 @@ func (s Status) outcomeTable() *table {
 		total.Steps += o.Steps
 		total.Cost += o.Cost
 	}
-	t.add(total.cells()...)
-	return t
-}
-
-func (o OutcomeStatus) cells() []string {
-	return []string{
-		oneLine(o.label(), 40), fmt.Sprint(o.Instances), fmt.Sprint(o.Attempts), fmt.Sprint(o.Patches),
-		fmt.Sprint(o.Salvaged), fmt.Sprint(o.Steps), dollars(o.Cost),
+	attempts, salvaged := total.Attempts > total.Instances, total.Salvaged > 0
+	pick := func(instances, count, patches, taken, steps, cost string) []string {
+		cells := []string{instances}
+		if attempts {
+			cells = append(cells, count)
+		}
+		cells = append(cells, patches)
+		if salvaged {
+			cells = append(cells, taken)
+		}
+		return append(cells, steps, cost)
 	}
+	t := &table{rule: len(s.Outcomes) + 1, left: map[int]bool{1: true}}
+	t.add(append([]string{"exit status", "outcome"}, pick("instances", "attempts", "patches", "salvaged", "steps", "cost")...)...)
+	for _, o := range append(slices.Clone(s.Outcomes), total) {
+		t.add(append([]string{oneLine(o.Status, 30), oneLine(string(o.Outcome), 20)}, pick(fmt.Sprint(o.Instances), fmt.Sprint(o.Attempts),
+			fmt.Sprint(o.Patches), fmt.Sprint(o.Salvaged), fmt.Sprint(o.Steps), dollars(o.Cost))...)...)
+	}
+	return t
 }
 
 // phaseTable says where the time of all attempts went. The wait for a worker
 // comes before an attempt and is not in its total.
 func (s Status) phaseTable() *table {
 	p := s.Seconds
-	known := p.Pull + p.Start + p.Model + p.Commands + p.Save
-	t := &table{rule: 9}
-	t.add("phase", "time", "an attempt", "share")
+	t := &table{}
+	t.add("phase", "time", "per attempt", "share")
 	line := func(name string, v float64, share string) {
 		t.add(name, seconds(v), seconds(v/float64(max(1, s.Attempts))), share)
 	}
 	line("queue", p.Queue, "")
-	for _, ph := range append(phasesOf(p), phase{"other", max(0, p.Total-known)}) {
-		line(ph.name, ph.v, percent(ph.v, p.Total))
+	for _, ph := range phasesOf(p) {
+		if ph.v > tiny*p.Total {
+			line(ph.name, ph.v, percent(ph.v, p.Total))
+		}
 	}
-	line("attempts", p.Total, percent(p.Total, p.Total))
+	t.rule = len(t.rows)
+	line("total", p.Total, percent(p.Total, p.Total))
 	return t
 }

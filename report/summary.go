@@ -9,13 +9,14 @@ import (
 	"slices"
 	"time"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
 
-const width = 100 // columns that no line but a hint's or an id's passes
+const width = 80 // columns of the widest line; only long ids and hints pass it
 
-// SummaryData is what a summary tells about.
+// SummaryData is what a summary is made from.
 type SummaryData struct {
 	// Asked are the ids of the instances asked for. Nil means those in
 	// Records. Records of other instances are left out of the table.
@@ -27,9 +28,9 @@ type SummaryData struct {
 	Elapsed time.Duration     // of this run; 0 leaves it out
 }
 
-// Summary writes how a run ended: a table by exit status, coverage, cost, where
-// the time went, and a line for each instance that has no result, with the
-// reason and what to do. An instance asked for without a record is "not run".
+// Summary writes how a run ended: a table by exit status, how many instances have
+// a result, the cost, where the time went, and each instance that began and has no
+// result, with the reason and what to do. An instance without a record is "not run".
 func Summary(w io.Writer, d SummaryData) error {
 	d.Records = sorted(d.Records) // sums of floats depend on their order
 	last := results.Latest(d.Records)
@@ -65,7 +66,7 @@ type group struct {
 	status                string
 	count, steps, patches int
 	cost                  float64
-	final                 bool
+	outcome               vocab.Outcome
 }
 
 func (g *group) add(r results.Record) {
@@ -77,27 +78,21 @@ func (g *group) add(r results.Record) {
 	}
 }
 
-// statusTable lists results first, then what is left to do; the more frequent
-// first.
+// statusTable lists results first, then what is left to do; in both, the most
+// frequent exit status first.
 func statusTable(records []results.Record) *table {
 	groups := map[string]*group{}
 	total := group{status: "total"}
 	for _, r := range records {
 		status := displayStatus(r)
 		if groups[status] == nil {
-			groups[status] = &group{status: status, final: r.Outcome.Final()}
+			groups[status] = &group{status: status, outcome: r.Outcome}
 		}
 		groups[status].add(r)
 		total.add(r)
 	}
 	order := slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
-		if a.final != b.final {
-			if a.final {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(b.count-a.count, cmp.Compare(a.status, b.status))
+		return cmp.Or(finalFirst(a.outcome, b.outcome), b.count-a.count, cmp.Compare(a.status, b.status))
 	})
 	t := &table{rule: len(order) + 1}
 	t.add("exit status", "instances", "patches", "steps", "cost")
@@ -107,16 +102,11 @@ func statusTable(records []results.Record) *table {
 	return t
 }
 
-// displayStatus tells an empty submission from one with a patch.
-func displayStatus(r results.Record) string {
-	if r.Outcome == vocab.OutcomeEmpty && r.Status == vocab.StatusSubmitted {
-		return "Submitted (empty)"
-	}
-	return string(cmp.Or(r.Status, vocab.StatusUnknown))
-}
+// displayStatus is the exit status as every screen names it.
+func displayStatus(r results.Record) string { return r.Status.Label(r.Outcome) }
 
-// coverage counts instances by what is to be done about them.
-type coverage struct{ asked, final, ours, pending int }
+// coverage counts instances by what is left to do about them.
+type coverage struct{ asked, final, failed, diverged, running, unfinished int }
 
 func cover(records []results.Record) coverage {
 	c := coverage{asked: len(records)}
@@ -124,17 +114,45 @@ func cover(records []results.Record) coverage {
 		switch {
 		case r.Outcome.Final():
 			c.final++
+		case r.Status == vocab.StatusRunning:
+			c.running++
 		case r.Outcome == vocab.OutcomePending:
-			c.pending++
+			c.unfinished++
+		case r.Outcome == vocab.OutcomeDiverged:
+			c.diverged++
 		default:
-			c.ours++
+			c.failed++
 		}
 	}
 	return c
 }
 
-// writeDiverged counts attempts that are no result although an agent may have ended
-// them, so that what they cost has a reason.
+// String is "1 of 4 instances has a result; 2 failed for infrastructure reasons and
+// will be retried; 1 is unfinished".
+func (c coverage) String() string {
+	text := fmt.Sprintf("%d of %s ", c.final, printable.Count(c.asked, "instance", "instances"))
+	if c.final == 1 || c.asked == 1 {
+		text += "has a result"
+	} else {
+		text += "have a result"
+	}
+	if c.failed > 0 {
+		text += fmt.Sprintf("; %d failed for infrastructure reasons and will be retried", c.failed)
+	}
+	if c.diverged > 0 {
+		text += fmt.Sprintf("; %d diverged on replay and will start again", c.diverged)
+	}
+	if c.running > 0 {
+		text += "; " + printable.Count(c.running, "is running", "are running")
+	}
+	if c.unfinished > 0 {
+		text += "; " + printable.Count(c.unfinished, "is unfinished", "are unfinished")
+	}
+	return text
+}
+
+// writeDiverged counts the attempts that cost money and are not results because they
+// diverged on replay.
 func writeDiverged(b *bufio.Writer, all []results.Record) {
 	n := 0
 	for _, r := range all {
@@ -143,20 +161,13 @@ func writeDiverged(b *bufio.Writer, all []results.Record) {
 		}
 	}
 	if n > 0 {
-		fmt.Fprintf(b, "attempts that diverged when they were replayed, and so are no result: %d\n", n)
+		fmt.Fprintf(b, "diverged on replay and not counted as a result: %s\n", printable.Count(n, "attempt", "attempts"))
 	}
 }
 
 func writeCoverage(b *bufio.Writer, records []results.Record) {
 	c := cover(records)
-	fmt.Fprintf(b, "with a result %d/%d", c.final, c.asked)
-	if c.ours > 0 {
-		fmt.Fprintf(b, ", ours to retry %d", c.ours)
-	}
-	if c.pending > 0 {
-		fmt.Fprintf(b, ", pending %d", c.pending)
-	}
-	fmt.Fprintln(b)
+	writeWords(b, c.String(), "  ")
 	resolved, graded := 0, 0
 	for _, r := range records {
 		if r.Resolved == nil || !r.Outcome.Final() {
@@ -167,10 +178,15 @@ func writeCoverage(b *bufio.Writer, records []results.Record) {
 			resolved++
 		}
 	}
-	if graded > 0 {
-		fmt.Fprintf(b, "resolved %d/%d graded (%s), %d of %d have a verdict\n",
-			resolved, graded, percent(float64(resolved), float64(graded)), graded, c.asked)
+	if graded == 0 {
+		return
 	}
+	fmt.Fprintf(b, "resolved %d of %s (%s)", resolved, printable.Count(graded, "graded instance", "graded instances"),
+		percent(float64(resolved), float64(graded)))
+	if rest := c.asked - graded; rest > 0 {
+		fmt.Fprintf(b, "; %d not graded", rest)
+	}
+	fmt.Fprintln(b)
 }
 
 func writeCost(b *bufio.Writer, d SummaryData, records []results.Record) {
@@ -178,12 +194,12 @@ func writeCost(b *bufio.Writer, d SummaryData, records []results.Record) {
 	for _, r := range records {
 		sum += r.Cost
 	}
-	fmt.Fprintf(b, "cost %s", dollars(sum))
+	text := "cost " + dollars(sum)
 	if d.Spent > sum+0.00005 {
-		fmt.Fprintf(b, ", %s with all attempts ever made in this directory", dollars(d.Spent))
+		text += fmt.Sprintf(" (%s with all attempts ever made in this directory)", dollars(d.Spent))
 	}
 	if d.Elapsed > 0 {
-		fmt.Fprintf(b, ", elapsed %s", seconds(d.Elapsed.Seconds()))
+		text += ", elapsed " + seconds(d.Elapsed.Seconds())
 	}
-	fmt.Fprintln(b)
+	writeWords(b, text, "  ")
 }

@@ -9,11 +9,12 @@ import (
 )
 
 // table aligns text: the first column to the left, the others to the right
-// unless their place is in left.
+// unless their index is in left.
 type table struct {
-	rows [][]string
-	left map[int]bool
-	rule int // a line is drawn above this row and below the first; 0: none
+	rows  [][]string
+	left  map[int]bool
+	rule  int  // draws a line above this row too; 0: none
+	plain bool // no line below the first row: it is not a header
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
@@ -33,7 +34,7 @@ func (t *table) write(w *bufio.Writer) {
 		total += n + 2
 	}
 	for n, row := range t.rows {
-		if n == 1 || n == t.rule && n > 1 {
+		if n == 1 && !t.plain || n == t.rule && n > 1 {
 			fmt.Fprintln(w, strings.Repeat("-", total))
 		}
 		fmt.Fprintln(w, t.line(row, widths))

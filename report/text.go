@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// dollars shows cents, and small sums with enough digits to be seen.
+// dollars shows cents, and of a small sum as many digits as it needs.
 func dollars(v float64) string {
 	if v != 0 && v < 0.01 && v > -0.01 {
 		return fmt.Sprintf("$%.4f", v)
@@ -41,9 +41,9 @@ func percent(part, whole float64) string {
 	return fmt.Sprintf("%.0f%%", 100*part/whole)
 }
 
-// oneLine makes text safe for a table: white space becomes single spaces, what
-// a terminal would act on is shown instead, and what is longer than width ends
-// in "...". Widths below 4 leave the length as it is.
+// oneLine makes text safe for a table: white space becomes single spaces, control
+// characters are escaped, and a text longer than width is cut and ends in "...". A
+// width below 4 cuts nothing.
 func oneLine(text string, width int) string {
 	clean := strings.Join(strings.Fields(printable.Line(text)), " ")
 	if width <= 3 || utf8.RuneCountInString(clean) <= width {
@@ -52,11 +52,18 @@ func oneLine(text string, width int) string {
 	return strings.TrimRight(string([]rune(clean)[:width-3]), " ") + "..."
 }
 
-// writeParagraph writes text in at most so many indented lines. A word longer
-// than a line has one of its own: an image's name should stay whole.
+// writeParagraph writes text in at most so many indented lines.
 func writeParagraph(b *bufio.Writer, text string, lines int) {
 	const indent = "    "
 	text = oneLine(text, lines*(width-len(indent)))
+	b.WriteString(indent)
+	writeWords(b, text, indent)
+}
+
+// writeWords writes text, whose first line has begun already where it is indented,
+// and begins each line behind it with indent. A word longer than a line stays whole
+// on a line of its own: it may be an image's name.
+func writeWords(b *bufio.Writer, text, indent string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
 		switch {
@@ -65,9 +72,9 @@ func writeParagraph(b *bufio.Writer, text string, lines int) {
 		case len(indent)+utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
 			line += " " + word
 		default:
-			fmt.Fprintln(b, indent+line)
+			fmt.Fprint(b, line, "\n", indent)
 			line = word
 		}
 	}
-	fmt.Fprintln(b, indent+line)
+	fmt.Fprintln(b, line)
 }

@@ -171,6 +171,9 @@ func (s *Store) begin(in *instance, under manifest.Settings) (*Attempt, error) {
 	if err := s.dropPredictions(in.id); err != nil {
 		return nil, err
 	}
+	if err := s.keepEarlier(in); err != nil {
+		return nil, err
+	}
 	a, _, err := s.reopen(in)
 	if err != nil {
 		return nil, err
@@ -192,7 +195,7 @@ func (s *Store) begin(in *instance, under manifest.Settings) (*Attempt, error) {
 	return a, nil
 }
 
-// reopen returns the open attempt, or opens the instance's files to go on
+// reopen returns the open attempt, or opens the instance's files to continue
 // writing behind the last one. in.work is held.
 func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	s.mu.Lock()
@@ -230,7 +233,7 @@ func (s *Store) makeInstanceDir(id string) error {
 		err = os.Mkdir(s.path(id, ""), 0o755)
 	}
 	if errors.Is(err, os.ErrExist) {
-		return nil // when it is no folder, opening a file in it says so
+		return nil // when it is not a folder, opening a file in it says so
 	}
 	if err != nil {
 		return atomicfile.Fault("creating an instance's folder", err)
@@ -314,7 +317,7 @@ func (s *Store) Resumable(id string) (manifest.Settings, bool) {
 // sameSettings compares as their copies in a journal do.
 func sameSettings(a, b manifest.Settings) bool { return len(a.Differences(b)) == 0 }
 
-// readSettings reads them from an attempt record. Of one that has none, all differ.
+// readSettings reads them from an attempt record. Without settings, all differ.
 func (d *attemptData) readSettings() manifest.Settings {
 	var s manifest.Settings
 	if json.Unmarshal(d.Settings, &s) != nil {

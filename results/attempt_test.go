@@ -22,14 +22,14 @@ func TestASecondResultOfAnAttemptReplacesTheFirst(t *testing.T) {
 	closeStore(t, s)
 	s = open(t, dir)
 	if rs := s.Records(); len(rs) != 1 || rs[0].PatchBytes != 6 || s.Spent() != 0.25 {
-		t.Errorf("records %+v, spent %v", rs, s.Spent())
+		t.Errorf("records %+v, spent %v; want 1 record, patch bytes 6, spent 0.25", rs, s.Spent())
 	}
 	if got := preds(t, dir)["a"].Patch; got != "better" {
-		t.Errorf("patch %q", got)
+		t.Errorf("patch %q, want %q", got, "better")
 	}
 }
 
-func TestAPutWithoutBeginIsAnAttempt(t *testing.T) {
+func TestAPutWithoutABeginCountsAsAnAttempt(t *testing.T) {
 	s := open(t, t.TempDir())
 	for want := 1; want < 4; want++ {
 		r := failed("a")
@@ -42,7 +42,7 @@ func TestAPutWithoutBeginIsAnAttempt(t *testing.T) {
 	}
 }
 
-func TestACrashedAttemptIsPendingAndItsMoneyCounts(t *testing.T) {
+func TestACrashedAttemptIsPendingAndItsCostCounts(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	put(t, s, failed("a"))
@@ -56,16 +56,16 @@ func TestACrashedAttemptIsPendingAndItsMoneyCounts(t *testing.T) {
 		}
 	}
 	if got := s.Spent(); got != 0.875 {
-		t.Errorf("Spent while running = %v", got)
+		t.Errorf("Spent while running = %v, want 0.875", got)
 	}
 	closeStore(t, s) // like a crash for the attempt: no Put
 	s = open(t, dir)
 	if got := s.Spent(); got != 0.875 {
-		t.Errorf("Spent after = %v", got)
+		t.Errorf("Spent after = %v, want 0.875", got)
 	}
 	rs := s.Records()
 	if len(rs) != 2 || rs[1].Outcome != vocab.OutcomePending || rs[1].Steps != 3 || rs[1].Cost != 0.375 || rs[1].Started.IsZero() {
-		t.Errorf("records %+v", rs)
+		t.Errorf("records %+v, want a second one that is pending with 3 steps and cost 0.375", rs)
 	}
 	if n := put(t, s, result("a", "x")); n != 3 {
 		t.Errorf("attempt %d, want 3", n)
@@ -88,7 +88,7 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if rs := s.Records(); len(rs) != 1 || rs[0].Outcome != vocab.OutcomePending || rs[0].Cost != 2 {
-				t.Errorf("before: %+v", rs)
+				t.Errorf("before: %+v, want 1 record, outcome %v, cost 2", rs, vocab.OutcomePending)
 			}
 			r := failed("a")
 			r.Record.Attempt = number
@@ -99,7 +99,8 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 			for range 2 {
 				rs := s.Records()
 				if len(rs) != 2 || rs[0].Outcome != vocab.OutcomeInfrastructure || rs[1].Attempt != 2 || s.Spent() != 2.25 {
-					t.Errorf("spent %v, records %+v", s.Spent(), rs)
+					t.Errorf("spent %v, records %+v; want 2 records, outcome %v, attempt 2, spent 2.25",
+						s.Spent(), rs, vocab.OutcomeInfrastructure)
 				}
 				closeStore(t, s)
 				s = open(t, dir)
@@ -108,7 +109,7 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 	}
 }
 
-func TestAttemptsAbandonedInOneRunKeepTheirMoney(t *testing.T) {
+func TestTheCostOfAbandonedAttemptsCounts(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	for range 3 {
@@ -125,11 +126,11 @@ func TestAttemptsAbandonedInOneRunKeepTheirMoney(t *testing.T) {
 	}
 	closeStore(t, s)
 	if s := open(t, dir); s.Spent() != 3 || len(s.Records()) != 3 {
-		t.Errorf("spent %v, records %+v", s.Spent(), s.Records())
+		t.Errorf("spent %v, records %+v; want spent 3, 3 records", s.Spent(), s.Records())
 	}
 }
 
-func TestMoneyIsNotForgottenWhenARecordLacksIt(t *testing.T) {
+func TestTheCostOfTheJournalCountsWhenARecordLacksIt(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a, err := s.Begin("a", manifest.Settings{})
@@ -160,17 +161,17 @@ func TestAJournalEndsWithItsAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Begin("a", manifest.Settings{}); fault.KindOf(err) != fault.Bug {
-		t.Errorf("a second open attempt: %v", err)
+		t.Errorf("a second open attempt: %v, want a Bug fault", err)
 	}
 	if err := s.Put(t.Context(), result("a", "x")); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Journal().Append(journal.TypeOutput, 1); fault.KindOf(err) != fault.Bug {
-		t.Errorf("appending behind the end: %v", err)
+		t.Errorf("appending after the end: got error %v", err)
 	}
 }
 
-func TestTheAgentsLogActsOnNoTerminal(t *testing.T) {
+func TestTheAgentLogContainsNoTerminalEscapes(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a, err := s.Begin("i", manifest.Settings{})

@@ -69,14 +69,14 @@ func BenchmarkOpen500(b *testing.B) {
 			b.Fatal(err)
 		}
 		if _, ok := s.Finished("i-499"); !ok {
-			b.Fatal("not finished")
+			b.Fatal("a finished instance is not finished after opening")
 		}
 		closeStore(b, s)
 	}
 }
 
-// BenchmarkResume500 opens a directory of 500 attempts that broke off in their
-// fiftieth step and goes on with the first: what a crash costs at the start.
+// BenchmarkResume500 opens a directory of 500 attempts that were interrupted in their
+// fiftieth step and resumes the first: the cost of a crash at the next start.
 func BenchmarkResume500(b *testing.B) {
 	dir := b.TempDir()
 	text := strings.Repeat("some text ", 400)

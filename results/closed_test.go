@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// What is closed belongs to the next run: nothing may be written there.
+// A closed directory belongs to the next run: nothing may be written there.
 func TestAClosedStoreWritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -27,18 +27,18 @@ func TestAClosedStoreWritesNothing(t *testing.T) {
 		"a result":    s.Put(t.Context(), result("c", "late")),
 	} {
 		if fault.KindOf(err) != fault.Bug {
-			t.Errorf("%s after Close: %v", what, err)
+			t.Errorf("got %s after Close: %v; want a Bug fault", what, err)
 		}
 	}
 	if after := read(t, dir, "preds.json"); after != before {
-		t.Errorf("preds.json was %s, is %s", before, after)
+		t.Errorf("preds.json changed from %s to %s", before, after)
 	}
 	if _, ok := next.Manifest(); ok {
-		t.Error("there is a manifest")
+		t.Error("a manifest was written after Close")
 	}
 }
 
-func TestWritingAndClosingAtOnce(t *testing.T) {
+func TestConcurrentWriteAndClose(t *testing.T) {
 	for range 50 {
 		dir := t.TempDir()
 		s := open(t, dir)
@@ -46,13 +46,13 @@ func TestWritingAndClosingAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			if err := s.WritePredictions(t.Context()); err != nil && fault.KindOf(err) != fault.Bug {
-				t.Errorf("neither written nor refused as closed: %v", err)
+				t.Errorf("the put was neither saved nor refused as closed: %v", err)
 			}
 		})
 		all.Go(func() { closeStore(t, s) })
 		all.Wait()
 		if got := preds(t, dir)["a"].Patch; got != "p" {
-			t.Errorf("the prediction is %q", got)
+			t.Errorf("the prediction is %q, want %q", got, "p")
 		}
 	}
 }

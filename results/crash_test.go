@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // crashPatch is long enough to make writes take several blocks.
 func crashPatch(id string) string { return strings.Repeat(id+" é\r\n", 2000) }
 
-// putForever saves results until it is killed, and prints each id that is safe.
+// putForever saves results until it is killed, and prints each id that is durable.
 func putForever(dir string) {
 	s, err := results.Open(dir, results.Options{FlushEvery: time.Microsecond})
 	if err != nil {
@@ -78,7 +78,7 @@ func putOne(s *results.Store, id string) error {
 }
 
 // killed runs a child, kills it some time after it saved its first result, and
-// returns the ids it called safe.
+// returns the ids that it reported as durable.
 func killed(t *testing.T, dir string, after time.Duration) []string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$") //nolint:noctx // killed below
@@ -91,7 +91,7 @@ func killed(t *testing.T, dir string, after time.Duration) []string {
 		t.Fatal(err)
 	}
 	kill := func() { _ = cmd.Process.Kill() }
-	timer := time.AfterFunc(5*time.Second, kill) // when nothing is ever saved
+	timer := time.AfterFunc(time.Minute, kill) // in case nothing is ever saved
 	defer timer.Stop()
 	var ids []string
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -107,7 +107,7 @@ func killed(t *testing.T, dir string, after time.Duration) []string {
 	return ids
 }
 
-func TestNothingSafeIsLostWhenTheProcessIsKilled(t *testing.T) {
+func TestAKilledProcessLosesNoDurableResult(t *testing.T) {
 	dir := t.TempDir()
 	safe := map[string]bool{}
 	rounds := 10
@@ -129,20 +129,20 @@ func TestNothingSafeIsLostWhenTheProcessIsKilled(t *testing.T) {
 	p := preds(t, dir)
 	for id := range safe {
 		if _, ok := s.Finished(id); !ok {
-			t.Errorf("%s is lost", id)
+			t.Errorf("the prediction of %s is lost", id)
 		}
 		if want := crashPatch(id); p[id].Patch != want || read(t, dir, id, id+".patch") != want {
 			t.Errorf("%s: the patch changed", id)
 		}
 	}
-	// Each attempt cost the same; those cut off before their reply was
-	// durable may count less, the safe ones must all be there.
+	// Each attempt cost the same; those whose reply was not yet durable
+	// may be missing, but all durable ones must count.
 	if min := 0.5 * float64(len(safe)); s.Spent() < min {
-		t.Errorf("spent %v, at least %v was", s.Spent(), min)
+		t.Errorf("spent %v, want at least %v", s.Spent(), min)
 	}
 	t.Logf("%d results safe over %d kills, %d attempts in all", len(safe), rounds, len(s.Records()))
 	if len(safe) == 0 {
-		t.Error("no child ever saved anything: the test shows nothing")
+		t.Error("no child process saved a result, so nothing was tested")
 	}
 	// An open store writes in the background, through a temporary file.
 	if err := s.Close(); err != nil {
@@ -155,7 +155,7 @@ func noLeftovers(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if name := e.Name(); err == nil && strings.HasPrefix(name, ".") && name != ".batch.lock" {
-			t.Errorf("left over: %s", path)
+			t.Errorf("temporary file left over: %s", path)
 		}
 		return err
 	})

@@ -93,7 +93,7 @@ func configOf(h *journal.History, image string) (version string, config map[stri
 		var d struct{ Settings json.RawMessage }
 		if json.Unmarshal(data, &d) == nil && d.Settings != nil {
 			made.Settings.Config = nil
-			_ = decodeExactly(data, &made) // of settings that are no object, nothing is told
+			_ = decodeExactly(data, &made) // settings that are not an object are not reported
 		}
 	}
 	version, config = made.Settings.Version, map[string]any{}
@@ -134,7 +134,7 @@ func (s *Store) writeInstanceFiles(h *journal.History, r *Result) error {
 		err = s.writeOrRemove(s.path(id, id+".salvaged.patch"), r.Salvage)
 	}
 	if err == nil {
-		err = s.writeTrajectory(h, r)
+		err = s.writeTrajectory(s.trajectoryPath(id), h, r)
 	}
 	if err == nil {
 		err = s.files.SyncDir(s.path(id, ""))
@@ -195,7 +195,7 @@ func (s *Store) writeInterrupted() {
 // writeBrokenOff writes the trajectory of an attempt that broke off, unless
 // there is one that is younger than the journal.
 func (s *Store) writeBrokenOff(r Record) error {
-	path := s.path(r.InstanceID, r.InstanceID+".traj.json")
+	path := s.trajectoryPath(r.InstanceID)
 	written, err := os.Stat(s.path(r.InstanceID, journalFile))
 	if err != nil {
 		return err
@@ -204,11 +204,17 @@ func (s *Store) writeBrokenOff(r Record) error {
 		return nil
 	}
 	h := s.historyOf(r.InstanceID)
+	return s.writeTrajectory(path, h, unended(h, r))
+}
+
+// unended is what is known of an attempt that no record ends.
+func unended(h *journal.History, r Record) *Result {
 	result := &Result{Record: r}
+	result.Submission, result.Salvage = patchesOf(h)
 	if h.Container != nil {
 		result.Notes.Commit = h.Container.Commit
 	}
-	return s.writeTrajectory(h, result)
+	return result
 }
 
 // decodeExactly keeps numbers as they are written.

@@ -163,19 +163,19 @@ func (p *predictions) foreignOf(id string) *foreignEntry {
 
 // writeParquet writes one row per attempt.
 func (s *Store) writeParquet() error {
-	records := s.Records()
+	rows := rowsOf(s.Records())
 	err := s.files.Write(filepath.Join(s.dir, parquetFile), 0o644, func(w io.Writer) error {
-		out := parquet.NewGenericWriter[Record](w, parquet.Compression(&parquet.Zstd))
-		if _, err := out.Write(records); err != nil {
-			return fmt.Errorf("writing %d rows: %w", len(records), err)
+		out := parquet.NewGenericWriter[Row](w, parquet.Compression(&parquet.Zstd))
+		if _, err := out.Write(rows); err != nil {
+			return fmt.Errorf("writing %d rows: %w", len(rows), err)
 		}
 		return out.Close()
 	})
 	return atomicfile.Fault("writing "+parquetFile, err)
 }
 
-// writeStatuses writes the peers' form: keys and ids sorted, lists flush with
-// their key, which the YAML encoder cannot be told to do.
+// writeStatuses writes the form of mini-swe-agent: keys and ids sorted, lists not
+// indented below their key. The YAML encoder cannot write that form.
 func writeStatuses(w io.Writer, statuses map[vocab.Status][]string) error {
 	if len(statuses) == 0 {
 		_, err := io.WriteString(w, "instances_by_exit_status: {}\n")

@@ -37,7 +37,7 @@ func TestAFullDiskIsTheHostsFaultAndLosesNothing(t *testing.T) {
 	}
 	err = s.Put(t.Context(), result("big", strings.Repeat("x", 2<<20)))
 	if fault.KindOf(err) != fault.Host || !strings.Contains(fault.HintOf(err), "space") {
-		t.Errorf("error %v (%v), hint %q", err, fault.KindOf(err), fault.HintOf(err))
+		t.Errorf("error %v (%v), hint %q; want a Host fault, %q", err, fault.KindOf(err), fault.HintOf(err), "space")
 	}
 	if _, ok := s.Finished("big"); ok {
 		t.Error("the result that did not fit counts as finished")
@@ -49,14 +49,14 @@ func TestAFullDiskIsTheHostsFaultAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, ok := s.Finished("first"); !ok || r.PatchBytes != 4 || preds(t, dir)["first"].Patch != "kept" {
-		t.Errorf("first: %+v, %v", r, ok)
+		t.Errorf("first: %+v, %v; want ok true, patch bytes 4, patch %q", r, ok, "kept")
 	}
 	closeStore(t, s)
 	noLeftovers(t, dir)
 }
 
 // journalOnFullDisk checks that a journal survives a write that does not fit,
-// and goes on where it was when there is room again.
+// and continues at the same record when there is room again.
 func journalOnFullDisk(t *testing.T, s *results.Store, dir string) {
 	t.Helper()
 	a, err := s.Begin("journal", manifest.Settings{})
@@ -64,21 +64,21 @@ func journalOnFullDisk(t *testing.T, s *results.Store, dir string) {
 		t.Fatal(err)
 	}
 	filler := filepath.Join(dir, "filler")
-	_ = os.WriteFile(filler, make([]byte, 4<<20), 0o644) // fails, and leaves the disk full
+	_ = os.WriteFile(filler, make([]byte, 4<<20), 0o644) // fails when the disk is full
 	if err := a.Journal().Append(journal.TypeOutput, strings.Repeat("y", 64<<10)); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Journal().Sync(); fault.KindOf(err) != fault.Host {
-		t.Errorf("sync on a full disk: %v", err)
+		t.Errorf("sync on a full disk: got %v, want an error", err)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Journal().Sync(); err != nil {
-		t.Errorf("sync when there is room again: %v", err)
+		t.Errorf("sync when there is room again: got error %v", err)
 	}
 	records, torn, err := journal.Read(filepath.Join(dir, "journal", "journal.jsonl"))
 	if err != nil || torn != 0 || len(records) != 2 {
-		t.Errorf("%d records, torn %d, %v", len(records), torn, err)
+		t.Errorf("got %d records, torn %d, %v; want torn 0, 2 records, no error", len(records), torn, err)
 	}
 }

@@ -84,7 +84,7 @@ func agents(b *testing.B, level journal.Durability, n int, d time.Duration) time
 	return took
 }
 
-// BenchmarkFiveHundredAgents tells what durability costs: how much longer 500
+// BenchmarkFiveHundredAgents measures the cost of durability: how much longer 500
 // agents take for their steps than without it, both in one run.
 func BenchmarkFiveHundredAgents(b *testing.B) {
 	for _, bench := range []struct {

@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// injected opens dir with a plan of what goes wrong.
+// injected opens dir with a plan of injected failures.
 func injected(t *testing.T, dir, spec string) *results.Store {
 	t.Helper()
 	plan, err := inject.Parse(spec)
@@ -27,12 +27,12 @@ func injected(t *testing.T, dir, spec string) *results.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() }) // which may fail as well
+	t.Cleanup(func() { _ = s.Close() }) // may fail too
 	return s
 }
 
-// A folder and a file have their names after a power cut only when the folder
-// that they stand in was synced, both before anything is paid for.
+// A folder and a file keep their names after a power cut only when their parent
+// folder was synced; both must be before anything is paid for.
 func TestTheNamesOfANewInstanceAreDurableBeforeItBegins(t *testing.T) {
 	for pass, want := range map[int]string{1: "syncing the output directory", 2: "creating ", 3: ""} {
 		s := injected(t, t.TempDir(), fmt.Sprintf("dir.sync:%d=EIO", pass))
@@ -49,9 +49,9 @@ func TestTheNamesOfANewInstanceAreDurableBeforeItBegins(t *testing.T) {
 	}
 }
 
-// After a failed fsync the system may have dropped the data and call the file
-// clean: another fsync that succeeds would say nothing.
-func TestAJournalWhoseSyncFailedNeverSaysItIsSafe(t *testing.T) {
+// After a failed fsync the system may have dropped the data and marked the pages
+// clean: a later fsync that succeeds would prove nothing.
+func TestAJournalWhoseSyncFailedStaysFailed(t *testing.T) {
 	dir := t.TempDir()
 	s := injected(t, dir, "journal.sync:1=EIO")
 	a, err := s.Begin("a", manifest.Settings{})
@@ -60,17 +60,21 @@ func TestAJournalWhoseSyncFailedNeverSaysItIsSafe(t *testing.T) {
 	}
 	j := a.Journal()
 	for what, err := range map[string]error{
-		"the failed sync":  j.Sync(),
-		"another one":      j.Sync(),
-		"a flush":          j.Flush(),
-		"a record":         firstOf(j.Append(journal.TypeReply, reply(1)), j.Sync),
-		"a result":         s.Put(t.Context(), result("a", "p")),
-		"the end of it":    a.Close(),
-		"and another sync": j.Sync(),
+		"the failed sync": j.Sync(),
+		"another one":     j.Sync(),
+		"a flush":         j.Flush(),
+		"a record":        firstOf(j.Append(journal.TypeReply, reply(1)), j.Sync),
+		"a result":        s.Put(t.Context(), result("a", "p")),
 	} {
 		if fault.KindOf(err) == fault.Unknown {
 			t.Errorf("%s: %v, want a fault", what, err)
 		}
+	}
+	if err := a.Close(); err != nil {
+		t.Errorf("Close repeats what was returned: %v", err)
+	}
+	if err := j.Sync(); fault.KindOf(err) == fault.Unknown {
+		t.Errorf("a sync after Close: %v, want a fault", err)
 	}
 	if _, ok := s.Finished("a"); ok {
 		t.Error("the instance counts as finished")
@@ -84,8 +88,8 @@ func firstOf(err error, next func() error) error {
 	return next()
 }
 
-// A full disk is another matter: the lines are kept and written later.
-func TestAJournalGoesOnWhenThereIsRoomAgain(t *testing.T) {
+// A full disk is different: the lines are kept and written later.
+func TestAJournalContinuesWhenThereIsRoomAgain(t *testing.T) {
 	dir := t.TempDir()
 	s := injected(t, dir, "journal.write:2=ENOSPC")
 	a, err := s.Begin("a", manifest.Settings{})
@@ -97,22 +101,22 @@ func TestAJournalGoesOnWhenThereIsRoomAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := firstOf(j.Append(journal.TypeReply, reply(1)), j.Sync); fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
-		t.Errorf("on the full disk: %v", err)
+		t.Errorf("on the full disk: got %v, want an error", err)
 	}
 	if err := firstOf(j.Append(journal.TypeReply, reply(2)), j.Sync); err != nil {
-		t.Errorf("later: %v", err)
+		t.Errorf("when there is room: got error %v", err)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
 	records, torn, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
 	if err != nil || torn != 0 || len(records) != 3 || records[2].Calls != 2 {
-		t.Errorf("%d records, torn %d, %v", len(records), torn, err)
+		t.Errorf("got %d records, torn %d, %v; want torn 0, 3 records, calls 2, no error", len(records), torn, err)
 	}
 }
 
-func TestWhatAResultLeavesIsDurableBeforeItCounts(t *testing.T) {
-	// Of Put, in order: patch and trajectory renamed, the folder, the journal.
+func TestFilesOfAResultAreDurableBeforeItsRecord(t *testing.T) {
+	// Put, in order: patch and trajectory renamed, then the folder, then the journal.
 	for spec, want := range map[string]string{
 		"file.write:1=EIO":   "saving a",
 		"file.sync:1=EIO":    "saving a",
@@ -123,29 +127,29 @@ func TestWhatAResultLeavesIsDurableBeforeItCounts(t *testing.T) {
 		s := injected(t, t.TempDir(), spec)
 		err := s.Put(t.Context(), result("a", "p"))
 		if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v (%v)", spec, err, fault.KindOf(err))
+			t.Errorf("%s: got %v (%v); want a Host fault with %q", spec, err, fault.KindOf(err), want)
 		}
 		if _, ok := s.Finished("a"); ok {
-			t.Errorf("%s: it counts as finished", spec)
+			t.Errorf("%s: the instance counts as finished", spec)
 		}
 	}
 }
 
-func TestAJournalIsForItsOwnerOnly(t *testing.T) {
+func TestAJournalIsReadableByItsOwnerOnly(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a", "journal.jsonl")
 	s := open(t, dir)
 	put(t, s, failed("a"))
-	if err := os.Chmod(path, 0o644); err != nil { // somebody's, or an older version's
+	if err := os.Chmod(path, 0o644); err != nil { // changed by the user, or from an older version
 		t.Fatal(err)
 	}
 	put(t, s, failed("a"))
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
+		t.Errorf("got %v, %v; want mode %#o, no error", info.Mode(), err, 0o600)
 	}
 }
 
-func TestAProcessJournalIsWrittenAndNotSynced(t *testing.T) {
+func TestDurabilityProcessDoesNotSync(t *testing.T) {
 	dir := t.TempDir()
 	plan, err := inject.Parse("journal.sync:*=EIO")
 	if err != nil {
@@ -170,35 +174,35 @@ func TestAProcessJournalIsWrittenAndNotSynced(t *testing.T) {
 	}
 }
 
-func TestDurabilityIsOneOfTwoWords(t *testing.T) {
+func TestDurabilityValues(t *testing.T) {
 	for _, word := range []string{"power", "process"} {
 		if d, err := journal.ParseDurability(word); err != nil || string(d) != word {
-			t.Errorf("%q: %q, %v", word, d, err)
+			t.Errorf("%q: got %q, %v; want %v, no error", word, d, err, word)
 		}
 	}
 	if _, err := journal.ParseDurability("hope"); fault.KindOf(err) != fault.Usage {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a Usage fault", err)
 	}
 }
 
-func TestPredictionsThatCannotBeWrittenAreToldAndWrittenLater(t *testing.T) {
+func TestPredictionsThatCannotBeWrittenAreReportedAndWrittenLater(t *testing.T) {
 	dir := t.TempDir()
-	s := injected(t, dir, "file.rename:3=ENOSPC,file.rename:4=ENOSPC") // behind patch and trajectory: in the background, and when asked
+	s := injected(t, dir, "file.rename:3=ENOSPC,file.rename:4=ENOSPC") // after patch and trajectory: once in the background, once on Close
 	if err := s.Put(t.Context(), result("a", "p")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.WritePredictions(t.Context()); fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
-		t.Errorf("on the full disk: %v", err)
+		t.Errorf("on the full disk: got %v, want an error", err)
 	}
 	if err := s.Close(); err != nil { // there is room again
 		t.Error(err)
 	}
 	if got := preds(t, dir)["a"].Patch; got != "p" {
-		t.Errorf("patch %q", got)
+		t.Errorf("patch %q, want %q", got, "p")
 	}
 }
 
-// Until preds.json is rid of the first, a second result of an attempt replaces
+// Until preds.json has lost the first result, a second result of an attempt replaces
 // nothing: another tool would read the one patch and people the other.
 func TestAResultIsReplacedOnlyWhenItsPredictionIsGone(t *testing.T) {
 	dir := t.TempDir()
@@ -221,7 +225,7 @@ func TestAResultIsReplacedOnlyWhenItsPredictionIsGone(t *testing.T) {
 		t.Errorf("%v (%v), want a host's fault", err, fault.KindOf(err))
 	}
 	if got := read(t, dir, "a", "a.patch"); got != "one" {
-		t.Errorf("the patch is %q", got)
+		t.Errorf("the patch is %q, want %q", got, "one")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -230,11 +234,11 @@ func TestAResultIsReplacedOnlyWhenItsPredictionIsGone(t *testing.T) {
 		t.Error(err)
 	}
 	if got := preds(t, dir)["a"].Patch; got != "two" {
-		t.Errorf("the prediction is %q", got)
+		t.Errorf("the prediction is %q, want %q", got, "two")
 	}
 }
 
-func TestWhatCannotBeMovedAsideStaysAndStopsTheRun(t *testing.T) {
+func TestAFileThatCannotBeMovedAsideStopsTheRun(t *testing.T) {
 	for _, path := range []string{"preds.json", "a/journal.jsonl"} {
 		dir := t.TempDir()
 		write(t, "somebody's\n", dir, path)
@@ -250,7 +254,7 @@ func TestWhatCannotBeMovedAsideStaysAndStopsTheRun(t *testing.T) {
 			_ = s.Close()
 		}
 		if got := read(t, dir, path); got != "somebody's\n" {
-			t.Errorf("%s: it holds %q", path, got)
+			t.Errorf("%s: it holds %q, want %q", path, got, "somebody's\n")
 		}
 	}
 }

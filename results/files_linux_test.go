@@ -16,7 +16,7 @@ func left(t *testing.T, dir string) (open []string) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/self/fd/*")
 	if err != nil || len(links) == 0 {
-		t.Fatalf("%d files are open, %v", len(links), err)
+		t.Fatalf("%d files are open, %v; want some links, no error", len(links), err)
 	}
 	for _, link := range links {
 		if path, err := os.Readlink(link); err == nil && strings.HasPrefix(path, dir) {
@@ -26,7 +26,7 @@ func left(t *testing.T, dir string) (open []string) {
 	return open
 }
 
-// A directory may hold thousands of instances, and a process may open a thousand files.
+// A directory may hold thousands of instances, but a process may open only a thousand files.
 func TestNoFileStaysOpen(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -38,7 +38,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 	put(t, s, result("a", "p"))
 	tell(t, begin(t, s, "b"), twoSteps...)
 	closeStore(t, s)
-	if err := os.Remove(filepath.Join(dir, "preds.json")); err != nil { // a's is put back from its journal
+	if err := os.Remove(filepath.Join(dir, "preds.json")); err != nil { // a's prediction is restored from its journal
 		t.Fatal(err)
 	}
 	write(t, `{"z": {"model_name_or_path": "m", "instance_id": "z", "model_patch": "p"}}`, dir, "preds.json")
@@ -66,7 +66,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 			t.Error(err)
 		}
 		if got := left(t, dir); len(got) > 0 {
-			t.Errorf("open after all: %s", got)
+			t.Errorf("open after all: %s, want nothing", got)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (s *Store) foreignRecord(p *prediction) (Record, bool) {
 	if !f.read {
 		f.read = true
 		if checkID(p.id) == nil {
-			f.info, _ = readTrajectoryInfo(s.path(p.id, p.id+".traj.json")) //nolint:errcheck // no trajectory, no status
+			f.info, _ = readTrajectoryInfo(s.trajectoryPath(p.id)) //nolint:errcheck // no trajectory, no status
 		}
 	}
 	r := Record{

@@ -7,9 +7,9 @@ import (
 	"batch.example/batch/vocab"
 )
 
-func TestWhatEndedAnAgentElsewhereIsAResultHere(t *testing.T) {
+func TestStatusesOfOtherToolsAreOutcomes(t *testing.T) {
 	for status, want := range map[string]vocab.Outcome{
-		"ContextWindowExceededError":  vocab.OutcomeLimit, // mini-swe-agent's
+		"ContextWindowExceededError":  vocab.OutcomeLimit, // the name in mini-swe-agent
 		"ContextWindowExceeded":       vocab.OutcomeLimit,
 		"ContentPolicyViolationError": vocab.OutcomeFailed,
 		"ContentPolicyViolation":      vocab.OutcomeFailed,
@@ -21,13 +21,13 @@ func TestWhatEndedAnAgentElsewhereIsAResultHere(t *testing.T) {
 		write(t, fmt.Sprintf(`{"info": {"exit_status": %q}}`, status), dir, "a", "a.traj.json")
 		s := open(t, dir)
 		if r, ok := s.Finished("a"); !ok || r.Outcome != want || !r.Outcome.Final() {
-			t.Errorf("%s: %+v, finished %v", status, r, ok)
+			t.Errorf("%s: got %+v, finished %v; want ok true, outcome %v, final true", status, r, ok, want)
 		}
 		closeStore(t, s)
 	}
 }
 
-func TestAPredictionOfAnotherToolIsWhatItsTrajectorySays(t *testing.T) {
+func TestAPredictionOfAnotherToolHasTheOutcomeOfItsTrajectory(t *testing.T) {
 	for name, c := range map[string]struct {
 		patch, trajectory string
 		status            vocab.Status
@@ -44,7 +44,7 @@ func TestAPredictionOfAnotherToolIsWhatItsTrajectorySays(t *testing.T) {
 		"a head behind the messages":         {"", `{"messages":[{"info":{}}],"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}}}`, "Submitted", vocab.OutcomeEmpty, 3},
 		"a head whose messages are cut off":  {"", `{"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}},"messages":[{"ro`, "Submitted", vocab.OutcomeEmpty, 3},
 		"a trajectory that is cut before it": {"", `{"messages":[{"ro`, "Unknown", vocab.OutcomeInfrastructure, 0},
-		"one that is no object":              {"", `["info"]`, "Unknown", vocab.OutcomeInfrastructure, 0},
+		"one that is a list":                 {"", `["info"]`, "Unknown", vocab.OutcomeInfrastructure, 0},
 		"one without a head":                 {"", `{"messages":[]}`, "Unknown", vocab.OutcomeInfrastructure, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +56,8 @@ func TestAPredictionOfAnotherToolIsWhatItsTrajectorySays(t *testing.T) {
 			s := open(t, dir)
 			r, ok := s.Finished("a")
 			if r.Outcome != c.want || ok != c.want.Final() || r.Status != c.status || r.Steps != c.steps || r.Model != "m" || r.PatchBytes != len(c.patch) || r.Attempt != 0 {
-				t.Errorf("%+v, finished %v", r, ok)
+				t.Errorf("got %+v, finished %v; want outcome %v, ok %v, status %v, steps %v, model %q, patch bytes %v, attempt 0",
+					r, ok, c.want, c.want.Final(), c.status, c.steps, "m", len(c.patch))
 			}
 			closeStore(t, s)
 		})

@@ -93,7 +93,7 @@ func shape(h *journal.History) string {
 	return b.String()
 }
 
-func TestAHistoryIsWhatTheJournalTells(t *testing.T) {
+func TestAHistoryIsReadFromTheJournal(t *testing.T) {
 	dir := t.TempDir()
 	for n, want := range map[int]string{
 		1:  `in c1`,
@@ -122,14 +122,14 @@ func TestAHistoryIsWhatTheJournalTells(t *testing.T) {
 		}
 	}
 	if _, err := journal.ReadHistory(filepath.Join(dir, "nobody", "journal.jsonl")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("of an instance that is not there: %v", err)
+		t.Errorf("the history of an unknown instance: got error %v", err)
 	}
 }
 
-func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
+func TestACrashedAttemptIsResumed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	put(t, s, failed("a")) // the first attempt: ours to blame, and over
+	put(t, s, failed("a")) // the first attempt ended by an infrastructure fault
 	a, err := s.Begin("a", manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
@@ -141,15 +141,16 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	before := s.Spent()
 	a, h, err := s.Resume("a", manifest.Settings{})
 	if err != nil || a.Number() != 2 || h == nil || shape(h) != `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c in c1` {
-		t.Fatalf("%v, %+v", err, h)
+		t.Fatalf("got %v, %+v; want number 2, history %q, no error",
+			err, h, `"system" "task" "one" "A" | 1 a="A" | 2 b="\xff" c in c1`)
 	}
-	// The last step's messages are told again, and the action that was under way is asked for again.
+	// The last step's messages are recorded again, and the action under way is requested again.
 	tell(t, a, journal.TypeContainer, journal.ContainerData{Container: "c2", Replayed: 2},
 		journal.TypeMessages, says("two"),
 		journal.TypeAction, action(2, "c"), journal.TypeOutput, output(2, "C"), journal.TypeMessages, says("B", "C"),
 		journal.TypeRequest, request(3), journal.TypeReply, reply(3))
 	if got := s.Spent() - before; got != 0.5 {
-		t.Errorf("the reply that is new cost %v", got)
+		t.Errorf("the new reply cost %v", got)
 	}
 	closeStore(t, s)
 
@@ -157,7 +158,7 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	a, h, err = s.Resume("a", manifest.Settings{})
 	want := `"system" "task" "one" "A" "two" "B" "C" | 1 a="A" | 2 b="\xff" c="C" | 3 in c2`
 	if err != nil || a.Number() != 2 || h == nil || shape(h) != want || h.Resumed != 1 {
-		t.Fatalf("%v, %+v", err, h)
+		t.Fatalf("got %v, %+v; want number 2, history %v, resumed 1, no error", err, h, want)
 	}
 	r := result("a", "done")
 	r.Record.Cost = 1.5
@@ -168,10 +169,11 @@ func TestAnAttemptThatCrashedIsGoneOnWith(t *testing.T) {
 	closeStore(t, s)
 	s = open(t, dir)
 	if rs := s.Records(); len(rs) != 2 || rs[1].Cost != 1.5 || s.Spent() != spent || spent != before+0.5 {
-		t.Errorf("records %+v, spent %v then %v", rs, spent, s.Spent())
+		t.Errorf("records %+v, spent %v then %v; want 2 records, cost 1.5, spent %v, spent %v",
+			rs, spent, s.Spent(), spent, before+0.5)
 	}
 	if a, h, err := s.Resume("a", manifest.Settings{}); err != nil || h != nil || a.Number() != 3 {
-		t.Errorf("a finished attempt was gone on with: %v, %+v", err, h)
+		t.Errorf("a finished attempt was resumed: %v, %+v", err, h)
 	}
 }
 
@@ -183,7 +185,7 @@ func TestACrashedAttemptGetsTheTrajectoryOfItsJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell(t, a, twoSteps...)
-	// What a crash leaves has no trajectory, whatever wrote it before.
+	// A crash leaves no trajectory, whatever had written one before.
 	copied := t.TempDir()
 	write(t, read(t, dir, "a", "journal.jsonl"), copied, "a", "journal.jsonl")
 	closeStore(t, s)
@@ -194,15 +196,15 @@ func TestACrashedAttemptGetsTheTrajectoryOfItsJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := fmt.Sprintf("%s", got.Messages); text != `["system" "task" "one" "A" "two"]` {
-		t.Errorf("messages %s", text)
+		t.Errorf("messages %s, want %q", text, `["system" "task" "one" "A" "two"]`)
 	}
 	if got.Info.ExitStatus != "Interrupted" || got.Info.ModelStats.Calls != 2 || got.Info.ModelStats.Cost != 1 {
-		t.Errorf("info %+v", got.Info)
+		t.Errorf("info %+v, want exit status %q, calls 2, cost 1", got.Info, "Interrupted")
 	}
 }
 
-// A machine that slept, or whose clock was set, has not worked for so long.
-func TestTheTimeThatAMachineSleptIsNotWorked(t *testing.T) {
+// Time in which the machine was suspended, or by which its clock was set, does not count.
+func TestSuspendedTimeOfTheMachineDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir)

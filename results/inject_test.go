@@ -18,11 +18,11 @@ import (
 	"batch.example/batch/results"
 )
 
-// childSpec is what goes wrong in a child that saves some results.
+// childSpec is the injected failure in a child process that saves some results.
 const childSpec = "BATCH_TEST_INJECT"
 
-// putSome saves the results of three instances, one of them twice, with a plan
-// in the way, and tells each id that is safe.
+// putSome saves the results of three instances, one of them twice, under a plan of
+// failures, and prints each id that is durable.
 func putSome(dir string, plan *inject.Plan, safe func(id string)) error {
 	s, err := results.Open(dir, results.Options{FlushEvery: time.Hour, Inject: plan})
 	if err != nil {
@@ -41,8 +41,8 @@ func putSome(dir string, plan *inject.Plan, safe func(id string)) error {
 }
 
 // everyPass calls try with a spec for each pass through any point until one
-// goes through unharmed: every fifth one from a random one on, with -short every
-// tenth, or all of them where BATCH_CRASHES asks.
+// fails nothing: every fifth from a random one, with -short every
+// tenth, or all of them if BATCH_CRASHES is set.
 func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (harmed bool)) {
 	t.Parallel() // it waits for the disk
 	step := 5
@@ -55,13 +55,13 @@ func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (h
 	n := 1 + rand.IntN(step)
 	for try(t, fmt.Sprintf("*:%d=%s", n, what)) {
 		if t.Failed() {
-			t.Fatalf("at pass %d", n)
+			t.Fatalf("at pass %d, want failed false", n)
 		}
 		n += step
 	}
 	t.Logf("%d passes", n-1)
 	if n < 40 {
-		t.Errorf("only %d passes: are the points asked?", n-1)
+		t.Errorf("only %d passes: the points may not be reached", n-1)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 		out, err := cmd.Output()
 		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 		if err != nil && !status.Signaled() {
-			t.Fatalf("%v\n%s", err, out)
+			t.Fatalf("the child process ended with %v, want no error or a signal\n%s", err, out)
 		}
 		checkSafe(t, dir, out)
 		return status.Signaled()
@@ -106,7 +106,7 @@ func TestAFailureAtEveryPointIsTheHostsFaultAndLosesNothing(t *testing.T) {
 				var out []byte
 				err = putSome(dir, plan, func(id string) { out = append(out, id+"\n"...) })
 				if err != nil && fault.KindOf(err) != fault.Host {
-					t.Errorf("%s: %v (%v)", spec, err, fault.KindOf(err))
+					t.Errorf("%s: got %v (%v); want no error, or a Host fault", spec, err, fault.KindOf(err))
 				}
 				checkSafe(t, dir, out)
 				return plan.Acted() > 0
@@ -115,7 +115,7 @@ func TestAFailureAtEveryPointIsTheHostsFaultAndLosesNothing(t *testing.T) {
 	}
 }
 
-// The lock is written twice: when a run begins and when it ends.
+// The lock file is written twice: when a run begins and when it ends.
 func TestAFailureOfTheLockIsTheHostsFault(t *testing.T) {
 	for spec, want := range map[string]string{
 		"lock.write:1=ENOSPC": "locking the output directory",
@@ -131,13 +131,13 @@ func TestAFailureOfTheLockIsTheHostsFault(t *testing.T) {
 			err = s.Close()
 		}
 		if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), want) || fault.HintOf(err) == "" {
-			t.Errorf("%s: %v (%v)", spec, err, fault.KindOf(err))
+			t.Errorf("%s: got %v (%v); want a Host fault with %q, a hint", spec, err, fault.KindOf(err), want)
 		}
-		closeStore(t, open(t, dir)) // nobody holds it any more
+		closeStore(t, open(t, dir)) // the lock is free
 	}
 }
 
-// checkSafe opens the directory and looks for the ids that stand in out.
+// checkSafe opens the directory and looks for the ids in out.
 func checkSafe(t *testing.T, dir string, out []byte) {
 	t.Helper()
 	s, err := results.Open(dir, results.Options{})
@@ -154,9 +154,18 @@ func checkSafe(t *testing.T, dir string, out []byte) {
 			continue // its second attempt may have begun
 		}
 		if _, ok := s.Finished(id); !ok || p[id].Patch != crashPatch(id) || read(t, dir, id, id+".patch") != crashPatch(id) {
-			t.Errorf("%s is lost", id)
+			t.Errorf("the prediction or patch of %s is lost", id)
 		}
 	}
 	closeStore(t, s)
 	noLeftovers(t, dir)
+}
+
+// Put opens and closes the attempt itself here: both writes fail, as one failure.
+func TestAFullDiskIsReportedOnce(t *testing.T) {
+	s := injected(t, t.TempDir(), "journal.write:1+=ENOSPC")
+	err := s.Put(t.Context(), result("a", "p"))
+	if fault.KindOf(err) != fault.Host || strings.Count(err.Error(), "no space left") != 1 {
+		t.Errorf("%v (%v)", err, fault.KindOf(err))
+	}
 }

@@ -1,7 +1,10 @@
 package results
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,19 +19,18 @@ import (
 
 const lockFile = ".batch.lock"
 
+// probeTime is longer than a look at the lock takes, which holds it meanwhile.
+const probeTime = 50 * time.Millisecond
+
 // LockedError says that another run owns the directory.
 type LockedError struct {
 	Dir   string
-	Owner string // the first line that the owner wrote: host and process id; may be empty
+	Owner string // the first line that the owner wrote: see [DefaultOwner]; may be empty
 }
 
 // Error names the directory and its owner.
 func (e *LockedError) Error() string {
-	owner := e.Owner
-	if owner == "" {
-		owner = "another run"
-	}
-	return fmt.Sprintf("%s is in use by %s", e.Dir, owner)
+	return fmt.Sprintf("%s is in use by %s", e.Dir, OwnerInWords(e.Owner))
 }
 
 // lock takes the directory's lock. The system drops it with its owner, however
@@ -37,16 +39,16 @@ func (e *LockedError) Error() string {
 func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, err error) {
 	path := filepath.Join(dir, lockFile)
 	l = flock.New(path, flock.SetPermissions(0o644))
-	ok, err := l.TryLock()
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	ok, err := l.TryLockContext(ctx, probeTime/5)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, "", atomicfile.Fault("locking the output directory", err)
 	}
 	text, _ := os.ReadFile(path) //nolint:errcheck // the owner's name is a courtesy
 	before, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	if !ok {
-		held := &LockedError{Dir: dir, Owner: before}
-		return nil, "", fault.New(fault.Usage, "", held).
-			WithHint("wait for it, stop it, or choose another directory with -o")
+		return nil, "", inUse(dir, before)
 	}
 	if err = plan.At("lock.write"); err == nil {
 		err = os.WriteFile(path, []byte(owner+"\n"), 0o644)
@@ -55,6 +57,29 @@ func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, er
 		return nil, "", atomicfile.Fault("locking the output directory", joinUnlock(err, l))
 	}
 	return l, before, nil
+}
+
+func inUse(dir, owner string) error {
+	return fault.New(fault.Usage, "", &LockedError{Dir: dir, Owner: owner}).
+		WithHint("wait for it, stop it, or choose another directory with -o")
+}
+
+// probeLock refuses a directory whose lock is held, without taking the lock for longer
+// than that takes to find out, and only where an owner's name is in it. It returns the
+// name of an owner that is dead.
+func probeLock(dir string) (dead string, err error) {
+	path := filepath.Join(dir, lockFile)
+	text, err := os.ReadFile(path)
+	owner, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	if errors.Is(err, fs.ErrNotExist) || err == nil && owner == "" {
+		return "", nil
+	}
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := l.TryRLock()
+	if err == nil && !free {
+		return "", inUse(dir, owner)
+	}
+	return owner, atomicfile.Fault("locking the output directory", errors.Join(err, l.Close()))
 }
 
 func joinUnlock(err error, l *flock.Flock) error {
@@ -87,4 +112,30 @@ func DefaultOwner() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("host %s, pid %d, since %s", host, os.Getpid(), time.Now().Format(time.RFC3339))
+}
+
+// parseOwner reads what [DefaultOwner] wrote. since is zero where it is not readable.
+func parseOwner(owner string) (host string, pid int, since time.Time, ok bool) {
+	host, rest, ok := strings.Cut(strings.TrimPrefix(owner, "host "), ", pid ")
+	if _, err := fmt.Sscanf(rest, "%d", &pid); !ok || err != nil || pid <= 0 {
+		return "", 0, time.Time{}, false
+	}
+	_, began, _ := strings.Cut(rest, ", since ")
+	since, _ = time.Parse(time.RFC3339, began) //nolint:errcheck // the time is a courtesy
+	return host, pid, since, true
+}
+
+// OwnerInWords is how messages and screens name the owner of a run directory. A name
+// that is not written as [DefaultOwner] does stays as it is.
+func OwnerInWords(owner string) string {
+	host, pid, since, ok := parseOwner(owner)
+	switch {
+	case owner == "":
+		return "another run"
+	case !ok:
+		return owner
+	case since.IsZero():
+		return fmt.Sprintf("process %d on %s", pid, host)
+	}
+	return fmt.Sprintf("process %d on %s, since %s", pid, host, since.Format("2006-01-02 15:04:05 -07:00"))
 }

@@ -28,7 +28,7 @@ func asked() *manifest.Manifest {
 	}
 }
 
-func TestManifestComesBackAsItWas(t *testing.T) {
+func TestManifestRoundTrip(t *testing.T) {
 	s := open(t, t.TempDir())
 	if _, ok := s.Manifest(); ok {
 		t.Error("a new directory has a manifest")
@@ -38,15 +38,15 @@ func TestManifestComesBackAsItWas(t *testing.T) {
 	}
 	got, ok := s.Manifest()
 	if !ok || got.Format != 1 || got.Argv[2] != "<&>" {
-		t.Fatalf("%+v %v", got, ok)
+		t.Fatalf("got %+v %v; want ok true, format 1, argv 2 %q", got, ok, "<&>")
 	}
 	if d := asked().Differences(got); len(d) > 0 {
-		t.Errorf("a manifest differs from its own copy: %q", d)
+		t.Errorf("a manifest differs from its copy: %q", d)
 	}
 	want := asked()
 	want.Format, want.Config, got.Config = 1, nil, nil // the config was compared above
 	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
+		t.Errorf("result (-want +got):\n%s", d)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestDifferences(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
+				t.Errorf("result (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -105,13 +105,13 @@ func TestABrokenManifestIsMovedAside(t *testing.T) {
 		write(t, text, dir, "manifest.json")
 		s := open(t, dir)
 		if _, ok := s.Manifest(); ok {
-			t.Errorf("%q reads as a manifest", text)
+			t.Errorf("%q reads as a manifest, want it refused", text)
 		}
 		if err := s.WriteManifest(asked()); err != nil {
 			t.Fatal(err)
 		}
 		if got := read(t, dir, "manifest.json.corrupt-1"); got != text {
-			t.Errorf("kept aside: %q", got)
+			t.Errorf("kept aside: %q, want %v", got, text)
 		}
 	}
 }

@@ -58,14 +58,14 @@ func TestSecretsAreHiddenInWhatPeopleReadAndExactInTheJournal(t *testing.T) {
 	}
 	step := h.Steps[0]
 	if text := string(step.Reply.Message); !strings.Contains(text, secret) {
-		t.Errorf("the reply is %s", text)
+		t.Errorf("the reply is %s, want %q", text, secret)
 	}
 	if c := step.Actions[0]; c.Command != "curl -u "+secret || string(c.Output.Kept) != "\xff"+secret {
-		t.Errorf("the action is %+v, its output %q", c, c.Output.Kept)
+		t.Errorf("the action is %+v and its output %q, want both exact", c, c.Output.Kept)
 	}
 	info, err := os.Stat(filepath.Join(dir, "i", "journal.jsonl"))
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v: the journal holds secrets and is for its owner alone", info.Mode(), err)
+		t.Errorf("mode %v, error %v; want a journal that only its owner can read, since it holds secrets", info.Mode(), err)
 	}
 	r := result("i", patch)
 	r.Record.Error = "refused: " + secret
@@ -74,22 +74,22 @@ func TestSecretsAreHiddenInWhatPeopleReadAndExactInTheJournal(t *testing.T) {
 	}
 	closeStore(t, s)
 	if read(t, dir, "i", "i.patch") != patch || preds(t, dir)["i"].Patch != patch {
-		t.Error("the patch is not exact")
+		t.Error("the patch differs from the submission")
 	}
 	if !strings.Contains(log.String(), "MY_KEY") || strings.Contains(log.String(), secret) {
-		t.Errorf("the warning is %s", log.String())
+		t.Errorf("the warning is %s, want %q, no %q", log.String(), "MY_KEY", secret)
 	}
 	for _, path := range []string{filepath.Join("i", "i.traj.json"), filepath.Join("i", "agent.log")} {
 		if text := read(t, dir, path); strings.Contains(text, secret) || !strings.Contains(text, mask.Hidden) {
-			t.Errorf("%s holds %s", path, text)
+			t.Errorf("%s holds %s; want no %q, %q", path, text, secret, mask.Hidden)
 		}
 	}
 	if rec := s.Records()[0]; rec.Error != "refused: "+mask.Hidden {
-		t.Errorf("the record says %q", rec.Error)
+		t.Errorf("the record says %q, want error %v", rec.Error, "refused: "+mask.Hidden)
 	}
 }
 
-// A pattern may match anything, also what a trajectory is put together with.
+// A pattern may match anything, also keys of the trajectory.
 func TestAPatternLeavesATrajectoryWhole(t *testing.T) {
 	for _, pattern := range []string{`[A-Z0-9]{20,}`, `\w+`, `.+`} {
 		dir := t.TempDir()
@@ -122,7 +122,7 @@ func TestAPatternLeavesATrajectoryWhole(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
 			t.Errorf("%s: %v in\n%s", pattern, err, text)
 		} else if len(got.Messages) != 1 || got.Messages[0].Extra["raw_output"] == "" {
-			t.Errorf("%s: messages %+v", pattern, got.Messages)
+			t.Errorf("%s: messages %+v, want 1 message, some raw_output", pattern, got.Messages)
 		}
 		if strings.Contains(text, "AKIA") {
 			t.Errorf("%s: the secret is in\n%s", pattern, text)
@@ -130,7 +130,7 @@ func TestAPatternLeavesATrajectoryWhole(t *testing.T) {
 	}
 }
 
-func TestASecretInAPatchIsToldWhereverItStands(t *testing.T) {
+func TestASecretInAPatchIsReported(t *testing.T) {
 	const secret = "sk-planted-0123456789"
 	for name, r := range map[string]*results.Result{
 		"the submission":       {Submission: []byte("+" + secret), Prediction: "other"},
@@ -150,7 +150,7 @@ func TestASecretInAPatchIsToldWhereverItStands(t *testing.T) {
 		}
 		closeStore(t, s)
 		if told := strings.Contains(log.String(), "MY_KEY"); told != (name != "neither") || strings.Contains(log.String(), secret) {
-			t.Errorf("%s: the log says %q", name, log.String())
+			t.Errorf("%s: the log says %q, want a report: %v, no %q", name, log.String(), (name != "neither"), secret)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
 )
@@ -25,7 +26,7 @@ type prediction struct {
 	order int64
 
 	digest  string
-	foreign *foreignEntry // not ours: made by another tool
+	foreign *foreignEntry // made by another tool
 }
 
 // predictions is preds.json in memory, in the order of the file.
@@ -173,7 +174,7 @@ func loadPrediction(id string, value json.RawMessage) (*prediction, error) {
 }
 
 // matchPredictions holds preds.json against the journals. An entry that equals
-// its journal's is ours; one that is missing, or has been emptied, is put back;
+// its journal's is batch's own; one that is missing, or has been emptied, is put back;
 // any other that differs was written by somebody else after us, and stands.
 func (s *Store) matchPredictions(found []*recoveredInstance) (restored bool, err error) {
 	slices.SortFunc(found, func(a, b *recoveredInstance) int {
@@ -198,7 +199,12 @@ func (s *Store) matchPredictions(found []*recoveredInstance) (restored bool, err
 		}
 	}
 	if count > 0 {
-		s.tell("%s lacked %d predictions that the journals hold: put back", predsFile, count)
+		missing := printable.Count(count, "missing prediction", "missing predictions")
+		if s.reading {
+			s.tell("%s: %s will be put back from the journals by the next run", predsFile, missing)
+		} else {
+			s.tell("%s: put back %s from the journals; to run an instance again, use `batch retry`", predsFile, missing)
+		}
 	}
 	return count > 0, nil
 }

@@ -21,7 +21,7 @@ func castagnoli(text string) uint32 {
 	return crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli))
 }
 
-func TestPredictionsEqualPythons(t *testing.T) {
+func TestPredictionsHaveTheFormOfPythonsJSON(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	var all strings.Builder
@@ -33,7 +33,7 @@ func TestPredictionsEqualPythons(t *testing.T) {
 		put(t, s, result(fmt.Sprintf("i-%d-é", i), patch))
 	}
 	closeStore(t, s)
-	// Python 3.11 wrote this once; where there is none today, the form is held all the same.
+	// Python 3.11 wrote this; without Python on the machine the digest still checks the form.
 	const pythons = "bf13ee10b091da92670fc40ad1a8016c625878d9f94a3b144174906ede5c3e13"
 	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(read(t, dir, "preds.json")))); sum != pythons {
 		t.Errorf("preds.json has the digest %s, Python's has %s", sum, pythons)
@@ -68,14 +68,14 @@ func FuzzPredictionsRoundTrip(f *testing.F) {
 		if err := s.Put(t.Context(), r); err != nil {
 			exact := utf8.ValidString(id) && utf8.ValidString(model) && utf8.ValidString(patch)
 			if kind := fault.KindOf(err); kind != fault.Instance && (exact || kind != fault.Bug) {
-				t.Fatal(err) // neither the id nor the encoding is to blame
+				t.Fatal(err) // not caused by the id or the encoding
 			}
 			return
 		}
 		closeStore(t, s)
 		want := map[string]entry{id: {model, id, patch}}
 		if diff := cmp.Diff(want, preds(t, dir)); diff != "" {
-			t.Fatal(diff)
+			t.Fatalf("preds (-want +got):\n%s", diff)
 		}
 		before := read(t, dir, "preds.json")
 		if !json.Valid([]byte(before)) || strings.ContainsFunc(before, func(r rune) bool { return r > 0x7f }) {
@@ -89,7 +89,7 @@ func FuzzPredictionsRoundTrip(f *testing.F) {
 			t.Fatalf("rewriting changed the bytes:\n%s\n%s", before, after)
 		}
 		if _, ok := s.Finished(id); !ok {
-			t.Fatal("not finished after reopening")
+			t.Fatal("an instance is not finished after reopening")
 		}
 	})
 }
@@ -110,7 +110,7 @@ func peersDir(t *testing.T) string {
 	return dir
 }
 
-func TestAPeersDirectoryIsTakenUp(t *testing.T) {
+func TestADirectoryOfMiniSWEAgentIsContinued(t *testing.T) {
 	dir := peersDir(t)
 	s := open(t, dir)
 	want := map[string]vocab.Outcome{"done": vocab.OutcomeSubmitted, "limit": vocab.OutcomeLimit, "empty": vocab.OutcomeEmpty}
@@ -121,10 +121,10 @@ func TestAPeersDirectoryIsTakenUp(t *testing.T) {
 		}
 	}
 	if r, _ := s.Finished("limit"); r.Steps != 7 || r.Cost != 0.5 {
-		t.Errorf("limit: %+v", r)
+		t.Errorf("limit: %+v, want steps 7, cost 0.5", r)
 	}
 	if s.Spent() != 0 {
-		t.Errorf("Spent %v: others' money is not in our journals", s.Spent())
+		t.Errorf("Spent %v: want 0, since no journal has a cost", s.Spent())
 	}
 	put(t, s, result("broken", "fixed"))
 	put(t, s, failed("no-traj"))
@@ -133,38 +133,38 @@ func TestAPeersDirectoryIsTakenUp(t *testing.T) {
 	wantHead := "{\n  \"done\": {\n    \"model_name_or_path\": \"m\",\n    \"instance_id\": \"done\",\n    \"model_patch\": \"diff \\ud800 \\u00E9\\n\",\n" +
 		"    \"extra\": [\n      1.50,\n      {}\n    ]\n  },\n  \"limit\""
 	if !strings.HasPrefix(got, wantHead) {
-		t.Errorf("entries of others changed:\n%s", got)
+		t.Errorf("entries of other tools changed:\n%s", got)
 	}
 	if p := preds(t, dir); p["broken"].Patch != "fixed" || len(p) != 5 {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v, want patch %q, 5 predictions", p, "fixed")
 	}
 	wantYAML := "instances_by_exit_status:\n    LimitsExceeded:\n    - limit\n    Submitted:\n    - broken\n    - empty\n" +
 		"    TransientFault:\n    - no-traj\n    Unknown:\n    - done\n    - no/traj\n"
 	if diff := cmp.Diff(wantYAML, read(t, dir, "exit_statuses.yaml")); diff != "" {
-		t.Error(diff)
+		t.Errorf("read (-want +got):\n%s", diff)
 	}
 }
 
-func TestSomebodyElsesLaterPredictionStands(t *testing.T) {
+func TestALaterPredictionOfAnotherToolIsKept(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	put(t, s, result("a", "ours"))
-	put(t, s, result("b", "ours"))
-	put(t, s, result("c", "ours"))
+	put(t, s, result("a", "batch"))
+	put(t, s, result("b", "batch"))
+	put(t, s, result("c", "batch"))
 	closeStore(t, s)
-	text := strings.Replace(read(t, dir, "preds.json"), "ours", "theirs", 1) // a's
+	text := strings.Replace(read(t, dir, "preds.json"), "batch", "other tool", 1) // a's
 	at := strings.Index(text, `"b"`)
-	text = text[:at] + strings.Replace(text[at:], "ours", "", 1) // b's is emptied
+	text = text[:at] + strings.Replace(text[at:], "batch", "", 1) // b's is emptied
 	write(t, text, dir, "preds.json")
 	s = open(t, dir)
 	for id, attempt := range map[string]int{"a": 0, "b": 1, "c": 1} {
 		if r, ok := s.Finished(id); !ok || r.Attempt != attempt {
-			t.Errorf("%s: %+v %v", id, r, ok)
+			t.Errorf("%s: got %+v %v; want ok true, attempt %v", id, r, ok, attempt)
 		}
 	}
 	closeStore(t, s)
-	if p := preds(t, dir); p["a"].Patch != "theirs" || p["b"].Patch != "ours" || p["c"].Patch != "ours" {
-		t.Errorf("%+v", p)
+	if p := preds(t, dir); p["a"].Patch != "other tool" || p["b"].Patch != "batch" || p["c"].Patch != "batch" {
+		t.Errorf("got %+v, want patch %q, patch %q, patch %q", p, "other tool", "batch", "batch")
 	}
 }
 
@@ -194,12 +194,12 @@ func TestACorruptPredictionsFileIsMovedAside(t *testing.T) {
 			write(t, "older", dir, "preds.json.corrupt-1")
 			s := open(t, dir)
 			if told := s.Recovered(); len(told) != 1 || !strings.Contains(told[0], "preds.json.corrupt-2") {
-				t.Errorf("told %q", told)
+				t.Errorf("recovered %q, want 1 report, %q in the first report", told, "preds.json.corrupt-2")
 			}
 			put(t, s, result("new", "x"))
 			closeStore(t, s)
 			if got := read(t, dir, "preds.json.corrupt-2"); got != c.text {
-				t.Errorf("kept aside: %q", got)
+				t.Errorf("kept aside: %q, want %v", got, c.text)
 			}
 			if got := len(preds(t, dir)); got != c.kept+1 {
 				t.Errorf("%d predictions, want %d", got, c.kept+1)

@@ -36,7 +36,7 @@ func (p predictionData) digest() string {
 // The attempt is the open one, or the last one when this process began it and
 // it has no result yet. Else it is the last one when r.Record.Attempt names it,
 // whose result is then replaced, or a new one. Put sets r.Record's attempt and
-// patch size. It does not stop when ctx is cancelled: a result that was paid
+// patch size. It does not stop when ctx is canceled: a result that was paid
 // for is worth the few milliseconds.
 func (s *Store) Put(_ context.Context, r *Result) error {
 	if err := checkResult(r); err != nil {
@@ -145,7 +145,7 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 
 // endItems are the records that end an attempt: of what it left, all that the journal
 // does not hold yet, so that [resultOf] finds it there. A record may say that there is
-// none any more of what an earlier one told.
+// none any more of what an earlier one reported.
 func endItems(h *journal.History, r *Result, p predictionData, end endData) ([]journal.Record, error) {
 	var items []journal.Record
 	var err error
@@ -197,7 +197,7 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 	}
 	earlier, replaced := s.others(in, a.number)
 	last, _ := a.journal.State()
-	counted := last.SpentSoFar() // told to the store as the replies came
+	counted := last.SpentSoFar() // reported to the store as the replies came
 	if replaced != nil {
 		counted = replaced.Spent
 	}

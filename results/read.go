@@ -1,8 +1,10 @@
 package results
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +12,10 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
@@ -21,40 +26,50 @@ type Snapshot struct {
 	Manifest *manifest.Manifest // nil when there is none that can be read
 	Records  []Record           // as of Store.Records; a running attempt's status is "Running"
 	Spent    float64            // as of Store.Spent
-	Notes    []string           // what is broken, or left over from a crash, in words
+	Notes    []string           // what is damaged, or left over from a crash, in words
 
-	// Owner is who works in the directory, as the lock's owner wrote it, and
-	// "" when nobody does. Of an owner on another machine it is not known
-	// whether it still lives: it is taken to.
+	// Patches are the digests (SHA-256) of the predicted patches by instance id; an
+	// empty patch has an empty one. Equal digests are equal bytes.
+	Patches map[string]string
+
+	// Owner is the run that works in the directory, as it wrote its name into the
+	// lock, and "" when there is none. A run on another machine counts as running.
 	Owner string
+
+	unreadable []string // instances whose journal cannot be read
 }
 
 // Read reads the run directory dir. It takes no lock, changes nothing and
-// waits for nobody, so it may be used while a run works there: then each
-// instance is told as it is in its journal at some instant of the reading.
-// A directory that is none of a run is a Usage fault.
+// waits for nobody, so it may be used while a run works there: then each instance
+// is read as it is in its journal at that moment. A directory of another tool with
+// a preds.json is read too. One with neither a manifest nor a result is a Usage fault.
 func Read(dir string) (*Snapshot, error) {
-	s := &Store{dir: filepath.Clean(dir), reading: true, instances: map[string]*instance{}}
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, NotARun(dir, "it does not exist")
+	} else if err == nil && !info.IsDir() {
+		return nil, NotARun(dir, "it is a file")
+	}
+	s := &Store{dir: filepath.Clean(dir), reading: true, lenient: true, instances: map[string]*instance{}}
 	owner, err := os.ReadFile(filepath.Join(s.dir, lockFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, readFault(dir, err)
+		return nil, fault.New(fault.Host, "reading the run directory", err).WithHint("make it readable for this user")
 	}
 	name, _, _ := strings.Cut(strings.TrimSpace(string(owner)), "\n")
 	snap := &Snapshot{Dir: s.dir, Owner: name}
 	if snap.Owner != "" && isDead(snap.Owner) {
-		s.tell("the run of %s ended without closing the directory", snap.Owner)
+		s.tell("the last run (%s) crashed or was killed", OwnerInWords(snap.Owner))
 		snap.Owner = ""
 	}
 	if snap.Manifest, err = manifest.Read(s.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.tell("%v", err)
 	}
 	if _, err := s.recover(); err != nil {
-		return nil, readFault(dir, err)
+		return nil, err
 	}
-	snap.Records, snap.Spent, snap.Notes = s.Records(), s.Spent(), s.recovered
+	snap.Records, snap.Spent, snap.Notes, snap.Patches = s.Records(), s.Spent(), s.recovered, s.patchDigests()
+	snap.unreadable = s.unreadable
 	if snap.Manifest == nil && len(snap.Records) == 0 {
-		return nil, fault.Newf(fault.Usage, "%s is no run directory: no manifest and no result is in it", dir).
-			WithHint("name the directory that `batch run -o` wrote into")
+		return nil, NotARun(dir, "it has neither a manifest.json nor a result")
 	}
 	if snap.Owner != "" {
 		snap.markRunning(s)
@@ -62,7 +77,87 @@ func Read(dir string) (*Snapshot, error) {
 	return snap, nil
 }
 
-// markRunning tells the attempts of a living owner from those of a dead one.
+// look is Open with [Options.ReadOnly].
+func look(dir string, o Options) (*Store, error) {
+	s := &Store{dir: dir, mask: o.Mask, reading: true, closed: true, instances: map[string]*instance{}}
+	s.SetLog(o.Log)
+	exists, err := checkDir(dir)
+	if err != nil || !exists {
+		return s, dirFault(err)
+	}
+	if err := checkLockFile(dir); err != nil {
+		return nil, atomicfile.Fault("locking the output directory", err)
+	}
+	dead, err := probeLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	if dead != "" {
+		s.tell("the last run (%s) crashed or was killed", OwnerInWords(dead))
+	}
+	_, err = s.recover()
+	return s, err
+}
+
+// checkDir reports whether a directory exists. The error is the one that making it would
+// end with.
+func checkDir(dir string) (exists bool, err error) {
+	missing := ""
+	for path := dir; ; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path):
+			missing = path
+		case errors.Is(err, syscall.ENOTDIR): // the file in its place is further up
+		case err != nil:
+			return false, err
+		case !info.IsDir():
+			return false, &os.PathError{Op: "mkdir", Path: path, Err: syscall.ENOTDIR}
+		case missing == "":
+			return true, nil
+		default:
+			return false, cannotWrite("mkdir", missing, path)
+		}
+	}
+}
+
+// checkLockFile returns the error that opening the lock for writing would end with.
+func checkLockFile(dir string) error {
+	path := filepath.Join(dir, lockFile)
+	if _, err := os.Stat(path); err == nil {
+		return cannotWrite("open", path, path)
+	}
+	return cannotWrite("open", path, dir)
+}
+
+// cannotWrite returns the error of op on path where target may not be written to.
+func cannotWrite(op, path, target string) error {
+	if err := unix.Access(target, unix.W_OK); err != nil {
+		return &os.PathError{Op: op, Path: path, Err: err}
+	}
+	return nil
+}
+
+// patchDigests are [Snapshot.Patches].
+func (s *Store) patchDigests() map[string]string {
+	digests := map[string]string{}
+	for id, p := range s.preds.entries {
+		var entry struct {
+			Patch *string `json:"model_patch"`
+		}
+		switch err := json.Unmarshal(p.text, &entry); {
+		case err != nil:
+		case entry.Patch == nil || *entry.Patch == "":
+			digests[id] = ""
+		default:
+			sum := sha256.Sum256([]byte(*entry.Patch))
+			digests[id] = hex.EncodeToString(sum[:])
+		}
+	}
+	return digests
+}
+
+// markRunning gives the open attempts of a run that is still running their status.
 func (snap *Snapshot) markRunning(s *Store) {
 	for i := range snap.Records {
 		r := &snap.Records[i]
@@ -73,11 +168,11 @@ func (snap *Snapshot) markRunning(s *Store) {
 }
 
 // Asked returns the ids of the instances that were asked for, by the manifest,
-// and of all that have a record, sorted.
+// and of all that have a record or a journal that cannot be read, sorted.
 func (snap *Snapshot) Asked() []string {
-	var ids []string
+	ids := slices.Clone(snap.unreadable)
 	if snap.Manifest != nil {
-		ids = slices.Clone(snap.Manifest.Dataset.Instances)
+		ids = append(ids, snap.Manifest.Dataset.Instances...)
 	}
 	for _, r := range snap.Records {
 		ids = append(ids, r.InstanceID)
@@ -87,21 +182,15 @@ func (snap *Snapshot) Asked() []string {
 }
 
 // isDead reports whether the owner, named as [DefaultOwner] does, was a
-// process of this machine that is gone.
+// process of this machine that has ended.
 func isDead(owner string) bool {
-	name, rest, _ := strings.Cut(strings.TrimPrefix(owner, "host "), ", pid ")
+	name, pid, _, ok := parseOwner(owner)
 	host, err := os.Hostname()
-	pid := 0
-	if _, scanErr := fmt.Sscanf(rest, "%d", &pid); err != nil || scanErr != nil || name != host || pid <= 0 {
-		return false
-	}
-	return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	return ok && err == nil && name == host && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// readFault blames whoever named a directory that is not there.
-func readFault(dir string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return fault.New(fault.Usage, "reading "+dir, err).WithHint("name the directory that `batch run -o` wrote into")
-	}
-	return err
+// NotARun is the Usage fault of a path that is not a run directory, and why not.
+func NotARun(dir, why string) error {
+	return fault.Newf(fault.Usage, "%s is not a run directory: %s", dir, why).
+		WithHint("name the directory that `batch run -o` wrote into")
 }

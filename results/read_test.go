@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -73,14 +74,14 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if snap, err := results.Read(dir); err != nil || snap.Spent != 0.75 || snap.Owner == "" {
-		t.Errorf("%+v, %v", snap, err)
+		t.Errorf("got %+v, %v; want spent 0.75, some owner, no error", snap, err)
 	}
-	// From here on nothing works there, but it looks so.
+	// From here on the directory only looks as if a run used it.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	write(t, results.DefaultOwner()+"\nfor programs\n", dir, ".batch.lock")
-	// What a reader meets in the middle of a writing, and would be tempted to mend.
+	// What a reader finds in the middle of a write, and must not fix.
 	appendTo(t, filepath.Join(dir, "runs__1", "journal.jsonl"), `{"v":1,"seq":3,"attem`)
 	write(t, "half", dir, "done__1", ".done__1.patch.tmp-1")
 	before := tree(t, dir)
@@ -93,17 +94,18 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 		t.Errorf("reading changed the directory:\n%s", diff)
 	}
 	if !strings.HasPrefix(snap.Owner, "host ") || strings.Contains(snap.Owner, "programs") || len(snap.Notes) > 0 {
-		t.Errorf("in use by %q, notes %q", snap.Owner, snap.Notes)
+		t.Errorf("got in use by %q, notes %q", snap.Owner, snap.Notes)
 	}
 	if snap.Spent != 0.75 || len(snap.Records) != 2 || snap.Records[1].Status != vocab.StatusRunning || snap.Records[1].Cost != 0.25 {
-		t.Errorf("spent %v, records %+v", snap.Spent, snap.Records)
+		t.Errorf("spent %v, records %+v; want spent 0.75, 2 records, status %v, cost 0.25",
+			snap.Spent, snap.Records, vocab.StatusRunning)
 	}
 	if diff := cmp.Diff([]string{"done__1", "never__1", "runs__1"}, snap.Asked()); diff != "" {
-		t.Errorf("asked for %s", diff)
+		t.Errorf("asked for %s, want no difference", diff)
 	}
 }
 
-func TestReadingWhatDeadRunsLeft(t *testing.T) {
+func TestReadingTheDirectoryOfACrashedRun(t *testing.T) {
 	dir := t.TempDir()
 	s, err := results.Open(dir, results.Options{})
 	if err != nil {
@@ -118,7 +120,7 @@ func TestReadingWhatDeadRunsLeft(t *testing.T) {
 	write(t, "damaged\n{}\n", dir, "y__1", "journal.jsonl")
 	write(t, `{"z__1": {"model_pa`, dir, "preds.json")
 	host, _ := os.Hostname()
-	write(t, "host "+host+", pid 4194305, since now\nand more\n", dir, ".batch.lock") // above any pid there is
+	write(t, "host "+host+", pid 4194305, since now\nand more\n", dir, ".batch.lock") // above every existing pid
 	before := tree(t, dir)
 	snap, err := results.Read(dir)
 	if err != nil {
@@ -128,16 +130,16 @@ func TestReadingWhatDeadRunsLeft(t *testing.T) {
 		t.Errorf("reading changed the directory:\n%s", diff)
 	}
 	notes := strings.Join(snap.Notes, "\n")
-	if snap.Owner != "" || !strings.Contains(notes, "ended without closing") || !strings.Contains(notes, "preds.json is corrupt") {
-		t.Errorf("in use by %q, notes %s", snap.Owner, notes)
+	if snap.Owner != "" || !strings.Contains(notes, "crashed or was killed") || !strings.Contains(notes, "preds.json is corrupt") {
+		t.Errorf("got in use by %q, notes %s", snap.Owner, notes)
 	}
 	if len(snap.Records) != 1 || snap.Records[0].Status != "Interrupted" {
-		t.Errorf("records %+v", snap.Records)
+		t.Errorf("records %+v, want 1 record, status %q", snap.Records, "Interrupted")
 	}
 }
 
-// Whether an owner lives is asked with signal 0, which reaches nobody.
-func TestReadingDisturbsNoOwner(t *testing.T) {
+// Whether an owner is alive is asked with signal 0, which is not delivered.
+func TestReadingDoesNotDisturbTheOwner(t *testing.T) {
 	dir := t.TempDir()
 	put(t, open(t, dir), result("a", "p"))
 	write(t, results.DefaultOwner()+"\n", dir, ".batch.lock")
@@ -145,17 +147,17 @@ func TestReadingDisturbsNoOwner(t *testing.T) {
 	signal.Notify(heard, syscall.SIGHUP, syscall.SIGUSR1)
 	defer signal.Stop(heard)
 	if snap, err := results.Read(dir); err != nil || snap.Owner == "" {
-		t.Errorf("%+v, %v", snap, err)
+		t.Errorf("got %+v, %v; want some owner, no error", snap, err)
 	}
 	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
 	if s := <-heard; s != syscall.SIGUSR1 {
-		t.Errorf("reading sent its owner %v", s)
+		t.Errorf("reading sent the signal %v to the owner", s)
 	}
 }
 
-func TestReadingWhatIsNoRunDirectory(t *testing.T) {
+func TestReadingADirectoryThatIsNotARun(t *testing.T) {
 	dir := t.TempDir()
 	write(t, "x", dir, "file")
 	for _, path := range []string{dir, filepath.Join(dir, "none"), filepath.Join(dir, "file")} {
@@ -176,5 +178,71 @@ func appendTo(t *testing.T, path, text string) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestReadingADirectoryThatCannotBeReadNamesIt(t *testing.T) {
+	dir := t.TempDir()
+	// In place of a file without permission, which root could read.
+	if err := os.Mkdir(filepath.Join(dir, ".batch.lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := results.Read(dir)
+	if fault.KindOf(err) != fault.Host || !strings.HasPrefix(err.Error(), "reading the run directory: ") || fault.HintOf(err) == "" {
+		t.Errorf("got %v (%s), want a Host fault with a hint", err, fault.HintOf(err))
+	}
+}
+
+func TestReadingReportsPredictionsThatTheNextRunPutsBack(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "p"))
+	closeStore(t, s)
+	path := filepath.Join(dir, "preds.json")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	snap, err := results.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "preds.json: 1 missing prediction will be put back from the journals by the next run"
+	if len(snap.Notes) != 1 || snap.Notes[0] != want {
+		t.Errorf("notes %q, want one: %s", snap.Notes, want)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("reading wrote preds.json, want it unchanged")
+	}
+}
+
+// Reading finds out whether the lock is held, and keeps the name of a dead owner.
+func TestReadingTakesNoLock(t *testing.T) {
+	dir := t.TempDir()
+	lock := results.LockPath(dir)
+	if err := os.WriteFile(lock, []byte("host nowhere, pid 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, dir)
+	s, err := results.Open(dir, results.Options{ReadOnly: true})
+	if err != nil || len(s.Recovered()) != 1 || !strings.Contains(s.Recovered()[0], "the last run (process 1 on nowhere) crashed") {
+		t.Fatalf("%v, %v", s, err)
+	}
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("reading changed the directory:\n%s", diff)
+	}
+	if _, err := s.Begin("a__1", manifest.Settings{}); fault.KindOf(err) != fault.Bug {
+		t.Errorf("an attempt begins: %v, want a Bug fault", err)
+	}
+	owner, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer owner.Close()
+	_, err = results.Open(dir, results.Options{ReadOnly: true})
+	if _, locked := errors.AsType[*results.LockedError](err); !locked {
+		t.Errorf("the directory is in use, but reading reports %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -7,48 +7,64 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Record is the outcome of one attempt at one instance: the row of
-// results.parquet and the last record of an attempt in the journal.
+// Record is the outcome of one attempt at one instance: the end of the attempt in
+// the journal, and with few changes a [Row] of results.parquet.
 type Record struct {
-	InstanceID  string        `json:"instance_id" parquet:"instance_id"`
-	Attempt     int           `json:"attempt" parquet:"attempt"` // from 1, over all runs into the directory
-	Status      vocab.Status  `json:"exit_status" parquet:"exit_status"`
-	Outcome     vocab.Outcome `json:"outcome" parquet:"outcome"`
-	Blame       string        `json:"blame,omitempty" parquet:"blame"` // a fault.Kind's name; empty for a result
-	Error       string        `json:"error,omitempty" parquet:"error"` // of a result: what the provider or the container said that ended it
-	Model       string        `json:"model" parquet:"model"`           // as asked for: model_name_or_path
-	ModelID     string        `json:"model_id,omitempty" parquet:"model_id"`
-	Image       string        `json:"image,omitempty" parquet:"image"`
-	ImageID     string        `json:"image_id,omitempty" parquet:"image_id"`
-	ImageDigest string        `json:"image_digest,omitempty" parquet:"image_digest"` // in its registry; empty for a local one
-	Steps       int           `json:"steps" parquet:"steps"`                         // model calls, billed ones included
-	Usage       vocab.Usage   `json:"usage" parquet:"usage"`
-	Cost        float64       `json:"cost" parquet:"cost"` // US dollars
-	PatchBytes  int           `json:"patch_bytes" parquet:"patch_bytes"`
-	Salvaged    bool          `json:"salvaged,omitempty" parquet:"salvaged"` // the prediction is the work tree's diff
+	InstanceID  string        `json:"instance_id"`
+	Repo        string        `json:"repo,omitempty"` // of the dataset's row: owner/name
+	Attempt     int           `json:"attempt"`        // from 1, over all runs into the directory
+	Status      vocab.Status  `json:"exit_status"`
+	Outcome     vocab.Outcome `json:"outcome"`
+	Blame       string        `json:"blame,omitempty"` // a fault.Kind's name; empty for a result
+	Error       string        `json:"error,omitempty"` // of a result: what the provider or the container said that ended it
+	Model       string        `json:"model"`           // as asked for: model_name_or_path
+	ModelID     string        `json:"model_id,omitempty"`
+	Image       string        `json:"image,omitempty"`
+	ImageID     string        `json:"image_id,omitempty"`
+	ImageDigest string        `json:"image_digest,omitempty"` // in its registry; empty for a local one
+	Steps       int           `json:"steps"`                  // model calls, billed ones included
+	Usage       vocab.Usage   `json:"usage"`
+	Cost        float64       `json:"cost"` // US dollars
+	PatchBytes  int           `json:"patch_bytes"`
+	Salvaged    bool          `json:"salvaged,omitempty"` // the prediction is the working tree's diff
 	// Of an attempt that was resumed after a crash or a stop: how often,
 	// and how many of its actions had another output when they ran again.
-	Resumed     int `json:"resumed,omitempty" parquet:"resumed"`
-	Differences int `json:"differences,omitempty" parquet:"differences"`
+	Resumed     int `json:"resumed,omitempty"`
+	Differences int `json:"differences,omitempty"`
 
-	Started  time.Time `json:"started" parquet:"started,optional,timestamp(microsecond)"`
-	Time     Phases    `json:"seconds" parquet:"seconds"`
-	Resolved *bool     `json:"resolved,omitempty" parquet:"resolved,optional"`
+	Started  time.Time `json:"started"`
+	Time     Phases    `json:"seconds"`
+	Resolved *bool     `json:"resolved,omitempty"`
 }
 
-// Phases says where an attempt's time went, in seconds.
+// Phases says where an attempt's time went, in seconds. Pull, Start, Prepare, Replay,
+// Model, Commands, Agent, Save and Finish add up to Total. Prepare, Replay, Backoff,
+// Agent and Finish are zero in records of versions that did not measure them.
 type Phases struct {
-	Queue float64 `json:"queue" parquet:"queue"` // for a worker, or before another go
-	Pull  float64 `json:"pull" parquet:"pull"`
-	Start float64 `json:"start" parquet:"start"`
-	Scrub float64 `json:"scrub" parquet:"scrub"` // of the git history, which goes on beside the first call
-	// ScrubWait is what of Scrub, and of the wait for its turn, the first action waited for.
-	ScrubWait float64 `json:"scrub_wait" parquet:"scrub_wait"`
-	Model     float64 `json:"model" parquet:"model"` // in calls, RateWait included
-	RateWait  float64 `json:"rate_wait" parquet:"rate_wait"`
-	Commands  float64 `json:"commands" parquet:"commands"`
-	Save      float64 `json:"save" parquet:"save"` // making the journal durable
-	Total     float64 `json:"total" parquet:"total"`
+	Queue    float64 `json:"queue"`     // waiting for a worker, or for another attempt; before Total
+	Pull     float64 `json:"pull"`      // of the image, or waiting for it
+	Start    float64 `json:"start"`     // of the container, or reattaching to one
+	Prepare  float64 `json:"prepare"`   // start-up command, base commit check, and waiting for the history scrub
+	Replay   float64 `json:"replay"`    // recorded commands that ran again in a fresh container
+	Model    float64 `json:"model"`     // in calls, RateWait and Backoff included
+	RateWait float64 `json:"rate_wait"` // of Model, tries that met a rate limit and the waits after them
+	Backoff  float64 `json:"backoff"`   // of Model, tries that failed otherwise and the waits after them
+	Commands float64 `json:"commands"`  // of the agent
+	Agent    float64 `json:"agent"`     // the agent itself: templates, parsing, the conversation
+	Save     float64 `json:"save"`      // writing the journal, and making it durable
+	Finish   float64 `json:"finish"`    // patch, salvage and removal of the container
+	Total    float64 `json:"total"`
+
+	// Scrub is what the scrub of the git history took. It runs beside the first call, so
+	// that only ScrubWait, what the first action waited for it, is a part of Prepare.
+	Scrub     float64 `json:"scrub"`
+	ScrubWait float64 `json:"scrub_wait"`
+}
+
+// Measured reports whether the steps and the cost of an attempt are known: those of
+// another tool's prediction are not, unless its trajectory is there.
+func (r Record) Measured() bool {
+	return r.Attempt > 0 || r.Status != vocab.StatusUnknown && r.Status != vocab.StatusNotRun
 }
 
 // Latest returns, by instance id, the record that counts: that of the last
@@ -76,7 +92,7 @@ func supersedes(r, old Record) bool {
 type Result struct {
 	Record     Record
 	Submission []byte // byte for byte what the agent submitted; nil when it did not
-	Salvage    []byte // byte for byte the work tree's diff, of a run that did not submit; nil when there is none
+	Salvage    []byte // byte for byte the working tree's diff, of a run that did not submit; nil when there is none
 	Prediction string // model_patch: valid UTF-8 that applies to the same effect as Submission
 	Notes      Notes
 }
@@ -87,4 +103,91 @@ type Notes struct {
 	Prediction string              `json:"prediction_note,omitempty"` // why the prediction's text is not the submission's bytes
 	Commit     *journal.CommitData `json:"image_commit,omitempty"`    // where the image is not at the row's base_commit
 	Traceback  string              `json:"traceback,omitempty"`
+}
+
+// Row is a row of results.parquet: one attempt. Its columns are flat, and a value that
+// is not known is null. See the section results.parquet of the package's documentation.
+type Row struct {
+	InstanceID string `parquet:"instance_id"`
+	Repo       string `parquet:"repo,optional"`
+	Attempt    int    `parquet:"attempt"`
+	Last       bool   `parquet:"last"`
+	HasResult  bool   `parquet:"has_result"`
+	ExitStatus string `parquet:"exit_status"`
+	Outcome    string `parquet:"outcome"`
+	Resolved   *bool  `parquet:"resolved,optional"`
+	Blame      string `parquet:"blame,optional"`
+	Error      string `parquet:"error,optional"`
+
+	Model       string `parquet:"model,optional"`
+	ModelID     string `parquet:"model_id,optional"`
+	Image       string `parquet:"image,optional"`
+	ImageID     string `parquet:"image_id,optional"`
+	ImageDigest string `parquet:"image_digest,optional"`
+
+	Steps            *int     `parquet:"steps,optional"`
+	Cost             *float64 `parquet:"cost,optional"`
+	InputTokens      *int64   `parquet:"input_tokens,optional"`
+	CachedTokens     *int64   `parquet:"cached_tokens,optional"`
+	CacheWriteTokens *int64   `parquet:"cache_write_tokens,optional"`
+	OutputTokens     *int64   `parquet:"output_tokens,optional"`
+	ReasoningTokens  *int64   `parquet:"reasoning_tokens,optional"`
+
+	PatchBytes  int  `parquet:"patch_bytes"`
+	Salvaged    bool `parquet:"salvaged"`
+	Resumed     int  `parquet:"resumed"`
+	Differences int  `parquet:"differences"`
+
+	Started          time.Time `parquet:"started,optional,timestamp(microsecond)"`
+	SecondsQueue     *float64  `parquet:"seconds_queue,optional"`
+	SecondsPull      *float64  `parquet:"seconds_pull,optional"`
+	SecondsStart     *float64  `parquet:"seconds_start,optional"`
+	SecondsPrepare   *float64  `parquet:"seconds_prepare,optional"`
+	SecondsReplay    *float64  `parquet:"seconds_replay,optional"`
+	SecondsScrub     *float64  `parquet:"seconds_scrub,optional"`
+	SecondsScrubWait *float64  `parquet:"seconds_scrub_wait,optional"`
+	SecondsModel     *float64  `parquet:"seconds_model,optional"`
+	SecondsRateWait  *float64  `parquet:"seconds_rate_wait,optional"`
+	SecondsBackoff   *float64  `parquet:"seconds_backoff,optional"`
+	SecondsCommands  *float64  `parquet:"seconds_commands,optional"`
+	SecondsAgent     *float64  `parquet:"seconds_agent,optional"`
+	SecondsSave      *float64  `parquet:"seconds_save,optional"`
+	SecondsFinish    *float64  `parquet:"seconds_finish,optional"`
+	SecondsTotal     *float64  `parquet:"seconds_total,optional"`
+}
+
+// rowsOf returns a row for each record, in their order.
+func rowsOf(records []Record) []Row {
+	last := Latest(records)
+	rows := make([]Row, len(records))
+	for i, r := range records {
+		rows[i] = rowOf(r, last[r.InstanceID].Attempt == r.Attempt)
+	}
+	return rows
+}
+
+func rowOf(r Record, last bool) Row {
+	row := Row{
+		InstanceID: r.InstanceID, Repo: r.Repo, Attempt: r.Attempt, Last: last, HasResult: r.Outcome.Final(),
+		ExitStatus: string(r.Status), Outcome: string(r.Outcome), Resolved: r.Resolved, Blame: r.Blame, Error: r.Error,
+		Model: r.Model, ModelID: r.ModelID, Image: r.Image, ImageID: r.ImageID, ImageDigest: r.ImageDigest,
+		PatchBytes: r.PatchBytes, Salvaged: r.Salvaged, Resumed: r.Resumed, Differences: r.Differences, Started: r.Started,
+	}
+	if r.Measured() {
+		row.Steps, row.Cost = &r.Steps, &r.Cost
+	}
+	if r.Attempt > 0 && r.Model != "" { // neither another tool's nor cut off by a crash
+		u := &r.Usage
+		row.InputTokens, row.CachedTokens, row.CacheWriteTokens = &u.Input, &u.Cached, &u.CacheWrite
+		row.OutputTokens, row.ReasoningTokens = &u.Output, &u.Reasoning
+	}
+	if t := &r.Time; t.Total > 0 {
+		row.SecondsQueue, row.SecondsPull, row.SecondsStart = &t.Queue, &t.Pull, &t.Start
+		row.SecondsPrepare, row.SecondsReplay = &t.Prepare, &t.Replay
+		row.SecondsScrub, row.SecondsScrubWait = &t.Scrub, &t.ScrubWait
+		row.SecondsModel, row.SecondsRateWait, row.SecondsBackoff = &t.Model, &t.RateWait, &t.Backoff
+		row.SecondsCommands, row.SecondsAgent = &t.Commands, &t.Agent
+		row.SecondsSave, row.SecondsFinish, row.SecondsTotal = &t.Save, &t.Finish, &t.Total
+	}
+	return row
 }

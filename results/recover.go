@@ -34,8 +34,8 @@ func (s *Store) recover() (changed bool, err error) {
 			continue
 		}
 		r, err := s.recoverInstance(e.Name())
-		if err != nil && s.reading {
-			s.tell("%s is left out: %v", e.Name(), err)
+		if err != nil && s.lenient {
+			s.tellUnreadable(e.Name(), err)
 			continue
 		}
 		if err != nil {
@@ -52,6 +52,16 @@ func (s *Store) recover() (changed bool, err error) {
 	return changed || restored, err
 }
 
+// tellUnreadable says what of an instance is counted although its journal cannot be read.
+func (s *Store) tellUnreadable(id string, err error) {
+	s.unreadable = append(s.unreadable, id)
+	counted := "it is counted as not run"
+	if s.preds.get(id) != nil {
+		counted = "its prediction in preds.json is counted"
+	}
+	s.tell("%s: its journal cannot be read; %s: %v", id, counted, err)
+}
+
 // fillIn derives the files of instances that have a journal and none of them: it was
 // written elsewhere, and shipped alone. Where one is there, it may tell more than the
 // journal does, which has not always held all.
@@ -62,6 +72,7 @@ func (s *Store) fillIn(found []*recoveredInstance) {
 			ids = append(ids, r.id)
 		}
 	}
+	s.fillInEarlier(found)
 	together(ids, s.rederive, func(id string, err error) { s.tell("%s: what its journal tells could not be written: %v", id, err) })
 }
 
@@ -142,7 +153,7 @@ type recoveredInstance struct {
 
 // derivedFiles are the names of an instance's files that follow from its journal.
 func derivedFiles(id string) []string {
-	return []string{id + ".patch", id + ".salvaged.patch", id + ".traj.json"}
+	return []string{id + ".patch", id + ".salvaged.patch", trajectoryFile(id)}
 }
 
 // recoverInstance returns nil for a folder without a journal.
@@ -154,6 +165,11 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 	names := entryNames(entries)
 	if err := s.sweep(s.path(id, ""), names, derivedFiles(id)...); err != nil {
 		return nil, err
+	}
+	if slices.Contains(names, attemptsDir) {
+		if err := s.sweepEarlier(id); err != nil {
+			return nil, err
+		}
 	}
 	if !slices.Contains(names, journalFile) {
 		return nil, nil
@@ -184,7 +200,7 @@ func (s *Store) recoverJournal(id string) (journal.Tail, error) {
 	case tail.Torn == 0, s.reading: // what is torn may be a record that is being written
 		return tail, nil
 	case tail.Last.Seq == 0:
-		// Nothing in it is ours, so cutting it would empty somebody's file.
+		// Batch wrote nothing in it, so cutting it would empty another program's file.
 		aside, err := s.moveAside(path)
 		if err == nil {
 			s.tell("%s: the journal holds no whole record: moved to %s", id, filepath.Base(aside))

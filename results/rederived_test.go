@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// shipped is a new directory that has a's journal of dir alone.
+// shipped is a new directory that has only the journal of a from dir.
 func shipped(t *testing.T, dir string) string {
 	t.Helper()
 	copied := t.TempDir()
@@ -23,8 +23,8 @@ func shipped(t *testing.T, dir string) string {
 	return copied
 }
 
-// A journal of an earlier version has no record of what was salvaged.
-func TestAPatchThatItsJournalDoesNotTellOfIsLeftAlone(t *testing.T) {
+// A journal of an earlier version has no record of a salvage.
+func TestAPatchThatIsNotInItsJournalIsKept(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	put(t, s, failed("a"))
@@ -36,26 +36,27 @@ func TestAPatchThatItsJournalDoesNotTellOfIsLeftAlone(t *testing.T) {
 		write(t, "the only copy", dir, "a", name)
 		closeStore(t, open(t, dir))
 		if got := read(t, dir, "a", name); got != "the only copy" {
-			t.Errorf("%s holds %q", name, got)
+			t.Errorf("%s holds %q; want %q", name, got, "the only copy")
 		}
 	}
 }
 
-func TestWhatCannotBeDerivedIsTold(t *testing.T) {
+func TestFilesThatCannotBeDerivedAreReported(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a := begin(t, s, "a")
-	tell(t, a, journal.TypeOutput, output(1, "x")) // of no action
+	tell(t, a, journal.TypeOutput, output(1, "x")) // without an action
 	end(t, s, a, failed("a"))
 	closeStore(t, s)
 	s = open(t, shipped(t, dir))
 	defer closeStore(t, s)
 	if told := strings.Join(s.Recovered(), "\n"); !strings.Contains(told, "a: what its journal tells could not be written: ") || !strings.Contains(told, "no request") {
-		t.Errorf("told %q", told)
+		t.Errorf("recovered %q, want %q in the report, %q in the report",
+			told, "a: what its journal tells could not be written: ", "no request")
 	}
 }
 
-func TestWhatALaterResultDoesNotHaveIsNotDerivedEither(t *testing.T) {
+func TestFilesThatTheLastResultLacksAreNotDerived(t *testing.T) {
 	salvaged := failed("a")
 	salvaged.Salvage = []byte("diff")
 	for name, first := range map[string]*results.Result{"submitted": result("a", "patch"), "salvaged": salvaged} {
@@ -76,7 +77,7 @@ func TestWhatALaterResultDoesNotHaveIsNotDerivedEither(t *testing.T) {
 			}
 			for _, name := range []string{"a.patch", "a.salvaged.patch"} {
 				if _, err := os.Stat(filepath.Join(copied, "a", name)); !errors.Is(err, fs.ErrNotExist) {
-					t.Errorf("%s: %v", name, err)
+					t.Errorf("%s: got %v, want error %v", name, err, fs.ErrNotExist)
 				}
 			}
 		})
@@ -93,12 +94,12 @@ func TestAnEmptySubmissionIsDerivedAsOne(t *testing.T) {
 	copied := shipped(t, dir)
 	closeStore(t, open(t, copied))
 	if got := read(t, copied, "a", "a.patch"); got != "" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want nothing", got)
 	}
 }
 
-// The tries of an attempt that fails again and again salvage the same.
-func TestASalvageStandsOnceHoweverOftenItsAttemptFails(t *testing.T) {
+// The tries of an attempt that keeps failing salvage the same patch.
+func TestASalvageIsJournaledOnce(t *testing.T) {
 	const patch = "a patch that is not short"
 	dir := t.TempDir()
 	fail := func(s *results.Store, a *results.Attempt) {
@@ -117,16 +118,16 @@ func TestASalvageStandsOnceHoweverOftenItsAttemptFails(t *testing.T) {
 		fail(s, a)
 	}
 	if n := strings.Count(read(t, dir, "a", "journal.jsonl"), base64.StdEncoding.EncodeToString([]byte(patch))); n != 1 {
-		t.Errorf("it stands %d times", n)
+		t.Errorf("it stands %d times, want 1", n)
 	}
 	copied := shipped(t, dir)
 	closeStore(t, open(t, copied))
 	if got := read(t, copied, "a", "a.salvaged.patch"); got != patch {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %v", got, patch)
 	}
 }
 
-func TestAConfigIsToldWhoeverItsVersionIs(t *testing.T) {
+func TestAConfigOfAnyVersionIsInTheTrajectory(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a, err := s.Begin("a", manifest.Settings{Config: map[string]any{"agent": map[string]any{"step_limit": 3}}})
@@ -140,6 +141,6 @@ func TestAConfigIsToldWhoeverItsVersionIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Info.Config["agent"] == nil {
-		t.Errorf("config %v", got.Info.Config)
+		t.Errorf("config %v, want an agent", got.Info.Config)
 	}
 }

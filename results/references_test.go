@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// trajectoryOf writes the messages and what they may refer to as an attempt of one
+// trajectoryOf writes the messages, and what they may refer to, as an attempt of one
 // step, and returns the messages of its trajectory.
 func trajectoryOf(t *testing.T, out journal.OutputData, reply journal.ReplyData, messages ...string) []json.RawMessage {
 	t.Helper()
@@ -34,7 +34,7 @@ func trajectoryOf(t *testing.T, out journal.OutputData, reply journal.ReplyData,
 	return got.Messages
 }
 
-func TestReferencesAreFollowedWhereTheyStandAndNowhereElse(t *testing.T) {
+func TestOnlyRealReferencesAreFollowed(t *testing.T) {
 	out := journal.OutputData{Step: 1, Action: 1, Output: vocab.Output{Total: 5}, Kept: []byte("hello")}
 	answer := journal.ReplyData{Step: 1, Message: json.RawMessage(`{}`), Response: json.RawMessage(`{"id":"r-1"}`)}
 	for name, c := range map[string]struct{ message, want string }{
@@ -61,7 +61,7 @@ func TestReferencesAreFollowedWhereTheyStandAndNowhereElse(t *testing.T) {
 	t.Run("an answer that was not kept", func(t *testing.T) {
 		const message = `{"extra":{"response":{"step":1}}}`
 		if got := trajectoryOf(t, out, reply(1), message); compact(t, got[0]) != message {
-			t.Errorf("%s", got)
+			t.Errorf("got %s, want %v", got, message)
 		}
 	})
 }
@@ -71,7 +71,7 @@ func compact(t *testing.T, text json.RawMessage) string {
 	return strings.NewReplacer("\n", "", "  ", "", ": ", ":").Replace(string(text))
 }
 
-func TestALargeOutputIsWholeInItsTrajectory(t *testing.T) {
+func TestATrajectoryHasTheWholeLargeOutput(t *testing.T) {
 	const reference = `{"extra":{"raw_output":{"step":1,"action":1}}}`
 	type extra struct {
 		Extra struct {
@@ -105,17 +105,17 @@ func TestALargeOutputIsWholeInItsTrajectory(t *testing.T) {
 				want.Extra.OutputBytes = total
 			}
 			if got.Extra.RawOutput != want.Extra.RawOutput || got.Extra.OutputBytes != want.Extra.OutputBytes || !bytes.Equal(got.Extra.Base64, want.Extra.Base64) {
-				t.Errorf("%s: %d bytes became %d, %d as base64, told of %d", name, len(text), len(got.Extra.RawOutput), len(got.Extra.Base64), got.Extra.OutputBytes)
+				t.Errorf("%s: %d bytes became %d, %d as base64, with output_bytes %d", name, len(text), len(got.Extra.RawOutput), len(got.Extra.Base64), got.Extra.OutputBytes)
 			}
 		}
 	}
 }
 
-func TestAHistoryTellsLargeOutputsDifferencesAndSteps(t *testing.T) {
+func TestAHistoryHasLargeOutputsDifferencesAndSteps(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a := begin(t, s, "a")
-	large := strings.Repeat("0123456789abcde\n", 40<<10) // more than a reader's buffer holds
+	large := strings.Repeat("0123456789abcde\n", 40<<10) // larger than a reader's buffer
 	tell(
 		t, a, journal.TypeRequest, request(1), journal.TypeReply, reply(1),
 		journal.TypeAction, action(1, "a"), journal.TypeOutput, output(1, large), journal.TypeAction, action(1, "b"), journal.TypeOutput, output(1, "small"),
@@ -128,20 +128,20 @@ func TestAHistoryTellsLargeOutputsDifferencesAndSteps(t *testing.T) {
 	}
 	for number, want := range map[int]string{1: large, 2: "small", 3: ""} {
 		if got, err := h.Output(1, number); err != nil || string(got) != want || (got == nil) != (want == "") {
-			t.Errorf("output %d has %d bytes, %v", number, len(got), err)
+			t.Errorf("output %d has %d bytes, %v; want %.100q, no error", number, len(got), err, want)
 		}
 	}
 	if h.Differences != 2 || h.Last() == nil || h.Last().Number != 2 {
 		t.Errorf("%d differences, the last step is %+v", h.Differences, h.Last())
 	}
 	if before := h.Before(); len(before) != 1 || before[0].Number != 1 || before[0].Actions[0].Output.Kept != nil {
-		t.Errorf("before it: %+v", before)
+		t.Errorf("before it: %+v, want 1 before, number 1, kept nil", before)
 	}
 	if kept := int64(len(large) + len("small")); h.Kept < kept || h.Kept > kept+8 {
 		t.Errorf("%d bytes are kept, about, want %d", h.Kept, kept)
 	}
 	tell(t, a, journal.TypeRequest, request(3))
 	if h, err = s.History("a"); err != nil || h.Last() != nil || len(h.Before()) != 2 {
-		t.Errorf("with a call under way: %+v, %v", h.Last(), err)
+		t.Errorf("with a call under way: got %+v, %v", h.Last(), err)
 	}
 }

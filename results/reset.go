@@ -11,7 +11,7 @@ import (
 // Reset forgets the results of ids, so that they are not Finished any more:
 // their predictions are gone from preds.json when it returns. Journals and
 // what the attempts cost are kept. Ids that have no result are passed over, or with
-// unfinished are not resumed any more, but begin anew.
+// unfinished are not resumed any more, but start from the beginning.
 func (s *Store) Reset(ids []string, unfinished bool) error {
 	if err := s.check("resetting instances"); err != nil {
 		return err

@@ -39,9 +39,9 @@ func resume(t *testing.T, s *results.Store, id string) (*results.Attempt, *journ
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// Every dollar of an attempt counts once, whatever its results say and however
+// Every dollar of an attempt counts once, whatever its results record and however
 // often it is replaced, resumed and opened again.
-func TestWhatIsSpentCountsOnce(t *testing.T) {
+func TestTheCostOfAResumedAttemptCountsOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	spent := func(when string, want float64) {
@@ -77,7 +77,7 @@ func TestWhatIsSpentCountsOnce(t *testing.T) {
 	spent("the result of the rest", 1.25)
 	b, h := resume(t, s, "b")
 	if h == nil {
-		t.Fatal("a fault of ours is not resumed")
+		t.Fatal("an attempt that ended by an infrastructure fault is not resumed")
 	}
 	spent("resumed", 1.25)
 	tell(t, b, journal.TypeRequest, request(2), journal.TypeReply, reply(2))
@@ -87,9 +87,9 @@ func TestWhatIsSpentCountsOnce(t *testing.T) {
 	spent("opened again after a crash", 1.75)
 }
 
-// A request in flight when everything stopped may have been paid for; how the
-// journal came to its end is all the same to it.
-func TestACallUnderWayCountsWithWhatWasSetAside(t *testing.T) {
+// A request under way when the process ended may have been paid for, however
+// the journal ends.
+func TestACallUnderWayCountsWithItsReservation(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a := begin(t, s, "a")
@@ -97,16 +97,16 @@ func TestACallUnderWayCountsWithWhatWasSetAside(t *testing.T) {
 	closeStore(t, s)
 	s = open(t, dir)
 	if got := s.Spent(); !near(got, 0.25) {
-		t.Errorf("spent %v", got)
+		t.Errorf("spent %v, want %v", got, 0.25)
 	}
 	a, _ = resume(t, s, "a")
 	tell(t, a, journal.TypeRequest, journal.RequestData{Step: 1, Reserved: 0.25}, journal.TypeReply, reply(1))
 	if got := s.Spent(); !near(got, 0.75) {
-		t.Errorf("spent %v after its answer to another try", got)
+		t.Errorf("spent %v after the answer to a retry", got)
 	}
 }
 
-func TestAnAttemptThatEndedByAFaultIsWrittenOn(t *testing.T) {
+func TestAnAttemptThatEndedByAFaultIsAppendedTo(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a := begin(t, s, "a")
@@ -116,30 +116,31 @@ func TestAnAttemptThatEndedByAFaultIsWrittenOn(t *testing.T) {
 	end(t, s, a, f)
 	a, h := resume(t, s, "a")
 	if h == nil || a.Number() != 1 || !strings.Contains(string(h.End), `"exit_status":"TransientFault"`) || len(s.Records()) != 0 {
-		t.Fatalf("attempt %d, history %+v, records %+v", a.Number(), h, s.Records())
+		t.Fatalf("attempt %d, history %+v, records %+v; want a history, number 1, %q in the end, no records",
+			a.Number(), h, s.Records(), `"exit_status":"TransientFault"`)
 	}
 	tell(t, a, journal.TypeContainer, container, journal.TypeRequest, request(3), journal.TypeReply, reply(3))
-	closeStore(t, s) // it broke off
+	closeStore(t, s) // the attempt is interrupted
 	s = open(t, dir)
 	rs := s.Records()
 	if len(rs) != 1 || rs[0].Outcome != vocab.OutcomePending || rs[0].Steps != 3 || rs[0].Attempt != 1 {
-		t.Errorf("records %+v", rs)
+		t.Errorf("records %+v, want 1 record, outcome %v, steps 3, attempt 1", rs, vocab.OutcomePending)
 	}
 	a, h = resume(t, s, "a")
 	if h == nil || h.End != nil || h.Resumed != 1 || h.Started.IsZero() {
-		t.Fatalf("history %+v", h)
+		t.Fatalf("history %+v, want a history, no end, resumed 1, a time set", h)
 	}
 	if n := end(t, s, a, result("a", "x")); n != 1 {
-		t.Errorf("attempt %d", n)
+		t.Errorf("attempt %d, want 1", n)
 	}
 	if _, h, err := s.Resume("a", manifest.Settings{}); err != nil || h != nil {
-		t.Errorf("a result is resumed: %+v, %v", h, err)
+		t.Errorf("a result is resumed: %+v, %v; want no history, no error", h, err)
 	}
 }
 
-// What is resumed is told by the blame: an instance's fault before a call has
-// nothing to keep, after one it has what was paid for.
-func TestWhatIsResumed(t *testing.T) {
+// The fault decides what is resumed: after an instance's fault before any call there is
+// nothing to keep, after a call the paid replies are kept.
+func TestWhichAttemptsAreResumed(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome vocab.Outcome
 		blame   fault.Kind
@@ -162,19 +163,19 @@ func TestWhatIsResumed(t *testing.T) {
 			put(t, s, r)
 			for _, when := range []string{"in the same run", "in the next"} {
 				if _, ok := s.Resumable("a"); ok != c.want {
-					t.Errorf("%s: resumable %v", when, ok)
+					t.Errorf("%s: resumable %v, want ok %v", when, ok, c.want)
 				}
 				closeStore(t, s)
 				s = open(t, dir)
 			}
 			if _, h := resume(t, s, "a"); (h != nil) != c.want {
-				t.Errorf("history %+v", h)
+				t.Errorf("history %+v, want h != nil: %v", h, c.want)
 			}
 		})
 	}
 }
 
-// What is spent stands beside the cost only where it is more.
+// Spent is recorded beside the cost only if it is more.
 func TestAResumedAttemptThatLostNoCallHasSpentItsCost(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -189,11 +190,11 @@ func TestAResumedAttemptThatLostNoCallHasSpentItsCost(t *testing.T) {
 	closeStore(t, s)
 	records, _, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
 	if last := records[len(records)-1]; err != nil || last.Type != journal.TypeResume || last.Cost != 0.5 || last.Spent != 0 {
-		t.Errorf("%+v, %v", last, err)
+		t.Errorf("got %+v, %v; want type %v, cost 0.5, spent 0, no error", last, err, journal.TypeResume)
 	}
 }
 
-func TestOtherSettingsAreNotResumed(t *testing.T) {
+func TestAnAttemptWithOtherSettingsIsNotResumed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	under := manifest.Settings{Model: "m", Row: "1", Config: map[string]any{"agent": map[string]any{"step_limit": 5}}}
@@ -206,28 +207,28 @@ func TestOtherSettingsAreNotResumed(t *testing.T) {
 	s = open(t, dir)
 	made, ok := s.Resumable("a")
 	if !ok || made.Model != "m" || len(under.Differences(made)) > 0 {
-		t.Fatalf("made under %+v, %v", made, ok)
+		t.Fatalf("made under %+v, %v; want ok true, model %q, no differences", made, ok, "m")
 	}
 	other := under
 	other.Row = "2"
 	a, h, err := s.Resume("a", other)
 	if err != nil || h != nil || a.Number() != 2 {
-		t.Errorf("resumed under other ones: attempt %d, %+v, %v", a.Number(), h, err)
+		t.Errorf("resumed with other settings: attempt %d, %+v, %v", a.Number(), h, err)
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if made, ok := s.Resumable("a"); !ok || made.Row != "2" {
-		t.Errorf("then made under %+v, %v", made, ok)
+		t.Errorf("then made under %+v, %v; want ok true, row %q", made, ok, "2")
 	}
 	if a, h, err := s.Resume("a", other); err != nil || h == nil || a.Number() != 2 {
-		t.Errorf("the same ones: %+v, %v", h, err)
+		t.Errorf("the same ones: %+v, %v; want a history, number 2, no error", h, err)
 	}
 }
 
-// A format error after the last request is met again when the attempt is
+// A format error after the last request happens again when the attempt is
 // resumed, as often as that happens.
-func TestFormatErrorsCountOnceHoweverOftenAnAttemptCrashes(t *testing.T) {
+func TestFormatErrorsCountOnceOverCrashes(t *testing.T) {
 	dir := t.TempDir()
 	wrong := []any{journal.TypeInterrupt, journal.InterruptData{Step: 1, Name: "FormatError"}, journal.TypeMessages, says("form!")}
 	s := open(t, dir)
@@ -239,7 +240,7 @@ func TestFormatErrorsCountOnceHoweverOftenAnAttemptCrashes(t *testing.T) {
 		s = open(t, dir)
 		var h *journal.History
 		if a, h = resume(t, s, "a"); h.FormatErrors != 0 {
-			t.Errorf("%d before the first request", h.FormatErrors)
+			t.Errorf("%d format errors before the first request, want 0", h.FormatErrors)
 		}
 		tell(t, a, wrong...)
 	}
@@ -258,9 +259,9 @@ func TestFormatErrorsCountOnceHoweverOftenAnAttemptCrashes(t *testing.T) {
 	}
 }
 
-// Elapsed is the time of work: between records while there is a container, but
-// not while a call waits, and not while nothing runs.
-func TestElapsedIsTheTimeOfWork(t *testing.T) {
+// Elapsed counts the time of work: between records while there is a container, but
+// not while a call waits, and not while no process runs.
+func TestElapsedCountsOnlyTheTimeOfWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir)
@@ -319,8 +320,8 @@ func TestAHistoryOfADamagedAttemptIsRefused(t *testing.T) {
 		text, want string
 	}{
 		"a record is missing":           {strings.Join(lines[:5], "") + lines[6], "record 7 follows record 5"},
-		"a record is damaged":           {strings.Join(lines[:4], "") + strings.Replace(lines[4], "cost", "tsoc", 1) + lines[5], "behind number 4 is damaged"},
-		"its first record is damaged":   {strings.Replace(lines[0], "owner", "renwo", 1) + lines[1], "behind number 0 is damaged"},
+		"a record is damaged":           {strings.Join(lines[:4], "") + strings.Replace(lines[4], "cost", "tsoc", 1) + lines[5], "after number 4 is damaged"},
+		"its first record is damaged":   {strings.Replace(lines[0], "owner", "renwo", 1) + lines[1], "after number 0 is damaged"},
 		"no request is before a record": {read(t, journalled(t, t.TempDir(), 3)), "there is no request before it"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -328,7 +329,7 @@ func TestAHistoryOfADamagedAttemptIsRefused(t *testing.T) {
 			write(t, c.text, dir, "a", "journal.jsonl")
 			_, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl"))
 			if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "journal.jsonl") {
-				t.Errorf("%v (%v)", err, fault.KindOf(err))
+				t.Errorf("got %v (%v); want an Instance fault with %q, with %q", err, fault.KindOf(err), c.want, "journal.jsonl")
 			}
 		})
 	}
@@ -339,12 +340,12 @@ func TestAHistoryOfADamagedAttemptIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	write(t, "torn", dir, "a", "journal.jsonl")
 	if _, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a whole record: %v", err)
+		t.Errorf("without a whole record: %v, want error %v", err, fs.ErrNotExist)
 	}
 }
 
-// The record that began an attempt says under which settings: without it
-// nothing could be resumed, and a run must not take it for a fresh one.
+// The record that began an attempt has its settings: without it nothing
+// could be resumed, and a run must not take the attempt for a new one.
 func TestADirectoryWhoseAttemptCannotBeReadIsNotOpened(t *testing.T) {
 	for name, ended := range map[string]bool{"ended by a fault": true, "broken off": false} {
 		t.Run(name, func(t *testing.T) {
@@ -358,8 +359,9 @@ func TestADirectoryWhoseAttemptCannotBeReadIsNotOpened(t *testing.T) {
 			closeStore(t, s)
 			path := filepath.Join(dir, "a", "journal.jsonl")
 			write(t, strings.Replace(read(t, path), `"owner"`, `"renwo"`, 1), path)
-			if _, err := results.Open(dir, results.Options{}); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no whole record at byte 0") {
-				t.Errorf("%v (%v)", err, fault.KindOf(err))
+			if _, err := results.Open(dir, results.Options{}); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no valid record at byte 0") {
+				t.Errorf("got %v (%v); want an Instance fault with %q, with %q",
+					err, fault.KindOf(err), path, "no valid record at byte 0")
 			}
 			snap, err := results.Read(dir)
 			if fault.KindOf(err) != fault.Usage && (snap == nil || len(snap.Notes) == 0) {
@@ -382,40 +384,41 @@ func TestAResetAttemptIsNotResumed(t *testing.T) {
 		}
 		for _, when := range []string{"at once", "opened again"} {
 			if _, ok := s.Resumable("a"); ok == unfinished {
-				t.Errorf("unfinished %v, %s: resumable %v", unfinished, when, ok)
+				t.Errorf("unfinished %v, %s: resumable %v; want ok other than %v", unfinished, when, ok, unfinished)
 			}
 			if rs := s.Records(); len(rs) != 1 || rs[0].Steps != 2 || !near(s.Spent(), 1) {
-				t.Errorf("unfinished %v, %s: %+v, spent %v", unfinished, when, rs, s.Spent())
+				t.Errorf("unfinished %v, %s: %+v, spent %v; want 1 record, steps 2, spent %v", unfinished, when, rs, s.Spent(), 1)
 			}
 			closeStore(t, s)
 			s = open(t, dir)
 		}
 		if a, h := resume(t, s, "a"); (h == nil) != unfinished || (a.Number() == 2) != unfinished {
-			t.Errorf("unfinished %v: attempt %d, history %v", unfinished, a.Number(), h != nil)
+			t.Errorf("unfinished %v: attempt %d, history %v; want h == nil: %v, a.Number() == 2: %v",
+				unfinished, a.Number(), h != nil, unfinished, unfinished)
 		}
 	}
 }
 
-func TestWhatIsPutBackIsTold(t *testing.T) {
+func TestRestoredPredictionsAreReported(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	put(t, s, result("a", "one"))
 	closeStore(t, s)
 	write(t, "{}", dir, "preds.json")
 	s = open(t, dir)
-	if told := s.Recovered(); len(told) != 1 || !strings.Contains(told[0], "lacked 1 predictions") {
-		t.Errorf("told %q", told)
+	if told := s.Recovered(); len(told) != 1 || !strings.Contains(told[0], "put back 1 missing prediction") {
+		t.Errorf("recovered %q, want 1 report, %q in the first report", told, "put back 1 missing prediction")
 	}
 	closeStore(t, s)
 	if got := preds(t, dir)["a"].Patch; got != "one" {
-		t.Errorf("patch %q", got)
+		t.Errorf("patch %q, want %q", got, "one")
 	}
 	if told := open(t, dir).Recovered(); len(told) > 0 {
-		t.Errorf("told again: %q", told)
+		t.Errorf("recovered again: %q, want no report", told)
 	}
 }
 
-func TestWhatIsPutBackStandsInTheOrderOfItsEnd(t *testing.T) {
+func TestRestoredPredictionsAreInTheOrderOfTheirEnd(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	ids := []string{"d", "a", "c", "b"}
@@ -435,7 +438,7 @@ func TestWhatIsPutBackStandsInTheOrderOfItsEnd(t *testing.T) {
 	}
 }
 
-// preds.json is rewritten whole: an attempt that changes nothing in it must not.
+// preds.json is always rewritten as a whole: an attempt that changes nothing in it must not do so.
 func TestAnAttemptWithoutAPredictionBeforeItWritesNone(t *testing.T) {
 	dir := t.TempDir()
 	s, err := results.Open(dir, results.Options{FlushEvery: time.Hour})
@@ -444,7 +447,7 @@ func TestAnAttemptWithoutAPredictionBeforeItWritesNone(t *testing.T) {
 	}
 	a := begin(t, s, "a")
 	if _, err := os.Stat(filepath.Join(dir, "preds.json")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("preds.json: %v", err)
+		t.Errorf("preds.json: %v, want error %v", err, fs.ErrNotExist)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
@@ -461,6 +464,6 @@ func TestATrajectoryAlwaysHasItsConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := string(trajectory.Info["config"]); got != "{}" {
-		t.Errorf("config %s, want an object: the peers' readers look into it", got)
+		t.Errorf("config %s, want an object: mini-swe-agent reads keys of it", got)
 	}
 }

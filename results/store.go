@@ -23,6 +23,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/vocab"
 )
 
 // Names of the files in a run directory.
@@ -52,6 +53,11 @@ type Options struct {
 
 	Durability journal.Durability // of the journals of running attempts; empty: Power
 
+	// ReadOnly looks at a directory as Open would find it, and refuses what Open would
+	// refuse, but takes no lock and writes nothing. A directory that does not exist is
+	// empty. Whatever would write is then a Bug fault; Close does nothing.
+	ReadOnly bool
+
 	// Inject, when not nil, is asked before every write, fsync and rename of
 	// the store whether that is to fail. It is for tests.
 	Inject *inject.Plan
@@ -66,9 +72,12 @@ type Store struct {
 	files     atomicfile.Files
 	mask      *mask.Masker
 	recovered []string
-	reading   bool // nothing on disk is changed, see Read
-	writer    *deriver
-	level     journal.Durability
+	reading   bool // nothing on disk is changed, see Read and Options.ReadOnly
+	lenient   bool // an instance that cannot be read is reported, see Read
+
+	unreadable []string // such instances
+	writer     *deriver
+	level      journal.Durability
 
 	mu        sync.Mutex
 	instances map[string]*instance
@@ -120,10 +129,13 @@ type pastAttempt struct {
 
 // Open makes dir a run directory, or takes it up again, and locks it. When
 // another process (or another Store) owns it, the error wraps a [*LockedError].
-// Whatever crashed runs left is put in order first, and told by
+// Whatever crashed runs left is put in order first, and reported by
 // [Store.Recovered]. The caller must Close the store.
 func Open(dir string, o Options) (*Store, error) {
 	dir = filepath.Clean(dir)
+	if o.ReadOnly {
+		return look(dir, o)
+	}
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
@@ -140,7 +152,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s.SetLog(o.Log)
 	if dead != "" {
-		s.tell("the run of %s ended without closing the directory", dead)
+		s.tell("the last run (%s) crashed or was killed", OwnerInWords(dead))
 	}
 	changed, err := s.recover()
 	if err != nil {
@@ -153,8 +165,10 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func makeDir(dir string) error {
-	err := os.MkdirAll(dir, 0o755)
+func makeDir(dir string) error { return dirFault(os.MkdirAll(dir, 0o755)) }
+
+// dirFault is what a person reads of a directory that cannot be made.
+func dirFault(err error) error {
 	if errors.Is(err, syscall.ENOTDIR) {
 		return fault.New(fault.Usage, "creating the output directory", err).
 			WithHint("-o must name a directory; there is a file in its place")
@@ -260,6 +274,14 @@ func (s *Store) check(op string) error {
 	defer s.mu.Unlock()
 	if s.closed {
 		return closedFault(op)
+	}
+	return nil
+}
+
+// checkID refuses an instance id that cannot name a folder.
+func checkID(id string) error {
+	if err := vocab.CheckID(id); err != nil {
+		return fault.Newf(fault.Instance, "instance id %q %w and cannot name a folder", id, err)
 	}
 	return nil
 }

@@ -137,10 +137,10 @@ func TestARunDirectory(t *testing.T) {
 
 	t.Run("the patch is exact", func(t *testing.T) {
 		if got := read(t, dir, "z__first-1", "z__first-1.patch"); got != hostile {
-			t.Errorf("got %q", got)
+			t.Errorf("got %q, want %v", got, hostile)
 		}
 	})
-	t.Run("predictions stand in order of completion, in the peers' bytes", func(t *testing.T) {
+	t.Run("predictions are in order of completion, in the exact form of mini-swe-agent", func(t *testing.T) {
 		want := `{
   "z__first-1": {
     "model_name_or_path": "m/\u00e9",
@@ -154,13 +154,13 @@ func TestARunDirectory(t *testing.T) {
   }
 }`
 		if diff := cmp.Diff(want, read(t, dir, "preds.json")); diff != "" {
-			t.Error(diff)
+			t.Errorf("read (-want +got):\n%s", diff)
 		}
 	})
 	t.Run("exit statuses cover all", func(t *testing.T) {
 		want := "instances_by_exit_status:\n    Submitted:\n    - a__second-2\n    - z__first-1\n    TransientFault:\n    - m__third-3\n"
 		if diff := cmp.Diff(want, read(t, dir, "exit_statuses.yaml")); diff != "" {
-			t.Error(diff)
+			t.Errorf("read (-want +got):\n%s", diff)
 		}
 	})
 	t.Run("a failure has a trajectory that says why", func(t *testing.T) {
@@ -170,26 +170,27 @@ func TestARunDirectory(t *testing.T) {
 		}
 		if traj.Info.ExitStatus != "TransientFault" || traj.Info.Exception == "" ||
 			traj.Format != "mini-swe-agent-1.1" || traj.InstanceID != "m__third-3" {
-			t.Errorf("%+v", traj)
+			t.Errorf("got %+v, want exit status %q, some exception, format %q, instance ID %q",
+				traj, "TransientFault", "mini-swe-agent-1.1", "m__third-3")
 		}
 	})
-	t.Run("the trajectory is in the peers' bytes", func(t *testing.T) {
+	t.Run("the trajectory has the exact form of mini-swe-agent", func(t *testing.T) {
 		got := read(t, dir, "z__first-1", "z__first-1.traj.json")
 		wantIn := "  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"content\": \"<\\u00e9 & \\ud83d\\ude00>\"\n    }\n  ],\n" +
 			"  \"trajectory_format\": \"mini-swe-agent-1.1\",\n  \"instance_id\": \"z__first-1\"\n}"
 		if !strings.HasSuffix(got, wantIn) || !strings.HasPrefix(got, "{\n  \"info\": {\n    \"model_stats\": {\n") {
-			t.Errorf("got %s", got)
+			t.Errorf("got %s, want ending in %q, beginning with %q", got, wantIn, "{\n  \"info\": {\n    \"model_stats\": {\n")
 		}
 	})
 	t.Run("parquet holds every attempt", func(t *testing.T) {
-		rows, err := parquet.ReadFile[results.Record](filepath.Join(dir, "results.parquet"))
+		rows, err := parquet.ReadFile[results.Row](filepath.Join(dir, "results.parquet"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(s.Records(), rows); diff != "" {
-			t.Error(diff)
+		if diff := cmp.Diff(results.RowsOf(s.Records()), rows); diff != "" {
+			t.Errorf("rows (-want +got):\n%s", diff)
 		}
-		if len(rows) != 3 || rows[2].Time.Total != 2.5 || rows[2].PatchBytes != len(hostile) {
+		if len(rows) != 3 || *rows[2].SecondsTotal != 2.5 || rows[2].PatchBytes != len(hostile) || !rows[2].Last || !rows[2].HasResult {
 			t.Errorf("rows %+v", rows)
 		}
 	})
@@ -197,11 +198,11 @@ func TestARunDirectory(t *testing.T) {
 		s := open(t, dir)
 		for id, want := range map[string]bool{"z__first-1": true, "a__second-2": true, "m__third-3": false, "new": false} {
 			if _, ok := s.Finished(id); ok != want {
-				t.Errorf("Finished(%s) = %v", id, ok)
+				t.Errorf("Finished(%s) = %v; want ok %v", id, ok, want)
 			}
 		}
 		if got := s.Spent(); got != 1 {
-			t.Errorf("Spent = %v", got)
+			t.Errorf("Spent = %v, want 1", got)
 		}
 		if r := s.Recovered(); len(r) > 0 {
 			t.Errorf("recovered %q from a clean directory", r)
@@ -215,7 +216,7 @@ func TestARunDirectory(t *testing.T) {
 			t.Errorf("order or bytes changed:\n%s", after)
 		}
 		if got := s.Spent(); got != 1.25 {
-			t.Errorf("Spent = %v", got)
+			t.Errorf("Spent = %v, want 1.25", got)
 		}
 	})
 }
@@ -237,24 +238,24 @@ func TestResetForgetsAndKeepsTheHistory(t *testing.T) {
 		t.Error("a is still finished")
 	}
 	if _, ok := s.Finished("b"); !ok {
-		t.Error("b was forgotten too")
+		t.Error("b was reset too")
 	}
 	if len(s.Records()) != 2 || s.Spent() != 0.5 {
-		t.Errorf("records %v, spent %v", s.Records(), s.Spent())
+		t.Errorf("records %v, spent %v; want 2 records, spent 0.5", s.Records(), s.Spent())
 	}
 	if n := put(t, s, result("a", "three")); n != 2 {
-		t.Errorf("attempt %d", n)
+		t.Errorf("attempt %d, want 2", n)
 	}
 	closeStore(t, s)
 	if got := preds(t, dir)["a"].Patch; got != "three" {
-		t.Errorf("patch %q", got)
+		t.Errorf("patch %q, want %q", got, "three")
 	}
 	if s := open(t, dir); len(s.Records()) != 3 || math.Abs(s.Spent()-0.75) > 1e-9 {
-		t.Errorf("records %v, spent %v", s.Records(), s.Spent())
+		t.Errorf("records %v, spent %v; want 3 records, spent 0.75", s.Records(), s.Spent())
 	}
 }
 
-func TestAForgottenResultsTrajectoryStands(t *testing.T) {
+func TestTheTrajectoryOfAResetResultIsKept(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	put(t, s, result("a", "one"))
@@ -265,7 +266,7 @@ func TestAForgottenResultsTrajectoryStands(t *testing.T) {
 	closeStore(t, s)
 	closeStore(t, open(t, dir))
 	if after := read(t, dir, "a", "a.traj.json"); after != before {
-		t.Errorf("it became %s", after)
+		t.Errorf("it became %s, want after %v", after, before)
 	}
 }
 
@@ -275,13 +276,13 @@ func TestBadResultsAreRefused(t *testing.T) {
 		change func(*results.Result)
 		want   fault.Kind
 	}{
-		"a prediction that is not UTF-8": {func(r *results.Result) { r.Prediction = "\xff" }, fault.Bug},
-		"a lone surrogate":               {func(r *results.Result) { r.Prediction = "\xed\xa0\x80" }, fault.Bug},
-		"a model that is not UTF-8":      {func(r *results.Result) { r.Record.Model = "\xff" }, fault.Bug},
-		"an empty id":                    {func(r *results.Result) { r.Record.InstanceID = "" }, fault.Instance},
-		"an id that leaves the folder":   {func(r *results.Result) { r.Record.InstanceID = "../x" }, fault.Instance},
-		"an id that is a file of ours":   {func(r *results.Result) { r.Record.InstanceID = "preds.json" }, fault.Instance},
-		"an id too long for a file name": {func(r *results.Result) { r.Record.InstanceID = strings.Repeat("x", 201) }, fault.Instance},
+		"a prediction that is not UTF-8":              {func(r *results.Result) { r.Prediction = "\xff" }, fault.Bug},
+		"a lone surrogate":                            {func(r *results.Result) { r.Prediction = "\xed\xa0\x80" }, fault.Bug},
+		"a model that is not UTF-8":                   {func(r *results.Result) { r.Record.Model = "\xff" }, fault.Bug},
+		"an empty id":                                 {func(r *results.Result) { r.Record.InstanceID = "" }, fault.Instance},
+		"an id that leaves the folder":                {func(r *results.Result) { r.Record.InstanceID = "../x" }, fault.Instance},
+		"an id that is the name of a file of the run": {func(r *results.Result) { r.Record.InstanceID = "preds.json" }, fault.Instance},
+		"an id too long for a file name":              {func(r *results.Result) { r.Record.InstanceID = strings.Repeat("x", 201) }, fault.Instance},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -302,11 +303,31 @@ func TestTwoRunsInOneDirectory(t *testing.T) {
 	first := open(t, dir)
 	_, err := results.Open(dir, results.Options{})
 	locked, ok := errors.AsType[*results.LockedError](err)
-	if !ok || locked.Owner != "host h, pid 1" || !strings.Contains(err.Error(), "host h, pid 1") {
+	if !ok || locked.Owner != "host h, pid 1" || err.Error() != dir+" is in use by process 1 on h" {
 		t.Fatalf("second Open: %v", err)
 	}
 	closeStore(t, first)
 	closeStore(t, open(t, dir))
+}
+
+func TestTheOwnerInWords(t *testing.T) {
+	for owner, want := range map[string]string{
+		"": "another run",
+		"host h, pid 7, since 2026-01-02T03:04:05Z":      "process 7 on h, since 2026-01-02 03:04:05 +00:00",
+		"host h, pid 7, since 2026-01-02T03:04:05+02:00": "process 7 on h, since 2026-01-02 03:04:05 +02:00",
+		"host h, pid 7, since now":                       "process 7 on h",
+		"host h, pid 7":                                  "process 7 on h",
+		"host h, pid 0":                                  "host h, pid 0",
+		"somebody, pid":                                  "somebody, pid",
+		"7":                                              "7",
+	} {
+		if got := results.OwnerInWords(owner); got != want {
+			t.Errorf("%q: %q, want %q", owner, got, want)
+		}
+	}
+	if got := results.OwnerInWords(results.DefaultOwner()); !strings.HasPrefix(got, fmt.Sprintf("process %d on ", os.Getpid())) || !strings.Contains(got, ", since 2") {
+		t.Errorf("the owner of this process is %q", got)
+	}
 }
 
 func TestOpenRefusesBadPlaces(t *testing.T) {
@@ -315,11 +336,11 @@ func TestOpenRefusesBadPlaces(t *testing.T) {
 	for _, path := range []string{"file", "file/below"} {
 		_, err := results.Open(filepath.Join(dir, path), results.Options{})
 		if fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
-			t.Errorf("%s: %v (%v)", path, err, fault.KindOf(err))
+			t.Errorf("%s: got %v (%v); want a Usage fault, a hint", path, err, fault.KindOf(err))
 		}
 	}
 	if _, err := results.Open("/proc/batch-cannot-be-here", results.Options{}); fault.KindOf(err) != fault.Host {
-		t.Errorf("an unwritable place: %v", err)
+		t.Errorf("an unwritable place: %v, want a Host fault", err)
 	}
 }
 
@@ -348,10 +369,10 @@ func TestManyPutsAtOnce(t *testing.T) {
 	closeStore(t, s)
 	closeStore(t, s)
 	if got := preds(t, dir); len(got) != 64 || got["i-7"].Patch != "patch 2 of 7" {
-		t.Errorf("%d predictions, %+v", len(got), got["i-7"])
+		t.Errorf("got %d predictions, %+v; want 64 values, patch %q", len(got), got["i-7"], "patch 2 of 7")
 	}
 	if got := len(s.Records()); got != 3*64 {
-		t.Errorf("%d records", got)
+		t.Errorf("got %d records, want %v", got, 3*64)
 	}
 }
 
@@ -361,7 +382,7 @@ func TestAnIDThatCannotNameAFolderIsRefusedWithTheReason(t *testing.T) {
 		"":                       "is empty",
 		strings.Repeat("x", 201): "is longer than 200 bytes",
 		".hidden":                "begins with a dot",
-		"a/b":                    "holds a slash",
+		"a/b":                    "contains a slash",
 		"a\\b":                   "a backslash",
 		"a\nb":                   "a newline",
 		"Preds.JSON":             "own files",

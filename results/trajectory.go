@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -26,7 +27,7 @@ const TrajectoryFormat = "mini-swe-agent-1.1"
 
 // Trajectory is the content of <id>/<id>.traj.json. Members stand in the
 // order of mini-swe-agent; Info holds its keys (model_stats, config, mini_version,
-// exit_status, submission, traceback, exception_str) and ours beside them.
+// exit_status, submission, traceback, exception_str) and batch's own beside them.
 type Trajectory struct {
 	Info       Info              `json:"info"`
 	Messages   []json.RawMessage `json:"messages"`
@@ -44,7 +45,7 @@ type Info struct {
 	Submission     string              `json:"submission"`
 	Exception      string              `json:"exception_str,omitempty"`
 	Traceback      string              `json:"traceback,omitempty"`
-	Salvage        string              `json:"salvaged_patch,omitempty"`  // work tree's diff of a run that did not submit
+	Salvage        string              `json:"salvaged_patch,omitempty"`  // working tree's diff of a run that did not submit
 	PredictionNote string              `json:"prediction_note,omitempty"` // why the prediction's text is not the submission's bytes
 	ImageCommit    *journal.CommitData `json:"image_commit,omitempty"`    // where the image is not at the row's base_commit
 	Record         *Record             `json:"batch,omitempty"`
@@ -56,22 +57,32 @@ type ModelStats struct {
 	Calls int     `json:"api_calls"`
 }
 
-// writeTrajectory replaces an instance's trajectory: its head is r's, its messages
+// TrajectoryPath is the file of an instance's last trajectory in the run directory dir.
+func TrajectoryPath(dir, id string) string { return filepath.Join(dir, id, trajectoryFile(id)) }
+
+// JournalPath is the file of an instance's journal in the run directory dir.
+func JournalPath(dir, id string) string { return filepath.Join(dir, id, journalFile) }
+
+func trajectoryFile(id string) string { return id + ".traj.json" }
+
+func (s *Store) trajectoryPath(id string) string { return TrajectoryPath(s.dir, id) }
+
+// writeTrajectory replaces the trajectory at path: its head is r's, its messages
 // are those in the journal, one after the other, so that no more than one output is
 // held in memory. The caller syncs the directory.
-func (s *Store) writeTrajectory(h *journal.History, r *Result) (err error) {
-	t := trajectoryWriter{mask: s.mask, history: h}
+func (s *Store) writeTrajectory(path string, h *journal.History, r *Result) (err error) {
+	return s.files.WriteUnsynced(path, 0o644, func(w io.Writer) error { return writeTrajectory(w, s.mask, h, r) })
+}
+
+func writeTrajectory(w io.Writer, m *mask.Masker, h *journal.History, r *Result) (err error) {
+	t := trajectoryWriter{w: bufio.NewWriter(w), mask: m, history: h}
 	if len(h.Opened) > 0 { // there is a journal
 		if t.source, err = h.Source(); err != nil {
 			return err
 		}
 		defer t.source.Close()
 	}
-	id := r.Record.InstanceID
-	return s.files.WriteUnsynced(s.path(id, id+".traj.json"), 0o644, func(w io.Writer) error {
-		t.w = bufio.NewWriter(w)
-		return errors.Join(t.write(r), t.w.Flush())
-	})
+	return errors.Join(t.write(r), t.w.Flush())
 }
 
 // trajectoryWriter writes one trajectory as Python's json.dumps(v, indent=2) does,

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/journal"
@@ -19,7 +21,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// sealed is a journal's line with the checksum of what stands in it.
+// sealed is a journal's line with the checksum of its content.
 func sealed(body string) string {
 	return fmt.Sprintf("%s,\"crc\":\"%08x\"}\n", body, castagnoli(body))
 }
@@ -38,8 +40,8 @@ func resealed(t *testing.T, journal, typ, old, now string) string {
 	return ""
 }
 
-// A checksum says that a record is what was written, not that it makes sense.
-func TestARecordThatMeansNothingIsNamed(t *testing.T) {
+// A checksum shows that a record is unchanged, not that it makes sense.
+func TestErrorsNameAnInvalidRecord(t *testing.T) {
 	finished := func(t *testing.T, s *results.Store) { put(t, s, result("a", "p")) }
 	for name, c := range map[string]struct {
 		make func(t *testing.T, s *results.Store)
@@ -84,19 +86,41 @@ func TestARecordThatMeansNothingIsNamed(t *testing.T) {
 			}
 			_, err := results.Open(dir, results.Options{})
 			if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("%v (%v)", err, fault.KindOf(err))
+				t.Errorf("got %v (%v); want an Instance fault with %q, with %q", err, fault.KindOf(err), c.want, path)
 			}
 			snap, err := results.Read(dir)
 			if strings.Contains(name, "prediction") {
 				if err == nil {
-					t.Error("it reads as if nothing were wrong")
+					t.Error("the record was accepted")
 				}
 				return
 			}
-			if err != nil || len(snap.Records) != 1 || snap.Records[0].InstanceID != "b" || !strings.Contains(strings.Join(snap.Notes, "\n"), "a is left out") {
-				t.Errorf("reading: %+v, %v", snap, err)
+			note := "a: its journal cannot be read; it is counted as not run: reading " + path
+			if err != nil || len(snap.Records) != 1 || snap.Records[0].InstanceID != "b" || !strings.Contains(strings.Join(snap.Notes, "\n"), note) {
+				t.Errorf("reading: %+v, %v; want 1 record, instance ID %q, %q in the notes, no error", snap, err, "b", note)
+				return
+			}
+			if diff := cmp.Diff([]string{"a", "b"}, snap.Asked()); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestAPredictionCountsWhereTheJournalCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "p"))
+	closeStore(t, s)
+	path := filepath.Join(dir, "a", "journal.jsonl")
+	write(t, resealed(t, read(t, path), "end", `"record":{`, `"record":7,"was":{`), path)
+	snap, err := results.Read(dir)
+	if err != nil || len(snap.Records) != 1 || !snap.Records[0].Outcome.Final() {
+		t.Fatalf("got %+v, %v; want one record that is a result", snap, err)
+	}
+	want := "a: its journal cannot be read; its prediction in preds.json is counted: reading " + path
+	if len(snap.Notes) != 1 || !strings.HasPrefix(snap.Notes[0], want) {
+		t.Errorf("notes %q, want one: %s", snap.Notes, want)
 	}
 }
 
@@ -107,18 +131,19 @@ func TestAPredictionOfANewerVersionIsRefused(t *testing.T) {
 	closeStore(t, s)
 	path := filepath.Join(dir, "a", "journal.jsonl")
 	write(t, resealed(t, read(t, path), "prediction", `{"v":2,`, `{"v":3,`), path)
-	closeStore(t, open(t, dir)) // nothing has to be put back
+	closeStore(t, open(t, dir)) // nothing has to be restored
 	if err := os.Remove(filepath.Join(dir, "preds.json")); err != nil {
 		t.Fatal(err)
 	}
 	_, err := results.Open(dir, results.Options{})
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), "newer batch") || !strings.Contains(err.Error(), path) {
-		t.Errorf("%v (%v), hint %q", err, fault.KindOf(err), fault.HintOf(err))
+		t.Errorf("got %v (%v), hint %q; want a Usage fault, %q, with %q",
+			err, fault.KindOf(err), fault.HintOf(err), "newer batch", path)
 	}
 }
 
-// A folder where a file should be cannot be read or replaced, by anybody.
-func TestWhatCannotBeReadOrWrittenIsTheHostsFault(t *testing.T) {
+// A folder in place of a file cannot be read or replaced by any user.
+func TestFilesThatCannotBeReadOrWrittenAreAHostFault(t *testing.T) {
 	for path, want := range map[string]string{
 		"preds.json":      "reading predictions",
 		"a/journal.jsonl": "reading",
@@ -127,17 +152,17 @@ func TestWhatCannotBeReadOrWrittenIsTheHostsFault(t *testing.T) {
 		dir := t.TempDir()
 		write(t, "", dir, path, "file")
 		if s, err := results.Open(dir, results.Options{}); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v (%v)", path, err, fault.KindOf(err))
+			t.Errorf("%s: got %v (%v); want a Host fault with %q", path, err, fault.KindOf(err), want)
 		} else if s != nil {
-			t.Errorf("%s: it is opened", path)
+			t.Errorf("%s: it is opened, want nil", path)
 		}
 		snap, err := results.Read(dir)
-		if path == "a/journal.jsonl" { // one that says nothing hides no other
+		if path == "a/journal.jsonl" { // an unreadable journal does not hide other instances
 			if fault.KindOf(err) != fault.Usage {
-				t.Errorf("reading with %s: %+v, %v", path, snap, err)
+				t.Errorf("reading with %s: got %+v, %v; want a Usage fault", path, snap, err)
 			}
 		} else if fault.KindOf(err) == fault.Usage || err == nil {
-			t.Errorf("reading with %s: %+v, %v", path, snap, err)
+			t.Errorf("reading with %s: got %+v, %v; want an error, not a %v fault", path, snap, err, fault.Usage)
 		}
 	}
 	for path, want := range map[string]string{
@@ -152,7 +177,7 @@ func TestWhatCannotBeReadOrWrittenIsTheHostsFault(t *testing.T) {
 		_, _, resumed := s.Resume("a", manifest.Settings{})
 		for what, err := range map[string]error{"beginning": err, "resuming": resumed, "putting": s.Put(t.Context(), result("a", "p"))} {
 			if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s with %s: %v (%v)", what, path, err, fault.KindOf(err))
+				t.Errorf("got %s with %s: %v (%v); want a Host fault with %q", what, path, err, fault.KindOf(err), want)
 			}
 		}
 		if _, ok := s.Finished("a"); ok {
@@ -164,25 +189,25 @@ func TestWhatCannotBeReadOrWrittenIsTheHostsFault(t *testing.T) {
 		s := open(t, dir)
 		write(t, "", dir, path, "file")
 		if err := s.Put(t.Context(), result("a", "p")); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "saving a") {
-			t.Errorf("%s: %v (%v)", path, err, fault.KindOf(err))
+			t.Errorf("%s: got %v (%v); want a Host fault with %q", path, err, fault.KindOf(err), "saving a")
 		}
 	}
 	dir := t.TempDir()
 	write(t, "", dir, "a")
 	if _, err := journal.ReadHistory(filepath.Join(dir, "a", "journal.jsonl")); fault.KindOf(err) != fault.Host || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a history in a file: %v", err)
+		t.Errorf("a history in a file: %v, want a Host fault, an error other than %v", err, fs.ErrNotExist)
 	}
 	write(t, "", dir, "b", "journal.jsonl", "file")
 	if _, err := journal.ReadHistory(filepath.Join(dir, "b", "journal.jsonl")); fault.KindOf(err) != fault.Host || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a journal that is a folder: %v", err)
+		t.Errorf("a journal that is a folder: got error %v", err)
 	}
 	write(t, "", dir, "manifest.json", "file")
 	if _, err := manifest.Read(dir); fault.KindOf(err) != fault.Host {
-		t.Errorf("a manifest that is a folder: %v", err)
+		t.Errorf("a manifest that is a folder: got error %v", err)
 	}
 }
 
-func TestATrajectoryThatCannotBeDerivedIsToldAndHoldsUpNothing(t *testing.T) {
+func TestATrajectoryThatCannotBeDerivedIsOnlyReported(t *testing.T) {
 	dir := t.TempDir()
 	var log strings.Builder
 	s, err := results.Open(dir, results.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -194,10 +219,10 @@ func TestATrajectoryThatCannotBeDerivedIsToldAndHoldsUpNothing(t *testing.T) {
 	write(t, "", dir, "a", "a.traj.json", "file")
 	closeStore(t, s)
 	if !strings.Contains(log.String(), "instance=a") || strings.Contains(log.String(), "instance=b") {
-		t.Errorf("the log says %s", &log)
+		t.Errorf("the log says %s, want %q, no %q", &log, "instance=a", "instance=b")
 	}
 	if text := read(t, dir, "b", "b.traj.json"); !strings.Contains(text, "Interrupted") {
-		t.Errorf("the other's is %s", text)
+		t.Errorf("the other's is %s, want %q", text, "Interrupted")
 	}
 }
 
@@ -209,29 +234,29 @@ func TestATornJournalThatCannotBeCutStopsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := results.Open(dir, results.Options{Inject: plan}); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "cutting a torn journal") {
-		t.Errorf("%v (%v)", err, fault.KindOf(err))
+	if _, err := results.Open(dir, results.Options{Inject: plan}); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "truncating a torn journal") {
+		t.Errorf("got %v (%v); want a Host fault with %q", err, fault.KindOf(err), "truncating a torn journal")
 	}
 	if got := read(t, dir, "a", "journal.jsonl"); got != whole+"torn" {
-		t.Errorf("%d bytes, were %d", len(got), len(whole)+4)
+		t.Errorf("got %d bytes, were %d; want %v", len(got), len(whole)+4, whole+"torn")
 	}
 }
 
-func TestAResetThatFailsIsTold(t *testing.T) {
+func TestAFailedResetIsReported(t *testing.T) {
 	dir := t.TempDir()
 	s := injected(t, dir, "journal.sync:2=EIO")
 	if err := s.Put(t.Context(), result("a", "p")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Reset([]string{"a"}, false); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "syncing a journal") {
-		t.Errorf("%v (%v)", err, fault.KindOf(err))
+		t.Errorf("got %v (%v); want a Host fault with %q", err, fault.KindOf(err), "syncing a journal")
 	}
 	if _, ok := s.Finished("a"); !ok {
-		t.Error("it is forgotten here, and on disk perhaps not")
+		t.Error("the result is reset in memory, but perhaps not on disk")
 	}
 }
 
-func TestAResetThatCannotBeWrittenIsTold(t *testing.T) {
+func TestAResetThatCannotBeWrittenIsReported(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	put(t, s, result("a", "p"))
@@ -240,11 +265,11 @@ func TestAResetThatCannotBeWrittenIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Reset([]string{"a"}, false); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "journal") {
-		t.Errorf("%v (%v)", err, fault.KindOf(err))
+		t.Errorf("got %v (%v); want a Host fault with %q", err, fault.KindOf(err), "journal")
 	}
 }
 
-func TestASalvageIsKeptBesideTheResultUntilAnotherHasNone(t *testing.T) {
+func TestASalvageIsRemovedByAResultWithoutOne(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	r := result("a", "")
@@ -253,7 +278,7 @@ func TestASalvageIsKeptBesideTheResultUntilAnotherHasNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := read(t, dir, "a", "a.salvaged.patch"); got != "salvaged\xff" || s.Records()[0].PatchBytes != 9 {
-		t.Errorf("%q, %+v", got, s.Records()[0])
+		t.Errorf("got %q, %+v; want %q, patch bytes 9", got, s.Records()[0], "salvaged\xff")
 	}
 	again := result("a", "ab")
 	again.Record.Attempt = 1
@@ -261,7 +286,7 @@ func TestASalvageIsKeptBesideTheResultUntilAnotherHasNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a", "a.salvaged.patch")); !errors.Is(err, fs.ErrNotExist) || s.Records()[0].PatchBytes != 2 {
-		t.Errorf("the salvage: %v, %+v", err, s.Records()[0])
+		t.Errorf("the salvage: %v, %+v; want error %v, patch bytes 2", err, s.Records()[0], fs.ErrNotExist)
 	}
 	third := result("a", "abc")
 	third.Record.Attempt, third.Submission = 1, nil
@@ -269,23 +294,23 @@ func TestASalvageIsKeptBesideTheResultUntilAnotherHasNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a", "a.patch")); !errors.Is(err, fs.ErrNotExist) || s.Records()[0].PatchBytes != 3 {
-		t.Errorf("the patch: %v, %+v", err, s.Records()[0])
+		t.Errorf("the patch: %v, %+v; want error %v, patch bytes 3", err, s.Records()[0], fs.ErrNotExist)
 	}
 }
 
-func TestAJournalTakesWhatItCanWriteExactly(t *testing.T) {
+func TestAJournalRefusesWhatItCannotWriteExactly(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a := begin(t, s, "a")
 	j := a.Journal()
 	for name, err := range map[string]error{
-		"what is no JSON":       j.Append(journal.TypeAction, make(chan int)),
-		"a type of two words":   j.Append("two words", 1),
-		"a type with a capital": j.Append("Action", 1),
-		"no type":               j.Append("", 1),
+		"a value that JSON cannot hold": j.Append(journal.TypeAction, make(chan int)),
+		"a type of two words":           j.Append("two words", 1),
+		"a type with a capital":         j.Append("Action", 1),
+		"no type":                       j.Append("", 1),
 	} {
 		if fault.KindOf(err) != fault.Bug {
-			t.Errorf("%s: %v (%v)", name, err, fault.KindOf(err))
+			t.Errorf("%s: got %v (%v); want a Bug fault", name, err, fault.KindOf(err))
 		}
 	}
 	tell(t, a, journal.TypeRequest, request(1), journal.TypeReply, reply(1), journal.TypeAction, action(1, "a"), journal.TypeOutput, journal.OutputData{Step: 1})
@@ -295,19 +320,20 @@ func TestAJournalTakesWhatItCanWriteExactly(t *testing.T) {
 	path := filepath.Join(dir, "a", "journal.jsonl")
 	records, torn, err := journal.Read(path)
 	if err != nil || torn != 0 || len(records) != 6 || records[5].Type != "a_z" || !strings.HasSuffix(string(records[4].Data), `"output":""}`) {
-		t.Errorf("%d records, torn %d, %v", len(records), torn, err)
+		t.Errorf("got %d records, torn %d, %v; want torn 0, 6 records, type %q, data ending in %q, no error",
+			len(records), torn, err, "a_z", `"output":""}`)
 	}
 	if err := errors.Join(a.Close(), a.Close()); err != nil {
 		t.Error(err)
 	}
 	for name, err := range map[string]error{"flushing": j.Flush(), "syncing": j.Sync()} {
 		if fault.KindOf(err) != fault.Bug || !errors.Is(err, os.ErrClosed) {
-			t.Errorf("%s when closed: %v", name, err)
+			t.Errorf("got %s when closed: %v; want a Bug fault, error %v", name, err, os.ErrClosed)
 		}
 	}
 }
 
-func TestTheLastAttemptCountsUnlessAnotherToolHasTheResult(t *testing.T) {
+func TestTheLastAttemptCountsUnlessAnotherToolWroteTheResult(t *testing.T) {
 	r := func(attempt int, o vocab.Outcome) results.Record {
 		return results.Record{InstanceID: "a", Attempt: attempt, Outcome: o}
 	}
@@ -315,16 +341,16 @@ func TestTheLastAttemptCountsUnlessAnotherToolHasTheResult(t *testing.T) {
 		records []results.Record
 		want    int
 	}{
-		"the last one":                            {[]results.Record{r(1, vocab.OutcomeSubmitted), r(2, vocab.OutcomeInfrastructure)}, 2},
-		"another tool's, where ours has none":     {[]results.Record{r(0, vocab.OutcomeSubmitted), r(1, vocab.OutcomeInfrastructure), r(2, vocab.OutcomePending)}, 0},
-		"ours, where another tool's is a result":  {[]results.Record{r(0, vocab.OutcomeSubmitted), r(1, vocab.OutcomeLimit)}, 1},
-		"ours, where neither has one":             {[]results.Record{r(0, vocab.OutcomeInfrastructure), r(1, vocab.OutcomePending)}, 1},
-		"ours, where another tool's is no result": {[]results.Record{r(0, vocab.OutcomeInfrastructure), r(1, vocab.OutcomeEmpty)}, 1},
-		"another tool's alone":                    {[]results.Record{r(0, vocab.OutcomeInfrastructure)}, 0},
+		"the last one": {[]results.Record{r(1, vocab.OutcomeSubmitted), r(2, vocab.OutcomeInfrastructure)}, 2},
+		"the result of another tool where batch has none":                 {[]results.Record{r(0, vocab.OutcomeSubmitted), r(1, vocab.OutcomeInfrastructure), r(2, vocab.OutcomePending)}, 0},
+		"batch's result where another tool has one too":                   {[]results.Record{r(0, vocab.OutcomeSubmitted), r(1, vocab.OutcomeLimit)}, 1},
+		"batch's attempt where neither has a result":                      {[]results.Record{r(0, vocab.OutcomeInfrastructure), r(1, vocab.OutcomePending)}, 1},
+		"batch's attempt where another tool's prediction is not a result": {[]results.Record{r(0, vocab.OutcomeInfrastructure), r(1, vocab.OutcomeEmpty)}, 1},
+		"another tool's alone":                                            {[]results.Record{r(0, vocab.OutcomeInfrastructure)}, 0},
 	} {
 		for range 2 {
 			if got := results.Latest(c.records)["a"]; got.Attempt != c.want {
-				t.Errorf("%s: %+v", name, got)
+				t.Errorf("%s: got %+v, want attempt %v", name, got, c.want)
 			}
 			slices.Reverse(c.records)
 		}

@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// Environment returns the sandboxes that a configuration asks for, on engine.
-// What it forwards of this process's variables is taken from getenv.
+// Environment returns the settings of the sandboxes that a configuration describes, on
+// engine. It reads the forwarded environment variables with getenv.
 func Environment(cfg *config.Config, engine docker.Config, getenv func(string) string) sandbox.Config {
 	env := cfg.Environment
 	outer := map[string]string{}
@@ -25,9 +25,9 @@ func Environment(cfg *config.Config, engine docker.Config, getenv func(string) s
 	c := sandbox.Config{
 		Container: container(env), Interpreter: env.Interpreter, Timeout: env.CommandTimeout(), Fresh: env.FreshShell(), Longer: agent.Submitting,
 		Env:         append(environ(outer), environ(env.Env)...), // the later one wins
-		ShareScrubs: knowsHistory(cfg),
+		ShareScrubs: sharesScrubs(cfg),
 	}
-	if flags := env.Flags(); flags.CPUs == env.CPUs { // not of run_args, which the engine judges
+	if flags := env.Flags(); flags.CPUs == env.CPUs { // only environment.cpus is reduced; the engine checks run_args
 		c.MaxCPUs = flags.CPUs
 	}
 	c.Docker = engine
@@ -53,8 +53,8 @@ func environ(vars map[string]string) []string {
 	return list
 }
 
-// unattended is how long a container waits for a run that was killed to be resumed,
-// and then ends by itself: longer than its agent may work.
+// unattended is how long a container of a killed run waits to be resumed before it ends
+// by itself: longer than its agent may work.
 func unattended(lifetime time.Duration) time.Duration {
 	if lifetime == 0 {
 		return 0
@@ -62,8 +62,8 @@ func unattended(lifetime time.Duration) time.Duration {
 	return 2*lifetime + time.Hour
 }
 
-// knowsHistory reports whether what a scrub comes to depends on the image alone.
-func knowsHistory(cfg *config.Config) bool {
+// sharesScrubs reports whether the result of a history scrub depends only on the image.
+func sharesScrubs(cfg *config.Config) bool {
 	env := cfg.Environment
 	flags := env.Flags()
 	_, elsewhere := env.Env["GIT_DIR"]

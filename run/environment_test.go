@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/docker"
 )
 
-func TestWhatIsKnownOfTheHistoryHoldsForTheImageAlone(t *testing.T) {
+func TestWhichSettingsAllowAKnownHistory(t *testing.T) {
 	for spec, want := range map[string]bool{
 		"environment.cwd=/testbed":                           true,
 		"environment.env.HOME=/x":                            true,
@@ -26,17 +26,17 @@ func TestWhatIsKnownOfTheHistoryHoldsForTheImageAlone(t *testing.T) {
 			t.Fatal(spec, err)
 		}
 		if got := Environment(cfg, docker.Config{}, func(string) string { return "" }).ShareScrubs; got != want {
-			t.Errorf("%s: %t", spec, got)
+			t.Errorf("%s: got %t, want %v", spec, got, want)
 		}
 	}
 }
 
-func TestThePlatformOfRunArgsIsTheContainers(t *testing.T) {
+func TestThePlatformOfRunArgsIsUsedForContainers(t *testing.T) {
 	cfg, err := config.Load([]string{`environment.run_args=["--platform","linux/arm64"]`}, config.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := Environment(cfg, docker.Config{}, func(string) string { return "" }).Container.Platform; got != "linux/arm64" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "linux/arm64")
 	}
 }

@@ -8,29 +8,29 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// GitProbe asks for the state of the working directory's git work tree while
-// other things are done, since it may take long in a large one.
+// GitProbe runs git status in the working directory in the background, since it may
+// take long in a large repository.
 type GitProbe struct {
 	cancel context.CancelFunc
-	done   chan struct{} // closed when state is there
+	done   chan struct{} // closed when state is set
 	state  *manifest.Git
 }
 
-// ProbeGit starts asking. The caller must stop the probe.
+// ProbeGit starts git. The caller must stop the probe.
 func ProbeGit(ctx context.Context) *GitProbe {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &GitProbe{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		cmd := exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no")
-		if out, err := cmd.Output(); err == nil { // else there is no git, or no work tree
+		if out, err := cmd.Output(); err == nil { // otherwise there is no git, or no working tree
 			p.state = parseGitStatus(string(out))
 		}
 	}()
 	return p
 }
 
-// Known returns the state if it is there by now, or nil.
+// Known returns the state if git has ended, otherwise nil.
 func (p *GitProbe) Known() *manifest.Git {
 	select {
 	case <-p.done:
@@ -40,7 +40,7 @@ func (p *GitProbe) Known() *manifest.Git {
 	}
 }
 
-// Stop gives up asking and waits for the end of it.
+// Stop ends git and waits for it.
 func (p *GitProbe) Stop() {
 	p.cancel()
 	<-p.done

@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-func TestTheStateOfAWorkTree(t *testing.T) {
+func TestTheStateOfAWorkingTree(t *testing.T) {
 	for name, c := range map[string]struct {
 		out  string
 		want manifest.Git
@@ -22,7 +22,7 @@ func TestTheStateOfAWorkTree(t *testing.T) {
 		"conflict": {"# branch.oid abc\nu UU N... 1 2 3 4 5 6 7 f\n", manifest.Git{Commit: "abc", Dirty: true}},
 	} {
 		if diff := cmp.Diff(&c.want, parseGitStatus(c.out)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: got %s, want no difference", name, diff)
 		}
 	}
 }
@@ -40,19 +40,19 @@ func TestTheGitProbe(t *testing.T) {
 		return p.Known()
 	}
 	if g := told(); g != nil {
-		t.Errorf("outside of a work tree: %+v", g)
+		t.Errorf("outside of a working tree: %+v", g)
 	}
 	if out, err := exec.Command("git", "init", "-q", "-b", "trunk").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if g := told(); g == nil || g.Branch != "trunk" || g.Dirty {
-		t.Errorf("in a new one: %+v", g)
+		t.Errorf("in a new one: %+v, want a value, branch %q, dirty false", g, "trunk")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := ProbeGit(ctx)
 	p.Stop()
 	if g := p.Known(); g != nil {
-		t.Errorf("asked in vain: %+v", g)
+		t.Errorf("the probe of a failing git: got %+v, want nil", g)
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"batch.example/batch/fault"
 )
 
-// costLimits are what calls may cost, in US dollars; 0 is no limit.
+// costLimits are what calls may cost, in US dollars; 0 means no limit.
 type costLimits struct {
 	total    float64 // of all runs into the directory
 	instance float64 // agent.cost_limit
-	given    bool    // a person asked for that one, not a file or the default
+	given    bool    // instance was set by the user, not by a file or the default
 }
 
-// withoutPrice judges the limits of a model whose price nobody knows. One that
-// a person asked for is refused, since it could not be kept; another is warned
-// of. Free says that the user does not want costs counted, or need not.
+// withoutPrice checks the limits for a model without a known price. It refuses a limit that
+// the user set, because it could not be enforced, and returns a warning about another one.
+// Free means that the calls are free, or that the user does not want costs counted.
 func (l costLimits) withoutPrice(model string, free bool) (warning string, err error) {
 	var lost, ways []string
 	if l.total > 0 {
@@ -29,10 +29,10 @@ func (l costLimits) withoutPrice(model string, free bool) (warning string, err e
 		ways = append(ways, "-c model.cost_tracking=ignore_errors")
 	}
 	price := fmt.Sprintf("no price is known for model %q", model)
-	problem := "what it costs cannot be counted"
+	problem := "its cost cannot be counted"
 	switch {
 	case len(lost) > 0:
-		problem = strings.Join(lost, " and ") + " cannot be kept"
+		problem = strings.Join(lost, " and ") + " cannot be enforced"
 	case free && l.instance > 0:
 		return fmt.Sprintf("agent.cost_limit (%v) has no effect: %s", l.instance, price), nil
 	case free:
@@ -40,5 +40,5 @@ func (l costLimits) withoutPrice(model string, free bool) (warning string, err e
 	}
 	return "", fault.Newf(fault.Usage, "%s, so %s", price, problem).
 		WithHint("give its price with -c model.litellm_model_registry=prices.json, a file in the form of LiteLLM's,\n"+
-			"or go without: %s", strings.Join(ways, ", "))
+			"or run without a price: %s", strings.Join(ways, ", "))
 }

@@ -12,11 +12,12 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 )
 
-// newManifest says what this run is about to do.
+// newManifest returns the manifest of this run.
 func (r *Run) newManifest() *manifest.Manifest {
 	host, _ := os.Hostname()
 	now := time.Now().UTC()
@@ -26,15 +27,15 @@ func (r *Run) newManifest() *manifest.Manifest {
 	m.Dataset.Count, m.Dataset.Instances = len(r.Instances), ids(r.Instances)
 	m.Host = manifest.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	m.Runs = []manifest.Run{{Started: now, Argv: r.Argv}}
-	return r.hideIn(&m)
+	return r.masked(&m)
 }
 
-// hideIn returns m as it will be read from its file, with its secrets hidden,
-// so that it can be compared with one that was.
-func (r *Run) hideIn(m *manifest.Manifest) *manifest.Manifest {
+// masked returns m with its secrets hidden, as it will be written to its file, so that
+// it can be compared with a manifest that was read from a file.
+func (r *Run) masked(m *manifest.Manifest) *manifest.Manifest {
 	data, err := json.Marshal(m)
 	if err != nil {
-		return m // writing it will say why
+		return m // writing it will report the error
 	}
 	var hidden manifest.Manifest
 	if err := json.Unmarshal(r.Store.Mask.JSON(data), &hidden); err != nil {
@@ -43,10 +44,9 @@ func (r *Run) hideIn(m *manifest.Manifest) *manifest.Manifest {
 	return &hidden
 }
 
-// reconcile compares the manifest with the directory's: results of different
-// configs, models or datasets in one directory could not be compared. What an
-// earlier run said is kept.
-func (r *Run) reconcile(m *manifest.Manifest) error {
+// checkManifest refuses to mix results of different settings in one directory. It
+// copies into m what the directory's manifest says about earlier runs.
+func (r *Run) checkManifest(m *manifest.Manifest) error {
 	old, ok := r.store.Manifest()
 	if !ok {
 		return nil
@@ -59,11 +59,10 @@ func (r *Run) reconcile(m *manifest.Manifest) error {
 	}
 	if len(refused) > 0 && !r.replacesAll() {
 		return fault.Newf(fault.Usage, "%s was made with different settings:\n  %s", r.Output, strings.Join(refused, "\n  ")).
-			WithHint("give another directory with -o, continue all the same with --accept-changes=NAME,... (or all),\n" +
-				"or run everything in it again with --redo-existing")
+			WithHint("%s", r.acceptHint())
 	}
 	if r.Again {
-		m.Dataset = old.Dataset // what was asked for is more than what is tried again
+		m.Dataset = old.Dataset // the selection of the original run, not only the instances of this one
 	}
 	m.Created = old.Created
 	m.Images, m.ModelIDs = old.Images, old.ModelIDs
@@ -71,67 +70,74 @@ func (r *Run) reconcile(m *manifest.Manifest) error {
 	return nil
 }
 
-// madeUnder is what an attempt at an instance is made under.
-func (r *Run) madeUnder(in dataset.Instance) manifest.Settings {
+// acceptHint says what to do if results were made with different settings.
+func (r *Run) acceptHint() string {
+	if r.Settled {
+		return "use the earlier settings, or accept the differences with `--accept-changes=NAME,...` (or `all`)"
+	}
+	return "choose another directory with `-o`, accept the differences with `--accept-changes=NAME,...` (or `all`),\n" +
+		"or run everything in it again with `--redo-existing`"
+}
+
+// restartHint says what to do if unfinished attempts were made with different settings.
+func (r *Run) restartHint() string {
+	other := " choose another directory with `-o`,"
+	if r.Settled {
+		other = ""
+	}
+	return "use the earlier settings to resume them," + other + " or start these\n" +
+		"instances from the beginning with `--accept-changes=NAME,...` (or `all`); their cost so far stays counted"
+}
+
+// settingsOf returns the settings of an attempt at an instance.
+func (r *Run) settingsOf(in dataset.Instance) manifest.Settings {
 	return manifest.Settings{
 		Model: r.Settings.Model.ModelName, Config: r.settings, Price: r.Model.Price, Salvage: r.Salvage, Row: in.Digest(),
 		Prompts: r.Settings.Prompts(), Version: r.About.Batch,
 	}
 }
 
-// checkUnfinished refuses to run instances whose unfinished attempt was made under
-// other settings, unless the differences are accepted: then they start afresh,
-// since an attempt is never resumed under settings that are not its own.
-func (r *Run) checkUnfinished(todo []dataset.Instance) error {
-	refused := map[string][]string{} // by difference: instances
-	afresh := 0
-	for _, in := range todo {
-		was, ok := r.store.Resumable(in.ID)
-		if !ok {
-			continue
-		}
-		differences := r.madeUnder(in).Differences(was)
+// checkUnfinished refuses to run instances whose unfinished attempt was made with
+// different settings, unless the differences are accepted. Such an attempt is never
+// resumed: the instance starts from the beginning.
+func (r *Run) checkUnfinished(todo []Planned) error {
+	refused := map[string][]string{} // difference -> ids of instances
+	restarted := 0
+	for _, p := range todo {
+		differences := r.unfinishedDifferences(p.Instance)
 		if len(differences) > 0 {
-			afresh++
+			restarted++
 		}
 		for _, d := range differences {
 			if !r.Redo && !r.Fresh && !slices.ContainsFunc(r.Accept, d.Covers) {
-				refused[d.String()] = append(refused[d.String()], in.ID)
+				refused[d.String()] = append(refused[d.String()], p.ID)
 			}
 		}
 	}
 	if len(refused) > 0 {
 		var lines []string
 		for _, difference := range slices.Sorted(maps.Keys(refused)) {
-			lines = append(lines, fmt.Sprintf("%s (%s)", difference, some(refused[difference])))
+			lines = append(lines, fmt.Sprintf("%s (%s)", difference, firstOf(refused[difference])))
 		}
 		return fault.Newf(fault.Usage, "%s has unfinished attempts that were made with different settings:\n  %s",
 			r.Output, strings.Join(lines, "\n  ")).
-			WithHint("use the former settings to resume them, or give another directory with -o, or start these\n" +
-				"instances from the beginning with --accept-changes=NAME,... (or all); what they have cost stays counted")
+			WithHint("%s", r.restartHint())
 	}
-	if afresh > 0 {
-		r.Tell(fmt.Sprintf("settings changed: %s from the beginning", plural(afresh, "unfinished instance starts", "unfinished instances start")))
+	if restarted > 0 {
+		r.Tell(fmt.Sprintf("settings changed: %s from the beginning", printable.Count(restarted, "unfinished instance starts", "unfinished instances start")))
 	}
 	return nil
 }
 
-// some names the first of several instances.
-func some(ids []string) string {
+// firstOf names the first of several instances, and says how many more there are.
+func firstOf(ids []string) string {
 	if len(ids) == 1 {
 		return ids[0]
 	}
 	return fmt.Sprintf("%s and %d more", ids[0], len(ids)-1)
 }
 
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}
-
-// replacesAll reports whether no result in the directory outlives this run.
+// replacesAll reports whether this run replaces every result in the directory.
 func (r *Run) replacesAll() bool {
 	selected := map[string]bool{}
 	for _, in := range r.Instances {
@@ -142,7 +148,7 @@ func (r *Run) replacesAll() bool {
 	})
 }
 
-// completeManifest notes what ran and when this run ended.
+// completeManifest adds which images and models were used, and when this run ended.
 func completeManifest(store *results.Store, m *manifest.Manifest) error {
 	now := time.Now().UTC()
 	m.Runs[len(m.Runs)-1].Ended = &now

@@ -15,18 +15,18 @@ import (
 
 // Model is what instances are run with.
 type Model struct {
-	// Price is nil when calls are free, their provider tells what they cost, or
-	// nobody does.
+	// Price is nil when calls are free, when their provider reports the cost, or when
+	// the cost is unknown.
 	Price *vocab.Price
-	// Open is called once. Proven says that the directory holds replies which the
-	// configuration has had.
+	// Open is called once. Proven means that the directory has replies that this
+	// configuration got from its model.
 	Open func(proven bool) (solver.Models, error)
 }
 
-// openModel returns the models with what is done about every call around them.
+// openModel returns the models, with the layers of [llm.Calls] around each call.
 func (r *Run) openModel(log *slog.Logger, proven bool) (solver.Models, error) {
 	bare, err := r.Model.Open(proven)
-	calls := llm.Calls{Log: log}
+	calls := llm.Calls{Mask: r.Store.Mask}
 	if r.Store.Inject != nil {
 		calls.At = r.Store.Inject.At
 	}
@@ -35,15 +35,16 @@ func (r *Run) openModel(log *slog.Logger, proven bool) (solver.Models, error) {
 		if err != nil {
 			return nil, err
 		}
-		return calls.Compose(model), nil
+		c := calls
+		c.Log = log.With("instance", in.ID)
+		return c.Compose(model), nil
 	}, err
 }
 
-// FindModel returns the model that a configuration names, and what a person should know
-// of it. It refuses limits on the cost that could not be kept; costLimit is the run's, 0
-// for none.
+// FindModel returns the model that a configuration names, and a warning for the user or
+// "". It refuses cost limits that cannot be enforced. CostLimit is the run's limit, 0 for none.
 func FindModel(cfg *config.Config, costLimit float64, getenv func(string) string) (model Model, warning string, err error) {
-	m, err := catalogue.Find(modelSettings(cfg, getenv))
+	m, err := catalogue.Find(ModelSettings(cfg, getenv))
 	if err != nil {
 		return Model{}, "", err
 	}
@@ -60,7 +61,8 @@ func FindModel(cfg *config.Config, costLimit float64, getenv func(string) string
 	return Model{Price: m.Price, Open: open}, warning, err
 }
 
-func modelSettings(cfg *config.Config, getenv func(string) string) catalogue.Settings {
+// ModelSettings returns which model a configuration names, and how it is called.
+func ModelSettings(cfg *config.Config, getenv func(string) string) catalogue.Settings {
 	c := cfg.Model
 	s := catalogue.Settings{
 		Model: c.ModelName, Provider: c.Provider, Kwargs: c.ModelKwargs,

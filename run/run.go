@@ -1,18 +1,19 @@
-// Package run is a run as a library: a configuration, the instances that are asked for
-// and a directory go in, a summary comes out. `batch run` is one, and so is each cell
+// Package run provides a run as a library: it takes a configuration, the selected instances
+// and a directory, and returns a summary. `batch run` is one run, and so is each cell
 // of a sweep.
 //
-// [Open] takes the directory, refuses what must not be mixed with what stands in it, and
-// finds out what is left to do; [Run.Work] does it; [Run.Summary] says how all ended.
-// Whatever ends a run, another one into the same directory goes on from there.
+// [NewPlan] says what a run would do. [Open] locks the directory, refuses settings that
+// must not be mixed with those of its results, and finds out which instances are left.
+// [Run.Work] runs them; [Run.Summary] reports how all instances ended.
+// However a run ended, another one into the same directory continues it.
 //
-// The package knows no flags and prints nothing: what a person may see goes through
-// [View], and what belongs to the process (signals, variables, arguments) is handed in.
+// The package has no flags and prints nothing: messages for people go through
+// [View], and the caller passes in what belongs to the process (signals, environment
+// variables, arguments).
 package run
 
 import (
 	"path/filepath"
-	"slices"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
@@ -25,41 +26,42 @@ import (
 )
 
 // Config says what is run, and where. Output, Settings, Loop, Instances, Model and
-// Sandboxes are needed.
+// Sandboxes are required.
 type Config struct {
 	Output    string // the run directory
 	Settings  *config.Config
-	Loop      *agent.Loop        // which [Prepare] made of Settings
-	Instances []dataset.Instance // that are asked for
+	Loop      *agent.Loop        // made from Settings by [Prepare]
+	Instances []dataset.Instance // the selected ones
 	Model     Model
-	Sandboxes sandbox.Config  // which [Environment] made of Settings, with what is known of the machine
+	Sandboxes sandbox.Config  // made from Settings by [Environment], with the limits of the machine
 	Store     results.Options // without Owner and Log; its Inject also makes calls to the engine and the model fail
 
-	// About is the manifest as far as only the caller knows it: the version, the
-	// command that this is, the dataset and its seed. Git may be asked for later.
+	// About has the parts of the manifest that only the caller knows: the version, the
+	// command, the dataset and its seed. Git is called when work begins and when it ends.
 	About manifest.Manifest
 	Git   func() *manifest.Git // nil: unknown
-	Argv  []string             // of this process; About has that of the `batch run` which it repeats
+	Argv  []string             // of this process; if it repeats an earlier `batch run`, About has that one's
 
-	Width     *runner.Width  // instances at once; nil: one
-	WidthWhy  string         // why so many; said when work begins
+	Width     *runner.Width  // instances that run at the same time; nil: one
+	WidthWhy  string         // the reason for the width, shown when work begins
 	ByImage   bool           // instances that share an image run near each other
 	Retries   runner.Retries // nil: the default ones
-	CostLimit float64        // US dollars that all runs into Output may cost together; 0: none
-	Salvage   bool           // a missing submission is predicted from the work tree
+	CostLimit float64        // US dollars that all runs into Output may cost together; 0: no limit
+	Salvage   bool           // a missing submission is predicted from the working tree
 
-	Redo   bool     // also the instances that have a result
-	Again  bool     // the results of Instances are forgotten before; About's Dataset is that of the run before
-	Fresh  bool     // and unfinished attempts start from the beginning
-	Accept []string // names of differences from what Output was made with, see [manifest.Difference.Covers]
+	Redo    bool     // also run the instances that have a result
+	Again   bool     // first remove the results of Instances; About's Dataset is the earlier run's
+	Fresh   bool     // with Again: unfinished attempts start from the beginning too
+	Settled bool     // the command takes Output from an earlier command: hints do not suggest another directory
+	Accept  []string // names of accepted differences from the settings of Output's results, see [manifest.Difference.Covers]
 
-	Tell func(text string) // told what a person should know before work begins; nil ignores
+	Tell func(text string) // called with what the user should know before work begins; nil ignores
 }
 
-// Run is a run directory that is this process's to work in.
+// Run is a run directory that this process has locked.
 type Run struct {
 	Config
-	settings any // resolved, for journals
+	settings any // the resolved Settings, for journals
 	store    *results.Store
 	manifest *manifest.Manifest
 	todo     []dataset.Instance
@@ -67,9 +69,23 @@ type Run struct {
 	sum      runner.Summary
 }
 
-// Open locks the directory and compares what it was made with. Differences that are not
-// accepted are Usage faults, and leave all in it as it was. The caller closes the Run.
-func Open(c Config) (_ *Run, err error) {
+// Open locks the directory and makes a plan, as [NewPlan] does. Differences in settings
+// that are not accepted are Usage faults, and leave the directory as it was. The caller
+// must Close the Run.
+func Open(c Config) (*Run, error) {
+	r, err := openStore(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.prepare(); err != nil {
+		_ = r.store.Close() // the error says more
+		return nil, err
+	}
+	return r, nil
+}
+
+// openStore fills in what c leaves out, and opens its directory.
+func openStore(c Config) (*Run, error) {
 	if c.Tell == nil {
 		c.Tell = func(string) {}
 	}
@@ -84,66 +100,42 @@ func Open(c Config) (_ *Run, err error) {
 		c.Sandboxes.Docker.Before = func(call string) error { return plan.At("engine." + call) }
 	}
 	r := &Run{Config: c, settings: c.Settings.Resolved()}
-	if r.store, err = results.Open(c.Output, c.Store); err != nil {
-		return nil, err
-	}
-	if err := r.prepare(); err != nil {
-		_ = r.store.Close() // the error says more
-		return nil, err
-	}
-	return r, nil
+	var err error
+	r.store, err = results.Open(c.Output, c.Store)
+	return r, err
 }
 
 func (r *Run) prepare() error {
-	for _, told := range r.store.Recovered() {
-		r.Tell(told)
-	}
-	r.manifest = r.newManifest()
-	if err := r.reconcile(r.manifest); err != nil {
+	plan, err := r.makePlan()
+	if err != nil {
 		return err
 	}
-	if err := r.checkUnfinished(r.pending()); err != nil {
-		return err
-	}
-	if r.Again {
-		if err := r.store.Reset(ids(r.Instances), r.Fresh); err != nil {
-			return err
+	for _, p := range plan.Instances {
+		if p.Action != Keep {
+			r.todo = append(r.todo, p.Instance)
 		}
 	}
-	r.todo = r.pending()
-	if r.ByImage {
-		r.todo = ByImage(r.todo, r.Sandboxes.Prefix)
+	if r.Again {
+		return r.store.Reset(ids(r.Instances), r.Fresh)
 	}
 	return nil
 }
 
-// pending returns the instances that have no result yet, in order. Those that
-// are run again keep their result until they start.
-func (r *Run) pending() []dataset.Instance {
-	if r.Redo {
-		return r.Instances
-	}
-	return slices.DeleteFunc(slices.Clone(r.Instances), func(in dataset.Instance) bool {
-		_, done := r.store.Finished(in.ID)
-		return done
-	})
-}
-
-// Todo is how many instances are left to run.
+// Todo returns how many instances are left to run.
 func (r *Run) Todo() int { return len(r.todo) }
 
-// Summary says how the instances that were asked for have ended so far, in this run
-// and those before.
+// Summary reports how the selected instances have ended so far, in this run and
+// in earlier ones.
 type Summary struct {
 	runner.Summary                  // of this run's work
 	Began          bool             // instances were admitted
-	Asked          []string         // ids of the instances
+	Asked          []string         // ids of the selected instances
 	Records        []results.Record // of all attempts, also at other instances
-	Spent          float64          // US dollars, of all runs into the directory
-	Missing        int              // instances asked for without a result
+	Spent          float64          // US dollars, by all runs into the directory
+	Missing        int              // selected instances without a result
 }
 
-// Summary also works when the Run is closed.
+// Summary reports how the run's instances have ended. It may be called after Close.
 func (r *Run) Summary() Summary {
 	s := Summary{Summary: r.sum, Began: r.began, Asked: ids(r.Instances), Records: r.store.Records(), Spent: r.store.Spent()}
 	for _, in := range r.Instances {
@@ -154,12 +146,12 @@ func (r *Run) Summary() Summary {
 	return s
 }
 
-// Close completes the files of the directory and leaves it to others. It may be called
+// Close completes the files of the directory and unlocks it. It may be called
 // twice.
 func (r *Run) Close() error { return r.store.Close() }
 
-// lease is what containers name as their lease: the directory's lock, in
-// which the owner of the moment stands.
+// lease returns the path that containers name as their lease: the directory's lock file,
+// which names its current owner.
 func lease(dir string) string {
 	path := results.LockPath(dir)
 	if abs, err := filepath.Abs(path); err == nil {
@@ -168,8 +160,8 @@ func lease(dir string) string {
 	return path
 }
 
-// lockOwner is what stands in the lock: a line for people, and one for the
-// reapers of other runs.
+// lockOwner returns the content of the lock file: a line for people, and one for other
+// runs that remove abandoned containers.
 func lockOwner() string { return results.DefaultOwner() + "\n" + containers.Owner() }
 
 func ids(list []dataset.Instance) []string {

@@ -47,11 +47,11 @@ func TestADirectoryIsOneRunsAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := r.Summary(); r.Todo() != 2 || s.Missing != 2 || s.Began || len(s.Asked) != 2 {
-		t.Errorf("%d to do, %+v", r.Todo(), s)
+		t.Errorf("got %d to do, %+v; want todo 2, missing 2, began false, 2 requests", r.Todo(), s)
 	}
 	_, err = Open(demoRun(t, dir, 2))
 	if _, locked := errors.AsType[*results.LockedError](err); !locked {
-		t.Errorf("another run has it too: %v", err)
+		t.Errorf("a second run opened the directory too: %v", err)
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
@@ -65,8 +65,8 @@ func TestADirectoryIsOneRunsAtATime(t *testing.T) {
 	}
 }
 
-// A run needs nobody who watches it, what it has done is not done again, and nothing that
-// was made otherwise is added to it.
+// A run needs no observer, does not repeat finished work, and adds nothing to a directory
+// with other settings.
 func TestARunIsALibrary(t *testing.T) {
 	dir := t.TempDir()
 	c := demoRun(t, dir, 1)
@@ -100,10 +100,11 @@ func TestARunIsALibrary(t *testing.T) {
 		}
 		s := r.Summary()
 		if s.Missing != 0 || s.Final != todo || s.Began != (todo > 0) || !slices.Contains(s.Asked, s.Records[0].InstanceID) {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v, want missing 0, final %v, began %v, %v in the requests",
+				s, todo, (todo > 0), s.Records[0].InstanceID)
 		}
 	}
 	if _, err := Open(demoRun(t, dir, 2, "agent.step_limit=7")); fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
-		t.Errorf("another step limit: %v", err)
+		t.Errorf("another step limit: %v, want a Usage fault, a hint", err)
 	}
 }

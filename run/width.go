@@ -9,22 +9,22 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// The rule of --workers auto.
+// The numbers from which --workers auto chooses.
 const (
 	perCore   = 4       // an agent waits for its model most of the time
 	perAgent  = 2 << 30 // bytes that a test suite needs, unless its container may have less
 	filesEach = 16      // descriptors of one instance: its shell, journal, logs and calls
 )
 
-// bound is one thing that limits how many instances can run at once.
+// bound is a limit on how many instances can run at the same time.
 type bound struct {
 	n   int
 	why string
 }
 
-// Width chooses how many of at most todo instances run at once where each may use
-// limit bytes, 0 being no limit: the least of what the cores, the memory and the
-// descriptors allow. Why is for a person to read.
+// Width chooses how many of todo instances run at the same time: the lowest number that the
+// cores, the memory and the open files allow. Each instance may use limit bytes of memory; 0
+// means no limit. Why gives the reason, for a person.
 func Width(m sandbox.Machine, limit int64, todo int) (n int, why string) {
 	bounds := []bound{
 		{perCore * m.Cores, fmt.Sprintf("%d for each of %d cores", perCore, m.Cores)},
@@ -36,7 +36,7 @@ func Width(m sandbox.Machine, limit int64, todo int) (n int, why string) {
 			each = min(each, limit)
 		}
 		n := int(max(0, m.Available-m.Reserve()) / each)
-		bounds = append(bounds, bound{n, fmt.Sprintf("memory for %d, of %s each and %s left over",
+		bounds = append(bounds, bound{n, fmt.Sprintf("memory for %d, with %s for each and %s in reserve",
 			n, units.BytesSize(float64(each)), units.BytesSize(float64(m.Reserve())))})
 	}
 	if m.Files > 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
@@ -19,52 +20,53 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// View is told how the work goes, from many goroutines at once.
+// View shows a run to a person while it works. Its methods are called from many goroutines
+// at once.
 type View interface {
-	Say(text string) // a line for a person
+	Say(text string) // shows a line
 	Event(runner.Event)
 	Pulled(instance string, p imagecache.Progress)
-	// Progress tells when the first instance is about to be admitted, and again
-	// when the last has ended: how many of those asked for have a result, and what
-	// all runs into the directory have cost.
+	// Progress is called when the first instance is about to start, and again
+	// when the last has ended. Done is how many of the selected instances have a result,
+	// and spent is the cost of all runs into the directory.
 	Progress(ended bool, done int, spent float64)
-	// Log takes what is logged; nil where nobody wants it. The run's own file has
-	// it anyway.
+	// Log returns a handler that gets all log records, or nil. They are written to
+	// the run's own file in any case.
 	Log() slog.Handler
 }
 
-// nobody is who sees nothing.
-type nobody struct{}
+// silent is a View that shows nothing.
+type silent struct{}
 
-func (nobody) Say(string)                         {}
-func (nobody) Event(runner.Event)                 {}
-func (nobody) Pulled(string, imagecache.Progress) {}
-func (nobody) Progress(bool, int, float64)        {}
-func (nobody) Log() slog.Handler                  { return nil }
+func (silent) Say(string)                         {}
+func (silent) Event(runner.Event)                 {}
+func (silent) Pulled(string, imagecache.Progress) {}
+func (silent) Progress(bool, int, float64)        {}
+func (silent) Log() slog.Handler                  { return nil }
 
-// Work runs what is to be done, until all has ended or drain is closed and what was
-// under way has ended. Cancelling ctx stops that too: it is resumed by the next run.
-// What befalls single instances is in the Summary.
-// A nil View is nobody's.
+// Work runs the instances that are left, until all have ended, or until drain is closed
+// and the running ones have ended. Canceling ctx also stops the running ones; the next run
+// resumes them. The Summary says how each instance ended. A nil View shows nothing.
 func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	if len(r.todo) == 0 {
 		return nil
 	}
 	if v == nil {
-		v = nobody{}
+		v = silent{}
 	}
 	log, closeLog, err := r.openLog(v.Log())
 	if err != nil {
 		return err
 	}
 	defer closeLog()
+	r.logAsked(log)
 	r.store.SetLog(log)
-	models, err := r.openModel(log, heard(r.store.Records()))
+	models, err := r.openModel(log, modelReplied(r.store.Records()))
 	if err != nil {
 		return err
 	}
 	r.manifest.Git = r.Git()
-	if err := r.store.WriteManifest(r.manifest); err != nil { // before anything that may take its time: a resume needs it
+	if err := r.store.WriteManifest(r.manifest); err != nil { // before anything slow: a resume needs it
 		return err
 	}
 	host, err := sandbox.Start(ctx, r.hostConfig(drain, v, log))
@@ -73,7 +75,7 @@ func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	}
 	defer func() {
 		if err := host.Close(ctx); err != nil {
-			log.Error("leaving the engine", "err", err)
+			log.Error("removing containers and closing the connection to the engine", "err", err)
 		}
 	}()
 	if r.WidthWhy != "" {
@@ -94,13 +96,13 @@ func (r *Run) attempt(ctx context.Context, drain <-chan struct{}, v View, log *s
 		Width: r.Width, Retries: r.Retries, Drain: drain, OnEvent: v.Event, Log: log,
 		Budget: r.budget(),
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
-		Gate:   host.Closed,
+		Gate:   host.ShortOfMemory,
 	}, runner.List(r.todo), r.solver(models, host))
 	v.Progress(true, kept+r.sum.Final, r.store.Spent())
 	return err
 }
 
-// openLog opens the run's own log, beside what a person sees of it.
+// openLog opens the run's own log. Records also go to view, which may be nil.
 func (r *Run) openLog(view slog.Handler) (*slog.Logger, func(), error) {
 	file, err := os.OpenFile(filepath.Join(r.Output, "batch.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -111,7 +113,16 @@ func (r *Run) openLog(view slog.Handler) (*slog.Logger, func(), error) {
 	if view != nil {
 		handler = slog.NewMultiHandler(view, handler)
 	}
-	return slog.New(handler), func() { _ = errors.Join(out.Flush(), file.Close()) }, nil // the log is a courtesy
+	return slog.New(handler), func() { _ = errors.Join(out.Flush(), file.Close()) }, nil // a log that cannot be completed does not fail the run
+}
+
+// logAsked logs what the run was asked to do.
+func (r *Run) logAsked(log *slog.Logger) {
+	d := r.About.Dataset
+	log.Info("run started", "command", "batch "+strings.Join(r.Argv, " "), "version", r.About.Batch,
+		"dataset", d.Name, "split", d.Split, "digest", d.Digest, "selection", d.Selection,
+		"instances", len(r.Instances), "todo", len(r.todo), "model", r.Settings.Model.ModelName,
+		"workers", r.Width.N(), "output", r.Output)
 }
 
 // hostConfig says where the instances run.
@@ -122,7 +133,7 @@ func (r *Run) hostConfig(drain <-chan struct{}, v View, log *slog.Logger) sandbo
 	return c
 }
 
-// budget is what is left of the cost limit.
+// budget returns the run's cost limit, with what earlier runs have spent.
 func (r *Run) budget() *runner.Budget {
 	b := runner.NewBudget(r.CostLimit, r.store.Spent(), callEstimate(r.store.Records()))
 	if p := r.Model.Price; p != nil {
@@ -131,17 +142,17 @@ func (r *Run) budget() *runner.Budget {
 	return b
 }
 
-// heard reports whether a model has answered in one of the attempts.
-func heard(records []results.Record) bool {
+// modelReplied reports whether a model has replied in one of the attempts.
+func modelReplied(records []results.Record) bool {
 	return slices.ContainsFunc(records, func(r results.Record) bool { return r.Attempt > 0 && r.Steps > 0 })
 }
 
-// A call that may have been charged, and before which no other has told its cost, is
-// taken to have had so many tokens: a long first prompt and a long reply.
+// guessed is the usage that is assumed for a call that may have been charged, until a call
+// has reported its cost: a long first prompt and a long reply.
 var guessed = vocab.Usage{Input: 10_000, Output: 2_000}
 
-// callEstimate is what a call may cost, by what those of earlier runs did: the
-// highest mean of an attempt.
+// callEstimate estimates the cost of a call from earlier runs: the highest average cost per
+// call of any attempt.
 func callEstimate(records []results.Record) float64 {
 	most := 0.0
 	for _, r := range records {
@@ -155,12 +166,12 @@ func (r *Run) solver(models solver.Models, host *sandbox.Host) *solver.Solver {
 	return solver.New(solver.Config{
 		Loop: r.Loop, Models: models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{host}, Store: solver.In(r.store),
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
-		Startup: startup(r.Settings.Run.EnvStartupCommand), Settings: r.madeUnder,
+		Startup: startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
 	})
 }
 
-// sandboxes are a host's as the solver asks for them.
+// sandboxes adapts a host to the interface that the solver uses.
 type sandboxes struct{ *sandbox.Host }
 
 // Open implements solver.Sandboxes.

@@ -6,46 +6,46 @@ import (
 	"sync"
 )
 
-// ErrBudget says that the whole run's cost limit is reached. It is nobody's
-// fault: an instance that meets it stays pending and can go on in a later run.
+// ErrBudget means that the whole run's cost limit is reached. It is not a failure: the
+// instance stays pending, and a later run can continue it.
 var ErrBudget = errors.New("the cost limit of the whole run is reached")
 
 // Budget counts what a run spends against its limit. It is safe for
 // concurrent use.
 //
-// Each call is taken to cost what the dearest one before it did, and begins
-// only if it and the calls under way all fit at that price. So the sum passes
-// the limit only by what calls cost above the dearest before them. While no
-// call has told its cost yet, one is made at a time.
+// Each call is expected to cost as much as the most expensive call before it. It begins only
+// if the limit allows that cost for it and for each running call. So the sum exceeds the
+// limit only by what a call costs more than the most expensive call before it. Until the
+// cost of a first call is known, one call is made at a time.
 type Budget struct {
 	limit float64
 
 	mu       sync.Mutex
 	spent    float64
-	dearest  float64       // cost of a call
-	known    bool          // dearest is that of a call
+	highest  float64       // cost of a call so far
+	known    bool          // highest is the cost of a call, not a guess
 	underWay int           // calls reserved and not ended
 	changed  chan struct{} // closed when a call ends
 }
 
-// NewBudget returns a budget of limit US dollars, 0 being no limit, of which
-// spent, the cost of earlier runs into the same directory, is gone already.
-// estimate is what one of their calls cost at most, 0 if that is not known.
+// NewBudget returns a budget of limit US dollars; 0 means no limit. Spent is what
+// earlier runs into the same directory have spent already. Estimate is the highest cost of
+// one of their calls, 0 if that is not known.
 func NewBudget(limit, spent, estimate float64) *Budget {
-	return &Budget{limit: limit, spent: spent, dearest: estimate, known: estimate > 0, changed: make(chan struct{})}
+	return &Budget{limit: limit, spent: spent, highest: estimate, known: estimate > 0, changed: make(chan struct{})}
 }
 
-// Guess says what a call may cost while none has told: an unanswered one that may
-// have been charged counts as that much then. It is asked before the first Reserve.
+// Guess sets the assumed cost of a call until the cost of one is known: an unanswered call
+// that may have been charged counts as that much. It must be called before the first Reserve.
 func (b *Budget) Guess(dollars float64) {
 	if !b.known {
-		b.dearest = dollars
+		b.highest = dollars
 	}
 }
 
-// Reserve sets money aside for one call, which the caller must Settle or
-// Release. While calls under way leave too little, it waits for them to end;
-// when there is too little for one call alone, it is ErrBudget at once.
+// Reserve reserves money for one call, which the caller must Settle or
+// Release. If the running calls leave too little, it waits for them to end. If there is
+// too little even for a single call, it returns ErrBudget at once.
 func (b *Budget) Reserve(ctx context.Context) (*Reservation, error) {
 	for {
 		r, wait, err := b.take()
@@ -67,7 +67,7 @@ func (b *Budget) take() (*Reservation, <-chan struct{}, error) {
 	switch {
 	case b.limit <= 0, b.fits(b.underWay+1) && (b.known || b.underWay == 0):
 		b.underWay++
-		return &Reservation{budget: b, dollars: b.dearest}, nil, nil
+		return &Reservation{budget: b, dollars: b.highest}, nil, nil
 	case !b.fits(1):
 		return nil, nil, ErrBudget
 	default:
@@ -75,7 +75,7 @@ func (b *Budget) take() (*Reservation, <-chan struct{}, error) {
 	}
 }
 
-// rounding is what sums of costs may be off by.
+// rounding is the largest error of a sum of costs.
 const rounding = 1e-9
 
 // fits reports whether n more calls fit. b.mu is held.
@@ -83,14 +83,14 @@ func (b *Budget) fits(n int) bool {
 	if !b.known {
 		return b.left()
 	}
-	return b.left() && b.spent+float64(n)*b.dearest <= b.limit+rounding
+	return b.left() && b.spent+float64(n)*b.highest <= b.limit+rounding
 }
 
-// left reports whether there is any money. b.mu is held.
+// left reports whether any money is left. b.mu is held.
 func (b *Budget) left() bool { return b.spent < b.limit-rounding }
 
-// Open reports whether a call can begin, now or once those under way have
-// ended. When it is false it stays so.
+// Open reports whether a call can begin, now or after the running calls have
+// ended. Once false, it stays false.
 func (b *Budget) Open() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,7 +104,7 @@ func (b *Budget) Spent() float64 {
 	return b.spent
 }
 
-// end takes back a reservation and counts what the call cost.
+// end ends a reservation and counts the cost of the call.
 func (b *Budget) end(dollars float64, paid bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,9 +112,9 @@ func (b *Budget) end(dollars float64, paid bool) {
 	if paid {
 		b.spent += dollars
 		if !b.known {
-			b.dearest = 0 // a guess
+			b.highest = 0 // it was a guess
 		}
-		b.dearest, b.known = max(b.dearest, dollars), true
+		b.highest, b.known = max(b.highest, dollars), true
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -126,15 +126,15 @@ func (b *Budget) lose(dollars float64) {
 	b.spent += dollars
 }
 
-// Reservation is the money set aside for one call; nil is none. Only the first
-// of its calls to Settle and Release counts. It is not safe for concurrent use.
+// Reservation is the money reserved for one call; a nil Reservation has none. Only the first
+// Settle or Release counts. It is not safe for concurrent use.
 type Reservation struct {
 	budget  *Budget
 	dollars float64
 	ended   bool
 }
 
-// Reserved returns the US dollars set aside, 0 where there is no limit to keep.
+// Reserved returns the reserved US dollars, 0 if there is no limit.
 func (r *Reservation) Reserved() float64 {
 	if !r.Limited() {
 		return 0
@@ -142,12 +142,12 @@ func (r *Reservation) Reserved() float64 {
 	return r.dollars
 }
 
-// Limited reports whether there is a limit to keep.
+// Limited reports whether there is a limit.
 func (r *Reservation) Limited() bool { return r != nil && r.budget.limit > 0 }
 
-// Lose counts calls as spent, each at what was set aside, that were not answered and
-// may have been charged all the same: those of this reservation that were made
-// besides the one that is settled or released. It returns the US dollars counted.
+// Lose counts unanswered calls that may have been charged as spent, each with the reserved
+// amount. They were made under this reservation in addition to the one that is settled or
+// released. It returns the US dollars counted.
 func (r *Reservation) Lose(calls int) float64 {
 	if !r.Limited() || calls <= 0 {
 		return 0
@@ -157,10 +157,10 @@ func (r *Reservation) Lose(calls int) float64 {
 	return dollars
 }
 
-// Settle says what the call cost, in US dollars.
+// Settle ends the reservation of a call that cost so many US dollars.
 func (r *Reservation) Settle(dollars float64) { r.end(dollars, true) }
 
-// Release says that the call was not made, or failed unpaid.
+// Release ends the reservation of a call that was not made, or failed without cost.
 func (r *Reservation) Release() { r.end(0, false) }
 
 func (r *Reservation) end(dollars float64, paid bool) {

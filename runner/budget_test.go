@@ -18,11 +18,11 @@ import (
 	"batch.example/batch/runner"
 )
 
-// TestNoCrashLetsTheSumPassTheLimit plays runs of several workers that die at
-// random instants, against real journals, until the money is gone. At every
-// instant what the journals add up to is within the limit but for what the
-// calls under way at the last admission cost above the dearest before them.
-func TestNoCrashLetsTheSumPassTheLimit(t *testing.T) {
+// TestTheCostLimitHoldsOverCrashes plays runs of several workers that die at
+// random instants, against real journals, until the money is spent. At every
+// instant the sum in the journals exceeds the limit at most by what the calls that
+// were running at the last admission cost more than the most expensive call before them.
+func TestTheCostLimitHoldsOverCrashes(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			p := newPlay(t, seed)
@@ -50,16 +50,16 @@ type play struct {
 	workers []*player
 	crashes int
 
-	bound  float64 // the most that the journals may add up to
-	billed float64 // what the provider has been paid
-	lost   float64 // of that, what crashes hid beyond the money set aside
+	bound  float64 // upper bound of the journals' sum
+	billed float64 // what the provider charged
+	lost   float64 // part of billed that crashes hid beyond the reservations
 }
 
 type player struct {
 	attempt *results.Attempt
 	steps   int
 	call    *runner.Reservation // under way
-	cost    float64             // of it
+	cost    float64             // of the call
 	done    bool
 }
 
@@ -74,7 +74,7 @@ func newPlay(t *testing.T, seed uint64) *play {
 	return p
 }
 
-// open begins a run in the directory, as it stands there.
+// open begins a run in the directory as it is.
 func (p *play) open() {
 	p.t.Helper()
 	store, err := results.Open(p.dir, results.Options{})
@@ -109,7 +109,7 @@ func (p *play) step() {
 		p.crash()
 	case w.call == nil:
 		p.begin(w)
-	case n == 1: // the provider refuses, unpaid
+	case n == 1: // the provider refuses without charging
 		p.billed -= w.cost
 		w.call.Release()
 		w.call = nil
@@ -149,8 +149,8 @@ func (p *play) journal(w *player, typ string, data any) {
 	}
 }
 
-// crash goes on in a copy of the journals, the only truth on disk. The derived
-// files, which the store writes when it likes, might vanish under the copying.
+// crash continues in a copy of the journals, which alone must suffice. The derived
+// files, which the store writes in the background, might vanish during the copy.
 func (p *play) crash() {
 	p.t.Helper()
 	p.crashes++
@@ -187,7 +187,7 @@ func (p *play) check() {
 		p.t.Fatalf("the journals add up to %v after %d crashes, limit %v, at most %v", sum, p.crashes, p.limit, p.bound)
 	}
 	if p.billed-p.lost > p.bound+rounding {
-		p.t.Fatalf("%v was billed after %d crashes, of which %v is not known; limit %v, at most %v", p.billed, p.crashes, p.lost, p.limit, p.bound)
+		p.t.Fatalf("%v was billed after %d crashes, of which %v was lost by crashes; limit %v, at most %v", p.billed, p.crashes, p.lost, p.limit, p.bound)
 	}
 }
 
@@ -201,14 +201,14 @@ func (p *play) spentOut() bool {
 	return true
 }
 
-// goOn looks at the end, and takes the directory up again with more money.
+// goOn checks the end, and opens the directory again with a higher limit.
 func (p *play) goOn() {
 	p.t.Helper()
 	if !p.spentOut() {
 		p.t.Fatalf("after 400 steps and %d crashes %v of %v is spent", p.crashes, p.store.Spent(), p.limit)
 	}
 	if p.budget.Open() {
-		p.t.Error("the limit refused every worker and yet is open")
+		p.t.Error("the limit refused every worker but is reported as open")
 	}
 	if left := p.limit - p.store.Spent(); left > 0.3 {
 		p.t.Errorf("%v of %v is left, more than any call costs", left, p.limit)
@@ -216,11 +216,11 @@ func (p *play) goOn() {
 	p.limit = p.store.Spent() + 1
 	p.crash()
 	if p.begin(p.workers[0]); p.workers[0].call == nil {
-		p.t.Error("more money does not go on")
+		p.t.Error("the run does not continue with a higher limit")
 	}
 }
 
-func TestAReservationWaitsForThoseUnderWay(t *testing.T) {
+func TestAReservationWaitsForCallsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := runner.NewBudget(1, 0.2, 0.3)
 		first, _ := b.Reserve(t.Context())
@@ -245,7 +245,7 @@ func TestAReservationWaitsForThoseUnderWay(t *testing.T) {
 	})
 }
 
-func TestACallWaitsOnlyForMoneyThatMayComeFree(t *testing.T) {
+func TestACallWaitsOnlyForReservedMoney(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := runner.NewBudget(1, 0.5, 0.3)
 		first, err := b.Reserve(t.Context())
@@ -256,30 +256,30 @@ func TestACallWaitsOnlyForMoneyThatMayComeFree(t *testing.T) {
 		time.AfterFunc(time.Minute, first.Release)
 		second, err := b.Reserve(t.Context())
 		if err != nil || time.Since(start) != time.Minute {
-			t.Fatalf("%v after %v; there is money for one call, which was another's for 1m", err, time.Since(start))
+			t.Fatalf("got %v after %v, want a reservation after the 1m that the other call held the money", err, time.Since(start))
 		}
-		second.Lose(1) // what is left is less than a call costs, whatever becomes of this one
+		second.Lose(1) // the rest is less than a call costs, however this one ends
 		if third, err := b.Reserve(t.Context()); !errors.Is(err, runner.ErrBudget) || time.Since(start) != time.Minute {
-			t.Errorf("%v, %v after %v; no call that ends leaves enough", third, err, time.Since(start))
+			t.Errorf("got %v, %v after %v; want a refusal, since no ending call leaves enough", third, err, time.Since(start))
 		}
 		second.Release()
 	})
 }
 
-func TestALimitThatIsSpentIsClosed(t *testing.T) {
+func TestASpentLimitRefusesCalls(t *testing.T) {
 	for _, limit := range []float64{0.01, 0.5, 1, 2} {
 		if b := runner.NewBudget(limit, limit, 0); b.Open() {
-			t.Errorf("all of $%v is spent, and it is open", limit)
+			t.Errorf("all of $%v is spent, but the limit is open", limit)
 		}
 		if b := runner.NewBudget(limit, limit/2, 0); !b.Open() {
-			t.Errorf("half of $%v is spent, and it is closed", limit)
+			t.Errorf("half of $%v is spent, but the limit is closed", limit)
 		}
 	}
 	if b := runner.NewBudget(1, 0.5, 0.5); !b.Open() {
-		t.Error("one more call fits, and it is closed")
+		t.Error("one more call fits, but the limit is closed")
 	}
 	if b := runner.NewBudget(0, 100, 1); !b.Open() {
-		t.Error("without a limit it is closed")
+		t.Error("a budget without a limit is closed")
 	}
 }
 
@@ -304,7 +304,7 @@ func TestTheFirstCallsUnderALimitAreMadeOneAtATime(t *testing.T) {
 
 func TestUnansweredCallsCountAsSpent(t *testing.T) {
 	b := runner.NewBudget(1, 0, 0)
-	b.Guess(0.3) // no call has told its price
+	b.Guess(0.3) // no call has shown its price
 	for n := 0; ; n++ {
 		call, err := b.Reserve(t.Context())
 		if errors.Is(err, runner.ErrBudget) {
@@ -314,7 +314,7 @@ func TestUnansweredCallsCountAsSpent(t *testing.T) {
 			break
 		}
 		if err != nil || call.Reserved() != 0.3 || call.Lose(1) != 0.3 {
-			t.Fatalf("reserved %v, %v", call.Reserved(), err)
+			t.Fatalf("reserved %v, %v; want 0.3 reserved and 0.3 lost, no error", call.Reserved(), err)
 		}
 		call.Release()
 	}
@@ -324,9 +324,9 @@ func TestUnansweredCallsCountAsSpent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call.Settle(0.1) // a guess gives way to a price
+	call.Settle(0.1) // a known price replaces the guess
 	if call, err = b.Reserve(t.Context()); err != nil || call.Reserved() != 0.1 {
-		t.Errorf("reserved %v, %v", call.Reserved(), err)
+		t.Errorf("reserved %v, %v; want reserved 0.1, no error", call.Reserved(), err)
 	}
 	call.Lose(2)
 	call.Settle(0.2)
@@ -335,11 +335,11 @@ func TestUnansweredCallsCountAsSpent(t *testing.T) {
 	}
 	unlimited := runner.NewBudget(0, 0, 0)
 	if call, err := unlimited.Reserve(t.Context()); err != nil || call.Lose(3) != 0 || call.Limited() {
-		t.Errorf("without a limit: %v", err)
+		t.Errorf("without a limit: %v, want nothing lost, limited false, no error", err)
 	}
 }
 
-func TestAReservationEndsOnce(t *testing.T) {
+func TestAReservationIsReleasedOnce(t *testing.T) {
 	b := runner.NewBudget(10, 0, 1)
 	near := func(what string, want float64) {
 		t.Helper()
@@ -363,29 +363,29 @@ func TestAReservationEndsOnce(t *testing.T) {
 	near("released, then settled", 0.5)
 	for _, calls := range []int{0, -1} {
 		if lost := call.Lose(calls); lost != 0 {
-			t.Errorf("%d lost calls cost %v", calls, lost)
+			t.Errorf("got %d lost calls cost %v; want lost 0", calls, lost)
 		}
 	}
 	var none *runner.Reservation
 	none.Settle(1)
 	none.Release()
 	if none.Lose(1) != 0 || none.Reserved() != 0 || none.Limited() {
-		t.Error("nil is no reservation")
+		t.Error("Reserve returned nil")
 	}
 	b = runner.NewBudget(0, 0, 0)
-	for range 2 { // what a call costs is known to the second one
+	for range 2 { // the second call knows the cost of a call
 		if call, err = b.Reserve(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if call.Lose(1) != 0 || call.Reserved() != 0 {
-			t.Error("without a limit, money is set aside")
+			t.Error("a budget without a limit reserves money")
 		}
 		call.Settle(0.5)
 	}
 	near("without a limit", 1)
 }
 
-func TestMoneyThatFitsExactlyIsSpent(t *testing.T) {
+func TestAReservationOfExactlyTheRestIsGranted(t *testing.T) {
 	b := runner.NewBudget(1, 0.5, 0.25)
 	for range 2 {
 		call, err := b.Reserve(t.Context())
@@ -395,6 +395,6 @@ func TestMoneyThatFitsExactlyIsSpent(t *testing.T) {
 		call.Settle(0.25)
 	}
 	if _, err := b.Reserve(t.Context()); !errors.Is(err, runner.ErrBudget) || b.Open() {
-		t.Errorf("%v with all of it spent", err)
+		t.Errorf("got error %v with all of the limit spent", err)
 	}
 }

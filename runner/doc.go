@@ -1,12 +1,12 @@
-// Package runner says who runs when: a pool that takes jobs from a source,
-// with admission, a width that can be changed while it runs, retries by how an
-// attempt ended, a budget, and draining.
+// Package runner runs jobs in a pool. The pool takes jobs from a source, runs a limited
+// number of them at the same time, retries them depending on how an attempt ended, keeps a
+// budget, and can drain. The number may be changed while it runs.
 //
-// It knows neither what a job is nor what comes of it, only a [Source] that hands
-// out jobs and a [Worker] that makes attempts at them and saves what came of each.
-// It promises that every admitted job ends saved, that a panic or a fault in one
-// touches no other, that a fault that all jobs share (the host's, or one of the
-// caller's input) or an empty budget stops admission and lets the running jobs
-// end, and that no goroutine outlives [Run]. A fault that all share is never tried
-// again in the same run. A job that meets the empty budget is pending, not failed.
+// It knows neither what a job is nor what a result is, only a [Source] of jobs and a
+// [Worker] that makes attempts at them and saves their results. It promises this: The
+// result of every admitted job is saved. A panic or a fault in one job affects no other. A
+// fault that all jobs share (of the host, or of the caller's input) or a spent budget
+// stops admission and lets the running jobs end. No goroutine continues after [Run] has
+// returned. A fault that all jobs share is not retried in the same run. If the budget is
+// spent, a job is pending, not failed.
 package runner

@@ -8,22 +8,22 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// State says what an attempt leaves to do.
+// State says what is left to do for a job after an attempt.
 type State int
 
 // A job ends in one of these.
 const (
 	Failed  State = iota // it has no result
 	Final                // it has a result
-	Pending              // it was told to stop, and goes on in a later run
+	Pending              // it was interrupted, and a later run continues it
 )
 
-// Ending is how an attempt ended. What is not known stays empty.
+// Ending is how an attempt ended. Fields that are not known are empty.
 type Ending struct {
 	State State
 
-	// The names by which retries are asked for, see [Retries]. Blame is the kind of a
-	// fault, which may pass with time; without one another attempt needs no wait.
+	// The names by which retries are chosen, see [Retries]. Blame is the kind of a fault: only
+	// after a fault does the next attempt wait.
 	Status  vocab.Status
 	Blame   string
 	Outcome vocab.Outcome
@@ -33,7 +33,7 @@ type Ending struct {
 	Cost  float64 // US dollars
 }
 
-// EndingOf returns the ending that err makes of an attempt, nil being a result.
+// EndingOf returns how an attempt ended that returned err. Nil means that it has a result.
 func EndingOf(err error) Ending {
 	switch kind := fault.KindOf(err); {
 	case err == nil:
@@ -41,7 +41,7 @@ func EndingOf(err error) Ending {
 	case errors.Is(err, ErrBudget):
 		return Ending{State: Pending, Outcome: vocab.OutcomePending, Status: vocab.StatusBudgetExceeded, Error: err.Error()}
 	case fault.Canceled(err):
-		return Ending{State: Pending, Outcome: vocab.OutcomePending, Status: vocab.StatusInterrupted, Error: err.Error()}
+		return Ending{State: Pending, Outcome: vocab.OutcomePending, Status: vocab.StatusInterrupted} // the error would add nothing
 	default:
 		e := Ending{Outcome: vocab.OutcomeInfrastructure, Status: kind.Status(), Blame: kind.String(), Error: err.Error()}
 		if hint := fault.HintOf(err); hint != "" {

@@ -1,21 +1,24 @@
 package runner
 
+import "time"
+
 // EventType says what happened to a job.
 type EventType string
 
-// The life of a job as events; retries repeat from EventStart.
+// The events of a job, in this order. A retry repeats them from EventStart.
 const (
 	EventStart EventType = "start"
 	EventPhase EventType = "phase" // Progress changed
-	EventRetry EventType = "retry" // it ended so that it is tried again
-	EventEnd   EventType = "end"   // Ending is the last one of this run
+	EventRetry EventType = "retry" // the attempt ended, another one follows
+	EventEnd   EventType = "end"   // the last attempt of this run ended
 )
 
-// Event is told to [Config.OnEvent]. Ending is set by EventRetry and EventEnd.
+// Event is what [Config.OnEvent] receives. Ending is set by EventRetry and EventEnd.
 type Event struct {
 	Type     EventType
 	Job      string // its name
 	Attempt  int
 	Progress Progress
 	Ending   Ending
+	Wait     time.Duration // of EventRetry: until the next attempt
 }

@@ -2,37 +2,37 @@ package runner
 
 import "time"
 
-// gatePause is how long a gate that was closed is left alone.
+// gatePause is the time between two calls of a gate that admits no job.
 const gatePause = time.Second
 
-// enter waits until a further job may start: the width has room, and the gate
-// is open or nothing else runs. It is false when nothing more is admitted. What
-// enters must leave.
+// enter waits until a further job may start: fewer jobs run than the width allows, and the
+// gate admits one or no job runs. It returns false if no more jobs are admitted. A job
+// that enters must leave.
 func (p *pool) enter() bool {
-	told := ""
-	for p.roomy() {
-		why := p.shut()
+	shut := ""
+	for p.awaitWidth() {
+		why := p.gateReason()
 		if why == "" {
-			if told != "" {
-				p.Log.Warn("admitting instances again")
+			if shut != "" {
+				p.Log.Warn("starting instances again")
 			}
 			p.mu.Lock()
 			p.running++
 			p.mu.Unlock()
 			return true
 		}
-		if told == "" {
-			told = why
-			p.Log.Warn("admitting no further instance for now", "why", why)
+		if shut == "" {
+			shut = why
+			p.Log.Warn("not starting further instances for now", "why", why)
 		}
 		p.sleep(gatePause)
 	}
 	return false
 }
 
-// roomy waits until fewer jobs run than the width allows. It is false when
-// nothing more is admitted.
-func (p *pool) roomy() bool {
+// awaitWidth waits until fewer jobs run than the width allows. It returns false if no more
+// jobs are admitted.
+func (p *pool) awaitWidth() bool {
 	for p.open() {
 		n, changed := p.Width.now()
 		if p.underWay() < n {
@@ -47,8 +47,8 @@ func (p *pool) roomy() bool {
 	return false
 }
 
-// shut says why the gate admits no further job; empty means that it does.
-func (p *pool) shut() string {
+// gateReason returns why the gate admits no further job; empty if it admits one.
+func (p *pool) gateReason() string {
 	if p.Gate == nil || p.underWay() == 0 {
 		return ""
 	}
@@ -67,6 +67,6 @@ func (p *pool) leave() {
 	p.mu.Unlock()
 	select {
 	case p.left <- struct{}{}:
-	default: // it has not been heard of the one before, and looks at all
+	default: // awaitWidth has not received the previous message yet; when it does, it counts all jobs
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"batch.example/batch/runner"
 )
 
-// minutes is a solver whose attempts take a minute each and that knows how
-// many ran at once, since most was last reset.
+// minutes is a solver whose attempts take a minute each and that records how
+// many ran at once since most was last reset.
 type minutes struct{ running, most atomic.Int32 }
 
 func (m *minutes) Do(_ context.Context, a attempt) (*record, error) {
@@ -37,15 +37,15 @@ func TestAClosedGateLetsOneInstanceRunAtATime(t *testing.T) {
 			Width: runner.NewWidth(4), Gate: func() string { return "memory is short" },
 		}, instances(5), &s, &m)
 		if err != nil || sum.Final != 5 || s.most.Load() != 1 {
-			t.Errorf("%+v, %v, %d at once", sum, err, s.most.Load())
+			t.Errorf("got %+v, %v, %d at once; want final 5, load 1, no error", sum, err, s.most.Load())
 		}
 		if d := time.Since(start); d < 5*time.Minute || d > 5*time.Minute+10*time.Second {
-			t.Errorf("five instances of a minute took %v", d)
+			t.Errorf("five instances of a minute, one at a time, took %v", d)
 		}
 	})
 }
 
-func TestAGateThatOpensAdmitsTheOthers(t *testing.T) {
+func TestAnOpenedGateAdmitsWaitingInstances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s minutes
 		var m memory
@@ -61,15 +61,15 @@ func TestAGateThatOpensAdmitsTheOthers(t *testing.T) {
 			},
 		}, instances(8), &s, &m)
 		if err != nil || sum.Final != 8 || s.most.Load() != 4 {
-			t.Errorf("%+v, %v, %d at once", sum, err, s.most.Load())
+			t.Errorf("got %+v, %v, %d at once; want final 8, load 4, no error", sum, err, s.most.Load())
 		}
 		if strings.Count(log.String(), "memory is short") != 2 || strings.Count(log.String(), "again") != 2 {
-			t.Errorf("told otherwise than once for each time of waiting:\n%s", &log)
+			t.Errorf("want one log line for each wait, got:\n%s", &log)
 		}
 	})
 }
 
-func TestAnInstanceBeforeAClosedGateGoesHomeWhenTheRunDrains(t *testing.T) {
+func TestAnInstanceWaitingAtAGateEndsWhenTheRunDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s minutes
 		var m memory
@@ -79,12 +79,12 @@ func TestAnInstanceBeforeAClosedGateGoesHomeWhenTheRunDrains(t *testing.T) {
 			Width: runner.NewWidth(4), Drain: drain, Gate: func() string { return "memory is short" },
 		}, instances(6), &s, &m)
 		if err != nil || sum.Final != 1 || sum.Pending != 5 {
-			t.Errorf("%+v, %v", sum, err)
+			t.Errorf("got %+v, %v; want final 1, pending 5, no error", sum, err)
 		}
 	})
 }
 
-func TestAnOutageUsesUpNoTry(t *testing.T) {
+func TestAnOutageDoesNotCountAsATry(t *testing.T) {
 	away := errors.New("the engine is away")
 	outage := func(err error) bool { return errors.Is(err, away) }
 	for _, tc := range []struct {
@@ -96,7 +96,7 @@ func TestAnOutageUsesUpNoTry(t *testing.T) {
 		{"none", 0, 3, 3, 3 * time.Second},
 		{"some", 4, 3, 7, 3 * time.Second},
 		{"one try", 4, 1, 5, 0},
-		{"without end", 1000, 2, 12, time.Second}, // ten pass, the eleventh is a try
+		{"without end", 1000, 2, 12, time.Second}, // ten outages do not count, the eleventh is a try
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -130,8 +130,8 @@ func TestAGateIsNotAskedWhenNoInstanceIsLeft(t *testing.T) {
 		sum, err := run(t.Context(), runner.Config{
 			Width: runner.NewWidth(4), Gate: func() string { asked.Add(1); return "" },
 		}, instances(3), &s, &m)
-		if err != nil || sum.Final != 3 || asked.Load() != 2 { // nobody is asked for the first
-			t.Errorf("%+v, %v, asked %d times", sum, err, asked.Load())
+		if err != nil || sum.Final != 3 || asked.Load() != 2 { // the first instance passes without asking
+			t.Errorf("got %+v, %v, the gate asked %d times; want 3 final, 2 times", sum, err, asked.Load())
 		}
 	})
 }

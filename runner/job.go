@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// run is one job under way.
+// run is one job that is running.
 type run[J, R any] struct {
 	*pool
 	worker Worker[J, R]
@@ -20,15 +20,15 @@ type run[J, R any] struct {
 	kept   keeper
 }
 
-// maxOutages is how many failures of a job pass for an outage: one that
-// meets more may well be their cause.
+// maxOutages is how many failures of a job count as outages: a job with more failures may
+// itself be the cause.
 const maxOutages = 10
 
 // attempts makes attempts until the job has a result, its failure is not
-// worth another one, or the run is told to stop.
+// retried, or the run is interrupted.
 func (r *run[J, R]) attempts(ctx context.Context) {
 	waiting := r.started
-	used := map[string]int{} // retries, by the name that they count under
+	used := map[string]int{} // retries, by the name under which they are counted
 	outages := 0
 	defer func() {
 		if err := r.kept.close(); err != nil {
@@ -52,10 +52,12 @@ func (r *run[J, R]) attempts(ctx context.Context) {
 		r.Log.Info("attempt ended", "job", r.name, "attempt", n, "status", end.Status, "outcome", end.Outcome,
 			"steps", end.Steps, "cost", end.Cost, "again", again, "err", end.Error)
 		if again {
-			r.OnEvent(Event{Type: EventRetry, Job: r.name, Attempt: n, Ending: end})
-			if !out && end.Blame != "" { // else nothing has to pass before another chance
-				r.sleep(r.backoff(n - outages))
+			var wait time.Duration
+			if !out && end.Blame != "" { // otherwise there is nothing to wait for
+				wait = r.backoff(n - outages)
 			}
+			r.OnEvent(Event{Type: EventRetry, Job: r.name, Attempt: n, Ending: end, Wait: wait})
+			r.sleep(wait)
 			again = r.open()
 		}
 		if !again {
@@ -66,7 +68,7 @@ func (r *run[J, R]) attempts(ctx context.Context) {
 	}
 }
 
-// attempt makes one attempt. A panic ends it alone.
+// attempt makes one attempt. A panic ends only this attempt.
 func (r *run[J, R]) attempt(ctx context.Context, n int, queued time.Duration) (result R, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -87,16 +89,16 @@ func (r *run[J, R]) attempt(ctx context.Context, n int, queued time.Duration) (r
 		Kept:    r.kept.take,
 	})
 	if err != nil && ctx.Err() != nil {
-		// Whatever broke while everything was being told to stop broke because of it.
-		r.Log.Info("stopped", "job", r.name, "attempt", n, "err", err)
-		err = fmt.Errorf("told to stop: %w", context.Canceled)
+		// A failure while the run is being stopped is caused by stopping it.
+		r.Log.Info("attempt interrupted", "job", r.name, "attempt", n, "err", err)
+		err = fmt.Errorf("interrupted: %w", context.Canceled)
 	}
 	return result, err
 }
 
-// save saves what came of an attempt even when the run is being cancelled: work
-// that was paid for is not lost to an interrupt. It stops the run for a fault that
-// all jobs share, the attempt's or its own, and for a spent budget.
+// save saves the result of an attempt, even if the run is being canceled: an interrupt must
+// not lose work that was paid for. It stops the run if the attempt or the saving failed
+// with a fault that all jobs share, or if the budget is spent.
 func (r *run[J, R]) save(ctx context.Context, result R, err error) (end Ending, saved bool) {
 	if errors.Is(err, ErrBudget) {
 		r.spent()
@@ -113,7 +115,7 @@ func (r *run[J, R]) save(ctx context.Context, result R, err error) (end Ending, 
 		lost = fault.New(fault.Host, "saving the result of "+r.name, lost)
 	}
 	end.State, end.Error = Failed, lost.Error()
-	if fault.KindOf(lost) != fault.Instance { // one that cannot be saved says nothing of the others
+	if fault.KindOf(lost) != fault.Instance { // an Instance fault does not concern the other jobs
 		r.stop(lost)
 	}
 	return end, false
@@ -130,7 +132,7 @@ func (k *keeper) take() io.Closer {
 	return held
 }
 
-// close closes what no attempt took.
+// close closes what was kept and not taken.
 func (k *keeper) close() error {
 	if held := k.take(); held != nil {
 		return held.Close()

@@ -12,20 +12,18 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Retries says how often a job is tried again after an attempt that ended in a
-// certain way: by exit status, fault kind, or outcome. The most particular of those
-// that name an ending counts, and each counts for itself.
+// Retries says how often a job is retried after an attempt that ended in a certain way. The
+// keys are exit statuses, fault kinds and outcomes; if several apply, the first in this
+// order is used. The retries for each key are counted separately.
 type Retries map[string]int
 
-// DefaultRetries tries again what may pass by itself, and attempts that diverged
-// when they were replayed.
+// DefaultRetries retries transient faults, and attempts whose replay diverged.
 func DefaultRetries() Retries {
 	return Retries{fault.Transient.String(): 2, string(vocab.OutcomeDiverged): 3}
 }
 
-// endings are the names that a person may give retries for. What stops the
-// whole run, a result that is as it should be and what goes on anyway are not
-// among them.
+// endings are the names that --retry accepts. A submitted patch is not among them, nor are
+// faults that stop the whole run, nor an interruption, which is always continued.
 var endings = []string{
 	fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(),
 	string(vocab.OutcomeEmpty), string(vocab.OutcomeLimit), string(vocab.OutcomeFormat), string(vocab.OutcomeFailed),
@@ -35,7 +33,8 @@ var endings = []string{
 	string(vocab.StatusTransientFault), string(vocab.StatusInstanceFault), string(vocab.StatusUnknownFault),
 }
 
-// ParseRetries reads "KIND=N" texts over the default. Errors are Usage faults.
+// ParseRetries returns the default retries changed by specs, which have the form KIND=N.
+// Errors are Usage faults.
 func ParseRetries(specs []string) (Retries, error) {
 	r := DefaultRetries()
 	for _, spec := range specs {
@@ -43,13 +42,13 @@ func ParseRetries(specs []string) (Retries, error) {
 		kind = strings.TrimSpace(kind)
 		n, err := strconv.Atoi(strings.TrimSpace(count))
 		if err != nil || n < 0 {
-			return nil, fault.Newf(fault.Usage, "--retry %q: expected KIND=N, N being how often to try again", spec)
+			return nil, fault.Newf(fault.Usage, "--retry %q: expected KIND=N, such as transient=2", spec)
 		}
 		i := slices.IndexFunc(endings, func(name string) bool { return strings.EqualFold(name, kind) })
 		if i < 0 {
-			err := fault.Newf(fault.Usage, "--retry %q: no ending that is tried again is called %q", spec, kind)
+			err := fault.Newf(fault.Usage, "--retry %s: unknown ending %s", spec, kind)
 			if name := near.Name(kind, endings); name != "" {
-				return nil, err.WithHint("did you mean %s?", name)
+				return nil, err.WithHint("did you mean `%s`?", name)
 			}
 			return nil, err.WithHint("expected one of %s", strings.Join(endings, ", "))
 		}
@@ -58,8 +57,8 @@ func ParseRetries(specs []string) (Retries, error) {
 	return r, nil
 }
 
-// key returns the name under which an ending's retries are counted, and how
-// many there may be.
+// key returns the name under which an ending's retries are counted, and their
+// limit.
 func (r Retries) key(e Ending) (name string, most int) {
 	for _, name := range []string{string(e.Status), e.Blame, string(e.Outcome)} {
 		if n, ok := r[name]; ok && name != "" {

@@ -9,56 +9,56 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Config sets how a run goes. The zero value runs one job at a time, without
-// budget, and tries again what fails for a transient reason.
+// Config says how jobs are run. The zero value runs one job at a time, without a budget,
+// and retries transient faults.
 type Config struct {
 	Width   *Width          // nil means one
 	Retries Retries         // nil means DefaultRetries
 	Backoff time.Duration   // before the second attempt, doubled for each further one; 0 means 5 s
 	Budget  *Budget         // nil means none
-	Drain   <-chan struct{} // closed: admit nothing more, let the running ones end
+	Drain   <-chan struct{} // when closed, no more jobs are admitted and the running ones end
 	OnEvent func(Event)     // called from many goroutines at once; nil ignores
 	Log     *slog.Logger    // nil discards
 
-	// Gate slows admission while something that all jobs share is short: it says why
-	// no further job should be admitted, for a person to read; empty means that one
-	// may. It must be quick. It is asked by one goroutine at a time, before each
-	// further job, and about once a second until it has nothing against it. While no
-	// job runs, the next is admitted all the same: the shortage is not of the run's
-	// making and may never end. Nil admits all.
+	// Gate delays further jobs while a resource that all jobs share is short, such as
+	// memory. It returns why no further job should start, for a person to read; empty means
+	// that one may start. It must be fast. It is called by one goroutine at a time, before
+	// each further job, and about once a second while it returns a reason. While no job
+	// runs, the next one starts anyway: the run did not cause the shortage, and the shortage
+	// may never end. A nil Gate admits all jobs.
 	Gate func() string
 
-	// Outage recognises the transient failure of something that all jobs
-	// share, such as an engine that was restarted. It uses up no retry: the
-	// job is tried again at once, up to ten times, and the Worker waits
-	// until that makes sense. Nil recognises none.
+	// Outage recognizes the transient failure of something that all jobs share, such as
+	// an engine that was restarted. Such a failure does not count as a retry: the job is
+	// retried at once, up to ten times, and the Worker waits until that makes sense. A nil
+	// Outage recognizes none.
 	Outage func(error) bool
 }
 
 // Summary says how a run ended, in jobs.
 type Summary struct {
 	Final   int   // with a result
-	Failed  int   // that ended by our fault
-	Pending int   // not admitted, or told to stop
+	Failed  int   // failed for infrastructure reasons
+	Pending int   // not admitted, or interrupted
 	Host    error // the Host fault that stopped admission, if one did
 	Budget  bool  // some are pending because the budget is spent
 }
 
-// Run attempts every job, in order as there is room, and returns when all that
-// were admitted have ended and are saved. Cancelling ctx stops the running
-// attempts; they are saved too. The error is the host's, the source's or that of
-// saving; what befalls single jobs is in what was saved.
+// Run attempts every job, in order, as the width allows. It returns when all admitted
+// jobs have ended and are saved. Canceling ctx stops the running
+// attempts; they are saved too. The error is a Host fault, or comes from the source or from
+// saving; how each job ended is in its saved result.
 func Run[J, R any](ctx context.Context, c Config, jobs Source[J], worker Worker[J, R]) (Summary, error) {
 	p := newPool(ctx, c)
 	defer p.close()
 	var running sync.WaitGroup
-	for p.roomy() {
+	for p.awaitWidth() {
 		job, ok, err := jobs.Next(p.admission)
 		if !ok || err != nil {
 			p.sourceEnded(err)
 			break
 		}
-		if !p.enter() { // closed while the source or the gate was waited for
+		if !p.enter() { // admission stopped while Run waited for the source or the gate
 			p.count(Pending)
 			break
 		}
@@ -77,12 +77,15 @@ func Run[J, R any](ctx context.Context, c Config, jobs Source[J], worker Worker[
 // pool is the state that the jobs of one Run share.
 type pool struct {
 	Config
-	started   time.Time
-	admission context.Context // ends when nothing more is admitted
-	closeDoor context.CancelFunc
-	watcher   sync.WaitGroup // of Drain
+	started time.Time
+	parent  context.Context // of the whole run
+	// admission ends when no more jobs are admitted. If parent ends, admission ends a moment
+	// later.
+	admission     context.Context
+	stopAdmission context.CancelFunc
+	watcher       sync.WaitGroup // of the goroutine that watches Drain
 
-	left    chan struct{} // of capacity 1: a job has left
+	left    chan struct{} // receives when a job has left; its capacity is 1
 	mu      sync.Mutex
 	sum     Summary
 	running int
@@ -110,12 +113,12 @@ func newPool(ctx context.Context, c Config) *pool {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &pool{Config: c, started: time.Now(), left: make(chan struct{}, 1)}
-	p.admission, p.closeDoor = context.WithCancel(ctx)
+	p := &pool{Config: c, parent: ctx, started: time.Now(), left: make(chan struct{}, 1)}
+	p.admission, p.stopAdmission = context.WithCancel(ctx)
 	p.watcher.Go(func() {
 		select {
 		case <-p.Drain: // a nil channel never drains
-			p.closeDoor()
+			p.stopAdmission()
 		case <-p.admission.Done():
 		}
 	})
@@ -123,7 +126,7 @@ func newPool(ctx context.Context, c Config) *pool {
 }
 
 func (p *pool) close() {
-	p.closeDoor()
+	p.stopAdmission()
 	p.watcher.Wait()
 }
 
@@ -131,6 +134,8 @@ func (p *pool) close() {
 func (p *pool) open() bool {
 	select {
 	case <-p.Drain:
+		return false
+	case <-p.parent.Done(): // jobs may notice it before admission ends
 		return false
 	case <-p.admission.Done():
 		return false
@@ -143,23 +148,23 @@ func (p *pool) open() bool {
 	return true
 }
 
-// spent closes the door because the budget is.
+// spent stops admission because the budget is spent.
 func (p *pool) spent() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sum.Budget = true
-	p.closeDoor()
+	p.stopAdmission()
 }
 
-// shared reports whether err befalls every job: the host's faults, and the
-// caller's (a setting that the engine refuses, a template that does not render).
+// shared reports whether every job would fail with err: a fault of the host, or of the
+// caller's input (a setting that the engine refuses, a template that does not render).
 func shared(err error) bool {
 	kind := fault.KindOf(err)
 	return kind == fault.Host || kind == fault.Usage
 }
 
-// stop closes the door for a fault that all jobs share. It is the host's
-// from here on: Usage promises that nothing was started.
+// stop stops admission because of a fault that all jobs share. A Usage fault becomes a Host
+// fault, because a Usage fault promises that nothing was started.
 func (p *pool) stop(err error) {
 	if fault.KindOf(err) == fault.Usage {
 		err = fault.New(fault.Host, "", err)
@@ -169,10 +174,10 @@ func (p *pool) stop(err error) {
 	if p.sum.Host == nil {
 		p.sum.Host = err
 	}
-	p.closeDoor()
+	p.stopAdmission()
 }
 
-// sourceEnded stops the run for a source that failed while it was not told to end.
+// sourceEnded stops the run if the source failed before the run was stopped.
 func (p *pool) sourceEnded(err error) {
 	if err == nil || p.admission.Err() != nil {
 		return
@@ -196,8 +201,11 @@ func (p *pool) count(s State) {
 	}
 }
 
-// sleep waits before another attempt, or until nothing more is admitted.
+// sleep waits for d, or until no more jobs are admitted.
 func (p *pool) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	select {
 	case <-time.After(d):
 	case <-p.admission.Done():

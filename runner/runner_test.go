@@ -21,10 +21,10 @@ import (
 
 type attempt = runner.Attempt[string]
 
-// solve makes attempts by a function.
+// solve makes attempts with a function.
 type solve func(ctx context.Context, a attempt) (*record, error)
 
-// record is what comes of an attempt, and is saved of it.
+// record is the result of an attempt, as it is saved.
 type record struct {
 	Job   string
 	Stack string // of a panic
@@ -38,7 +38,7 @@ type memory struct {
 	fail    error
 }
 
-// worker is a runner.Worker of its two parts, whose jobs are their names.
+// worker is a runner.Worker made of its two parts, whose jobs are their names.
 type worker struct {
 	do interface {
 		Do(context.Context, attempt) (*record, error)
@@ -73,7 +73,7 @@ func (m *memory) Save(ctx context.Context, job string, r *record, err error) (ru
 	return r.Ending, m.fail
 }
 
-// last returns how each job ended in the end.
+// last returns the final record of each job.
 func (m *memory) last() map[string]runner.State {
 	last := map[string]runner.State{}
 	for _, r := range m.records {
@@ -119,18 +119,18 @@ func TestEveryInstanceIsSolvedOnceByAtMostTheAskedWorkers(t *testing.T) {
 		var m memory
 		sum, err := run(t.Context(), runner.Config{Width: runner.NewWidth(4)}, instances(10), s, &m)
 		if err != nil || sum.Final != 10 || sum.Failed+sum.Pending != 0 {
-			t.Fatalf("summary %+v, %v", sum, err)
+			t.Fatalf("summary %+v, %v; want final 10, pending 0, no error", sum, err)
 		}
 		if most != 4 {
 			t.Errorf("%d ran at once, want 4", most)
 		}
 		if len(m.records) != 10 || len(m.last()) != 10 {
-			t.Errorf("%d records of %d instances", len(m.records), len(m.last()))
+			t.Errorf("got %d records of %d instances; want 10 records, 10 last message", len(m.records), len(m.last()))
 		}
 	})
 }
 
-func TestOnlyTransientFaultsAreTriedAgain(t *testing.T) {
+func TestOnlyTransientFaultsAreRetried(t *testing.T) {
 	for _, tc := range []struct {
 		kind fault.Kind
 		want int
@@ -140,7 +140,7 @@ func TestOnlyTransientFaultsAreTriedAgain(t *testing.T) {
 		t.Run(tc.kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := solve(func(_ context.Context, a attempt) (*record, error) {
-					// What an agent did before something broke.
+					// What an agent did before the panic.
 					return submitted(a.Job), fault.New(tc.kind, "trying", errors.New("broken"))
 				})
 				var m memory
@@ -152,14 +152,14 @@ func TestOnlyTransientFaultsAreTriedAgain(t *testing.T) {
 					Outcome: "infrastructure", Status: vocab.Status(tc.kind.Status()), Blame: tc.kind.String(), Error: "trying: broken",
 				}}
 				if diff := cmp.Diff(want, m.records[0]); diff != "" {
-					t.Error(diff)
+					t.Errorf("records 0 (-want +got):\n%s", diff)
 				}
 			})
 		})
 	}
 }
 
-func TestASecondTryThatWorksIsTheResult(t *testing.T) {
+func TestASuccessfulRetryIsTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var queued []time.Duration
 		s := solve(func(_ context.Context, a attempt) (*record, error) {
@@ -173,7 +173,7 @@ func TestASecondTryThatWorksIsTheResult(t *testing.T) {
 		start := time.Now()
 		sum, err := run(t.Context(), runner.Config{Backoff: 7 * time.Second}, instances(1), s, &m)
 		if err != nil || sum.Final != 1 || sum.Failed != 0 || len(m.records) != 2 {
-			t.Errorf("%+v, %v, %d records", sum, err, len(m.records))
+			t.Errorf("got %+v, %v, %d records; want final 1, failed 0, 2 records, no error", sum, err, len(m.records))
 		}
 		if want := []time.Duration{0, 7 * time.Second}; !slices.Equal(queued, want) {
 			t.Errorf("queued for %v, want %v", queued, want)
@@ -184,8 +184,8 @@ func TestASecondTryThatWorksIsTheResult(t *testing.T) {
 	})
 }
 
-// The shortest wait that a caller asks for is a wait that was asked for.
-func TestTheFirstWaitIsTheCallersElseFiveSeconds(t *testing.T) {
+// A wait of one nanosecond is set, unlike zero.
+func TestTheFirstRetryWaitDefaultsToFiveSeconds(t *testing.T) {
 	for backoff, want := range map[time.Duration]time.Duration{0: 5 * time.Second, 1: 1, time.Second: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			s := solve(func(_ context.Context, a attempt) (*record, error) {
@@ -203,7 +203,7 @@ func TestTheFirstWaitIsTheCallersElseFiveSeconds(t *testing.T) {
 	}
 }
 
-func TestTheWaitBetweenTriesGrowsToALimit(t *testing.T) {
+func TestTheRetryWaitGrowsToALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := solve(func(context.Context, attempt) (*record, error) {
 			return nil, fault.New(fault.Transient, "trying", errors.New("busy"))
@@ -217,7 +217,7 @@ func TestTheWaitBetweenTriesGrowsToALimit(t *testing.T) {
 	})
 }
 
-func TestAPanicTouchesNoOtherInstance(t *testing.T) {
+func TestAPanicDoesNotAffectOtherInstances(t *testing.T) {
 	s := solve(func(_ context.Context, a attempt) (*record, error) {
 		if a.Job == "repo__2" {
 			panic("boom")
@@ -227,7 +227,7 @@ func TestAPanicTouchesNoOtherInstance(t *testing.T) {
 	var m memory
 	sum, err := run(t.Context(), runner.Config{Width: runner.NewWidth(2)}, instances(5), s, &m)
 	if err != nil || sum.Final != 4 || sum.Failed != 1 {
-		t.Fatalf("%+v, %v", sum, err)
+		t.Fatalf("got %+v, %v; want final 4, failed 1, no error", sum, err)
 	}
 	i := slices.IndexFunc(m.records, func(r record) bool { return r.Job == "repo__2" })
 	if r := m.records[i]; r.Status != "Bug" || r.Error != "panic while solving repo__2: boom" || !strings.Contains(r.Stack, "runner_test.go") {
@@ -245,14 +245,14 @@ func TestAHostFaultStopsAdmission(t *testing.T) {
 	var m memory
 	sum, err := run(t.Context(), runner.Config{}, instances(6), s, &m)
 	if fault.KindOf(err) != fault.Host || sum.Final != 1 || sum.Failed != 1 || sum.Pending != 4 {
-		t.Errorf("%+v, %v", sum, err)
+		t.Errorf("got %+v, %v; want a Host fault, final 1, failed 1, pending 4", sum, err)
 	}
 	if len(m.records) != 2 {
 		t.Errorf("%d attempts, want 2", len(m.records))
 	}
 }
 
-func TestDrainLetsTheRunningOnesEnd(t *testing.T) {
+func TestDrainLetsRunningInstancesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drain := make(chan struct{})
 		s := solve(func(_ context.Context, a attempt) (*record, error) {
@@ -268,7 +268,7 @@ func TestDrainLetsTheRunningOnesEnd(t *testing.T) {
 	})
 }
 
-func TestCancelStoresTheRunningOnesAsPending(t *testing.T) {
+func TestCancelStoresRunningInstancesAsPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := solve(func(ctx context.Context, a attempt) (*record, error) {
@@ -279,7 +279,7 @@ func TestCancelStoresTheRunningOnesAsPending(t *testing.T) {
 		var m memory
 		sum, err := run(ctx, runner.Config{Width: runner.NewWidth(2)}, instances(3), s, &m)
 		if err != nil || sum.Pending != 3 {
-			t.Errorf("%+v, %v", sum, err)
+			t.Errorf("got %+v, %v; want pending 3, no error", sum, err)
 		}
 		if len(m.records) != 2 {
 			t.Fatalf("%d records, want the two that ran", len(m.records))
@@ -292,7 +292,7 @@ func TestCancelStoresTheRunningOnesAsPending(t *testing.T) {
 	})
 }
 
-func TestTheBudgetStopsTheRunAndBlamesNobody(t *testing.T) {
+func TestASpentBudgetStopsTheRunWithoutAFault(t *testing.T) {
 	s := solve(func(ctx context.Context, a attempt) (*record, error) {
 		for range 4 {
 			call, err := a.Reserve(ctx)
@@ -303,7 +303,7 @@ func TestTheBudgetStopsTheRunAndBlamesNobody(t *testing.T) {
 		}
 		return submitted(a.Job), nil
 	})
-	for _, n := range []int{3, 5} { // the last one meets it, or one before others
+	for _, n := range []int{3, 5} { // the last instance gets the error, or an earlier one
 		var m memory
 		b := runner.NewBudget(3, 0.5, 0)
 		sum, err := run(t.Context(), runner.Config{Budget: b}, instances(n), s, &m)
@@ -326,18 +326,18 @@ func TestAStoreThatCannotSaveStopsTheRun(t *testing.T) {
 	m := memory{fail: errors.New("no space left on device")}
 	sum, err := run(t.Context(), runner.Config{}, instances(3), s, &m)
 	if fault.KindOf(err) != fault.Host || sum.Final != 0 || sum.Failed != 1 || sum.Pending != 2 {
-		t.Errorf("%+v, %v", sum, err)
+		t.Errorf("got %+v, %v; want a Host fault, final 0, failed 1, pending 2", sum, err)
 	}
 }
 
-func TestAnInstanceThatCannotBeSavedStopsNoOther(t *testing.T) {
+func TestAnInstanceThatCannotBeSavedDoesNotStopOthers(t *testing.T) {
 	s := solve(func(_ context.Context, a attempt) (*record, error) {
 		return submitted(a.Job), nil
 	})
 	m := memory{fail: fault.New(fault.Instance, "saving", errors.New("the id is a reserved name"))}
 	sum, err := run(t.Context(), runner.Config{}, instances(3), s, &m)
 	if err != nil || sum.Failed != 3 {
-		t.Errorf("%+v, %v", sum, err)
+		t.Errorf("got %+v, %v; want failed 3, no error", sum, err)
 	}
 }
 
@@ -384,31 +384,32 @@ func TestRetriesAreCountedByHowAnAttemptEnded(t *testing.T) {
 					t.Errorf("%d attempts in %v, want %d in %v", len(m.records), time.Since(start), tc.want, tc.slept)
 				}
 				if sum.Final+sum.Failed != 1 {
-					t.Errorf("summary %+v", sum)
+					t.Errorf("summary %+v, want failed 1", sum)
 				}
 			})
 		})
 	}
 }
 
-func TestRetriesThatMeanNothingAreRefused(t *testing.T) {
+func TestInvalidRetriesAreRefused(t *testing.T) {
 	for _, spec := range []string{"", "transient", "transient=x", "transient=-1", "host=2", "submitted=1", "pending=1", "limits=1"} {
 		_, err := runner.ParseRetries([]string{spec})
 		if fault.KindOf(err) != fault.Usage {
-			t.Errorf("--retry %q: %v", spec, err)
+			t.Errorf("--retry %q: %v; want a Usage fault", spec, err)
 		}
 	}
 	_, err := runner.ParseRetries([]string{"limits=1"})
-	if fault.HintOf(err) != "did you mean limit?" {
-		t.Errorf("hint %q", fault.HintOf(err))
+	if fault.HintOf(err) != "did you mean `limit`?" {
+		t.Errorf("hint %q, want %q", fault.HintOf(err), "did you mean `limit`?")
 	}
 	r, err := runner.ParseRetries([]string{" TIMEEXCEEDED = 4 ", "limit=1", "failed=3", "contextwindowexceeded=2"})
 	if err != nil || r.String() != "ContextWindowExceeded=2,TimeExceeded=4,diverged=3,failed=3,limit=1,transient=2" {
-		t.Errorf("%v, %v", r, err)
+		t.Errorf("got %v, %v; want %q, no error",
+			r, err, "ContextWindowExceeded=2,TimeExceeded=4,diverged=3,failed=3,limit=1,transient=2")
 	}
 }
 
-func TestNothingIsTriedAgainOnceTheRunDrains(t *testing.T) {
+func TestADrainingRunDoesNotRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drain := make(chan struct{})
 		s := solve(func(context.Context, attempt) (*record, error) {
@@ -423,7 +424,7 @@ func TestNothingIsTriedAgainOnceTheRunDrains(t *testing.T) {
 	})
 }
 
-func TestAFaultThatAllInstancesShareStopsAdmission(t *testing.T) {
+func TestAUsageFaultStopsAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := solve(func(_ context.Context, a attempt) (*record, error) {
 			if a.Job == "repo__1" {
@@ -434,7 +435,7 @@ func TestAFaultThatAllInstancesShareStopsAdmission(t *testing.T) {
 			return submitted(a.Job), nil
 		})
 		var m memory
-		// Neither the kind's own name nor the outcome's makes it tried again.
+		// Retries by the fault's kind or by the outcome's name do not retry it either.
 		retries := runner.Retries{"usage": 5, "UsageFault": 5, "infrastructure": 5}
 		sum, err := run(t.Context(), runner.Config{Width: runner.NewWidth(2), Retries: retries}, instances(6), s, &m)
 		if sum.Final != 1 || sum.Failed != 1 || sum.Pending != 4 || len(m.records) != 2 {
@@ -444,13 +445,14 @@ func TestAFaultThatAllInstancesShareStopsAdmission(t *testing.T) {
 			t.Errorf("%v is %v, hint %q; want the cause as a Host fault: something was started", err, fault.KindOf(err), fault.HintOf(err))
 		}
 		if r := m.records[0]; r.Job != "repo__1" || r.Status != "UsageFault" || r.Blame != "usage" || r.Outcome != "infrastructure" {
-			t.Errorf("record %+v", r)
+			t.Errorf("record %+v, want job %q, status %q, blame %q, outcome %q",
+				r, "repo__1", "UsageFault", "usage", "infrastructure")
 		}
 	})
 }
 
-// What a try kept is closed once: by the try that takes it, else at the end.
-func TestWhatATryKeepsIsClosedOnce(t *testing.T) {
+// What a try kept is closed once: by the try that takes it, or at the end.
+func TestWhatAnAttemptKeepsForARetryIsClosedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes, fails bool
 		want         int // closings by the runner
@@ -470,14 +472,14 @@ func TestWhatATryKeepsIsClosedOnce(t *testing.T) {
 					queued = append(queued, a.Queued)
 					if a.Number == 1 {
 						if a.Kept() != nil {
-							t.Error("the first try finds something")
+							t.Error("the first try was given something kept")
 						}
 						a.Keep(box)
 						time.Sleep(time.Hour)
 						return nil, fault.New(fault.Transient, "asking", errors.New("503"))
 					}
 					if c.takes && (a.Kept() != box || a.Kept() != nil) {
-						t.Error("the second try does not find it once")
+						t.Error("the second try was not given once what the first kept")
 					}
 					return submitted(a.Job), nil
 				})
@@ -487,13 +489,13 @@ func TestWhatATryKeepsIsClosedOnce(t *testing.T) {
 					Backoff: time.Second, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})),
 				}, instances(1), s, &m)
 				if err != nil || sum.Final != 1 || box.closed != c.want {
-					t.Errorf("%+v, %v, closed %d times", sum, err, box.closed)
+					t.Errorf("got %+v, %v, closed %d times; want final 1, closed %v, no error", sum, err, box.closed, c.want)
 				}
 				if told := strings.Contains(log.String(), "it is gone"); told != c.fails || log.Len() > 0 != c.fails {
-					t.Errorf("the log says %q", &log)
+					t.Errorf("the log says %q, want an entry: %v", &log, c.fails)
 				}
 				if len(queued) != 2 || queued[0] != 0 || queued[1] <= 0 || queued[1] > time.Minute {
-					t.Errorf("waited %v: the hour of the first try is none of the second's", queued)
+					t.Errorf("queued for %v: the wait of the first try must not count for the second", queued)
 				}
 			})
 		})

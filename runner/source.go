@@ -2,16 +2,16 @@ package runner
 
 import "context"
 
-// Source hands out the jobs of a run. It is asked by one goroutine at a time, when
-// a job could start at once.
+// Source provides the jobs of a run. One goroutine at a time calls it, when a job could
+// start at once.
 type Source[J any] interface {
-	// Next returns the next job, or false when there will be none. It may wait until
-	// there is one, and ends when ctx does, since nothing more is admitted then. An
-	// error stops admission.
+	// Next returns the next job, or false when there are no more. It may wait for a job,
+	// and must return when ctx ends, because then no more jobs are admitted. An error stops
+	// admission.
 	Next(ctx context.Context) (job J, ok bool, err error)
 
-	// Left returns how many jobs nobody will have taken when the run ends, for its
-	// summary: 0 where others may take them.
+	// Left returns how many jobs were not taken when the run ends, for its summary: 0
+	// if another process may take them.
 	Left() int
 }
 

@@ -15,10 +15,10 @@ import (
 	"batch.example/batch/runner"
 )
 
-// sum is another kind of job, from which comes a number.
+// sum is another type of job, whose result is a number.
 type sum struct{ a, b int }
 
-// adder adds, and keeps what comes of it in a table.
+// adder adds, and keeps the results in a table.
 type adder struct {
 	mu    sync.Mutex
 	table map[sum]int
@@ -50,7 +50,7 @@ func (a *adder) Save(_ context.Context, s sum, n int, err error) (runner.Ending,
 	return runner.EndingOf(err), nil
 }
 
-func TestAJobMayBeOfAnyKind(t *testing.T) {
+func TestAJobMayBeOfAnyType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &adder{table: map[sum]int{}, busy: map[sum]bool{{2, 2}: true}}
 		var mu sync.Mutex
@@ -63,18 +63,18 @@ func TestAJobMayBeOfAnyKind(t *testing.T) {
 			}
 		}}, runner.List([]sum{{1, 2}, {2, 2}, {3, -1}}), a)
 		if err != nil || got != (runner.Summary{Final: 2, Failed: 1}) {
-			t.Errorf("%+v, %v", got, err)
+			t.Errorf("got %+v, %v; want %v, no error", got, err, (runner.Summary{Final: 2, Failed: 1}))
 		}
 		if len(a.table) != 2 || a.table[sum{1, 2}] != 3 || a.table[sum{2, 2}] != 4 {
-			t.Errorf("%v", a.table)
+			t.Errorf("got %v, want 2 table, table 3, table 4", a.table)
 		}
 		if len(ended) != 3 || ended["3+-1"].Status != "InstanceFault" || ended["2+2"].State != runner.Final {
-			t.Errorf("%+v", ended)
+			t.Errorf("got %+v, want 3 ended, status %q, state %v", ended, "InstanceFault", runner.Final)
 		}
 	})
 }
 
-// queue is a source that others fill while the run goes on.
+// queue is a source that others fill while the run continues.
 type queue struct {
 	jobs chan string
 	err  error // when jobs is closed
@@ -94,14 +94,14 @@ func (q *queue) Next(ctx context.Context) (string, bool, error) {
 
 func (q *queue) Left() int { return 0 }
 
-func TestJobsMayComeLater(t *testing.T) {
+func TestASourceMayDeliverJobsLater(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end  func(drain chan struct{}, cancel func(), q *queue)
 		kind fault.Kind
 	}{
 		"until there are no more":      {func(_ chan struct{}, _ func(), q *queue) { close(q.jobs) }, fault.Unknown},
 		"until the run drains":         {func(drain chan struct{}, _ func(), _ *queue) { close(drain) }, fault.Unknown},
-		"until it is cancelled":        {func(_ chan struct{}, cancel func(), _ *queue) { cancel() }, fault.Unknown},
+		"until it is canceled":         {func(_ chan struct{}, cancel func(), _ *queue) { cancel() }, fault.Unknown},
 		"until the source fails":       {func(_ chan struct{}, _ func(), q *queue) { q.err = errors.New("away"); close(q.jobs) }, fault.Host},
 		"until it has what is invalid": {func(_ chan struct{}, _ func(), q *queue) { q.err = fault.Newf(fault.Usage, "what"); close(q.jobs) }, fault.Host},
 	} {
@@ -124,14 +124,15 @@ func TestJobsMayComeLater(t *testing.T) {
 				start := time.Now()
 				got, err := runner.Run(ctx, runner.Config{Width: runner.NewWidth(2), Drain: drain}, q, worker{s, &m})
 				if fault.KindOf(err) != tc.kind || got.Final != 3 || got.Pending+got.Failed != 0 || time.Since(start) != 4*time.Hour {
-					t.Errorf("%+v, %v after %v", got, err, time.Since(start))
+					t.Errorf("got %+v, %v after %v; want fault kind %v, final 3, none pending or failed, after %v",
+						got, err, time.Since(start), tc.kind, 4*time.Hour)
 				}
 			})
 		})
 	}
 }
 
-// A fault that all share ends a source that waits, too.
+// A fault of all instances also ends a waiting source.
 func TestAHostFaultEndsTheWaitForASource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{jobs: make(chan string, 1)}
@@ -142,12 +143,12 @@ func TestAHostFaultEndsTheWaitForASource(t *testing.T) {
 		})
 		got, err := runner.Run(t.Context(), runner.Config{Width: runner.NewWidth(2)}, q, worker{s, &memory{}})
 		if fault.KindOf(err) != fault.Host || got.Failed != 1 {
-			t.Errorf("%+v, %v", got, err)
+			t.Errorf("got %+v, %v; want a Host fault, failed 1", got, err)
 		}
 	})
 }
 
-// A job that nobody could start is not taken.
+// A job that no worker could start is not taken.
 func TestASourceIsAskedOnlyWhenThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{jobs: make(chan string, 9)}
@@ -159,12 +160,12 @@ func TestASourceIsAskedOnlyWhenThereIsRoom(t *testing.T) {
 		time.AfterFunc(time.Minute, cancel)
 		got, err := runner.Run(ctx, runner.Config{Width: runner.NewWidth(3)}, q, worker{s, &memory{}})
 		if err != nil || got.Pending != 3 || len(q.jobs) != 6 {
-			t.Errorf("%+v, %v, %d jobs left", got, err, len(q.jobs))
+			t.Errorf("got %+v, %v, %d jobs left; want pending 3, 6 jobs, no error", got, err, len(q.jobs))
 		}
 	})
 }
 
-func TestABudgetThatTheLastJobSpendsStopsNothing(t *testing.T) {
+func TestABudgetSpentByTheLastJobDoesNotStopTheRun(t *testing.T) {
 	s := solve(func(ctx context.Context, a attempt) (*record, error) {
 		call, err := a.Reserve(ctx)
 		call.Settle(1)
@@ -173,12 +174,12 @@ func TestABudgetThatTheLastJobSpendsStopsNothing(t *testing.T) {
 	for n, want := range map[int]runner.Summary{2: {Final: 2}, 3: {Final: 2, Pending: 1, Budget: true}} {
 		got, err := run(t.Context(), runner.Config{Budget: runner.NewBudget(2, 0, 0)}, instances(n), s, &memory{})
 		if err != nil || got != want {
-			t.Errorf("%d jobs: %+v, %v", n, got, err)
+			t.Errorf("got %d jobs: %+v, %v; want %v, no error", n, got, err, want)
 		}
 	}
 }
 
-func TestTheWidthChangesWhileJobsRun(t *testing.T) {
+func TestTheNumberOfWorkersChangesWhileJobsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := runner.NewWidth(2)
 		var running atomic.Int32
@@ -199,11 +200,11 @@ func TestTheWidthChangesWhileJobsRun(t *testing.T) {
 		looking.Go(func() {
 			look(time.Minute) // 1: two
 			w.Set(5)
-			look(time.Second) // wider at once
+			look(time.Second) // more workers at once
 			w.Set(1)
-			look(time.Minute)                    // 2: none is stopped
+			look(time.Minute)                    // 2: no running one is stopped
 			look(8*time.Minute + 30*time.Second) // 10: the first two have ended
-			look(time.Minute)                    // 11: and the other three
+			look(time.Minute)                    // 11: and the other three have ended
 			look(10 * time.Minute)               // 21: one after the other
 			w.Set(0)
 			look(10 * time.Minute) // 31: at least one
@@ -213,7 +214,7 @@ func TestTheWidthChangesWhileJobsRun(t *testing.T) {
 		})
 		got, err := run(t.Context(), runner.Config{Width: w}, instances(12), s, &m)
 		if err != nil || got.Final != 12 {
-			t.Errorf("%+v, %v", got, err)
+			t.Errorf("got %+v, %v; want final 12, no error", got, err)
 		}
 		looking.Wait()
 		if want := []int32{2, 5, 5, 3, 1, 1, 1, 4}; !slices.Equal(seen, want) {
@@ -222,8 +223,8 @@ func TestTheWidthChangesWhileJobsRun(t *testing.T) {
 	})
 }
 
-// A job that is tried again keeps its place when the width shrinks.
-func TestANarrowerWidthLetsARetryThrough(t *testing.T) {
+// A job that is retried keeps its place when the number of workers shrinks.
+func TestFewerWorkersStillAdmitARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := runner.NewWidth(2)
 		s := solve(func(_ context.Context, a attempt) (*record, error) {
@@ -237,7 +238,8 @@ func TestANarrowerWidthLetsARetryThrough(t *testing.T) {
 		start := time.Now()
 		got, err := run(t.Context(), runner.Config{Width: w, Backoff: time.Minute}, instances(3), s, &memory{})
 		if err != nil || got.Final != 3 || time.Since(start) != 6*time.Minute {
-			t.Errorf("%+v, %v after %v", got, err, time.Since(start))
+			t.Errorf("got %+v, %v after %v; want final 3, after %v, no error",
+				got, err, time.Since(start), 6*time.Minute)
 		}
 	})
 }

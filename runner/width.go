@@ -2,13 +2,13 @@ package runner
 
 import "sync"
 
-// Width is how many jobs run at once, at least one. It may be changed while they
-// run, also by many goroutines at once: wider, more are admitted right away;
-// narrower, none until enough of the running ones have ended. The zero value is one.
+// Width is how many jobs run at the same time, at least one. It may be changed while they
+// run, and by many goroutines at once. If it grows, more jobs are admitted at once; if it
+// shrinks, none until enough of the running ones have ended. The zero value is one.
 type Width struct {
 	mu      sync.Mutex
 	n       int
-	changed chan struct{} // closed when n changes; nil while nobody waits for that
+	changed chan struct{} // closed when n changes; nil while nothing waits for a change
 }
 
 // NewWidth returns a width of n.
@@ -25,7 +25,16 @@ func (w *Width) Set(n int) {
 	}
 }
 
-// now returns the width, and what is closed when it changes.
+// N returns the width; a nil Width is one.
+func (w *Width) N() int {
+	if w == nil {
+		return 1
+	}
+	n, _ := w.now()
+	return n
+}
+
+// now returns the width, and a channel that is closed when it changes.
 func (w *Width) now() (n int, changed <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,50 +7,59 @@ import (
 	"time"
 )
 
-// Worker makes attempts at jobs of type J, from which come results of type R.
+// Worker makes attempts at jobs of type J, with results of type R.
 // Its methods are called from many goroutines at once.
 type Worker[J, R any] interface {
-	// Name is what a job is called in logs and events.
+	// Name returns the name of a job in logs and events.
 	Name(job J) string
 
-	// Do makes one attempt. It must release everything it took before it
-	// returns, also when ctx is cancelled. An error is a fault with blame,
-	// [ErrBudget], or a cancellation; the result is then what is known so far.
+	// Do makes one attempt. Before it returns, it must release everything it took, even
+	// if ctx is canceled. An error is a fault with blame,
+	// [ErrBudget], or a cancellation; then the result is what is known so far.
 	Do(ctx context.Context, a Attempt[J]) (R, error)
 
-	// Save keeps what came of an attempt, err being what Do returned, and says how
-	// that ended. It returns when the result is as durable as the Worker promises. A
-	// panic is a fault.Bug around a [*Panic], with the zero R.
+	// Save saves the result of an attempt and says how the attempt ended. Err is the error
+	// of Do; if Do panicked, it is a fault.Bug around a [*Panic], and result is zero. Save
+	// returns when the result is as durable as the Worker promises.
 	Save(ctx context.Context, job J, result R, err error) (Ending, error)
 }
 
-// Attempt is what the pool hands to a Worker. Its functions may be called
-// from the goroutine of Do for as long as Do runs; none is ever nil.
+// Attempt is what the pool passes to a Worker. Its functions may be called
+// from the goroutine of Do for as long as Do runs; they are never nil.
 type Attempt[J any] struct {
 	Job    J
 	Number int            // from 1, within this run
-	Queued time.Duration  // it waited for a worker, or since the attempt before
-	Report func(Progress) // tells what the job is doing; cheap
+	Queued time.Duration  // time since the previous attempt; for the first one, since the run began
+	Report func(Progress) // reports what the job is doing; cheap
 
-	// Reserve is asked before each paid call, see Budget.Reserve: ErrBudget
-	// when the money is spent.
+	// Reserve must be called before each paid call. It returns ErrBudget if the money is
+	// spent: see Budget.Reserve.
 	Reserve func(context.Context) (*Reservation, error)
 
-	// Keep takes what the next attempt at the job may use, and Kept returns what one
-	// before gave, nil if none did; it is the Worker's again. What nobody takes
-	// is closed when no further attempt comes.
+	// Keep keeps something for the next attempt at the job. Kept returns what an earlier
+	// attempt kept, or nil; from then on, the Worker owns it. If no attempt takes it, it is
+	// closed after the last one.
 	Keep func(io.Closer)
 	Kept func() io.Closer
 }
 
-// Progress is what a person sees of a running job.
+// Progress is the progress of a running job, for a person.
 type Progress struct {
-	Phase string  // "pull", "start", "model", "scrub", "command", "save"
+	Phase string  // one of internal/progress's
 	Step  int     // model calls so far
 	Cost  float64 // US dollars, this attempt
+	Retry *Retry  // set if the call failed and will be made again
 }
 
-// Panic is what a Worker's Do panicked with.
+// Retry describes the next try after a failed call.
+type Retry struct {
+	Try, Tries  int           // the number of the next try, and the limit; 0: not known
+	Wait        time.Duration // until the next try
+	RateLimited bool
+	Reason      string
+}
+
+// Panic is the value with which a Worker's Do panicked.
 type Panic struct {
 	Value any
 	Stack string

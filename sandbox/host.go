@@ -1,13 +1,14 @@
-// Package sandbox opens environments in which commands of an agent, or of anybody
-// who is not trusted, are executed: one container for each instance of a dataset.
+// Package sandbox opens environments in which commands of an agent, or other untrusted
+// commands, are executed: one container for each instance of a dataset.
 //
-// [Start] connects to an engine and reaps what dead runs left there. [Host.Open] sees
-// to it that the image is there, takes over the container in which an earlier run
-// worked on the instance or starts another one, and has its shell prepared.
-// [Sandbox.Close] removes it, and [Host.Close] what else is left.
+// [Start] connects to an engine and removes the containers that crashed runs left there.
+// [Host.Open] pulls the image if it is missing, takes over the container in which an
+// earlier run worked on the instance or starts a new one, and prepares its shell.
+// [Sandbox.Close] removes the container, and [Host.Close] removes all other containers of
+// the run.
 //
-// Nothing is left behind for good: a container names the lease of its run, and the
-// next Start on the engine removes those whose run is gone.
+// No container stays forever: it names the lease of its run, and the next Start on the
+// engine removes the containers whose run is dead.
 package sandbox
 
 import (
@@ -27,56 +28,56 @@ import (
 )
 
 // Config says where sandboxes are opened and what they have in common. The zero value
-// works: containers without a network and limits, on the engine at the default socket.
+// works: containers with neither network nor limits, on the engine at the default socket.
 type Config struct {
 	Docker docker.Config
-	State  string             // folder in which batch remembers which images are its own, see [StateDir]; empty: a temporary one
+	State  string             // directory in which batch records which images it pulled, see [StateDir]; empty: a temporary one
 	Images imagecache.Options // without Notify and Log
-	Prefix string             // registry or mirror that images are taken from
-	Lease  string             // file that says whose the containers are, see [containers.LabelLease]; empty: none
+	Prefix string             // registry or mirror from which images are pulled
+	Lease  string             // file that names the process that owns the containers, see [containers.LabelLease]; empty: none
 
-	// Instances are those that sandboxes will be opened for, in their order: their
-	// images are pulled ahead, until Drain is closed.
+	// Instances are the instances for which sandboxes will be opened, in that order. Their
+	// images are pulled before they begin, until Drain is closed.
 	Instances []dataset.Instance
 	Drain     <-chan struct{}
 
-	Container   containers.Spec         // of all; what is an instance's own is filled in
-	MaxCPUs     float64                 // instead of Container's: so many, or all that the engine has where those are fewer; 0: as Container says
+	Container   containers.Spec         // of all containers; Open adds what depends on the instance
+	MaxCPUs     float64                 // replaces Container's CPUs, but is at most the number that the engine has; 0: Container's
 	Interpreter []string                // of the agent's commands; empty: bash
-	Env         []string                // of all commands, beside the container's
+	Env         []string                // of all commands, in addition to the container's
 	Timeout     time.Duration           // of a command; 0: none
-	Longer      func(begin []byte) bool // of an output that begins so, nothing is dropped; nil: there is none
-	Fresh       bool                    // the interpreter is started for each command, not before it
+	Longer      func(begin []byte) bool // whether to keep more of an output, see [containers.Command]; nil: never
+	Fresh       bool                    // start the interpreter with each command, not ahead of it
 
-	// ShareScrubs remembers what the scrub of an image's git history came to, and
-	// makes images of those that take long. It is right only where that depends on
-	// nothing but the image.
+	// ShareScrubs saves the results of scrubbing the git history of images, and
+	// makes images of the results if a scrub takes long. Set it only if a result depends
+	// on nothing but the image.
 	ShareScrubs bool
 
-	Notify func(text string) // told what a person may want to know; nil ignores
+	Notify func(text string) // called with messages for the user; nil ignores
 	Pulled func(instance string, p imagecache.Progress)
 	Log    *slog.Logger // nil discards
 }
 
-// reapLimit bounds the removal of what dead runs left.
+// reapLimit is how long removing the containers of crashed runs may take.
 const reapLimit = time.Minute
 
-// Host is where sandboxes are opened: an engine, and the images there. It is safe for
+// Host opens sandboxes on one engine and manages its images. It is safe for
 // concurrent use.
 type Host struct {
 	Config
 	engine *docker.Engine
 	info   docker.Info
 	images *imagecache.Cache
-	run    string // id of this run, in labels and names
+	run    string // id of this run, in labels
 	vars   map[string]any
-	left   *inheritance // of earlier runs
-	scrubs *scrubs      // nil: nothing is known
-	end    func()       // of the images
+	left   *inheritance // containers of earlier runs
+	scrubs *scrubs      // nil without ShareScrubs
+	end    func()       // ends pulling images ahead
 }
 
-// Start connects to the engine and removes what dead runs left on it. The caller
-// closes the Host. Errors are a *fault.Error's, and leave nothing to close.
+// Start connects to the engine and removes the containers that crashed runs left on it. The
+// caller must Close the Host. An error is a *fault.Error, and leaves nothing to close.
 func Start(ctx context.Context, c Config) (*Host, error) {
 	h := newHost(c)
 	stock, err := OpenStock(ctx, h.Docker, h.State, h.Log)
@@ -84,13 +85,17 @@ func Start(ctx context.Context, c Config) (*Host, error) {
 		return nil, err
 	}
 	h.engine, h.info, h.images = stock.engine, stock.info, stock.Cache(h.Images)
+	if err := h.engine.CheckNetwork(ctx, h.Container.Network); err != nil {
+		_ = stock.Close() // nothing was started through it
+		return nil, err
+	}
 	h.reap(ctx)
 	if h.left, err = inherit(ctx, h.engine, h.Lease, h.Log); err != nil {
 		_ = stock.Close() // nothing was started through it
 		return nil, err
 	}
 	if h.ShareScrubs {
-		h.scrubs = &scrubs{dear: dearScrub, turns: make(chan struct{}, max(1, h.info.CPUs)), log: h.Log}
+		h.scrubs = &scrubs{slow: slowScrub, turns: make(chan struct{}, max(1, h.info.CPUs)), log: h.Log}
 	}
 	h.end = h.pullAhead(ctx)
 	return h, nil
@@ -111,10 +116,10 @@ func newHost(c Config) *Host {
 	return &Host{Config: c, run: strings.ToLower(rand.Text()[:10]), vars: Vars()}
 }
 
-// Close removes what earlier runs left under the lease and nobody took over, and what
-// dead runs left meanwhile: the engine may have been still making it for a killed
-// process. Sandboxes must have been closed. It works when ctx is cancelled; it then
-// does not wait for an engine that is away.
+// Close removes the containers of earlier runs under the lease that no instance took over,
+// and those that crashed runs left meanwhile: the engine may have created one after its
+// process was killed. All sandboxes must have been closed before. Close also works if ctx
+// is canceled; then it does not wait for an engine that is away.
 func (h *Host) Close(ctx context.Context) error {
 	err := h.left.remove(ctx)
 	if err != nil {
@@ -125,23 +130,27 @@ func (h *Host) Close(ctx context.Context) error {
 	return errors.Join(err, h.engine.Close())
 }
 
-// CPUs is how many the engine has.
+// CPUs is the number of CPUs that the engine has.
 func (h *Host) CPUs() int { return h.info.CPUs }
 
-// reap removes what dead runs left; that it cannot is no reason for a run to fail.
+// reap removes the containers of crashed runs. A failure is logged and does not stop the run.
 func (h *Host) reap(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, reapLimit)
 	defer cancel()
-	strays, err := h.engine.Reap(ctx)
+	removed, err := h.engine.Reap(ctx)
 	if err != nil {
-		h.Log.Warn("removing containers of dead runs", "err", err)
+		h.Log.Warn("could not remove containers of crashed runs", "err", err)
 	}
-	if len(strays) > 0 {
-		h.Notify(fmt.Sprintf("removed %d containers of dead runs", len(strays)))
+	switch len(removed) {
+	case 0:
+	case 1:
+		h.Notify("removed 1 container of a crashed run")
+	default:
+		h.Notify(fmt.Sprintf("removed %d containers of crashed runs", len(removed)))
 	}
 }
 
-// pullAhead pulls the images of the instances until end is called, or the run drains.
+// pullAhead pulls the images of the instances until end is called or Drain is closed.
 func (h *Host) pullAhead(ctx context.Context) (end func()) {
 	needs := make([]imagecache.Need, len(h.Instances))
 	for i, in := range h.Instances {
@@ -162,7 +171,7 @@ func (h *Host) pullAhead(ctx context.Context) (end func()) {
 		cancel()
 		ahead.Wait()
 		if err := h.images.Close(); err != nil {
-			h.Log.Warn("writing the images' ledger", "err", err)
+			h.Log.Warn("writing the image ledger", "err", err)
 		}
 	}
 }

@@ -10,11 +10,12 @@ import (
 	"batch.example/batch/imagecache"
 )
 
-// demoImages is how the names of the embedded demo's images begin. They are
-// built here and are in no registry; nobody may serve them under that name.
+// demoImages is the prefix of the image names of the embedded demo. These images are built
+// on this machine, so batch never pulls such a name: a registry could serve another image
+// under it.
 const demoImages = "batch-demo/"
 
-// imageEngine is a docker engine as the image cache sees it.
+// imageEngine implements imagecache.Engine with a docker engine.
 type imageEngine struct{ *docker.Engine }
 
 func cacheImage(img images.Image) imagecache.Image {
@@ -73,5 +74,5 @@ func (e imageEngine) Remove(ctx context.Context, ref string) error {
 	return e.RemoveImage(ctx, name)
 }
 
-// ImageEngine returns engine as an image cache asks it.
+// ImageEngine returns engine as the Engine of an image cache.
 func ImageEngine(engine *docker.Engine) imagecache.Engine { return imageEngine{engine} }

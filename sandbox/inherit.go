@@ -10,20 +10,21 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-// inheritance are the containers that a run into the same directory left when
-// it died, until their instances have their turn.
+// inheritance has the containers that a killed run with the same results directory left,
+// until their instances begin.
 type inheritance struct {
 	engine *docker.Engine
 	lease  string
 	log    *slog.Logger
 
 	mu   sync.Mutex
-	left map[string][]containers.Stray // by instance id
+	left map[string][]containers.Summary // by instance id
 }
 
-// inherit finds what earlier runs left under the lease; without one, nothing.
+// inherit finds the containers that earlier runs left under the lease; without a lease,
+// none.
 func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog.Logger) (*inheritance, error) {
-	h := &inheritance{engine: engine, lease: lease, log: log, left: map[string][]containers.Stray{}}
+	h := &inheritance{engine: engine, lease: lease, log: log, left: map[string][]containers.Summary{}}
 	if lease == "" {
 		return h, nil
 	}
@@ -34,8 +35,8 @@ func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog
 	return h, err
 }
 
-// take returns the container to go on in, if it still runs, and removes what else
-// was left for the instance.
+// take returns the container to resume in, if it still runs, and removes the instance's
+// other containers.
 func (h *inheritance) take(ctx context.Context, o Opening) (*containers.Container, error) {
 	h.mu.Lock()
 	list := h.left[o.Instance.ID]
@@ -46,32 +47,33 @@ func (h *inheritance) take(ctx context.Context, o Opening) (*containers.Containe
 	for _, s := range list {
 		if s.ID == o.Container {
 			c, err := h.engine.Attach(ctx, s.ID)
-			if err == nil { // its agent may have left it without a bash to begin with
+			if err == nil { // the agent may have removed bash
 				_, err = c.Run(ctx, containers.Command{Script: ":"})
 			}
 			if err == nil {
 				found = c
 				continue
 			}
-			h.log.Info("a container cannot be reattached", "instance", s.Instance, "container", s.ID, "err", err)
+			h.log.Info("could not reattach a container", "instance", s.Instance, "container", s.ID, "err", err)
 		}
 		errs = append(errs, h.engine.Remove(ctx, s.ID))
 	}
 	return found, errors.Join(errs...)
 }
 
-// remove removes what is left when no instance runs any more: what none has taken,
-// came late, or could not be removed before. It works when ctx is cancelled.
+// remove removes the containers that are left when no instance runs any more: those that no
+// instance took over, that appeared late or that could not be removed before. It works even
+// if ctx is canceled.
 func (h *inheritance) remove(ctx context.Context) error {
 	if h.lease == "" {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), reapLimit)
 	defer cancel()
-	list, err := h.engine.Leavings(limited, h.lease)
+	list, err := h.engine.Leftovers(limited, h.lease)
 	errs := []error{err}
 	for _, s := range list {
-		h.log.Info("removing a container that was left", "instance", s.Instance, "container", s.ID)
+		h.log.Info("removing a leftover container", "instance", s.Instance, "container", s.ID)
 		errs = append(errs, h.engine.Remove(ctx, s.ID))
 	}
 	return errors.Join(errs...)

@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/internal/meminfo"
 )
 
-// Machine is what there is for sandboxes where they run.
+// Machine has the resources for sandboxes on the machine where they run.
 type Machine struct {
 	Cores            int
 	Total, Available int64 // bytes of memory; 0: unknown
@@ -27,8 +27,8 @@ type Machine struct {
 // least 256 MiB and at most 4 GiB.
 func (m Machine) Reserve() int64 { return min(max(m.Total/10, 256<<20), 4<<30) }
 
-// Measure asks the engine where containers run, and this machine where the engine does
-// not answer or is here.
+// Measure asks the engine about its machine. If the engine does not answer, Measure
+// measures this machine. If the engine is on this machine, Measure reads the memory here.
 func Measure(ctx context.Context, c docker.Config) Machine {
 	m := Machine{Cores: runtime.NumCPU(), Files: openFiles()}
 	here := true
@@ -65,16 +65,17 @@ func openFiles() int {
 	return int(min(l.Cur, 1<<30))
 }
 
-// Closed says why no further sandbox should be opened for now, for a person to read:
-// the machine is short of memory. What is not known keeps nobody out.
-func (h *Host) Closed() string {
+// ShortOfMemory says in what way this machine is short of memory, so that no further sandbox
+// should be opened for now. It is empty if there is enough memory, if that is not known, or
+// if the engine is on another machine.
+func (h *Host) ShortOfMemory() string {
 	if !isHere(h.engine.Host()) {
 		return ""
 	}
 	return shortOfMemory(os.DirFS("/proc"))
 }
 
-// stallLimit is the share of time that processes may wait for memory.
+// stallLimit is the share of time for which processes may wait for memory.
 const stallLimit = 0.1
 
 func shortOfMemory(proc fs.FS) string {
@@ -83,7 +84,7 @@ func shortOfMemory(proc fs.FS) string {
 	case !known:
 		return ""
 	case m.Available < (Machine{Total: m.Total}).Reserve():
-		return fmt.Sprintf("only %s of memory are available", units.BytesSize(float64(m.Available)))
+		return fmt.Sprintf("only %s of memory is available", units.BytesSize(float64(m.Available)))
 	case m.Stalled > stallLimit:
 		return fmt.Sprintf("processes wait for memory %.0f %% of the time", 100*m.Stalled)
 	}

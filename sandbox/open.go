@@ -2,9 +2,7 @@ package sandbox
 
 import (
 	"context"
-	"crypto/rand"
 	"strconv"
-	"strings"
 	"time"
 
 	"batch.example/batch/dataset"
@@ -13,32 +11,31 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Opening says for whom a sandbox is.
+// Opening says for which attempt at an instance a sandbox is opened.
 type Opening struct {
 	Instance dataset.Instance
 	Attempt  int
-	// Container is the id of one that holds the state to go on from; empty when
-	// there is none. It is taken over if it still runs, else it is removed, as
-	// is any other that an earlier run made for the instance, and Open makes a
-	// new one.
+	// Container is the id of the container to resume in, if there is one. Open takes it
+	// over if it still runs. Otherwise Open removes it and creates a new container. It
+	// also removes all other containers of earlier runs for the instance.
 	Container string
-	Report    func(phase string) // "pull", "scrub" where the sandbox waits for that, then "start"
+	Report    func(phase string) // "pull", "scrub" if the sandbox waits for a scrub, then "start"
 }
 
-// Facts is what a sandbox turned out to be.
+// Facts describes an open sandbox and how it was opened.
 type Facts struct {
 	Container string // id
-	Adopted   bool   // it is the Opening's
-	Known     bool   // that its repository needs no scrub: see boxgit.Known
-	Scrubbed  bool   // it was scrubbed before, whole
+	Adopted   bool   // the container is the Opening's
+	Known     bool   // the repository is known to need no scrub: see boxgit.Known
+	Scrubbed  bool   // the history in the container's image was scrubbed before
 	Image     vocab.Image
 	Pull      time.Duration
 	Start     time.Duration
-	Scrub     time.Duration // it waited for an image with its history scrubbed
+	Scrub     time.Duration // time that it waited for an image with scrubbed history
 }
 
-// Open returns a running sandbox or a *fault.Error that leaves nothing behind. The
-// caller closes the sandbox.
+// Open returns a running sandbox, which the caller must Close. An error is a *fault.Error;
+// then nothing is left behind.
 func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 	ref := o.Instance.ImageName(h.Prefix)
 	start := time.Now()
@@ -56,22 +53,22 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 	wanted := imagecache.Ref(ref, h.Container.Platform)
 	image, release, err := h.images.Acquire(ctx, o.Instance.ID, wanted, func(p imagecache.Progress) { h.Pulled(o.Instance.ID, p) })
 	if err != nil {
-		return nil, err
+		return nil, o.Instance.ExplainImage(err)
 	}
 	pull := time.Since(start)
 	from := h.base(ctx, wanted, image, o)
-	letGo := func() { from.release(); release() }
+	giveUp := func() { from.release(); release() }
 	o.Report("start")
 	if c, err = h.engine.Create(ctx, h.spec(ref, from.image, o)); err != nil {
-		letGo()
+		giveUp()
 		return nil, err
 	}
-	b := h.box(ctx, c, letGo, Facts{
+	b := h.box(ctx, c, giveUp, Facts{
 		Image: vocab.Image{Ref: ref, Digest: image.Digest}, Known: from.known, Scrubbed: from.image != image.ID,
 		Pull: pull, Scrub: from.waited, Start: time.Since(start) - pull - from.waited,
 	})
 	if b.facts.Scrubbed {
-		b.facts.Image.ID = image.ID // what it is made of is that image, as an agent may see it
+		b.facts.Image.ID = image.ID // report the dataset's image, not the one that batch made from it
 	}
 	if from.key != "" {
 		b.remember = func(clean bool, took time.Duration) { h.remember(from.key, clean, took) }
@@ -88,7 +85,6 @@ func (h *Host) box(ctx context.Context, c *containers.Container, release func(),
 
 func (h *Host) spec(ref, id string, o Opening) containers.Spec {
 	spec := h.Container
-	spec.Name = "batch-" + h.run + "-" + strings.ToLower(rand.Text()[:8])
 	spec.Image, spec.ImageID = ref, id
 	if h.MaxCPUs > 0 {
 		spec.CPUs = min(h.MaxCPUs, float64(h.info.CPUs))

@@ -15,29 +15,29 @@ import (
 // Sandbox is one instance's environment: a container, and how commands are run in it.
 type Sandbox struct {
 	host      *Host
-	opened    context.Context // Open's, which ends when the run is told to stop
+	opened    context.Context // the context of Open, which ends when the run is stopped
 	container *containers.Container
-	release   func()                               // the image
-	remember  func(clean bool, took time.Duration) // how its scrub went; may be nil
+	release   func()                               // releases the image
+	remember  func(clean bool, took time.Duration) // saves the result of the scrub; may be nil
 	facts     Facts
 }
 
-// outputLimit is how much is kept of what a command of the agent prints, in bytes,
-// unless that is its submission: a hundred times what a model is shown.
+// outputLimit is how many bytes of a command's output are kept, unless the output is the
+// submission: a hundred times what a model is shown.
 const outputLimit = 1 << 20
 
-// Execute runs a command of the agent's, and waits for it or for its time limit. The id is its
-// name in this sandbox: a command that was handed to it before, also by a process
-// that was killed meanwhile, is not run again but waited for, and gives the result
-// that it had or comes to. The empty id is no name. What the agent did to its
-// container is [vocab.ErrDestroyed] where nothing can be executed in it any more.
+// Execute runs a command of the agent and waits for its end or its time limit. The id
+// identifies the command in this sandbox: if a command with the id was started before, even
+// by a process that was killed meanwhile, Execute does not run it again but waits for it
+// and returns its result. Commands with an empty id are always run. If the agent has made
+// its container unable to execute commands, the error is [vocab.ErrDestroyed].
 func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
 	cmd := s.command()
 	cmd.ID, cmd.Script = id, command
 	return s.execute(ctx, cmd)
 }
 
-// command is what the agent's commands have in common.
+// command returns what all commands of the agent have in common.
 func (s *Sandbox) command() containers.Command {
 	return containers.Command{
 		Args: s.host.Interpreter, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: s.host.Timeout,
@@ -45,11 +45,11 @@ func (s *Sandbox) command() containers.Command {
 	}
 }
 
-// scriptLimit is for a script of ours, which the largest repository may need.
+// scriptLimit is the time limit of batch's own scripts. The largest repositories need it.
 const scriptLimit = 10 * time.Minute
 
-// Script runs a script of ours, with bash and a time limit of its own where Execute
-// has the agent's interpreter and limit.
+// Script runs one of batch's own scripts. Unlike Execute, it uses bash and scriptLimit, not
+// the agent's interpreter and time limit.
 func (s *Sandbox) Script(ctx context.Context, script string) (vocab.Output, error) {
 	return s.execute(ctx, containers.Command{Script: script, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: scriptLimit})
 }
@@ -63,38 +63,41 @@ func (s *Sandbox) execute(ctx context.Context, cmd containers.Command) (vocab.Ou
 	return out, err
 }
 
-// overDisk says that a container's files take too much, and what comes of it.
+// overDisk tells the model that the container's files exceed their limit, and the
+// consequences.
 func overDisk(d *vocab.DiskUse) string {
 	size := func(n int64) string { return units.BytesSize(float64(n)) }
-	text := fmt.Sprintf("The files in the container take %s, more than the %s that they may.", size(d.Used), size(d.Limit))
+	text := fmt.Sprintf("The files in the container take %s, more than the limit of %s.", size(d.Used), size(d.Limit))
 	if d.Killed {
 		text += " All its processes were killed."
 	}
 	switch {
-	case d.Used <= d.Limit: // by now
-		return fmt.Sprintf("The files in the container took more than the %s that they may: all its processes were killed.", size(d.Limit))
+	case d.Used <= d.Limit: // they no longer exceed it
+		return fmt.Sprintf("The files in the container took more than the limit of %s: all its processes were killed.", size(d.Limit))
+	case d.Left == 1:
+		return text + " Remove some: after 1 more command above the limit, no command can be run any more."
 	case d.Left > 0:
-		return text + fmt.Sprintf(" Remove some: after %d more commands above the limit, nothing can be run any more.", d.Left)
+		return text + fmt.Sprintf(" Remove some: after %d more commands above the limit, no command can be run any more.", d.Left)
 	}
-	return text + " Nothing can be run any more."
+	return text + " No command can be run any more."
 }
 
-// note says what befell the container beside the command, for the model to read.
+// note tells the model what else happened to the container during the command.
 func note(r vocab.Output) string {
 	switch {
 	case r.Disk != nil:
 		return overDisk(r.Disk)
 	case r.Restarted && r.ExitCode == 137:
-		return "The container ran out of memory, and all its processes were killed. Its files are as they were."
+		return "The container ran out of memory, and all its processes were killed. Its files are unchanged."
 	case r.Restarted:
 		return "All other processes in the container were killed to make room for this command."
 	case r.OOM:
-		return "A process was killed because the container's memory was used up."
+		return "A process was killed because the container ran out of memory."
 	}
 	return ""
 }
 
-// Alive returns nil when commands can still be run. It waits for an engine that is away.
+// Alive returns nil if commands can still be run. It waits for an engine that is away.
 func (s *Sandbox) Alive(ctx context.Context) error {
 	if err := s.host.engine.Ready(ctx); err != nil {
 		return err
@@ -103,23 +106,23 @@ func (s *Sandbox) Alive(ctx context.Context) error {
 	return err
 }
 
-// Scrubbed is told how the scrub of the repository went: whether there was nothing to
-// do, see boxgit.Clean, and how long it took.
+// Scrubbed saves the result of scrubbing the repository: whether there was nothing to
+// remove, see boxgit.Clean, and how long it took.
 func (s *Sandbox) Scrubbed(clean bool, took time.Duration) {
 	if s.remember != nil {
 		s.remember(clean, took)
 	}
 }
 
-// Facts is what the sandbox turned out to be.
+// Facts describes the sandbox and how it was opened.
 func (s *Sandbox) Facts() Facts { return s.facts }
 
-// Vars are those of [Vars].
+// Vars returns what the function [Vars] returns.
 func (s *Sandbox) Vars() map[string]any { return s.host.vars }
 
-// Close ends and removes the container. It works after a cancelled Open or Execute too,
-// in a bounded time of its own, and may be called twice. It waits for an engine that is
-// away, unless Open's context is done.
+// Close removes the container and releases the image. It also works after a canceled Open
+// or Execute, with its own time limit, and may be called twice. It waits for an engine that
+// is away, unless Open's context is done.
 func (s *Sandbox) Close() error {
 	defer s.release()
 	return s.container.Remove(s.opened)

@@ -16,8 +16,8 @@ import (
 	"batch.example/batch/internal/registrytest"
 )
 
-// testHost is a host on the real engine for sandboxes as set changes them. It reaps
-// nothing. Where there is no engine with the demo's images, the test is skipped;
+// testHost is a host on the real engine for sandboxes with the settings of set. It reaps
+// nothing. Without an engine with the demo's images, the test is skipped;
 // BATCH_DOCKER=require makes that a failure.
 func testHost(t *testing.T, set func(*Config)) *Host {
 	t.Helper()
@@ -84,9 +84,9 @@ func (h *Host) open(t *testing.T, o Opening) *Sandbox {
 	return box
 }
 
-// Somebody builds or pulls the image anew in the moment before its container
-// is made.
-func TestTheRecordedImageIsTheOneThatRan(t *testing.T) {
+// The image is built or pulled again by somebody just before its container
+// is created.
+func TestTheImageThatRanIsRecorded(t *testing.T) {
 	const ref = "batch-test/moves:1"
 	first, second := demoInstances(t)[0], demoInstances(t)[1]
 	tag := func(image string) error { return exec.Command("docker", "tag", image, ref).Run() }
@@ -119,9 +119,9 @@ func TestTheRecordedImageIsTheOneThatRan(t *testing.T) {
 	}
 }
 
-// The platform reaches the pull: the image has nothing to run, so that its container
+// The platform reaches the pull: the image contains no program, so its container
 // cannot start.
-func TestThePlatformOfTheContainersIsPulled(t *testing.T) {
+func TestImagesArePulledForThePlatformOfTheContainers(t *testing.T) {
 	h := testHost(t, func(c *Config) { c.Container.Platform = "linux/arm64" })
 	r := registrytest.NewStub(t)
 	r.Offer(t, "amd64", "arm64")
@@ -130,10 +130,10 @@ func TestThePlatformOfTheContainersIsPulled(t *testing.T) {
 	in.Image = r.Ref()
 	_, err := h.Open(t.Context(), Opening{Instance: in, Attempt: 1, Report: func(string) {}})
 	if err == nil || strings.Contains(err.Error(), "platform") {
-		t.Errorf("its container is made all the same: %v", err)
+		t.Errorf("the container of an image without a program was started: %v", err)
 	}
 	img, here, err := h.engine.Image(t.Context(), r.Ref(), "linux/arm64")
 	if err != nil || !here || img.Arch != "arm64" {
-		t.Errorf("%+v, %v", img, err)
+		t.Errorf("got %+v, %v; want the image, arch %q, no error", img, err, "arm64")
 	}
 }

@@ -15,54 +15,56 @@ import (
 	"batch.example/batch/internal/boxgit"
 )
 
-// dearScrub is how long a scrub takes that is worth an image: making one costs about
-// as much again, and its disk.
-const dearScrub = time.Second
+// slowScrub is how long a scrub must take for an image of its result to be worthwhile:
+// making the image takes about as long again, and uses disk space.
+const slowScrub = time.Second
 
 const (
-	// labelScrubbed says of an image that it is another one with its history scrubbed:
-	// which one, by which script, and where.
+	// labelScrubbed marks an image with scrubbed history. Its value is everything that
+	// the image depends on: see scrubKey.
 	labelScrubbed = "batch.scrubbed"
 	scrubbedName  = "batch-scrubbed/"
 )
 
-// scrubs knows what earlier scrubs of the same image came to, and spares later ones
-// the work. Nothing is known where a command of the user's runs first, or where the
-// repository may be another one than the image's own.
+// scrubs decides whether to use the results of earlier scrubs of the same image, so that
+// later ones are faster. They are not used if a command of the user runs before the scrub,
+// or if the repository may not be the image's own.
 type scrubs struct {
-	dear  time.Duration // that a scrub takes which is worth an image
-	turns chan struct{} // of those who make an image
+	slow  time.Duration // a scrub that takes this long is worth an image
+	turns chan struct{} // limits how many images are made at the same time
 	log   *slog.Logger
-	none  sync.Map // keys of images that this run could not make, or had no room for
+	none  sync.Map // keys of images that this run could not make, or had no space for
 }
 
-// base is what a container is made of.
+// base is the image from which a container is created.
 type base struct {
 	image   string // id
-	known   bool   // to need no scrub; of the image
+	known   bool   // the image is known to need no scrub
 	waited  time.Duration
 	release func()
-	key     string // what a scrub is remembered under; empty: it is not
+	key     string // under which the result of a scrub is saved; empty: it is not saved
 }
 
-// scrubbedOf says what an image with its history scrubbed depends on.
-func (h *Host) scrubbedOf(image imagecache.Image, o Opening) string {
+// scrubKey returns everything that an image with scrubbed history depends on.
+func (h *Host) scrubKey(image imagecache.Image, o Opening) string {
 	return strings.Join([]string{image.ID, boxgit.Version, boxgit.ID(o.Instance.BaseCommit), h.Container.WorkDir}, " ")
 }
 
-// base chooses what the instance's container is made of: the image, or where that
-// pays one with its history scrubbed. It pays when the scrub takes long and the image
-// was used before, or more instances of this run need it than can scrub at once.
+// base chooses the image from which the instance's container is created: the dataset's
+// image, or one made from it with scrubbed history, if making that is worthwhile. It is
+// worthwhile if the scrub takes long, and if either the image was used before or more
+// instances of this run need it than can scrub at the same time.
 func (h *Host) base(ctx context.Context, ref string, image imagecache.Image, o Opening) base {
 	b := base{image: image.ID, release: func() {}}
 	if h.scrubs == nil {
 		return b
 	}
-	b.key = h.scrubbedOf(image, o)
+	b.key = h.scrubKey(image, o)
 	note, noted := h.images.Note(b.key)
 	b.known = note.Clean
 	id := boxgit.ID(o.Instance.BaseCommit)
-	whole := len(id) >= 40 || strings.TrimSpace(o.Instance.BaseCommit) == "" // else what else begins so may be gone
+	// An abbreviated commit that is ambiguous before a scrub may not be ambiguous after it.
+	whole := len(id) >= 40 || strings.TrimSpace(o.Instance.BaseCommit) == ""
 	if noted && !h.scrubs.pays(note) || !whole {
 		return b
 	}
@@ -77,8 +79,8 @@ func (h *Host) base(ctx context.Context, ref string, image imagecache.Image, o O
 	scrubbed, release, err := h.images.Derive(ctx, d, make)
 	b.waited = time.Since(began)
 	switch {
-	case err != nil: // the container, made of the image, meets what is wrong
-		h.scrubs.log.Warn("an image with its history scrubbed cannot be had", "image", ref, "err", err)
+	case err != nil: // if the container cannot be created either, that error is reported
+		h.scrubs.log.Warn("could not create an image with scrubbed history", "image", ref, "err", err)
 	case release != nil:
 		b.image, b.release = scrubbed.ID, release
 		return b
@@ -91,12 +93,12 @@ func (h *Host) base(ctx context.Context, ref string, image imagecache.Image, o O
 	return b
 }
 
-// scrubbed makes d in a container of its own, that has nothing of the run's settings;
-// none where that turns out not to pay.
+// scrubbed makes d in a separate container, without any of the run's settings. It returns
+// no image if the scrub is so fast that an image is not worthwhile.
 func (h *Host) scrubbed(ctx context.Context, d imagecache.Derived, key string, o Opening) (img imagecache.Image, err error) {
 	_, none := h.scrubs.none.Load(key)
 	if n, ok := h.images.Note(key); none || ok && !h.scrubs.pays(n) {
-		return img, nil // somebody has found out meanwhile
+		return img, nil // another instance has found this out meanwhile
 	}
 	o.Report("scrub")
 	select {
@@ -135,18 +137,18 @@ func (h *Host) scrubbed(ctx context.Context, d imagecache.Derived, key string, o
 	}
 	began := time.Now()
 	made, err := c.Commit(ctx, d.Ref, map[string]string{labelScrubbed: key})
-	h.scrubs.log.Info("made an image with its history scrubbed", "of", d.Of, "image", d.Ref, "scrub", res.Duration, "commit", time.Since(began), "err", err)
+	h.scrubs.log.Info("created an image with scrubbed history", "of", d.Of, "image", d.Ref, "scrub", res.Duration, "commit", time.Since(began), "err", err)
 	return cacheImage(made), err
 }
 
-// pays reports whether a scrub that came to that is worth an image.
-func (s *scrubs) pays(n imagecache.Note) bool { return !n.Clean && n.Seconds >= s.dear.Seconds() }
+// pays reports whether a scrub with this result is worth an image.
+func (s *scrubs) pays(n imagecache.Note) bool { return !n.Clean && n.Seconds >= s.slow.Seconds() }
 
-// remember notes what a scrub came to. Where it cannot be kept, the next one is made again.
+// remember saves the result of a scrub. If that fails, the next instance scrubs again.
 func (h *Host) remember(key string, clean bool, took time.Duration) imagecache.Note {
 	n := imagecache.Note{Clean: clean, Seconds: took.Seconds()}
 	if err := h.images.Remember(key, n); err != nil {
-		h.scrubs.log.Info("what a scrub came to is not remembered", "err", err)
+		h.scrubs.log.Info("could not save the result of a scrub", "err", err)
 	}
 	return n
 }

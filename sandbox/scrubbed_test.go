@@ -30,7 +30,7 @@ func futureImage(t *testing.T, s *Host, name string) string {
 	r, err := c.Run(t.Context(), containers.Command{Timeout: time.Minute, Script: `cd /testbed && git checkout -q -b ahead &&
 echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost commit -qm ahead && git rev-parse HEAD && git checkout -q -`})
 	if err != nil || r.ExitCode != 0 {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("got %+v, %v; want exit code 0, no error", r, err)
 	}
 	if _, err := c.Commit(t.Context(), name, nil); err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost c
 	return strings.TrimSpace(string(r.Bytes))
 }
 
-// What several instances need is scrubbed once, and nobody sees that it was.
-func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
+// What several instances need is scrubbed once, and no record shows it.
+func TestAScrubbedImageIsSharedAndNotRecorded(t *testing.T) {
 	const name = "batch-test/future:1"
 	s := testHost(t, func(c *Config) { c.Env, c.Container.Env = []string{"LEAKED=x"}, []string{"LEAKED2=x"} })
 	s.scrubs = &scrubs{turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
@@ -57,24 +57,25 @@ func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
 		return Opening{Instance: dataset.Instance{ID: id, Image: name}}
 	}
 	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
-	t.Cleanup(func() { // after the boxes, which are closed before
+	t.Cleanup(func() { // runs after the sandboxes are closed
 		gone, _, err := s.images.Evict(context.Background(), 0, false)
 		if err != nil || len(gone) != 1 || gone[0].Of != name || gone[0].OfID != source.ID {
-			t.Errorf("evicted %+v, %v", gone, err)
+			t.Errorf("evicted %+v, %v; want 1 gone, of %v, of ID %v, no error", gone, err, name, source.ID)
 		}
 	})
 	first, second := s.open(t, row("a")), s.open(t, row("b"))
 	for _, b := range []*Sandbox{first, second} {
 		f := b.Facts()
 		if !f.Scrubbed || f.Image.ID != source.ID || f.Image.Ref != name || b.container.ImageID() == source.ID {
-			t.Errorf("%+v, made of %s", f, b.container.ImageID())
+			t.Errorf("got %+v, made of %s; want scrubbed true, ID %v, ref %v, image ID other than %v",
+				f, b.container.ImageID(), source.ID, name, source.ID)
 		}
 		if out, err := b.Script(t.Context(), "git cat-file -e "+future); err != nil || out.ExitCode == 0 {
-			t.Errorf("the future is there: %v", err)
+			t.Errorf("the future commit is still in the repository: %v", err)
 		}
 	}
 	if a, b := first.container.ImageID(), second.container.ImageID(); a != b {
-		t.Errorf("made of %s and %s", a, b)
+		t.Errorf("made of %s and %s; want %v", a, b, b)
 	}
 	out, err := s.engine.Create(t.Context(), containers.Spec{Image: first.container.ImageID(), WorkDir: "/testbed", Unattended: time.Minute})
 	if err != nil {
@@ -83,14 +84,14 @@ func TestAScrubbedImageIsSharedAndNotTalkedOf(t *testing.T) {
 	defer func() { _ = out.Remove(context.Background()) }()
 	r, err := out.Run(t.Context(), containers.Command{Script: "env; git log --oneline --all; git status --porcelain"})
 	if err != nil || strings.Contains(string(r.Bytes), "LEAKED") || strings.Contains(string(r.Bytes), "ahead") {
-		t.Errorf("%s, %v", r.Bytes, err)
+		t.Errorf("got %s, %v; want no %q in the output, no %q in the output, no error", r.Bytes, err, "LEAKED", "ahead")
 	}
 }
 
-func TestAnImageOfASingleInstanceIsScrubbedInItsContainerUntilItIsUsedAgain(t *testing.T) {
+func TestAnImageOfOneInstanceIsScrubbedInItsContainer(t *testing.T) {
 	const name = "batch-test/future:2"
 	s := testHost(t, nil)
-	s.scrubs = &scrubs{dear: time.Second, turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
+	s.scrubs = &scrubs{slow: time.Second, turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
 	futureImage(t, s, name)
 	row := Opening{Instance: dataset.Instance{ID: "a", Image: name}}
 	t.Cleanup(func() { _, _, _ = s.images.Evict(context.Background(), 0, false) })
@@ -99,23 +100,23 @@ func TestAnImageOfASingleInstanceIsScrubbedInItsContainerUntilItIsUsedAgain(t *t
 		took   time.Duration
 		known  bool
 		shared bool
-	}{ // what the scrub of the one came to decides on the next one
+	}{ // the result of the first scrub decides how the next is made
 		{took: time.Millisecond}, {took: time.Millisecond}, {took: time.Hour}, {clean: true, shared: true}, {known: true},
 	} {
 		b := s.open(t, row)
 		if f := b.Facts(); f.Known != step.known || f.Scrubbed != step.shared || (b.container.ImageID() != f.Image.ID) != step.shared {
 			t.Errorf("%+v, made of %s, want %+v", f, b.container.ImageID(), step)
 		}
-		s.scrubs.dear = time.Second
+		s.scrubs.slow = time.Second
 		b.Scrubbed(step.clean, step.took)
 		if step.took > time.Second {
-			s.scrubs.dear = 0 // whatever it really takes
+			s.scrubs.slow = 0 // however long it really takes
 		}
 	}
 }
 
-// An image that cannot be made is no reason for an attempt to fail.
-func TestWhereNoScrubbedImageCanBeMadeTheImageServes(t *testing.T) {
+// An image that cannot be made does not fail an attempt.
+func TestWithoutAScrubbedImageTheOriginalIsUsed(t *testing.T) {
 	const name = "batch-test/future:3"
 	commits := 0
 	s := testHost(t, func(c *Config) {
@@ -134,12 +135,12 @@ func TestWhereNoScrubbedImageCanBeMadeTheImageServes(t *testing.T) {
 	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
 	for _, id := range []string{"a", "b"} {
 		f := s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}}).Facts()
-		if f.Known || f.Scrubbed || commits != 2 { // once is enough
-			t.Errorf("%+v after %d commits", f, commits)
+		if f.Known || f.Scrubbed || commits != 2 { // only once
+			t.Errorf("got %+v after %d commits; want nothing known, 2 commits", f, commits)
 		}
 	}
 	list, err := s.engine.Owned(t.Context())
-	if err != nil || slices.ContainsFunc(list, func(c containers.Stray) bool { return strings.HasPrefix(c.Name, "batch-scrub-") && c.Image == name }) {
-		t.Errorf("%+v, %v", list, err)
+	if err != nil || slices.ContainsFunc(list, func(c containers.Summary) bool { return strings.HasPrefix(c.Name, "batch-scrub-") && c.Image == name }) {
+		t.Errorf("got containers %+v, error %v; want none of the scrub", list, err)
 	}
 }

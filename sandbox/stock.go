@@ -19,15 +19,15 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Stock is the images of an engine, with what batch remembers of them.
+// Stock is the images of an engine, with what batch has recorded about them.
 type Stock struct {
 	engine *docker.Engine
 	info   docker.Info
 	ledger *imagecache.Ledger
 }
 
-// OpenStock connects to an engine, whose images are remembered in a folder of
-// [StateDir]; where it cannot be, log is told. The caller closes the Stock.
+// OpenStock connects to an engine. The record of its images is in the directory state, see
+// [StateDir]; if that cannot be used, a warning is logged. The caller must Close the Stock.
 func OpenStock(ctx context.Context, c docker.Config, state string, log *slog.Logger) (*Stock, error) {
 	engine, err := docker.Connect(ctx, c)
 	if err != nil {
@@ -52,8 +52,8 @@ func (s *Stock) Cache(o imagecache.Options) *imagecache.Cache {
 	return imagecache.New(ImageEngine(s.engine), s.ledger, o)
 }
 
-// StateDir is the folder in the user's home in which batch remembers things of this
-// machine; empty where there is none.
+// StateDir is the directory in the user's home where batch keeps its records about this
+// machine; empty if the user has no home.
 func StateDir(getenv func(string) string, home string) string {
 	if state := getenv("XDG_STATE_HOME"); state != "" {
 		return filepath.Join(state, "batch")
@@ -64,11 +64,12 @@ func StateDir(getenv func(string) string, home string) string {
 	return ""
 }
 
-// openLedger opens the ledger of the engine's images. Where it cannot be kept in the
-// user's state, it lies among the temporary files.
+// openLedger opens the ledger of the engine's images: in the directory state, or if that
+// fails in the temporary directory.
 func (s *Stock) openLedger(state string, log *slog.Logger) (*imagecache.Ledger, error) {
-	// An engine is known by its machine and its data; two names of one machine
-	// give two ledgers, in doubt for the user's images.
+	// An engine is identified by its address, its machine's name and its data directory. One
+	// engine with two addresses has two ledgers: then batch evicts too few images rather
+	// than one of the user's.
 	sum := sha256.Sum256([]byte(s.engine.Host() + "\n" + s.info.Name + "\n" + s.info.RootDir))
 	name := fmt.Sprintf("%x", sum[:8])
 	if state != "" {
@@ -76,34 +77,36 @@ func (s *Stock) openLedger(state string, log *slog.Logger) (*imagecache.Ledger, 
 		if err == nil {
 			return l, nil
 		}
-		log.Warn("which images batch pulled is remembered among the temporary files only", "err", err)
+		log.Warn("no state directory: the list of pulled images is kept in the temporary directory", "err", err)
 	}
 	return imagecache.OpenLedger(filepath.Join(os.TempDir(), fmt.Sprintf("batch-state-%d", os.Getuid()), "images", name))
 }
 
-// Needed is an image that instances need, and what is known of it.
+// Needed is an image that instances need, and what is known about it.
 type Needed struct {
 	vocab.Image
 	Instances int        `json:"instances"`
 	Present   bool       `json:"present"`
 	Size      int64      `json:"size,omitempty"` // bytes, shared layers included
 	Pulled    *time.Time `json:"pulled_by_batch,omitempty"`
-	Needed    *time.Time `json:"last_needed,omitempty"` // of one that batch pulled
-	Scrubbed  []string   `json:"scrubbed,omitempty"`    // images that batch made of it, with its history scrubbed
-	Error     string     `json:"error,omitempty"`       // why it cannot be had, where that is known
+	Needed    *time.Time `json:"last_needed,omitempty"` // if batch pulled it
+	Scrubbed  []string   `json:"scrubbed,omitempty"`    // images that batch made from it, with scrubbed history
+	Error     string     `json:"error,omitempty"`       // why it cannot be pulled, if that is known
 
-	Made []imagecache.Entry `json:"-"` // those of Scrubbed
+	Made []imagecache.Entry `json:"-"` // the images in Scrubbed
+
+	explain func(error) error // adds to an error that the image's name was derived
 }
 
-// Needs returns the images that instances need, in their order, as far as the
-// instances alone tell.
+// Needs returns the images that instances need, in their order. It does not ask the engine:
+// see [Stock.Look].
 func Needs(instances []dataset.Instance, prefix string) []*Needed {
 	var list []*Needed
 	by := map[string]*Needed{}
 	for _, in := range instances {
 		ref := in.ImageName(prefix)
 		if by[ref] == nil {
-			by[ref] = &Needed{Image: vocab.Image{Ref: ref}}
+			by[ref] = &Needed{Image: vocab.Image{Ref: ref}, explain: in.ExplainImage}
 			list = append(list, by[ref])
 		}
 		by[ref].Instances++
@@ -111,7 +114,7 @@ func Needs(instances []dataset.Instance, prefix string) []*Needed {
 	return list
 }
 
-// Look fills in what the engine and batch's memory know of images for a platform.
+// Look fills in what the engine and batch's records say about images for a platform.
 func (s *Stock) Look(ctx context.Context, list []*Needed, platform string) error {
 	entries, err := s.ledger.Entries()
 	if err != nil {
@@ -146,21 +149,22 @@ func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []
 	return nil
 }
 
-// Fetched is what came of the pull of an image.
+// Fetched is the result of pulling one image.
 type Fetched struct {
 	Ref    string
 	Size   int64
-	Pulled bool  // it was not here before
-	Err    error // why it cannot be had; others may
+	Pulled bool  // the engine did not have it before
+	Err    error // why it could not be pulled; other images may succeed
 }
 
-// Pull pulls those of the images that are not here, so many at once, and tells of each,
-// one at a time. The error is one that befalls all.
-func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o imagecache.Options, width int, told func(Fetched)) error {
+// Pull pulls the images that the engine does not have, at most parallel at the same time.
+// It calls report for each image of the list, one call at a time. The error is one that
+// concerns all images.
+func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o imagecache.Options, parallel int, report func(Fetched)) error {
 	images := s.Cache(o)
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(width)
+	group.SetLimit(parallel)
 	for _, n := range list {
 		group.Go(func() error {
 			if ctx.Err() != nil {
@@ -172,7 +176,7 @@ func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o ima
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			told(Fetched{Ref: n.Ref, Size: img.Size, Pulled: pulled, Err: err})
+			report(Fetched{Ref: n.Ref, Size: img.Size, Pulled: pulled, Err: n.explain(err)})
 			return nil
 		})
 	}

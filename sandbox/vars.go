@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Vars are what templates are shown of a sandbox: the members of Python's
-// platform.uname of this machine, which mini-swe-agent's templates use.
+// Vars returns the template variables for a sandbox: the members of Python's
+// platform.uname() on this machine, which mini-swe-agent's templates use.
 func Vars() map[string]any {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

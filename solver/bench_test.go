@@ -27,7 +27,7 @@ const (
 )
 
 // idle is a sandbox in which every command does nothing; halfway, each one
-// waits until all of them are there, so that memory is measured with every
+// waits for all the others, so that memory is measured with every
 // agent alive.
 type idle struct {
 	steps int
@@ -70,8 +70,8 @@ func (g *gate) wait() {
 
 // BenchmarkThousandAgents runs 1,000 agents at once against a scripted model
 // and a sandbox that does nothing, with the real store and journal. It reports
-// our own CPU per step and the memory per agent halfway through, messages so
-// far included.
+// batch's own CPU time per step and the memory per agent halfway through, including
+// the messages so far.
 func BenchmarkThousandAgents(b *testing.B) {
 	instances := make([]dataset.Instance, benchAgents)
 	for i := range instances {
@@ -104,7 +104,7 @@ func BenchmarkThousandAgents(b *testing.B) {
 		cpu += cpuTime() - start
 		steps += benchAgents * benchSteps
 		if err != nil || sum.Final != benchAgents {
-			b.Fatalf("%+v, %v", sum, err)
+			b.Fatalf("got %+v, %v; want final %v, no error", sum, err, benchAgents)
 		}
 		if err := store.Close(); err != nil {
 			b.Fatal(err)

@@ -23,13 +23,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// slowly is a sandbox whose scrub takes its time and ends as a test says.
+// slowly is a sandbox whose scrub takes time and ends as a test sets.
 type slowly struct {
 	*world
 	scrub  time.Duration
 	fails  bool
 	during func(began bool)
-	broken int // off before their end
+	broken int // scrubs that were canceled
 	closed bool
 }
 
@@ -55,7 +55,7 @@ func (s *slowly) Script(ctx context.Context, script string) (vocab.Output, error
 
 func (s *slowly) Close() error { s.closed = true; return nil }
 
-// beside is an attempt in box at a model that takes 3 s for each reply.
+// beside is an attempt in box with a model that takes 3 s for each reply.
 type beside struct {
 	t      *testing.T
 	store  *results.Store
@@ -84,7 +84,7 @@ func (b *beside) solve(ctx context.Context, s *solver.Solver, id string) (*resul
 	})
 }
 
-// records are the types of the journal's, in order.
+// records are the types of the journal's records, in order.
 func (b *beside) records(id string) []string {
 	b.t.Helper()
 	list, _, err := journal.Read(filepath.Join(b.store.Dir(), id, "journal.jsonl"))
@@ -103,7 +103,7 @@ type refuses struct{ err error }
 
 func (r refuses) Generate(context.Context, *llm.Request) (*llm.Response, error) { return nil, r.err }
 
-func TestTheScrubGoesOnBesideTheFirstCallAndTakesNoTimeOfTheAgents(t *testing.T) {
+func TestTheScrubRunsDuringTheFirstCallOutsideTheAgentsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		box := &slowly{world: &world{takes: time.Second}, scrub: 10 * time.Second}
 		b := newBeside(t, func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }, bash("do 1"), bash("submit"))
@@ -111,7 +111,7 @@ func TestTheScrubGoesOnBesideTheFirstCallAndTakesNoTimeOfTheAgents(t *testing.T)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := results.Phases{Scrub: 10, ScrubWait: 7, Model: 6, Commands: 2, Total: 15}
+		want := results.Phases{Scrub: 10, ScrubWait: 7, Prepare: 7, Model: 6, Commands: 2, Total: 15}
 		if r.Record.Time != want {
 			t.Errorf("%+v, want %+v", r.Record.Time, want)
 		}
@@ -120,14 +120,15 @@ func TestTheScrubGoesOnBesideTheFirstCallAndTakesNoTimeOfTheAgents(t *testing.T)
 			journal.TypeAttempt, journal.TypeMessages, journal.TypeRequest, journal.TypeReply, journal.TypeMessages,
 			journal.TypeContainer, journal.TypeAction,
 		}) {
-			t.Errorf("%q", got)
+			t.Errorf("got %q, want %v",
+				got, []string{journal.TypeAttempt, journal.TypeMessages, journal.TypeRequest, journal.TypeReply, journal.TypeMessages, journal.TypeContainer, journal.TypeAction})
 		}
 		if h, err := b.store.History("a"); err != nil || h.Elapsed != 8*time.Second {
-			t.Errorf("worked %v, %v", h.Elapsed, err)
+			t.Errorf("worked %v, %v; want elapsed %v, no error", h.Elapsed, err, 8*time.Second)
 		}
-		shown := slices.ContainsFunc(b.tries, func(p runner.Progress) bool { return p.Phase == "scrub" && p.Step == 1 })
+		shown := slices.ContainsFunc(b.tries, func(p runner.Progress) bool { return p.Phase == "prepare" && p.Step == 1 })
 		if !shown {
-			t.Errorf("%+v", b.tries)
+			t.Errorf("got %+v, want shown true", b.tries)
 		}
 		if err := b.store.Close(); err != nil {
 			t.Error(err)
@@ -135,12 +136,12 @@ func TestTheScrubGoesOnBesideTheFirstCallAndTakesNoTimeOfTheAgents(t *testing.T)
 	})
 }
 
-// However the agent's part ends at its first call, the scrub's fault is the attempt's,
+// However the first call ends, the fault of the scrub is the attempt's,
 // and no action runs.
-func TestAScrubThatFailsBesideTheFirstCallIsTheInstancesFault(t *testing.T) {
+func TestAFailedScrubDuringTheFirstCallIsAnInstanceFault(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply scripted.Reply
-		lost  error // instead of the reply
+		lost  error // error in place of the reply
 		takes time.Duration
 	}{
 		"before the reply":            {bash("do 1"), nil, time.Second},
@@ -158,10 +159,11 @@ func TestAScrubThatFailsBesideTheFirstCallIsTheInstancesFault(t *testing.T) {
 				}
 				r, err := b.solve(t.Context(), solver.New(b.config), "a")
 				if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "no room") || !strings.Contains(fault.HintOf(err), "--keep-git-history") {
-					t.Errorf("%v: %v", fault.KindOf(err), err)
+					t.Errorf("got a fault of kind %v: %v, want an Instance fault with %q, %q",
+						fault.KindOf(err), err, "no room", "--keep-git-history")
 				}
 				if len(box.ran) > 0 || !box.closed || r.Salvage != nil || slices.Contains(b.records("a"), journal.TypeContainer) {
-					t.Errorf("ran %q, closed %t, %q", box.ran, box.closed, b.records("a"))
+					t.Errorf("ran %q, closed %t, records %q; want nothing run, closed, and no container recorded", box.ran, box.closed, b.records("a"))
 				}
 				if err := b.store.Close(); err != nil {
 					t.Error(err)
@@ -171,8 +173,8 @@ func TestAScrubThatFailsBesideTheFirstCallIsTheInstancesFault(t *testing.T) {
 	}
 }
 
-// A container is told of only when its scrub has ended: no resume takes over another.
-func TestACancelledScrubIsEndedAndItsContainerIsNotGoneOnIn(t *testing.T) {
+// A container is recorded only when its scrub has ended: no resume takes over another.
+func TestTheContainerOfACancelledScrubIsNotUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		box := &slowly{world: &world{}, scrub: time.Hour}
@@ -184,27 +186,27 @@ func TestACancelledScrubIsEndedAndItsContainerIsNotGoneOnIn(t *testing.T) {
 		defer cancel()
 		s := solver.New(b.config)
 		if _, err := b.solve(ctx, s, "a"); !errors.Is(err, context.DeadlineExceeded) || box.broken != 1 || !box.closed {
-			t.Errorf("%v, broken off %d times, closed %t", err, box.broken, box.closed)
+			t.Errorf("got %v, %d scrubs canceled, closed %t", err, box.broken, box.closed)
 		}
 		if types := b.records("a"); slices.Contains(types, journal.TypeContainer) || slices.Contains(types, journal.TypeAction) {
-			t.Errorf("%q", types)
+			t.Errorf("got %q, want no %v in the events, no %v in the events", types, journal.TypeContainer, journal.TypeAction)
 		}
 		if h, err := b.store.History("a"); err != nil || h.Container != nil || h.Elapsed != 3*time.Second {
-			t.Errorf("%+v, %v", h, err)
+			t.Errorf("got %+v, %v; want container nil, elapsed %v, no error", h, err, 3*time.Second)
 		}
 		if err := b.store.Close(); err != nil {
 			t.Error(err)
 		}
 		if !slices.Equal(asked, []string{""}) {
-			t.Errorf("asked for %q", asked)
+			t.Errorf("asked for %q, want requests %v", asked, []string{""})
 		}
 	})
 }
 
-func TestOnlySoManyScrubsRunAtOnce(t *testing.T) {
+func TestConcurrentScrubsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at, most := 0, 0
-		during := func(began bool) { // one goroutine at a time runs between two sleeps of the bubble's clock, or the race detector tells
+		during := func(began bool) { // one goroutine at a time runs between two sleeps of the bubble's clock, or the race detector reports it
 			if began {
 				at++
 			} else {
@@ -239,7 +241,7 @@ func TestOnlySoManyScrubsRunAtOnce(t *testing.T) {
 			}
 		}
 		if most != 2 {
-			t.Errorf("%d at once", most)
+			t.Errorf("got %d at once, want most 2", most)
 		}
 		if err := b.store.Close(); err != nil {
 			t.Error(err)

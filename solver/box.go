@@ -6,17 +6,16 @@ import (
 
 	"batch.example/batch/sandbox"
 
-	"batch.example/batch/runner"
 	"batch.example/batch/vocab"
 )
 
-// keptBox is a sandbox that outlives a failure of its attempt: what failed was the model,
-// say, or the engine was away, and the attempt is resumed in it. An action that was under
-// way is asked for again by its id.
+// keptBox is a sandbox that is kept after its attempt failed, for example because the
+// model failed or the engine was unreachable. The attempt is resumed in it, and an action
+// that was running is requested again by its id.
 type keptBox struct {
 	Sandbox
-	failed  bool // the sandbox did not do what it was asked
-	doubted bool // nor did it before the resume
+	failed  bool // a call to the sandbox failed
+	doubted bool // a call had failed before the resume too
 }
 
 // Execute implements [Sandbox].
@@ -40,8 +39,8 @@ func (b *keptBox) Scrubbed(clean bool, took time.Duration) {
 	}
 }
 
-// open returns the sandbox that was kept for the resume, where the recorded actions
-// left it, else another one.
+// open returns the sandbox that was kept for the resume, in the state that the recorded
+// actions left. Without a usable one, it opens another.
 func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 	if box, ok := t.runner.Kept().(*keptBox); ok {
 		t.box = box.Facts()
@@ -55,7 +54,7 @@ func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 		Instance:  t.in,
 		Attempt:   t.result.Record.Attempt,
 		Container: t.container(),
-		Report:    func(phase string) { t.runner.Report(runner.Progress{Phase: phase}) },
+		Report:    t.opening,
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +64,23 @@ func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 	return &keptBox{Sandbox: box}, nil
 }
 
-// lives reports whether anything can be run in a sandbox that failed before the resume.
+// opening reports and measures the phases of opening a sandbox.
+func (t *attempt) opening(phase string) {
+	spent := &t.watch.spent
+	switch phase {
+	case "pull":
+		t.watch.to(&spent.Pull)
+	case "scrub":
+		t.watch.to(&spent.Prepare)
+		phase = "prepare"
+	default:
+		t.watch.to(&spent.Start)
+	}
+	t.report(phase)
+}
+
+// lives reports whether the sandbox can still run commands. Only one that failed before
+// the resume is checked.
 func (b *keptBox) lives(ctx context.Context) bool {
 	b.doubted, b.failed = b.failed, false
 	if !b.doubted {
@@ -74,8 +89,8 @@ func (b *keptBox) lives(ctx context.Context) bool {
 	return b.Alive(ctx) == nil
 }
 
-// keeps reports whether the sandbox is left to a resume: somebody may run the instance again, and
-// it did not fail twice in a row.
+// keeps reports whether the sandbox is kept for a resume: the attempt failed but was not
+// canceled, and the sandbox did not fail twice in a row.
 func (t *attempt) keeps(ctx context.Context, box *keptBox, err error) bool {
 	return err != nil && !(box.failed && box.doubted) && ctx.Err() == nil
 }

@@ -24,7 +24,7 @@ import (
 
 const commit = "-c user.name=t -c user.email=t@localhost commit -qm "
 
-// watched is a host that counts the scripts it is asked for.
+// watched is a host that counts the scripts that are run.
 type watched struct {
 	*host
 	adopted  bool
@@ -46,7 +46,7 @@ func (w *watched) Facts() sandbox.Facts {
 	return f
 }
 
-// rows makes attempts at one row, in one run directory, in whatever the host has.
+// rows makes attempts at one row, in one run directory, in the host's sandbox.
 type rows struct {
 	t      *testing.T
 	box    *watched
@@ -79,7 +79,7 @@ func (r *rows) Generate(ctx context.Context, req *llm.Request) (*llm.Response, e
 	return scripted.Script{"a": {bash("true")}}.Model("a", scripted.Config{}).Generate(ctx, req)
 }
 
-// solve makes an attempt, or continues the one that is there.
+// solve makes an attempt, or resumes the unfinished one.
 func (r *rows) solve() (*results.Result, error) {
 	c := r.config
 	c.Loop, c.Sandboxes, c.Store, c.ModelName = newLoop(r.t, r.steps), r, solver.In(r.store), "test"
@@ -97,7 +97,7 @@ func (r *rows) log() string {
 	return string(data)
 }
 
-// container is what the journal says of the last one.
+// container is the journal's last container record.
 func (r *rows) container() *journal.ContainerData {
 	h, err := journal.ReadHistory(filepath.Join(r.store.Dir(), "a__1", "journal.jsonl"))
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *rows) container() *journal.ContainerData {
 	return h.Container
 }
 
-func TestAnImageThatIsNotAtItsCommitIsItsFaultBeforeACallIsPaid(t *testing.T) {
+func TestAnImageAtAnotherCommitIsAFaultBeforeAPaidCall(t *testing.T) {
 	for name, scrub := range map[string]bool{"scrubbed": true, "with its history": false} {
 		t.Run(name, func(t *testing.T) {
 			box, future := ahead(t)
@@ -115,18 +115,19 @@ func TestAnImageThatIsNotAtItsCommitIsItsFaultBeforeACallIsPaid(t *testing.T) {
 			r.config.ScrubGitHistory = scrub
 			result, err := r.solve()
 			if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "--allow-commit-mismatch") {
-				t.Errorf("%v: %v; hint %q", fault.KindOf(err), err, fault.HintOf(err))
+				t.Errorf("got a fault of kind %v: %v; hint %q; want an Instance fault, %q",
+					fault.KindOf(err), err, fault.HintOf(err), "--allow-commit-mismatch")
 			}
 			mismatch := "HEAD is " + future[:12] + ", one commit on top of it, which changes files that setting up an environment does not: f.txt"
 			if want := "the image is not at base_commit " + base + ": " + mismatch; err == nil || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}
 			if r.calls != 0 || r.container() != nil {
-				t.Errorf("%d calls, container %+v", r.calls, r.container())
+				t.Errorf("got %d calls, container %+v; want calls 0, container nil", r.calls, r.container())
 			}
 			want := &journal.CommitData{Head: future, Files: []string{"f.txt"}, Total: 1, Mismatch: mismatch}
 			if diff := cmp.Diff(want, result.Notes.Commit); diff != "" {
-				t.Error(diff)
+				t.Errorf("commit (-want +got):\n%s", diff)
 			}
 			if log := r.log(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "changed=1 files=[f.txt] mismatch=") {
 				t.Error(log)
@@ -135,36 +136,36 @@ func TestAnImageThatIsNotAtItsCommitIsItsFaultBeforeACallIsPaid(t *testing.T) {
 	}
 }
 
-func TestAnImageThatIsNotAtItsCommitRunsWhereThatIsAllowed(t *testing.T) {
+func TestAnImageAtAnotherCommitRunsIfAllowed(t *testing.T) {
 	box, future := ahead(t)
 	base := strings.TrimSpace(box.git(t, "rev-parse base"))
 	r := newRows(t, dataset.Instance{BaseCommit: base}, box)
 	r.config.ScrubGitHistory, r.config.AllowCommitMismatch = true, true
 	result, err := r.solve()
 	if err != nil || r.calls != 1 {
-		t.Fatalf("%v after %d calls", err, r.calls)
+		t.Fatalf("got %v after %d calls; want calls 1, no error", err, r.calls)
 	}
 	if c := r.container(); c.Base != future || c.Commit == nil || c.Commit.Head != future || !strings.Contains(c.Commit.Mismatch, "f.txt") {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want base %v, a commit, head %v, %q in the mismatch", c, future, future, "f.txt")
 	}
 	if diff := cmp.Diff(r.container().Commit, result.Notes.Commit); diff != "" {
-		t.Error(diff)
+		t.Errorf("commit (-want +got):\n%s", diff)
 	}
 	if log := r.log(); !strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR") {
 		t.Error(log)
 	}
 }
 
-func TestAnImageWhoseCommitCannotBeFoundOutRunsWhereThatIsAllowed(t *testing.T) {
+func TestAnImageWithAnUnknownCommitRunsIfAllowed(t *testing.T) {
 	unknown := strings.Repeat("0123456789", 4)
 	r := newRows(t, dataset.Instance{BaseCommit: unknown}, repo(t, map[string]string{"f.txt": "a\n"}))
 	r.box.bashless = true
 	if _, err := r.solve(); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "exit code 127") || r.calls > 0 {
-		t.Fatalf("%v after %d calls", err, r.calls)
+		t.Fatalf("got %v after %d calls; want an Instance fault with %q, calls at most 0", err, r.calls, "exit code 127")
 	}
 	r.config.AllowCommitMismatch = true
 	if _, err := r.solve(); err != nil || r.container().Commit.Mismatch == "" {
-		t.Fatalf("%v", err)
+		t.Fatalf("got %v, want some mismatch, no error", err)
 	}
 	r.box.bashless = false
 	result, err := r.solve()
@@ -175,7 +176,7 @@ func TestAnImageWhoseCommitCannotBeFoundOutRunsWhereThatIsAllowed(t *testing.T) 
 	}
 }
 
-func TestTheRowsCommitStaysWhereAnotherIsCheckedOut(t *testing.T) {
+func TestTheBaseCommitIsKeptWhenAnotherIsCheckedOut(t *testing.T) {
 	box, future := ahead(t)
 	box.git(t, "checkout -q base")
 	r := newRows(t, dataset.Instance{BaseCommit: future}, box)
@@ -184,11 +185,11 @@ func TestTheRowsCommitStaysWhereAnotherIsCheckedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := box.git(t, "show "+future+":f.txt"); got != "the solution\n" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "the solution\n")
 	}
 }
 
-func TestACommitThatOnlySetsUpIsNoted(t *testing.T) {
+func TestASetupCommitIsNoted(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n", "setup.py": "a\n"})
 	base := strings.TrimSpace(box.git(t, "rev-parse HEAD"))
 	box.write(t, "setup.py", "b\n")
@@ -202,15 +203,15 @@ func TestACommitThatOnlySetsUpIsNoted(t *testing.T) {
 	head := strings.TrimSpace(box.git(t, "rev-parse HEAD"))
 	want := &journal.CommitData{Head: head, Files: []string{"setup.py"}, Total: 1}
 	if diff := cmp.Diff(want, r.container().Commit); diff != "" {
-		t.Errorf("journal: %s", diff)
+		t.Errorf("journal: %s, want no difference", diff)
 	}
 	if diff := cmp.Diff(want, result.Notes.Commit); diff != "" {
-		t.Errorf("trajectory: %s", diff)
+		t.Errorf("trajectory: %s, want no difference", diff)
 	}
 	log := r.log()
 	for _, text := range []string{
 		`msg="the image is at its row's commit" base_commit=` + base[:8] + ` head=` + head + ` changed=1 files=[setup.py]`,
-		`msg="the image's work tree has changes that are not committed" files=1 names=f.txt`,
+		`msg="the image's working tree has changes that are not committed" files=1 names=f.txt`,
 	} {
 		if !strings.Contains(log, text) {
 			t.Errorf("want %s in\n%s", text, log)
@@ -228,7 +229,7 @@ func TestRowsWithoutACommitAreNotChecked(t *testing.T) {
 			r := newRows(t, dataset.Instance{BaseCommit: in}, box)
 			result, err := r.solve()
 			if err != nil || result.Notes.Commit != nil || r.container().Commit != nil {
-				t.Errorf("%v, %+v", err, result.Notes.Commit)
+				t.Errorf("got %v, %+v; want commit nil, no error", err, result.Notes.Commit)
 			}
 		})
 	}
@@ -237,7 +238,7 @@ func TestRowsWithoutACommitAreNotChecked(t *testing.T) {
 // atBase has the startup command check out the row's commit.
 func atBase(in dataset.Instance) (string, error) { return "git checkout -q " + in.BaseCommit, nil }
 
-func TestTheImageIsLookedAtAndScrubbedOnceStartupHasRun(t *testing.T) {
+func TestTheImageIsCheckedAndScrubbedAfterTheStartupCommand(t *testing.T) {
 	box, _ := ahead(t)
 	base := strings.TrimSpace(box.git(t, "rev-parse base"))
 	r := newRows(t, dataset.Instance{BaseCommit: base}, box)
@@ -246,35 +247,35 @@ func TestTheImageIsLookedAtAndScrubbedOnceStartupHasRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := r.container(); c.Base != base || c.Commit != nil {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want base %v, commit nil", c, base)
 	}
-	if r.box.scripts != 3 { // one looks, one scrubs, and one more salvages
-		t.Errorf("%d round trips", r.box.scripts)
+	if r.box.scripts != 3 { // one checks, one scrubs, one salvages
+		t.Errorf("%d scripts were run, want 3", r.box.scripts)
 	}
 }
 
-func TestAResumedAttemptIsLookedAtOnlyInAFreshContainer(t *testing.T) {
+func TestAResumedAttemptIsCheckedOnlyInANewContainer(t *testing.T) {
 	box, future := ahead(t)
 	r := newRows(t, dataset.Instance{BaseCommit: strings.TrimSpace(box.git(t, "rev-parse base"))}, box)
 	r.config.ScrubGitHistory, r.config.AllowCommitMismatch, r.outage, r.steps = true, true, true, 2
 	looked := func() int { return strings.Count(r.log(), "the image is not at its row's commit") }
 	if _, err := r.solve(); fault.KindOf(err) != fault.Transient || looked() != 1 {
-		t.Fatalf("%v: %v, looked at %d times", fault.KindOf(err), err, looked())
+		t.Fatalf("got a fault of kind %v: %v, looked at %d times; want a Transient fault, looked 1", fault.KindOf(err), err, looked())
 	}
 	first := r.container()
-	box.git(t, commit+"agent --allow-empty") // no image's doing
+	box.git(t, commit+"agent --allow-empty") // a commit that the agent made
 
 	r.box.adopted, r.config.AllowCommitMismatch = true, false
 	result, err := r.solve()
 	if fault.KindOf(err) != fault.Transient || r.calls != 3 || looked() != 1 {
-		t.Fatalf("%v after %d calls, looked at %d times", err, r.calls, looked())
+		t.Fatalf("%v after %d calls, checked %d times", err, r.calls, looked())
 	}
 	if c := r.container(); !c.Adopted || c.Base != future || !cmp.Equal(c.Commit, first.Commit) || !cmp.Equal(result.Notes.Commit, first.Commit) {
-		t.Errorf("%+v, was %+v; trajectory %+v", c, first, result.Notes.Commit)
+		t.Errorf("got commit %+v, want %+v as before; trajectory %+v", c, first, result.Notes.Commit)
 	}
 
 	r.box.adopted = false
 	if _, err := r.solve(); fault.KindOf(err) != fault.Instance || r.calls != 3 || looked() != 2 {
-		t.Errorf("%v after %d calls, looked at %d times", err, r.calls, looked())
+		t.Errorf("%v after %d calls, checked %d times", err, r.calls, looked())
 	}
 }

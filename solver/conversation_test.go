@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/llm/scripted"
 )
 
-// asRead is a message as a provider of the usual form writes it, with more.
+// asRead is a message in the form of most providers, with additional members.
 func asRead(t *testing.T, m *llm.Message, more string) {
 	t.Helper()
 	text, err := m.MarshalJSON()
@@ -27,7 +27,7 @@ func asRead(t *testing.T, m *llm.Message, more string) {
 	m.Chat = json.RawMessage(strings.TrimSuffix(string(text), "}") + more + "}")
 }
 
-// sealed is a message as a provider of another protocol than OpenAI's writes it.
+// sealed is a message of a provider with another protocol than OpenAI's.
 func sealed(_ *testing.T, m *llm.Message, _ string) {
 	parts := []llm.Part{llm.Reasoning{Text: "hm", Opaque: llm.Opaque{Provider: "anthropic", Data: "c2ln"}}}
 	for _, c := range m.ToolCalls() {
@@ -37,9 +37,9 @@ func sealed(_ *testing.T, m *llm.Message, _ string) {
 	m.Parts = parts
 }
 
-// What a provider wrote beyond the message's own fields is sent back to it
-// after a crash too. What it did not is not held in memory twice.
-func TestAResumedAttemptAsksWithTheMessagesItHad(t *testing.T) {
+// Members that a provider wrote beyond the message's own fields are sent back to it
+// after a crash too. Those that it did not write are not held in memory twice.
+func TestAResumedAttemptSendsTheSameMessages(t *testing.T) {
 	for name, c := range map[string]struct {
 		write func(*testing.T, *llm.Message, string)
 		more  string
@@ -60,18 +60,18 @@ func TestAResumedAttemptAsksWithTheMessagesItHad(t *testing.T) {
 			p.solve(p.crashed(lines[:cut], false))
 			got := p.requests[len(p.requests)-1]
 			if diff := cmp.Diff(sent(t, want), sent(t, got)); diff != "" {
-				t.Errorf("the last request: %s", diff)
+				t.Errorf("the last request: %s, want no difference", diff)
 			}
-			for _, m := range got[:len(got)-2] { // what the journal had
+			for _, m := range got[:len(got)-2] { // messages from the journal
 				if m.Role == llm.RoleAssistant && (m.Chat != nil) != c.holds {
-					t.Errorf("of %q the provider's own words are %q", m.Text(), m.Chat)
+					t.Errorf("the message %q has the provider's members %q", m.Text(), m.Chat)
 				}
 			}
 		})
 	}
 }
 
-// chat is a message as it stands in an answer of OpenAI's chat completions.
+// chat is a message as in an answer of OpenAI's chat completions.
 func chat(t *testing.T, m *llm.Message, more string) {
 	t.Helper()
 	asRead(t, m, more)
@@ -79,17 +79,17 @@ func chat(t *testing.T, m *llm.Message, more string) {
 	if err := json.Unmarshal(m.Chat, &members); err != nil {
 		t.Fatal(err)
 	}
-	m.Chat, _ = json.Marshal(members) // its names are in another order than ours
+	m.Chat, _ = json.Marshal(members) // its members are in another order than batch writes them
 }
 
-// thought is a message whose reasoning only its provider understands.
+// thought is a message with reasoning that only its provider understands.
 func thought(t *testing.T, m *llm.Message, more string) {
 	t.Helper()
 	sealed(t, m, "")
 	m.Parts = append(m.Parts, llm.Text{Text: more})
 }
 
-func TestAReplyIsInTheJournalOnce(t *testing.T) {
+func TestAReplyIsJournaledOnce(t *testing.T) {
 	text := strings.Repeat("a text that is long enough to be worth it, ", 3)
 	for name, write := range map[string]func(*testing.T, *llm.Message, string){
 		"as OpenAI has it": func(t *testing.T, m *llm.Message, _ string) { chat(t, m, `,"reasoning_content":"`+text+`"`) },
@@ -112,10 +112,10 @@ func TestAReplyIsInTheJournalOnce(t *testing.T) {
 					replies += n
 				}
 			}
-			// What it stands for in the message itself is the message's.
+			// An occurrence within the message itself counts as the message's.
 			once := strings.Count(string(rawOf(t, p.requests[1])), text)
 			if all != replies || all != once || all == 0 {
-				t.Errorf("it stands %d times, %d of them in the reply, and %d in its message", all, replies, once)
+				t.Errorf("the text occurs %d times, %d of them in the reply and %d in its message; want once", all, replies, once)
 			}
 			if got := strings.Join(messages(t, dir), ""); !strings.Contains(got, text) {
 				t.Errorf("the trajectory lacks it: %s", got)
@@ -124,7 +124,7 @@ func TestAReplyIsInTheJournalOnce(t *testing.T) {
 	}
 }
 
-// rawOf is the reply among messages, without what is not the provider's.
+// rawOf is the reply among messages, with only the provider's members.
 func rawOf(t *testing.T, list []llm.Message) []byte {
 	t.Helper()
 	m := list[slices.IndexFunc(list, func(m llm.Message) bool { return m.Role == llm.RoleAssistant })]
@@ -136,7 +136,7 @@ func rawOf(t *testing.T, list []llm.Message) []byte {
 	return text
 }
 
-// sent are messages as a provider reads them, their members in one order.
+// sent are messages as a provider reads them, their members in a fixed order.
 func sent(t *testing.T, list []llm.Message) (all []string) {
 	t.Helper()
 	for _, m := range list {
@@ -155,28 +155,28 @@ func sent(t *testing.T, list []llm.Message) (all []string) {
 }
 
 // A journal whose messages cannot be read is not resumed with a part of them.
-func TestAMessageThatCannotBeReadIsAFaultBeforeACallIsPaid(t *testing.T) {
+func TestAnUnreadableMessageIsAFaultBeforeAPaidCall(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
 	p.provider = func(m *llm.Message) { m.Chat = json.RawMessage(`{"role":"assistant","content":5}`) }
 	whole := t.TempDir()
 	p.solve(whole)
 	lines := p.lines(whole)
 	for _, command := range []string{
-		"do 1", // the reply is the last there is
-		"do 4", // and one of the conversation
+		"do 1", // the reply is the last record
+		"do 4", // the reply is in the middle of the conversation
 	} {
 		cut := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"`+command+`"`)) })
 		p.requests = nil
 		_, err := p.try(p.crashed(lines[:cut+1], false))
 		if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "reading a message of the journal") || len(p.requests) > 0 {
-			t.Errorf("cut behind %s: %v after %d requests", command, err, len(p.requests))
+			t.Errorf("cut after %s: got %v after %d requests", command, err, len(p.requests))
 		}
 	}
 }
 
-// The journal keeps 64 MiB of outputs. Of what comes then it keeps the ends,
-// and what the model was shown of it.
-func TestOfOutputsBeyondTheirRoomTheJournalKeepsTheEnds(t *testing.T) {
+// The journal keeps 64 MiB of outputs. Of later ones it keeps the ends,
+// and what the model was shown.
+func TestTheJournalKeepsTheEndsOfLargeOutputs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("keeps 80 MiB of outputs")
 	}
@@ -192,13 +192,13 @@ func TestOfOutputsBeyondTheirRoomTheJournalKeepsTheEnds(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
 	p.loop = loop
 	p.play = append(p.play[:0:0], bash(a), bash(a), bash(a), bash(a), bash("submit"))
-	p.dies = true // the trajectory is not what this is about
+	p.dies = true // the trajectory is not tested here
 	whole := t.TempDir()
 	p.solve(whole)
 	for i, o := range recorded[journal.OutputData](t, whole, journal.TypeOutput) {
 		cut := i == 3
 		if (len(o.Kept) == 64<<10) != cut || (o.Shown == "0") != cut || (o.Total > int64(len(o.Kept))) != cut {
-			t.Errorf("output %d: %d of %d bytes are kept, shown is %q", i+1, len(o.Kept), o.Total, o.Shown)
+			t.Errorf("output %d: %d of %d bytes are kept, shown %q; want the ends and what was shown", i+1, len(o.Kept), o.Total, o.Shown)
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// host is a sandbox in a folder of this machine: real bash, real git. What the
-// solver and the oracle keep in a container's /tmp is in a folder beside it.
+// host is a sandbox in a folder of this machine, with real bash and git. The files that the
+// solver and the oracle keep in a container's /tmp are in a folder beside it.
 type host struct {
 	dir    string
 	closed int
@@ -40,7 +40,7 @@ func (h *host) Execute(ctx context.Context, _, command string) (vocab.Output, er
 	return vocab.Output{Bytes: out, Total: int64(len(out)), ExitCode: cmd.ProcessState.ExitCode()}, nil
 }
 
-// inTmp matches what goes before the names of files of ours in /tmp.
+// inTmp matches the prefix of the names of batch's files in /tmp.
 var inTmp = regexp.MustCompile(`/tmp/(\.?batch-)`)
 
 func (h *host) tmp() string { return filepath.Join(h.dir, "..", "tmp") }
@@ -114,7 +114,7 @@ func (h *host) git(t *testing.T, command string) string {
 	t.Helper()
 	out, err := h.Execute(t.Context(), "", "git "+command)
 	if err != nil || out.ExitCode != 0 {
-		t.Fatalf("git %s: %v, exit code %d\n%s", command, err, out.ExitCode, out.Bytes)
+		t.Fatalf("git %s: got %v, exit code %d; want exit code 0, no error\n%s", command, err, out.ExitCode, out.Bytes)
 	}
 	return string(out.Bytes)
 }
@@ -135,7 +135,7 @@ func (h *host) read(t *testing.T, name string) string {
 	return string(data)
 }
 
-// diff returns the work tree's diff and puts the tree back.
+// diff returns the working tree's diff and restores the tree.
 func (h *host) diff(t *testing.T) string {
 	t.Helper()
 	d := h.git(t, "diff")
@@ -144,7 +144,7 @@ func (h *host) diff(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
-	// A person's git settings must not change what is tested.
+	// The git settings of the user must not affect the tests.
 	os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	os.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 	os.Exit(m.Run())
@@ -159,7 +159,7 @@ func apply(t *testing.T, h *host, patch string) {
 	h.git(t, "apply --verbose "+path)
 }
 
-// closes and nothing are an Attempt's Keep and Kept where no other try follows.
+// closes and nothing are an Attempt's Keep and Kept when no other try follows.
 func closes(c io.Closer) { _ = c.Close() }
 
 func nothing() io.Closer { return nil }

@@ -14,7 +14,7 @@ import (
 // Name implements runner.Worker.
 func (s *Solver) Name(in dataset.Instance) string { return in.ID }
 
-// Save implements runner.Worker: it stores the result with the blame of err.
+// Save implements runner.Worker: it stores the result, classified by err.
 func (s *Solver) Save(ctx context.Context, in dataset.Instance, result *results.Result, err error) (runner.Ending, error) {
 	if err == nil && result == nil {
 		err = fault.Newf(fault.Bug, "solving %s: neither result nor error", in.ID)
@@ -40,7 +40,7 @@ func (s *Solver) Save(ctx context.Context, in dataset.Instance, result *results.
 	return end, lost
 }
 
-// failed marks what is known of an attempt with the blame of err.
+// failed returns the known result of a failed attempt, classified by err.
 func failed(id string, known *results.Result, err error) *results.Result {
 	if known == nil {
 		known = &results.Result{Record: results.Record{InstanceID: id}}

@@ -16,15 +16,15 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// What broke an attempt stands in its record and trajectory, over what an agent had done.
-func TestAnAttemptIsSavedWithItsBlame(t *testing.T) {
+// A fault is in the record and the trajectory of its attempt, with what the agent had done.
+func TestAFailedAttemptIsSavedWithItsFaultKind(t *testing.T) {
 	store, err := results.Open(t.TempDir(), results.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
 	s := solver.New(solver.Config{Store: solver.In(store)})
-	broken := fault.New(fault.Host, "trying", errors.New("broken")).WithHint("mend it")
+	broken := fault.New(fault.Host, "trying", errors.New("broken")).WithHint("fix it")
 	panicked := fault.New(fault.Bug, "panic while solving a", &runner.Panic{Value: "boom", Stack: "main.go:1"})
 	for name, tc := range map[string]struct {
 		known           *results.Result
@@ -37,15 +37,15 @@ func TestAnAttemptIsSavedWithItsBlame(t *testing.T) {
 		cost            float64
 	}{
 		"a result":       {known: submitted(0.5), state: runner.Final, status: "Submitted", outcome: vocab.OutcomeSubmitted, cost: 0.5},
-		"a fault":        {submitted(0.5), broken, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (mend it)", "", 0.5},
-		"nothing known":  {nil, broken, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (mend it)", "", 0},
+		"a fault":        {submitted(0.5), broken, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (fix it)", "", 0.5},
+		"nothing known":  {nil, broken, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (fix it)", "", 0},
 		"nothing at all": {nil, nil, runner.Failed, "Bug", "bug", vocab.OutcomeInfrastructure, "solving a: neither result nor error", "", 0},
 		"a panic": {
 			nil, panicked, runner.Failed, "Bug", "bug", vocab.OutcomeInfrastructure,
 			"panic while solving a: boom (this is a bug of batch; the stack is in the trajectory)", "main.go:1", 0,
 		},
-		"told to stop": {submitted(0.5), fmt.Errorf("told to stop: %w", context.Canceled), runner.Pending, "Interrupted", "", vocab.OutcomePending, "told to stop: context canceled", "", 0.5},
-		"no money":     {submitted(0.5), runner.ErrBudget, runner.Pending, "BudgetExceeded", "", vocab.OutcomePending, runner.ErrBudget.Error(), "", 0.5},
+		"interrupted": {submitted(0.5), fmt.Errorf("interrupted: %w", context.Canceled), runner.Pending, "Interrupted", "", vocab.OutcomePending, "", "", 0.5},
+		"no money":    {submitted(0.5), runner.ErrBudget, runner.Pending, "BudgetExceeded", "", vocab.OutcomePending, runner.ErrBudget.Error(), "", 0.5},
 		"it diverged": {
 			known:  &results.Result{Record: results.Record{InstanceID: "a", Status: vocab.StatusReplayDiverged, Outcome: vocab.OutcomeDiverged}},
 			status: vocab.StatusReplayDiverged, outcome: vocab.OutcomeDiverged,
@@ -58,17 +58,18 @@ func TestAnAttemptIsSavedWithItsBlame(t *testing.T) {
 			}
 			want := runner.Ending{State: tc.state, Status: vocab.Status(tc.status), Blame: tc.blame, Outcome: vocab.Outcome(tc.outcome), Error: tc.text, Cost: tc.cost}
 			if diff := cmp.Diff(want, end); diff != "" {
-				t.Error(diff)
+				t.Errorf("end (-want +got):\n%s", diff)
 			}
 			if tc.known == nil {
 				return
 			}
 			rec, info := tc.known.Record, trajectory(t, store, "a").Info
 			if rec.Status != tc.status || rec.Outcome != tc.outcome || rec.Blame != tc.blame || rec.Error != tc.text || rec.Cost != tc.cost {
-				t.Errorf("record %+v", rec)
+				t.Errorf("record %+v, want status %v, outcome %v, blame %v, error %v, cost %v",
+					rec, tc.status, tc.outcome, tc.blame, tc.text, tc.cost)
 			}
 			if tc.err != nil && (info.ExitStatus != tc.status || info.Exception != tc.text || info.Traceback != tc.traceback) {
-				t.Errorf("trajectory %+v", info)
+				t.Errorf("trajectory %+v, want the status, exception and traceback of the fault", info)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// knowing is a sandbox of whose history something is known.
+// knowing is a sandbox that knows something of its history.
 type knowing struct {
 	*world
 	known, scrubbed bool
@@ -33,7 +33,7 @@ func (k *knowing) Facts() sandbox.Facts {
 	return sandbox.Facts{Container: "c", Known: k.known, Scrubbed: k.scrubbed}
 }
 
-func TestWhatIsKnownOfTheHistorySparesTheScrub(t *testing.T) {
+func TestAKnownCleanHistoryIsNotScrubbed(t *testing.T) {
 	for name, c := range map[string]struct {
 		known, scrubbed bool
 		want            []string

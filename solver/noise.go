@@ -6,9 +6,9 @@ import (
 
 const month = `(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*`
 
-// noise is what differs between two runs of the same commands and that nothing later
-// can depend on: times of day, dates, durations, and addresses in memory. Names,
-// hashes and other numbers are not noise: a model that was shown one may use it.
+// noise matches text that differs between two runs of the same commands and that later
+// commands cannot depend on: times of day, dates, durations, and memory addresses. Names,
+// hashes and other numbers are not noise, because the model may use one that it saw.
 var noise = regexp.MustCompile(`(?i)` +
 	// Sat Nov 21 23:58:29 UTC 2026; Nov 21 23:58; 21 Nov 2026 23:58:29
 	`\b(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?(?:` + month + ` +\d{1,2}|\d{1,2} +` + month + `)(?:,? +\d{4})?,? +` +

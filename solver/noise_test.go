@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestNoiseIsTimesAndAddressesAndNothingElse(t *testing.T) {
+func TestNoiseIsOnlyTimesAndAddresses(t *testing.T) {
 	for was, now := range map[string]string{
 		"Sat Nov 21 23:58:29 UTC 2026":                       "Sun Nov 22 00:01:02 UTC 2026",
 		"-rw-r--r-- 1 root root 0 Nov 21 23:58 f":            "-rw-r--r-- 1 root root 0 Nov 22 00:01 f",
@@ -40,7 +40,7 @@ func TestNoiseIsTimesAndAddressesAndNothingElse(t *testing.T) {
 		"0x1f": "0x2f",
 	} {
 		if a, b := withoutNoise([]byte(was)), withoutNoise([]byte(now)); string(a) == string(b) {
-			t.Errorf("%q and %q are taken for the same: %q", was, now, a)
+			t.Errorf("%q and %q are taken as equal: %q", was, now, a)
 		}
 	}
 }

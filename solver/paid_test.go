@@ -27,13 +27,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// models is a Model made of a function.
+// models is a Model made from a function.
 type models func() (*llm.Response, error)
 
 func (f models) Generate(context.Context, *llm.Request) (*llm.Response, error) { return f() }
 
-// Money that is set aside for a call that is over would be missing to the
-// others, who would wait for it for ever.
+// Money that stays reserved for a call that is over would be missing for the
+// others, who would wait for it without end.
 func TestMoneySetAsideIsFreedHoweverACallEnds(t *testing.T) {
 	reply := &llm.Response{
 		Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("", bash("submit").ToolCalls...)}, Cost: 0.25, Priced: true,
@@ -58,22 +58,22 @@ func TestMoneySetAsideIsFreedHoweverACallEnds(t *testing.T) {
 				return nil
 			}()
 			if (panicked != nil) != c.panics {
-				t.Fatalf("panic %v", panicked)
+				t.Fatalf("panic %v, want a panic: %v", panicked, c.panics)
 			}
 			if budget.Spent() != c.spent {
 				t.Errorf("spent %v, want %v", budget.Spent(), c.spent)
 			}
 			stopped, cancel := context.WithCancel(t.Context())
-			cancel() // it is not to wait
+			cancel() // so that it does not wait
 			if _, err := budget.Reserve(stopped); err != nil {
-				t.Fatalf("the next call: %v", err)
+				t.Fatalf("the next call was refused: %v", err)
 			}
 			second, err := budget.Reserve(stopped)
 			if fits := 1-c.spent >= 1; (err == nil) != fits {
-				t.Errorf("and one more: %v, %v, with %v spent of 1 and 0.50 a call", second, err, c.spent)
+				t.Errorf("a call after the next: got %v, %v, with %v spent of 1 and 0.50 per call", second, err, c.spent)
 			}
 			if store != nil && store.Spent() != c.spent {
-				t.Errorf("the journals say %v", store.Spent())
+				t.Errorf("the journals say %v, want %v spent", store.Spent(), c.spent)
 			}
 		})
 	}
@@ -110,9 +110,9 @@ func (c *counting) Generate(ctx context.Context, req *llm.Request) (*llm.Respons
 }
 
 // A request is durable before it is sent, an action before it runs, and a
-// submission before anything is made of it: where the n-th fsync fails, nothing
-// has happened that it was to come before.
-func TestNothingHappensBeforeItIsDurable(t *testing.T) {
+// submission before it is used: when the n-th fsync fails, nothing
+// that must follow it has happened.
+func TestNoCallOrActionBeforeItsRecordIsDurable(t *testing.T) {
 	play := []scripted.Reply{bash("do 1"), bash("do 2", "do 3"), bash("submit")}
 	for n, want := range []struct{ calls, ran int }{
 		{0, 0}, {1, 0}, // the first request, "do 1"
@@ -149,10 +149,10 @@ func TestNothingHappensBeforeItIsDurable(t *testing.T) {
 	}
 }
 
-// A record that cannot be written ends the attempt wherever it stands, and says
-// nothing against the container.
-func TestAnAttemptEndsWhereItsJournalDoes(t *testing.T) {
-	for n := 2; ; n++ { // the first is the attempt's own
+// A record that cannot be written ends the attempt at any point, and does not
+// blame the container.
+func TestAnAttemptEndsWhenItsJournalFails(t *testing.T) {
+	for n := 2; ; n++ { // the first record begins the attempt
 		plan, err := inject.Parse(fmt.Sprintf("journal.append:%d=EIO", n))
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +175,8 @@ func TestAnAttemptEndsWhereItsJournalDoes(t *testing.T) {
 		})
 		if plan.Acted() == 0 {
 			if err != nil || n < 10 || r.Record.Outcome != vocab.OutcomeSubmitted {
-				t.Errorf("undisturbed behind %d records: %v, %+v", n-1, err, r.Record)
+				t.Errorf("undisturbed behind %d records: %v, %+v; want at least 10, outcome %v, no error",
+					n-1, err, r.Record, vocab.OutcomeSubmitted)
 			}
 			return
 		}
@@ -185,9 +186,9 @@ func TestAnAttemptEndsWhereItsJournalDoes(t *testing.T) {
 	}
 }
 
-// Replies and outputs are handed to the system as they come: the death of the
-// process, which no power cut goes with, costs none.
-func TestWhatIsPaidForOutlivesTheProcess(t *testing.T) {
+// Replies and outputs are written to the file as they arrive: the death of the
+// process, without a power cut, loses none.
+func TestPaidRepliesSurviveTheProcess(t *testing.T) {
 	dir := t.TempDir()
 	var inFile []int // records, when each command ran
 	journal := func() int {
@@ -210,7 +211,7 @@ func TestWhatIsPaidForOutlivesTheProcess(t *testing.T) {
 	_, err = s.Do(t.Context(), solver.Attempt{
 		Job: dataset.Instance{ID: "a"}, Number: 1,
 		Report: func(p runner.Progress) {
-			if p.Phase == "command" || p.Phase == "model" || p.Phase == "save" {
+			if p.Phase == "commands" || p.Phase == "model" || p.Phase == "finish" {
 				inFile = append(inFile, journal())
 			}
 		},
@@ -220,11 +221,11 @@ func TestWhatIsPaidForOutlivesTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(inFile); got != "[0 10 11 12 22 23 33 34]" {
-		t.Errorf("replies times ten and outputs in the file: %s", got)
+		t.Errorf("10 x replies + outputs in the file: %s", got)
 	}
 }
 
-// broken is a world whose n-th command finds the container gone.
+// broken is a world in which the n-th command finds the container gone.
 type broken struct {
 	*world
 	at     int
@@ -244,9 +245,9 @@ type opens func(sandbox.Opening) (solver.Sandbox, error)
 
 func (f opens) Open(_ context.Context, o sandbox.Opening) (solver.Sandbox, error) { return f(o) }
 
-// A container is kept over a fault of the model, and of its own, for it may live all the
-// same; not over a stop, or a good end.
-func TestAContainerIsKeptOverAFault(t *testing.T) {
+// A container is kept after a fault of the model, and after its own, since it may be usable
+// still; not after a stop or a normal end.
+func TestAContainerIsKeptAfterATransientFault(t *testing.T) {
 	unavailable := &llm.Unpaid{Err: fault.Newf(fault.Transient, "503")}
 	for name, c := range map[string]struct {
 		at   int // command at which the sandbox breaks
@@ -297,15 +298,16 @@ func TestAContainerIsKeptOverAFault(t *testing.T) {
 				t.Error(err)
 			}
 			if (len(kept) == 1) != c.kept || (box.closed == 0) != c.kept {
-				t.Errorf("kept %d, closed %d times", len(kept), box.closed)
+				t.Errorf("kept %d, closed %d times; want it kept: %v",
+					len(kept), box.closed, c.kept)
 			}
 		})
 	}
 }
 
-// The next try continues in the container that was kept for it, which needs no
-// replay; one that is not the journal's is closed.
-func TestTheNextTryContinuesInTheContainerThatWasKept(t *testing.T) {
+// The next try continues in the kept container, which needs no
+// replay; a kept container that is not the journal's is closed.
+func TestARetryContinuesInTheKeptContainer(t *testing.T) {
 	for name, same := range map[string]bool{"the journal's container": true, "another": false} {
 		t.Run(name, func(t *testing.T) {
 			store, err := results.Open(t.TempDir(), results.Options{})
@@ -343,19 +345,19 @@ func TestTheNextTryContinuesInTheContainerThatWasKept(t *testing.T) {
 			}
 			r, err := try()
 			if err != nil || r.Record.Outcome != vocab.OutcomeSubmitted || r.Record.Resumed != 1 || r.Record.Steps != 3 {
-				t.Fatalf("%v, %+v", err, r.Record)
+				t.Fatalf("got %v, %+v; want outcome %v, resumed 1, steps 3, no error", err, r.Record, vocab.OutcomeSubmitted)
 			}
 			if len(all) != map[bool]int{true: 1, false: 2}[same] || all[0].closed != 1 {
 				t.Errorf("%d sandboxes, the first closed %d times", len(all), all[0].closed)
 			}
 			if last := all[len(all)-1]; fmt.Sprint(last.ran) != "[do 1 do 2 submit]" || last.closed != 1 {
-				t.Errorf("ran %q, closed %d times", last.ran, last.closed)
+				t.Errorf("ran %q, closed %d times; want commands run %q, closed 1", last.ran, last.closed, "[do 1 do 2 submit]")
 			}
 		})
 	}
 }
 
-// tries returns what makes one try after the other, as a runner does.
+// tries returns a function that makes one try after the other, as a runner does.
 func tries(t *testing.T, s *solver.Solver, store *results.Store) func() (*results.Result, error) {
 	var kept io.Closer
 	return func() (*results.Result, error) {
@@ -376,7 +378,7 @@ func tries(t *testing.T, s *solver.Solver, store *results.Store) func() (*result
 	}
 }
 
-// lossy is a sandbox whose engine loses the outputs of "do 2", and may end it then.
+// lossy is a sandbox whose engine loses the outputs of "do 2", and may then stop it.
 type lossy struct {
 	*named
 	losses int
@@ -399,14 +401,14 @@ func (l *lossy) Alive(context.Context) error {
 	return nil
 }
 
-// An action whose output did not come is asked for again where it ran; a sandbox that
-// is gone, or fails again, is given up, and another one replays what is recorded.
-func TestTheNextTryAsksForTheActionThatWasUnderWay(t *testing.T) {
+// An action whose output was lost is requested again where it ran; a sandbox that
+// is gone, or fails again, is closed, and another one replays the records.
+func TestARetryReconnectsToTheActionUnderWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		losses int
 		ends   bool
 		tries  int
-		ids    []string // that each sandbox was asked for
+		ids    []string // that were requested in each sandbox
 	}{
 		"it lives":       {1, false, 2, []string{"[1.1 2.1 2.1 3.1]"}},
 		"it is gone":     {1, true, 2, []string{"[1.1 2.1]", "[1.1 2.1 3.1]"}},
@@ -441,30 +443,32 @@ func TestTheNextTryAsksForTheActionThatWasUnderWay(t *testing.T) {
 				r, err = try()
 			}
 			if err != nil || n != c.tries || r.Record.Outcome != vocab.OutcomeSubmitted || r.Record.Differences > 0 || r.Record.Attempt != 1 {
-				t.Fatalf("after %d tries: %v, %+v", n, err, r.Record)
+				t.Fatalf("after %d tries: %v, %+v; want %v, outcome %v, differences at most 0, attempt 1, no error",
+					n, err, r.Record, c.tries, vocab.OutcomeSubmitted)
 			}
 			var ids []string
 			for _, box := range all {
 				ids = append(ids, fmt.Sprint(box.ids))
 				if box.closed != 1 {
-					t.Errorf("%s was closed %d times", box.id, box.closed)
+					t.Errorf("%s was closed %d times; want closed 1", box.id, box.closed)
 				}
 			}
 			if d := cmp.Diff(c.ids, ids); d != "" {
-				t.Error(d)
+				t.Errorf("ids (-want +got):\n%s", d)
 			}
 			if ran := fmt.Sprint(all[len(all)-1].ran); ran != "[do 1 do 2 submit]" {
-				t.Errorf("ran %s", ran)
+				t.Errorf("ran %s, want commands run %q", ran, "[do 1 do 2 submit]")
 			}
 		})
 	}
 }
 
-// named is a world in a container of its own.
+// named is a world with its own container.
 type named struct {
 	*world
 	id     string
 	closed int
+	leaves time.Duration // how long its removal takes
 }
 
 func (n *named) Facts() sandbox.Facts {
@@ -473,10 +477,11 @@ func (n *named) Facts() sandbox.Facts {
 
 func (n *named) Close() error {
 	n.closed++
-	return errors.New("it is gone already") // which is only told
+	time.Sleep(n.leaves)
+	return errors.New("it is gone already") // which is only logged
 }
 
-func TestALostCallIsToldWithItsStep(t *testing.T) {
+func TestALostCallIsReportedWithItsStep(t *testing.T) {
 	budget := runner.NewBudget(10, 0, 0.5)
 	said := 0
 	store := attemptUnder(t, budget, models(func() (*llm.Response, error) {
@@ -489,14 +494,15 @@ func TestALostCallIsToldWithItsStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := records[len(records)-2] // the run's last message is behind it
+	last := records[len(records)-2] // the last message of the run follows it
 	for _, r := range records {
 		if r.Type == journal.TypeLost {
 			last = r
 		}
 	}
 	if last.Type != journal.TypeLost || !bytes.Contains(last.Data, []byte(`"step":3,"calls":1,"cost":0.5`)) {
-		t.Errorf("%s %s", last.Type, last.Data)
+		t.Errorf("got %s %s; want type %v, %q in the data",
+			last.Type, last.Data, journal.TypeLost, `"step":3,"calls":1,"cost":0.5`)
 	}
 }
 
@@ -517,7 +523,7 @@ func TestAPanicLeavesNoContainer(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("it did not panic")
+				t.Error("the attempt did not panic")
 			}
 		}()
 		_, _ = s.Do(t.Context(), solver.Attempt{
@@ -526,6 +532,6 @@ func TestAPanicLeavesNoContainer(t *testing.T) {
 		})
 	}()
 	if box.closed != 1 {
-		t.Errorf("closed %d times", box.closed)
+		t.Errorf("closed %d times, want closed 1", box.closed)
 	}
 }

@@ -22,11 +22,11 @@ import (
 	"batch.example/batch/solver"
 )
 
-// notDerived are the files of a run directory that do not follow from the journals: who
-// holds the directory, and what was logged.
+// notDerived are the files of a run directory that do not follow from the journals: the
+// lock, and the logs.
 var notDerived = []string{".batch.lock", "agent.log"}
 
-// derivedFiles are the files below dir but for those.
+// derivedFiles are all other files below dir.
 func derivedFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -45,8 +45,8 @@ func derivedFiles(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// A worker elsewhere ships its journals, and the same files come out.
-func TestAllFilesFollowFromTheJournals(t *testing.T) {
+// A worker elsewhere ships its journals, and the same files are made from them.
+func TestAllFilesCanBeRebuiltFromTheJournals(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	store, err := results.Open(dir, results.Options{})
 	if err != nil {
@@ -93,7 +93,7 @@ func TestAllFilesFollowFromTheJournals(t *testing.T) {
 		result, err := s.Do(c.ctx, solver.Attempt{
 			Job: in, Number: 1, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 		})
-		if c.crash { // nobody is there to tell of the end
+		if c.crash { // no process records the end
 			continue
 		}
 		if _, err := s.Save(ctx, in, result, err); err != nil {
@@ -124,7 +124,7 @@ func TestAllFilesFollowFromTheJournals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, derivedFiles(t, copied)); diff != "" {
-		t.Error(diff)
+		t.Errorf("derivedFiles (-want +got):\n%s", diff)
 	}
 	for name, part := range map[string]string{
 		"latin__1/latin__1.traj.json": `GIT binary patch`, "salvaged__1/salvaged__1.traj.json": `"salvaged": true`,
@@ -137,11 +137,11 @@ func TestAllFilesFollowFromTheJournals(t *testing.T) {
 		}
 	}
 	if text := fmt.Sprint(want["preds.json"]); !strings.Contains(text, "latin__1") || strings.Contains(text, "failed__1") {
-		t.Errorf("preds.json: %s", text)
+		t.Errorf("preds.json: %s, want %q, no %q", text, "latin__1", "failed__1")
 	}
 }
 
-// stops tells its run to stop as soon as it is asked.
+// stops cancels its run as soon as it is called.
 type stops struct{ stop func() }
 
 func (s stops) Generate(ctx context.Context, _ *llm.Request) (*llm.Response, error) {

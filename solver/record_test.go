@@ -31,8 +31,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// What an attempt came to stands in its record although its resume gets nowhere.
-func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
+// The state of an attempt is in its record although its resume fails at once.
+func TestAFailedResumeKeepsTheStateOfTheAttempt(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
 	whole := t.TempDir()
 	p.solve(whole)
@@ -52,7 +52,7 @@ func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
 		Loop: p.loop, ModelName: "test", Store: solver.In(store), Now: clock,
 		Sandboxes: opens(func(o sandbox.Opening) (solver.Sandbox, error) {
 			if o.Instance.ID != "a" || o.Attempt != 1 || o.Container != "c" {
-				t.Errorf("asked for %+v", o)
+				t.Errorf("asked for %+v, want ID %q, attempt 1, container %q", o, "a", "c")
 			}
 			o.Report("pull")
 			return nil, gone
@@ -75,17 +75,18 @@ func TestWhatAnAttemptCameToOutlivesAResumeThatFails(t *testing.T) {
 	steps := len(h.Before()) + 1
 	rec := r.Record
 	if rec.Steps != steps || rec.Cost != 0.5*float64(steps) || rec.ModelID != "scripted" || rec.Resumed != 1 || !rec.Started.Equal(h.Started) {
-		t.Errorf("%+v after %d replies", rec, steps)
+		t.Errorf("got %+v after %d replies, want their steps and cost, resumed once", rec, steps)
 	}
 	if rec.Usage.Input < 3000 || rec.Time.Total != h.Elapsed.Seconds() {
-		t.Errorf("usage %+v, time %+v, %v elapsed", rec.Usage, rec.Time, h.Elapsed)
+		t.Errorf("usage %+v, time %+v, %v elapsed; want input at least 3000, total %v",
+			rec.Usage, rec.Time, h.Elapsed, h.Elapsed.Seconds())
 	}
-	if want := []string{"pull0", fmt.Sprint("save", steps)}; !cmp.Equal(phases, want) {
+	if want := []string{fmt.Sprint("pull", steps)}; !cmp.Equal(phases, want) {
 		t.Errorf("reported %q, want %q", phases, want)
 	}
 }
 
-// facts is a host's sandbox with settings of its own.
+// facts is a host's sandbox with its own settings.
 type facts struct {
 	*host
 	f sandbox.Facts
@@ -93,7 +94,7 @@ type facts struct {
 
 func (f facts) Facts() sandbox.Facts { return f.f }
 
-func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
+func TestATrajectoryRecordsItsSettings(t *testing.T) {
 	box := facts{repo(t, map[string]string{"f.txt": "a\n"}), sandbox.Facts{
 		Container: "c", Image: vocab.Image{Ref: "img:1", ID: "sha256:1"},
 	}}
@@ -114,13 +115,14 @@ func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
 		"agent_type":  "batch.agent.Loop", "model_type": "batch.llm", "environment_type": "batch.docker",
 	}
 	if d := cmp.Diff(want, info.Config); d != "" {
-		t.Error(d)
+		t.Errorf("config (-want +got):\n%s", d)
 	}
 	if env := config["environment"].(map[string]any); len(env) != 3 || env["image"] != "asked" {
 		t.Errorf("the settings were changed: %v", env)
 	}
 	if info.MiniVersion == "" || info.BatchVersion != "test" || result.Record.ImageID != "sha256:1" || result.Record.Image != "img:1" {
-		t.Errorf("%+v, %+v", info, result.Record)
+		t.Errorf("got %+v, %+v; want some mini version, batch version %q, image ID %q, image %q",
+			info, result.Record, "test", "sha256:1", "img:1")
 	}
 	plain, store, err := solveWith(t, solver.Config{Loop: newLoop(t, 20), Sandboxes: hosts{box: box.host}},
 		dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}), runner.NewBudget(0, 0, 0))
@@ -128,11 +130,11 @@ func TestATrajectorySaysUnderWhatItWasMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := saved(t, store, plain).Info.Config; len(c) != 4 || c["prompts"] != nil {
-		t.Errorf("without settings: %v", c)
+		t.Errorf("without settings: %v, want 4 c, prompts nil", c)
 	}
 }
 
-// saved stores a result and returns the trajectory that comes of it.
+// saved stores a result and returns its trajectory.
 func saved(t *testing.T, store *results.Store, r *results.Result) results.Trajectory {
 	t.Helper()
 	if err := store.Put(t.Context(), r); err != nil {
@@ -153,7 +155,7 @@ func trajectory(t *testing.T, store *results.Store, id string) (tr results.Traje
 	return tr
 }
 
-// scripts is a sandbox whose scripts of ours end as a test says.
+// scripts is a sandbox in which batch's scripts end as a test sets.
 type scripts struct {
 	*host
 	out vocab.Output
@@ -162,7 +164,7 @@ type scripts struct {
 
 func (s scripts) Script(context.Context, string) (vocab.Output, error) { return s.out, s.err }
 
-func TestARepositoryThatCannotBePreparedIsAFaultBeforeACallIsPaid(t *testing.T) {
+func TestAFailedPreparationIsAFaultBeforeAPaidCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		out  vocab.Output
 		err  error
@@ -181,10 +183,12 @@ func TestARepositoryThatCannotBePreparedIsAFaultBeforeACallIsPaid(t *testing.T) 
 				Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
 			}, dataset.Instance{ID: "a__1"}, asked, runner.NewBudget(0, 0, 0))
 			if fault.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) || asked.calls > 0 {
-				t.Errorf("%v (%v) after %d calls", err, fault.KindOf(err), asked.calls)
+				t.Errorf("got %v (%v) after %d calls; want fault kind %v, with %q, calls at most 0",
+					err, fault.KindOf(err), asked.calls, c.kind, c.want)
 			}
 			if c.kind == fault.Instance && !strings.Contains(fault.HintOf(err), "--keep-git-history") {
-				t.Errorf("hint %q", fault.HintOf(err))
+				t.Errorf("hint %q, want %q in the hint of an instance's fault",
+					fault.HintOf(err), "--keep-git-history")
 			}
 		})
 	}
@@ -207,12 +211,13 @@ func TestAStartupCommandThatFailsIsTheInstancesFault(t *testing.T) {
 			Startup: func(dataset.Instance) (string, error) { return c.command, c.err },
 		}, dataset.Instance{ID: "a__1"}, asked, runner.NewBudget(0, 0, 0))
 		if fault.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) || asked.calls > 0 {
-			t.Errorf("%s: %v (%v) after %d calls", name, err, fault.KindOf(err), asked.calls)
+			t.Errorf("%s: got %v (%v) after %d calls; want fault kind %v, with %q, calls at most 0",
+				name, err, fault.KindOf(err), asked.calls, c.kind, c.want)
 		}
 	}
 }
 
-// prints is an environment that prints one text after the other.
+// prints is an environment that prints the given texts, one per command.
 type prints struct {
 	texts []string
 	ran   []string
@@ -227,9 +232,7 @@ func (p *prints) Execute(_ context.Context, command string) (vocab.Output, error
 	return vocab.Output{Bytes: []byte(text), Total: int64(len(text))}, nil
 }
 
-func (*prints) Vars() map[string]any { return nil }
-
-func TestADiffIsTakenInPiecesAndNeverShort(t *testing.T) {
+func TestADiffIsReadInPiecesUntilComplete(t *testing.T) {
 	for name, c := range map[string]struct {
 		texts  []string
 		want   string
@@ -239,7 +242,7 @@ func TestADiffIsTakenInPiecesAndNeverShort(t *testing.T) {
 		"at once":            {[]string{"3\nabc"}, "abc", false, 1},
 		"in pieces":          {[]string{"7\nabc", "de", "fg"}, "abcdefg", false, 3},
 		"empty":              {[]string{"0\n"}, "", false, 1},
-		"a piece is missing": {[]string{"7\nabc", "de"}, "", true, 4}, // the last is the clearing up
+		"a piece is missing": {[]string{"7\nabc", "de"}, "", true, 4}, // the last command cleans up
 		"no size":            {[]string{"x\nabc"}, "", true, 2},
 		"nothing at all":     {nil, "", true, 2},
 		"too large":          {[]string{fmt.Sprint(64<<20+1, "\nabc")}, "", true, 2},
@@ -247,24 +250,24 @@ func TestADiffIsTakenInPiecesAndNeverShort(t *testing.T) {
 		env := &prints{texts: c.texts}
 		patch, err := boxgit.WorktreeDiff(t.Context(), env)
 		if string(patch) != c.want && !c.failed || (err != nil) != c.failed || len(env.ran) != c.runs {
-			t.Errorf("%s: %q, %v after %d commands", name, patch, err, len(env.ran))
+			t.Errorf("%s: got %q, %v after %d commands; want %q, err != nil: %v, %d commands run",
+				name, patch, err, len(env.ran), c.want, c.failed, c.runs)
 		}
 		if c.failed && (fault.KindOf(err) != fault.Instance || !strings.HasPrefix(env.ran[len(env.ran)-1], "rm -rf /tmp/.batch-salvage-")) {
-			t.Errorf("%s: %v, and at last %q", name, err, env.ran[len(env.ran)-1])
+			t.Errorf("%s: got %v and the last command %q; want an Instance fault and the removal of the file", name, err, env.ran[len(env.ran)-1])
 		}
 	}
 }
 
-// ends is an environment in which each command ends so.
+// ends is an environment in which each command ends as given.
 type ends struct {
 	out vocab.Output
 	err error
 }
 
 func (e ends) Execute(context.Context, string) (vocab.Output, error) { return e.out, e.err }
-func (ends) Vars() map[string]any                                    { return nil }
 
-func TestADiffThatIsNotWholeIsNone(t *testing.T) {
+func TestAnIncompleteDiffIsAFault(t *testing.T) {
 	whole := vocab.Output{Bytes: []byte("3\nabc"), Total: 5}
 	away := fault.Newf(fault.Transient, "the engine is away")
 	failed, short := whole, whole
@@ -274,16 +277,17 @@ func TestADiffThatIsNotWholeIsNone(t *testing.T) {
 	} {
 		patch, err := boxgit.WorktreeDiff(t.Context(), env)
 		if patch != nil || fault.KindOf(err) != fault.Instance || errors.Is(err, away) != (env.err != nil) {
-			t.Errorf("%s: %q, %v", name, patch, err)
+			t.Errorf("%s: got %q, %v; want patch nil, an Instance fault, errors.Is(err, away): %v",
+				name, patch, err, env.err != nil)
 		}
 	}
 	if patch, err := boxgit.WorktreeDiff(t.Context(), ends{whole, nil}); err != nil || string(patch) != "abc" {
-		t.Errorf("%q, %v", patch, err)
+		t.Errorf("got %q, %v; want patch %q, no error", patch, err, "abc")
 	}
 }
 
-// A replay that the sandbox breaks off is a fault of that kind, and no divergence.
-func TestAReplayThatBreaksOffIsAFault(t *testing.T) {
+// A replay that the sandbox interrupts is a fault of that kind, not a divergence.
+func TestAnInterruptedReplayIsAFault(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
 	whole := t.TempDir()
 	p.solve(whole)
@@ -305,13 +309,13 @@ func TestAReplayThatBreaksOffIsAFault(t *testing.T) {
 		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 	if fault.KindOf(err) != fault.Transient || asked.calls > 0 || r.Record.Differences > 0 {
-		t.Errorf("%v after %d calls, %+v", err, asked.calls, r.Record)
+		t.Errorf("got %v after %d calls, %+v; want a Transient fault, calls at most 0, differences at most 0",
+			err, asked.calls, r.Record)
 	}
 }
 
-// The time until an attempt can begin is told apart: opening, the command at
-// its start, and a replay.
-func TestTheTimeOfTheStartIsToldApart(t *testing.T) {
+// The phases of an attempt add up to its total.
+func TestPhasesCoverTheWholeAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, err := results.Open(t.TempDir(), results.Options{FlushEvery: time.Hour})
 		if err != nil {
@@ -319,8 +323,15 @@ func TestTheTimeOfTheStartIsToldApart(t *testing.T) {
 		}
 		s := solver.New(solver.Config{
 			Loop: newLoop(t, 20), ModelName: "test", Store: solver.In(store),
-			Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) {
-				return &named{world: &world{takes: 3 * time.Second}, id: "c"}, nil // which took a second to start
+			Sandboxes: opens(func(o sandbox.Opening) (solver.Sandbox, error) {
+				time.Sleep(time.Second / 2) // removes leftovers of an earlier run
+				o.Report("pull")
+				time.Sleep(time.Second)
+				o.Report("scrub")
+				time.Sleep(8 * time.Second)
+				o.Report("start")
+				time.Sleep(4 * time.Second)
+				return &named{world: &world{takes: 3 * time.Second}, id: "c", leaves: 2 * time.Second}, nil
 			}),
 			Startup: func(dataset.Instance) (string, error) { return "do the startup", nil },
 			Models: func(dataset.Instance, int) (llm.Model, error) {
@@ -334,7 +345,7 @@ func TestTheTimeOfTheStartIsToldApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := results.Phases{Queue: 3600, Pull: 1, Start: 4, Model: 60, Commands: 3, Total: 66}
+		want := results.Phases{Queue: 3600, Pull: 1, Start: 4.5, Prepare: 11, Model: 60, Commands: 3, Finish: 2, Total: 81.5}
 		if r.Record.Time != want {
 			t.Errorf("%+v, want %+v", r.Record.Time, want)
 		}

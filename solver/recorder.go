@@ -12,16 +12,16 @@ import (
 	"batch.example/batch/journal"
 )
 
-// recorder writes an agent's events to the journal, settles what calls cost,
-// and tells the instance's own log.
+// recorder writes an agent's events to the journal, settles the cost of calls,
+// and writes the instance's log.
 type recorder struct {
 	*attempt
-	action string // id of the one that was announced last
+	action string // id of the action that was recorded last
 }
 
-// Record implements agent.Recorder. A request is durable before it is sent, an
-// action before it runs, each with all that came before it. Replies and outputs
-// outlive this process at once, and are durable with what comes next.
+// Record implements agent.Recorder. A request is durable before it is sent and an
+// action before it runs, each with every earlier event. Replies and outputs survive
+// the end of this process at once; they become durable with the next request or action.
 func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	switch e.Type {
 	case agent.EventMessages:
@@ -38,21 +38,21 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	case agent.EventReply:
 		return r.reply(e)
 	case agent.EventAction:
-		r.log.Info("command", "step", e.Step, "command", e.Command)
+		r.logged.command(e)
 		r.action = actionID(e.Step, e.Action)
 		return r.durable(journal.TypeAction, journal.ActionData{Step: e.Step, Action: e.Action, Command: e.Command})
 	case agent.EventOutput:
 		return r.output(e)
 	case agent.EventInterrupt:
-		r.log.Info("interrupt", "step", e.Step, "name", e.Interrupt)
+		r.logged.block(fmt.Sprintf("step %d: %s", e.Step, e.Interrupt), nil)
 		return r.append(journal.TypeInterrupt, journal.InterruptData{Step: e.Step, Name: e.Interrupt})
 	default:
 		return nil
 	}
 }
 
-// actionID names an action in its attempt's containers. It is the same whoever asks,
-// so that one which was under way when a run died is not run twice.
+// actionID names an action in its attempt's containers. It is the same in a resumed run,
+// so that an action that was running when a run crashed does not run twice.
 func actionID(step, action int) string { return fmt.Sprintf("%d.%d", step, action) }
 
 func (r *recorder) reply(e agent.Event) error {
@@ -62,22 +62,22 @@ func (r *recorder) reply(e agent.Event) error {
 		return err
 	}
 	r.call.Settle(res.Cost)
-	r.log.Info("reply", "step", e.Step, "cost", res.Cost, "latency", e.Latency, "finish_reason", res.FinishReason)
+	r.logged.reply(e)
 	err := r.flushed(journal.TypeReply, journal.ReplyData{
 		Step: e.Step, Cost: res.Cost, Usage: res.Usage, Model: res.Model,
-		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(),
+		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(), Limited: new(res.RateLimited.Seconds()),
 		Message: rawMessage(res.Message), FinishReason: res.FinishReason, Priced: res.Priced,
 		Response: e.Answer,
 	})
 	if err == nil && !res.Priced && r.call.Limited() {
 		return fault.Newf(fault.Host, "the provider did not say what the reply of model %s costs, and no price is known: "+
-			"the total cost limit cannot be kept", r.ModelName).
+			"the total cost limit cannot be enforced", r.ModelName).
 			WithHint("give its price with -c model.litellm_model_registry=prices.json, or leave out --cost-limit-total")
 	}
 	return err
 }
 
-// lost counts calls that were not answered and may have been charged.
+// lost records calls that were not answered and may have been charged.
 func (r *recorder) lost(step, calls int) error {
 	dollars := r.call.Lose(calls)
 	if dollars == 0 {
@@ -88,16 +88,16 @@ func (r *recorder) lost(step, calls int) error {
 }
 
 const (
-	// keptOutputs is how many bytes of outputs the journal keeps of an attempt. Of an
-	// output beyond it, only keptEnds bytes of either end are kept; the model sees
-	// it whole all the same, and so does a submission stay whole.
+	// keptOutputs is how many bytes of outputs the journal keeps of an attempt. After
+	// that, only the first and the last keptEnds bytes of each output are kept. The
+	// model still sees the whole output, and a submission is kept whole.
 	keptOutputs = 64 << 20
 	keptEnds    = 32 << 10
 )
 
 func (r *recorder) output(e agent.Event) error {
 	o := e.Output
-	r.log.Info("output", "step", e.Step, "returncode", o.ExitCode, "bytes", o.Total, "timed_out", o.TimedOut, "dur", o.Duration)
+	r.logged.output(e)
 	data := journal.OutputData{
 		Step: e.Step, Action: e.Action, Output: *o, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(),
 		SHA256: sum(o.Bytes), Kept: o.Bytes,
@@ -105,7 +105,7 @@ func (r *recorder) output(e agent.Event) error {
 	if r.kept+int64(len(o.Bytes)) > keptOutputs && len(o.Bytes) > 2*keptEnds && e.Shown != "" {
 		data.Kept = slices.Concat(o.Bytes[:keptEnds], o.Bytes[len(o.Bytes)-keptEnds:])
 		data.Shown = e.Shown
-		r.log.Warn("the outputs of this attempt are larger than what is kept of them: only the ends of this one are",
+		r.log.Warn("the outputs of this attempt exceed the journal's limit: only the beginning and the end of this one are kept",
 			"step", e.Step, "bytes", o.Total, "kept", len(data.Kept))
 	}
 	r.kept += int64(len(data.Kept))
@@ -118,10 +118,12 @@ func sum(b []byte) string {
 }
 
 func (r *recorder) append(typ string, data any) error {
+	defer r.watch.during(&r.watch.spent.Save)()
 	return r.journal.Append(typ, data)
 }
 
 func (r *recorder) flushed(typ string, data any) error {
+	defer r.watch.during(&r.watch.spent.Save)()
 	if err := r.append(typ, data); err != nil {
 		return err
 	}
@@ -129,10 +131,9 @@ func (r *recorder) flushed(typ string, data any) error {
 }
 
 func (r *recorder) durable(typ string, data any) error {
+	defer r.watch.during(&r.watch.spent.Save)()
 	if err := r.append(typ, data); err != nil {
 		return err
 	}
-	start := r.Now()
-	defer func() { r.saving += r.Now().Sub(start) }()
 	return r.journal.Sync()
 }

@@ -29,7 +29,7 @@ func (m *refusing) Generate(ctx context.Context, req *llm.Request) (*llm.Respons
 	return m.Model.Generate(ctx, req)
 }
 
-func TestAConversationThatIsRefusedIsAResultWithItsWorkKept(t *testing.T) {
+func TestARefusedConversationIsAResultWithASalvage(t *testing.T) {
 	for _, c := range []struct {
 		cause   error
 		kind    fault.Kind
@@ -40,7 +40,7 @@ func TestAConversationThatIsRefusedIsAResultWithItsWorkKept(t *testing.T) {
 		{llm.ErrContextLength, fault.Instance, false, "ContextWindowExceeded", vocab.OutcomeLimit},
 		{llm.ErrContextLength, fault.Instance, true, "ContextWindowExceeded", vocab.OutcomeLimit},
 		{llm.ErrContentPolicy, fault.Instance, false, "ContentPolicyViolation", vocab.OutcomeFailed},
-		{llm.ErrContextLength, fault.Host, false, "HostFault", vocab.OutcomeInfrastructure}, // a setting leaves no room
+		{llm.ErrContextLength, fault.Host, false, "HostFault", vocab.OutcomeInfrastructure}, // a setting leaves no room for the conversation
 	} {
 		t.Run(fmt.Sprint(c.status, c.salvage), func(t *testing.T) {
 			box := repo(t, map[string]string{"f.txt": "a\n"})
@@ -53,13 +53,14 @@ func TestAConversationThatIsRefusedIsAResultWithItsWorkKept(t *testing.T) {
 			}
 			r := result.Record
 			if r.Outcome != c.outcome || r.Status != c.status || r.Steps != 1 || r.Cost != 0.25 || r.Salvaged != c.salvage {
-				t.Errorf("record %+v", r)
+				t.Errorf("record %+v, want outcome %v, status %v, steps 1, cost 0.25, salvaged %v",
+					r, c.outcome, c.status, c.salvage)
 			}
 			if result.Submission != nil || (result.Prediction != "") != c.salvage || !strings.Contains(string(result.Salvage), "+b\n") {
-				t.Errorf("submission %q, prediction %q, salvage %q", result.Submission, result.Prediction, result.Salvage)
+				t.Errorf("submission %q, prediction %q, salvage %q; want no submission and the change in the salvage", result.Submission, result.Prediction, result.Salvage)
 			}
 			if head := saved(t, store, result).Info; c.outcome.Final() && (r.Error == "" || head.Exception != r.Error) {
-				t.Errorf("why it ended is not told: %q, %q", r.Error, head.Exception)
+				t.Errorf("the record and trajectory lack the reason: %q, %q", r.Error, head.Exception)
 			}
 		})
 	}

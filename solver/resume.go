@@ -19,8 +19,8 @@ import (
 // maxDifference is how much of an output a difference record keeps, in bytes.
 const maxDifference = 64 << 10
 
-// recall fills in the record with what the attempt came to before it was
-// stopped, so that nothing of it is lost should it not get further.
+// recall fills in the record with what the attempt did before it was interrupted, so
+// that nothing is lost if it gets no further.
 func (t *attempt) recall() {
 	h := t.past
 	if h == nil {
@@ -41,7 +41,7 @@ func (t *attempt) recall() {
 	t.carried, t.kept = t.carry(), h.Kept
 }
 
-// carried is what the ending of a resumed attempt does not count.
+// carried is the usage and time that the ending of a resumed attempt does not include.
 type carried struct {
 	usage vocab.Usage
 	time  results.Phases
@@ -50,9 +50,10 @@ type carried struct {
 func (t *attempt) carry() (c carried) {
 	for _, s := range t.before() {
 		c.usage = c.usage.Add(s.Reply.Usage)
-		c.time.RateWait += s.Reply.Waited
+		c.time.RateWait += s.Reply.RateLimited()
+		c.time.Backoff += s.Reply.Waited - s.Reply.RateLimited()
 	}
-	for _, s := range t.replied() { // the last one's reply counts with the ending, its time does not
+	for _, s := range t.replied() { // the ending counts the last reply, but not its time
 		c.time.Model += s.Reply.Seconds
 		c.time.Total += s.Reply.Waited
 		for _, a := range s.Actions {
@@ -61,12 +62,16 @@ func (t *attempt) carry() (c carried) {
 			}
 		}
 	}
-	c.time.Total += t.past.Elapsed.Seconds() // which leaves the waits out
+	c.time.Total += t.past.Elapsed.Seconds() // without the waits
+	c.time.Agent = max(0, c.time.Total-c.time.Model-c.time.Commands)
+	h := t.past
+	c.time.Pull, c.time.Start, c.time.Prepare, c.time.Replay = h.Pull, h.Start, h.Prepare, h.Replay
+	c.time.Total = c.time.Agent + c.time.Model + c.time.Commands + h.Pull + h.Start + h.Prepare + h.Replay
 	return c
 }
 
-// before are the steps of the past that the agent begins behind: those with a
-// reply, but for the last one where that is still to be taken to its end.
+// before returns the past steps that are complete: those with a reply, without the last
+// one if the agent still has to finish it.
 func (t *attempt) before() []journal.Step {
 	if t.past == nil {
 		return nil
@@ -74,7 +79,7 @@ func (t *attempt) before() []journal.Step {
 	return t.past.Before()
 }
 
-// replied are the steps of the past whose reply is known.
+// replied returns the past steps whose reply is known.
 func (t *attempt) replied() []journal.Step {
 	steps := t.before()
 	if t.past != nil && t.past.Last() != nil {
@@ -83,7 +88,7 @@ func (t *attempt) replied() []journal.Step {
 	return steps
 }
 
-// container is the id of the one that holds the state to go on from.
+// container is the id of the container to resume in, or empty.
 func (t *attempt) container() string {
 	if t.past == nil || t.past.Container == nil {
 		return ""
@@ -91,12 +96,12 @@ func (t *attempt) container() string {
 	return t.past.Container.Container
 }
 
-// ready brings the sandbox to where the recorded actions left it, and has the
-// journal say so: where a model is asked first, when [attempt.settle] is called.
+// ready brings the sandbox to the state that the recorded actions left, and records that
+// in the journal. If the attempt continues with a model call, [attempt.settle] may record
+// it later.
 func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
-	began := t.Now()
-	defer func() { t.box.Start += t.Now().Sub(began) - t.scrubWait }()
-	if t.box.Adopted { // the image's name may be another's by now
+	defer t.watch.during(&t.watch.spent.Prepare)()
+	if t.box.Adopted { // the image's name may refer to another image by now
 		was := t.past.Container
 		t.box.Image = vocab.Image{Ref: was.Image, ID: was.ImageID, Digest: was.Digest}
 		t.base, t.commit = was.Base, was.Commit
@@ -106,6 +111,7 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 		Adopted: t.box.Adopted,
 	}
 	if !t.box.Adopted {
+		t.report("prepare")
 		if err := t.startup(ctx, box); err != nil {
 			return err
 		}
@@ -118,18 +124,18 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 	}
 	data.Base, data.Commit = t.base, t.commit
 	t.unsettled = &data
-	if t.scrub.running() && t.unasked() {
+	if t.scrub.running() && t.beginsWithCall() {
 		return nil
 	}
 	return t.settle(ctx, rec)
 }
 
-// unasked reports whether the attempt begins with a call.
-func (t *attempt) unasked() bool { return t.past == nil || t.past.Last() == nil }
+// beginsWithCall reports whether the attempt begins with a model call.
+func (t *attempt) beginsWithCall() bool { return t.past == nil || t.past.Last() == nil }
 
-// replay executes the recorded actions again. What is recorded stands,
-// whatever they say now: the later replies were given to it. Where they say
-// something else, or ruin the container, the attempt has diverged.
+// replay executes the recorded actions again. The recorded outputs are kept even if the
+// new ones differ, because the later replies are based on them. If an output differs, or
+// an action makes the container unusable, the attempt has diverged.
 func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *journal.ContainerData) error {
 	steps := t.replied()
 	if len(steps) == 0 {
@@ -138,26 +144,27 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 	if err := t.scrubbed(ctx); err != nil {
 		return err
 	}
+	defer t.watch.during(&t.watch.spent.Replay)()
 	if was := t.past.ImageID; was != "" && was != t.box.Image.ID {
 		t.diverged = true
 		t.log.Warn("the image is not the one that the attempt began in", "image", t.box.Image.Ref, "image_id", t.box.Image.ID, "was", was)
 	}
 	for _, s := range steps {
-		t.runner.Report(runner.Progress{Phase: "start", Step: s.Number, Cost: t.result.Record.Cost})
+		t.runner.Report(runner.Progress{Phase: "replay", Step: s.Number, Cost: t.result.Record.Cost})
 		for i, a := range s.Actions {
 			if t.diverged && t.RestartDiverged {
-				t.log.Warn("the attempt diverged when its actions were executed again: another one begins")
+				t.log.Warn("the attempt diverged when its actions were executed again: it will be started from the beginning")
 				return nil
 			}
-			if t.ruined {
+			if t.destroyed {
 				return nil
 			}
 			if a.Command == "" {
 				continue // its tool works outside the sandbox
 			}
 			if a.Output == nil {
-				t.log.Warn("an action was under way in a container that is gone; it runs anew in a fresh one", "step", s.Number, "command", a.Command)
-				continue // the agent's next
+				t.log.Warn("an action was running in a container that no longer exists; it runs again in a new one", "step", s.Number, "command", a.Command)
+				continue // the agent runs it next
 			}
 			if err := t.replayAction(ctx, box, rec, s.Number, i+1, a, data); err != nil {
 				return err
@@ -170,11 +177,11 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 
 func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, step, number int, a journal.Action, data *journal.ContainerData) error {
 	out, err := box.Execute(ctx, actionID(step, number), a.Command)
-	if errors.Is(err, vocab.ErrDestroyed) { // which it did not do before
+	if errors.Is(err, vocab.ErrDestroyed) { // it did not do this before
 		t.log.Warn("a recorded action destroyed its container when it ran again", "step", step, "command", a.Command, "err", err)
-		t.ruined, t.diverged = true, true
+		t.destroyed, t.diverged = true, true
 		data.Replayed, data.Differences = data.Replayed+1, data.Differences+1
-		return t.tellDifference(rec, step, number, a, out)
+		return t.recordDifference(rec, step, number, a, out)
 	}
 	if err != nil {
 		return err
@@ -186,10 +193,10 @@ func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, 
 	}
 	t.diverged = true
 	data.Differences++
-	return t.tellDifference(rec, step, number, a, out)
+	return t.recordDifference(rec, step, number, a, out)
 }
 
-// same reports whether an action did what is recorded of it, noise aside.
+// same reports whether an action did the same as recorded, except for noise.
 func (t *attempt) same(step, number int, now vocab.Output, was *journal.OutputData) (bool, error) {
 	if now.ExitCode != was.ExitCode || now.TimedOut != was.TimedOut {
 		return false, nil
@@ -204,9 +211,9 @@ func (t *attempt) same(step, number int, now vocab.Output, was *journal.OutputDa
 	return sum(recorded) == was.SHA256 && bytes.Equal(withoutNoise(now.Bytes), withoutNoise(recorded)), nil
 }
 
-func (t *attempt) tellDifference(rec *recorder, step, action int, was journal.Action, now vocab.Output) error {
+func (t *attempt) recordDifference(rec *recorder, step, action int, was journal.Action, now vocab.Output) error {
 	t.result.Record.Differences++
-	t.log.Warn("a recorded action did something else when it ran again; what is recorded stands",
+	t.log.Warn("a recorded action had a different result when it ran again; the recorded result is kept",
 		"step", step, "command", was.Command, "returncode", now.ExitCode, "was", was.Output.ExitCode,
 		"bytes", now.Total, "were", was.Output.Total)
 	return rec.append(journal.TypeDifference, journal.DifferenceData{
@@ -215,7 +222,7 @@ func (t *attempt) tellDifference(rec *recorder, step, action int, was journal.Ac
 	})
 }
 
-// turn is where the agent begins: anew, or where the journal ends.
+// turn returns where the agent begins: at the start, or where the journal ends.
 func (t *attempt) turn() (agent.Turn, error) {
 	var turn agent.Turn
 	h := t.past
@@ -252,7 +259,7 @@ func (t *attempt) turn() (agent.Turn, error) {
 	return turn, nil
 }
 
-// message reads a message of the journal.
+// message decodes a message from the journal.
 func message(raw json.RawMessage) (llm.Message, error) {
 	var m llm.Message
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -264,7 +271,7 @@ func message(raw json.RawMessage) (llm.Message, error) {
 func response(m llm.Message, r *journal.ReplyData) *llm.Response {
 	return &llm.Response{
 		Message: m, FinishReason: r.FinishReason, Usage: r.Usage, Cost: r.Cost, Priced: r.Priced,
-		Model: r.Model, Raw: r.Response, Waited: seconds(r.Waited),
+		Model: r.Model, Raw: r.Response, Waited: seconds(r.Waited), RateLimited: seconds(r.RateLimited()),
 	}
 }
 

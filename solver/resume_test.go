@@ -31,23 +31,23 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// world is a sandbox in which what a command prints depends on all that ran
-// before it, so that one that ran twice, or not at all, is seen. It knows its
+// world is a sandbox in which the output of a command depends on all commands that ran
+// before it, so that one that ran twice, or not at all, is detected. It knows its
 // commands by their ids, as a container does.
 type world struct {
 	ran     []string
-	ids     []string // that were asked for, in order
+	ids     []string // that were requested, in order
 	known   map[string]result
 	adopted bool
-	forgets bool // it prints something else than the first time
-	later   bool // what it prints has another time in it
-	ruined  bool // nothing can be executed in it any more
-	fragile bool // it is ruined by its second command
+	forgets bool // commands print something else than the first time
+	later   bool // outputs contain another time
+	ruined  bool // no command can be executed any more
+	fragile bool // the second command destroys it
 	image   string
 	takes   time.Duration
 }
 
-// result is what came of a command.
+// result is the end of a command.
 type result struct {
 	command string
 	out     vocab.Output
@@ -76,7 +76,7 @@ func (w *world) Execute(_ context.Context, id, command string) (vocab.Output, er
 
 func (w *world) run(command string) (vocab.Output, error) {
 	if !strings.HasPrefix(command, "do ") && !strings.HasPrefix(command, "submit") {
-		return vocab.Output{ExitCode: 1}, nil // something of the solver's own
+		return vocab.Output{ExitCode: 1}, nil // a script of the solver
 	}
 	w.ran = append(w.ran, command)
 	if w.ruined = w.ruined || command == "do ruin" || w.fragile && len(w.ran) == 2; w.ruined {
@@ -121,7 +121,7 @@ func (w *world) Facts() sandbox.Facts {
 }
 func (*world) Close() error { return nil }
 
-// worlds opens the one that lives when it is asked for, else a fresh one.
+// worlds opens the surviving world if it is requested, or a new one.
 type worlds struct {
 	alive   *world
 	forgets bool
@@ -149,7 +149,7 @@ func bash(commands ...string) (r scripted.Reply) {
 	return r
 }
 
-// plays are attempts that meet everything an attempt can meet.
+// plays are attempts that cover everything that an attempt can contain.
 var plays = map[string][]scripted.Reply{
 	"submits": {
 		bash("do 1"),
@@ -170,22 +170,22 @@ type playing struct {
 	loop   *agent.Loop
 	play   []scripted.Reply
 	boxes  worlds
-	models []*scripted.Model // that were asked for
+	models []*scripted.Model // that were requested
 
-	restarts bool // what diverges
+	restarts bool // after a divergence
 	now      func() time.Time
 	delay    time.Duration // of each reply
-	waits    time.Duration // of that, for the provider
+	waits    time.Duration // part of delay that is for the provider
 	dies     bool          // before the result is stored
-	unheard  bool          // a crash comes before the command that is under way is in the container
+	unheard  bool          // a crash before the command under way has reached the container
 
-	provider func(*llm.Message) // what it makes of each reply; nil is nothing
+	provider func(*llm.Message) // changes each reply; may be nil
 	requests [][]llm.Message    // of all models
 
 	rewrite func(context.Context, []llm.Message) (*agent.Rewriting, error)
 }
 
-// shorten puts a word in the place of the oldest replies and what came of them.
+// shorten replaces the oldest replies and their results by a word.
 func shorten(_ context.Context, sent []llm.Message) (*agent.Rewriting, error) {
 	to := 5
 	for to < len(sent) && sent[to].Role == llm.RoleTool {
@@ -209,10 +209,10 @@ func newPlaying(t *testing.T, play []scripted.Reply) *playing {
 	return &playing{t: t, loop: loop, play: play, now: clock}
 }
 
-// clock stands still, so that trajectories can be compared.
+// clock does not advance, so that trajectories can be compared.
 func clock() time.Time { return time.Unix(1e9, 0) }
 
-// player plays the replies as the attempts' provider gives them.
+// player plays the replies in the form of the attempts' provider.
 type player struct {
 	llm.Model
 	*playing
@@ -224,14 +224,14 @@ func (p player) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 	if err != nil {
 		return nil, err
 	}
-	resp.Waited = p.waits
+	resp.Waited, resp.RateLimited = p.waits, p.waits/2
 	if p.provider != nil {
 		p.provider(&resp.Message)
 	}
 	return resp, nil
 }
 
-// solve makes an attempt in dir, or resumes the one that is there.
+// solve makes an attempt in dir, or resumes the unfinished one.
 func (p *playing) solve(dir string) *results.Result {
 	p.t.Helper()
 	r, err := p.try(dir)
@@ -277,8 +277,8 @@ func (p *playing) lines(dir string) [][]byte {
 	return bytes.SplitAfter(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 }
 
-// crashed makes a run directory as a crash behind those records leaves it, and
-// the container in it as those say.
+// crashed makes a run directory as a crash after those records leaves it, and
+// the container in the state that they describe.
 func (p *playing) crashed(lines [][]byte, lives bool) (dir string) {
 	p.t.Helper()
 	dir = p.t.TempDir()
@@ -307,7 +307,7 @@ func (p *playing) crashed(lines [][]byte, lives bool) (dir string) {
 	return dir
 }
 
-// messages are those of the trajectory in dir, their members in one order.
+// messages are those of the trajectory in dir, their members in a fixed order.
 func messages(t *testing.T, dir string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "a", "a.traj.json"))
@@ -329,8 +329,8 @@ func messages(t *testing.T, dir string) []string {
 	return list
 }
 
-// told is what must not depend on crashes.
-func told(t *testing.T, dir string, r *results.Result) string {
+// invariant is everything that must not depend on crashes.
+func invariant(t *testing.T, dir string, r *results.Result) string {
 	t.Helper()
 	rec := r.Record
 	if rec.Usage.Input < 2000 || rec.Usage.Reasoning < 2 {
@@ -340,7 +340,7 @@ func told(t *testing.T, dir string, r *results.Result) string {
 		rec.Status, rec.Outcome, rec.Steps, rec.Cost, rec.Usage, rec.Attempt, rec.Differences, r.Submission, strings.Join(messages(t, dir), "\n"))
 }
 
-func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
+func TestAnAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 	for name, play := range plays {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -349,12 +349,12 @@ func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
 				p.rewrite = shorten
 			}
 			whole := t.TempDir()
-			want := told(t, whole, p.solve(whole))
+			want := invariant(t, whole, p.solve(whole))
 			ran := slices.Clone(p.boxes.opened.ran)
 			lines := p.lines(whole)
 			asked := sent(t, p.requests[len(p.requests)-1])
 			if p.rewrite != nil && !bytes.Contains(bytes.Join(lines, nil), []byte(`"type":"rewrite"`)) {
-				t.Fatal("nothing was rewritten")
+				t.Fatal("the trajectory was not written again")
 			}
 			step := 3
 			if name == "submits" || name == "ruins its container" {
@@ -368,17 +368,17 @@ func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
 					lives := box != "gone"
 					p.unheard = box != "alive"
 					if !lives && k%2 == 0 {
-						continue // a fresh one costs more, and is like another
+						continue // tests with a new container take longer, so only some are made
 					}
 					dir := p.crashed(lines[:k], lives)
 					p.check(dir, want, ran, fmt.Sprintf("cut behind record %d, container %s", k, box))
 					if d := cmp.Diff(asked, sent(t, p.requests[len(p.requests)-1])); d != "" && p.rewrite != nil && k < len(lines)-6 {
-						t.Errorf("cut behind record %d: the last request: %s", k, d)
+						t.Errorf("cut after record %d: the last request: %s", k, d)
 					}
 					if k%5 != 0 {
 						continue
 					}
-					// Once more, a little behind the resume's own records.
+					// Crash once more, shortly after the resume's own records.
 					again := p.lines(dir)
 					dir = p.crashed(again[:min(k+4, len(again)-2)], lives)
 					p.check(dir, want, ran, fmt.Sprintf("cut again behind record %d, container %s", k+4, box))
@@ -388,9 +388,9 @@ func TestAnAttemptCutAnywhereEndsAsIfItWasNot(t *testing.T) {
 	}
 }
 
-// An action that was under way is asked for by the id it had, in its own container
-// or in a fresh one: it is that container's to run it once.
-func TestAnActionThatWasUnderWayIsAskedForByItsID(t *testing.T) {
+// An action that was under way is requested by its id, in its own container
+// or in a new one: the container runs it once.
+func TestAResumeAsksForTheActionUnderWayByItsID(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
 	whole := t.TempDir()
 	p.solve(whole)
@@ -412,17 +412,17 @@ func TestAnActionThatWasUnderWayIsAskedForByItsID(t *testing.T) {
 		dir := p.crashed(lines[:cut+1], c.lives)
 		p.solve(dir)
 		if d := cmp.Diff(c.ids, p.boxes.opened.ids); d != "" || p.boxes.opened.adopted != c.lives {
-			t.Errorf("%s: taken over %v, ids %s", name, p.boxes.opened.adopted, d)
+			t.Errorf("%s: taken over %v, ids %s; want no difference, adopted %v", name, p.boxes.opened.adopted, d, c.lives)
 		}
 		if ran := fmt.Sprint(p.boxes.opened.ran); ran != "[do 1 do 2 do 3 do 4 do slow do 6 do 7 submit]" {
-			t.Errorf("%s: ran %s", name, ran)
+			t.Errorf("%s: ran %s, want commands run %q", name, ran, "[do 1 do 2 do 3 do 4 do slow do 6 do 7 submit]")
 		}
 	}
 }
 
-// The time of an attempt, and its limit, outlive a crash; the hour in which
-// nothing ran does not count.
-func TestTimeOutlivesACrash(t *testing.T) {
+// The time of an attempt, and its limit, survive a crash; the hour in which
+// no process ran does not count.
+func TestElapsedTimeSurvivesACrash(t *testing.T) {
 	play := []scripted.Reply{bash("do 1"), bash("do 2"), bash("do 3"), bash("submit")}
 	for name, c := range map[string]struct {
 		limit  time.Duration
@@ -440,14 +440,15 @@ func TestTimeOutlivesACrash(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// Nothing is stored: the writer of results.parquet must not meet two bubbles.
+				// No result is stored: the writer of results.parquet must not be used from two bubbles.
 				p := &playing{t: t, loop: loop, play: play, delay: 10 * time.Second, waits: 2 * time.Second, dies: true}
 				p.boxes.takes = 5 * time.Second
 				whole := t.TempDir()
 				want := p.solve(whole).Record
 				if want.Status != c.status || want.Steps != c.steps || want.Time.Model != 10*float64(c.steps) ||
-					want.Time.Commands != 5*float64(c.steps) || want.Time.RateWait != 2*float64(c.steps) || want.Time.Total != 15*float64(c.steps) {
-					t.Fatalf("undisturbed: %+v", want)
+					want.Time.Commands != 5*float64(c.steps) || want.Time.RateWait != float64(c.steps) || want.Time.Backoff != float64(c.steps) || want.Time.Total != 15*float64(c.steps) {
+					t.Fatalf("undisturbed: %+v, want status %v, steps %v, model %v, commands %v, rate wait %v, backoff %v, total %v",
+						want, c.status, c.steps, 10*float64(c.steps), 5*float64(c.steps), float64(c.steps), float64(c.steps), 15*float64(c.steps))
 				}
 				lines := p.lines(whole)
 				cuts := 0
@@ -461,12 +462,23 @@ func TestTimeOutlivesACrash(t *testing.T) {
 							k, got.Status, got.Steps, got.Time, got.Usage, want.Status, want.Steps, want.Time, want.Usage)
 					}
 				}
+				for k := 3; k < len(lines); k++ { // the container is gone: its commands run again
+					got := p.solve(p.crashed(lines[:k], false)).Record.Time
+					if sum := parts(got); sum != got.Total || got.Total != want.Time.Total+got.Replay {
+						t.Errorf("cut behind record %d, in a fresh container: %+v sums to %v; undisturbed it took %v", k, got, sum, want.Time.Total)
+					}
+				}
 				if cuts < 8 {
-					t.Errorf("only %d cuts", cuts)
+					t.Errorf("only %d cuts, want cuts at least 8", cuts)
 				}
 			})
 		})
 	}
+}
+
+// parts sums the phases of a total.
+func parts(p results.Phases) float64 {
+	return p.Pull + p.Start + p.Prepare + p.Replay + p.Model + p.Commands + p.Agent + p.Save + p.Finish
 }
 
 func (p *playing) check(dir, want string, ran []string, when string) {
@@ -483,7 +495,7 @@ func (p *playing) check(dir, want string, ran []string, when string) {
 	}
 	lives := p.boxes.alive != nil && !p.boxes.alive.ruined && h.Container != nil
 	r := p.solve(dir)
-	if d := cmp.Diff(want, told(p.t, dir, r)); d != "" {
+	if d := cmp.Diff(want, invariant(p.t, dir, r)); d != "" {
 		p.t.Fatalf("%s: %s", when, d)
 	}
 	if d := cmp.Diff(ran, p.boxes.opened.ran); d != "" {
@@ -494,14 +506,14 @@ func (p *playing) check(dir, want string, ran []string, when string) {
 	}
 	asked := len(p.play) - heard - p.models[len(p.models)-1].Left()
 	if asked+heard != r.Record.Steps {
-		p.t.Errorf("%s: asked for %d replies with %d known, for %d steps", when, asked, heard, r.Record.Steps)
+		p.t.Errorf("%s: %d replies were requested with %d known, for %d steps", when, asked, heard, r.Record.Steps)
 	}
 	if r.Record.Resumed != h.Resumed+1 {
-		p.t.Errorf("%s: gone on with %d times", when, r.Record.Resumed)
+		p.t.Errorf("%s: resumed %d times", when, r.Record.Resumed)
 	}
 }
 
-func TestAnActionThatDoesSomethingElseAgainIsTold(t *testing.T) {
+func TestADifferentOutputInAReplayIsReported(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
 	whole := t.TempDir()
 	p.solve(whole)
@@ -518,16 +530,16 @@ func TestAnActionThatDoesSomethingElseAgainIsTold(t *testing.T) {
 	}
 	differences := recorded[journal.DifferenceData](t, dir, journal.TypeDifference)
 	if len(differences) != 3 || differences[2].Command != "do 3" || differences[2].Action != 2 || string(differences[2].Output) != "?" {
-		t.Errorf("the journal tells %+v", differences)
+		t.Errorf("the journal tells %+v, want 3 differences, command %q, action 2, output %q", differences, "do 3", "?")
 	}
 	replayed(t, dir, 3, 3)
 	log, err := os.ReadFile(filepath.Join(dir, "a", "agent.log"))
-	if err != nil || strings.Count(string(log), "did something else") != 3 {
-		t.Errorf("the log tells %s (%v)", log, err)
+	if err != nil || strings.Count(string(log), "had a different result") != 3 {
+		t.Errorf("the log tells %s (%v); want 3 times %q, no error", log, err, "had a different result")
 	}
 }
 
-// recorded returns what the journal in dir says in records of that type.
+// recorded returns the data of the journal's records of that type in dir.
 func recorded[T any](t *testing.T, dir, typ string) (list []T) {
 	t.Helper()
 	records, _, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
@@ -546,7 +558,7 @@ func recorded[T any](t *testing.T, dir, typ string) (list []T) {
 	return list
 }
 
-// replayed checks what the journal in dir says of its last replay.
+// replayed checks the record of the last replay in the journal of dir.
 func replayed(t *testing.T, dir string, actions, differences int) {
 	t.Helper()
 	boxes := recorded[journal.ContainerData](t, dir, journal.TypeContainer)
@@ -574,28 +586,30 @@ func TestADivergedAttemptEndsBeforeTheModelIsAskedAgain(t *testing.T) {
 				p.restarts = restarts
 				r := p.solve(dir)
 				if r.Record.Outcome != vocab.OutcomeDiverged || r.Record.Status != vocab.StatusReplayDiverged ||
-					!strings.Contains(r.Record.Error, "the next run starts it from the beginning") {
-					t.Errorf("restarts %v: %s, %s", restarts, r.Record.Outcome, r.Record.Status)
+					!strings.Contains(r.Record.Error, "the next run starts the instance from the beginning") {
+					t.Errorf("restarts %v: got %s, %s; want outcome %v, status %v, %q in the error",
+						restarts, r.Record.Outcome, r.Record.Status, vocab.OutcomeDiverged, vocab.StatusReplayDiverged, "the next run starts the instance from the beginning")
 				}
 				asked := len(p.play) - 4 - p.models[len(p.models)-1].Left()
 				if restarts && (asked != 0 || len(p.boxes.opened.ran) > 1 || r.Record.Steps != 4 || r.Record.Cost != 2) {
-					t.Errorf("asked %d times, ran %q, %d steps, $%v", asked, p.boxes.opened.ran, r.Record.Steps, r.Record.Cost)
+					t.Errorf("got %d requests, ran %q, %d steps, $%v", asked, p.boxes.opened.ran, r.Record.Steps, r.Record.Cost)
 				}
 				if !restarts && (asked == 0 || r.Submission == nil) {
 					t.Errorf("the attempt was not continued: asked %d times, submitted %q", asked, r.Submission)
 				}
-				// It is over: what comes next begins at the beginning.
+				// The attempt is over: the next one begins from the beginning.
 				p.boxes = worlds{image: "sha256:1"}
 				if again := p.solve(dir); again.Record.Attempt != 2 || again.Record.Resumed != 0 || again.Record.Outcome != vocab.OutcomeSubmitted {
-					t.Errorf("restarts %v: then %+v", restarts, again.Record)
+					t.Errorf("restarts %v: then %+v, want attempt 2, resumed 0, outcome %v",
+						restarts, again.Record, vocab.OutcomeSubmitted)
 				}
 			}
 		})
 	}
 }
 
-// An hour that passed is no difference.
-func TestAnActionThatTellsAnotherTimeDidTheSame(t *testing.T) {
+// A later time in an output is not a difference.
+func TestAReplayIgnoresTimesInOutputs(t *testing.T) {
 	p := newPlaying(t, []scripted.Reply{bash("do tell the time"), bash("do 1"), bash("do 2"), bash("submit")})
 	whole := t.TempDir()
 	p.solve(whole)
@@ -604,13 +618,13 @@ func TestAnActionThatTellsAnotherTimeDidTheSame(t *testing.T) {
 	dir := p.crashed(lines[:cut], false)
 	p.boxes.later = true
 	if r := p.solve(dir); r.Record.Outcome != vocab.OutcomeSubmitted || r.Record.Differences > 0 {
-		t.Errorf("%+v", r.Record)
+		t.Errorf("got %+v, want outcome %v, differences at most 0", r.Record, vocab.OutcomeSubmitted)
 	}
 	replayed(t, dir, 2, 0)
 }
 
-// An attempt that diverged once stays one, however often it is resumed.
-func TestADivergedAttemptIsOneAfterTheNextCrashToo(t *testing.T) {
+// An attempt that diverged once stays diverged, however often it is resumed.
+func TestADivergedAttemptStaysDivergedAfterACrash(t *testing.T) {
 	p := newPlaying(t, []scripted.Reply{bash("do 1"), bash("do 2"), bash("do 3"), bash("submit")})
 	whole := t.TempDir()
 	p.solve(whole)
@@ -623,13 +637,13 @@ func TestADivergedAttemptIsOneAfterTheNextCrashToo(t *testing.T) {
 	cut = slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 3"`)) })
 	r := p.solve(p.crashed(lines[:cut], true))
 	if r.Record.Outcome != vocab.OutcomeDiverged || r.Record.Differences != 1 || r.Record.Resumed != 2 || !p.boxes.opened.adopted {
-		t.Errorf("%+v", r.Record)
+		t.Errorf("got %+v, want outcome %v, differences 1, resumed 2, adopted true", r.Record, vocab.OutcomeDiverged)
 	}
 }
 
-// A container that the recorded actions ruin, as they did not before, is no
-// container to ask a model for, and its end no result.
-func TestAnAttemptWhoseReplayRuinsItsContainerHasDiverged(t *testing.T) {
+// When the recorded actions destroy a container, unlike before, no model is called
+// for it, and its end is not a result.
+func TestAReplayThatDestroysItsContainerHasDiverged(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
 	whole := t.TempDir()
 	p.solve(whole)
@@ -640,32 +654,34 @@ func TestAnAttemptWhoseReplayRuinsItsContainerHasDiverged(t *testing.T) {
 		p.boxes.fragile = true
 		r := p.solve(dir)
 		if r.Record.Outcome != vocab.OutcomeDiverged || r.Record.Differences != 1 || r.Record.Steps != 4 || r.Record.Cost != 2 {
-			t.Errorf("restarts %v: %+v", p.restarts, r.Record)
+			t.Errorf("restarts %v: got %+v, want outcome %v, differences 1, steps 4, cost 2",
+				p.restarts, r.Record, vocab.OutcomeDiverged)
 		}
 		if asked := len(p.play) - 4 - p.models[len(p.models)-1].Left(); asked != 0 || len(p.boxes.opened.ran) != 2 {
-			t.Errorf("asked %d times, ran %q", asked, p.boxes.opened.ran)
+			t.Errorf("asked %d times, ran %q; want requests 0, 2 commands run", asked, p.boxes.opened.ran)
 		}
 		replayed(t, dir, 2, 1)
 		if log, err := os.ReadFile(filepath.Join(dir, "a", "agent.log")); err != nil || !strings.Contains(string(log), "destroyed its container when it ran again") {
-			t.Errorf("the log tells %s (%v)", log, err)
+			t.Errorf("the log tells %s (%v); want %q in the log, no error", log, err, "destroyed its container when it ran again")
 		}
 		p.boxes.fragile = false
 	}
 }
 
-func TestAContainerThatItsAgentRuinedEndsInAResult(t *testing.T) {
+func TestAContainerDestroyedByItsAgentIsAResult(t *testing.T) {
 	p := newPlaying(t, plays["ruins its container"])
 	dir := t.TempDir()
 	r := p.solve(dir)
 	if r.Record.Status != vocab.StatusEnvironmentDestroyed || r.Record.Outcome != vocab.OutcomeFailed || r.Record.Steps != 3 || r.Record.Cost != 1.5 ||
 		!strings.Contains(r.Record.Error, "no bash") || r.Submission != nil || r.Prediction != "" {
-		t.Errorf("%+v, submission %q, prediction %q", r.Record, r.Submission, r.Prediction)
+		t.Errorf("got %+v, submission %q, prediction %q; want status %v, outcome %v, steps 3, cost 1.5, %q in the error, submission nil, no prediction",
+			r.Record, r.Submission, r.Prediction, vocab.StatusEnvironmentDestroyed, vocab.OutcomeFailed, "no bash")
 	}
 	all := strings.Join(messages(t, dir), "\n")
 	if n := strings.Count(all, `"exception_info": "all is killed"`); n != 2 {
-		t.Errorf("the model is told %d times that all is killed:\n%s", n, all)
+		t.Errorf("the model reads %d times that all processes were killed:\n%s", n, all)
 	}
 	if strings.Contains(all, `"action was not executed"`) || slices.Contains(p.boxes.opened.ran, "do 3") {
-		t.Errorf("it went on:\n%s", all)
+		t.Errorf("the attempt continued, want no %q, no %v in the commands run:\n%s", `"action was not executed"`, "do 3", all)
 	}
 }

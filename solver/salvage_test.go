@@ -20,7 +20,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// attemptIn makes one attempt in box, with budget as the money there is.
+// attemptIn makes one attempt in box with the given budget.
 func attemptIn(t *testing.T, box *host, model llm.Model, salvage bool, budget *runner.Budget) (result *results.Result, dir string, err error) {
 	t.Helper()
 	c := solver.Config{Loop: newLoop(t, 3), Sandboxes: hosts{box: box}, Salvage: salvage}
@@ -45,7 +45,7 @@ func clone(t *testing.T, box *host) *host {
 	t.Helper()
 	c := &host{dir: filepath.Join(t.TempDir(), "testbed")}
 	if out, err := box.Execute(t.Context(), "", "git clone -q . "+c.dir); err != nil || out.ExitCode != 0 {
-		t.Fatalf("%v %s", err, out.Bytes)
+		t.Fatalf("got %v %s; want exit code 0, no error", err, out.Bytes)
 	}
 	return c
 }
@@ -63,7 +63,7 @@ func TestASalvagedPatchIsTheWorkOfTheAttempt(t *testing.T) {
 			t.Fatalf("%v; the file holds %q, the result %q", err, patch, result.Salvage)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "a__1", "a__1.patch")); err == nil {
-			t.Error("what was not submitted is kept as a submission")
+			t.Error("a change that was not submitted is stored as a submission")
 		}
 		apply(t, fresh, string(patch))
 		holdsTheWork(t, fresh)
@@ -77,10 +77,10 @@ func TestASalvagedPatchIsTheWorkOfTheAttempt(t *testing.T) {
 
 		rec := result.Record
 		if rec.Outcome != vocab.OutcomeLimit || rec.Salvaged != salvage || (result.Prediction == text) != salvage {
-			t.Errorf("asked for %v: record %+v, prediction %q", salvage, rec, result.Prediction)
+			t.Errorf("salvage %v: record %+v, prediction %q", salvage, rec, result.Prediction)
 		}
 		if marked := strings.HasPrefix(result.Notes.Prediction, "salvaged: "); marked != salvage {
-			t.Errorf("asked for %v: note %q", salvage, result.Notes.Prediction)
+			t.Errorf("asked for %v: note %q, want marked %v", salvage, result.Notes.Prediction, salvage)
 		}
 		if salvage && rec.PatchBytes != len(patch) {
 			t.Errorf("%d bytes of patch, want %d", rec.PatchBytes, len(patch))
@@ -91,15 +91,15 @@ func TestASalvagedPatchIsTheWorkOfTheAttempt(t *testing.T) {
 func holdsTheWork(t *testing.T, h *host) {
 	t.Helper()
 	if h.read(t, "latin1.txt") != "th\xe9\n" || h.read(t, "new.txt") != "new\n" {
-		t.Error("the patch makes something else")
+		t.Error("the salvaged patch does not make the agent's working tree")
 	}
 	if _, err := os.Stat(filepath.Join(h.dir, "f.txt")); err == nil {
 		t.Error("the patch does not delete f.txt")
 	}
 }
 
-// A run that changed nothing has no work to make a prediction of.
-func TestAnUnchangedWorkTreeIsNoPrediction(t *testing.T) {
+// A run that changed nothing has no change to predict.
+func TestAnUnchangedWorkingTreeHasNoPrediction(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	idle := scripted.Script{"*": slices.Repeat([]scripted.Reply{{Bash: "true"}}, 3)}.Model("a__1", scripted.Config{})
 	result, _, err := attemptIn(t, box, idle, true, runner.NewBudget(0, 0, 0))
@@ -107,22 +107,23 @@ func TestAnUnchangedWorkTreeIsNoPrediction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result.Record.Outcome != vocab.OutcomeLimit || result.Record.Salvaged || result.Prediction != "" || result.Notes.Prediction != "" {
-		t.Errorf("%+v, prediction %q, note %q", result.Record, result.Prediction, result.Notes.Prediction)
+		t.Errorf("got %+v, prediction %q, note %q; want outcome %v, salvaged false, no prediction",
+			result.Record, result.Prediction, result.Notes.Prediction, vocab.OutcomeLimit)
 	}
 }
 
-func TestNothingIsSalvagedOfWhatGoesOn(t *testing.T) {
+func TestAnAttemptThatContinuesIsNotSalvaged(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n", "latin1.txt": latin1})
 	result, dir, err := attemptIn(t, box, working(), true, runner.NewBudget(0.5, 0, 0))
 	if !errors.Is(err, runner.ErrBudget) || result.Salvage != nil || result.Prediction != "" {
-		t.Errorf("%v, salvaged %q", err, result.Salvage)
+		t.Errorf("got %v, salvaged %q; want error %v, salvage nil, no prediction", err, result.Salvage, runner.ErrBudget)
 	}
 	if found, _ := filepath.Glob(filepath.Join(dir, "a__1", "*.patch")); len(found) > 0 {
-		t.Errorf("left %q", found)
+		t.Errorf("left %q, want no found", found)
 	}
 }
 
-func TestALaterSubmissionTakesTheSalvagesPlace(t *testing.T) {
+func TestALaterSubmissionReplacesTheSalvage(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	store, err := results.Open(t.TempDir(), results.Options{})
 	if err != nil {
@@ -146,11 +147,11 @@ func TestALaterSubmissionTakesTheSalvagesPlace(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(store.Dir(), "a__1", "a__1.salvaged.patch")); err == nil {
-		t.Error("the salvage of an earlier attempt stands beside a submission")
+		t.Error("the salvage of an earlier attempt is kept beside a submission")
 	}
 }
 
-func TestAWorkTreeThatIsGoneCannotBeSalvaged(t *testing.T) {
+func TestAMissingWorkingTreeCannotBeSalvaged(t *testing.T) {
 	for name, command := range map[string]string{
 		"no repository": "rm -rf .git",
 		"no objects":    "rm -rf .git/objects",
@@ -161,10 +162,10 @@ func TestAWorkTreeThatIsGoneCannotBeSalvaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if patch, err := boxgit.WorktreeDiff(t.Context(), env{box}, base); err == nil {
-			t.Errorf("%s: a patch of %d bytes", name, len(patch))
+			t.Errorf("%s: a patch of %d bytes, want an error", name, len(patch))
 		}
 		if left, err := os.ReadDir(box.tmp()); err != nil || len(left) > 0 {
-			t.Errorf("%s: left in /tmp: %v, %v", name, left, err)
+			t.Errorf("%s: left in /tmp: %v, %v; want no process, no error", name, left, err)
 		}
 	}
 }

@@ -10,17 +10,15 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/journal"
-	"batch.example/batch/runner"
 	"batch.example/batch/vocab"
 )
 
 const keepHistory = "--keep-git-history leaves the history to the agent"
 
-// repository sees to it that the image's repository is at the row's base_commit
-// and begins to hide the solution that it may hold, see [scrub]. It comes after the
-// startup command, which may have to check out a commit first, and only in a new
-// sandbox: in one that an agent has worked in it would take the agent's own branches
-// and stashes.
+// repository checks that the image's repository is at the row's base_commit and starts
+// to hide a solution in its history, see [scrub]. It runs after the start-up command,
+// which may have to check out a commit first, and only in a new sandbox: where an agent
+// has worked, the scrub would remove the agent's own branches and stashes.
 func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 	t.base = ""
 	if t.ScrubGitHistory || t.checked() {
@@ -40,7 +38,7 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 		t.base = found.Head
 	}
 	if t.base == "" {
-		t.base = boxgit.Head(ctx, ours{box})
+		t.base = boxgit.Head(ctx, ownScripts{box})
 	}
 	if t.ScrubGitHistory && !t.box.Known && !t.box.Scrubbed {
 		t.scrub = t.beginScrub(ctx, box)
@@ -48,7 +46,7 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 	return nil
 }
 
-// mode is what the script has to do before a call is made.
+// mode is what the script does with the history before the first call.
 func (t *attempt) mode() string {
 	if t.ScrubGitHistory && t.box.Known {
 		return boxgit.Known
@@ -56,7 +54,7 @@ func (t *attempt) mode() string {
 	return boxgit.Keep
 }
 
-// prepare runs the script for the repository, which keeps or scrubs its history.
+// prepare runs the script that prepares the repository and keeps or scrubs its history.
 func (t *attempt) prepare(ctx context.Context, box Sandbox, history string) (vocab.Output, error) {
 	out, err := box.Script(ctx, boxgit.Command(t.in.BaseCommit, history))
 	if err == nil && out.TimedOut {
@@ -65,13 +63,13 @@ func (t *attempt) prepare(ctx context.Context, box Sandbox, history string) (voc
 	return out, err
 }
 
-// checked reports whether the row says which commit the image is to be at.
+// checked reports whether the row says which commit the image must be at.
 func (t *attempt) checked() bool { return strings.TrimSpace(t.in.BaseCommit) != "" }
 
-// compare judges what was found of the row's base_commit, and notes it.
+// compare checks the repository that was found against the row's base_commit.
 func (t *attempt) compare(found boxgit.Base) error {
 	if found.Unsaved.Total > 0 {
-		t.log.Info("the image's work tree has changes that are not committed", "files", found.Unsaved.Total, "names", found.Unsaved.String())
+		t.log.Info("the image's working tree has changes that are not committed", "files", found.Unsaved.Total, "names", found.Unsaved.String())
 	}
 	if !t.checked() {
 		return nil
@@ -95,16 +93,16 @@ func (t *attempt) compare(found boxgit.Base) error {
 	return nil
 }
 
-// scrub is the hiding of a solution under way, beside the model's first call. Until
-// it has ended, nothing else may happen in the sandbox.
+// scrub is a running scrub of the git history, in parallel with the first model call.
+// Until it has ended, nothing else may happen in the sandbox.
 type scrub struct {
 	stop  context.CancelFunc
 	ended chan struct{}
 	err   error         // once ended
-	took  time.Duration // its wait for a turn left out
+	took  time.Duration // without the wait for its turn
 }
 
-// beginScrub scrubs as soon as it is its turn. The attempt ends it, and waits for that.
+// beginScrub starts a scrub, which waits for its turn. The attempt must end it.
 func (t *attempt) beginScrub(ctx context.Context, box Sandbox) *scrub {
 	ctx, stop := context.WithCancel(ctx)
 	s := &scrub{stop: stop, ended: make(chan struct{})}
@@ -124,7 +122,7 @@ func (t *attempt) beginScrub(ctx context.Context, box Sandbox) *scrub {
 	return s
 }
 
-// running reports whether it has not ended.
+// running reports whether the scrub has not ended yet.
 func (s *scrub) running() bool {
 	if s == nil {
 		return false
@@ -137,7 +135,7 @@ func (s *scrub) running() bool {
 	}
 }
 
-// end breaks off a scrub that is not waited for any more.
+// end cancels the scrub and waits until it has stopped.
 func (s *scrub) end() {
 	if s != nil {
 		s.stop()
@@ -166,7 +164,7 @@ func (t *attempt) hide(ctx context.Context, box Sandbox) error {
 	return err
 }
 
-// read judges what the script says of the history.
+// read reads the script's report on the history.
 func (t *attempt) read(out vocab.Output) (boxgit.Report, error) {
 	report, err := boxgit.Read(out.Bytes, out.ExitCode)
 	if err != nil {
@@ -176,7 +174,7 @@ func (t *attempt) read(out vocab.Output) (boxgit.Report, error) {
 	return report, nil
 }
 
-// scrubbed waits until the repository is as an agent may see it.
+// scrubbed waits until the scrub has ended, if there is one.
 func (t *attempt) scrubbed(ctx context.Context) error {
 	s := t.scrub
 	if s == nil {
@@ -185,9 +183,10 @@ func (t *attempt) scrubbed(ctx context.Context) error {
 	if !s.running() {
 		return s.err
 	}
+	defer t.watch.during(&t.watch.spent.Prepare)()
 	began := t.Now()
 	defer func() { t.scrubWait += t.Now().Sub(began) }()
-	t.runner.Report(runner.Progress{Phase: "scrub", Step: t.at.Step, Cost: t.at.Cost})
+	t.report("prepare")
 	select {
 	case <-s.ended:
 		return s.err
@@ -196,8 +195,8 @@ func (t *attempt) scrubbed(ctx context.Context) error {
 	}
 }
 
-// settle waits until the sandbox is ready for an action, and has the journal say that
-// it is one to go on in. Further calls do nothing.
+// settle waits until the sandbox is ready for an action, and records it in the journal,
+// so that the attempt can be resumed in it. Further calls do nothing.
 func (t *attempt) settle(ctx context.Context, rec *recorder) error {
 	if t.unsettled == nil {
 		return nil
@@ -207,5 +206,7 @@ func (t *attempt) settle(ctx context.Context, rec *recorder) error {
 	}
 	data := *t.unsettled
 	t.unsettled = nil
+	spent := t.watch.read()
+	data.Pull, data.Start, data.Prepare, data.Replay = spent.Pull, spent.Start, spent.Prepare, spent.Replay
 	return rec.flushed(journal.TypeContainer, data)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ahead is a repository that has the solution on another branch, checked out
-// before the one that the task begins with.
+// before the commit that the task begins with.
 func ahead(t *testing.T) (box *host, future string) {
 	t.Helper()
 	box = repo(t, map[string]string{"f.txt": "a\n"})
@@ -24,7 +24,7 @@ func ahead(t *testing.T) (box *host, future string) {
 	return box, strings.TrimSpace(box.git(t, "rev-parse HEAD"))
 }
 
-// attemptOn makes one attempt with startup and scrubbing.
+// attemptOn makes one attempt with a startup command and scrubbing.
 func attemptOn(t *testing.T, box *host, scrub bool) (log string, err error) {
 	t.Helper()
 	_, store, err := solveWith(t, solver.Config{
@@ -38,21 +38,21 @@ func attemptOn(t *testing.T, box *host, scrub bool) (log string, err error) {
 	return string(data), err
 }
 
-func TestTheSolutionIsGoneFromTheHistoryOnceStartupHasRun(t *testing.T) {
+func TestTheHistoryIsScrubbedAfterTheStartupCommand(t *testing.T) {
 	box, future := ahead(t)
 	log, err := attemptOn(t, box, true)
 	if err != nil || !strings.Contains(log, `msg="git history" verdict=scrubbed refs=1 `) {
-		t.Errorf("%v, log %s", err, log)
+		t.Errorf("got %v, log %s; want %q in the log, no error", err, log, `msg="git history" verdict=scrubbed refs=1 `)
 	}
 	if out, err := box.Execute(t.Context(), "", "git cat-file -e "+future); err != nil || out.ExitCode == 0 {
-		t.Errorf("the future is still there: %v", err)
+		t.Errorf("the future commit is still in the repository: %v", err)
 	}
 	if got := box.git(t, "rev-parse --abbrev-ref HEAD") + box.git(t, "status --porcelain") + box.read(t, "f.txt"); got != "base\na\n" {
-		t.Errorf("the repository is changed: %q", got)
+		t.Errorf("the repository was changed: %q", got)
 	}
 }
 
-func TestTheHistoryStaysWhereThatIsAskedFor(t *testing.T) {
+func TestTheHistoryIsKeptOnRequest(t *testing.T) {
 	box, future := ahead(t)
 	if _, err := attemptOn(t, box, false); err != nil {
 		t.Error(err)
@@ -60,11 +60,11 @@ func TestTheHistoryStaysWhereThatIsAskedFor(t *testing.T) {
 	box.git(t, "cat-file -e "+future)
 }
 
-func TestAHistoryThatCannotBeScrubbedIsTheInstancesFault(t *testing.T) {
+func TestAFailedScrubIsAnInstanceFault(t *testing.T) {
 	box, _ := ahead(t)
 	box.git(t, "pack-refs --all")
 	box.write(t, ".git/packed-refs.lock", "")
 	if _, err := attemptOn(t, box, true); fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "--keep-git-history") {
-		t.Errorf("%v: %v", fault.KindOf(err), err)
+		t.Errorf("got a fault of kind %v: %v, want an Instance fault, %q", fault.KindOf(err), err, "--keep-git-history")
 	}
 }

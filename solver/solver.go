@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/sandbox"
 
 	"batch.example/batch/agent"
@@ -21,8 +23,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Config is what all attempts of a run share. Every field but Startup,
-// Settings, Now and those of type bool is needed.
+// Config is what all attempts of a run share. Loop, Models, ModelName, Sandboxes and Store
+// are required.
 type Config struct {
 	Loop      *agent.Loop
 	Models    Models
@@ -30,11 +32,11 @@ type Config struct {
 	Sandboxes Sandboxes
 	Store     Store
 	Startup   func(dataset.Instance) (string, error)   // command run before the agent starts; "" for none
-	Settings  func(dataset.Instance) manifest.Settings // that attempts are made under
-	Salvage   bool                                     // a missing submission is predicted from the work tree
+	Settings  func(dataset.Instance) manifest.Settings // the settings of an attempt at an instance
+	Salvage   bool                                     // without a submission, the working tree's diff is the prediction
 
 	// RestartDiverged ends an attempt as soon as its replay diverges, so that another
-	// one can begin. Else it is continued, and its result kept apart. See
+	// one can begin. Otherwise the attempt continues, and its result is kept apart. See
 	// vocab.OutcomeDiverged.
 	RestartDiverged bool
 
@@ -43,25 +45,26 @@ type Config struct {
 
 	Now func() time.Time
 
-	// ScrubGitHistory takes what lies beyond HEAD from the repository that a
-	// new sandbox's commands find themselves in, before the agent starts.
-	ScrubGitHistory bool
-	Scrubs          int // at the same time; 0 is one
+	Mask *mask.Masker // hides secrets in the log of the steps; nil hides none
 
-	// AllowCommitMismatch lets attempts begin in an image that is not at its row's
-	// base_commit. Else that is an Instance fault, found before a call is made.
+	// ScrubGitHistory removes everything that HEAD does not reach from the repository
+	// in a new sandbox's working directory, before the agent's first action.
+	ScrubGitHistory bool
+	Scrubs          int // at the same time; 0 means 1
+
+	// AllowCommitMismatch allows attempts in an image that is not at its row's
+	// base_commit. Otherwise that is an Instance fault, found before the first call.
 	AllowCommitMismatch bool
 }
 
-// Models returns the model that one attempt at an instance talks to; the
-// attempt has heard so many replies already. It is called from many goroutines
-// at once.
+// Models returns the model for one attempt at an instance. heard is the number of replies
+// that the attempt already has. It is called from many goroutines at the same time.
 type Models func(in dataset.Instance, heard int) (llm.Model, error)
 
 // Solver is the runner.Worker whose jobs are instances. It is safe for concurrent use.
 type Solver struct {
 	c     Config
-	turns chan struct{} // of those who scrub
+	turns chan struct{} // limits concurrent scrubs
 }
 
 // New returns a Solver for c.
@@ -78,13 +81,13 @@ func New(c Config) *Solver {
 	return &Solver{c: c, turns: make(chan struct{}, max(1, c.Scrubs))}
 }
 
-// Attempt is an attempt at an instance as the pool hands it out.
+// Attempt is an attempt at an instance, as the pool hands it out.
 type Attempt = runner.Attempt[dataset.Instance]
 
 // Do makes one attempt at a.Job.
 func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err error) {
-	under := s.c.Settings(a.Job)
-	opened, err := s.c.Store.Open(a.Job.ID, under)
+	settings := s.c.Settings(a.Job)
+	opened, err := s.c.Store.Open(a.Job.ID, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +99,13 @@ func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err erro
 		past:    opened.Past,
 		journal: opened.Journal,
 		log:     slog.New(slog.NewTextHandler(opened.Log, nil)),
-		started: s.c.Now(),
+		logged:  stepLog{opened.Log, s.c.Now, s.c.Mask},
+		watch:   newStopwatch(s.c.Now),
 		result: &results.Result{Record: results.Record{
-			InstanceID: a.Job.ID, Attempt: opened.Number, Model: s.c.ModelName, Started: s.c.Now(),
+			InstanceID: a.Job.ID, Repo: a.Job.Repo, Attempt: opened.Number, Model: s.c.ModelName, Started: s.c.Now(),
 		}},
 	}
-	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number)
+	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number, "model", s.c.ModelName, "image", t.in.ImageName(""))
 	t.recall()
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	err = t.solve(ctx)
@@ -109,7 +113,7 @@ func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err erro
 	return t.result, err
 }
 
-// attempt is one attempt under way.
+// attempt is the state of one running attempt.
 type attempt struct {
 	Config
 	turns   chan struct{}
@@ -119,24 +123,24 @@ type attempt struct {
 	carried carried
 	journal Journal
 	log     *slog.Logger
-	started time.Time
+	logged  stepLog // writes to the same file as log
+	watch   *stopwatch
 	box     sandbox.Facts
 	base    string              // commit that the agent began at; "" when it is not known
-	commit  *journal.CommitData // the image's, where it is not the row's
-	scrub   *scrub              // nil: there is none
+	commit  *journal.CommitData // the image's, if it is not the row's
+	scrub   *scrub              // nil if there is none
 
 	unsettled *journal.ContainerData // of a sandbox in which no action has run yet
 	scrubWait time.Duration
-	at        runner.Progress // that was shown last
+	at        runner.Progress // reported last
 
-	ending   *agent.Ending
-	result   *results.Result
-	diverged bool                // what the model saw is not what the sandbox holds
-	ruined   bool                // and nothing can be done in it any more
-	asked    int                 // step of the call under way that was announced, and may have been made; 0 is none
-	call     *runner.Reservation // for the call under way, or the last one
-	saving   time.Duration       // spent making the journal durable
-	kept     int64               // bytes of outputs that the journal has of the attempt
+	ending    *agent.Ending
+	result    *results.Result
+	diverged  bool                // the sandbox does not match what the model saw
+	destroyed bool                // the sandbox also cannot run commands any more
+	asked     int                 // step of a recorded call that may have been made and has no answer yet; 0 if none
+	call      *runner.Reservation // of the current or the last call
+	kept      int64               // bytes of the attempt's outputs in the journal
 }
 
 func (t *attempt) solve(ctx context.Context) error {
@@ -150,15 +154,17 @@ func (t *attempt) solve(ctx context.Context) error {
 	}
 	kept := false
 	defer func() {
+		t.watch.to(&t.watch.spent.Finish)
 		t.scrub.end()
 		if !kept { // after a panic too
 			t.close(box)
 		}
 	}()
 	rec := &recorder{attempt: t}
-	if err = t.ready(ctx, box, rec); err == nil && !t.ruined && !(t.diverged && t.RestartDiverged) {
+	if err = t.ready(ctx, box, rec); err == nil && !t.destroyed && !(t.diverged && t.RestartDiverged) {
 		err = t.run(ctx, model, box, rec)
 	}
+	t.watch.to(&t.watch.spent.Finish)
 	t.scrub.end()
 	if kept = t.keeps(ctx, box, err); kept {
 		t.runner.Keep(box)
@@ -183,30 +189,35 @@ func (t *attempt) startup(ctx context.Context, box Sandbox) error {
 }
 
 func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *recorder) error {
+	t.watch.to(&t.watch.spent.Agent)
 	turn, err := t.turn()
 	if err != nil {
 		return err
 	}
 	task := Task(t.in)
 	turn.Task, turn.Vars = task.Task, task.Vars
-	turn.Model, turn.Env, turn.Recorder, turn.Admit = model, actions{box, rec}, rec, func() error { return t.reserve(ctx) }
+	turn.Model, turn.Env, turn.Recorder, turn.Admit = timed{model, t.watch}, actions{box, rec}, rec, func() error { return t.reserve(ctx) }
 	turn.Approve, turn.Rewrite = t.Approve, t.Rewrite
 	turn.Ready = func(ctx context.Context) error { return t.settle(ctx, rec) }
 	turn.Step = func(step int, phase string, cost float64) {
 		t.at = runner.Progress{Phase: phase, Step: step, Cost: cost}
 		t.runner.Report(t.at)
 	}
+	turn.Repeating = t.repeating
 	ending, err := t.loop(ctx, turn, rec)
+	t.watch.to(&t.watch.spent.Finish)
 	t.ending = ending
+	t.at.Step, t.at.Cost = t.steps(), t.cost()
+	t.report("finish")
 	if ctx.Err() == nil {
 		if failed := t.settle(ctx, rec); failed != nil && errors.Is(err, failed) {
 			return err
 		} else if failed != nil {
-			return errors.Join(failed, err)
+			return joined(failed, err)
 		}
 	}
 	if err != nil && (ctx.Err() != nil || errors.Is(err, runner.ErrBudget)) {
-		return err // the work tree is salvaged when the instance is resumed
+		return err // the working tree is salvaged when the instance is resumed
 	}
 	if !ending.Submitted {
 		t.salvage(ctx, box, t.Salvage && err == nil)
@@ -219,28 +230,37 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 	return err
 }
 
-// errPanic is what came of a run that did not return.
+// joined is like [errors.Join], but leaves out the second error if the first one already
+// contains it: while a disk is full, every write to the journal returns the same error.
+func joined(first, second error) error {
+	if second != nil && errors.Is(first, second) {
+		return first
+	}
+	return errors.Join(first, second)
+}
+
+// errPanic stands for a run that did not return.
 var errPanic = errors.New("a panic")
 
-// loop runs the agent, and settles the call that this leaves under way, also after a
-// panic: others may wait for the money that is set aside for it.
+// loop runs the agent. It also settles a call that is still open at the end, even after a
+// panic, because other attempts may wait for the money reserved for it.
 func (t *attempt) loop(ctx context.Context, turn agent.Turn, rec *recorder) (ending *agent.Ending, err error) {
 	err = errPanic
 	defer func() {
 		if lost := t.unanswered(rec, err); lost != nil {
-			err = errors.Join(err, lost)
+			err = joined(err, lost)
 		}
 	}()
 	return t.Loop.Run(ctx, turn)
 }
 
-// Task is the part of a turn at an instance that its row determines: what
-// templates are shown of it.
+// Task returns the part of a turn that the instance's row determines: its template
+// variables.
 func Task(in dataset.Instance) agent.Turn {
 	return agent.Turn{Task: in.ProblemStatement, Vars: map[string]any{"instance_id": in.ID}}
 }
 
-// unanswered settles the call that was under way when a run ended: it counts as
+// unanswered settles a call that was still open when a run ended: it counts as
 // spent unless it is known that nothing was charged.
 func (t *attempt) unanswered(rec *recorder, err error) error {
 	defer t.call.Release()
@@ -252,7 +272,33 @@ func (t *attempt) unanswered(rec *recorder, err error) error {
 	return rec.lost(step, llm.Lost(err))
 }
 
-// reserve sets money aside for the next call.
+// repeating reports a call that will be made again.
+func (t *attempt) repeating(step int, cost float64, next llm.Repeat) {
+	t.logged.block(fmt.Sprintf("step %d: the model call failed and will be made again, try %d of %d in %s: %s",
+		step, next.Try, next.Tries, round(next.Wait), next.Reason), nil)
+	t.runner.Report(runner.Progress{Phase: t.at.Phase, Step: step, Cost: cost, Retry: &runner.Retry{
+		Try: next.Try, Tries: next.Tries, Wait: next.Wait, RateLimited: next.RateLimited, Reason: next.Reason,
+	}})
+}
+
+// timed is a model whose calls are measured by a stopwatch.
+type timed struct {
+	llm.Model
+	watch *stopwatch
+}
+
+// Generate implements llm.Model.
+func (m timed) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	defer m.watch.during(&m.watch.spent.Model)()
+	return m.Model.Generate(ctx, req)
+}
+
+// report reports the attempt's current phase.
+func (t *attempt) report(phase string) {
+	t.runner.Report(runner.Progress{Phase: phase, Step: max(t.at.Step, t.result.Record.Steps), Cost: max(t.at.Cost, t.result.Record.Cost)})
+}
+
+// reserve reserves money for the next call.
 func (t *attempt) reserve(ctx context.Context) error {
 	call, err := t.runner.Reserve(ctx)
 	if err == nil {
@@ -263,9 +309,9 @@ func (t *attempt) reserve(ctx context.Context) error {
 
 // predict turns the submission into a prediction.
 func (t *attempt) predict(ctx context.Context, box Sandbox) {
-	// A nil Submission means that there was none, so an empty one is made.
+	// A nil Submission means that there was none, so an empty one must not be nil.
 	t.result.Submission = append([]byte{}, t.ending.Submission...)
-	text, note := boxgit.Portable(ctx, ours{box}, t.commits(), t.ending.Submission)
+	text, note := boxgit.Portable(ctx, ownScripts{box}, t.commits(), t.ending.Submission)
 	t.result.Prediction = text
 	t.result.Notes.Prediction = note
 	if note != "" {
@@ -275,7 +321,6 @@ func (t *attempt) predict(ctx context.Context, box Sandbox) {
 
 // finish fills in the record and the trajectory from what is known.
 func (t *attempt) finish(err error) {
-	t.runner.Report(runner.Progress{Phase: "save", Step: t.steps(), Cost: t.result.Record.Cost})
 	rec := &t.result.Record
 	rec.Image, rec.ImageID, rec.ImageDigest = t.box.Image.Ref, t.box.Image.ID, t.box.Image.Digest
 	if e := t.ending; e != nil {
@@ -286,12 +331,19 @@ func (t *attempt) finish(err error) {
 	}
 	if t.diverged && err == nil {
 		rec.Status, rec.Outcome = vocab.StatusReplayDiverged, vocab.OutcomeDiverged
-		rec.Error = "resumed in a fresh container, its actions did not do again what they had done (agent.log has the first): " +
-			"it is no result, and the next run starts it from the beginning"
+		rec.Error = "resumed in a new container, the replayed actions had different outputs (agent.log has the first): " +
+			"this is not a result, and the next run starts the instance from the beginning"
 	}
 	rec.Time = t.phases()
 	t.result.Notes.Commit = t.commit
 	t.log.Info("attempt ended", "status", rec.Status, "steps", rec.Steps, "cost", rec.Cost, "err", err)
+}
+
+func (t *attempt) cost() float64 {
+	if t.ending == nil {
+		return t.result.Record.Cost
+	}
+	return t.ending.Cost
 }
 
 func (t *attempt) steps() int {
@@ -301,28 +353,30 @@ func (t *attempt) steps() int {
 	return t.ending.Calls
 }
 
+// phases returns how the time of the attempt was spent, including before a resume.
 func (t *attempt) phases() results.Phases {
-	p := results.Phases{
-		Queue:     t.runner.Queued.Seconds(),
-		Save:      t.saving.Seconds(),
-		Pull:      t.box.Pull.Seconds(),
-		Start:     t.box.Start.Seconds(),
-		Scrub:     t.scrub.seconds() + t.box.Scrub.Seconds(),
-		ScrubWait: (t.scrubWait + t.box.Scrub).Seconds(),
-		Total:     t.carried.time.Total + t.Now().Sub(t.started).Seconds(),
-
-		Model: t.carried.time.Model, RateWait: t.carried.time.RateWait, Commands: t.carried.time.Commands,
-	}
+	p, was := t.watch.read(), t.carried.time
+	p.Pull += was.Pull
+	p.Start += was.Start
+	p.Prepare += was.Prepare
+	p.Replay += was.Replay
+	p.Model += was.Model
+	p.RateWait, p.Backoff = was.RateWait, was.Backoff
+	p.Commands += was.Commands
+	p.Agent += was.Agent
+	p.Total += was.Total
 	if e := t.ending; e != nil {
-		p.Model += e.ModelTime.Seconds()
 		p.RateWait += e.RateWait.Seconds()
-		p.Commands += e.CommandTime.Seconds()
+		p.Backoff += e.Backoff.Seconds()
 	}
+	p.Queue = t.runner.Queued.Seconds()
+	p.Scrub = t.scrub.seconds() + t.box.Scrub.Seconds()
+	p.ScrubWait = t.scrubWait.Seconds() + t.box.Scrub.Seconds()
 	return p
 }
 
-// outcome classifies an ending that is the agent's own doing. The runner
-// overrides it when the attempt ended by a fault.
+// outcome classifies an ending that the agent caused. The runner overrides it if the
+// attempt ended with a fault.
 func outcome(e *agent.Ending) vocab.Outcome {
 	if e.Submitted && len(e.Submission) == 0 {
 		return vocab.OutcomeEmpty

@@ -45,12 +45,12 @@ func solve(t *testing.T, boxes solver.Sandboxes, in dataset.Instance, model llm.
 	t.Helper()
 	result, store, err := solveWith(t, solver.Config{Loop: newLoop(t, 20), Sandboxes: boxes}, in, model, runner.NewBudget(0, 0, 0))
 	if result == nil {
-		t.Fatalf("no result beside the error %v", err)
+		t.Fatalf("got no result together with the error %v", err)
 	}
 	return result, store.Dir(), err
 }
 
-// solveWith makes one attempt as c says, into a run directory of its own.
+// solveWith makes one attempt with the settings c, into its own run directory.
 func solveWith(
 	t *testing.T, c solver.Config, in dataset.Instance, model llm.Model, budget *runner.Budget,
 ) (*results.Result, *results.Store, error) {
@@ -73,7 +73,7 @@ func solveWith(
 	return result, store, err
 }
 
-func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
+func TestTheOracleSubmitsTheExactGoldPatch(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"plain text":          {"a\nb\n", "a\nc\n"},
 		"CRLF":                {"a\r\nb\r\n", "a\r\nc\r\n"},
@@ -95,7 +95,7 @@ func TestTheOraclesSubmissionIsTheGoldPatchByteForByte(t *testing.T) {
 				t.Errorf("submission differs from the gold patch:\n%.500q\n%.500q", result.Submission, gold)
 			}
 			if result.Record.Outcome != vocab.OutcomeSubmitted || result.Record.PatchBytes != len(gold) {
-				t.Errorf("record %+v", result.Record)
+				t.Errorf("record %+v, want outcome %v, patch bytes %v", result.Record, vocab.OutcomeSubmitted, len(gold))
 			}
 			if !utf8.ValidString(result.Prediction) {
 				t.Error("the prediction is not UTF-8")
@@ -119,7 +119,7 @@ func TestAPredictionOfUTF8IsTheSubmissionItself(t *testing.T) {
 	}
 }
 
-func TestOnlyTheFilesThatNeedItBecomeBinary(t *testing.T) {
+func TestOnlyFilesThatAreNotUTF8BecomeBinaryPatches(t *testing.T) {
 	box := repo(t, map[string]string{"plain.txt": "a\n", "dir with space/latin [1].txt": latin1})
 	box.write(t, "plain.txt", "b\n")
 	box.write(t, "dir with space/latin [1].txt", "th\xe9\n")
@@ -132,7 +132,7 @@ func TestOnlyTheFilesThatNeedItBecomeBinary(t *testing.T) {
 		t.Errorf("want one text and one binary part:\n%s", p)
 	}
 	if result.Notes.Prediction == "" {
-		t.Error("the rewriting is not told")
+		t.Error("the log lacks the rewriting")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestSettingsOfTheRepositoryDoNotReachThePatch(t *testing.T) {
 	box.git(t, "config --remove-section diff && git checkout -q .")
 	apply(t, box, result.Prediction)
 	if got := box.read(t, "lib/l.pm"); got != "th\xe9\n" {
-		t.Errorf("the prediction makes %q:\n%s", got, result.Prediction)
+		t.Errorf("the prediction makes %q, want %q:\n%s", got, "th\xe9\n", result.Prediction)
 	}
 
 	box.git(t, "checkout -q . && git config diff.noprefix true")
@@ -161,11 +161,11 @@ func TestSettingsOfTheRepositoryDoNotReachThePatch(t *testing.T) {
 	box.git(t, "checkout -q .")
 	apply(t, box, result.Notes.Salvage)
 	if got := box.read(t, "t.txt"); got != "salvaged\n" {
-		t.Errorf("the salvaged patch makes %q", got)
+		t.Errorf("applying the salvaged patch gives %q", got)
 	}
 }
 
-func TestBytesOfAPatchThatDoesNotApplyAreNotLostInSilence(t *testing.T) {
+func TestLostBytesOfAPatchThatDoesNotApplyAreReported(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	broken := "--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-nothing like it\n+caf\xe9\n"
 	box.write(t, "../p", broken)
@@ -175,17 +175,17 @@ func TestBytesOfAPatchThatDoesNotApplyAreNotLostInSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(result.Submission) != broken {
-		t.Errorf("submission %q", result.Submission)
+		t.Errorf("submission %q, want submission %v", result.Submission, broken)
 	}
 	if p := result.Prediction; strings.Contains(p, "\ufffd") || !strings.Contains(p, `caf\xE9`) {
-		t.Errorf("prediction %q", p)
+		t.Errorf("prediction %q, want no %q in the predictions, %q in the predictions", p, "\ufffd", `caf\xE9`)
 	}
 	if result.Notes.Prediction == "" {
-		t.Error("the escape is not told")
+		t.Error("the log lacks the escape")
 	}
 }
 
-func TestALimitKeepsTheWorkTree(t *testing.T) {
+func TestALimitKeepsTheWorkingTree(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	replies := []scripted.Reply{{Bash: "echo b > f.txt"}, {Bash: "echo new > new.txt; git add new.txt"}}
 	replies = append(replies, slices.Repeat([]scripted.Reply{{Bash: "true"}}, 18)...)
@@ -195,50 +195,50 @@ func TestALimitKeepsTheWorkTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := result.Record; r.Outcome != vocab.OutcomeLimit || r.Status != "LimitsExceeded" || r.Steps != 20 {
-		t.Errorf("record %+v", r)
+		t.Errorf("record %+v, want outcome %v, status %q, steps 20", r, vocab.OutcomeLimit, "LimitsExceeded")
 	}
 	if result.Submission != nil || result.Prediction != "" {
-		t.Error("a salvaged patch became the prediction unasked")
+		t.Error("a salvaged patch became the prediction without --salvage")
 	}
 	salvaged := result.Notes.Salvage
 	box.git(t, "reset -q --hard")
 	apply(t, box, salvaged)
 	if box.read(t, "f.txt") != "b\n" || box.read(t, "new.txt") != "new\n" {
-		t.Errorf("salvaged patch:\n%s", salvaged)
+		t.Errorf("the salvaged patch does not contain both changes:\n%s", salvaged)
 	}
 }
 
-func TestAnEmptySubmissionIsAResultOfItsOwn(t *testing.T) {
+func TestAnEmptySubmissionHasItsOwnOutcome(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
 	if err != nil || result.Record.Outcome != vocab.OutcomeEmpty || result.Submission == nil {
-		t.Errorf("%v, %+v", err, result.Record)
+		t.Errorf("got %v, %+v; want outcome %v, a submission, no error", err, result.Record, vocab.OutcomeEmpty)
 	}
 }
 
-func TestASandboxThatDoesNotOpenIsAFaultWithTheAttemptKept(t *testing.T) {
+func TestASandboxThatCannotOpenIsAFaultOfTheAttempt(t *testing.T) {
 	broken := fault.New(fault.Transient, "pulling image x", errors.New("429"))
 	result, dir, err := solve(t, hosts{err: broken}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
 	if fault.KindOf(err) != fault.Transient || result.Record.Attempt != 1 {
-		t.Errorf("%v, %+v", err, result.Record)
+		t.Errorf("got %v, %+v; want a Transient fault, attempt 1", err, result.Record)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a__1", "journal.jsonl")); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestTheSandboxIsClosedOnEveryWayOut(t *testing.T) {
+func TestTheSandboxIsAlwaysClosed(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
-	empty := scripted.Script{"a__1": nil}.Model("a__1", scripted.Config{}) // out of replies at once
+	empty := scripted.Script{"a__1": nil}.Model("a__1", scripted.Config{}) // has no replies
 	if _, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, empty); err == nil {
-		t.Fatal("a model without replies made no error")
+		t.Fatal("a model without replies returned no error")
 	}
 	if box.closed != 1 {
-		t.Errorf("closed %d times", box.closed)
+		t.Errorf("closed %d times, want closed 1", box.closed)
 	}
 }
 
-func TestTheTrajectoryIsInThePeersFormat(t *testing.T) {
+func TestTheTrajectoryHasTheFormatOfMiniSWEAgent(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	model := scripted.Script{"*": {
 		{Content: "look", Bash: "cat f.txt", Cost: 0.25},
@@ -282,17 +282,18 @@ func TestTheTrajectoryIsInThePeersFormat(t *testing.T) {
 		roles = append(roles, m.Role)
 	}
 	if r := strings.Join(roles, " "); r != "system user assistant tool user assistant tool assistant exit" {
-		t.Errorf("roles: %s", r)
+		t.Errorf("roles: %s, want record %q", r, "system user assistant tool user assistant tool assistant exit")
 	}
 	if got.Format != "mini-swe-agent-1.1" || got.InstanceID != "a__1" || got.Info.ExitStatus != "Submitted" ||
 		got.Info.ModelStats.Cost != 1 || got.Info.ModelStats.Calls != 4 {
-		t.Errorf("%s", data)
+		t.Errorf("got %s, want format %q, instance ID %q, exit status %q, cost 1, calls 4",
+			data, "mini-swe-agent-1.1", "a__1", "Submitted")
 	}
 	if out := got.Messages[3].Extra["raw_output"]; out != "a\n" {
-		t.Errorf("raw_output %q", out)
+		t.Errorf("raw_output %q, want output %q", out, "a\n")
 	}
 	if extra := got.Messages[6].Extra; extra["raw_output"] != "caf\ufffd\n" || extra["raw_output_base64"] != "Y2Fm6Qo=" {
-		t.Errorf("of bytes that are not UTF-8: %v", extra)
+		t.Errorf("the extra of an output that is not UTF-8: %v", extra)
 	}
 	for i, finish := range map[int]string{2: "tool_calls", 4: "stop", 5: "tool_calls"} {
 		response, _ := json.Marshal(got.Messages[i].Extra["response"])

@@ -11,35 +11,35 @@ import (
 
 // Store is where attempts are kept. It is safe for concurrent use.
 type Store interface {
-	// Open opens the instance's last attempt where that is to go on, else another one.
-	Open(id string, under manifest.Settings) (Opened, error)
-	// Put keeps what an attempt left behind; that is durable on return.
+	// Open opens the instance's last attempt if it can be resumed, otherwise a new one.
+	Open(id string, settings manifest.Settings) (Opened, error)
+	// Put stores an attempt's result, durably.
 	Put(ctx context.Context, r *results.Result) error
 }
 
-// Opened is an attempt that was opened. Who has it closes it.
+// Opened is an open attempt. The caller must Close it.
 type Opened struct {
 	Number  int
-	Past    *journal.History // what is known of an attempt that goes on; else nil
+	Past    *journal.History // of a resumed attempt; nil for a new one
 	Journal Journal
-	Log     io.Writer // of the instance
+	Log     io.Writer // the instance's log
 	Close   func() error
 }
 
-// Journal takes an attempt's records. See [journal.Writer], which is one.
+// Journal receives an attempt's records. [journal.Writer] implements it.
 type Journal interface {
 	Append(typ string, data any) error
 	Flush() error
 	Sync() error
 }
 
-// In keeps attempts in a run directory of this machine.
+// In returns a Store that keeps attempts in a run directory on this machine.
 func In(s *results.Store) Store { return directory{s} }
 
 type directory struct{ *results.Store }
 
-func (d directory) Open(id string, under manifest.Settings) (Opened, error) {
-	a, past, err := d.Resume(id, under)
+func (d directory) Open(id string, settings manifest.Settings) (Opened, error) {
+	a, past, err := d.Resume(id, settings)
 	if err != nil {
 		return Opened{}, err
 	}

@@ -6,7 +6,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// rawMessages are messages as they stand in a trajectory.
+// rawMessages returns messages as a trajectory stores them.
 func rawMessages(messages []llm.Message) []json.RawMessage {
 	list := make([]json.RawMessage, 0, len(messages))
 	for _, m := range messages {
@@ -18,7 +18,7 @@ func rawMessages(messages []llm.Message) []json.RawMessage {
 func rawMessage(m llm.Message) json.RawMessage {
 	raw, err := m.MarshalJSON() // json.Marshal would escape < and > in it
 	if err != nil {
-		// A provider's message that is not an object: keep what was understood of it.
+		// The provider's message is not an object: keep the parts that were understood.
 		m.Chat = nil
 		raw, _ = m.MarshalJSON()
 	}

@@ -10,14 +10,14 @@ import (
 // maxID keeps "<id>.traj.json" within the 255 bytes that file systems take as a name.
 const maxID = 200
 
-// ownFiles are the files of a run directory itself, which no instance's folder
-// can take the name of.
+// ownFiles are the files of the run directory itself. No instance's folder may have
+// one of these names.
 var ownFiles = []string{"preds.json", "exit_statuses.yaml", "results.parquet", "manifest.json", "batch.log"}
 
-// CheckID refuses an instance id that cannot name a folder, which each becomes. The
-// error says what the id does wrong: "is empty".
+// CheckID refuses an instance id that is not a valid folder name, since each instance
+// gets a folder. The error continues a sentence about the id: "is empty".
 func CheckID(id string) error {
-	lower := strings.ToLower(id) // the file system may take no note of case
+	lower := strings.ToLower(id) // the file system may ignore case
 	switch {
 	case id == "":
 		return errors.New("is empty")
@@ -28,7 +28,7 @@ func CheckID(id string) error {
 	case slices.Contains(ownFiles, lower), strings.HasPrefix(lower, "preds.json.corrupt-"):
 		return errors.New("is the name of one of the run directory's own files")
 	case strings.ContainsAny(id, "/\\\x00\n"):
-		return errors.New("holds a slash, a backslash, a NUL or a newline")
+		return errors.New("contains a slash, a backslash, a NUL or a newline")
 	}
 	return nil
 }

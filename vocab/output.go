@@ -2,42 +2,41 @@ package vocab
 
 import "time"
 
-// Output is what a command did. Its JSON form is what files say of it, without
-// the bytes and the times, which each file has its own form for.
+// Output is the result of a command. Its JSON form leaves out the bytes and the
+// times, which each file format stores in its own way.
 type Output struct {
 	// Bytes are stdout and stderr in the order in which they were written, exact.
 	// When Total is larger than their length, the middle was left out.
 	Bytes    []byte        `json:"-"`
 	Total    int64         `json:"total"`               // bytes written before capping
 	ExitCode int           `json:"exit_code"`           // -1 when TimedOut
-	TimedOut bool          `json:"timed_out,omitempty"` // it was killed, with all that stems from it, at Timeout
-	Timeout  time.Duration `json:"-"`                   // the limit that applied; 0 is none
+	TimedOut bool          `json:"timed_out,omitempty"` // it and its descendants were killed at Timeout
+	Timeout  time.Duration `json:"-"`                   // the limit that applied; 0 means none
 	Duration time.Duration `json:"-"`
 
-	// Note says what else befell the environment, for the model to read; empty
-	// for nothing.
+	// Note tells the model what else happened to the environment; may be empty.
 	Note string `json:"note,omitempty"`
 
-	// OOM: ExitCode is 137 and the kernel killed a process of the container
-	// meanwhile, since the container's memory was used up.
+	// OOM: ExitCode is 137 and the kernel killed a process of the container during
+	// the command because the container ran out of memory.
 	OOM bool `json:"oom,omitempty"`
 
-	// Shown is how the model was shown it, of an output read from a journal that
-	// keeps less of it than there was; else empty.
+	// Shown is the text that the model saw, when the output was read from a journal
+	// that keeps only part of the bytes; else empty.
 	Shown string `json:"shown,omitempty"`
 
-	// Restarted: all processes of the container were ended, by this command, or to
-	// make room for it or for the memory that they used up. Its files are as they were.
+	// Restarted: all processes of the container were ended, either by this command or
+	// to free the memory that they used. The files are unchanged.
 	Restarted bool `json:"-"`
 
-	// Disk tells of a container whose files take more than they may and that the
-	// storage driver does not stop; else it is nil.
+	// Disk is set when the container's files exceed their limit and the storage driver
+	// does not enforce it; else it is nil.
 	Disk *DiskUse `json:"-"`
 }
 
-// DiskUse is what the files of a container take that is above their limit.
+// DiskUse describes a container whose files exceed their limit.
 type DiskUse struct {
 	Used, Limit int64 // bytes
-	Killed      bool  // its processes were killed for it, which had not been told yet
-	Left        int   // commands that it may still run above its limit
+	Killed      bool  // its processes were killed for it, which was not reported before
+	Left        int   // commands that may still run above the limit
 }

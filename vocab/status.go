@@ -1,6 +1,6 @@
 package vocab
 
-// Status is how a run of an agent, or an attempt, ended in one word: its exit status.
+// Status is the exit status of an agent's run or of an attempt: one word that says how it ended.
 type Status string
 
 // Exit statuses of an agent's run, which are the names of the interrupts that end it.
@@ -8,20 +8,20 @@ const (
 	StatusSubmitted              Status = "Submitted"
 	StatusLimitsExceeded         Status = "LimitsExceeded"
 	StatusTimeExceeded           Status = "TimeExceeded"
-	StatusContextWindowExceeded  Status = "ContextWindowExceeded"  // the model takes no longer conversation
-	StatusContentPolicyViolation Status = "ContentPolicyViolation" // its provider refuses what is in it
-	StatusEnvironmentDestroyed   Status = "EnvironmentDestroyed"   // what the agent did left it none to work in
+	StatusContextWindowExceeded  Status = "ContextWindowExceeded"  // the conversation is longer than the model accepts
+	StatusContentPolicyViolation Status = "ContentPolicyViolation" // the provider refuses its content
+	StatusEnvironmentDestroyed   Status = "EnvironmentDestroyed"   // the agent's commands made it unusable
 	StatusRepeatedFormatError    Status = "RepeatedFormatError"
-	StatusUserInterruption       Status = "UserInterruption" // ends a run that is told to stop
+	StatusUserInterruption       Status = "UserInterruption" // the run was asked to stop
 )
 
-// Interrupts that a run goes on after. No attempt ends as one of them.
+// Interrupts that a run continues after. No attempt ends with one of them.
 const (
 	StatusFormatError      Status = "FormatError"
 	StatusExecutionTimeout Status = "ExecutionTimeout"
 )
 
-// Exit statuses of an attempt that ended by a fault, one for each of its kinds.
+// Exit statuses of an attempt that ended with a fault, one for each kind.
 const (
 	StatusUnknownFault   Status = "UnknownFault"
 	StatusUsageFault     Status = "UsageFault"
@@ -31,7 +31,7 @@ const (
 	StatusBug            Status = "Bug"
 )
 
-// Exit statuses of an attempt, or of an instance, that has not come to an end of its own.
+// Exit statuses of an attempt or instance that did not finish by itself.
 const (
 	StatusNotRun         Status = "not run"
 	StatusRunning        Status = "Running"
@@ -40,14 +40,14 @@ const (
 	StatusReplayDiverged Status = "ReplayDiverged" // see [OutcomeDiverged]
 )
 
-// Exit statuses that only other tools write, and that of a prediction without one.
+// Exit statuses that only other tools write, and that of a prediction without a status.
 const (
 	StatusContextWindowExceededError  Status = "ContextWindowExceededError"
 	StatusContentPolicyViolationError Status = "ContentPolicyViolationError"
 	StatusUnknown                     Status = "Unknown"
 )
 
-// Outcome classifies an attempt that ended so, of which a submission is not empty.
+// Outcome classifies an attempt that ended with s. A submission counts as not empty.
 func (s Status) Outcome() Outcome {
 	switch s {
 	case StatusSubmitted:
@@ -65,4 +65,16 @@ func (s Status) Outcome() Outcome {
 	default:
 		return OutcomeInfrastructure
 	}
+}
+
+// Label is an ending as every screen names it: the exit status, which by itself does
+// not tell an empty submission from one with a patch.
+func (s Status) Label(o Outcome) string {
+	switch {
+	case s == StatusSubmitted && o == OutcomeEmpty:
+		return "Submitted (empty)"
+	case s == "":
+		return string(StatusUnknown)
+	}
+	return string(s)
 }

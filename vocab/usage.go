@@ -3,11 +3,11 @@ package vocab
 // Usage counts tokens. Input includes Cached and CacheWrite; Output includes
 // Reasoning.
 type Usage struct {
-	Input      int64 `json:"input_tokens" parquet:"input_tokens"`
-	Cached     int64 `json:"cached_tokens" parquet:"cached_tokens"` // read from the provider's cache
-	CacheWrite int64 `json:"cache_write_tokens,omitempty" parquet:"cache_write_tokens"`
-	Output     int64 `json:"output_tokens" parquet:"output_tokens"`
-	Reasoning  int64 `json:"reasoning_tokens" parquet:"reasoning_tokens"`
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"cached_tokens"` // read from the provider's cache
+	CacheWrite int64 `json:"cache_write_tokens,omitempty"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"reasoning_tokens"`
 }
 
 // Add returns the sum of both.
@@ -20,8 +20,8 @@ func (u Usage) Add(v Usage) Usage {
 // Rates are US dollars per token.
 type Rates struct {
 	Input       float64 `json:"input"`
-	CachedInput float64 `json:"cached_input"`          // input that the provider found in its cache
-	CacheWrite  float64 `json:"cache_write,omitempty"` // input that it put there; 0 = as other input
+	CachedInput float64 `json:"cached_input"`          // input read from the provider's cache
+	CacheWrite  float64 `json:"cache_write,omitempty"` // input written to that cache; 0 = the price of other input
 	Output      float64 `json:"output"`
 }
 
@@ -31,13 +31,13 @@ type Price struct {
 	Tiers []Tier `json:"tiers,omitempty"` // in the order of Above
 }
 
-// Tier is what every token of a call costs whose input is longer than Above.
+// Tier is what every token costs in a call whose input is longer than Above.
 type Tier struct {
 	Above int64 `json:"above"` // tokens
 	Rates
 }
 
-// Cost returns the US dollars of a call that used u.
+// Cost returns the price of a call that used u, in US dollars.
 func (p Price) Cost(u Usage) float64 {
 	rates := p.Rates
 	for _, t := range p.Tiers {

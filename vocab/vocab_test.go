@@ -3,6 +3,7 @@ package vocab_test
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,18 +24,33 @@ func TestOutcomeOfAStatus(t *testing.T) {
 		vocab.StatusReplayDiverged:        vocab.OutcomeDiverged,
 		vocab.StatusTransientFault:        vocab.OutcomeInfrastructure,
 		vocab.StatusBug:                   vocab.OutcomeInfrastructure,
-		"what nobody knows":               vocab.OutcomeInfrastructure,
+		"an unknown status":               vocab.OutcomeInfrastructure,
 	} {
 		if got := status.Outcome(); got != want {
 			t.Errorf("%s is %s, want %s", status, got, want)
 		}
+		if !slices.Contains(vocab.Outcomes(), want) {
+			t.Errorf("Outcomes lists %v, want %s too", vocab.Outcomes(), want)
+		}
+	}
+	if !slices.IsSortedFunc(vocab.Outcomes(), func(a, b vocab.Outcome) int {
+		switch {
+		case a.Final() == b.Final():
+			return 0
+		case a.Final():
+			return -1
+		default:
+			return 1
+		}
+	}) {
+		t.Errorf("Outcomes lists %v, want results first", vocab.Outcomes())
 	}
 	if !vocab.OutcomeEmpty.Final() || vocab.OutcomePending.Final() || vocab.OutcomeDiverged.Final() || vocab.Outcome("").Final() {
-		t.Error("a result is told from what is none wrongly")
+		t.Error("Final is wrong for a result or for another outcome")
 	}
 }
 
-func TestOutputAsFilesHaveIt(t *testing.T) {
+func TestOutputJSONForm(t *testing.T) {
 	out := vocab.Output{
 		Bytes: []byte("x"), Total: 1, ExitCode: 137, OOM: true, Restarted: true, Duration: time.Second, Disk: &vocab.DiskUse{},
 	}
@@ -57,7 +73,7 @@ func TestCost(t *testing.T) {
 		{}:                                  0,
 		{Input: 10, Output: 1}:              12,
 		{Input: 10, Cached: 4, Output: 1}:   10,
-		{Input: 10, Cached: 40}:             5, // more than there is
+		{Input: 10, Cached: 40}:             5, // more cached than input tokens
 		{Input: 1, Output: 3, Reasoning: 2}: 7,
 		vocab.Usage{Input: 1}.Add(vocab.Usage{Output: 1}): 3,
 	} {
@@ -88,6 +104,24 @@ func TestCheckID(t *testing.T) {
 		err := vocab.CheckID(id)
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", id, err, want)
+		}
+	}
+}
+
+func TestStatusLabel(t *testing.T) {
+	for _, c := range []struct {
+		status  vocab.Status
+		outcome vocab.Outcome
+		want    string
+	}{
+		{vocab.StatusSubmitted, vocab.OutcomeSubmitted, "Submitted"},
+		{vocab.StatusSubmitted, vocab.OutcomeEmpty, "Submitted (empty)"},
+		{vocab.StatusLimitsExceeded, vocab.OutcomeLimit, "LimitsExceeded"},
+		{vocab.StatusLimitsExceeded, vocab.OutcomeEmpty, "LimitsExceeded"},
+		{"", vocab.OutcomePending, "Unknown"},
+	} {
+		if got := c.status.Label(c.outcome); got != c.want {
+			t.Errorf("%q, %q: %q, want %q", c.status, c.outcome, got, c.want)
 		}
 	}
 }

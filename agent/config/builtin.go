@@ -3,6 +3,7 @@ package config
 import (
 	"embed"
 	"slices"
+	"strings"
 
 	"batch.example/batch/fault"
 )
@@ -10,18 +11,27 @@ import (
 //go:embed builtin/*.yaml
 var builtinFiles embed.FS
 
-// builtins are the names of batch's own configurations. They are no file
+// builtins are the names of batch's own configurations. They are not files
 // names: those of mini-swe-agent, which has a default.yaml too, mean its files.
 var builtins = []string{"default", "text", "tools"}
 
-// readBuiltin reads one of batch's own configurations.
-func readBuiltin(name string) (*value, error) {
+// Builtin returns one of batch's own configurations, as a YAML file.
+func Builtin(name string) (string, error) {
 	if !slices.Contains(builtins, name) {
-		return nil, fault.Newf(fault.Bug, "reading the built-in configuration %q: there is none", name)
+		return "", fault.Newf(fault.Usage, "there is no built-in configuration %q", name).WithHint("built in are %s", strings.Join(builtins, ", "))
 	}
 	data, err := builtinFiles.ReadFile("builtin/" + name + ".yaml")
 	if err != nil {
-		return nil, fault.New(fault.Bug, "reading the built-in configuration", err)
+		return "", fault.New(fault.Bug, "reading the built-in configuration", err)
 	}
-	return parseYAML("batch's built-in "+name, data)
+	return string(data), nil
+}
+
+// readBuiltin reads one of batch's own configurations.
+func readBuiltin(name string) (*value, error) {
+	text, err := Builtin(name)
+	if err != nil {
+		return nil, err
+	}
+	return parseYAML(builtinSource(name), []byte(text), inBuiltin)
 }

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// replies answers with one reply that is in no form, then with calls or fences.
+// replies answers first with a reply in no valid form, then with calls or fences.
 type replies struct{ n int }
 
 func (r *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {
@@ -29,7 +29,7 @@ func (r *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, 
 	return &llm.Response{Message: m}, nil
 }
 
-// long prints too much once, then runs too long, then submits.
+// long first prints too much, then runs too long, then submits.
 type long struct{ n int }
 
 func (l *long) Execute(context.Context, string) (vocab.Output, error) {
@@ -55,7 +55,7 @@ func TestBuiltinPromptsRender(t *testing.T) {
 			}
 			end, err := loop.Run(t.Context(), agent.Turn{Task: "THE TASK", Model: &replies{}, Env: &long{}})
 			if err != nil || !end.Submitted {
-				t.Fatalf("%+v, %v", end, err)
+				t.Fatalf("got %+v, %v; want submitted true, no error", end, err)
 			}
 			for i, want := range map[int]string{
 				0: "software engineer",
@@ -70,13 +70,13 @@ func TestBuiltinPromptsRender(t *testing.T) {
 				}
 			}
 			if got := end.Messages[1].Text(); !strings.Contains(got, "/testbed") || !strings.Contains(got, "60 seconds") {
-				t.Errorf("the task message is %q", got)
+				t.Errorf("the task message is %q, want the directory and the time limit in it", got)
 			}
 		})
 	}
 }
 
-func TestBuiltinPromptsSayThatThereIsNoNetworkWhenThereIsNone(t *testing.T) {
+func TestBuiltinPromptsMentionAMissingNetwork(t *testing.T) {
 	const told = "no network"
 	for _, tt := range []struct {
 		name  string
@@ -105,7 +105,7 @@ func TestBuiltinPromptsSayThatThereIsNoNetworkWhenThereIsNone(t *testing.T) {
 					t.Errorf("says %q: %v, want %v", told, !tt.none, tt.none)
 				}
 				if strings.Contains(got, "\n\n\n") || strings.Contains(got, "seconds.\n-\n") {
-					t.Errorf("the list has a hole: %q", got)
+					t.Errorf("got an empty line or item in the list: %q", got)
 				}
 			})
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/agent/template"
 )
 
 // Config is a whole configuration. Keys are mini-swe-agent's.
@@ -21,7 +22,7 @@ type Config struct {
 	v1     bool
 }
 
-// AgentConfig is the loop's part. A limit of zero is no limit.
+// AgentConfig is the loop's part. A limit of zero means no limit.
 type AgentConfig struct {
 	SystemTemplate             string  `yaml:"system_template"`
 	InstanceTemplate           string  `yaml:"instance_template"`
@@ -44,13 +45,13 @@ type EnvironmentConfig struct {
 	ContainerTimeout string            `yaml:"container_timeout"` // that the agent may work, as sleep takes it; mini-swe-agent's containers live so long
 	PullTimeout      float64           `yaml:"pull_timeout"`      // seconds
 	Interpreter      []string          `yaml:"interpreter"`
-	Shell            string            `yaml:"shell"` // ours: warm (default) or fresh, the interpreter started for each command
+	Shell            string            `yaml:"shell"` // batch's own: warm (default) or fresh, the interpreter started for each command
 
-	// Ours. The first three hold where run_args say nothing; 0 is no limit.
+	// batch's own. The first three hold where run_args say nothing; 0 is no limit.
 	Network        string  `yaml:"network"` // none, bridge (one for all of batch's containers), or the name of one that exists
 	Memory         string  `yaml:"memory"`  // of a container, such as 8g
 	CPUs           float64 `yaml:"cpus"`    // at most, of a container
-	Disk           string  `yaml:"disk"`    // that a container's own files may take, such as 20GiB; empty is no limit
+	Disk           string  `yaml:"disk"`    // that a container's own files may take, such as 20GiB; empty means no limit
 	KeepGitHistory bool    `yaml:"keep_git_history"`
 
 	AllowCommitMismatch bool `yaml:"allow_commit_mismatch"` // run in an image that is not at its row's base_commit
@@ -72,22 +73,22 @@ type ModelConfig struct {
 	ObservationTemplate  string         `yaml:"observation_template"`
 	MultimodalRegex      string         `yaml:"multimodal_regex"`
 	ActionRegex          string         `yaml:"action_regex"`
-	ActionForm           string         `yaml:"action_form"` // ours: auto, toolcall, tools or text
+	ActionForm           string         `yaml:"action_form"` // batch's own: auto, toolcall, tools or text
 }
 
 // RunConfig is what happens around the agent.
 type RunConfig struct {
 	EnvStartupCommand string   `yaml:"env_startup_command"` // Jinja over the instance's fields; must exit with 0
-	MaskPatterns      []string `yaml:"mask_patterns"`       // ours: regular expressions of what is hidden in all that is written
+	MaskPatterns      []string `yaml:"mask_patterns"`       // batch's own: regular expressions of what is hidden in all files except patches
 }
 
-// CommandTimeout limits one command; zero is no limit.
+// CommandTimeout limits one command; zero means no limit.
 func (e *EnvironmentConfig) CommandTimeout() time.Duration { return seconds(e.Timeout) }
 
-// FreshShell tells that the interpreter is started anew for each command.
+// FreshShell reports whether the interpreter is started for each command.
 func (e *EnvironmentConfig) FreshShell() bool { return e.Shell == "fresh" }
 
-// PullLimit limits the pull of one image; zero is no limit.
+// PullLimit limits the pull of one image; zero means no limit.
 func (e *EnvironmentConfig) PullLimit() time.Duration { return seconds(e.PullTimeout) }
 
 // Lifetime is container_timeout; zero is without end.
@@ -104,22 +105,19 @@ func (e *EnvironmentConfig) Flags() RunFlags { return e.flags }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Origin says where the value at a dotted path was set: "file:line", or the
-// key=value itself with its secrets hidden; empty for a path that nobody set.
+// Origin says where the value at a dotted path was set: "file:line", "-c" and the
+// key=value with its secrets hidden, or a flag; empty for a path that nobody set.
 func (c *Config) Origin(path string) string { return c.places[path].String() }
 
-// Given reports whether the value at a dotted path was set by a key=value, and
+// Given reports whether the value at a dotted path was set by a key=value or a flag, and
 // so by somebody who meant just this value, rather than by a file or the default.
-func (c *Config) Given(path string) bool { return c.places[path].isKeyValue() }
+func (c *Config) Given(path string) bool { return c.places[path].byHand() }
 
 // ActionForm is how replies ask for commands: as action_form says, else text
 // where the model class, a regular expression or a prompt asks for it, else tool calls.
 func (c *Config) ActionForm() agent.ActionForm {
 	m := &c.Model
 	text := agent.ActionForm{Kind: agent.Text, Regex: m.ActionRegex}
-	if text.Regex == "" && c.v1 {
-		text.Regex = agent.OldRegex
-	}
 	switch m.ActionForm {
 	case "toolcall":
 		return agent.ActionForm{Kind: agent.ToolCall}
@@ -129,7 +127,7 @@ func (c *Config) ActionForm() agent.ActionForm {
 		return text
 	}
 	prompts := c.Agent.SystemTemplate + c.Agent.InstanceTemplate
-	if m.ActionRegex != "" || c.v1 || strings.Contains(strings.ToLower(m.ModelClass), "textbased") ||
+	if m.ActionRegex != "" || strings.Contains(strings.ToLower(m.ModelClass), "textbased") ||
 		strings.Contains(prompts, "```mswea_bash_command") {
 		return text
 	}
@@ -153,7 +151,26 @@ func (c *Config) Loop() agent.Config {
 		MaxFormatErrors:     formatErrors,
 		Actions:             c.ActionForm(),
 		Vars:                c.Vars(),
+		Place:               c.placeWithin,
 	}
+}
+
+// placeWithin names the places in the template at a dotted path.
+func (c *Config) placeWithin(path string) func(offset int) string {
+	at, ok := c.places[path]
+	if !ok {
+		return nil
+	}
+	return at.within
+}
+
+// StartupCommand is run.env_startup_command; nil where there is none.
+func (c *Config) StartupCommand() (*template.Template, error) {
+	const path = "run.env_startup_command"
+	if c.Run.EnvStartupCommand == "" {
+		return nil, nil
+	}
+	return template.Parse(path, c.Run.EnvStartupCommand, c.placeWithin(path))
 }
 
 // timeLimit is how long an agent may work. Where mini-swe-agent lets the container

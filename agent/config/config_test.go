@@ -82,11 +82,11 @@ func load(t *testing.T, specs ...string) *Config {
 	return c
 }
 
-func TestPeersFilesLoadUnchanged(t *testing.T) {
+func TestMiniSWEAgentFilesLoadUnchanged(t *testing.T) {
 	file := write(t, "p.yaml", peerLike)
 	c := load(t, file)
 	if c.Agent.SystemTemplate != "You are — a helper.\n" || c.Agent.StepLimit != 30 || c.Agent.CostLimit != 3 {
-		t.Errorf("agent %+v", c.Agent)
+		t.Errorf("agent %+v, want system template %q, step limit 30, cost limit 3", c.Agent, "You are — a helper.\n")
 	}
 	wantEnv := map[string]string{"PAGER": "cat", "PIP_PROGRESS_BAR": "off", "TQDM_DISABLE": "1", "BARE": "off", "NUMBER": "01"}
 	for name, want := range wantEnv {
@@ -95,26 +95,28 @@ func TestPeersFilesLoadUnchanged(t *testing.T) {
 		}
 	}
 	if c.Environment.Env["BASH_ENV"] != "/root/.bashrc" {
-		t.Error("the default is not underneath")
+		t.Error("environment.env lost the default of BASH_ENV")
 	}
 	if f := c.Environment.Flags(); f.Network != "none" || f.CPUs != 20 || f.Memory != 60<<30 {
-		t.Errorf("flags %+v", f)
+		t.Errorf("flags %+v, want network %q, cpus 20, memory %v", f, "none", 60<<30)
 	}
 	if c.Environment.Lifetime() != 7*time.Hour || c.Environment.CommandTimeout() != time.Minute {
-		t.Errorf("times %v %v", c.Environment.Lifetime(), c.Environment.CommandTimeout())
+		t.Errorf("times %v %v; want lifetime %v, command timeout %v",
+			c.Environment.Lifetime(), c.Environment.CommandTimeout(), 7*time.Hour, time.Minute)
 	}
 	want := map[string]any{"drop_params": true, "parallel_tool_calls": true, "temperature": 0.5}
 	if d := cmp.Diff(want, c.Model.ModelKwargs); d != "" {
-		t.Error(d)
+		t.Errorf("model kwargs (-want +got):\n%s", d)
 	}
 	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[0], "p.yaml:9: agent.mode") || !strings.Contains(c.Warnings[1], "p.yaml:40: model.model_class") {
-		t.Errorf("warnings %q", c.Warnings)
+		t.Errorf("warnings %q, want 2 warnings, %q in the first warning, %q in the second warning",
+			c.Warnings, "p.yaml:9: agent.mode", "p.yaml:40: model.model_class")
 	}
 	if got := c.Origin("model.action_regex"); got != file+":38" {
-		t.Errorf("origin %q", got)
+		t.Errorf("origin %q, want %v", got, file+":38")
 	}
 	if f := c.ActionForm(); f.Kind != agent.Text || f.Regex != "<cmd>(.*?)</cmd>" {
-		t.Errorf("form %+v", f)
+		t.Errorf("form %+v, want kind %v, regex %q", f, agent.Text, "<cmd>(.*?)</cmd>")
 	}
 }
 
@@ -146,14 +148,14 @@ func TestKeyValues(t *testing.T) {
 			}
 			want := map[string]any{"model": map[string]any{"model_kwargs": map[string]any{"k": c.want}}}
 			if d := cmp.Diff(want, v.plain()); d != "" {
-				t.Error(d)
+				t.Errorf("plain (-want +got):\n%s", d)
 			}
 		})
 	}
 	for _, spec := range []string{"=value", "model..name=value", "model.=value"} {
 		t.Run(spec+" has an empty key", func(t *testing.T) {
-			if _, err := Load([]string{spec}, Options{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "empty config key") {
-				t.Errorf("error %v", err)
+			if _, err := Load([]string{spec}, Options{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "the key is empty") {
+				t.Errorf("error %v, want a Usage fault with %q", err, "the key is empty")
 			}
 		})
 	}
@@ -163,22 +165,22 @@ func TestMerging(t *testing.T) {
 	c := load(t, "agent.step_limit=5", "environment.env.A=1", "environment.env.PAGER=null", "agent.cost_limit=0",
 		"model.model_kwargs.a.b=1", `model.model_kwargs={"a":{"c":2}}`, "environment.run_args=[]", "agent.step_limit=7")
 	if c.Agent.StepLimit != 7 || c.Agent.CostLimit != 0 {
-		t.Errorf("limits %d and %v", c.Agent.StepLimit, c.Agent.CostLimit)
+		t.Errorf("limits %d and %v; want step limit 7, cost limit 0", c.Agent.StepLimit, c.Agent.CostLimit)
 	}
 	if _, ok := c.Environment.Env["PAGER"]; ok || c.Environment.Env["A"] != "1" || c.Environment.Env["LESS"] != "-R" {
-		t.Errorf("env %v", c.Environment.Env)
+		t.Errorf("env %v, want no PAGER, A %q, LESS %q", c.Environment.Env, "1", "-R")
 	}
 	want := map[string]any{"a": map[string]any{"b": 1, "c": 2}}
 	if d := cmp.Diff(want, c.Model.ModelKwargs); d != "" {
-		t.Error(d)
+		t.Errorf("model kwargs (-want +got):\n%s", d)
 	}
-	if got := c.Origin("agent.step_limit"); got != "agent.step_limit=7" {
-		t.Errorf("origin %q", got)
+	if got := c.Origin("agent.step_limit"); got != "-c agent.step_limit=7" {
+		t.Errorf("origin %q, want %q", got, "-c agent.step_limit=7")
 	}
 }
 
-// PyYAML says what is wanted: own keys beat merged ones wherever they stand, of
-// a list the first beats the others, of several merge keys the last.
+// As in PyYAML, own keys are used before merged ones wherever they are; the first
+// mapping of a list is used before the others, and the last of several merge keys.
 func TestMergeKeys(t *testing.T) {
 	const bases = "x: &one {step_limit: 1, cost_limit: 1, wall_time_limit_seconds: 1}\n" +
 		"y: &two {step_limit: 2, cost_limit: 2, max_consecutive_format_errors: 2}\n"
@@ -193,7 +195,7 @@ func TestMergeKeys(t *testing.T) {
 		{"what is merged may merge itself", "{<<: {<<: *one, step_limit: 4}, cost_limit: 5}", "4 5 1 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, err := parseYAML("f", []byte(bases+"agent: "+c.agent+"\n"))
+			v, err := parseYAML("f", []byte(bases+"agent: "+c.agent+"\n"), inFile)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,8 +210,8 @@ func TestMergeKeys(t *testing.T) {
 			d := decoder{places: map[string]place{}}
 			d.section("", merge(base, v), got)
 			a := got.Agent
-			if text := fmt.Sprint(a.StepLimit, a.CostLimit, a.WallTimeLimitSeconds, a.MaxConsecutiveFormatErrors); text != c.want || len(d.problems) > 0 {
-				t.Errorf("%s, want %s; %q", text, c.want, d.problems)
+			if text := fmt.Sprint(a.StepLimit, a.CostLimit, a.WallTimeLimitSeconds, a.MaxConsecutiveFormatErrors); text != c.want || len(d.found) > 0 {
+				t.Errorf("%s, want %s; %d problems", text, c.want, len(d.found))
 			}
 		})
 	}
@@ -217,10 +219,10 @@ func TestMergeKeys(t *testing.T) {
 
 func TestBadConfigurations(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
-		{"a typing error names the nearest key", "agent:\n  step_limt: 5\n", "f.yaml:2: agent.step_limt is not a known key (nearest: step_limit)"},
-		{"a key in the wrong section", "model:\n  step_limit: 5\n", "it belongs under agent"},
-		{"an unknown section", "agnet: {}\n", "f.yaml:1: agnet is not a known key (nearest: agent)"},
-		{"a key far from all others", "run:\n  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz: 1\n", "expected one of env_startup_command"},
+		{"a typing error names the nearest key", "agent:\n  step_limt: 5\n", "f.yaml:2: agent.step_limt is not a known key; did you mean agent.step_limit?"},
+		{"a key in the wrong section", "model:\n  step_limit: 5\n", "f.yaml:2: model.step_limit is not a known key; did you mean agent.step_limit?"},
+		{"an unknown section", "agnet: {}\n", "f.yaml:1: agnet is not a known key; did you mean agent?"},
+		{"a key far from all others", "run:\n  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz: 1\n", "zzz is not a known key"},
 		{"text for a number", "agent:\n  step_limit: many\n", `f.yaml:2: agent.step_limit is "many", expected a whole number`},
 		{"a fraction for a count", "agent: {step_limit: 1.5}\n", "is 1.5, expected a whole number"},
 		{"a list for text", "agent:\n\n  system_template: [a]\n", "f.yaml:3: agent.system_template is a list, expected text"},
@@ -235,13 +237,14 @@ func TestBadConfigurations(t *testing.T) {
 		{"memory that is none", "environment: {run_args: [--memory=lots]}\n", `--memory "lots"`},
 		{"a disk that is none", "environment: {disk: lots}\n", `environment.disk is "lots", expected a size`},
 		{"a time that is none", "environment: {container_timeout: soon}\n", `is "soon", expected a time`},
-		{"an unknown shell", "environment: {shell: zsh}\n", `shell is "zsh", expected warm, fresh`},
+		{"an unknown shell", "environment: {shell: zsh}\n", `shell is "zsh", expected warm or fresh`},
 		{"an unknown action form", "model: {action_form: xml}\n", `action_form is "xml", expected auto`},
 		{"a template with an error", "agent:\n  instance_template: |\n    {% if %}\n", "instance_template"},
 		{"a regular expression with an error", "model: {action_regex: '('}\n", "action_regex"},
 		{"a startup command with an error", "run: {env_startup_command: '{{ }'}\n", "env_startup_command"},
 		{"a key given twice", "agent:\n  step_limit: 1\n  step_limit: 2\n", "f.yaml:3: the key step_limit is given twice"},
-		{"a broken file", "agent: [\n", "f.yaml"},
+		{"a broken file", "agent:\n  env: [\n", "f.yaml:2:8: expected a value"},
+		{"a tag that is not its value's", "agent:\n  step_limit: !!int x\n", "f.yaml:2: the value is not of the type that its tag !!int names"},
 		{"an empty file", "\n", "the file is empty"},
 		{"a list at the top", "- a\n", "expected keys like agent"},
 		{"a merge of no mapping", "agent:\n  <<: 5\n", "f.yaml:2: << needs a mapping or a list of them"},
@@ -257,15 +260,15 @@ func TestBadConfigurations(t *testing.T) {
 			}
 		})
 	}
-	t.Run("all mistakes are told at once", func(t *testing.T) {
+	t.Run("all mistakes are reported at once", func(t *testing.T) {
 		_, err := Load([]string{"agent.step_limt=1", "agent.cost_limit=x"}, Options{})
 		if err == nil || !strings.Contains(err.Error(), "step_limt") || !strings.Contains(err.Error(), "cost_limit=x") {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want an error with %q, with %q", err, "step_limt", "cost_limit=x")
 		}
 	})
 }
 
-// laughs is a small file of many values.
+// laughs is a small file that expands to many values through aliases.
 func laughs() string {
 	s := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {
@@ -295,7 +298,7 @@ func TestFindingFiles(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		"":                               "a name is empty",
+		"":                               "the name is empty",
 		"gone.yaml":                      "gone.yaml: no such file in the current directory or " + opts.Dirs[0] + " or " + dir,
 		filepath.Join(dir, "gone"):       filepath.Join(dir, "gone") + ": no such file",
 		dir:                              dir + " is a directory",
@@ -311,7 +314,7 @@ func TestFindingFiles(t *testing.T) {
 	}
 }
 
-func TestAFileBesideABuiltInNameIsTold(t *testing.T) {
+func TestAFileWithABuiltInNameIsReported(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "default.yaml")
 	if err := os.WriteFile(file, []byte("agent: {step_limit: 9}\n"), 0o600); err != nil {
@@ -320,14 +323,14 @@ func TestAFileBesideABuiltInNameIsTold(t *testing.T) {
 	opts := Options{Dirs: []string{dir}}
 	c, err := Load([]string{"default"}, opts)
 	if err != nil || c.Agent.StepLimit != 250 || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "not the file "+file) {
-		t.Errorf("%v, %+v", err, c)
+		t.Errorf("got %v, %+v; want step limit 250, 1 warning, %q in the first warning, no error", err, c, "not the file "+file)
 	}
 	if c, err = Load([]string{"default.yaml"}, opts); err != nil || c.Agent.StepLimit != 9 || len(c.Warnings) > 0 {
-		t.Errorf("%v, %+v", err, c)
+		t.Errorf("got %v, %+v; want step limit 9, no warnings, no error", err, c)
 	}
 }
 
-func TestWhosePromptsRunIsSaid(t *testing.T) {
+func TestPromptsNamesTheirSources(t *testing.T) {
 	file := write(t, "p.yaml", peerLike)
 	for _, c := range []struct {
 		specs []string
@@ -357,7 +360,7 @@ func TestWhosePromptsRunIsSaid(t *testing.T) {
 	}
 }
 
-func TestWhatAPersonSetByHandIsKnown(t *testing.T) {
+func TestGivenReportsWhatTheUserSet(t *testing.T) {
 	file := write(t, "p.yaml", peerLike)
 	for _, c := range []struct {
 		specs []string
@@ -371,7 +374,7 @@ func TestWhatAPersonSetByHandIsKnown(t *testing.T) {
 		{[]string{"agent.cost_limit=3", file}, false},
 	} {
 		if got := load(t, c.specs...).Given("agent.cost_limit"); got != c.want {
-			t.Errorf("%v: %v", c.specs, got)
+			t.Errorf("%v: got %v, want %v", c.specs, got, c.want)
 		}
 	}
 }
@@ -394,14 +397,14 @@ func TestActionForms(t *testing.T) {
 	} {
 		t.Run(strings.Join(c.specs, " "), func(t *testing.T) {
 			if got := load(t, c.specs...).ActionForm(); got.Kind != c.kind || got.Regex != c.regex {
-				t.Errorf("got %v %q", got.Kind, got.Regex)
+				t.Errorf("got %v %q; want kind %v, regex %v", got.Kind, got.Regex, c.kind, c.regex)
 			}
 		})
 	}
 	t.Run("keys of the first version move", func(t *testing.T) {
 		c := load(t, "agent.action_observation_template=OBS", "agent.format_error_template=BAD")
 		if c.Model.ObservationTemplate != "OBS" || c.Model.FormatErrorTemplate != "BAD" {
-			t.Errorf("%+v", c.Model)
+			t.Errorf("got %+v, want observation template %q, format error template %q", c.Model, "OBS", "BAD")
 		}
 	})
 }
@@ -416,20 +419,22 @@ func TestResolved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(data), "S3CRET") || !strings.Contains(string(data), `"max_tokens":5`) || !strings.Contains(string(data), `"-e","EMPTY_KEY=","--cpus=2","-m1g","-e=FORWARDED_KEY"`) {
-		t.Errorf("%s", data)
+		t.Errorf("got %s, want no %q in the data, %q in the data, %q in the data",
+			data, "S3CRET", `"max_tokens":5`, `"-e","EMPTY_KEY=","--cpus=2","-m1g","-e=FORWARDED_KEY"`)
 	}
 	wantEnv := map[string]string{
 		"GH_TOKEN": "S3CRET", "http_proxy": "http://me:S3CRET@proxy", "A_KEY": "S3CRET", "B_KEY": "S3CRET", "C_KEY": "S3CRET", "D_KEY": "S3CRET", "EMPTY_KEY": "",
 	}
 	flags := c.Environment.Flags()
 	if diff := cmp.Diff(wantEnv, flags.Env); diff != "" || flags.CPUs != 2 || flags.Memory != 1<<30 || !slices.Equal(flags.ForwardEnv, []string{"FORWARDED_KEY"}) {
-		t.Errorf("flags %+v: %s", flags, diff)
+		t.Errorf("flags %+v: %s; want no difference, cpus 2, memory %v, forward env %v",
+			flags, diff, 1<<30, []string{"FORWARDED_KEY"})
 	}
 	if c.Model.ModelKwargs["api_key"] != "S3CRET" || c.Environment.Env["HF_TOKEN"] != "S3CRET" {
 		t.Error("masking changed the configuration")
 	}
 	if v := c.Vars(); v["timeout"] != 60 || v["step_limit"] != 250 || v["cwd"] != "/testbed" {
-		t.Errorf("vars %v", v)
+		t.Errorf("vars %v, want timeout 60, step_limit 250, cwd %q", v, "/testbed")
 	}
 }
 
@@ -476,11 +481,11 @@ func TestSecretsOfAConfiguration(t *testing.T) {
 		"X-Auth-Token header", "X-Id " + other, "api_key kwarg",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("result (-want +got):\n%s", diff)
 	}
 }
 
-func TestMistakesAreToldWithoutSecrets(t *testing.T) {
+func TestConfigurationErrorsHideSecrets(t *testing.T) {
 	for _, spec := range []string{
 		"environment.env=MY_KEY=S3CRET", `environment.run_args=[-e=MY_KEY=S3CRET]`, `environment.run_args=["-e","=MY_KEY=S3CRET"]`,
 		`environment.run_args=["MY_KEY=S3CRET"]`, `environment.run_args=["-x=MY_KEY=S3CRET"]`, `environment.run_args=["-itMY_KEY=S3CRET"]`,
@@ -488,7 +493,7 @@ func TestMistakesAreToldWithoutSecrets(t *testing.T) {
 	} {
 		_, err := Load([]string{spec}, Options{})
 		if fault.KindOf(err) != fault.Usage || strings.Contains(err.Error(), "S3CRET") {
-			t.Errorf("%s: %v", spec, err)
+			t.Errorf("%s: got %v, want a Usage fault, without %q", spec, err, "S3CRET")
 		}
 	}
 }
@@ -499,12 +504,12 @@ func TestSleepTimes(t *testing.T) {
 		"1h 30m": 90 * time.Minute, "infinity": 0, "inf": 0, "": 0,
 	} {
 		if got, err := parseSleep(text); err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
+			t.Errorf("%q: got %v, %v; want %v, no error", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"-1", "h", "2w", "nan", "1e300d", "0"} {
 		if got, err := parseSleep(text); err == nil {
-			t.Errorf("%q: %v without an error", text, got)
+			t.Errorf("%q: got %v without an error, want an error", text, got)
 		}
 	}
 }
@@ -514,7 +519,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("a: &x {<<: *x}\n")
 	f.Add("agent: !!int x\n")
 	f.Fuzz(func(t *testing.T, content string) {
-		v, err := parseYAML("f", []byte(content))
+		v, err := parseYAML("f", []byte(content), inFile)
 		if err != nil {
 			return
 		}

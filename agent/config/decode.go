@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -9,17 +10,48 @@ import (
 	"strconv"
 	"strings"
 
-	"batch.example/batch/internal/near"
+	"batch.example/batch/fault"
 )
 
 // decoder fills structs by their yaml tags and collects what is wrong.
 type decoder struct {
 	places   map[string]place
+	found    []found
 	problems []string
+	unknown  bool // a key of them is not known
+}
+
+// found is a problem and its place.
+type found struct {
+	at   place
+	text string
+}
+
+// refuse returns all problems as one error.
+func (d *decoder) refuse() error {
+	slices.SortStableFunc(d.found, func(a, b found) int {
+		return cmp.Or(strings.Compare(a.at.source, b.at.source), a.at.line-b.at.line)
+	})
+	for _, f := range d.found {
+		d.problems = append(d.problems, f.text)
+	}
+	var err *fault.Error
+	switch n := len(d.problems); n {
+	case 0:
+		return nil
+	case 1:
+		err = fault.Newf(fault.Usage, "reading the configuration: %s", d.problems[0])
+	default:
+		err = fault.Newf(fault.Usage, "reading the configuration: %d values are wrong:\n%s", n, strings.Join(d.problems, "\n"))
+	}
+	if d.unknown {
+		return err.WithHint("`batch config keys` lists all keys")
+	}
+	return err
 }
 
 func (d *decoder) problem(v *value, path, format string, args ...any) {
-	d.problems = append(d.problems, fmt.Sprintf("%s: %s %s", v.at, path, fmt.Sprintf(format, args...)))
+	d.found = append(d.found, found{v.at, fmt.Sprintf("%s: %s %s", v.at, path, fmt.Sprintf(format, args...))})
 }
 
 // section fills the struct that target points to from a mapping.
@@ -37,7 +69,7 @@ func (d *decoder) section(path string, v *value, target any) {
 		full := strings.TrimPrefix(path+"."+key, ".")
 		field, ok := fields[key]
 		if !ok {
-			d.problem(m[key], full, "is not a known key%s", nearest(key, path, fields))
+			d.unknownKey(full, m[key])
 			continue
 		}
 		d.places[full] = m[key].at
@@ -101,6 +133,10 @@ func (d *decoder) leaf(path string, v *value, field reflect.Value) {
 			return
 		}
 		*to = m
+		members, _ := v.v.(map[string]*value)
+		for key, item := range members {
+			d.places[path+"."+key] = item.at
+		}
 	}
 }
 
@@ -200,21 +236,4 @@ func shorten(s string) string {
 		return string(r[:most]) + "..."
 	}
 	return s
-}
-
-// nearest suggests a key of the same section, or the section that has it.
-func nearest(key, path string, fields map[string]reflect.Value) string {
-	if path != "" {
-		sections := fieldsOf(&Config{})
-		for _, section := range slices.Sorted(maps.Keys(sections)) {
-			if _, ok := fieldsOf(sections[section].Addr().Interface())[key]; ok {
-				return fmt.Sprintf(" (it belongs under %s)", section)
-			}
-		}
-	}
-	names := slices.Sorted(maps.Keys(fields))
-	if best := near.Name(key, names); best != "" {
-		return fmt.Sprintf(" (nearest: %s)", best)
-	}
-	return ", expected one of " + strings.Join(names, ", ")
 }

@@ -11,23 +11,24 @@ import (
 	"syscall"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
 )
 
-// findFile reads the file that a name means, and says which one it was.
+// findFile reads the file that a name means, and returns its name.
 func findFile(spec string, dirs []string) (name string, data []byte, err error) {
-	missing := "no such file"
+	missing, beside := "no such file", false
 	for _, name := range candidates(spec, dirs) {
 		data, err := os.ReadFile(name)
 		switch {
 		case err == nil:
 			return name, data, nil
 		case errors.Is(err, syscall.EISDIR): // a folder beside the file, swebench/ and swebench.yaml
-			missing = name + " is a directory"
+			missing, beside = name+" is a directory", true
 		case !errors.Is(err, fs.ErrNotExist):
 			return "", nil, fault.New(fault.Usage, "reading the configuration", err)
 		}
 	}
-	if !filepath.IsAbs(spec) {
+	if !filepath.IsAbs(spec) && !beside {
 		missing += " in " + strings.Join(append([]string{"the current directory"}, dirs...), " or ")
 	}
 	return "", nil, fault.Newf(fault.Usage, "reading the configuration: %s: %s", spec, missing).WithHint("%s", advice(spec))
@@ -67,7 +68,7 @@ var shipped = map[string]string{
 	"swebench_xml":       "config/benchmarks/swebench_xml",
 }
 
-// shippedVersion is the version of mini-swe-agent that shipped tells of.
+// shippedVersion is the version of mini-swe-agent that has these files.
 const shippedVersion = "v2.4.6"
 
 // advice says what to do about a name that no file has.
@@ -77,14 +78,17 @@ func advice(spec string) string {
 	switch {
 	case ofMini:
 		path += ".yaml"
-		return fmt.Sprintf(`it is one of mini-swe-agent's configurations, of which batch has no copy. Where that is installed, this brings it here:
+		return fmt.Sprintf(`this is one of mini-swe-agent's configurations; batch has no copy of it. To copy it from an installed mini-swe-agent:
   cp "$(python3 -c 'from importlib.util import find_spec; print(*find_spec("minisweagent").submodule_search_locations)')/%s" .
-and from the network:
+To download it:
   curl -fO https://raw.githubusercontent.com/SWE-agent/mini-swe-agent/%s/src/minisweagent/%s
-batch's own prompts are another configuration: -c default, or no -c at all`, path, shippedVersion, path)
+batch's own prompts are a different configuration: `+"`-c default`"+`, or no -c`, path, shippedVersion, path)
 	case slices.Contains(builtins, stem):
-		return fmt.Sprintf("batch's own configuration is named without an ending: -c %s", stem)
-	default:
-		return "give a file, key=value, or one of batch's own configurations: -c default, -c text, -c tools"
+		return fmt.Sprintf("for batch's own configuration leave out the ending: `-c %s`", stem)
 	}
+	like := near.Name(spec, builtins)
+	if like != "" {
+		like = "`-c " + like + "`"
+	}
+	return near.Hint(like, "give a file, KEY=VALUE, or one of batch's own configurations: `-c default`, `-c text` or `-c tools`")
 }

@@ -1,47 +1,58 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
 )
 
 // Load reads specs, each a file, one of batch's own names or key=value, and merges them
 // from left to right over the default: mappings key by key, lists and scalars
-// replace. An error is a Usage fault that tells all that is wrong.
+// replace. An error is a Usage fault that lists all mistakes.
 func Load(specs []string, opts Options) (*Config, error) {
 	merged, err := readBuiltin("default")
 	if err != nil {
 		return nil, err
 	}
 	c := &Config{places: map[string]place{}}
+	over := func(v *value, err error) error {
+		if err == nil {
+			err = c.adopt(v)
+		}
+		if err == nil {
+			merged = merge(merged, v)
+		}
+		return err
+	}
 	for _, spec := range specs {
 		v, warning, err := readSpec(spec, opts)
-		if err != nil {
-			return nil, err
-		}
 		if warning != "" {
 			c.Warnings = append(c.Warnings, warning)
 		}
-		if err := c.adopt(v); err != nil {
+		if err := over(v, err); err != nil {
 			return nil, err
 		}
-		merged = merge(merged, v)
+	}
+	for _, s := range opts.Set {
+		if err := over(s.value()); err != nil {
+			return nil, err
+		}
 	}
 	d := decoder{places: c.places}
 	d.section("", merged, c)
-	if len(d.problems) == 0 {
+	if c.v1 && c.Model.ActionRegex == "" { // which that version asked for
+		c.Model.ActionRegex = agent.OldRegex
+		c.places["model.action_regex"] = c.places["model.observation_template"]
+	}
+	if len(d.found) == 0 {
 		d.problems = c.check(opts)
 	}
-	if len(d.problems) > 0 {
-		return nil, fault.New(fault.Usage, "reading the configuration", errors.New(strings.Join(d.problems, "; ")))
-	}
-	return c, nil
+	return c, d.refuse()
 }
 
 // unused are keys of mini-swe-agent that have no effect in a batch run.
@@ -114,15 +125,7 @@ func (c *Config) check(opts Options) (problems []string) {
 	say := func(path, format string, args ...any) {
 		problems = append(problems, fmt.Sprintf("%s: %s %s", c.places[path], path, fmt.Sprintf(format, args...)))
 	}
-	word := func(path, got string, allowed ...string) {
-		if got != "" && !slices.Contains(allowed, got) {
-			say(path, "is %q, expected %s", got, strings.Join(allowed, ", "))
-		}
-	}
-	word("model.action_form", c.Model.ActionForm, "auto", "toolcall", "tools", "text")
-	word("model.set_cache_control", c.Model.SetCacheControl, "default_end")
-	word("environment.shell", c.Environment.Shell, "warm", "fresh")
-	word("model.cost_tracking", c.Model.CostTracking, "default", "ignore_errors")
+	c.checkWords(say)
 	if c.Environment.Image != "" { // which mini-swe-agent's batch runs overwrite, too
 		say("environment.image", "is %q, but every instance runs in its own image: give the rows an image_name instead", c.Environment.Image)
 	}
@@ -141,7 +144,7 @@ func (c *Config) check(opts Options) (problems []string) {
 	}
 	for _, p := range c.Run.MaskPatterns {
 		if _, err := regexp.Compile(p); err != nil {
-			say("run.mask_patterns", "is no regular expression: %v", err)
+			say("run.mask_patterns", "has %q, which is not a regular expression: %v", p, err)
 		}
 	}
 	var err error
@@ -152,6 +155,8 @@ func (c *Config) check(opts Options) (problems []string) {
 	if c.Environment.Memory != "" {
 		if flags.Memory, err = parseBytes(c.Environment.Memory); err != nil || flags.Memory < 0 {
 			say("environment.memory", "is %q, expected a size such as 512m or 8g, or 0 for no limit", c.Environment.Memory)
+		} else if flags.Memory > 0 && flags.Memory < leastMemory {
+			say("environment.memory", "is %q, but Docker needs at least 6m for a container", c.Environment.Memory)
 		}
 	}
 	if c.Environment.Disk != "" {
@@ -176,16 +181,50 @@ func (c *Config) check(opts Options) (problems []string) {
 	return problems
 }
 
+// leastMemory is the smallest limit in bytes that Docker accepts.
+const leastMemory = 6 << 20
+
+// checkWords looks at values of which there is a list.
+func (c *Config) checkWords(say func(path, format string, args ...any)) {
+	for _, k := range describedKeys {
+		section, key, _ := strings.Cut(k.path, ".")
+		got, _ := fieldsOf(fieldsOf(c)[section].Addr().Interface())[key].Interface().(string)
+		if k.allowed != nil && got != "" && !slices.Contains(k.allowed, got) {
+			say(k.path, "is %q, expected %s", got, oneOf(k.allowed))
+		}
+	}
+}
+
+// oneOf lists words of which one is expected.
+func oneOf(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return words[last]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
 // checkLoop parses the templates and the regular expression once, so that a
 // typing error stops the run before anything has started.
 func (c *Config) checkLoop() (problems []string) {
-	if _, err := agent.NewLoop(c.Loop()); err != nil {
-		problems = append(problems, err.Error())
-	}
-	if t := c.Run.EnvStartupCommand; t != "" {
-		if err := agent.CheckTemplate("run.env_startup_command", t); err != nil {
-			problems = append(problems, err.Error())
+	for _, path := range isTemplate {
+		section, key, _ := strings.Cut(path, ".")
+		text := fieldsOf(fieldsOf(c)[section].Addr().Interface())[key].String()
+		_, err := template.Parse(path, text, c.placeWithin(path))
+		if err == nil {
+			continue
 		}
+		problem := err.Error()
+		if hint := fault.HintOf(err); hint != "" {
+			problem += "; " + hint
+		}
+		problems = append(problems, problem)
 	}
-	return problems
+	if len(problems) > 0 {
+		return problems
+	}
+	if _, err := agent.NewLoop(c.Loop()); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
 }

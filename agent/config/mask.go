@@ -29,7 +29,7 @@ func MaskSpec(spec string) string {
 	return path + "=" + MaskSpec(mask.URL(value))
 }
 
-// maskJSON writes v, which text stands for, anew only where something is hidden.
+// maskJSON writes v again only where something is hidden; text is v as it was given.
 func maskJSON(key string, v any, text string) string {
 	hidden := hide(key, v)
 	if reflect.DeepEqual(hidden, v) {
@@ -55,14 +55,14 @@ func hide(key string, v any) any {
 
 // Secrets returns the values in the configuration that are secret: by the name
 // under which they stand, in addresses, and what is handed on to containers and
-// servers and looks like a key (see [mask.HandedOn]).
+// servers and looks like a key (see [mask.PassedOn]).
 func (c *Config) Secrets() []mask.Secret {
 	var found []mask.Secret
 	for _, section := range fieldsOf(c) {
 		for key, field := range fieldsOf(section.Addr().Interface()) {
 			mapTexts(key, copyOf(field), func(t textAt) string {
 				if t.handedOn {
-					found = append(found, mask.HandedOn(t.name, t.text)...)
+					found = append(found, mask.PassedOn(t.name, t.text)...)
 				} else {
 					found = append(found, mask.Of(t.name, t.text)...)
 				}

@@ -1,20 +1,83 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"batch.example/batch/agent/config/yamlpos"
+)
 
 // place is where a value was set.
 type place struct {
-	source string // a file, a key=value with its secrets hidden, or which of batch's own
-	line   int    // of a file, from 1; 0 in a key=value
+	source string // a file, a key=value with its secrets hidden, a flag, or which of batch's own
+	line   int    // of a file, from 1; 0 elsewhere
+	kind   placeKind
+	text   *yamlpos.Text // of a text, the source that it was read from
 }
+
+type placeKind int
+
+const (
+	inFile placeKind = iota
+	inBuiltin
+	inKeyValue // of -c
+	inFlag     // of a value's own
+	inVariable // of the environment
+)
+
+// builtinSource is how batch's own configuration of a name is called.
+func builtinSource(name string) string { return "batch's built-in " + name }
 
 // String is how a message names the place.
 func (p place) String() string {
-	if p.line == 0 {
+	switch {
+	case p.kind == inKeyValue:
+		return "-c " + p.source
+	case p.line == 0:
 		return p.source
+	default:
+		return fmt.Sprintf("%s:%d", p.source, p.line)
 	}
-	return fmt.Sprintf("%s:%d", p.source, p.line)
 }
 
-// isKeyValue tells that a person set just this value.
-func (p place) isKeyValue() bool { return p.line == 0 && p.source != "" }
+// who names the place in a list of values.
+func (p place) who() string {
+	switch p.kind {
+	case inBuiltin:
+		return strings.TrimPrefix(p.source, "batch's ")
+	case inKeyValue:
+		return "-c on the command line"
+	case inVariable:
+		return "environment variable " + p.source
+	default:
+		return p.String()
+	}
+}
+
+// within names the place of the byte at offset of a text.
+func (p place) within(offset int) string {
+	if p.text == nil {
+		return p.String()
+	}
+	line, column := p.text.Position(offset)
+	switch {
+	case p.kind == inFile || p.kind == inBuiltin:
+		return fmt.Sprintf("%s:%d:%d", p.source, line, column)
+	case p.text.Lines() == 1:
+		return fmt.Sprintf("%s, column %d", p.key(), column)
+	default:
+		return fmt.Sprintf("%s, line %d, column %d", p.key(), line, column)
+	}
+}
+
+// key is what set a value, without the value, which may be long.
+func (p place) key() string {
+	if p.kind != inKeyValue {
+		return p.source
+	}
+	key, _, _ := strings.Cut(p.source, "=")
+	return "-c " + key + "=..."
+}
+
+// byHand reports whether a person set just this value.
+func (p place) byHand() bool { return p.kind == inKeyValue || p.kind == inFlag }

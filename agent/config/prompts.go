@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// prompts are the templates of all that a model is told.
+// prompts are the templates of all messages that a model gets from batch.
 var prompts = []string{
 	"agent.system_template", "agent.instance_template", "model.observation_template", "model.format_error_template",
 }
@@ -18,9 +18,8 @@ func (c *Config) Prompts() string {
 	for _, path := range prompts {
 		at := c.places[path]
 		source := at.source
-		if at.isKeyValue() { // which may hold the whole prompt
-			key, _, _ := strings.Cut(source, "=")
-			source = "-c " + key + "=..."
+		if at.byHand() { // which may hold the whole prompt
+			source = at.key()
 		}
 		if !slices.Contains(sources, source) {
 			sources = append(sources, source)

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Each setting of a container, as docker run takes it and as a key of ours.
+// Each setting of a container, as an argument of docker run and as a key of batch.
 func TestRunArguments(t *testing.T) {
 	flags := func(c *Config) RunFlags { return c.Environment.Flags() }
 	for args, got := range map[string]func(*Config) string{
@@ -33,11 +33,11 @@ func TestRunArguments(t *testing.T) {
 		arg, want, _ := strings.Cut(args, " => ")
 		list := []string{strings.TrimPrefix(arg, "-d=")}
 		if strings.HasPrefix(arg, "-d=") {
-			list = []string{"-d", "--detach", "--rm", "--init", list[0]} // what batch does anyway
+			list = []string{"-d", "--detach", "--rm", "--init", list[0]} // what batch always does
 		}
 		c, err := Load([]string{"environment.run_args=[" + `"` + strings.Join(list, `","`) + `"` + "]"}, Options{})
 		if err != nil {
-			t.Errorf("%s: %v", arg, err)
+			t.Errorf("%s: got error %v", arg, err)
 			continue
 		}
 		if g := got(c); g != want {
@@ -54,10 +54,11 @@ func TestRunArguments(t *testing.T) {
 	}
 }
 
-func TestNumbersAreTextWhereThatIsNatural(t *testing.T) {
+func TestNumbersAreAcceptedAsTextWhereThatIsUsual(t *testing.T) {
 	c, err := Load([]string{write(t, "f.yaml", "environment: {container_timeout: 90, memory: 1073741824}\n")}, Options{})
 	if err != nil || c.Environment.Lifetime() != 90*time.Second || c.Environment.Flags().Memory != 1<<30 {
-		t.Errorf("%v, %v, %+v", err, c.Environment.Lifetime(), c.Environment.Flags())
+		t.Errorf("got %v, %v, %+v; want lifetime %v, memory %v, no error",
+			err, c.Environment.Lifetime(), c.Environment.Flags(), 90*time.Second, 1<<30)
 	}
 	for text, want := range map[string]string{
 		"agent: {system_template: 5}\n":                           "agent.system_template is 5, expected text",
@@ -65,6 +66,7 @@ func TestNumbersAreTextWhereThatIsNatural(t *testing.T) {
 		"agent: {step_limit: {a: 1}}\n":                           "is a mapping",
 		"agent: {cost_limit: true}\n":                             "cost_limit is true, expected a number",
 		"environment: {memory: lots}\n":                           `environment.memory is "lots", expected a size`,
+		"environment: {memory: 1k}\n":                             `environment.memory is "1k", but Docker needs at least 6m`,
 		"environment: {memory: '-1'}\n":                           `environment.memory is "-1", expected a size`,
 		"environment: {run_args: [[a], {b: 1}]}\n":                "holds a list, expected text",
 		"environment: {env: {A: [1], B: {c: d}}}\n":               "environment.env.A is a list, expected text",
@@ -77,11 +79,11 @@ func TestNumbersAreTextWhereThatIsNatural(t *testing.T) {
 	}
 }
 
-func TestProblemsAreToldInOrder(t *testing.T) {
+func TestProblemsAreReportedInOrder(t *testing.T) {
 	for range 10 {
 		_, err := Load([]string{"agent.step_limit=-1", "agent.cost_limit=-1", "environment.timeout=-1", "environment.cpus=-1", "environment.pull_timeout=-1"}, Options{})
 		if err == nil {
-			t.Fatal("accepted")
+			t.Fatal("the configuration was accepted, want an error")
 		}
 		var at []int
 		for _, key := range []string{"agent.cost_limit", "agent.step_limit", "environment.cpus", "environment.pull_timeout", "environment.timeout"} {
@@ -90,66 +92,68 @@ func TestProblemsAreToldInOrder(t *testing.T) {
 		last := -1
 		for _, i := range at {
 			if i <= last {
-				t.Fatalf("in disorder: %v", err)
+				t.Fatalf("in disorder: %v, want more than %v", err, last)
 			}
 			last = i
 		}
 	}
 	for _, spec := range []string{"agent.step_limit=0", "agent.cost_limit=0", "environment.timeout=0", "environment.memory=0"} {
 		if _, err := Load([]string{spec}, Options{}); err != nil {
-			t.Errorf("no limit: %v", err)
+			t.Errorf("a limit of zero: got error %v", err)
 		}
 	}
 }
 
-func TestWhatHasNoEffectIsTold(t *testing.T) {
+func TestAKeyWithoutEffectIsReported(t *testing.T) {
 	c, err := Load([]string{"model.multimodal_regex=x"}, Options{})
 	if err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "multimodal_regex has no effect") {
-		t.Errorf("%v, %q", err, c.Warnings)
+		t.Errorf("got %v, %q; want 1 warning, %q in the first warning, no error", err, c.Warnings, "multimodal_regex has no effect")
 	}
 }
 
-func TestOneImageForAllIsRefused(t *testing.T) {
+func TestOneImageForAllInstancesIsRefused(t *testing.T) {
 	_, err := Load([]string{write(t, "f.yaml", "environment:\n  image: python:3.12\n")}, Options{})
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), `f.yaml:2: environment.image is "python:3.12", but every instance runs in its own image`) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a Usage fault with %q",
+			err, `f.yaml:2: environment.image is "python:3.12", but every instance runs in its own image`)
 	}
 	if _, err := Load([]string{write(t, "f.yaml", "environment: {image: }\n")}, Options{}); err != nil {
-		t.Errorf("no image: %v", err)
+		t.Errorf("an empty image: got error %v", err)
 	}
 }
 
-func TestAModelClassThatChangesNothingIsTold(t *testing.T) {
+func TestAModelClassWithoutEffectIsReported(t *testing.T) {
 	for class, told := range map[string]bool{"litellm": false, "litellm_textbased": false, "openrouter_textbased": false, "openrouter": true, "portkey": true} {
 		c, err := Load([]string{"model.model_class=" + class}, Options{})
 		if err != nil || len(c.Warnings) == 1 != told || told && !strings.Contains(c.Warnings[0], "model_class has no effect") {
-			t.Errorf("%s: %v, %q", class, err, c.Warnings)
+			t.Errorf("%s: got %v, %q; want a warning: %v, with %q in it, no error",
+				class, err, c.Warnings, told, "model_class has no effect")
 		}
 	}
 }
 
-func TestWhereToGetAConfigurationOfMiniIsSaid(t *testing.T) {
+func TestAMissingConfigurationOfMiniSWEAgentGetsAHint(t *testing.T) {
 	for spec, want := range map[string]string{
 		"swebench.yaml":     "src/minisweagent/config/benchmarks/swebench.yaml\n",
 		"swebench_xml.yaml": "src/minisweagent/config/benchmarks/swebench_xml.yaml\n",
 		"mini":              "src/minisweagent/config/mini.yaml\n",
-		"text.yaml":         "named without an ending: -c text",
-		"nobody.yaml":       "give a file, key=value",
+		"text.yaml":         "leave out the ending: `-c text`",
+		"nobody.yaml":       "give a file, KEY=VALUE",
 	} {
 		_, err := Load([]string{spec}, Options{Dirs: []string{t.TempDir()}})
 		if all := fmt.Sprint(err) + fault.HintOf(err) + "\n"; fault.KindOf(err) != fault.Usage || !strings.Contains(all, want) {
-			t.Errorf("%s: %s", spec, all)
+			t.Errorf("%s: got %s, want a Usage fault, %q", spec, all, want)
 		}
 	}
 }
 
-// The bounds keep a file of aliases from filling the memory, and no honest one out.
+// The bound keeps aliases from filling the memory, and is above any real configuration.
 func TestTheDepthOfAFileIsBounded(t *testing.T) {
 	nested := func(n int) string { return "run: {x: " + strings.Repeat("[", n) + strings.Repeat("]", n) + "}\n" }
 	for n, deep := range map[int]bool{maxDepth - 2: false, maxDepth - 1: true, 5 * maxDepth: true} {
 		_, err := Load([]string{write(t, "f.yaml", nested(n))}, Options{})
 		if told := err != nil && strings.Contains(err.Error(), "nested too deeply"); told != deep {
-			t.Errorf("%d lists in each other: %.200v", n, err)
+			t.Errorf("%d nested lists: got error %.200v", n, err)
 		}
 	}
 }

@@ -3,20 +3,40 @@ package config
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
-	"batch.example/batch/fault"
 	"go.yaml.in/yaml/v3"
+
+	"batch.example/batch/agent/config/yamlpos"
+	"batch.example/batch/fault"
 )
 
 // Options say where configurations are looked for. The zero value knows the
 // current directory and the built-in names.
 type Options struct {
-	Dirs       []string // looked into after the current directory
-	AllowBinds bool     // let run_args mount directories of this machine
+	Dirs       []string  // looked into after the current directory
+	AllowBinds bool      // let run_args mount directories of this machine
+	Set        []Setting // values over those of all files
+}
+
+// Setting is a value that a flag or an environment variable sets.
+type Setting struct {
+	Path     string // section.key
+	Value    any    // a string or a bool
+	Flag     string // that set it, such as "--memory"; or
+	Variable string // of the environment
+}
+
+// value is the setting as a part of a configuration.
+func (s Setting) value() (*value, error) {
+	at := place{source: s.Flag, kind: inFlag}
+	if s.Variable != "" {
+		at = place{source: s.Variable, kind: inVariable}
+	}
+	return under(s.Path, fromJSON(s.Value, at))
 }
 
 // readSpec reads one -c argument: key=value, one of batch's own names, or a
@@ -27,7 +47,7 @@ func readSpec(spec string, opts Options) (v *value, warning string, err error) {
 		v, err = keyValue(spec, key, text)
 		return v, "", err
 	case spec == "":
-		return nil, "", fault.Newf(fault.Usage, "reading the configuration: a name is empty")
+		return nil, "", fault.Newf(fault.Usage, "reading the configuration: -c \"\": the name is empty")
 	case slices.Contains(builtins, spec):
 		v, err = readBuiltin(spec)
 		return v, shadowed(spec, opts.Dirs), err
@@ -36,22 +56,25 @@ func readSpec(spec string, opts Options) (v *value, warning string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	v, err = parseYAML(name, data)
+	v, err = parseYAML(name, data, inFile)
 	return v, "", err
 }
 
-// shadowed tells of a file that a built-in name could be thought to mean.
+// shadowed warns of a file that a built-in name could be thought to mean.
 func shadowed(name string, dirs []string) string {
 	file, _, err := findFile(name+".yaml", dirs)
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("-c %s: batch's built-in %s is meant, not the file %s; -c %s.yaml names the file", name, name, file, name)
+	return fmt.Sprintf("-c %s: this is batch's built-in %s, not the file %s; for the file give -c %s.yaml", name, name, file, name)
 }
 
 // keyValue reads a.b.c=value: JSON where it is JSON, else the text.
 func keyValue(spec, key, text string) (*value, error) {
-	at := place{source: MaskSpec(spec)}
+	if !utf8.ValidString(spec) {
+		return nil, fault.Newf(fault.Usage, "reading the configuration: -c %q: this is not valid UTF-8", MaskSpec(spec))
+	}
+	at := place{source: MaskSpec(spec), kind: inKeyValue}
 	leaf := &value{v: text, text: text, at: at}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -59,26 +82,36 @@ func keyValue(spec, key, text string) (*value, error) {
 	if json.Valid([]byte(text)) && d.Decode(&parsed) == nil {
 		leaf = fromJSON(parsed, at)
 	}
-	keys := strings.Split(key, ".")
+	if s, ok := leaf.v.(string); ok {
+		leaf.at.text = yamlpos.OfValue(text, s)
+	}
+	return under(key, leaf)
+}
+
+// under puts a value at a dotted path.
+func under(key string, leaf *value) (*value, error) {
+	at, keys := leaf.at, strings.Split(key, ".")
+	at.text = nil
 	for i := len(keys) - 1; i >= 0; i-- {
 		if keys[i] == "" {
-			return nil, fault.Newf(fault.Usage, "reading the configuration %q: empty config key", at)
+			return nil, fault.Newf(fault.Usage, "reading the configuration: %s: the key is empty", at)
 		}
 		leaf = &value{v: map[string]*value{keys[i]: leaf}, at: at}
 	}
 	return leaf, nil
 }
 
-func parseYAML(name string, data []byte) (*value, error) {
-	d := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
+func parseYAML(name string, data []byte, kind placeKind) (*value, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	d := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	if err := d.Decode(&doc); err != nil {
 		if len(bytes.TrimSpace(data)) == 0 {
-			err = errors.New("the file is empty")
+			return nil, fault.Newf(fault.Usage, "reading the configuration %s: the file is empty", name)
 		}
-		return nil, fault.New(fault.Usage, "reading the configuration "+name, err)
+		return nil, misread(name, string(data), err)
 	}
-	v, err := (&yamlReader{file: name}).read(&doc, 0)
+	v, err := (&yamlReader{file: name, kind: kind, source: string(data)}).read(&doc, 0)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading the configuration", err)
 	}
@@ -86,4 +119,15 @@ func parseYAML(name string, data []byte) (*value, error) {
 		return nil, fault.Newf(fault.Usage, "reading the configuration %s: expected keys like agent and model", v.at)
 	}
 	return v, nil
+}
+
+// misread is the fault of a file that is not YAML.
+func misread(name, source string, err error) error {
+	line, column, text := yamlpos.Mistake(source, err)
+	for _, n := range []int{line, column} {
+		if n > 0 {
+			name += fmt.Sprintf(":%d", n)
+		}
+	}
+	return fault.Newf(fault.Usage, "reading the configuration: %s: %s", name, text)
 }

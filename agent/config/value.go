@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"batch.example/batch/agent/config/yamlpos"
 )
 
 // value is a part of a configuration that knows where it was set.
@@ -26,12 +28,16 @@ const (
 
 // yamlReader turns the nodes of one file into values.
 type yamlReader struct {
-	file  string
-	nodes int
+	file   string
+	kind   placeKind
+	source string
+	nodes  int
 }
 
+func (r *yamlReader) at(line int) place { return place{source: r.file, line: line, kind: r.kind} }
+
 func (r *yamlReader) read(n *yaml.Node, depth int) (*value, error) {
-	v := &value{at: place{r.file, n.Line}}
+	v := &value{at: r.at(n.Line)}
 	if r.nodes++; depth > maxDepth || r.nodes > maxNodes {
 		return nil, fmt.Errorf("%s: the file is nested too deeply, or too large", v.at)
 	}
@@ -58,6 +64,7 @@ func (r *yamlReader) read(n *yaml.Node, depth int) (*value, error) {
 		v.v = m
 	default:
 		v.text = n.Value
+		v.at.text = yamlpos.Of(r.source, n)
 		return v, scalar(n, v)
 	}
 	return v, nil
@@ -83,7 +90,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (map[string]*value, error)
 		if _, twice := own[key.Value]; twice {
 			return nil, fmt.Errorf("%s:%d: the key %s is given twice", r.file, key.Line, key.Value)
 		}
-		v.at = place{r.file, key.Line}
+		v.at.line = key.Line
 		own[key.Value] = v
 	}
 	maps.Copy(merged, own)
@@ -123,7 +130,7 @@ func scalar(n *yaml.Node, v *value) error {
 	switch n.Tag {
 	case "!!int", "!!float", "!!bool", "!!null":
 		if err := n.Decode(&v.v); err != nil {
-			return fmt.Errorf("%s: %w", v.at, err)
+			return fmt.Errorf("%s: the value is not of the type that its tag %s names", v.at, n.Tag)
 		}
 		v.v = jsonSafe(v.v, n.Value)
 	default:

@@ -13,15 +13,16 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
 )
 
 // runFromManifest returns the flags of the last `batch run` into dir, as its
-// manifest tells them, with those on top that were given in own, which
-// [runFlags.addPace] defined. The paths among them are as that run meant them,
-// for which the process moves to the folder that it was started in.
+// manifest has them, overridden by those that were given in own, which
+// [runFlags.addPace] defined. Relative paths among them are relative to the directory in
+// which that run was started, so the process changes to it.
 func runFromManifest(dir string, own *pflag.FlagSet) (runFlags, error) {
 	var f runFlags
 	m, err := readManifest(dir)
@@ -30,11 +31,11 @@ func runFromManifest(dir string, own *pflag.FlagSet) (runFlags, error) {
 	}
 	start := slices.Index(m.Argv, "run")
 	if start < 0 {
-		return f, fault.Newf(fault.Usage, "%s: its manifest does not tell the command that made it", dir).
+		return f, fault.Newf(fault.Usage, "%s: its manifest does not name the command that made it", dir).
 			WithHint("give that `batch run` again, with -o %s", dir)
 	}
 	if i := slices.IndexFunc(m.Argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) }); i >= 0 {
-		return f, fault.Newf(fault.Usage, "%s: the command that made it held a secret (%s), which is not kept", dir, m.Argv[i]).
+		return f, fault.Newf(fault.Usage, "%s: the command that made it contained a secret (%s), which is not stored", dir, m.Argv[i]).
 			WithHint("give that `batch run` again, with -o %s", dir)
 	}
 	c := &cobra.Command{}
@@ -46,11 +47,11 @@ func runFromManifest(dir string, own *pflag.FlagSet) (runFlags, error) {
 	if f.output, err = filepath.Abs(dir); err != nil {
 		return f, fault.New(fault.Host, "finding the working directory", err)
 	}
-	f.argv = m.Argv
-	if f.instances != "" { // the file may be another by now, or was standard input
+	f.argv, f.dir = m.Argv, dir
+	if f.instances != "" || c.Flags().NArg() > 0 { // the file may have changed, or was standard input
 		f.ids = m.Dataset.Instances
 	}
-	// What these said has been done, and must not be done again.
+	// These have had their effect, and must not have it again.
 	f.redo, f.accept = false, nil
 	f.quiet, f.json, f.inject = false, false, ""
 	overlay(c.Flags(), own)
@@ -61,8 +62,15 @@ func runFromManifest(dir string, own *pflag.FlagSet) (runFlags, error) {
 func readManifest(dir string) (*manifest.Manifest, error) {
 	m, err := manifest.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.Newf(fault.Usage, "%s is no run directory: it has no manifest.json", dir).
-			WithHint("name the directory that `batch run -o` wrote into")
+		if _, foreign := os.Stat(filepath.Join(dir, "preds.json")); foreign == nil {
+			return nil, fault.Newf(fault.Usage, "%s is not a run directory: it has no manifest.json", dir).
+				WithHint("to add to another tool's predictions: `batch run -o %s ...`", printable.ShellWord(dir))
+		}
+		why := "it has no manifest.json"
+		if _, err := os.Stat(dir); err != nil {
+			why = "it does not exist"
+		}
+		return nil, results.NotARun(dir, why)
 	}
 	return m, err
 }
@@ -88,8 +96,8 @@ func moveTo(dir string) error {
 		return nil
 	}
 	if err := os.Chdir(dir); err != nil {
-		return fault.New(fault.Usage, "going to where the run was started", err).
-			WithHint("give the same `batch run` again from where its files are now, with -o")
+		return fault.New(fault.Usage, "changing to the directory in which the run was started", err).
+			WithHint("run the same `batch run` command with `-o` from the directory that has its files now")
 	}
 	return nil
 }
@@ -98,19 +106,19 @@ func (a *app) resumeCommand() *cobra.Command {
 	var own runFlags
 	c := &cobra.Command{
 		Use:   "resume DIR",
-		Short: "Resume a run that was stopped or died",
-		Long: `Resume a run that was stopped or died: what the last batch run into DIR
-asked for, as its manifest tells it. Instances with a result are kept. The
-others go on behind the last step in their journal, in their own container
-where it still runs, else in a fresh one in which the recorded actions are
-executed again. A command that was under way has gone on in its container:
-its output is taken, and it does not run twice. No reply that is in a journal
-is asked for a second time.
+		Short: "Continue an interrupted or crashed run",
+		Long: `Continue an interrupted or crashed run: what the last ` + "`batch run`" + ` into DIR asked
+for, as its manifest says. Instances with a result are kept, and those that
+failed for infrastructure reasons are retried. Unfinished ones continue after
+the last step in their journal: in their own container if it still runs
+(reattach), else in a new one in which the recorded commands run again (replay).
+A command that was running in a container that is still there is not run twice:
+its output is used. A reply that is in a journal is never paid for again.
 
   batch resume runs/gpt-5
   batch resume runs/gpt-5 -w 16 --cost-limit-total 50
 
-batch run with the same arguments does the same.`,
+` + "`batch run`" + ` with the same arguments does the same.`,
 		Args: namedArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f, err := runFromManifest(args[0], c.Flags())
@@ -120,8 +128,9 @@ batch run with the same arguments does the same.`,
 			return a.run(c.Context(), f)
 		},
 	}
-	c.Flags().BoolVar(&own.dryRun, "dry-run", false, "say what would run, and stop")
+	own.addDryRun(c.Flags())
 	own.addPace(c.Flags())
+	own.addOutput(c.Flags())
 	return c
 }
 
@@ -131,26 +140,27 @@ func (a *app) retryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry DIR [INSTANCE...]",
 		Short: "Run chosen instances of a run directory again",
-		Long: `Run chosen instances of a run directory again, as its manifest says that they
-were run. Their results are forgotten; their journals and what they cost stay.
-Unfinished ones are resumed, or with --fresh start from the beginning.
+		Long: `Run chosen instances of a run directory again, with the settings in its
+manifest. Their results are removed; their journals and what they cost are kept.
+Unfinished instances are resumed, or with --fresh start from the beginning.
 
   batch retry runs/gpt-5 --outcome limit
   batch retry runs/gpt-5 --status TimeExceeded,RepeatedFormatError -w 8
   batch retry runs/gpt-5 django__django-11019
 
-What is given narrows the choice. Outcomes are submitted, empty, limit, format,
-failed, infrastructure and pending; statuses are those in exit_statuses.yaml.`,
+Several conditions together must all hold. Outcomes are submitted, empty, limit,
+format, failed, infrastructure, pending and diverged; statuses are those in
+exit_statuses.yaml.`,
 		Args: someArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			pick.IDs = args[1:]
-			if len(pick.IDs)+len(pick.Statuses)+len(pick.Outcomes) == 0 {
-				return fault.Newf(fault.Usage, "which instances of %s?", args[0]).
-					WithHint("choose with --status, --outcome or instance ids; `batch resume` resumes the unfinished ones")
-			}
 			snap, err := results.Read(args[0])
 			if err != nil {
 				return err
+			}
+			if len(pick.IDs)+len(pick.Statuses)+len(pick.Outcomes) == 0 {
+				return fault.Newf(fault.Usage, "which instances of %s?", args[0]).
+					WithHint("choose with --status, --outcome or instance ids; `batch resume` resumes the unfinished ones")
 			}
 			f, err := runFromManifest(args[0], c.Flags())
 			if err != nil {
@@ -166,11 +176,13 @@ failed, infrastructure and pending; statuses are those in exit_statuses.yaml.`,
 		},
 	}
 	fs := c.Flags()
-	fs.StringSliceVar(&pick.Statuses, "status", nil, "those with this exit status; several with commas")
-	fs.StringSliceVar(&pick.Outcomes, "outcome", nil, "those with this outcome; several with commas")
-	fs.BoolVar(&own.fresh, "fresh", false, "start unfinished instances from the beginning too, instead of resuming them")
-	fs.BoolVar(&own.dryRun, "dry-run", false, "say what would run, and stop")
+	fs.StringSliceVar(&pick.Statuses, "status", nil, "instances with this exit status; separate several with commas")
+	fs.StringSliceVar(&pick.Outcomes, "outcome", nil, "instances with this outcome; separate several with commas")
+	fs.BoolVar(&own.fresh, "fresh", false, "start unfinished instances from the beginning instead of resuming them")
+	inSection(fs, "Instances")
+	own.addDryRun(fs)
 	own.addPace(fs)
+	own.addOutput(fs)
 	return c
 }
 

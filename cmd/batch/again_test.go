@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// made writes the manifest of a run directory that was made by argv in dir.
+// made writes the manifest of a run that was started with argv in dir.
 func made(t *testing.T, dir string, argv ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
@@ -31,7 +31,7 @@ func made(t *testing.T, dir string, argv ...string) string {
 	return out
 }
 
-func TestARunIsMadeAgainFromItsManifest(t *testing.T) {
+func TestARunIsRepeatedFromItsManifest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	elsewhere := t.TempDir()
 	argv := []string{
@@ -42,6 +42,7 @@ func TestARunIsMadeAgainFromItsManifest(t *testing.T) {
 	var flags runFlags
 	own := pflag.NewFlagSet("resume", pflag.ContinueOnError)
 	flags.addPace(own)
+	flags.addOutput(own)
 	own.Bool("its-own", false, "")
 	if err := own.Parse([]string{"-w", "9", "--retry", "empty=2", "--retry", "transient=0", "--its-own", "--json"}); err != nil {
 		t.Fatal(err)
@@ -55,20 +56,21 @@ func TestARunIsMadeAgainFromItsManifest(t *testing.T) {
 		t.Errorf("in %s, want %s where the run was started", here, elsewhere)
 	}
 	if f.workers.n != 9 || !slices.Equal(f.retry, []string{"empty=2", "transient=0"}) || !f.json {
-		t.Errorf("what was given is not on top: %+v", f.paceFlags)
+		t.Errorf("given flags do not replace those of the run: %+v", f.paceFlags)
 	}
 	if f.subset != "rows.jsonl" || f.totalCost != 3 || !f.salvage || !slices.Equal(f.configs, []string{"a=1,2", "b.yaml"}) {
-		t.Errorf("what the run said is not kept: %+v", f)
+		t.Errorf("flags of the run are not kept: %+v", f)
 	}
 	if f.redo || len(f.accept) > 0 || f.quiet {
-		t.Errorf("what was for that run alone is kept: %+v", f)
+		t.Errorf("flags that are only for one command are kept: %+v", f)
 	}
 	if f.output != out || !slices.Equal(f.argv, argv) || !slices.Equal(f.ids, []string{"a", "b"}) {
-		t.Errorf("output %s, argv %q, ids %q", f.output, f.argv, f.ids)
+		t.Errorf("output %s, argv %q, ids %q; want output %v, argv %v, ids %v",
+			f.output, f.argv, f.ids, out, argv, []string{"a", "b"})
 	}
 }
 
-func TestARunThatCannotBeMadeAgainIsRefused(t *testing.T) {
+func TestARunThatCannotBeRepeatedIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, out := range map[string]string{
 		"no directory":           filepath.Join(t.TempDir(), "none"),
@@ -80,7 +82,7 @@ func TestARunThatCannotBeMadeAgainIsRefused(t *testing.T) {
 	} {
 		_, err := runFromManifest(out, pflag.NewFlagSet("resume", pflag.ContinueOnError))
 		if fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
-			t.Errorf("%s: %v (%s)", name, err, fault.HintOf(err))
+			t.Errorf("%s: got %v (%s); want a Usage fault, a hint", name, err, fault.HintOf(err))
 		}
 	}
 }

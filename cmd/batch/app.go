@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/near"
 	"batch.example/batch/results"
 	"batch.example/batch/run"
 )
@@ -36,7 +40,7 @@ const (
 	exitInterrupted = 130
 )
 
-// Outcomes of a run that are told by the table, not by an error text.
+// Endings of a run that have been reported when it returns.
 var (
 	errIncomplete  = errors.New("some instances have no result")
 	errInterrupted = errors.New("interrupted")
@@ -52,11 +56,18 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fault.New(fault.Usage, "reading the flags", err).WithHint("see `%s --help`", c.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.Version = version()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.runCommand(), a.statusCommand(), a.resumeCommand(), a.retryCommand(), a.diffCommand(), a.datasetCommand(), a.imagesCommand(), a.cleanCommand(), a.doctorCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.statusCommand(), a.showCommand(), a.resumeCommand(), a.retryCommand(), a.diffCommand(), a.datasetCommand(), a.imagesCommand(), a.cleanCommand(), a.doctorCommand(), a.versionCommand())
+	root.AddCommand(a.configCommand())
+	root.AddCommand(topics()...)
+	root.AddCommand(a.generators()...)
+	group(root)
+	useSections(root)
+	a.checkNames(root)
+	a.complete(root)
 	return root
 }
 
@@ -67,8 +78,9 @@ instance, step and cost limits, trajectories, patches and preds.json.
   batch run --subset demo -m scripted/demo -o demo-run             try it without a key
   batch doctor                                                     can this machine run it?
 
-Exit codes: 0 every instance has a result, 1 the run could not go on, 2 usage,
-3 some instances have no result, 4 the directory is in use, 130 interrupted.`
+Exit codes: 0 every instance has a result, 1 the run could not continue,
+2 usage, 3 some instances have no result, 4 the directory is in use,
+130 interrupted.`
 
 // exit prints err for a person and returns the process's exit code.
 func (a *app) exit(err error) int {
@@ -83,8 +95,8 @@ func (a *app) exit(err error) int {
 	return code
 }
 
-// complain tells a person of err and what to do. Only its first line begins at
-// the left: the others may be of anybody's making.
+// complain prints err and what to do about it. Only its first line begins at the left,
+// so that the others, which may be anybody's text, are not taken for batch's.
 func (a *app) complain(err error) {
 	text := "batch: " + err.Error()
 	if hint := fault.HintOf(err); hint != "" {
@@ -109,7 +121,7 @@ func exitCode(err error) int {
 	}
 }
 
-// knownCommand refuses what is no command, with the nearest that is one.
+// knownCommand refuses an unknown command, and names the nearest one.
 func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -131,13 +143,78 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// flagError refuses flags, and names the nearest one that the command has.
+func flagError(c *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		err = valueError(invalid)
+	}
+	refused := fault.New(fault.Usage, "", err).WithHint("see `%s --help`", c.CommandPath())
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return refused
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if name := near.Name(unknown.GetSpecifiedName(), names); name != "" && unknown.GetSpecifiedShortnames() == "" {
+		return refused.WithHint("did you mean `--%s`? See `%s --help`", name, c.CommandPath())
+	}
+	if key := configKey(unknown.GetSpecifiedName()); key != "" && c.Flags().Lookup("config") != nil {
+		return refused.WithHint("set it in the configuration: `-c %s=VALUE`; see `batch config keys`", key)
+	}
+	return refused
+}
+
+// configKey returns the key of a configuration whose last part is name, or "".
+func configKey(name string) string {
+	for _, k := range config.Keys() {
+		if strings.HasSuffix(k.Path, "."+strings.ReplaceAll(name, "-", "_")) {
+			return k.Path
+		}
+	}
+	if name == "temperature" {
+		return "model.model_kwargs.temperature"
+	}
+	return ""
+}
+
+// valueError says what a flag expects, in place of how Go failed to read it.
+func valueError(err *pflag.InvalidValueError) error {
+	flag, value := err.GetFlag(), err.GetValue()
+	expected := ""
+	switch flag.Value.Type() {
+	case "int", "int64", "uint64":
+		expected = "a whole number"
+	case "float64":
+		expected = "a number of US dollars"
+	case "bool":
+		expected = "true or false"
+	case "duration":
+		if _, notNumber := strconv.ParseFloat(value, 64); notNumber == nil {
+			return fmt.Errorf("--%s %s: %s of what? write %sm", flag.Name, value, value, value)
+		}
+		expected = "a time such as 30s or 5m"
+	default:
+		return fmt.Errorf("--%s %q: %w", flag.Name, value, err.Unwrap())
+	}
+	return fmt.Errorf("--%s %q: expected %s", flag.Name, value, expected)
+}
+
+// version is the line that `batch version` prints.
+func version() string {
+	return fmt.Sprintf("batch %s %s %s/%s", run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "batch %s %s %s/%s\n", run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(a.stdout, version())
 			return err
 		},
 	}

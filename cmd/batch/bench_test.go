@@ -21,8 +21,8 @@ func built(b *testing.B) string {
 	return path
 }
 
-// BenchmarkHelp times `batch --help` from start to end; BenchmarkTrue is what
-// the machine needs for any process.
+// BenchmarkHelp times `batch --help` from start to end.
+// BenchmarkTrue is its lower bound.
 func BenchmarkHelp(b *testing.B) {
 	path := built(b)
 	for b.Loop() {
@@ -32,7 +32,7 @@ func BenchmarkHelp(b *testing.B) {
 	}
 }
 
-// BenchmarkTrue is the floor under BenchmarkHelp.
+// BenchmarkTrue is the time that the machine needs for any process.
 func BenchmarkTrue(b *testing.B) {
 	for b.Loop() {
 		if err := exec.Command("true").Run(); err != nil {

@@ -14,11 +14,11 @@ import (
 	"batch.example/batch/results"
 )
 
-// pricedStub is a registry by which a call of a million input tokens is $0.50.
+// pricedStub is a price registry in which a call of a million input tokens costs $0.50.
 const pricedStub = `{"stub-1": {"input_cost_per_token": 5e-7, "output_cost_per_token": 5e-7}}`
 
-// TestTheTotalCostLimitHoldsOverInterrupts ends runs while a call of $0.50 is under
-// way, again and again. The provider bills every one that it received.
+// TestTheTotalCostLimitHoldsOverInterrupts repeatedly ends runs while a call of $0.50 is
+// under way. The provider charges for every call that it received.
 func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 		"SIGTERM": func(t *testing.T, p *os.Process) { signalTo(t, p, syscall.SIGTERM) },
 		"two interrupts": func(t *testing.T, p *os.Process) {
 			signalTo(t, p, os.Interrupt)
-			time.Sleep(500 * time.Millisecond) // two of one kind at once are one
+			time.Sleep(500 * time.Millisecond) // two signals of one kind at once are delivered as one
 			signalTo(t, p, os.Interrupt)
 		},
 		"kill -9": func(t *testing.T, p *os.Process) { signalTo(t, p, os.Kill) },
@@ -38,7 +38,7 @@ func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 			server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
 				a := llmtest.Bash("true")
 				a.Cost = &cost
-				if calls.Add(1) > 1 { // the first one tells the price
+				if calls.Add(1) > 1 { // the first call shows the price
 					arrived <- struct{}{}
 					a.Fault = llmtest.Silence
 				}
@@ -65,11 +65,11 @@ func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 					interrupt(t, cmd.Process)
 				case <-ended:
 				case <-time.After(time.Minute):
-					t.Fatalf("neither a call nor an end\n%s", out.String())
+					t.Fatalf("got neither a call nor the end of the run\n%s", out.String())
 				}
 				select {
 				case <-ended:
-				case <-time.After(30 * time.Second): // a busy machine made two interrupts one
+				case <-time.After(30 * time.Second): // on a busy machine two interrupts can be delivered as one
 					interrupt(t, cmd.Process)
 					<-ended
 				}
@@ -79,7 +79,7 @@ func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := calls.Load(); n != 5 || snap.Spent != 2.5 {
-				t.Errorf("%d calls of $0.50 were made under a limit of $2.50, and $%v counted", n, snap.Spent)
+				t.Errorf("got %d calls of $0.50 under a limit of $2.50 and $%v counted, want 5 and $2.5", n, snap.Spent)
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/llm/llmtest"
 )
 
-// badIDs are the tool calls of each reply, by id and word to print. The last
+// badIDs are the tool calls of each reply, as id and word to print. The last
 // reply submits.
 var badIDs = [][][2]string{
 	{{"", "one"}, {"", "two"}},
@@ -17,7 +17,7 @@ var badIDs = [][][2]string{
 	{{"same", "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}},
 }
 
-// replyWithBadIDs is the n-th reply as a server that knows no better sends it.
+// replyWithBadIDs is the n-th reply, as a server with wrong ids sends it.
 func replyWithBadIDs(n int) llmtest.Answer {
 	var calls []any
 	for _, c := range badIDs[n] {
@@ -29,7 +29,7 @@ func replyWithBadIDs(n int) llmtest.Answer {
 	return llmtest.Answer{Message: map[string]any{"content": nil, "tool_calls": calls, "reasoning": "hm"}}
 }
 
-func TestToolCallsWithoutAnIDOfTheirOwnAreGivenOne(t *testing.T) {
+func TestToolCallsWithoutAUniqueIDGetOne(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	for name, stops := range map[string]int64{"in one run": 0, "over a resume": 1} {
@@ -45,12 +45,12 @@ func TestToolCallsWithoutAnIDOfTheirOwnAreGivenOne(t *testing.T) {
 			dir := t.TempDir()
 			for range stops {
 				if out, code := runOpenAI(t, dir, server.URL, "--slice", ":1"); code != exitFailed {
-					t.Fatalf("exit code %d\n%s", code, out)
+					t.Fatalf("exit code %d, want %v\n%s", code, exitFailed, out)
 				}
 			}
 			out, code := runOpenAI(t, dir, server.URL, "--slice", ":1")
 			if code != exitOK {
-				t.Fatalf("exit code %d\n%s", code, out)
+				t.Fatalf("exit code %d, want %v\n%s", code, exitOK, out)
 			}
 			requests := server.Requests()
 			if want := len(badIDs) + int(stops); len(requests) != want {
@@ -61,8 +61,8 @@ func TestToolCallsWithoutAnIDOfTheirOwnAreGivenOne(t *testing.T) {
 	}
 }
 
-// checkAnswers checks that each call of a request has an id of its own and is
-// answered by what its command printed.
+// checkAnswers checks that each call of a request has a unique id and is
+// answered by the output of its command.
 func checkAnswers(t *testing.T, r *llmtest.Request) {
 	t.Helper()
 	commands := map[string]string{} // by id
@@ -70,11 +70,11 @@ func checkAnswers(t *testing.T, r *llmtest.Request) {
 	for _, m := range r.Messages {
 		for _, c := range m.ToolCalls {
 			if commands[c.ID] != "" || c.ID == "" {
-				t.Errorf("the id %q is not its own", c.ID)
+				t.Errorf("the id %q is empty or used twice", c.ID)
 			}
 			commands[c.ID] = *c.Function.Arguments
 			if !strings.Contains(string(m.Raw), `"reasoning":"hm"`) {
-				t.Errorf("what the provider sent besides is lost: %s", m.Raw)
+				t.Errorf("other fields that the provider sent are lost: %s", m.Raw)
 			}
 		}
 		if m.Role != "tool" {
@@ -83,7 +83,7 @@ func checkAnswers(t *testing.T, r *llmtest.Request) {
 		answered++
 		word := strings.TrimSuffix(strings.TrimPrefix(commands[m.ToolCallID], `{"command":"echo `), `"}`)
 		if word == "" || !strings.Contains(string(m.Content), word) {
-			t.Errorf("%q was answered by %s", commands[m.ToolCallID], m.Content)
+			t.Errorf("%q was answered by %s; want some word, %q in the content", commands[m.ToolCallID], m.Content, word)
 		}
 	}
 	if answered != 5 {

@@ -18,7 +18,7 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// cleaned is what `batch clean --json` says of one container.
+// cleaned is one line of `batch clean --json`: a container.
 type cleaned struct {
 	Container string     `json:"container"`
 	Name      string     `json:"name"`
@@ -37,23 +37,26 @@ func (a *app) cleanCommand() *cobra.Command {
 	var dryRun, asJSON bool
 	c := &cobra.Command{
 		Use:   "clean",
-		Short: "Remove the containers that dead runs left",
-		Long: `Remove the containers of runs that were killed, running or not, and the network
-and the volumes that containers share when none is left that may use them.
-Containers of living runs stay, and so do those of other machines and of other
-containers' runs until they have ended by themselves, and their time is over for
-a minute. Every run does the same at its start.
+		Short: "Remove the containers of crashed runs",
+		Long: `Remove the containers that crashed and killed runs left on the Docker engine.
+When no container of batch is left, also remove the network and the volumes that
+they share. Every batch run does the same when it starts.
+
+Containers of running runs stay. A run on another machine, or inside another
+container, cannot be seen from here: its containers are removed one minute after
+they have stopped and their time limit has passed.
 
   batch clean --dry-run
   batch clean --json | jq -r .instance
 
-Exit codes: 0 nothing of a dead run is left, 1 something could not be removed or
-the engine cannot be reached, 2 usage.`,
+Exit codes: 0 no container of a crashed run is left (with --dry-run: the list is
+complete), 1 something could not be removed or the engine cannot be reached,
+2 usage.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.clean(c.Context(), dryRun, asJSON) },
 	}
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be removed, and stop")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line for each container, nothing else")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what would be removed, remove nothing")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line and container, and no text")
 	return c
 }
 
@@ -63,12 +66,12 @@ func (a *app) clean(ctx context.Context, dryRun, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return errors.Join(err, a.cleanJSON(found.Strays, !dryRun))
+		return errors.Join(err, a.cleanJSON(found.Abandoned, !dryRun))
 	}
-	return errors.Join(err, a.cleanTable(found.Strays, found.Kept, found.Shared, dryRun))
+	return errors.Join(err, a.cleanTable(found.Abandoned, found.Kept, found.Shared, dryRun))
 }
 
-func (a *app) cleanJSON(strays []containers.Stray, removed bool) error {
+func (a *app) cleanJSON(strays []containers.Summary, removed bool) error {
 	out := json.NewEncoder(a.stdout)
 	for _, s := range strays {
 		row := cleaned{
@@ -85,12 +88,12 @@ func (a *app) cleanJSON(strays []containers.Stray, removed bool) error {
 	return nil
 }
 
-func (a *app) cleanTable(strays []containers.Stray, kept int, shared, dryRun bool) error {
+func (a *app) cleanTable(strays []containers.Summary, kept int, shared, dryRun bool) error {
 	if len(strays) > 0 {
 		t := printable.NewTable(a.stdout)
-		t.Row("CONTAINER", "RUN", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
+		t.Row("CONTAINER", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
 		for _, s := range strays {
-			t.Row(fmt.Sprintf("%.12s", s.ID), cmp.Or(s.Run, "-"), cmp.Or(s.Instance, "-"), cmp.Or(s.Attempt, "-"), cmp.Or(s.Host, "-"),
+			t.Row(fmt.Sprintf("%.12s", s.ID), cmp.Or(s.Instance, "-"), cmp.Or(s.Attempt, "-"), cmp.Or(s.Host, "-"),
 				s.State, strings.ToLower(units.HumanDuration(time.Since(s.Created)))+" ago")
 		}
 		if err := t.Flush(); err != nil {
@@ -98,14 +101,27 @@ func (a *app) cleanTable(strays []containers.Stray, kept int, shared, dryRun boo
 		}
 		fmt.Fprintln(a.stdout)
 	}
-	verb := "removed"
-	if dryRun {
-		verb = "would remove"
-	}
-	text := fmt.Sprintf("%s %d containers of dead runs", verb, len(strays))
-	if shared {
-		text += " and what they shared"
-	}
-	_, err := fmt.Fprintf(a.stdout, "%s; %d of other runs stay\n", text, kept)
+	_, err := fmt.Fprintln(a.stdout, cleanSentence(len(strays), kept, shared, dryRun))
 	return err
+}
+
+// cleanSentence is "2 containers removed; 1 belongs to a running run".
+func cleanSentence(strays, kept int, shared, dryRun bool) string {
+	text := printable.Count(strays, "container", "containers")
+	if dryRun {
+		text += " to remove"
+	} else {
+		text += " removed"
+	}
+	if shared {
+		text += ", the shared network and volumes too"
+	}
+	switch kept {
+	case 0:
+		return text
+	case 1:
+		return text + "; 1 belongs to a running run"
+	default:
+		return text + fmt.Sprintf("; %d belong to running runs", kept)
+	}
 }

@@ -11,11 +11,11 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-func TestCleanTellsOfEachContainer(t *testing.T) {
+func TestCleanListsEachContainer(t *testing.T) {
 	now := time.Now()
-	strays := []containers.Stray{
+	strays := []containers.Summary{
 		{
-			ID: strings.Repeat("a", 64), Name: "batch-r-x", Image: "i", Run: "r", Instance: "x__1", Attempt: "2", Host: "vm",
+			ID: strings.Repeat("a", 64), Name: "batch-x__1-2-abcdefgh", Image: "i", Run: "r", Instance: "x__1", Attempt: "2", Host: "vm",
 			State: "running", Created: now.Add(-3 * time.Hour), Expires: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		},
 		{ID: strings.Repeat("b", 64), State: "created", Created: now.Add(-5 * time.Minute)},
@@ -25,15 +25,11 @@ func TestCleanTellsOfEachContainer(t *testing.T) {
 	if err := a.cleanTable(strays, 3, true, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.cleanTable(nil, 0, false, true); err != nil {
-		t.Fatal(err)
-	}
-	const table = `CONTAINER     RUN  INSTANCE  ATTEMPT  HOST  STATE    CREATED
-aaaaaaaaaaaa  r    x__1      2        vm    running  3 hours ago
-bbbbbbbbbbbb  -    -         -        -     created  5 minutes ago
+	const table = `CONTAINER     INSTANCE  ATTEMPT  HOST  STATE    CREATED
+aaaaaaaaaaaa  x__1      2        vm    running  3 hours ago
+bbbbbbbbbbbb  -         -        -     created  5 minutes ago
 
-removed 2 containers of dead runs and what they shared; 3 of other runs stay
-would remove 0 containers of dead runs; 0 of other runs stay
+2 containers removed, the shared network and volumes too; 3 belong to running runs
 `
 	if diff := cmp.Diff(table, out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
@@ -43,9 +39,28 @@ would remove 0 containers of dead runs; 0 of other runs stay
 	if err := a.cleanJSON(strays[:1], true); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"container":"` + strays[0].ID + `","name":"batch-r-x","image":"i","run":"r","instance":"x__1","attempt":"2","host":"vm",` +
+	want := `{"container":"` + strays[0].ID + `","name":"batch-x__1-2-abcdefgh","image":"i","run":"r","instance":"x__1","attempt":"2","host":"vm",` +
 		`"state":"running","created":"2026-01-02T01:04:05Z","expires":"2026-01-02T03:04:05Z","removed":true}` + "\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("JSON (-want +got):\n%s", diff)
+	}
+}
+
+func TestCleanSummary(t *testing.T) {
+	for _, c := range []struct {
+		strays, kept int
+		shared, dry  bool
+		want         string
+	}{
+		{0, 0, false, true, "0 containers to remove"},
+		{0, 1, false, true, "0 containers to remove; 1 belongs to a running run"},
+		{1, 2, false, true, "1 container to remove; 2 belong to running runs"},
+		{0, 0, false, false, "0 containers removed"},
+		{1, 1, false, false, "1 container removed; 1 belongs to a running run"},
+		{2, 0, true, false, "2 containers removed, the shared network and volumes too"},
+	} {
+		if got := cleanSentence(c.strays, c.kept, c.shared, c.dry); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// crashes is how many deaths BATCH_CRASHES asks for: 0 for the few of an
-// everyday test.
+// crashes is the number of crashes that BATCH_CRASHES asks for; 0 means the few of an
+// ordinary test.
 func crashes(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("BATCH_CRASHES")
@@ -24,9 +24,9 @@ func crashes(t *testing.T) int {
 	return n
 }
 
-// somePoints are where the everyday test dies, in one life after the other of
-// one run: before and behind a record, with a container made and not yet known,
-// a reply paid and not yet kept, a file written and not yet in place.
+// somePoints are where the ordinary test is killed, once in each process of one run:
+// before and after a record, with a container created and not yet recorded, a reply
+// paid and not yet recorded, a file written and not yet renamed.
 var somePoints = [][]string{
 	{"journal.append:4=kill", "engine.start:2=kill", "journal.sync:9=kill"},
 	{"model.answer:3=kill", "file.rename:2=kill", "journal.append:30=kill"},
@@ -43,7 +43,7 @@ func TestARunKilledAtSomePointsLosesNothing(t *testing.T) {
 			r := newCrashRun(t, 2)
 			for _, spec := range specs {
 				if !r.live("--inject", spec) {
-					t.Errorf("%s: it lived", spec)
+					t.Errorf("%s: the process was not killed", spec)
 				}
 			}
 			r.finish(want)
@@ -55,8 +55,8 @@ func TestARunKilledAtSomePointsLosesNothing(t *testing.T) {
 	}
 }
 
-// TestARunKilledAtEveryPointLosesNothing has a run die at its n-th pass
-// through any point, for every n, and go on.
+// TestARunKilledAtEveryPointLosesNothing kills a run at its n-th pass
+// through any point, for every n, and resumes it.
 func TestARunKilledAtEveryPointLosesNothing(t *testing.T) {
 	needDocker(t)
 	if crashes(t) == 0 {
@@ -78,7 +78,7 @@ func TestARunKilledAtEveryPointLosesNothing(t *testing.T) {
 }
 
 // TestARunKilledAtRandomInstantsLosesNothing kills a run of four workers
-// again and again until it gets to its end, and then the next one.
+// repeatedly until it is complete, and then the next one.
 func TestARunKilledAtRandomInstantsLosesNothing(t *testing.T) {
 	needDocker(t)
 	deaths := crashes(t)
@@ -103,7 +103,7 @@ func TestARunKilledAtRandomInstantsLosesNothing(t *testing.T) {
 		})
 	}
 	t.Log(sum)
-	if deaths >= 20 { // fewer may all fall before the first call
+	if deaths >= 20 { // fewer may all happen before the first call
 		sum.check(t, deaths)
 	}
 }

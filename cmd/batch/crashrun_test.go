@@ -25,12 +25,12 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// crashIDs are how the ids of a crash run's instances end. What each does
+// crashIDs are the ends of the instance ids of a crash run. What an instance does
 // depends on that alone, so that all runs must predict the same.
 var crashIDs = []string{"one", "two", "three"}
 
-// crashAnswer is the reply to an instance that has heard n of them. Each
-// command adds to what the one before left: one that ran twice in a container,
+// crashAnswer is the reply to an instance that has received n replies. Each command
+// adds to the output of the one before: one that ran twice in a container,
 // or not at all, shows in the patch.
 func crashAnswer(name string, n int) llmtest.Answer {
 	cost := 0.25
@@ -52,7 +52,7 @@ func crashAnswer(name string, n int) llmtest.Answer {
 	}
 }
 
-// crashRun is a run that is killed, with all that watches it.
+// crashRun is a run that is killed, with everything that observes it.
 type crashRun struct {
 	t       *testing.T
 	dir     string
@@ -61,15 +61,15 @@ type crashRun struct {
 	server  *llmtest.Server
 	lives   int
 	deaths  int
-	args    []string                                        // of every `batch run`
-	out     string                                          // what the last life printed
+	args    []string                                        // flags of every `batch run`
+	out     string                                          // what the last process printed
 	wrong   func(name string, n int) (llmtest.Answer, bool) // what the server does instead of answering; may be nil
 
 	mu        sync.Mutex
-	kept      map[string]int    // replies in an instance's journal when this life began
+	kept      map[string]int    // replies in an instance's journal when this process began
 	asked     map[string]int    // requests by digest
-	again     int               // those asked before whose answer no journal had
-	violation []string          // what must never be
+	again     int               // repeated requests whose answer no journal had
+	violation []string          // what must never happen
 	want      map[string]string // patches, once known
 	watched   int
 }
@@ -91,7 +91,7 @@ func newCrashRun(t *testing.T, workers int) *crashRun {
 	return r
 }
 
-// answer is the model. It knows what must not be asked.
+// answer is the model. It checks that no reply in a journal is requested again.
 func (r *crashRun) answer(_ int, req *llmtest.Request) llmtest.Answer {
 	body := string(req.Body)
 	_, rest, _ := strings.Cut(body, `task of \u003c`)
@@ -99,7 +99,7 @@ func (r *crashRun) answer(_ int, req *llmtest.Request) llmtest.Answer {
 		_, rest, _ = strings.Cut(body, "task of <")
 	}
 	name := rest[:strings.IndexAny(rest, `\>`)]
-	// A reply in the wrong form is not in the conversation; what was said to it is.
+	// A reply in the wrong form is not in the conversation, but its error message is.
 	n := req.Replies() + strings.Count(body, "Nothing was run, because your reply could not be used")
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func (r *crashRun) violate(format string, args ...any) {
 	}
 }
 
-// command is the next life's, by turns `batch run` and `batch resume`.
+// command is the next command, alternately `batch run` and `batch resume`.
 func (r *crashRun) command(args ...string) *exec.Cmd {
 	own := []string{"-w", fmt.Sprint(r.workers), "-q"}
 	line := append([]string{"run", "--subset", "rows.jsonl", "-m", "openai/stub-1", "-o", "out"}, r.args...)
@@ -137,8 +137,8 @@ func (r *crashRun) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// live runs the program until it ends or is killed by its own hand, and
-// reports whether it was.
+// live runs the program until it ends or kills itself, and
+// reports whether it was killed.
 func (r *crashRun) live(args ...string) (died bool) {
 	r.t.Helper()
 	code, died := r.liveWith(0, args...)
@@ -152,18 +152,18 @@ func (r *crashRun) liveFor(d time.Duration) (died bool) {
 	return r.ended(code, died)
 }
 
-// ended counts deaths and wants every other end to be a good one.
+// ended counts the kills and requires every other exit code to be exitOK.
 func (r *crashRun) ended(code int, died bool) bool {
 	r.t.Helper()
 	if died {
 		r.deaths++
 	} else if code != exitOK {
-		r.t.Errorf("life %d: exit code %d\n%s", r.lives, code, r.out)
+		r.t.Errorf("life %d: exit code %d, want %v\n%s", r.lives, code, exitOK, r.out)
 	}
 	return died
 }
 
-// liveWith is one life, with eyes on its files. A killAfter of zero lets it be.
+// liveWith runs one process and watches its files. With a killAfter of zero it is not killed.
 func (r *crashRun) liveWith(killAfter time.Duration, args ...string) (code int, died bool) {
 	r.t.Helper()
 	r.count()
@@ -189,7 +189,7 @@ func (r *crashRun) liveWith(killAfter time.Duration, args ...string) (code int, 
 	return cmd.ProcessState.ExitCode(), status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// count reads how many replies each journal has.
+// count reads how many replies each journal holds.
 func (r *crashRun) count() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,7 +207,7 @@ func (r *crashRun) count() {
 	}
 }
 
-// watch looks at the files again and again until stop is closed.
+// watch reads the files repeatedly until stop is closed.
 func (r *crashRun) watch(stop <-chan struct{}) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -222,7 +222,7 @@ func (r *crashRun) watch(stop <-chan struct{}) {
 }
 
 // look reads every file that is replaced as a whole. A file may be missing;
-// what is there must be whole.
+// one that exists must be whole.
 func (r *crashRun) look() {
 	out := filepath.Join(r.dir, "out")
 	read := func(path string, parse func([]byte) error) {
@@ -255,12 +255,12 @@ func (r *crashRun) look() {
 	}
 }
 
-// finish lets the run come to its end and checks what it left.
+// finish lets the run complete and checks what it left.
 func (r *crashRun) finish(want map[string]string) {
 	r.t.Helper()
 	r.want = want
 	if r.live() {
-		r.t.Error("it was killed by nobody")
+		r.t.Error("the last process died although no kill was asked for")
 	}
 	got := r.patches()
 	for _, name := range crashIDs {
@@ -269,24 +269,24 @@ func (r *crashRun) finish(want map[string]string) {
 		}
 	}
 	if n := containersOf(r.t, r.prefix); n != 0 {
-		r.t.Errorf("%d containers are left", n)
+		r.t.Errorf("%d containers are left, want 0", n)
 	}
 	leftovers, _ := filepath.Glob(filepath.Join(r.dir, "out", "*", ".*"))
 	for _, path := range leftovers {
-		r.t.Errorf("left over: %s", path)
+		r.t.Errorf("temporary file left over: %s", path)
 	}
 	for _, v := range r.violation {
 		r.t.Error(v)
 	}
 	if r.watched == 0 {
-		r.t.Error("the watcher saw nothing")
+		r.t.Error("the watcher read no file")
 	}
 	if r.t.Failed() {
 		r.tell()
 	}
 }
 
-// patches returns the predictions, which the patch files must equal.
+// patches returns the predictions, which must equal the patch files.
 func (r *crashRun) patches() map[string]string {
 	patches := map[string]string{}
 	for id, text := range predictions(r.t, filepath.Join(r.dir, "out")) {
@@ -299,7 +299,7 @@ func (r *crashRun) patches() map[string]string {
 	return patches
 }
 
-// tell logs the journals of a run that went wrong.
+// tell logs the journals of a run that failed.
 func (r *crashRun) tell() {
 	for _, name := range crashIDs {
 		records, _, _ := journal.Read(filepath.Join(r.dir, "out", r.prefix+name, "journal.jsonl"))
@@ -315,7 +315,7 @@ var calm struct {
 	took    time.Duration
 }
 
-// undisturbed returns what the instances predict when nothing happens.
+// undisturbed returns what the instances predict when nothing is killed.
 func undisturbed(t *testing.T) map[string]string {
 	t.Helper()
 	calm.Lock()
@@ -339,7 +339,7 @@ func undisturbed(t *testing.T) map[string]string {
 	return want
 }
 
-// tally adds up what was seen of several runs.
+// tally adds up what was observed in several runs.
 type tally struct{ runs, deaths, again, resumed, adopted, underWay, replayed, watched int }
 
 func (s *tally) add(r *crashRun) {
@@ -374,16 +374,16 @@ func (s *tally) add(r *crashRun) {
 	}
 }
 
-// check wants what the tests are for to have happened: runs that died in the
+// check requires that what the tests are for has happened: processes killed in the
 // middle of attempts, which were resumed in their own containers or by replay.
 func (s tally) check(t *testing.T, deaths int) {
 	t.Helper()
 	if s.runs == 0 || s.deaths < deaths || s.resumed == 0 || s.adopted+s.replayed == 0 || s.adopted+s.replayed > s.resumed {
-		t.Errorf("nothing was put to the test: %s", s)
+		t.Errorf("the crashes did not test enough: %s", s)
 	}
 }
 
 func (s tally) String() string {
-	return fmt.Sprintf("%d deaths in %d runs: %d attempts gone on with, %d containers taken over, %d of them with a command under way, %d made to go on in; "+
+	return fmt.Sprintf("%d deaths in %d runs: %d attempts resumed, %d containers taken over, %d of them with a command under way, %d replayed; "+
 		"%d replies asked for again that no journal had; watched %d times", s.deaths, s.runs, s.resumed, s.adopted, s.underWay, s.replayed, s.again, s.watched)
 }

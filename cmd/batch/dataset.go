@@ -3,18 +3,23 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/dataset/hub"
+	"batch.example/batch/dataset/starter"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/progress"
@@ -31,7 +36,10 @@ ones named.
 
   batch dataset --subset verified --filter django__ --slice :5
   batch dataset --subset demo demo__slug-1
-  batch dataset --subset rows.parquet --json | jq .instance_id`,
+  batch dataset --subset rows.parquet --json | jq .instance_id
+  batch dataset init my-dataset --repo ~/src/shop
+
+How to write a row of your own: go doc batch.example/batch/dataset`,
 		RunE: func(c *cobra.Command, ids []string) error {
 			ds, selected, err := f.load(c.Context(), a)
 			if err != nil {
@@ -53,8 +61,76 @@ ones named.
 		},
 	}
 	f.add(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "whole rows, one JSON object a line")
+	f.addPrefix(c.Flags())
+	c.Flags().BoolVar(&asJSON, "json", false, "print whole rows, one JSON object per line")
+	inSection(c.Flags(), "Output")
+	c.AddCommand(a.datasetInitCommand())
 	return c
+}
+
+func (a *app) datasetInitCommand() *cobra.Command {
+	var f starter.Config
+	c := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Start a dataset of your own from a git repository",
+		Long: `Write the beginning of a dataset into DIR (default: my-dataset): rows.jsonl, the
+Dockerfile of their image, config.yaml, and a README.md with the commands to
+run.
+
+Rows are made from the latest commits on the checked-out branch, first those
+that change tests too: base_commit is the commit before, problem_statement the
+message (replace it by the text of the issue), patch and test_patch what the
+commit changed. Without --repo, an example repository is written too. Nothing is
+overwritten, and nothing is sent anywhere: the image has what is committed, and
+is built by you.
+
+  batch dataset init my-dataset --repo ~/src/shop --base node:22
+  cd my-dataset && cat README.md`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("`batch dataset init` takes one directory")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			f.Dir = "my-dataset"
+			if len(args) > 0 {
+				f.Dir = args[0]
+			}
+			if c.Flags().Changed("rows") && f.Rows < 1 {
+				return fault.Newf(fault.Usage, "--rows %d: expected at least 1", f.Rows)
+			}
+			w, err := starter.Write(c.Context(), f)
+			if err != nil {
+				return err
+			}
+			return a.sayWritten(w)
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.Repo, "repo", "", "git repository to make rows from (default: an example)")
+	fs.StringVar(&f.Image, "image", "", "name of the image that the rows run in (default: the repository's name-dataset)")
+	fs.StringVar(&f.Base, "base", starter.DefaultBase, "image that the Dockerfile starts from")
+	fs.IntVar(&f.Rows, "rows", starter.DefaultRows, "make at most so many rows")
+	_ = c.MarkFlagDirname("repo")
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return c
+}
+
+func (a *app) sayWritten(w starter.Written) error {
+	fmt.Fprintf(a.stdout, "%s of %s in %s: %s\n", printable.Count(w.Rows, "row", "rows"), printable.Line(w.Repo), w.Dir, strings.Join(w.Files, ", "))
+	for _, note := range w.Notes {
+		fmt.Fprintln(a.stdout, note)
+	}
+	_, err := fmt.Fprintf(a.stdout, `
+next, as its README.md says:
+  cd %s
+  docker build -q -t %s .
+  batch run --subset rows.jsonl -c config.yaml -m oracle -o runs/oracle
+`, w.Dir, w.Image)
+	return err
 }
 
 func (a *app) listInstances(ds *dataset.Dataset, selected []dataset.Instance) error {
@@ -66,18 +142,30 @@ func (a *app) listInstances(ds *dataset.Dataset, selected []dataset.Instance) er
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.stdout, "\n%d of %d instances of %s, digest %.12s\n",
-		len(selected), len(ds.Instances), titled(ds), ds.Digest)
+	_, err := fmt.Fprintf(a.stdout, "\n%d of %s of %s, digest %.12s\n",
+		len(selected), printable.Count(len(ds.Instances), "instance", "instances"), titled(ds), ds.Digest)
 	return err
 }
 
 func (a *app) showInstances(selected []dataset.Instance, prefix string) error {
 	for _, in := range selected {
-		fmt.Fprintf(a.stdout, "%s\n  repo     %s at %s\n  image    %s\n  tests    %d to fix, %d to keep\n  columns  %v\n\n%s\n\n",
-			in.ID, printable.Line(in.Repo), printable.Line(in.BaseCommit), printable.Line(in.ImageName(prefix)),
-			len(in.FailToPass), len(in.PassToPass), printable.Line(fmt.Sprint(slices.Sorted(maps.Keys(in.Fields)))), in.ProblemStatement)
+		var columns []string
+		for _, name := range slices.Sorted(maps.Keys(in.Fields)) {
+			columns = append(columns, printable.Line(name))
+		}
+		fmt.Fprintf(a.stdout, "%s\n  repo     %s at %s\n  image    %s\n  tests    %d to fix, %d to keep\n%s\n\n%s\n\n",
+			in.ID, printable.Line(in.Repo), printable.Line(in.BaseCommit), printable.Line(in.ImageName(prefix))+derived(in),
+			len(in.FailToPass), len(in.PassToPass), printable.Wrapped("  columns  ", "           ", columns, 80), in.ProblemStatement)
 	}
 	return nil
+}
+
+// derived says where an image's name comes from, if not from the row.
+func derived(in dataset.Instance) string {
+	if in.ImageDerived() {
+		return " (derived from the instance_id: the row has no image_name)"
+	}
+	return ""
 }
 
 func (a *app) printRows(selected []dataset.Instance) error {
@@ -115,31 +203,33 @@ func (f *sourceFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
 	fs.StringVar(&f.filter, "filter", "", "keep instances whose id matches this regular expression from its start")
 	fs.StringVar(&f.slice, "slice", "", "then keep this Python slice, such as 0:50, -10: or ::2")
+	fs.StringVar(&f.instances, "instances", "", "keep the ids listed in this `FILE` (one per line or a JSON list; - is stdin)")
+	fs.StringVar(&f.shard, "shard", "", "keep the i-th of n equal parts, written i/n")
 	fs.BoolVar(&f.shuffle, "shuffle", false, "shuffle first, as mini-swe-agent does")
 	fs.Int64Var(&f.seed, "seed", 42, "seed of the shuffle")
-	fs.StringVar(&f.instances, "instances", "", "keep the ids listed in this `FILE` (one a line or a JSON list; - is stdin)")
-	fs.StringVar(&f.shard, "shard", "", "keep the i-th of n equal parts, written i/n")
-	fs.StringVar(&f.imagePrefix, "image-prefix", "", "take images from this registry or mirror")
-	for flag, values := range map[string][]string{
-		"subset": {"full", "verified", "lite", "multimodal", "multilingual", "smith", "rebench", "demo"},
-		"split":  {"test", "dev", "train"},
-	} {
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveDefault))
-	}
+	inSection(fs, "Dataset")
 }
+
+func (f *sourceFlags) addPrefix(fs *pflag.FlagSet) {
+	fs.StringVar(&f.imagePrefix, "image-prefix", "", "take images from this registry or mirror")
+	inSection(fs, imageSection)
+}
+
+// subsets are the datasets that have a short name.
+var subsets = []string{"full", "verified", "lite", "multimodal", "multilingual", "smith", "rebench", "demo"}
 
 // load opens the dataset and selects from it. What it has to wait for is shown.
 func (f *sourceFlags) load(ctx context.Context, a *app) (*dataset.Dataset, []dataset.Instance, error) {
 	sel := dataset.Selection{Filter: f.filter, Slice: f.slice, Shuffle: f.shuffle, Seed: f.seed, Shard: f.shard}
+	var listErr error
 	switch {
 	case f.ids != nil:
 		sel.IDs = f.ids
 	case f.instances != "":
-		ids, err := a.readIDs(f.instances)
-		if err != nil {
-			return nil, nil, err
+		sel.IDs, listErr = a.readIDs(f.instances)
+		if listErr != nil && !errors.Is(listErr, fs.ErrNotExist) {
+			return nil, nil, listErr
 		}
-		sel.IDs = ids
 	}
 	h := hub.FromEnv(a.getenv, a.home)
 	h.Progress = progress.Download(a.stderr)
@@ -151,8 +241,22 @@ func (f *sourceFlags) load(ctx context.Context, a *app) (*dataset.Dataset, []dat
 	if err != nil {
 		return nil, nil, err
 	}
+	if listErr != nil {
+		return nil, nil, fileOrID(listErr, f.instances, ds, a.args)
+	}
 	selected, err := sel.Apply(ds.Instances)
 	return ds, selected, err
+}
+
+// fileOrID explains that --instances names a file that does not exist, when it was given
+// the id of an instance.
+func fileOrID(err error, given string, ds *dataset.Dataset, args []string) error {
+	ids := strings.Split(given, ",")
+	if _, unknown := (dataset.Selection{IDs: ids}).Apply(ds.Instances); unknown != nil || len(args) == 0 {
+		return err
+	}
+	return fault.New(fault.Usage, "", err).
+		WithHint("did you mean to name instances as arguments: `batch %s ... %s`", args[0], strings.Join(ids, " "))
 }
 
 func (a *app) readIDs(path string) ([]string, error) {

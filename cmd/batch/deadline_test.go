@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-func TestAnAttemptWhoseTimeIsUpIsAResultWithItsWork(t *testing.T) {
+func TestAnAttemptAtItsTimeLimitIsAResultWithASalvage(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	server := llmtest.NewServer(t, llmtest.Bash("echo a line >> README.md; sleep 1"))
@@ -20,14 +20,14 @@ func TestAnAttemptWhoseTimeIsUpIsAResultWithItsWork(t *testing.T) {
 	args := []string{"--subset", "rows.jsonl", "--slice", ":1", "-c", "environment.container_timeout=2s", "--salvage"}
 	out, code := runOpenAI(t, dir, server.URL, args...)
 	if code != exitOK || !strings.Contains(out, "TimeExceeded") {
-		t.Fatalf("exit code %d\n%s", code, out)
+		t.Fatalf("exit code %d, want %v, %q in the output\n%s", code, exitOK, "TimeExceeded", out)
 	}
 	if r := record(t, dir); r.Outcome != vocab.OutcomeLimit || r.Steps < 2 || !r.Salvaged {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want outcome %v, steps at least 2, salvaged true", r, vocab.OutcomeLimit)
 	}
 	for _, patch := range predictions(t, filepath.Join(dir, "out")) {
 		if !strings.Contains(patch, "\n+a line\n") {
-			t.Errorf("the work was not salvaged: %q", patch)
+			t.Errorf("the patch %q lacks the agent's change", patch)
 		}
 	}
 	asked := len(server.Requests())
@@ -36,7 +36,7 @@ func TestAnAttemptWhoseTimeIsUpIsAResultWithItsWork(t *testing.T) {
 	}
 }
 
-func TestAContainerThatDiesIsReplacedAndNothingIsPaidTwice(t *testing.T) {
+func TestADeadContainerIsReplacedWithoutPayingTwice(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -52,19 +52,19 @@ func TestAContainerThatDiesIsReplacedAndNothingIsPaidTwice(t *testing.T) {
 		t.Fatalf("exit code %d, %d requests for two steps\n%s", code, len(server.Requests()), out)
 	}
 	if r := record(t, dir); r.Attempt != 1 || r.Resumed != 1 || r.Steps != 2 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want attempt 1, resumed 1, steps 2", r)
 	}
 	for id, patch := range predictions(t, filepath.Join(dir, "out")) {
 		file, err := os.ReadFile(filepath.Join(dir, "out", id, id+".patch"))
 		if err != nil || string(file) != patch || !strings.Contains(patch, "+hello") {
-			t.Errorf("%v: %q", err, patch)
+			t.Errorf("%v: got %q, want file %v, %q in the patch, no error", err, patch, patch, "+hello")
 		}
 	}
 }
 
 // A conversation that the provider refuses in the middle, for a reason that is not
-// the model's, is not paid for again from its beginning.
-func TestAnAttemptThatFailedByItsOwnFaultIsNotPaidTwice(t *testing.T) {
+// the model's, is not paid for again from the beginning.
+func TestARefusedAttemptIsResumedWithoutPayingTwice(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	var refuse atomic.Bool
@@ -79,13 +79,14 @@ func TestAnAttemptThatFailedByItsOwnFaultIsNotPaidTwice(t *testing.T) {
 	ownRows(t, dir)
 	args := []string{"--subset", "rows.jsonl", "--slice", ":1"}
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitIncomplete || len(server.Requests()) != 2 {
-		t.Fatalf("exit code %d, %d requests\n%s", code, len(server.Requests()), out)
+		t.Fatalf("exit code %d, %d requests; want exit code %v, 2 requests\n%s",
+			code, len(server.Requests()), exitIncomplete, out)
 	}
 	refuse.Store(false)
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != 3 {
 		t.Fatalf("exit code %d, %d requests, want one more\n%s", code, len(server.Requests()), out)
 	}
 	if r := record(t, dir); r.Attempt != 1 || r.Steps != 2 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want attempt 1, steps 2", r)
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// ruinous is an agent that does something to its own container, and how it ends.
+// ruinous is an agent that damages its own container, and how its attempt ends.
 type ruinous struct {
 	commands []string
 	status   vocab.Status
 	outcome  vocab.Outcome
-	steps    int    // of one that does not submit
-	told     string // to the model, or as the reason
+	steps    int    // of an attempt that does not submit
+	told     string // text in the trajectory: an observation or the reason
 }
 
 var ruinousAgents = map[string]ruinous{
@@ -30,7 +30,7 @@ var ruinousAgents = map[string]ruinous{
 	},
 	"shell":   {[]string{"kill -9 $$", "kill -9 $$", "kill -9 $$", "kill -9 $$", "kill -9 1", "cat kept"}, "Submitted", vocab.OutcomeSubmitted, 0, ""},
 	"delayed": {[]string{"(sleep 0.5; kill -9 -1) >/dev/null 2>&1 &", "sleep 3", "cat kept"}, "Submitted", vocab.OutcomeSubmitted, 0, ""},
-	"memory":  {[]string{"x=x; while :; do x=$x$x; done", "kill -9 -1", "cat kept"}, "Submitted", vocab.OutcomeSubmitted, 0, "memory was used up"},
+	"memory":  {[]string{"x=x; while :; do x=$x$x; done", "kill -9 -1", "cat kept"}, "Submitted", vocab.OutcomeSubmitted, 0, "ran out of memory"},
 	"sh":      {[]string{"rm -f /bin/sh /usr/bin/sh", "cat kept"}, "Submitted", vocab.OutcomeSubmitted, 0, ""},
 	"bash":    {[]string{"rm -f /bin/bash /usr/bin/bash", "kill -9 $$", "never"}, "EnvironmentDestroyed", vocab.OutcomeFailed, 3, "exec bash: no such file"},
 	"late":    {[]string{"rm -f /bin/bash /usr/bin/bash", "sleep 60", "never"}, "EnvironmentDestroyed", vocab.OutcomeFailed, 3, "exec bash: no such file"},
@@ -61,7 +61,7 @@ func runRuinous(t *testing.T, dir string, agents map[string]ruinous, args ...str
 	}
 	cmd := batch(t.Context(), dir, append([]string{
 		"run", "--subset", "rows.jsonl", "-m", "scripted/script.yaml", "-o", "out", "-w", "3", "-q", "--memory", "256m",
-		"-c", "environment.timeout=10",
+		"-c", "environment.timeout=30",
 	}, args...)...)
 	said, _ := cmd.CombinedOutput()
 	snap, err := results.Read(filepath.Join(dir, "out"))
@@ -75,15 +75,16 @@ func runRuinous(t *testing.T, dir string, agents map[string]ruinous, args ...str
 	return string(said), cmd.ProcessState.ExitCode(), byName
 }
 
-// What an agent does to its own container is shown to it where it can go on, and
-// else is a result of its own: never a failure that is retried or paid for again.
-func TestWhatAnAgentDoesToItsContainerIsItsOwnDoing(t *testing.T) {
+// Damage that an agent does to its own container is shown to it if it can continue, and
+// is its own result if not: never a failure that is retried or paid for again.
+func TestAnAgentThatDamagesItsContainerGetsAResult(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
 	out, code, records := runRuinous(t, dir, ruinousAgents)
-	if code != exitOK || !strings.Contains(out, "with a result 8/8") || !strings.Contains(out, "EnvironmentDestroyed") {
-		t.Errorf("exit code %d\n%s", code, out)
+	if code != exitOK || !strings.Contains(out, "8 of 8 instances have a result") || !strings.Contains(out, "EnvironmentDestroyed") {
+		t.Errorf("exit code %d, want %v, %q in the output, %q in the output\n%s",
+			code, exitOK, "8 of 8 instances have a result", "EnvironmentDestroyed", out)
 	}
 	patches := predictions(t, filepath.Join(dir, "out"))
 	for name, a := range ruinousAgents {
@@ -93,21 +94,22 @@ func TestWhatAnAgentDoesToItsContainerIsItsOwnDoing(t *testing.T) {
 			steps = len(a.commands) + 2
 		}
 		if r.Status != a.status || r.Outcome != a.outcome || r.Steps != steps || r.Cost != 0.25*float64(steps) || r.Attempt != 1 || r.Resumed != 0 {
-			t.Errorf("%s: %+v", name, r)
+			t.Errorf("%s: got %+v, want status %v, outcome %v, steps %v, cost %v, attempt 1, resumed 0",
+				name, r, a.status, a.outcome, steps, 0.25*float64(steps))
 		}
 		patch, predicted := patches[r.InstanceID]
 		if !predicted || strings.Contains(patch, "\n+kept\n") != (a.outcome == vocab.OutcomeSubmitted) {
-			t.Errorf("%s: predicted %v, %q", name, predicted, patch)
+			t.Errorf("%s: predicted %v, patch %q; want a prediction, with the kept file only if submitted", name, predicted, patch)
 		}
 		traj, err := os.ReadFile(filepath.Join(dir, "out", r.InstanceID, r.InstanceID+".traj.json"))
 		if err != nil || !strings.Contains(string(traj), a.told) || strings.Contains(string(traj), "infrastructure") {
-			t.Errorf("%s: %v, the trajectory does not tell %q", name, err, a.told)
+			t.Errorf("%s: %v, the trajectory lacks %q or blames the infrastructure", name, err, a.told)
 		}
 	}
-	// The same command again has nothing to do.
+	// The same command run again has nothing to do.
 	cmd := batch(t.Context(), dir, "resume", "out", "-q")
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "with a result 8/8") {
-		t.Errorf("%v\n%s", err, out)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "8 of 8 instances have a result") {
+		t.Errorf("got %v, want %q in the output, no error\n%s", err, "8 of 8 instances have a result", out)
 	}
 	for _, r := range records {
 		if n := containersOf(t, r.InstanceID); n != 0 {
@@ -116,8 +118,8 @@ func TestWhatAnAgentDoesToItsContainerIsItsOwnDoing(t *testing.T) {
 	}
 }
 
-// A container without bash cannot be taken over when batch is killed: in a fresh one
-// the agent comes to the same end, and what was paid for is not paid for again.
+// A container without bash cannot be taken over when batch is killed: in a new one
+// the agent comes to the same end, and paid replies are not paid for again.
 func TestADestroyedContainerIsDestroyedAgainOnResume(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
@@ -126,44 +128,45 @@ func TestADestroyedContainerIsDestroyedAgainOnResume(t *testing.T) {
 	})
 	dir, _, args := cherryRun(t)
 	if out, code := runOpenAI(t, dir, server.URL, append(args, "--inject", "model.call:3=kill")...); code != -1 {
-		t.Fatalf("it was not killed: %d\n%s", code, out)
+		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
 	}
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != 3 {
 		t.Fatalf("exit code %d, %d requests for 3 steps\n%s", code, len(server.Requests()), out)
 	}
 	if r := record(t, dir); r.Status != "EnvironmentDestroyed" || r.Attempt != 1 || r.Resumed != 1 || r.Steps != 3 || r.Differences != 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want status %q, attempt 1, resumed 1, steps 3, differences 0", r, "EnvironmentDestroyed")
 	}
 }
 
-// An agent that fills its disk is stopped alone: it is told and may make room;
-// when it does not, its attempt ends as its own result and its work is kept.
-func TestAnAgentThatFillsItsDiskIsStoppedAlone(t *testing.T) {
+// An agent that fills its disk does not affect others: it is informed and may free space;
+// if it does not, its attempt ends with its own result and its work is kept.
+func TestAnAgentThatFillsItsDiskDoesNotAffectOthers(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
-	const fill = "head -c 300000000 /dev/zero > /tmp/big; sleep 60"
+	const fill = "head -c 300000000 /dev/zero > /tmp/big; sleep 600"
 	agents := map[string]ruinous{
-		"tidies": {[]string{fill, "rm /tmp/big", "true", "true", "true", "true"}, "Submitted", vocab.OutcomeSubmitted, 0, "more than the 128MiB that they may"},
+		"tidies": {[]string{fill, "rm /tmp/big", "true", "true", "true", "true"}, "Submitted", vocab.OutcomeSubmitted, 0, "more than the limit of 128MiB"},
 		"stays":  {[]string{fill, "true", "true", "true", "never"}, "EnvironmentDestroyed", vocab.OutcomeFailed, 6, "stayed above its disk limit"},
 		"other":  {[]string{"sleep 10"}, "Submitted", vocab.OutcomeSubmitted, 0, ""},
 	}
-	out, code, records := runRuinous(t, dir, agents, "--disk", "128MiB", "--salvage", "-c", "environment.timeout=50")
-	if code != exitOK || !strings.Contains(out, "with a result 3/3") {
-		t.Errorf("exit code %d\n%s", code, out)
+	out, code, records := runRuinous(t, dir, agents, "--disk", "128MiB", "--salvage", "-c", "environment.timeout=120")
+	if code != exitOK || !strings.Contains(out, "3 of 3 instances have a result") {
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, exitOK, "3 of 3 instances have a result", out)
 	}
 	patches := predictions(t, filepath.Join(dir, "out"))
 	for name, a := range agents {
 		r := records[name]
 		if r.Status != a.status || r.Outcome != a.outcome || r.Attempt != 1 || r.Salvaged != (a.steps > 0) || a.steps > 0 && r.Steps != a.steps {
-			t.Errorf("%s: %+v", name, r)
+			t.Errorf("%s: got %+v, want status %v, outcome %v, attempt 1, salvaged %v, %d steps unless that is 0",
+				name, r, a.status, a.outcome, (a.steps > 0), a.steps)
 		}
 		if patch := patches[r.InstanceID]; !strings.Contains(patch, "\n+kept\n") {
-			t.Errorf("%s: the work is not there: %q", name, patch)
+			t.Errorf("%s: the patch %q lacks the kept file", name, patch)
 		}
 		traj, err := os.ReadFile(filepath.Join(dir, "out", r.InstanceID, r.InstanceID+".traj.json"))
-		if err != nil || !strings.Contains(string(traj), a.told) || strings.Contains(string(traj), "more than the 128MiB") != (a.told != "") {
-			t.Errorf("%s: %v, the trajectory does not tell %q", name, err, a.told)
+		if err != nil || !strings.Contains(string(traj), a.told) || strings.Contains(string(traj), "the limit of 128MiB") != (a.told != "") {
+			t.Errorf("%s: %v, the trajectory lacks %q", name, err, a.told)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/llm/llmtest"
 )
 
-// smallDisk mounts an ext4 of size bytes, in a file, at dir.
+// smallDisk mounts at dir an ext4 file system of size bytes that is in a file.
 func smallDisk(t *testing.T, dir string, size int64) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -33,7 +33,7 @@ func smallDisk(t *testing.T, dir string, size int64) {
 		t.Skipf("mounting a small file system: %v %s", err, out)
 	}
 	t.Cleanup(func() {
-		// Lazily: whatever still looks in there must not keep the loop device.
+		// Lazily: a process that still reads in there must not keep the loop device.
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
@@ -50,7 +50,7 @@ func fill(path string) error {
 		return err
 	}
 	defer file.Close()
-	for _, n := range []int{1 << 20, 4096, 1} { // what is left after the large pieces too
+	for _, n := range []int{1 << 20, 4096, 1} { // smaller pieces fill the rest
 		for err = nil; err == nil; {
 			_, err = file.Write(make([]byte, n))
 		}
@@ -83,7 +83,7 @@ func TestAFullDiskStopsTheRunAndNothingIsLost(t *testing.T) {
 			if code != exitFailed || died || !strings.Contains(r.out, "no space left") || !strings.Contains(r.out, "free some space") {
 				t.Errorf("exit code %d, want %d and what to do\n%s", code, exitFailed, r.out)
 			}
-			// With room again, the same command goes on.
+			// With space again, the same command continues.
 			if err := os.Remove(filler); err != nil {
 				t.Fatal(err)
 			}

@@ -1,52 +1,74 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/term"
 
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/progress"
+	"batch.example/batch/results"
+	"batch.example/batch/run"
 	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
 )
 
 // display shows a run to a person or a program.
 type display struct {
 	progress.Display
-	log   io.Writer // where log lines for a person go; nil when the display has its own
-	mask  *mask.Masker
-	total int // instances
+	mask    *mask.Masker
+	run     progress.Event // what is known of the run before it begins
+	sum     func() run.Summary
+	json    bool
+	started time.Time
 }
 
 // show shows e, with its secrets hidden.
 func (d display) show(e progress.Event) {
-	e.Time, e.Text, e.Error = time.Now(), d.mask.Text(e.Text), d.mask.Text(e.Error)
+	e.Text, e.Error = d.mask.Text(e.Text), d.mask.Text(e.Error)
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
 	d.Display.Event(e)
 }
 
-// newDisplay chooses by the flags and by what stderr is.
-func (a *app) newDisplay(quiet, asJSON bool, total, workers int) display {
-	if asJSON {
-		return display{progress.NewJSON(a.stdout), a.stderr, a.mask, total}
+// newDisplay returns the display of a run, chosen by the flags and by what stderr is.
+func (s *sweep) newDisplay(r *run.Run) display {
+	d := display{started: s.started, mask: s.mask, sum: r.Summary, json: s.flags.json, run: progress.Event{
+		Directory: s.flags.output, Model: s.cfg.Model.ModelName, Dataset: s.ds.Name, Version: run.Version(),
+		PID: os.Getpid(), Workers: s.flags.workers.n, Total: len(s.selected),
+	}}
+	if abs, err := filepath.Abs(s.flags.output); err == nil {
+		d.run.Directory = abs
 	}
-	if quiet {
-		return display{progress.NewQuiet(), io.Discard, a.mask, total}
+	d.Display = s.progress(d.run)
+	return d
+}
+
+func (s *sweep) progress(run progress.Event) progress.Display {
+	if s.flags.json {
+		return progress.NewJSON(s.stdout)
 	}
-	f, ok := progress.TerminalOf(a.stderr)
-	if !ok || a.getenv("TERM") == "dumb" {
-		l := progress.NewLines(a.stderr)
-		return display{l, l.LogWriter(), a.mask, total}
+	if s.flags.quiet {
+		return progress.NewQuiet()
+	}
+	f, ok := progress.TerminalOf(s.stderr)
+	if !ok || s.getenv("TERM") == "dumb" {
+		return progress.NewLines(s.stderr)
 	}
 	size := func() (int, int) {
 		cols, rows, _ := term.GetSize(int(f.Fd()))
 		return cols, rows
 	}
-	t := progress.NewTerminal(f, size, total, workers, time.Now)
-	return display{t, a.mask.Writer(t.LogWriter()), a.mask, total}
+	return progress.NewTerminal(f, size, run.Total, run.Workers, time.Now)
 }
 
 // Event implements run.View.
@@ -60,18 +82,22 @@ func (d display) Event(e runner.Event) {
 		p.Type = progress.InstanceStart
 	case runner.EventPhase:
 		p.Type = progress.InstancePhase
-	case runner.EventRetry:
-		p.Type = progress.Message
-		p.Text = fmt.Sprintf("%s: %s; trying again", e.Job, e.Ending.Error)
-	case runner.EventEnd:
+		if again := e.Progress.Retry; again != nil {
+			p.Type, p.Error = progress.CallRetry, again.Reason
+			p.Try, p.Tries, p.Wait, p.RateLimited = again.Try, again.Tries, again.Wait, again.RateLimited
+		}
+	case runner.EventRetry, runner.EventEnd:
 		p.Type = progress.InstanceEnd
-		p.Status, p.Outcome, p.Error = string(e.Ending.Status), string(e.Ending.Outcome), e.Ending.Error
+		if e.Type == runner.EventRetry {
+			p.Type, p.Wait = progress.InstanceRetry, e.Wait
+		}
+		p.Status, p.Outcome, p.Blame, p.Error = string(e.Ending.Status), string(e.Ending.Outcome), e.Ending.Blame, e.Ending.Error
 		p.Step, p.Cost = e.Ending.Steps, e.Ending.Cost
 	}
 	d.show(p)
 }
 
-// Say shows one line of ours.
+// Say shows one line about the run.
 func (d display) Say(text string) { d.show(progress.Event{Type: progress.Message, Text: text}) }
 
 // Pulled implements run.View.
@@ -81,20 +107,51 @@ func (d display) Pulled(instance string, p imagecache.Progress) {
 
 // Progress implements run.View.
 func (d display) Progress(ended bool, done int, spent float64) {
-	e := progress.Event{Type: progress.RunStart, Done: done, Total: d.total, Cost: spent}
+	e := d.run
+	e.Time, e.Type, e.Done, e.Cost = time.Now(), progress.RunStart, done, spent
 	if ended {
-		e.Type = progress.RunEnd
+		e.Type, e.Elapsed = progress.RunEnd, e.Time.Sub(d.started)
+		sum := d.sum()
+		e.Outcomes = outcomes(sum)
+		if d.json && sum.Host != nil { // else the command says so when it ends
+			e.Error = sum.Host.Error()
+		}
 	}
 	d.show(e)
 }
 
-// Log implements run.View: a person sees warnings and worse.
-func (d display) Log() slog.Handler {
-	return slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelWarn})
+// outcomes counts the instances that were asked for by outcome.
+func outcomes(s run.Summary) map[string]int {
+	counts := map[string]int{}
+	last := results.Latest(s.Records)
+	for _, id := range s.Asked {
+		counts[string(cmp.Or(last[id].Outcome, vocab.OutcomePending))]++
+	}
+	return counts
 }
+
+// Log implements run.View: a person sees warnings and errors.
+func (d display) Log() slog.Handler { return progress.LogHandler(logged{d}) }
+
+// logged shows what is logged, with its secrets hidden.
+type logged struct{ display }
+
+// Event implements the one method that [progress.LogHandler] asks for.
+func (l logged) Event(e progress.Event) { l.show(e) }
 
 // warnings returns a logger for what a person should know of that comes before a
 // run begins, or of a command that has no display.
 func (a *app) warnings() *slog.Logger {
-	return slog.New(slog.NewTextHandler(progress.OnNewLine(a.stderr), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return slog.New(progress.LogHandler(warner{progress.OnNewLine(a.stderr)}))
+}
+
+// warner shows what is logged where there is no display.
+type warner struct{ w io.Writer }
+
+// Event implements the one method that [progress.LogHandler] asks for.
+func (w warner) Event(e progress.Event) {
+	if e.Instance != "" {
+		e.Text = e.Instance + ": " + e.Text
+	}
+	fmt.Fprintln(w.w, "batch: warning: "+printable.Line(e.Text))
 }

@@ -2,118 +2,132 @@
 //
 //	batch run --subset verified --split test -m openai/gpt-5 -w 8 -o runs/gpt-5
 //
-// It starts one Docker container per instance, lets the agent work in it under
-// step and cost limits, and writes trajectories, patches and preds.json, which
-// the SWE-bench harness and sb-cli take as they are. Running the same command
-// again goes on where it stopped.
+// It starts one Docker container per instance, lets the agent work in it within
+// step and cost limits, and writes trajectories, patches and preds.json. The
+// SWE-bench harness and sb-cli read preds.json unchanged. The same command again
+// continues an interrupted run.
 //
 // # Commands
 //
-//	run         turn a dataset into predictions
-//	resume      resume a run that was stopped or died
-//	status      show how the instances of a run directory ended
-//	retry       run chosen instances of a run directory again
-//	diff        compare two run directories
-//	dataset     list instances, or show one
-//	images      show which images a selection needs; pull them, evict them
-//	clean       remove the containers that dead runs left
-//	doctor      check that this machine can run it, and say what to do
-//	version     print the version
-//	completion  print a completion script for a shell
+//	run         Turn a dataset into predictions
+//	resume      Continue an interrupted or crashed run
+//	retry       Run chosen instances of a run directory again
+//	status      Show the state of a run directory
+//	show        Show what happened in one instance, step by step
+//	diff        Compare two run directories
+//	dataset     List instances, or show some
+//	config      Show the configuration that a run would use
+//	images      Show, pull or evict the images of a selection
+//	doctor      Check that this machine can run batch, and say what to do
+//	clean       Remove the containers of crashed runs
+//	completion  Generate the autocompletion script for the specified shell
+//	version     Print the version
+//	help        Help about any command
+//
+// batch help COMMAND describes a command and its flags. batch help environment, events,
+// exit-codes and formats describe the variables that batch reads, the lines of --json,
+// the exit codes and the files of a run directory.
 //
 // # Models
 //
-//	openai/NAME      any server that speaks OpenAI's chat completions; OPENAI_API_KEY
-//	                 and OPENAI_BASE_URL say which (vLLM, SGLang, Ollama, OpenRouter, LiteLLM)
+//	openai/NAME      a model on any server that speaks OpenAI's chat completions (vLLM,
+//	                 SGLang, Ollama, OpenRouter, LiteLLM); OPENAI_API_KEY is the key,
+//	                 OPENAI_BASE_URL the server
 //	oracle           submits each row's gold patch: checks that the images work
-//	noop             submits an empty patch: checks that nothing passes by itself
+//	noop             submits an empty patch: checks that no test passes without a fix
 //	scripted/demo    the recorded replies of the embedded demo
 //	scripted/PATH    replies from a YAML or JSON file, a trajectory, or a folder of them
 //
-// With model.provider=openai, say, the name is that provider's own and needs no prefix.
+// With model.provider=openai, the model's name needs no prefix.
 //
-// Limits on the cost need a price: the model's own in batch's list, or in the
-// file that model.litellm_model_registry names (LiteLLM's form), or the provider
-// tells what each call cost (OpenRouter). Without one, --cost-limit-total and an
-// agent.cost_limit=VALUE are refused.
+// A cost limit needs a price. batch has a list of prices, reads the file that
+// model.litellm_model_registry names (LiteLLM's form), and uses the cost that OpenRouter
+// reports for each call. Without a price, --cost-limit-total and agent.cost_limit=VALUE
+// are refused.
 //
 // # Configurations
 //
-//	-c FILE          a file in the current directory or MSWEA_CONFIG_DIR, .yaml may be
-//	                 left out; also one of mini-swe-agent's, of which batch has no copy
-//	-c default       batch's own prompts, always underneath: the model calls the tool bash
-//	-c text          batch's own: the model writes its command in a fence
-//	-c tools         batch's own: the model has an editor beside bash
+//	-c FILE          a file in the current directory or MSWEA_CONFIG_DIR; .yaml may be
+//	                 left out. Files of mini-swe-agent work; batch contains no copy of them
+//	-c default       batch's own prompts, always the base: the model calls the tool bash
+//	-c text          batch's own prompts: the model writes its command in a fence
+//	-c tools         batch's own prompts: the model has an editor beside bash
 //	-c KEY=VALUE     one value
 //
-// They are merged from left to right. A file that is named and is not there is
-// an error; batch's own names have no ending and mean no file.
+// They are merged from left to right. A file that does not exist is an error. Batch's
+// own configurations have no ending and are never read from a file.
 //
 // # Images and commits
 //
-// Once run.env_startup_command has run, and before the model is asked anything, the
-// repository around the working directory must be at the row's base_commit: HEAD is
-// that commit, or one commit on top of it which changes no file, or only files that
-// setting up an environment changes (setup.py, tox.ini, package.json and the like,
-// see setUpFiles in internal/boxgit) and none that the gold patch changes. Those
-// files are listed in agent.log, in the journal and in the trajectory's info, as
-// image_commit. Anything else, also a commit that the image does not have, or an image
-// without git or repository, is a fault of the instance unless
-// --allow-commit-mismatch is given. Rows without base_commit are not checked, and
-// what the image has not committed does not count; agent.log mentions it. Then the
-// history beyond HEAD is removed, unless --keep-git-history is given.
+// After run.env_startup_command, and before the first model call, the repository
+// around the working directory must be at the row's base_commit. HEAD is that commit, or
+// one commit on top of it that changes no file, or only files that the setup of an
+// environment changes (setup.py, tox.ini, package.json and the like; setUpFiles in
+// internal/boxgit lists them) and none that the gold patch changes. Those files are
+// listed in agent.log, in the journal and in the trajectory's info, as image_commit.
+// Anything else is an instance fault, unless --allow-commit-mismatch is given: another
+// commit, a commit that the image does not have, an image without git or without a
+// repository. Rows without base_commit are not checked. Uncommitted changes in the image
+// do not count; agent.log mentions them. Then the history after HEAD is removed, unless
+// --keep-git-history is given.
 //
-// That goes on beside the model's first call; the first command waits for it. What it
-// came to is remembered over runs, by image, directory, base_commit and script. Where
-// it takes a second or more, and the image was used before or more instances of the run
-// need it than the engine has CPUs, the image is scrubbed once, in a container of its
-// own, and kept as one of its own, batch-scrubbed/..., of which the containers are made;
-// results name the image itself all the same. It counts for --disk-budget, goes before
-// the image that it was made of, and batch images shows and evicts it. Nothing is
-// remembered or shared with run.env_startup_command, a --user or a GIT_DIR.
+// This runs in parallel with the first model call; the first command waits for it. The
+// outcome is remembered for later runs, by image, directory, base_commit and script. If it
+// takes a second or more, and the image was used before or more instances of the run
+// need it than the engine has CPUs, batch removes the history once, in a separate
+// container, and keeps the outcome as an image batch-scrubbed/..., from which it creates
+// the containers. Results still name the original image. The new image counts for
+// --disk-budget and is evicted before the original; batch images shows it. Nothing is
+// remembered or shared with run.env_startup_command, with --user in environment.run_args
+// or with GIT_DIR.
 //
 // # Output
 //
-// What comes from outside (ids, errors, a model's words) moves no cursor and
-// sets no colour: control characters and those that turn the direction of text
-// are shown as escapes such as \u001b. JSON says the same text with them.
+// Text from outside (ids, errors, a model's words) cannot move the cursor or set
+// a color: control characters, and those that change the direction of text, are shown as
+// escapes such as \u001b. JSON contains the same text in JSON's own escapes.
 //
-// # Endings
+// # Outcomes
 //
-// Every instance ends as submitted, submitted empty, limit, format, failed (its
-// own doing: a result), infrastructure (ours, with the kind of fault) or pending
-// (told to stop, or out of money). A conversation that has outgrown the model's
-// context ends as limit (ContextWindowExceeded), one that the provider's content
-// policy refuses as failed (ContentPolicyViolation); both predict nothing. What an
-// agent does to its own container is its own doing too: when no command can be run in
-// it any more, the attempt ends as failed (EnvironmentDestroyed) and predicts nothing. A
-// container that somebody else ended, or that died with its engine, is replaced and
-// the attempt resumed. With --disk (environment.disk), an agent whose files take more
-// than that is stopped alone: writing fails, or all that runs in its container is
-// killed and it is told to make room, and ends as EnvironmentDestroyed when it does
-// not; batch doctor says which. --retry KIND=N says which are tried again within a run,
-// with a growing wait where the fault was ours; batch retry does so later. An agent that
-// ended without submitting leaves its work tree's diff as INSTANCE.salvaged.patch, which
-// --salvage makes its prediction.
+// Each instance ends with one of these outcomes:
+//
+//	submitted       with a patch
+//	empty           submitted without a patch
+//	limit           the agent's step, cost or time limit, or the model's context
+//	                (ContextWindowExceeded)
+//	format          too many replies without a valid command
+//	failed          the provider's content policy refused the conversation
+//	                (ContentPolicyViolation), or the agent made its own container
+//	                unusable (EnvironmentDestroyed)
+//	infrastructure  no result: the engine, network, provider or image failed
+//	pending         no result: not run yet, interrupted, or the cost limit was reached
+//
+// If something else stops a container, or its engine crashes, batch replaces the container
+// and resumes the attempt. With --disk (environment.disk), an agent whose files take more
+// than the limit is the only one that stops: either writing fails, or its processes are
+// killed and it is asked to free space, and the outcome is EnvironmentDestroyed if it does
+// not; batch doctor says which. --retry KIND=N sets which outcomes are tried again within
+// a run; batch retry does the same later. If an agent ends without a submission, its
+// working-tree diff is kept as INSTANCE.salvaged.patch; --salvage uses it as the prediction.
 //
 // # Exit codes
 //
-//	0    every instance asked for has a result
-//	1    the run could not go on: the engine, the disk, the key, a setting that
-//	     engine or provider refuse, or a bug
-//	2    usage: flags, config or dataset; nothing was started
+//	0    every instance has a result
+//	1    the run could not continue: the engine, the disk, the key, a setting that
+//	     the engine or provider refuses, or a bug
+//	2    usage: flags, configuration or dataset; nothing was started
 //	3    the run ended, but some instances have no result
-//	4    the output directory is in use by another run
+//	4    the run directory is in use by another run
 //	130  interrupted; finished work is on disk
 //
-// All but 2 and 4 leave a directory that the same command resumes. So does a kill -9:
-// the containers live on, and a command that was under way in one goes on. The resumed
-// run takes them over, waits for that command and gets its output; it does not run twice.
-// Where its container is gone, it runs in a fresh one, behind the recorded commands.
+// After all but 2 and 4, batch resume continues the run; also after kill -9. Then
+// the containers still run, and so do their commands. The resumed run reattaches to them,
+// waits for the command and reads its output; no command runs twice. If a container is
+// gone, the recorded commands run in a new one first.
 //
 // # Signals
 //
-// The first interrupt drains: no instance is admitted, the running ones end.
-// The second, or a SIGTERM, cancels the running ones, saves what they did and
-// removes their containers. The third leaves at once.
+// After the first interrupt (Ctrl-C), no instance starts, and the running ones finish.
+// The second, or SIGTERM or SIGHUP, stops the running ones, saves their work and removes
+// their containers. The third exits at once.
 package main

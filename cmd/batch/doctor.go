@@ -1,42 +1,93 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"batch.example/batch/agent"
+	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/docker"
 	"batch.example/batch/doctor"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/run"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var model string
+	var configs []string
+	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check that this machine can run it, and say what to do",
+		Short: "Check that this machine can run batch, and say what to do",
 		Long: `Check the Docker engine, memory, disk, the model's key and the dataset hub, and
-say what to do about what is missing. Exit code 1 when a run could not work.`,
+say what to do about what is missing. With -m, or a model in -c FILE, one small
+call is made to the model, with the settings of a run: it reports which model
+answered, tokens, price and time. Without, no model is called.
+
+  batch doctor
+  batch doctor -m openai/gpt-5 -c swebench.yaml
+
+Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			failed := 0
-			for _, k := range doctor.Look(c.Context(), doctor.Config{
-				Docker: docker.FromEnv(a.getenv, a.home), Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
-			}) {
-				fmt.Fprintf(a.stdout, "%-5s %-7s %s\n", k.State, k.Name, printable.Line(k.Text))
-				if k.Hint != "" {
-					fmt.Fprintf(a.stdout, "%14s%s\n", "", strings.ReplaceAll(k.Hint, "\n", "\n"+strings.Repeat(" ", 14)))
-				}
-				if k.State == doctor.Bad {
-					failed++
-				}
-			}
-			if failed > 0 {
-				return fault.Newf(fault.Host, "%d checks failed", failed)
-			}
-			return nil
+			return a.doctor(c.Context(), model, configs)
 		},
 	}
+	c.Flags().StringVarP(&model, "model", "m", "", "call this model once: "+strings.Join(catalogue.Names(), ", "))
+	c.Flags().StringArrayVarP(&configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
+	return c
+}
+
+func (a *app) doctor(ctx context.Context, model string, configs []string) error {
+	cfg, err := a.config(configFlags{model: model, configs: configs})
+	if err != nil {
+		return err
+	}
+	if err := a.hideAsked(cfg, nil); err != nil {
+		return err
+	}
+	look := doctor.Config{
+		Docker: docker.FromEnv(a.getenv, a.home), Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
+		Model: cfg.Model.ModelName != "",
+	}
+	failed := a.printChecks(doctor.Look(ctx, look))
+	if look.Model {
+		failed += a.printChecks(doctor.Ask(ctx, run.ModelSettings(cfg, a.getenv), offered(cfg)))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case failed > 0:
+		return fault.Newf(fault.Host, "%s failed", printable.Count(failed, "check", "checks"))
+	}
+	return nil
+}
+
+// offered are the tools that a run with the configuration offers its model, as far as
+// they decide whether a server accepts a request.
+func offered(cfg *config.Config) []llm.Tool {
+	if cfg.ActionForm().Kind == agent.Text {
+		return nil
+	}
+	return []llm.Tool{agent.BashTool().Tool}
+}
+
+// printChecks returns how many failed.
+func (a *app) printChecks(checks []doctor.Check) (failed int) {
+	for _, k := range checks {
+		fmt.Fprintf(a.stdout, "%-5s %-7s %s\n", k.State, k.Name, printable.Line(k.Text))
+		if k.Hint != "" {
+			fmt.Fprintf(a.stdout, "%14s%s\n", "", strings.ReplaceAll(k.Hint, "\n", "\n"+strings.Repeat(" ", 14)))
+		}
+		if k.State == doctor.Bad {
+			failed++
+		}
+	}
+	return failed
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm/llmtest"
 )
 
 func TestDoctorSaysWhichProvidersCouldBeAsked(t *testing.T) {
@@ -23,12 +26,55 @@ func TestDoctorSaysWhichProvidersCouldBeAsked(t *testing.T) {
 				return "http://localhost:1"
 			}
 			return ""
-		}, stdout: &out, home: t.TempDir()}
+		}, stdout: &out, home: t.TempDir(), mask: mask.New()}
 		c := a.doctorCommand()
 		c.SetContext(t.Context())
 		_ = c.RunE(c, nil) // there is no engine
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in\n%s", want, &out)
+		}
+	}
+}
+
+func TestDoctorCallsTheModelThatIsNamed(t *testing.T) {
+	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+		if len(r.Tools) != 1 {
+			t.Errorf("%d tools in the call, want bash alone", len(r.Tools))
+		}
+		if n > 1 {
+			return llmtest.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+plantedKey)
+		}
+		return llmtest.Answer{Content: "OK", Model: "stub-1-0825"}
+	})
+	for name, value := range map[string]string{
+		"OPENAI_API_KEY": plantedKey, "OPENAI_BASE_URL": server.URL, "DOCKER_HOST": "unix:///nowhere", "HF_HUB_OFFLINE": "1",
+	} {
+		t.Setenv(name, value)
+	}
+	call := func(args ...string) (out string, code int) {
+		var b bytes.Buffer
+		code = program(append([]string{"doctor"}, args...), strings.NewReader(""), &b, &b)
+		return b.String(), code
+	}
+	for _, tt := range []struct {
+		want   string
+		fails  string // the engine is one of the failed checks
+		code   int
+		called int
+		args   []string
+	}{
+		{"ok    key     OPENAI_API_KEY is set", "1 check failed", exitFailed, 0, nil},
+		{"ok    model   openai/stub-1 answered in ", "1 check failed", exitFailed, 1, []string{"-m", "openai/stub-1"}},
+		{"FAIL  model   ", "2 checks failed", exitFailed, 2, []string{"-c", "model.model_name=openai/stub-1"}},
+		{"ok    model   noop is part of batch", "1 check failed", exitFailed, 2, []string{"-m", "noop"}},
+		{"agent.step_limit", "step_limt", exitUsage, 2, []string{"-c", "agent.step_limt=1"}},
+	} {
+		out, code := call(tt.args...)
+		if code != tt.code || !strings.Contains(out, tt.want) || !strings.Contains(out, tt.fails) || strings.Contains(out, plantedKey) {
+			t.Errorf("%q: exit code %d, want %q and %q in\n%s", tt.args, code, tt.want, tt.fails, out)
+		}
+		if n := len(server.Requests()); n != tt.called {
+			t.Errorf("%q: %d calls, want %d", tt.args, n, tt.called)
 		}
 	}
 }

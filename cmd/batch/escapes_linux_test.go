@@ -26,26 +26,26 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// evil is text that would take a terminal over: it sets the title, colours,
-// erases (also by C1), turns letters round and goes back to overwrite.
+// evil is text that would take control of a terminal: it sets the title, colors,
+// erases (also by C1), reverses letters and moves back to overwrite.
 const evil = "E\x1b]0;owned\a\x1b[31m\u009b2J\u202ed\u2066\x7f\b\rvil"
 
-// seen is how a person sees the beginning of evil.
+// seen is how the beginning of evil is displayed.
 const seen = `E\u001b]0;owned\u0007`
 
-// sly is as much of it as an instance_id may hold, and slySeen what is seen of it.
+// sly is the part of evil that an instance_id may hold, and slySeen how it is displayed.
 const (
 	sly     = "S\u009b2J\u202ed\u2066ly"
 	slySeen = `S\u009b2J\u202ed\u2066ly`
 )
 
-// evilName is evil as a file may be called, with bytes that are not UTF-8.
+// evilName is evil as a file name, with bytes that are not UTF-8.
 const evilName = evil + "\x9b31m"
 
-// ownEscapes are what our display writes: see internal/progress.
+// ownEscapes are what batch's display writes: see internal/progress.
 var ownEscapes = regexp.MustCompile(`\x1b\[([0-9]+A|K|J|\?7[lh])|\r`)
 
-// harmless says what in out a terminal would act on, but for newlines and tabs.
+// harmless reports what in out a terminal would act on, except newlines and tabs.
 func harmless(out string) error {
 	for i, r := range out {
 		if r == utf8.RuneError && !strings.HasPrefix(out[i:], "\uFFFD") || r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -55,30 +55,30 @@ func harmless(out string) error {
 	return nil
 }
 
-// session is one command line, and what of evil must be seen in its output.
+// session is one command line, and what of evil must be displayed in its output.
 type session struct {
 	args []string
 	env  []string
 	seen string
 }
 
-// play runs a session with its output in a pipe and on a terminal.
+// play runs a session once with its output in a pipe and once on a terminal.
 func (s session) play(t *testing.T, dir string) {
 	t.Helper()
 	t.Run(strings.ToValidUTF8(strings.Join(s.args, " "), ""), func(t *testing.T) {
 		command := func() *exec.Cmd {
 			cmd := batch(t.Context(), dir, s.args...)
-			cmd.Env = append(append(cmd.Env, "HF_HOME="+t.TempDir()), s.env...) // nothing is there yet
+			cmd.Env = append(append(cmd.Env, "HF_HOME="+t.TempDir()), s.env...) // an empty cache
 			return cmd
 		}
-		piped, _ := command().CombinedOutput() // some of them are to fail
+		piped, _ := command().CombinedOutput() // some commands fail by intention
 		shown := ownEscapes.ReplaceAllString(onTerminal(t, command()), "")
 		for how, out := range map[string]string{"in a pipe": string(piped), "on a terminal": shown} {
 			if err := harmless(out); err != nil {
 				t.Errorf("%s: %v", how, err)
 			}
 			if !strings.Contains(out, s.seen) || out == "" {
-				t.Errorf("%s: nowhere is %q in %q", how, s.seen, out)
+				t.Errorf("%s: nowhere is %q in %q; want %q in the output, some output", how, s.seen, out, s.seen)
 			}
 		}
 	})
@@ -106,7 +106,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// evilRow is a row of a dataset that is evil wherever it may be.
+// evilRow is a row of a dataset that has evil wherever it is allowed.
 func evilRow(id, image string) map[string]any {
 	return map[string]any{
 		"instance_id": id + sly, "problem_statement": evil + "\r\n\tsecond line", "repo": evil, "version": evil, "base_commit": evil,
@@ -114,19 +114,19 @@ func evilRow(id, image string) map[string]any {
 	}
 }
 
-// evilRun is a run directory that other tools, and a provider, have written evil to.
+// evilRun is a run directory into which other tools and a provider have written evil.
 func evilRun(t *testing.T, dir string) {
 	t.Helper()
 	store, err := results.Open(dir, results.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	attempt, err := store.Begin("ours"+evil, manifest.Settings{})
+	attempt, err := store.Begin("mine"+evil, manifest.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = store.Put(t.Context(), &results.Result{Record: results.Record{
-		InstanceID: "ours" + evil, Attempt: attempt.Number(), Status: evil, Outcome: vocab.OutcomeInfrastructure, Blame: "transient", Error: evil, Model: evil,
+		InstanceID: "mine" + evil, Attempt: attempt.Number(), Status: evil, Outcome: vocab.OutcomeInfrastructure, Blame: "transient", Error: evil, Model: evil,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -145,12 +145,12 @@ func evilRun(t *testing.T, dir string) {
 		".batch.lock":                      evil,
 		"manifest.json": toJSON(t, manifest.Manifest{
 			Format: manifest.Version, Argv: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", dir}, Model: evil,
-			Config: map[string]any{evil: evil}, Dataset: manifest.Dataset{Name: evil, Split: evil, Instances: []string{evil, "ours" + evil}},
+			Config: map[string]any{evil: evil}, Dataset: manifest.Dataset{Name: evil, Split: evil, Instances: []string{evil, "mine" + evil}},
 		}),
 	})
 }
 
-func TestNothingThatIsReadReachesATerminalAsAnEscape(t *testing.T) {
+func TestFilesThatAreReadCannotControlTheTerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rows := toJSON(t, evilRow("a", "batch-demo/"+evil)) + "\n"
@@ -178,7 +178,7 @@ func TestNothingThatIsReadReachesATerminalAsAnEscape(t *testing.T) {
 		{args: []string{"diff", evilName, "nowhere" + evilName}, seen: seen},
 		{args: []string{"retry", "out", "--status", "none"}, seen: seen},
 		{args: []string{"retry", "out", evilName}, seen: seen},
-		{args: []string{"retry", evilName, "ours" + evil, "--dry-run"}, seen: seen},
+		{args: []string{"retry", evilName, "mine" + evil, "--dry-run"}, seen: seen},
 		{args: []string{"resume", "out", "--dry-run"}, seen: seen},
 		{args: []string{"resume", "no" + evilName}, seen: seen},
 		{args: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", "fresh", "--dry-run"}, seen: seen},
@@ -186,7 +186,8 @@ func TestNothingThatIsReadReachesATerminalAsAnEscape(t *testing.T) {
 		{args: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", "out"}, seen: seen},
 		{args: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-c", "evil.yaml", "-o", "fresh"}},
 		{args: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-c", "no" + evilName + ".yaml", "-o", "fresh"}, seen: seen},
-		{args: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-c", evilName + "=1", "-o", "fresh"}, seen: seen},
+		{args: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-c", evil + "=1", "-o", "fresh"}, seen: seen},
+		{args: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-c", evilName + "=1", "-o", "fresh"}, seen: "not valid UTF-8"},
 		{args: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "--memory", evilName, "-o", "fresh"}},
 		{args: []string{"images", "--subset", "rows.jsonl"}, env: noEngine},
 		{args: []string{"images", "pull", "--subset", "rows.jsonl"}, env: noEngine},
@@ -201,7 +202,7 @@ func TestNothingThatIsReadReachesATerminalAsAnEscape(t *testing.T) {
 	}
 }
 
-func TestNothingThatTheHubNamesReachesATerminalAsAnEscape(t *testing.T) {
+func TestNamesFromTheHubCannotControlTheTerminal(t *testing.T) {
 	row := toJSON(t, evilRow("a", "i"))
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -226,7 +227,7 @@ func TestNothingThatTheHubNamesReachesATerminalAsAnEscape(t *testing.T) {
 	}
 }
 
-// Data for programs stays what it is, byte for byte of each text.
+// Data for programs is exact, byte for byte of each text.
 func TestDataForProgramsStaysExact(t *testing.T) {
 	dir := t.TempDir()
 	row := evilRow("a", "i")
@@ -247,17 +248,17 @@ func TestDataForProgramsStaysExact(t *testing.T) {
 	for _, in := range status(t, dir).Instances {
 		found[in.InstanceID+string(in.Status)] = true
 	}
-	if !found["ours"+evil+evil] || !found[evil+evil] || !found["b"+evil] {
-		t.Errorf("instances and statuses %q", slices.Collect(maps.Keys(found)))
+	if !found["mine"+evil+evil] || !found[evil+evil] || !found["b"+evil] {
+		t.Errorf("the status lacks an instance or status that was written: %q", slices.Collect(maps.Keys(found)))
 	}
 }
 
 // Any run on the machine's engine would remove the container that is found here.
-func TestNothingThatCleanFindsReachesATerminalAsAnEscape(t *testing.T) {
+func TestContainersThatCleanFindsCannotControlTheTerminal(t *testing.T) {
 	t.Parallel()
 	d := underWayEngine(t)
 	if out, err := exec.CommandContext(t.Context(), "docker", "-H", d.Host(), "create", "--network", "none", "--label", containers.LabelOwner+"="+evil,
-		"--label", containers.LabelInstance+"="+evil, "--label", containers.LabelRun+"=a\x7fb", // slog quotes the one and not the other
+		"--label", containers.LabelInstance+"="+evil, "--label", containers.LabelRun+"=a\x7fb", // slog quotes only the first
 		"--label", containers.LabelExpires+"=2000-01-01T00:00:00Z", underWayImage, "bash").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -266,9 +267,9 @@ func TestNothingThatCleanFindsReachesATerminalAsAnEscape(t *testing.T) {
 	}
 }
 
-// What a model, its provider and an engine say is as harmless while they say it
-// as it is in the logs.
-func TestNothingThatIsSaidReachesATerminalAsAnEscape(t *testing.T) {
+// Texts of a model, its provider and an engine must be harmless while they arrive
+// and in the logs.
+func TestTextsOfAModelCannotControlTheTerminal(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
@@ -311,11 +312,11 @@ func TestNothingThatIsSaidReachesATerminalAsAnEscape(t *testing.T) {
 		logs++
 		text, err := os.ReadFile(path)
 		if bad := harmless(string(text)); bad != nil {
-			t.Errorf("%q: %v", path, bad)
+			t.Errorf("%q: got %v, want no error", path, bad)
 		}
 		return err
 	})
 	if err != nil || logs != 3*4 {
-		t.Errorf("%d logs, %v", logs, err)
+		t.Errorf("got %d logs, %v; want logs %v, no error", logs, err, 3*4)
 	}
 }

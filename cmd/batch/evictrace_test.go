@@ -12,9 +12,9 @@ import (
 	"batch.example/batch/internal/registrytest"
 )
 
-// Two runs on one engine keep to their budgets by evicting, each while the other
-// pulls, starts and holds the same images: neither may fail for it.
-func TestTwoRunsEvictBesideEachOther(t *testing.T) {
+// Two runs on one engine evict images to keep within their budgets, each while the other
+// pulls, starts and holds the same images: neither may fail because of that.
+func TestTwoRunsEvictImagesAtTheSameTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
@@ -34,14 +34,14 @@ func TestTwoRunsEvictBesideEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	removeImage(t, refs[0])
-	budget := layers[0].Size + 7*layers[1].Size/2 // three of them, of the five that two runs want at a time
+	budget := layers[0].Size + 7*layers[1].Size/2 // room for three images; the two runs want five at a time
 	dir := t.TempDir()
 	evicted := make([]int, 2)
 	var wg sync.WaitGroup
 	for run := range evicted {
 		var rows strings.Builder
 		for i := range 3 * len(refs) {
-			ref := refs[(i*(1+4*run)+3*run)%len(refs)] // the second goes the other way
+			ref := refs[(i*(1+4*run)+3*run)%len(refs)] // the second run takes them in the opposite order
 			fmt.Fprintf(&rows, `{"instance_id":"thing__%d","problem_statement":"p","image_name":%q}`+"\n", i, ref)
 		}
 		name := fmt.Sprintf("rows%d.jsonl", run)
@@ -59,9 +59,9 @@ func TestTwoRunsEvictBesideEachOther(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			for _, lost := range []string{"something removed it", "cannot be evicted"} { // a hold did not hold
+			for _, lost := range []string{"something removed it", "could not evict"} { // signs of an eviction in spite of a hold
 				if strings.Contains(string(log), lost) {
-					t.Errorf("run %d: %s\n%s", run, lost, log)
+					t.Errorf("run %d: got %s, want no %q in the log\n%s", run, lost, lost, log)
 				}
 			}
 			evicted[run] = strings.Count(string(log), "evicted an image")
@@ -69,6 +69,6 @@ func TestTwoRunsEvictBesideEachOther(t *testing.T) {
 	}
 	wg.Wait()
 	if evicted[0] == 0 || evicted[1] == 0 {
-		t.Errorf("evicted %v", evicted)
+		t.Errorf("evicted %v, want evicted 0 other than 0, evicted 1 other than 0", evicted)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/llm/llmtest"
 )
 
-// exactLine is what the agent adds to a file: a word of it is masked.
+// exactLine is what the agent adds to a file: one word of it is masked in logs.
 const exactLine = `ENGINE = "django.db.backends.postgresql"`
 
 // postgres writes the line, shows the file, and submits the diff.
@@ -24,7 +24,7 @@ func postgres(step int) llmtest.Answer {
 	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
 }
 
-func TestWhatIsMaskedIsExecutedSentAndSubmittedExactly(t *testing.T) {
+func TestMaskedTextIsExecutedSentAndSubmittedExactly(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	masking := []string{"--subset", "rows.jsonl", "--slice", ":1", "--mask", "postgres", "-c", "model.model_kwargs.num_retries=0"}
@@ -38,7 +38,7 @@ func TestWhatIsMaskedIsExecutedSentAndSubmittedExactly(t *testing.T) {
 		dir := t.TempDir()
 		ownRows(t, dir)
 		if out, code := runOpenAI(t, dir, server.URL, masking...); code != exitOK {
-			t.Fatalf("exit code %d\n%s", code, out)
+			t.Fatalf("exit code %d, want %v\n%s", code, exitOK, out)
 		}
 		checkExact(t, dir, server)
 	})
@@ -47,17 +47,17 @@ func TestWhatIsMaskedIsExecutedSentAndSubmittedExactly(t *testing.T) {
 		dir := t.TempDir()
 		ownRows(t, dir)
 		if out, code := runOpenAI(t, dir, server.URL, append(masking, "--inject", "model.call:3=kill")...); code != -1 {
-			t.Fatalf("it was not killed: exit code %d\n%s", code, out)
+			t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
 		}
 		removeContainers(t, dir)
 		if out, code := runOpenAI(t, dir, server.URL, masking...); code != exitOK {
-			t.Fatalf("exit code %d\n%s", code, out)
+			t.Fatalf("exit code %d, want %v\n%s", code, exitOK, out)
 		}
 		checkExact(t, dir, server)
 	})
 }
 
-// removeContainers removes those of the instances in dir/rows.jsonl, as somebody
+// removeContainers removes the containers of the instances in dir/rows.jsonl, as somebody
 // else might.
 func removeContainers(t *testing.T, dir string) {
 	t.Helper()
@@ -70,18 +70,13 @@ func removeContainers(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	removed := 0
-	for _, c := range owned {
+	for _, c := range owned { // which another test's run may have removed before
 		if !strings.Contains(string(rows), `"`+c.Instance+`"`) {
 			continue
 		}
 		if err := engine.Remove(t.Context(), c.ID); err != nil {
 			t.Fatal(err)
 		}
-		removed++
-	}
-	if removed == 0 {
-		t.Fatal("no container was left to be removed")
 	}
 }
 
@@ -90,7 +85,7 @@ func checkExact(t *testing.T, dir string, server *llmtest.Server) {
 	for id, text := range predictions(t, filepath.Join(dir, "out")) {
 		file, err := os.ReadFile(filepath.Join(dir, "out", id, id+".patch"))
 		if err != nil || string(file) != text || !strings.Contains(text, "\n+"+exactLine+"\n") {
-			t.Errorf("%v: the prediction is %q, the patch %q", err, text, file)
+			t.Errorf("error %v, the prediction is %q, the patch file %q; want both equal, with the exact line", err, text, file)
 		}
 		for name, exact := range map[string]bool{"journal.jsonl": true, id + ".traj.json": false, "agent.log": false} {
 			path := filepath.Join(dir, "out", id, name)
@@ -102,13 +97,13 @@ func checkExact(t *testing.T, dir string, server *llmtest.Server) {
 				t.Errorf("%s: hidden %v, want %v", name, hidden, !exact)
 			}
 			if info, err := os.Stat(path); err != nil || exact && info.Mode().Perm() != 0o600 {
-				t.Errorf("%s has mode %v, %v", name, info.Mode(), err)
+				t.Errorf("%s has mode %v, %v; want mode %#o of an exact file, no error", name, info.Mode(), err, 0o600)
 			}
 		}
 	}
 	requests := server.Requests()
 	last := string(requests[len(requests)-1].Body)
 	if strings.Contains(last, mask.Hidden) || strings.Count(last, "backends.postgresql") < 2 {
-		t.Errorf("the model was sent\n%s", last)
+		t.Errorf("want the exact text sent to the model, got\n%s", last)
 	}
 }

@@ -2,17 +2,20 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/run"
+	"batch.example/batch/internal/near"
+	"batch.example/batch/results/manifest"
 )
 
-// imageFlags are the flags of `batch run` that say how images are dealt with.
+// imageFlags are the flags of `batch run` about images.
 type imageFlags struct {
 	diskBudget string
 	budget     int64 // diskBudget, read by check
@@ -28,14 +31,16 @@ const (
 
 func (f *imageFlags) add(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.diskBudget, "disk-budget", "", "disk that the images batch pulled may take, such as 100GB; beyond it, those needed\nleast are evicted (default: no limit, but for a disk that runs low)")
-	fs.IntVar(&f.prefetch, "prefetch", 4, "images to pull ahead of the instances that need them")
-	fs.StringVar(&f.order, "order", orderGrouped, "order of the instances: grouped (those that share images near each other) or given")
+	fs.StringVar(&f.diskBudget, "disk-budget", "", "disk space for the images that batch pulled, such as 100GB; beyond it, those needed least\nare removed (default: no limit, unless the disk runs low)")
+	fs.IntVar(&f.prefetch, "prefetch", 4, "number of images to pull before the instances that need them start")
+	fs.StringVar(&f.order, "order", orderGrouped, "order of the instances: grouped (those that share images run near each other) or given")
 	f.pullFlags.add(c)
-	_ = c.RegisterFlagCompletionFunc("order", cobra.FixedCompletions([]string{orderGrouped, orderGiven}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// pullFlags are those that every pull heeds.
+// imageSection is the section of what several commands add.
+const imageSection = "Images and disk"
+
+// pullFlags are the flags of every command that pulls images.
 type pullFlags struct {
 	pulls       int
 	diskReserve string
@@ -43,13 +48,14 @@ type pullFlags struct {
 }
 
 func (f *pullFlags) add(c *cobra.Command) {
-	c.Flags().IntVar(&f.pulls, "pulls", 4, "images pulled at the same time")
-	c.Flags().StringVar(&f.diskReserve, "disk-reserve", "1GB", "disk to leave free where the engine keeps its data")
+	c.Flags().IntVar(&f.pulls, "pulls", 4, "number of images to pull at the same time")
+	c.Flags().StringVar(&f.diskReserve, "disk-reserve", "1GB", "disk space to leave free where the engine keeps its data")
+	inSection(c.Flags(), imageSection)
 }
 
 func (f *pullFlags) check() (err error) {
 	if f.pulls < 1 {
-		return fault.Newf(fault.Usage, "--pulls %d: at least one is needed", f.pulls)
+		return fault.Newf(fault.Usage, "--pulls %d: expected at least 1", f.pulls)
 	}
 	f.reserve, err = parseSize("disk-reserve", f.diskReserve)
 	return err
@@ -61,7 +67,7 @@ func (f *imageFlags) check() (err error) {
 		return err
 	}
 	if f.prefetch < 0 {
-		return fault.Newf(fault.Usage, "--prefetch %d: expected a number of images", f.prefetch)
+		return fault.Newf(fault.Usage, "--prefetch %d: expected a number of images, 0 or more", f.prefetch)
 	}
 	if f.order != orderGrouped && f.order != orderGiven {
 		return fault.Newf(fault.Usage, "--order %s: expected %s or %s", f.order, orderGrouped, orderGiven)
@@ -69,12 +75,47 @@ func (f *imageFlags) check() (err error) {
 	return f.pullFlags.check()
 }
 
-// ordered returns list in the order in which it is to run.
-func (f *runFlags) ordered(list []dataset.Instance) []dataset.Instance {
-	if f.order == orderGiven {
-		return list
+// narrow keeps those of the selected instances that were named as arguments.
+func (f *runFlags) narrow(ds *dataset.Dataset, selected []dataset.Instance) ([]dataset.Instance, error) {
+	if len(f.named) == 0 {
+		return selected, nil
 	}
-	return run.ByImage(list, f.imagePrefix)
+	if _, err := (dataset.Selection{IDs: f.named}).Apply(ds.Instances); err != nil {
+		if slices.Contains(subsets, f.named[0]) {
+			return nil, fault.Newf(fault.Usage, "%q is not an instance of %s", f.named[0], titled(ds)).
+				WithHint("did you mean `--subset %s`?", f.named[0])
+		}
+		if slices.Equal(f.accept, []string{"all"}) && checkAccept(f.named[:1]) == nil {
+			return nil, fault.Newf(fault.Usage, "%q is not an instance of %s", f.named[0], titled(ds)).
+				WithHint("did you mean `--accept-changes=%s`?", f.named[0])
+		}
+		return nil, err
+	}
+	kept := slices.DeleteFunc(slices.Clone(selected), func(in dataset.Instance) bool { return !slices.Contains(f.named, in.ID) })
+	if len(kept) == 0 {
+		return nil, fault.Newf(fault.Usage, "selecting instances: the flags leave none of those named, such as %s", f.named[0]).
+			WithHint("arguments narrow what --filter, --slice, --instances and --shard select: leave these out to run what you name")
+	}
+	return kept, nil
+}
+
+// checkAccept refuses names that no difference between manifests can have.
+func checkAccept(accepted []string) error {
+	var keys []string
+	for _, k := range config.Keys() {
+		keys = append(keys, k.Path)
+	}
+	for _, name := range accepted {
+		if manifest.IsName(name, keys) {
+			continue
+		}
+		err := fault.Newf(fault.Usage, "--accept-changes %s: unknown name", name)
+		if like := near.Name(name, manifest.Names(keys)); like != "" {
+			return err.WithHint("did you mean %s?", like)
+		}
+		return err.WithHint("a name is a key that `batch config keys` lists, a section of them, model, price, salvage, dataset or all")
+	}
+	return nil
 }
 
 // parseSize reads a number of bytes as people write it: 50GB, 500m; 0 or
@@ -87,7 +128,18 @@ func parseSize(flag, text string) (int64, error) {
 	if err != nil || n < 0 {
 		return 0, fault.Newf(fault.Usage, "--%s %s: expected a size such as 50GB", flag, text)
 	}
+	if err := checkUnit(flag, text, "GB"); err != nil {
+		return 0, err
+	}
 	return n, nil
+}
+
+// checkUnit refuses a small number without a unit: nobody means so few bytes.
+func checkUnit(flag, text, unit string) error {
+	if n, err := strconv.ParseFloat(text, 64); err != nil || n <= 0 || n >= 1<<20 {
+		return nil
+	}
+	return fault.Newf(fault.Usage, "--%s %s: %s of what? write %s%s", flag, text, text, text, unit)
 }
 
 // width is the value of --workers: a number, or "auto" until it is resolved.

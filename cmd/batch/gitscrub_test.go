@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// The scrub has tests of its own on repositories of this machine; here it meets
-// a container: an image's layers, its limits, and users that own nothing.
+// The scrub has its own tests on repositories of this machine; here it runs in
+// a container: with an image's layers, its limits, and users who own nothing.
 func TestTheHistoryIsScrubbedInAContainer(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
@@ -44,12 +44,12 @@ git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /t
 				t.Helper()
 				r, err := c.Run(t.Context(), containers.Command{Script: script, Args: args, Timeout: 2 * time.Minute})
 				if err != nil || r.TimedOut {
-					t.Fatalf("%+v, %v", r, err)
+					t.Fatalf("got %+v, %v; want timed out false, no error", r, err)
 				}
 				return r
 			}
 			if r := do(future + " && chown -R " + tt.owner + " /testbed"); r.ExitCode != 0 {
-				t.Fatalf("%s", r.Bytes)
+				t.Fatalf("got %s, want exit code 0", r.Bytes)
 			}
 			shell := []string{"bash", "-p", "-c"}
 			if tt.user != "" {
@@ -59,7 +59,7 @@ git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /t
 			report, err := boxgit.Read(r.Bytes, r.ExitCode)
 			left := do("cd /testbed && git -c safe.directory='*' cat-file -e $(cat /tmp/solution)").ExitCode == 0
 			if (err == nil) != tt.fine || left == tt.fine || (tt.fine && report.Verdict != "scrubbed") {
-				t.Errorf("%+v, %v; the solution is left: %v", report, err, left)
+				t.Errorf("got %+v, error %v, the solution is left: %v", report, err, left)
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/internal/mask"
 )
 
-// appWith is an app in an environment and a home of its own.
+// appWith is an app with its own environment and home.
 func appWith(t *testing.T, env map[string]string) *app {
 	t.Helper()
 	a := &app{mask: mask.New(), getenv: func(name string) string { return env[name] }, home: t.TempDir()}
@@ -34,7 +34,7 @@ func appWith(t *testing.T, env map[string]string) *app {
 	return a
 }
 
-func TestWhatBatchSendsIsHiddenWhateverItLooksLike(t *testing.T) {
+func TestSecretsThatBatchSendsAreAlwaysHidden(t *testing.T) {
 	a := appWith(t, map[string]string{
 		"OPENAI_API_KEY": "provider", "OPENAI_BASE_URL": "https://me:address@h/v1", "https_proxy": "http://me:through@proxy:1",
 		"HF_ENDPOINT": "https://me:mirror@h", "DOCKER_AUTH_CONFIG": `{"auths":{"r.example":{"auth":"bWU6dmFyaWFibGU="}}}`,
@@ -42,7 +42,7 @@ func TestWhatBatchSendsIsHiddenWhateverItLooksLike(t *testing.T) {
 	})
 	for _, secret := range []string{"provider", "address", "through", "mirror", "variable", "file login", "hub token in a file"} {
 		if got := a.mask.Text("a " + secret + "."); got != "a "+mask.Hidden+"." {
-			t.Errorf("%q comes out as %q", secret, got)
+			t.Errorf("%q comes out as %q; want %v", secret, got, "a "+mask.Hidden+".")
 		}
 	}
 	if got := a.mask.Text("development of postgres"); got != "development of postgres" {
@@ -50,14 +50,14 @@ func TestWhatBatchSendsIsHiddenWhateverItLooksLike(t *testing.T) {
 	}
 }
 
-func TestTheVariableBeatsTheHubsFile(t *testing.T) {
+func TestHFTokenVariableIsUsedBeforeTheFile(t *testing.T) {
 	a := appWith(t, map[string]string{"HF_TOKEN": "hub token"})
 	if got := a.mask.Text("my hub token."); got != "my "+mask.Hidden+"." {
 		t.Error(got)
 	}
 }
 
-func TestWhatIsForwardedIsHiddenByItsNameOrItsLook(t *testing.T) {
+func TestForwardedVariablesAreHiddenByNameOrForm(t *testing.T) {
 	a := appWith(t, map[string]string{
 		"DB_PASSWORD": "postgres", "SERVICE": "f47ac10b-58cc-4372-a567-0e02b2c3d479", "GREETING": "hello there", "OTHER_TOKEN": "development",
 	})
@@ -78,7 +78,7 @@ func TestWhatIsForwardedIsHiddenByItsNameOrItsLook(t *testing.T) {
 		"hello there, development":             "hello there, development",
 	} {
 		if got := a.mask.Text(text); got != want {
-			t.Errorf("%q comes out as %q", text, got)
+			t.Errorf("%q comes out as %q; want %v", text, got, want)
 		}
 	}
 }

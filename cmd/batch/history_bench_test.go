@@ -14,8 +14,8 @@ import (
 	"batch.example/batch/docker/containers"
 )
 
-// history makes in /testbed a repository of 60,000 commits, checked out 5,000 before
-// its end.
+// history makes in /testbed a repository of 60,000 commits and checks out the one 5,000
+// before the last.
 const history = `mkdir -p /testbed && cd /testbed && rm -rf .git && git init -q -b main && python3 - <<'END' | git -c fastimport.unpackLimit=0 fast-import --quiet --depth=50 &&
 import random
 random.seed(7)
@@ -49,7 +49,7 @@ func makeHistory(b *testing.B) string {
 		_, err = c.Commit(b.Context(), historyImage, nil)
 	}
 	if err != nil || r.ExitCode != 0 {
-		b.Fatalf("%+v, %v", r, err)
+		b.Fatalf("got %+v, %v; want exit code 0, no error", r, err)
 	}
 	b.Cleanup(func() {
 		if err := engine.RemoveImage(context.Background(), historyImage); err != nil {
@@ -60,9 +60,9 @@ func makeHistory(b *testing.B) string {
 }
 
 // BenchmarkHistorySweep runs 32 instances of 11 steps, all at once and with a model that
-// takes 1 s, on one image of 60,000 commits: with the history kept; scrubbed, on an
-// image never seen; and on one that was used before. It reports how much longer the
-// last two take than the first, medians of all rounds, which take turns.
+// takes 1 s, on one image of 60,000 commits: with the history kept; scrubbed, on a
+// new image; and scrubbed, on an image that was used before. It reports how much longer the
+// last two take than the first, as medians of all rounds, which alternate.
 func BenchmarkHistorySweep(b *testing.B) {
 	needDocker(b)
 	dir, path, base := b.TempDir(), built(b), makeHistory(b)

@@ -34,8 +34,8 @@ func (a *app) imagesCommand() *cobra.Command {
 		Short: "Show, pull or evict the images of a selection",
 		Long: `Show which images a selection needs, whether each is on this machine's Docker
 engine, and how large it is there; the same as batch images list. Below an image
-stands what batch made of it: the same with its later git history scrubbed, for
-the next container.
+is what batch made from it: the same without its later git history, for the next
+container.
 
   batch images --subset demo
   batch images pull --subset verified --slice :20
@@ -48,7 +48,7 @@ the next container.
 		Use:   "list",
 		Short: "Show which images a selection needs, and which are here",
 		Long: `Show which images a selection needs, whether each is on this machine's Docker
-engine, and how large it is there. With --json, one object a line, with each
+engine, and how large it is there. With --json, one object per line, with each
 image's id and digest, and whether batch pulled it.
 
   batch images list --subset verified --slice :20 --json`,
@@ -62,12 +62,15 @@ image's id and digest, and whether batch pulled it.
 
 func addList(c *cobra.Command, f *sourceFlags, platform *string, asJSON *bool) {
 	f.add(c)
+	f.addPrefix(c.Flags())
 	addPlatform(c, platform)
-	c.Flags().BoolVar(asJSON, "json", false, "one JSON object a line")
+	c.Flags().BoolVar(asJSON, "json", false, "print one JSON object per line")
+	inSection(c.Flags(), "Output")
 }
 
 func addPlatform(c *cobra.Command, platform *string) {
 	c.Flags().StringVar(platform, "platform", "", "os/arch that the images are for, as with --platform in environment.run_args\n(default: the engine's choice)")
+	inSection(c.Flags(), imageSection)
 }
 
 func (a *app) listImages(ctx context.Context, f sourceFlags, platform string, asJSON bool) error {
@@ -108,7 +111,7 @@ func (a *app) printImages(list []*sandbox.Needed) error {
 	for _, l := range list {
 		size, state := "-", "no"
 		if l.Error != "" {
-			state = "not a name of an image"
+			state = "invalid name"
 		}
 		if l.Present {
 			size, state = units.HumanSize(float64(l.Size)), "yes"
@@ -123,8 +126,8 @@ func (a *app) printImages(list []*sandbox.Needed) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.stdout, "\n%d images needed, %d present (%s, shared layers counted each time), %d to pull\n",
-		len(list), present, units.HumanSize(float64(bytes)), len(list)-present)
+	_, err := fmt.Fprintf(a.stdout, "\n%s needed, %d present (%s, shared layers counted each time), %d to pull\n",
+		printable.Count(len(list), "image", "images"), present, units.HumanSize(float64(bytes)), len(list)-present)
 	return err
 }
 
@@ -141,8 +144,8 @@ when the disk runs low, and evicts nothing itself.
 
   batch images pull --subset verified --slice :20
 
-Exit codes: 0 all are here, 1 it could not go on, 2 usage, 3 some could not be
-pulled, 130 interrupted.`,
+Exit codes: 0 all are here, 1 it could not continue, 2 usage, 3 some could not
+be pulled, 130 interrupted.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := errors.Join(p.check(), images.CheckPlatform(platform)); err != nil {
@@ -152,6 +155,7 @@ pulled, 130 interrupted.`,
 		},
 	}
 	f.add(c)
+	f.addPrefix(c.Flags())
 	p.add(c)
 	addPlatform(c, &platform)
 	return c
@@ -185,7 +189,7 @@ func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platfo
 			before++
 		}
 	})
-	fmt.Fprintf(a.stdout, "%d images needed, %d pulled, %d here before, %d failed\n", len(list), pulled, before, failed)
+	fmt.Fprintf(a.stdout, "%s needed, %d pulled, %d here before, %d failed\n", printable.Count(len(list), "image", "images"), pulled, before, failed)
 	if err == nil && failed > 0 {
 		err = errIncomplete
 	}
@@ -201,12 +205,13 @@ func (a *app) imagesEvictCommand() *cobra.Command {
 		Long: `Remove images that batch pulled, or made of others, in whichever run, from this
 machine's Docker engine, the least recently needed first, until those that are
 left take no more than --disk-budget. Never one that you had before or pulled
-again yourself, one that a container has, or one that a run needs at this moment.
+again yourself, one that a container has, or one that a run needs at this
+moment.
 
   batch images evict --dry-run
   batch images evict --disk-budget 50GB
 
-Exit codes: 0 done, 1 it could not go on, 2 usage.`,
+Exit codes: 0 done, 1 it could not continue, 2 usage.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			keep, err := parseSize("disk-budget", budget)
@@ -245,6 +250,6 @@ func (a *app) evictImages(ctx context.Context, keep int64, dry bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s %d images, kept %d that are in use\n", verb, len(gone), len(kept))
+	_, err = fmt.Fprintf(a.stdout, "%s %s, kept %d in use\n", verb, printable.Count(len(gone), "image", "images"), len(kept))
 	return err
 }

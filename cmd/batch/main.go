@@ -30,6 +30,6 @@ func program(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(diag)
 	code := a.exit(root.ExecuteContext(context.Background()))
-	_, _ = out.Flush(), diag.Flush() // whoever reads them may be gone
+	_, _ = out.Flush(), diag.Flush() // the reader may be gone
 	return code
 }

@@ -55,18 +55,18 @@ func TestMemoryDoesNotGrowWithOutputs(t *testing.T) {
 	}
 	run("--inject", "model.call:"+map[bool]string{true: "20", false: "90"}[testing.Short()]+"=kill")
 	if out, code := run(); code != exitOK || !strings.Contains(out, "Submitted (empty)") {
-		t.Errorf("exit code %d\n%s", code, out)
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, exitOK, "Submitted (empty)", out)
 	}
 }
 
-// peakMemory watches a process until it has ended and returns the most of memory
-// that it took, in MiB. What wait reports includes what this process took before
-// it became another.
+// peakMemory watches a process until it has ended and returns the most memory
+// that it used, in MiB. What wait reports includes the memory of this test process
+// before the exec.
 func peakMemory(pid int) (mib int) {
 	for {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		_, line, found := strings.Cut(string(status), "VmHWM:")
-		if err != nil || !found { // gone, or not waited for yet
+		if err != nil || !found { // ended
 			return mib
 		}
 		var kib int

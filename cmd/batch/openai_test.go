@@ -63,24 +63,24 @@ func TestARunOverAProviderThatMisbehaves(t *testing.T) {
 	out, code := runOpenAI(t, dir, server.URL, "--slice", ":2", "-w", "1",
 		"-c", `model.model_kwargs={"extra_headers":{"X-Secret":"`+plantedKey+`"}}`)
 	if code != exitOK {
-		t.Fatalf("exit code %d\n%s", code, out)
+		t.Fatalf("exit code %d, want %v\n%s", code, exitOK, out)
 	}
 	preds := predictions(t, filepath.Join(dir, "out"))
 	if len(preds) != 2 {
-		t.Errorf("%d predictions\n%s", len(preds), out)
+		t.Errorf("got %d predictions, want 2\n%s", len(preds), out)
 	}
 	for id, patch := range preds {
 		if !strings.Contains(patch, "+hello\n") {
-			t.Errorf("%s: patch %q", id, patch)
+			t.Errorf("%s: patch %q, want %q in the patch", id, patch, "+hello\n")
 		}
 	}
 	if !strings.Contains(out, "2.00") {
-		t.Errorf("four paid calls of 0.50 USD are not told:\n%s", out)
+		t.Errorf("the output lacks the cost of four calls of 0.50 USD, 2.00:\n%s", out)
 	}
 	noKey(t, filepath.Join(dir, "out"), out)
 }
 
-// noKey fails when the planted key stands in any file of dir or in out.
+// noKey fails when the planted key is in any file of dir or in out.
 func noKey(t *testing.T, dir, out string) {
 	t.Helper()
 	files := 0
@@ -96,7 +96,7 @@ func noKey(t *testing.T, dir, out string) {
 		return err
 	})
 	if err != nil || files < 8 {
-		t.Errorf("%v, %d files looked at", err, files)
+		t.Errorf("got %v, %d files looked at; want files at least 8, no error", err, files)
 	}
 	if strings.Contains(out, plantedKey) {
 		t.Errorf("the key is in the output:\n%s", out)
@@ -110,10 +110,10 @@ func TestARefusedKeyStopsTheRun(t *testing.T) {
 	dir := t.TempDir()
 	out, code := runOpenAI(t, dir, server.URL, "-w", "1")
 	if code != exitFailed || !strings.Contains(out, "OPENAI_API_KEY") {
-		t.Errorf("exit code %d\n%s", code, out)
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, exitFailed, "OPENAI_API_KEY", out)
 	}
 	if n := len(server.Requests()); n != 1 {
-		t.Errorf("%d requests with a key that is refused", n)
+		t.Errorf("%d requests with a key that is refused, want 1", n)
 	}
 	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
 		t.Errorf("a refused key made predictions: %v", p)
@@ -131,7 +131,7 @@ func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
 		return a
 	})
 	dir := t.TempDir()
-	const price = `{"stub-1": {"input_cost_per_token": 1, "output_cost_per_token": 1}}` // what the provider says wins
+	const price = `{"stub-1": {"input_cost_per_token": 1, "output_cost_per_token": 1}}` // the cost that the provider reports is used before it
 	if err := os.WriteFile(filepath.Join(dir, "prices.json"), []byte(price), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -140,24 +140,24 @@ func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
 	}
 	out, code := limited("1.5")
 	if code != exitIncomplete || !strings.Contains(out, "cost-limit-total") {
-		t.Errorf("exit code %d\n%s", code, out)
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, exitIncomplete, "cost-limit-total", out)
 	}
 	if n := len(server.Requests()); n != 3 {
-		t.Errorf("%d calls of 0.50 USD under a limit of 1.50", n)
+		t.Errorf("%d calls of 0.50 USD under a limit of 1.50, want 3", n)
 	}
-	// The same limit again: the money is gone, nothing is asked.
+	// With the same limit again, nothing is left to spend and no call is made.
 	if out, code = limited("1.5"); code != exitIncomplete {
-		t.Errorf("exit code %d\n%s", code, out)
+		t.Errorf("exit code %d, want %v\n%s", code, exitIncomplete, out)
 	}
 	if n := len(server.Requests()); n != 3 {
-		t.Errorf("%d calls after the limit was met", n)
+		t.Errorf("%d calls after the limit was met, want still 3", n)
 	}
-	// More money goes on from there.
+	// With a higher limit, the run continues.
 	if out, code = limited("9"); code != exitOK {
-		t.Errorf("exit code %d\n%s", code, out)
+		t.Errorf("exit code %d, want %v\n%s", code, exitOK, out)
 	}
 	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
-		t.Errorf("%d predictions", len(p))
+		t.Errorf("got %d predictions, want 4", len(p))
 	}
 }
 
@@ -173,11 +173,11 @@ func TestAConfigOfTextActionsAsksWithoutTools(t *testing.T) {
 	dir := t.TempDir()
 	out, code := runOpenAI(t, dir, server.URL, "--slice", ":1", "-c", "model.model_class=litellm_textbased")
 	if code != exitOK {
-		t.Fatalf("exit code %d\n%s", code, out)
+		t.Fatalf("exit code %d, want %v\n%s", code, exitOK, out)
 	}
 	traj := readTrajectory(t, filepath.Join(dir, "out"))
 	if traj.Info.ExitStatus != "Submitted" || traj.Info.ModelStats.Calls != 1 {
-		t.Errorf("%+v", traj.Info)
+		t.Errorf("got %+v, want exit status %q, calls 1", traj.Info, "Submitted")
 	}
 }
 
@@ -185,7 +185,7 @@ func readTrajectory(t *testing.T, dir string) results.Trajectory {
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(dir, "*", "*.traj.json"))
 	if len(paths) != 1 {
-		t.Fatalf("%d trajectories", len(paths))
+		t.Fatalf("got %d trajectories, want 1 path", len(paths))
 	}
 	var traj results.Trajectory
 	readJSON(t, paths[0], &traj)

@@ -19,17 +19,17 @@ import (
 
 const outageImage = "batch-outage:test"
 
-// outageScript waits in its second command until the engine was lost: in a container
-// that lived on it is let go, and a new one is made of an image that has /calm.
+// outageScript waits in its second command until the engine was lost. In a container
+// that survived the test ends the wait; a new one is made of an image that has /calm.
 const outageScript = `"*":
   - bash: "echo one"
   - bash: "test -e /calm || { echo seen >> /tmp/seen; until test -e /tmp/go; do sleep 0.1; done; }"
   - bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo done; test ! -e /tmp/seen || cat /tmp/seen"
 `
 
-// A dockerd that ends in mid-run, politely or not, costs no instance its
-// result, whether the containers outlive it or not.
-func TestARunOutlivesItsEngine(t *testing.T) {
+// A dockerd that ends in mid-run, by SIGTERM or SIGKILL, costs no instance its
+// result, whether the containers survive it or not.
+func TestARunSurvivesARestartOfItsEngine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts four engines")
 	}
@@ -59,7 +59,7 @@ func TestARunOutlivesItsEngine(t *testing.T) {
 				d.Restart()
 				want := "done\n"
 				if live {
-					run.letGo()
+					run.unblock()
 					want += "seen\n"
 				}
 				run.awaitEnd(want)
@@ -71,7 +71,7 @@ func TestARunOutlivesItsEngine(t *testing.T) {
 	}
 }
 
-// outage is a run whose engine goes away.
+// outage is a run whose engine is stopped.
 type outage struct {
 	*testing.T
 	dir    string
@@ -127,12 +127,12 @@ func startOutage(t *testing.T, d *enginetest.Daemon) *outage {
 	return o
 }
 
-// poll waits until ready is true, generously.
+// poll waits until ready is true, with a generous time limit.
 func (o *outage) poll(what string, ready func() bool) {
 	o.Helper()
 	for end := time.Now().Add(3 * time.Minute); !ready(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			o.Fatalf("waited in vain for %s; the run said:\n%s", what, o.output())
+			o.Fatalf("waited without success for %s; the run said:\n%s", what, o.output())
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (o *outage) awaitContainers(n int) {
 	})
 }
 
-// exec runs a script past the run, whose connection to the container's init is its own.
+// exec runs a script beside the run's own connection to the container's init.
 func (o *outage) exec(id, script string) error {
 	return exec.CommandContext(o.Context(), "docker", "-H", o.engine.Host(), "exec", id, "bash", "-c", script).Run()
 }
@@ -164,8 +164,8 @@ func (o *outage) awaitLog(text string) {
 	o.poll("the log", func() bool { return strings.Contains(o.output(), text) })
 }
 
-// letGo lets the commands end that outlived their engine.
-func (o *outage) letGo() {
+// unblock ends the commands that survived their engine.
+func (o *outage) unblock() {
 	o.Helper()
 	owned, err := o.engine.Owned(o.Context())
 	if err != nil {
@@ -179,7 +179,7 @@ func (o *outage) letGo() {
 }
 
 // awaitEnd waits for the run, which must give every instance its result: want is that of
-// those whose command was under way, which ran once.
+// the instances whose command was under way, which must have run once.
 func (o *outage) awaitEnd(want string) {
 	o.Helper()
 	select {
@@ -188,14 +188,14 @@ func (o *outage) awaitEnd(want string) {
 			o.Errorf("%v\n%s", err, o.output())
 		}
 	case <-time.After(5 * time.Minute):
-		o.Fatalf("the run does not end:\n%s", o.output())
+		o.Fatalf("the run did not end within 5 minutes:\n%s", o.output())
 	}
 	if p := predictions(o, filepath.Join(o.dir, "out")); len(p) != 5 || p["outage__0"] != want || p["outage__4"] != "done\n" {
-		o.Errorf("predictions %q\n%s", p, o.output())
+		o.Errorf("predictions %q, want 5 predictions, outage__0 %v, outage__4 %q\n%s", p, want, "done\n", o.output())
 	}
 	for _, text := range []string{"does not answer", "answers again"} {
 		if n := strings.Count(o.output(), text); n != 1 {
-			o.Errorf("%q is told %d times:\n%s", text, n, o.output())
+			o.Errorf("%q is logged %d times, want 1:\n%s", text, n, o.output())
 		}
 	}
 }

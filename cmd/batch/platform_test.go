@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// An engine may have one image of a name: pulled for another platform, the one
-// before stays without a name, and is no less batch's to evict. One with
+// An engine may have one image per name: when the name is pulled for another platform,
+// the earlier image stays without a name, and batch may still evict it. An engine with
 // containerd's image store has both under one name and id.
 func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
 	e := connectEngine(t)
@@ -34,25 +34,25 @@ func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
 	}
 	entries, err := ledger.Entries()
 	if err != nil || len(entries) != 2 {
-		t.Fatalf("ledger %+v, %v", entries, err)
+		t.Fatalf("ledger %+v, %v; want 2 entries, no error", entries, err)
 	}
 	for _, e := range entries {
 		if len(e.Layers) != 1 || e.Layers[0].ID == "" || e.Layers[0].Size < registrytest.LayerSize {
-			t.Errorf("layers %+v", e)
+			t.Errorf("layers %+v, want 1 layer, some ID, at least %v", e, registrytest.LayerSize)
 		}
 	}
 	gone, kept, err := c.Evict(t.Context(), 0, false)
 	if err != nil || len(gone) != 2 || len(kept) != 0 {
-		t.Errorf("evicted %+v, kept %+v, %v", gone, kept, err)
+		t.Errorf("evicted %+v, kept %+v, %v; want 2 gone, no kept, no error", gone, kept, err)
 	}
 	for id := range ids {
 		if _, here, err := e.Image(t.Context(), id, ""); here || err != nil {
-			t.Errorf("%s is still here, %v", id, err)
+			t.Errorf("%s is still on the engine, error %v", id, err)
 		}
 	}
 }
 
-// A name that the user gave an image protects it, whatever became of batch's.
+// A name that the user gave an image protects it, even when batch's name is removed.
 func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
 	e := connectEngine(t)
 	r := registrytest.NewStub(t)
@@ -72,7 +72,7 @@ func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
 		return img.ID
 	}
 	id := pull("linux/arm64")
-	t.Cleanup(func() { removeImage(t, id) }) // after its names
+	t.Cleanup(func() { removeImage(t, id) }) // runs after its names are removed
 	if out, err := exec.Command("docker", "tag", r.Ref(), name).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -81,7 +81,7 @@ func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
 		t.Cleanup(func() { removeImage(t, ref) })
 	}
 	if _, kept, err := c.Evict(t.Context(), 0, false); err != nil || len(kept) != 1 {
-		t.Errorf("kept %+v, %v", kept, err)
+		t.Errorf("kept %+v, %v; want 1 kept, no error", kept, err)
 	}
 	if _, here, err := e.Image(t.Context(), id, ""); !here || err != nil {
 		t.Errorf("the image that the user named is gone, %v", err)

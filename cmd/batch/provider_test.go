@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/llm/llmtest"
 )
 
-// misbehaviours are the ways in which a model server goes wrong.
+// misbehaviours are the faults of a model server.
 var misbehaviours = []struct {
 	name   string
 	answer llmtest.Answer
@@ -21,11 +21,11 @@ var misbehaviours = []struct {
 	{"silence", llmtest.Answer{Fault: llmtest.Silence}},
 }
 
-// impatient is how long a run waits for an answer here, in seconds. Should a
-// loaded machine make a good answer late, that is a misbehaviour more.
+// impatient is how long a run waits for an answer here, in seconds. If a loaded
+// machine makes a good answer late, that counts as one more fault.
 const impatient = "model.model_kwargs.timeout=5"
 
-func TestAServerThatMisbehavesOnceIsAskedAgain(t *testing.T) {
+func TestACallIsRepeatedAfterEachServerFault(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	want := undisturbed(t)
@@ -45,7 +45,7 @@ func TestAServerThatMisbehavesOnceIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestAServerThatKeepsMisbehavingCostsNothingThatIsThere(t *testing.T) {
+func TestAServerThatKeepsFailingLosesNoPaidReply(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	want := undisturbed(t)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs cmd on a terminal of its own and returns all that came out.
+// onTerminal runs cmd on its own terminal and returns the whole output.
 func onTerminal(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	ours, theirs := openTerminal(t)
@@ -18,12 +18,12 @@ func onTerminal(t *testing.T, cmd *exec.Cmd) string {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
 	cmd.Env = append(cmd.Env, "TERM=xterm")
 	err := cmd.Start()
-	_ = theirs.Close() // the program has its own
+	_ = theirs.Close() // the program has its own copy
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := io.ReadAll(ours) // when nobody has the other end any more, reading fails
-	_ = cmd.Wait()             // its exit code is not looked at here
+	out, _ := io.ReadAll(ours) // reading fails when the other end is closed
+	_ = cmd.Wait()             // callers do not check its exit code
 	return string(out)
 }
 

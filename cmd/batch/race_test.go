@@ -2,5 +2,5 @@
 
 package main
 
-// The race detector multiplies what a program takes of memory.
+// The race detector multiplies the memory that a program needs.
 func init() { raceEnabled = true }

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// workThen edits a file in each of the first three steps, then gives last.
+// workThen edits a file in each of the first three steps, then answers with last.
 func workThen(last llmtest.Answer) func(int, *llmtest.Request) llmtest.Answer {
 	return func(_ int, r *llmtest.Request) llmtest.Answer {
 		if r.Replies() < 3 {
@@ -23,7 +23,7 @@ func workThen(last llmtest.Answer) func(int, *llmtest.Request) llmtest.Answer {
 	}
 }
 
-func TestWhatTheProviderRefusesOfAConversationIsAResult(t *testing.T) {
+func TestAConversationThatTheProviderRefusesIsAResult(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	for _, c := range []struct {
@@ -56,25 +56,27 @@ func TestWhatTheProviderRefusesOfAConversationIsAResult(t *testing.T) {
 			dir := t.TempDir()
 			args := []string{"--slice", ":2", "-w", "2"}
 			out, code := runOpenAI(t, dir, server.URL, args...)
-			if code != exitOK || !strings.Contains(out, c.status) || !strings.Contains(out, "with a result 2/2") {
-				t.Errorf("exit code %d\n%s", code, out)
+			if code != exitOK || !strings.Contains(out, c.status) || !strings.Contains(out, "2 of 2 instances have a result") {
+				t.Errorf("exit code %d, want %v, %q in the output, %q in the output\n%s",
+					code, exitOK, c.status, "2 of 2 instances have a result", out)
 			}
 			preds := predictions(t, filepath.Join(dir, "out"))
 			if len(preds) != 2 {
-				t.Errorf("%d predictions", len(preds))
+				t.Errorf("got %d predictions, want 2", len(preds))
 			}
 			for id, patch := range preds {
 				if patch != "" {
-					t.Errorf("%s: prediction %q", id, patch)
+					t.Errorf("%s: prediction %q, want no patch", id, patch)
 				}
 				salvaged, err := os.ReadFile(filepath.Join(dir, "out", id, id+".salvaged.patch"))
 				if err != nil || strings.Count(string(salvaged), "+more\n") != 3 {
-					t.Errorf("%s: salvaged %q, %v", id, salvaged, err)
+					t.Errorf("%s: salvaged %q, %v; want 3 times %q, no error", id, salvaged, err, "+more\n")
 				}
 			}
 			statuses, err := os.ReadFile(filepath.Join(dir, "out", "exit_statuses.yaml"))
 			if err != nil || !strings.Contains(string(statuses), "    "+c.status+":\n    - ") || strings.Count(string(statuses), ":\n") != 2 {
-				t.Errorf("%s, %v", statuses, err)
+				t.Errorf("got %s, %v; want %q in it, 2 times %q, no error",
+					statuses, err, "    "+c.status+":\n    - ", ":\n")
 			}
 			snap, err := results.Read(filepath.Join(dir, "out"))
 			if err != nil {
@@ -82,61 +84,62 @@ func TestWhatTheProviderRefusesOfAConversationIsAResult(t *testing.T) {
 			}
 			for _, r := range snap.Records {
 				if r.Outcome != c.outcome || r.Blame != "" || r.Steps != c.steps || r.Error == "" {
-					t.Errorf("record %+v", r)
+					t.Errorf("record %+v, want outcome %v, no blame, steps %v, some error", r, c.outcome, c.steps)
 				}
 			}
 			for id := range preds {
 				var traj struct{ Messages []json.RawMessage }
 				readJSON(t, filepath.Join(dir, "out", id, id+".traj.json"), &traj)
 				if last := string(traj.Messages[len(traj.Messages)-1]); !strings.Contains(last, `"role": "exit"`) || !strings.Contains(last, c.says) {
-					t.Errorf("%s: last message %s", id, last)
+					t.Errorf("%s: last message %s, want %q in the last message, %q in the last message",
+						id, last, `"role": "exit"`, c.says)
 				}
 			}
 			asked := len(server.Requests())
 			if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != asked {
-				t.Errorf("a second run asked %d times; exit code %d\n%s", len(server.Requests())-asked, code, out)
+				t.Errorf("a second run made %d requests, exit code %d; want none\n%s", len(server.Requests())-asked, code, out)
 			}
 		})
 	}
 }
 
-func TestARefusedConversationIsPredictedFromTheWorkTreeWhereThatIsAskedFor(t *testing.T) {
+func TestARefusedConversationIsSalvagedOnRequest(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	server := llmtest.NewServerFunc(t, workThen(llmtest.Refusal(400, "context_length_exceeded", "too long")))
 	dir := t.TempDir()
 	if out, code := runOpenAI(t, dir, server.URL, "--slice", ":1", "--salvage"); code != exitOK {
-		t.Fatalf("exit code %d\n%s", code, out)
+		t.Fatalf("exit code %d, want %v\n%s", code, exitOK, out)
 	}
 	for id, patch := range predictions(t, filepath.Join(dir, "out")) {
 		if strings.Count(patch, "+more\n") != 3 {
-			t.Errorf("%s: prediction %q", id, patch)
+			t.Errorf("%s: prediction %q, want 3 times %q", id, patch, "+more\n")
 		}
 	}
 }
 
-func TestARequestThatNoInstanceCanMakeStopsTheRunAtTheFirst(t *testing.T) {
+func TestARequestThatFailsForAllInstancesStopsTheRun(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	server := llmtest.NewServer(t, llmtest.Refusal(400, "unsupported_value", "Unsupported value: 'temperature' does not support 0.2 with this model."))
 	dir := t.TempDir()
 	out, code := runOpenAI(t, dir, server.URL, "-w", "1", "-c", "model.model_kwargs.temperature=0.2")
 	if code != exitFailed || !strings.Contains(out, "model_kwargs.temperature") {
-		t.Errorf("exit code %d\n%s", code, out)
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, exitFailed, "model_kwargs.temperature", out)
 	}
 	if n := len(server.Requests()); n != 1 {
-		t.Errorf("%d requests that cannot be answered", n)
+		t.Errorf("%d requests that cannot be answered, want 1", n)
 	}
 }
 
-func TestARequestThatOneInstanceCannotMakeStopsNoOther(t *testing.T) {
+func TestARequestThatFailsForOneInstanceDoesNotStopOthers(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
-	var bad atomic.Value // the task of the instance that is refused
+	var bad atomic.Value // the task of the refused instance
 	bad.Store("")
 	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
 		task := string(r.Messages[1].Content)
-		if n == 3 { // the second instance's first
+		if n == 3 { // the first of the second instance
 			bad.Store(task)
 		}
 		if task == bad.Load() {
@@ -146,12 +149,13 @@ func TestARequestThatOneInstanceCannotMakeStopsNoOther(t *testing.T) {
 	})
 	dir := t.TempDir()
 	out, code := runOpenAI(t, dir, server.URL, "--slice", ":3", "-w", "1")
-	if code != exitIncomplete || !strings.Contains(out, "InstanceFault") || !strings.Contains(out, "with a result 2/3") {
-		t.Errorf("exit code %d\n%s", code, out)
+	if code != exitIncomplete || !strings.Contains(out, "InstanceFault") || !strings.Contains(out, "2 of 3 instances have a result") {
+		t.Errorf("exit code %d, want %v, %q in the output, %q in the output\n%s",
+			code, exitIncomplete, "InstanceFault", "2 of 3 instances have a result", out)
 	}
-	// The other two have proved that requests are well made. What is left is that instance's own fault again.
+	// The other two have proved that requests are valid. What remains is a fault of that instance.
 	out, code = runOpenAI(t, dir, server.URL, "--slice", ":3", "-w", "1")
 	if code != exitIncomplete || !strings.Contains(out, "InstanceFault") {
-		t.Errorf("exit code %d\n%s", code, out)
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, exitIncomplete, "InstanceFault", out)
 	}
 }

@@ -32,7 +32,7 @@ func connectEngine(t *testing.T) *docker.Engine {
 }
 
 // pushed stores n images that share the layer base in r, and returns their
-// names. They are taken off the engine at the end.
+// names. They are removed from the engine at the end.
 func pushed(t *testing.T, r *registrytest.Registry, base registrytest.Layer, n, size int) []string {
 	t.Helper()
 	refs := make([]string, n)
@@ -43,7 +43,7 @@ func pushed(t *testing.T, r *registrytest.Registry, base registrytest.Layer, n, 
 	return refs
 }
 
-// here returns those of refs that the engine has.
+// here returns the refs that the engine has.
 func here(t *testing.T, e *docker.Engine, refs []string) []string {
 	t.Helper()
 	var out []string
@@ -57,7 +57,7 @@ func here(t *testing.T, e *docker.Engine, refs []string) []string {
 	return out
 }
 
-func TestEvictionSparesWhatIsUsedOrTheUsers(t *testing.T) {
+func TestEvictionKeepsImagesInUseAndOfTheUser(t *testing.T) {
 	e := connectEngine(t)
 	r := registrytest.Start(t, false)
 	refs := pushed(t, r, registrytest.NewLayer(t, 100<<10), 4, 100<<10)
@@ -89,13 +89,13 @@ func TestEvictionSparesWhatIsUsedOrTheUsers(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = exec.Command("docker", "rm", strings.TrimSpace(string(container))).Run() })
 	acquire(idle)()
-	acquire(next)() // the base and two of theirs fit, not three
+	acquire(next)() // the base and two images fit, not three
 	if got, want := strings.Join(here(t, e, refs), " "), users+" "+used+" "+next; got != want {
 		t.Errorf("left %s, want %s", got, want)
 	}
 	entries, err := ledger.Entries()
 	if err != nil || len(entries) != 2 || entries[0].Digest == "" || len(entries[0].Layers) != 2 {
-		t.Errorf("ledger %+v, %v", entries, err)
+		t.Errorf("ledger %+v, %v; want 2 entries, some digest, 2 layers, no error", entries, err)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestARunKeepsToItsDiskBudget(t *testing.T) {
 	}
 	const own = 1 << 20
 	refs := pushed(t, r, registrytest.PackLayer(root), 5, own)
-	if _, err := e.Ensure(t.Context(), refs[0], "", nil); err != nil { // the user's
+	if _, err := e.Ensure(t.Context(), refs[0], "", nil); err != nil { // pulled by the user
 		t.Fatal(err)
 	}
 	layers, err := e.Layers(t.Context(), refs[0], "")
@@ -123,7 +123,7 @@ func TestARunKeepsToItsDiskBudget(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	budget := layers[0].Size + 5*layers[1].Size/2 // two of them
+	budget := layers[0].Size + 5*layers[1].Size/2 // room for two images
 	out, err := batch(t.Context(), dir, "run", "--subset", "rows.jsonl", "-m", "noop", "-o", "out", "-w", "2",
 		"--prefetch", "1", "--disk-reserve", "1MB", "--disk-budget", fmt.Sprint(budget)).CombinedOutput()
 	if err != nil {
@@ -131,7 +131,7 @@ func TestARunKeepsToItsDiskBudget(t *testing.T) {
 	}
 	left := here(t, e, refs)
 	if len(left) > 3 || len(left) == 0 || left[0] != refs[0] {
-		t.Errorf("left %v of %v\n%s", left, refs, out)
+		t.Errorf("left %v of %v; want rest at most 3, some rest, rest 0 %v\n%s", left, refs, refs[0], out)
 	}
 	var manifest struct {
 		Images map[string]struct{ Digest string }
@@ -139,15 +139,15 @@ func TestARunKeepsToItsDiskBudget(t *testing.T) {
 	readJSON(t, filepath.Join(dir, "out", "manifest.json"), &manifest)
 	for id, image := range manifest.Images {
 		if !strings.HasPrefix(image.Digest, "sha256:") {
-			t.Errorf("%s: digest %q", id, image.Digest)
+			t.Errorf("%s: digest %q, want digest beginning with %q", id, image.Digest, "sha256:")
 		}
 	}
 	if len(manifest.Images) != 4 {
-		t.Errorf("%d images in the manifest", len(manifest.Images))
+		t.Errorf("%d images in the manifest, want all", len(manifest.Images))
 	}
 }
 
-func TestImagesPullWaitsForARegistryThatLimits(t *testing.T) {
+func TestImagesPullWaitsForARateLimit(t *testing.T) {
 	connectEngine(t)
 	r := registrytest.Start(t, false)
 	ref := pushed(t, r, registrytest.NewLayer(t, 1<<10), 1, 1<<10)[0]
@@ -157,7 +157,8 @@ func TestImagesPullWaitsForARegistryThatLimits(t *testing.T) {
 	dir := t.TempDir()
 	out, err := batch(t.Context(), dir, "images", "pull", "--disk-reserve", "1MB", "--subset", rowOf(t, dir, ref)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "the registry limits pulls; waiting") || !strings.Contains(string(out), "1 pulled") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("got %v, want %q in the output, %q in the output, no error\n%s",
+			err, "the registry limits pulls; waiting", "1 pulled", out)
 	}
 }
 
@@ -165,7 +166,7 @@ func TestImagesPullUsesTheUsersLogin(t *testing.T) {
 	connectEngine(t)
 	r := registrytest.Start(t, true)
 	ref := pushed(t, r, registrytest.NewLayer(t, 1<<10), 1, 1<<10)[0]
-	for _, good := range []bool{false, true} { // once it is here, no login is needed
+	for _, good := range []bool{false, true} { // an image that was pulled needs no login
 		password := registrytest.Password
 		if !good {
 			password = "not the password"
@@ -179,7 +180,7 @@ func TestImagesPullUsesTheUsersLogin(t *testing.T) {
 			t.Errorf("good login %v: exit code %d\n%s", good, code, out)
 		}
 		if strings.Contains(string(out), password) {
-			t.Errorf("the password is told\n%s", out)
+			t.Errorf("the output contains the password:\n%s", out)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// cherryPick does correct work that depends on what a container alone knows: the
-// hash of a commit, which is another one whenever the commit is made again.
+// cherryPick does correct work that depends on something only the container has: the
+// hash of a commit, which is different whenever the commit is made again.
 func cherryPick(r *llmtest.Request) llmtest.Answer {
 	switch r.Replies() {
 	case 0:
@@ -24,7 +24,7 @@ func cherryPick(r *llmtest.Request) llmtest.Answer {
 	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch.txt || true")
 }
 
-// lastOutput is what the model was shown of the last command.
+// lastOutput is the observation of the last command.
 func lastOutput(r *llmtest.Request) string {
 	var text string
 	_ = json.Unmarshal(r.Messages[len(r.Messages)-1].Content, &text)
@@ -39,16 +39,16 @@ func cherryRun(t *testing.T) (dir, prefix string, args []string) {
 	return dir, ownRows(t, dir), []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1", "-c", "model.model_kwargs.num_retries=0"}
 }
 
-// killWithContainer lets a run and its container die before the second call.
+// killWithContainer kills a run and its container before the second call.
 func killWithContainer(t *testing.T, dir string, server *llmtest.Server, args []string) {
 	t.Helper()
 	if out, code := runOpenAI(t, dir, server.URL, append(slices.Clone(args), "--inject", "model.call:2=kill")...); code != -1 {
-		t.Fatalf("it was not killed: %d\n%s", code, out)
+		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
 	}
 	removeContainers(t, dir)
 }
 
-// record is that of the only instance's last attempt.
+// record is the record of the only instance's last attempt.
 func record(t *testing.T, dir string) results.Record {
 	t.Helper()
 	snap, err := results.Read(filepath.Join(dir, "out"))
@@ -66,11 +66,11 @@ func checkCherry(t *testing.T, dir string) {
 	t.Helper()
 	patches := predictions(t, filepath.Join(dir, "out"))
 	if len(patches) != 1 {
-		t.Errorf("%d predictions", len(patches))
+		t.Errorf("got %d predictions, want 1 patch", len(patches))
 	}
 	for _, patch := range patches {
 		if !strings.Contains(patch, "\n+a line\n") {
-			t.Errorf("the patch is %q", patch)
+			t.Errorf("the patch is %q, want %q in the patch", patch, "\n+a line\n")
 		}
 	}
 }
@@ -86,11 +86,11 @@ func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
 	})
 	dir, prefix, args := cherryRun(t)
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK {
-		t.Fatalf("exit code %d\n%s", code, out)
+		t.Fatalf("exit code %d, want %v\n%s", code, exitOK, out)
 	}
 	checkCherry(t, dir)
 	if r := record(t, dir); r.Resumed != 1 || r.Differences != 0 || r.Attempt != 1 || r.Steps != 3 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want resumed 1, differences 0, attempt 1, steps 3", r)
 	}
 	if n := len(server.Requests()); n != 4 {
 		t.Errorf("%d requests, want one for each of 3 steps and the refused one", n)
@@ -108,11 +108,11 @@ func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
 	killWithContainer(t, dir, server, args)
 	out, code := runOpenAI(t, dir, server.URL, args...)
 	if code != exitOK {
-		t.Fatalf("exit code %d\n%s", code, out)
+		t.Fatalf("exit code %d, want %v\n%s", code, exitOK, out)
 	}
 	checkCherry(t, dir)
 	if r := record(t, dir); r.Attempt != 2 || r.Resumed != 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want attempt 2, resumed 0", r)
 	}
 	if n := len(server.Requests()); n != 1+3 {
 		t.Errorf("%d requests, want one before the kill and three of the second attempt", n)
@@ -127,22 +127,22 @@ func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
 	killWithContainer(t, dir, server, args)
 	out, code := runOpenAI(t, dir, server.URL, append(args, "--retry", "diverged=0")...)
 	if code != exitIncomplete || !strings.Contains(out, string(vocab.StatusReplayDiverged)) {
-		t.Errorf("exit code %d\n%s", code, out)
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, exitIncomplete, string(vocab.StatusReplayDiverged), out)
 	}
 	if r := record(t, dir); r.Outcome != vocab.OutcomeDiverged || r.Attempt != 1 || r.Differences != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want outcome %v, attempt 1, differences 1", r, vocab.OutcomeDiverged)
 	}
 	if p := predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
-		t.Errorf("it became a prediction: %q", p)
+		t.Errorf("it became a prediction: %q, want no predictions", p)
 	}
-	// It is no result: the next run makes one, from the beginning.
+	// Divergence is not a result: the next run makes one, from the beginning.
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK {
-		t.Errorf("exit code %d\n%s", code, out)
+		t.Errorf("exit code %d, want %v\n%s", code, exitOK, out)
 	}
 	checkCherry(t, dir)
 }
 
-func TestTimesThatAReplayPrintsAreNoDifference(t *testing.T) {
+func TestTimesInOutputsAreNotReplayDifferences(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
@@ -154,9 +154,9 @@ func TestTimesThatAReplayPrintsAreNoDifference(t *testing.T) {
 	dir, _, args := cherryRun(t)
 	killWithContainer(t, dir, server, args)
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK {
-		t.Fatalf("exit code %d\n%s", code, out)
+		t.Fatalf("exit code %d, want %v\n%s", code, exitOK, out)
 	}
 	if r := record(t, dir); r.Attempt != 1 || r.Resumed != 1 || r.Differences != 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want attempt 1, resumed 1, differences 0", r)
 	}
 }

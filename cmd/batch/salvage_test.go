@@ -31,12 +31,12 @@ git add -A; git add -f kept.log; git -c protocol.file.allow=always submodule -q 
 git commit -qm base; cp /root/.gitconfig /work/gitconfig; cp /root/.bashrc /work/bashrc 2> /dev/null || : > /work/bashrc
 `
 
-// hostile is what was done to a clone before its diff is taken.
+// hostile is a change to a clone before its diff is taken.
 var hostile = []struct {
 	name   string
 	script string
-	undo   string // afterwards, before the trees are compared: what is outside the tree
-	leave  string // what the patch is not to have is taken out of the tree
+	undo   string // restores what is outside the tree, before the trees are compared
+	leave  string // removes from the tree what the patch must not have
 }{
 	{name: "nothing", script: ":"},
 	{name: "edits", script: `printf 'one\n2\nthree\n' > a.txt; printf 'no end at all' > noeol; printf 'now\n' > empty; : > dir/x`},
@@ -51,7 +51,7 @@ newline' odd; rm latin1.txt; ln -s a.txt latin1.txt`},
 	{name: "a file becomes a folder", script: `rm a.txt; mkdir a.txt; echo f > a.txt/f`},
 	{name: "a folder becomes a file", script: `rm -r dir; echo f > dir`},
 	{name: "line ends", script: `printf 'one\r\n2\r\n' > crlf.txt; printf 'one\r\ntwo\nth\rree\r' > a.txt; printf 'new\r\n' > new.txt`},
-	{name: "bytes that are no UTF-8", script: `printf 'th\351\377\n' > latin1.txt; printf '\200\201\n' > new.txt`},
+	{name: "bytes that are not UTF-8", script: `printf 'th\351\377\n' > latin1.txt; printf '\200\201\n' > new.txt`},
 	{name: "binary files", script: `head -c 300000 /dev/urandom > bin.dat; head -c 5000 /dev/urandom > new.bin; printf 'a\0b' > a.txt`},
 	{name: "more than one piece", script: `head -c 450000 /dev/urandom | od -An -tx1 > long.txt`},
 	{name: "ignored files", script: `mkdir build; echo b > build/o; echo l > new.log; echo f > forced.log; git add -f forced.log; echo changed > kept.log`, leave: `rm -r build new.log forced.log`},
@@ -62,7 +62,7 @@ newline' odd; rm latin1.txt; ln -s a.txt latin1.txt`},
 	{name: "settings", script: `git config core.autocrlf true; git config core.fileMode false; git config core.symlinks false; git config core.ignoreCase true
 git config core.excludesFile /work/all; echo '*' > /work/all; git config diff.noprefix true; git config diff.external false
 git config core.fsmonitor /bin/false; printf 'one\r\n' > crlf.txt; chmod 755 a.txt; echo n > N.TXT; git config core.bare true`},
-	{name: "another work tree", script: `git config core.worktree /work/seed; echo c > a.txt`},
+	{name: "another working tree", script: `git config core.worktree /work/seed; echo c > a.txt`},
 	{
 		name: "the user's settings", script: `git config --global core.excludesFile /work/all; echo '*' > /work/all; git config --global core.autocrlf input; git config --global color.ui always; echo n > n; printf 'c\r\n' > crlf.txt`,
 		undo: `cp /work/gitconfig /root/.gitconfig`,
@@ -82,15 +82,15 @@ git config filter.f.clean 'echo bad'; git config filter.f.required true; git con
 	{name: "a repository around tracked files", script: `cd dir; git init -q; git add x; git commit -qm x; echo c > x`},
 	{name: "a submodule", script: `git submodule -q update --init; cd sub; echo c > s.txt; git -c user.name=t commit -qam c; cd ..; echo c > a.txt`, leave: `rm -rf sub/*`},
 	{name: "a broken submodule", script: `git submodule -q update --init; rm -rf .git/modules; echo c > a.txt`, leave: `rm -rf sub/*`},
-	{name: "what is no file", script: `mkfifo pipe; rm dir/x; mkfifo dir/x; echo c > a.txt`, leave: `rm pipe dir/x; echo x > dir/x`},
-	{name: "a narrowed work tree", script: `git sparse-checkout set dir; echo c > dir/x`},
+	{name: "special files", script: `mkfifo pipe; rm dir/x; mkfifo dir/x; echo c > a.txt`, leave: `rm pipe dir/x; echo x > dir/x`},
+	{name: "a sparse checkout", script: `git sparse-checkout set dir; echo c > dir/x`},
 	{
-		name: "a work tree of another repository", script: `cd /work; git clone -q seed owner; rm -rf case; git -C owner worktree add -q /work/case; cd case; echo c > a.txt; echo n > n; git -C . add n`,
+		name: "a working tree of another repository", script: `cd /work; git clone -q seed owner; rm -rf case; git -C owner worktree add -q /work/case; cd case; echo c > a.txt; echo n > n; git -C . add n`,
 		undo: `rm -rf /work/owner`,
 	},
 }
 
-// inFolder runs scripts of ours in another folder than the sandbox's own.
+// inFolder runs batch's scripts in another folder than the sandbox's own.
 type inFolder struct {
 	solver.Sandbox
 	dir string
@@ -100,7 +100,7 @@ func (f inFolder) Execute(ctx context.Context, script string) (vocab.Output, err
 	return f.Script(ctx, "cd "+f.dir+" || exit\n"+script)
 }
 
-// compareScript prints every file of /work/case, without what is left out, and
+// compareScript prints every file of /work/case, except those left out, and
 // of a new clone with the patch applied: its kind, mode and content.
 const compareScript = `list() { find . -name .git -prune -o \( -type f -o -type l \) -print0 | sort -z | while IFS= read -r -d '' f; do
 	if [ -L "$f" ]; then printf 'link %q %q\n' "$f" "$(readlink "$f")"; continue; fi
@@ -112,7 +112,7 @@ compare() {
 	echo '== got'; git clone -q /work/seed /work/fresh && cd /work/fresh && { [ ! -s /work/patch ] || git apply --whitespace=nowarn /work/patch; } && list
 }`
 
-func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
+func TestASalvageRestoresTheWorkingTree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every case makes two clones in a container")
 	}
@@ -123,7 +123,7 @@ func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
 		t.Helper()
 		out, err := box.Execute(t.Context(), "", script)
 		if err != nil || out.ExitCode != 0 {
-			t.Fatalf("%v, exit code %d\n%s", err, out.ExitCode, out.Bytes)
+			t.Fatalf("got %v, exit code %d; want exit code 0, no error\n%s", err, out.ExitCode, out.Bytes)
 		}
 		return string(out.Bytes)
 	}
@@ -131,7 +131,7 @@ func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
 	base := strings.TrimSpace(must(t, "git -C /work/seed rev-parse HEAD"))
 	for _, c := range hostile {
 		t.Run(c.name, func(t *testing.T) {
-			// Every tree is a new clone: one that is put back can keep what git takes for unchanged.
+			// Every tree is a new clone: in a restored one, git could take changed files for unchanged.
 			const untouched = "\nsha256sum /work/case/.git/index 2>&1; ls -A /work/case/.git /tmp; :"
 			before := must(t, "rm -rf /work/case /work/fresh && git clone -q /work/seed /work/case && cd /work/case && {\n"+c.script+"\n} > /dev/null 2>&1"+untouched)
 			patch, err := boxgit.WorktreeDiff(t.Context(), inFolder{box, "/work/case"}, base, "HEAD")
@@ -139,7 +139,7 @@ func TestWhatIsSalvagedMakesTheWorkTreeAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			writes := bash.Prints(patch, 1<<20)
-			for _, command := range writes[1:] { // the order is made good below
+			for _, command := range writes[1:] { // sorted below
 				must(t, command+" >> /work/rest")
 			}
 			out := must(t, untouched+"\n"+c.undo+"\n"+writes[0]+" > /work/patch\n"+compareScript+"\ncompare "+bash.Quote(c.leave))

@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "await": await, "registry": registryCommand(t),
+			"exits": exits, "refused": refused, "await": await, "registry": registryCommand(t),
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
@@ -94,7 +94,7 @@ func registryCommand(t *testing.T) func(*testscript.TestScript, bool, []string) 
 	}
 }
 
-// removeImage takes an image off the engine.
+// removeImage removes an image from the engine.
 func removeImage(t testing.TB, ref string) {
 	engine, err := docker.Connect(context.Background(), docker.FromEnv(os.Getenv, ""))
 	if err != nil {
@@ -107,20 +107,20 @@ func removeImage(t testing.TB, ref string) {
 	}
 }
 
-// await runs a line of bash again and again until it succeeds: await 'grep -q x file'
+// await repeats a line of bash until it succeeds: await 'grep -q x file'
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: await 'BASH'")
 	}
 	for end := time.Now().Add(time.Minute); ts.Exec("bash", "-c", args[0]) != nil; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			ts.Fatalf("it does not come to pass: %s", args[0])
+			ts.Fatalf("did not succeed in time: %s", args[0])
 		}
 	}
 }
 
 // dockerReady returns nil when the engine is reachable and has the demo's
-// images. BATCH_DOCKER=require makes the lack of them a failure.
+// images. BATCH_DOCKER=require turns their absence into a failure.
 func dockerReady(t testing.TB) error {
 	t.Helper()
 	err := haveDemoImages(t.Context())

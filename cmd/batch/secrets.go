@@ -15,8 +15,8 @@ import (
 	"batch.example/batch/llm/catalogue"
 )
 
-// used are the variables, beside the providers' own, whose secrets batch itself sends
-// to somebody.
+// used are the variables, besides those of the providers, whose secrets batch itself
+// sends to a server.
 var used = []string{"HF_TOKEN", "HF_ENDPOINT", "DOCKER_HOST", "HTTP_PROXY", "HTTPS_PROXY"}
 
 func isUsed(name string) bool {
@@ -26,30 +26,29 @@ func isUsed(name string) bool {
 	})
 }
 
-// hideKnown has everything hidden that is secret of what the process was
-// started with: its variables (see package mask), the hub's token and the user's
+// hideKnown hides all secrets that the process was started with: its variables (see package mask), the hub's token and the user's
 // docker logins.
 func (a *app) hideKnown(environ []string) {
 	a.mask.Add(mask.InEnvironment(environ, isUsed)...)
 	a.mask.Add(mask.Secret{Name: "HF_TOKEN", Value: hub.FromEnv(a.getenv, a.home).Token})
 	if dir := docker.FromEnv(a.getenv, a.home).ConfigDir; dir != "" {
-		data, _ := os.ReadFile(filepath.Join(dir, "config.json")) // one that cannot be read has no logins for us either
+		data, _ := os.ReadFile(filepath.Join(dir, "config.json")) // a file that cannot be read gives batch no logins either
 		a.mask.Add(mask.InDockerConfig(data)...)
 	}
 	a.mask.Add(mask.InDockerConfig([]byte(a.getenv("DOCKER_AUTH_CONFIG")))...)
 }
 
-// hideAsked has everything hidden that is secret in a configuration, in the
-// variables that it forwards, and what its patterns and those of --mask match.
+// hideAsked hides the secrets in a configuration and in the variables that it forwards,
+// and what its patterns and those of --mask match.
 func (a *app) hideAsked(cfg *config.Config, patterns []string) error {
 	a.mask.Add(cfg.Secrets()...)
 	for _, name := range cfg.Environment.Forwarded() {
-		a.mask.Add(mask.HandedOn(name, a.getenv(name))...)
+		a.mask.Add(mask.PassedOn(name, a.getenv(name))...)
 	}
 	for _, p := range append(cfg.Run.MaskPatterns, patterns...) {
 		re, err := regexp.Compile(p)
 		if err != nil {
-			return fault.New(fault.Usage, "reading --mask", err).WithHint("give a regular expression of Go's, such as 'corp-[0-9a-f]{32}'")
+			return fault.New(fault.Usage, "reading --mask", err).WithHint("expected a regular expression in Go's syntax, such as 'corp-[0-9a-f]{32}'")
 		}
 		a.mask.AddPatterns(re)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // planted are secrets by where they are planted. None may be in any file that
-// a run writes for people, nor in what it prints: the journal alone is exact.
+// a run writes for people, or in its output: only the journal is exact.
 var planted = map[string]string{
 	"the provider's key":   "sk-env/0123+456=789-planted",
 	"the address":          "pass/word+in?url",
@@ -33,7 +33,7 @@ var planted = map[string]string{
 	"a variable's command": "pr1nt3d'by/A+c0mm4nd&0123",
 }
 
-// plantedRun returns what starts the program with all of them planted.
+// plantedRun returns a function that starts the program with all secrets planted.
 func plantedRun(t *testing.T, dir, server string, args ...string) *exec.Cmd {
 	t.Helper()
 	login := base64.StdEncoding.EncodeToString([]byte("me:" + planted["a docker login"]))
@@ -57,11 +57,11 @@ func plantedRun(t *testing.T, dir, server string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// everySecret is a text with all of them in it, in several forms.
+// everySecret is a text with all secrets in it, in several forms.
 func everySecret() string {
 	var b strings.Builder
 	for from, secret := range planted {
-		if from == "a pattern" { // is looked for as it stands
+		if from == "a pattern" { // matches only the exact text
 			fmt.Fprintf(&b, "%s %q\n", secret, secret)
 			continue
 		}
@@ -73,7 +73,7 @@ func everySecret() string {
 	return b.String()
 }
 
-// indiscreet answers with every secret in whatever can hold one.
+// indiscreet answers with every secret in every field that can hold one.
 func indiscreet(_ int, r *llmtest.Request) llmtest.Answer {
 	switch r.Replies() {
 	case 0:
@@ -93,7 +93,7 @@ func indiscreet(_ int, r *llmtest.Request) llmtest.Answer {
 	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo patch")
 }
 
-func TestNoPlantedSecretIsInAnythingThatARunWrites(t *testing.T) {
+func TestARunWritesNoPlantedSecret(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	server := llmtest.NewServerFunc(t, indiscreet)
@@ -103,7 +103,7 @@ func TestNoPlantedSecretIsInAnythingThatARunWrites(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = &printed, &printed
 	_ = cmd.Run()
 	if code := cmd.ProcessState.ExitCode(); code != exitOK && code != exitIncomplete {
-		t.Fatalf("exit code %d\n%s", code, printed.String())
+		t.Fatalf("exit code %d, want %d or %d\n%s", code, exitOK, exitIncomplete, printed.String())
 	}
 	for _, args := range [][]string{
 		{"status", "out", "--attempts"}, {"status", "out", "--json"}, {"diff", "out", "out"}, {"resume", "out", "--json"},
@@ -128,22 +128,22 @@ func TestNoPlantedSecretIsInAnythingThatARunWrites(t *testing.T) {
 		return err
 	})
 	if err != nil || files < 15 {
-		t.Errorf("%v, %d files looked at", err, files)
+		t.Errorf("got %v, %d files looked at; want files at least 15, no error", err, files)
 	}
-	rows, err := parquet.ReadFile[results.Record](filepath.Join(dir, "out", "results.parquet"))
+	rows, err := parquet.ReadFile[results.Row](filepath.Join(dir, "out", "results.parquet"))
 	if err != nil || len(rows) < 3 {
-		t.Errorf("%d rows, %v", len(rows), err)
+		t.Errorf("got %d rows, %v; want rows at least 3, no error", len(rows), err)
 	}
 	noSecret(t, "results.parquet, read", fmt.Appendf(nil, "%+v", rows))
 	if !strings.Contains(printed.String(), "********") {
-		t.Errorf("nothing was hidden: did it get so far?\n%s", printed.String())
+		t.Errorf("nothing was hidden: the run may have ended too early\n%s", printed.String())
 	}
 }
 
 var base64Run = regexp.MustCompile(`[A-Za-z0-9+/_-]{12,}`)
 
-// noSecret fails when a planted secret is in data, in any form. It decodes
-// rather than encodes, so that it does not share the masker's ideas.
+// noSecret fails when a planted secret is in data, in any form. It decodes data
+// rather than encode secrets, so that it does not repeat the masker's errors.
 func noSecret(t *testing.T, where string, data []byte) {
 	t.Helper()
 	text := string(data)
@@ -202,10 +202,10 @@ func TestTheSearchForSecretsFindsThem(t *testing.T) {
 	}
 }
 
-func TestAPatchWithASecretIsKeptExactAndTold(t *testing.T) {
+func TestAPatchWithASecretIsKeptAndReported(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
-	// Alive, and gone on with when its output or its submission was just recorded.
+	// Killed, and resumed when its output or its submission was just recorded.
 	for _, spec := range []string{"", "journal.append:9=kill", "journal.append:10=kill"} {
 		t.Run(spec, func(t *testing.T) { patchWithASecret(t, spec) })
 	}
@@ -221,7 +221,7 @@ func patchWithASecret(t *testing.T, spec string) {
 		first := plantedRun(t, dir, server.URL)
 		first.Args = append(first.Args, "--slice", ":1", "--inject", spec)
 		if out, err := first.CombinedOutput(); err == nil {
-			t.Fatalf("it was not killed\n%s", out)
+			t.Fatalf("the run was not killed\n%s", out)
 		}
 	}
 	cmd := plantedRun(t, dir, server.URL)
@@ -231,7 +231,7 @@ func patchWithASecret(t *testing.T, spec string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if !strings.Contains(string(out), "PRINTED_KEY") || strings.Contains(string(out), secret) {
-		t.Errorf("the warning does not name the variable, or tells its value:\n%s", out)
+		t.Errorf("the warning does not name the variable, or contains its value:\n%s", out)
 	}
 	for id, text := range predictions(t, filepath.Join(dir, "out")) {
 		file, err := os.ReadFile(filepath.Join(dir, "out", id, id+".patch"))

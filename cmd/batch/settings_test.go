@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// A half-done attempt must not be continued by another model, or under another
-// prompt, limit, environment or row: its result would carry the name of what made
+// An unfinished attempt must not be continued with another model, prompt, limit,
+// environment or row: its result would be recorded for settings that made
 // only a part of it.
 func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 	needDocker(t)
@@ -31,7 +31,7 @@ func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 		return runOpenAI(t, dir, server.URL, append([]string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1"}, args...)...)
 	}
 	if out, code := run("--inject", "model.call:2=kill"); code != -1 {
-		t.Fatalf("it was not killed: %d\n%s", code, out)
+		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
 	}
 	for name, args := range map[string][]string{
 		"model":                     {"-m", "openai/stub-2"},
@@ -56,14 +56,15 @@ func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 	if n := len(server.Requests()); n != 1 {
 		t.Fatalf("%d requests: refused runs asked the model", n)
 	}
-	// What is accepted by name starts from the beginning, under the new settings.
+	// An instance whose changes are accepted starts from the beginning, with the new settings.
 	out, code := run("-m", "openai/stub-2", "--accept-changes=model")
 	if code != exitOK || !strings.Contains(out, "1 unfinished instance starts from the beginning") {
-		t.Fatalf("exit code %d\n%s", code, out)
+		t.Fatalf("exit code %d, want %v, %q in the output\n%s",
+			code, exitOK, "1 unfinished instance starts from the beginning", out)
 	}
 	requests := server.Requests()[1:]
 	if len(requests) != 2 || requests[0].Replies() != 0 || requests[0].Model != "stub-2" {
-		t.Errorf("%d requests, the first to %s with %d replies", len(requests), requests[0].Model, requests[0].Replies())
+		t.Errorf("%d requests, the first to model %s with %d replies; want a new conversation", len(requests), requests[0].Model, requests[0].Replies())
 	}
 }
 
@@ -75,12 +76,12 @@ func TestAnUnfinishedAttemptIsResumedUnderItsOwnSettings(t *testing.T) {
 	ownRows(t, dir)
 	args := []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1"}
 	if out, code := runOpenAI(t, dir, server.URL, append(args, "--inject", "model.call:2=kill")...); code != -1 {
-		t.Fatalf("it was not killed: %d\n%s", code, out)
+		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
 	}
-	// What does not reach the agent may be another.
+	// Settings that do not reach the agent may differ.
 	args = append(args, "--mask", "nothing-[0-9]+", "--retry", "transient=5", "--durability", "process")
 	if out, code := runOpenAI(t, dir, server.URL, args...); code != exitOK || len(server.Requests()) != 2 {
-		t.Errorf("exit code %d, %d requests\n%s", code, len(server.Requests()), out)
+		t.Errorf("exit code %d, %d requests; want exit code %v, 2 requests\n%s", code, len(server.Requests()), exitOK, out)
 	}
 }
 
@@ -91,7 +92,7 @@ func TestAnUnfinishedAttemptStartsFreshOnRequest(t *testing.T) {
 	dir := t.TempDir()
 	ownRows(t, dir)
 	if out, code := runOpenAI(t, dir, server.URL, "--subset", "rows.jsonl", "--slice", ":1", "--inject", "model.call:2=kill"); code != -1 {
-		t.Fatalf("it was not killed: %d\n%s", code, out)
+		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
 	}
 	cmd := batch(t.Context(), dir, "retry", "out", "--outcome", "pending", "--fresh", "-q")
 	cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+server.URL, "OPENAI_API_KEY="+plantedKey)
@@ -102,6 +103,6 @@ func TestAnUnfinishedAttemptStartsFreshOnRequest(t *testing.T) {
 		t.Errorf("%d requests, want one before the kill and two from the beginning", len(requests))
 	}
 	if r := record(t, dir); r.Attempt != 2 || r.Outcome != vocab.OutcomeSubmitted {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want attempt 2, outcome %v", r, vocab.OutcomeSubmitted)
 	}
 }

@@ -21,12 +21,13 @@ type signals struct {
 }
 
 // watchSignals returns a context that the second interrupt, or a SIGTERM or
-// SIGHUP, cancels. stop must be called; it waits for the watching goroutine.
-func watchSignals(ctx context.Context, say func(string), stderr io.Writer) (_ context.Context, s *signals, stop func()) {
+// SIGHUP, cancels. resume is the command that continues the run. stop must be called; it
+// waits for the watching goroutine.
+func watchSignals(ctx context.Context, say func(string), stderr io.Writer, resume string) (_ context.Context, s *signals, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	s = &signals{drain: make(chan struct{}), cancel: cancel, say: say, leave: func() {
 		// The display may never get to show it.
-		fmt.Fprintln(stderr, "\nbatch: leaving at once; the same command resumes, and removes the containers left behind")
+		fmt.Fprintln(stderr, "\nbatch: interrupted; continue with "+resume+", which also removes the containers left behind")
 		os.Exit(exitInterrupted)
 	}}
 	// A reader that goes away (| head) must not kill a run in the middle of paid work.
@@ -41,6 +42,8 @@ func watchSignals(ctx context.Context, say func(string), stderr io.Writer) (_ co
 		}
 	}()
 	return ctx, s, func() {
+		// A second one may come late, and must not end the process before it has reported.
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 		signal.Stop(ch)
 		close(ch)
 		<-done
@@ -65,9 +68,9 @@ func (s *signals) handle(sig os.Signal) {
 	}
 	switch s.seen {
 	case 1:
-		s.say("interrupted: no new instances; the running ones go on (again to stop them)")
+		s.say("interrupted: running instances finish, no others start (interrupt again to stop them)")
 	case 2:
-		s.say("stopping: saving what the running instances did and removing their containers (again to leave at once)")
+		s.say("stopping: saving the work of running instances and removing their containers (interrupt again to exit at once)")
 		s.cancel()
 	default:
 		s.leave()

@@ -23,10 +23,10 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// TestSoak runs one sweep after the other while provider, engine and process fail at
-// random. Every patch must equal the undisturbed run's, what is counted as spent
-// must be what the provider charged, and neither memory, files nor containers may
-// grow. BATCH_SOAK sets how long, 1h say, with 64 workers; the everyday test is brief.
+// TestSoak repeats sweeps while provider, engine and process fail at
+// random. Every patch must equal the undisturbed run's, the cost counted as spent
+// must be what the provider charged, and memory, files and containers must not
+// increase. BATCH_SOAK sets the duration, such as 1h, with 64 workers; without it the test is short.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -45,7 +45,7 @@ func TestSoak(t *testing.T) {
 		t.Logf("peaks of memory in MiB, in order: %v", s.peaks)
 		third := len(s.peaks) / 3
 		if first, last := slices.Max(s.peaks[:third]), slices.Max(s.peaks[2*third:]); last > first*3/2+20 {
-			t.Errorf("memory grew from %d to %d MiB", first, last)
+			t.Errorf("memory grew from %d to %d MiB, want about the same", first, last)
 		}
 	}
 }
@@ -68,8 +68,8 @@ type soak struct {
 	mu      sync.Mutex
 	rng     *mathrand.Rand
 	wild    bool // faults are on
-	calls   int  // that reached the provider, ever
-	refused int  // of those, not charged
+	calls   int  // all that reached the provider
+	refused int  // those not charged
 	cut     int
 	charged float64 // in this round
 
@@ -111,10 +111,10 @@ func newSoak(t *testing.T) *soak {
 	return s
 }
 
-// chance is true once in n times while faults are on.
+// chance is true in one of n calls while faults are on.
 func (s *soak) chance(n int) bool { return s.wild && s.rng.IntN(n) == 0 }
 
-// answer is the model and its provider, which charges for every call but those that
+// answer is the model and its provider, which charges for every call except those that
 // it refuses.
 func (s *soak) answer(_ int, r *llmtest.Request) llmtest.Answer {
 	body := string(r.Body)
@@ -141,7 +141,7 @@ func (s *soak) answer(_ int, r *llmtest.Request) llmtest.Answer {
 	return a
 }
 
-// soakAnswer is the reply to an instance that has heard n of them.
+// soakAnswer is the reply to an instance that has received n replies.
 func soakAnswer(name string, n int) llmtest.Answer {
 	switch n {
 	case 0:
@@ -157,7 +157,7 @@ func soakAnswer(name string, n int) llmtest.Answer {
 	}
 }
 
-// calm is a round in which nothing goes wrong: what it predicts is wanted of all.
+// calm is a round without faults: every other round must predict the same.
 func (s *soak) calm() {
 	s.round()
 	s.want = s.patches()
@@ -169,7 +169,7 @@ func (s *soak) calm() {
 	s.wild = true
 }
 
-// round is one sweep in a directory of its own, in as many lives as it takes.
+// round is one sweep in its own directory, over as many processes as it needs.
 func (s *soak) round() {
 	s.t.Helper()
 	if err := os.RemoveAll(filepath.Join(s.dir, "out")); err != nil {
@@ -184,7 +184,7 @@ func (s *soak) round() {
 			break
 		}
 		if lives > 50 {
-			s.t.Fatalf("no end after %d lives: exit code %d\n%s", lives, code, out)
+			s.t.Fatalf("the sweep did not end after %d processes: exit code %d\n%s", lives, code, out)
 		}
 	}
 	s.rounds++
@@ -192,7 +192,7 @@ func (s *soak) round() {
 	s.check(undisturbed)
 }
 
-// live is one life of the program, which may be ended.
+// live is one process of the program, which may be killed.
 func (s *soak) live(life int) (code int, out string, disturbed bool) {
 	args := []string{
 		"run", "--subset", "rows.jsonl", "-m", "openai/stub-1", "-o", "out", "-q", "-w", fmt.Sprint(s.workers),
@@ -250,7 +250,7 @@ func (s *soak) end(kind int, cmd *exec.Cmd) {
 	}
 }
 
-// removeSome removes a container of the run now and then.
+// removeSome removes a container of the run from time to time.
 func (s *soak) removeSome(ended <-chan struct{}) {
 	engine := connectEngine(s.t)
 	for {
@@ -283,7 +283,7 @@ func (s *soak) patches() map[string]string {
 	return patches
 }
 
-// check looks at what a round left.
+// check examines what a round left.
 func (s *soak) check(undisturbed bool) {
 	s.t.Helper()
 	if s.want != nil && !maps.Equal(s.patches(), s.want) {
@@ -305,26 +305,26 @@ func (s *soak) check(undisturbed bool) {
 	for _, r := range snap.Records {
 		known += r.Cost
 	}
-	// A process that was ended may have had an answer that it did not keep, and may
-	// have announced a call that it did not make: both count until it is known that
+	// A killed process may have received an answer that it did not record, and may
+	// have recorded a call that it did not make: both count until it is known that
 	// nothing was charged.
 	switch {
 	case known > s.charged || s.charged > snap.Spent:
-		s.t.Errorf("the provider charged %v, the replies cost %v, and %v are counted as spent", s.charged, known, snap.Spent)
+		s.t.Errorf("the provider charged %v, the replies cost %v and %v are counted as spent; want replies <= charged <= counted", s.charged, known, snap.Spent)
 	case undisturbed && s.charged != snap.Spent:
 		s.t.Errorf("the provider charged %v, and %v are counted as spent", s.charged, snap.Spent)
 	}
 	s.files()
 }
 
-// files looks for what should not be there, and counts what happened.
+// files looks for files that should not exist, and counts what happened.
 func (s *soak) files() {
 	err := filepath.WalkDir(filepath.Join(s.dir, "out"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		if name := d.Name(); strings.HasPrefix(name, ".") && name != ".batch.lock" || strings.Contains(name, "corrupt") {
-			s.t.Errorf("left over: %s", path)
+			s.t.Errorf("temporary file left over: %s", path)
 		}
 		if d.Name() != "journal.jsonl" {
 			return nil

@@ -14,10 +14,11 @@ func (a *app) statusCommand() *cobra.Command {
 	var attempts, asJSON bool
 	c := &cobra.Command{
 		Use:   "status DIR",
-		Short: "Show how the instances of a run directory ended",
-		Long: `Show how the instances of a run directory ended, by outcome: how many have a
-result, what they cost, where the time went and what is left to do. It only
-reads, and may be used while a run works in the directory.
+		Short: "Show the state of a run directory",
+		Long: `Show the state of a run directory: the instances by exit status and outcome, how
+many have a result, what they cost, where the time went, and what is left to do.
+It only reads, and works while a run uses the directory.
+` + "`batch help formats`" + ` explains the phases.
 
   batch status runs/gpt-5
   batch status runs/gpt-5 --json | jq '.instances[] | select(.outcome == "limit")'`,
@@ -34,18 +35,26 @@ reads, and may be used while a run works in the directory.
 			return status.Write(a.stdout, attempts)
 		},
 	}
-	c.Flags().BoolVar(&attempts, "attempts", false, "a line for every attempt too")
-	c.Flags().BoolVar(&asJSON, "json", false, "everything, as one JSON object")
+	c.Flags().BoolVar(&attempts, "attempts", false, "also print a line for every attempt")
+	c.Flags().BoolVar(&asJSON, "json", false, "print everything as one JSON object")
 	return c
 }
 
 func (a *app) diffCommand() *cobra.Command {
 	var asJSON bool
+	var o report.DiffOptions
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two run directories",
-		Long: `Compare two run directories: what was asked and what ran, by their manifests,
-and the instances that ended otherwise in B than in A.`,
+		Long: `Compare two run directories: their settings, and instance by instance the
+outcomes, verdicts, patches (byte by byte), steps, cost and time. An output
+directory of mini-swe-agent can be A or B too; its settings are not compared.
+
+  batch diff runs/before runs/after
+  batch diff runs/before runs/after --common
+  batch diff runs/a runs/b --json | jq -r '.instances[] | [.instance_id, .a, .b] | @tsv'
+
+Exit codes: 0 both were compared, whether they differ or not, 2 usage.`,
 		Args: namedArgs("A", "B"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			old, err := results.Read(args[0])
@@ -56,14 +65,16 @@ and the instances that ended otherwise in B than in A.`,
 			if err != nil {
 				return err
 			}
-			diff := report.NewDiff(old, now)
+			diff := report.NewDiff(old, now, o)
 			if asJSON {
 				return a.printJSON(diff)
 			}
 			return diff.Write(a.stdout)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	c.Flags().BoolVar(&o.Common, "common", false, "compare only the instances with a result in both, and count the others")
+	c.Flags().BoolVar(&o.All, "all", false, "list the instances with the same outcome too")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 

@@ -35,7 +35,7 @@ func ends(s report.Status) map[vocab.Status]int {
 	return count
 }
 
-func TestTheStatusOfALivingRun(t *testing.T) {
+func TestTheStatusOfARunningRun(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestTheStatusOfALivingRun(t *testing.T) {
 	cmd, lines := startSlow(t, dir, 2)
 	s := status(t, dir)
 	if !strings.Contains(s.Owner, "pid") || s.Asked != 4 || s.Results != 0 {
-		t.Errorf("in use by %q, %d of %d have a result", s.Owner, s.Results, s.Asked)
+		t.Errorf("got in use by %q, %d of %d with a result; want the run's owner and no results", s.Owner, s.Results, s.Asked)
 	}
 	if got := ends(s); got[vocab.StatusRunning] != 2 || got["not run"] != 2 {
 		t.Errorf("statuses %v, want two that run and two that wait", got)
@@ -62,6 +62,6 @@ func TestTheStatusOfALivingRun(t *testing.T) {
 		t.Errorf("in use by %q, statuses %v, want two that were interrupted", s.Owner, got)
 	}
 	if m, err := manifest.Read(filepath.Join(dir, "out")); err != nil || len(m.Runs) != 1 || m.Runs[0].Ended == nil {
-		t.Errorf("manifest %+v, %v", m, err)
+		t.Errorf("manifest %+v, %v; want 1 run, an end, no error", m, err)
 	}
 }

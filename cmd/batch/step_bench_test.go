@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// provider is a program that speaks chat completions on loopback until its
-// standard input ends, whose address is its first line. It answers at once, and
+// provider is a program that serves chat completions on loopback until its
+// standard input ends; its first output line is its address. It answers at once, and
 // always asks for the same command.
 func provider() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,21 +69,21 @@ func startProvider(b *testing.B) string {
 	return strings.TrimSpace(url)
 }
 
-// spent is what a process has used of the CPU, and how long it ran.
+// spent is the CPU time that a process has used, and how long it ran.
 type spent struct{ user, sys, wall time.Duration }
 
 func (s spent) cpu() time.Duration { return s.user + s.sys }
 
-// per returns what each of n steps took by which s was longer than other.
+// per returns the difference between s and other for each of n steps.
 func (s spent) per(n int, other spent) spent {
 	d := time.Duration(n)
 	return spent{(s.user - other.user) / d, (s.sys - other.sys) / d, (s.wall - other.wall) / d}
 }
 
 // BenchmarkOwnCPU runs agents of 60 and of 600 steps, the built program in real
-// containers over HTTP, against a provider in a process of its own that takes no
+// containers over HTTP, with a provider in its own process that takes no
 // time. It reports what one step costs the program itself, in its own code and in
-// the kernel: such a run less one of two steps, the median of all. BENCH_BATCH
+// the kernel: the difference to a run of two steps, as the median of all. BENCH_BATCH
 // names another program to measure.
 func BenchmarkOwnCPU(b *testing.B) {
 	needDocker(b)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -15,8 +16,11 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
+	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
@@ -45,18 +49,71 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if s.flags.dryRun {
+		return s.dryRun(ctx, c)
+	}
+	if err := checkNetwork(ctx, c); err != nil {
+		return err
+	}
 	r, err := run.Open(c)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if r.Todo() > 0 {
-		err = s.work(ctx, r)
-		if !r.Summary().Began {
-			return err
-		}
+	if r.Todo() == 0 {
+		s.tell(nothingToDo(len(s.selected)) + "\n  " + strings.Join(s.againHints(), "\n  "))
+		return s.conclude(r, nil)
 	}
-	return s.conclude(r, err)
+	err = s.work(ctx, r)
+	if r.Summary().Began {
+		err = s.conclude(r, err)
+	}
+	return s.interruption(err)
+}
+
+// checkNetwork refuses a network that does not exist before a run directory is made.
+// [sandbox.Start] checks it too, for a directory that exists and for other callers, but
+// comes too late here: it inherits containers, for which the directory has to be locked.
+// What else is wrong with the engine, the run reports.
+func checkNetwork(ctx context.Context, c run.Config) error {
+	if _, err := os.Stat(c.Output); err == nil || c.Sandboxes.Container.Network == "none" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	if _, err := sandbox.Look(ctx, c.Sandboxes); fault.KindOf(err) == fault.Usage {
+		return err
+	}
+	return nil
+}
+
+// tell writes a line for a person.
+func (s *sweep) tell(text string) { fmt.Fprintln(s.stderr, "batch: "+text) }
+
+// interruption returns err, for which a cancellation becomes errInterrupted, after it has
+// named the command that continues the run.
+func (s *sweep) interruption(err error) error {
+	if !errors.Is(err, errInterrupted) && !fault.Canceled(err) {
+		return err
+	}
+	s.tell("interrupted; continue with " + s.resumeCommand())
+	return errInterrupted
+}
+
+// resumeCommand is the command that continues the run, with flags that are to be added.
+func (s *sweep) resumeCommand(flags ...string) string {
+	if slices.ContainsFunc(s.flags.argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) }) {
+		return "the same command" // which `batch resume` cannot know
+	}
+	return "`" + strings.Join(append([]string{"batch resume", printable.ShellWord(s.flags.shown())}, flags...), " ") + "`"
+}
+
+// againHints are lines that say how instances with a result are run again.
+func (s *sweep) againHints() []string {
+	return []string{
+		"to run some again: `batch retry " + printable.ShellWord(s.flags.shown()) + " INSTANCE...`",
+		"to run all again: `batch run --redo-existing`",
+	}
 }
 
 // config is what the run is. What can be refused is refused before the directory is
@@ -66,9 +123,8 @@ func (s *sweep) config() (c run.Config, err error) {
 	if err != nil {
 		return c, err
 	}
-	tell := func(text string) { fmt.Fprintln(s.stderr, "batch: "+text) }
 	if warning != "" {
-		tell(warning)
+		s.tell(warning)
 	}
 	retries, err := runner.ParseRetries(s.flags.retry)
 	if err != nil {
@@ -81,8 +137,8 @@ func (s *sweep) config() (c run.Config, err error) {
 		About: s.about(), Git: s.git.Known, Argv: maskArgs(s.args),
 		Width: runner.NewWidth(s.flags.workers.n), WidthWhy: s.flags.workers.why, ByImage: s.flags.order != orderGiven,
 		Retries: retries, CostLimit: s.flags.totalCost, Salvage: s.flags.salvage,
-		Redo: s.flags.redo, Again: s.flags.retrying, Fresh: s.flags.fresh, Accept: s.flags.accept,
-		Tell: tell,
+		Redo: s.flags.redo, Again: s.flags.retrying, Fresh: s.flags.fresh, Settled: s.flags.dir != "", Accept: s.flags.accept,
+		Tell: s.tell,
 	}, nil
 }
 
@@ -117,8 +173,8 @@ func maskArgs(args []string) []string {
 }
 
 // selection writes the selecting flags as they would be given.
-func (f *sourceFlags) selection() string {
-	var parts []string
+func (f *runFlags) selection() string {
+	parts := slices.Clone(f.named)
 	for _, p := range []struct{ flag, value string }{
 		{"filter", f.filter}, {"slice", f.slice}, {"instances", f.instances}, {"shard", f.shard},
 	} {
@@ -134,9 +190,13 @@ func (f *sourceFlags) selection() string {
 
 // work does what is left to do, and shows it.
 func (s *sweep) work(ctx context.Context, r *run.Run) error {
-	d := s.newDisplay(s.flags.quiet, s.flags.json, len(s.selected), s.flags.workers.n)
-	defer func() { _ = d.Close() }() // a display that cannot be written to is no reason for a run to fail
-	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr)
+	d := s.newDisplay(r)
+	defer func() { // a display that cannot be written to must not fail the run
+		if err := ignoreClosed(d.Close()); err != nil && s.flags.json {
+			s.tell(fmt.Sprintf("not all events were written: %v", err))
+		}
+	}()
+	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, s.resumeCommand())
 	defer stop()
 	err := r.Work(ctx, sig.drain, d)
 	if err == nil && sig.drained.Load() && r.Summary().Pending > 0 {
@@ -158,13 +218,13 @@ func (s *sweep) conclude(r *run.Run, runErr error) error {
 	err := report.Summary(out, report.SummaryData{Asked: sum.Asked, Records: sum.Records, Spent: sum.Spent, Elapsed: time.Since(s.started)})
 	if err == nil {
 		_, err = fmt.Fprintf(out, "\npredictions   %s\ntrajectories  %s\n",
-			filepath.Join(s.flags.output, "preds.json"), filepath.Join(s.flags.output, "INSTANCE", "INSTANCE.traj.json"))
+			filepath.Join(s.flags.shown(), "preds.json"), filepath.Join(s.flags.shown(), "INSTANCE", "INSTANCE.traj.json"))
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		err = nil // whoever reads the table has seen enough; the work is on disk
+		err = nil // the reader of the table has seen enough; the work is on disk
 	}
 	if sum.Budget {
-		fmt.Fprintf(s.stderr, "batch: the cost limit of %.2f USD is reached; a higher --cost-limit-total goes on from here\n", s.flags.totalCost)
+		s.tell(s.limitReached(sum.Spent))
 	}
 	if runErr = errors.Join(runErr, err); runErr != nil {
 		return runErr
@@ -173,4 +233,18 @@ func (s *sweep) conclude(r *run.Run, runErr error) error {
 		return errIncomplete
 	}
 	return nil
+}
+
+// limitReached is said where the cost limit leaves no money for a model call.
+func (s *sweep) limitReached(spent float64) string {
+	next := report.HigherLimit(s.flags.totalCost, spent)
+	return fmt.Sprintf("limit of %v USD reached; raise --cost-limit-total to continue, such as %s",
+		s.flags.totalCost, s.resumeCommand(fmt.Sprintf("--cost-limit-total %v", next)))
+}
+
+// sayExhausted says of a plan that the run would stop before its first call.
+func (s *sweep) sayExhausted(plan *run.Plan) {
+	if plan.Exhausted && plan.Count(run.Keep) < len(plan.Instances) {
+		s.tell(s.limitReached(plan.Spent))
+	}
 }

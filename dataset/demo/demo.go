@@ -7,7 +7,7 @@
 //	task.yaml             instance_id, repo, version, base_commit, split, datasets,
 //	                      image, log_parser, eval_type, language, title
 //	tests.json            FAIL_TO_PASS and PASS_TO_PASS
-//	problem_statement.md  what the agent is told
+//	problem_statement.md  the task that the agent is given
 //	gold.patch            the reference solution, exact bytes
 //	test.patch            the tests that judge it, exact bytes
 //	eval.sh               applies the tests and runs them between the two markers

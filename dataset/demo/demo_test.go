@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// task is one instance as it lies in the task repository.
+// task is one instance as it is in the task repository.
 type task struct {
 	ID         string   `yaml:"instance_id"`
 	Repo       string   `yaml:"repo"`
@@ -109,16 +109,16 @@ func TestEveryTaskIsComplete(t *testing.T) {
 	for _, k := range readTasks(t) {
 		t.Run(k.ID, func(t *testing.T) {
 			if k.Image != "batch-demo/"+k.ID+":latest" {
-				t.Errorf("image is %q", k.Image)
+				t.Errorf("image is %q, want image %v", k.Image, "batch-demo/"+k.ID+":latest")
 			}
 			if k.Split != "test" || k.EvalType != "pass_and_fail" || !slices.Equal(k.Datasets, []string{"demo"}) {
 				t.Errorf("split %q, eval_type %q, datasets %q", k.Split, k.EvalType, k.Datasets)
 			}
 			if !slices.Contains(parsers, k.LogParser) {
-				t.Errorf("log_parser is %q", k.LogParser)
+				t.Errorf("log_parser is %q, want one of %q", k.LogParser, parsers)
 			}
 			if len(k.BaseCommit) != 40 || k.Repo == "" || k.Version == "" || k.Language == "" || k.Title == "" {
-				t.Errorf("task.yaml lacks something: %+v", k)
+				t.Errorf("task.yaml lacks a field: %+v", k)
 			}
 			if !utf8.Valid(k.problem) || !utf8.Valid(k.eval) || len(k.problem) < 100 {
 				t.Error("problem_statement.md and eval.sh have to be text in UTF-8")
@@ -127,11 +127,11 @@ func TestEveryTaskIsComplete(t *testing.T) {
 	}
 }
 
-func TestTestIdsAreThoseOfTheTests(t *testing.T) {
+func TestTestIDsExistInTheTests(t *testing.T) {
 	for _, k := range readTasks(t) {
 		t.Run(k.ID, func(t *testing.T) {
 			if len(k.failToPass) == 0 || len(k.passToPass) == 0 {
-				t.Fatal("both lists need a test")
+				t.Fatal("FAIL_TO_PASS and PASS_TO_PASS each need a test")
 			}
 			before := bytes.Join(slices.Collect(values(k.repo)), nil)
 			for _, id := range k.failToPass {
@@ -161,7 +161,7 @@ func values(m map[string][]byte) func(func([]byte) bool) {
 	}
 }
 
-// testName is the part of a test's id that its source holds.
+// testName is the part of a test's id that occurs in its source.
 func testName(id string) string {
 	if _, name, ok := strings.Cut(id, "::"); ok {
 		return name
@@ -176,7 +176,7 @@ func TestEvalScriptsApplyTheTestPatchBetweenMarkers(t *testing.T) {
 			script := string(k.eval)
 			if strings.Count(script, begin) != 1 || strings.Count(script, end) != 1 ||
 				strings.Index(script, begin) > strings.Index(script, end) {
-				t.Error("the markers are not there once each, in order")
+				t.Error("want each marker once and in order")
 			}
 			if !strings.Contains(script, "git checkout "+k.BaseCommit+" ") {
 				t.Error("the tests are not reset to base_commit")
@@ -210,7 +210,7 @@ func appliedPatch(t *testing.T, script string) []byte {
 
 func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
 
-func TestTheDemoHasItsAwkwardCases(t *testing.T) {
+func TestTheDemoHasSpecialCases(t *testing.T) {
 	tasks := map[string]task{}
 	languages := map[string]bool{}
 	for _, k := range readTasks(t) {
@@ -236,7 +236,7 @@ func TestTheDemoHasItsAwkwardCases(t *testing.T) {
 			t.Error("patches and source should have bytes of ISO-8859-1")
 		}
 		if !bytes.Contains(k.gold, []byte("\n+    $name =~ tr/A-Z\xc4\xd6\xdc/a-z\xe4\xf6\xfc/;\n")) {
-			t.Error("the gold patch should add them")
+			t.Error("the gold patch should add bytes of ISO-8859-1")
 		}
 	})
 	for name, want := range map[string]struct{ id, text string }{
@@ -254,7 +254,7 @@ func TestTheDemoHasItsAwkwardCases(t *testing.T) {
 	}
 	t.Run("factor has a patch over 256 KiB", func(t *testing.T) {
 		if n := len(tasks["demo__factor-4"].gold); n <= 256<<10 {
-			t.Errorf("it has %d bytes", n)
+			t.Errorf("it has %d bytes, want more than %v", n, 256<<10)
 		}
 	})
 }

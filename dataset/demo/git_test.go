@@ -28,7 +28,7 @@ func repository(t *testing.T, k task) string {
 	return dir
 }
 
-// git runs one command that heeds no configuration but its own.
+// git runs one command without any configuration of the user or system.
 func git(t *testing.T, dir string, stdin []byte, args ...string) string {
 	t.Helper()
 	const name, mail, date = "Batch Demo", "demo@batch.example", "2024-01-01T00:00:00+0000"

@@ -31,16 +31,16 @@ func TestEveryInstanceHasReplies(t *testing.T) {
 	all := readReplies(t)
 	tasks := readTasks(t)
 	if len(all) != len(tasks) {
-		t.Errorf("replies for %d instances, there are %d", len(all), len(tasks))
+		t.Errorf("replies for %d instances, want %d", len(all), len(tasks))
 	}
 	for _, k := range tasks {
 		t.Run(k.ID, func(t *testing.T) {
 			if len(all[k.ID]) < 3 {
-				t.Fatalf("%d replies", len(all[k.ID]))
+				t.Fatalf("got %d replies, want values at least 3", len(all[k.ID]))
 			}
 			for i, r := range all[k.ID] {
 				if r.Content == "" || r.Cost <= 0 || r.Cost > 0.01 || r.In < 1000 || r.Out < 1 {
-					t.Errorf("reply %d lacks something: %+v", i+1, r)
+					t.Errorf("reply %d lacks a field: %+v", i+1, r)
 				}
 				if submits(r) && i+1 != len(all[k.ID]) {
 					t.Errorf("reply %d submits and is not the last", i+1)
@@ -50,7 +50,7 @@ func TestEveryInstanceHasReplies(t *testing.T) {
 	}
 }
 
-func TestRepliesEndInEveryWayTheDemoShows(t *testing.T) {
+func TestTheRepliesCoverEveryOutcomeOfTheDemo(t *testing.T) {
 	const stepLimit = 12
 	all := readReplies(t)
 	for id, replies := range all {
@@ -61,11 +61,11 @@ func TestRepliesEndInEveryWayTheDemoShows(t *testing.T) {
 		}
 		badForm := slices.ContainsFunc(replies, func(r reply) bool { return r.Bash == "" })
 		if badForm != (id == "demo__roman-8") {
-			t.Errorf("%s: has a reply without a call: %v", id, badForm)
+			t.Errorf("%s: a reply without a call: %v, want the opposite", id, badForm)
 		}
 		empty := ends && !strings.Contains(last.Bash, "cat ")
 		if empty != (id == "demo__wordfreq-7") {
-			t.Errorf("%s: submits nothing: %v", id, empty)
+			t.Errorf("%s: submits nothing: %v, want empty %v", id, empty, (id == "demo__wordfreq-7"))
 		}
 	}
 	if len(all["demo__rpn-9"]) <= stepLimit {

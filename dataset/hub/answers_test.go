@@ -17,13 +17,13 @@ import (
 	"batch.example/batch/fault"
 )
 
-// answer is what a server says of the one file of a dataset.
+// answer is a server's answer for the one file of a dataset.
 type answer func(w http.ResponseWriter, r *http.Request)
 
 const blobID = `"00112233445566778899aabbccddeeff00112233"`
 
-// fetchFrom fetches a file from a hub that answers so, and returns how many
-// times that was asked and what came.
+// fetchFrom fetches a file from a hub that answers with say, and returns how many
+// requests there were and the content.
 func fetchFrom(t *testing.T, say answer) (calls int, data []byte, c *Client, err error) {
 	t.Helper()
 	const most = 50
@@ -39,7 +39,7 @@ func fetchFrom(t *testing.T, say answer) (calls int, data []byte, c *Client, err
 	c.pause = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	path, err := c.Fetch(t.Context(), Snapshot{Repo: "own/set", Commit: commit}, "test.jsonl")
 	if calls > most {
-		t.Error("asked without end")
+		t.Error("the client does not stop making requests")
 	}
 	if err == nil {
 		data, err = os.ReadFile(path)
@@ -47,7 +47,7 @@ func fetchFrom(t *testing.T, say answer) (calls int, data []byte, c *Client, err
 	return calls, data, c, err
 }
 
-func TestAnswersThatAreNotTheFileAreRefused(t *testing.T) {
+func TestHubAnswersThatAreNotTheFileAreRefused(t *testing.T) {
 	content := bytes.Repeat([]byte("{\"instance_id\": \"a\"}\n"), 1000)
 	hub := func(w http.ResponseWriter, size int) {
 		w.Header().Set("X-Repo-Commit", commit)
@@ -127,24 +127,25 @@ func TestAnswersThatAreNotTheFileAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			calls, data, c, err := fetchFrom(t, say)
 			if err == nil {
-				t.Fatalf("%d bytes were taken for the file: %.40q", len(data), data)
+				t.Fatalf("%d bytes were accepted as the file: %.40q", len(data), data)
 			}
 			if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" || !strings.Contains(err.Error(), "fetching test.jsonl") {
-				t.Errorf("%v (%v), hint %q", err, fault.KindOf(err), fault.HintOf(err))
+				t.Errorf("got %v (%v), hint %q; want a Host fault, a hint, with %q",
+					err, fault.KindOf(err), fault.HintOf(err), "fetching test.jsonl")
 			}
 			blobs, _ := filepath.Glob(c.dir("own/set", "*", "*"))
 			for _, b := range blobs {
 				if filepath.Ext(b) != ".incomplete" {
-					t.Errorf("in the cache is %s after %d calls", b, calls)
+					t.Errorf("the cache holds %s after %d calls", b, calls)
 				}
 			}
 		})
 	}
 }
 
-// A server that does not stop fills no disk.
-func TestMoreThanTheFileIsNotTaken(t *testing.T) {
-	var sent atomic.Int64 // by requests at the same time, the last of which may go on
+// A server that sends without end must not fill the disk.
+func TestADownloadStopsAtTheSizeOfTheFile(t *testing.T) {
+	var sent atomic.Int64 // by concurrent requests, some of which may still run
 	_, _, c, err := fetchFrom(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Repo-Commit", commit)
 		w.Header().Set("Etag", blobID)
@@ -161,21 +162,21 @@ func TestMoreThanTheFileIsNotTaken(t *testing.T) {
 		}
 	})
 	if fault.KindOf(err) != fault.Host {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want a Host fault", err)
 	}
 	if n := sent.Load(); n >= 64 {
-		t.Errorf("took %d MiB of a file of 100 bytes", n)
+		t.Errorf("downloaded %d MiB of a file of 100 bytes", n)
 	}
 	parts, _ := filepath.Glob(c.dir("own/set", "blobs", "*"))
 	for _, p := range parts {
 		if info, err := os.Stat(p); err != nil || info.Size() > 1<<10 {
-			t.Errorf("%s has %d bytes, %v", p, info.Size(), err)
+			t.Errorf("%s has %d bytes, %v; want at most %v, no error", p, info.Size(), err, 1<<10)
 		}
 	}
 }
 
-// Mirrors that make etags of time and size give one to several files.
-func TestFilesOfOneEtagAreKeptApart(t *testing.T) {
+// Mirrors that make etags of time and size give several files the same one.
+func TestFilesWithTheSameEtagAreSeparate(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Repo-Commit", commit)
 		w.Header().Set("Etag", `"5f3c-6"`)
@@ -189,20 +190,20 @@ func TestFilesOfOneEtagAreKeptApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if data, err := os.ReadFile(path); string(data) != name {
-			t.Errorf("%s holds %q, %v", name, data, err)
+			t.Errorf("%s holds %q, %v; want data %v", name, data, err, name)
 		}
 	}
 }
 
-func TestCommitThatWasAskedForIsTheOneThatComes(t *testing.T) {
+func TestTheRequestedCommitIsFetched(t *testing.T) {
 	s := newStub(t)
 	c, _, _ := s.client(t, nil)
 	if snap, err := c.Resolve(t.Context(), "own/set", strings.Repeat("f", 40)); fault.KindOf(err) != fault.Host {
-		t.Errorf("got %+v, %v", snap, err)
+		t.Errorf("got %+v, %v; want a Host fault", snap, err)
 	}
 }
 
-func TestDamagedFileOfTheCacheIsNotUsed(t *testing.T) {
+func TestADamagedCachedFileIsNotUsed(t *testing.T) {
 	s := newStub(t)
 	c, _, log := s.client(t, nil)
 	get(t, c)
@@ -223,7 +224,7 @@ func TestDamagedFileOfTheCacheIsNotUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if path, err := c.Fetch(t.Context(), snap, file); fault.KindOf(err) != fault.Usage {
-		t.Errorf("offline: %q, %v", path, err)
+		t.Errorf("offline: %q, %v; want a Usage fault", path, err)
 	}
 }
 
@@ -231,13 +232,13 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// stalled is a body of which nothing more comes.
+// stalled is a response body that sends no more data.
 type stalled struct{ done <-chan struct{} }
 
 func (s stalled) Read([]byte) (int, error) { <-s.done; return 0, context.Canceled }
 func (stalled) Close() error               { return nil }
 
-func TestDescriptionThatStallsIsGivenUp(t *testing.T) {
+func TestAStalledDatasetDescriptionTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		c := New(Config{Endpoint: "http://hub.test", CacheDir: dir, HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -246,7 +247,7 @@ func TestDescriptionThatStallsIsGivenUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if _, err := c.Resolve(ctx, "own/set", ""); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "no data for") {
-			t.Errorf("got %v (%v)", err, fault.KindOf(err))
+			t.Errorf("got %v (%v); want a Host fault with %q", err, fault.KindOf(err), "no data for")
 		}
 	})
 }

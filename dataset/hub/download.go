@@ -19,7 +19,7 @@ const stallTimeout = time.Minute
 
 var errStalled = fmt.Errorf("no data for %v", stallTimeout)
 
-// download brings the file at path to its full length, going on from what is
+// download brings the file at path to its full length, after what is
 // there already. What turns out wrong is fetched once more from the start, as
 // the part that was there may have been bad.
 func (c *Client) download(ctx context.Context, f remoteFile, path string) error {
@@ -136,7 +136,7 @@ func (c *Client) receive(ctx context.Context, f remoteFile, out *os.File, have i
 	if unusable {
 		return 0, errors.New("the server does not have the range asked for")
 	}
-	// A byte too many shows that it is not the file; more are not wanted.
+	// A byte too many shows that this is another file; more are not read.
 	return c.copy(f, out, io.LimitReader(res.Body, f.size-have+1), have, stall)
 }
 

@@ -17,21 +17,21 @@ func TestFetchFillsTheStandardCache(t *testing.T) {
 	var last, total int64
 	c, _, _ := s.client(t, func(c *Config) { c.Progress = func(_ string, d, n int64) { last, total = d, n } })
 	if !bytes.Equal(get(t, c), s.content) {
-		t.Fatal("content differs")
+		t.Fatal("the fetched content differs from the served one")
 	}
 	if n := int64(len(s.content)); last != n || total != n {
 		t.Errorf("progress ended at %d of %d, want %d", last, total, n)
 	}
 	dir := filepath.Join(c.conf.CacheDir, "datasets--own--set")
 	if ref, _ := os.ReadFile(filepath.Join(dir, "refs", "main")); string(ref) != commit {
-		t.Errorf("ref is %q", ref)
+		t.Errorf("ref is %q, want ref %v", ref, commit)
 	}
 	link, err := os.Readlink(filepath.Join(dir, "snapshots", commit, filepath.FromSlash(file)))
 	if want := "../../../blobs/" + s.etag(); err != nil || filepath.ToSlash(link) != want {
 		t.Errorf("link to %q, %v; want %s", link, err, want)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "blobs", "*.incomplete")); left != nil {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("temporary files left behind: %v", left)
 	}
 	before := len(s.calls)
 	get(t, c)
@@ -42,21 +42,21 @@ func TestFetchFillsTheStandardCache(t *testing.T) {
 
 func TestBrokenDownloadIsResumed(t *testing.T) {
 	s := newStub(t)
-	s.cut, s.cuts = 100_000, maxTries+1 // more breaks than tries, but each brings something
+	s.cut, s.cuts = 100_000, maxTries+1 // more breaks than tries, but each try makes progress
 	s.content = append(s.content, s.content...)
 	c, waits, _ := s.client(t, nil)
 	if !bytes.Equal(get(t, c), s.content) {
-		t.Fatal("content differs")
+		t.Fatal("the fetched content differs from the served one")
 	}
 	if len(*waits) != maxTries+1 {
 		t.Errorf("waited %d times, want once a break", len(*waits))
 	}
 	if !strings.Contains(strings.Join(s.calls, "\n"), "cdn GET /blob bytes=100000-") {
-		t.Errorf("never went on from the break: %v", s.calls)
+		t.Errorf("no request continued after the break: %v", s.calls)
 	}
 }
 
-func TestPartOfAnEarlierProcessIsUsed(t *testing.T) {
+func TestAPartialDownloadOfAnEarlierProcessIsUsed(t *testing.T) {
 	for name, part := range map[string]func(*stub) []byte{
 		"a sound part":       func(s *stub) []byte { return s.content[:70_000] },
 		"a wrong part":       func(*stub) []byte { return bytes.Repeat([]byte("x"), 70_000) },
@@ -74,13 +74,13 @@ func TestPartOfAnEarlierProcessIsUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(get(t, c), s.content) {
-				t.Fatal("content differs")
+				t.Fatal("the fetched content differs from the served one")
 			}
 		})
 	}
 }
 
-func TestCancelledDownloadIsNobodysFaultAndKeepsItsPart(t *testing.T) {
+func TestACancelledDownloadKeepsItsPart(t *testing.T) {
 	s := newStub(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	c, _, _ := s.client(t, func(c *Config) { c.Progress = func(string, int64, int64) { cancel() } })
@@ -89,11 +89,11 @@ func TestCancelledDownloadIsNobodysFaultAndKeepsItsPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err = c.Fetch(ctx, snap, file); !fault.Canceled(err) {
-		t.Fatalf("got %v (%v)", err, fault.KindOf(err))
+		t.Fatalf("got %v (%v); want a cancellation", err, fault.KindOf(err))
 	}
 	info, err := os.Stat(c.dir("own/set", "blobs", s.etag()+".incomplete"))
 	if err != nil || info.Size() == 0 {
-		t.Errorf("the part is gone: %v", err)
+		t.Errorf("the partial download was removed: %v", err)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestTwoFetchesDownloadOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if n := strings.Count(strings.Join(s.calls, "\n"), "cdn GET"); n != 1 {
-		t.Errorf("downloaded %d times", n)
+		t.Errorf("downloaded %d times, want 1", n)
 	}
 }
 
@@ -123,18 +123,18 @@ func TestHostileNamesStayInTheCache(t *testing.T) {
 	c, _, _ := s.client(t, nil)
 	for _, name := range []string{"../x", "/etc/passwd", "a/../../x"} {
 		if _, err := c.Fetch(t.Context(), Snapshot{Repo: "own/set", Commit: commit}, name); fault.KindOf(err) != fault.Usage {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want a Usage fault", name, err)
 		}
 	}
 	for _, repo := range []string{"../x", "own", "a/b/c", "own/..", ""} {
 		if _, err := c.Resolve(t.Context(), repo, ""); fault.KindOf(err) != fault.Usage {
-			t.Errorf("%q: %v", repo, err)
+			t.Errorf("%q: got %v, want a Usage fault", repo, err)
 		}
 	}
 	if _, err := c.Resolve(t.Context(), "own/set", "../../x"); fault.KindOf(err) != fault.Usage {
-		t.Errorf("revision: %v", err)
+		t.Errorf("revision: %v, want a Usage fault", err)
 	}
 	if len(s.calls) != 0 {
-		t.Errorf("called %v", s.calls)
+		t.Errorf("called %v, want no calls", s.calls)
 	}
 }

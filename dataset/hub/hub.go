@@ -41,7 +41,7 @@ type Config struct {
 	CacheDir string // the folder that holds datasets--*
 	Offline  bool   // use the cache alone
 	HTTP     *http.Client
-	// Progress is told how far a download is, in bytes; total is 0 while
+	// Progress is called with how far a download is, in bytes; total is 0 while
 	// unknown. It is called from the goroutine that called Fetch.
 	Progress func(file string, done, total int64)
 	Log      *slog.Logger // nil is silence
@@ -70,7 +70,7 @@ func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 type Client struct {
 	conf     Config
 	endpoint *url.URL
-	err      error // a bad endpoint, told when it is needed
+	err      error // a bad endpoint, returned when it is needed
 	http     http.Client
 	log      *slog.Logger
 	pause    func(context.Context, time.Duration) error

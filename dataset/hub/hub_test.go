@@ -119,7 +119,7 @@ func (s *stub) blob(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// client returns a client of the stub whose waits take no time but are noted.
+// client returns a client of the stub whose waits take no time but are recorded.
 func (s *stub) client(t *testing.T, change func(*Config)) (c *Client, waits *[]time.Duration, log *bytes.Buffer) {
 	t.Helper()
 	log, waits = &bytes.Buffer{}, &[]time.Duration{}
@@ -163,7 +163,7 @@ func get(t *testing.T, c *Client) []byte {
 	return data
 }
 
-func TestAnswersBecomeFaults(t *testing.T) {
+func TestFaultKindsOfHubAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name, repo string
 		code       int
@@ -186,7 +186,8 @@ func TestAnswersBecomeFaults(t *testing.T) {
 			cl, _, _ := s.client(t, nil)
 			_, err := cl.Resolve(t.Context(), c.repo, "")
 			if fault.KindOf(err) != c.kind || !strings.Contains(fault.HintOf(err), c.hint) {
-				t.Errorf("got %v (%v), hint %q", err, fault.KindOf(err), fault.HintOf(err))
+				t.Errorf("got %v (%v), hint %q; want fault kind %v, %q",
+					err, fault.KindOf(err), fault.HintOf(err), c.kind, c.hint)
 			}
 			if strings.Contains(fmt.Sprintf("%+v", err)+fault.HintOf(err), token) {
 				t.Error("the token is in the error")
@@ -198,7 +199,7 @@ func TestAnswersBecomeFaults(t *testing.T) {
 	}
 }
 
-func TestTooManyRequestsWaitsAsTold(t *testing.T) {
+func TestTooManyRequestsWaitsAsAsked(t *testing.T) {
 	s := newStub(t)
 	s.header.Set("Retry-After", "37")
 	s.fail = func(_ *http.Request, n int) int {
@@ -219,11 +220,11 @@ func TestRenamedDatasetIsFollowed(t *testing.T) {
 	c, _, _ := s.client(t, nil)
 	snap, err := c.Resolve(t.Context(), "old/set", "")
 	if err != nil || snap.Commit != commit {
-		t.Fatalf("got %+v, %v", snap, err)
+		t.Fatalf("got %+v, %v; want commit %v, no error", snap, err, commit)
 	}
 }
 
-func TestRevisionWithASlashIsOneWord(t *testing.T) {
+func TestARevisionWithASlashIsOnePathElement(t *testing.T) {
 	s := newStub(t)
 	c, _, _ := s.client(t, nil)
 	if _, err := c.Resolve(t.Context(), "own/set", "refs/pr/1"); err != nil {
@@ -241,14 +242,14 @@ func TestOfflineReadsTheCacheOnly(t *testing.T) {
 	calls := len(s.calls)
 	c.conf.Offline = true
 	if !bytes.Equal(get(t, c), s.content) {
-		t.Error("content differs")
+		t.Error("the cached content differs from the served one")
 	}
 	_, err := c.Resolve(t.Context(), "own/other", "")
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), "HF_HUB_OFFLINE") {
-		t.Errorf("got %v, hint %q", err, fault.HintOf(err))
+		t.Errorf("got %v, hint %q; want a Usage fault, %q", err, fault.HintOf(err), "HF_HUB_OFFLINE")
 	}
 	if len(s.calls) != calls {
-		t.Errorf("offline, but called %v", s.calls[calls:])
+		t.Errorf("offline, but called %v, want %v calls", s.calls[calls:], calls)
 	}
 }
 
@@ -258,12 +259,13 @@ func TestNoNetworkFallsBackToTheCache(t *testing.T) {
 	get(t, c)
 	s.Close()
 	if !bytes.Equal(get(t, c), s.content) || !strings.Contains(log.String(), "using the cached copy") {
-		t.Errorf("log: %s", log)
+		t.Errorf("log: %s, want the content %q and a log with %q", log, s.content, "using the cached copy")
 	}
 	*waits = nil
 	_, err := c.Resolve(t.Context(), "own/other", "")
 	if fault.KindOf(err) != fault.Host || !strings.Contains(fault.HintOf(err), "HF_ENDPOINT") || len(*waits) != maxTries-1 {
-		t.Errorf("got %v, hint %q after %v", err, fault.HintOf(err), *waits)
+		t.Errorf("got %v, hint %q after %v; want a Host fault, %q in the hint, %d waits",
+			err, fault.HintOf(err), *waits, "HF_ENDPOINT", maxTries-1)
 	}
 }
 
@@ -277,7 +279,8 @@ func TestFromEnv(t *testing.T) {
 	}
 	env := func(vars map[string]string) Config { return FromEnv(func(k string) string { return vars[k] }, home) }
 	if c := env(nil); c.CacheDir != filepath.Join(home, ".cache", "huggingface", "hub") || c.Token != "" || c.Offline {
-		t.Errorf("default: %+v", c)
+		t.Errorf("default: %+v, want cache dir %v, no token, offline false",
+			c, filepath.Join(home, ".cache", "huggingface", "hub"))
 	}
 	c := env(map[string]string{"HF_HOME": "~/hf", "HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://x"})
 	if c.CacheDir != filepath.Join(home, "hf", "hub") || c.Token != "filed" || !c.Offline || c.Endpoint != "http://x" {
@@ -285,7 +288,7 @@ func TestFromEnv(t *testing.T) {
 	}
 	c = env(map[string]string{"HF_TOKEN": token, "HF_HUB_CACHE": "/c"})
 	if c.Token != token || c.CacheDir != "/c" {
-		t.Errorf("HF_TOKEN: %+v", c)
+		t.Errorf("HF_TOKEN: %+v, want token %v, cache dir %q", c, token, "/c")
 	}
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%+v", struct{ C Config }{c}), fmt.Sprint(slog.Any("c", c).Value.Resolve())} {
 		if strings.Contains(text, token) {

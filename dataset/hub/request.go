@@ -169,7 +169,7 @@ func statusOf(res *http.Response) *status {
 	return s
 }
 
-// progressed is a failure that came after some success, which starts the count of tries anew.
+// progressed is a failure that came after some success, which resets the count of tries.
 type progressed struct{ error }
 
 func (p progressed) Unwrap() error { return p.error }

@@ -1,8 +1,8 @@
-// Package boxinit puts process 1 of every container on an engine: a small program of
-// batch's own, built from internal/boxinit by scripts/boxinit, for the machines that
-// engines run on. It comes from a volume that is filled once per engine, since copying
-// it into each container would cost more than starting one. The volume is named by what
-// is in it, so that every version of batch has one of its own.
+// Package boxinit provides process 1 of every container on an engine: batch's helper, a
+// small program that scripts/boxinit builds from internal/boxinit for the machines that
+// engines run on. It comes from a volume that is filled once per engine, because copying
+// it into each container would take longer than starting one. The name of the volume
+// contains a hash of the program, so every version of batch has its own volume.
 package boxinit
 
 import (
@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	// Dir is where the volume is mounted. /dev is a tmpfs of each container's
-	// own, so that the folder for it is not made in the image's files, and can be
-	// made when these are read-only.
+	// Dir is where the volume is mounted. Each container has its own tmpfs at /dev, so the
+	// directory is not created among the image's files, and can be created even if
+	// these are read-only.
 	Dir  = "/dev/batch"
 	file = "init"
 	// Path is where the program is in a container.
 	Path = Dir + "/" + file
 
-	volumePrefix = "batch-init-" // and the machine, and a hash
+	volumePrefix = "batch-init-" // followed by the architecture and a hash
 	label        = "batch.init"  // Podman leaves it out
 )
 
@@ -39,27 +39,26 @@ const (
 type Volume struct {
 	engine *engine.Conn
 	fill   Fill
-	turn   *semaphore.Weighted // of the one who asks the engine, or fills the volume
-	there  atomic.Pointer[packed]
-	fills  atomic.Int64 // that went well
+	turn   *semaphore.Weighted // held while asking the engine or filling the volume
+	found  atomic.Pointer[packed]
+	fills  atomic.Int64 // successful ones
 }
 
-// Fill unpacks files at [Dir] by a container of image that has the volume there and is
-// never started. The engine makes the volume with it. That another process has put them
-// there meanwhile is no error.
+// Fill creates a container from image with the volume mounted at [Dir], never starts it,
+// and unpacks files there. The engine creates the volume with the container. It is not an
+// error if another process has unpacked the files meanwhile.
 type Fill func(ctx context.Context, image string, volume mount.Mount, files io.Reader) error
 
-// New returns the volume of an engine, which fill fills where it has to be.
+// New returns the volume of an engine. It calls fill when the volume must be filled.
 func New(e *engine.Conn, fill Fill) *Volume {
 	return &Volume{engine: e, fill: fill, turn: semaphore.NewWeighted(1)}
 }
 
-// Mount returns the mount by which a container has the program at [Path].
-// The first call sees to it that the engine has the volume, filling it by a
-// container of image when there is none. A volume that is there is trusted: see
-// Refill.
+// Mount returns the mount that gives a container the program at [Path]. The first call
+// checks that the engine has the volume, and otherwise fills it through a container from
+// image. It does not check the content of an existing volume: see Refill.
 func (v *Volume) Mount(ctx context.Context, image string) (mount.Mount, error) {
-	p := v.there.Load()
+	p := v.found.Load()
 	if p == nil {
 		var err error
 		if p, err = v.find(ctx, image); err != nil {
@@ -75,7 +74,7 @@ func (v *Volume) find(ctx context.Context, image string) (*packed, error) {
 		return nil, context.Cause(ctx)
 	}
 	defer v.turn.Release(1)
-	if p := v.there.Load(); p != nil {
+	if p := v.found.Load(); p != nil {
 		return p, nil
 	}
 	if err := v.engine.Ready(ctx); err != nil {
@@ -96,13 +95,13 @@ func (v *Volume) find(ctx context.Context, image string) (*packed, error) {
 	if err != nil {
 		return nil, v.engine.Blame(err, fault.Transient, op)
 	}
-	v.there.Store(p)
+	v.found.Store(p)
 	return p, nil
 }
 
-// Refill puts the helper where it is not, or not whole: the volume was
-// removed, or who filled it was killed, or has not come to its end. Those who
-// call at the same time share one filling. What runs is not disturbed.
+// Refill puts the helper into a volume where it is missing or incomplete: the volume was
+// removed, or the process that filled it was killed or has not finished. Concurrent
+// callers share one refill. Running containers are not disturbed.
 func (v *Volume) Refill(ctx context.Context, image string) error {
 	before := v.fills.Load()
 	if _, err := v.Mount(ctx, image); err != nil {
@@ -115,7 +114,7 @@ func (v *Volume) Refill(ctx context.Context, image string) error {
 	if v.fills.Load() != before {
 		return nil
 	}
-	return v.put(ctx, image, v.there.Load())
+	return v.put(ctx, image, v.found.Load())
 }
 
 // put writes the program into the volume.
@@ -132,15 +131,15 @@ func (v *Volume) put(ctx context.Context, image string, p *packed) error {
 	return err
 }
 
-// Lacks reports whether a container could not start because the helper
-// is not in the volume or cannot be run. Engines tell it by words only. Where
-// they find out later, the container ends at once.
-func Lacks(err error) bool {
+// NeedsRefill reports whether err says that a container could not start because the helper
+// is not in the volume or cannot be run. Engines say so only in the text of the error. If
+// an engine notices it only later, the container ends at once.
+func NeedsRefill(err error) bool {
 	if err == nil {
 		return false
 	}
 	text := strings.ToLower(err.Error())
-	if !strings.Contains(text, Path) && !strings.Contains(text, "open executable") { // crun names no path there
+	if !strings.Contains(text, Path) && !strings.Contains(text, "open executable") { // crun does not name the path
 		return false
 	}
 	for _, words := range []string{"no such file", "not found", "exec format error", "text file busy", "permission denied"} {
@@ -151,9 +150,9 @@ func Lacks(err error) bool {
 	return false
 }
 
-// Remove removes the volumes with the helper, those of other versions of
-// batch included, that no container has. It reports whether there was one to
-// remove. The next container gets a new one.
+// Remove removes the volumes with the helper that no container uses, including those of
+// other versions of batch. It reports whether it removed one. The next container gets a
+// new one.
 func (v *Volume) Remove(ctx context.Context) (bool, error) {
 	const op = "removing the volume with batch's helper"
 	if err := v.engine.Ready(ctx); err != nil {
@@ -165,13 +164,13 @@ func (v *Volume) Remove(ctx context.Context) (bool, error) {
 	}
 	removed := false
 	var errs []error
-	for _, had := range list.Volumes {
-		if !strings.HasPrefix(had.Name, volumePrefix) { // the filter finds it anywhere in a name
+	for _, vol := range list.Volumes {
+		if !strings.HasPrefix(vol.Name, volumePrefix) { // the filter also matches inside a name
 			continue
 		}
-		err := v.engine.API.VolumeRemove(ctx, had.Name, false)
+		err := v.engine.API.VolumeRemove(ctx, vol.Name, false)
 		removed = removed || err == nil
-		if !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // in use, or gone
+		if !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // in use, or already removed
 			errs = append(errs, v.engine.Blame(err, fault.Transient, op))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// inits is the helper for each machine: scripts/boxinit puts it there.
+// inits has the helper for each architecture. scripts/boxinit writes these files.
 //
 //go:embed linux-*.gz
 var inits embed.FS
@@ -34,13 +34,13 @@ func (p *packed) mount() mount.Mount {
 	}
 }
 
-// packedFor returns the helper for a machine by its operating system and its
-// architecture as the engine names them: Docker as uname does, Podman as Go does.
-// That of the image does not count: the kernel runs both.
+// packedFor returns the helper for the operating system and the architecture of the
+// engine's machine, in the engine's words: Docker uses uname's names, Podman Go's. The
+// platform of the image does not matter: the machine's kernel runs the helper.
 func packedFor(system, machine string) (*packed, error) {
 	arch := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}[machine]
 	if system != "linux" || arch == "" {
-		return nil, fault.Newf(fault.Host, "looking for batch's helper: there is none for an engine on %s/%s", system, machine).
+		return nil, fault.Newf(fault.Host, "starting batch's helper: an engine on %s/%s is not supported", system, machine).
 			WithHint("use an engine on linux/amd64 or linux/arm64")
 	}
 	gz, err := inits.ReadFile("linux-" + arch + ".gz")
@@ -51,9 +51,10 @@ func packedFor(system, machine string) (*packed, error) {
 	return &packed{fmt.Sprintf("%s%s-%x", volumePrefix, arch, sum[:6]), gz}, nil
 }
 
-// archive is the helper as the engine unpacks it: under another name first, then
-// linked to its own. So it is there or not, and never half there; and a refill
-// writes to no file that runs, nor to one that another process is filling.
+// archive returns the helper as a tar file for the engine to unpack: the program under a
+// temporary name, then a hard link to it with the final name. So the final name never has
+// an incomplete program, and a refill does not write to a file that is running or that
+// another process is writing.
 func (p *packed) archive() (io.Reader, error) {
 	r, err := gzip.NewReader(bytes.NewReader(p.gz))
 	if err != nil {
@@ -65,13 +66,13 @@ func (p *packed) archive() (io.Reader, error) {
 	}
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
-	part, made := "."+rand.Text(), time.Unix(0, 0)
-	err = w.WriteHeader(&tar.Header{Name: part, Mode: 0o755, Size: int64(len(program)), ModTime: made})
+	temporary, made := "."+rand.Text(), time.Unix(0, 0)
+	err = w.WriteHeader(&tar.Header{Name: temporary, Mode: 0o755, Size: int64(len(program)), ModTime: made})
 	if err == nil {
 		_, err = w.Write(program)
 	}
 	if err == nil {
-		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeLink, Name: file, Linkname: part, Mode: 0o755, ModTime: made})
+		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeLink, Name: file, Linkname: temporary, Mode: 0o755, ModTime: made})
 	}
 	if err == nil {
 		err = w.Close()

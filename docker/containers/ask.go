@@ -21,31 +21,31 @@ const (
 	attachLimit  = time.Minute      // for a new init to answer
 	welcomeLimit = 20 * time.Second // for one that runs already
 
-	aliveEvery = 5 * time.Second  // how often the init is asked for a sign of life
-	aliveLimit = 20 * time.Second // and how long it may take for one while something is asked of it
+	aliveEvery = 5 * time.Second  // how often the init is pinged
+	aliveLimit = 20 * time.Second // how long it may send nothing while a question is open
 )
 
-// calls are what is asked of a container's init, over one connection after another.
+// calls are the open questions to a container's init and the current connection to it.
 type calls struct {
 	connecting *semaphore.Weighted // held while a connection is made
 	mu         sync.Mutex
-	link       *link.Link // nil: there is none
-	heard      time.Time  // when something came over it
+	link       *link.Link // nil: not connected
+	heard      time.Time  // when the last frame arrived
 	open       map[string]*question
 	forget     []string // commands whose results the init need not keep
-	forged     int      // connections that ended with bytes that are not the init's
+	forged     int      // connections that ended because of bytes that the init did not write
 	closed     bool
 	stop       chan struct{} // closed at the end
 	alive      sync.WaitGroup
 }
 
-// question is one thing that is asked of the init, until its answer is there.
+// question is one request to the init, with its answer.
 type question struct {
 	frame   wire.Frame
 	longer  func(begin []byte) bool
-	begin   int           // bytes that longer is asked with
+	begin   int           // bytes that longer is called with
 	limit   time.Duration // for the answer; 0: none
-	out     []byte        // what came of an answer so far
+	out     []byte        // the output received so far
 	emptied bool          // all processes of the container were ended before the frame was sent
 	done    chan struct{}
 	answer  wire.Frame
@@ -54,42 +54,42 @@ type question struct {
 // errClosed ends a call to a container that has been removed.
 var errClosed = errors.New("the container has been removed")
 
-// maxForged is how many connections may end with bytes that are not the init's. What
-// runs in a container can write there with CAP_SYS_PTRACE only, which must be asked for.
+// maxForged is how many connections may end because of bytes that the init did not write.
+// Only a process with CAP_SYS_PTRACE, which the Spec must request, can write them.
 const maxForged = 8
 
-// errOverdue is the end of a question whose answer should have come long ago.
-var errOverdue = errors.New("the container's init does not end a command at its time limit")
+// errOverdue ends a question whose answer is long overdue.
+var errOverdue = errors.New("the container's init process did not stop a command at its time limit")
 
-// ask sends the frame and waits for the answer, over another connection where one
-// ends. What came before the answer is in out. Lost says that the container was started
-// again since the frame was sent: then what ran in it is gone.
+// ask sends the frame and waits for the answer. When the connection ends, ask uses a
+// new one. The output before the answer is in q.out. Lost means that the container was
+// started again since the frame was sent: then what ran in it is gone.
 func (c *Container) ask(ctx context.Context, q *question) (lost bool, err error) {
 	q.done = make(chan struct{})
 	if q.frame.ID == "" {
 		q.frame.ID = rand.Text()
 	}
 	p := &c.calls
-	defer p.withdraw(q)
+	defer p.unregister(q)
 	var overdue <-chan time.Time
 	if q.limit > 0 {
 		t := time.NewTimer(q.limit)
 		defer t.Stop()
 		overdue = t.C
 	}
-	renewed, sent := c.renewed.Load(), false
+	restarts, sent := c.restarts.Load(), false
 	for {
 		l, err := c.connected(ctx)
 		if err != nil {
-			return sent && c.renewed.Load() != renewed, err
+			return sent && c.restarts.Load() != restarts, err
 		}
-		if c.renewed.Load() != renewed {
+		if c.restarts.Load() != restarts {
 			if sent {
 				return true, nil
 			}
-			renewed, q.emptied = c.renewed.Load(), true
+			restarts, q.emptied = c.restarts.Load(), true
 		}
-		if !p.pose(q) {
+		if !p.register(q) {
 			return false, nil // it was answered before the connection ended
 		}
 		sent = true
@@ -98,7 +98,7 @@ func (c *Container) ask(ctx context.Context, q *question) (lost bool, err error)
 		case <-q.done:
 			return false, nil
 		case <-l.Done:
-			p.withdraw(q)
+			p.unregister(q)
 			c.drop(l)
 		case <-overdue:
 			return false, errOverdue
@@ -108,8 +108,8 @@ func (c *Container) ask(ctx context.Context, q *question) (lost bool, err error)
 	}
 }
 
-// pose makes the question one that is open; false when it is answered.
-func (p *calls) pose(q *question) bool {
+// register adds q to the open questions; false when it is answered already.
+func (p *calls) register(q *question) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
@@ -122,14 +122,14 @@ func (p *calls) pose(q *question) bool {
 	return true
 }
 
-func (p *calls) withdraw(q *question) {
+func (p *calls) unregister(q *question) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.open, q.frame.ID)
 }
 
-// connected returns the connection to the init. It makes one where there is none:
-// when the engine is there and the container runs, or can be started again.
+// connected returns the connection to the init. If there is none, it connects once
+// the engine answers and the container runs or could be started again.
 func (c *Container) connected(ctx context.Context) (*link.Link, error) {
 	p := &c.calls
 	if err := p.connecting.Acquire(ctx, 1); err != nil {
@@ -141,27 +141,27 @@ func (c *Container) connected(ctx context.Context) (*link.Link, error) {
 	p.mu.Unlock()
 	switch {
 	case closed:
-		return nil, fault.New(fault.Transient, "asking the init of container "+c.short(), errClosed)
+		return nil, fault.New(fault.Transient, "calling the init process of container "+c.short(), errClosed)
 	case l != nil && !l.Ended():
 		return l, nil
 	case l != nil:
 		c.drop(l)
 	}
 	if forged >= maxForged {
-		return nil, c.ruin(fault.New(fault.Instance, "asking the init of container "+c.short(),
-			errors.New("what runs in it writes into the connection to its init")))
+		return nil, c.asDestroyed(fault.New(fault.Instance, "calling the init process of container "+c.short(),
+			errors.New("a process in it writes to the connection of its init process")))
 	}
 	return c.reconnect(ctx)
 }
 
-// current is the connection that there is; nil: none.
+// current returns the current connection; nil: none.
 func (p *calls) current() *link.Link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.link
 }
 
-// maxConnects is how often a connection is tried where the engine says that the
+// maxConnects is how often batch tries to connect while the engine says that the
 // container runs.
 const maxConnects = 20
 
@@ -174,11 +174,11 @@ func (c *Container) reconnect(ctx context.Context) (*link.Link, error) {
 		}
 		f := c.gone(ctx, doing)
 		switch {
-		case (engine.IsLost(f) || engine.Unanswered(f)) && !errors.Is(f, errOutlived): // nobody knows yet
+		case (engine.IsLost(f) || engine.Unanswered(f)) && !errors.Is(f, errDiedWithEngine): // nobody knows yet
 			last = f
 			continue
 		case f != nil && c.endedItself(ctx):
-			return c.renew(ctx)
+			return c.startAgain(ctx)
 		case f != nil:
 			return nil, c.killed(ctx, doing, f)
 		}
@@ -192,8 +192,8 @@ func (c *Container) reconnect(ctx context.Context) (*link.Link, error) {
 			return nil, context.Cause(ctx)
 		}
 		last = err
-		c.engine.Suspect(err)
-		if engine.Unanswered(err) { // it runs and says nothing
+		c.engine.NoteError(err)
+		if engine.Unanswered(err) { // it runs and does not answer
 			break
 		}
 		if engine.Sleep(ctx, settle/maxConnects) != nil {
@@ -206,13 +206,13 @@ func (c *Container) reconnect(ctx context.Context) (*link.Link, error) {
 	return nil, c.lost(last)
 }
 
-// begin greets the init over l and makes l the connection, or closes it.
+// begin greets the init over l and makes l the current connection; on a failure it closes l.
 func (c *Container) begin(ctx context.Context, l *link.Link, key []byte, limit time.Duration) error {
 	p := &c.calls
 	p.mu.Lock()
 	p.heard = time.Now()
 	p.mu.Unlock()
-	hello := wire.Hello{Lease: uint64(c.unattended), Again: c.renewed.Load() > 0}
+	hello := wire.Hello{Lease: uint64(c.unattended), Again: c.restarts.Load() > 0}
 	if err := l.Greet(ctx, key, hello, limit, func(f wire.Frame) { c.take(l, f) }); err != nil {
 		l.Close()
 		return err
@@ -223,9 +223,9 @@ func (c *Container) begin(ctx context.Context, l *link.Link, key []byte, limit t
 	return nil
 }
 
-// drop ends a connection and takes note of how it ended.
+// drop ends a connection and records why it ended.
 func (c *Container) drop(l *link.Link) {
-	l.Close() // so that why it ended is known
+	l.Close() // after this, l.Err is valid
 	p := &c.calls
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,7 +237,7 @@ func (c *Container) drop(l *link.Link) {
 	}
 }
 
-// take hands a frame of the init to the question that it is for.
+// take gives a frame from the init to the question that it answers.
 func (c *Container) take(l *link.Link, f wire.Frame) {
 	p := &c.calls
 	p.mu.Lock()
@@ -252,7 +252,7 @@ func (c *Container) take(l *link.Link, f wire.Frame) {
 	case f.Kind == wire.KindOutput:
 		q.out = append(q.out, f.Data...)
 	case f.Kind == wire.KindFull && len(q.out) != q.begin || f.Kind == wire.KindResult && !q.whole(f.Data):
-		q.out = nil // its beginning came before it was asked again: it comes once more
+		q.out = nil // the output began on an earlier connection: the init sends it again
 	case f.Kind == wire.KindFull:
 		begin := q.out
 		q.out = nil
@@ -264,7 +264,7 @@ func (c *Container) take(l *link.Link, f wire.Frame) {
 	}
 }
 
-// whole reports whether all that a result has kept of the output has come.
+// whole reports whether all of the output that the init kept has arrived.
 func (q *question) whole(result []byte) bool {
 	var m wire.Result
 	return wire.Decode(result, &m) == nil && uint64(len(q.out)) == m.Kept
@@ -277,8 +277,8 @@ func (q *question) more(begin []byte) (m wire.More) {
 	return m
 }
 
-// keepAlive tells the init that somebody is there, and ends a connection over which
-// nothing is heard of it while something is asked. Its end is close.
+// keepAlive pings the init regularly, and ends a connection on which nothing arrives
+// while a question is open. It runs until close.
 func (c *Container) keepAlive() {
 	p := &c.calls
 	every := aliveEvery
@@ -295,11 +295,11 @@ func (c *Container) keepAlive() {
 		}
 		p.mu.Lock()
 		l := p.link
-		deaf := l != nil && len(p.open) > 0 && time.Since(p.heard) > aliveLimit
+		silent := l != nil && len(p.open) > 0 && time.Since(p.heard) > aliveLimit
 		p.mu.Unlock()
 		switch {
 		case l == nil:
-		case deaf:
+		case silent:
 			l.End()
 		default:
 			l.Write(wire.Frame{Kind: wire.KindRenew})
@@ -307,13 +307,13 @@ func (c *Container) keepAlive() {
 	}
 }
 
-// begin makes the container ready to be asked.
+// begin prepares for questions to the container.
 func (p *calls) begin(keepAlive func()) {
 	p.open, p.stop, p.connecting = map[string]*question{}, make(chan struct{}), semaphore.NewWeighted(1)
 	p.alive.Go(keepAlive)
 }
 
-// close ends the connection and waits for what uses it.
+// close ends the connection and waits for the goroutines that use it.
 func (p *calls) close() {
 	p.mu.Lock()
 	l, was := p.link, p.closed
@@ -329,7 +329,7 @@ func (p *calls) close() {
 	p.alive.Wait()
 }
 
-// lost is the fault of an init that does not answer in a container that runs.
+// lost returns the fault of an init that does not answer although its container runs.
 func (c *Container) lost(cause error) error {
 	return c.engine.Blame(fmt.Errorf("%w: %w", engine.ErrOutage, cause), fault.Transient, "running a command in container "+c.short())
 }

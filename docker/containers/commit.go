@@ -13,17 +13,17 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Commit makes an image of the container's files as they are now, with that name and
-// these labels. Its settings are those of the image that the container was made of:
-// of the container's own, nothing is in it. On a failure there is no such image; one
-// of that name that was there before may be gone.
+// Commit creates an image of the container's files as they are now, with that name and
+// these labels. Its settings are those of the image that the container was created from,
+// without any of the container's own. On a failure the image does not exist; an earlier
+// image of that name may be gone.
 func (c *Container) Commit(ctx context.Context, name string, labels map[string]string) (images.Image, error) {
-	op := "making an image of container " + c.short()
+	op := "creating an image from container " + c.short()
 	settings, err := c.settings(ctx, labels)
 	if err != nil {
 		return images.Image{}, c.engine.Blame(err, fault.Transient, op)
 	}
-	// What the engine makes although the caller has hung up would stay for good.
+	// An image that the engine creates after the caller has hung up would stay forever.
 	_, err = c.engine.API.ContainerCommit(context.WithoutCancel(ctx), c.id, container.CommitOptions{Reference: name, Config: settings})
 	if err == nil {
 		var img images.Image
@@ -31,12 +31,12 @@ func (c *Container) Commit(ctx context.Context, name string, labels map[string]s
 			return img, nil
 		}
 	}
-	_ = c.fleet.images.RemoveImage(context.WithoutCancel(ctx), name) // the first failure is the one to tell
+	_ = c.fleet.images.RemoveImage(context.WithoutCancel(ctx), name) // report the first failure
 	return images.Image{}, c.engine.Blame(err, fault.Transient, op)
 }
 
-// settings are those of the container's image, with labels. The engine adds what they
-// lack from the container: a label or command that is there and empty, it leaves.
+// settings returns the settings of the container's image, with labels. The engine adds
+// missing ones from the container, but keeps a label or command that is set and empty.
 func (c *Container) settings(ctx context.Context, labels map[string]string) (*container.Config, error) {
 	image, err := c.engine.API.ImageInspect(ctx, c.imageID)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *Container) settings(ctx context.Context, labels map[string]string) (*co
 	return &settings, nil
 }
 
-// committed looks the new image up. Not every engine takes the settings.
+// committed looks up the new image and checks its labels: not every engine applies them.
 func (c *Container) committed(ctx context.Context, name string, labels map[string]string) (images.Image, error) {
 	img, here, err := c.fleet.images.Image(ctx, name, "")
 	if err != nil {
@@ -85,4 +85,4 @@ func (c *Container) committed(ctx context.Context, name string, labels map[strin
 	return img, nil
 }
 
-var errUnlabeled = errors.New("the engine has not given it its labels")
+var errUnlabeled = errors.New("the engine did not set its labels")

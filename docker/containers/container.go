@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,40 +23,41 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// maxCreates is how often a container is made that may start for another reason.
+// maxCreates is how often a create is tried if each failure has a reason that the next try
+// avoids.
 const maxCreates = 4
 
-// Container is one running container. It is safe for concurrent use. Whoever
-// made it must Remove or Close it.
+// Container is one running container. It is safe for concurrent use. The caller that
+// created it must Remove or Close it.
 type Container struct {
-	engine  *engine.Conn
-	fleet   *Fleet
-	id      string
-	name    string
-	imageID string
-	workDir string
-	born    atomic.Int64 // what the engine's Sign said at its last sign of life
-	worked  sync.Map     // interpreters that commands were run with
-	calls   calls
-	disk    disk
-	renewed atomic.Int64 // times started again
+	engine      *engine.Conn
+	fleet       *Fleet
+	id          string
+	name        string
+	imageID     string
+	workDir     string
+	knownLosses atomic.Int64 // StableLosses when it last answered
+	worked      sync.Map     // interpreters that commands were run with
+	calls       calls
+	disk        disk
+	restarts    atomic.Int64 // times started again
 
 	key        wire.Key      // of the connection to its init
 	unattended time.Duration // Spec.Unattended
-	limited    bool          // its memory is
+	limited    bool          // has a memory limit
 }
 
-// Create makes a container, starts it and sees that its directory is there: one
-// that the image lacks is an Instance fault. That the image has an interpreter shows
-// at the first command. On any failure, cancellation included, nothing is left
+// Create creates a container, starts it and checks that its directory exists: one
+// that the image lacks is an Instance fault. Whether the image has an interpreter is known
+// only after the first command. On any failure, including cancellation, nothing is left
 // behind.
 //
-// A limit that the engine cannot keep is left out, with one warning.
+// A limit that the engine cannot enforce is left out, with one warning.
 func (f *Fleet) Create(ctx context.Context, s Spec) (c *Container, err error) {
 	for range maxCreates {
 		c, err = f.create(ctx, s)
-		taken := s.Network == NetworkBridge && lacksNetwork(err) // by clean-up, in this moment
-		if !taken && !f.engine.Learn(err) {
+		taken := s.Network == NetworkBridge && lacksNetwork(err) // clean-up has just removed it
+		if !taken && !f.engine.LearnLimit(err) {
 			break
 		}
 	}
@@ -68,7 +68,7 @@ func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	op := "creating a container of " + s.Image
+	op := "creating a container from " + s.Image
 	platform, err := images.ParsePlatform(s.Platform)
 	if err != nil {
 		return nil, err
@@ -79,13 +79,13 @@ func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
 	if s.Network, err = f.network(ctx, s.Network); err != nil {
 		return nil, err
 	}
-	if s.Name == "" { // by which it is found when the engine's answer is lost
-		s.Name = "batch-" + strings.ToLower(rand.Text())
+	if s.Name == "" { // the name finds the container when the engine's answer is lost
+		s.Name = s.generatedName()
 	}
-	f.engine.Listen()
+	f.engine.WatchConnection()
 	c := &Container{engine: f.engine, fleet: f, name: s.Name, unattended: s.Unattended, limited: s.Memory > 0}
-	_, _ = rand.Read(c.key[:]) // which never fails
-	c.born.Store(int64(f.engine.Sign()))
+	_, _ = rand.Read(c.key[:]) // never fails
+	c.knownLosses.Store(int64(f.engine.StableLosses()))
 	c.calls.begin(c.keepAlive)
 	err = c.make(ctx, s, platform, op)
 	if err == nil {
@@ -99,22 +99,22 @@ func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
 	if c.id == "" {
 		return nil, err
 	}
-	return nil, errors.Join(err, c.retract(ctx, engine.Unanswered(err) && c.id == s.Name))
+	return nil, errors.Join(err, c.discard(ctx, engine.Unanswered(err) && c.id == s.Name))
 }
 
-// make creates the container and starts it, when it is its turn. It leaves c
-// without id when it is known that there is nothing to remove.
+// make waits for its turn, then creates the container and starts it. It leaves c
+// without an id if there is certainly nothing to remove.
 func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform, op string) error {
 	f := c.fleet
 	if err := f.creates.Acquire(ctx, 1); err != nil {
 		return context.Cause(ctx)
 	}
 	defer f.creates.Release(1)
-	if err := f.engine.Ready(ctx); err != nil { // one before may have found out that it hangs
+	if err := f.engine.Ready(ctx); err != nil { // an earlier create may have noticed that the engine hangs
 		return err
 	}
 	limits := s.hostConfig()
-	if err := f.engine.Trim(ctx, limits); err != nil {
+	if err := f.engine.DropUnlimited(ctx, limits); err != nil {
 		return err
 	}
 	helper, err := f.Init.Mount(ctx, cmp.Or(s.ImageID, s.Image))
@@ -126,10 +126,10 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	}
 	limits.Mounts = append(limits.Mounts, helper)
 	// The engine may create the container although the caller has hung up, and
-	// its id would be lost: the call is brief, so it is seen through.
+	// its id would be lost. The call is short, so it is not canceled.
 	made, err := f.engine.API.ContainerCreate(context.WithoutCancel(ctx), s.config(time.Now(), f.owner, c.key), limits, nil, platform, s.Name)
 	if err != nil {
-		if f.engine.Suspect(err) {
+		if f.engine.NoteError(err) {
 			c.id = s.Name
 		}
 		return s.createFault(err, op)
@@ -151,7 +151,7 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	return s.createFault(err, op)
 }
 
-// inspect learns what the engine knows of the container.
+// inspect asks the engine about the container and stores its id, directory and image.
 func (c *Container) inspect(ctx context.Context, op string) (container.InspectResponse, error) {
 	in, err := c.engine.API.ContainerInspect(ctx, c.id)
 	if err != nil {
@@ -161,8 +161,8 @@ func (c *Container) inspect(ctx context.Context, op string) (container.InspectRe
 	return in, nil
 }
 
-// launch starts the container and its init. The init may be missing, where somebody
-// has removed it or only a part of it was written: then it is brought there again.
+// launch starts the container and its init. If the init is missing, because something
+// removed it or it was only partly written, launch copies it again.
 func (c *Container) launch(ctx context.Context, image string) error {
 	again, err := c.start(ctx)
 	if !again {
@@ -175,33 +175,33 @@ func (c *Container) launch(ctx context.Context, image string) error {
 	return err
 }
 
-// start starts the container and greets its init. Again says that its init may not
-// be what it should be.
+// start starts the container and greets its init. Again means that the init's file may be
+// missing or damaged.
 func (c *Container) start(ctx context.Context) (again bool, err error) {
 	l, err := link.Attach(ctx, c.engine, c.id, c.key)
 	if err != nil {
-		c.engine.Suspect(err)
+		c.engine.NoteError(err)
 		return false, err
 	}
 	err = c.engine.API.ContainerStart(ctx, c.id, container.StartOptions{})
-	c.engine.Suspect(err)
+	c.engine.NoteError(err)
 	if err != nil {
 		l.Close()
-		return boxinit.Lacks(err), err
+		return boxinit.NeedsRefill(err), err
 	}
 	err = c.begin(ctx, l, c.key[:], attachLimit)
 	return errors.Is(err, link.ErrEnded), err
 }
 
-// checkDir sees that commands can begin in the container's directory.
+// checkDir checks that commands can start in the container's directory.
 func (c *Container) checkDir(ctx context.Context, op string) error {
 	q := &question{frame: wire.Frame{Kind: wire.KindReady, Data: wire.Encode(wire.Run{Args: []string{"-"}, Dir: c.workDir})}}
 	if _, err := c.ask(ctx, q); err != nil {
 		return err
 	}
 	if err := q.failure(); err != nil {
-		return fault.Newf(fault.Instance, "%s: %s is not a directory in it that its user may enter: %w", op, c.workDir, err).
-			WithHint("use the right image, or set environment.cwd to a directory it has")
+		return fault.Newf(fault.Instance, "%s: %s is not a directory that the container's user can enter: %w", op, c.workDir, err).
+			WithHint("use another image, or set `environment.cwd` to a directory that the image has")
 	}
 	return nil
 }
@@ -213,15 +213,15 @@ func workDirOf(in container.InspectResponse) string {
 	return cmp.Or(in.Config.Labels[labelWorkDir], in.Config.WorkingDir, "/")
 }
 
-// Attach returns the container with the given id or name, which another
-// process may have made. It must be running.
+// Attach returns the container with the given id or name. Another
+// process may have created it. It must be running.
 func (f *Fleet) Attach(ctx context.Context, id string) (*Container, error) {
 	if err := f.engine.Ready(ctx); err != nil {
 		return nil, err
 	}
-	f.engine.Listen()
+	f.engine.WatchConnection()
 	c := &Container{engine: f.engine, fleet: f, id: id}
-	c.born.Store(int64(f.engine.Sign()))
+	c.knownLosses.Store(int64(f.engine.StableLosses()))
 	if err := c.gone(ctx, "attaching to"); err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (f *Fleet) Attach(ctx context.Context, id string) (*Container, error) {
 		return nil, err
 	}
 	if n, err := hex.Decode(c.key[:], []byte(in.Config.Labels[labelKey])); err != nil || n != wire.KeySize {
-		return nil, fault.Newf(fault.Instance, "%s: batch did not make it", op)
+		return nil, fault.Newf(fault.Instance, "%s: it was not created by batch", op)
 	}
 	c.unattended, _ = time.ParseDuration(in.Config.Labels[labelUnattended]) // none without the label
 	if in.HostConfig != nil {
@@ -242,8 +242,8 @@ func (f *Fleet) Attach(ctx context.Context, id string) (*Container, error) {
 	}
 	c.calls.begin(c.keepAlive)
 	l, err := c.connected(ctx)
-	if err == nil && (l.Again || c.renewed.Load() > 0) {
-		err = fault.Newf(fault.Transient, "%s: it was started again, and what its commands had come to is not known", op)
+	if err == nil && (l.Again || c.restarts.Load() > 0) {
+		err = fault.Newf(fault.Transient, "%s: it was restarted, and the state of its commands is unknown", op)
 	}
 	if err != nil {
 		c.calls.close()
@@ -253,8 +253,8 @@ func (f *Fleet) Attach(ctx context.Context, id string) (*Container, error) {
 	return c, nil
 }
 
-// Close ends the connection to a container that is to live on, for as long as
-// [Spec.Unattended] says. Remove does so, too.
+// Close ends the connection to a container and leaves it running, for as long as
+// [Spec.Unattended] says. Remove ends the connection too.
 func (c *Container) Close() {
 	c.fleet.disks.forget(c)
 	c.calls.close()
@@ -263,7 +263,7 @@ func (c *Container) Close() {
 // ID is the engine's name for the container: 64 hexadecimal digits.
 func (c *Container) ID() string { return c.id }
 
-// ImageID is the engine's name for the image that the container was made of.
+// ImageID is the engine's id of the image that the container was created from.
 func (c *Container) ImageID() string { return c.imageID }
 
 func (c *Container) short() string { return c.id[:min(12, len(c.id))] }

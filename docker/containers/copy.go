@@ -18,25 +18,25 @@ const (
 )
 
 // CopyIn writes data to the file at the absolute path name, as the container's user,
-// with the given permissions. Directories that are missing are made; a file that is
-// there is replaced, and is whole at every moment. What the user may not write is an
+// with the given permissions. It creates missing directories and replaces an existing
+// file atomically. A path that the user may not write is an
 // Instance fault.
 func (c *Container) CopyIn(ctx context.Context, name string, mode fs.FileMode, data []byte) error {
 	op := "copying " + name + " into container " + c.short()
 	if !path.IsAbs(name) || path.Clean(name) == "/" {
-		return fault.New(fault.Usage, op, fmt.Errorf("expected an absolute path of a file"))
+		return fault.New(fault.Usage, op, fmt.Errorf("expected the absolute path of a file"))
 	}
 	if len(data) > CopyInLimit {
-		return fault.New(fault.Usage, op, fmt.Errorf("%d bytes are more than %d", len(data), CopyInLimit))
+		return fault.New(fault.Usage, op, fmt.Errorf("%d bytes, more than the limit of %d", len(data), CopyInLimit))
 	}
 	m := wire.Put{Path: path.Clean(name), Mode: uint64(mode.Perm()), Data: data}
 	q := &question{frame: wire.Frame{Kind: wire.KindPut, Data: wire.Encode(m)}}
 	return c.transfer(ctx, q, op)
 }
 
-// CopyOut returns the bytes of the file at the absolute path name, as the container's
-// user may read it. Links are followed. A path that is not there is an error that is
-// fs.ErrNotExist; what is not a file, or larger than CopyLimit, is an Instance fault.
+// CopyOut returns the bytes of the file at the absolute path name, read as the container's
+// user. It follows links. A path that does not exist is an error that is
+// fs.ErrNotExist; something that is not a file, or larger than CopyLimit, is an Instance fault.
 func (c *Container) CopyOut(ctx context.Context, name string) ([]byte, error) {
 	op := "copying " + name + " out of container " + c.short()
 	if !path.IsAbs(name) {
@@ -59,7 +59,7 @@ func (c *Container) transfer(ctx context.Context, q *question, op string) error 
 	return nil
 }
 
-// failure is what a Done that answers the call says.
+// failure returns the error in the Done that answers the question.
 func (q *question) failure() error {
 	var m wire.Done
 	if err := wire.Decode(q.answer.Data, &m); err != nil || m.Message == "" {

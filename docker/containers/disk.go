@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
 	"batch.example/batch/docker/internal/engine"
@@ -20,24 +21,24 @@ import (
 )
 
 const (
-	diskPause = 2 * time.Second // between two looks at all watched containers, and at least nine times what one takes
+	diskPause = 2 * time.Second // between two rounds of measuring, and at least nine times what a round takes
 	diskGrace = 3               // commands that a container may run above its limit, to get below it
 	diskSlack = 64 << 20        // bytes that it may grow by meanwhile
 )
 
-// disk watches what the files of one container take, where the engine has no
+// disk is the disk use of one container, where the engine has no
 // quota for it. The zero value has no limit.
 type disk struct {
-	limit int64
-	upper atomic.Pointer[string] // directory of its files, empty when that is not here; nil until it is known
+	limit    int64
+	upperDir atomic.Pointer[string] // directory of its files, empty if it is on another machine; nil until it is known
 
 	mu      sync.Mutex
-	used    int64 // when it was looked at last, if that was above the limit
-	ceiling int64 // what it must not pass while it is above the limit
+	used    int64 // at the last measurement, if that was above the limit
+	ceiling int64 // the most that it may use while it is above the limit
 	left    int   // commands that it may run above the limit; 0: it is not above, or spent is true
-	killed  bool  // and that has not been told
+	killed  bool  // its processes were killed, and that has not been reported
 	spent   bool  // the next command is refused
-	over    bool  // and was: what comes now is not the agent's
+	over    bool  // a command was refused: later commands are not the agent's
 }
 
 // disks are the watched containers of one engine.
@@ -47,8 +48,8 @@ type disks struct {
 	boxes map[*Container]bool
 }
 
-// watchDisk has the engine's one watch look after c until it is removed,
-// if c has a limit that the engine does not keep.
+// watchDisk adds c to the containers that are measured until they are removed,
+// if c has a limit that the engine does not enforce.
 func (f *Fleet) watchDisk(c *Container) {
 	if c.disk.limit == 0 {
 		return
@@ -78,19 +79,19 @@ func (d *disks) watch(ctx context.Context) {
 		}
 		d.mu.Unlock()
 		for _, c := range all {
-			c.weigh(ctx)
+			c.checkDisk(ctx)
 		}
 		_ = engine.Sleep(ctx, max(diskPause, 9*time.Since(began)))
 	}
 }
 
-// weigh looks at a container and kills all its processes when its files have
-// passed the limit, or grow further above it.
-func (c *Container) weigh(ctx context.Context) {
+// checkDisk measures a container and kills all its processes if its files have
+// exceeded the limit, or continue to grow above it.
+func (c *Container) checkDisk(ctx context.Context) {
 	used, err := c.diskUsed(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			c.engine.Log.Debug("looking at the disk that a container uses", "container", c.short(), "err", err)
+			c.engine.Log.Debug("measuring the disk use of a container", "container", c.short(), "err", err)
 		}
 		return
 	}
@@ -102,10 +103,25 @@ func (c *Container) weigh(ctx context.Context) {
 	defer cancel()
 	if err := c.clear(ctx, "limiting the disk of"); err != nil {
 		c.engine.Log.Info("killing the processes of a container above its disk limit", "container", c.short(), "err", err)
+		return
+	}
+	if used, err := c.diskUsed(ctx); err == nil {
+		c.disk.killedAt(used)
 	}
 }
 
-// note takes down what a look found, and reports whether the processes have to go.
+// killedAt records what the container uses after its processes were killed. They may have
+// written since the measurement, which does not count as growth above the limit. Once a
+// command has reported the kill, the next one may be writing, and nothing is recorded.
+func (d *disk) killedAt(used int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.killed {
+		d.ceiling = max(d.ceiling, used+diskSlack)
+	}
+}
+
+// note records a measurement, and reports whether the processes must be killed.
 func (d *disk) note(used int64) (kill bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -125,8 +141,8 @@ func (d *disk) note(used int64) (kill bool) {
 	return true
 }
 
-// admit refuses one command, the first after the container has used up what it
-// may run above its limit. Those after it are its owner's, to save what is there.
+// admit refuses one command: the first after the container has used up the commands that it
+// may run above its limit. Later commands are its owner's, to save its work.
 func (c *Container) admit() error {
 	d := &c.disk
 	d.mu.Lock()
@@ -136,12 +152,12 @@ func (c *Container) admit() error {
 	}
 	d.over = true
 	return destroyed{fault.New(fault.Instance, "running a command in container "+c.short(),
-		fmt.Errorf("its files take %d bytes and stayed above its disk limit of %d", d.used, d.limit))}
+		fmt.Errorf("its files use %d bytes and stayed above its disk limit of %d", d.used, d.limit))}
 }
 
-// tell says how much the container is above its limit after a command, nil when
-// it is not. A command that was killed for it is not counted.
-func (c *Container) tell(ctx context.Context) *vocab.DiskUse {
+// diskUse returns how far the container is above its limit after a command; nil if
+// it is not. It does not count a command that was killed for it.
+func (c *Container) diskUse(ctx context.Context) *vocab.DiskUse {
 	d := &c.disk
 	if !d.above() {
 		return nil
@@ -154,6 +170,9 @@ func (c *Container) tell(ctx context.Context) *vocab.DiskUse {
 	}
 	killed := d.killed
 	d.killed = false
+	if killed {
+		d.ceiling = max(d.ceiling, d.used+diskSlack)
+	}
 	switch {
 	case d.used <= d.limit && !killed:
 		d.left, d.spent = 0, false
@@ -171,26 +190,26 @@ func (d *disk) above() bool {
 	return d.left > 0 || d.spent || d.killed
 }
 
-// diskUsed returns what the container's own files take: by looking at them where
-// they are on this machine, else by asking the engine, which looks at them.
+// diskUsed returns the size of the container's own files. It measures them if
+// they are on this machine, otherwise the engine measures them.
 func (c *Container) diskUsed(ctx context.Context) (int64, error) {
-	if upper := c.upper(ctx); upper != "" {
-		if root, err := os.OpenRoot(upper); err == nil {
+	if upperDir := c.upperDir(ctx); upperDir != "" {
+		if root, err := os.OpenRoot(upperDir); err == nil {
 			defer root.Close() // only read
 			return fileSizes(ctx, root.FS())
 		}
 	}
 	in, _, err := c.engine.API.ContainerInspectWithRaw(ctx, c.id, true)
 	if err != nil || in.ContainerJSONBase == nil || in.SizeRw == nil {
-		return 0, fmt.Errorf("the engine does not tell: %w", err)
+		return 0, fmt.Errorf("the engine does not report it: %w", err)
 	}
 	return *in.SizeRw, nil
 }
 
-// upper returns the directory of the container's own files, where there is one
+// upperDir returns the directory of the container's own files, if it is
 // on this machine.
-func (c *Container) upper(ctx context.Context) string {
-	if dir := c.disk.upper.Load(); dir != nil {
+func (c *Container) upperDir(ctx context.Context) string {
+	if dir := c.disk.upperDir.Load(); dir != nil {
 		return *dir
 	}
 	dir := ""
@@ -201,19 +220,19 @@ func (c *Container) upper(ctx context.Context) string {
 		}
 		dir = in.GraphDriver.Data["UpperDir"]
 	}
-	c.disk.upper.Store(&dir)
+	c.disk.upperDir.Store(&dir)
 	return dir
 }
 
-// storage asks the storage driver for a quota.
+// storage returns the options that ask the storage driver for a quota.
 func (s Spec) storage() map[string]string {
 	return map[string]string{"size": strconv.FormatInt(s.Disk, 10)}
 }
 
-// fileSizes adds up files, each once, by the blocks that they have. What changes or goes
-// while it looks is left out.
+// fileSizes adds up the blocks of all files and counts each file once. It leaves out
+// files that disappear meanwhile.
 func fileSizes(ctx context.Context, files fs.FS) (total int64, err error) {
-	seen := map[uint64]bool{} // those with several names
+	seen := map[uint64]bool{} // the inodes with several hard links
 	err = fs.WalkDir(files, ".", func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || ctx.Err() != nil {
 			return ctx.Err()
@@ -222,11 +241,11 @@ func fileSizes(ctx context.Context, files fs.FS) (total int64, err error) {
 		if err != nil {
 			return nil //nolint:nilerr // it is gone
 		}
-		size, inode, many := blocks(info)
-		if !many || !seen[inode] {
+		size, inode, linked := blocks(info)
+		if !linked || !seen[inode] {
 			total += size
 		}
-		if many {
+		if linked {
 			seen[inode] = true
 		}
 		return nil
@@ -234,9 +253,9 @@ func fileSizes(ctx context.Context, files fs.FS) (total int64, err error) {
 	return total, err
 }
 
-// blocks returns what a file takes on its disk, in bytes, its inode, and whether
-// it has several names.
-func blocks(info fs.FileInfo) (size int64, inode uint64, many bool) {
+// blocks returns the size of a file on its disk, in bytes, its inode, and whether
+// it has several hard links.
+func blocks(info fs.FileInfo) (size int64, inode uint64, linked bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return info.Size(), 0, false
@@ -245,21 +264,27 @@ func blocks(info fs.FileInfo) (size int64, inode uint64, many bool) {
 }
 
 // LimitsDisk reports whether the engine's storage driver has a quota for each
-// container; where it has none, what containers take is watched. It is known when an
-// image is there to try with.
+// container; without a quota, batch measures what containers use. It is known only if the
+// engine has an image to try with.
 func (f *Fleet) LimitsDisk(ctx context.Context) (able, known bool, err error) {
 	list, err := f.images.Images(ctx)
 	if err != nil || len(list) == 0 {
 		return false, false, err
 	}
 	const op = "trying a disk quota"
-	s := Spec{Image: list[0].ID, Disk: 1 << 40}
-	made, err := f.engine.API.ContainerCreate(ctx, s.config(time.Now(), f.owner, wire.Key{}), &container.HostConfig{StorageOpt: s.storage()}, nil, nil, "")
-	if err == nil {
-		return true, true, f.Remove(ctx, made.ID)
-	}
-	if engine.RefusedQuota(err) {
-		return false, true, nil
+	for _, img := range list {
+		s := Spec{Image: img.ID, Disk: 1 << 40}
+		var made container.CreateResponse
+		made, err = f.engine.API.ContainerCreate(ctx, s.config(time.Now(), f.owner, wire.Key{}), &container.HostConfig{StorageOpt: s.storage()}, nil, nil, "")
+		if err == nil {
+			return true, true, f.Remove(ctx, made.ID)
+		}
+		if engine.RefusedQuota(err) {
+			return false, true, nil
+		}
+		if !errdefs.IsNotFound(err) { // else somebody has removed the image since
+			break
+		}
 	}
 	return false, false, f.engine.Blame(err, fault.Transient, op)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestFilesAreCountedOnceAndByWhatTheyTake(t *testing.T) {
+func TestDiskUseCountsEachFileOnceByItsBlocks(t *testing.T) {
 	dir := t.TempDir()
 	data := make([]byte, 1<<20)
 	for i := range data {
@@ -37,8 +37,26 @@ func TestFilesAreCountedOnceAndByWhatTheyTake(t *testing.T) {
 	}
 }
 
-// Looks at a container with a limit of 100, and the commands between them.
-func TestADiskLimitIsKeptByKillingAndThenByRefusing(t *testing.T) {
+// A command that is killed may still write until it ends.
+func TestWhatIsWrittenUntilTheKillIsNoGrowth(t *testing.T) {
+	d := &disk{limit: 100}
+	d.note(101)
+	d.killedAt(102 + diskSlack)
+	if d.note(102+2*diskSlack) || d.spent {
+		t.Error("a second kill for data written before the first")
+	}
+	if !d.note(103 + 2*diskSlack) {
+		t.Error("more growth above the limit was not killed")
+	}
+	d.killed = false // the kill was reported, and the next command writes
+	d.killedAt(200 + 2*diskSlack)
+	if d.ceiling != 103+3*diskSlack {
+		t.Errorf("the next command may write up to %d bytes", d.ceiling)
+	}
+}
+
+// Measurements of a container with a limit of 100, and the commands between them.
+func TestWhenADiskLimitKills(t *testing.T) {
 	const slack = diskSlack
 	for name, looks := range map[string][]struct {
 		used int64
@@ -53,11 +71,11 @@ func TestADiskLimitIsKeptByKillingAndThenByRefusing(t *testing.T) {
 			d := &disk{limit: 100}
 			for i, l := range looks {
 				if kill := d.note(l.used); kill != l.kill {
-					t.Errorf("look %d, %d bytes: kill %v", i+1, l.used, kill)
+					t.Errorf("look %d, %d bytes: kill %v; want kill %v", i+1, l.used, kill, l.kill)
 				}
 			}
 			if d.spent != (name == "growing on") {
-				t.Errorf("the next command is refused: %v", d.spent)
+				t.Errorf("the next command is refused: %v, want the opposite", d.spent)
 			}
 		})
 	}

@@ -1,11 +1,10 @@
-// Package containers makes the containers of one Docker engine, runs commands in them
-// and removes them, those of killed processes included. See the package docker for
+// Package containers creates the containers of one Docker engine, runs commands in them
+// and removes them, including those of killed processes. Package docker documents
 // what a caller may rely on.
 package containers
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"strings"
@@ -23,12 +22,12 @@ import (
 	"batch.example/batch/fault"
 )
 
-const defaultLives = 4 // more gain nothing: BenchmarkLivesAtOnce
+const defaultCreates = 4 // more are not faster: BenchmarkLivesAtOnce
 
-// sureAPI came with Docker 23.0. An engine before it can hang for ever when two
-// containers end at the same time: its network's locks are taken in two orders
+// parallelRemovalAPI came with Docker 23.0. An older engine can hang forever when two
+// containers end at the same time: it takes its network's locks in two orders
 // (https://github.com/moby/moby/issues/46661).
-const sureAPI = "1.42"
+const parallelRemovalAPI = "1.42"
 
 // Fleet is the containers of one engine. It is safe for concurrent use.
 type Fleet struct {
@@ -38,40 +37,40 @@ type Fleet struct {
 	images   *images.Store
 	owner    owner.Owner
 	disks    disks
-	creates  *semaphore.Weighted // containers being made
-	removals *semaphore.Weighted // and removed: apart, so that creates that hang hold up none
+	creates  *semaphore.Weighted // limits the creates at the same time
+	removals *semaphore.Weighted // limits the removals; separate, so that they do not wait for creates that hang
 }
 
-// New returns the containers of an engine with these images. As many as lives are
-// created at the same time, and as many removed; 0 means 4.
-func New(e *engine.Conn, store *images.Store, lives int) *Fleet {
+// New returns the containers of an engine with these images. At most creates containers
+// are created at the same time, and at most as many are removed; 0 means 4.
+func New(e *engine.Conn, store *images.Store, creates int) *Fleet {
 	f := &Fleet{
 		engine: e, images: store, owner: owner.Self(),
-		creates: engine.AtMost(lives, defaultLives), removals: engine.AtMost(lives, defaultLives),
+		creates: engine.AtMost(creates, defaultCreates), removals: engine.AtMost(creates, defaultCreates),
 	}
-	if versions.LessThan(e.API.ClientVersion(), sureAPI) {
+	if versions.LessThan(e.API.ClientVersion(), parallelRemovalAPI) {
 		f.removals = semaphore.NewWeighted(1)
 	}
 	f.Init = boxinit.New(e, f.fill)
 	return f
 }
 
-// fillExpiry is when nobody is still at work in the container that a volume is filled by.
+// fillExpiry is the time after which filling a volume has surely ended.
 const fillExpiry = 10 * time.Minute
 
-// fill is the [boxinit.Fill].
+// fill implements [boxinit.Fill].
 func (f *Fleet) fill(ctx context.Context, image string, volume mount.Mount, files io.Reader) error {
-	op := "putting batch's helper on the engine, by a container of " + image
+	op := "copying batch's helper to the engine through a container from " + image
 	if err := f.engine.Ready(ctx); err != nil {
 		return err
 	}
 	s := Spec{Image: image, Unattended: fillExpiry}
-	c := &Container{engine: f.engine, fleet: f, id: "batch-" + strings.ToLower(rand.Text())} // a name will do
+	c := &Container{engine: f.engine, fleet: f, id: randomName()} // the engine also accepts a name as the id
 	_, err := f.engine.API.ContainerCreate(context.WithoutCancel(ctx),
 		&container.Config{Image: image, Entrypoint: []string{boxinit.Path}, Labels: s.labels(time.Now(), f.owner)},
 		&container.HostConfig{NetworkMode: networkNone, Mounts: []mount.Mount{volume}}, nil, nil, c.id)
-	f.engine.Suspect(err)
-	maybe := engine.Unanswered(err)
+	f.engine.NoteError(err)
+	unanswered := engine.Unanswered(err)
 	if err = s.createFault(err, op); err == nil {
 		err = f.engine.API.CopyToContainer(ctx, c.id, boxinit.Dir, files, container.CopyToContainerOptions{})
 		if err != nil && strings.Contains(err.Error(), "file exists") { // another process has put it there meanwhile
@@ -79,5 +78,5 @@ func (f *Fleet) fill(ctx context.Context, image string, volume mount.Mount, file
 		}
 		err = f.engine.Blame(err, fault.Transient, op)
 	}
-	return errors.Join(err, c.retract(ctx, maybe))
+	return errors.Join(err, c.discard(ctx, unanswered))
 }

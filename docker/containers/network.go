@@ -15,27 +15,27 @@ import (
 
 const (
 	// NetworkBridge as a [Spec]'s Network is the one bridge that all containers
-	// of batch share: an engine has addresses for about thirty bridges, so that
-	// one for each container would end a wide run. From it, containers reach what
+	// of batch share: an engine has addresses for only about thirty bridges, too few
+	// for one per container. On it, containers reach what
 	// the engine's machine reaches, but not one another.
 	NetworkBridge = "bridge"
 
 	sharedName   = "batch"
 	labelNetwork = "batch.network"
 
-	// sharedLimit is how long the making may take, a wait for another process's included.
+	// sharedLimit is how long creating it may take, including a wait for another process.
 	sharedLimit = 20 * time.Second
 
 	optionMTU = "com.docker.network.driver.mtu"
 )
 
-// network returns the engine's name for what a Spec calls its network, and
-// makes the shared one when it is not there yet.
+// network returns the engine's name for a Spec's network, and
+// creates the shared network if it is needed and does not exist yet.
 func (f *Fleet) network(ctx context.Context, name string) (string, error) {
 	if name != NetworkBridge {
 		return name, nil
 	}
-	const op = "making the network that containers share"
+	const op = "creating the containers' shared network"
 	ctx, cancel := context.WithTimeout(ctx, sharedLimit)
 	defer cancel()
 	for {
@@ -46,15 +46,33 @@ func (f *Fleet) network(ctx context.Context, name string) (string, error) {
 		switch {
 		case id != "":
 			return id, nil
-		case err == nil || errdefs.IsConflict(err) || errdefs.IsPermissionDenied(err): // somebody else makes it
+		case err == nil || errdefs.IsConflict(err) || errdefs.IsPermissionDenied(err): // another process creates it
 		default:
 			return "", f.engine.Blame(err, fault.Transient, op)
 		}
 		if engine.Sleep(ctx, sharedLimit/100) != nil {
-			return "", fault.Newf(fault.Usage, "%s: there is a network or bridge %q that batch did not make", op, sharedName).
-				WithHint("remove it, or use it by its name: --network %s", sharedName)
+			return "", fault.Newf(fault.Usage, "%s: a network or bridge %q that batch did not create already exists", op, sharedName).
+				WithHint("remove it, or use it with --network %s", sharedName)
 		}
 	}
+}
+
+// CheckNetwork returns a Usage fault if name, in the form of [Spec.Network], is a network
+// that the engine does not have.
+func (f *Fleet) CheckNetwork(ctx context.Context, name string) error {
+	switch name {
+	case "", "none", "host", "default", NetworkBridge:
+		return nil
+	}
+	if strings.HasPrefix(name, "container:") || strings.ContainsAny(name, ":,") { // not a plain name: the engine checks it
+		return nil
+	}
+	_, err := f.engine.API.NetworkInspect(ctx, name, network.InspectOptions{})
+	if errdefs.IsNotFound(err) {
+		return fault.Newf(fault.Usage, "network %q does not exist", name).
+			WithHint("create it with `docker network create %s`, or choose one that `docker network ls` lists", name)
+	}
+	return f.engine.Blame(err, fault.Transient, "looking for network "+name)
 }
 
 // sharedNetwork returns the id of the shared network, empty when there is none.
@@ -66,15 +84,15 @@ func (f *Fleet) sharedNetwork(ctx context.Context) (string, error) {
 	return list[0].ID, nil
 }
 
-// makeShared makes the network. Of several processes that do so at the same
-// time one succeeds: an engine may let two networks have one name, and then
-// attaches no container to either, but not one bridge.
+// makeShared creates the network. If several processes call it at the same time, one
+// succeeds: an engine may allow two networks with the same name, and then attaches
+// containers to neither, but it does not allow two with the same bridge.
 func (f *Fleet) makeShared(ctx context.Context) error {
 	options := map[string]string{
 		"com.docker.network.bridge.enable_icc": "false",
 		"com.docker.network.bridge.name":       sharedName,
 	}
-	// The engine gives its own bridge the MTU it was set up with, and no other.
+	// The engine applies its configured MTU only to its own bridge.
 	if own, err := f.engine.API.NetworkInspect(ctx, "bridge", network.InspectOptions{}); err == nil && own.Options[optionMTU] != "" {
 		options[optionMTU] = own.Options[optionMTU]
 	}
@@ -85,10 +103,10 @@ func (f *Fleet) makeShared(ctx context.Context) error {
 }
 
 // RemoveNetwork removes the network that containers share, unless a container
-// of batch is there that might use it. It reports whether there was one to
-// remove. The next container that asks for it gets a new one.
+// of batch exists that might use it. It reports whether it removed
+// one. The next container that needs it gets a new one.
 func (f *Fleet) RemoveNetwork(ctx context.Context) (bool, error) {
-	const op = "removing the network that containers share"
+	const op = "removing the containers' shared network"
 	owned, err := f.Owned(ctx)
 	if err != nil || len(owned) > 0 {
 		return false, err
@@ -98,14 +116,14 @@ func (f *Fleet) RemoveNetwork(ctx context.Context) (bool, error) {
 		return false, f.engine.Blame(err, fault.Transient, op)
 	}
 	err = f.engine.API.NetworkRemove(ctx, id)
-	if errdefs.IsNotFound(err) || errdefs.IsPermissionDenied(err) { // gone, or in use by a container that is not ours
+	if errdefs.IsNotFound(err) || errdefs.IsPermissionDenied(err) { // gone, or in use by another container
 		return false, nil
 	}
 	return err == nil, f.engine.Blame(err, fault.Transient, op)
 }
 
 // lacksNetwork reports whether a container could not start because its network
-// is not there. Not every engine tells that by the kind of the error.
+// does not exist. Not every engine reports that as the kind of the error.
 func lacksNetwork(err error) bool {
 	if err == nil {
 		return false

@@ -18,43 +18,43 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Stray is a container that some batch process made.
-type Stray struct {
+// Summary describes a container that a batch process created.
+type Summary struct {
 	ID       string
 	Name     string
 	Image    string
 	Run      string
 	Instance string
 	Attempt  string
-	Host     string // the machine of the process that made it
+	Host     string // the machine of the process that created it
 	State    string // as the engine calls it: created, running, exited, ...
 	Created  time.Time
 	Expires  time.Time // zero when it has no deadline
 
-	// Abandoned tells that nobody will remove it: the process that made it is
-	// dead; or nothing is known of that process, since it is another machine's or
-	// another container's, its deadline passed a while ago, and it has ended. One that
-	// runs past its deadline has not reached it by the engine's clock: the clock
-	// of the machine that made it, or ours, is wrong, and somebody may be at work in
-	// it. What a process made that is known to live, or has the lease of, is
-	// never abandoned.
+	// Abandoned means that no process will remove the container. Either the process that
+	// created it is dead; or nothing is known about that process, since it is on another
+	// machine or in another container, and the container has ended and its deadline
+	// passed a while ago. A container that still runs after its deadline is not abandoned:
+	// the clock of this machine or of the one that created it is wrong, and the container
+	// may be in use. A container whose creator is known to live, or whose lease a living
+	// process holds, is never abandoned.
 	Abandoned bool
 
 	lease     string
-	ownerDead bool // and of this machine
-	mine      bool // this process made it
+	ownerDead bool // the process that created it is dead, and was on this machine
+	mine      bool // this process created it
 }
 
-// expiryGrace is what a process of which nothing is known gets to remove a container
+// expiryGrace is how long an unknown process may take to remove a container
 // that has reached its deadline.
 const expiryGrace = time.Minute
 
 // reapers is how many containers are removed at the same time.
 const reapers = 4
 
-// Owned lists the containers that batch made on this engine, running or not,
-// whichever process made them.
-func (f *Fleet) Owned(ctx context.Context) ([]Stray, error) {
+// Owned lists the containers that any batch process created on this engine, running
+// or not.
+func (f *Fleet) Owned(ctx context.Context) ([]Summary, error) {
 	if err := f.engine.Ready(ctx); err != nil {
 		return nil, err
 	}
@@ -65,15 +65,15 @@ func (f *Fleet) Owned(ctx context.Context) ([]Stray, error) {
 		return nil, f.engine.Blame(err, fault.Transient, "listing containers")
 	}
 	now := time.Now()
-	out := make([]Stray, 0, len(list))
+	out := make([]Summary, 0, len(list))
 	for _, c := range list {
-		out = append(out, f.stray(c, now))
+		out = append(out, f.summarize(c, now))
 	}
 	return out, nil
 }
 
-func (f *Fleet) stray(c container.Summary, now time.Time) Stray {
-	s := Stray{
+func (f *Fleet) summarize(c container.Summary, now time.Time) Summary {
+	s := Summary{
 		ID: c.ID, Image: cmp.Or(c.Labels[LabelImage], c.Image), State: c.State, Created: time.Unix(c.Created, 0),
 		Run: c.Labels[LabelRun], Instance: c.Labels[LabelInstance], Attempt: c.Labels[LabelAttempt],
 	}
@@ -85,30 +85,30 @@ func (f *Fleet) stray(c container.Summary, now time.Time) Stray {
 	}
 	s.lease = c.Labels[LabelLease]
 	s.mine = c.Labels[LabelOwner] == f.owner.String()
-	o, _ := owner.Parse(c.Labels[LabelOwner]) // of a label that is none, nothing is known
+	o, _ := owner.Parse(c.Labels[LabelOwner]) // an invalid label gives an unknown owner
 	s.Host = o.Host
 	local := strings.HasPrefix(f.engine.Host, "unix://")
-	switch o.Fate(f.owner, local) {
+	switch o.Liveness(f.owner, local) {
 	case owner.Dead:
 		s.ownerDead = true
-		s.Abandoned = !owner.Leased(s.lease, f.owner, local)
+		s.Abandoned = !owner.HoldsLease(s.lease, f.owner, local)
 	case owner.Unknown:
 		s.Abandoned = s.State != container.StateRunning && !s.Expires.IsZero() && now.After(s.Expires.Add(expiryGrace))
 	}
 	return s
 }
 
-// Reap removes the abandoned containers, in whichever state they are, and
-// returns those it removed. It goes on past one that cannot be removed and
-// joins the errors. A container that the engine was still making when its
-// process was killed may appear after Reap has looked: a later one finds it.
-func (f *Fleet) Reap(ctx context.Context) ([]Stray, error) {
+// Reap removes the abandoned containers, in any state, and
+// returns those it removed. It continues after one that cannot be removed and
+// joins the errors. A container that the engine was still creating when its
+// process was killed may appear after Reap has listed them: the next Reap finds it.
+func (f *Fleet) Reap(ctx context.Context) ([]Summary, error) {
 	all, err := f.Owned(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
-	var removed []Stray
+	var removed []Summary
 	var errs []error
 	var g errgroup.Group
 	g.SetLimit(reapers)
@@ -136,29 +136,29 @@ func (f *Fleet) Reap(ctx context.Context) ([]Stray, error) {
 }
 
 // LabelLease names a file, by its absolute path on the machine of the owner.
-// The labels of a container cannot be changed, so a process that takes over
-// what a dead one made cannot put its own name there. It stands in this file
-// instead, as a line that is [Owner]: a container whose owner is dead is not
+// The labels of a container cannot be changed, so a process that takes over a
+// container of a dead process cannot put its own name into LabelOwner. It writes its
+// [Owner] as a line into this file instead: a container whose owner is dead is not
 // abandoned while its lease names a living process. The caller sets the label
-// in [Spec.Labels] and sees to it that one process at a time is in the file.
+// in [Spec.Labels] and makes sure that the file names one process at a time.
 const LabelLease = "batch.lease"
 
-// Owner names this process, as its containers' LabelOwner does.
+// Owner names this process, as LabelOwner of its containers does.
 func Owner() string { return owner.Self().String() }
 
-// Inherited lists the containers under the lease at path, which this process
-// has, that dead owners left: they are its to take over or to remove.
-func (f *Fleet) Inherited(ctx context.Context, path string) ([]Stray, error) {
+// Inherited lists the containers of dead owners under the lease at path, which this
+// process must hold. This process may take them over or remove them.
+func (f *Fleet) Inherited(ctx context.Context, path string) ([]Summary, error) {
 	all, err := f.Owned(ctx)
-	return slices.DeleteFunc(all, func(s Stray) bool { return s.lease != path || !s.ownerDead }), err
+	return slices.DeleteFunc(all, func(s Summary) bool { return s.lease != path || !s.ownerDead }), err
 }
 
-// Leavings lists the containers under the lease at path, which this process has, of
-// this process itself and of dead owners: what is left when no instance runs any
-// more. A container may come late, made for a process that was killed.
-func (f *Fleet) Leavings(ctx context.Context, path string) ([]Stray, error) {
+// Leftovers lists the containers of this process and of dead owners under the lease at
+// path, which this process must hold: what is left when no instance runs any
+// more. A container that was being created for a killed process may appear late.
+func (f *Fleet) Leftovers(ctx context.Context, path string) ([]Summary, error) {
 	all, err := f.Owned(ctx)
-	return slices.DeleteFunc(all, func(s Stray) bool { return s.lease != path || !s.ownerDead && !s.mine }), err
+	return slices.DeleteFunc(all, func(s Summary) bool { return s.lease != path || !s.ownerDead && !s.mine }), err
 }
 
 // Remove kills and removes the container with the given id, as

@@ -13,35 +13,35 @@ import (
 )
 
 const (
-	maxRemovals = 5 // times that one is begun when the engine is lost or fails in the middle of it
+	maxRemovals = 5 // tries of a removal when the engine is lost or fails
 	removePause = 200 * time.Millisecond
-	maxHung     = 2                // and when it does not answer
-	lateLimit   = 10 * time.Second // for a container to appear whose create got no answer
+	maxHung     = 2                // tries when the engine does not answer
+	lateLimit   = 10 * time.Second // how long after an unanswered create the container may appear
 )
 
 // Remove kills the container and removes it with its anonymous volumes. It
-// does so also when ctx is cancelled; only the wait for an engine that is away
-// ends with ctx. A container that is gone already is no error.
+// does so even when ctx is canceled; only the wait for an engine that is away
+// ends with ctx. It is not an error if the container is already gone.
 func (c *Container) Remove(ctx context.Context) error {
 	_, err := c.fleet.remove(ctx, c.id)
 	c.Close()
 	return err
 }
 
-// remove removes a container, again when the engine was lost, hung or failed
-// meanwhile. It reports whether there was one.
+// remove removes a container, and tries again if the engine is lost, hangs or fails
+// meanwhile. It reports whether the container existed.
 func (f *Fleet) remove(ctx context.Context, id string) (there bool, err error) {
 	hung := 0
 	for range maxRemovals {
-		over := ctx.Err() != nil
+		canceled := ctx.Err() != nil
 		there, err = f.removeOnce(ctx, id)
 		if engine.Unanswered(err) {
 			hung++
 		}
-		if fault.KindOf(err) != fault.Transient || over && errors.Is(err, engine.ErrOutage) || hung == maxHung {
+		if fault.KindOf(err) != fault.Transient || canceled && errors.Is(err, engine.ErrOutage) || hung == maxHung {
 			return there, err
 		}
-		if !errors.Is(err, engine.ErrOutage) { // for which Ready waits
+		if !errors.Is(err, engine.ErrOutage) { // after an outage, Ready waits
 			time.Sleep(removePause)
 		}
 	}
@@ -69,17 +69,17 @@ func (f *Fleet) removeOnce(ctx context.Context, id string) (there bool, err erro
 		case time.Now().After(late):
 			return true, fault.New(fault.Transient, op, err)
 		}
-		there = true // someone else is removing it: it is gone when they are done
+		there = true // another client is removing it: wait until it is gone
 	}
 }
 
-// retract removes a container that Create has given up. One whose create got no
-// answer may be on its way and come after the first look for it.
-func (c *Container) retract(ctx context.Context, maybe bool) error {
+// discard removes the container of a create that failed. If the create got no
+// answer, the container may appear later, so discard looks for it several times.
+func (c *Container) discard(ctx context.Context, unanswered bool) error {
 	late := time.Now().Add(lateLimit)
 	for {
 		there, err := c.fleet.remove(ctx, c.id)
-		if there || err != nil || !maybe || time.Now().After(late) {
+		if there || err != nil || !unanswered || time.Now().After(late) {
 			return err
 		}
 		if engine.Sleep(ctx, lateLimit/50) != nil {

@@ -16,45 +16,45 @@ const MaxOutput = 10 << 20
 
 // Command is what [Container.Run] runs.
 type Command struct {
-	// ID names the command in its container: run again with the same ID, also by
-	// another process after a kill, it gives the result of the first and is not run
-	// twice. Empty: one is made up.
+	// ID names the command in its container. A second Run with the same ID, even by
+	// another process after a kill, returns the first result and does not run the command
+	// twice. Empty: a random ID.
 	ID string
 
 	Args    []string // interpreter that takes the script as its last argument; empty: bash -c
 	Script  string
 	Dir     string   // empty: the container's
-	Env     []string // NAME=value, over the container's
+	Env     []string // NAME=value, overrides the container's
 	Timeout time.Duration
-	Limit   int64 // bytes of output to keep, of a longer one the first (Limit+1)/2 and the last Limit/2; 0: MaxOutput
+	Limit   int64 // bytes of output to keep; if it is longer, the first (Limit+1)/2 and the last Limit/2; 0: MaxOutput
 
-	// Longer, when not nil, is asked with the first Limit bytes of an output that has
-	// more whether MaxOutput is to be kept of it.
+	// Longer, when not nil, is called if the output is longer than Limit, with its first
+	// Limit bytes. If Longer returns true, MaxOutput bytes are kept instead.
 	Longer func(begin []byte) bool
 
-	// Ahead starts the next command's interpreter, where that is a bash, as soon as
-	// this one has ended: see the package comment. Fresh never does.
+	// Ahead starts the next command's interpreter, if it is bash, as soon as
+	// this command has ended: see package docker. Fresh never uses such an interpreter.
 	Ahead, Fresh bool
 }
 
-// Run runs one command with an empty stdin and waits for it to end; a process
-// it leaves in the background is not waited for and lives on. Whatever the
-// command does is in the result, a missing directory (126) included. Zero Timeout
-// means no limit. The package comment says how commands are run.
+// Run runs one command with an empty stdin and waits for it to end. It does not wait for
+// a process that the command leaves in the background, which keeps running. Whatever the
+// command does is in the result, including a missing directory (126). Zero Timeout
+// means no limit. Package docker documents how commands run.
 //
-// At Timeout and when ctx is cancelled, every process of the command is
-// killed; what it wrote before is in the result. If some cannot be killed, the
-// container is restarted: its files stay, all its processes go. A command with an ID
-// goes on when ctx is cancelled.
+// At Timeout, and when ctx is canceled, every process of the command is
+// killed; what it wrote before is in the result. If some process cannot be killed, the
+// container is restarted: its files stay, all its processes end. But a command with an ID
+// continues when ctx is canceled.
 //
-// A connection that breaks is made again, and no command is run twice. When the
-// container has used up its memory with what no process holds, it has exit code 137,
-// and the container is started again with its files. A container whose interpreter
-// was there and is not any more is an Instance fault that is [vocab.ErrDestroyed]; one that
-// never had it is an Instance fault.
+// When the connection breaks, Run connects again, and no command runs twice. When the
+// container has used up its memory with something that no process holds, the command has
+// exit code 137, and the container is started again with its files. If the interpreter
+// existed and no longer does, Run returns an Instance fault that is [vocab.ErrDestroyed]; if
+// it never existed, an Instance fault.
 //
 // An error means there is no observation: the container or the engine is gone
-// (a fault with blame) or ctx was cancelled (its cause).
+// (a fault with blame) or ctx was canceled (its cause).
 func (c *Container) Run(ctx context.Context, cmd Command) (vocab.Output, error) {
 	if err := c.admit(); err != nil {
 		return vocab.Output{}, err
@@ -63,7 +63,7 @@ func (c *Container) Run(ctx context.Context, cmd Command) (vocab.Output, error) 
 	c.calls.mu.Lock()
 	run.Forget, c.calls.forget = c.calls.forget, nil
 	c.calls.mu.Unlock()
-	alive := c.engine.Sign()
+	alive := c.engine.StableLosses()
 	q := &question{frame: wire.Frame{Kind: wire.KindRun, ID: cmd.ID, Data: wire.Encode(run)}, longer: cmd.Longer, begin: int(run.Limit)}
 	if cmd.Timeout > 0 {
 		q.limit = cmd.Timeout + overdueAfter
@@ -73,7 +73,7 @@ func (c *Container) Run(ctx context.Context, cmd Command) (vocab.Output, error) 
 		return vocab.Output{ExitCode: -1, TimedOut: true, Restarted: true, Duration: q.limit}, c.restart(ctx, "killing a command in")
 	}
 	if err != nil {
-		if ctx.Err() != nil && cmd.ID != "" { // what was killed is no result for who asks again
+		if ctx.Err() != nil && cmd.ID != "" { // a killed command has no result to return
 			return vocab.Output{}, context.Cause(ctx)
 		}
 		if ctx.Err() != nil {
@@ -82,25 +82,25 @@ func (c *Container) Run(ctx context.Context, cmd Command) (vocab.Output, error) 
 		return vocab.Output{}, err
 	}
 	if lost {
-		return vocab.Output{ExitCode: 137, OOM: true, Restarted: true, Disk: c.tell(ctx)}, nil
+		return vocab.Output{ExitCode: 137, OOM: true, Restarted: true, Disk: c.diskUse(ctx)}, nil
 	}
 	r, err := c.result(ctx, run.Args[0], q)
 	if alive >= 0 {
-		c.born.Store(int64(alive))
+		c.knownLosses.Store(int64(alive))
 	}
 	c.calls.mu.Lock()
 	c.calls.forget = append(c.calls.forget, q.frame.ID)
 	c.calls.mu.Unlock()
-	r.Disk = c.tell(ctx)
+	r.Disk = c.diskUse(ctx)
 	return r, err
 }
 
-// overdueAfter is how long after its time limit a command is given up by batch, which
-// its init should have ended.
+// overdueAfter is how long batch waits after a command's time limit for the init to end
+// the command, before it gives up.
 const overdueAfter = time.Minute
 
 // Prepare starts the interpreter of a command like cmd, so that the first such
-// command finds it ready. That is all it does: what is wrong, the command meets.
+// command finds it ready. It reports no errors: the command will report them.
 func (c *Container) Prepare(ctx context.Context, cmd Command) {
 	run := c.wireRun(cmd)
 	if l, err := c.connected(ctx); err == nil && run.Ahead {
@@ -127,8 +127,8 @@ func (c *Container) wireRun(cmd Command) wire.Run {
 	return m
 }
 
-// loads reports whether args are a bash that takes a script as bash -c does, and so
-// can be started before it is known.
+// loads reports whether args are a bash that takes a script as bash -c does. Such a bash
+// can be started before the script is known.
 func loads(args []string) bool {
 	switch args[0] {
 	case "bash", "/bin/bash", "/usr/bin/bash":
@@ -142,7 +142,7 @@ func loads(args []string) bool {
 	return false
 }
 
-// result reads the answer to a command of that interpreter.
+// result decodes the answer to a command that ran in the interpreter.
 func (c *Container) result(ctx context.Context, interpreter string, q *question) (vocab.Output, error) {
 	var m wire.Result
 	if err := wire.Decode(q.answer.Data, &m); err != nil {
@@ -166,20 +166,20 @@ func (c *Container) result(ctx context.Context, interpreter string, q *question)
 	return r, nil
 }
 
-// missing is the fault of a container that lacks the interpreter of its commands.
+// missing returns the fault of a container that lacks the interpreter of its commands.
 func (c *Container) missing(interpreter, said string) error {
 	f := fault.Newf(fault.Instance, "running a command in container %s: %.300s", c.short(), strings.TrimSpace(said))
 	if _, worked := c.worked.Load(interpreter); worked {
-		return c.ruin(f)
+		return c.asDestroyed(f)
 	}
-	return f.WithHint("the image must have %s, or environment.interpreter name a shell that it has", interpreter)
+	return f.WithHint("install %s in the image, or set `environment.interpreter` to a shell that the image has", interpreter)
 }
 
-// cancelLimit bounds the end of a command that nobody waits for any more.
+// cancelLimit is how long ending a canceled command may take.
 const cancelLimit = 10 * time.Second
 
-// cancel ends a command whose caller's ctx was cancelled, and returns what it did
-// before, as far as that is known.
+// cancel ends a command whose caller's ctx was canceled, and returns its output so
+// far, if that is known.
 func (c *Container) cancel(ctx context.Context, id string) (r vocab.Output) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
 	defer stop()

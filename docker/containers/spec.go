@@ -2,6 +2,7 @@ package containers
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/hex"
 	"maps"
 	"path"
@@ -24,60 +25,60 @@ const (
 	LabelRun      = "batch.run"
 	LabelInstance = "batch.instance"
 	LabelAttempt  = "batch.attempt"
-	LabelOwner    = "batch.owner"   // the process that made it: see [Owner]
-	LabelImage    = "batch.image"   // the Spec's name for it: the engine knows the container by the id
-	LabelExpires  = "batch.expires" // RFC 3339; before that it does not end by itself
+	LabelOwner    = "batch.owner"   // the process that created it: see [Owner]
+	LabelImage    = "batch.image"   // the name of the image in the Spec: the engine may report only the image's id
+	LabelExpires  = "batch.expires" // RFC 3339; before this time it does not end by itself
 
-	labelWorkDir = "batch.workdir" // the Spec's, for Attach
-	labelDisk    = "batch.disk"    // likewise, in bytes
+	labelWorkDir = "batch.workdir" // Spec.WorkDir, for Attach
+	labelDisk    = "batch.disk"    // Spec.Disk, for Attach, in bytes
 
-	labelUnattended = "batch.unattended" // likewise, as a time.Duration
+	labelUnattended = "batch.unattended" // Spec.Unattended, for Attach, as a time.Duration
 	labelKey        = "batch.key"        // of the connection to its init; nothing in the container can read labels
 )
 
 const (
 	networkNone = "none"
 
-	// aloneName is what a container without a network is called: there the
-	// engine writes no name of its own to /etc/hosts, and gives it a random one.
+	// aloneName is the host name of a container without a network. The engine would
+	// choose a random name and not write it to /etc/hosts.
 	aloneName = "sandbox"
 )
 
-// defaultPids stops a fork bomb and hinders no test suite.
+// defaultPids stops a fork bomb and is enough for any test suite.
 const defaultPids = 4096
 
 // Spec describes a container. Only Image must be set.
 type Spec struct {
-	Name    string // one is made up when empty
-	Image   string // must be there: see [images.Store.Ensure]
-	ImageID string // what Image meant when it was looked up; empty: what it means now
+	Name    string // empty: a name made from the labels
+	Image   string // must exist on the engine: see [images.Store.Ensure]
+	ImageID string // the id of Image when it was looked up; empty: its current id
 	WorkDir string // absolute, and in the image; empty: the image's
 	Env     []string
 	User    string // empty: the image's
 	Labels  map[string]string
 	Memory  int64 // bytes; 0: no limit
-	// MemorySwap is memory and swap together, in bytes; 0: as Memory, so that
+	// MemorySwap is memory and swap together, in bytes; 0: the value of Memory, so that
 	// nothing is swapped; -1: no limit.
 	MemorySwap int64
 	CPUs       float64  // 0: no limit
 	PidsLimit  int64    // processes and threads; 0: 4096, negative: no limit
-	Network    string   // empty: none; see [NetworkBridge]; or the name of one that exists
+	Network    string   // empty: none; or [NetworkBridge], or the name of an existing network
 	Platform   string   // os/arch; empty: the engine's
-	CapAdd     []string // Linux capabilities to give besides the usual ones, or ALL
-	CapDrop    []string // and to take away, or ALL
+	CapAdd     []string // Linux capabilities in addition to the default ones, or ALL
+	CapDrop    []string // capabilities to remove, or ALL
 
-	// SecurityOpt comes after no-new-privileges, as docker run has it.
+	// SecurityOpt is added after no-new-privileges, as docker run does.
 	SecurityOpt []string
 	ExtraHosts  []string // name:address, for /etc/hosts
 	ShmSize     int64    // bytes of /dev/shm; 0: the engine's default
 
-	// Disk is what the container's own files may take, in bytes, volumes of its
-	// image left out; 0: no limit. Where the storage driver has no quota for it,
-	// it is watched: see the package comment.
+	// Disk limits the size of the container's own files, in bytes, without the volumes of
+	// its image; 0: no limit. Where the storage driver has no quota for it,
+	// batch measures the size regularly: see package docker.
 	Disk int64
 
 	// Unattended is how long the container lives when no process of batch is connected
-	// to it: then it ends by itself. 0: for ever.
+	// to it: then it ends by itself. 0: forever.
 	Unattended time.Duration
 }
 
@@ -95,22 +96,49 @@ func (s Spec) check() error {
 	return nil
 }
 
-// alone reports whether the container has no network.
-func (s Spec) alone() bool { return s.Network == "" || s.Network == networkNone }
+// longestInstance is how many bytes of an instance id a container's name holds.
+const longestInstance = 64
+
+// generatedName is the name that `docker ps` shows: batch-INSTANCE-ATTEMPT-RANDOM, from
+// the labels. A container with a network gets a random name: it can look up its own name at
+// the engine's name server, and an agent must not learn the instance's id, which names the
+// change that solves it.
+func (s Spec) generatedName() string {
+	id := s.Labels[LabelInstance]
+	if id == "" || !s.noNetwork() {
+		return randomName()
+	}
+	valid := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-", r) {
+			return r
+		}
+		return '_'
+	}, id)
+	parts := []string{"batch", valid[:min(len(valid), longestInstance)]}
+	if n, err := strconv.Atoi(s.Labels[LabelAttempt]); err == nil {
+		parts = append(parts, strconv.Itoa(n))
+	}
+	return strings.Join(append(parts, strings.ToLower(rand.Text()[:8])), "-")
+}
+
+func randomName() string { return "batch-" + strings.ToLower(rand.Text()[:12]) }
+
+// noNetwork reports whether the container has no network.
+func (s Spec) noNetwork() bool { return s.Network == "" || s.Network == networkNone }
 
 func (s Spec) config(now time.Time, o owner.Owner, key wire.Key) *container.Config {
 	c := &container.Config{
 		Image: cmp.Or(s.ImageID, s.Image), Env: s.Env, User: s.User, Labels: s.labels(now, o),
 		Entrypoint:  []string{boxinit.Path},
 		OpenStdin:   true,
-		StopSignal:  "SIGKILL", // the init takes no notice of others
+		StopSignal:  "SIGKILL", // the init ignores all others
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
-	if s.alone() {
+	if s.noNetwork() {
 		c.Hostname = aloneName
 	}
 	if s.WorkDir != "" {
-		c.WorkingDir = "/" // the engine would make one that the image lacks
+		c.WorkingDir = "/" // the engine would create a directory that the image lacks
 	}
 	c.Labels[labelKey] = hex.EncodeToString(key[:])
 	return c
@@ -136,7 +164,7 @@ func (s Spec) labels(now time.Time, o owner.Owner) map[string]string {
 func (s Spec) hostConfig() *container.HostConfig {
 	no := false
 	h := &container.HostConfig{
-		Init:        &no, // it has one of ours
+		Init:        &no, // process 1 is batch's helper
 		NetworkMode: networkNone,
 		SecurityOpt: append([]string{"no-new-privileges"}, s.SecurityOpt...),
 		ExtraHosts:  s.ExtraHosts,
@@ -146,7 +174,7 @@ func (s Spec) hostConfig() *container.HostConfig {
 	if s.Network != "" {
 		h.NetworkMode = container.NetworkMode(s.Network)
 	}
-	if s.alone() && !slices.ContainsFunc(s.ExtraHosts, func(h string) bool { return strings.HasPrefix(h, aloneName+":") }) {
+	if s.noNetwork() && !slices.ContainsFunc(s.ExtraHosts, func(h string) bool { return strings.HasPrefix(h, aloneName+":") }) {
 		h.ExtraHosts = append(slices.Clone(s.ExtraHosts), aloneName+":127.0.0.1")
 	}
 	h.CapAdd, h.CapDrop = grants(s.CapAdd, s.CapDrop)
@@ -160,23 +188,23 @@ func (s Spec) hostConfig() *container.HostConfig {
 		h.MemorySwap = s.MemorySwap
 	}
 	h.NanoCPUs = int64(s.CPUs * 1e9)
-	if s.Disk > 0 { // where the engine has no quota for it, it is watched
+	if s.Disk > 0 { // DropUnlimited removes it where the engine has no quota
 		h.StorageOpt = s.storage()
 	}
 	return h
 }
 
-// capabilities are what root may do in a container; the package's comment says why.
+// capabilities are what root may do in a container; the comment of package docker says why.
 var capabilities = []string{
 	"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID", "SYS_CHROOT",
 }
 
 const allCapabilities = "ALL"
 
-// grants returns what to add and to drop so that a container has our
-// capabilities less those in drop and those in add besides, as docker run has
-// it with the engine's own set. Names stay as they were given where the engine
-// has to judge them.
+// grants returns the capabilities to add and to drop so that a container has those of
+// capabilities without those in drop, plus those in add. Docker run does the same with the
+// engine's own list. The names in add and drop stay as they were given, for the engine to
+// check.
 func grants(add, drop []string) (adds, drops []string) {
 	dropped := func(name string) bool {
 		return slices.ContainsFunc(drop, func(d string) bool { d = capability(d); return d == name || d == allCapabilities })

@@ -1,6 +1,7 @@
 package containers
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-func TestASpecThatCannotBeIsTheCallersFault(t *testing.T) {
+func TestAnInvalidSpecIsAUsageFault(t *testing.T) {
 	for want, s := range map[string]Spec{
 		"no image":               {},
 		"an absolute path":       {Image: "i", WorkDir: "testbed"},
@@ -32,25 +33,27 @@ func TestASpecThatCannotBeIsTheCallersFault(t *testing.T) {
 	}
 	for _, s := range []Spec{{Image: "i"}, {Image: "i", Memory: 6 << 20, CPUs: 0.01, Unattended: 1, ShmSize: 1, WorkDir: "/x"}} {
 		if err := s.check(); err != nil {
-			t.Errorf("%+v: %v", s, err)
+			t.Errorf("spec %+v: got %v, want a Usage fault", s, err)
 		}
 	}
 }
 
-// What stands between an agent and the machine, as the engine is asked for it.
-func TestAContainerIsAskedForAsItsSpecSays(t *testing.T) {
+// The restrictions between an agent and the machine in the create request.
+func TestCreateRequestOfASpec(t *testing.T) {
 	usual := Spec{Image: "i"}.hostConfig()
 	if usual.Init == nil || *usual.Init || usual.NetworkMode != "none" || *usual.PidsLimit != 4096 || usual.LogConfig.Type != "none" {
-		t.Errorf("%+v", usual)
+		t.Errorf("default host config %+v lacks a restriction", usual)
 	}
 	if !slices.Equal(usual.SecurityOpt, []string{"no-new-privileges"}) || !slices.Equal([]string(usual.CapDrop), []string{"ALL"}) {
-		t.Errorf("security %q, dropped %q", usual.SecurityOpt, usual.CapDrop)
+		t.Errorf("security %q, dropped %q; want security opt %v, dropped %v",
+			usual.SecurityOpt, usual.CapDrop, []string{"no-new-privileges"}, []string{"ALL"})
 	}
 	if !slices.Equal([]string(usual.CapAdd), capabilities) || !slices.Equal(usual.ExtraHosts, []string{"sandbox:127.0.0.1"}) {
-		t.Errorf("given %q, hosts %q", usual.CapAdd, usual.ExtraHosts)
+		t.Errorf("given %q, hosts %q; want given %v, extra hosts %v",
+			usual.CapAdd, usual.ExtraHosts, capabilities, []string{"sandbox:127.0.0.1"})
 	}
 	if usual.Memory != 0 || usual.MemorySwap != 0 || usual.NanoCPUs != 0 {
-		t.Errorf("limits %+v", usual.Resources)
+		t.Errorf("limits %+v, want memory 0, memory swap 0, nano cpus 0", usual.Resources)
 	}
 	full := Spec{
 		Image: "i", Network: "bridge", Memory: 100, CPUs: 1.5, PidsLimit: 7, ShmSize: 9, SecurityOpt: []string{"seccomp=x"},
@@ -58,31 +61,34 @@ func TestAContainerIsAskedForAsItsSpecSays(t *testing.T) {
 	}
 	h := full.hostConfig()
 	if h.NetworkMode != "bridge" || h.Memory != 100 || h.MemorySwap != 100 || h.NanoCPUs != 1_500_000_000 || *h.PidsLimit != 7 || h.ShmSize != 9 {
-		t.Errorf("%+v", h)
+		t.Errorf("got %+v, want network mode %q, memory 100, memory swap 100, nano cpus 1_500_000_000, pids limit 7, shm size 9",
+			h, "bridge")
 	}
 	if !slices.Equal(h.SecurityOpt, []string{"no-new-privileges", "seccomp=x"}) || !slices.Equal(h.ExtraHosts, full.ExtraHosts) {
-		t.Errorf("security %q, hosts %q", h.SecurityOpt, h.ExtraHosts)
+		t.Errorf("security %q, hosts %q; want security opt %v, extra hosts %v",
+			h.SecurityOpt, h.ExtraHosts, []string{"no-new-privileges", "seccomp=x"}, full.ExtraHosts)
 	}
 	if !slices.Contains(h.CapAdd, "SYS_PTRACE") || slices.Contains(h.CapAdd, "CHOWN") || !slices.Equal([]string(h.CapDrop), []string{"ALL", "CAP_CHOWN"}) {
-		t.Errorf("given %q, dropped %q", h.CapAdd, h.CapDrop)
+		t.Errorf("given %q, dropped %q; want %v among the given capabilities, no %v in it, dropped %v",
+			h.CapAdd, h.CapDrop, "SYS_PTRACE", "CHOWN", []string{"ALL", "CAP_CHOWN"})
 	}
 	for swap, want := range map[int64]int64{0: 100, -1: -1, 300: 300} {
 		s := full
 		if s.MemorySwap = swap; s.hostConfig().MemorySwap != want {
-			t.Errorf("swap %d: %d", swap, s.hostConfig().MemorySwap)
+			t.Errorf("swap %d: got %d, want memory swap %v", swap, s.hostConfig().MemorySwap, want)
 		}
 	}
 	named := Spec{Image: "i", ExtraHosts: []string{"sandbox:10.0.0.1"}}
 	if got := named.hostConfig().ExtraHosts; !slices.Equal(got, named.ExtraHosts) {
-		t.Errorf("the caller's own name gives way: %q", got)
+		t.Errorf("the caller's extra host was replaced: %q", got)
 	}
 	none := Spec{Image: "i", PidsLimit: -1}
 	if *none.hostConfig().PidsLimit != -1 {
-		t.Error("no limit of processes is one")
+		t.Error("a pids limit of 0 sets a limit")
 	}
 }
 
-func TestWhatAContainerIsCalledAndRuns(t *testing.T) {
+func TestContainerConfigOfASpec(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	o := owner.Owner{Host: "h", Pid: 1}
 	s := Spec{Image: "i:1", ImageID: "sha256:1", Env: []string{"A=b"}, User: "u", Labels: map[string]string{"mine": "x"}, WorkDir: "/w", Unattended: 1500 * time.Millisecond}
@@ -92,32 +98,60 @@ func TestWhatAContainerIsCalledAndRuns(t *testing.T) {
 		LabelExpires: "2026-01-02T03:04:06Z", labelUnattended: "1.5s", labelKey: "ab" + strings.Repeat("0", 62),
 	}
 	if d := cmp.Diff(want, c.Labels); d != "" {
-		t.Error(d)
+		t.Errorf("labels (-want +got):\n%s", d)
 	}
 	if c.Image != "sha256:1" || c.User != "u" || c.WorkingDir != "/" || c.Hostname != "sandbox" || c.StopSignal != "SIGKILL" ||
 		!slices.Equal(c.Env, s.Env) || !slices.Equal(c.Healthcheck.Test, []string{"NONE"}) {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want image %q, user %q, working dir %q, hostname %q, stop signal %q, env %v, test %v",
+			c, "sha256:1", "u", "/", "sandbox", "SIGKILL", s.Env, []string{"NONE"})
 	}
 	if !slices.Equal([]string(c.Entrypoint), []string{boxinit.Path}) || len(c.Cmd) > 0 || !c.OpenStdin || c.StdinOnce {
-		t.Errorf("it begins with %q %q", c.Entrypoint, c.Cmd)
+		t.Errorf("it begins with %q %q; want entrypoint %v, no cmd, open stdin true, stdin once false",
+			c.Entrypoint, c.Cmd, []string{boxinit.Path})
 	}
 	plain := Spec{Image: "i:1", Network: "bridge"}.config(now, o, wire.Key{})
 	if plain.Image != "i:1" || plain.Hostname != "" || plain.WorkingDir != "" || len(plain.Labels) != 3 {
-		t.Errorf("%+v", plain)
+		t.Errorf("got %+v, want image %q, no hostname, no working dir, 3 labels", plain, "i:1")
 	}
 	if len(s.Labels) != 1 {
 		t.Errorf("the caller's labels were changed: %v", s.Labels)
 	}
 }
 
-// Which calls of bash can be started before their script is known.
-func TestHowABashIsCalledDecidesHowItsCommandsRun(t *testing.T) {
+func TestContainerNames(t *testing.T) {
+	made := func(id, attempt, network string) string {
+		return Spec{Network: network, Labels: map[string]string{LabelInstance: id, LabelAttempt: attempt}}.generatedName()
+	}
+	for _, c := range []struct{ id, attempt, network, want string }{
+		{"django__django-11099", "2", "", `batch-django__django-11099-2-[a-z2-7]{8}`},
+		{"django__django-11099", "2", "none", `batch-django__django-11099-2-[a-z2-7]{8}`},
+		{"a b:c@ü$(x)\n", "1", "", `batch-a_b_c____x__-1-[a-z2-7]{8}`},
+		{"a..b", "", "", `batch-a\.\.b-[a-z2-7]{8}`},
+		{"x", "1; rm", "", `batch-x-[a-z2-7]{8}`},
+		{strings.Repeat("é", 200), "12", "", `batch-_{64}-12-[a-z2-7]{8}`},
+		{"", "1", "", `batch-[a-z2-7]{12}`},
+		// A network's name server would tell a container its own name.
+		{"django__django-11099", "2", NetworkBridge, `batch-[a-z2-7]{12}`},
+		{"django__django-11099", "2", "host", `batch-[a-z2-7]{12}`},
+	} {
+		got := made(c.id, c.attempt, c.network)
+		if !regexp.MustCompile(`^` + c.want + `$`).MatchString(got) {
+			t.Errorf("instance %q, attempt %q, network %q: %s, want %s", c.id, c.attempt, c.network, got, c.want)
+		}
+	}
+	if first, second := made("x", "1", ""), made("x", "1", ""); first == second {
+		t.Error("two containers of one attempt have the same name")
+	}
+}
+
+// Calls of bash that can be started before their script is known.
+func TestInterpreterArguments(t *testing.T) {
 	for call, want := range map[string]bool{
 		"bash -c": true, "/bin/bash -c": true, "/usr/bin/bash -lc": true, "bash -cl": true, "bash -l -c": true, "bash --login -c": true,
 		"bash -x -c": false, "bash": false, "sh -c": false, "env": false, "/opt/bin/bash -c": false,
 	} {
 		if got := loads(strings.Fields(call)); got != want {
-			t.Errorf("%s: %v", call, got)
+			t.Errorf("%s: got %v, want %v", call, got, want)
 		}
 	}
 }

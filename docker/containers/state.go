@@ -18,16 +18,17 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// lookLimit bounds a look at a container that seems to be in trouble.
-const lookLimit = 5 * time.Second
+// inspectLimit is how long the engine may take to report the state of a container that
+// seems to be gone.
+const inspectLimit = 5 * time.Second
 
 // settle is how long the engine may take to notice that a container is gone.
 const settle = time.Second
 
-// gone says why the container does not answer any more; nil when it runs and
-// the engine is well. It looks also when ctx is cancelled.
+// gone returns why the container no longer answers; nil if it runs and
+// the engine answers. It asks the engine even when ctx is canceled.
 func (c *Container) gone(ctx context.Context, doing string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inspectLimit)
 	defer cancel()
 	op := doing + " container " + c.short()
 	in, err := c.engine.API.ContainerInspect(ctx, c.id)
@@ -40,34 +41,35 @@ func (c *Container) gone(ctx context.Context, doing string) error {
 	case in.State == nil || (in.State.Running && !in.State.Paused):
 		return nil
 	case c.engineLost():
-		return outlived(op)
+		return diedWithEngine(op)
 	case in.State.Paused:
 		return fault.New(fault.Transient, op, errors.New("the container is paused"))
 	case in.State.ExitCode == wire.ExitLease:
-		return fault.New(fault.Transient, op, errors.New("the container ended, since batch had not been heard of for as long as it may be alone"))
+		return fault.New(fault.Transient, op, errors.New("the container stopped because batch did not contact it for too long"))
 	}
 	return fault.New(fault.Transient, op, fmt.Errorf("the container was killed (exit code %d)", in.State.ExitCode)).
 		WithHint("something outside this run killed it, or the machine ran out of memory")
 }
 
-// endedItself reports whether the container has ended by what ran in it: process 1
-// can be killed from within only for the memory that the container has used up, or
-// be made to give up.
+// endedItself reports whether something that ran in the container ended it. That can happen
+// in two ways: the kernel kills process 1 because the container has used up its memory, or
+// process 1 crashes.
 func (c *Container) endedItself(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	ctx, cancel := context.WithTimeout(ctx, inspectLimit)
 	defer cancel()
 	in, err := c.engine.API.ContainerInspect(ctx, c.id)
 	if err != nil || in.State == nil || in.State.Running || in.State.Paused || in.State.Dead {
 		return false
 	}
 	itself := in.State.OOMKilled && c.limited || in.State.ExitCode == wire.ExitCrash
-	return itself && !c.asked(ctx, in.State.StartedAt) && !c.engineLost()
+	return itself && !c.stoppedByClient(ctx, in.State.StartedAt) && !c.engineLost()
 }
 
-// asked reports whether somebody had the engine kill or stop the container since the
-// given time, as far as the engine remembers. An engine says of a container that it ran
-// out of memory when one of its processes did, whatever it ended by.
-func (c *Container) asked(ctx context.Context, since string) bool {
+// stoppedByClient reports whether a client made the engine kill or stop the container since
+// the given time, as far as the engine remembers. The container's OOMKilled does not answer
+// that: the engine sets it as soon as one process ran out of memory, whatever ended the
+// container.
+func (c *Container) stoppedByClient(ctx context.Context, since string) bool {
 	started, err := time.Parse(time.RFC3339Nano, since)
 	if err != nil {
 		return false
@@ -84,40 +86,40 @@ func (c *Container) asked(ctx context.Context, since string) bool {
 
 func seconds(t time.Time) string { return fmt.Sprintf("%d.%09d", t.Unix(), t.Nanosecond()) }
 
-// killed returns the fault f of a container that somebody killed, or that of an
-// outage: an engine that goes down kills its containers first, and answers meanwhile.
+// killed returns the fault f of a container that something killed, or the fault of an
+// outage: an engine that shuts down first kills its containers and still answers.
 func (c *Container) killed(ctx context.Context, doing string, f error) error {
 	if fault.KindOf(f) != fault.Transient || c.engineLost() || engine.Sleep(ctx, settle) != nil {
 		return f
 	}
-	if c.engine.Suspect(c.engine.SignOfLife(ctx)) || c.engineLost() {
-		return outlived(doing + " container " + c.short())
+	if c.engine.NoteError(c.engine.Ping(ctx)) || c.engineLost() {
+		return diedWithEngine(doing + " container " + c.short())
 	}
 	return f
 }
 
-var errOutlived = fmt.Errorf("%w: the container did not outlive it", engine.ErrOutage)
+var errDiedWithEngine = fmt.Errorf("%w: the container ended with it", engine.ErrOutage)
 
-// outlived is the fault of a container that ended with its engine.
-func outlived(op string) error { return fault.New(fault.Transient, op, errOutlived) }
+// diedWithEngine returns the fault of a container that ended with its engine.
+func diedWithEngine(op string) error { return fault.New(fault.Transient, op, errDiedWithEngine) }
 
-// renew starts the container again, which has ended by itself: with its files, and
-// none of its processes. The caller holds connecting.
-func (c *Container) renew(ctx context.Context) (*link.Link, error) {
+// startAgain starts a container that has ended by itself. It keeps its files and
+// loses its processes. The caller holds connecting.
+func (c *Container) startAgain(ctx context.Context) (*link.Link, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.RemoveLimit)
 	defer cancel()
-	c.renewed.Add(1)
-	c.engine.Log.Warn("started a container again that had used up its memory, or whose processes could not be killed", "container", c.short())
+	c.restarts.Add(1)
+	c.engine.Log.Warn("restarted a container that ran out of memory or whose processes could not be killed", "container", c.short())
 	if _, err := c.start(ctx); err != nil {
 		if c.endedItself(ctx) {
-			return nil, c.ruin(fault.New(fault.Instance, "starting container "+c.short()+" again", err))
+			return nil, c.asDestroyed(fault.New(fault.Instance, "starting container "+c.short()+" again", err))
 		}
 		return nil, c.engine.Blame(err, fault.Transient, "starting container "+c.short()+" again")
 	}
 	return c.calls.current(), nil
 }
 
-// restart ends all processes of the container, also those that its init cannot kill,
+// restart ends all processes of the container, including those that its init cannot kill,
 // and starts it again with its files.
 func (c *Container) restart(ctx context.Context, doing string) error {
 	p := &c.calls
@@ -135,11 +137,11 @@ func (c *Container) restart(ctx context.Context, doing string) error {
 	if l != nil {
 		c.drop(l)
 	}
-	_, err := c.renew(ctx)
+	_, err := c.startAgain(ctx)
 	return err
 }
 
-// clear ends all processes of the container but its init.
+// clear ends all processes of the container except its init.
 func (c *Container) clear(ctx context.Context, doing string) error {
 	q := &question{frame: wire.Frame{Kind: wire.KindClear}}
 	if _, err := c.ask(ctx, q); err != nil {
@@ -151,7 +153,7 @@ func (c *Container) clear(ctx context.Context, doing string) error {
 	return c.restart(ctx, doing)
 }
 
-// destroyed is an error that is vocab.ErrDestroyed without saying so.
+// destroyed is an error that is vocab.ErrDestroyed; its text stays the same.
 type destroyed struct{ error }
 
 // Is makes errors.Is(err, vocab.ErrDestroyed) true.
@@ -160,18 +162,17 @@ func (destroyed) Is(target error) bool { return target == vocab.ErrDestroyed }
 // Unwrap returns the cause.
 func (d destroyed) Unwrap() error { return d.error }
 
-// ruin says whose doing it is that no more commands can be run in a container in which
-// they could be before, which an Instance fault f tells: what ran in it, when the
-// engine was there all the time.
-func (c *Container) ruin(f error) error {
+// asDestroyed turns f, the Instance fault of a container that can no longer run commands,
+// into the right blame: its own commands destroyed it, unless the engine was lost meanwhile.
+func (c *Container) asDestroyed(f error) error {
 	if c.engineLost() {
-		return fault.New(fault.Transient, "", fmt.Errorf("%w: no command can be started after it: %w", engine.ErrOutage, f))
+		return fault.New(fault.Transient, "", fmt.Errorf("%w: no command can be started any more: %w", engine.ErrOutage, f))
 	}
-	if e, ok := errors.AsType[*fault.Error](f); ok { // whose hint is about the image
+	if e, ok := errors.AsType[*fault.Error](f); ok { // without its hint, which is about the image
 		f = &fault.Error{Op: e.Op, Kind: e.Kind, Err: e.Err}
 	}
 	return destroyed{f}
 }
 
-// engineLost reports whether the engine was lost since the last sign of life.
-func (c *Container) engineLost() bool { return c.engine.Losses() != int(c.born.Load()) }
+// engineLost reports whether the engine was lost since the container last answered.
+func (c *Container) engineLost() bool { return c.engine.Losses() != int(c.knownLosses.Load()) }

@@ -15,15 +15,15 @@ import (
 	"batch.example/batch/docker/internal/engine"
 )
 
-// pace says how patient pulls are.
+// pace says how often and after which waits a pull is tried again.
 type pace struct {
-	tries    int           // downloads of an image whose registry or network fails
-	short    time.Duration // before the second of them, doubled for each further one
+	tries    int           // downloads of an image if the registry or the network fails
+	short    time.Duration // wait before the second download, doubled for each further one
 	limits   int           // rate-limit answers after which a pull gives up
-	limited  time.Duration // wait after one that names no time, doubled for each further one
-	longest  time.Duration // of such waits
-	patience time.Duration // a registry that asks for more is not waited for
-	stall    time.Duration // a download of which nothing new is heard for so long has failed
+	limited  time.Duration // wait after a rate-limit answer that gives no time, doubled for each further one
+	longest  time.Duration // the longest of these waits
+	patience time.Duration // if a registry asks for a longer wait, the pull gives up
+	stall    time.Duration // a download without any progress for this time has failed
 }
 
 var defaultPace = pace{
@@ -31,26 +31,26 @@ var defaultPace = pace{
 	limits: 8, limited: 5 * time.Second, longest: 2 * time.Minute, patience: 15 * time.Minute, stall: 5 * time.Minute,
 }
 
-// waits are d for the first time, doubled each time up to longest, and less by up to
-// half, which keeps those who wait for the same thing from coming back together.
+// waits starts at d and doubles up to longest. Each wait is shortened by a random part, at
+// most half, so that pulls that wait for the same registry do not retry at the same time.
 func waits(d, longest time.Duration) *backoff.ExponentialBackOff {
 	return &backoff.ExponentialBackOff{
 		InitialInterval: d * 3 / 4, MaxInterval: longest * 3 / 4, Multiplier: 2, RandomizationFactor: 1. / 3,
 	}
 }
 
-// gate holds back the pulls from one registry after it has said that there
+// gate holds back the pulls from one registry after it has answered that there
 // were too many.
 type gate struct {
 	mu    sync.Mutex
 	until time.Time
-	round int // counts the times it was shut
-	err   error
+	round int                         // how often the gate was shut
+	err   error                       // the registry's last rate-limit answer
 	waits *backoff.ExponentialBackOff // since the last success
 }
 
-// pass waits until the gate is open and returns its round. It returns the
-// registry's answer at once when that would take longer than patience.
+// pass waits until the gate is open and returns its round. If that would take longer than
+// patience, pass returns the registry's answer at once.
 func (g *gate) pass(ctx context.Context, patience time.Duration) (round int, err error) {
 	for {
 		g.mu.Lock()
@@ -68,17 +68,17 @@ func (g *gate) pass(ctx context.Context, patience time.Duration) (round int, err
 	}
 }
 
-// shut closes the gate for a rate-limit answer to a pull that passed in round.
-// Answers to pulls that passed together count as one, but the longest time
-// that any of them asks for holds. It returns how long the gate stays closed.
+// shut shuts the gate after a rate-limit answer to a pull that passed in round. The
+// answers to pulls of the same round count as one, but the gate stays shut for the longest
+// time that any of them asks for. shut returns how long the gate will stay shut.
 func (g *gate) shut(round int, err error) (left time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	wait, said := retryAfter(err.Error())
-	wait += rand.N(wait/8 + 1) // never less than it asked for
+	wait, given := retryAfter(err.Error())
+	wait += rand.N(wait/8 + 1) // never less than the registry asked for
 	if round == g.round {
 		g.round++
-		if next := g.waits.NextBackOff(); !said {
+		if next := g.waits.NextBackOff(); !given {
 			wait = next
 		}
 	}
@@ -88,14 +88,14 @@ func (g *gate) shut(round int, err error) (left time.Duration) {
 	return time.Until(g.until)
 }
 
-// open returns the round when nothing has to be waited for.
+// open returns the round, and whether a pull may pass without a wait.
 func (g *gate) open() (round int, open bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.round, !time.Now().Before(g.until)
 }
 
-// served notes that the registry gave an image to a pull that passed in round.
+// served records that the registry delivered an image to a pull that passed in round.
 func (g *gate) served(round int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,7 +104,7 @@ func (g *gate) served(round int) {
 	}
 }
 
-// The engine hands a registry's message on, but none of its header.
+// The engine passes on a registry's message, but not the Retry-After header.
 var retryText = regexp.MustCompile(`(?i)(?:retry|try again)[- ](?:after|in):?\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|milliseconds?|s\b|sec|m\b|min|h\b|hours?)?`)
 
 // retryAfter finds the time that a registry's message asks to wait. A number
@@ -140,8 +140,8 @@ func (s *Store) gate(host string) *gate {
 	return s.gates[host]
 }
 
-// enter waits until the registry behind g may be asked and one of the parallel
-// pulls has ended. The caller releases the slot.
+// enter waits until g is open and fewer than the allowed number of pulls are running. The
+// caller releases the slot.
 func (s *Store) enter(ctx context.Context, g *gate) (round int, err error) {
 	for {
 		if _, err := g.pass(ctx, s.pace.patience); err != nil {
@@ -153,14 +153,14 @@ func (s *Store) enter(ctx context.Context, g *gate) (round int, err error) {
 		if round, open := g.open(); open {
 			return round, nil
 		}
-		s.slots.Release(1) // it was shut meanwhile, and others need no part in the wait
+		s.slots.Release(1) // the gate was shut meanwhile: other pulls may use the slot while this one waits
 	}
 }
 
-// persist downloads name, waiting first while its registry limits pulls. A
-// failure that may pass is tried again soon, a rate-limit answer when the
-// registry's gate opens. The error is the last one, without blame.
-func (s *Store) persist(ctx context.Context, name reference.Named, download func(context.Context) error) error {
+// downloadWithRetries downloads name, and waits first while its registry limits pulls. After
+// a temporary failure it tries again soon, after a rate-limit answer when the registry's
+// gate opens. The error is the last one, without blame.
+func (s *Store) downloadWithRetries(ctx context.Context, name reference.Named, download func(context.Context) error) error {
 	g, again := s.gate(reference.Domain(name)), waits(s.pace.short, s.pace.longest)
 	for failed, limited := 0, 0; ; {
 		round, err := s.enter(ctx, g)
@@ -176,7 +176,7 @@ func (s *Store) persist(ctx context.Context, name reference.Named, download func
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		switch whyPull(err, name.String()) {
+		switch pullFailureOf(err, name.String()) {
 		case pullLimited:
 			wait := g.shut(round, err)
 			if limited++; limited >= s.pace.limits {
@@ -187,7 +187,7 @@ func (s *Store) persist(ctx context.Context, name reference.Named, download func
 			if failed++; failed >= s.pace.tries {
 				return err
 			}
-			s.engine.Log.Info("pull failed; trying again", "image", name.String(), "failures", failed, "err", err)
+			s.engine.Log.Info("pull failed; retrying", "image", name.String(), "failures", failed, "err", err)
 			if err := engine.Sleep(ctx, again.NextBackOff()); err != nil {
 				return err
 			}

@@ -15,25 +15,26 @@ import (
 	"batch.example/batch/fault"
 )
 
-// progressEvery spaces out progress reports: the engine sends hundreds a second.
+// progressEvery is the shortest time between two progress reports: the engine sends
+// hundreds per second.
 const progressEvery = 100 * time.Millisecond
 
-// download asks the engine for name and follows what it says until the end.
-// Its error is the engine's, without blame, unless it took too long.
+// download lets the engine pull name and reads its messages until the end. The error is
+// the engine's, without blame, unless the download took too long.
 func (s *Store) download(ctx context.Context, name wanted, report func(PullProgress)) error {
 	start := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stalled := time.AfterFunc(s.pace.stall, func() {
-		cancel(fault.Newf(fault.Transient, "pulling image %s: nothing new for %v", name, s.pace.stall).
-			WithHint("see whether the engine reaches the registry: docker pull %s", name))
+		cancel(fault.Newf(fault.Transient, "pulling image %s: no progress for %v", name, s.pace.stall).
+			WithHint("check that the engine can reach the registry: docker pull %s", name))
 	})
 	defer stalled.Stop()
 	if s.pullTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, s.pullTimeout,
-			fault.Newf(fault.Transient, "pulling image %s: no end within %v", name, s.pullTimeout).
-				WithHint("allow a pull more time (environment.pull_timeout), or see why the registry is slow"))
+			fault.Newf(fault.Transient, "pulling image %s: not finished within %v", name, s.pullTimeout).
+				WithHint("raise `environment.pull_timeout`, or check why the registry is slow"))
 		defer cancel()
 	}
 	body, err := s.engine.API.ImagePull(ctx, name.String(), image.PullOptions{RegistryAuth: s.credentials(name.Named), Platform: name.platform})
@@ -41,28 +42,28 @@ func (s *Store) download(ctx context.Context, name wanted, report func(PullProgr
 		defer body.Close()
 		err = follow(body, PullProgress{Ref: name.String()}, report, func() { stalled.Reset(s.pace.stall) })
 	}
-	s.engine.Suspect(err)
+	s.engine.NoteError(err)
 	switch {
 	case err == nil:
 		s.engine.Log.Debug("image pulled", "image", name.String(), "dur", time.Since(start))
-	case ctx.Err() != nil: // rather than what it caused
+	case ctx.Err() != nil: // the reason, not the error that followed from it
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// layer is what is known of one layer while it comes.
+// layer is the progress of one layer's download.
 type layer struct {
 	current, total int64
 	done           bool
 }
 
-// follow reads the engine's stream of messages, and calls news for each that says
-// what the one before of its layer did not: some engines repeat themselves while
-// nothing comes. An error in the stream is the result of the pull: the HTTP
-// status was sent long before.
+// follow reads the engine's stream of messages. It calls news for each message that differs
+// from the previous one about the same layer: some engines repeat a message while nothing
+// arrives. An error in the stream is the result of the pull, since the HTTP status was sent
+// long before.
 func follow(r io.Reader, p PullProgress, report func(PullProgress), news func()) error {
-	layers, said := map[string]*layer{}, map[string]sign{}
+	layers, states := map[string]*layer{}, map[string]layerState{}
 	dec := json.NewDecoder(r)
 	var last time.Time
 	for {
@@ -76,8 +77,8 @@ func follow(r io.Reader, p PullProgress, report func(PullProgress), news func())
 		if m.Error != nil {
 			return m.Error
 		}
-		if now := signOf(m); said[m.ID] != now {
-			said[m.ID] = now
+		if now := stateOf(m); states[m.ID] != now {
+			states[m.ID] = now
 			news()
 		}
 		note(layers, m)
@@ -88,21 +89,21 @@ func follow(r io.Reader, p PullProgress, report func(PullProgress), news func())
 	}
 }
 
-// sign is what a message says of how far its layer is.
-type sign struct {
+// layerState is what a message says about the progress of its layer.
+type layerState struct {
 	status  string
 	current int64
 }
 
-func signOf(m jsonmessage.JSONMessage) sign {
-	s := sign{status: m.Status}
+func stateOf(m jsonmessage.JSONMessage) layerState {
+	s := layerState{status: m.Status}
 	if m.Progress != nil {
 		s.current = m.Progress.Current
 	}
 	return s
 }
 
-// note takes over what one message says of its layer. Messages without an id
+// note records what one message says about its layer. Messages without an id
 // and the one that names the tag are not about a layer.
 func note(layers map[string]*layer, m jsonmessage.JSONMessage) {
 	if m.Status == "" || m.ID == "" {
@@ -125,7 +126,7 @@ func note(layers map[string]*layer, m jsonmessage.JSONMessage) {
 			return
 		}
 		if m.Progress != nil && l.total == 0 {
-			l.total = m.Progress.Total // too small to have been reported on its way
+			l.total = m.Progress.Total // a layer too small for progress reports
 		}
 		l.current = l.total
 	case "Pull complete":
@@ -147,13 +148,13 @@ func sum(p PullProgress, layers map[string]*layer) PullProgress {
 	return p
 }
 
-// credentials returns the user's login for the registry of name in the form
-// the engine takes, or nothing: a public image needs none, and the registry
-// says so when it does. The text is a secret.
+// credentials returns the user's login for the registry of name in the form that
+// the engine takes, or an empty string: a public image does not need a login, and for
+// another image the registry reports that it needs one. The text is a secret.
 func (s *Store) credentials(name reference.Named) string {
 	host := reference.Domain(name)
 	if host == "docker.io" {
-		host = "https://index.docker.io/v1/" // the key the docker command files it under
+		host = "https://index.docker.io/v1/" // the key that the docker command uses
 	}
 	s.auth.Lock()
 	a, err := s.login.GetAuthConfig(host)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/distribution/reference"
@@ -12,29 +13,31 @@ import (
 	"batch.example/batch/fault"
 )
 
-// pullWhy says what may be done about a pull that failed.
-type pullWhy int
+// pullFailure is why a pull failed, as far as it decides on another try.
+type pullFailure int
 
 const (
-	pullRefused pullWhy = iota // another try cannot help
-	pullLimited                // the registry wants fewer pulls
-	pullBroken                 // the registry or the network failed
+	pullRefused pullFailure = iota // another try cannot help
+	pullLimited                    // the registry wants fewer pulls
+	pullBroken                     // the registry or the network failed
 )
 
-// pullRule maps words in a registry's or the engine's message to blame: the
-// engine hands most failures of a pull on as text only.
+// pullRule maps words in a message of the registry or the engine to blame: the
+// engine reports most failures of a pull only as text.
 type pullRule struct {
-	why   pullWhy
+	why   pullFailure
 	kind  fault.Kind
 	hint  string
 	words []string
 }
 
+const platformHint = "the image is not built for this engine's platform"
+
 // The order matters: the first rule with a matching word wins.
 var pullRules = []pullRule{
 	{pullRefused, fault.Host, engine.NoSpaceHint, []string{"no space left on device", "disk quota exceeded"}},
 	{
-		pullRefused, fault.Instance, "the image is not built for this engine's platform",
+		pullRefused, fault.Instance, platformHint,
 		[]string{"no matching manifest", "no match for platform", "does not match the specified platform", "cannot be used on this platform"},
 	},
 	{
@@ -49,13 +52,13 @@ var pullRules = []pullRule{
 		},
 	},
 	{
-		pullBroken, fault.Transient, "the registry or the network failed; trying again may help",
+		pullBroken, fault.Transient, "the registry or the network failed; run the same command again to retry",
 		[]string{
 			"unexpected http status: 5", "500 internal", "502 bad", "503 service", "504 gateway", "timeout",
 			"connection refused", "connection reset", "no such host", "tls handshake", "unexpected eof",
 			"verification failed", "server misbehaving", "network is unreachable", "i/o timeout", "timed out",
 			"no route to host", "name resolution", "broken pipe", ": eof", "goaway",
-			"unexpected commit digest", "failed size validation", // of containerd's image store
+			"unexpected commit digest", "failed size validation", // texts of containerd's image store
 		},
 	},
 	{
@@ -64,8 +67,8 @@ var pullRules = []pullRule{
 	},
 }
 
-// pullRuleFor finds the rule for the failed pull of ref; nil when no word of
-// the message is known.
+// pullRuleFor finds the rule for the failed pull of ref; nil when no rule
+// matches the message.
 func pullRuleFor(err error, ref string) *pullRule {
 	text := strings.ToLower(err.Error())
 	if n, nameErr := normal(ref); nameErr == nil { // a name may contain any of the words
@@ -82,9 +85,9 @@ func pullRuleFor(err error, ref string) *pullRule {
 	return nil
 }
 
-// whyPull says what may be done about the failed pull of ref. What is a fault
-// already has been judged by whoever made it.
-func whyPull(err error, ref string) pullWhy {
+// pullFailureOf returns why the pull of ref failed. An error that is a fault already was
+// classified where it was created.
+func pullFailureOf(err error, ref string) pullFailure {
 	if fault.KindOf(err) != fault.Unknown || engine.IsLost(err) {
 		return pullRefused
 	}
@@ -94,14 +97,48 @@ func whyPull(err error, ref string) pullWhy {
 	return pullRefused
 }
 
-// blamePull turns a pull that failed into a fault that names the image.
+// blamePull turns the failed pull of an image that is not on the engine into a fault that
+// names the image.
 func blamePull(err error, ref string) error {
-	op := "pulling image " + ref
+	short, nameErr := familiar(ref)
+	if nameErr != nil {
+		short = ref
+	}
+	op := "image " + strings.TrimSuffix(short, ":latest") + " is not on this engine and could not be pulled"
 	if errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown || engine.IsLost(err) {
 		return engine.Blame(err, fault.Transient, op)
 	}
-	if r := pullRuleFor(err, ref); r != nil {
-		return fault.New(r.kind, op, engine.WithErrno(err)).WithHint("%s", r.hint)
+	r, local := pullRuleFor(err, ref), localHint(short)
+	if r == nil {
+		blamed := engine.Blame(err, fault.Transient, op)
+		if local != "" && fault.HintOf(blamed) == "" { // most likely no registry has it, whatever the error
+			return fault.New(fault.KindOf(blamed), "", blamed).WithHint("%s", local)
+		}
+		return blamed
 	}
-	return engine.Blame(err, fault.Transient, op)
+	hint := r.hint
+	if local != "" && r.why != pullLimited && hint != engine.NoSpaceHint && hint != platformHint {
+		hint = local
+	}
+	return fault.New(r.kind, op, engine.WithErrno(err)).WithHint("%s", hint)
+}
+
+// official are images of Docker Hub that have no owner in their name and that a dataset may use.
+var official = strings.Fields("alpine amazonlinux archlinux bash buildpack-deps busybox clojure composer debian eclipse-temurin elixir erlang " +
+	"fedora gcc golang gradle haskell httpd hello-world julia maven mariadb mongo mysql nginx node openjdk oraclelinux perl php postgres pypy python " +
+	"r-base rabbitmq redis rockylinux ruby rust swift ubuntu")
+
+// localHint says how to get an image whose short name has no registry and no owner. If it
+// is not one of the official images, it is most likely one that the user builds.
+func localHint(short string) string {
+	n, err := normal(short)
+	if err != nil || strings.Contains(short, "@") { // an image with a digest was pushed to a registry before
+		return ""
+	}
+	name := reference.FamiliarName(n)
+	if strings.Contains(name, "/") || slices.Contains(official, name) {
+		return ""
+	}
+	image := strings.TrimSuffix(short, ":latest")
+	return "build it: `docker build -t " + image + " .`, or give its full name: this one has no registry and no owner"
 }

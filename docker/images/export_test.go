@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Credentials is the user's login for the registry of ref, as the engine takes it.
+// Credentials is the user's login for the registry of ref, in the engine's form.
 func (s *Store) Credentials(t testing.TB, ref string) string {
 	t.Helper()
 	name, err := normal(ref)
@@ -15,7 +15,7 @@ func (s *Store) Credentials(t testing.TB, ref string) string {
 	return s.credentials(name)
 }
 
-// Hurry makes the pulls wait for milliseconds where they would for seconds.
+// Hurry makes pulls wait milliseconds in place of seconds.
 // Call it before the first pull.
 func (s *Store) Hurry() {
 	s.pace = pace{
@@ -24,8 +24,8 @@ func (s *Store) Hurry() {
 	}
 }
 
-// Stall ends the pulls of which nothing new is heard for d. Call it before the
-// first of them.
+// Stall ends pulls without progress for d. Call it before the
+// first pull.
 func (s *Store) Stall(d time.Duration) { s.pace.stall = d }
 
 // Waiters returns how many callers wait for the pull of ref.

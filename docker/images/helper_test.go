@@ -27,7 +27,7 @@ func connect(t testing.TB) *docker.Engine {
 	return e
 }
 
-// raw returns a client that does only what it is told.
+// raw returns a client that adds nothing to its calls.
 func raw(t testing.TB) *client.Client {
 	t.Helper()
 	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())

@@ -20,13 +20,13 @@ import (
 type Image struct {
 	vocab.Image
 	Tags []string // the names it has here
-	Size int64    // bytes on disk, layers shared with other images and packed ones that are kept included
+	Size int64    // bytes on disk, including layers shared with other images and compressed layers that the engine keeps
 	OS   string   // empty in a list, like Arch
 	Arch string
 }
 
-// normal returns the one full form of ref: docker.io/library/ and :latest are
-// what is left out of a short one.
+// normal returns the full form of ref, with the docker.io/library/ and :latest that a
+// short form leaves out.
 func normal(ref string) (reference.Named, error) {
 	n, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {
@@ -49,10 +49,10 @@ func familiar(ref string) (string, error) {
 	return reference.FamiliarString(n), nil
 }
 
-// Image looks ref up among the images the engine has; false when it has none of
-// that name that is for the platform, os/arch, or for any where that is empty. A
-// short name and its full docker.io form are the same image. A sha256: ID is
-// found too. It waits for an engine that is away: see Ready of the engine.
+// Image looks up ref among the images of the engine; false when the engine has no image of
+// that name for the platform. The platform is os/arch, or empty for any. A short name and
+// its full docker.io form are the same image. Ref may also be a sha256: ID. If the engine
+// is away, Image waits for it: see Ready of the engine.
 func (s *Store) Image(ctx context.Context, ref, platform string) (Image, bool, error) {
 	name, err := familiar(ref)
 	if err != nil {
@@ -78,8 +78,9 @@ func (s *Store) Image(ctx context.Context, ref, platform string) (Image, bool, e
 	}, true, nil
 }
 
-// inspectImage asks for the image of a platform. Under one name an engine has
-// either one image, which must fit, or several of which it knows the right one.
+// inspectImage asks the engine for the image of a platform. Under one name an engine has
+// either one image, whose platform inspectImage checks, or one per platform, of which the
+// engine chooses the right one.
 func (s *Store) inspectImage(ctx context.Context, name string, want *ocispec.Platform) (image.InspectResponse, error) {
 	in, err := s.engine.API.ImageInspect(ctx, name)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *Store) inspectImage(ctx context.Context, name string, want *ocispec.Pla
 		if in, err = s.engine.API.ImageInspect(ctx, name, client.ImageInspectWithPlatform(want)); err != nil {
 			return in, err
 		}
-		in.ID = id // of all its platforms: no container can be made by one's own
+		in.ID = id // the id for all platforms: the engine cannot create a container from the id for one
 		want = nil
 	}
 	if !fetched(in) || !fits(ocispec.Platform{OS: in.Os, Architecture: in.Architecture, Variant: in.Variant}, want) {
@@ -99,9 +100,9 @@ func (s *Store) inspectImage(ctx context.Context, name string, want *ocispec.Pla
 	return in, nil
 }
 
-// fetched reports whether there is more of an image than its name: an engine with
-// containerd's image store lists the platforms that a name has elsewhere, and
-// answers for one that was never pulled with nothing in it.
+// fetched reports whether the engine has the content of an image: with containerd's image
+// store, the engine also knows the platforms that the image has in the registry, and its
+// answer about one that was never pulled is empty.
 func fetched(in image.InspectResponse) bool {
 	return in.Os != "" || in.Architecture != "" || len(in.RootFS.Layers) > 0
 }
@@ -122,7 +123,7 @@ func (s *Store) Images(ctx context.Context) ([]Image, error) {
 	return out, nil
 }
 
-// UsedImages returns the IDs of the images that any container has, whoever
+// UsedImages returns the IDs of the images that any container uses, no matter who
 // made it and whether it runs or not.
 func (s *Store) UsedImages(ctx context.Context) (map[string]bool, error) {
 	if err := s.engine.Ready(ctx); err != nil {
@@ -139,9 +140,9 @@ func (s *Store) UsedImages(ctx context.Context) (map[string]bool, error) {
 	return used, nil
 }
 
-// RemoveImage takes the name ref off the engine, and with the last name the
-// image and the layers that no other image has; with a sha256: ID, the image. An
-// image that is not there is no error. One that a container has stays, and the
+// RemoveImage removes the name ref from the engine, and with its last name the
+// image and the layers that no other image has; with a sha256: ID, the image. It is not an
+// error if the image does not exist. An image that a container uses stays, and the
 // error blames the instance.
 func (s *Store) RemoveImage(ctx context.Context, ref string) error {
 	name, err := familiar(ref)
@@ -156,7 +157,7 @@ func (s *Store) RemoveImage(ctx context.Context, ref string) error {
 		return nil
 	}
 	if errdefs.IsConflict(err) {
-		return fault.New(fault.Instance, "removing image "+ref, err).WithHint("a container or another image still needs it")
+		return fault.New(fault.Instance, "removing image "+ref, err).WithHint("a container or another image still uses it")
 	}
 	return s.engine.Blame(err, fault.Transient, "removing image "+ref)
 }

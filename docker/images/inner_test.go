@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"batch.example/batch/docker/internal/engine"
 	"batch.example/batch/fault"
 )
 
@@ -38,22 +39,42 @@ func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
 	}
 }
 
-// An error that says more than its words is not judged by these.
-func TestBlamePullReadsWordsWhereNothingElseIsKnown(t *testing.T) {
-	const words = "pull access denied"
-	for want, err := range map[fault.Kind]error{
-		fault.Unknown:   fmt.Errorf("%s: %w", words, context.Canceled),
-		fault.Host:      fault.Newf(fault.Host, words),
-		fault.Transient: fmt.Errorf("%s: %w", words, io.ErrUnexpectedEOF), // the engine went away
+func TestAFailedPullSaysHowToGetTheImage(t *testing.T) {
+	const lookup = `Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host`
+	for _, tt := range []struct{ ref, text, want, hint string }{
+		{"docker.io/library/calc-dataset:latest", lookup, "image calc-dataset is not on this engine and could not be pulled: Get ", "build it: `docker build -t calc-dataset .`"},
+		{"docker.io/library/calc:2", "pull access denied for calc", "image calc:2 is not on this engine", "docker build -t calc:2 ."},
+		{"docker.io/library/calc:2", "x509: certificate signed by unknown authority", "image calc:2 is not on this engine", "docker build -t calc:2 ."},
+		{"docker.io/library/calc:2", "toomanyrequests", "image calc:2 is not on this engine", "the registry limits pulls"},
+		{"docker.io/library/calc:2", "no space left on device", "image calc:2 is not on this engine", engine.NoSpaceHint},
+		{"docker.io/library/python:3.12", lookup, "image python:3.12 is not on this engine", "run the same command again"},
+		{"docker.io/team/calc:latest", "manifest unknown", "image team/calc is not on this engine", "check the image name"},
+		{"r.example/calc:latest", "manifest unknown", "image r.example/calc is not on this engine", "check the image name"},
 	} {
-		if got := blamePull(err, "docker.io/team/thing:1"); fault.KindOf(got) != want || !errors.Is(got, err) && want != fault.Unknown {
-			t.Errorf("%v is %v: %v", err, fault.KindOf(got), got)
+		err := blamePull(errors.New(tt.text), tt.ref)
+		if !strings.HasPrefix(err.Error(), tt.want) || !strings.Contains(fault.HintOf(err), tt.hint) {
+			t.Errorf("%s: got %s: %v; want beginning with %q, %q\n%s", tt.ref, tt.text, err, tt.want, tt.hint, fault.HintOf(err))
 		}
 	}
 }
 
-func TestAPullIsTriedAgainWhereTheNetworkOrARegistryFailed(t *testing.T) {
-	for text, want := range map[string]pullWhy{
+// An error with more than a text is not judged by these words.
+func TestBlamePullReadsTheTextOfUnknownErrors(t *testing.T) {
+	const words = "pull access denied"
+	for want, err := range map[fault.Kind]error{
+		fault.Unknown:   fmt.Errorf("%s: %w", words, context.Canceled),
+		fault.Host:      fault.Newf(fault.Host, words),
+		fault.Transient: fmt.Errorf("%s: %w", words, io.ErrUnexpectedEOF), // the engine stopped
+	} {
+		if got := blamePull(err, "docker.io/team/thing:1"); fault.KindOf(got) != want || !errors.Is(got, err) && want != fault.Unknown {
+			t.Errorf("%v is %v: %v; want fault kind %v, and the cause kept unless it is %v",
+				err, fault.KindOf(got), got, want, fault.Unknown)
+		}
+	}
+}
+
+func TestAPullIsRetriedAfterNetworkAndRegistryErrors(t *testing.T) {
+	for text, want := range map[string]pullFailure{
 		"Head \"https://r/v2/x/manifests/1\": EOF":                                             pullBroken,
 		"dial tcp 192.0.2.1:443: connect: connection timed out":                                pullBroken,
 		"dial tcp 192.0.2.1:443: connect: no route to host":                                    pullBroken,
@@ -64,7 +85,7 @@ func TestAPullIsTriedAgainWhereTheNetworkOrARegistryFailed(t *testing.T) {
 		"unexpected status from HEAD request to https://r/v2/x: 429 Too Many Requests":         pullLimited,
 		"error from registry: denied":                                                          pullRefused,
 	} {
-		if got := whyPull(errors.New(text), "docker.io/team/thing:1"); got != want {
+		if got := pullFailureOf(errors.New(text), "docker.io/team/thing:1"); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
@@ -72,7 +93,7 @@ func TestAPullIsTriedAgainWhereTheNetworkOrARegistryFailed(t *testing.T) {
 
 func nothing() {}
 
-func TestOnlyWhatAMessageAddsIsNews(t *testing.T) {
+func TestProgressIsReportedOnlyWhenItChanges(t *testing.T) {
 	for _, tt := range []struct {
 		name, stream string
 		want         int
@@ -114,9 +135,9 @@ func TestFollowAddsUpLayers(t *testing.T) {
 	}
 	err := follow(strings.NewReader(stream+`{"errorDetail":{"message":"boom"},"error":"boom"}`), PullProgress{}, func(PullProgress) {}, nothing)
 	if err == nil || err.Error() != "boom" {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want an error, error %q", err, "boom")
 	}
 	if err := follow(strings.NewReader(stream[:40]), PullProgress{}, func(PullProgress) {}, nothing); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a stream that was cut off: %v", err)
+		t.Errorf("an interrupted stream: got error %v", err)
 	}
 }

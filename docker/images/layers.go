@@ -17,14 +17,14 @@ import (
 // share its disk.
 type Layer struct {
 	ID   string // of the layer and all below it; empty when only the image's whole size is known
-	Size int64  // bytes on disk, and its share of what the image takes besides
+	Size int64  // bytes on disk, with a share of what the image uses in addition to its layers' files
 }
 
-// Layers returns the layers of the image with that id or name for the platform,
-// os/arch, or for the engine's own where that is empty, lowest first. Together
-// they have the image's size: an engine with containerd's image store keeps the
-// packed layers, too. An image whose history does not tell which step made which
-// layer comes as a single one, without ID.
+// Layers returns the layers of the image with that id or name for the platform, lowest
+// first. The platform is os/arch, or empty for the engine's own. The sizes add up to the
+// image's size: an engine with containerd's image store also keeps the compressed layers.
+// If the history of an image does not show which step made which layer, Layers returns a
+// single layer without ID.
 func (s *Store) Layers(ctx context.Context, id, platform string) ([]Layer, error) {
 	op := "reading the layers of image " + id
 	want, err := ParsePlatform(platform)
@@ -50,7 +50,7 @@ func (s *Store) Layers(ctx context.Context, id, platform string) ([]Layer, error
 	if !known {
 		return []Layer{{Size: in.Size}}, nil
 	}
-	share(sizes, in.Size)
+	addExtra(sizes, in.Size)
 	layers, below := make([]Layer, len(sizes)), make([]digest.Digest, len(sizes))
 	for i, size := range sizes {
 		below[i] = digest.Digest(in.RootFS.Layers[i])
@@ -59,9 +59,10 @@ func (s *Store) Layers(ctx context.Context, id, platform string) ([]Layer, error
 	return layers, nil
 }
 
-// share spreads what an image takes besides its layers' files over the layers,
-// by their sizes: of what a packed layer takes the engine tells only the sum.
-func share(sizes []int64, whole int64) {
+// addExtra distributes the disk space that an image uses in addition to its layers' files
+// over the layers, in proportion to their sizes: the engine reports only the sum of the
+// compressed layers.
+func addExtra(sizes []int64, whole int64) {
 	var files int64
 	for _, size := range sizes {
 		files += size
@@ -70,18 +71,18 @@ func share(sizes []int64, whole int64) {
 	if left <= 0 || files == 0 {
 		return
 	}
-	besides := float64(left) / float64(files)
+	extra := float64(left) / float64(files)
 	for i := range sizes {
-		part := min(left, int64(float64(sizes[i])*besides))
+		part := min(left, int64(float64(sizes[i])*extra))
 		sizes[i] += part
 		left -= part
 	}
-	sizes[len(sizes)-1] += left // what rounding left
+	sizes[len(sizes)-1] += left // the remainder of the rounding
 }
 
-// layerSizes returns the sizes of n layers, lowest first. The history, which
-// is newest first, also has steps that made no layer; they are told by having
-// no size, and layers without a size by what made them.
+// layerSizes returns the sizes of n layers, lowest first. The history is newest first, and
+// has steps that made no layer: those without a size. If that gives another number than n,
+// some layers are empty too, and the command of a step decides whether it made a layer.
 func layerSizes(history []image.HistoryResponseItem, n int) ([]int64, bool) {
 	for _, made := range []func(image.HistoryResponseItem) bool{
 		func(h image.HistoryResponseItem) bool { return h.Size > 0 },

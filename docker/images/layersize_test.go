@@ -7,12 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A history is newest first and has steps that made no layer; sizes are wanted
-// lowest first, one for each layer, or not at all.
+// A history is newest first and has steps without a layer; the sizes must be
+// lowest first, one per layer, or missing.
 func TestTheSizesOfLayersAreReadFromTheHistory(t *testing.T) {
 	history := []image.HistoryResponseItem{
 		{CreatedBy: `CMD ["bash"]`},
-		{CreatedBy: "RUN true"}, // a layer, and an empty one
+		{CreatedBy: "RUN true"}, // an empty layer, or none
 		{CreatedBy: "COPY b /", Size: 20},
 		{CreatedBy: "/bin/sh -c #(nop) ENV A=b"},
 		{CreatedBy: "/bin/sh -c #(nop) ADD file:1 in /", Size: 10},

@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/docker/internal/engine"
 )
 
-// A login that cannot be had is told of, and the pull goes on: the image may be public.
-func TestACredentialHelperThatFailsIsToldOf(t *testing.T) {
+// A failing credential helper is reported and the pull continues: the image may be public.
+func TestAFailingCredentialHelperIsReported(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"credHelpers": {"r.example": "batch-nosuch"}}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -32,10 +32,10 @@ func TestACredentialHelperThatFailsIsToldOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		if login := s.credentials(name); login != "" {
-			t.Errorf("%s: there is a login", ref)
+			t.Errorf("%s: there is a login, want no login", ref)
 		}
 		if told := strings.Contains(log.String(), "registry login not used") && strings.Contains(log.String(), "registry=r.example"); told != want {
-			t.Errorf("%s: the log says %q", ref, log.String())
+			t.Errorf("%s: the log says %q, want a report: %v", ref, log.String(), want)
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"batch.example/batch/fault"
 )
 
-// ParsePlatform returns what s says as os/arch or os/arch/variant; nil for an
+// ParsePlatform parses s, which is os/arch or os/arch/variant. It returns nil for an
 // empty s, which leaves the choice to the engine.
 func ParsePlatform(s string) (*ocispec.Platform, error) {
 	if s == "" {
 		return nil, nil
 	}
 	p, err := platforms.Parse(s)
-	if err != nil || !strings.Contains(s, "/") { // the client's own would stand for what is left out
+	if err != nil || !strings.Contains(s, "/") { // Parse would add the missing part from this machine's platform
 		return nil, fault.Newf(fault.Usage, "platform %q: expected os/arch such as linux/amd64", s)
 	}
 	return &p, nil
@@ -29,8 +29,8 @@ func CheckPlatform(s string) error {
 	return err
 }
 
-// fits reports whether an image that says it is for the platform has can be
-// used where want is wanted. Many images do not say their variant.
+// fits reports whether an image for the platform has can be used when want is asked for.
+// Many images do not name their variant.
 func fits(has ocispec.Platform, want *ocispec.Platform) bool {
 	if want == nil || platforms.OnlyStrict(*want).Match(has) {
 		return true

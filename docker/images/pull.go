@@ -11,31 +11,30 @@ import (
 	"batch.example/batch/fault"
 )
 
-// PullProgress is how far a pull has come.
+// PullProgress is the progress of a pull.
 type PullProgress struct {
 	Ref     string
 	Waiting bool  // for one of the parallel pulls to end, or for the registry to allow it
 	Current int64 // bytes downloaded
 	Total   int64 // bytes to download, of the layers whose size is known so far
 	Layers  int   // known so far
-	Done    int   // of Layers, unpacked or there before
+	Done    int   // of Layers: unpacked, or already on the engine
 }
 
-// Ensure makes sure that the engine has the image ref for the platform, os/arch,
-// or for the one that it chooses where that is empty, and returns it. Callers
-// that ask for the same image at the same time share one pull: one of them
-// giving up leaves it to the others, the last one giving up ends it. Progress,
-// which may be nil, is called on the caller's own goroutine and not after
+// Ensure makes sure that the engine has the image ref for the platform, and returns it.
+// The platform is os/arch; if it is empty, the engine chooses. Callers that ask for the
+// same image at the same time share one pull, which ends early only if all of them give
+// up. Progress may be nil; it is called on the caller's own goroutine, and never after
 // Ensure has returned.
 //
-// The error blames the instance when the registry does not have the image, not
-// for this platform, or not for this user; it is Transient when the registry
-// or the network failed, Host when the disk is full or the engine is gone; a
-// full disk is also syscall.ENOSPC to errors.Is.
+// The error blames the instance if the registry does not have the image, does not have it
+// for this platform, or does not let this user pull it. It is Transient if the registry
+// or the network failed, and Host if the disk is full or the engine is gone. A full disk
+// is also syscall.ENOSPC to errors.Is.
 //
-// What may pass is tried again first: a registry or network that fails, for
-// some seconds; a registry that limits pulls, for some minutes, in which no
-// pull from that registry is begun. Its answer may say how long.
+// A temporary failure is retried first: a failing registry or network for some seconds, a
+// registry that limits pulls for some minutes. During that time no other pull from
+// that registry begins. The registry's answer may say how long to wait.
 func (s *Store) Ensure(ctx context.Context, ref, platform string, progress func(PullProgress)) (Image, error) {
 	img, ok, err := s.Image(ctx, ref, platform)
 	if ok || err != nil {
@@ -50,15 +49,15 @@ func (s *Store) Ensure(ctx context.Context, ref, platform string, progress func(
 	}
 	img, err = s.await(ctx, wanted{name, platform}, progress)
 	if err != nil {
-		return Image{}, s.besides(ctx, err, ref, platform)
+		return Image{}, s.otherPlatform(ctx, err, ref, platform)
 	}
 	img.Ref = ref
 	return img, nil
 }
 
-// besides adds to the fault of a pull for a platform that the engine has the
-// image for another one.
-func (s *Store) besides(ctx context.Context, err error, ref, platform string) error {
+// otherPlatform returns the fault of a failed pull. If the engine has the image for another
+// platform, the fault says so.
+func (s *Store) otherPlatform(ctx context.Context, err error, ref, platform string) error {
 	kind := fault.KindOf(err)
 	if platform == "" || kind == fault.Unknown {
 		return err
@@ -67,11 +66,11 @@ func (s *Store) besides(ctx context.Context, err error, ref, platform string) er
 	if lookErr != nil || !here {
 		return err
 	}
-	return fault.New(kind, fmt.Sprintf("image %s is here for %s/%s and not for %s", ref, img.OS, img.Arch, platform), err).
+	return fault.New(kind, fmt.Sprintf("image %s exists for %s/%s, not for %s", ref, img.OS, img.Arch, platform), err).
 		WithHint("pull or build it for %s, or leave out --platform", platform)
 }
 
-// wanted is an image as it is pulled.
+// wanted is the image to pull: a name and a platform.
 type wanted struct {
 	reference.Named
 	platform string // may be empty
@@ -100,7 +99,7 @@ func (s *Store) await(ctx context.Context, name wanted, progress func(PullProgre
 		p.mu.Lock()
 		last, changed := p.last, p.changed
 		p.mu.Unlock()
-		if last.Ref != "" { // there is news
+		if last.Ref != "" { // the pull has reported something
 			progress(last)
 		}
 		select {
@@ -113,8 +112,8 @@ func (s *Store) await(ctx context.Context, name wanted, progress func(PullProgre
 	}
 }
 
-// join adds the caller to the pull of name. A new pull takes over only the
-// values of ctx: its life is that of all who wait.
+// join adds the caller to the pull of name. A new pull takes only the values of ctx, not
+// its end: it ends when the last waiting caller leaves.
 func (s *Store) join(ctx context.Context, name wanted) *pull {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +128,8 @@ func (s *Store) join(ctx context.Context, name wanted) *pull {
 	return p
 }
 
-// leave takes the caller off the pull. The last one ends it, and takes it off
-// the list at once so that a later caller starts anew.
+// leave removes the caller from the pull. The last caller cancels the pull and removes it
+// from the list at once, so that a later caller starts a new pull.
 func (s *Store) leave(name wanted, p *pull) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,15 +157,15 @@ func (s *Store) run(ctx context.Context, name wanted, p *pull) {
 	close(p.done)
 }
 
-// fetch downloads name and looks at what came. One name is pulled for one
-// platform after the other: an engine may have but one image of a name.
+// fetch downloads name and looks up the new image. It pulls a name for one platform at
+// a time: an engine may have only one image of a name.
 func (s *Store) fetch(ctx context.Context, name wanted, report func(PullProgress)) (Image, error) {
 	turn := s.turn(name.String())
 	if err := turn.Acquire(ctx, 1); err != nil {
 		return Image{}, err
 	}
 	defer turn.Release(1)
-	err := s.persist(ctx, name.Named, func(ctx context.Context) error { return s.download(ctx, name, report) })
+	err := s.downloadWithRetries(ctx, name.Named, func(ctx context.Context) error { return s.download(ctx, name, report) })
 	if err != nil {
 		if ctx.Err() == nil {
 			err = blamePull(err, name.String())
@@ -174,17 +173,17 @@ func (s *Store) fetch(ctx context.Context, name wanted, report func(PullProgress
 		return Image{}, err
 	}
 	img, here, err := s.Image(ctx, name.String(), name.platform)
-	if err == nil && !here && name.platform != "" { // it may be for another than its own settings say
+	if err == nil && !here && name.platform != "" { // the image's own settings may name another platform than the registry does
 		img, here, err = s.Image(ctx, name.String(), "")
 	}
 	if err == nil && !here {
 		err = fault.New(fault.Transient, "pulling image "+name.String(), nil).
-			WithHint("the engine pulled it and does not have it; something removed it")
+			WithHint("the engine pulled it but no longer has it; something removed it")
 	}
 	return img, err
 }
 
-// turn is held while the image of that name is pulled.
+// turn returns the semaphore that is held while an image of that name is pulled.
 func (s *Store) turn(name string) *semaphore.Weighted {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"batch.example/batch/internal/registrytest"
 )
 
-// These tests pull from a registry that is made to go wrong.
+// These tests pull from a registry with injected faults.
 
 // pushed returns a registry with an image in it, and the image's name.
 func pushed(t *testing.T, login bool) (*registrytest.Registry, *registrytest.Image, string) {
@@ -48,26 +48,26 @@ func TestAPullFromARegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(layers) != 2 || layers[0].ID != want.Layers[0].DiffID || layers[0].Size < 20<<10 || layers[1].Size < 200<<10 ||
-		layers[0].Size+layers[1].Size != img.Size { // also where the packed layers are kept
+		layers[0].Size+layers[1].Size != img.Size { // also when the compressed layers are on disk
 		t.Errorf("layers %+v of image %+v", layers, img)
 	}
-	for range 2 { // an image that is not there is no error
+	for range 2 { // removing a missing image is not an error
 		if err := e.RemoveImage(t.Context(), ref); err != nil {
 			t.Error(err)
 		}
 	}
 	if _, here, err := e.Image(t.Context(), ref, ""); here || err != nil {
-		t.Errorf("still here: %v, %v", here, err)
+		t.Errorf("still here: %v, %v; want no image, no error", here, err)
 	}
 }
 
-// isOf reports whether img is want, which an engine knows by its configuration or,
+// isOf reports whether img is want, which an engine identifies by its configuration or,
 // in containerd's image store, by its manifest.
 func isOf(img images.Image, want *registrytest.Image) bool {
 	return img.ID == registrytest.Digest(want.Config) || img.ID == registrytest.Digest(want.Manifest)
 }
 
-// pullOnce has the engine pull ref once, whatever comes of it.
+// pullOnce has the engine pull ref once, whatever the result.
 func pullOnce(t *testing.T, ref string, o image.PullOptions) {
 	t.Helper()
 	said, err := raw(t).ImagePull(t.Context(), ref, o)
@@ -78,7 +78,7 @@ func pullOnce(t *testing.T, ref string, o image.PullOptions) {
 	_ = said.Close()
 }
 
-func TestARegistryThatGoesWrongForAWhile(t *testing.T) {
+func TestPullsRetryWhenARegistryFailsForAWhile(t *testing.T) {
 	e := connect(t)
 	e.Hurry()
 	r, img, ref := pushed(t, false)
@@ -88,8 +88,8 @@ func TestARegistryThatGoesWrongForAWhile(t *testing.T) {
 		name   string
 		target func(registrytest.Fault) registrytest.Fault
 		fault  registrytest.Fault
-		pulls  int64         // that fail; 0: the fault leaves the answer to the registry
-		least  time.Duration // what it must have waited
+		pulls  int64         // number that fails; 0: the fault does not answer itself
+		least  time.Duration // the least time that the pull must wait
 	}{
 		{"429", registrytest.Manifests, registrytest.Refuse(429, "TOOMANYREQUESTS", "slow down"), 2, 0},
 		{"502", registrytest.Manifests, registrytest.Refuse(502, "UNKNOWN", "bad gateway"), 2, 0},
@@ -108,13 +108,13 @@ func TestARegistryThatGoesWrongForAWhile(t *testing.T) {
 			start := time.Now()
 			_, err := e.Ensure(t.Context(), ref, "", nil)
 			if tt.name == "a corrupt layer" && fault.KindOf(err) == fault.Transient && strings.Contains(err.Error(), "unexpected commit digest") {
-				t.Skip("containerd goes on with a layer that came corrupt, and does not ask for it again")
+				t.Skip("containerd continues with a corrupt layer and does not download it again")
 			}
 			if err != nil {
 				t.Fatalf("%v (hint %q)", err, fault.HintOf(err))
 			}
 			if took := time.Since(start); took < tt.least {
-				t.Errorf("took only %v", took)
+				t.Errorf("took only %v, want at least %v", took, tt.least)
 			}
 			if err := e.RemoveImage(t.Context(), ref); err != nil {
 				t.Fatal(err)
@@ -123,8 +123,8 @@ func TestARegistryThatGoesWrongForAWhile(t *testing.T) {
 	}
 }
 
-// What an engine hands on of a registry's answer may say how long to wait.
-func TestARegistrysTimeIsKept(t *testing.T) {
+// The engine's message from a registry's answer may contain the time to wait.
+func TestRetryAfterOfARegistryIsObeyed(t *testing.T) {
 	e := connect(t)
 	e.Hurry()
 	r, _, ref := pushed(t, false)
@@ -132,14 +132,14 @@ func TestARegistrysTimeIsKept(t *testing.T) {
 	start := time.Now()
 	_, err := e.Ensure(t.Context(), ref, "", nil)
 	if fault.KindOf(err) != fault.Transient {
-		t.Errorf("%v: %v", fault.KindOf(err), err)
+		t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
 	}
 	if took := time.Since(start); strings.Contains(fmt.Sprint(err), "300ms") && took < 900*time.Millisecond {
-		t.Errorf("took only %v for four answers", took)
+		t.Errorf("four rate limits took only %v", took)
 	}
 }
 
-func TestALayerThatIsCutOffIsGoneOnWith(t *testing.T) {
+func TestADownloadOfALayerIsResumed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the engine waits 5 s before it asks again")
 	}
@@ -187,16 +187,17 @@ func TestARegistryWithAPassword(t *testing.T) {
 				return
 			}
 			if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "docker login") {
-				t.Errorf("%v: %v (hint %q)", fault.KindOf(err), err, fault.HintOf(err))
+				t.Errorf("got a fault of kind %v: %v (hint %q); want an Instance fault, %q",
+					fault.KindOf(err), err, fault.HintOf(err), "docker login")
 			}
 			if n := asked.Swap(0); n > once {
-				t.Errorf("%d requests, a pull makes %d: it was tried again", n, once)
+				t.Errorf("%d requests, want the %d of one pull: a refused login must not be retried", n, once)
 			}
 		})
 	}
 }
 
-func TestAnImageThatAContainerHasStays(t *testing.T) {
+func TestAnImageInUseIsNotRemoved(t *testing.T) {
 	e := connect(t)
 	r := newStub(t)
 	img, err := e.Ensure(t.Context(), r.Ref(), "", nil)
@@ -210,12 +211,12 @@ func TestAnImageThatAContainerHasStays(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = api.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{}) })
 	if used, err := e.UsedImages(t.Context()); err != nil || !used[img.ID] {
-		t.Errorf("used %v, %v", used, err)
+		t.Errorf("images in use: %v, error %v; want the container's image among them", used, err)
 	}
 	if err := e.RemoveImage(t.Context(), r.Ref()); fault.KindOf(err) != fault.Instance {
-		t.Errorf("%v: %v", fault.KindOf(err), err)
+		t.Errorf("got a fault of kind %v: %v, want an Instance fault", fault.KindOf(err), err)
 	}
 	if _, here, err := e.Image(t.Context(), r.Ref(), ""); !here || err != nil {
-		t.Errorf("gone: %v", err)
+		t.Errorf("gone: %v, want the image, no error", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-func TestAPullOfWhichNothingIsHeardEnds(t *testing.T) {
+func TestAPullWithoutProgressEnds(t *testing.T) {
 	repeat := func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			_, _ = w.Write([]byte(`{"status":"Downloading","id":"a","progressDetail":{"current":5,"total":10}}`))
@@ -36,7 +36,7 @@ func TestAPullOfWhichNothingIsHeardEnds(t *testing.T) {
 				case strings.HasSuffix(r.URL.Path, "/images/create"):
 					f(w, r)
 				case !strings.HasSuffix(r.URL.Path, "/_ping"):
-					w.WriteHeader(http.StatusNotFound) // there is no such image yet
+					w.WriteHeader(http.StatusNotFound) // the image is not on the engine yet
 				}
 			}))
 			defer s.Close()
@@ -46,11 +46,11 @@ func TestAPullOfWhichNothingIsHeardEnds(t *testing.T) {
 			}
 			defer e.Close()
 			e.Stall(200 * time.Millisecond)
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			_, err = e.Ensure(ctx, "stub.example/thing:1", "", nil)
-			if ctx.Err() != nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "nothing new") || fault.HintOf(err) == "" {
-				t.Errorf("%v: %v", fault.KindOf(err), err)
+			if ctx.Err() != nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "no progress") || fault.HintOf(err) == "" {
+				t.Errorf("got a fault of kind %v: %v, want error nil, a Transient fault with %q, a hint", fault.KindOf(err), err, "no progress")
 			}
 		})
 	}

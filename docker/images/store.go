@@ -1,6 +1,5 @@
-// Package images sees to the images of one Docker engine: which there are, what they
-// take, and that those that are missing are pulled once, however many callers ask for
-// them at the same time.
+// Package images manages the images of one Docker engine. It lists them with their sizes,
+// and pulls a missing image once, however many callers ask for it at the same time.
 package images
 
 import (
@@ -19,7 +18,7 @@ const defaultPulls = 4
 type Store struct {
 	engine *engine.Conn
 	login  *configfile.ConfigFile
-	auth   sync.Mutex // a credential helper is a process of its own: one at a time
+	auth   sync.Mutex // a credential helper is a separate process: one at a time
 
 	slots   *semaphore.Weighted // images being pulled
 	mu      sync.Mutex
@@ -32,9 +31,9 @@ type Store struct {
 	pullTimeout time.Duration
 }
 
-// New returns the images of an engine. Login has the user's logins to registries. So
-// many images are pulled at the same time (0: 4), and one download may take so long
-// (0: without end). The caller must Close before the engine is closed.
+// New returns the images of an engine. Login has the user's logins to registries. At most
+// pulls images are pulled at the same time (0: 4). One download may take pullTimeout
+// (0: no limit). The caller must Close the Store before it closes the engine.
 func New(e *engine.Conn, login *configfile.ConfigFile, pulls int, pullTimeout time.Duration) *Store {
 	return &Store{
 		engine: e, login: login, slots: engine.AtMost(pulls, defaultPulls), pace: defaultPace, pullTimeout: pullTimeout,
@@ -42,7 +41,8 @@ func New(e *engine.Conn, login *configfile.ConfigFile, pulls int, pullTimeout ti
 	}
 }
 
-// Close ends the pulls under way and waits for them. No Ensure may begin after it.
+// Close cancels the running pulls and waits until they have ended. No Ensure may begin
+// after it.
 func (s *Store) Close() {
 	s.mu.Lock()
 	for _, p := range s.pulls {

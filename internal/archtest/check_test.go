@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// pkg is what the go command tells of a package.
+// pkg is what the go command reports about a package.
 type pkg struct {
 	ImportPath, Dir                   string
 	Imports                           []string
@@ -56,7 +56,7 @@ func forbidden(from string, allowed []string, path string) string {
 	return fmt.Sprintf("%q may import only %q", from, allowed)
 }
 
-// roomOf is the room that the package with an import path of ours stands in.
+// roomOf is the room that the package with an import path of this module belongs to.
 func roomOf(path string) string {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), "/")
 	if first != "internal" {
@@ -70,7 +70,7 @@ func within(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }
 
-// doorViolations says where the source of a file that belongs to the package
+// doorViolations reports where the source of a file in the package
 // with path uses what only the command may.
 func doorViolations(path, name string, src []byte) ([]string, error) {
 	if slices.Contains(doors, roomOf(path)) {

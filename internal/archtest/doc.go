@@ -1,4 +1,4 @@
-// Package archtest keeps the house in order: its test fails when a package
-// imports what its room must not know, and when anything but cmd/batch talks
-// to the process it runs in. The rules stand in the test.
+// Package archtest has the tests about the source as a whole: which package may
+// import which, that only cmd/batch touches the process it runs in, where exit
+// statuses are written, and which words comments and messages avoid.
 package archtest

@@ -37,7 +37,7 @@ func TestTheImportCheckCatches(t *testing.T) {
 		{"run knowing what it puts together", "run", []string{"runner", "solver", "sandbox", "results"}, false},
 		{"solver knowing the rest", "solver", []string{"dataset", "agent", "llm", "results", "runner", "fault"}, false},
 		{"internal knowing a room", "internal/progress", []string{"runner"}, true},
-		{"internal knowing its neighbour", "internal/progress", []string{"internal/atomicfile"}, true},
+		{"internal knowing its neighbor", "internal/progress", []string{"internal/atomicfile"}, true},
 		{"internal knowing fault", "internal/progress", []string{"fault"}, false},
 		{"fault knowing anything", "fault", []string{"internal/progress"}, true},
 		{"fault knowing the words", "fault", []string{"vocab"}, false},
@@ -73,7 +73,7 @@ func TestTheImportCheckKeepsTheDockerSDKInItsRoom(t *testing.T) {
 		{ImportPath: join("internal/progress"), Imports: []string{"github.com/docker/go-units"}},
 	}
 	if found := importViolations(fine); found != nil {
-		t.Errorf("found %q", found)
+		t.Errorf("found %q, want nothing", found)
 	}
 }
 
@@ -103,12 +103,12 @@ func TestTheSourceCheckCatches(t *testing.T) {
 				t.Errorf("found %q, want %q", found, c.want)
 			}
 			if found, _ := doorViolations(join("cmd/batch"), "f.go", src); found != nil {
-				t.Errorf("the command itself may not: %q", found)
+				t.Errorf("the check refuses uses in the command itself: %q", found)
 			}
 		})
 	}
 	if _, err := doorViolations(join("runner"), "f.go", []byte("package")); err == nil {
-		t.Error("a file that is no Go goes unnoticed")
+		t.Error("the check accepts a file that is not Go")
 	}
 }
 

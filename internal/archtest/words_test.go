@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// An exit status is a text that people and other tools go by, and so has one place
-// where it is written.
+// People and other tools rely on the text of an exit status, so it is written in
+// one place.
 func TestNoExitStatusIsWrittenOutsideVocab(t *testing.T) {
 	root := filepath.Join("..", "..")
 	files, err := filepath.Glob(filepath.Join(root, "vocab", "*.go"))
@@ -42,7 +42,7 @@ func TestNoExitStatusIsWrittenOutsideVocab(t *testing.T) {
 			}
 			path := strings.TrimPrefix(p.ImportPath+"/"+name, module+"/")
 			for _, v := range written(t, parsed(t, path, src), statuses) {
-				t.Errorf("%s: it is a constant of package vocab", v)
+				t.Errorf("%s: use the constant of package vocab", v)
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func TestNoExitStatusIsWrittenOutsideVocab(t *testing.T) {
 func TestTheStatusCheckCatches(t *testing.T) {
 	words := statusesIn(t, parsed(t, "vocab.go", []byte(`package vocab; const ( A Status = "Done"; B Outcome = "done"; C = "x" )`)))
 	if !slices.Equal(words, []string{"Done"}) {
-		t.Errorf("found %q in vocab", words)
+		t.Errorf("found %q in vocab, want words %v", words, []string{"Done"})
 	}
 	for src, caught := range map[string]bool{
 		`package p; var a = "Done"`: true,
@@ -63,7 +63,7 @@ func TestTheStatusCheckCatches(t *testing.T) {
 		`package p // "Done"`:                       false,
 	} {
 		if found := written(t, parsed(t, "f.go", []byte(src)), words); (len(found) > 0) != caught {
-			t.Errorf("%s: found %q", src, found)
+			t.Errorf("%s: found %q, want it caught: %v", src, found, caught)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func statusesIn(t *testing.T, f source) []string {
 	return found
 }
 
-// written says where f has one of the words as a text.
+// written reports where f contains one of the words as a string.
 func written(t *testing.T, f source, words []string) []string {
 	t.Helper()
 	var found []string

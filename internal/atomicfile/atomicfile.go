@@ -2,8 +2,8 @@
 // moment, finds either the whole old content or the whole new one.
 //
 // When a function returns nil, the new content is also durable: the file and
-// its directory entry have been synced. What is not promised: an order between
-// two files written one after the other, or anything on a file system whose
+// its directory entry have been synced. The package does not promise an order between
+// two files that are written one after the other, or anything on a file system whose
 // rename is not atomic.
 package atomicfile
 
@@ -21,15 +21,15 @@ import (
 
 const bufferSize = 64 << 10
 
-// Files replaces files. The zero value is the normal one.
+// Files replaces files. The zero value is ready to use.
 type Files struct {
-	Inject *inject.Plan // asked at file.write, file.sync, file.rename and dir.sync
+	Inject *inject.Plan // for tests: called at file.write, file.sync, file.rename and dir.sync
 }
 
-// Write replaces the file at path with what write writes. When write or the
-// disk fails, its error is returned and the old file stands untouched. perm is
-// subject to the umask. The temporary file lies beside path and is removed on
-// every way out but a crash; [Sweep] removes what a crash left.
+// Write replaces the file at path with what write writes. If write or the
+// disk fails, Write returns the error and the old file stays unchanged. Perm is
+// subject to the umask. The temporary file is beside path, and is always removed except
+// after a crash; [Sweep] removes what a crash left.
 func (f Files) Write(path string, perm os.FileMode, write func(io.Writer) error) error {
 	if err := f.WriteUnsynced(path, perm, write); err != nil {
 		return err
@@ -38,8 +38,8 @@ func (f Files) Write(path string, perm os.FileMode, write func(io.Writer) error)
 }
 
 // WriteUnsynced is Write without the sync of the directory: the replacement is
-// atomic, and durable only after SyncDir. It serves a caller who writes
-// several files into one directory and syncs that once.
+// atomic, but durable only after SyncDir. It is for a caller that writes
+// several files into one directory and syncs the directory once.
 func (f Files) WriteUnsynced(path string, perm os.FileMode, write func(io.Writer) error) (err error) {
 	// The temporary directory is given because renameio would otherwise probe
 	// $TMPDIR, where a rename could cross file systems.
@@ -51,7 +51,7 @@ func (f Files) WriteUnsynced(path string, perm os.FileMode, write func(io.Writer
 	if err != nil {
 		return err
 	}
-	defer tmp.Cleanup() //nolint:errcheck // a no-op after success; else the first error matters
+	defer tmp.Cleanup() //nolint:errcheck // a no-op after success; otherwise the first error matters
 	w := bufio.NewWriterSize(tmp, bufferSize)
 	if err := write(w); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (f Files) WriteUnsynced(path string, perm os.FileMode, write func(io.Writer
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	// The replacing is a sync and a rename in one call; a process that dies
-	// between them leaves what one leaves that dies before both.
+	// CloseAtomicallyReplace syncs and renames in one call. A crash between the two leaves
+	// the same files as a crash before both.
 	for _, point := range []string{"file.sync", "file.rename"} {
 		if err := f.Inject.At(point); err != nil {
 			return err
@@ -98,7 +98,7 @@ func leftover(name, base string) bool {
 }
 
 // Sweep removes the temporary files that crashed writers of the named files
-// left among names, the entries of dir. No writer may be at work in dir.
+// left among names, the entries of dir. No process may be writing in dir.
 func Sweep(dir string, names []string, bases ...string) error {
 	for _, name := range names {
 		if !strings.HasPrefix(name, ".") {

@@ -44,7 +44,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	if got := names(t, dir); len(got) != 1 {
-		t.Errorf("files left: %q", got)
+		t.Errorf("files left: %q, want 1 value", got)
 	}
 }
 
@@ -68,14 +68,14 @@ func TestAFailingWriterLeavesTheOldFile(t *testing.T) {
 		t.Errorf("content %q, want the old one", got)
 	}
 	if got := names(t, dir); len(got) != 1 {
-		t.Errorf("files left: %q", got)
+		t.Errorf("files left: %q, want 1 value", got)
 	}
 }
 
 func TestWriteIntoAMissingDirectoryFails(t *testing.T) {
 	err := files.Write(filepath.Join(t.TempDir(), "no", "f"), 0o644, put("x"))
 	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, os.ErrNotExist)
 	}
 }
 

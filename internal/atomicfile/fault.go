@@ -8,8 +8,9 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Fault blames the machine for a failed read or write under the run directory:
-// nothing else can be saved there either. Blame that is known stays, and nil is nil.
+// Fault returns a Host fault for a failed read or write in the run directory: nothing else
+// can be saved there either. It keeps the kind of an error that is a fault already, and
+// returns nil for nil.
 func Fault(op string, err error) error {
 	if err == nil {
 		return nil

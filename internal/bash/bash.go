@@ -1,6 +1,6 @@
-// Package bash writes words and bytes as bash source, exactly. What it
-// produces needs nothing but bash, is printable ASCII, and has no line longer
-// than about a thousand bytes unless it is quoted text.
+// Package bash writes words and bytes as bash source that yields exactly these bytes. The
+// source needs only bash. Except for quoted words, it is printable ASCII and
+// has no line longer than about a thousand bytes.
 package bash
 
 import (
@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// Quote returns s as one single-quoted word. s must not hold NUL, which no
-// bash word can.
+// Quote returns s as one single-quoted word. S must not contain NUL, because a bash word
+// cannot.
 func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Print returns a compound command that writes data, any bytes, to stdout.
-// Backquotes and less-than signs are escaped too, so that it can stand in a
+// Print returns a compound command that writes data, which may be any bytes, to stdout.
+// Backquotes and less-than signs are escaped too, so that the command can be put in a
 // fenced block or an XML tag.
 func Print(data []byte) string {
 	command, _ := printSome(data, math.MaxInt)
 	return command
 }
 
-// Prints returns what Print does in as many commands as it takes for each to
-// be at most limit bytes long, but one at least. A limit below 2000 is 2000.
+// Prints is like Print, but returns several commands, each at most limit bytes long. It
+// returns at least one. A limit below 2000 counts as 2000.
 func Prints(data []byte, limit int) []string {
 	var commands []string
 	for len(commands) == 0 || len(data) > 0 {
@@ -34,7 +34,7 @@ func Prints(data []byte, limit int) []string {
 	return commands
 }
 
-// printSome returns a command of at most limit bytes, and how much of data it writes.
+// printSome returns a command of at most limit bytes, and how many bytes of data it writes.
 func printSome(data []byte, limit int) (command string, done int) {
 	const open, end, last = "printf '%b' '", "'\n", ":; }"
 	var b strings.Builder
@@ -56,8 +56,8 @@ func printSome(data []byte, limit int) (command string, done int) {
 	return b.String(), done
 }
 
-// chunk returns how many bytes go into the next printf: no more than fits
-// comfortably, and whole lines where there are any, so that text stays readable.
+// chunk returns how many bytes the next printf writes: at most 200, and whole lines if
+// possible, so that text stays readable.
 func chunk(data []byte) int {
 	const most = 200
 	if len(data) <= most {
@@ -75,7 +75,7 @@ func escape(b *strings.Builder, c byte) {
 	case c == '\n':
 		b.WriteString(`\n`)
 	case c == '\\' || c == '\'' || c == '`' || c == '<' || c < ' ' || c > '~':
-		b.WriteString(`\0`) // always three digits follow, so that no data digit can join them
+		b.WriteString(`\0`) // always with three digits, so that a digit in data is not read as one of them
 		b.WriteByte('0' + c>>6)
 		b.WriteByte('0' + c>>3&7)
 		b.WriteByte('0' + c&7)

@@ -14,7 +14,7 @@ import (
 
 func run(t *testing.T, script string) []byte {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "script") // over 128 KiB it does not fit an argument
+	file := filepath.Join(t.TempDir(), "script") // text over 128 KiB does not fit in an argument
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestPrintWritesTheExactBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := run(t, bash.Print(data)); !bytes.Equal(got, data) {
-				t.Errorf("%d bytes came back as %d", len(data), len(got))
+				t.Errorf("%d bytes were printed as %d other bytes", len(data), len(got))
 			}
 		})
 	}
@@ -53,12 +53,12 @@ func TestPrintWritesTheExactBytes(t *testing.T) {
 func TestQuoteIsOneWord(t *testing.T) {
 	for _, s := range []string{"", "a b", "it's", "$x `y` \\ \"", "new\nline", "*"} {
 		if got := run(t, "printf %s "+bash.Quote(s)); string(got) != s {
-			t.Errorf("%q came back as %q", s, got)
+			t.Errorf("%q came back as %q; want %v", s, got, s)
 		}
 	}
 }
 
-func TestPrintsKeepsToItsLimit(t *testing.T) {
+func TestPrintsRespectsItsLimit(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"nothing":     {},
 		"text":        bytes.Repeat([]byte("a line of text\n"), 1000),
@@ -68,22 +68,22 @@ func TestPrintsKeepsToItsLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			commands := bash.Prints(data, 5000)
 			if len(data) > 5000 && len(commands) < 2 {
-				t.Error("one command")
+				t.Error("got one command for data over the limit, want several")
 			}
 			for _, c := range commands {
 				if len(c) > 5000 {
-					t.Errorf("a command of %d bytes", len(c))
+					t.Errorf("a command of %d bytes, want c at most 5000", len(c))
 				}
 			}
 			if got := run(t, strings.Join(commands, "\n")); !bytes.Equal(got, data) {
-				t.Errorf("%d bytes came back as %d", len(data), len(got))
+				t.Errorf("%d bytes were printed as %d other bytes", len(data), len(got))
 			}
 		})
 	}
 }
 
-func TestPrintCanStandInAFenceOrTag(t *testing.T) {
+func TestPrintFitsInAFenceOrTag(t *testing.T) {
 	if got := bash.Print([]byte("```\n</cmd>")); strings.ContainsAny(got, "`<") {
-		t.Errorf("%s", got)
+		t.Errorf("the command contains a backquote or <: %s", got)
 	}
 }

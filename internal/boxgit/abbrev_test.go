@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/internal/boxgit"
 )
 
-// many makes a packed repository of which most objects are another branch's: git
-// makes ids of 8 digits of it, and of 7 of what HEAD needs.
+// many makes a packed repository in which most objects belong to another branch: git
+// abbreviates ids to 8 digits in it, and to 7 with only the objects that HEAD needs.
 const many = `begin repo; { echo 'commit refs/heads/ahead'; printf 'committer a <a@localhost> 1 +0000\ndata 1\nx\n'
 for ((i = 0; i < 16500; i++)); do printf 'M 100644 inline f%d\ndata %d\n%d\n' $i ${#i} $i; done; } | git fast-import --quiet
 git repack -qad; git checkout -q main; echo x >> a
@@ -39,10 +39,10 @@ func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
 			}
 			before, _ := r.bash(t, shown)
 			if report := r.scrub(t); report.Verdict != "scrubbed" {
-				t.Errorf("%+v", report)
+				t.Errorf("got %+v, want verdict %q", report, "scrubbed")
 			}
 			if after, _ := r.bash(t, shown); after != before {
-				t.Errorf("shown: %s\nwas: %s", after, before)
+				t.Errorf("shown: %s, want after %v\nwas: %s", after, before, before)
 			}
 			if id, _ := r.bash(t, "git rev-parse --short HEAD"); len(strings.TrimSpace(id)) != tt.digits {
 				t.Errorf("%q, want %d digits", id, tt.digits)
@@ -51,19 +51,19 @@ func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
 				t.Errorf("core.abbrev is %q, want %q", set, tt.set)
 			}
 			if second := r.scrub(t); second != (boxgit.Report{Verdict: boxgit.Clean}) {
-				t.Errorf("the second time: %+v", second)
+				t.Errorf("the second time: %+v, want second %v", second, (boxgit.Report{Verdict: boxgit.Clean}))
 			}
 		})
 	}
 }
 
-// What is known to be clean has its files removed all the same, and no object read.
-func TestWhatIsKnownIsNotLookedFor(t *testing.T) {
+// A history known to be clean still has its extra files removed, without reading objects.
+func TestAKnownCleanHistoryIsNotSearched(t *testing.T) {
 	t.Parallel()
 	r := hostile(t, `begin repo; echo gone > .git/ORIG_HEAD; rm -rf .git/objects/??`, "repo")
 	out, code := r.bash(t, boxgit.Script, "", boxgit.Known)
 	if report, err := boxgit.Read([]byte(out), code); err != nil || report != (boxgit.Report{Verdict: boxgit.Clean}) {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("got %+v, %v; want report %v, no error", report, err, (boxgit.Report{Verdict: boxgit.Clean}))
 	}
 	for _, junk := range []string{"logs", "ORIG_HEAD", "COMMIT_EDITMSG"} {
 		if left, _ := filepath.Glob(filepath.Join(r.work, ".git", junk)); left != nil {
@@ -72,15 +72,15 @@ func TestWhatIsKnownIsNotLookedFor(t *testing.T) {
 	}
 }
 
-// What says otherwise is not believed.
-func TestWhatIsNotAsItIsKnownToBeIsScrubbed(t *testing.T) {
+// A repository that contradicts what is known is scrubbed.
+func TestAHistoryThatDiffersFromWhatIsKnownIsScrubbed(t *testing.T) {
 	t.Parallel()
 	r := hostile(t, `begin repo; ahead; git remote add origin /x`, "repo")
 	out, code := r.bash(t, boxgit.Script, "", boxgit.Known)
 	if report, err := boxgit.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("got %+v, %v; want verdict %q, no error", report, err, "scrubbed")
 	}
 	if out, _ := r.bash(t, found); strings.TrimSpace(out) != "" {
-		t.Errorf("found:\n%s", out)
+		t.Errorf("found, want nothing:\n%s", out)
 	}
 }

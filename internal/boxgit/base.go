@@ -7,29 +7,31 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"batch.example/batch/internal/printable"
 )
 
-// Base is how a repository stood to a commit before it was scrubbed.
+// Base compares a repository with a commit, before it was scrubbed.
 type Base struct {
-	Head   string // HEAD's commit; empty where there is none
-	Commit string // the other's full id; empty where the repository does not have it
+	Head   string // HEAD's commit; empty if there is none
+	Commit string // the other commit's full id; empty if the repository does not have it
 	Ahead  int    // commits of Head's history that Commit's does not have
 	Behind int    // commits of Commit's history that Head's does not have
 
-	Changed Files // in which Head's tree is not Commit's
-	Unsaved Files // tracked ones with changes that are not committed
+	Changed Files // that differ between Head and Commit
+	Unsaved Files // tracked files with changes that are not committed
 
 	none    string // why there is no Head
-	several int    // commits that an abbreviated id is the beginning of
+	several int    // how many commits have an id that begins with the abbreviated id
 }
 
 // Files are paths in a repository.
 type Files struct {
-	Names []string // at most 100, in quotes and escaped as git does where bytes are unusual
+	Names []string // at most 100; quoted and escaped as git does if they have unusual bytes
 	Total int
 }
 
-// String names some of the files and says how many more there are.
+// String returns the names of some files and how many more there are.
 func (f Files) String() string {
 	const some = 5
 	text := strings.Join(f.Names[:min(some, len(f.Names))], ", ")
@@ -41,8 +43,8 @@ func (f Files) String() string {
 
 var commitID = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// ID returns a base_commit as [Script] takes it: empty for a text that is no
-// commit's id, whole or abbreviated to 7 digits at least.
+// ID returns a base_commit in the form that [Script] accepts. It is empty for a text that
+// is not a commit id, full or abbreviated to at least 7 digits.
 func ID(baseCommit string) string {
 	id := strings.ToLower(strings.TrimSpace(baseCommit))
 	if !commitID.MatchString(id) {
@@ -54,9 +56,9 @@ func ID(baseCommit string) string {
 var factLine = regexp.MustCompile(`^base: ([a-z-]+) (.+)$`)
 
 // ReadBase reads what Script printed about the commit that it was given,
-// whatever came of the scrub.
+// whatever the result of the scrub.
 func ReadBase(output []byte, exitCode int) Base {
-	b := Base{none: fmt.Sprintf("looking for its commit ended with exit code %d, output %.300q", exitCode, bytes.TrimSpace(output))}
+	b := Base{none: fmt.Sprintf("finding its commit: exit code %d, output %.300q", exitCode, bytes.TrimSpace(output))}
 	lines := bufio.NewScanner(bytes.NewReader(output))
 	lines.Buffer(nil, len(output)+1)
 	for lines.Scan() {
@@ -93,11 +95,10 @@ func (b *Base) learn(fact, value string) {
 	}
 }
 
-// Mismatch says why an image with such a repository is not at baseCommit, for the
-// end of a sentence. It is empty where it is: where HEAD is that commit, or one
-// commit on top of it that only sets up the environment. Such a commit changes
-// nothing, or nothing but files that a set-up changes ([setUpFiles]), and none that
-// the gold patch changes.
+// Mismatch returns why an image with such a repository is not at baseCommit, for the
+// end of a sentence. It is empty if the image is at baseCommit: HEAD is that commit, or one
+// commit on top of it that only sets up the environment. Such a commit changes at most
+// files that a set-up may change ([setUpFiles]), and none that the gold patch changes.
 func (b Base) Mismatch(baseCommit, gold string) string {
 	id, head := ID(baseCommit), b.Head[:min(12, len(b.Head))]
 	switch {
@@ -108,31 +109,26 @@ func (b Base) Mismatch(baseCommit, gold string) string {
 	case strings.HasPrefix(b.Head, id):
 		return ""
 	case b.several > 0:
-		return fmt.Sprintf("the ids of %d commits begin so; HEAD is %s", b.several, head)
+		return fmt.Sprintf("%d commits have ids that begin with it; HEAD is %s", b.several, head)
 	case b.Commit == "":
 		return fmt.Sprintf("the repository does not have that commit; HEAD is %s", head)
 	case b.Behind > 0 || b.Ahead != 1:
 		return fmt.Sprintf("HEAD is %s, %s it", head, distance(b.Ahead, b.Behind))
 	}
-	if wrong := b.beyondSetUp(gold); wrong != "" {
+	if wrong := b.unexpectedChange(gold); wrong != "" {
 		return fmt.Sprintf("HEAD is %s, one commit on top of it, which %s", head, wrong)
 	}
 	return ""
 }
 
 var missing = map[string]string{
-	"git":        "the image has no git to find its commit with",
+	"git":        "the image has no git, so its commit is unknown",
 	"repository": "there is no git repository around the working directory",
 	"commit":     "the repository around the working directory has no commit checked out",
 }
 
 func distance(ahead, behind int) string {
-	commits := func(n int, where string) string {
-		if n == 1 {
-			return "1 commit " + where
-		}
-		return fmt.Sprintf("%d commits %s", n, where)
-	}
+	commits := func(n int, where string) string { return printable.Count(n, "commit ", "commits ") + where }
 	switch {
 	case behind == 0:
 		return commits(ahead, "ahead of")

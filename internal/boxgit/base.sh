@@ -48,7 +48,7 @@ known() {
 	((${#all[@]} == 1)) && commit=${all[0]}
 }
 
-# unsaved names the files of the work tree that are not as HEAD has them. Only those
+# unsaved names the files of the working tree that are not as HEAD has them. Only those
 # are read whose size or time of change, to the second, is not the index's: a
 # container's layers keep no more of it. A file's filter would be a program of the
 # image's; where there is one, nothing is looked at.

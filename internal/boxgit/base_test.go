@@ -14,12 +14,12 @@ import (
 	"batch.example/batch/internal/boxgit"
 )
 
-// wanted says in a case's script which commit the row names.
+// wanted prints in a case's script which commit the row names.
 const wanted = `want() { git rev-parse "$1" > "$top/base"; }
 setup() { echo "$1" > "$1" && git add -A && git commit -qm SWE-bench; } # file: a commit with that file
 `
 
-// look runs Script as the solver does, with the case's base, and scrubs where
+// look runs Script as the solver does, with the case's base, and scrubs if
 // history is empty.
 func (r repo) look(t *testing.T, base, history string) (found boxgit.Base, output string, exitCode int) {
 	t.Helper()
@@ -40,14 +40,14 @@ func (r repo) base(t *testing.T) string {
 // gold is a patch of one file; %s is its name.
 const gold = "diff --git a/%[1]s b/%[1]s\n--- a/%[1]s\n+++ b/%[1]s\n@@ -1 +1 @@\n-a\n+b\n"
 
-func TestAnImageIsAtItsCommitOrSaysWhereItIs(t *testing.T) {
+func TestTheCommitOfAnImageIsReported(t *testing.T) {
 	for _, tt := range []struct {
 		name, script string
-		cut          int      // digits of the id that are given
+		cut          int      // digits of the id in the row
 		gold         string   // file that the gold patch changes
-		mismatch     string   // what is said, HEAD for HEAD's id; empty: it is at its commit
+		mismatch     string   // the report, with HEAD for HEAD's id; empty if the image is at its commit
 		changed      string   // files of the commits on top
-		work         string   // where it is run; empty: repo
+		work         string   // directory of the repository; empty: repo
 		env          []string // %s is the case's directory
 	}{
 		{name: "at it", script: `begin repo; want HEAD`},
@@ -55,7 +55,7 @@ func TestAnImageIsAtItsCommitOrSaysWhereItIs(t *testing.T) {
 		{name: "at it, detached", script: `begin repo; git checkout -q HEAD~1; want HEAD`},
 		{name: "at it, packed, in a subfolder", script: `begin repo; git gc -q; want HEAD`, work: "repo/dir"},
 		{name: "at it, SHA-256", script: `begin --object-format=sha256 repo; want HEAD`},
-		{name: "at it, in a work tree beside another", script: `begin first; git worktree add -q ../repo HEAD~1; want HEAD~1`},
+		{name: "at it, in a working tree beside another", script: `begin first; git worktree add -q ../repo HEAD~1; want HEAD~1`},
 		{name: "at it, shallow", script: `begin origin; commit three; cd ..; git clone -q --depth 1 "file://$top/origin" repo; cd repo; want HEAD`},
 		{name: "a commit on top with the same tree", script: `begin repo; want HEAD; git commit -q --allow-empty -m SWE-bench`},
 		{name: "a commit on top with the same tree, abbreviated", script: `begin repo; want HEAD; git commit -q --allow-empty -m SWE-bench`, cut: 9},
@@ -97,7 +97,7 @@ func TestAnImageIsAtItsCommitOrSaysWhereItIs(t *testing.T) {
 		{name: "no repository", script: `begin other; want HEAD; mkdir ../repo`, mismatch: "there is no git repository around the working directory"},
 		{name: "no id", script: `begin repo; echo main > "$top/base"`, mismatch: "that is not the id of a commit"},
 		{name: "an id that is too short", script: `begin repo; want HEAD`, cut: 6, mismatch: "that is not the id of a commit"},
-		// What an image can set up to look like another one.
+		// Ways in which an image's repository can pretend to be another one.
 		{name: "a branch with the id's name", script: `begin repo; want HEAD~1; git branch "$(cut -c 1-10 "$top/base")"`, cut: 10, changed: "a, dir/two", mismatch: "HEAD is HEAD, one commit on top of it, which changes files that setting up an environment does not: a, dir/two"},
 		{name: "a replaced commit", script: `begin repo; want HEAD; commit three; commit four; git replace HEAD $(git commit-tree -p HEAD~2 -m x HEAD~2^{tree})`, changed: "a, dir/four, dir/three", mismatch: "HEAD is HEAD, 2 commits ahead of it"},
 		{name: "a graft", script: `begin repo; want HEAD; commit three; commit four; echo "$(git rev-parse HEAD HEAD~2 | tr '\n' ' ')" > .git/info/grafts`, changed: "a, dir/four, dir/three", mismatch: "HEAD is HEAD, 2 commits ahead of it"},
@@ -147,7 +147,7 @@ func TestAnImageIsAtItsCommitOrSaysWhereItIs(t *testing.T) {
 	}
 }
 
-func TestWhatTheGoldPatchChangesIsNoSetUp(t *testing.T) {
+func TestACommitThatChangesFilesOfTheGoldPatchIsNotSetup(t *testing.T) {
 	for name, tt := range map[string]struct{ file, patch string }{
 		"an edit":              {"lib/setup.py", fmt.Sprintf(gold, "lib/setup.py")},
 		"line ends of Windows": {"setup.py", strings.ReplaceAll(fmt.Sprintf(gold, "setup.py"), "\n", "\r\n")},
@@ -163,10 +163,10 @@ func TestWhatTheGoldPatchChangesIsNoSetUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := boxgit.Base{Head: "fedcba9876", Commit: "0123456789", Ahead: 1, Changed: boxgit.Files{Names: []string{tt.file}, Total: 1}}
 			if got := b.Mismatch(b.Commit, tt.patch); !strings.HasSuffix(got, "which changes what the gold patch changes: "+tt.file) {
-				t.Errorf("%q", got)
+				t.Errorf("got %q, want ending in %q", got, "which changes what the gold patch changes: "+tt.file)
 			}
 			if got := b.Mismatch(b.Commit, fmt.Sprintf(gold, "other/setup.py")); got != "" {
-				t.Errorf("%q", got)
+				t.Errorf("got %q, want nothing", got)
 			}
 		})
 	}
@@ -176,11 +176,11 @@ func TestAnImageWithoutGitSaysSo(t *testing.T) {
 	r := hostile(t, wanted+"begin repo; want HEAD; mkdir ../bin; ln -s $(type -P bash) ../bin", "repo")
 	r.env = []string{"PATH=" + filepath.Join(r.dir, "bin")}
 	found, _, _ := r.look(t, r.base(t), "keep")
-	if got := found.Mismatch(r.base(t), ""); got != "the image has no git to find its commit with" {
+	if got := found.Mismatch(r.base(t), ""); got != "the image has no git, so its commit is unknown" {
 		t.Error(got)
 	}
 	found = boxgit.ReadBase([]byte("sh: bash: not found"), 127)
-	if got := found.Mismatch(r.base(t), ""); got != `looking for its commit ended with exit code 127, output "sh: bash: not found"` {
+	if got := found.Mismatch(r.base(t), ""); got != `finding its commit: exit code 127, output "sh: bash: not found"` {
 		t.Error(got)
 	}
 }
@@ -198,7 +198,7 @@ func twoCommits(tree string) (a, b string) {
 	}
 }
 
-func TestAnAbbreviationOfTwoCommitsIsNeither(t *testing.T) {
+func TestAnAmbiguousAbbreviationMatchesNoCommit(t *testing.T) {
 	r := hostile(t, "begin repo; git rev-parse HEAD^{tree} > ../tree", "repo")
 	tree, err := os.ReadFile(filepath.Join(r.dir, "tree"))
 	if err != nil {
@@ -216,10 +216,10 @@ func TestAnAbbreviationOfTwoCommitsIsNeither(t *testing.T) {
 		ids = append(ids, strings.TrimSpace(string(id)))
 	}
 	found, out, _ := r.look(t, ids[0][:7], "keep")
-	if got := found.Mismatch(ids[0][:7], ""); !strings.HasPrefix(got, "the ids of 2 commits begin so; HEAD is ") {
-		t.Errorf("%q\n%s", got, out)
+	if got := found.Mismatch(ids[0][:7], ""); !strings.HasPrefix(got, "2 commits have ids that begin with it; HEAD is ") {
+		t.Errorf("got %q, want beginning with %q\n%s", got, "2 commits have ids that begin with it; HEAD is ", out)
 	}
-	// HEAD is meant where it begins so.
+	// A row may name HEAD itself.
 	if out, code := r.bash(t, "git update-ref --no-deref HEAD "+ids[1]); code != 0 {
 		t.Fatal(out)
 	}
@@ -228,14 +228,14 @@ func TestAnAbbreviationOfTwoCommitsIsNeither(t *testing.T) {
 	}
 }
 
-func TestChangesThatAreNotCommittedAreNamed(t *testing.T) {
+func TestUncommittedChangesAreNamed(t *testing.T) {
 	for name, tt := range map[string]struct{ script, want string }{
 		"none":                        {`begin repo`, ""},
 		"only the time":               {`begin repo; touch -d 2001-01-01 a`, ""},
 		"new files":                   {`begin repo; echo x > x`, ""},
 		"of every kind":               {`begin repo; echo x >> a; rm dir/one; git mv dir/two dir/three; chmod +x dir/three`, "a, dir/one, dir/three, dir/two"},
 		"many":                        {`begin repo; for i in $(seq 6); do echo $i > $i; done; git add .`, "1, 2, 3, 4, 5 and 1 more"},
-		"a work tree elsewhere":       {`begin repo; echo x >> a; mkdir ../e; git config core.worktree "$top/e"`, "a"},
+		"a working tree elsewhere":    {`begin repo; echo x >> a; mkdir ../e; git config core.worktree "$top/e"`, "a"},
 		"in a bare repository":        {`begin first; cd ..; git clone -q --bare first real; ln -s real repo`, ""},
 		"nothing of a submodule":      {`begin sub; cd ..; begin repo; git -c protocol.file.allow=always submodule --quiet add "$top/sub" s; git commit -qm s; echo x >> s/a`, ""},
 		"a filter that would be run":  {`begin repo; git config filter.x.clean "touch $top/ran"; echo '* filter=x' > .git/info/attributes; echo x >> a; touch dir/*`, ""},
@@ -256,12 +256,12 @@ func TestChangesThatAreNotCommittedAreNamed(t *testing.T) {
 	}
 }
 
-// everything is what nobody may change who only looks.
+// everything is the state that a check must not change.
 const everything = `export GIT_CONFIG_GLOBAL=/dev/null
 find "$(git rev-parse --absolute-git-dir)" "$(cd "$(git rev-parse --git-common-dir)" && pwd)" -type f -exec sha256sum {} + | sort -u
 find . -name .git -prune -o -type f -exec sha256sum {} + | sort -k 2`
 
-func TestLookingChangesAndRunsNothing(t *testing.T) {
+func TestTheCheckChangesAndRunsNothing(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -286,22 +286,22 @@ func TestLookingChangesAndRunsNothing(t *testing.T) {
 			}
 			after, _ := r.bash(t, everything)
 			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("changed (-before +after):\n%s", diff)
+				t.Errorf("changed (-before +after), want no difference:\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestTheRowsCommitOutlivesTheScrub(t *testing.T) {
+func TestTheBaseCommitSurvivesTheScrub(t *testing.T) {
 	for name, script := range map[string]string{
 		"on another branch": `begin repo; git checkout -qb other HEAD~1; commit three; want HEAD; future secret; back; ahead secret2`,
 		"ahead":             `begin repo; commit three; want HEAD; ahead; git checkout -q --detach HEAD~1`,
 		"on a remote's branch, HEAD ahead too": `begin origin; git checkout -qb other HEAD~1; commit three; want HEAD; future secret; back; cd ..
 			git clone -q origin repo; cd repo; commit four; git config core.logAllRefUpdates always; git branch -q gone; git checkout -q gone; future secret2; git checkout -q main; git branch -qD gone`,
-		"under a ref of ours": `begin repo; ahead; git update-ref refs/batch/base-commit ahead; git update-ref refs/batch/secret ahead; git checkout -qb other HEAD~1; commit three; want HEAD; back`,
-		"packed":              `begin repo; git update-ref refs/batch ahead 2>/dev/null || true; ahead; git update-ref refs/batch ahead; git checkout -qb other HEAD~1; commit three; want HEAD; back; git gc -q; git pack-refs --all`,
-		"HEAD unborn":         `begin repo; want HEAD; ahead; git checkout -q --orphan new; git rm -rfq --cached .; rm -f .git/index`,
-		"shallow":             `begin origin; git checkout -qb other; commit three; want HEAD; back; commit four; ahead; cd ..; git clone -q --depth 2 --no-single-branch "file://$top/origin" repo`,
+		"under a ref of batch": `begin repo; ahead; git update-ref refs/batch/base-commit ahead; git update-ref refs/batch/secret ahead; git checkout -qb other HEAD~1; commit three; want HEAD; back`,
+		"packed":               `begin repo; git update-ref refs/batch ahead 2>/dev/null || true; ahead; git update-ref refs/batch ahead; git checkout -qb other HEAD~1; commit three; want HEAD; back; git gc -q; git pack-refs --all`,
+		"HEAD unborn":          `begin repo; want HEAD; ahead; git checkout -q --orphan new; git rm -rfq --cached .; rm -f .git/index`,
+		"shallow":              `begin origin; git checkout -qb other; commit three; want HEAD; back; commit four; ahead; cd ..; git clone -q --depth 2 --no-single-branch "file://$top/origin" repo`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -310,46 +310,46 @@ func TestTheRowsCommitOutlivesTheScrub(t *testing.T) {
 			before, _ := r.bash(t, observed)
 			_, out, code := r.look(t, base, "")
 			if report, err := boxgit.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
-				t.Errorf("%+v, %v", report, err)
+				t.Errorf("got %+v, %v; want verdict %q, no error", report, err, "scrubbed")
 			}
 			after, _ := r.bash(t, observed)
 			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("changed (-before +after):\n%s", diff)
+				t.Errorf("changed (-before +after), want no difference:\n%s", diff)
 			}
 			if out, code := r.bash(t, "git log -p --format=%H "+base+" >/dev/null && git archive "+base+" | tar -t && git gc -q --prune=now && git cat-file -e "+base); code != 0 {
 				t.Errorf("the commit is not whole: %s", out)
 			}
 			if out, _ := r.bash(t, found); strings.TrimSpace(out) != "" {
-				t.Errorf("found:\n%s", out)
+				t.Errorf("found, want nothing:\n%s", out)
 			}
 			if out, _ := r.bash(t, "git for-each-ref --format='%(refname) %(objectname)' refs/batch; ls -d .git/logs 2>/dev/null"); strings.TrimSpace(out) != "refs/batch/base-commit "+base {
-				t.Errorf("refs of ours: %s", out)
+				t.Errorf("refs under refs/batch: %s, want %q", out, "refs/batch/base-commit "+base)
 			}
 			_, out, code = r.look(t, base, "")
 			if report, err := boxgit.Read([]byte(out), code); err != nil || report != (boxgit.Report{Verdict: "clean"}) {
-				t.Errorf("the second time: %+v, %v", report, err)
+				t.Errorf("the second time: %+v, %v; want report %v, no error", report, err, (boxgit.Report{Verdict: "clean"}))
 			}
 		})
 	}
 }
 
-// An image of SWE-smith's is a clone whose branches are the instances; a commit
+// An image of SWE-smith has a clone whose branches are the instances; a commit
 // with the bug, and one without the tests for it, are on top of the repository's.
-func TestABranchThatIsAnInstanceStaysWhole(t *testing.T) {
+func TestABranchOfAnInstanceIsKept(t *testing.T) {
 	r := hostile(t, wanted+`begin origin; for i in o__r.1.one__a o__r.1.two__b; do git checkout -qb $i main; commit "Bug-$i"
 		[ $i = o__r.1.two__b ] && plant $(git rev-parse HEAD HEAD:); [ $i = o__r.1.one__a ] && want HEAD; git rm -q dir/one; git commit -qm 'Remove F2P Tests'; done
 		back; git gc -q; cd ..; git clone -q -o origin origin repo; cd repo; git checkout -q o__r.1.one__a`, "repo")
 	base, out, code := r.look(t, r.base(t), "")
 	if report, err := boxgit.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("got %+v, %v; want verdict %q, no error", report, err, "scrubbed")
 	}
 	if got := base.Mismatch(r.base(t), ""); !strings.HasSuffix(got, "setting up an environment does not: dir/one") {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want ending in %q", got, "setting up an environment does not: dir/one")
 	}
 	if out, code := r.bash(t, `[ "$(git branch --show-current)" = o__r.1.one__a ] && [ "$(git log --format=%s | head -3 | tr '\n' ' ')" = "Remove F2P Tests Bug-o__r.1.one__a two " ] && git checkout -q HEAD~1 && [ -e dir/one ] && git checkout -q HEAD~1`); code != 0 {
 		t.Error(out)
 	}
 	if out, _ := r.bash(t, found); strings.TrimSpace(out) != "" {
-		t.Errorf("found:\n%s", out)
+		t.Errorf("found, want nothing:\n%s", out)
 	}
 }

@@ -1,15 +1,15 @@
 package boxgit_test
 
-// cases are repositories that hide a future. Each script runs behind the
+// cases are repositories that contain commits after HEAD. Each script runs after the
 // prelude and leaves "repo", or work, to be scrubbed.
 var cases = []struct {
 	name, script string
-	work         string // where it is run; empty: repo
+	work         string // directory of the repository; empty: repo
 	clean        bool   // there is nothing to scrub
-	differs      bool   // git log cannot say what it said
+	differs      bool   // the output of git log changes
 	incomplete   bool   // objects were missing before, so that git fsck complains
-	again        bool   // git does not tell whether it stores the empty tree, so it is packed once more each time
-	check        string // more that must hold afterwards
+	again        bool   // git does not report whether it stores the empty tree, so each scrub packs once more
+	check        string // a further check of the result
 }{
 	{name: "nothing", script: `begin repo; git repack -qad; rm -rf .git/logs`, clean: true},
 	{name: "nothing, with a remote", script: `begin --bare x 2>/dev/null || true; cd "$top"; begin repo; git remote add origin /x; git config branch.main.remote origin; plant none`},
@@ -41,11 +41,11 @@ var cases = []struct {
 		check: `while read -r id; do ! GIT_NO_LAZY_FETCH=1 git -c protocol.allow=never cat-file -e $id 2>/dev/null || exit 1; done < "$SECRETS"`,
 	},
 	{
-		name: "another work tree", script: `begin repo; ahead; git worktree add -q ../other ahead; cd ../other; echo x > staged; git add staged; plant $(git rev-parse :staged)`,
+		name: "another working tree", script: `begin repo; ahead; git worktree add -q ../other ahead; cd ../other; echo x > staged; git add staged; plant $(git rev-parse :staged)`,
 		check: `[ ! -e .git/worktrees/other ]`,
 	},
-	{name: "in another work tree, the first one ahead", script: `begin first; git worktree add -q ../repo -b here; future secret; git worktree add -q ../third; cd ../repo; echo x >> a; echo y > y; git add y`},
-	{name: "in another work tree, the first one detached", script: `begin first; git worktree add -q ../repo -b here; future secret; git checkout -q --detach; git bisect start -q HEAD HEAD~1 2>/dev/null >/dev/null || true`},
+	{name: "in another working tree, the first one ahead", script: `begin first; git worktree add -q ../repo -b here; future secret; git worktree add -q ../third; cd ../repo; echo x >> a; echo y > y; git add y`},
+	{name: "in another working tree, the first one detached", script: `begin first; git worktree add -q ../repo -b here; future secret; git checkout -q --detach; git bisect start -q HEAD HEAD~1 2>/dev/null >/dev/null || true`},
 	{
 		name: "tags of the history stay", script: `begin repo; git tag -a -m t annotated HEAD~1; git tag -a -m t nested annotated 2>/dev/null; ahead; git tag light ahead; git tag -a -m t future ahead; plant $(git rev-parse future)
 		git tag blob $(echo b | git hash-object -w --stdin); plant $(git rev-parse blob)`,
@@ -59,7 +59,7 @@ var cases = []struct {
 		check: `for d in lib/sub lib/inner; do while read -r id; do ! git -C $d cat-file -e $id 2>/dev/null || exit 1; done < "$SECRETS"; [ -z "$(git -C $d branch -r)" ] || exit 1; git -C $d fsck 2>&1 | grep . && exit 1; done; true`,
 	},
 	{name: "bare", script: `begin first; ahead; cd ..; git clone -q --bare first repo`},
-	{name: "a work tree of a bare repository", script: `begin first; ahead; cd ..; git clone -q --bare first bare; cd bare; git worktree add -q ../repo main`},
+	{name: "a working tree of a bare repository", script: `begin first; ahead; cd ..; git clone -q --bare first bare; cd bare; git worktree add -q ../repo main`},
 	{name: "no commit on its branch", script: `begin repo; future secret; git checkout -q --orphan new; : > "$top/secrets"; plant $(git rev-parse main)`},
 	{name: "no commit and no index", script: `begin repo; future secret; git checkout -q --orphan new; git rm -rfq --cached .; rm -f .git/index; plant $(git rev-parse main~1)`},
 	{name: "an index with changes", script: `begin repo; ahead; echo s >> a; git add a; echo w >> a; echo n > new; git add -N new; git rm -q --cached dir/one; git mv dir/two dir/three; echo i > .gitignore; echo x > i`},

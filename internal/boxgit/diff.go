@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Shell executes scripts in a container, in the folder of its work.
+// Shell executes scripts in a container, in its working directory.
 type Shell interface {
 	Execute(ctx context.Context, script string) (vocab.Output, error)
 }
@@ -23,33 +23,32 @@ const (
 	diffLimit = 64 << 20 // bytes of a diff that is kept
 )
 
-// WorktreeDiff returns, as a patch for git apply, how the work tree around the
-// shell's working directory differs from the first of commits that is
-// there: commits made since and new files included, binary files whole, and
-// every byte as it is. Ignored files are left out, and so are submodules and
-// repositories inside. The repository's index, configuration and hooks are
-// neither used nor touched; .gitattributes in the work tree count as they do
-// for git. An error is an Instance fault.
+// WorktreeDiff returns the difference between the working tree around the shell's
+// working directory and the first of commits that exists, as a patch for git apply. The
+// patch includes later commits, new files and whole binary files, with every byte
+// unchanged. It leaves out ignored files, submodules and nested repositories. The
+// repository's index, configuration and hooks are neither used nor changed;
+// .gitattributes in the working tree apply as in git. An error is an Instance fault.
 func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []byte, err error) {
 	dir := "/tmp/.batch-salvage-" + rand.Text()
 	first, err := run(ctx, box, diffScript(dir, commits))
 	if err != nil {
-		return nil, fault.New(fault.Instance, "taking the work tree's diff", err)
+		return nil, fault.New(fault.Instance, "taking the working tree's diff", err)
 	}
 	defer func() {
 		if err != nil || len(patch) > diffPiece {
-			_, _ = box.Execute(ctx, "rm -rf "+dir) // in a container that is about to go
+			_, _ = box.Execute(ctx, "rm -rf "+dir) // in a container that will be removed soon
 		}
 	}()
 	head, patch, _ := bytes.Cut(first, []byte("\n"))
 	size, err := strconv.Atoi(string(head))
 	if err != nil || size > diffLimit {
-		return nil, fault.Newf(fault.Instance, "taking the work tree's diff: it has %.20s bytes, and at most %d are kept", head, diffLimit)
+		return nil, fault.Newf(fault.Instance, "taking the working tree's diff: it has %.20s bytes, and at most %d are kept", head, diffLimit)
 	}
 	for len(patch) < size {
 		piece, err := run(ctx, box, fmt.Sprintf("tail -c +%d %s/patch | head -c %d", len(patch)+1, dir, diffPiece))
 		if err != nil || len(piece) == 0 {
-			return nil, fault.New(fault.Instance, "reading the work tree's diff", err)
+			return nil, fault.New(fault.Instance, "reading the working tree's diff", err)
 		}
 		patch = append(patch, piece...)
 	}
@@ -57,9 +56,9 @@ func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []by
 }
 
 // diffScript writes the diff to a file in dir and prints its size, a newline
-// and its beginning; dir stays only where there is more. `git add` exits with 1
-// when it had to leave something out that it cannot read or that is no file,
-// such as a repository without commits; a submodule that is broken would end it.
+// and its beginning; dir is kept only if there is more. `git add` exits with 1
+// if it had to leave out something that it cannot read or that is not a file,
+// such as a repository without commits; a broken submodule would end it.
 func diffScript(dir string, commits []string) string {
 	return fmt.Sprintf(`t=%s; commits=%s; more=
 mkdir -m 700 "$t" || exit 3
@@ -74,7 +73,7 @@ size=$(wc -c < "$t/patch") && echo $((size)) && head -c %d "$t/patch" || exit 8
 		dir, bash.Quote(strings.Join(commits, " ")), scratchRepo, firstCommit, gitDiff, diffPiece, diffPiece)
 }
 
-// Head returns the commit that the work tree is at, or "" where there is none.
+// Head returns the commit that the working tree is at, or "" if there is none.
 func Head(ctx context.Context, box Shell) string {
 	out, err := run(ctx, box, "git rev-parse --verify --quiet HEAD")
 	if err != nil {
@@ -83,12 +82,12 @@ func Head(ctx context.Context, box Shell) string {
 	return strings.TrimSpace(string(out))
 }
 
-// gitDiff prints the index's difference to a commit in the one form that the
-// harness applies, whatever the repository's and the user's settings say.
+// gitDiff prints the difference between the index and a commit in the form that the
+// harness applies, whatever the settings of the repository and the user.
 const gitDiff = "git -c core.quotePath=true -c diff.noprefix=false -c diff.mnemonicPrefix=false -c diff.orderFile=/dev/null -c diff.relative=false " +
 	"diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b/"
 
-// run executes a script whose whole output is wanted.
+// run executes a script whose whole output is needed.
 func run(ctx context.Context, box Shell, script string) ([]byte, error) {
 	out, err := box.Execute(ctx, script)
 	if err != nil {

@@ -1,49 +1,48 @@
-// Package boxgit is what batch does with the git repository of a container, by
-// scripts that need bash and git there: hide what lies beyond its HEAD, compare it
-// with the commit that its row names, take the work tree's diff, and write a patch
-// that is not UTF-8 as text.
+// Package boxgit works on the git repository in a container, with scripts that need bash
+// and git there. It removes everything that HEAD does not reach, compares the repository
+// with its row's base_commit, takes the working tree's diff, and writes a patch that is
+// not UTF-8 as text.
 //
 // # The history
 //
-// What lies beyond HEAD goes, so that an agent cannot read the solution of its task
-// out of the history that came with an image. [Script] is bash source that does it to the repository around the directory
-// it runs in, and [Read] reads what it printed. Afterwards no object is there
-// but those that HEAD, its history and the index need, and no ref but HEAD's
-// branch and the tags of that history; gone are other branches, remotes with
-// their settings, notes, stashes, reflogs, unreachable objects, objects borrowed
-// through alternates, FETCH_HEAD and its like, bundles in the git directory,
-// other work trees' administration, and what a merge or rebase under way, were
-// there one, would go on with. Submodules are scrubbed likewise.
+// Everything that HEAD does not reach is removed, so that an agent cannot read the
+// solution of its task in the history that came with an image. [Script] is bash source
+// that does this to the repository around the directory it runs in, and [Read] reads what
+// it printed. Afterwards the repository has only the objects that HEAD, its history and
+// the index need, HEAD's branch, and the tags in that history. These are removed: other
+// branches, remotes with their settings, notes, stashes, reflogs, unreachable objects,
+// objects borrowed through alternates, FETCH_HEAD and similar files, bundles in the git
+// directory, the administration of other working trees, and the state of an unfinished
+// merge or rebase. Submodules are scrubbed too.
 //
-// Git makes an abbreviated id as long as the number of objects asks for. Where fewer
-// are left, so that it would be shorter, and nobody has set core.abbrev, the
-// repository's configuration keeps the length: a diff reads as it would have.
+// Git chooses the length of abbreviated ids by the number of objects. If a scrub would
+// make them shorter and core.abbrev is not set, the script sets it in the repository's
+// configuration to the old length, so that diffs look the same.
 //
-// Work tree, index and HEAD, detached or on a branch, stay as they are, and with
-// them what git status and git diff say. A ref that replaces a file or a folder
-// stays, since git diff heeds it; one that replaces a commit goes. Nothing that
-// the repository or its user configured is run.
+// The working tree, the index and HEAD, detached or on a branch, do not change, and
+// neither does the output of git status and git diff. A replace ref for a file or a folder
+// is kept because git diff uses it; one for a commit is removed. Nothing that the
+// repository or its user configured is run.
 //
-// Given the commit that a row names, the script also says, before it changes
-// anything, how the repository around the directory stands to it, whatever GIT_DIR
-// says: [ReadBase] and [Base.Mismatch]. That trusts neither the environment nor the
-// repository's settings, refs that replace others, or grafts. Where the commit is
-// there and not in HEAD's history, it stays, with its own history, as
-// refs/batch/base-commit.
+// If the script is given the row's base_commit, it first reports how the repository
+// around the directory differs from it, whatever GIT_DIR says: [ReadBase] and
+// [Base.Mismatch]. The comparison trusts neither the environment nor the repository's
+// settings, replace refs or grafts. If the commit exists but is not in HEAD's history, it
+// is kept, with its own history, as refs/batch/base-commit.
 //
-// It does not look for copies of the solution elsewhere: in files of the work
-// tree, or in repositories of other folders. Run from a work tree beside the
-// repository's first one (git worktree), it leaves the first one without index.
-// A repository that stores its refs as reftable is refused.
+// The script does not search for copies of the solution elsewhere: in files of the
+// working tree, or in repositories in other folders. Run in a linked working tree
+// (git worktree), it leaves the main one without an index. It refuses a repository that
+// stores its refs as reftable.
 //
-// The cost is that of listing what HEAD needs, a few milliseconds in a small
-// repository and seconds in one of 50,000 commits, of a look at the time of each file in
-// the work tree, and of writing one pack where something was found. [Keep] and [Known]
+// The costs are: listing the objects that HEAD needs, which takes a few milliseconds in a
+// small repository and seconds in one with 50,000 commits; checking the time of each file
+// in the working tree; and writing one pack if something was found. [Keep] and [Known]
 // list no objects.
 //
 // # Diffs
 //
-// [WorktreeDiff] and [Portable] work in a repository of their own beside the
-// container's, which borrows its objects: nothing that an agent may have done to
-// configuration, index, hooks or locks counts, and nothing of it is touched.
+// [WorktreeDiff] and [Portable] use a separate repository that borrows the objects of the
+// container's repository. Whatever an agent did to configuration, index, hooks or locks has
+// no effect, and stays unchanged.
 package boxgit

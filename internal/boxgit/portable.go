@@ -11,11 +11,11 @@ import (
 	"batch.example/batch/internal/bash"
 )
 
-// Portable returns a text that can stand in JSON and applies to the same
-// effect as patch: patch itself when it is UTF-8, else the same change with
-// the files concerned as a git binary patch. Only when the patch does not
-// apply at all, so that no text has its effect, are the offending bytes
-// written as \xNN. The note says what was done; it is empty for the first case.
+// Portable returns a text that JSON can hold and that applies with the same effect as
+// patch: patch itself if it is UTF-8, otherwise the same change with the affected files as
+// a git binary patch. If the patch does not apply at all, so that no text has its effect,
+// invalid bytes are written as \xNN. The note says what was done; it is empty if the text
+// is patch itself.
 func Portable(ctx context.Context, box Shell, commits []string, patch []byte) (text, note string) {
 	if utf8.Valid(patch) {
 		return string(patch), ""
@@ -29,12 +29,12 @@ func Portable(ctx context.Context, box Shell, commits []string, patch []byte) (t
 		}
 	}
 	return escapeInvalid(patch), "could not be rewritten as a git binary patch and is not UTF-8; " +
-		"its offending bytes are written as \\xNN, the exact bytes are in the patch file"
+		"its invalid bytes are written as \\xNN, the exact bytes are in the patch file"
 }
 
 // rewriteScript applies patch to a scratch index at commit and prints the same
-// change with the attributes in force. It works in a bare repository, where no
-// attributes of the work tree's count.
+// change with the given attributes. It works in a bare repository, where the working
+// tree's attributes do not apply.
 func rewriteScript(patch []byte, attributes, commit string) string {
 	return fmt.Sprintf(`t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT || exit 3
 commits=%s

@@ -1,12 +1,11 @@
 package boxgit
 
-// scratchRepo makes a repository of its own in $t that borrows the objects and
-// refs of the one that the working directory is in, and lets git use it with
-// the same work tree ($top) and a new index. Nothing that an agent may have
-// done to the repository's configuration, index, hooks or locks counts there,
-// nor do the user's settings and the environment's; what the repository ignores
-// by its own info/exclude does. The repository is found by hand, since git
-// refuses to look at one that is broken.
+// scratchRepo makes a separate repository in $t that borrows the objects and refs of the
+// one around the working directory, and makes git use it with the same working tree
+// ($top) and a new index. Whatever an agent did to the original's configuration, index,
+// hooks or locks has no effect there, and neither do the settings of the user and the
+// environment; only its info/exclude still applies. The script finds the original itself,
+// because git refuses a broken repository.
 const scratchRepo = `exec 2> /dev/null
 for v in ${!GIT_*}; do unset "$v"; done
 top=$(pwd -P)
@@ -33,7 +32,7 @@ export HOME="$t" XDG_CONFIG_HOME="$t" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_SYSTEM=/d
 export GIT_DIR="$t/git" GIT_WORK_TREE="${top:-/}" GIT_INDEX_FILE="$t/index"
 `
 
-// firstCommit sets $commit to the first of the words of $commits that names one.
+// firstCommit sets $commit to the first word of $commits that names a commit.
 const firstCommit = `for c in $commits; do commit=$(git rev-parse --verify --quiet "$c^{commit}") && break; done
 [ -n "$commit" ] || exit 4
 `

@@ -20,40 +20,39 @@ var base string
 //go:embed scrub.sh
 var hide string
 
-// Script is the bash source. It does not depend on the environment it runs in,
-// but for GIT_DIR, PATH and the directory, and for what git's own settings there say
-// of core.abbrev; run it as bash -p -c. Its arguments, which may be left out, are the
-// [ID] of the commit that the repository should be at, or an empty one, and what is
-// to be done:
+// Script is the bash source. Of its environment it uses only GIT_DIR, PATH, the
+// directory, and core.abbrev in git's settings; run it as bash -p -c. Its optional
+// arguments are the [ID] of the commit that the repository should be at, or an empty
+// text, and a mode:
 //
-//   - [Keep]: the history is left as it is. This is quick.
-//   - [Scrub]: the work tree's changes are not looked for, which Keep has done.
-//   - [Known]: it is known that there is nothing to scrub but git's own files, such as
-//     reflogs: a scrub of the same files said [Clean], or was made before. This is
-//     quick too, and of use to no one else: objects are not looked at.
+//   - [Keep] does not change the history. It is quick.
+//   - [Scrub] does not search for changes in the working tree, because Keep has done so.
+//   - [Known] only removes git's own files, such as reflogs. It is quick because it does
+//     not check objects, so use it only if a scrub of the same files was [Clean] or
+//     was made before.
 //
-// Without it, all is done.
+// Without a mode, it does everything.
 var Script = repo + base + hide
 
-// Command is a command line that runs [Script] for a row's base_commit.
+// Command returns a command line that runs [Script] for a row's base_commit.
 func Command(baseCommit, what string) string {
 	return "bash -p -c " + bash.Quote(Script) + " gitscrub " + bash.Quote(ID(baseCommit)) + " " + what
 }
 
-// What [Script] may be asked to do.
+// Modes of [Script].
 const (
 	Keep  = "keep"
 	Scrub = "scrub"
 	Known = "known"
 )
 
-// Clean is the verdict where there was nothing to do.
+// Clean is the verdict if there was nothing to remove.
 const Clean = "clean"
 
-// Version changes when the Script does.
+// Version changes when Script changes.
 var Version = fmt.Sprintf("%x", sha256.Sum256([]byte(Script)))[:12]
 
-// Report is what was done.
+// Report describes what a scrub did.
 type Report struct {
 	Verdict string // "scrubbed", [Clean], "kept", "no repository" or "no git"
 	Refs    int    // deleted

@@ -14,7 +14,7 @@ fail() {
 }
 
 # look sets what is known of the repository in GIT_DIR: common, the directory that
-# its work trees share; store, of its objects; head, the commit, empty when there is
+# its working trees share; store, of its objects; head, the commit, empty when there is
 # none; branch, empty when HEAD is detached.
 look() {
 	local facts
@@ -86,7 +86,7 @@ repack() {
 	mv -- "$list" "$common/shallow" || fail "changing $common/shallow"
 }
 
-# forget removes the refs, and what tells of commits in files of its own.
+# forget removes the refs, and the other files that name commits.
 forget() {
 	local f own=$GIT_DIR
 	if ((${#doomed[@]})); then
@@ -97,7 +97,7 @@ forget() {
 	junk+=({"$own","$common"}/@(logs|rebase-merge|rebase-apply|sequencer|rr-cache|lost-found|*.bundle))
 	junk+=({"$own","$common"}/@(*_HEAD|AUTO_MERGE|MERGE_*|SQUASH_MSG|COMMIT_EDITMSG|TAG_EDITMSG|NOTES_*|BISECT_*))
 	for f in "$common"/worktrees/*; do [[ $f -ef $own ]] || junk+=("$f"); done
-	if [[ $own != "$common" ]]; then # a work tree beside the repository's first one
+	if [[ $own != "$common" ]]; then # a working tree beside the repository's first one
 		junk+=("$own"/refs/* "$common"/inde[x])
 		[[ $(<"$common/HEAD") == 'ref: '* ]] || printf '%s\n' "${head:-ref: refs/heads/none}" >"$common/HEAD"
 	fi

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/internal/boxgit"
 )
 
-// prelude makes, in the folder it runs in, what all the cases start from: a
+// prelude makes, in its working directory, what all the cases start from: a
 // repository "repo" with two commits and a tag, and functions for more.
 const prelude = `set -e
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@localhost
@@ -35,7 +35,7 @@ back() { git checkout -q "${1:-main}"; }
 ahead() { git checkout -q -b ahead && future "${1:-secret}" && back; }
 `
 
-// observed is what must not change. Nothing the repository configured is run.
+// observed is the state that must not change. Nothing that the repository configured is run.
 const observed = `export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c diff.external= "$@"; }
 git status >/dev/null 2>&1 # refreshes the index
@@ -54,7 +54,7 @@ git fsck --full --unreachable --no-reflogs 2>&1 | grep -v ^notice:
 git stash list 2>/dev/null; git for-each-ref refs/remotes refs/notes refs/stash; git remote`
 
 type repo struct {
-	dir, work string // of the case, and of the repository in it
+	dir, work string // directories of the case and of its repository
 	env       []string
 }
 
@@ -89,14 +89,14 @@ func TestMain(m *testing.M) {
 	}
 	cmd := exec.Command("bash", "-p", "-c", prelude+"begin template")
 	cmd.Dir = dir
-	_ = cmd.Run() // without git the tests skip
+	_ = cmd.Run() // without git the tests are skipped
 	os.Setenv("TEMPLATE", filepath.Join(dir, "template"))
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 
-// hostile returns a case's repository, made by its script behind the prelude.
+// hostile returns a case's repository, made by its script after the prelude.
 func hostile(t *testing.T, script, work string) repo {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -127,7 +127,7 @@ func TestNothingBeyondHEADIsLeft(t *testing.T) {
 			}
 			r := hostile(t, c.script, work)
 			if planted, err := os.ReadFile(filepath.Join(r.dir, "secrets")); err != nil || (len(planted) == 0) != c.clean {
-				t.Fatalf("planted %q, %v", planted, err)
+				t.Fatalf("planted %q, %v; want nothing planted: %v, no error", planted, err, c.clean)
 			}
 			before, _ := r.bash(t, observed)
 			index, _ := os.ReadFile(filepath.Join(r.work, ".git", "index"))
@@ -145,40 +145,40 @@ func TestNothingBeyondHEADIsLeft(t *testing.T) {
 				t.Errorf("changed (-before +after):\n%s", diff)
 			}
 			if out, _ := r.bash(t, found); strings.TrimSpace(out) != "" && !c.incomplete {
-				t.Errorf("found:\n%s", out)
+				t.Errorf("planted objects were found:\n%s", out)
 			}
 			if want := map[bool]string{true: "clean", false: "scrubbed"}[c.clean]; report.Verdict != want {
 				t.Errorf("verdict %q, want %q", report.Verdict, want)
 			}
 			if second := r.scrub(t); second != (boxgit.Report{Verdict: "clean"}) && !c.again {
-				t.Errorf("the second time: %+v", second)
+				t.Errorf("the second scrub reports %+v, want clean", second)
 			}
 			if c.check != "" {
 				if out, code := r.bash(t, c.check); code != 0 {
-					t.Errorf("check: exit code %d\n%s", code, out)
+					t.Errorf("check: exit code %d, want exit code 0\n%s", code, out)
 				}
 			}
 		})
 	}
 }
 
-func TestWhatIsNoRepositoryIsNoError(t *testing.T) {
+func TestADirectoryWithoutARepositoryIsNotAnError(t *testing.T) {
 	r := hostile(t, "mkdir empty .git; mkdir -p half/.git/objects", "empty")
 	if report := r.scrub(t); report.Verdict != "no repository" {
-		t.Errorf("%+v", report)
+		t.Errorf("got %+v, want verdict %q", report, "no repository")
 	}
 	r.work = filepath.Join(r.dir, "half")
 	if report := r.scrub(t); report.Verdict != "no repository" {
-		t.Errorf("%+v", report)
+		t.Errorf("got %+v, want verdict %q", report, "no repository")
 	}
 	r = hostile(t, "begin repo; mkdir ../bin; ln -s $(type -P bash) ../bin", "repo")
 	r.env = []string{"PATH=" + filepath.Join(r.dir, "bin")}
 	if report := r.scrub(t); report.Verdict != "no git" {
-		t.Errorf("%+v", report)
+		t.Errorf("got %+v, want verdict %q", report, "no git")
 	}
 }
 
-func TestWhatCannotBeScrubbedIsAnError(t *testing.T) {
+func TestAHistoryThatCannotBeScrubbedIsAnError(t *testing.T) {
 	for name, script := range map[string]string{
 		"HEAD's commit is missing":                                 "begin repo; rm -rf .git/objects/??",
 		"a file of HEAD's history is missing, and refs are locked": "begin repo; ahead; git pack-refs --all; touch .git/packed-refs.lock",
@@ -192,7 +192,7 @@ func TestWhatCannotBeScrubbedIsAnError(t *testing.T) {
 			r := hostile(t, script, "repo")
 			out, code := r.bash(t, boxgit.Script)
 			if report, err := boxgit.Read([]byte(out), code); err == nil {
-				t.Errorf("%+v", report)
+				t.Errorf("got %+v, want an error", report)
 			} else {
 				t.Log(err)
 			}

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// setUpFiles are the names of files that a commit on top of base_commit may have
-// changed, in any folder: those that say what an environment is made of and how it
-// is built. The official images of Python repositories have such a commit,
-// "SWE-bench", of whatever their set-up commands left changed: nothing in most,
-// pyproject.toml in astropy's, setup.py and tox.ini in sphinx's, and setup.cfg where
-// pytest's command finds what it edits; requirements*.txt are of the same kind. For
-// other languages the list has what the official set-up commands change, although
-// those images leave it uncommitted: edits by sed (pom.xml, *.gradle, *.ant.xml,
-// Gemfile), and what installing writes.
+// setUpFiles are the names of files, in any folder, that a commit on top of base_commit
+// may change: those that define an environment and how it is built. The official images
+// of Python repositories have such a commit, "SWE-bench", with the changes of their set-up
+// commands: none in most, pyproject.toml in astropy, setup.py and tox.ini in sphinx,
+// and setup.cfg in pytest if its command finds the text to edit; requirements*.txt are
+// similar. For other languages the list has the files that the official set-up commands
+// change, although those images leave the changes uncommitted: edits by sed (pom.xml,
+// *.gradle, *.ant.xml, Gemfile), and files that installing writes.
 var setUpFiles = []string{
 	"setup.py", "setup.cfg", "tox.ini", "pyproject.toml", "requirements*.txt",
 	"go.mod", "go.sum", "Cargo.lock",
@@ -25,14 +24,14 @@ var setUpFiles = []string{
 	"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml",
 }
 
-// beyondSetUp says what a commit on top does that setting up does not.
-func (b Base) beyondSetUp(gold string) string {
+// unexpectedChange returns what the commit on top changes that a set-up would not.
+func (b Base) unexpectedChange(gold string) string {
 	var other, solved Files
 	for _, name := range b.Changed.Names {
 		if changes(gold, unquote(name)) {
 			solved.Names = append(solved.Names, name)
 		}
-		if !setsUp(unquote(name)) {
+		if !isSetUpFile(unquote(name)) {
 			other.Names = append(other.Names, name)
 		}
 	}
@@ -49,7 +48,7 @@ func (b Base) beyondSetUp(gold string) string {
 	return ""
 }
 
-func setsUp(name string) bool {
+func isSetUpFile(name string) bool {
 	return slices.ContainsFunc(setUpFiles, func(pattern string) bool {
 		ok, _ := path.Match(pattern, path.Base(name))
 		return ok
@@ -80,7 +79,7 @@ func named(line string) []string {
 			return []string{file, strings.TrimPrefix(file, "a/"), strings.TrimPrefix(file, "b/")}
 		}
 	}
-	// A change of mode, an empty file or a binary one may have this line alone.
+	// A change of mode, an empty file or a binary file may have only this line.
 	if pair, ok := strings.CutPrefix(line, "diff --git a/"); ok {
 		if first, second, ok := strings.Cut(pair, " b/"); ok {
 			return []string{first, second}
@@ -89,7 +88,7 @@ func named(line string) []string {
 	return nil
 }
 
-// unquote returns a path that git has quoted where it holds unusual bytes.
+// unquote decodes a path that git quoted because of unusual bytes.
 func unquote(name string) string {
 	if plain, err := strconv.Unquote(name); err == nil && strings.HasPrefix(name, `"`) {
 		return plain

@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// ahead are the interpreters that were started before their command is known. They
-// have evaluated their start files, or do so, and wait for the script.
+// ahead holds the interpreters that were started before their command is known. They
+// evaluate their start files and then wait for the script.
 type ahead struct {
 	mu      sync.Mutex
 	family  *family
@@ -17,19 +17,19 @@ type ahead struct {
 	waiting map[string]waiter
 }
 
-// waiter is one of them.
+// waiter is one such interpreter.
 type waiter struct {
 	*process
 	dir place
 }
 
-// place is which directory a name stands for.
+// place identifies a directory.
 type place struct{ dev, inode uint64 }
 
-// maxWaiting is for how many kinds of commands an interpreter waits.
+// maxWaiting is the number of kinds of commands for which an interpreter waits.
 const maxWaiting = 2
 
-// kindOf tells commands apart that need different interpreters.
+// kindOf returns a key that differs for commands that need different interpreters.
 func kindOf(run wire.Run) string {
 	return strings.Join(run.Args, "\x00") + "\x01" + strings.Join(run.Env, "\x00") + "\x01" + run.Dir
 }
@@ -65,8 +65,8 @@ func (a *ahead) start(run wire.Run) {
 	}
 }
 
-// take returns the interpreter that waits for a command like run, nil for none: it
-// may have been killed, or its directory be another by now.
+// take returns the interpreter that waits for a command like run, or nil: it
+// may have been killed, or the name of its directory may mean another one by now.
 func (a *ahead) take(run wire.Run) *process {
 	if !run.Load {
 		return nil

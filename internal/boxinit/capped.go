@@ -4,7 +4,7 @@ package main
 // It holds at most limit bytes and no more than about what was added.
 type capped struct {
 	limit int
-	ask   func(begin []byte) (limit int) // asked once, when limit is passed; nil for nobody
+	ask   func(begin []byte) (limit int) // called once, when limit is exceeded; may be nil
 	kept  []byte                         // full, its part behind head is a ring
 	next  int                            // where the ring is overwritten next, counted from head
 	total uint64
@@ -34,7 +34,7 @@ func (c *capped) add(p []byte) {
 	}
 }
 
-// parts returns what is kept, which is the first and the second part in a row.
+// parts returns what is kept, in order.
 func (c *capped) parts() [][]byte {
 	head := min(c.head(), len(c.kept))
 	ring := c.kept[head:]

@@ -13,14 +13,14 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// The exit codes of what could not be run, as shells and engines have them.
+// The exit codes of commands that could not run or were killed, as in shells and engines.
 const (
 	codeNotRun   = 126
 	codeNotFound = 127
 	codeSignal   = 128 // and the signal's number
 )
 
-// command is one command, until batch lets it be forgotten.
+// command is one command. It is kept until batch says that it may be dropped.
 type command struct {
 	id   string
 	run  wire.Run
@@ -31,7 +31,7 @@ type command struct {
 	done chan struct{} // closed when result is there
 
 	mu     sync.Mutex
-	full   []byte      // what batch is asked about now
+	full   []byte      // the output that batch is being asked about
 	result wire.Result // after done
 }
 
@@ -44,13 +44,13 @@ func newCommand(id string, run wire.Run) *command {
 
 func (c *command) cancel() { c.stop.Do(func() { close(c.kill) }) }
 
-// execute runs the command to its end. It goes on afterwards to empty the pipe of
-// what it left, until nothing has it any more.
+// execute runs the command to its end. Afterwards it keeps reading the pipe
+// until no remaining process has it open.
 func (s *server) execute(c *command) {
 	start, before := time.Now(), oomKills()
 	p := s.attempt(c, s.ahead.take(c.run))
 	if p == nil && c.run.Load && len(c.run.Script) > maxArgument && !c.over() {
-		loader, _ := s.family.start(loading(s.orderFor(c.run, c.run.Args)), true)
+		loader, _ := s.family.start(loading(s.newOrder(c.run, c.run.Args)), true)
 		p = s.attempt(c, loader)
 	}
 	if p == nil && !c.over() {
@@ -66,12 +66,12 @@ func (s *server) execute(c *command) {
 	c.result.Total, c.result.Kept = c.kept.total, uint64(len(c.kept.kept))
 	c.result.Nanos = uint64(time.Since(start))
 	if len(c.run.Script) > largeOutput {
-		giveBack()
+		freeMemorySoon()
 	}
 	c.run.Script = ""
 	s.ahead.mu.Lock()
 	close(c.done)
-	s.tell(c)
+	s.sendResult(c)
 	if c.run.Ahead {
 		s.ahead.start(c.run)
 	}
@@ -94,8 +94,8 @@ func (c *command) over() bool {
 	return isClosed(c.kill) || c.result.TimedOut
 }
 
-// attempt has the waiting interpreter p run the command. It returns nil when that
-// ended before it had read all of the script, and so has run nothing of it.
+// attempt runs the command in the waiting interpreter p. It returns nil if p
+// ended before it had read the whole script, and so has run nothing of it.
 func (s *server) attempt(c *command, p *process) *process {
 	if p == nil {
 		return nil
@@ -142,19 +142,19 @@ func (s *server) startWith(c *command) *process {
 // tries is how often a command is started where there is no room for a process.
 const tries = 3
 
-// start starts args. Where there is no room for it, since processes that commands
-// left take all that the container may have, all of them are ended.
+// start starts args. If there is no room for another process, because processes that earlier
+// commands left use up the container's limits, it ends all of them.
 func (s *server) start(c *command, args []string) (p *process, err error) {
 	if dirError(c.run.Dir) != nil {
 		return nil, syscall.ENOENT
 	}
 	for n := 0; n < tries; n++ {
-		p, err = s.family.start(s.orderFor(c.run, args), false)
+		p, err = s.family.start(s.newOrder(c.run, args), false)
 		if err == nil && p.failure != 0 {
 			go drain(p)
 			err = p.failure
 			if p.reused && err == syscall.EAGAIN { //nolint:errorlint // that is what syscalls return
-				n-- // a supervisor that was killed while it waited says nothing of the room
+				n-- // an idle supervisor was killed: that does not mean that there is no room
 				continue
 			}
 		}
@@ -169,7 +169,7 @@ func (s *server) start(c *command, args []string) (p *process, err error) {
 	return nil, err
 }
 
-// noRoom reports whether err is the want of something that ending processes gives back.
+// noRoom reports whether err is the lack of something that ending processes frees.
 func noRoom(err error) bool {
 	for _, want := range []syscall.Errno{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
 		if errors.Is(err, want) {
@@ -179,7 +179,7 @@ func noRoom(err error) bool {
 	return false
 }
 
-// dirError says why commands cannot begin in the directory; nil when they can.
+// dirError returns why commands cannot start in the directory; nil if they can.
 func dirError(dir string) error {
 	var st syscall.Stat_t
 	if err := syscall.Stat(dir, &st); err != nil {
@@ -191,8 +191,8 @@ func dirError(dir string) error {
 	return syscall.Access(dir, unix.X_OK)
 }
 
-// follow takes the command's output until its interpreter has ended, and ends what
-// belongs to it at its time limit.
+// follow reads the command's output until its interpreter has ended, and kills the
+// command's processes at its time limit.
 func (c *command) follow(p *process) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -220,7 +220,7 @@ func (c *command) follow(p *process) {
 		n, err := p.output.Read(buf)
 		c.kept.add(buf[:n])
 		if err != nil {
-			break // the deadline, or all that had it have closed it
+			break // the deadline, or every process has closed the pipe
 		}
 	}
 	watch.Wait()
@@ -234,7 +234,7 @@ func (c *command) follow(p *process) {
 	}
 }
 
-// drain reads what processes that a command left still write, until none is there.
+// drain discards what the processes that a command left still write, until they close the pipe.
 func drain(p *process) {
 	defer p.close()
 	buf := make([]byte, 4<<10)
@@ -245,8 +245,8 @@ func drain(p *process) {
 	}
 }
 
-// code is the exit code of an interpreter, as a shell tells it. One that cannot be
-// killed is taken to be.
+// code returns the exit code of an interpreter as a shell reports it. An interpreter that
+// cannot be killed counts as killed.
 func (p *process) code() uint64 {
 	status := syscall.WaitStatus(syscall.SIGKILL)
 	if isClosed(p.ended) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// condition is what a command can change of the supervisor that it has, and what the
-// next one would have from that.
+// condition holds the properties of a supervisor that a command can change and that the
+// next command would inherit.
 type condition struct {
 	limits   [16]unix.Rlimit
 	schedule unix.SchedAttr // nice among it

@@ -1,30 +1,32 @@
-// Command boxinit is process 1 of every container that batch makes. It reaps,
-// starts commands, and is the only thing in there that speaks to batch: over its
-// stdin and stdout, in the frames of package wire. It needs nothing of the image.
+// Command boxinit is process 1 of every container that batch creates. It reaps
+// processes and starts commands. It is the only process in the container that talks to
+// batch: over its stdin and stdout, in the frames of package wire. It needs nothing from
+// the image.
 //
-// A process in the container can neither kill nor stop it, since the kernel gives
-// process 1 no signal from within that it has no handler for, and cannot look into
-// it, since it is not dumpable. Who has CAP_SYS_PTRACE there can, which containers
-// lack unless it is asked for; what is written into its pipes is refused even so.
-// A user of the container's that is not root may limit its processor time (prlimit);
-// then it ends, and batch starts the container again with its files. Its priority, its
-// processors and what the kernel kills first under want of memory are its user's to
-// change, too, for all commands that follow.
+// A process in the container can neither kill nor stop it, since the kernel does not
+// deliver signals from within the container that process 1 has no handler for. A process
+// cannot inspect it either, since it is not dumpable. With CAP_SYS_PTRACE, which a
+// container has only on request, a process can; bytes that it writes into the pipes are
+// still refused. A non-root user in the container may limit the processor time of
+// process 1 (prlimit); then it ends, and batch starts the container again with its files.
+// That user may also change its priority, its processors and its OOM score, for all
+// commands that follow.
 //
-// Each command is an interpreter below a supervisor, which is this program again: a
-// child-subreaper, so that all that stems from the command stays below it, whatever
-// sessions and groups it makes. At its time limit a command is killed with these and
-// nothing else. A supervisor has one command at a time, and another one only when the
-// kernel has told it that nothing is left below it. Where the supervisor itself is
-// killed, what was below it comes to process 1 and is known by that; where several
-// were, the time limit of one of these commands ends what is left of all.
+// Each command is an interpreter below a supervisor, which is another process of this
+// program. The supervisor is a child subreaper, so all descendants of the command stay
+// below it, whatever sessions and groups they create. At its time limit a command is killed
+// with its descendants and nothing else. A supervisor runs one command at a time, and gets
+// another one only after the kernel has reported that nothing is left below it. If a
+// supervisor is killed, process 1 inherits its descendants and recognizes them by that. If
+// several supervisors were killed, the time limit of one of their commands ends the
+// descendants of all.
 //
-// Output goes through a pipe of the command's own. When its interpreter has ended,
-// what is in the pipe at that moment is its output; what a process that it left
-// writes later is read and thrown away. A result is kept until batch lets it be
-// forgotten, and a command whose id is known is not run again: so a connection that
-// breaks, or a batch that is killed and comes back, loses none and runs none twice.
+// Each command has its own pipe for output. Its output is what is in the pipe by the time
+// its interpreter has ended; what a remaining process writes later is read and discarded.
+// A result is kept until batch says that it may be dropped, and a command with a known id
+// is not run again. So when a connection breaks, or batch is killed and started again, no
+// command is lost and none runs twice.
 //
-// It ends with [wire.ExitLease] when batch has not been heard of for the time of
+// It ends with [wire.ExitLease] when no frame from batch has arrived for the time of
 // the lease.
 package main

@@ -11,19 +11,19 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// family is what process 1 knows of its children. A child's process id is given
-// to no other process before it is reaped, which is done under the lock: who holds
-// it can trust the ids.
+// family is what process 1 knows about its children. A child's process id is not
+// reused before the child is reaped, which happens under the lock: code that holds
+// the lock can trust the ids.
 type family struct {
-	null         int // every command's stdin, opened before a command can put something else there
+	null         int // every command's stdin, opened before a command can replace /dev/null
 	mu           sync.Mutex
 	supers       map[int]*supervisor        // by id
 	idle         []*supervisor              // that wait for an order
 	interpreters map[int]*process           // by id, until they have ended
 	starting     int                        // interpreters whose ids are not known yet
-	strangers    map[int]syscall.WaitStatus // of children that were reaped and may be these
+	unclaimed    map[int]syscall.WaitStatus // of children that were reaped and may be these
 
-	starts sync.RWMutex // held while one is started, and alone while all are ended
+	starts sync.RWMutex // read-locked while a process is started, locked while all are killed
 }
 
 func newFamily() *family {
@@ -39,13 +39,13 @@ type process struct {
 	family *family
 
 	// Guarded by the family's lock:
-	super      *supervisor         // nil when nothing that stems from the interpreter is below one
-	orphan     bool                // the supervisor was killed: what stems from it is this process's
+	super      *supervisor         // nil when no process of the interpreter is below a supervisor
+	orphan     bool                // the supervisor was killed: process 1 has inherited its descendants
 	reused     bool                // the supervisor had others before
 	begun      bool                // the interpreter may have run
 	pid        int                 // the interpreter's; 0 when it is not known
 	unreported bool                // the supervisor was killed before it reported the end
-	reaped     *syscall.WaitStatus // what process 1 saw of the interpreter's end
+	reaped     *syscall.WaitStatus // the interpreter's wait status, if process 1 reaped it
 
 	output   *os.File // its stdout and stderr, to read
 	outputFd int
@@ -57,8 +57,8 @@ type process struct {
 	failure  syscall.Errno      // after ended: why it was never started; 0 otherwise
 }
 
-// start runs the interpreter that the order names. It returns when that is running or
-// could not be started. Whoever calls it has to close the output, at the end.
+// start runs the ordered interpreter. It returns when the interpreter runs or
+// could not be started. The caller must close the process in the end.
 func (f *family) start(order wire.Order, script bool) (*process, error) {
 	if isTooLong(order) {
 		return nil, syscall.E2BIG
@@ -84,7 +84,7 @@ func (f *family) start(order wire.Order, script bool) (*process, error) {
 		p.script = os.NewFile(uintptr(r[1]), "script")
 		files = append(files, r[0])
 	}
-	s, err := f.hire(p, order, files)
+	s, err := f.assign(p, order, files)
 	if err != nil {
 		p.close()
 		return nil, err
@@ -93,14 +93,14 @@ func (f *family) start(order wire.Order, script bool) (*process, error) {
 	defer late.Stop()
 	select {
 	case <-p.started:
-	case <-late.C: // a command has stopped the supervisor, say
+	case <-late.C: // for example, a command has stopped the supervisor
 		s.kill(p)
 		<-p.started
 	}
 	return p, nil
 }
 
-// pipe returns a pipe whose reading end is for this process alone.
+// pipe returns a pipe. Its non-blocking reading end is for this process only.
 func pipe() (r *os.File, fd, w int, err error) {
 	var fds [2]int
 	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
@@ -113,29 +113,29 @@ func pipe() (r *os.File, fd, w int, err error) {
 // startLimit is how long an interpreter may take to be started.
 const startLimit = 10 * time.Second
 
-// running says that the interpreter runs. The caller holds the lock.
-func (p *process) running(pid int) {
+// markRunning notes that the interpreter runs. The caller holds the lock.
+func (p *process) markRunning(pid int) {
 	f := p.family
 	p.pid = pid
 	f.interpreters[pid] = p
-	if status, ok := f.strangers[pid]; ok {
+	if status, ok := f.unclaimed[pid]; ok {
 		p.reaped = &status
 	}
-	p.settled()
+	p.markStarted()
 }
 
-// settled says that the interpreter has been started or will not be. The caller holds
+// markStarted notes that the interpreter has been started or will not be. The caller holds
 // the lock.
-func (p *process) settled() {
+func (p *process) markStarted() {
 	if f := p.family; isClosed(p.started) {
 		return
 	} else if f.starting--; f.starting == 0 {
-		f.strangers = nil
+		f.unclaimed = nil
 	}
 	close(p.started)
 }
 
-// end says that the interpreter has ended. The caller holds the lock.
+// end notes that the interpreter has ended. The caller holds the lock.
 func (p *process) end(status syscall.WaitStatus) {
 	if isClosed(p.ended) {
 		return
@@ -145,7 +145,7 @@ func (p *process) end(status syscall.WaitStatus) {
 	}
 	p.status = status
 	close(p.ended)
-	p.settled()
+	p.markStarted()
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -157,17 +157,17 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// reap takes in the ends of children, of which signals tell, for good.
+// reap reaps ended children whenever a SIGCHLD arrives. It does not return.
 func (f *family) reap(ends <-chan os.Signal) {
 	for range ends {
 		f.mu.Lock()
-		f.bury()
+		f.reapEnded()
 		f.mu.Unlock()
 	}
 }
 
-// bury reaps all children that have ended. The caller holds the lock.
-func (f *family) bury() {
+// reapEnded reaps all children that have ended. The caller holds the lock.
+func (f *family) reapEnded() {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
@@ -180,27 +180,27 @@ func (f *family) bury() {
 		if s := f.supers[pid]; s != nil {
 			s.ended(status)
 		} else if p := f.interpreters[pid]; p != nil {
-			p.buried(status)
+			p.noteReaped(status)
 		} else if f.starting > 0 {
-			if f.strangers == nil {
-				f.strangers = map[int]syscall.WaitStatus{}
+			if f.unclaimed == nil {
+				f.unclaimed = map[int]syscall.WaitStatus{}
 			}
-			f.strangers[pid] = status
+			f.unclaimed[pid] = status
 		}
 	}
 }
 
-// buried takes the end of an interpreter that became a child of this process. That may
-// be seen before the end of its supervisor is, whose last report counts more: a process
-// that it has reaped may have left its id to another one.
-func (p *process) buried(status syscall.WaitStatus) {
+// noteReaped records the end of an interpreter that became a child of this process. This
+// may be seen before the end of its supervisor. The supervisor's last report takes
+// precedence: it may have reaped the interpreter, whose id another process got.
+func (p *process) noteReaped(status syscall.WaitStatus) {
 	p.reaped = &status
 	if p.unreported {
 		p.end(status)
 	}
 }
 
-// close ends what p holds of pipes.
+// close closes the pipes of p.
 func (p *process) close() {
 	_ = p.output.Close()
 	p.closeScript()

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// put writes a file, which has its name when it is whole.
+// put writes a file. The file gets its name when it is complete.
 func put(id string, m wire.Put) (err error) {
 	if err := os.MkdirAll(path.Dir(m.Path), 0o755); err != nil {
 		return err
@@ -36,7 +36,7 @@ func put(id string, m wire.Put) (err error) {
 
 // get sends a file's bytes.
 func (s *server) get(to uint64, id string, m wire.Get) error {
-	// A named pipe would be waited for without this.
+	// Without O_NONBLOCK, opening a named pipe would wait.
 	f, err := os.OpenFile(m.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err

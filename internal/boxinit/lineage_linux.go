@@ -13,15 +13,15 @@ import (
 // killLimit is how long the processes of a command may take to die.
 const killLimit = 8 * time.Second
 
-// kin is one process as /proc tells of it.
-type kin struct {
+// procStat describes one process, from /proc/PID/stat.
+type procStat struct {
 	parent int
 	start  uint64 // clock ticks after the machine's start
 	dead   bool   // and not yet reaped
 }
 
-// look reads what /proc tells of one process; false when it is gone.
-func look(pid int) (k kin, ok bool) {
+// readProc reads the procStat of one process; false if the process is gone.
+func readProc(pid int) (k procStat, ok bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return k, false
@@ -36,18 +36,18 @@ func look(pid int) (k kin, ok bool) {
 	return k, true
 }
 
-// lookAround reads what /proc tells of all processes.
-func lookAround() map[int]kin {
+// readProcs reads the procStat of all processes, by id.
+func readProcs() map[int]procStat {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close() // only read
 	names, _ := dir.Readdirnames(-1)
-	all := map[int]kin{}
+	all := map[int]procStat{}
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if k, ok := look(pid); ok {
+			if k, ok := readProc(pid); ok {
 				all[pid] = k
 			}
 		}
@@ -55,9 +55,9 @@ func lookAround() map[int]kin {
 	return all
 }
 
-// below returns the living processes that stem from the one whose id is top, if that
-// is not 0, or, for orphans, from a child of this process that is no supervisor.
-func (f *family) below(all map[int]kin, top int, orphans bool) []int {
+// below returns the living descendants of the process with the id top, if that
+// is not 0, and, with orphans, of the children of this process that are not supervisors.
+func (f *family) below(all map[int]procStat, top int, orphans bool) []int {
 	me := os.Getpid()
 	var found []int
 	for pid, k := range all {
@@ -84,8 +84,8 @@ func (f *family) below(all map[int]kin, top int, orphans bool) []int {
 const superLimit = time.Second
 
 // kill ends all processes of p and reports whether it could.
-// A process that is stopped makes no more of them; so all that are there are stopped,
-// killed, and looked for again until a look finds none.
+// A stopped process cannot start more processes. So kill stops all existing ones,
+// kills them and looks again until it finds none.
 func (p *process) kill() bool {
 	for began := time.Now(); ; {
 		if p.killOnce(time.Since(began) > superLimit) {
@@ -98,8 +98,8 @@ func (p *process) kill() bool {
 	}
 }
 
-// killOnce reports whether nothing was left. A supervisor reports that nothing is
-// below it any more, unless a command has stopped it.
+// killOnce kills the processes that it finds and reports whether nothing was left. A
+// supervisor reports when nothing is left below it, unless a command has stopped it.
 func (p *process) killOnce(force bool) (none bool) {
 	f := p.family
 	f.mu.Lock()
@@ -108,7 +108,7 @@ func (p *process) killOnce(force bool) (none bool) {
 	if p.super != nil {
 		top = p.super.pid
 	}
-	all := lookAround()
+	all := readProcs()
 	found := f.below(all, top, p.orphan)
 	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 		for _, pid := range found {
@@ -126,25 +126,25 @@ func (p *process) killOnce(force bool) (none bool) {
 	return false
 }
 
-// send sends a signal to the process that k tells of, and not to one that was given
-// its id meanwhile.
-func send(pid int, k kin, signal syscall.Signal) {
+// send sends a signal to the process that k describes, and not to another process that
+// got its id meanwhile.
+func send(pid int, k procStat, signal syscall.Signal) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		if err != unix.ESRCH { //nolint:errorlint // that is what syscalls return
-			_ = syscall.Kill(pid, signal) // an old kernel, or one that is kept from it
+			_ = syscall.Kill(pid, signal) // an old kernel, or pidfd_open is not allowed
 		}
 		return
 	}
 	defer syscall.Close(fd)
-	if now, ok := look(pid); ok && now.start == k.start {
+	if now, ok := readProc(pid); ok && now.start == k.start {
 		_ = unix.PidfdSendSignal(fd, signal, nil, 0)
 	}
 }
 
-// clear ends all processes of the container but this one, and reports whether it could.
+// clear ends all processes of the container except this one, and reports whether it could.
 func (f *family) clear() bool {
-	if os.Getpid() != 1 { // a test's, beside all processes of a machine
+	if os.Getpid() != 1 { // in a test, this would kill all processes of the machine
 		return false
 	}
 	f.starts.Lock()
@@ -152,7 +152,7 @@ func (f *family) clear() bool {
 	for late := time.Now().Add(killLimit); ; {
 		_ = syscall.Kill(-1, syscall.SIGKILL)
 		living := 0
-		for pid, k := range lookAround() {
+		for pid, k := range readProcs() {
 			if pid != os.Getpid() && !k.dead {
 				living++
 			}

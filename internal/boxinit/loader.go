@@ -8,13 +8,13 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// The loader is what a bash runs that was started before its script is known, or whose
-// script is too long for an argument. It waits for the script on descriptor 19
-// and runs it in itself, with all that the start files made, as bash -c would.
+// The loader is the script of a bash that was started before its real script is known, or
+// whose script is too long for an argument. It waits for the script on descriptor 19
+// and runs it in the same shell, with everything that the start files set, as bash -c would.
 //
-// What start files have set that would show the loader (tracing, traps that fire
-// at each command, a disabled or replaced builtin, a readonly variable) makes it end before it has read
-// anything, and the script is run by an interpreter that is called with it.
+// If the start files have set something that would make the loader visible (tracing, traps
+// that fire at each command, a disabled or replaced builtin, a readonly variable), it exits
+// before it has read anything, and the script runs in an interpreter that is called with it.
 //
 // It is one line, since bash counts a script's lines from the line of the eval, and
 // leaves no variable behind but BASH_EXECUTION_STRING, which bash -c sets too. A
@@ -24,7 +24,7 @@ const (
 	lookAtOptions = `
 [[ $- != *[envxT]* && $SHELLOPTS != *posix* ]] || \builtin exit;`
 
-	// Only a process of its own can tell, which takes longer than all the rest.
+	// This check needs a subshell, which takes longer than all the rest.
 	lookAtBuiltins = `
 [[ -z $(\builtin trap -p DEBUG ERR RETURN; \builtin enable -n; \builtin declare -F builtin; \builtin declare -F eval; \builtin declare -F exec; { IFS= TMOUT= LC_ALL=C SECONDS=0 _bl= _bn= BASH_EXECUTION_STRING=; } 2>&1) ]] || \builtin exit;`
 
@@ -42,7 +42,7 @@ SECONDS=0;
 \builtin eval "$BASH_EXECUTION_STRING"`
 )
 
-// loading makes of the call of an interpreter one that takes its script from the pipe.
+// loading returns the order o changed so that the interpreter reads its script from the pipe.
 func loading(o wire.Order) wire.Order {
 	loader := lookAtOptions
 	if !plain(o) {
@@ -53,7 +53,7 @@ func loading(o wire.Order) wire.Order {
 	return o
 }
 
-// plain reports whether a bash that is called so reads no start file and takes
+// plain reports whether a bash that is called like this reads no start file and takes
 // nothing from its environment that would change its builtins.
 func plain(o wire.Order) bool {
 	return len(o.Args) == 2 && o.Args[1] == "-c" && !slices.ContainsFunc(o.Env, func(v string) bool {

@@ -24,13 +24,13 @@ func main() {
 		supervise(os.Args[2:])
 		return
 	}
-	// Whatever reads this process's memory or descriptors could speak for it.
+	// A process that reads this one's memory or descriptors could forge its messages.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	// Alone in the container there is no other reaper; a test runs it elsewhere.
+	// Process 1 reaps orphans anyway; this is for tests, where it is another process.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	debug.SetGCPercent(20)
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))) // while one forks, another watches
-	hireThreads(10)
+	startThreads(10)
 	_ = os.Chdir("/") // the image's directory is the commands'
 	born := ignoreSignals()
 	dropFaults()
@@ -47,14 +47,14 @@ func main() {
 	s.wait()
 }
 
-// keepLimits keeps others from setting this process's limits, for which they must have
-// the same user and group ids. What is kept apart here is given up with the next exec,
-// so that commands do not differ.
+// keepLimits prevents other processes from setting this process's limits: they would need
+// the same user and group ids, and this changes the saved group id. The next exec resets
+// it, so commands do not see a difference.
 func keepLimits() { _ = syscall.Setresgid(-1, -1, 65534) }
 
-// ignoreSignals keeps the signals from ending the process. They are caught and not
-// ignored, since what is ignored would be so in every command, too. It returns where
-// the ends of children are told.
+// ignoreSignals prevents signals from ending the process. It catches and drops them,
+// since commands would inherit ignored signals. It returns the channel that
+// receives SIGCHLD.
 func ignoreSignals() <-chan os.Signal {
 	others := make(chan os.Signal, 1) // when it is full, what comes is dropped
 	signal.Notify(others)
@@ -63,8 +63,9 @@ func ignoreSignals() <-chan os.Signal {
 	return ends
 }
 
-// dropFaults gives the signals of faults back to the kernel, which keeps those that
-// are sent from within from process 1, where the runtime would take some for its own.
+// dropFaults removes the runtime's handlers for fault signals. The kernel then does not
+// deliver them to process 1 when a process in the container sends them; the runtime would
+// take some for real faults.
 func dropFaults() {
 	var action struct {
 		handler, flags, restorer uintptr
@@ -77,9 +78,9 @@ func dropFaults() {
 	}
 }
 
-// hireThreads has the runtime make threads, which it keeps: when the container has
-// no room for another one, a runtime that needs one would end the process.
-func hireThreads(n int) {
+// startThreads makes the runtime create threads, which it keeps. Otherwise, when it needs
+// a thread and the container has no room for one, it would end the process.
+func startThreads(n int) {
 	var all, done sync.WaitGroup
 	all.Add(n)
 	for range n {

@@ -15,16 +15,16 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// maxResults is how many results are kept that nobody has asked for or let go.
+// maxResults is how many results are kept until batch says that they may be dropped.
 const maxResults = 16
 
-// largeOutput is how large an output or a script is, in bytes, whose memory is given back.
+// largeOutput is the size of an output or script, in bytes, above which its memory is freed early.
 const largeOutput = 256 << 10
 
-// freeAfter is how long after it was let go its memory is given back.
+// freeAfter is how long after dropping a large output its memory is freed.
 const freeAfter = 50 * time.Millisecond
 
-// server does what batch asks for.
+// server handles the requests of batch.
 type server struct {
 	key    wire.Key
 	family *family
@@ -46,12 +46,12 @@ func newServer(key wire.Key) *server {
 		key: key, family: newFamily(), own: os.Environ(),
 		commands: map[string]*command{},
 	}
-	s.ahead = &ahead{family: s.family, order: s.orderFor, waiting: map[string]waiter{}}
+	s.ahead = &ahead{family: s.family, order: s.newOrder, waiting: map[string]waiter{}}
 	s.expiry = time.AfterFunc(keyLimit, func() { os.Exit(wire.ExitLease) })
 	return s
 }
 
-// wait stays when no more can come over stdin: the lease ends the process, or the engine.
+// wait blocks after stdin has ended, until the lease or the engine ends the process.
 func (s *server) wait() { select {} }
 
 // serve takes frames until the stream ends.
@@ -68,7 +68,7 @@ func (s *server) serve(r io.Reader, w io.Writer) {
 			return
 		case began:
 			if f.Kind == wire.KindHello {
-				s.welcome(f.Data, in, out)
+				s.greet(f.Data, in, out)
 			}
 			continue
 		}
@@ -77,8 +77,8 @@ func (s *server) serve(r io.Reader, w io.Writer) {
 	}
 }
 
-// welcome begins the connection that a Hello asks for, if it is a new one.
-func (s *server) welcome(data []byte, in *wire.Reader, out *wire.Writer) {
+// greet answers a Hello and begins its connection, if that is a new one.
+func (s *server) greet(data []byte, in *wire.Reader, out *wire.Writer) {
 	var m wire.Hello
 	if wire.Decode(data, &m) != nil {
 		return
@@ -97,7 +97,7 @@ func (s *server) welcome(data []byte, in *wire.Reader, out *wire.Writer) {
 	go func() { _ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(answer)}) }()
 }
 
-// renew begins the lease anew.
+// renew restarts the lease.
 func (s *server) renew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *server) take(f wire.Frame) {
 			break
 		}
 		c.cancel()
-		go s.tellAgain(c)
+		go s.resend(c)
 	case wire.KindClear:
 		go func() {
 			var err error
@@ -167,8 +167,8 @@ func (s *server) command(id string) *command {
 	return s.commands[id]
 }
 
-// runOnce runs a command whose id is not known, and tells again what is known of
-// another.
+// runOnce runs a command with a new id. For a known id it sends the question or result
+// again.
 func (s *server) runOnce(id string, run wire.Run) {
 	s.mu.Lock()
 	for _, old := range run.Forget {
@@ -185,13 +185,13 @@ func (s *server) runOnce(id string, run wire.Run) {
 	}
 	s.mu.Unlock()
 	if known {
-		go s.tellAgain(c)
+		go s.resend(c)
 		return
 	}
 	go s.execute(c)
 }
 
-// forget lets a command's result go, if it has ended. The caller holds the lock.
+// forget drops a command's result, if the command has ended. The caller holds the lock.
 func (s *server) forget(id string) {
 	c := s.commands[id]
 	if c == nil || !isClosed(c.done) {
@@ -199,16 +199,16 @@ func (s *server) forget(id string) {
 	}
 	delete(s.commands, id)
 	if len(c.kept.kept) > largeOutput {
-		giveBack()
+		freeMemorySoon()
 	}
 	if i := slices.Index(s.order, id); i >= 0 {
-		s.order = slices.Concat(s.order[:i], s.order[i+1:]) // a copy: a caller goes through the old one
+		s.order = slices.Concat(s.order[:i], s.order[i+1:]) // a copy: a caller iterates over the old one
 	}
 }
 
-// giveBack gives memory back that is not referred to any more in a moment. It is the
-// container's.
-func giveBack() {
+// freeMemorySoon returns memory to the system that will be unreferenced in a moment. It
+// counts towards the container's limit.
+func freeMemorySoon() {
 	time.AfterFunc(freeAfter, func() {
 		collector.Lock()
 		defer collector.Unlock()
@@ -216,8 +216,8 @@ func giveBack() {
 	})
 }
 
-// tell sends what a command that has ended printed, and how it ended.
-func (s *server) tell(c *command) {
+// sendResult sends the output and the result of a command that has ended.
+func (s *server) sendResult(c *command) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	to := s.current()
@@ -227,25 +227,25 @@ func (s *server) tell(c *command) {
 	s.send(to, wire.Frame{Kind: wire.KindResult, ID: c.id, Data: wire.Encode(c.result)})
 }
 
-// tellAgain sends what is known of a command to somebody who came later.
-func (s *server) tellAgain(c *command) {
+// resend sends a command's result or its open question over the current connection.
+func (s *server) resend(c *command) {
 	if isClosed(c.done) {
-		s.tell(c)
+		s.sendResult(c)
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.full != nil {
-		s.askAbout(c)
+		s.sendQuestion(c)
 	}
 }
 
-// ask asks batch how much of the command's output is to be kept. While nobody
-// answers, the command waits.
+// ask asks batch how much of the command's output to keep. The command waits
+// until there is an answer.
 func (s *server) ask(c *command, begin []byte) int {
 	c.mu.Lock()
 	c.full = begin
-	s.askAbout(c)
+	s.sendQuestion(c)
 	c.mu.Unlock()
 	limit := 0
 	select {
@@ -258,14 +258,14 @@ func (s *server) ask(c *command, begin []byte) int {
 	return limit
 }
 
-// askAbout sends the question. The caller holds the command's lock.
-func (s *server) askAbout(c *command) {
+// sendQuestion sends the question of ask. The caller holds the command's lock.
+func (s *server) sendQuestion(c *command) {
 	to := s.current()
 	s.stream(to, c.id, c.full)
 	s.send(to, wire.Frame{Kind: wire.KindFull, ID: c.id})
 }
 
-// ready starts an interpreter ahead, and says whether commands can be run at all.
+// ready starts an interpreter ahead, and reports whether commands can run in the directory.
 func (s *server) ready(id string, run wire.Run) {
 	err := dirError(run.Dir)
 	if err == nil && run.Ahead {
@@ -276,7 +276,7 @@ func (s *server) ready(id string, run wire.Run) {
 	s.finish(s.current(), id, err)
 }
 
-// current is the number of the connection that there is.
+// current returns the number of the current connection.
 func (s *server) current() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,7 +296,7 @@ func (s *server) send(to uint64, f wire.Frame) {
 	out := s.out
 	s.mu.Unlock()
 	if out != nil {
-		_ = out.Write(to, f) // who comes back asks again
+		_ = out.Write(to, f) // after a new connection, batch asks again
 	}
 }
 
@@ -312,13 +312,13 @@ func (s *server) finish(to uint64, id string, err error) {
 	s.send(to, wire.Frame{Kind: wire.KindDone, ID: id, Data: wire.Encode(m)})
 }
 
-// orderFor is what a supervisor starts for run.
-func (s *server) orderFor(run wire.Run, args []string) wire.Order {
+// newOrder returns what a supervisor starts for run.
+func (s *server) newOrder(run wire.Run, args []string) wire.Order {
 	return wire.Order{Args: args, Env: s.environ(run.Env), Dir: run.Dir}
 }
 
-// environ returns the environment of a command: the container's, and what is given
-// for it. Of several values of a name the last one counts.
+// environ returns the environment of a command: the container's and its own variables.
+// If a name occurs several times, the last value counts.
 func (s *server) environ(more []string) []string {
 	all := slices.Concat(s.own, more)
 	list := make([]string, 0, len(all))

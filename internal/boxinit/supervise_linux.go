@@ -16,12 +16,13 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// superviseWord makes this program a supervisor. Its stdin is its interpreters'.
+// superviseWord is the argument that makes this program a supervisor. Its interpreters
+// inherit its stdin.
 const superviseWord = "supervise"
 
 const (
 	orderFd  = 3  // where a supervisor takes orders and reports
-	scriptFd = 19 // an interpreter's; such a high one is not used by start files
+	scriptFd = 19 // of an interpreter; high, so that start files do not use it
 )
 
 // What a supervisor reports, each with a number.
@@ -30,18 +31,18 @@ const (
 	reportStarted  = 's' // process id of the interpreter
 	reportFailed   = 'f' // errno
 	reportEnded    = 'e' // wait status
-	reportIdle     = 'i' // 0; nothing that stems from the order is left
+	reportIdle     = 'i' // 0; no process of the order is left
 )
 
 const reportSize = 5
 
-// oomScore makes the kernel take memory back from commands before process 1.
+// oomScore makes the kernel kill commands before process 1 when memory runs out.
 const oomScore = "300"
 
-// supervise runs one interpreter after the other. The next one is started when all
-// that stems from the last one has ended.
+// supervise runs one interpreter after the other. It starts the next one when
+// the last one and all its descendants have ended.
 func supervise(args []string) {
-	runtime.LockOSThread() // others may differ in what starts have from it
+	runtime.LockOSThread() // children inherit properties of the thread that starts them
 	inherited := ownFiles(args)
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(oomScore), 0)
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -49,7 +50,7 @@ func supervise(args []string) {
 	keepLimits()
 	signal.Notify(make(chan os.Signal, 1))
 	for born := conditions(); ; {
-		order, files, err := takeOrder()
+		order, files, err := readOrder()
 		if err != nil {
 			os.Exit(0)
 		}
@@ -68,14 +69,14 @@ func supervise(args []string) {
 			waitForAll(pid)
 		}
 		if conditions() != born || size(order) > largeOutput {
-			os.Exit(0) // another one is as commands expect it, and smaller
+			os.Exit(0) // a new supervisor has the initial properties and uses less memory
 		}
 		report(reportIdle, 0)
 	}
 }
 
-// ownFiles keeps the supervisor's files from its children. It returns those for the
-// first order, whose number is in args.
+// ownFiles makes sure that children do not inherit the supervisor's files. It returns the
+// files for the first order; their number is in args.
 func ownFiles(args []string) (files []int) {
 	unix.CloseOnExec(orderFd)
 	n, _ := strconv.Atoi(strings.Join(args, ""))
@@ -86,7 +87,7 @@ func ownFiles(args []string) (files []int) {
 	return files
 }
 
-// waitForAll waits until the interpreter and all that stems from it have ended.
+// waitForAll waits until the interpreter and all its descendants have ended.
 func waitForAll(pid int) {
 	for {
 		ended, status, err := ending()
@@ -103,9 +104,9 @@ func waitForAll(pid int) {
 	}
 }
 
-// takeOrder waits for what to start, and for its files, where they are sent: stdout and
-// stderr in one, and the script's pipe where there is one.
-func takeOrder() (order wire.Order, files []int, err error) {
+// readOrder waits for an order and for its files, if they are sent: one for stdout and
+// stderr, and the script's pipe if there is one.
+func readOrder() (order wire.Order, files []int, err error) {
 	var head [orderHead]byte
 	oob := make([]byte, syscall.CmsgSpace(2*4))
 	n, oobn, _, _, err := syscall.Recvmsg(orderFd, head[:], oob, syscall.MSG_CMSG_CLOEXEC)
@@ -138,8 +139,8 @@ func takeOrder() (order wire.Order, files []int, err error) {
 	return order, files, wire.Decode(data, &order)
 }
 
-// ending waits for a child to end, and does not reap it yet: where this process is
-// killed before it has reported the end, process 1 finds the child as it ended.
+// ending waits for a child to end, and does not reap it yet: if this process is
+// killed before it has reported the end, process 1 can still reap the child.
 func ending() (pid int, status syscall.WaitStatus, err error) {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
@@ -159,9 +160,9 @@ func ending() (pid int, status syscall.WaitStatus, err error) {
 	return int(child.pid), syscall.WaitStatus(child.status), nil
 }
 
-// startInterpreter starts what is ordered and closes the files, which are the command's.
-// Where the kernel allows it the interpreter is held until [letRun]: otherwise it may
-// have killed this process before its id is reported, and then its end is lost.
+// startInterpreter starts the ordered interpreter and closes the files, which belong to the
+// command. If the kernel allows it, the interpreter is held until [letRun]: otherwise it
+// might kill this process before its id is reported, and then its exit status is lost.
 func startInterpreter(order wire.Order, files []int) (pid int, held bool, err error) {
 	defer func() {
 		for _, fd := range files {
@@ -191,7 +192,7 @@ func startInterpreter(order wire.Order, files []int) (pid int, held bool, err er
 	attr := syscall.ProcAttr{Env: order.Env, Files: given, Sys: &syscall.SysProcAttr{Setsid: true, Ptrace: true}}
 	pid, err = syscall.ForkExec(path, order.Args, &attr)
 	switch err {
-	case syscall.EPERM, syscall.EACCES, syscall.ENOSYS, syscall.EIO: // it may be tracing that is refused
+	case syscall.EPERM, syscall.EACCES, syscall.ENOSYS, syscall.EIO: // perhaps tracing was refused
 		attr.Sys.Ptrace = false
 		pid, err = syscall.ForkExec(path, order.Args, &attr)
 		return pid, false, err
@@ -199,9 +200,9 @@ func startInterpreter(order wire.Order, files []int) (pid int, held bool, err er
 	return pid, err == nil, err
 }
 
-// letRun lets an interpreter run that is held: it waits for the trap that an exec ends
-// with, and gives it the signals that came before. It reports the end of one that
-// was killed, and returns false then.
+// letRun releases a held interpreter: it waits for the trap at the end of the exec
+// and delivers the signals that arrived before. If the interpreter
+// was killed, letRun reports its end and returns false.
 func letRun(pid int) bool {
 	var before []syscall.Signal
 	for {
@@ -242,7 +243,7 @@ func report(what byte, number uint32) {
 	_, _ = syscall.Write(orderFd, b)
 }
 
-// lookPath finds the program as an exec of the engine does.
+// lookPath finds the program in the same way as an exec of the engine.
 func lookPath(name, path string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil

@@ -20,9 +20,9 @@ type supervisor struct {
 	conn   *os.File // orders and reports
 
 	// Guarded by the family's lock:
-	pid  int      // 0 when it has ended
-	deaf bool     // it reports nothing any more
-	has  *process // nil while it waits for an order
+	pid         int      // 0 when it has ended
+	silent      bool     // it reports nothing any more
+	interpreter *process // nil while it waits for an order
 }
 
 // maxIdle is how many supervisors are kept for the next commands.
@@ -34,11 +34,11 @@ const orderHead = 4
 // orderLimit is how long a supervisor may take to read an order.
 const orderLimit = 10 * time.Second
 
-// self is this program, also when its file is not there any more.
+// self is this program, even if its file has been removed.
 const self = "/proc/self/exe"
 
-// hire has a supervisor start p as ordered, with these files: one that waits, or a new one.
-func (f *family) hire(p *process, o wire.Order, files []int) (*supervisor, error) {
+// assign gives the order for p, with these files, to an idle or new supervisor.
+func (f *family) assign(p *process, o wire.Order, files []int) (*supervisor, error) {
 	s, err := f.pick(p, files)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (f *family) hire(p *process, o wire.Order, files []int) (*supervisor, error
 	return s, nil
 }
 
-// pick returns a supervisor that has p from now on.
+// pick returns an idle or new supervisor and assigns p to it.
 func (f *family) pick(p *process, files []int) (s *supervisor, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,12 +63,12 @@ func (f *family) pick(p *process, files []int) (s *supervisor, err error) {
 	} else if s, err = f.newSupervisor(files); err != nil {
 		return nil, err
 	}
-	s.has, p.super = p, s
+	s.interpreter, p.super = p, s
 	f.starting++
 	return s, nil
 }
 
-// newSupervisor starts one that has the files for its first order. The caller holds
+// newSupervisor starts a supervisor with the files for its first order. The caller holds
 // the lock.
 func (f *family) newSupervisor(files []int) (*supervisor, error) {
 	defer watchFork()()
@@ -93,16 +93,16 @@ func (f *family) newSupervisor(files []int) (*supervisor, error) {
 	_ = syscall.SetNonblock(pair[0], true)
 	s := &supervisor{family: f, conn: os.NewFile(uintptr(pair[0]), "supervisor"), pid: pid}
 	f.supers[pid] = s
-	go s.hear()
+	go s.readReports()
 	return s, nil
 }
 
 // forkLimit is how long the start of a supervisor may take.
 const forkLimit = 100 * time.Millisecond
 
-// watchFork keeps a command that stops whatever there is from stopping this process,
-// too: a fork returns only when the child has become another program. The caller calls
-// the function that it returns when it has.
+// watchFork protects this process from a command that stops every process: a fork returns
+// only when the child has executed its program, so a stopped child would block it.
+// watchFork continues such a child. The caller calls done after the fork.
 func watchFork() (done func()) {
 	forked := make(chan struct{})
 	go func() {
@@ -112,7 +112,7 @@ func watchFork() (done func()) {
 				return
 			case <-time.After(wait):
 			}
-			for pid, k := range lookAround() {
+			for pid, k := range readProcs() {
 				if k.parent == os.Getpid() {
 					_ = syscall.Kill(pid, syscall.SIGCONT)
 				}
@@ -122,12 +122,12 @@ func watchFork() (done func()) {
 	return func() { close(forked) }
 }
 
-// collector is held by who needs the garbage collector to run, or not to.
+// collector is held by code that needs the garbage collector to run, or not to run.
 var collector sync.Mutex
 
-// holdCollector keeps the collector from beginning while this process forks. It waits
-// for all threads, that which forks included, and [watchFork] would wait for it. The
-// caller calls the function that it returns when it has forked.
+// holdCollector prevents a garbage collection while this process forks. A collection waits
+// for all threads, including the one that forks, and [watchFork] would wait for it. The
+// caller calls done after the fork.
 func holdCollector() (done func()) {
 	collector.Lock()
 	percent := debug.SetGCPercent(-1) // waits for one that has begun
@@ -138,8 +138,8 @@ func holdCollector() (done func()) {
 }
 
 // send sends the order, with the files unless the supervisor was started with them. It
-// fails also where other containers have so many files under way that the kernel
-// takes no more; a new supervisor needs none sent.
+// also fails if other containers are sending so many files that the kernel
+// accepts no more; a new supervisor does not need this.
 func (s *supervisor) send(o wire.Order, files []int) error {
 	data := wire.Encode(o)
 	head := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
@@ -166,36 +166,36 @@ func (s *supervisor) send(o wire.Order, files []int) error {
 	return err
 }
 
-// hear takes what the supervisor reports, until it has ended or is not needed any
-// more: then it ends, since nobody can give it orders.
-func (s *supervisor) hear() {
-	for s.hearOne() {
+// readReports reads the supervisor's reports until it has ended or is not needed any
+// more. Then it closes the connection, which ends the supervisor.
+func (s *supervisor) readReports() {
+	for s.readReport() {
 	}
 	_ = s.conn.Close()
 }
 
-func (s *supervisor) hearOne() bool {
+func (s *supervisor) readReport() bool {
 	var b [reportSize]byte
 	_, err := io.ReadFull(s.conn, b[:])
 	s.family.mu.Lock()
 	defer s.family.mu.Unlock()
-	if err != nil || s.has == nil { // nothing was ordered: somebody else speaks for it
+	if err != nil || s.interpreter == nil { // a report without an order is forged
 		s.end()
 		s.lost()
 		return false
 	}
 	if b[0] == reportIdle {
-		return s.rest()
+		return s.becomeIdle()
 	}
 	s.take(b[0], binary.BigEndian.Uint32(b[1:]))
 	return true
 }
 
-// rest says that nothing is left of what the supervisor had. It returns whether it is
-// kept for another order. The caller holds the lock.
-func (s *supervisor) rest() bool {
-	s.has.super = nil
-	s.has = nil
+// becomeIdle notes that nothing is left below the supervisor. It returns whether the
+// supervisor is kept for another order. The caller holds the lock.
+func (s *supervisor) becomeIdle() bool {
+	s.interpreter.super = nil
+	s.interpreter = nil
 	f := s.family
 	if len(f.idle) == maxIdle || s.pid == 0 {
 		return false
@@ -204,14 +204,14 @@ func (s *supervisor) rest() bool {
 	return true
 }
 
-// take takes one report. The caller holds the lock.
+// take handles one report. The caller holds the lock.
 func (s *supervisor) take(what byte, number uint32) {
-	p := s.has
+	p := s.interpreter
 	switch what {
 	case reportStarting:
 		p.begun = true
 	case reportStarted:
-		p.running(int(number))
+		p.markRunning(int(number))
 	case reportFailed:
 		p.failure = syscall.Errno(number)
 		p.end(syscall.WaitStatus(syscall.SIGKILL))
@@ -220,25 +220,25 @@ func (s *supervisor) take(what byte, number uint32) {
 	}
 }
 
-// lost says that the supervisor will not report any more. The caller holds the lock.
+// lost notes that the supervisor will not report any more. The caller holds the lock.
 func (s *supervisor) lost() {
-	s.dismiss()
-	s.deaf = true
-	if s.has != nil {
-		s.has.unreported = true
-		if s.has.reaped != nil {
-			s.has.end(*s.has.reaped)
+	s.unlist()
+	s.silent = true
+	if s.interpreter != nil {
+		s.interpreter.unreported = true
+		if s.interpreter.reaped != nil {
+			s.interpreter.end(*s.interpreter.reaped)
 		}
-		s.settle()
+		s.endUnreported()
 	}
 }
 
-// settle says what has become of an interpreter whose id was not reported, when the
-// supervisor has ended and nothing more can be heard of it. One that may have run is
+// endUnreported ends an interpreter whose id was not reported, when the
+// supervisor has ended and will send no more reports. An interpreter that may have run is
 // not run again. The caller holds the lock.
-func (s *supervisor) settle() {
-	p := s.has
-	if s.pid != 0 || !s.deaf || p.pid != 0 || isClosed(p.ended) {
+func (s *supervisor) endUnreported() {
+	p := s.interpreter
+	if s.pid != 0 || !s.silent || p.pid != 0 || isClosed(p.ended) {
 		return
 	}
 	if !p.begun {
@@ -247,31 +247,31 @@ func (s *supervisor) settle() {
 	p.end(syscall.WaitStatus(syscall.SIGKILL))
 }
 
-// ended says that the supervisor was reaped. The caller holds the lock.
+// ended notes that the supervisor was reaped. The caller holds the lock.
 func (s *supervisor) ended(status syscall.WaitStatus) {
-	s.dismiss()
+	s.unlist()
 	delete(s.family.supers, s.pid)
 	s.pid = 0
 	if raw, err := s.conn.SyscallConn(); err == nil {
-		// A child of its that was stopped before it became another program has the other end.
+		// A child that was stopped before its exec may still have the other end open.
 		_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RD) })
 	}
-	if s.has != nil {
-		s.has.super, s.has.orphan = nil, status != 0
-		s.settle()
+	if s.interpreter != nil {
+		s.interpreter.super, s.interpreter.orphan = nil, status != 0
+		s.endUnreported()
 	}
 }
 
-// dismiss has no more orders be given to it. The caller holds the lock.
-func (s *supervisor) dismiss() {
+// unlist makes sure that the supervisor gets no more orders. The caller holds the lock.
+func (s *supervisor) unlist() {
 	s.family.idle = slices.DeleteFunc(s.family.idle, func(o *supervisor) bool { return o == s })
 }
 
-// kill ends the supervisor if it still has p.
+// kill ends the supervisor if p is still assigned to it.
 func (s *supervisor) kill(p *process) {
 	s.family.mu.Lock()
 	defer s.family.mu.Unlock()
-	if s.has == p {
+	if s.interpreter == p {
 		s.end()
 	}
 }
@@ -283,19 +283,19 @@ func (s *supervisor) end() {
 	}
 }
 
-// What an exec takes at most.
+// The limits of an exec, in bytes.
 const (
-	maxArgument  = 128<<10 - 1 // one argument or variable, less its end
+	maxArgument  = 128<<10 - 1 // one argument or variable, without its final NUL
 	maxArguments = 6 << 20     // all of them
 )
 
-// isTooLong reports whether no exec would take what is ordered.
+// isTooLong reports whether the order exceeds the limits of an exec.
 func isTooLong(o wire.Order) bool {
 	long := func(v string) bool { return len(v) > maxArgument }
 	return slices.ContainsFunc(o.Args, long) || slices.ContainsFunc(o.Env, long) || size(o) > maxArguments
 }
 
-// size is how many bytes there are in the arguments and the environment.
+// size returns the number of bytes in the arguments and the environment.
 func size(o wire.Order) (n int) {
 	for _, v := range slices.Concat(o.Args, o.Env) {
 		n += len(v)

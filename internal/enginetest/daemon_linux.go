@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-const patience = 3 * time.Minute // with a step of the engine; it takes about a second on a quiet machine
+const patience = 3 * time.Minute // for one step of the engine, which takes about a second on an idle machine
 
-// Daemon is a dockerd of a test's own: it has its containerd, its data and its
-// socket in one folder, lives in namespaces of its own, knows no network and
-// touches neither another engine nor what of the machine engines change.
+// Daemon is a separate dockerd for a test. It has its own containerd, data and
+// socket in one directory, runs in its own namespaces, has no network, and changes neither
+// another engine nor the machine's settings.
 type Daemon struct {
 	t          testing.TB
 	dir        string
-	held       *os.File // keeps others from sweeping dir
+	held       *os.File // prevents others from sweeping dir
 	room       *room
 	args       []string
 	containerd *exec.Cmd
@@ -34,15 +34,14 @@ type Daemon struct {
 	http       *http.Client
 }
 
-// Start starts a dockerd with the given flags beside its own. It skips the
-// test where none can run. At the end of the test everything of it is gone,
-// its containers included, also when the test failed. When the test is killed
-// its processes, links and mounts end too; its files and cgroups are removed by
-// the next Start.
+// Start starts a dockerd with the given flags in addition to Start's own. It skips the
+// test if a dockerd cannot run here. At the end of the test, even if it failed, everything
+// is removed, including the containers. If the test is killed, the processes, network links
+// and mounts end too, and the next Start removes the files and cgroups.
 func Start(t testing.TB, flags ...string) *Daemon {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("a dockerd of one's own needs root")
+		t.Skip("a separate dockerd needs root")
 	}
 	for _, program := range []string{"dockerd", "containerd"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -57,7 +56,7 @@ func Start(t testing.TB, flags ...string) *Daemon {
 	d := &Daemon{t: t, dir: dir, held: held}
 	t.Cleanup(d.destroy)
 	if d.room, err = openRoom(); err != nil {
-		t.Skipf("a dockerd of one's own needs namespaces: %v", err)
+		t.Skipf("a separate dockerd needs namespaces: %v", err)
 	}
 	for name, text := range map[string]string{
 		"daemon.json": "{}", // instead of the machine's own
@@ -75,7 +74,7 @@ func Start(t testing.TB, flags ...string) *Daemon {
 		"--config-file", d.path("daemon.json"), "--data-root", d.path("data"), "--exec-root", d.path("exec"),
 		"--pidfile", d.path("pid"), "--containerd", d.path("c"), "-H", d.Host(), "--bridge=none", "--iptables=false", "--ip-forward=false",
 		"--storage-driver=vfs",
-		// Cgroups have no namespace here: these are to be known by their name, and systemd is not to make them.
+		// There is no cgroup namespace here: the cgroups must be recognizable by name, and not be made by systemd.
 		"--exec-opt", "native.cgroupdriver=cgroupfs", "--cgroup-parent", "/" + filepath.Base(dir),
 	}, flags...)
 	d.http = &http.Client{Transport: &http.Transport{
@@ -84,7 +83,7 @@ func Start(t testing.TB, flags ...string) *Daemon {
 			return new(net.Dialer).DialContext(ctx, "unix", d.path("s"))
 		},
 	}}
-	// As a service of its own, as most machines have it: it outlives a dockerd that is killed.
+	// Containerd is a separate service, as on most machines: it continues when dockerd is killed.
 	d.containerd = d.start("containerd", "--config", d.path("containerd.toml"))
 	d.Restart()
 	return d
@@ -95,7 +94,7 @@ func (d *Daemon) path(name string) string { return filepath.Join(d.dir, name) }
 // Host is the engine's address, as DOCKER_HOST takes it.
 func (d *Daemon) Host() string { return "unix://" + d.path("s") }
 
-// Restart starts the dockerd again that was killed, and waits until it answers.
+// Restart starts dockerd again after it was killed, and waits until it answers.
 func (d *Daemon) Restart() {
 	d.t.Helper()
 	d.cmd = d.start("dockerd", d.args...)
@@ -114,8 +113,8 @@ func (d *Daemon) Restart() {
 	d.t.Fatalf("dockerd does not answer:\n%s", said[max(0, len(said)-4000):])
 }
 
-// start starts a program in the room, in a process group of its own: an
-// interrupt at the prompt is for the test.
+// start starts a program in the room, in its own process group, so that an interrupt in
+// the terminal reaches only the test.
 func (d *Daemon) start(program string, args ...string) *exec.Cmd {
 	d.t.Helper()
 	cmd := exec.Command(program, args...)
@@ -141,7 +140,7 @@ func (d *Daemon) Kill(sig syscall.Signal) {
 }
 
 // Import gives the engine an image of the given name with the root file
-// system in the tar root. One of that name loses it.
+// system in the tar root. An existing image of that name loses the name.
 func (d *Daemon) Import(name string, root []byte) {
 	d.t.Helper()
 	repo, tag, _ := strings.Cut(name, ":")
@@ -157,7 +156,7 @@ func (d *Daemon) Import(name string, root []byte) {
 	}
 }
 
-// destroy ends dockerd, what it started and what that left behind.
+// destroy ends dockerd and everything that it started, and removes its files.
 func (d *Daemon) destroy() {
 	for _, cmd := range []*exec.Cmd{d.cmd, d.containerd} {
 		if cmd != nil && cmd.ProcessState == nil {

@@ -23,7 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// needEngine skips a test where no dockerd is to be started.
+// needEngine skips a test where no dockerd can be started.
 func needEngine(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -58,7 +58,7 @@ func (d *Daemon) post(t *testing.T, path, body string) []byte {
 	defer resp.Body.Close()
 	said, _ := io.ReadAll(resp.Body)
 	if resp.StatusCode >= http.StatusBadRequest {
-		t.Fatalf("%s: %s\n%s", path, resp.Status, said)
+		t.Fatalf("%s: got %s, want status code less than %v\n%s", path, resp.Status, http.StatusBadRequest, said)
 	}
 	return said
 }
@@ -80,12 +80,12 @@ func inhabitants(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// ownMachine gives the test links, mounts and a /run of its own in place of the
-// machine's: other tests change those meanwhile, and an engine that deletes a
+// ownMachine gives the test its own links, mounts and /run in place of the
+// machine's: other tests change those meanwhile, and an engine that wrongly deletes a
 // link deletes none that is needed.
 func ownMachine(t *testing.T) {
 	t.Helper()
-	runtime.LockOSThread() // for good: the thread ends with the test
+	runtime.LockOSThread() // never unlocked: the thread ends with the test
 	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
 		t.Skipf("namespaces: %v", err)
 	}
@@ -97,8 +97,8 @@ func ownMachine(t *testing.T) {
 	}
 }
 
-// machine is what an engine may change of the machine, as the test's own
-// thread sees it.
+// machine is what an engine may change on the machine, as seen by the thread
+// of the test.
 func machine(t *testing.T) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
@@ -112,7 +112,7 @@ func machine(t *testing.T) map[string]string {
 		}
 		seen[kind] = string(text)
 	}
-	var ours []string // the machine's engine undoes mounts of its own here too
+	var ours []string // the machine's engine unmounts its own mounts here too
 	for line := range strings.Lines(seen["mounts"]) {
 		if strings.Contains(line, prefix) {
 			ours = append(ours, line)
@@ -136,7 +136,7 @@ func bridge(t *testing.T) {
 	}
 }
 
-func TestAnEngineTouchesNothingOfTheMachineAndLeavesNothing(t *testing.T) {
+func TestATestEngineLeavesTheMachineUnchanged(t *testing.T) {
 	needEngine(t)
 	ownMachine(t)
 	bridge(t)
@@ -178,19 +178,19 @@ func (e *ends) end() {
 func nothingOf(t *testing.T, dir string) {
 	t.Helper()
 	if left := inhabitants(t, dir); len(left) > 0 {
-		t.Errorf("left are the processes %q", left)
+		t.Errorf("processes of the engine are left: %q", left)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("left is %s: %v", dir, err)
+		t.Errorf("left is %s: got %v, want error %v", dir, err, fs.ErrNotExist)
 	}
 	for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/*/"} {
 		if left, _ := filepath.Glob(pattern + filepath.Base(dir)); len(left) > 0 {
-			t.Errorf("left are the cgroups %q", left)
+			t.Errorf("cgroups of the engine are left: %q", left)
 		}
 	}
 }
 
-// What is killed before it can clean up takes its engine with it, and the next
+// A test that is killed before its cleanup takes its engine with it, and the next
 // engine's start removes the files.
 func TestAKilledTestLeavesNothing(t *testing.T) {
 	needEngine(t)
@@ -218,7 +218,7 @@ func TestAKilledTestLeavesNothing(t *testing.T) {
 		dir, _ = strings.CutPrefix(lines.Text(), "dir ")
 	}
 	if dir == "" || len(inhabitants(t, dir)) < 4 {
-		t.Errorf("dir %q, processes %q", dir, inhabitants(t, dir))
+		t.Errorf("dir %q, processes %q; want a dir, at least 4 processes", dir, inhabitants(t, dir))
 	}
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -226,12 +226,12 @@ func TestAKilledTestLeavesNothing(t *testing.T) {
 	_ = cmd.Wait() // its exit code is the signal's
 	for end := time.Now().Add(patience); len(inhabitants(t, dir)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("left are the processes %q", inhabitants(t, dir))
+			t.Fatalf("processes of the engine are left: %q", inhabitants(t, dir))
 		}
 	}
 	sweep(t)
 	if diff := cmp.Diff(before, machine(t)); diff != "" {
-		t.Error(diff)
+		t.Errorf("machine (-want +got):\n%s", diff)
 	}
 	nothingOf(t, dir)
 }

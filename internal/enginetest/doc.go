@@ -1,6 +1,6 @@
-// Package enginetest gives tests a Docker engine of their own, which they may
-// stop, kill and start again, and small images made of the host's programs.
-// The engine lives in namespaces of its own: what engines do to a machine when
-// they start and end, such as deleting a bridge that is not theirs, reaches no
-// other engine.
+// Package enginetest gives a test its own Docker engine, which it may
+// stop, kill and start again, and small images made from the host's programs.
+// The engine runs in its own namespaces, so that what an engine does to a machine when
+// it starts and ends, such as deleting another engine's bridge, does not affect other
+// engines.
 package enginetest

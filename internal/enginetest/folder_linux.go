@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	place  = "/tmp" // whatever TMPDIR is: the next run must find what a killed one left
+	place  = "/tmp" // and not TMPDIR: the next run must find what a killed run left
 	prefix = "batch-dockerd-"
 )
 
-// claim makes a folder for an engine, and holds it for as long as the returned
-// file is open: one that nobody holds is swept.
+// claim creates a directory for an engine, and holds it for as long as the returned
+// file is open: sweep removes directories that are not held.
 func claim() (string, *os.File, error) {
 	for {
 		dir, err := os.MkdirTemp(place, prefix) // short: paths of sockets have a limit
@@ -26,13 +26,13 @@ func claim() (string, *os.File, error) {
 			return "", nil, err
 		}
 		held, err := hold(dir, unix.LOCK_EX)
-		if !errors.Is(err, fs.ErrNotExist) { // nobody swept it before it was held
+		if !errors.Is(err, fs.ErrNotExist) { // otherwise it was swept before it was held
 			return dir, held, err
 		}
 	}
 }
 
-// hold locks an engine's folder. It fails with fs.ErrNotExist when that is gone.
+// hold locks an engine's directory. It fails with fs.ErrNotExist if that was removed.
 func hold(dir string, how int) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -47,13 +47,13 @@ func hold(dir string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes what engines left whose tests were killed.
+// sweep removes the directories and cgroups of engines whose tests were killed.
 func sweep(t testing.TB) {
 	t.Helper()
 	dirs, _ := filepath.Glob(filepath.Join(place, prefix+"*"))
 	for _, dir := range dirs {
 		held, err := hold(dir, unix.LOCK_EX|unix.LOCK_NB)
-		if err != nil { // it is in use, or gone by now
+		if err != nil { // it is in use, or was removed meanwhile
 			continue
 		}
 		remove(t, dir)
@@ -61,7 +61,7 @@ func sweep(t testing.TB) {
 	}
 }
 
-// remove removes the folder of an engine that is gone, and the cgroups of its containers.
+// remove removes the directory of an engine that has ended, and the cgroups of its containers.
 func remove(t testing.TB, dir string) {
 	t.Helper()
 	var groups []string
@@ -79,8 +79,8 @@ func remove(t testing.TB, dir string) {
 	}
 }
 
-// removeGroup removes a cgroup and those below it, of which the kernel may take
-// a moment to see that their processes are gone.
+// removeGroup removes a cgroup and those below it. The kernel may need a moment to notice
+// that their processes have ended.
 func removeGroup(root string) error {
 	var dirs []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

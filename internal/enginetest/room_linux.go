@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apart is what a room's inhabitants have for themselves.
-const apart = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC
+// namespaces are the namespaces that a room has for itself.
+const namespaces = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC
 
-// keep is what process 1 of a room runs: it hides what of the machine's files
-// an engine writes to wherever its own folder is, and reaps until its standard
-// input ends. Settings of the network stay writable: they are the room's own.
-// Without -n, mount would note itself in the machine's /run.
+// keep is the script that process 1 of a room runs. It hides the machine's files to which
+// an engine always writes, and reaps processes until its standard input ends. Network
+// settings stay writable, because the room has its own. Without -n, mount would write to
+// the machine's /run.
 const keep = `set -e
 mount -n --make-rprivate /
 mount -n -t proc proc /proc
@@ -31,21 +31,21 @@ if [ -d /etc/docker ]; then mount -n -t tmpfs tmpfs /etc/docker; fi
 echo ready
 read -r _ || true`
 
-// room is where an engine lives: processes, links, mounts and IPC in it are
-// not the machine's. When its process 1 ends the kernel ends all the others,
-// and with them go the links and mounts. That happens at the latest when this
-// process dies, in whichever way: then the standard input of process 1 ends.
+// room is a set of namespaces in which an engine runs: its processes, network links, mounts
+// and IPC are separate from the machine's. When process 1 of the room ends, the kernel ends
+// all others and removes the links and mounts. This happens even if this process is killed,
+// because then the standard input of process 1 ends.
 type room struct {
 	keeper *exec.Cmd // process 1
-	door   io.Closer // its standard input
+	stdin  io.Closer // of process 1
 }
 
 func openRoom() (*room, error) {
 	cmd := exec.Command("bash", "-c", keep)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: apart}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: namespaces}
 	var said strings.Builder
 	cmd.Stderr = &said
-	door, err := cmd.StdinPipe()
+	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func openRoom() (*room, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	r := &room{cmd, door}
+	r := &room{cmd, stdin}
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		return nil, fmt.Errorf("making namespaces: %w %s", errors.Join(err, r.close()), said.String())
 	}
@@ -67,7 +67,7 @@ func openRoom() (*room, error) {
 func (r *room) start(cmd *exec.Cmd) error {
 	started := make(chan error)
 	go func() {
-		// Never unlocked: a thread that has been in the room ends with the goroutine.
+		// Never unlocked, so that the thread, which stays in the room, ends with the goroutine.
 		runtime.LockOSThread()
 		err := r.enter()
 		if err == nil {
@@ -78,9 +78,10 @@ func (r *room) start(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// enter moves this thread, and of the room's processes its children, into the room.
+// enter moves this thread into the room's namespaces, and its future children into the PID
+// namespace.
 func (r *room) enter() error {
-	// A thread that shares its working directory cannot go to other mounts.
+	// A thread that shares its working directory cannot enter a mount namespace.
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("leaving the working directory: %w", err)
 	}
@@ -89,14 +90,14 @@ func (r *room) enter() error {
 		return fmt.Errorf("finding the namespaces: %w", err)
 	}
 	defer unix.Close(fd)
-	if err := unix.Setns(fd, apart); err != nil {
+	if err := unix.Setns(fd, namespaces); err != nil {
 		return fmt.Errorf("entering the namespaces: %w", err)
 	}
 	return nil
 }
 
-// close ends all that are in the room. Those that were started with start must
-// have been waited for.
+// close ends all processes in the room. The caller must have waited for those that it
+// started with start.
 func (r *room) close() error {
-	return errors.Join(r.door.Close(), r.keeper.Wait())
+	return errors.Join(r.stdin.Close(), r.keeper.Wait())
 }

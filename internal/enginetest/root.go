@@ -13,10 +13,10 @@ import (
 )
 
 // Root returns a tar of a root file system with the named programs of this
-// machine, the libraries they need. More
-// maps the paths of further files in it, without a leading slash, to their content.
+// machine and the libraries that they need. More maps the paths of further files, without
+// a leading slash, to their content.
 func Root(programs []string, more map[string]string) ([]byte, error) {
-	files := map[string]string{} // path in the image: path here
+	files := map[string]string{} // path in the image -> path on this machine
 	for _, program := range programs {
 		at, err := exec.LookPath(program)
 		if err != nil {

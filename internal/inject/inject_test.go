@@ -22,7 +22,7 @@ func parse(t testing.TB, spec string) *inject.Plan {
 	return p
 }
 
-// passes returns what each pass through the points got: a dot, or an errno.
+// passes returns the result of each pass through the points: a dot, or an errno.
 func passes(p *inject.Plan, points ...string) string {
 	var got []string
 	for _, point := range points {
@@ -39,7 +39,7 @@ func passes(p *inject.Plan, points ...string) string {
 	return strings.Join(got, " ")
 }
 
-func TestARuleActsAtThePassesThatItNames(t *testing.T) {
+func TestARuleActsAtItsPasses(t *testing.T) {
 	const io, full = "input/output error", "no space left on device"
 	for spec, want := range map[string]string{
 		"":                                ". . . .",
@@ -68,7 +68,7 @@ func TestTheErrorNamesThePoint(t *testing.T) {
 	}
 }
 
-func TestAnEnginesAnswerIsAStatus(t *testing.T) {
+func TestAnInjectedEngineAnswerHasAStatus(t *testing.T) {
 	err := parse(t, "engine.create:1=503").At("engine.create")
 	var status interface{ StatusCode() int }
 	if !errors.As(err, &status) || status.StatusCode() != 503 {
@@ -76,14 +76,14 @@ func TestAnEnginesAnswerIsAStatus(t *testing.T) {
 	}
 }
 
-func TestASpecThatCannotBeMeantIsRefused(t *testing.T) {
+func TestAnInvalidSpecIsRefused(t *testing.T) {
 	for _, spec := range []string{
 		"x", "x:1", "x=EIO", "x:0=EIO", "x:-1=EIO", "x:one=EIO", "x:=EIO", "x:1=", "x:1=EWHAT", "x:1=5", "x:1=200", "x:1=600",
 		":1=EIO", "X:1=EIO", "x.:1=EIO", "x:1=EIO,", "x:99999999999999999999=EIO",
 	} {
 		p, err := inject.Parse(spec)
 		if p != nil || fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
-			t.Errorf("%q: %v, %v", spec, p, err)
+			t.Errorf("%q: got %v, %v; want no plan, a Usage fault, a hint", spec, p, err)
 		}
 	}
 }
@@ -104,16 +104,16 @@ func TestEveryPassOfManyGoroutinesIsCounted(t *testing.T) {
 	}
 }
 
-func TestABlockedPassGoesOnWhenItIsReleased(t *testing.T) {
+func TestABlockedPassContinuesWhenReleased(t *testing.T) {
 	p := parse(t, "x:1=block")
 	done := make(chan error)
 	go func() { done <- p.At("x") }()
 	if point := <-p.Reached(); point != "x" {
-		t.Errorf("blocked at %q", point)
+		t.Errorf("blocked at %q, want point %q", point, "x")
 	}
 	select {
 	case err := <-done:
-		t.Fatalf("it was not blocked: %v", err)
+		t.Fatalf("the pass was not blocked: %v", err)
 	default:
 	}
 	p.Release()
@@ -138,7 +138,7 @@ func TestKillEndsTheProcessAtOnce(t *testing.T) {
 	out, _ := cmd.Output()
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
-		t.Errorf("ended by %v", cmd.ProcessState)
+		t.Errorf("ended by %v, want ok true, signaled true, signal %v", cmd.ProcessState, syscall.SIGKILL)
 	}
 	if n := strings.Count(string(out), "passing\n"); n != 2 {
 		t.Errorf("%d passes, want 2", n)
@@ -150,7 +150,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, spec string) {
 		p, err := inject.Parse(spec)
 		if (p == nil) != (err != nil || spec == "") {
-			t.Errorf("%q: %v, %v", spec, p, err)
+			t.Errorf("%q: got %v, %v; want p == nil: %v", spec, p, err, (err != nil || spec == ""))
 		}
 	})
 }

@@ -12,12 +12,12 @@ import (
 	"batch.example/batch/fault"
 )
 
-// maxReached is how many blocked points [Plan.Reached] keeps unread.
+// maxReached is how many points the channel of [Plan.Reached] can hold.
 const maxReached = 64
 
 var pointName = regexp.MustCompile(`^(\*|[a-z]+(\.[a-z]+)*)$`)
 
-// Parse reads a spec. The empty one is a nil Plan. Errors are Usage faults
+// Parse parses a spec. For an empty spec, it returns a nil Plan. Errors are Usage faults
 // that name the rule.
 func Parse(spec string) (*Plan, error) {
 	if spec == "" {
@@ -45,14 +45,14 @@ func parseRule(text string) (*rule, error) {
 		return bad("expected a colon and an equals sign")
 	}
 	if !pointName.MatchString(point) {
-		return bad("the point is not lower-case words joined by dots")
+		return bad("POINT is not lower-case words joined by dots")
 	}
 	r := &rule{point: point, first: 1, last: math.MaxInt64}
 	if which != "*" {
 		number, open := strings.CutSuffix(which, "+")
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || n < 1 {
-			return bad("the pass is no number from 1, with + or without, and no *")
+			return bad("WHICH is not a number from 1, a number from 1 with +, or *")
 		}
 		if r.first = n; !open {
 			r.last = n
@@ -65,14 +65,14 @@ func parseRule(text string) (*rule, error) {
 		r.act = block
 	default:
 		if r.err = failure(what); r.err == nil {
-			return bad("what happens is neither kill, block, the name of an errno nor an HTTP error status")
+			return bad("WHAT is not kill, block, the name of an errno or an HTTP error status")
 		}
 	}
 	return r, nil
 }
 
-// failure returns the error that name stands for, or nil. The numbers of
-// errnos differ from system to system, their names do not.
+// failure returns the error that name stands for, or nil. An errno has the same name on
+// every system, but not the same number.
 func failure(name string) error {
 	if status, err := strconv.Atoi(name); err == nil && 400 <= status && status < 600 {
 		return Status(status)

@@ -1,3 +1,3 @@
-// Package leftovers tests scripts/leftovers, which holds the tests, the demo
-// and the benchmarks to leaving the machine as they found it.
+// Package leftovers tests scripts/leftovers, which checks that the tests, the demo
+// and the benchmarks leave the machine as they found it.
 package leftovers

@@ -12,10 +12,10 @@ import (
 	"batch.example/batch/internal/enginetest"
 )
 
-// stage makes a machine for the check to look at, of which nothing outlives it
-// and that no other test changes: links, processes, mounts and the folders that
-// the check reads. Mounts of the machine's engine and of other tests, which would go meanwhile,
-// are undone. $1 is the check, $2 the folder of an engine's socket.
+// stage makes an isolated machine for the check, which no other test changes and
+// of which nothing remains: links, processes, mounts and the folders that
+// the check reads. Mounts of the machine's engine and of other tests, which could vanish meanwhile,
+// are unmounted. $1 is the check, $2 the folder of an engine's socket.
 const stage = `set -e
 awk '$5 ~ "^/(run|var/lib)/|/Test" { print $5 }' /proc/self/mountinfo | tac | xargs -r umount -n -l || true # some go while it looks
 mount -n -t tmpfs tmpfs /run
@@ -30,7 +30,7 @@ mkdir -p /sys/fs/cgroup/docker /sys/fs/cgroup/pids /sys/block/loop7
 touch /tmp/batch-old
 exec /run/leftovers bash -c "$3"`
 
-// check runs the check over a plant on a stage of its own.
+// check runs the check around a planted object, on its own stage.
 func check(t *testing.T, engine, plant string, env ...string) (said string, code int) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -71,7 +71,7 @@ func found(said string) (lines []string) {
 	return lines
 }
 
-func TestWhatIsLeftBehindIsNamed(t *testing.T) {
+func TestLeftoversAreNamed(t *testing.T) {
 	for _, c := range []struct{ what, plant, want string }{
 		{"a link", "ip link add left0 type bridge", "+ link left0"},
 		{"a link that is gone", "ip link delete was0", "- link was0"},
@@ -79,7 +79,7 @@ func TestWhatIsLeftBehindIsNamed(t *testing.T) {
 		{"a chain of iptables", "iptables -t nat -N LEFT", "+ rule iptables-save *nat :LEFT"},
 		{"a rule of iptables", "iptables -A INPUT -s 192.0.2.77 -j DROP", "+ rule iptables-save *filter -A INPUT -s 192.0.2.77/32 -j DROP"},
 		{"a process", "setsid sleep 600 &", "sleep 600"},
-		{"a process without our environment", "cp /bin/sleep /run/dockerd; env -i setsid /run/dockerd 600 & sleep 0.1", "/run/dockerd 600"},
+		{"a process without our environment", "cp /bin/sleep /run/dockerd; env -i setsid /run/dockerd 600 & until grep -qsx dockerd /proc/[0-9]*/comm; do sleep 0.1; done", "/run/dockerd 600"},
 		{"a mount", "mount -n -t tmpfs left /mnt", "+ mount /mnt tmpfs left"},
 		{"a loop device", "mkdir /sys/block/loop7/loop; echo /left.img >/sys/block/loop7/loop/backing_file", "+ loop /sys/block/loop7/loop/backing_file:/left.img"},
 		{"a network namespace", "ip netns add left", "+ mount /run/netns/left nsfs nsfs"},
@@ -100,7 +100,7 @@ func TestWhatIsLeftBehindIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOnTheEngineIsNamed(t *testing.T) {
+func TestLeftoversOnTheEngineAreNamed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an engine of its own")
 	}
@@ -131,7 +131,7 @@ func TestWhatIsLeftOnTheEngineIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatContainersShareIsTakenAwayWhereItWasNot(t *testing.T) {
+func TestSharedObjectsOfContainersAreRemovedIfTheyWereNew(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an engine of its own")
 	}
@@ -160,11 +160,11 @@ func TestWhatContainersShareIsTakenAwayWhereItWasNot(t *testing.T) {
 		if said, code := check(t, folder, "true"); code != 0 || len(found(said)) > 0 {
 			t.Errorf("%s there before: exit code %d, want 0 and no difference\n%s", thing.kind, code, said)
 		}
-		docker(thing.kind, "rm", thing.name) // fails where the check took it away
+		docker(thing.kind, "rm", thing.name) // fails if the check removed it
 	}
 }
 
-func TestWhereNothingIsLeft(t *testing.T) {
+func TestNoLeftovers(t *testing.T) {
 	for _, c := range []struct {
 		what, plant string
 		env         []string
@@ -174,7 +174,7 @@ func TestWhereNothingIsLeft(t *testing.T) {
 		{"nothing is said", `touch "$TMPDIR/gone"; rm "$TMPDIR/gone"; ip link add x type bridge; ip link delete x`, nil, 0, ""},
 		{"the command's exit code stays", "exit 7", nil, 7, ""},
 		{"the command's exit code stays where something is left", "ip link add x type bridge; exit 7", nil, 7, "link x"},
-		{"a warning is no failure", "ip link add x type bridge", []string{"LEFTOVERS_WARN=1"}, 0, "link x"},
+		{"a warning does not fail", "ip link add x type bridge", []string{"LEFTOVERS_WARN=1"}, 0, "link x"},
 		{"what may differ is not named", "touch /tmp/batch-demo-images.7.lock; mkdir /sys/fs/cgroup/pids/docker", nil, 0, ""},
 		{"what goes soon is waited for", "setsid sleep 0.5 &", []string{"LEFTOVERS_WAIT=60"}, 0, ""},
 	} {
@@ -188,8 +188,8 @@ func TestWhereNothingIsLeft(t *testing.T) {
 	}
 }
 
-func TestAnEngineThatHangsIsNotWaitedFor(t *testing.T) {
-	dir := t.TempDir() // which is /run/engine there
+func TestLeftoversDoesNotWaitForAHangingEngine(t *testing.T) {
+	dir := t.TempDir() // mounted as /run/engine there
 	const engine = "#!/bin/sh\nwhile [ -e /tmp/engine-hangs ]; do sleep 1; done\n"
 	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(engine), 0o755); err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestAnEngineThatHangsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWhereItCannotLook(t *testing.T) {
+func TestLeftoversThatCannotBeChecked(t *testing.T) {
 	for _, c := range []struct{ program, says, want string }{
 		{"uname", "Darwin", "needs Linux and root"},
 		{"id", "1000", "needs Linux and root"},
@@ -215,7 +215,8 @@ func TestWhereItCannotLook(t *testing.T) {
 		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != 5 || !strings.Contains(string(out), c.want) || !strings.Contains(string(out), "ran with unknown") {
-			t.Errorf("%s says %s: exit code %d\n%s", c.program, c.says, code, out)
+			t.Errorf("got %s says %s: exit code %d; want exit code 5, %q in the output, %q in the output\n%s",
+				c.program, c.says, code, c.want, "ran with unknown", out)
 		}
 	}
 	said, _ := check(t, t.TempDir(), "true")

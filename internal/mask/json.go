@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// JSON returns a JSON text with the secrets in its strings hidden: the
-// document stays whole, and what holds no secret keeps its bytes. text is not
-// changed; it is returned as it is where it is no valid JSON or has no secret.
+// JSON returns a JSON text with the secrets in its strings hidden. The result is still
+// valid JSON, and parts without a secret keep their bytes. text is not changed; it is
+// returned as it is if it is not valid JSON or has no secret.
 func (m *Masker) JSON(text []byte) []byte {
 	if m == nil {
 		return text
@@ -58,9 +58,9 @@ func isName(rest []byte) bool {
 	return len(rest) > 0 && rest[0] == ':'
 }
 
-// jsonString hides the secrets in a string, which is given with its quotes: they
-// are no part of the text, and a pattern may match them too. The text that it
-// stands for is looked at, since there is more than one way to write it.
+// jsonString hides the secrets in a quoted string. It searches the decoded text, because
+// there is more than one way to write a string, and because a pattern could match the
+// quotes.
 func (m *Masker) jsonString(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		end := len(quoted)

@@ -2,23 +2,22 @@ package mask
 
 import "strings"
 
-// What a value has to have to look like a secret, see [LooksSecret].
+// What a value must have to look like a secret, see [LooksSecret].
 const (
 	lookedAt   = 16 // letters and digits in a row
 	leastKinds = 8  // different ones among them
 	leastTurns = 4  // changes between digits, capitals and small letters
 )
 
-// LooksSecret reports whether a value looks like a generated key. It does when
-// 16 letters and digits in a row, of which at least 8 are different, take turns
-// between digits, capitals and small letters at least 4 times. Other characters
-// than white space are passed over. From a capital to a small letter is no turn,
-// since words begin so.
+// LooksSecret reports whether a value looks like a generated key: it has 16 letters and
+// digits in a row, at least 8 of them different, that change between digits, upper case
+// and lower case at least 4 times. Other characters, except white space, are ignored. A
+// change from upper to lower case does not count, because words begin that way.
 //
-// Keys of the usual kinds look so: 32 hexadecimal digits, a UUID, 32 letters and
+// The usual kinds of keys look like that: 32 hexadecimal digits, a UUID, 32 letters and
 // digits, 24 bytes in base64; about one in a thousand of them does not. Words,
-// names, paths, dates, numbers, what people think of as a password, and
-// everything of fewer than 16 letters and digits does not.
+// names, paths, dates, numbers, passwords that people think of, and
+// everything with fewer than 16 letters and digits do not.
 func LooksSecret(value string) bool {
 	for word := range strings.FieldsSeq(value) {
 		row := lettersAndDigits(word)
@@ -31,7 +30,7 @@ func LooksSecret(value string) bool {
 	return false
 }
 
-// lettersAndDigits are those of a word, without what stands between them.
+// lettersAndDigits returns the letters and digits of a word.
 func lettersAndDigits(word string) []byte {
 	var row []byte
 	for i := range len(word) {
@@ -42,7 +41,7 @@ func lettersAndDigits(word string) []byte {
 	return row
 }
 
-// mixture counts the different characters in row, and how often they take turns.
+// mixture counts the different characters in row, and how often their class changes.
 func mixture(row []byte) (kinds, turns int) {
 	var seen [256]bool
 	for i, c := range row {
@@ -61,8 +60,8 @@ func mixture(row []byte) (kinds, turns int) {
 	return kinds, turns
 }
 
-// classOf returns a, A or 0 for a small letter, a capital or a digit of ASCII,
-// and NUL for all else.
+// classOf returns a, A or 0 for an ASCII lower-case letter, upper-case letter or digit,
+// and NUL for everything else.
 func classOf(c byte) byte {
 	switch {
 	case 'a' <= c && c <= 'z':

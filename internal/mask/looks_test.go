@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/internal/mask"
 )
 
-func TestWhatLooksLikeASecret(t *testing.T) {
+func TestLooksSecret(t *testing.T) {
 	for _, value := range []string{
 		"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
 		"ghp_16C7e42F292c6912E7710c838347Ae178B4a",
@@ -26,7 +26,7 @@ func TestWhatLooksLikeASecret(t *testing.T) {
 		`{"private_key_id":"5d41402abc4b2a76b9719d911017c592","type":"service_account"}`,
 	} {
 		if !mask.LooksSecret(value) {
-			t.Errorf("%q is not seen", value)
+			t.Errorf("%q is not recognized as a secret", value)
 		}
 	}
 	for _, value := range []string{
@@ -40,13 +40,13 @@ func TestWhatLooksLikeASecret(t *testing.T) {
 		"postgres://postgres:postgres@localhost:5432/postgres", "admin@example.com", "ASCII only: \u00e4\u00f6\u00fc\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc",
 	} {
 		if mask.LooksSecret(value) {
-			t.Errorf("%q is taken for a secret", value)
+			t.Errorf("%q is wrongly recognized as a secret", value)
 		}
 	}
 }
 
 func TestGeneratedKeysLookLikeSecrets(t *testing.T) {
-	const some, most = 5000, 10 // of so many keys of a kind, this many may look like something else
+	const some, most = 5000, 10 // of some keys of a kind, at most most may be missed
 	rng := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) []byte {
 		b := make([]byte, n)
@@ -86,7 +86,7 @@ func TestGeneratedKeysLookLikeSecrets(t *testing.T) {
 			}
 		}
 		if missed > most {
-			t.Errorf("%s: %d of %d are not seen", kind.name, missed, some)
+			t.Errorf("%s: %d of %d are not recognized as secrets", kind.name, missed, some)
 		}
 	}
 }

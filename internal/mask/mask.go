@@ -1,42 +1,41 @@
-// Package mask hides secrets in what is written for people to read:
+// Package mask hides secrets in everything that is written for people to read:
 // trajectories, logs, errors, progress, manifests and tables. Every occurrence
 // of a secret is replaced by [Hidden].
 //
-// It is for reading alone. What is executed, sent to a model, submitted or read
-// back by a program must be the exact text, and is never taken from what was hidden.
+// It is only for texts that people read. What is executed, sent to a model, submitted or
+// read back by a program is always the original text.
 //
 // # What is a secret
 //
-// By where a value comes from:
+// That depends on where a value comes from:
 //
 //   - Used: the keys and logins that the program itself sends, such as
-//     OPENAI_API_KEY, passwords in the addresses it asks, settings with a key's
-//     name ([KeyName]). Always. See [Of].
-//   - Handed on: variables that a container is given, and headers that a
-//     server is sent. Always with a key's name; with another name when the value
-//     looks like a generated key ([LooksSecret]). See [HandedOn].
-//   - Only there: the other variables of the process. With a key's name and when
-//     the value looks like a generated key: the password postgres and the
-//     token development are words of ordinary text. Nothing hands these on, so
-//     they get into a text by accident or not at all. See [InEnvironment].
-//   - Whatever a pattern of the user's matches.
+//     OPENAI_API_KEY, passwords in URLs, and settings whose name is that of a key
+//     ([KeyName]). These are always secrets. See [Of].
+//   - Passed on: variables that are set in a container, and headers that are sent to a
+//     server. They are secrets if the name is that of a key, or if the value looks
+//     like a generated key ([LooksSecret]). See [PassedOn].
+//   - Other variables of the process: they are secrets if the name is that of a key and
+//     the value looks like a generated key, because the password "postgres" and the
+//     token "development" are ordinary words. These variables are not passed on, so
+//     they appear in a text only by accident. See [InEnvironment].
+//   - Everything that a user's pattern matches.
 //
 // A value is also found in these forms: escaped as in JSON (by Go, by Python,
-// and JSON within JSON) or a Go string, escaped as in an address, and in base64 of
-// either alphabet, also as a part of something longer that is encoded.
+// and JSON within JSON), as in a Go string or as in a URL, and in base64 with
+// either alphabet, even as a part of a longer encoded text.
 //
 // # What is not hidden
 //
-//   - values shorter than [MinLength], and numbers of less than 12 digits: they
-//     stand in too much that is no secret
-//   - what a pattern matches only once it is decoded
-//   - a value in another form: reversed, in hexadecimal, compressed, or folded
-//     over lines where the value itself is not
-//   - JSON's numbers and member names, without which the document would be
-//     another one
-//   - submissions. What an agent hands in is kept exactly, byte for byte, in
-//     <id>.patch and in preds.json, or the work could not be graded. One that
-//     holds a secret is told by a warning that names it, see [Masker.Names].
+//   - values shorter than [MinLength], and numbers with fewer than 12 digits: they
+//     occur in too many texts that are not secret
+//   - text that matches a pattern only after decoding
+//   - a value in another form: reversed, in hexadecimal, compressed, or wrapped
+//     over lines that the value itself does not have
+//   - numbers and member names in JSON: hiding them would change the document
+//   - submissions. What an agent submits is kept exactly, byte for byte, in
+//     <id>.patch and in preds.json, because otherwise it could not be graded. If it
+//     contains a secret, a warning names the secret, see [Masker.Names].
 package mask
 
 import (
@@ -49,13 +48,13 @@ import (
 	"sync/atomic"
 )
 
-// Hidden stands in the place of every secret.
+// Hidden replaces every secret.
 const Hidden = "********"
 
-// MinLength is the least length in bytes of a value that is hidden.
+// MinLength is the smallest length in bytes of a value that is hidden.
 const MinLength = 6
 
-// Secret is a value to be hidden, and the variable that holds it.
+// Secret is a value to hide, and the variable that holds it.
 type Secret struct{ Name, Value string }
 
 // Masker hides secrets. Nil hides nothing. It is safe for concurrent use.
@@ -64,7 +63,7 @@ type Masker struct {
 	known atomic.Pointer[table]
 }
 
-// New returns a Masker for secrets; those that are too short are passed over.
+// New returns a Masker for secrets; those that are too short are ignored.
 func New(secrets ...Secret) *Masker {
 	m := &Masker{}
 	m.known.Store(&table{})
@@ -72,15 +71,15 @@ func New(secrets ...Secret) *Masker {
 	return m
 }
 
-// Add makes m hide more from now on.
+// Add makes m hide more secrets from now on.
 func (m *Masker) Add(secrets ...Secret) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.known.Store(m.known.Load().with(secrets))
 }
 
-// AddPatterns makes m hide what a pattern matches, in any line of text. One
-// that matches the empty text hides nothing there.
+// AddPatterns makes m hide the matches of patterns, in any line of text. An empty match
+// hides nothing.
 func (m *Masker) AddPatterns(patterns ...*regexp.Regexp) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,7 +101,7 @@ func (m *Masker) Text(s string) string {
 	return string(hide(b, spans))
 }
 
-// Bytes returns b with its secrets hidden: b itself when it holds none, else
+// Bytes returns b with its secrets hidden: b itself if it has no secret, otherwise
 // a copy. b is not changed.
 func (m *Masker) Bytes(b []byte) []byte {
 	if m == nil {
@@ -111,7 +110,7 @@ func (m *Masker) Bytes(b []byte) []byte {
 	return hide(b, m.known.Load().find(b))
 }
 
-// Names returns the names of the secrets in b, sorted; a pattern's is itself.
+// Names returns the names of the secrets in b, sorted; a pattern is its own name.
 func (m *Masker) Names(b []byte) []string {
 	if m == nil {
 		return nil
@@ -124,13 +123,13 @@ func (m *Masker) Names(b []byte) []string {
 	return slices.Compact(names)
 }
 
-// span is a place in a text that is to be hidden.
+// span is a place in a text to hide.
 type span struct {
 	from, to int
 	name     string
 }
 
-// hide replaces spans, which are in order of their beginning.
+// hide replaces spans, which are sorted by their beginning.
 func hide(b []byte, spans []span) []byte {
 	if len(spans) == 0 {
 		return b
@@ -146,7 +145,7 @@ func hide(b []byte, spans []span) []byte {
 	return append(out, b[end:]...)
 }
 
-// table holds what is to be hidden, ready to be looked for. It never changes.
+// table is an index of everything to hide. It never changes.
 type table struct {
 	forms    [256][]form // by first byte, the longest first
 	pairs    [1 << 16 / 64]uint64
@@ -184,7 +183,7 @@ func (t *table) add(f form) {
 
 func pairOf(a, b byte) uint { return uint(a)<<8 | uint(b) }
 
-// find returns the places of secrets, in order.
+// find returns the places of secrets, sorted.
 func (t *table) find(b []byte) []span {
 	spans := t.literals(b)
 	for _, p := range t.patterns {
@@ -206,7 +205,7 @@ func (t *table) literals(b []byte) []span {
 	}
 	var spans []span
 	for i := 0; i+1 < len(b); i++ {
-		// Nearly all pairs of bytes begin no secret, and 8 KiB tell so.
+		// Nearly no pair of bytes begins a secret, which a table of 8 KiB shows.
 		if pair := pairOf(b[i], b[i+1]); t.pairs[pair/64]&(1<<(pair%64)) == 0 {
 			continue
 		}
@@ -220,9 +219,9 @@ func (t *table) literals(b []byte) []span {
 	return spans
 }
 
-// begun returns where, at the end of b, a secret may have begun whose rest
-// is still to come; len(b) when nowhere.
-func (t *table) begun(b []byte) int {
+// partialAt returns where, at the end of b, a secret may begin that continues in
+// later bytes; len(b) if nowhere.
+func (t *table) partialAt(b []byte) int {
 	for i := max(0, len(b)-t.longest+1); i < len(b); i++ {
 		rest := string(b[i:])
 		if slices.ContainsFunc(t.forms[b[i]], func(f form) bool { return strings.HasPrefix(f.text, rest) }) {

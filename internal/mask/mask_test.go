@@ -18,7 +18,7 @@ import (
 	"batch.example/batch/internal/mask"
 )
 
-// awkward is a secret whose every escape differs from it.
+// awkward is a secret that every escape changes.
 const awkward = `p/w+ "é<😀>\%~=&`
 
 func TestAValueIsFoundInEveryForm(t *testing.T) {
@@ -40,10 +40,10 @@ func TestAValueIsFoundInEveryForm(t *testing.T) {
 		} {
 			got := m.Text("before " + text + " after")
 			if !strings.Contains(got, mask.Hidden) || strings.Contains(got, value) {
-				t.Errorf("%.20q in %s: %.200q", value, what, got)
+				t.Errorf("got %.20q in %s: %.200q; want %q, no %q", value, what, got, mask.Hidden, value)
 			}
 			if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
-				t.Errorf("%.20q in %s: what is around it is gone: %.200q", value, what, got)
+				t.Errorf("%.20q in %s: the text around it is lost: %.200q", value, what, got)
 			}
 		}
 	}
@@ -58,14 +58,14 @@ func plainJSON(value string) string {
 	return b.String()
 }
 
-func TestPythonsJSONIsKnown(t *testing.T) {
+func TestSecretsInPythonsJSONAreHidden(t *testing.T) {
 	m := mask.New(mask.Secret{Name: "K", Value: awkward})
 	if got := m.Text(`{"k": "p/w+ \"\u00e9<\ud83d\ude00>\\%~=&"}`); got != `{"k": "`+mask.Hidden+`"}` {
 		t.Error(got)
 	}
 }
 
-func TestWhatIsTooShortIsLeft(t *testing.T) {
+func TestShortValuesAreNotHidden(t *testing.T) {
 	m := mask.New(
 		mask.Secret{Name: "A", Value: "1"}, mask.Secret{Name: "B", Value: "short"}, mask.Secret{Name: "C", Value: ""},
 		mask.Secret{Name: "D", Value: "100000"}, mask.Secret{Name: "E", Value: "  none \n"},
@@ -79,7 +79,7 @@ func TestWhatIsTooShortIsLeft(t *testing.T) {
 	}
 }
 
-func TestOfSeveralTheLongestIsHiddenAndNoneShowsAtTheSeams(t *testing.T) {
+func TestOverlappingSecretsAreHiddenCompletely(t *testing.T) {
 	m := mask.New(
 		mask.Secret{Name: "PART", Value: "secret-one"}, mask.Secret{Name: "WHOLE", Value: "secret-one-and-two"},
 		mask.Secret{Name: "SEAM", Value: "two-three"}, mask.Secret{Name: "OTHER", Value: "secret-one"},
@@ -103,21 +103,21 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-func TestNilAndEmptyHideNothing(t *testing.T) {
+func TestNilAndEmptyMasksHideNothing(t *testing.T) {
 	var none *mask.Masker
 	for _, m := range []*mask.Masker{none, mask.New()} {
 		var out bytes.Buffer
 		w := m.Writer(&out)
 		if _, err := io.WriteString(w, "text"); err != nil || w.Flush() != nil || out.String() != "text" {
-			t.Errorf("%v, %q", err, out.String())
+			t.Errorf("got %v, %q; want flush nil, %q, no error", err, out.String(), "text")
 		}
 		if m.Text("text") != "text" || string(m.Bytes([]byte("text"))) != "text" || string(m.JSON([]byte(`"t"`))) != `"t"` || m.Names(nil) != nil {
-			t.Error("something was hidden")
+			t.Error("text was hidden without a secret")
 		}
 	}
 }
 
-func TestJSONStaysWhole(t *testing.T) {
+func TestMaskedJSONStaysValid(t *testing.T) {
 	m := mask.New(mask.Secret{Name: "K", Value: "content"}, mask.Secret{Name: "L", Value: "123456789012"}, mask.Secret{Name: "A", Value: awkward})
 	m.AddPatterns(regexp.MustCompile(`"quoted"`), regexp.MustCompile(`null`))
 	awk, _ := json.Marshal(awkward)
@@ -136,8 +136,8 @@ func TestJSONStaysWhole(t *testing.T) {
 	}
 }
 
-// People write patterns for lines of text, which have no quotes around them.
-func TestAPatternThatMatchesQuotesLeavesThemInJSON(t *testing.T) {
+// Users write patterns for lines of text, which have no quotes around them.
+func TestAPatternDoesNotReplaceQuotesInJSON(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`token=\S+`: `{"a":"see ********","b":["x\\y ********",""],"c":"end"}`,
 		`.+`:        `{"a":"********","b":["********",""],"c":"********"}`,
@@ -152,7 +152,7 @@ func TestAPatternThatMatchesQuotesLeavesThemInJSON(t *testing.T) {
 	}
 }
 
-func TestAStreamHidesWhatComesInPieces(t *testing.T) {
+func TestAStreamHidesSecretsSplitOverWrites(t *testing.T) {
 	secrets := []mask.Secret{{Name: "A", Value: "abcabcabd"}, {Name: "B", Value: "cabdcabdx"}, {Name: "C", Value: awkward}}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, pattern := range []string{"", `corp-[0-9]+`} {
@@ -184,7 +184,7 @@ func TestAStreamHidesWhatComesInPieces(t *testing.T) {
 	}
 }
 
-func TestAStreamKeepsBackOnlyWhatMayBeASecret(t *testing.T) {
+func TestAStreamDelaysOnlyPossibleSecrets(t *testing.T) {
 	var out bytes.Buffer
 	w := mask.New(mask.Secret{Name: "A", Value: "secret-value"}).Writer(&out)
 	for _, step := range []struct{ write, shown string }{
@@ -207,17 +207,17 @@ func TestKeyNames(t *testing.T) {
 		"AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PGPASSWORD", "DB_PASS", "MYSQL_PWD", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_KEY_FILE", "client_secret", "Cookie",
 	} {
 		if !mask.KeyName(name) {
-			t.Errorf("%s is not known", name)
+			t.Errorf("%s is not recognized as the name of a key", name)
 		}
 	}
 	for _, name := range []string{"PATH", "HOME", "max_tokens", "KEYBOARD", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "PWD", "OLDPWD", "BYPASS", "model_name"} {
 		if mask.KeyName(name) {
-			t.Errorf("%s is taken for a secret", name)
+			t.Errorf("%s is wrongly recognized as the name of a key", name)
 		}
 	}
 }
 
-// key looks like a secret.
+// key has the form of a secret.
 const key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
 // names writes secrets as "NAME value", sorted.
@@ -233,9 +233,9 @@ func names(secrets []mask.Secret) []string {
 func TestSecretsOfAnEnvironment(t *testing.T) {
 	used := func(name string) bool { return name == "OPENAI_API_KEY" || name == "HTTPS_PROXY" || name == "BASE" }
 	got := names(mask.InEnvironment([]string{
-		// What is used is a secret whatever it looks like.
+		// The keys in use are secrets whatever their form.
 		"OPENAI_API_KEY=sk-1", "HTTPS_PROXY=http://me:pass%2Fword@proxy:1", "BASE=https://only-user@h/v1?api-key=in-query&model=x",
-		// Of the rest, what has a key's name and looks like one.
+		// Others are secrets if they have a key's name and form.
 		"POSTGRES_PASSWORD=postgres", "API_KEY=test", "SECRET_KEY=changeme", "DB_PASSWORD=password123", "TOKEN=development",
 		"KEY_FILE=/home/me/key.pem", "DATABASE_URL=postgres://postgres:postgres@db/app", "QUERY=https://h/?token=development",
 		"AWS_SECRET_ACCESS_KEY=" + key, "GITHUB_TOKEN=ghp_16C7e42F292c6912E7710c838347Ae178B4a",
@@ -251,11 +251,11 @@ func TestSecretsOfAnEnvironment(t *testing.T) {
 		"STORE " + hexadecimal, "URL " + hexadecimal,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("result (-want +got):\n%s", diff)
 	}
 }
 
-func TestSecretsOfWhatIsHandedOn(t *testing.T) {
+func TestSecretsInPassedOnValues(t *testing.T) {
 	for variable, want := range map[string][]string{
 		"POSTGRES_PASSWORD=postgres":       {"POSTGRES_PASSWORD postgres"},
 		"DATABASE_URL=pg://me:postgres@db": {"DATABASE_URL postgres"},
@@ -265,8 +265,8 @@ func TestSecretsOfWhatIsHandedOn(t *testing.T) {
 		"PYTHONPATH=/testbed/src":          nil,
 	} {
 		name, value, _ := strings.Cut(variable, "=")
-		if diff := cmp.Diff(want, names(mask.HandedOn(name, value))); diff != "" {
-			t.Errorf("%s: %s", variable, diff)
+		if diff := cmp.Diff(want, names(mask.PassedOn(name, value))); diff != "" {
+			t.Errorf("%s: got %s, want no difference", variable, diff)
 		}
 	}
 }
@@ -292,7 +292,7 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, secret, text string) {
 		m := mask.New(mask.Secret{Name: "S", Value: secret})
 		if got := m.JSON([]byte(text)); json.Valid([]byte(text)) && !json.Valid(got) {
-			t.Errorf("%q became %q", text, got)
+			t.Errorf("%q is valid JSON and became %q; want valid JSON", text, got)
 		}
 	})
 }

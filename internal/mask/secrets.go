@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// KeyName reports whether a variable or a setting of that name holds a
-// secret: whether it has key or token at the end of a word, or secret, password,
-// credential and the like anywhere.
+// KeyName reports whether a variable or a setting with that name holds a secret: the
+// name has key or token at the end of a word, or secret, password, credential and similar
+// words anywhere.
 func KeyName(name string) bool { return keyName.MatchString(name) }
 
-// Plurals are left out where they count things: max_tokens.
+// Plurals that count things are left out: max_tokens.
 var keyName = regexp.MustCompile(`(?i)(key|token|passwd|passphrase|[_-]pass|[_-]pwd)([^a-z]|$)|api_?key|secret|password|credential|authorization|cookie`)
 
-// Of returns the secrets in a setting that is used: its value where [KeyName]
-// knows the name, and what is secret in an address, see [InURL].
+// Of returns the secrets in a setting that is used: its value if [KeyName] accepts the
+// name, and the secrets in a URL, see [InURL].
 func Of(name, value string) []Secret {
 	found := InURL(name, value)
 	if KeyName(name) {
@@ -30,10 +30,10 @@ func Of(name, value string) []Secret {
 	return found
 }
 
-// HandedOn returns the secrets in a variable that a container is given, or in a
-// header that a server is sent: those of [Of], and a value under any other name
-// that [LooksSecret].
-func HandedOn(name, value string) []Secret {
+// PassedOn returns the secrets in a variable that is set in a container, or in a header
+// that is sent to a server: those of [Of], and the value under any other name if it
+// [LooksSecret].
+func PassedOn(name, value string) []Secret {
 	found := Of(name, value)
 	if LooksSecret(value) {
 		found = append(found, Secret{name, value})
@@ -42,8 +42,9 @@ func HandedOn(name, value string) []Secret {
 }
 
 // InEnvironment returns the secrets among the variables of a process, written
-// NAME=VALUE. Those that used knows are settings, see [Of]. The others are
-// handed on to nobody: of what [Of] finds in them, only what [LooksSecret] is one.
+// NAME=VALUE. Those for which used returns true are settings, see [Of]. The others are
+// not passed on: of the values that [Of] finds in them, only those that [LooksSecret]
+// accepts are secrets.
 func InEnvironment(environ []string, used func(name string) bool) []Secret {
 	var found []Secret
 	for _, variable := range environ {
@@ -60,9 +61,9 @@ func InEnvironment(environ []string, used func(name string) bool) []Secret {
 	return found
 }
 
-// InURL returns the password in an address, with the user's name where that
-// stands alone, and the values of its query that have a key's name. A value that
-// is no address has none.
+// InURL returns the password in a URL, or the user's name if there is no password, and
+// the query's values whose name is that of a key. For a value that is not a URL it
+// returns nil.
 func InURL(name, value string) []Secret {
 	if !strings.Contains(value, "://") {
 		return nil
@@ -88,10 +89,10 @@ func InURL(name, value string) []Secret {
 	return found
 }
 
-// userinfo is the part of an address that says who asks.
+// userinfo matches the user and password in a URL.
 var userinfo = regexp.MustCompile(`(://[^/?#\s:@]*:)[^/?#\s]+@`)
 
-// URL hides the password in every address in text, known or not.
+// URL hides the password in every URL in text, known or not.
 func URL(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
@@ -100,7 +101,7 @@ func URL(text string) string {
 }
 
 // InDockerConfig returns the passwords and tokens in the text of the docker
-// command's config.json. A text that is none has none.
+// command's config.json, or nil for any other text.
 func InDockerConfig(text []byte) []Secret {
 	var file struct {
 		Auths map[string]struct {
@@ -115,7 +116,7 @@ func InDockerConfig(text []byte) []Secret {
 	}
 	var found []Secret
 	for registry, login := range file.Auths {
-		decoded, _ := base64.StdEncoding.DecodeString(login.Auth) // what is no base64 is no login
+		decoded, _ := base64.StdEncoding.DecodeString(login.Auth) // text that is not base64 is not a login
 		_, password, _ := strings.Cut(strings.TrimRight(string(decoded), "\x00"), ":")
 		for _, v := range []string{login.Auth, password, login.Password, login.IdentityToken, login.RegistryToken} {
 			found = append(found, Secret{Name: "login for " + registry, Value: v})

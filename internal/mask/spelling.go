@@ -13,8 +13,8 @@ import (
 	"unicode/utf16"
 )
 
-// spellings lists the forms in which a value may be written; none for one
-// that is not to be hidden.
+// spellings returns the forms in which a value may be written; none for a value
+// that is not hidden.
 func spellings(value string) []string {
 	value = strings.TrimSpace(value)
 	if len(value) < MinLength || shortNumber(value) {
@@ -37,7 +37,7 @@ func shortNumber(value string) bool {
 	return len(value) < 12 && strings.Trim(value, "0123456789.-+") == ""
 }
 
-// escapes are the ways in which JSON and Go write text between quotes.
+// escapes returns the ways in which JSON and Go write text between quotes.
 func escapes(text string) []string {
 	plain := inJSON(text, false)
 	return []string{
@@ -59,7 +59,7 @@ func inJSON(text string, html bool) string {
 
 func unquoted(s string) string { return s[1 : len(s)-1] }
 
-// inASCII escapes what is beyond ASCII in a JSON text.
+// inASCII escapes all characters beyond ASCII in a JSON text.
 func inASCII(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -74,8 +74,8 @@ func inASCII(text string) string {
 	return b.String()
 }
 
-// inBase64 lists what in base64 stands for value wherever it begins in the
-// bytes that are encoded: the characters that depend on value alone.
+// inBase64 returns the base64 forms of value for each position at which it can begin in
+// the encoded bytes: the characters that depend only on value.
 func inBase64(value string) []string {
 	var forms []string
 	for before := range 3 {

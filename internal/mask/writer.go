@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// maxHeld is about how many bytes are kept back at most.
+// maxHeld is about the largest number of bytes that are held back.
 const maxHeld = 64 << 10
 
-// Writer hides secrets in a stream, also those that come in several pieces.
-// It keeps back what may be the beginning of one until the rest comes, and
+// Writer hides secrets in a stream, even if they are split over several writes.
+// It holds back bytes that may begin a secret until the rest comes, and
 // with patterns the last line until it ends. It is safe for concurrent use.
 type Writer struct {
 	m *Masker
@@ -20,14 +20,13 @@ type Writer struct {
 	held []byte
 }
 
-// Writer returns a Writer in front of w. [Writer.Flush] must be called when
-// all is written.
+// Writer returns a Writer that writes to w. Call [Writer.Flush] after the last write.
 func (m *Masker) Writer(w io.Writer) *Writer { return &Writer{m: m, w: w} }
 
-// Unwrap returns the writer behind w, which hides nothing.
+// Unwrap returns the underlying writer, which hides nothing.
 func (w *Writer) Unwrap() io.Writer { return w.w }
 
-// Write implements io.Writer. An error is that of the writer behind, perhaps
+// Write implements io.Writer. An error comes from the underlying writer, and may be
 // about earlier bytes.
 func (w *Writer) Write(b []byte) (int, error) {
 	if w.m == nil {
@@ -37,7 +36,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 	defer w.mu.Unlock()
 	t := w.m.known.Load()
 	w.held = append(w.held, b...)
-	cut := t.begun(w.held)
+	cut := t.partialAt(w.held)
 	if len(t.patterns) > 0 && len(w.held) < maxHeld {
 		cut = min(cut, lineEnd(w.held))
 	}
@@ -47,8 +46,8 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Flush writes what was kept back, and has the writer behind do so too where it
-// can.
+// Flush writes the bytes that were held back, and flushes the underlying writer if it
+// has a Flush.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,8 +62,8 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// write hands on what is held, up to cut or to where a secret begins that lies
-// across it: another may begin within that one and end later.
+// write writes the held bytes up to cut, or up to the beginning of a secret that lies
+// across cut: another one may begin within that secret and end later.
 func (w *Writer) write(t *table, cut int) error {
 	spans := t.find(w.held)
 	for i := len(spans) - 1; i >= 0; i-- {

@@ -1,5 +1,5 @@
-// Package meminfo tells how much memory this machine has left and whether its
-// processes wait for it, where the system says so (Linux).
+// Package meminfo reads how much memory this machine has available and whether its
+// processes wait for memory. It works only on Linux.
 package meminfo
 
 import (
@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Memory is that of the machine at one moment.
+// Memory is the state of the machine's memory.
 type Memory struct {
 	Total     int64 // bytes
 	Available int64 // bytes that could be used without swapping
 	// Stalled is the share of the last ten seconds, 0 to 1, in which some
-	// process waited for memory; 0 where the kernel does not count it.
+	// process waited for memory; 0 if the kernel does not measure it.
 	Stalled float64
 }
 
-// Read reads what the kernel tells under proc, which is os.DirFS("/proc");
-// false where it tells nothing.
+// Read reads the kernel's files in proc, which is os.DirFS("/proc"). It returns false if
+// the system does not have them.
 func Read(proc fs.FS) (Memory, bool) {
 	data, err := fs.ReadFile(proc, "meminfo")
 	if err != nil {
@@ -40,7 +40,7 @@ func Read(proc fs.FS) (Memory, bool) {
 	return m, m.Total > 0 && m.Available > 0
 }
 
-// kibibytes returns the bytes of a count of KiB, 0 when it is none.
+// kibibytes converts a count of KiB to bytes; 0 if s is not a count.
 func kibibytes(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 || n > 1<<50 {

@@ -21,7 +21,7 @@ func TestRead(t *testing.T) {
 		known                bool
 	}{
 		{"all", info, busy, meminfo.Memory{Total: 24683520 << 10, Available: 12341760 << 10, Stalled: 0.125}, true},
-		{"no pressure told", info, "", meminfo.Memory{Total: 24683520 << 10, Available: 12341760 << 10}, true},
+		{"no pressure file", info, "", meminfo.Memory{Total: 24683520 << 10, Available: 12341760 << 10}, true},
 		{"an old kernel", "MemTotal: 1 kB\nMemFree: 1 kB\n", "", meminfo.Memory{Total: 1024}, false},
 		{"garbage", "MemTotal: x kB\nMemAvailable: -1 kB\n\n", "some avg10=x\nsome avg10=-1", meminfo.Memory{}, false},
 	} {
@@ -33,10 +33,10 @@ func TestRead(t *testing.T) {
 		})
 	}
 	if _, known := meminfo.Read(fstest.MapFS{}); known {
-		t.Error("knows the memory of a machine without /proc")
+		t.Error("got the memory of a machine without /proc, want unknown")
 	}
 	if m, known := meminfo.Read(os.DirFS("/proc")); runtime.GOOS == "linux" && (!known || m.Available > m.Total) {
-		t.Errorf("of this machine: %+v, %v", m, known)
+		t.Errorf("this machine: got %+v, known %v", m, known)
 	}
 }
 
@@ -46,7 +46,7 @@ func FuzzRead(f *testing.F) {
 		proc := fstest.MapFS{"meminfo": {Data: []byte(info)}, "pressure/memory": {Data: []byte(pressure)}}
 		m, known := meminfo.Read(proc)
 		if m.Total < 0 || m.Available < 0 || !(m.Stalled >= 0 && m.Stalled <= 1) || known && m.Total == 0 {
-			t.Errorf("%+v, %v", m, known)
+			t.Errorf("got %+v, known %v; want values that are possible", m, known)
 		}
 	})
 }

@@ -1,10 +1,11 @@
 // Package printable makes text from outside (ids, errors, problem statements)
-// fit for a person's terminal. What would move the cursor, change colours, set
-// the title or turn the order of the letters round is shown as an escape
-// instead: nothing is dropped, and nothing acts.
+// safe to show in a terminal. Characters that would move the cursor, change colors, set
+// the title or reverse the order of the letters are shown as escapes: nothing is dropped,
+// and nothing controls the terminal.
 //
-// Escapes are those of JSON, \u001b, so that JSON that is made printable is
-// still the same JSON; bytes that are not UTF-8, which no JSON has, are \x9b.
+// The escapes are those of JSON, such as \u001b, so that JSON that is made printable is
+// still the same JSON. Bytes that are not UTF-8, which valid JSON cannot have, become \x9b
+// and similar.
 package printable
 
 import (
@@ -15,8 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with all that a terminal might act on as escapes. Newlines
-// and tabs stay, and a carriage return before a newline is part of it.
+// Text returns s with everything that could control a terminal as escapes. Newlines
+// and tabs stay; a carriage return before a newline is removed.
 func Text(s string) string {
 	if clean(s) {
 		return s
@@ -24,7 +25,8 @@ func Text(s string) string {
 	return string(appendText(make([]byte, 0, len(s)+16), []byte(s)))
 }
 
-// Line is [Text] in one line: newlines, tabs and carriage returns are spaces.
+// Line is like [Text], but returns one line: newlines, tabs and carriage returns become
+// spaces.
 func Line(s string) string {
 	if clean(s) && !strings.ContainsAny(s, "\n\t") {
 		return s
@@ -44,8 +46,8 @@ func clean(s string) bool {
 	return true
 }
 
-// acts reports whether a terminal may do something else with r than draw it.
-// The joiners stay: scripts and emoji are written with them.
+// acts reports whether a terminal may do something else with r than draw it. The joiners
+// are allowed, because some scripts and emoji need them.
 func acts(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	switch {
@@ -61,7 +63,7 @@ func appendText(dst, src []byte) []byte {
 	for len(src) > 0 {
 		r, n := utf8.DecodeRune(src)
 		switch {
-		case r == '\r' && len(src) > 1 && src[1] == '\n': // the newline follows
+		case r == '\r' && len(src) > 1 && src[1] == '\n': // only the newline is kept
 		case r == utf8.RuneError && n == 1:
 			dst = fmt.Appendf(dst, `\x%02x`, src[0])
 		case acts(r):

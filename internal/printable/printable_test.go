@@ -20,7 +20,7 @@ func TestText(t *testing.T) {
 		{"nothing", "", "", ""},
 		{"plain text", "a b\n\tc", "a b\n\tc", "a b  c"},
 		{"letters, a joined emoji, a Persian word", joined, joined, joined},
-		{"a colour", "\x1b[31mred\x1b[0m", `\u001b[31mred\u001b[0m`, `\u001b[31mred\u001b[0m`},
+		{"a color", "\x1b[31mred\x1b[0m", `\u001b[31mred\u001b[0m`, `\u001b[31mred\u001b[0m`},
 		{"a title", "\x1b]0;t\a", `\u001b]0;t\u0007`, `\u001b]0;t\u0007`},
 		{"backspaces and a delete", "a\bb\x7f", `a\u0008b\u007f`, `a\u0008b\u007f`},
 		{"a line from its beginning", "ab\rc", `ab\u000dc`, `ab c`},
@@ -45,7 +45,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// safe says what in s a terminal might act on.
+// safe reports what in s a terminal might act on.
 func safe(s string) error {
 	for _, r := range s {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
@@ -71,7 +71,7 @@ func FuzzText(f *testing.F) {
 		cut = min(max(cut, 0), len(s))
 		for _, part := range []string{s[:cut], s[cut:]} {
 			if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
-				t.Errorf("wrote %d, %v", n, err)
+				t.Errorf("wrote %d, %v; want %v, no error", n, err, len(part))
 			}
 		}
 		if err := w.Flush(); err != nil || b.String() != text {
@@ -83,12 +83,12 @@ func FuzzText(f *testing.F) {
 		}
 		var was, is string
 		if err := errors.Join(json.Unmarshal(encoded, &was), json.Unmarshal([]byte(printable.Text(string(encoded))), &is)); err != nil || was != is {
-			t.Errorf("%q in JSON became %q, %v", was, is, err)
+			t.Errorf("got %q in JSON became %q, %v; want was %v, no error", was, is, err, is)
 		}
 	})
 }
 
-func TestTheWriterKeepsNothingBackThatIsWhole(t *testing.T) {
+func TestTheWriterDelaysOnlyIncompleteCharacters(t *testing.T) {
 	var b bytes.Buffer
 	w := printable.NewWriter(&b)
 	for _, step := range []struct{ in, out string }{
@@ -109,12 +109,41 @@ var errBroken = errors.New("broken")
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
-func TestTheWriterReportsWhatTheOneBehindMeets(t *testing.T) {
+func TestTheWriterReturnsErrorsOfTheUnderlyingWriter(t *testing.T) {
 	w := printable.NewWriter(broken{})
 	if _, err := w.Write([]byte("a")); !errors.Is(err, errBroken) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want error %v", err, errBroken)
 	}
 	if w.Unwrap() != (broken{}) {
-		t.Error("the writer behind is another")
+		t.Error("the underlying writer is not returned")
+	}
+}
+
+func TestWrapped(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		names []string
+		want  string
+	}{
+		{"no names", nil, "a: "},
+		{"one that is too long", []string{"abcdefghijkl"}, "a: abcdefghijkl"},
+		{"a line that is just full", []string{"abc", "def"}, "a: abc, def"},
+		{"one more letter", []string{"abc", "defg"}, "a: abc,\n  defg"},
+		{"a comma counts", []string{"abc", "def", "h", "ijkl", "m"}, "a: abc,\n  def, h,\n  ijkl, m"},
+		{"wide letters count twice", []string{"表", "abcde"}, "a: 表,\n  abcde"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			if got := printable.Wrapped("a: ", "  ", c.names, 11); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 files differ", 1: "1 file differs", 2: "2 files differ"} {
+		if got := printable.Count(n, "file differs", "files differ"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

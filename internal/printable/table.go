@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Table aligns rows of cells. A cell is one line, whatever is in it.
+// Table aligns rows of cells. Each cell is shown in one line, even if it has line ends.
 type Table struct{ tw *tabwriter.Writer }
 
 // NewTable returns a table that is written to w.

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Writer makes what passes through it [Text]. It keeps back the beginning of a
-// character, and a carriage return, until the rest comes. It is safe for
-// concurrent use.
+// Writer applies [Text] to a stream. It holds back an incomplete character, and a carriage
+// return, until the next byte arrives. It is safe for concurrent use.
 type Writer struct {
 	w io.Writer
 
@@ -16,14 +15,13 @@ type Writer struct {
 	held []byte
 }
 
-// NewWriter returns a Writer in front of w. [Writer.Flush] must be called when
-// all is written.
+// NewWriter returns a Writer that writes to w. Call [Writer.Flush] after the last write.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Unwrap returns the writer behind w, which lets everything pass.
+// Unwrap returns the underlying writer, which changes nothing.
 func (w *Writer) Unwrap() io.Writer { return w.w }
 
-// Write implements io.Writer. An error is that of the writer behind, perhaps
+// Write implements io.Writer. An error comes from the underlying writer, and may be
 // about earlier bytes.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
@@ -35,14 +33,14 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what was kept back.
+// Flush writes the bytes that were held back.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.write(len(w.held))
 }
 
-// write hands on the first n bytes of what is held.
+// write writes the first n of the held bytes.
 func (w *Writer) write(n int) error {
 	if n == 0 {
 		return nil

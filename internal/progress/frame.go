@@ -13,13 +13,14 @@ import (
 const (
 	widestBar   = 40
 	smallestBar = 5
-	maxCounts   = 3 // lines of counts on a high screen
+	maxCounts   = 3  // lines of counts on a high screen
+	phaseCols   = 10 // of the longest name of a phase
 	gap         = "  "
 )
 
 // frame draws the run as at most rows lines of less than cols columns: the
 // last column stays free, where terminals differ on when a line wraps. A run
-// that has not begun has no picture: what keeps it from beginning says so.
+// that has not begun has no picture.
 func frame(s *state, now time.Time, cols, rows int) []string {
 	if !s.begun {
 		return nil
@@ -85,10 +86,13 @@ func fit(parts []string, cols int) []string {
 func countLines(s *state, cols, rows int) []string {
 	var parts []string
 	if s.end.IsZero() {
-		parts = append(parts, fmt.Sprintf("running %d/%d", len(s.running), s.workers))
+		parts = append(parts, fmt.Sprintf("running %d of %d", len(s.running), s.workers))
 	}
 	if s.kept > 0 {
-		parts = append(parts, fmt.Sprintf("kept %d", s.kept))
+		parts = append(parts, fmt.Sprintf("done before %d", s.kept))
+	}
+	if n := s.failed(); n > 0 {
+		parts = append(parts, fmt.Sprintf("failed %d (will be retried)", n))
 	}
 	for _, c := range s.counts() {
 		parts = append(parts, fmt.Sprintf("%s %d", c.status, c.n))
@@ -134,15 +138,15 @@ func runningLine(a *attempt, now time.Time, idCols, cols int) string {
 	} else if a.step == 0 {
 		work = ""
 	}
-	phase, cost := pad(clip(a.phase, 7), 7), ""
+	phase, cost := pad(clip(a.phase, phaseCols), phaseCols), ""
 	if a.cost > 0 {
 		cost = dollars(a.cost)
 	}
 	var rest string
 	switch {
-	case cols >= 59:
+	case cols >= 62:
 		rest = gap + phase + gap + pad(work, 15) + gap + fmt.Sprintf("%7s", cost) + gap + age
-	case cols >= 35:
+	case cols >= 38:
 		rest = gap + phase + gap + age
 	default:
 		rest = " " + age

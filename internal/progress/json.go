@@ -2,10 +2,18 @@ package progress
 
 import (
 	"bytes"
+	_ "embed" // the schema
 	"encoding/json"
+	"fmt"
 	"io"
+	"math"
 	"time"
 )
+
+// Schema is the JSON Schema of the events that [JSON] writes, one object per line.
+//
+//go:embed events.schema.json
+var Schema string
 
 // JSON writes every event as one JSON object on a line of its own, in the
 // order of the calls. None is left out; what a slow reader has not taken yet
@@ -20,16 +28,84 @@ func (j *JSON) Event(e Event) {
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
-		// Only a cost that is no number, or a year past 9999, brings us here.
-		j.Event(Event{Type: Message, Instance: e.Instance, Text: "an event that is no JSON", Error: err.Error()})
+	line, err := e.json()
+	if err != nil { // a cost that is not a number, or a year after 9999
+		j.Event(Event{Type: Message, Instance: e.Instance, Text: fmt.Sprintf("an event of type %s cannot be written as JSON: %v", e.Type, err)})
 		return
 	}
-	j.out.put(b.Bytes())
+	j.out.put(line)
 }
 
 // Close waits until all is written; see [Display].
 func (j *JSON) Close() error { return j.out.close() }
+
+// member is one of an event's JSON object.
+type member struct {
+	name     string
+	value    any
+	optional bool // left out when it is empty
+}
+
+// json is the line of e, with the members that [Schema] has for its type.
+func (e Event) json() ([]byte, error) {
+	var b, value bytes.Buffer
+	enc := json.NewEncoder(&value)
+	enc.SetEscapeHTML(false)
+	for _, m := range append([]member{{"time", e.Time, false}, {"type", e.Type, false}}, e.members()...) {
+		if m.optional && (m.value == "" || m.value == 0) {
+			continue
+		}
+		value.Reset()
+		if err := enc.Encode(m.value); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, ",%q:%s", m.name, bytes.TrimSuffix(value.Bytes(), []byte("\n")))
+	}
+	b.Bytes()[0] = '{'
+	b.WriteString("}\n")
+	return b.Bytes(), nil
+}
+
+func (e Event) members() []member {
+	who := []member{{"instance", e.Instance, false}, {"attempt", e.Attempt, false}}
+	work := append(who, member{"step", e.Step, false}, member{"cost", e.Cost, false})
+	ending := append(work, member{"status", e.Status, false}, member{"outcome", e.Outcome, false},
+		member{"blame", e.Blame, true}, member{"error", e.Error, true})
+	totals := []member{{"instances", e.Total, false}, {"done", e.Done, false}, {"cost", e.Cost, false}}
+	switch e.Type {
+	case RunStart:
+		return append(totals, member{"directory", e.Directory, false}, member{"model", e.Model, false}, member{"dataset", e.Dataset, false},
+			member{"workers", e.Workers, false}, member{"version", e.Version, false}, member{"pid", e.PID, false})
+	case InstanceStart:
+		return who
+	case InstancePhase:
+		return append(work, member{"phase", e.Phase, false})
+	case CallRetry:
+		return append(work, member{"try", e.Try, false}, member{"tries", e.Tries, false}, member{"wait_seconds", seconds(e.Wait), false},
+			member{"rate_limited", e.RateLimited, false}, member{"error", e.Error, false})
+	case InstanceRetry:
+		return append(ending, member{"wait_seconds", seconds(e.Wait), false})
+	case InstanceEnd:
+		return ending
+	case Pull:
+		return []member{
+			{"instance", e.Instance, true},
+			{"image", e.Image, true},
+			{"bytes", e.Bytes, false},
+			{"bytes_total", e.BytesTotal, false},
+			{"ended", e.Ended, false},
+			{"error", e.Error, true},
+		}
+	case Message:
+		return []member{{"instance", e.Instance, true}, {"text", e.Text, false}}
+	case RunEnd:
+		if e.Outcomes == nil {
+			e.Outcomes = map[string]int{}
+		}
+		return append(totals, member{"outcomes", e.Outcomes, false}, member{"elapsed_seconds", seconds(e.Elapsed), false}, member{"error", e.Error, true})
+	}
+	return nil
+}
+
+// seconds rounds to the millisecond.
+func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }

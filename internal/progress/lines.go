@@ -46,7 +46,7 @@ func (l *Lines) Event(e Event) {
 	}
 	if e.Type == RunStart {
 		l.summed = e.Time
-	} else if e.Time.Sub(l.summed) >= summaryEvery {
+	} else if e.Type != RunEnd && e.Time.Sub(l.summed) >= summaryEvery {
 		l.line(l.summary())
 		l.summed = e.Time
 	}
@@ -56,27 +56,18 @@ func (l *Lines) line(text string) {
 	l.out.put([]byte(l.last.Format(time.TimeOnly) + " " + printable.Line(text) + "\n"))
 }
 
-// LogWriter returns a writer whose writes, each of whole lines, take their
-// place among the display's own, as they are. It is safe for concurrent use and
-// never fails.
-func (l *Lines) LogWriter() io.Writer { return l.out }
-
 // describe returns the line for e, or nothing. started is the attempt that e ends.
 func (l *Lines) describe(e Event, started *attempt) string {
 	switch e.Type {
 	case RunStart:
-		text := fmt.Sprintf("run: %d instances", e.Total)
-		if e.Done > 0 {
-			text += fmt.Sprintf(", %d kept from earlier runs", e.Done)
-		}
-		return text
+		return opening(e)
 	case InstanceStart:
 		if e.Attempt > 1 {
 			return fmt.Sprintf("start %s (attempt %d)", e.Instance, e.Attempt)
 		}
 		return "start " + e.Instance
 	case InstanceEnd:
-		text := fmt.Sprintf("end %s: %s, %d steps, %s", e.Instance, l.state.ended[e.Instance].status, e.Step, dollars(e.Cost))
+		text := fmt.Sprintf("end %s: %s, %s, %s", e.Instance, e.label(), printable.Count(e.Step, "step", "steps"), dollars(e.Cost))
 		if started != nil {
 			text += ", " + span(max(0, e.Time.Sub(started.start)))
 		}
@@ -85,13 +76,27 @@ func (l *Lines) describe(e Event, started *attempt) string {
 			text += ": " + e.Error
 		}
 		return text
-	case Message:
-		return e.Text
-	case RunEnd:
-		return e.Error
 	default:
-		return ""
+		return notice(e)
 	}
+}
+
+// opening says what is run.
+func opening(e Event) string {
+	text := "running " + printable.Count(e.Total-e.Done, "instance", "instances")
+	if e.Model != "" {
+		text += " with " + e.Model
+	}
+	if e.Workers > 0 {
+		text += fmt.Sprintf(", %d at once", e.Workers)
+	}
+	if e.Done > 0 {
+		text += fmt.Sprintf("; %d of %d have a result already", e.Done, e.Total)
+		if e.Done == 1 {
+			text = strings.Replace(text, " have ", " has ", 1)
+		}
+	}
+	return text
 }
 
 // summary is the state of the run in one line.
@@ -99,6 +104,9 @@ func (l *Lines) summary() string {
 	s := l.state
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d/%d done", s.done(), s.total)
+	if n := s.failed(); n > 0 {
+		fmt.Fprintf(&b, ", %d failed and will be retried", n)
+	}
 	if s.end.IsZero() {
 		fmt.Fprintf(&b, ", %d running", len(s.running))
 	}
@@ -116,12 +124,14 @@ func (l *Lines) summary() string {
 	return b.String()
 }
 
-// Close writes a last summary; see [Display].
+// Close writes a last summary of a run that has begun; see [Display].
 func (l *Lines) Close() error {
 	l.closing.Do(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.line(l.summary())
+		if l.state.begun {
+			l.line(l.summary())
+		}
 	})
 	return l.out.close()
 }

@@ -2,10 +2,7 @@ package progress
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"math"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,8 +21,8 @@ func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
 			l.Event(Event{Type: InstancePhase, Instance: "one", Phase: "model", Step: step, Cost: 0.01})
 			time.Sleep(time.Second)
 		}
-		l.Event(Event{Type: InstanceEnd, Instance: "one", Status: "Submitted", Step: 65, Cost: 0.02})
-		l.Event(Event{Type: InstanceEnd, Instance: "two\n\x1b[2J", Status: "HostFault", Error: "engine gone:\nEOF"})
+		l.Event(Event{Type: InstanceEnd, Instance: "one", Status: "Submitted", Outcome: "submitted", Step: 65, Cost: 0.02})
+		l.Event(Event{Type: InstanceEnd, Instance: "two\n\x1b[2J", Status: "HostFault", Outcome: "infrastructure", Error: "engine gone:\nEOF"})
 		l.Event(Event{Type: Message, Text: "draining"})
 		l.Event(Event{Type: RunEnd})
 		for range 2 {
@@ -35,20 +32,28 @@ func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
 		}
 		l.Event(Event{Type: Message, Text: "too late"})
 		want := `
-00:00:00 run: 3 instances, 1 kept from earlier runs
+00:00:00 running 2 instances; 1 of 3 has a result already
 00:00:00 start one
 00:00:00 start two \u001b[2J (attempt 2)
 00:00:30 1/3 done, 2 running, $0.510, elapsed 30s
 00:01:00 1/3 done, 2 running, $0.510, elapsed 1m00s
 00:01:05 end one: Submitted, 65 steps, $0.020, 1m05s [2/3]
-00:01:05 end two \u001b[2J: HostFault, 0 steps, $0.00, 1m05s [3/3]: engine gone: EOF
+00:01:05 end two \u001b[2J: HostFault, 0 steps, $0.00, 1m05s [2/3]: engine gone: EOF
 00:01:05 draining
-00:01:05 3/3 done, $0.520, elapsed 1m05s; HostFault 1, Submitted 1
+00:01:05 2/3 done, 1 failed and will be retried, $0.520, elapsed 1m05s; HostFault 1, Submitted 1
 `
 		if d := cmp.Diff(want, "\n"+b.String()); d != "" {
 			t.Errorf("lines differ (-want +got):\n%s", d)
 		}
 	})
+}
+
+func TestLinesOfARunThatDidNotBeginHaveNoSummary(t *testing.T) {
+	var b bytes.Buffer
+	l := NewLines(&b)
+	if err := l.Close(); err != nil || b.Len() > 0 {
+		t.Errorf("got %q, %v; want nothing, no error", b.String(), err)
+	}
 }
 
 func TestLinesDoNotCountPendingInstances(t *testing.T) {
@@ -61,7 +66,7 @@ func TestLinesDoNotCountPendingInstances(t *testing.T) {
 		l.Event(Event{Type: RunEnd})
 		_ = l.Close()
 		want := `
-00:00:00 run: 6 instances
+00:00:00 running 6 instances
 00:00:00 start one
 00:00:00 end one: Interrupted, 0 steps, $0.00, 0s [0/6]
 00:00:00 0/6 done, $0.00, elapsed 0s; Interrupted 1
@@ -72,43 +77,7 @@ func TestLinesDoNotCountPendingInstances(t *testing.T) {
 	})
 }
 
-func TestJSONWritesOneObjectPerEvent(t *testing.T) {
-	var b bytes.Buffer
-	j := NewJSON(&b)
-	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
-	events := []Event{
-		{Time: at, Type: RunStart, Total: 3, Done: 1},
-		{Time: at, Type: InstancePhase, Instance: "a<b\n\x1b", Attempt: 2, Phase: "model", Step: 7, Cost: 0.25},
-		{Time: at, Type: Pull, Text: "image:tag", Bytes: 5, BytesTotal: 10, Status: PullDone},
-		{Time: at, Type: InstanceEnd, Instance: "x", Status: "Submitted", Outcome: "submitted", Error: "e"},
-	}
-	for _, e := range events {
-		j.Event(e)
-	}
-	j.Event(Event{Type: RunEnd, Cost: math.NaN()})
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	want := `{"time":"2026-05-04T03:02:01Z","type":"phase","instance":"a<b\n\u001b","attempt":2,"phase":"model","step":7,"cost":0.25}`
-	if lines[1] != want {
-		t.Errorf("got  %s\nwant %s", lines[1], want)
-	}
-	for i, line := range lines {
-		var got Event
-		if err := json.Unmarshal([]byte(line), &got); err != nil {
-			t.Fatalf("line %d: %v", i+1, err)
-		}
-		if i < len(events) && got != events[i] {
-			t.Errorf("line %d reads as %+v, want %+v", i+1, got, events[i])
-		}
-	}
-	if len(lines) != len(events)+1 {
-		t.Errorf("%d lines for %d events", len(lines), len(events)+1)
-	}
-}
-
-func TestASlowReaderHoldsNobodyUpAndLosesNothing(t *testing.T) {
+func TestASlowReaderBlocksNobodyAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stuck{make(chan struct{})}
 		j := NewJSON(s)
@@ -120,7 +89,7 @@ func TestASlowReaderHoldsNobodyUpAndLosesNothing(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-closed:
-			t.Error("Close returned before all was written")
+			t.Error("Close returned before everything was written")
 		default:
 		}
 		close(s.free)

@@ -1,82 +1,75 @@
 package progress
 
 import (
-	"bytes"
+	"context"
 	"fmt"
-	"io"
+	"log/slog"
+	"slices"
 	"strings"
 
 	"batch.example/batch/internal/printable"
 )
 
-const (
-	maxPending = 1 << 20  // bytes of log lines that wait for a slow terminal
-	maxPartial = 64 << 10 // bytes of a log line without its end
-)
+// LogHandler returns a handler that shows warnings and errors as messages of d, with
+// the instance that they name.
+func LogHandler(d interface{ Event(e Event) }) slog.Handler { return logHandler{show: d.Event} }
 
-// LogWriter returns a writer whose lines appear above the painted block, with
-// what the terminal would act on shown as escapes. It is safe for concurrent use, never waits for
-// the terminal and never fails; when the terminal falls far behind, lines are
-// left out and counted. An unfinished line is shown at its end or at Close;
-// lines written after Close go straight to the terminal.
-func (t *Terminal) LogWriter() io.Writer { return logWriter{t} }
-
-type logWriter struct{ t *Terminal }
-
-func (w logWriter) Write(p []byte) (int, error) {
-	t := w.t
-	t.mu.Lock()
-	t.log.write(p)
-	closed := t.closed
-	if !closed {
-		t.poke()
-	}
-	t.mu.Unlock()
-	if !closed {
-		return len(p), nil
-	}
-	<-t.done // the last picture comes first, and needs the lock
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, line := range t.log.take() {
-		if _, err := io.WriteString(t.w, line+"\r\n"); err != nil {
-			return 0, err
-		}
-	}
-	return len(p), nil
+type logHandler struct {
+	show  func(Event)
+	attrs []slog.Attr
 }
 
-// logBuffer holds clean lines until they are painted.
+// Enabled implements slog.Handler.
+func (h logHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+// WithAttrs implements slog.Handler.
+func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	h.attrs = append(slices.Clip(h.attrs), attrs...)
+	return h
+}
+
+// WithGroup implements slog.Handler. A person needs no groups.
+func (h logHandler) WithGroup(string) slog.Handler { return h }
+
+// Handle implements slog.Handler.
+func (h logHandler) Handle(_ context.Context, r slog.Record) error {
+	e := Event{Time: r.Time, Type: Message}
+	var cause string
+	var details []string
+	add := func(a slog.Attr) bool {
+		text := a.Value.Resolve().String()
+		switch a.Key {
+		case "instance", "job":
+			e.Instance = text
+		case "err":
+			cause = ": " + text
+		case "stack":
+		default:
+			details = append(details, a.Key+" "+text)
+		}
+		return true
+	}
+	for _, a := range h.attrs {
+		add(a)
+	}
+	r.Attrs(add)
+	e.Text = r.Message
+	if len(details) > 0 {
+		e.Text += " (" + strings.Join(details, ", ") + ")"
+	}
+	e.Text += cause
+	h.show(e)
+	return nil
+}
+
+const maxPending = 1 << 20 // bytes of lines that wait for a slow terminal
+
+// logBuffer holds clean lines until they are painted above the block. When the
+// terminal falls far behind, lines are left out and counted.
 type logBuffer struct {
-	partial []byte
 	lines   []string
 	size    int
 	dropped int
-}
-
-// write splits p into lines and keeps the rest for later.
-func (b *logBuffer) write(p []byte) {
-	for {
-		line, rest, ended := bytes.Cut(p, []byte("\n"))
-		b.partial = append(b.partial, line...)
-		if !ended {
-			break
-		}
-		b.flush()
-		p = rest
-	}
-	if len(b.partial) > maxPartial {
-		b.flush()
-	}
-}
-
-// flush ends the partial line.
-func (b *logBuffer) flush() {
-	if len(b.partial) == 0 {
-		return
-	}
-	b.add(string(b.partial))
-	b.partial = b.partial[:0]
 }
 
 func (b *logBuffer) add(line string) {
@@ -89,11 +82,11 @@ func (b *logBuffer) add(line string) {
 	b.size += len(line)
 }
 
-// take hands over the lines that are complete.
+// take hands over the lines.
 func (b *logBuffer) take() []string {
 	lines := b.lines
 	if b.dropped > 0 {
-		lines = append(lines, fmt.Sprintf("(%d log lines not shown)", b.dropped))
+		lines = append(lines, fmt.Sprintf("(%s not shown)", printable.Count(b.dropped, "line", "lines")))
 	}
 	b.lines, b.size, b.dropped = nil, 0, 0
 	return lines

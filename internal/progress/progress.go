@@ -1,55 +1,76 @@
-// Package progress is what a person sees of a run while it goes on: a bar and
-// a line per running instance on a terminal, plain lines elsewhere, one JSON
+// Package progress is what a person or a program sees of a run while it works: a bar
+// and a line for each running instance on a terminal, plain lines elsewhere, one JSON
 // object per event for programs, or nothing.
 //
-// A run describes itself by [Event] values; a [Display] shows them. No display
-// holds an agent up because its reader is slow: events are taken into memory
-// and written by a goroutine of the display's own, which Close waits for.
-// In an event's text (ids, errors) what a terminal would act on is shown as
-// internal/printable does, so that it cannot move the cursor or change colours;
-// JSON keeps it exact.
+// A run describes itself by [Event] values; a [Display] shows them. No display delays
+// an agent because its reader is slow: events are taken into memory and written by a
+// goroutine of the display, which Close waits for. Whatever a person sees during a run
+// is an event, also what is logged (see [LogHandler]), so that nothing is written over
+// the painted block. In an event's text (ids, errors) what a terminal would act on is
+// shown as internal/printable does, so that it cannot move the cursor or change
+// colors; JSON keeps it exact. [Schema] describes the JSON.
 package progress
 
-import "time"
+import (
+	"time"
 
-// The types of an event, and the fields that each one sets beside Time.
-const (
-	RunStart      = "run_start"      // Total: all asked for; Done: kept from earlier runs; Cost: spent by them
-	InstanceStart = "instance_start" // Instance, Attempt
-	InstancePhase = "phase"          // Instance, Phase, Step, Cost: of this attempt so far
-	InstanceEnd   = "instance_end"   // Instance, Status, Outcome, Step, Cost: all since its InstanceStart; Error. Not done when Outcome is "pending"
-	Pull          = "pull"           // Text: the image; Instance when one waits for it; Bytes, BytesTotal; Status PullDone at the end
-	Message       = "message"        // Text: something a person should read
-	RunEnd        = "run_end"        // Total, Cost: of the whole run, where known; Error when the run could not go on
+	"batch.example/batch/vocab"
 )
 
-// PullDone is the Status of a Pull event that ends a pull, well or not.
-const PullDone = "done"
+// The types of an event. [Schema] says which members each has in JSON.
+const (
+	RunStart      = "run_start"
+	InstanceStart = "instance_start"
+	InstancePhase = "phase"
+	CallRetry     = "call_retry"     // a model call failed and is made again after Wait
+	InstanceRetry = "instance_retry" // an attempt failed; the next begins after Wait
+	InstanceEnd   = "instance_end"
+	Pull          = "pull"
+	Message       = "message"
+	RunEnd        = "run_end"
+)
 
-// Event is one thing that happened in a run. A zero Time means now. Costs are
-// US dollars.
+// Event is one thing that happened in a run. A zero Time means now.
 type Event struct {
-	Time       time.Time `json:"time"`
-	Type       string    `json:"type"`
-	Instance   string    `json:"instance,omitempty"`
-	Attempt    int       `json:"attempt,omitempty"`
-	Phase      string    `json:"phase,omitempty"`
-	Step       int       `json:"step,omitempty"`
-	Cost       float64   `json:"cost,omitempty"`
-	Status     string    `json:"status,omitempty"`
-	Outcome    string    `json:"outcome,omitempty"`
-	Error      string    `json:"error,omitempty"`
-	Text       string    `json:"text,omitempty"`
-	Done       int       `json:"done,omitempty"`
-	Total      int       `json:"total,omitempty"`
-	Bytes      int64     `json:"bytes,omitempty"`
-	BytesTotal int64     `json:"bytes_total,omitempty"`
+	Time     time.Time
+	Type     string
+	Instance string
+	Attempt  int     // from 1, in this run
+	Phase    string  // what the attempt does now
+	Step     int     // model calls of the attempt so far
+	Cost     float64 // US dollars: of the attempt so far; of RunStart and RunEnd, of all runs into the directory
+	Status   string  // exit status
+	Outcome  string  // a [vocab.Outcome]
+	Blame    string  // kind of the fault that ended the attempt
+	Error    string  // why it ended, why a call failed, or why the run could not continue
+	Text     string  // of a Message, for a person to read
+
+	// Of CallRetry and InstanceRetry.
+	Try, Tries  int // the next try, and how many there may be in all
+	Wait        time.Duration
+	RateLimited bool // the provider asked for the wait
+
+	// Of Pull: Image where no instance waits for it.
+	Image             string
+	Bytes, BytesTotal int64
+	Ended             bool // the pull has ended, successfully or not
+
+	// Of RunStart and RunEnd.
+	Directory, Model, Dataset, Version string
+	PID, Workers                       int
+	Total                              int // instances asked for
+	Done                               int // of them, those that have a result
+	Outcomes                           map[string]int
+	Elapsed                            time.Duration // of this run
 }
+
+// label names the ending that e reports.
+func (e Event) label() string { return vocab.Status(e.Status).Label(vocab.Outcome(e.Outcome)) }
 
 // Display shows the events of one run.
 type Display interface {
 	// Event takes one event. It is safe for concurrent use, costs little and
-	// does not wait for whoever reads the display. After Close it does nothing.
+	// does not wait for the display's reader. After Close it does nothing.
 	Event(e Event)
 
 	// Close shows what is left to show, waits until it is written and returns

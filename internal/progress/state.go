@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/vocab"
 )
 
 // state is what is known of a run from its events. It has no lock of its own.
 type state struct {
 	total, kept, workers int
 	begun                bool      // something other than a message has happened
-	start, end           time.Time // end is zero while the run goes on
+	start, end           time.Time // end is zero while the run works
 	spent                float64   // by attempts that have ended, earlier runs included
 	running              map[string]*attempt
 	ended                map[string]ending // how each instance's last attempt ended
@@ -21,13 +22,14 @@ type state struct {
 	seq                  int
 }
 
-// pending is the outcome of an instance that a later run takes up again.
-const pending = "pending"
-
 type ending struct {
-	status string
-	done   bool // false: it is pending
+	status  string
+	outcome vocab.Outcome
 }
+
+// failed reports whether the instance has no result and will be retried. A pending one
+// was stopped, which is not a failure.
+func (e ending) failed() bool { return !e.outcome.Final() && e.outcome != vocab.OutcomePending }
 
 // attempt is a running attempt at an instance, or the pull of an image that
 // no instance waits for yet.
@@ -54,7 +56,7 @@ func (s *state) apply(e Event) {
 	switch e.Type {
 	case RunStart:
 		s.start, s.kept, s.spent = e.Time, e.Done, e.Cost
-		s.total = cmp.Or(e.Total, s.total)
+		s.total, s.workers = cmp.Or(e.Total, s.total), cmp.Or(e.Workers, s.workers)
 	case InstanceStart:
 		s.seq++
 		delete(s.ended, e.Instance)
@@ -67,10 +69,14 @@ func (s *state) apply(e Event) {
 			a.phase, a.step, a.cost = printable.Line(e.Phase), e.Step, e.Cost
 			a.bytes, a.bytesTotal = 0, 0
 		}
+	case CallRetry, InstanceRetry:
+		if a := s.running[e.Instance]; a != nil {
+			a.phase, a.step, a.cost = waiting(e), e.Step, e.Cost
+		}
 	case InstanceEnd:
 		s.spent += e.Cost
 		delete(s.running, e.Instance)
-		s.ended[e.Instance] = ending{cmp.Or(printable.Line(e.Status), printable.Line(e.Outcome), "ended"), e.Outcome != pending}
+		s.ended[e.Instance] = ending{printable.Line(e.label()), vocab.Outcome(e.Outcome)}
 	case Pull:
 		s.applyPull(e)
 	case RunEnd:
@@ -82,6 +88,14 @@ func (s *state) apply(e Event) {
 		s.spent = cmp.Or(e.Cost, s.spent)
 		clear(s.pulls)
 	}
+}
+
+// waiting is the phase of an attempt that waits for its next try.
+func waiting(e Event) string {
+	if e.RateLimited {
+		return "rate limit"
+	}
+	return "back-off"
 }
 
 // forget takes id off the running ones without an end; its money stays spent.
@@ -98,27 +112,31 @@ func (s *state) applyPull(e Event) {
 		return
 	}
 	if a == nil {
-		if a = s.pulls[e.Text]; a == nil {
+		if a = s.pulls[e.Image]; a == nil {
 			s.seq++
-			a = &attempt{id: printable.Line(e.Text), seq: s.seq, start: e.Time}
-			s.pulls[e.Text] = a
+			a = &attempt{id: printable.Line(e.Image), seq: s.seq, start: e.Time}
+			s.pulls[e.Image] = a
 		}
 	}
 	a.phase, a.bytes, a.bytesTotal = "pull", e.Bytes, e.BytesTotal
-	if e.Status == PullDone || e.Error != "" {
+	if e.Ended || e.Error != "" {
 		a.bytes, a.bytesTotal = 0, 0
-		delete(s.pulls, e.Text)
+		delete(s.pulls, e.Image)
 	}
 }
 
-// done is the number of instances that need no more work, in this run or before it.
-func (s *state) done() int { return s.kept + s.doneHere() }
+// done is the number of instances that have a result, of this run or an earlier one.
+func (s *state) done() int {
+	return s.kept + s.endedWith(func(e ending) bool { return e.outcome.Final() })
+}
 
-// doneHere is what this run has done of them.
-func (s *state) doneHere() int {
+// failed is the number of instances that this run leaves to be retried.
+func (s *state) failed() int { return s.endedWith(ending.failed) }
+
+func (s *state) endedWith(is func(ending) bool) int {
 	n := 0
 	for _, e := range s.ended {
-		if e.done {
+		if is(e) {
 			n++
 		}
 	}
@@ -144,11 +162,12 @@ func (s *state) elapsed(now time.Time) time.Duration {
 // left estimates the time to the end from the pace of this run alone; what
 // earlier runs did took none of its time.
 func (s *state) left(now time.Time) (d time.Duration, known bool) {
-	n := s.doneHere()
+	failed := s.failed() // this run does not take them up again
+	n := s.done() - s.kept + failed
 	if n == 0 || !s.end.IsZero() {
 		return 0, false
 	}
-	rest := max(0, s.total-s.done())
+	rest := max(0, s.total-s.done()-failed)
 	return time.Duration(float64(s.elapsed(now)) / float64(n) * float64(rest)), true
 }
 
@@ -159,22 +178,22 @@ func (s *state) oldestFirst() []*attempt {
 		slices.SortedFunc(maps.Values(s.pulls), bySeq)...)
 }
 
-type count struct {
+type tally struct {
 	status string
 	n      int
 }
 
 // counts are the ended instances by exit status, most frequent first.
-func (s *state) counts() []count {
+func (s *state) counts() []tally {
 	byStatus := map[string]int{}
 	for _, e := range s.ended {
 		byStatus[e.status]++
 	}
-	list := make([]count, 0, len(byStatus))
+	list := make([]tally, 0, len(byStatus))
 	for status, n := range byStatus {
-		list = append(list, count{status, n})
+		list = append(list, tally{status, n})
 	}
-	slices.SortFunc(list, func(a, b count) int {
+	slices.SortFunc(list, func(a, b tally) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.status, b.status))
 	})
 	return list

@@ -16,11 +16,11 @@ func TestARetriedInstanceCountsOnceAndCostsTwice(t *testing.T) {
 		if s.done() != 0 {
 			t.Errorf("%d instances are done while one runs again", s.done())
 		}
-		s.apply(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Cost: 2})
+		s.apply(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Outcome: "infrastructure", Cost: 2})
 	}
-	s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 100}) // comes late
-	if s.done() != 1 || s.cost() != 4 || len(s.running) != 0 {
-		t.Errorf("done %d, cost %v, running %d; want 1, 4, 0", s.done(), s.cost(), len(s.running))
+	s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 100}) // arrives late
+	if s.done() != 0 || s.failed() != 1 || s.cost() != 4 || len(s.running) != 0 {
+		t.Errorf("done %d, failed %d, cost %v, running %d; want 0, 1, 4, 0", s.done(), s.failed(), s.cost(), len(s.running))
 	}
 }
 
@@ -33,7 +33,7 @@ func TestARestartKeepsWhatWasSpent(t *testing.T) {
 	if s.cost() != 6 || len(s.running) != 1 {
 		t.Errorf("cost %v, running %d; want 6, 1", s.cost(), len(s.running))
 	}
-	s.apply(Event{Type: Pull, Instance: "two", Text: "late", Bytes: 1})
+	s.apply(Event{Type: Pull, Instance: "two", Bytes: 1})
 	if list := s.oldestFirst(); len(list) != 1 {
 		t.Errorf("a pull for an instance that does not run is shown: %v", list[1])
 	}
@@ -64,16 +64,19 @@ func TestTimeLeftFollowsThisRunsPace(t *testing.T) {
 	s := newState(0, 1, begin)
 	s.apply(Event{Type: RunStart, Time: begin, Total: 100, Done: 90})
 	if _, known := s.left(begin.Add(time.Hour)); known {
-		t.Error("a time left is known before anything has ended")
+		t.Error("a time left is shown before any instance has ended")
 	}
-	s.apply(Event{Type: InstanceEnd, Instance: "a"})
-	s.apply(Event{Type: InstanceEnd, Instance: "b"})
+	s.apply(Event{Type: InstanceEnd, Instance: "a", Outcome: "submitted"})
+	s.apply(Event{Type: InstanceEnd, Instance: "b", Outcome: "infrastructure"})
 	if d, _ := s.left(begin.Add(10 * time.Minute)); d != 40*time.Minute {
 		t.Errorf("left %v, want 40m: two of ten took ten minutes", d)
 	}
+	if s.done() != 91 || s.failed() != 1 {
+		t.Errorf("done %d, failed %d; want 91 and 1", s.done(), s.failed())
+	}
 }
 
-func TestWhatEndsPendingIsNotDone(t *testing.T) {
+func TestPendingInstancesAreNotDone(t *testing.T) {
 	begin := time.Unix(0, 0)
 	now := begin.Add(10 * time.Minute)
 	s := newState(6, 2, begin)
@@ -81,10 +84,10 @@ func TestWhatEndsPendingIsNotDone(t *testing.T) {
 	for _, id := range []string{"a", "b"} {
 		s.apply(Event{Type: InstanceEnd, Instance: id, Status: "Interrupted", Outcome: "pending", Cost: 1})
 	}
-	if _, known := s.left(now); known || s.done() != 0 || s.cost() != 2 {
+	if _, known := s.left(now); known || s.done() != 0 || s.failed() != 0 || s.cost() != 2 {
 		t.Errorf("done %d, cost %v, time left known: %v; want 0, 2, false", s.done(), s.cost(), known)
 	}
-	if c := s.counts(); len(c) != 1 || c[0] != (count{"Interrupted", 2}) {
+	if c := s.counts(); len(c) != 1 || c[0] != (tally{"Interrupted", 2}) {
 		t.Errorf("counts %v, want both shown as Interrupted", c)
 	}
 	s.apply(Event{Type: InstanceEnd, Instance: "b", Status: "Submitted", Outcome: "submitted"})
@@ -98,21 +101,21 @@ func TestPullsAheadOfTheWorkersAreShownUntilTheyEnd(t *testing.T) {
 		v := newVT(t, 70, 24)
 		d := NewTerminal(v, v.size, 2, 1, nil)
 		defer d.Close()
-		d.Event(Event{Type: Pull, Text: "registry/image:tag", Bytes: 1.5e9})
-		d.Event(Event{Type: Pull, Text: "other"})
+		d.Event(Event{Type: Pull, Image: "registry/image:tag", Bytes: 1.5e9})
+		d.Event(Event{Type: Pull, Image: "other"})
 		time.Sleep(soon)
 		screen(t, v, `
    0% |                                    | (0/2)  0s  ETA --  $0.00
-running 0/1
-registry/image:tag  pull     1.5GB                         0s
-other               pull                                   0s
+running 0 of 1
+registry/image:tag  pull        1.5GB                         0s
+other               pull                                      0s
 `)
-		d.Event(Event{Type: Pull, Text: "registry/image:tag", Status: PullDone})
-		d.Event(Event{Type: Pull, Text: "other", Error: "refused"})
+		d.Event(Event{Type: Pull, Image: "registry/image:tag", Ended: true})
+		d.Event(Event{Type: Pull, Image: "other", Error: "refused"})
 		time.Sleep(soon)
 		screen(t, v, `
    0% |                                    | (0/2)  0s  ETA --  $0.00
-running 0/1
+running 0 of 1
 `)
 	})
 }
@@ -138,7 +141,7 @@ func TestShortenKeepsTheTail(t *testing.T) {
 	}
 }
 
-func TestSpansAndMoneyAreShort(t *testing.T) {
+func TestDurationsAndCostsAreShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 59900 * time.Millisecond: "59s", time.Minute: "1m00s", 3*time.Hour + 4*time.Minute: "3h04m",
 		49 * time.Hour: "2d01h",
@@ -154,7 +157,7 @@ func TestSpansAndMoneyAreShort(t *testing.T) {
 	}
 }
 
-// Whatever text comes in, what goes out stays within its columns and holds
+// For any text, the output stays within its columns and contains
 // nothing that a terminal would act on.
 func FuzzTextStaysOnItsLine(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b[2J", "\x1b]0;t\x07x", "\x9b1A", "世界", "e\u0301", "👩‍👩‍👧", "a\u202eb", "\x1b\x1b["} {
@@ -164,10 +167,10 @@ func FuzzTextStaysOnItsLine(f *testing.F) {
 		cols = min(max(cols, 0), 200)
 		c := printable.Line(s)
 		if got := clip(c, cols); width(got) > cols {
-			t.Errorf("clip(%q, %d) = %q", c, cols, got)
+			t.Errorf("clip(%q, %d) = %q; want at most %d columns", c, cols, got, cols)
 		}
 		if got := shorten(c, cols); width(got) > cols {
-			t.Errorf("shorten(%q, %d) = %q", c, cols, got)
+			t.Errorf("shorten(%q, %d) = %q; want at most %d columns", c, cols, got, cols)
 		}
 	})
 }

@@ -11,15 +11,14 @@ import (
 
 const (
 	repaintGap   = 100 * time.Millisecond // the shortest time between two paintings
-	repaintEvery = time.Second            // the longest: ages go on without events
+	repaintEvery = time.Second            // the longest: ages change without events
 	defaultCols  = 80
 	defaultRows  = 24
 )
 
 // Terminal paints a run in place at the bottom of a terminal: the bar, counts
 // by exit status and a line per running instance, never higher than the
-// screen. Everything written to its LogWriter, messages and the errors of
-// instances scroll by above. Nobody else may write to the terminal until
+// screen. Messages, retries and the errors of instances scroll by above. Nobody else may write to the terminal until
 // Close, which leaves the last state on the screen.
 type Terminal struct {
 	w    io.Writer
@@ -76,20 +75,6 @@ func (t *Terminal) Event(e Event) {
 	t.poke()
 }
 
-// notice is the line that e leaves for good above the painted block.
-func notice(e Event) string {
-	switch {
-	case e.Type == Message:
-		return e.Text
-	case e.Type == InstanceEnd && e.Error != "":
-		return fmt.Sprintf("%s: %s: %s", e.Instance, e.Status, e.Error)
-	case e.Type == RunEnd && e.Error != "":
-		return e.Error
-	default:
-		return ""
-	}
-}
-
 // poke asks for a painting soon. One request is enough for many changes.
 func (t *Terminal) poke() {
 	select {
@@ -103,7 +88,6 @@ func (t *Terminal) Close() error {
 	t.mu.Lock()
 	if !t.closed {
 		t.closed = true
-		t.log.flush()
 		close(t.stop)
 	}
 	t.mu.Unlock()
@@ -153,7 +137,7 @@ func (t *Terminal) paint() {
 }
 
 // rowsOn is the number of rows that lines painted for a screen of was columns
-// take now: terminals break lines anew when they become narrower.
+// take now: terminals break lines again when they become narrower.
 func rowsOn(lines []string, was, cols int) int {
 	if cols >= was {
 		return len(lines)

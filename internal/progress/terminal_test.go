@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/vocab"
 )
 
-// screen compares what stands on the terminal with want, which starts with a newline.
+// screen compares the text on the terminal with want, which starts with a newline.
 func screen(t *testing.T, v *vt, want string) {
 	t.Helper()
 	synctest.Wait()
@@ -20,11 +22,11 @@ func screen(t *testing.T, v *vt, want string) {
 		t.Errorf("the screen differs (-want +got):\n%s\nall of it:\n%s", cmp.Diff(want, "\n"+got), got)
 	}
 	if v.cut > 0 {
-		t.Errorf("%d characters fell off the screen", v.cut)
+		t.Errorf("%d characters were written outside the screen", v.cut)
 	}
 }
 
-// soon is time for the display to repaint, and never on the painter's own tick.
+// soon is enough time for the display to repaint, and is never a multiple of its own tick.
 const soon = 300 * time.Millisecond
 
 func start(t *Terminal, id string) { t.Event(Event{Type: InstanceStart, Instance: id, Attempt: 1}) }
@@ -33,8 +35,10 @@ func phase(t *Terminal, id, phase string, step int, cost float64) {
 	t.Event(Event{Type: InstancePhase, Instance: id, Phase: phase, Step: step, Cost: cost})
 }
 
+func say(t *Terminal, text string) { t.Event(Event{Type: Message, Text: text}) }
+
 func end(t *Terminal, id, status string, cost float64) {
-	t.Event(Event{Type: InstanceEnd, Instance: id, Status: status, Cost: cost})
+	t.Event(Event{Type: InstanceEnd, Instance: id, Status: status, Outcome: string(vocab.Status(status).Outcome()), Cost: cost})
 }
 
 // tenMinutes plays a part of a run of ten instances and leaves it running.
@@ -45,12 +49,12 @@ func tenMinutes(d *Terminal) {
 	phase(d, "django__django-11099", "model", 3, 0.011)
 	time.Sleep(time.Minute)
 	end(d, "django__django-11099", "Submitted", 0.02)
-	start(d, "a-very-long-name-of-an-organisation__and-of-its-repository-4711")
+	start(d, "a-very-long-name-of-an-organization__and-of-its-repository-4711")
 	d.Event(Event{
-		Type: Pull, Instance: "a-very-long-name-of-an-organisation__and-of-its-repository-4711",
-		Text: "some/image", Bytes: 34e6, BytesTotal: 120e6,
+		Type: Pull, Instance: "a-very-long-name-of-an-organization__and-of-its-repository-4711",
+		Bytes: 34e6, BytesTotal: 120e6,
 	})
-	phase(d, "sympy__sympy-20590", "command", 12, 1.25)
+	phase(d, "sympy__sympy-20590", "commands", 12, 1.25)
 	time.Sleep(9 * time.Minute)
 	start(d, "flask-1")
 	end(d, "flask-1", "LimitsExceeded", 0.25)
@@ -64,12 +68,12 @@ func TestTerminalShowsTheRun(t *testing.T) {
 		tenMinutes(d)
 		screen(t, v, `
   40% |████████████████                        | (4/10)  10m00s  ETA 30m00s  $2.02
-running 2/4  kept 2  LimitsExceeded 1  Submitted 1
-sympy__sympy-20590                                        command  step 12            $1.25  10m00s
-...g-name-of-an-organisation__and-of-its-repository-4711  pull     34MB/120MB                 9m00s
+running 2 of 4  done before 2  LimitsExceeded 1  Submitted 1
+sympy__sympy-20590                                     commands    step 12            $1.25  10m00s
+...ame-of-an-organization__and-of-its-repository-4711  pull        34MB/120MB                 9m00s
 `)
 		end(d, "sympy__sympy-20590", "Submitted", 1.5)
-		end(d, "a-very-long-name-of-an-organisation__and-of-its-repository-4711", "Submitted", 0)
+		end(d, "a-very-long-name-of-an-organization__and-of-its-repository-4711", "Submitted", 0)
 		d.Event(Event{Type: RunEnd})
 		time.Sleep(time.Hour)
 		if err := d.Close(); err != nil {
@@ -77,13 +81,11 @@ sympy__sympy-20590                                        command  step 12      
 		}
 		want := `
   60% |████████████████████████                | (6/10)  10m00s  $2.27
-kept 2  Submitted 3  LimitsExceeded 1
+done before 2  Submitted 3  LimitsExceeded 1
 `
 		screen(t, v, want)
 		d.Event(Event{Type: Message, Text: "too late"})
 		screen(t, v, want)
-		fmt.Fprintf(d.LogWriter(), "after the end\n")
-		screen(t, v, want+"after the end\n")
 	})
 }
 
@@ -99,9 +101,9 @@ func TestTerminalFitsTheScreen(t *testing.T) {
 		time.Sleep(soon)
 		screen(t, v, `
   40% |██████           | (4/10)  10m00s  ETA 30m01s  $2.02
-running 7/4  kept 2  LimitsExceeded 1  Submitted 1
-...__sympy-20590  command  step 12            $1.25  10m00s
-...pository-4711  pull     34MB/120MB                 9m00s
+running 7 of 4  done before 2  LimitsExceeded 1
+sympy__sympy-20590                       commands    10m00s
+...nization__and-of-its-repository-4711  pull         9m00s
 go__go-0                                                 0s
 + 4 more
 `)
@@ -111,10 +113,10 @@ go__go-0                                                 0s
 		}
 		screen(t, v, `
 4/10  $2.02  ETA 30m09s  10m03s
-running 7/4  kept 2
+running 7 of 4  done before 2
 LimitsExceeded 1  Submitted 1
-sympy__sympy-20590  command  10m03s
-...repository-4711  pull      9m03s
+sympy__sympy-20590           10m03s
+...nd-of-its-repository-4711  9m03s
 go__go-0                         2s
 go__go-1                         2s
 go__go-2                         2s
@@ -131,14 +133,14 @@ func TestABlockAsHighAsTheScreenLeavesNoCopiesBehind(t *testing.T) {
 		defer d.Close()
 		start(d, "one")
 		for i := range 5 {
-			fmt.Fprintf(d.LogWriter(), "%d: a line that takes two rows on so narrow a screen\n", i)
+			say(d, fmt.Sprintf("%d: a line that takes two rows on so narrow a screen", i))
 			time.Sleep(soon)
 		}
 		if n := strings.Count(v.text(), "running"); n != 1 {
-			t.Errorf("the block stands there %d times:\n%s", n, v.text())
+			t.Errorf("the block is on the terminal %d times, want once:\n%s", n, v.text())
 		}
 		if n := strings.Count(v.text(), "two rows"); n != 5 {
-			t.Errorf("%d log lines of 5:\n%s", n, v.text())
+			t.Errorf("got %d log lines of 5, want 5:\n%s", n, v.text())
 		}
 	})
 }
@@ -153,7 +155,7 @@ func TestTerminalKeepsToATinyScreen(t *testing.T) {
 			cols, rows int
 			want       string
 		}{
-			{20, 5, "\n4/10  $2.02\nrunning 2/4  kept 2\n...mpy-20590 10m01s\n...tory-4711  9m01s\n"},
+			{20, 5, "\n4/10  $2.02\nrunning 2 of 4\n...mpy-20590 10m01s\n...tory-4711  9m01s\n"},
 			{20, 2, "\n4/10  $2.02\n"},
 			{3, 3, "\n4/\nru\n"},
 			{1, 1, "\n\n"},
@@ -168,31 +170,30 @@ func TestTerminalKeepsToATinyScreen(t *testing.T) {
 	})
 }
 
-func TestLogLinesScrollByAboveTheBlock(t *testing.T) {
+func TestLogLinesAppearAboveTheBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 72, 5)
 		d := NewTerminal(v, v.size, 3, 1, nil)
-		log := d.LogWriter()
 		start(d, "one")
 		for i := range 4 {
-			fmt.Fprintf(log, "line %d\nhalf a ", i)
+			say(d, fmt.Sprintf("line %d", i))
 			time.Sleep(time.Second)
 		}
 		d.Event(Event{Type: Message, Text: "draining"})
-		d.Event(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Error: "pulling image x: refused\nmore"})
-		fmt.Fprint(log, strings.Repeat("long", 20))
+		d.Event(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Outcome: "infrastructure", Error: "pulling image x: refused\nmore"})
+		say(d, strings.Repeat("long", 20))
 		_ = d.Close()
 		screen(t, v, `
 line 0
-half a line 1
-half a line 2
-half a line 3
+line 1
+line 2
+line 3
 draining
 one: TransientFault: pulling image x: refused more
-half a longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglongl
-onglonglonglong
-  33% |████████████                          | (1/3)  4s  ETA 8s  $0.00
-running 0/1  TransientFault 1
+longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglong
+longlong
+   0% |                                      | (0/3)  4s  ETA 8s  $0.00
+running 0 of 1  failed 1 (will be retried)  TransientFault 1
 `)
 	})
 }
@@ -206,8 +207,8 @@ func TestHostileTextCannotMoveTheCursor(t *testing.T) {
 		phase(d, evil, "x\x1b[9A", 1, 0)
 		start(d, "世界世界世界世界世界世界世界世界世界世界世界世界-the-tail")
 		start(d, "e\u0301\u0301\u0301-👩‍👩‍👧‍👦")
-		fmt.Fprintln(d.LogWriter(), evil)
-		d.Event(Event{Type: InstanceEnd, Instance: "z\x1b[A", Status: "\x1b[1AEvil", Error: evil})
+		say(d, evil)
+		d.Event(Event{Type: InstanceEnd, Instance: "z\x1b[A", Status: "\x1b[1AEvil", Outcome: "submitted", Error: evil})
 		time.Sleep(soon)
 		_ = d.Close()
 		screen(t, v, `
@@ -216,9 +217,9 @@ u0008\u000bi\u2028j\u001bPq\u001b\k\u001b
 z\u001b[A: \u001b[1AEvil: a\u001b[2J\u001b[1;1Hb c\u001b]0;title\u0007d\x9b2Je\u
 202ef\u0085g\u007fh\u0000\u0008\u000bi\u2028j\u001bPq\u001b\k\u001b
   33% |█████████████                           | (1/3)  0s  ETA 0s  $0.00
-running 3/1  \u001b[1AEvil 1
-...00bi\u2028j\u001bPq\u001b\k\u001b  x\u001b  step 1                        0s
-...世界世界世界世界世界世界-the-tail                                         0s
+running 3 of 1  \u001b[1AEvil 1
+...i\u2028j\u001bPq\u001b\k\u001b  x\u001b[9A  step 1                        0s
+...世界世界世界世界世界-the-tail                                             0s
 `+"e\u0301\u0301\u0301-👩‍👩‍👧‍👦"+`                                                                         0s
 `)
 	})
@@ -245,13 +246,13 @@ func TestRepaintsAreFewAndKeepUp(t *testing.T) {
 			t.Errorf("%d paintings in 20 s without events, want one a second", n)
 		}
 		if !strings.Contains(v.text(), "30s") {
-			t.Errorf("the age stands still:\n%s", v.text())
+			t.Errorf("the age of the instance does not advance:\n%s", v.text())
 		}
 		_ = d.Close()
 	})
 }
 
-// stuck is a terminal that takes nothing until it is let go.
+// stuck is a terminal that accepts no output until it is released.
 type stuck struct{ free chan struct{} }
 
 func (s stuck) Write(p []byte) (int, error) {
@@ -259,28 +260,26 @@ func (s stuck) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAStuckTerminalHoldsNobodyUp(t *testing.T) {
+func TestAStuckTerminalBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stuck{make(chan struct{})}
 		d := NewTerminal(s, nil, 3, 1, nil)
-		line := []byte(strings.Repeat("x", 1000) + "\n")
+		line := strings.Repeat("x", 1000)
 		start(d, "one")
-		time.Sleep(soon) // the painter is stuck now, and takes no more lines
+		time.Sleep(soon) // the painter is blocked now, and reads no more lines
 		before := time.Now()
 		for range 5000 {
 			phase(d, "one", "model", 1, 0)
-			if _, err := d.LogWriter().Write(line); err != nil {
-				t.Fatal(err)
-			}
+			say(d, line)
 			start(d, "one")
 		}
 		synctest.Wait()
 		if waited := time.Since(before); waited > 0 {
-			t.Errorf("events waited %v", waited)
+			t.Errorf("events waited %v, want at most 0", waited)
 		}
 		d.mu.Lock()
 		if kept := d.log.size; kept > maxPending+len(line) || d.log.dropped < 3000 {
-			t.Errorf("%d bytes are kept, %d lines dropped", kept, d.log.dropped)
+			t.Errorf("%d bytes are buffered, %d lines dropped", kept, d.log.dropped)
 		}
 		d.mu.Unlock()
 		close(s.free)
@@ -294,7 +293,7 @@ var errGone = errors.New("terminal gone")
 
 func (b *broken) Write([]byte) (int, error) { b.writes++; return 0, errGone }
 
-func TestABrokenTerminalIsGivenUp(t *testing.T) {
+func TestABrokenTerminalIsNotWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &broken{}
 		d := NewTerminal(b, nil, 3, 1, nil)
@@ -306,7 +305,7 @@ func TestABrokenTerminalIsGivenUp(t *testing.T) {
 			}
 		}
 		if b.writes != 1 {
-			t.Errorf("%d writes to a terminal that is gone", b.writes)
+			t.Errorf("%d writes to a broken terminal, want 1", b.writes)
 		}
 	})
 }
@@ -326,11 +325,9 @@ func TestManyGoroutinesShareADisplay(t *testing.T) {
 					d.Event(Event{Type: InstanceStart, Instance: id})
 					for step := range 50 {
 						d.Event(Event{Type: InstancePhase, Instance: id, Phase: "model", Step: step})
-						if term, ok := d.(*Terminal); ok {
-							fmt.Fprintf(term.LogWriter(), "%s at %d\n", id, step)
-						}
+						d.Event(Event{Type: Message, Text: fmt.Sprintf("%s at %d", id, step)})
 					}
-					d.Event(Event{Type: InstanceEnd, Instance: id, Status: "Submitted", Cost: 1})
+					d.Event(Event{Type: InstanceEnd, Instance: id, Status: "Submitted", Outcome: "submitted", Cost: 1})
 				})
 			}
 			all.Go(func() { v.resize(79, 10) })

@@ -9,15 +9,15 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// vt is as much of a terminal as the display may rely on: it prints, wraps,
+// vt is the subset of a terminal that the display may rely on: it prints, wraps,
 // scrolls, moves up and erases. Anything else fails the test.
 type vt struct {
 	t          testing.TB
 	cols, rows int
 
 	mu     sync.Mutex
-	lines  [][]string // all rows ever, the screen is the last of them; a cell is a grapheme, "" right of a wide one
-	x, y   int        // y counts from the first line ever
+	lines  [][]string // all rows so far, of which the screen is the last; a cell is a grapheme, "" right of a wide one
+	x, y   int        // y counts from the first row
 	top    int        // the line that is the screen's first row
 	nowrap bool
 	writes int
@@ -67,7 +67,7 @@ func (v *vt) Write(p []byte) (int, error) {
 func (v *vt) escape(s string) string {
 	end := strings.IndexAny(s, "AJKhl")
 	if end < 0 || s[1] != '[' {
-		v.t.Errorf("a sequence that no terminal was promised: %.20q", s)
+		v.t.Errorf("an escape sequence outside the subset: %.20q", s)
 		return s[1:]
 	}
 	switch seq := s[1 : end+1]; seq {
@@ -84,7 +84,7 @@ func (v *vt) escape(s string) string {
 	default:
 		var n int
 		if _, err := fmt.Sscanf(seq, "[%dA", &n); err != nil || n == 0 {
-			v.t.Errorf("a sequence that no terminal was promised: %q", seq)
+			v.t.Errorf("an escape sequence outside the subset: %q", seq)
 		}
 		v.y = max(v.top, v.y-n)
 	}
@@ -101,7 +101,7 @@ func (v *vt) down() {
 
 func (v *vt) put(g string, w int) {
 	if w == 0 || g[0] < ' ' || g[0] == 0x7f {
-		v.t.Errorf("the terminal got %q", g)
+		v.t.Errorf("the terminal received the control character %q", g)
 		return
 	}
 	if v.x+w > v.cols {
@@ -124,7 +124,7 @@ func (v *vt) put(g string, w int) {
 	v.x += w
 }
 
-// resize breaks lines anew, as most terminals do when they get narrower.
+// resize wraps lines again, as most terminals do when they get narrower.
 func (v *vt) resize(cols, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

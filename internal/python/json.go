@@ -21,8 +21,8 @@ func Indent(text []byte, prefix string) ([]byte, error) {
 
 const del = 0x7f // the first character that Python does not print
 
-// escapeNonASCII needs no parser: beyond ASCII there is nothing in a JSON
-// text but the insides of strings.
+// escapeNonASCII escapes DEL and all characters beyond ASCII. It works without a parser,
+// because a JSON text has such characters only inside strings.
 func escapeNonASCII(text []byte) []byte {
 	first := bytes.IndexFunc(text, func(r rune) bool { return r >= del })
 	if first < 0 {
@@ -53,7 +53,7 @@ func appendEscape(b []byte, r rune) []byte {
 }
 
 // Compact marshals v on one line without escaping <, > and &. The result
-// is valid UTF-8, raw members that were not included.
+// is valid UTF-8, even if raw members of v are not.
 func Compact(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

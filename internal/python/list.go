@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// List reads the text of a list of texts: JSON, or what Python prints for a
-// list, with either quote and its escapes. Text that is valid JSON is read as
+// List reads a list of strings: JSON, or what Python prints for a
+// list, with either quote and Python's escapes. Text that is valid JSON is read as
 // JSON. Items are never trimmed; those without escapes share text's memory.
-// Blank text is no list, and no error.
+// For blank text, List returns nil and no error.
 func List(text string) ([]string, error) {
 	if strings.Trim(text, listSpace) == "" {
 		return nil, nil
@@ -29,7 +29,7 @@ const listSpace = " \t\r\n"
 type listScanner struct {
 	text   string
 	pos    int
-	python bool // both quotes, Python's escapes, a comma after the last element
+	python bool // allow both quotes, Python's escapes, and a comma after the last element
 }
 
 func (s *listScanner) list() ([]string, error) {
@@ -67,7 +67,7 @@ func (s *listScanner) blank() {
 	}
 }
 
-// take steps over c and the blanks before it, if c comes next.
+// take skips blanks, and then c if it comes next. It reports whether it did.
 func (s *listScanner) take(c byte) bool {
 	s.blank()
 	if s.pos < len(s.text) && s.text[s.pos] == c {
@@ -79,19 +79,19 @@ func (s *listScanner) take(c byte) bool {
 
 func (s *listScanner) want(what string) error {
 	if s.pos >= len(s.text) {
-		return fmt.Errorf("it ends where %s should come", what)
+		return fmt.Errorf("unexpected end, expected %s", what)
 	}
-	return fmt.Errorf("byte %d is %.20q where %s should come", s.pos+1, s.text[s.pos:], what)
+	return fmt.Errorf("byte %d is %.20q, expected %s", s.pos+1, s.text[s.pos:], what)
 }
 
 func (s *listScanner) quoted() (string, error) {
 	s.blank()
 	if s.pos >= len(s.text) || s.text[s.pos] != '"' && (!s.python || s.text[s.pos] != '\'') {
-		return "", s.want("a quoted text")
+		return "", s.want("a quoted string")
 	}
 	quote := s.text[s.pos]
 	s.pos++
-	var out []byte // what came before the last escape
+	var out []byte // the text up to the last escape, decoded
 	for escaped := false; ; escaped = true {
 		start := s.pos
 		if err := s.plain(quote); err != nil {
@@ -111,7 +111,7 @@ func (s *listScanner) quoted() (string, error) {
 	}
 }
 
-// plain steps over what stands for itself, and over the quote or backslash behind it.
+// plain skips the characters before the next quote or backslash, and that one too.
 func (s *listScanner) plain(quote byte) error {
 	for i := s.pos; i < len(s.text); i++ {
 		c := s.text[i]
@@ -119,18 +119,18 @@ func (s *listScanner) plain(quote byte) error {
 		case c == quote, c == '\\':
 			s.pos = i + 1
 			return nil
-		case c >= ' ': // most
-		case c == '\n' || !s.python: // JSON has no control character between quotes, Python no line end
+		case c >= ' ': // most characters
+		case c == '\n' || !s.python: // between quotes, JSON does not allow control characters, Python no line ends
 			return fmt.Errorf("byte %d is a raw control character", i+1)
 		}
 	}
-	return errors.New("a quote is never closed")
+	return errors.New("a quote is not closed")
 }
 
-// escape appends what the escape behind a backslash stands for.
+// escape appends the character of the escape after a backslash.
 func (s *listScanner) escape(out []byte) ([]byte, error) {
 	if s.pos >= len(s.text) {
-		return nil, errors.New("it ends in a backslash")
+		return nil, errors.New("the text ends with a backslash")
 	}
 	c := s.text[s.pos]
 	s.pos++
@@ -144,12 +144,12 @@ func (s *listScanner) escape(out []byte) ([]byte, error) {
 		if c == '/' {
 			return append(out, c), nil
 		}
-		return nil, fmt.Errorf(`\%c is no JSON escape`, c)
+		return nil, fmt.Errorf(`\%c is not a JSON escape`, c)
 	}
 	return s.pythonEscape(out, c)
 }
 
-// pythonEscape handles what only Python has
+// pythonEscape handles the escapes that only Python has
 // (docs.python.org/3/reference/lexical_analysis.html#escape-sequences).
 func (s *listScanner) pythonEscape(out []byte, c byte) ([]byte, error) {
 	switch c {
@@ -166,7 +166,7 @@ func (s *listScanner) pythonEscape(out []byte, c byte) ([]byte, error) {
 	case 'U':
 		return s.unicode(out, 8)
 	case 'N':
-		return nil, errors.New(`\N{name} is not understood`)
+		return nil, errors.New(`\N{name} is not supported`)
 	}
 	if c < '0' || c > '7' {
 		return append(out, '\\', c), nil // Python keeps the backslash of an escape it does not know
@@ -179,8 +179,8 @@ func (s *listScanner) pythonEscape(out []byte, c byte) ([]byte, error) {
 	return utf8.AppendRune(out, n), nil
 }
 
-// unicode appends the code point that the next digits hexadecimal digits name,
-// with the second half of a surrogate pair where the first is one.
+// unicode appends the code point with the number in the next digits hexadecimal digits. If
+// that is the first half of a surrogate pair, it also reads the second half.
 func (s *listScanner) unicode(out []byte, digits int) ([]byte, error) {
 	r, err := s.hex(digits)
 	if err != nil {
@@ -196,22 +196,22 @@ func (s *listScanner) unicode(out []byte, digits int) ([]byte, error) {
 			return nil, err
 		}
 		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-			return nil, errors.New("two surrogates that are no pair")
+			return nil, errors.New("two surrogates that do not form a pair")
 		}
 	}
 	if !utf8.ValidRune(r) {
-		return nil, fmt.Errorf("%#x is no character", r)
+		return nil, fmt.Errorf("%#x is not a character", r)
 	}
 	return utf8.AppendRune(out, r), nil
 }
 
 func (s *listScanner) hex(digits int) (rune, error) {
 	if len(s.text)-s.pos < digits {
-		return 0, errors.New("an escape is cut short")
+		return 0, errors.New("an escape is incomplete")
 	}
 	n, err := strconv.ParseUint(s.text[s.pos:s.pos+digits], 16, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no hexadecimal number", s.text[s.pos:s.pos+digits])
+		return 0, fmt.Errorf("%q is not a hexadecimal number", s.text[s.pos:s.pos+digits])
 	}
 	s.pos += digits
 	return rune(n), nil

@@ -32,7 +32,7 @@ func TestLists(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
+				t.Errorf("result (-want +got):\n%s", d)
 			}
 		})
 	}
@@ -42,14 +42,14 @@ func TestLists(t *testing.T) {
 	} {
 		t.Run("refused: "+text, func(t *testing.T) {
 			if got, err := python.List(text); err == nil {
-				t.Errorf("read as %q", got)
+				t.Errorf("read as %q, want an error", got)
 			}
 		})
 	}
 }
 
-// FuzzList checks that the reader agrees with encoding/json wherever that
-// accepts the text, and that what it returns survives being written and read.
+// FuzzList checks that the reader agrees with encoding/json on all text that this
+// accepts, and that its result can be written and read again.
 func FuzzList(f *testing.F) {
 	for _, s := range []string{`["a","b\u00e9"]`, `['a', "b'c"]`, `['\x41\'']`, "[]", "", `["\ud83d\ude00"]`, "['a',]", `["`} {
 		f.Add(s)
@@ -61,10 +61,10 @@ func FuzzList(f *testing.F) {
 		strict := json.Unmarshal([]byte(text), &raw) == nil && raw != nil && !slices.Contains(raw, any(nil))
 		if strict && json.Unmarshal([]byte(text), &want) == nil && !strings.Contains(strings.Join(want, ""), "\ufffd") {
 			if err != nil {
-				t.Fatalf("JSON refused: %v", err)
+				t.Fatalf("valid JSON was refused: %v", err)
 			}
 			if d := cmp.Diff(want, got); d != "" {
-				t.Fatal(d)
+				t.Fatalf("result (-want +got):\n%s", d)
 			}
 		}
 		if err != nil || !json.Valid([]byte(text)) {
@@ -72,12 +72,12 @@ func FuzzList(f *testing.F) {
 		}
 		again, _ := json.Marshal(got)
 		if back, err := python.List(string(again)); err != nil || len(back) != len(got) {
-			t.Fatalf("%q reads as %q, %v", again, back, err)
+			t.Fatalf("got %q reads as %q, %v; want %v values, no error", again, back, err, len(got))
 		}
 	})
 }
 
-// FuzzSlice checks positions and order against the plain definition.
+// FuzzSlice compares positions and order with the plain definition.
 func FuzzSlice(f *testing.F) {
 	for _, s := range []string{"1:2", ":", "::-1", "-3:", "5", "::99999999999999999999", "9223372036854775807::-9223372036854775808"} {
 		f.Add(s, 10)
@@ -92,10 +92,10 @@ func FuzzSlice(f *testing.F) {
 		up := s[2] == nil || *s[2] > 0
 		for k, i := range got {
 			if i < 0 || i >= n {
-				t.Fatalf("%q of %d: position %d", text, n, i)
+				t.Fatalf("got %q of %d: position %d; want at least 0, less than %v", text, n, i, n)
 			}
 			if k > 0 && up != (got[k-1] < i) {
-				t.Fatalf("%q of %d: wrong order %v", text, n, got)
+				t.Fatalf("%q of %d: the indices %v do not go in one direction", text, n, got)
 			}
 		}
 		if s[0] == nil && s[1] == nil && s[2] == nil && len(got) != n {
@@ -113,7 +113,7 @@ func TestShuffleAgreesWithPython(t *testing.T) {
 		}
 		python.Shuffle(seed, len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
 		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("seed %d: %s", seed, d)
+			t.Errorf("seed %d: got %s, want no difference", seed, d)
 		}
 	}
 }

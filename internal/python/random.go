@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mathext/prng"
 )
 
-// Shuffle swaps n positions as random.seed(seed) and random.shuffle do.
+// Shuffle shuffles n positions as Python does with random.seed(seed) and random.shuffle.
 func Shuffle(seed int64, n int, swap func(i, j int)) {
 	random := seeded(seed)
 	for i := n - 1; i > 0; i-- {
@@ -14,7 +14,8 @@ func Shuffle(seed int64, n int, swap func(i, j int)) {
 	}
 }
 
-// seeded is random.seed(seed): by the absolute value's 32-bit words.
+// seeded returns a generator as after random.seed(seed): Python seeds it with the 32-bit
+// words of the absolute value.
 func seeded(seed int64) *prng.MT19937 {
 	n := uint64(seed)
 	if seed < 0 {
@@ -29,7 +30,7 @@ func seeded(seed int64) *prng.MT19937 {
 	return random
 }
 
-// below returns a number in [0, n), drawing again while one does not fit.
+// below returns a random number in [0, n). It draws again while the number is too large.
 func below(random *prng.MT19937, n int) int {
 	k := bits.Len(uint(n))
 	for {

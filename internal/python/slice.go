@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Slice is a slice: start, stop and step; nil parts were left out.
+// Slice is a Python slice: start, stop and step. Parts that were left out are nil.
 type Slice [3]*int
 
-// ParseSlice reads what slice(*map(int, text.split(":"))) would take.
+// ParseSlice parses text as slice(*map(int, text.split(":"))) does, and also allows empty
+// parts.
 func ParseSlice(text string) (Slice, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) > 3 {
-		return Slice{}, fmt.Errorf("%d parts where 3 are the most", len(parts))
+		return Slice{}, fmt.Errorf("%d parts, expected at most 3", len(parts))
 	}
 	if len(parts) == 1 {
 		parts = []string{"", text}
@@ -24,19 +25,19 @@ func ParseSlice(text string) (Slice, error) {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		n, err := strconv.Atoi(part) // what is out of range comes back as the nearest that is not
+		n, err := strconv.Atoi(part) // a number out of range becomes the nearest one in range
 		if err != nil && n != math.MaxInt && n != math.MinInt {
 			return Slice{}, fmt.Errorf("%q is not a whole number", part)
 		}
 		s[i] = &n
 	}
 	if s[2] != nil && *s[2] == 0 {
-		return Slice{}, fmt.Errorf("the step is zero")
+		return Slice{}, fmt.Errorf("the step must not be zero")
 	}
 	return s, nil
 }
 
-// Indices returns the positions that the slice takes of a list of n, by the
+// Indices returns the positions that the slice selects from a list of length n, by the
 // rules of docs.python.org/3/library/stdtypes.html#common-sequence-operations.
 func (s Slice) Indices(n int) []int {
 	step := 1
@@ -61,7 +62,7 @@ func (s Slice) Indices(n int) []int {
 	}
 	start, stop = bound(s[0], start), bound(s[1], stop)
 	var out []int
-	// The distance left is compared, not the next position, which could overflow.
+	// The loop compares the remaining distance, because the next position could overflow.
 	for i := start; step > 0 && i < stop || step < 0 && i > stop; {
 		out = append(out, i)
 		if left := stop - i; step > 0 && left <= step || step < 0 && left >= step {

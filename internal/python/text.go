@@ -12,7 +12,7 @@ func IsSpace(r rune) bool {
 	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
 }
 
-// isLineEnd is where Python's str.splitlines cuts; "\r\n" counts once.
+// isLineEnd reports whether Python's str.splitlines splits at r; "\r\n" counts as one.
 func isLineEnd(r rune) bool {
 	switch r {
 	case '\n', '\r', '\v', '\f', 0x1c, 0x1d, 0x1e, 0x85, 0x2028, 0x2029:
@@ -25,8 +25,8 @@ func isLineEnd(r rune) bool {
 // Strip is str.strip without arguments.
 func Strip(s string) string { return strings.TrimFunc(s, IsSpace) }
 
-// CutLine splits b behind its first line end, as str.splitlines finds it. Bytes that are not UTF-8 are
-// neither space nor line end.
+// CutLine splits b at its first line end, where str.splitlines would. Bytes that are not
+// UTF-8 are not line ends.
 func CutLine(b []byte) (line, rest []byte) {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])

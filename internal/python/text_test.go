@@ -6,7 +6,7 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-func TestALineEndsWherePythonSaysSo(t *testing.T) {
+func TestLinesEndAsInPython(t *testing.T) {
 	for _, c := range []struct{ text, line, rest string }{
 		{"", "", ""},
 		{"no end", "no end", ""},

@@ -11,6 +11,7 @@ type block struct {
 	line     int // of its fence, from 1
 	skip     string
 	docker   bool
+	provider bool
 	commands []command
 }
 
@@ -25,7 +26,7 @@ const fence = "```"
 // blocks finds the transcripts in a README.
 func blocks(markdown string) ([]block, error) {
 	var list []block
-	inside := "" // the fence's words while in one that is no transcript
+	inside := "" // the words of the fence while in a block that is not a transcript
 	var b *block
 	for i, line := range strings.Split(markdown, "\n") {
 		words, fenced := strings.CutPrefix(line, fence)
@@ -56,7 +57,7 @@ func blocks(markdown string) ([]block, error) {
 	return list, nil
 }
 
-// mark reads what stands behind "console".
+// mark reads the words after "console".
 func (b *block) mark(words string) error {
 	before, reason, skip := strings.Cut(words, "skip=")
 	b.skip = strings.TrimSpace(reason)
@@ -64,10 +65,14 @@ func (b *block) mark(words string) error {
 		return fmt.Errorf("line %d: skip= without a reason", b.line)
 	}
 	for _, word := range strings.Fields(before) {
-		if word != "docker" {
-			return fmt.Errorf("line %d: console %q; it can be docker or skip=REASON", b.line, word)
+		switch word {
+		case "docker":
+			b.docker = true
+		case "provider":
+			b.provider = true
+		default:
+			return fmt.Errorf("line %d: console %q; it can be docker, provider or skip=REASON", b.line, word)
 		}
-		b.docker = true
 	}
 	return nil
 }
@@ -107,7 +112,7 @@ func (c command) matches(got string) bool {
 	return regexp.MustCompile(`\A` + pattern.String() + `\z`).MatchString(trimmed(got) + "\n")
 }
 
-// trimmed leaves out blanks at the ends of lines and empty lines at both ends.
+// trimmed removes blanks at the ends of lines and empty lines at both ends.
 func trimmed(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {

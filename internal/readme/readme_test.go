@@ -6,15 +6,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"batch.example/batch/llm/llmtest"
 )
 
-// demoBase is the image that all of the demo's images stand on.
+// demoBase is the image on which all of the demo's images are built.
 const demoBase = "batch-demo/base:latest"
 
-func TestTheReadmeSaysWhatHappens(t *testing.T) {
+func TestTheReadmeTranscriptsAreTrue(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
@@ -32,19 +36,50 @@ func TestTheReadmeSaysWhatHappens(t *testing.T) {
 	for _, b := range list {
 		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
 			if b.skip != "" {
+				b.checkUsage(t, dir, env)
 				t.Skip(b.skip)
 			}
 			if b.docker {
 				needDocker(t)
 			}
+			env := env
+			if b.provider {
+				model := llmtest.NewServer(t, llmtest.Text("OK"))
+				env = append(slices.Clone(env), "OPENAI_API_KEY=sk-only-for-this-test", "OPENAI_BASE_URL="+model.URL)
+			}
+			dir := dir
 			for _, c := range b.commands {
+				if to, moves := strings.CutPrefix(c.text, "cd "); moves {
+					dir = filepath.Join(dir, to)
+					continue
+				}
 				if err := c.run(t.Context(), dir, env); err != nil {
-					t.Fatal(err) // what follows builds on it
+					t.Fatal(err) // later commands need it
 				}
 			}
 		})
 	}
 }
+
+// checkUsage has batch parse the commands in a block that is not run:
+// with --help appended they do nothing, but still refuse an unknown flag or command.
+func (b block) checkUsage(t *testing.T, dir string, env []string) {
+	t.Helper()
+	for _, c := range b.commands {
+		found := batchCommand.FindStringSubmatch(c.text)
+		if found == nil {
+			continue
+		}
+		usage := command{line: c.line, text: c.text + " --help", want: []string{"...", "  batch " + found[1] + " ...", "..."}}
+		if err := usage.run(t.Context(), dir, env); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// batchCommand matches a command line that runs batch, after assignments of variables.
+// Its one group is the subcommand.
+var batchCommand = regexp.MustCompile(`^(?:\w+=\S* )*batch (\w+)`)
 
 // environment builds the program and returns what commands see.
 func environment(t *testing.T, root string) []string {
@@ -68,7 +103,7 @@ func environment(t *testing.T, root string) []string {
 	)
 }
 
-// needDocker skips where Docker or the demo's images are not there.
+// needDocker skips a test without Docker or the demo's images.
 func needDocker(t *testing.T) {
 	t.Helper()
 	if os.Getenv("BATCH_DOCKER") == "require" {
@@ -79,7 +114,7 @@ func needDocker(t *testing.T) {
 	}
 }
 
-// run executes the command and says how it differs from the README.
+// run executes the command and reports how its output differs from the README.
 func (c command) run(ctx context.Context, dir string, env []string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -118,10 +153,10 @@ $ false
 		t.Fatal(err)
 	}
 	if len(list) != 2 || len(list[0].commands) != 2 || list[0].line != 5 || list[0].skip != "" || list[0].docker {
-		t.Fatalf("read %+v", list)
+		t.Fatalf("the transcripts were read as %+v", list)
 	}
 	if !list[1].docker || list[1].skip != "needs a key" {
-		t.Errorf("marks read as %+v", list[1])
+		t.Errorf("the marks were read as %+v, want docker and a reason to skip", list[1])
 	}
 	for _, c := range list[0].commands {
 		if err := c.run(t.Context(), t.TempDir(), os.Environ()); err != nil {
@@ -141,7 +176,7 @@ func TestBrokenTranscriptsAreRefused(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			if list, err := blocks(strings.ReplaceAll(text, "~~~", fence)); err == nil {
-				t.Errorf("read as %+v", list)
+				t.Errorf("read as %+v, want an error", list)
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 // Package registrytest gives tests an image registry on loopback, which the
-// engine takes over plain HTTP, and the ways in which registries go wrong.
+// engine accepts over plain HTTP, and lets it fail as registries do.
 //
-// [Start] serves what a test pushes, with a password or without; [NewStub] has one
-// small image. Both ask a [Fault] first, which may answer in their place. The tests
-// remove from the engine what they pulled.
+// [Start] serves the images that a test pushes, with or without a password; [NewStub]
+// serves one small image. Both first call a [Fault], which may answer instead. The tests
+// must remove the images that they pulled from the engine.
 package registrytest

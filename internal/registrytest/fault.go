@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Fault answers a request in a registry's place and returns true, or leaves it
-// to the registry.
+// Fault answers a request instead of the registry and returns true, or returns false and
+// leaves the request to the registry.
 type Fault func(w http.ResponseWriter, r *http.Request) bool
 
-// Refuse answers every request like a registry that says no. A 401 asks for a
+// Refuse answers every request like a registry that refuses it. A 401 asks for a
 // user and password.
 func Refuse(status int, code, text string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
@@ -26,7 +26,7 @@ func Refuse(status int, code, text string) Fault {
 	}
 }
 
-// RefuseAfter is Refuse with a Retry-After.
+// RefuseAfter is like Refuse, with a Retry-After header.
 func RefuseAfter(d time.Duration, status int, code, text string) Fault {
 	refuse := Refuse(status, code, text)
 	return func(w http.ResponseWriter, r *http.Request) bool {
@@ -35,21 +35,21 @@ func RefuseAfter(d time.Duration, status int, code, text string) Fault {
 	}
 }
 
-// First lets f have the first n requests. f must answer. Engines differ in how
-// many requests they make of one pull: see [Registry.Requests].
+// First passes the first n requests to f, which must answer them. Engines differ in how
+// many requests they make for one pull: see [Registry.Requests].
 func First(n int64, f Fault) Fault {
 	var seen atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request) bool { return seen.Add(1) <= n && f(w, r) }
 }
 
-// Manifests lets f have the requests for manifests alone.
+// Manifests passes only the requests for manifests to f.
 func Manifests(f Fault) Fault {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		return strings.Contains(r.URL.Path, "/manifests/") && f(w, r)
 	}
 }
 
-// Blob lets f have the requests for the blob with that digest alone.
+// Blob passes only the requests for the blob with that digest to f.
 func Blob(digest string, f Fault) Fault {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		return strings.HasSuffix(r.URL.Path, digest) && f(w, r)
@@ -66,7 +66,7 @@ func Corrupt(data []byte) Fault {
 	}
 }
 
-// CutOff promises data, sends half of it and breaks the connection.
+// CutOff announces the length of data, sends half of it and breaks the connection.
 func CutOff(data []byte) Fault {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Content-Length", fmt.Sprint(len(data)))
@@ -76,7 +76,7 @@ func CutOff(data []byte) Fault {
 	}
 }
 
-// Slow holds every request up for d and leaves it to the registry.
+// Slow delays every request by d and leaves it to the registry.
 func Slow(d time.Duration) Fault {
 	return func(http.ResponseWriter, *http.Request) bool {
 		time.Sleep(d)
@@ -84,8 +84,8 @@ func Slow(d time.Duration) Fault {
 	}
 }
 
-// Dribble sends data a byte at a time, so slowly that it does not end within a
-// test, until the reader goes or stop is closed.
+// Dribble sends data one byte at a time, so slowly that it does not end within a
+// test, until the client disconnects or stop is closed.
 func Dribble(data []byte, stop <-chan struct{}) Fault {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Content-Length", fmt.Sprint(len(data)))

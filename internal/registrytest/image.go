@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// Image is a small image as a registry keeps it.
+// Image is a small image as a registry stores it.
 type Image struct {
 	Type             string // of the manifest
 	Manifest, Config []byte
 	Layers           []Layer
 }
 
-// Layer is one layer of an image: packed, and the digest of what is in it.
+// Layer is one layer of an image: the compressed tar, and the digest of the uncompressed tar.
 type Layer struct {
 	Packed []byte
 	DiffID string
@@ -44,7 +44,7 @@ func NewLayer(t testing.TB, size int) Layer {
 	return PackLayer(plain.Bytes())
 }
 
-// PackLayer returns a layer of what is in a tar.
+// PackLayer returns a layer with the content of a tar.
 func PackLayer(plain []byte) Layer {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -80,7 +80,7 @@ func newImage(t testing.TB, arch string, layers ...Layer) *Image {
 	return img
 }
 
-// Digest is the name of b in a registry.
+// Digest returns the digest of b, by which a registry identifies it.
 func Digest(b []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(b)) }
 
 func descriptor(kind string, b []byte) map[string]any {

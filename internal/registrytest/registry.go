@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// User and Password are what a registry with a password asks for.
+// User and Password are the login that a registry with a password accepts.
 const (
 	User     = "ann"
 	Password = "s3cret:x"
 )
 
-// Registry is a registry in this process, from which images can be pulled and which
-// can go wrong.
+// Registry is a registry in this process, from which images can be pulled and whose
+// requests can be made to fail.
 type Registry struct {
 	fault  atomic.Pointer[Fault]
 	login  bool
 	server *httptest.Server
 
 	mu    sync.Mutex
-	blobs map[string]blob // by digest; manifests also by the end of their address, as in team/thing/manifests/1
+	blobs map[string]blob // by digest; manifests also by the end of their URL, such as team/thing/manifests/1
 }
 
 type blob struct {
@@ -72,14 +72,14 @@ func (r *Registry) serve(w http.ResponseWriter, q *http.Request) {
 	default:
 		w.Header().Set("Content-Type", b.kind)
 		w.Header().Set("Docker-Content-Digest", Digest(b.data))
-		http.ServeContent(w, q, "", time.Time{}, bytes.NewReader(b.data)) // which goes on in the middle, too
+		http.ServeContent(w, q, "", time.Time{}, bytes.NewReader(b.data)) // it also answers range requests
 	}
 }
 
-// Host is the registry's address as it stands in an image's name.
+// Host is the registry's address as it appears in an image's name.
 func (r *Registry) Host() string { return strings.TrimPrefix(r.server.URL, "http://") }
 
-// Break makes f see each request first; nil mends it.
+// Break passes each request to f first; nil restores the normal service.
 func (r *Registry) Break(f Fault) {
 	if f == nil {
 		r.fault.Store(nil)
@@ -88,8 +88,8 @@ func (r *Registry) Break(f Fault) {
 	r.fault.Store(&f)
 }
 
-// Requests returns how many requests f answers while pull runs. Engines ask for
-// headers first, or again and again, before they give a pull up.
+// Requests returns how many requests f answers while pull runs. Before an engine gives up a
+// pull, it may ask for headers first, or repeat its requests.
 func (r *Registry) Requests(f Fault, pull func()) int64 {
 	var n atomic.Int64
 	r.Break(func(w http.ResponseWriter, q *http.Request) bool {
@@ -120,8 +120,8 @@ func (r *Registry) Push(name string, img *Image) string {
 
 func (r *Registry) keep(kind string, data []byte) { r.blobs[Digest(data)] = blob{kind, data} }
 
-// Login makes a directory with a docker config.json that has a user's login
-// for the registry at host, and returns it.
+// Login creates a directory with a docker config.json that has a user's login
+// for the registry at host, and returns its path.
 func Login(t testing.TB, host, user, password string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ type Stub struct {
 	*Image
 	Fault Fault
 
-	ManifestGets, BlobGets atomic.Int64 // of manifests, HEAD aside, and of the layer
+	ManifestGets, BlobGets atomic.Int64 // GET requests for manifests, and for the layer
 }
 
 // NewStub starts a stub that ends with the test.
@@ -43,8 +43,8 @@ func (s *Stub) count(w http.ResponseWriter, q *http.Request) bool {
 	return false
 }
 
-// Offer makes the stub's image one for each of the architectures of Linux, with
-// the same layer.
+// Offer replaces the stub's image by one for each of the given architectures, for Linux,
+// with the same layer.
 func (s *Stub) Offer(t testing.TB, archs ...string) {
 	t.Helper()
 	var entries []any
@@ -56,8 +56,8 @@ func (s *Stub) Offer(t testing.TB, archs ...string) {
 	s.list(t, entries)
 }
 
-// ForPlatform makes the manifest a list that offers the image for that
-// platform alone.
+// ForPlatform makes the manifest a list that offers the image only for that
+// platform.
 func (s *Stub) ForPlatform(t testing.TB, os, arch string) {
 	t.Helper()
 	s.list(t, []any{entry(s.Image, os, arch)})
@@ -84,5 +84,5 @@ const name = "team/thing:1"
 // Ref is a name of the image.
 func (s *Stub) Ref() string { return s.Host() + "/" + name }
 
-// Layer is the image's layer as it is sent.
+// Layer is the image's compressed layer, as the registry sends it.
 func (s *Stub) Layer() []byte { return s.Layers[0].Packed }

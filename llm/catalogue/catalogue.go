@@ -26,6 +26,7 @@ type Provider struct {
 	Base   string   // the variable of the address that it is asked at
 	Host   string   // that is asked without one
 	Paid   bool     // its calls cost money
+	Gold   bool     // it submits the gold patch of each row, which must have one
 
 	// Of a provider that is asked over the network.
 	prices   func() price.Table
@@ -54,10 +55,11 @@ type Settings struct {
 
 // Model is a model that was checked as far as can be without a paid call.
 type Model struct {
-	Name  string       // as its provider has it
-	Price *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
-	Cost  Cost
-	Open  func(proven bool) (Models, error)
+	Name   string       // as its provider has it
+	Price  *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
+	Cost   Cost
+	Played bool // by batch itself: nobody is asked, nothing is paid
+	Open   func(proven bool) (Models, error)
 }
 
 // Cost says what is known of what calls cost.
@@ -115,29 +117,42 @@ func Free() string {
 	return list(names, "and")
 }
 
+// NeedsGold reports whether the model that s names submits gold patches, so that
+// every row must have one.
+func (s Settings) NeedsGold() bool {
+	name, _ := s.split()
+	i := slices.IndexFunc(providers, func(p Provider) bool { return p.Name == name })
+	return i >= 0 && providers[i].Gold
+}
+
+// split returns the provider and its name of the model.
+func (s Settings) split() (provider, name string) {
+	if s.Provider != "" {
+		return s.Provider, s.Model
+	}
+	provider, name, _ = strings.Cut(s.Model, "/")
+	return provider, name
+}
+
 // Find checks a model without asking anything of it. Errors are Usage faults, or a Host
 // fault where a provider's own endpoint has no key.
 func Find(s Settings) (Model, error) {
-	provider, name := s.Provider, s.Model
-	if provider == "" {
-		provider, name, _ = strings.Cut(s.Model, "/")
-	}
+	provider, name := s.split()
 	if provider == "" {
 		return Model{}, fault.Newf(fault.Usage, "no model is named").
-			WithHint("give one with -m, such as -m openai/gpt-5, or -m oracle to check the images")
+			WithHint("name one with -m: `-m openai/gpt-5`, or `-m oracle` to check the images\n%s", known())
 	}
 	i := slices.IndexFunc(providers, func(p Provider) bool { return p.Name == provider })
 	if i < 0 {
-		return Model{}, fault.Newf(fault.Usage, "model %q: no client for provider %q", s.Model, provider).
-			WithHint("models are %s; other providers are reached through a server\n"+
-				"that speaks OpenAI's protocol: set %s and use -m %s/%s", list(Names(), "or"), providers[0].Base, providers[0].Name, s.Model)
+		return Model{}, unknownProvider(s, provider, name)
 	}
 	p := providers[i]
 	if p.play != nil {
 		return p.played(s, name)
 	}
 	if name == "" {
-		return Model{}, fault.Newf(fault.Usage, "model %q: the name after %s/ is missing", s.Model, p.Name)
+		return Model{}, fault.Newf(fault.Usage, "model %q: the name after %s/ is missing", s.Model, p.Name).
+			WithHint("write it as the provider does, such as `-m openai/gpt-5`")
 	}
 	return p.served(s, name)
 }

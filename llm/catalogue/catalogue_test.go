@@ -1,9 +1,11 @@
 package catalogue
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +16,7 @@ import (
 	"batch.example/batch/llm/openai"
 )
 
-// with returns settings of a model under variables.
+// with returns the settings of a model with environment variables.
 func with(model string, env ...string) Settings {
 	return Settings{Model: model, Getenv: func(name string) string {
 		for _, e := range env {
@@ -26,32 +28,32 @@ func with(model string, env ...string) Settings {
 	}}
 }
 
-func TestEveryRowIsWhole(t *testing.T) {
+func TestEveryProviderIsComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range Providers() {
 		if p.Name == "" || seen[p.Name] || len(p.Models) == 0 {
-			t.Errorf("%q: without a name of its own or of its models", p.Name)
+			t.Errorf("%q: the provider lacks a name or a prefix of its models", p.Name)
 		}
 		seen[p.Name] = true
 		for _, m := range p.Models {
 			if provider, _, _ := strings.Cut(m, "/"); provider != p.Name {
-				t.Errorf("%s: a model is called %s", p.Name, m)
+				t.Errorf("%s: a model is called %s, want provider %v", p.Name, m, p.Name)
 			}
 		}
 		asked := p.Key != "" && p.Base != "" && p.Host != "" && p.prices != nil && p.tells != nil && p.caching != nil && p.endpoint != nil && p.connect != nil
 		if p.Paid != asked || p.Paid == (p.play != nil) {
-			t.Errorf("%s: neither asked nor played, or half of both", p.Name)
+			t.Errorf("%s: the provider must either be called or be scripted", p.Name)
 		}
 	}
 	if want := []string{"openai/", "oracle", "noop", "scripted/demo", "scripted/"}; !slices.Equal(Words(), want) {
 		t.Errorf("completed to %q, want %q", Words(), want)
 	}
 	if want := "oracle, noop and scripted"; Free() != want {
-		t.Errorf("free are %s", Free())
+		t.Errorf("free are %s, want free %v", Free(), want)
 	}
 }
 
-func TestAModelThatCannotBeAskedIsRefused(t *testing.T) {
+func TestAModelThatCannotBeUsedIsRefused(t *testing.T) {
 	unpriced := filepath.Join(t.TempDir(), "prices.json")
 	if err := os.WriteFile(unpriced, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -68,13 +70,22 @@ func TestAModelThatCannotBeAskedIsRefused(t *testing.T) {
 	provided.Provider = "nobody"
 	for name, tc := range map[string]struct {
 		s    Settings
-		want string // in its text and hint
+		want string // in the error's text and hint
 	}{
 		"none":                {with(""), "no model is named"},
 		"nobody's":            {with("/x"), "no model is named"},
-		"an unknown provider": {with("mistral/large"), "models are openai/NAME, oracle, noop, scripted/demo or scripted/PATH"},
-		"and the way to it":   {with("mistral/large"), "set OPENAI_BASE_URL and use -m openai/mistral/large"},
-		"one that is set":     {provided, `no client for provider "nobody"`},
+		"an unknown provider": {with("acme/large"), `model "acme/large": unknown provider "acme"`},
+		"and the known ones":  {with("acme/large"), "models are openai/NAME, oracle, noop, scripted/demo and scripted/PATH"},
+		"and the way to it":   {with("acme/large"), "`export OPENAI_BASE_URL=URL` and `-m openai/acme/large`"},
+		"one that is set":     {provided, `unknown provider "nobody"`},
+		"no provider":         {with("gpt-5"), "model \"gpt-5\": no provider is named\ndid you mean `-m openai/gpt-5`?"},
+		"a misspelled one":    {with("opnai/gpt-5"), "did you mean `-m openai/gpt-5`?"},
+		"a misspelled oracle": {with("orcale"), "did you mean `-m oracle`?"},
+		"a misspelled demo":   {with("scriptd/demo"), "did you mean `-m scripted/demo`?"},
+		"Claude":              {with("claude-opus-4"), "batch does not speak Anthropic's own protocol yet"},
+		"Claude's endpoint":   {with("anthropic/claude-opus-4"), "export OPENAI_BASE_URL=https://api.anthropic.com/v1 OPENAI_API_KEY=...\n  -m openai/claude-opus-4"},
+		"Gemini":              {with("gemini/gemini-3-pro"), "-m openai/gemini-3-pro"},
+		"OpenRouter":          {with("openrouter/anthropic/claude-opus-4"), "OPENAI_BASE_URL=https://openrouter.ai/api/v1 OPENAI_API_KEY=...\n  -m openai/anthropic/claude-opus-4"},
 		"without a name":      {with("openai/", key), "the name after openai/ is missing"},
 		"without a key":       {with("openai/gpt-5"), "no key for openai/gpt-5: OPENAI_API_KEY is not set"},
 		"elsewhere without":   {with("openai/x", "OPENAI_BASE_URL=https://example.com/v1"), "OPENAI_API_KEY is not set"},
@@ -82,8 +93,10 @@ func TestAModelThatCannotBeAskedIsRefused(t *testing.T) {
 		"a broken registry":   {registry, "prices.json"},
 		"no registry":         {nowhere, "reading model.litellm_model_registry"},
 		"an unknown caching":  {caching, `set_cache_control is "always"`},
-		"no script":           {with("scripted/" + unpriced + "x"), "prices.jsonx"},
-		"a demo that is not":  {with("scripted/demo"), "demo"},
+		"no script":           {with("scripted/" + unpriced + "x"), unpriced + "x, and no built-in script of this name\ndid you mean `-m scripted/" + unpriced + "`? "},
+		"a demo that is not":  {with("scripted/demo"), "there is no file demo,"},
+		"and the scripts":     {with("scripted/foo"), "\nscripted/demo is the built-in script; scripted/PATH plays"},
+		"and the nearest one": {with("scripted/dmo"), "did you mean `-m scripted/demo`? "},
 	} {
 		_, err := Find(tc.s)
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error()+"\n"+fault.HintOf(err), tc.want) {
@@ -92,7 +105,7 @@ func TestAModelThatCannotBeAskedIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownOfTheCost(t *testing.T) {
+func TestCostInformationOfAModel(t *testing.T) {
 	const key = "OPENAI_API_KEY=k"
 	ignoring := with("openai/nobody-knows", key)
 	ignoring.IgnoreCost = true
@@ -118,29 +131,30 @@ func TestWhatIsKnownOfTheCost(t *testing.T) {
 	} {
 		m, err := Find(tc.s)
 		if err != nil || m.Cost != tc.cost || (m.Price != nil) != tc.priced {
-			t.Errorf("%s: cost %v, price %v, %v", name, m.Cost, m.Price, err)
+			t.Errorf("%s: cost %v, price %v, %v; want cost %v, m.Price != nil: %v, no error",
+				name, m.Cost, m.Price, err, tc.cost, tc.priced)
 		}
 	}
 }
 
-func TestTheProviderMayBeSetApartFromTheName(t *testing.T) {
+func TestTheProviderMayBeSetSeparately(t *testing.T) {
 	s := with("meta-llama/Llama-4", "OPENAI_BASE_URL=http://localhost:8000/v1")
 	s.Provider = "openai"
 	m, err := Find(s)
 	if err != nil || m.Name != "meta-llama/Llama-4" {
-		t.Errorf("%q, %v", m.Name, err)
+		t.Errorf("got %q, %v; want name %q, no error", m.Name, err, "meta-llama/Llama-4")
 	}
 }
 
-func TestModelsThatCacheOnlyWhereTold(t *testing.T) {
+func TestModelsThatNeedCacheMarks(t *testing.T) {
 	for model, want := range map[string]string{"gpt-5": "", "anthropic/Claude-Opus-5": openai.CacheControlEnd, "x/SONNET": openai.CacheControlEnd} {
 		if got := cachesWhereTold(model); got != want {
-			t.Errorf("%s: %q", model, got)
+			t.Errorf("%s: got %q, want %v", model, got, want)
 		}
 	}
 }
 
-func TestPlayedModelsGoOnBehindWhatIsHeard(t *testing.T) {
+func TestScriptedModelsContinueAfterTheConversation(t *testing.T) {
 	demo := fstest.MapFS{"replies.yaml": {Data: []byte("a__1:\n- bash: echo first\n- bash: echo second\n")}}
 	path := filepath.Join(t.TempDir(), "replies.yaml")
 	if err := os.WriteFile(path, demo["replies.yaml"].Data, 0o600); err != nil {
@@ -162,7 +176,7 @@ func TestPlayedModelsGoOnBehindWhatIsHeard(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp, err := model.Generate(t.Context(), &llm.Request{})
-		if err != nil && name != "noop" { // which has no second word
+		if err != nil && name != "noop" { // which has no second reply
 			t.Errorf("%s: %v", name, err)
 		}
 		if strings.HasPrefix(name, "scripted/") && (resp == nil || !strings.Contains(resp.Message.Text(), "<do>echo second</do>")) {
@@ -171,7 +185,37 @@ func TestPlayedModelsGoOnBehindWhatIsHeard(t *testing.T) {
 	}
 }
 
-func TestReadySaysWhomItIsFor(t *testing.T) {
+// The demo and the oracle must be understood under any configuration of mini-swe-agent.
+func TestPlayedModelsWriteCommandsAsTheConfigurationAsks(t *testing.T) {
+	for _, form := range []string{
+		"", "<do>(.*?)</do>", "```bash\\s*\\n(.*?)\\n```", "```mswea_bash_command\\s*\\n(.*?)\\n```",
+	} {
+		s := with("oracle")
+		s.ActionRegex = form
+		m, err := Find(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models, err := m.Open(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model, err := models(Attempt{ID: "a__1", Patch: "diff --git a/x b/x\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := model.Generate(t.Context(), &llm.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := regexp.MustCompile("(?s)" + cmp.Or(form, "```mswea_bash_command\\s*\\n(.*?)\\n```"))
+		if text := resp.Message.Text(); len(asked.FindAllString(text, -1)) != 1 {
+			t.Errorf("%q is not found in the reply %q", form, text)
+		}
+	}
+}
+
+func TestReadyNamesTheProvider(t *testing.T) {
 	for want, env := range map[string][]string{
 		"OPENAI_API_KEY is set, for api.openai.com":      {"OPENAI_API_KEY=k"},
 		"OPENAI_API_KEY is set, for https://example.com": {"OPENAI_API_KEY=k", "OPENAI_BASE_URL=https://example.com"},
@@ -180,7 +224,7 @@ func TestReadySaysWhomItIsFor(t *testing.T) {
 	} {
 		text, ok := Providers()[0].Ready(with("", env...).Getenv)
 		if text != want || ok != !strings.HasSuffix(want, "not set") {
-			t.Errorf("%q: %q, %v", env, text, ok)
+			t.Errorf("%q: got %q, %v; want %v, ok %v", env, text, ok, want, !strings.HasSuffix(want, "not set"))
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 	if key == "" {
 		if !isLoopback(base) {
 			return Model{}, fault.Newf(fault.Usage, "no key for %s: %s is not set", s.Model, p.Key).
-				WithHint("export %s=..., or %s=http://localhost:8000/v1 for a server of your own", p.Key, p.Base)
+				WithHint("set it: `export %s=...`\nor, for a server of your own that wants no key: `export %s=http://localhost:8000/v1`", p.Key, p.Base)
 		}
 		c.key = "none" // servers of one's own take any key; the protocol wants a header
 	}
@@ -66,8 +66,8 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 	return m, err
 }
 
-// played is a model that is played here. It goes on behind the replies that an
-// attempt has heard.
+// played is a model that is played here. It continues after the replies that an
+// attempt has had.
 func (p Provider) played(s Settings, name string) (Model, error) {
 	play, err := p.play(s, name)
 	if err != nil {
@@ -78,13 +78,14 @@ func (p Provider) played(s Settings, name string) (Model, error) {
 		m.Skip(a.Heard)
 		return m, nil
 	}
-	return Model{Name: name, Open: func(bool) (Models, error) { return models, nil }}, nil
+	return Model{Name: name, Played: true, Open: func(bool) (Models, error) { return models, nil }}, nil
 }
 
 // script returns how played models write their commands: in the form that a text
-// agent asks for, where that is literal text around the command.
+// agent asks for, where that is literal text around the command, line breaks included.
 func (s Settings) script() scripted.Config {
-	before, after, found := strings.Cut(s.ActionRegex, "(.*?)")
+	literal := strings.NewReplacer(`\s*`, "", `\n`, "\n").Replace(s.ActionRegex)
+	before, after, found := strings.Cut(literal, "(.*?)")
 	if !found || regexp.QuoteMeta(before) != before || regexp.QuoteMeta(after) != after {
 		return scripted.Config{}
 	}

@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"errors"
+	"io/fs"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,7 +21,7 @@ var providers = []Provider{
 		endpoint: func(c client) (string, string, error) { return c.openai().Endpoint() },
 		connect:  func(c client) (llm.Model, error) { return openai.New(c.openai()) },
 	},
-	{Name: "oracle", Models: []string{"oracle"}, play: playOracle},
+	{Name: "oracle", Models: []string{"oracle"}, Gold: true, play: playOracle},
 	{Name: "noop", Models: []string{"noop"}, play: playNoop},
 	{Name: "scripted", Models: []string{"scripted/" + demoScript, "scripted/PATH"}, play: playScript},
 }
@@ -38,7 +40,7 @@ func isOpenRouter(base string) bool {
 }
 
 // cachesWhereTold has the end of the conversation marked for models that cache their
-// prompt only where they are told to. The rule is mini-swe-agent's, for Claude behind
+// prompt only where a request says so. The rule is mini-swe-agent's, for Claude behind
 // OpenRouter or LiteLLM.
 func cachesWhereTold(model string) string {
 	model = strings.ToLower(model)
@@ -67,5 +69,8 @@ func playScript(s Settings, path string) (func(Attempt) *scripted.Model, error) 
 		load = func() (scripted.Script, error) { return scripted.LoadFS(s.Demo, "replies.yaml") }
 	}
 	script, err := load()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = noScript(path)
+	}
 	return func(a Attempt) *scripted.Model { return script.Model(a.ID, s.script()) }, err
 }

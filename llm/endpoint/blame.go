@@ -16,31 +16,31 @@ import (
 	"batch.example/batch/llm"
 )
 
-// maxSaid bounds how much of a provider's error stands in ours, in bytes.
+// maxSaid bounds how much of a provider's error message is kept, in bytes.
 const maxSaid = 600
 
 // Refused is the fault of an answer with an error status.
 func (e *Endpoint) Refused(answer *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
-	return e.blame(answer.StatusCode, answer.Header, readSaid(body))
+	return e.blame(answer.StatusCode, answer.Header, readErrorBody(body))
 }
 
-// RefusedInside is Refused of an answer whose status says nothing of the error in it.
+// RefusedInside is Refused for an answer whose error is only in the body, not in the status.
 func (e *Endpoint) RefusedInside(header http.Header, body []byte) error {
-	s := readSaid(body)
+	s := readErrorBody(body)
 	return e.blame(s.status(), header, s)
 }
 
-// Broke is the fault of an error that came perhaps after a part of the reply, which
-// is charged. Body is as that of a refusal.
+// Broke is the fault of an error that may have come after a part of the reply, which
+// is charged. Body has the form of a refusal.
 func (e *Endpoint) Broke(header http.Header, body []byte) error {
-	s := readSaid(body)
+	s := readErrorBody(body)
 	return e.fault(s.status(), header, s)
 }
 
-// blame turns an error that came instead of an answer into a fault. What was refused
-// is not charged; what a gateway gave up waiting for goes on behind it.
-func (e *Endpoint) blame(status int, header http.Header, s said) error {
+// blame turns an error that came instead of an answer into a fault. A refused call is not
+// charged; a call that a gateway stopped waiting for still runs on the server.
+func (e *Endpoint) blame(status int, header http.Header, s errorBody) error {
 	err := e.fault(status, header, s)
 	switch status {
 	case http.StatusOK, http.StatusGatewayTimeout, 522, 524: // the latter are Cloudflare's
@@ -49,13 +49,14 @@ func (e *Endpoint) blame(status int, header http.Header, s said) error {
 	return &llm.Unpaid{Err: err}
 }
 
-func (e *Endpoint) fault(status int, header http.Header, s said) error {
+func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 	cause := fmt.Errorf("%s: %s", statusText(status), clip(e.Mask.Text(s.text)))
 	kind, hint := e.verdict(status, s)
 	if kind == fault.Instance {
 		cause = s.typed(status, cause)
 	}
-	if after, ok := retryAfter(header, time.Now()); ok && kind == fault.Transient {
+	after, ok := retryAfter(header, time.Now())
+	if kind == fault.Transient && (ok || status == http.StatusTooManyRequests) {
 		cause = &llm.RateLimited{After: after, Err: cause}
 	}
 	f := fault.New(kind, e.Op(), cause)
@@ -63,7 +64,7 @@ func (e *Endpoint) fault(status int, header http.Header, s said) error {
 	return f
 }
 
-func (e *Endpoint) verdict(status int, s said) (fault.Kind, string) {
+func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
 	switch {
 	case noCredit.MatchString(s.code), status == http.StatusPaymentRequired:
 		return fault.Host, "the account has no credit left; see the provider's billing page, then run again to resume"
@@ -89,19 +90,20 @@ func untrusted(err error) bool {
 	return badCert || noCA
 }
 
-// Unreached is the fault of a call that got no answer, or half of one.
+// Unreached is the fault of a call that got no answer, or only a part of one.
 func (e *Endpoint) Unreached(err error) error {
 	f := fault.Newf(fault.Transient, "%s: %s", e.Op(), e.Mask.Text(err.Error()))
-	if nobody(err) {
-		f = fault.New(fault.Transient, e.Op(), e.astray(e.Mask.Text(err.Error()),
-			fmt.Sprintf("is %s, now %s, right, and does a server run there?", e.AddressVariable, e.address())))
+	absent := e.noServer(err)
+	if absent != "" {
+		f = fault.New(fault.Transient, e.Op(), e.wrongAddress(absent+" ("+e.cause(err)+")",
+			fmt.Sprintf("check %s, now %s, and that a server runs there", e.AddressVariable, e.address())))
 	}
 	if untrusted(err) {
 		f.Kind = fault.Host
 		return &llm.Unpaid{Err: f.WithHint("the endpoint's certificate is not trusted on this machine; install its CA")}
 	}
-	f = f.WithHint("is %s right and reachable?", e.address())
-	if nobody(err) {
+	f = f.WithHint("check that %s is right and reachable", e.address())
+	if absent != "" {
 		return &llm.Unpaid{Err: f}
 	}
 	return f
@@ -134,7 +136,7 @@ func statusText(status int) string {
 func clip(s string) string {
 	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "\uFFFD")
 	if len(s) > maxSaid {
-		return strings.ToValidUTF8(s[:maxSaid], "") + "..."
+		return s[:strings.LastIndexByte(s[:maxSaid+1], ' ')+1] + "..." // a cut word may be a part of a secret
 	}
 	return s
 }

@@ -1,7 +1,6 @@
-// Package endpoint is what the providers that are asked over HTTP share: what an
-// answer means that is no reply. It says whose fault that is, whether the call may
-// have been charged, when to ask again and what a person should check, and promises
-// that no secret stands in what it says.
+// Package endpoint is shared by the providers that are called over HTTP. It classifies
+// error answers: the kind of fault, whether the call may have been charged,
+// when to retry and what the user should check. Its errors contain no secrets.
 package endpoint
 
 import (
@@ -14,7 +13,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Endpoint is an address that a model is asked at. It is safe for concurrent use
+// Endpoint is the address of a model's server. It is safe for concurrent use
 // once its fields are set.
 type Endpoint struct {
 	Model   string // its name there
@@ -24,20 +23,20 @@ type Endpoint struct {
 	KeyVariable     string // of the environment, for a person to check
 	AddressVariable string
 
-	// Members are those of a request that model_kwargs have added.
+	// Members are the request members that model_kwargs added.
 	Members []string
 
-	// Proven says that it has answered such requests before, in an earlier process:
-	// one that it refuses is then refused for what is in the conversation.
+	// Proven means that it has answered such requests before, in an earlier process:
+	// if it refuses one, the cause is then in the conversation.
 	Proven bool
 
 	answered atomic.Bool
 }
 
-// Answered says that a reply came from there.
+// Answered records that the endpoint has sent a reply.
 func (e *Endpoint) Answered() { e.answered.Store(true) }
 
-// Op is what faults of a call say was done.
+// Op is the operation that faults of a call name.
 func (e *Endpoint) Op() string { return "asking model " + e.Model }
 
 // address is the base URL without secrets.

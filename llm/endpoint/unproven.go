@@ -35,7 +35,7 @@ func (e *Endpoint) Misconfigured(req *llm.Request, err error) error {
 	if len(names) > 0 {
 		what = "model_kwargs." + strings.Join(names, ", model_kwargs.")
 	}
-	return fault.New(fault.Host, "", err).WithHint("no request has been answered yet, and all instances would send one like it: check %s\n"+
-		"and what %s supports; should only this instance be refused, run the others first (--filter, --slice)",
+	return fault.New(fault.Host, "", err).WithHint("no request was answered yet, and all instances send a similar one: check %s\n"+
+		"and what %s supports; if only this instance is refused, run the others first (--filter, --slice)",
 		e.Mask.Text(what), e.address())
 }

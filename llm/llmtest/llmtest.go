@@ -1,7 +1,7 @@
-// Package llmtest is a stand-in for a provider: an HTTP server that speaks
-// OpenAI's chat completions, holds clients to the rules of the real one (roles,
-// answered tool calls, no foreign members) and goes wrong on demand. [NewServer]
-// is for tests; [Handler] serves the same from a program.
+// Package llmtest is a fake provider: an HTTP server for OpenAI's chat completions
+// that enforces the rules of the real one (roles, answered tool calls, no unknown
+// members) and fails on demand. [NewServer] is for tests; [Handler] serves the same from a
+// program.
 package llmtest
 
 import (
@@ -24,7 +24,7 @@ type Handler struct {
 	// called by several goroutines at once when requests are concurrent.
 	Next func(n int, r *Request) Answer
 
-	// Illegal, when not nil, is told of requests that break the rules; they
+	// Illegal, when not nil, is called for requests that break the rules; they
 	// are answered by a 400.
 	Illegal func(err error)
 

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/llm/llmtest"
 )
 
-// post sends a body to a fresh handler and returns status, body and what was illegal.
+// post sends a body to a new handler and returns the status, the body and the illegal request, if any.
 func post(t *testing.T, path, body string) (status int, text string, illegal error) {
 	t.Helper()
 	h := &llmtest.Handler{
@@ -53,7 +53,7 @@ func TestIllegalRequestsAreRefused(t *testing.T) {
 	}
 	for _, body := range []string{`{"messages":[` + user + `]}`, `[]`, `{`, `{"model":"m","parallel_tool_calls":true,"messages":[` + user + `]}`} {
 		if status, _, illegal := post(t, "/chat/completions", body); status != 400 || illegal == nil {
-			t.Errorf("%s: status %d, illegal %v", body, status, illegal)
+			t.Errorf("%s: status %d, illegal %v; want status 400, an illegal request", body, status, illegal)
 		}
 	}
 }
@@ -61,9 +61,9 @@ func TestIllegalRequestsAreRefused(t *testing.T) {
 func TestLegalRequestsAreAnswered(t *testing.T) {
 	status, text, illegal := post(t, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"x"}]}`)
 	if status != 200 || illegal != nil || !strings.Contains(text, `"finish_reason":"tool_calls"`) {
-		t.Errorf("%d %s, %v", status, text, illegal)
+		t.Errorf("got %d %s, %v; want status 200, illegal nil, %q", status, text, illegal, `"finish_reason":"tool_calls"`)
 	}
 	if status, _, _ := post(t, "/v1/models", `{}`); status != http.StatusNotFound {
-		t.Errorf("an unknown path: status %d", status)
+		t.Errorf("an unknown path: status %d, want 404", status)
 	}
 }

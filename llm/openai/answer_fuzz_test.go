@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/llm/openai"
 )
 
-// FuzzAnswer gives the client what a server might: it never panics, each failure
-// has blame, says little and holds no key, and each answer can be sent back.
+// FuzzAnswer gives the client any server answer: it never panics, each error
+// has a kind, is short and contains no key, and each reply can be sent back.
 func FuzzAnswer(f *testing.F) {
 	for _, b := range bodies {
 		f.Add(uint16(b.status), b.body)
@@ -35,13 +35,14 @@ func FuzzAnswer(f *testing.F) {
 		resp, err := m.Generate(t.Context(), again())
 		if err != nil {
 			if fault.KindOf(err) == fault.Unknown || len(err.Error()) > 1000 || strings.Contains(err.Error(), planted) {
-				t.Errorf("%d bytes of blame %v: %v", len(err.Error()), fault.KindOf(err), err)
+				t.Errorf("got %d bytes of blame %v: %v; want an error with a kind, at most 1000 bytes, without %q",
+					len(err.Error()), fault.KindOf(err), err, planted)
 			}
 			return
 		}
 		ids := make([]string, len(resp.Message.ToolCalls()))
 		if own := resp.Message.WithToolCallIDs(ids); !json.Valid(resp.Message.Chat) || !json.Valid(own.Chat) {
-			t.Errorf("cannot be sent back: %s, %s", resp.Message.Chat, own.Chat)
+			t.Errorf("the reply cannot be sent back: %s, %s", resp.Message.Chat, own.Chat)
 		}
 	})
 }

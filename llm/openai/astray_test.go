@@ -20,7 +20,7 @@ func patient(c *openai.Config) {
 	c.Retry.Tries = 6
 }
 
-func TestAWrongAddressIsGivenUpSoon(t *testing.T) {
+func TestAWrongAddressFailsAfterFewTries(t *testing.T) {
 	page := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write([]byte("<!doctype html><title>welcome</title>"))
@@ -77,7 +77,7 @@ func TestAWrongAddressIsGivenUpSoon(t *testing.T) {
 	}
 }
 
-func TestAnEndpointThatHasAnsweredIsNotGivenUpSoon(t *testing.T) {
+func TestAnEndpointThatHasAnsweredIsRetriedLonger(t *testing.T) {
 	s := llmtest.NewServer(t, llmtest.Text("ok"), llmtest.Answer{Body: []byte("<html>")})
 	m := newModel(t, s, patient)
 	if _, err := m.Generate(t.Context(), ask()); err != nil {
@@ -89,7 +89,7 @@ func TestAnEndpointThatHasAnsweredIsNotGivenUpSoon(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsGoneIsGivenUpSoonIfItNeverAnswered(t *testing.T) {
+func TestAServerThatNeverAnsweredFailsAfterFewTries(t *testing.T) {
 	for _, answers := range []int{0, 1} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(`{"choices":[{"message":{"role":"assistant","content":"ok"}}]}`))

@@ -11,7 +11,7 @@ import (
 )
 
 // A long conversation: 250 steps with observations of 4 KB. The time and the
-// allocations of the stand-in server are in the figures; a profile tells them apart.
+// allocations of the stand-in server are included; a profile separates them.
 func BenchmarkGenerate(b *testing.B) {
 	s := llmtest.NewServer(b, llmtest.Text("ok"))
 	m := compose(b, openai.Config{Model: "m", BaseURL: s.URL})

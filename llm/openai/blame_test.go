@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/llm/openai"
 )
 
-func TestBlame(t *testing.T) {
+func TestFaultKindOfAnswers(t *testing.T) {
 	const n = 3 // tries of the policy fast
 	tests := []struct {
 		name   string
@@ -50,7 +50,7 @@ func TestBlame(t *testing.T) {
 		{"key refused in a 200", llmtest.Answer{Body: []byte(`{"error":{"code":401,"message":"no"}}`)}, fault.Host, 1, "OPENAI_API_KEY"},
 		{"error in a choice", llmtest.Answer{Body: []byte(`{"choices":[{"error":{"code":502,"message":"cut"},"message":{"content":"ha"}}]}`)}, fault.Transient, n, "cut"},
 	}
-	// What the provider did not refuse may have been charged.
+	// A request that the provider did not refuse may have been charged.
 	unanswered := []string{
 		"gateway timeout", "garbage", "half an answer", "hangup", "empty body", "no choices", "no message", "null message", "error in a choice",
 	}
@@ -61,7 +61,7 @@ func TestBlame(t *testing.T) {
 			if fault.KindOf(err) != tt.kind {
 				t.Fatalf("error %v is %v, want %v", err, fault.KindOf(err), tt.kind)
 			}
-			// A cut connection may be tried again by net/http itself.
+			// net/http itself may retry a cut connection.
 			if got := len(s.Requests()); got < tt.asked || (got > tt.asked && tt.answer.Fault != llmtest.Hangup) {
 				t.Errorf("asked %d times, want %d", got, tt.asked)
 			}
@@ -76,7 +76,7 @@ func TestBlame(t *testing.T) {
 				t.Errorf("%d calls may have been charged, want %d", got, lost)
 			}
 			if errors.Is(err, llm.ErrContextLength) || errors.Is(err, llm.ErrContentPolicy) {
-				t.Error("it is not about what is in the conversation")
+				t.Error("the error is taken for one of the conversation, want one of the settings")
 			}
 		})
 	}
@@ -101,7 +101,8 @@ func TestRetryAfterIsReadInAllForms(t *testing.T) {
 		_, err := m.Generate(t.Context(), ask())
 		limited, ok := errors.AsType[*llm.RateLimited](err)
 		if !ok || limited.After < tt.low || limited.After > tt.high {
-			t.Errorf("%s %s: %v", tt.header, tt.value, err)
+			t.Errorf("got %s %s: %v; want ok true, after at least %v, after at most %v",
+				tt.header, tt.value, err, tt.low, tt.high)
 		}
 	}
 	a := llmtest.Refusal(503, "", "slow down")
@@ -125,7 +126,7 @@ func TestUnreachableEndpoint(t *testing.T) {
 			t.Errorf("%s: %v (%v), want %v with a hint", url, err, fault.KindOf(err), kind)
 		}
 		if n := llm.Lost(err); n != 0 {
-			t.Errorf("%s: %d calls may have been charged where nobody was reached", url, n)
+			t.Errorf("%s: %d calls may have been charged although no server was reached; want 0", url, n)
 		}
 	}
 }

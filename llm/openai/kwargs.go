@@ -88,16 +88,16 @@ func refusal(key string, value any) string {
 		return "is set by the run itself"
 	case "stream", "stream_options":
 		if value != false {
-			return "answers are not streamed here; remove it"
+			return "streaming is not supported; remove it"
 		}
 	case "n":
 		if n, ok := number(value); !ok || n != 1 {
-			return "one answer per call is asked for; remove it"
+			return "only one answer per call is supported; remove it"
 		}
 	case "api_version", "api_type", "azure_ad_token", "custom_llm_provider", "organization",
 		"fallbacks", "context_window_fallback_dict", "model_list", "mock_response", "caching", "cache",
 		"retry_strategy", "additional_drop_params", "allowed_openai_params", "input_cost_per_token", "output_cost_per_token":
-		return "is a setting of LiteLLM's own; run a LiteLLM proxy and point OPENAI_BASE_URL at it, or remove it"
+		return "is a setting of LiteLLM; run a LiteLLM proxy and point OPENAI_BASE_URL at it, or remove it"
 	}
 	return ""
 }
@@ -105,7 +105,7 @@ func refusal(key string, value any) string {
 func (kw *kwargs) setHeaders(value any) error {
 	headers, ok := value.(map[string]any)
 	if !ok {
-		return fmt.Errorf("expected a mapping of names to text")
+		return fmt.Errorf("expected a mapping of names to strings")
 	}
 	for name, v := range headers {
 		var s string
@@ -129,7 +129,7 @@ func (kw *kwargs) overrule(cfg *Config) {
 func text(value any, into *string) error {
 	s, ok := value.(string)
 	if !ok {
-		return fmt.Errorf("expected text")
+		return fmt.Errorf("expected a string")
 	}
 	*into = s
 	return nil

@@ -1,9 +1,9 @@
 // Package openai is a model behind an OpenAI-compatible chat completions
 // endpoint: OpenAI itself, or vLLM, SGLang, Ollama, OpenRouter, a LiteLLM proxy.
 //
-// It promises that a provider's assistant message goes back as it came, that
-// failures carry blame, and that no secret of its configuration stands in them. One
-// call is one request: [llm.Calls] adds what is done about failures.
+// It promises that a provider's assistant message is sent back unchanged, that
+// failures are classified faults, and that they contain no secret of its configuration.
+// One call is one request: [llm.Calls] adds retries.
 package openai
 
 import (
@@ -50,10 +50,10 @@ type Config struct {
 	// the others are refused.
 	Kwargs map[string]any
 
-	Prices         price.Table   // used when the provider names no cost
-	IgnoreCost     bool          // report every call as priced at what is known, else at 0
+	Prices         price.Table   // used if the provider does not report the cost
+	IgnoreCost     bool          // report every call as priced: at the known price, otherwise at 0
 	RequestTimeout time.Duration // for one try up to the end of the answer; 0 = DefaultRequestTimeout
-	HTTP           *http.Client  // nil = a client of its own; its Timeout should be 0
+	HTTP           *http.Client  // nil = a new client; its Timeout should be 0
 	Retry          llm.RetryPolicy
 	CacheControl   string // "" or CacheControlEnd
 
@@ -63,8 +63,8 @@ type Config struct {
 	Proven bool
 }
 
-// Endpoint returns the address that is asked and the key it is asked with:
-// those of Kwargs, else BaseURL and APIKey, else the default.
+// Endpoint returns the base URL and the key of requests: those of Kwargs, otherwise
+// BaseURL and APIKey, otherwise the default.
 func (cfg Config) Endpoint() (baseURL, apiKey string, err error) {
 	kw, err := readKwargs(cfg.Kwargs)
 	if err != nil {
@@ -123,7 +123,7 @@ func checkConfig(cfg Config) (*url.URL, error) {
 			WithHint("OPENAI_BASE_URL or api_base should look like %s", DefaultBaseURL)
 	}
 	if cfg.APIKey == "" && base.Host == "api.openai.com" {
-		return nil, fault.Newf(fault.Host, "configuring the model: OpenAI needs an API key and there is none").
+		return nil, fault.Newf(fault.Host, "configuring the model: OpenAI needs an API key, and none is set").
 			WithHint("set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint")
 	}
 	return base, nil
@@ -156,11 +156,11 @@ func ownTransport() *http.Transport {
 // RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
 func (m *Model) RetryPolicy() llm.RetryPolicy { return m.cfg.Retry }
 
-// Generate implements [llm.Model] by one request. Of an endpoint that has not given
-// m one chat completion yet, hope is short: a redirect is a Host fault, and so is a
-// first request that it refuses; nobody there or no chat completion is an
-// [llm.Astray]. One that has may be restarted behind a proxy, and refuses a request
-// for what is in it.
+// Generate implements [llm.Model] with one request. If the endpoint has not answered m
+// with a chat completion before, its settings are probably wrong: a redirect is a Host
+// fault, and so is a refused first request; no server, or an answer that is not a chat
+// completion, is an [llm.WrongAddress]. After a chat completion, such failures mean that
+// the server restarts behind a proxy, and a refusal means that the cause is in the request.
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	resp, err := m.ask(ctx, req)
 	if err != nil {

@@ -26,10 +26,10 @@ import (
 
 const planted = "sk-planted-0123456789/abc+def"
 
-// fast repeats without a wait worth the name.
+// fast retries with almost no wait.
 var fast = llm.RetryPolicy{Tries: 3, Base: time.Millisecond, Max: time.Millisecond}
 
-// compose returns the model that a run asks: with repeats.
+// compose returns the model as a run uses it: with retries.
 func compose(t testing.TB, cfg openai.Config) llm.Model {
 	t.Helper()
 	return composeLogged(t, cfg, nil)
@@ -78,20 +78,22 @@ func TestTextReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	if resp.Message.Text() != "hello" || resp.FinishReason != "stop" || resp.Model != "m-2025-01-02" || resp.Usage != a.Usage {
-		t.Errorf("response %+v", resp)
+		t.Errorf("response %+v, want text %q, finish reason %q, model %q, usage %v",
+			resp, "hello", "stop", "m-2025-01-02", a.Usage)
 	}
 	if !resp.Priced || resp.Cost != 60+20+20 {
 		t.Errorf("cost %v, priced %v, want 100", resp.Cost, resp.Priced)
 	}
 	if !json.Valid(resp.Raw) || !json.Valid(resp.Message.Chat) || !strings.Contains(string(resp.Raw), "chatcmpl-1") {
-		t.Errorf("raw %s, message %s", resp.Raw, resp.Message.Chat)
+		t.Errorf("raw %s, message %s; want valid JSON in raw, valid JSON in message.chat, %q in the raw",
+			resp.Raw, resp.Message.Chat, "chatcmpl-1")
 	}
 	r := s.Requests()[0]
 	if got := r.Header.Get("Authorization"); got != "Bearer "+planted {
-		t.Errorf("authorization %q", got)
+		t.Errorf("authorization %q, want %v", got, "Bearer "+planted)
 	}
 	if string(r.Messages[1].Content) == "" || r.Model != "m" || r.Members["tools"] != nil {
-		t.Errorf("body %s", r.Body)
+		t.Errorf("body %s, want some content, model %q, tools nil", r.Body, "m")
 	}
 }
 
@@ -113,7 +115,7 @@ func TestToolCallsGoBackVerbatim(t *testing.T) {
 		t.Fatalf("tool calls (-want +got):\n%s", diff)
 	}
 	back := resp.Message
-	back.Extra = map[string]any{"cost": 1.0, "secret": "of ours"}
+	back.Extra = map[string]any{"cost": 1.0, "secret": "of batch"}
 	req.Messages = append(req.Messages, back, llm.Message{
 		Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "call_1", Parts: llm.Say("a.txt")}}, Extra: map[string]any{"returncode": 0},
 	})
@@ -122,20 +124,20 @@ func TestToolCallsGoBackVerbatim(t *testing.T) {
 	}
 	sent := s.Requests()[1]
 	if got := string(sent.Messages[2].Raw); got != string(resp.Message.Chat) {
-		t.Errorf("sent back %s\nreceived  %s", got, resp.Message.Chat)
+		t.Errorf("sent back %s, want %v\nreceived  %s", got, string(resp.Message.Chat), resp.Message.Chat)
 	}
-	if sent.Messages[3].ToolCallID != "call_1" || strings.Contains(string(sent.Body), "of ours") {
-		t.Errorf("body %s", sent.Body)
+	if sent.Messages[3].ToolCallID != "call_1" || strings.Contains(string(sent.Body), "of batch") {
+		t.Errorf("body %s, want tool call ID %q, no %q in the body", sent.Body, "call_1", "of batch")
 	}
 	if got := string(sent.Tools[0].Function.Parameters); !strings.Contains(got, `"required":["command"]`) {
-		t.Errorf("parameters %s", got)
+		t.Errorf("parameters %s, want %q", got, `"required":["command"]`)
 	}
 	if string(sent.Members["parallel_tool_calls"]) != "true" {
 		t.Errorf("the request lacks parallel_tool_calls: %s", sent.Body)
 	}
 }
 
-func TestOurOwnAssistantMessagesAreLegal(t *testing.T) {
+func TestAssistantMessagesFromBatchAreValid(t *testing.T) {
 	s := llmtest.NewServer(t, llmtest.Text("ok"))
 	_, err := newModel(t, s, nil).Generate(t.Context(), ask(
 		llm.Message{Role: llm.RoleUser, Parts: llm.Say("")},
@@ -174,7 +176,7 @@ func TestKwargsReachTheProvider(t *testing.T) {
 		}
 	}
 	if r.Header.Get("X-Title") != "batch" || r.Header.Get("Authorization") != "Bearer "+planted {
-		t.Errorf("header %v", r.Header)
+		t.Errorf("header %v, want the extra X-Title and the key", r.Header)
 	}
 }
 
@@ -196,12 +198,12 @@ func TestCacheControlMarksTheLastMessage(t *testing.T) {
 		}
 		sent := s.Requests()[0].Messages
 		if last := string(sent[len(sent)-1].Raw); !strings.Contains(last, mark) || strings.Contains(string(sent[0].Raw), mark) {
-			t.Errorf("%s: first %s, last %s", role, sent[0].Raw, last)
+			t.Errorf("%s: first %s, last %s; want %q in the last message, no %q in the raw", role, sent[0].Raw, last, mark, mark)
 		}
 	}
 }
 
-func TestCostComesFromWhoKnowsBest(t *testing.T) {
+func TestSourcesOfTheCost(t *testing.T) {
 	named := 0.25
 	withCost := func(a llmtest.Answer) llmtest.Answer { a.Cost = &named; return a }
 	withHeader := func(a llmtest.Answer) llmtest.Answer {
@@ -242,8 +244,8 @@ func TestCostComesFromWhoKnowsBest(t *testing.T) {
 }
 
 // The bubble's clock makes the time limit exact, however slow the machine is.
-// That asks for connections inside of it: pipes, under the real HTTP.
-func TestSilenceEndsInAFault(t *testing.T) {
+// It needs connections inside the bubble: real HTTP over pipes.
+func TestASilentServerIsATransientFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := serve(t, func(n int, _ *llmtest.Request) llmtest.Answer {
 			if n == 1 {
@@ -265,7 +267,7 @@ func TestSilenceEndsInAFault(t *testing.T) {
 	})
 }
 
-// serve answers the client's requests over pipes, until the test ends.
+// serve answers the client's requests over pipes until the test ends.
 func serve(t *testing.T, next func(n int, r *llmtest.Request) llmtest.Answer) *http.Client {
 	t.Helper()
 	done := make(chan struct{})
@@ -285,7 +287,7 @@ func serve(t *testing.T, next func(n int, r *llmtest.Request) llmtest.Answer) *h
 	return &http.Client{Transport: transport}
 }
 
-// pipes is a listener for connections of the own process.
+// pipes is a listener for connections within this process.
 type pipes chan net.Conn
 
 func (p pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -315,7 +317,7 @@ func TestCancelEndsTheCallAtOnce(t *testing.T) {
 	defer time.AfterFunc(20*time.Millisecond, cancel).Stop()
 	_, err := newModel(t, s, nil).Generate(ctx, ask())
 	if !fault.Canceled(err) || len(s.Requests()) > 1 {
-		t.Errorf("error %v after %d requests", err, len(s.Requests()))
+		t.Errorf("error %v after %d requests; want a cancellation, requests at most 1", err, len(s.Requests()))
 	}
 }
 
@@ -362,9 +364,9 @@ func TestBadConfigIsRefused(t *testing.T) {
 	}
 }
 
-func TestSecretsStayOutOfErrorsAndLogs(t *testing.T) {
+func TestErrorsAndLogsContainNoSecrets(t *testing.T) {
 	echo := "Incorrect API key provided: " + planted + " (Authorization: Bearer " + planted + "), user tok-in-url-1, header hdr-secret-1"
-	long := strings.Repeat("x", 575) + " " + planted // cut in the middle of the key
+	long := strings.Repeat("x", 575) + " " + planted // would be truncated in the middle of the key
 	quoted, _ := json.Marshal(echo)
 	for name, a := range map[string]llmtest.Answer{
 		"401":              llmtest.Refusal(401, "invalid_api_key", echo),
@@ -385,12 +387,12 @@ func TestSecretsStayOutOfErrorsAndLogs(t *testing.T) {
 			}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 			_, err := m.Generate(t.Context(), ask())
 			if err == nil {
-				t.Fatal("no error")
+				t.Fatal("got no error from a canceled call")
 			}
 			all := err.Error() + fault.HintOf(err) + log.String()
 			for _, secret := range []string{planted, planted[:20], "tok-in-url-1", "pass-in-url", "hdr-secret-1"} {
 				if strings.Contains(all, secret) {
-					t.Errorf("%q stands in %s", secret, all)
+					t.Errorf("got %q stands in %s; want no %q", secret, all, secret)
 				}
 			}
 		})
@@ -416,7 +418,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheEndpointIsTheOneOfTheKwargs(t *testing.T) {
+func TestTheEndpointIsTakenFromModelKwargs(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg       openai.Config
 		base, key string
@@ -429,10 +431,10 @@ func TestTheEndpointIsTheOneOfTheKwargs(t *testing.T) {
 	} {
 		base, key, err := c.cfg.Endpoint()
 		if err != nil || base != c.base || key != c.key {
-			t.Errorf("%s: %q, %q, %v", name, base, key, err)
+			t.Errorf("%s: got %q, %q, %v; want base %v, key %v, no error", name, base, key, err, c.base, c.key)
 		}
 	}
 	if _, _, err := (openai.Config{Kwargs: map[string]any{"api_base": 5}}).Endpoint(); fault.KindOf(err) != fault.Usage {
-		t.Errorf("an address that is a number: %v", err)
+		t.Errorf("base_url is a number: got error %v, want a Usage fault", err)
 	}
 }

@@ -35,7 +35,7 @@ func paid(t *testing.T, rt transport) llm.Model {
 	return m
 }
 
-func TestAnAnswerThatCameIsKeptThoughTheCallerStops(t *testing.T) {
+func TestAPaidAnswerIsKeptWhenTheCallerCancels(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := paid(t, func(*http.Request) *http.Response {
 		a := answer(`{"choices":[{"message":{"role":"assistant","content":"paid for"}}]}`, nil)
@@ -44,11 +44,11 @@ func TestAnAnswerThatCameIsKeptThoughTheCallerStops(t *testing.T) {
 	})
 	resp, err := m.Generate(ctx, ask())
 	if err != nil || resp.Message.Text() != "paid for" {
-		t.Errorf("response %+v, error %v", resp, err)
+		t.Errorf("response %+v, error %v; want text %q, no error", resp, err, "paid for")
 	}
 }
 
-// stopping is a body during whose arrival the caller stops.
+// stopping is a body during which the caller cancels.
 type stopping struct {
 	io.ReadCloser
 	stop func()
@@ -59,7 +59,7 @@ func (s *stopping) Read(p []byte) (int, error) {
 	return s.ReadCloser.Read(p)
 }
 
-func TestOddUsageLosesNoAnswer(t *testing.T) {
+func TestOddUsageDoesNotLoseTheAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name, usage, header string
 		cost                float64
@@ -83,13 +83,13 @@ func TestOddUsageLosesNoAnswer(t *testing.T) {
 			})
 			resp, err := m.Generate(t.Context(), ask())
 			if err != nil || calls != 1 {
-				t.Fatalf("%d calls, error %v", calls, err)
+				t.Fatalf("got %d calls, error %v; want calls 1, no error", calls, err)
 			}
 			if resp.Cost != c.cost || resp.Priced != c.priced {
 				t.Errorf("cost %v, priced %v; want %v, %v", resp.Cost, resp.Priced, c.cost, c.priced)
 			}
 			if resp.Usage.Input < 0 || resp.Usage.Output < 0 {
-				t.Errorf("usage %+v", resp.Usage)
+				t.Errorf("usage %+v, want input at least 0, output at least 0", resp.Usage)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func sent(t testing.TB, m *Model, req *llm.Request) (body, string) {
 	}
 	text, err := io.ReadAll(b.reader())
 	if err != nil || !json.Valid(text) {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("%v: got %s, want valid JSON in text, no error", err, text)
 	}
 	return b, string(text)
 }
@@ -43,9 +43,9 @@ func model(t testing.TB, c Config) *Model {
 	return m
 }
 
-// With a memo, a request is what it would be without one, whatever became of the
-// conversation since the last; and one that was made before stays what it was.
-func TestAMemoDoesNotChangeARequest(t *testing.T) {
+// With a memo, a request is the same as without one, whatever happened to the
+// conversation since the last request; and earlier requests do not change.
+func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 	long, tools := talk(6), []llm.Tool{{Name: "bash", Parameters: json.RawMessage(`{"type":"object"}`)}}
 	rewritten := append(long[:3:3], talk(2)[2:]...)
 	for _, c := range []Config{{}, {CacheControl: CacheControlEnd}, {Kwargs: map[string]any{"temperature": 0, "tool_choice": "auto"}}} {
@@ -80,25 +80,25 @@ func TestAMemoDoesNotChangeARequest(t *testing.T) {
 		}
 		for i, b := range bodies {
 			if text, err := io.ReadAll(b.reader()); err != nil || string(text) != texts[i] {
-				t.Errorf("step %d is now %s, %v, and was %s", i, text, err, texts[i])
+				t.Errorf("the request of step %d is now %s (%v), want %s as before", i, text, err, texts[i])
 			}
 		}
 	}
 }
 
-func TestARequestThatCannotBeWrittenLeavesTheMemoAsItWas(t *testing.T) {
+func TestAnInvalidRequestDoesNotChangeTheMemo(t *testing.T) {
 	m, memo, long := model(t, Config{}), llm.Memo{}, talk(2)
 	_, want := sent(t, m, &llm.Request{Messages: long, Memo: &memo})
 	bad := append(long[:2:2], llm.Message{Role: llm.RoleExit})
 	if _, err := m.request(&llm.Request{Messages: bad, Memo: &memo}); err == nil || !strings.Contains(err.Error(), "message 2") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an error with %q", err, "message 2")
 	}
 	if _, got := sent(t, m, &llm.Request{Messages: long, Memo: &memo}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-// What a conversation's requests cost on average, by its length.
+// The average cost of a conversation's requests, by its length.
 func BenchmarkRequest(b *testing.B) {
 	for _, steps := range []int{60, 600} {
 		b.Run(fmt.Sprint(steps), func(b *testing.B) {

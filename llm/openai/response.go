@@ -34,7 +34,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 		return nil, m.at.RefusedInside(header, body)
 	}
 	if len(c.Choices) == 0 {
-		return nil, m.garbled("the answer holds no choices", nil)
+		return nil, m.garbled("the answer has no choices", nil)
 	}
 	choice := c.Choices[0]
 	if endpoint.IsSet(choice.Error) {
@@ -45,7 +45,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	}
 	msg, err := readMessage(choice.Message)
 	if err != nil {
-		return nil, fault.Newf(fault.Transient, "%s: the answer holds no message: %s", m.at.Op(), m.at.Mask.Text(err.Error()))
+		return nil, fault.Newf(fault.Transient, "%s: the answer has no message: %s", m.at.Op(), m.at.Mask.Text(err.Error()))
 	}
 	usage, cost := readUsage(c.Usage)
 	resp := &llm.Response{
@@ -87,5 +87,5 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 
 // garbled is the fault of an answer that a chat endpoint would not give.
 func (m *Model) garbled(what string, err error) error {
-	return m.at.NoReply(what, err, "an OpenAI-compatible endpoint? it usually ends in /v1")
+	return m.at.NoReply(what, err, "is an OpenAI-compatible endpoint; it usually ends in /v1")
 }

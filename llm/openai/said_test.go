@@ -12,24 +12,24 @@ import (
 	"batch.example/batch/llm/openai"
 )
 
-// asking again is asking in the middle of a conversation.
+// again is a request in the middle of a conversation.
 func again() *llm.Request {
 	r := ask()
 	r.Messages = append(r.Messages, llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("a")}, llm.Message{Role: llm.RoleUser, Parts: llm.Say("b")})
 	return r
 }
 
-// openRouter is an error as OpenRouter quotes that of the provider behind it.
+// openRouter is an error in which OpenRouter quotes that of the provider behind it.
 func openRouter(code int, raw string) string {
 	return fmt.Sprintf(`{"error":{"message":"Provider returned error","code":%d,"metadata":{"raw":%q,"provider_name":"Google"}},"user_id":"u"}`, code, raw)
 }
 
-// The bodies have the form, members and words that the providers use.
+// The bodies have the form, members and wording that the providers use.
 var bodies = []struct {
 	name   string
 	status int
 	body   string
-	want   error // nil: it is not about what is in the conversation
+	want   error // nil: an error that the conversation did not cause
 	says   string
 }{
 	{
@@ -83,27 +83,29 @@ var bodies = []struct {
 	{"Gemini's other errors", 400, `[{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}]`, nil, "invalid argument"},
 }
 
-func TestWhatIsInTheConversationIsToldApart(t *testing.T) {
+func TestRefusalsOfTheConversationAreDistinguished(t *testing.T) {
 	for _, c := range bodies {
 		t.Run(c.name, func(t *testing.T) {
 			s := llmtest.NewServer(t, llmtest.Answer{Status: c.status, Body: []byte(c.body)})
 			_, err := newModel(t, s, nil).Generate(t.Context(), again())
 			if fault.KindOf(err) != fault.Instance || len(s.Requests()) != 1 {
-				t.Fatalf("error %v (%v) after %d requests", err, fault.KindOf(err), len(s.Requests()))
+				t.Fatalf("error %v (%v) after %d requests; want an Instance fault, 1 request",
+					err, fault.KindOf(err), len(s.Requests()))
 			}
 			for _, cause := range []error{llm.ErrContextLength, llm.ErrContentPolicy} {
 				if errors.Is(err, cause) != (cause == c.want) {
-					t.Errorf("%v: that %q is %v", err, cause, cause != c.want)
+					t.Errorf("errors.Is(%v, %q) = %v, want %v",
+						err, cause, cause != c.want, cause == c.want)
 				}
 			}
 			if !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%q is not in %v", c.says, err)
+				t.Errorf("%q is not in %v; want with %q", c.says, err, c.says)
 			}
 		})
 	}
 }
 
-func TestWhatConcernsWhoeverAsksIsNoMatterOfTheConversation(t *testing.T) {
+func TestRefusalsOfTheAccountAreHostFaults(t *testing.T) {
 	for _, text := range []string{
 		"Your account has been flagged for violations of our usage policies.",
 		"Organization org-1 was suspended: content policy.",
@@ -112,12 +114,12 @@ func TestWhatConcernsWhoeverAsksIsNoMatterOfTheConversation(t *testing.T) {
 	} {
 		_, err := newModel(t, llmtest.NewServer(t, llmtest.Refusal(403, "", text)), nil).Generate(t.Context(), again())
 		if fault.KindOf(err) != fault.Host || errors.Is(err, llm.ErrContentPolicy) {
-			t.Errorf("%v is %v", err, fault.KindOf(err))
+			t.Errorf("%v is %v; want a Host fault, an error other than %v", err, fault.KindOf(err), llm.ErrContentPolicy)
 		}
 	}
 }
 
-func TestAFirstRequestThatIsRefusedIsTheSettingsFault(t *testing.T) {
+func TestARefusedFirstRequestIsAFaultOfTheSettings(t *testing.T) {
 	bad := llmtest.Refusal(400, "unsupported_value", "temperature does not support 0.2 with this model")
 	full := llmtest.Refusal(400, "", "This endpoint's maximum context length is 262000 tokens. However, you requested about 263390 tokens (658 of text input, 262000 in the output)")
 	kwargs := func(kw map[string]any) func(*openai.Config) { return func(c *openai.Config) { c.Kwargs = kw } }
@@ -145,10 +147,10 @@ func TestAFirstRequestThatIsRefusedIsTheSettingsFault(t *testing.T) {
 			s := llmtest.NewServer(t, c.answer)
 			_, err := newModel(t, s, c.change).Generate(t.Context(), c.req)
 			if hint := fault.HintOf(err); fault.KindOf(err) != c.kind || !strings.Contains(hint, c.hint) || c.hint == "" && hint != "" {
-				t.Errorf("%v is %v, hint %q", err, fault.KindOf(err), hint)
+				t.Errorf("%v has kind %v, hint %q; want the case's kind and hint", err, fault.KindOf(err), hint)
 			}
 			if errors.Is(err, llm.ErrContextLength) != c.typed {
-				t.Errorf("%v: context length %v", err, !c.typed)
+				t.Errorf("%v: context length %v, want %v", err, !c.typed, c.typed)
 			}
 		})
 	}
@@ -158,12 +160,12 @@ func TestAFirstRequestThatIsRefusedIsTheSettingsFault(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := m.Generate(t.Context(), ask()); fault.KindOf(err) != fault.Instance {
-			t.Errorf("%v is %v", err, fault.KindOf(err))
+			t.Errorf("%v is %v; want an Instance fault", err, fault.KindOf(err))
 		}
 	})
 }
 
-func TestAFilteredAnswerIsAnAnswer(t *testing.T) {
+func TestAFilteredAnswerIsReturnedAsAnAnswer(t *testing.T) {
 	for _, body := range []string{
 		`{"choices":[{"index":0,"finish_reason":"content_filter: PROHIBITED_CONTENT"}],"usage":{"prompt_tokens":10,"cost":0.5}}`,
 		`{"choices":[{"finish_reason":"content_filter","message":{"role":"assistant","content":null}}],"usage":{"prompt_tokens":10,"cost":0.5}}`,
@@ -171,7 +173,8 @@ func TestAFilteredAnswerIsAnAnswer(t *testing.T) {
 		s := llmtest.NewServer(t, llmtest.Answer{Body: []byte(body)})
 		resp, err := newModel(t, s, nil).Generate(t.Context(), ask())
 		if err != nil || !resp.Filtered() || resp.Usage.Input != 10 || resp.Cost != 0.5 || string(resp.Raw) != body || len(s.Requests()) != 1 {
-			t.Errorf("%s: %+v, %v", body, resp, err)
+			t.Errorf("%s: got %+v, %v; want filtered true, input 10, cost 0.5, raw %v, 1 request, no error",
+				body, resp, err, body)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package price says what the calls of models cost: prices that are known, and those
-// of a registry in LiteLLM's form. It promises that a model of which it does not know
-// the price is not taken for another or for free.
+// Package price computes the cost of model calls, with built-in prices and those of a
+// registry in LiteLLM's form. It promises that a model without a known price is treated
+// neither as another model nor as free.
 package price
 
 import (

@@ -55,11 +55,11 @@ func TestCostFindsTheModel(t *testing.T) {
 		}
 	}
 	if _, known := price.Table(nil).Cost("m", use); known {
-		t.Error("no prices know no model")
+		t.Error("empty prices have a price for a model")
 	}
 }
 
-// tiered are entries as LiteLLM's registry has them.
+// tiered are entries in the form of LiteLLM's registry.
 const tiered = `{
  "claude-sonnet-4-5": {"input_cost_per_token": 3e-06, "output_cost_per_token": 1.5e-05,
   "cache_creation_input_token_cost": 3.75e-06, "cache_read_input_token_cost": 3e-07,
@@ -86,13 +86,13 @@ func TestCostOfCachesAndLongContexts(t *testing.T) {
 	}{
 		// 30000 * 3 + 100000 * 0.3 + 20000 * 3.75 + 1000 * 15, in millionths
 		{"claude-sonnet-4-5", vocab.Usage{Input: 150000, Cached: 100000, CacheWrite: 20000, Output: 1000}, 0.21},
-		// 200000 * 3 + 1000 * 15: the limit itself is below it
+		// 200000 * 3 + 1000 * 15: the limit itself counts as below
 		{"claude-sonnet-4-5", vocab.Usage{Input: 200000, Output: 1000}, 0.615},
-		// 1 * 6 + 150000 * 0.6 + 50000 * 7.5 + 1000 * 22.5: all that was read counts for the length
+		// 1 * 6 + 150000 * 0.6 + 50000 * 7.5 + 1000 * 22.5: all input counts for the length
 		{"claude-sonnet-4-5", vocab.Usage{Input: 200001, Cached: 150000, CacheWrite: 50000, Output: 1000}, 0.487506},
 		// 100000 * 2.5 + 200000 * 0.25 + 2000 * 15
 		{"gemini-2.5-pro", vocab.Usage{Input: 300000, Cached: 200000, Output: 2000, Reasoning: 1500}, 0.33},
-		// 50000 * 1.25 + 50000 * 1.25 + 0: writing costs as other input where no price is given
+		// 50000 * 1.25 + 50000 * 1.25 + 0: without a price for writing, it costs as other input
 		{"gemini-2.5-pro", vocab.Usage{Input: 100000, CacheWrite: 50000}, 0.125},
 		// 1000 * 1 + 10 * 10; 200000 * 2 + 10 * 10; 300000 * 4 + 10 * 10
 		{"steps", vocab.Usage{Input: 1000, Cached: 500, Output: 10}, 0.0011},
@@ -105,7 +105,7 @@ func TestCostOfCachesAndLongContexts(t *testing.T) {
 	}
 	if _, err := price.Load(strings.NewReader(
 		`{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"input_cost_per_token_above_1k_tokens":-1}}`)); fault.KindOf(err) != fault.Usage {
-		t.Errorf("a tier below nothing: %v", err)
+		t.Errorf("a tier below nothing: %v, want a Usage fault", err)
 	}
 	none, err := price.Load(strings.NewReader(
 		`{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"input_cost_per_token_above_1k_tokens":null}}`))
@@ -135,14 +135,15 @@ func TestKnownPricesAreSane(t *testing.T) {
 	known := price.Known()
 	for name, p := range known {
 		if p.Input <= 0 || p.CachedInput <= 0 || p.CachedInput > p.Input || p.Output <= p.Input || p.Output > 1e-4 {
-			t.Errorf("%s: %+v", name, p)
+			t.Errorf("%s: got %+v, want input more than 0, cached input more than 0, cached input at most %v, output more than %v, output at most %v",
+				name, p, p.Input, p.Input, 1e-4)
 		}
 	}
 	if cost, ok := known.Cost("openai/gpt-4o-2024-08-06", vocab.Usage{Input: 1e6, Output: 1e6}); !ok || math.Abs(cost-12.5) > 1e-9 {
-		t.Errorf("a million tokens each way of gpt-4o cost %v, %v", cost, ok)
+		t.Errorf("a million tokens each way of gpt-4o cost %v, %v; want 12.5, true", cost, ok)
 	}
 	if p := known.With(price.Table{"gpt-5": {Rates: vocab.Rates{Input: 1}}})["gpt-5"]; p.Input != 1 {
-		t.Errorf("the caller's price does not win: %+v", p)
+		t.Errorf("the caller's price is not used: %+v", p)
 	}
 }
 
@@ -153,11 +154,11 @@ func FuzzLoadPrices(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data string) {
 		prices, err := price.Load(strings.NewReader(data))
 		if err != nil && fault.KindOf(err) != fault.Usage {
-			t.Errorf("error without blame: %v", err)
+			t.Errorf("error without blame: %v, want no error, or a Usage fault", err)
 		}
 		for name := range prices {
 			if cost, ok := prices.Cost(name, vocab.Usage{Input: 3, Cached: 1, Output: 2}); !ok || cost < 0 {
-				t.Errorf("%q costs %v, %v", name, cost, ok)
+				t.Errorf("%q costs %v, %v; want ok true, cost at least 0", name, cost, ok)
 			}
 		}
 	})

@@ -152,7 +152,7 @@ func parseYAML(data []byte) (Script, error) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		id, list := pairs[i].Value, target(pairs[i+1])
 		if _, twice := script[id]; twice {
-			return nil, fmt.Errorf("line %d: instance %q stands here a second time", pairs[i].Line, id)
+			return nil, fmt.Errorf("line %d: duplicate instance %q", pairs[i].Line, id)
 		}
 		if list.Kind != yaml.SequenceNode {
 			return nil, fmt.Errorf("line %d: %q: expected a list of replies", list.Line, id)

@@ -18,7 +18,7 @@ const maxCommand = 96 << 10
 func Noop(cfg Config) *Model {
 	replies := []Reply{{Content: "Nothing to do.", Bash: "echo " + vocab.Marker}}
 	return newModel(replies, cfg, func(int) error {
-		return fault.Newf(fault.Instance, "asking the no-op: its empty submission was not taken")
+		return fault.Newf(fault.Instance, "asking the no-op: its empty submission was not accepted")
 	})
 }
 
@@ -29,7 +29,7 @@ func Noop(cfg Config) *Model {
 func Oracle(patch []byte, cfg Config) *Model {
 	return newModel(oracleReplies(patch), cfg, func(int) error {
 		return fault.Newf(fault.Instance, "asking the oracle: gold patch does not apply").
-			WithHint("the last outputs in the trajectory say why; is this the image of this instance?")
+			WithHint("see the last outputs in the trajectory, and check that this is the image of the instance")
 	})
 }
 

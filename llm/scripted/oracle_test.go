@@ -33,7 +33,7 @@ func command(t *testing.T, msg llm.Message, tools bool) string {
 	}
 	var args struct{ Command string }
 	if len(msg.ToolCalls()) != 1 || json.Unmarshal([]byte(msg.ToolCalls()[0].Arguments), &args) != nil {
-		t.Fatalf("tool calls %+v", msg.ToolCalls())
+		t.Fatalf("tool calls %+v, want one with a command", msg.ToolCalls())
 	}
 	return args.Command
 }
@@ -53,7 +53,7 @@ func agent(t *testing.T, m *scripted.Model, dir string, tools bool) ([]byte, err
 		}
 		text := command(t, resp.Message, tools)
 		if len(text) > 120<<10 {
-			t.Fatalf("a command of %d bytes", len(text))
+			t.Fatalf("a command of %d bytes, want values at most %v", len(text), 120<<10)
 		}
 		out, ok := bash(t.Context(), dir, tmp, text)
 		if rest, found := bytes.CutPrefix(out, []byte(sentinel)); found && ok {
@@ -62,8 +62,8 @@ func agent(t *testing.T, m *scripted.Model, dir string, tools bool) ([]byte, err
 	}
 }
 
-// bash runs a command in dir, with tmp in place of the /tmp that other tests on
-// this machine write the same files to.
+// bash runs a command in dir, with tmp in place of /tmp, where other tests on
+// this machine write the same files.
 func bash(ctx context.Context, dir, tmp, text string) ([]byte, bool) {
 	c := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(text, "/tmp/batch-gold-", tmp+"/batch-gold-"))
 	c.Dir = dir
@@ -80,7 +80,7 @@ func needTools(t *testing.T) {
 	}
 }
 
-// repo makes a git work tree that holds the files.
+// repo makes a git working tree that holds the files.
 func repo(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,7 +109,7 @@ func git(t *testing.T, dir string, args ...string) []byte {
 	return out
 }
 
-// goldPatch makes a repo with old, and the patch that makes it new.
+// goldPatch makes a repo with the old files, and the patch that makes the new ones of them.
 func goldPatch(t *testing.T, before, after string) (dir string, patch []byte) {
 	t.Helper()
 	dir = repo(t, map[string]string{"f.txt": before})
@@ -137,7 +137,7 @@ func TestOracleSolves(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, tools := range []bool{false, true} {
 				if tools && len(tt.after) > 1<<20 {
-					continue // the fence is the form that could break
+					continue // only a fence could break
 				}
 				dir, patch := goldPatch(t, tt.before, tt.after)
 				got, err := agent(t, scripted.Oracle(patch, scripted.Config{}), dir, tools)
@@ -146,15 +146,15 @@ func TestOracleSolves(t *testing.T) {
 				}
 				after, err := os.ReadFile(filepath.Join(dir, "f.txt"))
 				if err != nil || string(after) != tt.after {
-					t.Errorf("tools %v: the work tree is not what the patch makes of it; %v", tools, err)
+					t.Errorf("tools %v: the working tree differs from the patched one (error %v)", tools, err)
 				}
 			}
 		})
 	}
 }
 
-// The writing commands must be exact for any bytes, patch or not; only then is
-// the application up to git.
+// The commands that write the patch must be exact for any bytes; only then is
+// applying it left to git.
 func TestOracleWritesAnyBytesExactly(t *testing.T) {
 	needTools(t)
 	random := make([]byte, 100<<10)
@@ -171,22 +171,22 @@ func TestOracleWritesAnyBytesExactly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := scripted.Oracle(data, scripted.Config{})
 			tmp := t.TempDir()
-			for m.Left() > 2 { // all but applying and submitting
+			for m.Left() > 2 { // all commands except those that apply and submit
 				resp, err := m.Generate(t.Context(), &llm.Request{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				text := command(t, resp.Message, false)
 				if strings.ContainsAny(text, "`<") && name == "every byte" {
-					t.Error("a fence or a tag could stand in the command")
+					t.Error("the command may contain a fence or a tag")
 				}
 				if out, ok := bash(t.Context(), t.TempDir(), tmp, text); !ok || len(out) > 0 {
-					t.Fatalf("writing said %q", out)
+					t.Fatalf("writing said %q, want ok true, no output", out)
 				}
 			}
 			written, err := filepath.Glob(tmp + "/batch-gold-*.patch")
 			if err != nil || len(written) != 1 {
-				t.Fatalf("wrote %q, %v", written, err)
+				t.Fatalf("wrote %q, %v; want 1 written, no error", written, err)
 			}
 			if got, err := os.ReadFile(written[0]); err != nil || !bytes.Equal(got, data) {
 				t.Errorf("wrote %d bytes, want these %d; %v", len(got), len(data), err)
@@ -202,10 +202,10 @@ func TestOracleSaysWhenThePatchDoesNotApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := repo(t, map[string]string{"f.txt": "nothing\nalike\n"})
-	for range 2 { // what an earlier run left behind must not count
+	for range 2 { // files of an earlier run must not count
 		got, err := agent(t, scripted.Oracle(patch, scripted.Config{}), dir, true)
 		if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "gold patch does not apply") {
-			t.Errorf("submitted %q, error %v", got, err)
+			t.Errorf("submitted %q, error %v; want an Instance fault with %q", got, err, "gold patch does not apply")
 		}
 	}
 }
@@ -220,7 +220,7 @@ func TestOracleLeavesNoConflictBehind(t *testing.T) {
 	}
 	git(t, dir, "commit", "-qam", "other")
 	if got, err := agent(t, scripted.Oracle(patch, scripted.Config{}), dir, true); err == nil {
-		t.Errorf("submitted %q", got)
+		t.Errorf("submitted %q, want an error", got)
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, "f.txt")); err != nil || string(after) != other {
 		t.Errorf("the file holds %q, want %q; %v", after, other, err)
@@ -257,7 +257,7 @@ func checkFallback(t *testing.T, dir string, patch []byte, want string) {
 	t.Helper()
 	got, err := agent(t, scripted.Oracle(patch, scripted.Config{}), dir, true)
 	if err != nil || !bytes.Equal(got, patch) {
-		t.Fatalf("submitted %q, error %v", got, err)
+		t.Fatalf("submitted %q, error %v; want %q, no error", got, err, patch)
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, "f.txt")); err != nil || string(after) != want {
 		t.Errorf("the file holds %q, want %q; %v", after, want, err)
@@ -272,7 +272,7 @@ func TestOracleAndNoopSubmitNothing(t *testing.T) {
 			"no-op": scripted.Noop(scripted.Config{}), "empty patch": scripted.Oracle(nil, scripted.Config{}),
 		} {
 			if got, err := agent(t, m, dir, tools); err != nil || len(got) > 0 {
-				t.Errorf("%s, tools %v: submitted %q, %v", name, tools, got, err)
+				t.Errorf("got %s, tools %v: submitted %q, %v; want nothing, no error", name, tools, got, err)
 			}
 		}
 	}

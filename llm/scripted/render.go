@@ -65,7 +65,7 @@ func (m *Model) convert(msg *llm.Message, tools bool) string {
 	return ""
 }
 
-// named gives the calls that have none an id, without touching the script.
+// named gives the calls without an id one, without touching the script.
 func named(msg llm.Message, n int) llm.Message {
 	var ids []string
 	missing := false

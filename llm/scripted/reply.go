@@ -38,7 +38,7 @@ func (r *Reply) readYAML(node *yaml.Node) error {
 		r.Content = node.Value
 		return nil
 	case node.Kind != yaml.MappingNode:
-		return fmt.Errorf("expected a text or a mapping; quote a text that is a number or empty")
+		return fmt.Errorf("expected a string or a mapping; quote a string that is a number or empty")
 	}
 	var members map[string]any
 	if err := node.Decode(&members); err != nil {
@@ -58,7 +58,7 @@ func (r *Reply) read(data json.RawMessage) error {
 		return json.Unmarshal(data, &r.Content)
 	case '{':
 	default:
-		return fmt.Errorf("expected a text or an object")
+		return fmt.Errorf("expected a string or an object")
 	}
 	var f replyFile
 	d := json.NewDecoder(bytes.NewReader(data))

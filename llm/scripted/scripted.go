@@ -1,4 +1,4 @@
-// Package scripted is a model that says what it was told to say: replies from
+// Package scripted is a model that gives fixed replies: from
 // a file, a recorded trajectory played again, the gold patch of an instance
 // ([Oracle]) or nothing ([Noop]). It needs no provider and costs nothing, so
 // runs can be shown, checked and measured with it.
@@ -16,8 +16,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Anyone is the key of a [Script] whose replies are for every instance that
-// has none of its own.
+// Anyone is the key of the replies in a [Script] for every instance
+// without its own replies.
 const Anyone = "*"
 
 // ModelName is the model id in responses.
@@ -64,8 +64,8 @@ type Model struct {
 	next    atomic.Int64
 }
 
-// Model returns a fresh player for the instance: of its own replies, else of
-// those for [Anyone]. Without either its first call is an Instance fault.
+// Model returns a new player for the instance, with its own replies or else
+// those for [Anyone]. If it has neither, the first call is an Instance fault.
 func (s Script) Model(id string, cfg Config) *Model {
 	replies, ok := s[id]
 	if !ok {
@@ -87,15 +87,15 @@ func newModel(replies []Reply, cfg Config, end func(said int) error) *Model {
 	return &Model{replies: replies, cfg: cfg, end: end}
 }
 
-// Skip passes over the next n replies: a resumed run has heard them already.
+// Skip skips the next n replies: a resumed run already has them.
 func (m *Model) Skip(n int) { m.next.Add(int64(n)) }
 
 // Left returns how many replies have not been given yet.
 func (m *Model) Left() int { return max(0, len(m.replies)-int(m.next.Load())) }
 
-// Generate implements [llm.Model] with the next reply. A cancelled call takes
-// none. The response shares nothing that its owner may change but slices and
-// texts of the script, which are not to be written to.
+// Generate implements [llm.Model] with the next reply. A canceled call uses
+// no reply. The response shares slices and texts with the script; these must not be
+// changed.
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	n := int(m.next.Add(1))
 	if n > len(m.replies) {

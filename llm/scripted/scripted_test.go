@@ -95,10 +95,10 @@ func TestYAMLScript(t *testing.T) {
 func TestJSONScriptReadsEscapes(t *testing.T) {
 	s := loadText(t, "s.json", `{"a":["\ud83d\ude00 \/", {"bash":"ls","delay":"1ms"}]}`)
 	if got := s["a"][0].Content; got != "\U0001F600 /" {
-		t.Errorf("content %q", got)
+		t.Errorf("content %q, want %q", got, "\U0001F600 /")
 	}
 	if got := s["a"][1]; got.Bash != "ls" || got.Delay != time.Millisecond {
-		t.Errorf("reply %+v", got)
+		t.Errorf("reply %+v, want bash %q, delay %v", got, "ls", time.Millisecond)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestDelaysHonourTheContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		if _, err := m.Generate(ctx, withTools); err == nil || m.Left() != 2 {
-			t.Errorf("error %v, %d left: a call that was given up takes no reply", err, m.Left())
+			t.Errorf("error %v, %d replies left: a canceled call must not use up a reply", err, m.Left())
 		}
 		started := time.Now()
 		playAll(t, m, withTools)
@@ -123,19 +123,19 @@ func TestDelaysHonourTheContext(t *testing.T) {
 	})
 }
 
-func TestTheEndIsAnInstanceFault(t *testing.T) {
+func TestTheEndOfAScriptIsAnInstanceFault(t *testing.T) {
 	s := scripted.Script{"a": {{Content: "x"}}}
 	m := s.Model("a", scripted.Config{})
 	m.Skip(1)
 	for range 2 {
 		_, err := m.Generate(t.Context(), withTools)
 		if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "no reply left for a after 1") {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want an Instance fault", err)
 		}
 	}
 	_, err := s.Model("b", scripted.Config{}).Generate(t.Context(), withTools)
 	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "no replies for b") {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want an Instance fault", err)
 	}
 }
 
@@ -148,22 +148,23 @@ func TestConvertFitsRepliesToTheRequest(t *testing.T) {
 	cfg := scripted.Config{Convert: true, Fence: func(c string) string { return "<x>" + c + "</x>" }}
 	tools := playAll(t, s.Model("a", cfg), withTools)
 	if m := tools[0].Message; m.Text() != "first\n\nlast" || m.ToolCalls()[0].Arguments != `{"command":"ls -l"}` || tools[0].FinishReason != "tool_calls" {
-		t.Errorf("fence to tool: %+v", m)
+		t.Errorf("fence to tool: %+v, want text %q, arguments %q, finish reason %q",
+			m, "first\n\nlast", `{"command":"ls -l"}`, "tool_calls")
 	}
 	if m := tools[1].Message; len(m.ToolCalls()) != 0 || !strings.Contains(m.Text(), "```bash\nb") {
-		t.Errorf("two fences must stay: %+v", m)
+		t.Errorf("a reply with two fences must not change: %+v", m)
 	}
 	text := playAll(t, s.Model("a", cfg), &llm.Request{})
 	if m := text[2].Message; m.Text() != "go\n\n<x>pwd</x>" || len(m.ToolCalls()) != 0 {
-		t.Errorf("tool to fence: %+v", m)
+		t.Errorf("tool to fence: %+v, want text %q, no tool calls", m, "go\n\n<x>pwd</x>")
 	}
 	plain := playAll(t, s.Model("a", scripted.Config{}), withTools)
 	if m := plain[0].Message; len(m.ToolCalls()) != 0 {
-		t.Errorf("converted unasked: %+v", m)
+		t.Errorf("converted unasked: %+v, want no tool calls", m)
 	}
 }
 
-func TestRealTrajectoriesPlay(t *testing.T) {
+func TestRealTrajectoriesCanBePlayed(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "shared", "data", "trajectories")
 	for name, want := range map[string]int{"github_issue": 10, "local": 2} {
 		file := filepath.Join(dir, name+".traj.json")
@@ -181,7 +182,7 @@ func TestRealTrajectoriesPlay(t *testing.T) {
 	}
 	s, err := scripted.Load(dir)
 	if err != nil || len(s["github_issue"]) != 10 || len(s["local"]) != 2 {
-		t.Errorf("the folder: %d scripts, %v", len(s), err)
+		t.Errorf("the folder: %d scripts, %v; want 10 github_issue, 2 local, no error", len(s), err)
 	}
 }
 
@@ -199,12 +200,12 @@ func TestRecordedTrajectory(t *testing.T) {
 	fsys := fstest.MapFS{
 		"run/x__1/x__1.traj.json": {Data: []byte(trajectory)},
 		"run/y__1/y__1.traj.json": {Data: []byte(`[{"role":"assistant","content":"hi"}]`)},
-		"run/logs/batch.log":      {Data: []byte("not ours")},
+		"run/logs/batch.log":      {Data: []byte("not a script")},
 		"run/preds.json":          {Data: []byte("{}")},
 	}
 	s, err := scripted.LoadFS(fsys, "run")
 	if err != nil || len(s) != 2 {
-		t.Fatalf("%d scripts, %v", len(s), err)
+		t.Fatalf("got %d scripts, %v; want 2, no error", len(s), err)
 	}
 	all := playAll(t, s.Model("x__1", scripted.Config{}), withTools)
 	if len(all) != 3 {
@@ -213,20 +214,21 @@ func TestRecordedTrajectory(t *testing.T) {
 	first := all[0]
 	if first.Cost != 0.25 || first.Usage != (vocab.Usage{Input: 7, Output: 3}) || first.FinishReason != "tool_calls" ||
 		first.Message.Extra != nil || !strings.Contains(string(first.Message.Chat), "reasoning") || first.Message.ToolCalls()[0].ID != "t1" {
-		t.Errorf("first reply %+v", first)
+		t.Errorf("first reply %+v, want cost 0.25, usage %v, finish reason %q, extra nil, %q in the chat, ID %q",
+			first, (vocab.Usage{Input: 7, Output: 3}), "tool_calls", "reasoning", "t1")
 	}
 	if all[1].Message.Text() != "cut o" || all[1].FinishReason != "length" || all[1].Cost != 0.5 || all[2].Message.Text() != "no fence" {
-		t.Errorf("replies that were not understood: %+v", all[1:])
+		t.Errorf("replies that were not read: %+v", all[1:])
 	}
 	text := playAll(t, s.Model("x__1", scripted.Config{Convert: true}), &llm.Request{})
 	if got := text[0].Message; got.Text() != "```mswea_bash_command\nls\n```" || got.Chat != nil {
-		t.Errorf("converted to text: %+v", got)
+		t.Errorf("converted to text: %+v, want text %q, chat nil", got, "```mswea_bash_command\nls\n```")
 	}
 }
 
-func TestBadFilesAreNamed(t *testing.T) {
+func TestErrorsNameTheBadFile(t *testing.T) {
 	tests := []struct{ name, data, want string }{
-		{"s.yaml", "a:\n  - x\n  - 5\n", `line 3: "a", reply 2: expected a text`},
+		{"s.yaml", "a:\n  - x\n  - 5\n", `line 3: "a", reply 2: expected a string`},
 		{"s.yaml", "a:\n  - bsh: ls\n", `unknown field "bsh"`},
 		{"s.yaml", "a:\n  - x\na:\n  - y\n", "line 3"},
 		{"s.yaml", "a: x\n", "expected a list"},
@@ -240,7 +242,7 @@ func TestBadFilesAreNamed(t *testing.T) {
 		{"s.yaml", "a: [{tool_calls: [{arguments: {}}]}]", "tool_calls[0]: no name"},
 		{"s.json", "{\n\"a\": [\n}", "line 3"},
 		{"s.json", `{"a": null}`, "expected a list"},
-		{"s.json", `{"a": [null]}`, "reply 1: expected a text"},
+		{"s.json", `{"a": [null]}`, "reply 1: expected a string"},
 		{"s.json", `5`, "expected a trajectory"},
 		{"t.traj.json", `{"messages": [{"role": 5}]}`, "messages[0]"},
 		{"t.traj.json", `{"messages": "x"}`, "expected a trajectory"},
@@ -254,7 +256,7 @@ func TestBadFilesAreNamed(t *testing.T) {
 	for _, name := range []string{"none.yaml", "empty"} {
 		fsys := fstest.MapFS{"empty/x": {}}
 		if _, err := scripted.LoadFS(fsys, name); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want a Usage fault with %q", name, err, name)
 		}
 	}
 }
@@ -306,7 +308,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		s, err := scripted.LoadFS(fstest.MapFS{name: {Data: []byte(data)}}, name)
 		if err != nil && fault.KindOf(err) != fault.Usage {
-			t.Errorf("error without blame: %v", err)
+			t.Errorf("error without blame: %v, want no error, or a Usage fault", err)
 		}
 		for id, replies := range s {
 			for i := range replies {

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// recordedReply holds what a recorded reply's extra tells of the call.
+// recordedReply holds what a recorded reply's extra says about the call.
 type recordedReply struct {
 	Interrupt string          `json:"interrupt_type"`
 	Cost      float64         `json:"cost"`
@@ -68,7 +68,7 @@ func replyOf(raw json.RawMessage) (Reply, bool, error) {
 	var outer struct {
 		Extra recordedReply `json:"extra"`
 	}
-	// Other tools keep other things under the same names; what does not fit is not ours.
+	// Other tools keep other things under the same names; what does not fit is ignored.
 	_ = json.Unmarshal(raw, &outer)
 	var resp recordedResponse
 	_ = json.Unmarshal(outer.Extra.Response, &resp)

@@ -1,12 +1,14 @@
 package manifest_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/vocab"
 )
 
 func TestEveryDifferenceOfSettingsMatters(t *testing.T) {
@@ -18,27 +20,62 @@ func TestEveryDifferenceOfSettingsMatters(t *testing.T) {
 		{Name: "row", Now: `"1"`, Was: `"2"`, Matters: true},
 	}
 	if d := cmp.Diff(want, now.Differences(was)); d != "" {
-		t.Error(d)
+		t.Errorf("differences (-want +got):\n%s", d)
 	}
 }
 
-func TestANameCoversWhatStandsBelowIt(t *testing.T) {
+func TestADifferenceCoversTheKeysBelowIt(t *testing.T) {
 	d := manifest.Difference{Name: "agent.step_limit"}
 	for name, want := range map[string]bool{
 		"agent.step_limit": true, "agent": true, "all": true,
 		"agent.step": false, "age": false, "agent.step_limit.x": false, "": false, "step_limit": false,
 	} {
 		if d.Covers(name) != want {
-			t.Errorf("%q covers %s: %v", name, d.Name, !want)
+			t.Errorf("%q covers %s: got %v, want %v", name, d.Name, !want, want)
 		}
 	}
 }
 
-func TestValuesAreComparedAndShownAsAPersonMeansThem(t *testing.T) {
+// The list of names has no other way to follow the manifest's fields.
+func TestEveryDifferenceHasAName(t *testing.T) {
+	full := &manifest.Manifest{
+		Batch: "b", Go: "g", Git: &manifest.Git{Commit: "c", Branch: "b", Dirty: true}, Model: "m", ModelIDs: []string{"m"},
+		Price: &vocab.Price{}, Seed: 1, Salvage: true, Config: map[string]any{"agent": map[string]any{"step_limit": 1}}, Prompts: "p",
+		Dataset: manifest.Dataset{Name: "n", Split: "s", Revision: "r", Digest: "d", Selection: "s", Count: 1},
+		Host:    manifest.Host{Name: "n", OS: "o", Arch: "a", CPUs: 1}, Images: map[string]manifest.Image{"a": {Ref: "x"}},
+	}
+	fields := reflect.ValueOf(full).Elem()
+	for i := range fields.NumField() {
+		switch name := fields.Type().Field(i).Name; name {
+		case "Format", "Created", "Argv", "Dir", "Runs": // not compared
+		default:
+			if fields.Field(i).IsZero() {
+				t.Errorf("field %s is not set, so that its difference is not seen", name)
+			}
+		}
+	}
+	keys := []string{"agent.step_limit"}
+	differences := append(full.Differences(&manifest.Manifest{}), manifest.Settings{Row: "1"}.Differences(manifest.Settings{})...)
+	for _, d := range differences {
+		if d.Name != "config" && !manifest.IsName(d.Name, keys) { // config itself: there is none in an empty manifest
+			t.Errorf("%s is not a name", d.Name)
+		}
+	}
+	for name, want := range map[string]bool{
+		"agent": true, "agent.step_limit.x": true, "images.x": true, "dataset.x": true, "all": true,
+		"agent.x": false, "agen": false, "": false, "model.x": false,
+	} {
+		if manifest.IsName(name, keys) != want {
+			t.Errorf("%q is a name: got %v, want %v", name, !want, want)
+		}
+	}
+}
+
+func TestEqualValuesInOtherFormsAreNotDifferences(t *testing.T) {
 	value := func(v any) *manifest.Manifest { return &manifest.Manifest{Config: map[string]any{"v": v}} }
 	for _, c := range []struct {
 		now, was any
-		want     string // of the difference; "" is none
+		want     string // of the difference; empty if there is none
 	}{
 		{1, 1.0, ""},
 		{-3, -3.0, ""},

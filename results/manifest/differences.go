@@ -19,7 +19,8 @@ type Difference struct {
 	// Now and Was are the values as JSON; empty where there is none.
 	Now string `json:"now,omitempty"`
 	Was string `json:"was,omitempty"`
-	// Matters says that results made under the two cannot be compared.
+	// Matters says that the value affects results: those made with the two values
+	// cannot be compared.
 	Matters bool `json:"matters"`
 }
 
@@ -40,11 +41,37 @@ func (d Difference) Covers(name string) bool {
 	return name == "all" || d.Name == name || strings.HasPrefix(d.Name, name+".")
 }
 
-// Differences returns where m differs from other, sorted by name. What makes
-// results incomparable, and so [Difference.Matters], is another config, model,
-// price, salvage rule or dataset. A different selection from one dataset does
-// not, nor do host, seed, versions, git state or images. Times and command
-// lines are not looked at.
+// sections are the values outside the configuration that have values below them.
+var sections = []string{"dataset", "git", "host", "images", "price"}
+
+// Names lists the names that [Difference.Covers] takes where a configuration has these
+// keys. Below some of them, any name is one too: see [IsName].
+func Names(keys []string) []string {
+	names := append([]string{
+		"all", "batch_version", "dataset.digest", "dataset.name", "dataset.revision", "dataset.split", "go_version",
+		"model", "model_ids", "prompts", "row", "salvage", "seed", "version",
+	}, sections...)
+	for _, key := range keys {
+		section, _, _ := strings.Cut(key, ".")
+		names = append(names, section, key)
+	}
+	return names
+}
+
+// IsName reports whether a difference can have a name that name covers, where a
+// configuration has these keys.
+func IsName(name string, keys []string) bool {
+	section, _, _ := strings.Cut(name, ".")
+	return slices.Contains(sections, section) || slices.ContainsFunc(Names(keys), func(known string) bool {
+		return name == known || strings.HasPrefix(known, name+".") ||
+			strings.Contains(known, ".") && strings.HasPrefix(name, known+".") // a member of a key's value
+	})
+}
+
+// Differences returns where m differs from other, sorted by name. The config, the
+// model, its price, the salvage rule and the dataset affect results:
+// [Difference.Matters]. The selection from one dataset does not, nor do host, seed,
+// versions, git state and images. Times and command lines are not compared.
 func (m *Manifest) Differences(other *Manifest) []Difference {
 	return differences(m.values(), other.values(), func(name string) bool { return matters(name, m, other) })
 }
@@ -71,11 +98,11 @@ func differences(now, was map[string]string, matters func(name string) bool) []D
 	return out
 }
 
-// indifferent are settings that do not reach the agent, its environment or a model.
+// indifferent are settings that reach neither the agent nor its environment nor a model.
 var indifferent = []string{"config.run.mask_patterns", "config.environment.pull_timeout", "config.environment.executable"}
 
-// matters reports whether a difference in the named value makes results
-// incomparable. One content under two names (a file and its copy) is one dataset.
+// matters reports whether the named value affects results. A file and its copy, with
+// another name and the same content, are one dataset.
 func matters(name string, m, other *Manifest) bool {
 	section, _, _ := strings.Cut(name, ".")
 	switch {
@@ -91,7 +118,7 @@ func matters(name string, m, other *Manifest) bool {
 	}
 }
 
-// values returns a manifest's leaves by dotted path, but for those that differ
+// values returns a manifest's leaves by dotted path, except those that differ
 // between any two runs.
 func (m *Manifest) values() map[string]string {
 	all := flatten(m)

@@ -1,7 +1,6 @@
 // Package manifest says what a run was asked for and what ran: the manifest.json of a
 // run directory, the settings that an attempt is made under, and how two of them
-// differ. It promises that whatever makes results incomparable is told as a difference
-// that matters.
+// differ. What affects results is reported as a difference in settings that affect results.
 package manifest
 
 import (
@@ -26,20 +25,20 @@ const File = "manifest.json"
 const Version = 1
 
 // Manifest is manifest.json: what was asked for and what ran. It holds no
-// secrets; whoever fills in Config and Argv keeps them out.
+// secrets; the caller keeps them out of Config and Argv.
 type Manifest struct {
 	Format   int              `json:"format_version"`
 	Batch    string           `json:"batch_version"` // with the revision it was built from
 	Go       string           `json:"go_version,omitempty"`
-	Git      *Git             `json:"git,omitempty"` // of Dir; nil where it is no work tree, or not known
+	Git      *Git             `json:"git,omitempty"` // of Dir; nil where it is not a working tree, or not known
 	Created  time.Time        `json:"created"`
 	Argv     []string         `json:"argv"`          // of the last `batch run`, without the program's name
 	Dir      string           `json:"dir,omitempty"` // the folder that it was started in
 	Model    string           `json:"model"`
 	ModelIDs []string         `json:"model_ids,omitempty"` // as the provider returned them, sorted
-	Price    *vocab.Price     `json:"price,omitempty"`     // nil when the provider tells what calls cost, or they are free
+	Price    *vocab.Price     `json:"price,omitempty"`     // nil when the provider reports what calls cost, or they are free
 	Seed     int64            `json:"seed"`
-	Salvage  bool             `json:"salvage,omitempty"` // the work tree's diff stands in for a missing submission
+	Salvage  bool             `json:"salvage,omitempty"` // the working tree's diff stands in for a missing submission
 	Config   any              `json:"config"`            // resolved: every default filled in
 	Prompts  string           `json:"prompts,omitempty"` // whose they are
 	Dataset  Dataset          `json:"dataset"`
@@ -48,7 +47,7 @@ type Manifest struct {
 	Runs     []Run            `json:"runs"`             // in order; a run that crashed has no end
 }
 
-// Git is the state of a git work tree.
+// Git is the state of a git working tree.
 type Git struct {
 	Commit string `json:"commit"` // "(initial)" before the first one
 	Branch string `json:"branch"` // "(detached)" when there is none
@@ -65,6 +64,14 @@ type Dataset struct {
 	Count     int    `json:"count"` // instances selected
 
 	Instances []string `json:"instances,omitempty"` // their ids, in order
+}
+
+// Title names the dataset and the split, if it has one: "demo (split test)".
+func (d Dataset) Title() string {
+	if d.Split == "" {
+		return d.Name
+	}
+	return d.Name + " (split " + d.Split + ")"
 }
 
 // Host is the machine that the run was started on.

@@ -4,8 +4,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Settings is what an attempt is made under, as far as it makes the result what it
-// is. An attempt that was made under other settings is never resumed.
+// Settings are what an attempt is made with, as far as they affect its result. An
+// attempt that was made with different settings is never resumed.
 type Settings struct {
 	Model   string       `json:"model"`
 	Config  any          `json:"config"`          // resolved; holds no secrets
@@ -13,13 +13,13 @@ type Settings struct {
 	Salvage bool         `json:"salvage,omitempty"`
 	Row     string       `json:"row"` // digest of the dataset's row
 
-	// What a trajectory says of them, and what does not make a result another.
+	// These are in the trajectory and do not affect the result.
 	Prompts string `json:"prompts,omitempty"` // whose they are
 	Version string `json:"version,omitempty"` // of batch
 }
 
-// Differences returns where s differs from what an attempt was made under, sorted
-// by name. Names are those of [Manifest.Differences], and "row".
+// Differences returns where s differs from the settings that an attempt was made
+// with, sorted by name. Names are those of [Manifest.Differences], and "row".
 func (s Settings) Differences(was Settings) []Difference {
 	now, before := flatten(s), flatten(was)
 	for _, name := range append([]string{"prompts", "version"}, indifferent...) {

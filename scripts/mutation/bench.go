@@ -31,7 +31,7 @@ type bench struct {
 	suites []*suite // whose tests run, in this order
 
 	needEngine int        // how many tests skip without an engine
-	engine     sync.Mutex // two mutants at once would see each other's containers
+	engine     sync.Mutex // one mutant at a time: two would see each other's containers
 }
 
 // suite is the tests of one package: all of them without an engine, or those
@@ -43,8 +43,8 @@ type suite struct {
 	tests   []string // those with an engine; nil is all, without
 }
 
-// newBench runs the tests once without a change: where they fail, no mutant
-// could be told from the rest.
+// newBench runs the tests once without a change: if they fail, no mutant can be
+// distinguished from the original.
 func newBench(ctx context.Context, s settings, name string) (*bench, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -62,8 +62,8 @@ func newBench(ctx context.Context, s settings, name string) (*bench, error) {
 	return b, nil
 }
 
-// begin has the package's own tests first, and those with an engine, which
-// take the longest, last.
+// begin orders the suites: the package's own tests first, and the tests with an engine,
+// which take longest, last.
 func (b *bench) begin(ctx context.Context, s settings, name string) error {
 	for _, pkg := range append([]string{name}, holders[name]...) {
 		b.suites = append(b.suites, &suite{pkg: pkg, env: environment("")})
@@ -100,7 +100,7 @@ func (b *bench) begin(ctx context.Context, s settings, name string) error {
 	return nil
 }
 
-// unchanged fails when a suite does without a mutant.
+// unchanged returns an error if a suite fails without a mutant.
 func (b *bench) unchanged(ctx context.Context, suite *suite) error {
 	v, by, err := b.test(ctx, suite, b.dir, "")
 	if err == nil && v != survived {
@@ -109,11 +109,11 @@ func (b *bench) unchanged(ctx context.Context, suite *suite) error {
 	return err
 }
 
-// onEngine are the tests that run with the engine.
+// onEngine returns the tests that run with the engine.
 func (b *bench) onEngine() []string { return b.suites[len(b.suites)-1].tests }
 
-// end fails when the tests no longer pass on the engine: then mutants spoilt
-// it, and the verdicts on others may be wrong.
+// end returns an error if the tests no longer pass on the engine: then mutants broke the
+// engine, and the verdicts on others may be wrong.
 func (b *bench) end(ctx context.Context) error {
 	if b.onEngine() == nil {
 		return nil
@@ -123,7 +123,8 @@ func (b *bench) end(ctx context.Context) error {
 
 var skippedTest = regexp.MustCompile(`(?m)^\s*--- SKIP: ([^/\s]+)`)
 
-// skipped are a package's tests that skip, whole or in part, without an engine.
+// skipped returns the tests of a package that are skipped, completely or partly, without an
+// engine.
 func skipped(ctx context.Context, name string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-count=1", "-v", name)
 	cmd.Env = environment("")
@@ -148,7 +149,7 @@ func (b *bench) relative(path string) string {
 	return path
 }
 
-// environment is the caller's, without its engine.
+// environment returns the caller's environment variables, without its engine.
 func environment(engine string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		return strings.HasPrefix(kv, "DOCKER_") || strings.HasPrefix(kv, "BATCH_")
@@ -159,7 +160,7 @@ func environment(engine string) []string {
 	return append(env, "DOCKER_HOST="+engine, "BATCH_DOCKER=require")
 }
 
-// try returns what became of a mutant, and the test that killed it.
+// try returns the verdict on a mutant, and the test that killed it.
 func (b *bench) try(ctx context.Context, m mutant) (verdict, string, error) {
 	dir, err := os.MkdirTemp(b.dir, "")
 	if err != nil {
@@ -195,8 +196,8 @@ func writeOverlay(dir string, m mutant) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o644)
 }
 
-// test compiles and runs one package's tests. Programs that these build are
-// made with the same overlay.
+// test compiles and runs the tests of one package. Programs that the tests build are
+// compiled with the same overlay.
 func (b *bench) test(ctx context.Context, suite *suite, dir, overlay string) (verdict, string, error) {
 	flags := "-overlay=" + overlay
 	binary := filepath.Join(dir, strings.ReplaceAll(filepath.Clean(suite.pkg), "/", "-")+".test")
@@ -205,7 +206,7 @@ func (b *bench) test(ctx context.Context, suite *suite, dir, overlay string) (ve
 	if out, err := build.CombinedOutput(); err != nil {
 		return broken, firstLine(out), ctx.Err()
 	}
-	tmp, err := os.MkdirTemp("", "m") // short: tests make sockets there, whose paths have a limit
+	tmp, err := os.MkdirTemp("", "m") // short: tests create sockets there, and the length of a socket's path is limited
 	if err != nil {
 		return "", "", err
 	}
@@ -228,7 +229,7 @@ func (b *bench) test(ctx context.Context, suite *suite, dir, overlay string) (ve
 	run.WaitDelay = 5 * time.Second
 	err = run.Run()
 	if run.Process != nil {
-		syscall.Kill(-run.Process.Pid, syscall.SIGKILL) // what it started and left
+		syscall.Kill(-run.Process.Pid, syscall.SIGKILL) // processes that it started and did not end
 	}
 	if err == nil {
 		return survived, "", nil

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// exclusion says of some mutants that nobody could see them.
+// exclusion names mutants whose change nobody can notice.
 type exclusion struct {
-	file, kind, after string // file "*" is any; after is a part of the changed line
+	file, kind, after string // file "*" means any file; after is a part of the changed line
 }
 
 // readExclusions reads lines of the form

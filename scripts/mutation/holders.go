@@ -2,8 +2,8 @@ package main
 
 import "time"
 
-// holders are the packages whose tests a mutant has to pass as well before it
-// has survived: they promise what the mutated package only does.
+// holders are the packages whose tests a mutant must also pass to survive: they promise
+// what the mutated package implements.
 var holders = map[string][]string{
 	"./results":      {"./report", "./solver"},
 	"./agent":        {"./solver"},

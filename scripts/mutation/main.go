@@ -1,24 +1,23 @@
-// Mutation makes small faults in packages, one at a time, and says which of
-// them no test sees.
+// Mutation makes small faults in packages, one at a time, and reports which of
+// them no test notices.
 //
-// A mutant is the package with one place changed: a condition negated, < made
+// A mutant is the package with one change: a condition negated, < made
 // <=, && made ||, a statement left out, an error returned as nil, + made -, a
 // constant one larger, true made false. It is compiled with go test -overlay,
-// so that the tree is never changed, and has to fail its package's own tests
-// or, where it passes these, those of the packages that hold it (holders.go).
-// Which mutants are made hangs on -seed and -n alone. Those that do not compile
-// are not counted, and those that change nothing that anybody could see are
-// left out by equivalent.txt, each with its reason.
+// so the tree is never changed. It must fail its package's own tests or, if it passes
+// them, the tests of the packages in holders.go. The choice of mutants depends only on
+// -seed and -n. Mutants that do not compile are not counted. Mutants whose change nobody
+// can notice are left out by equivalent.txt, each with its reason.
 //
-// No mutant meets the machine's Docker engine, whose containers it might
-// remove: DOCKER_HOST points nowhere. With -engine, the address of one that
-// nobody else uses, mutants that pass without one also have to pass the
+// No mutant can reach the machine's Docker engine, whose containers it might
+// remove: DOCKER_HOST points nowhere. With -engine, the address of an engine that
+// nobody else uses, mutants that pass without an engine must also pass the
 // package's tests that skip without one. scripts/engine starts such an engine:
 //
 //	scripts/engine sh -c 'scripts/mutate -engine $DOCKER_HOST ./docker/containers'
 //
-// The exit code is 0 when every package reaches -min, 1 when one does not, and
-// 2 when nothing could be measured, or not to be believed.
+// The exit code is 0 if every package reaches -min, 1 if one does not, and
+// 2 if nothing could be measured or the figures are unreliable.
 package main
 
 import (
@@ -33,7 +32,7 @@ import (
 	"time"
 )
 
-// packages are measured when none is named.
+// packages are measured if no package is named.
 var packages = []string{"./journal", "./results", "./solver", "./internal/boxgit", "./agent", "./agent/config", "./runner", "./docker", "./docker/images", "./docker/containers", "./docker/internal/engine"}
 
 func main() {
@@ -42,7 +41,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// settings is what the caller asks for.
+// settings are the caller's flags.
 type settings struct {
 	seed       uint64
 	count      int
@@ -69,7 +68,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&s.engineSkip, "engine-skip", "", "with -engine, leave out tests whose names match this regular expression")
 	fs.StringVar(&s.excluded, "equivalent", "scripts/mutation/equivalent.txt", "mutants that change nothing")
 	fs.StringVar(&s.files, "files", "", "only files whose names match this regular expression")
-	fs.BoolVar(&s.verbose, "v", false, "tell of each mutant as it ends")
+	fs.BoolVar(&s.verbose, "v", false, "print each mutant as it ends")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -85,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return report(stdout, s, results)
 }
 
-// measureAll measures one package after the other, as far as it can.
+// measureAll measures the packages, one after the other.
 func measureAll(ctx context.Context, s settings, names []string, progress io.Writer) ([]result, error) {
 	excluded, err := readExclusions(s.excluded)
 	if err != nil {

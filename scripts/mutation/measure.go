@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// result is what became of one package's mutants.
+// result has the verdicts on one package's mutants.
 type result struct {
 	name     string
 	killed   int
@@ -25,7 +25,7 @@ type result struct {
 	broken   int // did not compile
 
 	needEngine int      // tests that skip without an engine
-	onEngine   []string // those of them that ran with one
+	onEngine   []string // the tests among them that ran with an engine
 	spoilt     error    // why the verdicts of these are not to be believed
 }
 

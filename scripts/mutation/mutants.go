@@ -14,11 +14,11 @@ import (
 type mutant struct {
 	file       string // absolute path
 	line       int
-	start, end int // of the bytes that text replaces
+	start, end int // the bytes that text replaces
 	text       string
 	kind       string // what was changed, in a word or two
 	before     string // the line, trimmed
-	after      string // what it becomes
+	after      string // the changed line
 }
 
 func (m mutant) String() string {
@@ -89,7 +89,7 @@ func (f *finder) walk(root ast.Node) {
 	})
 }
 
-// add notes that the bytes of n may be replaced.
+// add adds a mutant in which the bytes of n are replaced.
 func (f *finder) add(kind string, from, to token.Pos, text string) {
 	p := f.fset.Position(from)
 	m := mutant{
@@ -106,8 +106,8 @@ func (f *finder) textOf(n ast.Node) string {
 	return string(f.src[f.fset.Position(n.Pos()).Offset:f.fset.Position(n.End()).Offset])
 }
 
-// statements leaves out each statement that can be left out: it stands in an
-// if false, where all that it uses is still used.
+// statements adds mutants that leave out one statement each. The statement is put into an
+// if false, so that the variables in it are still used.
 func (f *finder) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -123,7 +123,7 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-// returned returns nil in the place of an error.
+// returned adds mutants that return nil instead of an error.
 func (f *finder) returned(r *ast.ReturnStmt, results *ast.FieldList) {
 	if results == nil || len(r.Results) != results.NumFields() || len(r.Results) == 0 {
 		return
@@ -136,7 +136,7 @@ func (f *finder) returned(r *ast.ReturnStmt, results *ast.FieldList) {
 	f.add("error returned as nil", last.Pos(), last.End(), "nil")
 }
 
-// swapped is what each operator becomes.
+// swapped has the replacement of each operator.
 var swapped = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 	token.EQL: token.NEQ, token.NEQ: token.EQL,
@@ -167,7 +167,7 @@ func (f *finder) expression(n ast.Node) {
 	case *ast.IncDecStmt:
 		f.swap(n.TokPos, n.Tok)
 	case *ast.BasicLit:
-		// Octal numbers are file modes, of which one more is no mode.
+		// Octal numbers are file modes, where one more is not a mode.
 		if v, err := strconv.ParseInt(n.Value, 10, 64); err == nil && n.Kind == token.INT {
 			f.add("constant + 1", n.Pos(), n.End(), strconv.FormatInt(v+1, 10))
 		}
@@ -181,7 +181,8 @@ func (f *finder) expression(n ast.Node) {
 	}
 }
 
-// negate turns a condition around. For == and !=, the swap of these does it.
+// negate adds a mutant with the condition negated, except for == and !=, which are swapped
+// as operators.
 func (f *finder) negate(cond ast.Expr) {
 	if b, ok := cond.(*ast.BinaryExpr); cond == nil || ok && (b.Op == token.EQL || b.Op == token.NEQ) {
 		return

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestKilledAndSurvivingMutantsAreToldApart(t *testing.T) {
+func TestKilledAndSurvivingMutantsAreDistinguished(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	var out, errs bytes.Buffer
 	code := run(t.Context(), []string{"-n", "0", "./scripts/mutation/testdata/tiny"}, &out, &errs)
@@ -21,11 +21,11 @@ func TestKilledAndSurvivingMutantsAreToldApart(t *testing.T) {
 		"8       6         2             0      75.0",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("no %q", want)
+			t.Errorf("no %q, want %q", want, want)
 		}
 	}
 	if code != 1 || survivors != 2 {
-		t.Errorf("code %d, %d survivors:\n%s%s", code, survivors, text, errs.String())
+		t.Errorf("code %d, %d survivors; want exit code 1, survivors 2:\n%s%s", code, survivors, text, errs.String())
 	}
 }
 
@@ -44,12 +44,12 @@ func TestAnEngineIsForTheTestsThatSkipWithoutOne(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		if code := run(t.Context(), c.args, &out, &errs); code != c.code || !strings.Contains(out.String(), c.want) {
-			t.Errorf("%q: code %d:\n%s%s", c.args, code, out.String(), errs.String())
+			t.Errorf("%q: code %d, want exit code %v, %q:\n%s%s", c.args, code, c.code, c.want, out.String(), errs.String())
 		}
 	}
 }
 
-func TestWhatIsNotMeasuredIsAnError(t *testing.T) {
+func TestAMutantThatCannotBeMeasuredIsAnError(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	for _, args := range [][]string{
 		{"-nonsense"},
@@ -58,7 +58,7 @@ func TestWhatIsNotMeasuredIsAnError(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		if code := run(t.Context(), args, &out, &errs); code != 2 {
-			t.Errorf("%q: code %d: %s", args, code, out.String())
+			t.Errorf("%q: code %d: %s; want exit code 2", args, code, out.String())
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestTheSeedAloneChooses(t *testing.T) {
 		return all[:20]
 	}
 	if !slices.Equal(chosen(1), chosen(1)) || slices.Equal(chosen(1), chosen(2)) {
-		t.Error("the choice is not the seed's")
+		t.Error("the choice depends on more than the seed")
 	}
 }
 
@@ -114,7 +114,7 @@ func f(a, b int) (int, error) {
 	}
 }
 
-// An entry that fits nothing hides nothing today and something else tomorrow.
+// An entry that fits nothing excludes nothing today and another mutant later.
 func TestEveryExclusionFitsAMutant(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	list, err := readExclusions("scripts/mutation/equivalent.txt")
@@ -131,7 +131,7 @@ func TestEveryExclusionFitsAMutant(t *testing.T) {
 	}
 	for _, e := range list {
 		if !slices.ContainsFunc(all, e.fits) {
-			t.Errorf("fits nothing: %s: %s: %s", e.file, e.kind, e.after)
+			t.Errorf("an entry fits no mutant: %s: %s: %s", e.file, e.kind, e.after)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestAnExclusionNeedsItsReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := readExclusions(path); (err == nil) != ok {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: got %v, want err == nil: %v", text, err, ok)
 		}
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// asked is a transport that only asks, see Config.Before, and leaves the call
-// to the one it is registered with. Nil asks nobody.
-type asked func(call string) error
+// beforeFunc is a Config.Before as a transport: it calls the function and leaves the call
+// itself to the transport that it is registered with. Nil calls nothing.
+type beforeFunc func(call string) error
 
 // RoundTrip implements http.RoundTripper.
-func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a beforeFunc) RoundTrip(r *http.Request) (*http.Response, error) {
 	var err error
 	if a != nil {
 		err = a(callName(r.Method, r.URL.Path))
@@ -25,7 +25,7 @@ func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, http.ErrSkipAltProtocol
 	}
 	if r.Body != nil {
-		_ = r.Body.Close() // a transport closes it, also when it fails
+		_ = r.Body.Close() // a transport closes it even when it fails
 	}
 	var status interface{ StatusCode() int }
 	if !errors.As(err, &status) {
@@ -40,9 +40,9 @@ func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// dial asks before a connection is made that a call takes over: such a call is
-// made past the transport.
-func (a asked) dial(next dialFunc) dialFunc {
+// dial calls the function before dialing a connection that a call takes over: such a
+// call bypasses the transport.
+func (a beforeFunc) dial(next dialFunc) dialFunc {
 	if a == nil {
 		return next
 	}
@@ -58,7 +58,7 @@ func (a asked) dial(next dialFunc) dialFunc {
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// callName is the word by which Config.Before knows a call.
+// callName returns the name of a call for Config.Before.
 func callName(method, path string) string {
 	words := strings.Split(strings.Trim(path, "/"), "/")
 	if len(words) > 1 && strings.HasPrefix(words[0], "v1.") {

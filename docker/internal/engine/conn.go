@@ -1,6 +1,6 @@
-// Package engine is one connection to one Docker engine: what every call has to
-// pass, whether the engine answers, what it cannot limit, and whom its errors blame.
-// It knows neither images nor containers.
+// Package engine is one connection to one Docker engine. It limits the time of every
+// call, tracks whether the engine answers and what it cannot limit, and turns its errors
+// into faults. It does not deal with images or containers.
 package engine
 
 import (
@@ -22,11 +22,11 @@ import (
 
 // Conn is a connection to a Docker engine. It is safe for concurrent use.
 type Conn struct {
-	API   *client.Client
-	signs *client.Client // asks for signs of life
-	Host  string
-	Log   *slog.Logger
-	// LimitOf says how long the engine may keep the caller of a call waiting. It may
+	API    *client.Client
+	pinger *client.Client // makes a new connection for each ping
+	Host   string
+	Log    *slog.Logger
+	// LimitOf returns how long the engine may take to answer a call. It may
 	// be changed before the first call.
 	LimitOf func(method, path string) time.Duration
 
@@ -40,12 +40,12 @@ type Config struct {
 	Endpoint   ctxdocker.Endpoint
 	APIVersion string                  // empty: agree on one
 	Patience   time.Duration           // 0 means 5 minutes
-	Before     func(call string) error // asked before each call; nil: nobody is
+	Before     func(call string) error // called before each call; may be nil
 	Log        *slog.Logger
 }
 
-// Open connects, agrees with the engine on an API version and asks it for a sign
-// of life. The caller must Close the connection.
+// Open connects, pings the engine and agrees with it on an API version. The caller
+// must Close the connection.
 func Open(ctx context.Context, c Config) (*Conn, error) {
 	ep := c.Endpoint
 	opts, err := ep.ClientOpts()
@@ -58,14 +58,14 @@ func Open(ctx context.Context, c Config) (*Conn, error) {
 		opts = append(opts, client.WithDialContext(dialer(network, addr)))
 	}
 	e := &Conn{Host: ep.Host, Log: c.Log, LimitOf: limitOf}
-	e.health = newHealth(e.SignOfLife, ep.Host, c.Patience, c.Log)
+	e.health = newHealth(e.Ping, ep.Host, c.Patience, c.Log)
 	if e.API, err = client.NewClientWithOpts(slices.Concat(opts, []client.Opt{e.guard(c.Before)})...); err == nil {
-		e.signs, err = client.NewClientWithOpts(slices.Concat(opts, []client.Opt{unkept, e.guard(c.Before)})...)
+		e.pinger, err = client.NewClientWithOpts(slices.Concat(opts, []client.Opt{noKeepAlive, e.guard(c.Before)})...)
 	}
 	if err != nil {
 		return nil, fault.New(fault.Usage, "preparing for docker host "+ep.Host, err).WithHint("check DOCKER_HOST")
 	}
-	if err := e.SignOfLife(ctx); err != nil {
+	if err := e.Ping(ctx); err != nil {
 		_ = e.Close()
 		return nil, unreachable(ctx, e.Host, err)
 	}
@@ -73,22 +73,22 @@ func Open(ctx context.Context, c Config) (*Conn, error) {
 	return e, nil
 }
 
-// Close ends the wait for an engine that is away and what was begun with Go, waits
-// for both and closes the idle connections.
+// Close cancels the wait for an engine that is away and the functions started with Go,
+// waits for both and closes the idle connections.
 func (e *Conn) Close() error {
 	e.health.close()
-	return errors.Join(e.API.Close(), e.signs.Close())
+	return errors.Join(e.API.Close(), e.pinger.Close())
 }
 
-// SignOfLife asks over a new connection: an engine that is going down takes none,
-// and still answers over those it has.
-func (e *Conn) SignOfLife(ctx context.Context) error {
-	_, err := e.signs.Ping(ctx)
+// Ping pings the engine over a new connection: an engine that shuts down accepts no new
+// connections, but still answers over those it has.
+func (e *Conn) Ping(ctx context.Context) error {
+	_, err := e.pinger.Ping(ctx)
 	return err
 }
 
-// unkept has a client make a new connection for each call.
-func unkept(c *client.Client) error {
+// noKeepAlive makes a client use a new connection for each call.
+func noKeepAlive(c *client.Client) error {
 	tr, ok := c.HTTPClient().Transport.(*http.Transport)
 	if !ok {
 		return errors.New("the client has a transport of its own")
@@ -97,9 +97,9 @@ func unkept(c *client.Client) error {
 	return nil
 }
 
-// guard puts what every call has to pass in front of the client's transport. It
-// stands behind the options that choose the transport.
-func (e *Conn) guard(before asked) client.Opt {
+// guard puts the time limits and Config.Before in front of the client's transport. It
+// must come after the options that choose the transport.
+func (e *Conn) guard(before beforeFunc) client.Opt {
 	return func(c *client.Client) error {
 		tr, ok := c.HTTPClient().Transport.(*http.Transport)
 		if !ok {
@@ -115,7 +115,7 @@ func (e *Conn) guard(before asked) client.Opt {
 	}
 }
 
-// AtMost lets n, or otherwise when n is 0, do a thing at the same time.
+// AtMost returns a semaphore for n holders, or for otherwise holders if n is 0.
 func AtMost(n, otherwise int) *semaphore.Weighted {
 	if n <= 0 {
 		n = otherwise
@@ -135,12 +135,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// boundKey marks a context whose end must also end the connection dialled with it.
+// boundKey marks a context whose end must also end the connection dialed with it.
 type boundKey struct{}
 
-// Bound returns a context for a call that takes the connection over: the
-// client watches ctx only until it has sent the request, so the connection's
-// own deadline has to follow ctx.
+// Bound returns a context for a call that takes over the connection: the
+// client watches ctx only until it has sent the request, so the end of ctx must
+// set the connection's deadline.
 func Bound(ctx context.Context) context.Context {
 	return context.WithValue(ctx, boundKey{}, true)
 }

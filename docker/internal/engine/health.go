@@ -17,17 +17,17 @@ import (
 	"batch.example/batch/fault"
 )
 
-// ErrOutage is docker.ErrOutage, which says more.
+// ErrOutage is docker.ErrOutage, which documents it.
 var ErrOutage = errors.New("lost the docker engine")
 
 const (
 	defaultPatience = 5 * time.Minute
-	shortestPause   = 100 * time.Millisecond // between two signs of life asked for
+	shortestPause   = 100 * time.Millisecond // between two pings
 	longestPause    = 2 * time.Second
 )
 
-// health knows whether the engine answers. While it does not, one goroutine
-// asks it for a sign of life until there is one, and whoever wants to start
+// health tracks whether the engine answers. While it does not, one goroutine
+// pings it until it answers, and a caller that wants to start
 // something waits for that goroutine instead of failing.
 type health struct {
 	ping     func(context.Context) error
@@ -44,7 +44,7 @@ type health struct {
 	asking sync.WaitGroup
 }
 
-// outage is one time of silence.
+// outage is one period in which the engine does not answer.
 type outage struct {
 	since time.Time
 	over  chan struct{} // closed when the engine answers, or at close
@@ -59,7 +59,7 @@ func newHealth(ping func(context.Context) error, host string, patience time.Dura
 	return h
 }
 
-// close ends the asking and waits for it. Those who wait are let go.
+// close stops the pings and waits for them to end. Waiting callers return.
 func (h *health) close() {
 	h.mu.Lock()
 	h.end()
@@ -67,12 +67,13 @@ func (h *health) close() {
 	h.asking.Wait()
 }
 
-// Go runs f until the connection is closed, which ends its context and waits for it.
+// Go runs f in a goroutine. Close cancels its context and waits for it.
 func (h *health) Go(f func(context.Context)) { h.asking.Go(func() { f(h.life) }) }
 
-// Suspect takes note of the error of a call. One that lost the engine, or got
-// no answer in time, starts the asking; then it is not known what the engine did.
-func (h *health) Suspect(err error) (unsure bool) {
+// NoteError records the error of a call. If the call lost the engine, or got
+// no answer in time, NoteError starts the pings and returns true: then it is not known
+// what the engine did.
+func (h *health) NoteError(err error) (unsure bool) {
 	lost := IsLost(err)
 	if !lost && !errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -104,19 +105,19 @@ func IsLost(err error) bool {
 
 // ask is the goroutine of one outage.
 func (h *health) ask(o *outage) {
-	told := false
+	warned := false
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
 		err := h.ping(h.life)
 		if err == nil || h.life.Err() != nil {
 			break
 		}
-		if !told {
-			told = true
+		if !warned {
+			warned = true
 			h.log.Warn("the docker engine does not answer: waiting for it", "host", h.host, "at most", h.patience, "err", err)
 		}
 		_ = Sleep(h.life, pause)
 	}
-	if told && h.life.Err() == nil {
+	if warned && h.life.Err() == nil {
 		h.log.Warn("the docker engine answers again", "host", h.host, "after", time.Since(o.since).Round(time.Millisecond))
 	}
 	h.mu.Lock()
@@ -132,24 +133,24 @@ func (h *health) Losses() int {
 	return h.losses
 }
 
-// calmAfter is how long an engine that is going down may still answer after the
+// settleTime is how long an engine that shuts down may still answer after the
 // first of its connections broke.
-const calmAfter = 5 * time.Second
+const settleTime = 5 * time.Second
 
-// Sign returns the count of Losses, or -1 while it is not known whether the engine,
-// which was lost a moment ago, goes on to answer.
-func (h *health) Sign() int {
+// StableLosses returns the count of Losses, or -1 while it is not known whether an engine
+// that was lost a moment ago will keep answering.
+func (h *health) StableLosses() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.outage != nil || h.losses > 0 && time.Since(h.lostAt) < calmAfter {
+	if h.outage != nil || h.losses > 0 && time.Since(h.lostAt) < settleTime {
 		return -1
 	}
 	return h.losses
 }
 
 // Ready returns at once while the engine answers. After a call has lost it, or
-// ran into its time limit, Ready waits until it answers again; when that takes
-// longer than the patience it is a Host fault.
+// exceeded its time limit, Ready waits until it answers again; if that takes
+// longer than the patience, Ready returns a Host fault.
 func (h *health) Ready(ctx context.Context) error {
 	h.mu.Lock()
 	o := h.outage
@@ -166,40 +167,40 @@ func (h *health) Ready(ctx context.Context) error {
 		return context.Cause(ctx)
 	case <-patience.C:
 		return fault.New(fault.Host, "waiting for the docker engine at "+h.host, fmt.Errorf("no answer for %v", h.patience)).
-			WithHint("start the engine (sudo systemctl start docker); the same command goes on from here")
+			WithHint("start the engine (sudo systemctl start docker), then run the same command again to resume")
 	}
 }
 
-// Blame is the function Blame for an answer of e, which it also learns its health from.
+// Blame calls NoteError and then the function Blame.
 func (e *Conn) Blame(err error, otherwise fault.Kind, op string) error {
-	e.Suspect(err)
+	e.NoteError(err)
 	return Blame(err, otherwise, op)
 }
 
-// Listen keeps one connection to the engine, until Close, on which nothing is to come:
-// when it breaks, the engine was lost, even if nobody has called it meanwhile.
-func (e *Conn) Listen() {
+// WatchConnection keeps one idle connection to the engine until Close. When it breaks,
+// the engine was lost, even if there was no other call meanwhile.
+func (e *Conn) WatchConnection() {
 	e.listening.Do(func() {
 		e.Go(func(ctx context.Context) {
 			for ctx.Err() == nil {
-				e.hear(ctx)
+				e.watchEvents(ctx)
 				_ = Sleep(ctx, shortestPause)
-				_ = e.Ready(ctx) // what it says, the next call will meet
+				_ = e.Ready(ctx) // the next call returns its error
 			}
 		})
 	})
 }
 
-func (e *Conn) hear(ctx context.Context) {
+func (e *Conn) watchEvents(ctx context.Context) {
 	messages, errs := e.API.Events(ctx, events.ListOptions{Filters: filters.NewArgs(filters.Arg("type", string(events.DaemonEventType)))})
 	for {
 		select {
 		case <-messages:
 		case err := <-errs:
 			if ctx.Err() == nil && (errors.Is(err, io.EOF) || IsLost(err)) {
-				e.Suspect(ErrOutage)
+				e.NoteError(ErrOutage)
 			} else {
-				_ = Sleep(ctx, longestPause) // an engine that has no events to tell
+				_ = Sleep(ctx, longestPause) // an engine that does not report events
 			}
 			return
 		}

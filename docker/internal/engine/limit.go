@@ -13,18 +13,18 @@ import (
 
 const (
 	usualLimit = time.Minute
-	pingLimit  = 10 * time.Second // for a sign of life, which the client asks for twice
-	slowLimit  = 5 * time.Minute  // for what takes an engine with many or large images long
+	pingLimit  = 10 * time.Second // for a ping, which the client sends twice
+	slowLimit  = 5 * time.Minute  // for calls that are slow with many or large images
 
-	// RemoveLimit is what the engine gets to remove a container.
+	// RemoveLimit is how long the engine may take to remove a container.
 	RemoveLimit = 30 * time.Second
 
-	endless time.Duration = math.MaxInt64 // of a call that has another end
+	endless time.Duration = math.MaxInt64 // for a call that its caller ends
 )
 
-// limitOf returns how long the engine may keep the caller of one call waiting:
-// for the head of its answer, and then each time for more of the body. A pull
-// waits for a registry and not for the engine, so who asks for it ends it.
+// limitOf returns how long the engine may take for one call: for the head of its answer,
+// and then for each further part of the body. A pull
+// waits for a registry and not for the engine, so its caller ends it.
 func limitOf(method, path string) time.Duration {
 	switch call := callName(method, path); {
 	case call == "ping":
@@ -41,8 +41,8 @@ func limitOf(method, path string) time.Duration {
 	return usualLimit
 }
 
-// NoAnswer is the error of a call that ran into its limit. To errors.Is it is
-// [context.DeadlineExceeded]; that the caller's own time ended is another error.
+// NoAnswer is the error of a call that exceeded its limit. To errors.Is it is
+// [context.DeadlineExceeded]; the end of the caller's own context is another error.
 type NoAnswer struct {
 	Call  string
 	Limit time.Duration
@@ -54,18 +54,18 @@ func (n *NoAnswer) Error() string {
 
 func (*NoAnswer) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// Unanswered reports whether err came from a call that ran into its limit.
+// Unanswered reports whether err came from a call that exceeded its limit.
 func Unanswered(err error) bool {
 	_, ok := errors.AsType[*NoAnswer](err)
 	return ok
 }
 
-// limited is a transport that ends each call at its limit, and lets the engine's
-// health know. It is registered with the transport next and hands each call back to
-// it, under a context with a mark by which it knows the call again.
+// limited is a transport that ends each call at its limit, and reports that to the
+// engine's health. It is registered with the transport next and passes each call on to
+// it, with a mark in the context by which it recognizes the call.
 type limited struct {
 	next   http.RoundTripper
-	before asked
+	before beforeFunc
 	engine *Conn
 }
 
@@ -92,40 +92,40 @@ func (t limited) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // begin starts the time that the engine has for its answer to r.
 func (t limited) begin(r *http.Request) *call {
-	c := &call{asked: r.Context(), limit: t.engine.LimitOf(r.Method, r.URL.Path)}
-	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(c.asked, limitedKey{}, true))
+	c := &call{caller: r.Context(), limit: t.engine.LimitOf(r.Method, r.URL.Path)}
+	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(c.caller, limitedKey{}, true))
 	name := callName(r.Method, r.URL.Path)
 	c.timer = time.AfterFunc(c.limit, func() {
 		err := &NoAnswer{name, c.limit}
-		if name != "ping" { // by which the engine's health is found out
-			t.engine.Suspect(err)
+		if name != "ping" { // health itself sends the pings
+			t.engine.NoteError(err)
 		}
 		c.cancel(err)
 	})
 	return c
 }
 
-// call is one call under way.
+// call is one running call.
 type call struct {
-	asked  context.Context // the caller's
+	caller context.Context // the caller's
 	ctx    context.Context // ends at the limit, too
 	cancel context.CancelCauseFunc
 	limit  time.Duration
 	timer  *time.Timer
 }
 
-// why says what made the call fail with err: the limit, its caller, or else err.
+// why returns the reason that the call failed with err: the limit, its caller, or err itself.
 func (c *call) why(err error) error {
 	if cause := context.Cause(c.ctx); Unanswered(cause) {
 		return cause
 	}
-	if c.asked.Err() != nil {
-		return c.asked.Err()
+	if c.caller.Err() != nil {
+		return c.caller.Err()
 	}
 	return err
 }
 
-// limitedBody is the body of an answer. Each part of it has its time.
+// limitedBody is the body of an answer. The limit applies to each read.
 type limitedBody struct {
 	io.ReadCloser
 	call *call

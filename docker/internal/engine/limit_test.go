@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// What takes an engine with large images long is waited for longer; a registry
-// has another end.
-func TestACallsLimitIsThatOfItsKind(t *testing.T) {
+// Calls that take long with large images have a longer limit; calls to a registry
+// end otherwise.
+func TestTimeLimitsOfEngineCalls(t *testing.T) {
 	for call, want := range map[[2]string]time.Duration{
 		{http.MethodHead, "/_ping"}:                     10 * time.Second,
 		{http.MethodPost, "/v1.41/images/create"}:       endless,

@@ -34,12 +34,12 @@ func (r resource) flag() string {
 	return [...]string{"--cpus", "--memory", "--memory-swap", "--pids-limit"}[r]
 }
 
-// unlimited is what one engine cannot limit, as far as it is known.
+// unlimited records what one engine cannot limit, as far as that is known.
 type unlimited struct {
-	mu    sync.Mutex
-	asked bool // the engine was
-	lacks [resources]bool
-	told  [resources]bool // somebody was warned
+	mu      sync.Mutex
+	queried bool // the engine was
+	lacks   [resources]bool
+	warned  [resources]bool // somebody was warned
 
 	noQuota bool // for the disk of a container, which is watched instead
 }
@@ -57,12 +57,13 @@ func (e *Conn) Unlimited() (list []string) {
 	return list
 }
 
-// note takes over what the engine says of itself. Podman says of every machine
-// with cgroup v2 that it cannot limit CPUs and swap; what it cannot, it refuses.
+// note records what the engine reports. Podman reports for every machine
+// with cgroup v2 that it cannot limit CPUs and swap, so its report is not used: it refuses
+// what it cannot limit.
 func (u *unlimited) note(in system.Info, v types.Version) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.asked = true
+	u.queried = true
 	if IsPodman(v) {
 		return
 	}
@@ -96,9 +97,9 @@ func RefusedQuota(err error) bool {
 	return strings.Contains(text, "storage-opt") || strings.Contains(text, "storage option") || strings.Contains(text, "not enabled quotas")
 }
 
-// Learn reports whether err, of making or starting a container, says that the engine
-// cannot limit something, which [Conn.Trim] then leaves out.
-func (e *Conn) Learn(err error) bool {
+// LearnLimit reports whether err, from creating or starting a container, means that the
+// engine cannot limit something. [Conn.DropUnlimited] then leaves that out.
+func (e *Conn) LearnLimit(err error) bool {
 	if err == nil {
 		return false
 	}
@@ -122,8 +123,8 @@ func (e *Conn) Learn(err error) bool {
 	return quota || known
 }
 
-// trim leaves out of h what cannot be limited, and returns what of it is left
-// out for the first time.
+// trim removes from h what cannot be limited, and returns what it has removed
+// for the first time.
 func (u *unlimited) trim(h *container.HostConfig) (news []resource) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -135,8 +136,8 @@ func (u *unlimited) trim(h *container.HostConfig) (news []resource) {
 			return
 		}
 		out()
-		if !u.told[r] {
-			u.told[r] = true
+		if !u.warned[r] {
+			u.warned[r] = true
 			news = append(news, r)
 		}
 	}
@@ -147,9 +148,9 @@ func (u *unlimited) trim(h *container.HostConfig) (news []resource) {
 	return news
 }
 
-// About asks the engine about itself, and takes note of what it cannot limit.
+// About asks the engine about itself, and records what it cannot limit.
 func (e *Conn) About(ctx context.Context) (in system.Info, v types.Version, err error) {
-	const op = "asking the docker engine about itself"
+	const op = "querying the docker engine"
 	if err := e.Ready(ctx); err != nil {
 		return in, v, err
 	}
@@ -163,12 +164,12 @@ func (e *Conn) About(ctx context.Context) (in system.Info, v types.Version, err 
 	return in, v, nil
 }
 
-// Trim leaves out of h what the engine cannot limit, and warns of it once.
-func (e *Conn) Trim(ctx context.Context, h *container.HostConfig) error {
+// DropUnlimited removes from h what the engine cannot limit, and warns about it once.
+func (e *Conn) DropUnlimited(ctx context.Context, h *container.HostConfig) error {
 	e.unlimited.mu.Lock()
-	asked := e.unlimited.asked
+	queried := e.unlimited.queried
 	e.unlimited.mu.Unlock()
-	if !asked {
+	if !queried {
 		if _, _, err := e.About(ctx); err != nil {
 			return err
 		}

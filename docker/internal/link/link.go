@@ -1,5 +1,5 @@
 // Package link is a connection to the init of a container, over the engine's attach
-// stream. It carries frames; what they mean is its caller's affair.
+// stream. It carries frames; the caller interprets them.
 package link
 
 import (
@@ -42,7 +42,7 @@ type Link struct {
 }
 
 // Attach connects to the streams of the container with that id and key. It may be
-// called before the container is started. Nothing is said on the link yet.
+// called before the container is started. It sends nothing yet.
 func Attach(ctx context.Context, e *engine.Conn, id string, key wire.Key) (*Link, error) {
 	inner, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	release := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
@@ -73,8 +73,8 @@ func Attach(ctx context.Context, e *engine.Conn, id string, key wire.Key) (*Link
 	return l, nil
 }
 
-// Greet says hello, with the container's key before where the init is new, and
-// waits for the answer. From then on frames are handed to take.
+// Greet sends the key, which is empty unless the init is new, and a hello, and
+// waits for the answer. From then on, it passes frames to take.
 func (l *Link) Greet(ctx context.Context, key []byte, hello wire.Hello, limit time.Duration, take func(wire.Frame)) error {
 	l.number = uint64(time.Now().UnixNano())
 	hello.Version, hello.Connection = wire.Version, l.number
@@ -92,7 +92,7 @@ func (l *Link) Greet(ctx context.Context, key []byte, hello wire.Hello, limit ti
 	select {
 	case m := <-l.welcome:
 		if m.Version != wire.Version {
-			return fmt.Errorf("its init speaks version %d, and %d was expected", m.Version, wire.Version)
+			return fmt.Errorf("its init process has protocol version %d, expected %d", m.Version, wire.Version)
 		}
 		l.Again = m.Again
 		return nil
@@ -103,13 +103,13 @@ func (l *Link) Greet(ctx context.Context, key []byte, hello wire.Hello, limit ti
 	}
 }
 
-// ErrEnded is the end of a link that nothing else explains.
-var ErrEnded = errors.New("the connection to the container's init ended")
+// ErrEnded is the error of a link that ended without another reason.
+var ErrEnded = errors.New("the connection to the container's init process ended")
 
-// errTaken is the end of a link beside which another one was begun.
-var errTaken = errors.New("somebody else has connected to the container's init")
+// errTaken is the error of a link that another link replaced.
+var errTaken = errors.New("another process connected to the container's init process")
 
-// broken says why the link has ended.
+// broken returns why the link has ended.
 func (l *Link) broken() error {
 	err := l.Err
 	if err == nil || errors.Is(err, io.EOF) {
@@ -143,8 +143,7 @@ func (l *Link) listen(connection uint64, take func(wire.Frame)) error {
 	}
 }
 
-// Write sends a frame. It does not wait for an engine that does not take it: then
-// the link ends.
+// Write sends a frame. If the engine does not accept it within writeLimit, the link ends.
 func (l *Link) Write(f wire.Frame) {
 	_ = l.conn.Conn.SetWriteDeadline(time.Now().Add(writeLimit))
 	if l.out.Write(l.number, f) != nil {
@@ -152,7 +151,7 @@ func (l *Link) Write(f wire.Frame) {
 	}
 }
 
-// End ends the connection without waiting for what reads it.
+// End ends the connection without waiting for its goroutines.
 func (l *Link) End() { l.end() }
 
 // Go runs f, for which Close waits.
@@ -168,14 +167,14 @@ func (l *Link) Ended() bool {
 	}
 }
 
-// Close ends the connection and waits for what reads it.
+// Close ends the connection and waits for its goroutines.
 func (l *Link) Close() {
 	l.end()
 	l.conn.Close()
 	l.wait.Wait()
 }
 
-// demux is the stdout in the engine's stream of a container, and puts its stderr aside.
+// demux reads the stdout in the engine's stream of a container and copies its stderr to diag.
 type demux struct {
 	r    *bufio.Reader
 	left int // of the part of stdout that is being read
@@ -203,7 +202,7 @@ func (d *demux) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// beginning keeps the first bytes of what an init says when it fails.
+// beginning keeps the first bytes that an init writes to stderr when it fails.
 type beginning struct {
 	mu   sync.Mutex
 	text []byte

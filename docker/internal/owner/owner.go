@@ -1,5 +1,5 @@
-// Package owner tells processes apart, of whichever machine, and which of them live:
-// whose a container is.
+// Package owner identifies the process that owns a container, on any machine, and
+// reports whether it still lives.
 package owner
 
 import (
@@ -14,14 +14,14 @@ import (
 	"syscall"
 )
 
-// Owner names one process of one boot of one machine, so that neither a process
-// id that was given out again nor another machine or container of the same name
-// is taken for its bearer. What the system does not say is empty.
+// Owner names one process of one boot of one machine. So a process with a reused id, or
+// another machine or container of the same name, is not mistaken for it. What the system
+// does not report is empty.
 type Owner struct {
-	Host    string // for people, and to tell machines apart that were copied from one
+	Host    string // for people, and to distinguish copies of a machine
 	Machine string
 	Boot    string
-	Space   string // in which pid counts
+	Space   string // the pid namespace
 	Pid     int
 	Start   string // of the process
 }
@@ -51,26 +51,26 @@ func Parse(s string) (Owner, bool) {
 	return Owner{Host: p[0], Machine: p[1], Boot: p[2], Space: p[3], Pid: pid, Start: p[5]}, err == nil && pid > 0
 }
 
-// Fate is what one process knows of another.
-type Fate int
+// Liveness is what one process knows about another.
+type Liveness int
 
 // What is known.
 const (
-	Unknown Fate = iota
+	Unknown Liveness = iota
 	Alive
 	Dead
 )
 
-// Fate tells what the process me, which uses the engine on its own machine when
-// local, knows of o. Of another machine or another space of process ids it
+// Liveness returns what the process me knows about o. Local means that me uses the engine
+// on its own machine. About another machine or another pid namespace me
 // knows nothing.
-func (o Owner) Fate(me Owner, local bool) Fate {
+func (o Owner) Liveness(me Owner, local bool) Liveness {
 	if o.Boot == "" || me.Boot == "" {
 		return Unknown
 	}
 	if o.Boot != me.Boot {
-		// An earlier boot of this machine, or a copy of it that runs elsewhere. On
-		// an engine that only this machine uses, nothing is left of the former.
+		// An earlier boot of this machine, or a copy of it that runs elsewhere. If only
+		// this machine uses the engine, it is an earlier boot, whose processes are dead.
 		if local && o.Machine != "" && o.Machine == me.Machine && o.Host == me.Host {
 			return Dead
 		}
@@ -88,19 +88,19 @@ func (o Owner) Fate(me Owner, local bool) Fate {
 	return Alive
 }
 
-// obscure makes of a machine's id, which is nobody's business, one of our own.
-func obscure(id string) string {
+// hashID hashes a machine's id, which should stay private.
+func hashID(id string) string {
 	if id = strings.TrimSpace(id); id == "" {
 		return ""
 	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte("batch "+id)))[:16]
 }
 
-// maxLease is the size of a lease, in bytes, beyond which nothing is looked for.
+// maxLease is how many bytes of a lease are read.
 const maxLease = 4 << 10
 
-// Leased reports whether a living process has the lease at path.
-func Leased(path string, me Owner, local bool) bool {
+// HoldsLease reports whether a living process, or one that may live, holds the lease at path.
+func HoldsLease(path string, me Owner, local bool) bool {
 	if path == "" {
 		return false
 	}
@@ -109,12 +109,12 @@ func Leased(path string, me Owner, local bool) bool {
 		return false
 	}
 	if err != nil {
-		return true // somebody else's, who may be alive
+		return true // it may belong to a living process
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxLease))
 	for line := range strings.Lines(string(text)) {
-		if o, ok := Parse(strings.TrimSpace(line)); ok && o.Fate(me, local) != Dead {
+		if o, ok := Parse(strings.TrimSpace(line)); ok && o.Liveness(me, local) != Dead {
 			return true
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func machineID() string { return obscure(sysctl("kern.uuid")) }
+func machineID() string { return hashID(sysctl("kern.uuid")) }
 
 func bootID() string { return sysctl("kern.bootsessionuuid") }
 

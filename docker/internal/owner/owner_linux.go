@@ -10,7 +10,7 @@ import (
 func machineID() string {
 	for _, name := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		if b, err := os.ReadFile(name); err == nil {
-			return obscure(string(b))
+			return hashID(string(b))
 		}
 	}
 	return ""

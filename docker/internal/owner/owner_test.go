@@ -6,33 +6,33 @@ import (
 	"testing"
 )
 
-func TestAnOwnerReadsAsItWasWritten(t *testing.T) {
+func TestOwnerRoundTrip(t *testing.T) {
 	me := Self()
 	if back, ok := Parse(me.String()); !ok || back != me {
-		t.Errorf("%q reads as %+v", me, back)
+		t.Errorf("%q reads as %+v, want %+v", me, back, me)
 	}
 	for _, label := range []string{"", "x/y/z", "h/m/b/s/0/1", "h/m/b/s/x/1", "h/m/b/s/1/1/1"} {
 		if o, ok := Parse(label); ok {
-			t.Errorf("%q reads as %+v", label, o)
+			t.Errorf("%q reads as %+v, want no owner", label, o)
 		}
 	}
 }
 
-func TestANumberThatIsNobodysIsDead(t *testing.T) {
+func TestAnOwnerThatEndedIsDead(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
 	o := Self()
 	o.Pid = cmd.Process.Pid
-	if o.Boot != "" && o.Fate(Self(), true) != Dead { // also when the number was given out again
-		t.Errorf("an ended process is not dead")
+	if o.Boot != "" && o.Liveness(Self(), true) != Dead { // also when another process got the same id
+		t.Errorf("an owner whose process ended is not reported as dead")
 	}
 }
 
-func TestTheFirstProcessOfASpaceIsAnOwner(t *testing.T) {
+func TestProcess1IsAValidOwner(t *testing.T) {
 	o := Owner{Host: "h", Pid: 1, Start: "5"} // batch as the main program of a container
 	if back, ok := Parse(o.String()); !ok || back != o {
-		t.Errorf("%q reads as %+v", o, back)
+		t.Errorf("%q reads as %+v, want %+v", o, back, o)
 	}
 }

@@ -4,20 +4,20 @@
 // A frame is its length (4 bytes, big endian, of what follows), a [Kind], the
 // length and bytes of the id of what it is about, data, and 16 bytes of a MAC.
 // The MAC is an HMAC-SHA256 under a key of the connection, over the direction, the
-// frame's number and its bytes: what a process in the container writes into the
-// stream, takes out of it or repeats in it is refused by the other side.
+// frame's number and its bytes. So if a process in the container adds frames to the
+// stream, removes or repeats them, the other side refuses them.
 //
-// A connection begins with a mark, which is found also in the middle of a frame
-// that was cut off, and a [Hello] under the container's key; the init answers with
-// the mark and a [Welcome]. The key of the connection is made of the container's key
-// and the number in the Hello, which must be higher than all before. The container's
+// A connection begins with a mark, which the reader also finds in the middle of a truncated
+// frame, and a [Hello] under the container's key; the init answers with
+// the mark and a [Welcome]. The key of the connection is derived from the container's key
+// and the number in the Hello, which must be higher than all earlier ones. The container's
 // key is the first thing on the stdin of a new init, before anything else runs
 // there, and is never sent again.
 //
-// It needs the standard library only, and little of that, since the init is small.
+// The package uses only a small part of the standard library, to keep the init small.
 package wire
 
-// Version is of the frames and messages. Both sides must have the same.
+// Version is the version of the frames and messages. Both sides must have the same.
 const Version = 1
 
 // KeySize is how many bytes the container's key has.
@@ -34,7 +34,7 @@ const (
 	KindMore                  // [More]
 	KindKill                  // end the command of that id
 	KindClear                 // end all processes but the init; answered by Done
-	KindRenew                 // [Hello]'s lease begins anew; answered by Alive
+	KindRenew                 // [Hello]'s lease restarts; answered by Alive
 	KindPut                   // [Put]; answered by Done
 	KindGet                   // [Get]; answered by Output and Done
 
@@ -44,5 +44,5 @@ const (
 	KindOutput // the next bytes of what the id names
 	KindResult // [Result], behind all its Output
 	KindDone   // [Done], behind all its Output
-	KindLost   // what came is no frame: connect again
+	KindLost   // an invalid frame arrived: connect again
 )

@@ -1,7 +1,7 @@
 package wire
 
-// The init's exit codes. It ends with no other by itself.
+// The init's exit codes. By itself, it ends with no others.
 const (
-	ExitCrash = 2  // what the Go runtime ends with when it cannot go on
+	ExitCrash = 2  // the exit code of a crashed Go program
 	ExitLease = 75 // its lease has run out
 )

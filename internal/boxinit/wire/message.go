@@ -9,33 +9,33 @@ import (
 type Hello struct {
 	Version    uint64
 	Connection uint64 // higher than any before
-	Lease      uint64 // nanoseconds that the init stays without a frame from batch; 0: for ever
-	Again      bool   // the container was started again: commands before are not known to this init
+	Lease      uint64 // nanoseconds that the init runs without a frame from batch; 0: forever
+	Again      bool   // the container was started again: this init does not know earlier commands
 }
 
-// Welcome is the answer to a [Hello]. Results that batch has not let the init forget
-// follow.
+// Welcome is the answer to a [Hello]. Results that batch has not yet allowed the init to
+// drop follow.
 type Welcome struct {
 	Version    uint64
 	Connection uint64
-	Again      bool // as a Hello has said
+	Again      bool // from the Hello
 }
 
 // Run is one command.
 type Run struct {
-	Args    []string // the interpreter; Script comes behind as its last argument
-	Env     []string // over the init's
+	Args    []string // the interpreter; Script is its last argument
+	Env     []string // overrides the init's
 	Dir     string
 	Script  string
 	Timeout uint64   // nanoseconds; 0: none
 	Limit   uint64   // bytes of output to keep
-	Ask     bool     // when the output has more, ask what is to be kept
+	Ask     bool     // when the output is longer, ask how much to keep
 	Load    bool     // Args are a bash, which may take the script from a pipe
 	Ahead   bool     // start the next interpreter of its kind when it has ended
 	Forget  []string // ids of commands whose results are not needed any more
 }
 
-// More is the answer to an output that has more than its limit.
+// More is the answer to an output that is longer than its limit.
 type More struct {
 	Limit uint64
 }
@@ -47,13 +47,13 @@ type Result struct {
 	OOM      bool   // a process of the container was killed for memory meanwhile
 	Cleared  bool   // all processes had to be ended to make room for it
 	Alive    bool   // some of its processes could not be killed
-	Missing  bool   // the interpreter is not there, or is not one
+	Missing  bool   // the interpreter does not exist or cannot be executed
 	Total    uint64 // bytes of output
 	Kept     uint64 // how many of them were sent before this
 	Nanos    uint64 // how long it ran
 }
 
-// Put writes a file, which has its name when it is whole.
+// Put writes a file. The file gets its name when it is complete.
 type Put struct {
 	Path string
 	Mode uint64
@@ -66,20 +66,20 @@ type Get struct {
 	Limit uint64
 }
 
-// Done ends what has no result.
+// Done is the answer to a request that has no other result.
 type Done struct {
 	Errno   uint64
 	Message string // empty when it went well
 }
 
-// Order is what process 1 has a supervisor start. It stays in the container.
+// Order is what a supervisor starts for process 1. It is sent only within the container.
 type Order struct {
 	Args []string // the program, looked up in PATH of Env, and its arguments
 	Env  []string
 	Dir  string
 }
 
-// message is what both directions of the coding have in common.
+// message is a value that a coder can write and read.
 type message interface{ code(*coder) }
 
 // Encode returns the message as a frame's data.
@@ -100,7 +100,7 @@ func Decode(b []byte, m message) error {
 	return c.err
 }
 
-// coder writes values behind one another, or reads them.
+// coder writes values one after another, or reads them.
 type coder struct {
 	b     []byte
 	reads bool
@@ -159,7 +159,7 @@ func (c *coder) flags(flags ...*bool) {
 	}
 }
 
-// rest is all that is left, and stands last.
+// rest codes all remaining bytes; it must come last.
 func (c *coder) rest(v *[]byte) {
 	if c.reads {
 		*v, c.b = c.b, nil

@@ -21,8 +21,8 @@ const (
 	Chunk = 128 << 10
 )
 
-// ErrForged is what a Reader says of bytes that the other side did not write as a
-// frame in that place. What comes then is passed over, up to the next mark.
+// ErrForged is the error of a Reader for bytes that the other side did not write as a
+// frame at that place. The Reader then skips all bytes up to the next mark.
 var ErrForged = errors.New("what came over the stream is not a frame of the other side's")
 
 // Side is one end of the stream.
@@ -102,8 +102,8 @@ func (w *Writer) Begin(connection uint64, first Frame) error {
 	return err
 }
 
-// Write writes one frame of the connection of that number. When another one has been
-// begun, it writes nothing: who is there by then asks for what there is.
+// Write writes one frame of the connection with that number. If another connection has
+// begun, it writes nothing: the other side then asks again.
 func (w *Writer) Write(connection uint64, f Frame) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,9 +137,9 @@ type Reader struct {
 	from    Side
 	mark    []byte
 	seal    *seal
-	buf     []byte // what came and is not read yet
+	buf     []byte // received and not yet returned
 	scanned int    // how much of it has no mark in it
-	skip    bool   // pass everything over up to the next mark
+	skip    bool   // skip everything up to the next mark
 }
 
 // NewReader returns a Reader of what the side from writes, which begins at the next mark.
@@ -147,13 +147,13 @@ func NewReader(r io.Reader, key Key, from Side) *Reader {
 	return &Reader{r: r, key: key, from: from, mark: key.mark(), skip: true}
 }
 
-// Begin makes the following frames be those of the connection of that number.
-// Call it when Next has returned the frame that begins it.
+// Begin makes the Reader expect frames of the connection with that number.
+// Call it when Next has returned the frame that begins the connection.
 func (r *Reader) Begin(connection uint64) { r.seal = r.key.seal(r.from, connection) }
 
-// Next returns the next frame, whose data is valid until the next call. Began says
-// that it stands behind a mark, under the container's key. The error is
-// [ErrForged], after which Next goes on at the next mark, or that of the stream.
+// Next returns the next frame, whose data is valid until the next call. Began means
+// that the frame follows a mark, under the container's key. The error is
+// [ErrForged], after which Next continues at the next mark, or the stream's error.
 func (r *Reader) Next() (f Frame, began bool, err error) {
 	for {
 		if at := bytes.Index(r.buf[r.scanned:], r.mark); at >= 0 {
@@ -175,7 +175,7 @@ func (r *Reader) Next() (f Frame, began bool, err error) {
 	}
 }
 
-// take returns the frame at the beginning of what came, if it is there whole.
+// take returns the frame at the beginning of buf, if it is complete.
 func (r *Reader) take() (f Frame, whole bool, err error) {
 	if len(r.buf) < headSize {
 		return f, false, nil

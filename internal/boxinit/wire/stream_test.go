@@ -14,7 +14,7 @@ import (
 
 var testKey = Key{1, 2, 3}
 
-// written returns a connection's frames as they go over the stream.
+// written returns a connection's frames in the form of the stream.
 func written(t testing.TB, connection uint64, frames ...Frame) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -30,8 +30,8 @@ func written(t testing.TB, connection uint64, frames ...Frame) []byte {
 	return b.Bytes()
 }
 
-// read returns the frames behind the last Welcome in the stream, and how often it was
-// said that something is forged.
+// read returns the frames after the last Welcome in the stream, and how often a
+// forgery was reported.
 func read(t testing.TB, r io.Reader, from Side) (frames []Frame, forged int) {
 	t.Helper()
 	in := NewReader(r, testKey, from)
@@ -65,7 +65,7 @@ func same(a, b []Frame) bool {
 	return slices.EqualFunc(a, b, func(x, y Frame) bool { return x.Kind == y.Kind && x.ID == y.ID && bytes.Equal(x.Data, y.Data) })
 }
 
-func TestFramesComeAsTheyWereWritten(t *testing.T) {
+func TestFramesRoundTrip(t *testing.T) {
 	stream := written(t, 7, some...)
 	for name, r := range map[string]io.Reader{
 		"whole": bytes.NewReader(stream), "byte by byte": iotest.OneByteReader(bytes.NewReader(stream)),
@@ -73,14 +73,14 @@ func TestFramesComeAsTheyWereWritten(t *testing.T) {
 		"behind noise":                   io.MultiReader(bytes.NewReader(bytes.Repeat([]byte("noise"), 99)), bytes.NewReader(stream)),
 	} {
 		if got, forged := read(t, r, Init); !same(got, some) || forged != 0 {
-			t.Errorf("%s: %d frames, %d forged", name, len(got), forged)
+			t.Errorf("%s: got %d frames and %d forgeries, want the written frames and none", name, len(got), forged)
 		}
 	}
 }
 
-// Whatever is changed, taken out, put in or repeated, no frame is taken that was not
-// written in its place; and the next connection is read whole.
-func TestNothingForgedIsTaken(t *testing.T) {
+// Whatever is changed, removed, inserted or repeated, no frame is accepted that was not
+// written at its place; and the next connection is read completely.
+func TestForgedFramesAreNotAccepted(t *testing.T) {
 	frames := []Frame{{KindOutput, "a", []byte("one")}, {KindOutput, "b", []byte("two")}, {KindResult, "c", []byte("three")}}
 	stream := written(t, 7, frames...)
 	begin := len(written(t, 7))
@@ -113,7 +113,7 @@ func TestNothingForgedIsTaken(t *testing.T) {
 		got, _ := read(t, bytes.NewReader(forgery), Init)
 		for i, f := range got {
 			if i >= len(frames) || !same([]Frame{f}, frames[i:i+1]) {
-				t.Errorf("%s: took %+v", name, f)
+				t.Errorf("%s: accepted the forged frame %+v", name, f)
 			}
 		}
 		again := io.MultiReader(bytes.NewReader(forgery), bytes.NewReader(written(t, 8, some...)))
@@ -123,7 +123,7 @@ func TestNothingForgedIsTaken(t *testing.T) {
 	}
 }
 
-func TestMessagesComeAsTheyWereWritten(t *testing.T) {
+func TestMessagesRoundTrip(t *testing.T) {
 	check := func(want, got any, err error) {
 		t.Helper()
 		if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -159,7 +159,7 @@ func TestMessagesComeAsTheyWereWritten(t *testing.T) {
 	check(more, m, err)
 }
 
-// FuzzReader has a stream of anything between two connections.
+// FuzzReader puts any bytes between two connections in the stream.
 func FuzzReader(f *testing.F) {
 	whole := written(f, 7, some[0], some[3])
 	f.Add(whole, uint16(0))
@@ -168,12 +168,12 @@ func FuzzReader(f *testing.F) {
 		cut := min(int(at), len(whole))
 		stream := slices.Concat(whole[:cut], noise, written(t, 8, some...))
 		if got, _ := read(t, bytes.NewReader(stream), Init); !same(got, some) {
-			t.Errorf("%d frames", len(got))
+			t.Errorf("got %d frames, want those of the second connection", len(got))
 		}
 	})
 }
 
-// FuzzMessages has any bytes as a message.
+// FuzzMessages reads any bytes as a message.
 func FuzzMessages(f *testing.F) {
 	f.Add(Encode(Run{Args: []string{"a"}, Forget: []string{"b"}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -181,7 +181,7 @@ func FuzzMessages(f *testing.F) {
 		if Decode(b, &run) == nil {
 			var again Run
 			if err := Decode(Encode(run), &again); err != nil || !cmp.Equal(run, again) {
-				t.Errorf("%+v, %v", again, err)
+				t.Errorf("got %+v after writing and reading, error %v", again, err)
 			}
 		}
 		for _, m := range []message{

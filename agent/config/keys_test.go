@@ -1,0 +1,98 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The described keys are exactly those that can be decoded.
+func TestEveryKeyIsDescribed(t *testing.T) {
+	var decoded, described []string
+	for section, s := range fieldsOf(&Config{}) {
+		for key := range fieldsOf(s.Addr().Interface()) {
+			decoded = append(decoded, section+"."+key)
+		}
+	}
+	for _, k := range Keys() {
+		described = append(described, k.Path)
+		if k.Doc == "" || k.Default == "" || !strings.HasSuffix(k.Doc, ".") {
+			t.Errorf("%s: default %q, doc %q; want some doc, some default, doc ending in %q",
+				k.Path, k.Default, k.Doc, ".")
+		}
+		if len(k.Allowed) > 0 && !slices.Contains(k.Allowed, k.Default) && k.Path != "model.set_cache_control" {
+			t.Errorf("%s: the default %s is not allowed", k.Path, k.Default)
+		}
+	}
+	slices.Sort(decoded)
+	slices.Sort(described)
+	if !slices.Equal(decoded, described) {
+		t.Errorf("decoded: %v, want decoded %v\ndescribed: %v", decoded, described, described)
+	}
+}
+
+func TestNearestKey(t *testing.T) {
+	for path, want := range map[string]string{
+		"step_limit":         "agent.step_limit",
+		"step_limt":          "agent.step_limit",
+		"agent.step_limt":    "agent.step_limit",
+		"agnet.step_limit":   "agent.step_limit",
+		"model.step_limit":   "agent.step_limit",
+		"temperature":        "",
+		"model":              "model",
+		"environment.enviro": "",
+		"network":            "environment.network",
+		"agent.cost-limit":   "agent.cost_limit",
+		"model.name":         "",
+		"env":                "environment.env",
+	} {
+		if got := nearest(path); got != want && want != "" || want == "" && strings.Count(got, ".") > 1 {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	for spec, want := range map[string]string{
+		"step_limit=5":       "-c step_limit=5: step_limit is not a known key; did you mean agent.step_limit?",
+		"agnet.step_limit=5": "agnet.step_limit is not a known key; did you mean agent.step_limit?",
+		"agent.step_limt=5":  "agent.step_limt is not a known key; did you mean agent.step_limit?",
+	} {
+		_, err := Load([]string{spec}, Options{})
+		wantError(t, err, want)
+	}
+	file := write(t, "f.yaml", "model:\n  step_limit: 5\nagent:\n  cost_limt: 5\n")
+	_, err := Load([]string{file}, Options{})
+	wantError(t, err, "2 values are wrong:\n"+file+":2: model.step_limit is not a known key; did you mean agent.step_limit?\n"+
+		file+":4: agent.cost_limt is not a known key; did you mean agent.cost_limit?")
+}
+
+func TestSourcesOfValues(t *testing.T) {
+	file := write(t, "f.yaml", "agent: {step_limit: 5}\nmodel:\n  model_kwargs: {seed: 1, top_p: 1}\n")
+	c, err := Load([]string{file, "environment.env.PAGER=null", "tools", "model.model_kwargs.seed=2"}, Options{Set: []Setting{
+		{Path: "environment.memory", Value: "3g", Flag: "--memory"},
+		{Path: "model.cost_tracking", Value: "ignore_errors", Variable: "MSWEA_COST_TRACKING"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"agent.step_limit":          "5 " + file + ":1",
+		"agent.cost_limit":          "3 built-in default",
+		"environment.env.PAGER":     " -c on the command line",
+		"environment.env.LESS":      "-R built-in default",
+		"environment.memory":        "3g --memory",
+		"environment.shell":         " default",
+		"model.cost_tracking":       "ignore_errors environment variable MSWEA_COST_TRACKING",
+		"model.action_form":         "tools built-in tools",
+		"model.model_kwargs.seed":   "2 -c on the command line",
+		"model.model_kwargs.top_p":  "1 " + file + ":3",
+		"environment.environment_x": "",
+	}
+	for _, v := range c.Values() {
+		if w, ok := want[v.Path]; ok && v.Text()+" "+v.Source != w {
+			t.Errorf("%s: %s %s, want %s", v.Path, v.Text(), v.Source, w)
+		}
+		delete(want, v.Path)
+	}
+	if len(want) != 1 {
+		t.Errorf("not listed: %v, want 1 want", want)
+	}
+}

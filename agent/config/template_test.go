@@ -1,0 +1,92 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+)
+
+const mistaken = `# prompts
+agent:
+  system_template: Be brief.
+  instance_template: |
+
+    # Issue
+      {{ task }} in {{ cdw }}
+model:
+  observation_template: >-
+    The output
+    is {{ output.retcode }}
+    here.
+  format_error_template: "{# é \u00e9 #}{{ error | uper }}"
+run:
+  env_startup_command: 'cd {{ repo }} && {% if x %} it''s {{ y }'
+`
+
+func TestTemplateErrorsNameThePlaceInTheFile(t *testing.T) {
+	file := write(t, "my.yaml", mistaken)
+	fixed := write(t, "fixed.yaml", strings.NewReplacer("uper", "upper", "{{ y }'", "{{ y }}{% endif %}'").Replace(mistaken))
+	t.Run("what does not parse", func(t *testing.T) {
+		_, err := Load([]string{file}, Options{})
+		wantError(t, err, `model.format_error_template, `+file+`:13:52: unknown filter "uper"; did you mean upper?`)
+		wantError(t, err, `run.env_startup_command, `+file+`:15:64: unexpected "}"`)
+	})
+	t.Run("what does not render", func(t *testing.T) {
+		c := load(t, fixed)
+		loop, err := agent.NewLoop(c.Loop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn := agent.Turn{Task: "t"}
+		err = loop.Check(turn)
+		wantError(t, err, `agent.instance_template, `+fixed+`:7:24: unknown variable "cdw"`)
+		if hint := fault.HintOf(err); hint != "did you mean cwd?" {
+			t.Errorf("hint %s", hint)
+		}
+		command, err := c.StartupCommand()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = command.Render(map[string]any{"repo": "r", "x": true})
+		wantError(t, err, `run.env_startup_command, `+fixed+`:15:62: unknown variable "y"`)
+	})
+	for spec, want := range map[string]string{
+		"agent.instance_template=Fix {{ taks }}":               "-c agent.instance_template=..., column 8: unknown variable",
+		"agent.instance_template=Fix\n  it: {{ taks }}":        "-c agent.instance_template=..., line 2, column 10: unknown variable",
+		`agent.instance_template="Fix\n{{ taks }}"`:            "-c agent.instance_template=..., column 10: unknown variable",
+		`agent={"instance_template":"{{ taks }}"}`:             "agent.instance_template, -c agent=",
+		"agent.action_observation_template={{ output.output }": `model.observation_template, -c agent.action_observation_template=..., column 18: unexpected "}"`,
+	} {
+		t.Run(spec, func(t *testing.T) {
+			c, err := Load([]string{spec}, Options{})
+			if err == nil {
+				loop, _ := agent.NewLoop(c.Loop())
+				err = loop.CheckTask(agent.Turn{Task: "t"})
+			}
+			wantError(t, err, want)
+		})
+	}
+	t.Run("of batch's own", func(t *testing.T) {
+		loop, err := agent.NewLoop(load(t).Loop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := loop.CheckTask(agent.Turn{}); err != nil {
+			t.Fatal(err)
+		}
+		c := load(t)
+		if got := c.placeWithin("agent.instance_template")(strings.Index(c.Agent.InstanceTemplate, "task")); !strings.HasPrefix(got, "batch's built-in default:10:8") {
+			t.Errorf("at %s, want beginning with %q", got, "batch's built-in default:10:8")
+		}
+	})
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(fmt.Sprint(err), want) {
+		t.Errorf("error %v\nwant %s", err, want)
+	}
+}

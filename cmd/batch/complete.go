@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
+	"batch.example/batch/dataset/demo"
+	"batch.example/batch/dataset/hub"
+	"batch.example/batch/internal/paths"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/journal"
+	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/llm/price"
+	"batch.example/batch/results"
+	"batch.example/batch/vocab"
+)
+
+// completer offers values for the word that begins with prefix. What has a
+// description has it behind a tab. A value that ends with / or = is not finished.
+type completer func(c *cobra.Command, args []string, prefix string) []string
+
+// complete gives root and all commands below it completion for their arguments, which
+// their usage names (DIR, INSTANCE), and for the values of their flags. Nothing here
+// uses the network or an engine.
+func (a *app) complete(root *cobra.Command) {
+	if places := strings.Fields(root.Use)[1:]; root.Runnable() && root.ValidArgsFunction == nil {
+		root.ValidArgsFunction = shell(a.arguments(places))
+	}
+	flags := a.flagValues()
+	root.Flags().VisitAll(func(f *pflag.Flag) {
+		_, directory := f.Annotations[cobra.BashCompSubdirsInDir]
+		if f.NoOptDefVal == "" && !directory { // a switch has no value
+			_ = root.RegisterFlagCompletionFunc(f.Name, shell(flags[f.Name]))
+		}
+	})
+	for _, sub := range root.Commands() {
+		a.complete(sub)
+	}
+}
+
+// shell is f in the form that cobra wants. Without f nothing is offered, files neither.
+func shell(f completer) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		if f == nil {
+			return nil, directive
+		}
+		list := slices.DeleteFunc(f(c, args, prefix), func(v string) bool { return !strings.HasPrefix(v, prefix) })
+		for _, v := range list {
+			if value, _, _ := strings.Cut(v, "\t"); strings.HasSuffix(value, "/") || strings.HasSuffix(value, "=") {
+				directive |= cobra.ShellCompDirectiveNoSpace
+			}
+		}
+		return list, directive
+	}
+}
+
+// arguments completes arguments by what a command's usage calls them: DIR, then
+// INSTANCE, which may be repeated.
+func (a *app) arguments(places []string) completer {
+	return func(c *cobra.Command, args []string, prefix string) []string {
+		if len(places) == 0 {
+			return nil
+		}
+		place := places[min(len(args), len(places)-1)]
+		repeats := strings.Contains(place, "...")
+		if len(args) >= len(places) && !repeats {
+			return nil
+		}
+		switch strings.Trim(place, "[].") {
+		case "DIR", "A", "B":
+			return paths.RunDirectories(a.home, prefix)
+		case "FILE":
+			return paths.Files(a.home, prefix)
+		case "NAME":
+			return slices.Clone(builtins)
+		case "INSTANCE":
+			if places[0] == "DIR" && len(args) > 0 {
+				return without(instancesOf(args[0]), args[1:])
+			}
+			return without(a.instances(c), args)
+		default:
+			return nil
+		}
+	}
+}
+
+// flagValues are the completers by flag. What is not here offers nothing.
+func (a *app) flagValues() map[string]completer {
+	return map[string]completer{
+		"output": func(_ *cobra.Command, _ []string, prefix string) []string {
+			return paths.RunDirectories(a.home, prefix)
+		},
+		"subset":            a.datasets,
+		"split":             fixed("test", "dev", "train"),
+		"instances":         func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
+		"config":            a.configs,
+		"model":             a.models,
+		"model-class":       fixed("toolcall", "textbased"),
+		"environment-class": fixed("docker", "podman"),
+		"order": fixed(orderGrouped+"\tinstances that share images near each other",
+			orderGiven+"\tas the dataset has them"),
+		"durability": fixed(string(journal.Power)+"\tsurvives a power cut",
+			string(journal.Process)+"\tsurvives the end of the program"),
+		"network":  fixed("none\tno network", "bridge\tone network for all containers"),
+		"workers":  fixed("auto\tas many as there is room for"),
+		"platform": fixed("linux/amd64", "linux/arm64"),
+		"outcome":  listed(outcomesOf),
+		"status":   listed(statusesOf),
+		"retry": fixed("transient=", "instance=", "unknown=", "bug=", "empty=", "limit=", "format=", "failed=",
+			"TimeExceeded=", "LimitsExceeded=", "RepeatedFormatError=", "ContextWindowExceeded="),
+		"as": fixed("text", "yaml", "json"),
+	}
+}
+
+func fixed(values ...string) completer {
+	return func(*cobra.Command, []string, string) []string { return slices.Clone(values) }
+}
+
+// listed completes the last of several values with commas between them.
+func listed(values func(args []string) []string) completer {
+	return func(_ *cobra.Command, args []string, prefix string) []string {
+		before := prefix[:strings.LastIndex(prefix, ",")+1]
+		list := without(values(args), strings.Split(before, ","))
+		for i := range list {
+			list[i] = before + list[i]
+		}
+		return list
+	}
+}
+
+// without leaves out values that are given already.
+func without(values, given []string) []string {
+	return slices.DeleteFunc(values, func(v string) bool {
+		value, _, _ := strings.Cut(v, "\t")
+		return slices.Contains(given, value)
+	})
+}
+
+// datasets are the short names, and files and folders.
+func (a *app) datasets(_ *cobra.Command, _ []string, prefix string) []string {
+	var list []string
+	for name, id := range dataset.Aliases() {
+		if id == "" {
+			id = "ten small instances that come with batch"
+		}
+		if !strings.HasPrefix(name, "_") {
+			list = append(list, name+"\t"+id)
+		}
+	}
+	slices.Sort(list)
+	return append(list, paths.Files(a.home, prefix, ".parquet", ".jsonl", ".json", ".gz", ".zst")...)
+}
+
+func (a *app) models(_ *cobra.Command, _ []string, prefix string) []string {
+	list := catalogue.Words()
+	for _, name := range slices.Sorted(maps.Keys(price.Known())) {
+		list = append(list, "openai/"+name)
+	}
+	if file, ok := strings.CutPrefix(prefix, "scripted/"); ok {
+		for _, path := range paths.Files(a.home, file, ".yaml", ".yml", ".json") {
+			list = append(list, "scripted/"+path)
+		}
+	}
+	return list
+}
+
+// builtins are batch's own configurations.
+var builtins = []string{"default\tbatch's own prompts", "text\tcommands in a fence", "tools\tan editor beside bash"}
+
+// configs are batch's own configurations, YAML files here and in MSWEA_CONFIG_DIR,
+// and the keys.
+func (a *app) configs(_ *cobra.Command, _ []string, prefix string) []string {
+	list := append(slices.Clone(builtins), paths.Files(a.home, prefix, ".yaml", ".yml")...)
+	if dir := a.getenv("MSWEA_CONFIG_DIR"); dir != "" && !strings.Contains(prefix, "/") {
+		for _, path := range paths.Files(a.home, dir+"/", ".yaml", ".yml") {
+			if name := strings.TrimPrefix(path, dir+"/"); !strings.HasSuffix(name, "/") {
+				list = append(list, name)
+			}
+		}
+	}
+	for _, k := range config.Keys() {
+		list = append(list, k.Path+"=")
+	}
+	slices.Sort(list[len(builtins):])
+	return slices.Compact(list)
+}
+
+func outcomesOf(args []string) []string {
+	if list := countedIn(args, func(r results.Record) string { return string(r.Outcome) }); list != nil {
+		return list
+	}
+	var list []string
+	for _, o := range vocab.Outcomes() {
+		list = append(list, string(o))
+	}
+	return list
+}
+
+func statusesOf(args []string) []string {
+	if list := countedIn(args, func(r results.Record) string { return string(r.Status) }); list != nil {
+		return list
+	}
+	var list []string
+	for _, s := range []vocab.Status{
+		vocab.StatusSubmitted, vocab.StatusLimitsExceeded, vocab.StatusTimeExceeded, vocab.StatusContextWindowExceeded,
+		vocab.StatusContentPolicyViolation, vocab.StatusEnvironmentDestroyed, vocab.StatusRepeatedFormatError,
+		vocab.StatusTransientFault, vocab.StatusInstanceFault, vocab.StatusUnknownFault, vocab.StatusInterrupted,
+	} {
+		list = append(list, string(s))
+	}
+	return list
+}
+
+// countedIn are the values that instances of the run directory in args have, each
+// with how many have it.
+func countedIn(args []string, value func(results.Record) string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	snap, err := results.Read(args[0])
+	if err != nil {
+		return nil
+	}
+	counts := map[string]int{}
+	for _, r := range results.Latest(snap.Records) {
+		counts[value(r)]++
+	}
+	var list []string
+	for _, v := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, v+"\t"+printable.Count(counts[v], "instance", "instances"))
+	}
+	return list
+}
+
+// instancesOf are the instances of a run directory, with how they ended.
+func instancesOf(dir string) []string {
+	snap, err := results.Read(dir)
+	if err != nil {
+		return nil
+	}
+	last := results.Latest(snap.Records)
+	list := snap.Asked()
+	for i, id := range list {
+		if r, ok := last[id]; ok {
+			list[i] = id + "\t" + string(r.Status)
+		}
+	}
+	return list
+}
+
+// instances are those of the dataset that a command's flags select, where reading it
+// is quick and needs no network.
+func (a *app) instances(c *cobra.Command) []string {
+	value := func(flag string) string {
+		if f := c.Flags().Lookup(flag); f != nil {
+			return f.Value.String()
+		}
+		return ""
+	}
+	ctx, stop := context.WithTimeout(c.Context(), 3*time.Second)
+	defer stop()
+	h := hub.FromEnv(a.getenv, a.home)
+	h.Offline = true
+	ds, err := dataset.Open(ctx, dataset.Source{
+		Name: value("subset"), Split: value("split"), Revision: value("revision"), Demo: demo.Files(), Hub: h,
+	})
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, in := range ds.Instances {
+		list = append(list, in.ID)
+	}
+	return list
+}

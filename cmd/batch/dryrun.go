@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/run"
+	"batch.example/batch/sandbox"
+)
+
+// lookLimit is how long a dry run waits for the engine.
+const lookLimit = 30 * time.Second
+
+// dryRun prints what a run of c would do, after it has refused what the run would refuse.
+func (s *sweep) dryRun(ctx context.Context, c run.Config) error {
+	plan, err := run.NewPlan(c)
+	if err != nil {
+		return err
+	}
+	var found *sandbox.Found // nil: not known
+	if plan.Count(run.Keep) < len(plan.Instances) {
+		ctx, cancel := context.WithTimeout(ctx, lookLimit)
+		defer cancel()
+		found, err = plan.Look(ctx, c)
+		if fault.KindOf(err) == fault.Usage {
+			return err
+		}
+		if err != nil {
+			s.complain(fault.New(fault.Host, "this dry run did not check images, containers and the network", err).
+				WithHint("%s", fault.HintOf(err)))
+			found = nil
+		}
+	}
+	if err := s.writePlan(plan, found); err != nil {
+		return err
+	}
+	s.sayExhausted(plan)
+	return nil
+}
+
+func (s *sweep) writePlan(plan *run.Plan, found *sandbox.Found) error {
+	w, prefix := s.stdout, s.flags.imagePrefix
+	t := printable.NewTable(w)
+	t.Row("INSTANCE", "ACTION", "WHY", "IMAGE")
+	for _, p := range plan.Instances {
+		t.Row(p.ID, string(p.Action), oneLine(why(p, found)), p.ImageName(prefix))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%s\n", headline(plan))
+	s.writeSetup(w)
+	if found != nil {
+		fmt.Fprintf(w, "  images   %s\n", imageCount(found))
+	}
+	if n := derivedNames(plan, prefix); n == 1 {
+		fmt.Fprintln(w, "  note     1 image name is derived from the instance id: the row has no image_name")
+	} else if n > 1 {
+		fmt.Fprintf(w, "  note     %d image names are derived from the instance ids: the rows have no image_name\n", n)
+	}
+	if plan.Count(run.Keep) > 0 {
+		fmt.Fprintln(w, strings.Join(s.againHints(), "\n"))
+	}
+	return nil
+}
+
+// derivedNames counts the images whose name no row gives.
+func derivedNames(plan *run.Plan, prefix string) int {
+	names := map[string]bool{}
+	for _, p := range plan.Instances {
+		if p.ImageDerived() {
+			names[p.ImageName(prefix)] = true
+		}
+	}
+	return len(names)
+}
+
+// writeSetup writes what all instances would run with.
+func (s *sweep) writeSetup(w io.Writer) {
+	workers := fmt.Sprint(s.flags.workers.n)
+	if s.flags.workers.auto {
+		workers = s.flags.workers.why
+	}
+	source := s.ds.Name
+	if s.ds.Split != "" {
+		source += ", split " + s.ds.Split
+	}
+	fmt.Fprintf(w, "  dataset  %s, %s\n  model    %s\n  prompts  %s\n  workers  %s\n  output   %s\n",
+		source, printable.Count(len(s.ds.Instances), "instance", "instances"), s.cfg.Model.ModelName, s.cfg.Prompts(), workers, s.flags.shown())
+}
+
+// headline counts what would run, by action.
+func headline(plan *run.Plan) string {
+	all := len(plan.Instances)
+	if plan.Count(run.Keep) == all {
+		return nothingToDo(all)
+	}
+	var parts []string
+	for _, a := range []struct {
+		run.Action
+		text string
+	}{{run.Fresh, "fresh"}, {run.Resume, "resumed"}, {run.Retry, "retried"}, {run.Keep, "kept with a result"}} {
+		if n := plan.Count(a.Action); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, a.text))
+		}
+	}
+	return fmt.Sprintf("would run %d of %s: %s", all-plan.Count(run.Keep), printable.Count(all, "instance", "instances"), strings.Join(parts, ", "))
+}
+
+// why explains the action of an instance; found may be nil.
+func why(p run.Planned, found *sandbox.Found) string {
+	if p.Action != run.Resume || found == nil {
+		return p.Why
+	}
+	switch {
+	case found.Containers[p.Container]:
+		return p.Why + ", in its container"
+	case p.Steps > 0:
+		return p.Why + ", by replay in a new container"
+	default:
+		return p.Why + ", in a new container"
+	}
+}
+
+func imageCount(found *sandbox.Found) string {
+	present := 0
+	for _, here := range found.Images {
+		if here {
+			present++
+		}
+	}
+	return fmt.Sprintf("%d needed, %d present, %d to pull", len(found.Images), present, len(found.Images)-present)
+}
+
+// oneLine returns the first line of a text, shortened for a table.
+func oneLine(text string) string {
+	line, rest, _ := strings.Cut(text, "\n")
+	if cut := []rune(line); len(cut) > 60 {
+		return string(cut[:60]) + "..."
+	}
+	if rest != "" {
+		line += " ..."
+	}
+	return line
+}
+
+// nothingToDo is said where all of n instances have a result.
+func nothingToDo(n int) string {
+	if n == 1 {
+		return "nothing to do: the instance has a result"
+	}
+	return fmt.Sprintf("nothing to do: all %d instances have a result", n)
+}
+
+// titled names a dataset and the split that was read of it.
+func titled(ds *dataset.Dataset) string {
+	return manifest.Dataset{Name: ds.Name, Split: ds.Split}.Title()
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/progress"
+)
+
+//go:embed help/*.txt
+var helpTexts embed.FS
+
+// groups are the headings under which `batch help` lists the commands.
+var groups = []struct {
+	title    string
+	commands []string
+}{
+	{"Run:", []string{"run", "resume", "retry"}},
+	{"Look at results:", []string{"status", "show", "diff"}},
+	{"Data, configuration and images:", []string{"dataset", "config", "images"}},
+	{"This machine:", []string{"doctor", "clean", "completion", "version", "help"}},
+}
+
+// group sorts the commands of root into groups.
+func group(root *cobra.Command) {
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, name := range g.commands {
+			for _, c := range root.Commands() {
+				if c.Name() == name {
+					c.GroupID = g.title
+				}
+			}
+		}
+	}
+	machine := groups[len(groups)-1].title
+	root.SetHelpCommandGroupID(machine)
+	root.SetCompletionCommandGroupID(machine)
+}
+
+const sectionAnnotation = "batch_section"
+
+// inSection puts those flags of fs that are in no section yet into one, under whose title
+// a command's help shows them. Sections and flags are shown in the order in which they
+// were added.
+func inSection(fs *pflag.FlagSet, title string) {
+	fs.SortFlags = false
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[sectionAnnotation] == nil {
+			_ = fs.SetAnnotation(f.Name, sectionAnnotation, []string{title}) // the flag exists
+		}
+	})
+}
+
+// useSections makes the help of root and of all commands below it show flags by section,
+// and the pages by the name that `batch help` takes.
+func useSections(root *cobra.Command) {
+	cobra.AddTemplateFunc("flagSections", flagSections)
+	root.SetUsageTemplate(strings.NewReplacer(
+		"Flags:\n{{.LocalFlags.FlagUsages", "{{flagSections .LocalFlags",
+		"Additional help topics:", "Pages of `batch help`:",
+		"rpad .CommandPath .CommandPathPadding", "rpad .Name .NamePadding",
+	).Replace(root.UsageTemplate()))
+}
+
+// helpWidth is how many columns the lines of a command's help may take.
+const helpWidth = 80
+
+// flagSections lists flags under the titles of their sections.
+func flagSections(flags *pflag.FlagSet) string {
+	var titles []string
+	sections := map[string]*pflag.FlagSet{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		title := "Flags"
+		if in := f.Annotations[sectionAnnotation]; in != nil {
+			title = in[0]
+		} else if !flags.SortFlags { // beside sections
+			title = "Other"
+		}
+		if sections[title] == nil {
+			titles = append(titles, title)
+			sections[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
+			sections[title].SortFlags = flags.SortFlags
+		}
+		wrapped := *f
+		wrapped.Usage = strings.ReplaceAll(f.Usage, "\n", " ")
+		sections[title].AddFlag(&wrapped)
+	})
+	var parts []string
+	for _, title := range titles {
+		parts = append(parts, title+":\n"+optionalValue(sections[title].FlagUsagesWrapped(helpWidth)))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// optionalValue writes a flag's value that may be left out in the only way in which it can
+// be given: --flag[=VALUE], not --flag VALUE[=default].
+func optionalValue(usages string) string {
+	return regexp.MustCompile(` ([A-Z]+)\[=[a-z]+\]`).ReplaceAllStringFunc(usages, func(shown string) string {
+		name, _, _ := strings.Cut(strings.TrimSpace(shown), "[")
+		return fmt.Sprintf("%-*s", len(shown), "[="+name+"]")
+	})
+}
+
+// checkNames makes `batch help` and `batch completion` refuse names that do not exist.
+func (a *app) checkNames(root *cobra.Command) {
+	if a.stdout != nil {
+		root.SetOut(a.stdout) // completion keeps it
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = knownTopic
+		case "completion":
+			c.Args, c.RunE = knownCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+}
+
+// knownTopic refuses a topic that does not exist, and names the nearest one.
+func knownTopic(help *cobra.Command, args []string) error {
+	c, rest, _ := help.Root().Find(args) // what is not found is the rest
+	if len(rest) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	err := fault.Newf(fault.Usage, "unknown help topic %q", rest[0]).WithHint("see `batch help`")
+	if name := near.Name(rest[0], names); name != "" {
+		return err.WithHint("did you mean `batch help %s`?", strings.TrimPrefix(c.CommandPath()+" "+name, "batch "))
+	}
+	return err
+}
+
+// topics are the pages of `batch help TOPIC` that belong to no command. The text about
+// configurations is part of `batch help config`.
+func topics() []*cobra.Command {
+	var list []*cobra.Command
+	for _, name := range []string{"environment", "events", "exit-codes", "formats"} {
+		text := helpText(name)
+		short, _, _ := strings.Cut(text, "\n")
+		if name == "events" {
+			text += "\n  " + strings.ReplaceAll(strings.TrimSpace(progress.Schema), "\n", "\n  ") + "\n"
+		}
+		list = append(list, &cobra.Command{Use: name, Short: strings.TrimSuffix(short, "."), Long: strings.TrimSpace(text)})
+	}
+	return list
+}
+
+func helpText(name string) string {
+	text, err := helpTexts.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(text)
+}

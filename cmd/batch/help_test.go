@@ -1,0 +1,258 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"batch.example/batch/internal/progress"
+	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/report"
+	"batch.example/batch/results"
+)
+
+// commands are all commands that help lists, by path.
+func commands(t *testing.T) map[string]*cobra.Command {
+	t.Helper()
+	found := map[string]*cobra.Command{}
+	root := (&app{getenv: func(string) string { return "" }}).root()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Hidden || c.Name() == "man" {
+			return
+		}
+		found[c.CommandPath()] = c
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	return found
+}
+
+func TestEveryCommandIsInAGroupAndInTheDocumentation(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(doc)
+	listed := map[string]string{} // name to description, from the section Commands
+	section := text[strings.Index(text, "# Commands"):]
+	section = section[:strings.Index(section, "\n// # Models")]
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z-]+) {2,}(.+)$`).FindAllStringSubmatch(section, -1) {
+		listed[m[1]] = m[2]
+	}
+	for path, c := range commands(t) {
+		if c.Parent() == nil || c.Parent().HasParent() || c.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		if c.GroupID == "" {
+			t.Errorf("%s is not in a group of `batch help`", path)
+		}
+		if got := listed[c.Name()]; got != c.Short {
+			t.Errorf("doc.go describes %s as %q, its help as %q", path, got, c.Short)
+		}
+		delete(listed, c.Name())
+	}
+	for name := range listed {
+		t.Errorf("doc.go lists %s, which is not a command", name)
+	}
+}
+
+// Flags that the documentation mentions must exist.
+func TestTheDocumentationMentionsRealFlags(t *testing.T) {
+	known := map[string]bool{}
+	for _, c := range commands(t) {
+		c.InitDefaultHelpFlag()
+		for _, f := range regexp.MustCompile(`--[a-z-]+`).FindAllString(c.Flags().FlagUsages(), -1) {
+			known[f] = true
+		}
+	}
+	known["--version"], known["--user"] = true, true // docker run has the second
+	files, err := filepath.Glob("help/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(files, "doc.go") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(string(text), -1) {
+			if !known[f] {
+				t.Errorf("%s mentions %s, which is not a flag", name, f)
+			}
+		}
+	}
+}
+
+// A terminal has 80 columns. Only an example may be longer, the schema of events, and what
+// cobra says of its own command.
+func TestHelpFitsATerminal(t *testing.T) {
+	for path, c := range commands(t) {
+		if strings.HasPrefix(path, "batch completion ") {
+			continue
+		}
+		text, _, _ := strings.Cut(c.Long, "Every line satisfies this JSON Schema")
+		for line := range strings.Lines(text + "\n" + c.UsageString()) {
+			line = strings.TrimSuffix(line, "\n")
+			if len(line) > helpWidth && !strings.HasPrefix(line, "  batch ") {
+				t.Errorf("a line in the help of %s is %d columns wide: %s", path, len(line), line)
+			}
+		}
+	}
+}
+
+func TestEveryFlagIsInASection(t *testing.T) {
+	sectioned := 0
+	for path, c := range commands(t) {
+		c.InitDefaultHelpFlag()
+		if c.Flags().SortFlags {
+			continue // a command without sections
+		}
+		sectioned++
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Annotations[sectionAnnotation] == nil && f.Name != "help" {
+				t.Errorf("--%s of %s is not in a section of its help", f.Name, path)
+			}
+		})
+		usage := c.UsageString()
+		if strings.Contains(usage, "\nFlags:\n") || !strings.Contains(usage, "\nOther:\n  -h, --help") {
+			t.Errorf("%s shows its flags without sections:\n%s", path, usage)
+		}
+	}
+	if sectioned < 5 {
+		t.Errorf("%d commands have sections, want sectioned at least 5", sectioned)
+	}
+}
+
+// byGo are variables that the standard library reads.
+var byGo = []string{"HOME", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+
+func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
+	read := map[string]string{}
+	for _, name := range byGo {
+		read[name] = "Go's standard library"
+	}
+	for _, p := range catalogue.Providers() {
+		read[p.Key], read[p.Base] = "a provider", "a provider"
+	}
+	call := regexp.MustCompile(`[gG]etenv\("([A-Z_]+)"\)`)
+	several := regexp.MustCompile(`range \[\]string\{("[A-Z_]+"(?:, "[A-Z_]+")*)\}`)
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "scripts" || d.Name() == "testdata" || path != root && strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || d.Name() == "man.go" || strings.Contains(path, "test/") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range call.FindAllStringSubmatch(string(text), -1) {
+			read[m[1]] = path
+		}
+		if strings.Contains(string(text), "getenv(name)") {
+			for _, m := range several.FindAllStringSubmatch(string(text), -1) {
+				for name := range strings.SplitSeq(m[1], ", ") {
+					read[strings.Trim(name, `"`)] = path
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(read, "")
+	named := map[string]bool{}
+	text, _, _ := strings.Cut(helpText("environment"), "\nThe values of variables")
+	for _, name := range regexp.MustCompile(`(?m)^  ([A-Z_]+(?:, [A-Z_]+)*) `).FindAllStringSubmatch(text, -1) {
+		for name := range strings.SplitSeq(name[1], ", ") {
+			named[name] = true
+		}
+	}
+	for name, where := range read {
+		if !named[name] {
+			t.Errorf("`batch help environment` lacks %s, which %s reads", name, where)
+		}
+	}
+	for name := range named {
+		if read[name] == "" {
+			t.Errorf("`batch help environment` names %s, which nothing reads", name)
+		}
+	}
+}
+
+// The page about files explains each phase that the tables and the display name.
+func TestHelpExplainsEveryPhase(t *testing.T) {
+	_, section, _ := strings.Cut(helpText("formats"), "\nPhases of an attempt")
+	section, _, _ = strings.Cut(section, "\nThe whole")
+	explained := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z -]+?) {2,}\S`).FindAllStringSubmatch(section, -1) {
+		explained[m[1]] = false
+	}
+	var phases results.Phases
+	for _, f := range reflect.ValueOf(&phases).Elem().Fields() {
+		f.SetFloat(1)
+	}
+	phases.Model, phases.Total = 10, 100
+	var table strings.Builder
+	snap := &results.Snapshot{Records: []results.Record{{InstanceID: "a", Attempt: 1, Time: phases}}}
+	if err := report.NewStatus(snap).Write(&table, false); err != nil {
+		t.Fatal(err)
+	}
+	_, rows, _ := strings.Cut(table.String(), "\nphase ")
+	_, rows, _ = strings.Cut(rows, "---\n")
+	rows, _, _ = strings.Cut(rows, "---")
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^([a-z -]+?) {2,}\S`).FindAllStringSubmatch(rows, -1) {
+		names = append(names, m[1])
+	}
+	if len(names) < 13 {
+		t.Fatalf("the table has only %q:\n%s", names, &table)
+	}
+	var schema struct {
+		Defs struct {
+			Phase struct {
+				Properties struct{ Phase struct{ Enum []string } }
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(progress.Schema), &schema); err != nil {
+		t.Fatal(err)
+	}
+	events := schema.Defs.Phase.Properties.Phase.Enum
+	if len(events) == 0 {
+		t.Fatal("no phases in the schema of events")
+	}
+	for _, name := range append(names, events...) {
+		if _, ok := explained[name]; !ok {
+			t.Errorf("`batch help formats` does not explain the phase %q", name)
+		}
+		explained[name] = true
+	}
+	for name, used := range explained {
+		if !used {
+			t.Errorf("`batch help formats` explains %q, which is not a phase", name)
+		}
+	}
+	if long := commands(t)["batch status"].Long; !strings.Contains(long, "`batch help formats`") {
+		t.Error("`batch status --help` does not name the page that explains the phases")
+	}
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
+	"batch.example/batch/report"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/trajectory"
+)
+
+// showFlags are those of `batch show`, and what it is asked to show.
+type showFlags struct {
+	attempt                  int // -1: the last one
+	diff, raw, full, noPager bool
+
+	dir, instance string
+	file          string // a trajectory outside a run directory
+}
+
+func (a *app) showCommand() *cobra.Command {
+	f := showFlags{attempt: -1}
+	c := &cobra.Command{
+		Use:   "show DIR INSTANCE",
+		Short: "Show what happened in one instance, step by step",
+		Long: `Show what happened in one instance, step by step: the model's thoughts, its
+commands, their output, exit code and duration, what each call cost, and the
+patch. INSTANCE may be the beginning of an id. It only reads, and shows the
+steps so far of an instance that is running. It also reads the output folders of
+mini-swe-agent, and a single .traj.json file in place of DIR INSTANCE.
+
+  batch show runs/gpt-5 django__django-11019
+  batch show runs/gpt-5 django__django-11019 --full | less
+  batch show runs/gpt-5 django__django-11019 --diff | git apply
+  batch show runs/gpt-5 django__django-11019 --attempt 1
+
+On a terminal the text is colored (unless NO_COLOR is set), wrapped, and shown
+by BATCH_PAGER or PAGER; without them by less, where there is one.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 2 {
+				return namedArgs("DIR", "INSTANCE")(c, args)
+			}
+			return someArgs("DIR")(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("attempt") && f.attempt < 0 {
+				return fault.Newf(fault.Usage, "--attempt %d: attempts are numbered from 1", f.attempt)
+			}
+			if f.diff && f.raw || f.full && (f.diff || f.raw) {
+				return fault.Newf(fault.Usage, "--diff, --raw and --full exclude each other").WithHint("give one of them")
+			}
+			return a.show(f, args)
+		},
+	}
+	fs := c.Flags()
+	fs.IntVar(&f.attempt, "attempt", -1, "the attempt of this number instead of the last one")
+	fs.BoolVar(&f.diff, "diff", false, "print the submitted patch, byte for byte, and nothing else")
+	fs.BoolVar(&f.raw, "raw", false, "print the trajectory's JSON as it is on disk")
+	fs.BoolVar(&f.full, "full", false, "print long texts and outputs whole")
+	fs.BoolVar(&f.noPager, "no-pager", false, "do not start a pager")
+	fs.Lookup("attempt").DefValue = "0" // which help leaves out: the last one has no number of its own
+	return c
+}
+
+// show finds what is asked for and prints it.
+func (a *app) show(f showFlags, args []string) error {
+	snap, err := f.find(args)
+	if err != nil {
+		return err
+	}
+	if f.dir != "" {
+		a.hideOfRun(snap.Manifest)
+	}
+	if f.diff {
+		patch, salvaged, err := f.source().Patch()
+		if err != nil {
+			return f.explain(err)
+		}
+		if salvaged {
+			fmt.Fprintf(a.stderr, "%s has no submission: this is the salvaged patch, its working-tree diff\n", f.instance)
+		}
+		return a.exactly(patch)
+	}
+	if f.raw {
+		text, err := f.source().Raw(a.mask)
+		if err != nil {
+			return f.explain(err)
+		}
+		return a.exactly(text)
+	}
+	view, err := f.source().Read(a.mask)
+	if err != nil {
+		return f.explain(err)
+	}
+	view.Place(snap)
+	return a.page(f.noPager, func(w io.Writer, width int, color bool) error {
+		return report.Trajectory(w, view, report.Reading{Full: f.full, Width: width, Color: color})
+	})
+}
+
+func (f *showFlags) source() trajectory.Source {
+	return trajectory.Source{Dir: f.dir, Instance: f.instance, Attempt: f.attempt, File: f.file}
+}
+
+// find fills in what args name, and reads the run directory that they are in.
+func (f *showFlags) find(args []string) (*results.Snapshot, error) {
+	info, err := os.Stat(args[0])
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Newf(fault.Usage, "%s does not exist", args[0]).WithHint("name a run directory, or a .traj.json file")
+	}
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading "+args[0], err).WithHint("name a run directory, or a .traj.json file")
+	}
+	if !info.IsDir() {
+		if len(args) > 1 {
+			return nil, fault.Newf(fault.Usage, "%s is a file: it holds one trajectory, and takes no INSTANCE", args[0]).
+				WithHint("give the file alone, or the run directory and an instance id")
+		}
+		f.file = args[0]
+		return &results.Snapshot{}, nil
+	}
+	f.dir = args[0]
+	ids := trajectory.Instances(f.dir)
+	snap, err := results.Read(f.dir)
+	if err != nil && len(ids) == 0 {
+		return nil, err
+	}
+	if err != nil { // a folder of trajectories
+		snap = &results.Snapshot{Dir: f.dir}
+	}
+	ids = append(ids, snap.Asked()...)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(args) < 2 {
+		return nil, fault.Newf(fault.Usage, "INSTANCE is missing: %s has %s", f.dir, some(ids)).
+			WithHint("`batch status %s --attempts` lists all", f.dir)
+	}
+	f.instance, err = chosen(ids, strings.TrimSuffix(args[1], "/"), f.dir)
+	return snap, err
+}
+
+// chosen is the id that want names: wholly, or by a beginning that no other has.
+func chosen(ids []string, want, dir string) (string, error) {
+	if slices.Contains(ids, want) {
+		return want, nil
+	}
+	var begin []string
+	for _, id := range ids {
+		if want != "" && strings.HasPrefix(id, want) {
+			begin = append(begin, id)
+		}
+	}
+	switch {
+	case len(begin) == 1:
+		return begin[0], nil
+	case len(begin) > 1:
+		return "", fault.Newf(fault.Usage, "%q is the beginning of several instance ids: %s", want, some(begin)).
+			WithHint("give more of the id")
+	}
+	err := fault.Newf(fault.Usage, "%s has no instance %q", dir, want)
+	within := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !strings.Contains(id, want) })
+	if id := near.Name(want, ids); id != "" {
+		return "", err.WithHint("did you mean %s?", id)
+	} else if len(within) > 0 {
+		return "", err.WithHint("did you mean %s?", strings.Join(within[:min(3, len(within))], " or "))
+	}
+	return "", err.WithHint("`batch status %s --attempts` lists its instances", dir)
+}
+
+// some lists the first ids, and says how many more there are.
+func some(ids []string) string {
+	const most = 5
+	if len(ids) == 0 {
+		return "no instances"
+	}
+	if len(ids) <= most {
+		return strings.Join(ids, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
+}
+
+// explain says what there is when what was asked for is not there.
+func (f *showFlags) explain(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	switch {
+	case errors.Is(err, trajectory.ErrNoPatch):
+		return f.noPatch()
+	case f.attempt >= 0:
+		return fault.Newf(fault.Usage, "%s has no attempt %d", f.instance, f.attempt).
+			WithHint("`batch status %s --attempts` lists the attempts", f.dir)
+	default:
+		return fault.Newf(fault.Usage, "%s has no trajectory: it has not started", f.instance).
+			WithHint("`batch status %s` shows how the run stands", f.dir)
+	}
+}
+
+// noPatch says how the attempt ended that left no patch.
+func (f *showFlags) noPatch() error {
+	name, status := cmp.Or(f.instance, f.file), "no exit status"
+	if v, err := f.source().Read(nil); err == nil {
+		name = cmp.Or(f.instance, v.Instance, f.file)
+		status = cmp.Or(string(v.Info.ExitStatus), status)
+		if v.Running {
+			status = "running"
+		}
+	}
+	what := strings.TrimSpace(cmp.Or(f.dir, f.file) + " " + f.instance)
+	return fault.Newf(fault.Unknown, "%s has no patch (%s)", name, status).
+		WithHint("`batch show %s` shows how it ended", what)
+}
+
+// hideOfRun hides what the run was asked to hide. Of a trajectory that is read from its
+// journal, nobody has hidden it yet.
+func (a *app) hideOfRun(m *manifest.Manifest) {
+	if m == nil {
+		return
+	}
+	var patterns []string
+	if config, ok := m.Config.(map[string]any); ok {
+		if run, ok := config["run"].(map[string]any); ok {
+			list, _ := run["mask_patterns"].([]any)
+			for _, p := range list {
+				patterns = append(patterns, fmt.Sprint(p))
+			}
+		}
+	}
+	var f runFlags
+	c := &cobra.Command{}
+	f.add(c)
+	if at := slices.Index(m.Argv, "run"); at >= 0 && c.ParseFlags(m.Argv[at+1:]) == nil {
+		patterns = append(patterns, f.mask...)
+	}
+	for _, p := range patterns {
+		if re, err := regexp.Compile(p); err == nil {
+			a.mask.AddPatterns(re)
+		}
+	}
+}

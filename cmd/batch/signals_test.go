@@ -1,0 +1,28 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+)
+
+// A SIGTERM often comes twice, and the second one when the run has ended already.
+func TestALateSIGTERMDoesNotEndTheProcess(t *testing.T) {
+	t.Cleanup(func() { signal.Reset(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE) })
+	ctx, s, stop := watchSignals(t.Context(), func(string) {}, io.Discard, "")
+	for range 2 {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-ctx.Done()
+	<-s.drain
+	stop()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		if err := syscall.Kill(os.Getpid(), sig); err != nil { // which ends the test where it is not ignored
+			t.Fatal(err)
+		}
+	}
+}

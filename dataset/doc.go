@@ -1,0 +1,76 @@
+// Package dataset says what to run: it reads SWE-bench-style rows, selects
+// among them, and names each one's image.
+//
+// Rows come from parquet, JSON Lines or JSON files (plain, gzip or zstd),
+// folders and globs of them, a Hugging Face dataset, or the embedded demo.
+// A reader either returns every row or an error that names the file and row;
+// it never drops or repairs one silently. Columns it does not know are kept.
+//
+// # Your own dataset
+//
+// A private repository, some issues and an image are enough. This starts one, with
+// three rows made from a repository's latest commits (without --repo, from an example),
+// the Dockerfile of their image, a configuration and a README with the commands:
+//
+//	batch dataset init my-dataset --repo ~/src/shop
+//	cd my-dataset
+//	docker build -q -t shop-dataset .
+//	batch dataset --subset rows.jsonl
+//	batch run --subset rows.jsonl -c config.yaml -m oracle -o runs/oracle
+//	batch run --subset rows.jsonl -c config.yaml -m noop -o runs/noop
+//
+// The oracle submits each row's patch: every instance must end as Submitted. The no-op
+// submits nothing. If the oracle fails, then an image, a commit or a patch is wrong, and
+// a model would fail for the same reason. Nothing leaves the machine: an image that the
+// engine has is not pulled, and the only messages to anybody are the calls of a model.
+//
+// By hand, a dataset is a file with one JSON object per line (rows.jsonl), a JSON list of
+// objects, or parquet. These are the columns that batch reads:
+//
+//	instance_id        required. A text, unique in the file. It names the instance's
+//	                   folder in the run directory: no slash, no dot at its beginning.
+//	                   SWE-bench writes OWNER__REPO-NUMBER.
+//	problem_statement  required. The text of the issue. The agent is given this and
+//	                   nothing else of the row.
+//	base_commit        the commit that the agent begins at. The image's repository must be
+//	                   there (or at a commit on top that only sets up the environment),
+//	                   if necessary after run.env_startup_command. Without it, nothing is
+//	                   compared.
+//	repo               OWNER/NAME, for tables. It is not cloned.
+//	version            of the repository, for tables and the order of work.
+//	image_name         the image that the instance runs in; also docker_image or image.
+//	                   Without one, the name is derived from instance_id as SWE-bench
+//	                   names its images: [Instance.ImageName].
+//	patch              the gold patch, a unified diff. `-m oracle` submits it.
+//	test_patch         the diff of the tests that judge a solution.
+//	FAIL_TO_PASS       test ids that fail before the gold patch and pass after it.
+//	PASS_TO_PASS       test ids that pass before and after. Both are lists of texts, or
+//	                   a text that holds such a list in JSON.
+//	eval_script        bash that applies test_patch and runs the tests, between the lines
+//	                   ">>>>> Start Test Output" and ">>>>> End Test Output".
+//	log_parser         how its output is read, such as parse_log_pytest.
+//	eval_type          pass_and_fail, or fail_only where only failures are printed.
+//
+// Columns below patch are for grading, which batch leaves to the SWE-bench harness for
+// now; an agent never sees them. Other columns are kept, and are variables of
+// run.env_startup_command as all columns are. Names are case-sensitive.
+//
+// # The image
+//
+// An image needs bash, git and the repository, with what its tests need installed:
+// containers have no network. Two settings say how an image is used:
+//
+//	environment:
+//	  cwd: /testbed    # the repository's folder, which this is the default of
+//	run:
+//	  env_startup_command: git checkout -q {{ base_commit }}
+//
+// The startup command runs in each container before the agent begins, must exit with 0,
+// and is a template over the columns of the row. With it, one image serves all rows of a
+// repository; without it, build an image for each row, at its base_commit. Later commits
+// are hidden from the agent in either case.
+//
+// An image_name is what docker pull takes: NAME, NAME:TAG, registry.example.com/NAME or
+// NAME@sha256:DIGEST. One that is on the engine is used as it is, whether a registry has
+// it or not; one that is not is pulled. --image-prefix replaces the registry.
+package dataset

@@ -1,0 +1,19 @@
+"""Prices of a shop, in euros."""
+
+
+def discount(price, percent):
+    """Return price less percent of it."""
+    return max(0, price - price * percent / 100)
+
+
+def total(cart):
+    """Return what the (price, count) pairs of a cart cost together."""
+    result = 0
+    for price, count in cart:
+        result += price * count
+    return result
+
+
+def show(price):
+    """Return price as text."""
+    return f"{price:.2f} EUR"

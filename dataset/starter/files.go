@@ -1,0 +1,117 @@
+package starter
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"batch.example/batch/fault"
+)
+
+//go:embed files
+var files embed.FS
+
+var templates = template.Must(template.ParseFS(files, "files/*"))
+
+const ignored = ".dockerignore"
+
+// write makes all files: those of files/, the rows and the bundle.
+func (t *target) write(ctx context.Context, repo repository, changes []change, w Written, c Config) error {
+	rows, err := rowsOf(changes, repo.name, w.Image)
+	if err != nil {
+		return fault.New(fault.Bug, "writing rows", err)
+	}
+	if err := t.add("rows.jsonl", rows); err != nil {
+		return err
+	}
+	fill := map[string]string{
+		"Repo": repo.name, "Image": w.Image, "Base": c.Base, "Bundle": bundle,
+		"First": instanceID(repo.name, changes[0].commit), "Dir": filepath.Clean(c.Dir),
+	}
+	for _, name := range []string{"Dockerfile", "dockerignore", "config.yaml", "README.md"} {
+		var b bytes.Buffer
+		if err := templates.ExecuteTemplate(&b, name, fill); err != nil {
+			return fault.New(fault.Bug, "writing "+name, err)
+		}
+		if name == "dockerignore" { // without the dot that keeps it out of go:embed
+			name = ignored
+		}
+		if err := t.add(name, b.Bytes()); err != nil {
+			return err
+		}
+	}
+	return t.bundle(ctx, repo)
+}
+
+//go:embed all:example
+var example embed.FS
+
+// step is one commit of the example: the files of a folder.
+type step struct{ dir, message, fixes string }
+
+var steps = []step{
+	{"0", "A shop's prices", ""},
+	{"1", "discount: more than the whole price goes below zero\n\nA discount of 120 % makes a price negative: discount(10, 120) is -2, and should be 0.", "tests/test_prices.py::test_discount_never_goes_below_zero"},
+	{"2", "total: an empty cart fails\n\ntotal([]) raises an IndexError. The total of an empty cart should be 0.", "tests/test_prices.py::test_an_empty_cart_costs_nothing"},
+	{"3", "show: cents are missing\n\nshow(3.5) is \"3.5 EUR\". Prices should always have two digits: \"3.50 EUR\".", "tests/test_prices.py::test_prices_have_two_digits"},
+}
+
+// example makes the example's repository.
+func (t *target) example(ctx context.Context) (repository, error) {
+	r := repository{dir: filepath.Join(t.dir, exampleRepo), name: "example/shop", pass: map[string][]string{}}
+	if err := os.Mkdir(r.dir, 0o777); err != nil {
+		return r, fault.New(fault.Usage, "making the example's repository", err)
+	}
+	t.names, t.made = append(t.names, exampleRepo), append(t.made, r.dir)
+	if _, err := r.git(ctx, "init", "-q"); err != nil {
+		return r, err
+	}
+	for i, s := range steps {
+		date := fmt.Sprintf("2025-01-%02dT12:00:00+0000", i+1) // the same commits everywhere
+		r.env = []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
+		if err := r.copy(path.Join("example", s.dir)); err != nil {
+			return r, err
+		}
+		for _, args := range [][]string{{"-c", "core.autocrlf=false", "add", "-A", "-f", "."}, {
+			"-c", "user.name=Example", "-c", "user.email=example@localhost", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=" + os.DevNull,
+			"commit", "-q", "-m", s.message,
+		}} {
+			if _, err := r.git(ctx, args...); err != nil {
+				return r, err
+			}
+		}
+		subject, _, _ := strings.Cut(s.message, "\n")
+		if s.fixes != "" {
+			r.pass[subject] = []string{s.fixes}
+		}
+	}
+	return r, nil
+}
+
+// copy writes the files of an embedded folder into the repository.
+func (r repository) copy(from string) error {
+	return fs.WalkDir(example, from, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := example.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(r.dir, filepath.FromSlash(strings.TrimPrefix(name, from+"/")))
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return fault.New(fault.Host, "writing the example's repository", err)
+		}
+		if err := os.WriteFile(to, data, 0o666); err != nil {
+			return fault.New(fault.Host, "writing the example's repository", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,220 @@
+package starter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"batch.example/batch/fault"
+)
+
+// repository is a git repository on this machine.
+type repository struct {
+	dir  string
+	name string              // owner/name where it has a remote, else its folder's
+	env  []string            // of git, besides this process's
+	pass map[string][]string // of the example: the tests that a change fixes, by its subject
+}
+
+// change is what one commit did.
+type change struct {
+	commit, parent   string
+	message          string
+	patch, testPatch string
+	fixed            []string // tests, where they are known
+}
+
+func (c change) tests() (fails, passes []string) {
+	return append([]string{}, c.fixed...), []string{} // lists, never null
+}
+
+// safe keeps git from starting programs that the repository's own configuration names, and
+// signatures out of the messages.
+var safe = []string{"-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.hooksPath=" + os.DevNull}
+
+// git runs git in the repository and returns what it prints.
+func (r repository) git(ctx context.Context, args ...string) (string, error) {
+	var out, diag bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", slices.Concat([]string{"-C", r.dir}, safe, args)...)
+	cmd.Env = append(cmd.Environ(), r.env...)
+	cmd.Stdout, cmd.Stderr = &out, &diag
+	switch err := cmd.Run(); {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fault.Newf(fault.Host, "git is not installed").WithHint("install it: rows are made from a repository's history")
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", fault.Newf(fault.Usage, "git %s in %s failed: %s", args[0], r.dir, strings.TrimSpace(diag.String()))
+	}
+	return out.String(), nil
+}
+
+// check finds the top of the repository and its name.
+func (r *repository) check(ctx context.Context) error {
+	top, err := r.git(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		if fault.KindOf(err) == fault.Usage {
+			err = fault.Newf(fault.Usage, "--repo %s is not the working tree of a git repository", r.dir).
+				WithHint("name the folder of one, or leave out --repo for an example")
+		}
+		return err
+	}
+	r.dir = strings.TrimSuffix(top, "\n")
+	if r.name == "" {
+		r.name = filepath.Base(r.dir)
+		if url, err := r.git(ctx, "remote", "get-url", "origin"); err == nil {
+			r.name = remoteName(url, r.name)
+		}
+	}
+	return nil
+}
+
+// remoteName returns owner/name of a remote's address, or otherwise.
+func remoteName(url, otherwise string) string {
+	m := regexp.MustCompile(`^(?:\w+://[^/]+/|[^/:]+:)(?:.*/)?([\w.-]+)/([\w.-]+?)(?:\.git)?/?\s*$`).FindStringSubmatch(url)
+	if m == nil {
+		return otherwise
+	}
+	return m[1] + "/" + m[2]
+}
+
+// looked is how many commits are looked at for rows.
+const looked = 500
+
+// changes returns the latest changes of which a row can be made, n at most: those that
+// come with tests before the others. A merge is one change.
+func (r repository) changes(ctx context.Context, n int) (list []change, notes []string, err error) {
+	log, err := r.git(ctx, "log", "--first-parent", fmt.Sprintf("--max-count=%d", looked), "--format=%H %P")
+	if err != nil {
+		if fault.KindOf(err) == fault.Usage {
+			err = fault.Newf(fault.Usage, "%s has no commits", r.dir).WithHint("commit its files first")
+		}
+		return nil, nil, err
+	}
+	var untested []change
+	for line := range strings.Lines(log) {
+		hashes := strings.Fields(line)
+		if len(list) == n {
+			break
+		}
+		if len(hashes) < 2 { // the first commit of all
+			continue
+		}
+		c, err := r.change(ctx, hashes[0], hashes[1])
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case c.patch == "" || !utf8.ValidString(c.patch+c.testPatch+c.message): // JSON holds text only
+		case c.testPatch == "":
+			if len(untested) < n {
+				untested = append(untested, c)
+			}
+		default:
+			list = append(list, c)
+		}
+	}
+	if tested := len(list); tested < n && len(untested) > 0 {
+		list = append(list, untested[:min(len(untested), n-tested)]...)
+		notes = append(notes, untestedNote(len(list)-tested, len(list)))
+	}
+	if len(list) == 0 {
+		return nil, nil, fault.Newf(fault.Usage, "no commit of %s makes a row", r.dir).
+			WithHint("a row is a commit that has a parent and changes other files than tests;\nto write rows yourself, see `go doc batch.example/batch/dataset`")
+	}
+	return list, notes, nil
+}
+
+func counted(rows int) string {
+	if rows == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", rows)
+}
+
+func untestedNote(n, rows int) string {
+	if n == 1 {
+		return fmt.Sprintf("1 of %s has no test_patch: its commit changes no test file", counted(rows))
+	}
+	return fmt.Sprintf("%d of %d rows have no test_patch: their commits change no test file", n, rows)
+}
+
+func (r repository) change(ctx context.Context, commit, parent string) (change, error) {
+	c := change{commit: commit, parent: parent}
+	message, err := r.git(ctx, "log", "-1", "--format=%B", commit)
+	if err != nil {
+		return c, err
+	}
+	c.message = strings.TrimSpace(message) + "\n"
+	subject, _, _ := strings.Cut(c.message, "\n")
+	c.fixed = r.pass[subject]
+	names, err := r.git(ctx, "diff-tree", "-r", "--no-renames", "--name-only", "-z", parent, commit)
+	if err != nil {
+		return c, err
+	}
+	var tests, others []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(names, "\x00"), "\x00") {
+		switch {
+		case name == "":
+		case isTest(name):
+			tests = append(tests, name)
+		default:
+			others = append(others, name)
+		}
+	}
+	if c.patch, err = r.diff(ctx, c, others); err != nil {
+		return c, err
+	}
+	c.testPatch, err = r.diff(ctx, c, tests)
+	return c, err
+}
+
+// maxPaths bounds the length of a command: no row is made of a larger change.
+const maxPaths = 500
+
+func (r repository) diff(ctx context.Context, c change, paths []string) (string, error) {
+	if len(paths) == 0 || len(paths) > maxPaths {
+		return "", nil
+	}
+	return r.git(ctx, append([]string{
+		"--literal-pathspecs", "diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
+		"--src-prefix=a/", "--dst-prefix=b/", c.parent, c.commit, "--",
+	}, paths...)...)
+}
+
+var testFile = regexp.MustCompile(`(?i:(^|[._-])(tests?|specs?)([._-]|$))|^conftest\.py$|Tests?\.\w+$`)
+
+// isTest reports whether a file of a repository is one of its tests, by its name or a
+// folder's that it is in.
+func isTest(name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		switch strings.ToLower(path.Base(dir)) {
+		case "test", "tests", "testing", "testdata", "__tests__", "spec", "specs", "e2e":
+			return true
+		}
+	}
+	return testFile.MatchString(path.Base(name))
+}
+
+// bundle is the file with the repository's history that the image is built from.
+const bundle = "repo.bundle"
+
+func (t *target) bundle(ctx context.Context, r repository) error {
+	to, err := filepath.Abs(filepath.Join(t.dir, bundle))
+	if err != nil {
+		return fault.New(fault.Host, "writing "+bundle, err)
+	}
+	t.names, t.made = append(t.names, bundle), append(t.made, to)
+	if _, err = r.git(ctx, "bundle", "create", "-q", to, "HEAD"); err != nil {
+		_ = os.Remove(to + ".lock") // git's, where it was stopped
+	}
+	return err
+}

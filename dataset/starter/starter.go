@@ -1,0 +1,204 @@
+// Package starter writes the beginning of a dataset of one's own: rows made from the
+// history of a git repository, the Dockerfile of the image that they run in, the
+// configuration that goes with them, and a README with the commands.
+//
+// A change of the repository becomes a row: the commit before it is the base_commit,
+// its message the problem_statement, what it does to tests the test_patch and the rest
+// the gold patch. One image has the repository with all rows' commits; each container
+// begins with a checkout of its row's.
+package starter
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/distribution/reference"
+
+	"batch.example/batch/fault"
+)
+
+// Config says what is written. Only Dir is needed.
+type Config struct {
+	Dir   string // that is made, and filled
+	Repo  string // a git repository; empty: an example, made in Dir
+	Image string // that rows name; empty: derived from the repository's name
+	Base  string // that the Dockerfile starts from; empty: DefaultBase
+	Rows  int    // at most; 0: DefaultRows
+}
+
+// What stands in a Config's place of nothing.
+const (
+	DefaultBase = "python:3.12"
+	DefaultRows = 3
+)
+
+// Written is what was made.
+type Written struct {
+	Dir   string
+	Repo  string   // the repository's name, as in the rows
+	Image string   // that the rows name, to be built
+	Rows  int      // in rows.jsonl
+	Files []string // by their names in Dir
+	Notes []string // what a person should know
+}
+
+// exampleRepo is the folder in Dir of the example's repository.
+const exampleRepo = "repo"
+
+// row is one line of rows.jsonl, in the order in which it is written.
+type row struct {
+	ID         string   `json:"instance_id"`
+	Repo       string   `json:"repo"`
+	BaseCommit string   `json:"base_commit"`
+	Statement  string   `json:"problem_statement"`
+	Image      string   `json:"image_name"`
+	Patch      string   `json:"patch"`
+	TestPatch  string   `json:"test_patch"`
+	FailToPass []string `json:"FAIL_TO_PASS"`
+	PassToPass []string `json:"PASS_TO_PASS"`
+}
+
+// Write makes the files of c. It replaces none: one that is there is a Usage fault, as
+// is a repository that no rows can be made from. On a failure nothing of it stays.
+func Write(ctx context.Context, c Config) (w Written, err error) {
+	c.Base, c.Rows = cmp.Or(c.Base, DefaultBase), cmp.Or(c.Rows, DefaultRows)
+	for flag, name := range map[string]string{"--image": c.Image, "--base": c.Base} {
+		if _, err := reference.ParseNormalizedNamed(name); name != "" && err != nil {
+			return w, fault.Newf(fault.Usage, "%s %s: %w", flag, name, err).
+				WithHint("write an image as for docker pull: lower case, such as my/image:1.0")
+		}
+	}
+	t := &target{dir: c.Dir}
+	if err := t.refuse(c.Repo == ""); err != nil {
+		return w, err
+	}
+	defer func() {
+		if err != nil {
+			t.undo()
+		}
+	}()
+	if err := t.mkdir(c.Dir); err != nil {
+		return w, err
+	}
+	repo := repository{dir: c.Repo}
+	if c.Repo == "" {
+		if repo, err = t.example(ctx); err != nil {
+			return w, err
+		}
+	}
+	if err := repo.check(ctx); err != nil {
+		return w, err
+	}
+	w = Written{Dir: c.Dir, Repo: repo.name, Image: cmp.Or(c.Image, imageName(repo.name))}
+	changes, notes, err := repo.changes(ctx, c.Rows)
+	if err != nil {
+		return w, err
+	}
+	w.Rows, w.Notes = len(changes), notes
+	if err := t.write(ctx, repo, changes, w, c); err != nil {
+		return w, err
+	}
+	w.Files = t.names
+	return w, nil
+}
+
+// imageName makes the name of an image from a repository's.
+func imageName(repo string) string {
+	name := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(filepath.Base(repo)), "-")
+	return cmp.Or(strings.Trim(name, "-"), "my") + "-dataset"
+}
+
+// instanceID names a row as SWE-bench does, with the commit in the place of a number.
+func instanceID(repo, commit string) string {
+	name := regexp.MustCompile(`[^A-Za-z0-9_.-]+`).ReplaceAllString(strings.ReplaceAll(repo, "/", "__"), "-")
+	return strings.TrimLeft(name, ".-") + "-" + commit[:min(8, len(commit))]
+}
+
+func rowsOf(changes []change, repo, image string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for _, c := range changes {
+		fails, passes := c.tests()
+		if err := enc.Encode(row{
+			ID: instanceID(repo, c.commit), Repo: repo, BaseCommit: c.parent, Statement: c.message, Image: image,
+			Patch: c.patch, TestPatch: c.testPatch, FailToPass: fails, PassToPass: passes,
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// target is the folder that is filled, and what was made in it.
+type target struct {
+	dir   string
+	names []string // of files, in dir
+	made  []string // paths, for undo
+}
+
+// refuse reports, as a Usage fault, what stands where something will be written.
+func (t *target) refuse(example bool) error {
+	names := []string{"rows.jsonl", "Dockerfile", ignored, "config.yaml", "README.md", bundle}
+	if example {
+		names = append(names, exampleRepo)
+	}
+	for _, name := range names {
+		path := filepath.Join(t.dir, name)
+		if _, err := os.Lstat(path); err == nil {
+			return fault.Newf(fault.Usage, "%s exists already, and is not overwritten", path).
+				WithHint("name another directory: `batch dataset init DIR`")
+		}
+	}
+	return nil
+}
+
+// undo removes what was made.
+func (t *target) undo() {
+	for i := len(t.made) - 1; i >= 0; i-- {
+		if filepath.Base(t.made[i]) == exampleRepo {
+			_ = os.RemoveAll(t.made[i]) // the reason of undoing is what a person is to read
+			continue
+		}
+		_ = os.Remove(t.made[i])
+	}
+}
+
+// mkdir makes a folder and those above it that are missing.
+func (t *target) mkdir(dir string) error {
+	var missing []string
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); err == nil || d == filepath.Dir(d) {
+			break
+		}
+		missing = append([]string{d}, missing...)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fault.New(fault.Usage, "making the directory", err).WithHint("name another one: `batch dataset init DIR`")
+	}
+	t.made = append(t.made, missing...)
+	return nil
+}
+
+func (t *target) add(name string, data []byte) error {
+	path := filepath.Join(t.dir, name)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return fault.New(fault.Host, "writing", err)
+	}
+	t.names, t.made = append(t.names, name), append(t.made, path)
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fault.New(fault.Host, "writing "+path, err)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/catalogue"
+)
+
+// patience is how long a model may take to answer a small call.
+const patience = time.Minute
+
+// Ask makes one small call to a model, as a run would make it, and checks the result.
+// Tools are those that the run offers the model; none for commands in text. A model
+// that batch plays itself is not called.
+func Ask(ctx context.Context, s catalogue.Settings, tools []llm.Tool) []Check {
+	found, err := catalogue.Find(s)
+	if err != nil {
+		return []Check{failed(err)}
+	}
+	if found.Played {
+		return []Check{{"model", Good, s.Model + " is part of batch: it needs no key and costs nothing", ""}}
+	}
+	models, err := found.Open(false)
+	if err != nil {
+		return []Check{failed(err)}
+	}
+	model, err := models(catalogue.Attempt{})
+	if err != nil {
+		return []Check{failed(err)}
+	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	start := time.Now()
+	resp, err := model.Generate(limited, &llm.Request{Tools: tools, Messages: []llm.Message{
+		{Role: llm.RoleSystem, Parts: []llm.Part{llm.Text{Text: "This is a check of the connection."}}},
+		{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "Reply with the word OK and nothing else."}}},
+	}})
+	took := time.Since(start)
+	switch {
+	case err != nil && ctx.Err() == nil && limited.Err() != nil:
+		return []Check{{
+			"model", Bad, fmt.Sprintf("%s did not answer within %v", s.Model, patience),
+			"try again later; if it is slow but works, a run waits longer: see model.model_kwargs.timeout",
+		}}
+	case err != nil:
+		return []Check{failed(err)}
+	}
+	answered := Check{"model", Good, fmt.Sprintf("%s answered in %.1f s as %s: %s in, %s out",
+		s.Model, took.Seconds(), cmp.Or(resp.Model, "(no model id)"), tokens(resp.Usage.Input), tokens(resp.Usage.Output)), ""}
+	return []Check{answered, checkPrice(found, resp)}
+}
+
+// failed is the check of a model that could not be called, or whose call failed.
+func failed(err error) Check {
+	hint := fault.HintOf(err)
+	if wrong, ok := errors.AsType[*llm.WrongAddress](err); ok && wrong.Hint != "" {
+		hint = wrong.Hint
+	}
+	if _, ok := errors.AsType[*llm.RateLimited](err); ok && hint == "" {
+		hint = "the provider limits how many requests it answers: wait, or ask it for a higher limit;\na run waits and tries again by itself"
+	}
+	if hint == "" && fault.KindOf(err) == fault.Transient {
+		hint = "try again in a minute; a run tries again by itself"
+	}
+	return Check{"model", Bad, err.Error(), cmp.Or(hint, "change the model's settings, or name another model with -m")}
+}
+
+// checkPrice says what is known about the cost of calls, and what this one cost.
+func checkPrice(m catalogue.Model, resp *llm.Response) Check {
+	cost := fmt.Sprintf("this call cost %s USD", amount(resp.Cost))
+	switch {
+	case m.Price != nil:
+		return Check{"price", Good, fmt.Sprintf("%s USD in and %s USD out per million tokens; %s",
+			amount(m.Price.Input*1e6), amount(m.Price.Output*1e6), cost), ""}
+	case resp.Priced:
+		return Check{"price", Good, "the provider reports what each call costs; " + cost, ""}
+	case m.Cost == catalogue.Uncounted:
+		return Check{"price", Good, "unknown, and costs are not counted for this model", ""}
+	default:
+		return Check{
+			"price", Warning, "unknown: costs cannot be counted, nor limited",
+			"give the price with `-c model.litellm_model_registry=prices.json` (a file in LiteLLM's form),\n" +
+				"or run without counting: `-c model.cost_tracking=ignore_errors`",
+		}
+	}
+}
+
+// amount writes US dollars, however few.
+func amount(usd float64) string {
+	text := fmt.Sprintf("%.6f", usd)
+	whole, part, _ := strings.Cut(text, ".")
+	for len(part) > 2 && strings.HasSuffix(part, "0") {
+		part = part[:len(part)-1]
+	}
+	return whole + "." + part
+}
+
+func tokens(n int64) string {
+	if n == 1 {
+		return "1 token"
+	}
+	return fmt.Sprintf("%d tokens", n)
+}

@@ -1,0 +1,113 @@
+package doctor
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/vocab"
+)
+
+const plantedKey = "sk-planted-0123456789abcdef"
+
+func settings(model, url string) catalogue.Settings {
+	return catalogue.Settings{Model: model, Getenv: func(name string) string {
+		return map[string]string{"OPENAI_API_KEY": plantedKey, "OPENAI_BASE_URL": url}[name]
+	}}
+}
+
+func all(checks []Check) string {
+	var b strings.Builder
+	for _, c := range checks {
+		b.WriteString(string(c.State) + " " + c.Name + " " + c.Text + "\n" + c.Hint + "\n")
+	}
+	return b.String()
+}
+
+func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
+	cost := 0.25
+	usage := vocab.Usage{Input: 20, Output: 1}
+	for _, tt := range []struct {
+		model  string
+		answer llmtest.Answer
+		want   []string
+	}{
+		{"openai/gpt-5", llmtest.Answer{Content: "OK", Model: "gpt-5-2025-08-07", Usage: usage}, []string{
+			"ok model openai/gpt-5 answered in ", " s as gpt-5-2025-08-07: 20 tokens in, 1 token out",
+			"ok price 1.25 USD in and 10.00 USD out per million tokens; this call cost 0.000035 USD",
+		}},
+		{"openai/own", llmtest.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown, and costs are not counted"}},
+		{"openai/own", llmtest.Answer{Content: "OK", Cost: &cost}, []string{"ok price the provider reports what each call costs; this call cost 0.25 USD"}},
+	} {
+		server := llmtest.NewServer(t, tt.answer)
+		got := all(Ask(t.Context(), settings(tt.model, server.URL), []llm.Tool{{Name: "bash"}}))
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: want %q in\n%s", tt.model, want, got)
+			}
+		}
+		if r := server.Requests(); len(r) != 1 || len(r[0].Tools) != 1 {
+			t.Errorf("%s: got %d requests, want 1 record, 1 tool", tt.model, len(r))
+		}
+	}
+}
+
+func TestDoctorModelCallThatFailsGivesAHint(t *testing.T) {
+	limited := llmtest.Refusal(http.StatusTooManyRequests, "rate_limit_exceeded", "slow down")
+	limited.Header = map[string]string{"Retry-After": "7"}
+	for name, tt := range map[string]struct {
+		answer llmtest.Answer
+		want   []string
+	}{
+		"a bad key":        {llmtest.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+plantedKey), []string{"401 unauthorized", "check OPENAI_API_KEY"}},
+		"an unknown model": {llmtest.Refusal(404, "model_not_found", "The model does not exist"), []string{"404 not found", "check the model name gpt-5"}},
+		"a rate limit":     {limited, []string{"429 too many requests", "wait, or ask it for a higher limit"}},
+		"no credit":        {llmtest.Refusal(429, "insufficient_quota", "You exceeded your quota"), []string{"no credit left"}},
+		"an outage":        {llmtest.Refusal(503, "", "overloaded"), []string{"503", "try again in a minute"}},
+		"a bad parameter":  {llmtest.Refusal(400, "invalid_request_error", "tools are not supported"), []string{"tools are not supported", "what "}},
+		"no model there":   {llmtest.Answer{Fault: llmtest.Garbage}, []string{"OPENAI_BASE_URL"}},
+		"a hang-up":        {llmtest.Answer{Fault: llmtest.Hangup}, []string{"is right and reachable"}},
+	} {
+		server := llmtest.NewServer(t, tt.answer)
+		checks := Ask(t.Context(), settings("openai/gpt-5", server.URL), nil)
+		got := all(checks)
+		if len(checks) != 1 || checks[0].State != Bad || checks[0].Hint == "" || strings.Contains(got, plantedKey) {
+			t.Errorf("got %s, want 1 check, state %v, some hint, no %q:\n%s", name, Bad, plantedKey, got)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: want %q in\n%s", name, want, got)
+			}
+		}
+		if n := len(server.Requests()); n != 1 {
+			t.Errorf("%s: got %d requests, want 1", name, n)
+		}
+	}
+}
+
+func TestDoctorReportsWhyAModelCannotBeCalled(t *testing.T) {
+	nobody := httptest.NewServer(nil)
+	url := nobody.URL
+	nobody.Close()
+	keyless := settings("openai/gpt-5", "")
+	keyless.Getenv = func(string) string { return "" }
+	for want, s := range map[string]catalogue.Settings{
+		"check OPENAI_BASE_URL, now " + url:             settings("openai/gpt-5", url),
+		"OPENAI_API_KEY is not set":                     keyless,
+		"did you mean `-m openai/gpt-5`?":               settings("gpt-5", url),
+		"batch does not speak Anthropic's own protocol": settings("claude-opus-4", url),
+		"not an http or https URL":                      settings("openai/gpt-5", "localhost:8000"),
+	} {
+		checks := Ask(t.Context(), s, nil)
+		if got := all(checks); len(checks) != 1 || checks[0].State != Bad || !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+	if got := all(Ask(t.Context(), settings("oracle", url), nil)); !strings.HasPrefix(got, "ok model oracle is part of batch") {
+		t.Errorf("got %s, want beginning with %q", got, "ok model oracle is part of batch")
+	}
+}

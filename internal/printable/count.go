@@ -1,0 +1,11 @@
+package printable
+
+import "fmt"
+
+// Count is a number with its noun: "1 instance", "2 instances".
+func Count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

@@ -1,0 +1,128 @@
+package progress
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/internal/progress/schematest"
+)
+
+// undocumented are the members of an event that the schema does not describe.
+func undocumented(t *testing.T, event map[string]any) (names []string) {
+	t.Helper()
+	var doc struct {
+		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(Schema), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for name := range event {
+		if _, known := doc.Defs[event["type"].(string)].Properties[name]; !known {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func everyType() []Event {
+	at := time.Date(2001, 5, 4, 3, 2, 1, 0, time.UTC)
+	return []Event{
+		{Time: at, Type: RunStart, Total: 3, Done: 1, Cost: 0.5, Directory: "/r", Model: "m", Dataset: "d", Version: "v", PID: 7, Workers: 2},
+		{Time: at, Type: InstanceStart, Instance: "a<b\n\x1b", Attempt: 2},
+		{Time: at, Type: InstancePhase, Instance: "a", Attempt: 2, Phase: "model", Step: 7, Cost: 0.25},
+		{
+			Time: at, Type: CallRetry, Instance: "a", Attempt: 1, Step: 7, Cost: 0.25, Try: 2, Tries: 10, Wait: 1500 * time.Millisecond,
+			RateLimited: true, Error: "429 too many requests",
+		},
+		{
+			Time: at, Type: InstanceRetry, Instance: "a", Attempt: 1, Status: "TransientFault", Outcome: "infrastructure", Blame: "transient",
+			Error: "gone", Wait: 5 * time.Second,
+		},
+		{Time: at, Type: InstanceEnd, Instance: "a", Attempt: 1, Status: "Submitted", Outcome: "submitted"},
+		{Time: at, Type: Pull, Image: "image:tag", Bytes: 5, BytesTotal: 10, Ended: true},
+		{Time: at, Type: Message, Text: "hello"},
+		{Time: at, Type: RunEnd, Total: 3, Done: 2, Outcomes: map[string]int{"submitted": 2, "pending": 1}, Elapsed: time.Minute, Error: "e"},
+		{Time: at, Type: RunEnd},
+	}
+}
+
+func TestJSONWritesOneObjectPerEvent(t *testing.T) {
+	var b bytes.Buffer
+	j := NewJSON(&b)
+	for _, e := range everyType() {
+		j.Event(e)
+	}
+	j.Event(Event{Type: RunEnd, Cost: math.NaN()})
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.ReplaceAll(`
+{NOW,"type":"run_start","instances":3,"done":1,"cost":0.5,"directory":"/r","model":"m","dataset":"d","workers":2,"version":"v","pid":7}
+{NOW,"type":"instance_start","instance":"a<b\n\u001b","attempt":2}
+{NOW,"type":"phase","instance":"a","attempt":2,"step":7,"cost":0.25,"phase":"model"}
+{NOW,"type":"call_retry","instance":"a","attempt":1,"step":7,"cost":0.25,"try":2,"tries":10,"wait_seconds":1.5,"rate_limited":true,"error":"429 too many requests"}
+{NOW,"type":"instance_retry","instance":"a","attempt":1,"step":0,"cost":0,"status":"TransientFault","outcome":"infrastructure","blame":"transient","error":"gone","wait_seconds":5}
+{NOW,"type":"instance_end","instance":"a","attempt":1,"step":0,"cost":0,"status":"Submitted","outcome":"submitted"}
+{NOW,"type":"pull","image":"image:tag","bytes":5,"bytes_total":10,"ended":true}
+{NOW,"type":"message","text":"hello"}
+{NOW,"type":"run_end","instances":3,"done":2,"cost":0,"outcomes":{"pending":1,"submitted":2},"elapsed_seconds":60,"error":"e"}
+{NOW,"type":"run_end","instances":0,"done":0,"cost":0,"outcomes":{},"elapsed_seconds":0}
+`, "NOW", `"time":"2001-05-04T03:02:01Z"`)
+	got, last, _ := strings.Cut(b.String(), `{"time":"`+time.Now().Format("2006-"))
+	if d := cmp.Diff(want, "\n"+got); d != "" {
+		t.Errorf("the events differ (-want +got):\n%s", d)
+	}
+	if !strings.Contains(last, `"type":"message","text":"an event of type run_end cannot be written as JSON`) {
+		t.Errorf("an event that is not JSON is reported as %q", last)
+	}
+}
+
+func TestEventsAreAsTheSchemaSays(t *testing.T) {
+	s := schematest.Compile(t, Schema)
+	for _, e := range everyType() {
+		line, err := e.json()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var event map[string]any
+		if err := json.Unmarshal(line, &event); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(event); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		if names := undocumented(t, event); len(names) > 0 {
+			t.Errorf("%s: the schema does not describe %s", line, names)
+		}
+		for name := range event { // each member that is always present must be required
+			if e.optional(name) {
+				continue
+			}
+			without := map[string]any{}
+			for k, v := range event {
+				if k != name {
+					without[k] = v
+				}
+			}
+			if s.Validate(without) == nil {
+				t.Errorf("%s: the schema does not require %s", line, name)
+			}
+		}
+	}
+}
+
+// optional reports whether some events of e's type lack a member.
+func (e Event) optional(name string) bool {
+	for _, m := range e.members() {
+		if m.name == name {
+			return m.optional
+		}
+	}
+	return false
+}

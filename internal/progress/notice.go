@@ -1,0 +1,60 @@
+package progress
+
+import (
+	"fmt"
+	"time"
+)
+
+// notice is the line that e leaves for good: what a person should know of besides the
+// run's numbers. Empty is none.
+func notice(e Event) string {
+	switch e.Type {
+	case Message:
+		return about(e.Instance, e.Text)
+	case CallRetry:
+		return about(e.Instance, fmt.Sprintf("%s; next try %s (%d of %d)", reason(e), in(e.Wait), e.Try, e.Tries))
+	case InstanceRetry:
+		return about(e.Instance, fmt.Sprintf("%s; next attempt %s", withError(e), in(e.Wait)))
+	case InstanceEnd:
+		if e.Error != "" {
+			return about(e.Instance, withError(e))
+		}
+	case RunEnd:
+		return e.Error
+	}
+	return ""
+}
+
+func about(instance, text string) string {
+	if instance == "" {
+		return text
+	}
+	return instance + ": " + text
+}
+
+func reason(e Event) string {
+	if e.RateLimited {
+		return "rate limited by the provider"
+	}
+	return e.Error
+}
+
+func withError(e Event) string {
+	if e.Error == "" {
+		return e.label()
+	}
+	return e.label() + ": " + e.Error
+}
+
+// in says when something happens that is so far away.
+func in(wait time.Duration) string {
+	switch {
+	case wait <= 0:
+		return "now"
+	case wait < 10*time.Second:
+		return fmt.Sprintf("in %.1f s", max(0.1, wait.Seconds()))
+	case wait < time.Minute:
+		return fmt.Sprintf("in %.0f s", wait.Seconds())
+	}
+	return "in " + span(wait.Round(time.Second))
+}

@@ -1,0 +1,96 @@
+package progress
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/internal/progress/schematest"
+)
+
+var update = flag.Bool("update", false, "write testdata/display.txt")
+
+// recorded are the events of a real run of the demo, as batch run --json wrote them.
+func recorded(t *testing.T) (list []Event) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/demo-events.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(b) {
+		var e struct {
+			Event
+			Instances int
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		e.Total = e.Instances
+		list = append(list, e.Event)
+	}
+	return list
+}
+
+// The picture of the live display in README.md must be this one.
+func TestPictureOfTheDemo(t *testing.T) {
+	const file = "testdata/display.txt"
+	synctest.Test(t, func(t *testing.T) {
+		v := newVT(t, 80, 24)
+		d := NewTerminal(v, v.size, 0, 0, nil)
+		events := recorded(t)
+		begin, now := events[0].Time, time.Now()
+		for _, e := range events {
+			at := e.Time.Sub(begin)
+			if at > 13650*time.Millisecond {
+				break
+			}
+			time.Sleep(time.Until(now.Add(at)))
+			e.Time = time.Time{}
+			d.Event(e)
+		}
+		time.Sleep(soon)
+		synctest.Wait()
+		got := v.text()
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), got); d != "" {
+			t.Errorf("the picture differs; run with -update if that is meant (-want +got):\n%s", d)
+		}
+	})
+}
+
+func TestRecordedEventsAreAsTheSchemaSays(t *testing.T) {
+	b, err := os.ReadFile("testdata/demo-events.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := schematest.Compile(t, Schema)
+	for line := range bytes.Lines(b) {
+		var e map[string]any
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(e); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		if names := undocumented(t, e); len(names) > 0 {
+			t.Errorf("%s: the schema does not describe %s", line, names)
+		}
+	}
+}

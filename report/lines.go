@@ -1,0 +1,105 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"batch.example/batch/internal/printable"
+)
+
+// Colors of a terminal, by what they are for.
+const (
+	plain   = ""
+	strong  = "1"
+	quiet   = "2"
+	good    = "32"
+	bad     = "31"
+	notice  = "33"
+	command = "1;36"
+)
+
+// page writes text from outside, made printable, in lines of a width.
+type page struct {
+	*bufio.Writer
+	width int // in columns; 0: lines stay as long as they are
+	color bool
+}
+
+// paint puts text, which is printable, into a color.
+func (p *page) paint(color, text string) string {
+	if !p.color || color == plain || text == "" {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
+
+// line writes one line of text after a gutter, and wraps it at words or, with hard, where
+// the width ends.
+func (p *page) line(gutter, color, text string, hard bool) {
+	text = strings.TrimSuffix(text, "\r") // the text's lines end with CRLF
+	text = strings.TrimRight(printable.Text(text), "\n")
+	for _, part := range p.wrap(text, p.width-uniseg.StringWidth(gutter), hard) {
+		fmt.Fprintln(p, strings.TrimRight(p.paint(quiet, gutter)+p.paint(color, part), " "))
+	}
+}
+
+// lines writes each line of text.
+func (p *page) lines(gutter, color, text string, hard bool) {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		p.line(gutter, color, line, hard)
+	}
+}
+
+const leastWidth = 20 // columns that text has at least, however narrow the terminal is
+
+// wrap cuts a line into parts of at most so many columns.
+func (p *page) wrap(text string, width int, hard bool) []string {
+	if p.width == 0 {
+		return []string{text}
+	}
+	text = withoutTabs(text)
+	width = max(width, leastWidth)
+	var parts []string
+	for text != "" {
+		cut, space, used := 0, 0, 0
+		for g := uniseg.NewGraphemes(text); g.Next(); {
+			if used += g.Width(); used > width && cut > 0 {
+				break
+			}
+			from, to := g.Positions()
+			if cut = to; g.Str() == " " && strings.TrimSpace(text[:from]) != "" {
+				space = from
+			}
+		}
+		if cut == len(text) {
+			break
+		}
+		if next := text[cut:]; !hard && space > 0 && !strings.HasPrefix(next, " ") {
+			cut = space
+		}
+		parts = append(parts, text[:cut])
+		if text = text[cut:]; !hard {
+			text = strings.TrimLeft(text, " ")
+		}
+	}
+	return append(parts, text)
+}
+
+// withoutTabs has spaces up to the next of every eight columns in their place.
+func withoutTabs(text string) string {
+	if !strings.Contains(text, "\t") {
+		return text
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(text, "\t") {
+		if i > 0 {
+			const stop = 8
+			b.WriteString(strings.Repeat(" ", stop-uniseg.StringWidth(b.String())%stop))
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}

@@ -1,0 +1,66 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"batch.example/batch/report"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/vocab"
+)
+
+// The command suggested to continue a run must have something to do.
+func TestTheCommandThatContinuesARun(t *testing.T) {
+	broken := results.Record{InstanceID: "a", Attempt: 1, Status: "Interrupted", Outcome: vocab.OutcomePending, Cost: 0.01}
+	poor := results.Record{InstanceID: "b", Attempt: 1, Status: vocab.StatusBudgetExceeded, Outcome: vocab.OutcomePending, Cost: 0.01}
+	limited := []string{"run", "--cost-limit-total", "0.01"}
+	for _, c := range []struct {
+		what     string
+		selected []string
+		records  []results.Record
+		argv     []string
+		last     []string
+		want     string
+		not      string
+	}{
+		{"selected", []string{"a"}, []results.Record{broken}, nil, nil, "  batch resume out  continue with", "retry"},
+		{"not selected", []string{"x"}, []results.Record{broken}, nil, nil, "  batch retry out a  ", "batch resume out --"},
+		{"both", []string{"b"}, []results.Record{broken, poor}, nil, nil, "  batch retry out a  ", "cost-limit"},
+		{"the limit was reached", []string{"b"}, []results.Record{poor}, limited, nil, "  batch resume out --cost-limit-total 0.02  ", "retry"},
+		{"much more than the limit", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total=0.002"}, nil, "--cost-limit-total 0.02  ", "retry"},
+		{"the limit was raised", []string{"b"}, []results.Record{poor}, limited, []string{"resume", "out", "--cost-limit-total=4"}, "--cost-limit-total 8  ", "retry"},
+		{"far from the limit", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "5"}, nil, "  batch resume out  continue with", "cost-limit"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			snap := &results.Snapshot{
+				Dir: "out", Records: c.records, Spent: 0.01,
+				Manifest: &manifest.Manifest{Argv: c.argv, Dataset: manifest.Dataset{Instances: c.selected}, Runs: []manifest.Run{{Argv: c.last}}},
+			}
+			var b bytes.Buffer
+			if err := report.NewStatus(snap).Write(&b, false); err != nil {
+				t.Fatal(err)
+			}
+			_, next, _ := strings.Cut(b.String(), "\nnext:\n")
+			if !strings.Contains(next, c.want) || strings.Contains(next, c.not) {
+				t.Errorf("it has no %q, or %q:\n%s", c.want, c.not, next)
+			}
+		})
+	}
+}
+
+func TestTheHintForManyInstancesRetriesByOutcome(t *testing.T) {
+	snap := &results.Snapshot{Dir: "out", Manifest: &manifest.Manifest{}}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		snap.Records = append(snap.Records, results.Record{InstanceID: id, Attempt: 1, Status: "Interrupted", Outcome: vocab.OutcomePending})
+	}
+	snap.Records[3].Outcome = vocab.OutcomeInfrastructure
+	var b bytes.Buffer
+	if err := report.NewStatus(snap).Write(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	if want := "batch retry out --outcome infrastructure,pending  continue with 4 "; !strings.Contains(b.String(), want) {
+		t.Errorf("want %q in:\n%s", want, b.String())
+	}
+}

@@ -1,0 +1,221 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/results/trajectory"
+	"batch.example/batch/vocab"
+)
+
+// Reading is how a trajectory is shown.
+type Reading struct {
+	Full  bool // nothing is shortened
+	Width int  // of the terminal, in columns; 0: lines are not wrapped
+	Color bool
+}
+
+// Lines of a text that are shown where not all are: the first and the last of them.
+const (
+	headLines = 12
+	tailLines = 8
+	longLine  = 2000 // characters
+)
+
+// Trajectory writes an attempt for a person to read: how it ended, what it cost, and each
+// step with the model's words, its commands and their results.
+func Trajectory(w io.Writer, v *trajectory.View, o Reading) error {
+	return buffered(w, func(b *bufio.Writer) {
+		t := trajectoryPage{page{b, o.Width, o.Color}, o.Full}
+		t.head(v)
+		for _, m := range v.Prompts {
+			t.title(cmp.Or(m.Role, "message"), "")
+			t.text("  ", plain, m.Text, false)
+		}
+		for _, s := range v.Steps {
+			t.step(s)
+		}
+		t.end(v)
+	})
+}
+
+type trajectoryPage struct {
+	page
+	full bool
+}
+
+func (t *trajectoryPage) title(name, rest string) {
+	text := t.paint(strong, "--- "+printable.Line(name))
+	if rest != "" {
+		text += t.paint(quiet, "  "+rest)
+	}
+	fmt.Fprintln(t, "\n"+text)
+}
+
+// step shows one call and its results.
+func (t *trajectoryPage) step(s trajectory.Step) {
+	var facts []string
+	if s.Seconds >= 0.001 {
+		fact := "model " + brief(s.Seconds)
+		if s.Waited >= 0.05 {
+			fact += " (" + brief(s.Waited) + " of it waiting)"
+		}
+		facts = append(facts, fact)
+	}
+	if s.Cost != nil {
+		facts = append(facts, dollars(*s.Cost))
+	}
+	if s.Usage != nil && *s.Usage != (vocab.Usage{}) {
+		facts = append(facts, tokens(*s.Usage))
+	}
+	t.title(fmt.Sprintf("step %d", s.Number), strings.Join(facts, ", "))
+	if s.Reasoning != "" {
+		t.lines("  reasoning: ", quiet, s.Reasoning, false)
+	}
+	if s.Thought != "" {
+		t.lines("  ", plain, s.Thought, false)
+	}
+	for _, a := range s.Actions {
+		t.action(a)
+	}
+	for _, m := range s.Notes {
+		fmt.Fprintln(t)
+		t.line("  ", notice, m.Role+":", false)
+		t.text("  ", notice, m.Text, false)
+	}
+}
+
+// action shows a command, its output and how it ended.
+func (t *trajectoryPage) action(a trajectory.Action) {
+	fmt.Fprintln(t)
+	text := "$ " + strings.TrimRight(a.Command, "\n")
+	if a.Tool != "" {
+		text = a.Tool + "\n" + strings.TrimRight(a.Command, "\n")
+	}
+	t.text("  ", command, text, true)
+	switch a.State {
+	case trajectory.Unknown:
+		t.line("  ", notice, "not executed", false)
+		return
+	case trajectory.Running:
+		t.line("  ", notice, "under way, or interrupted", false)
+		return
+	case trajectory.Done:
+		if strings.TrimRight(a.Output, "\n") != "" {
+			t.text("  | ", plain, a.Output, true)
+		}
+	}
+	if a.Hidden > 0 {
+		t.line("  | ", quiet, fmt.Sprintf("... %d bytes of the output were not kept ...", a.Hidden), false)
+	}
+	t.ended(a)
+}
+
+// ended says how a command ended: exit code, duration, what went wrong.
+func (t *trajectoryPage) ended(a trajectory.Action) {
+	color, facts := quiet, []string{}
+	if a.Exit != nil {
+		facts = append(facts, fmt.Sprintf("exit %d", *a.Exit))
+		if *a.Exit != 0 {
+			color = bad
+		}
+	}
+	if a.Seconds > 0 {
+		facts = append(facts, brief(a.Seconds))
+	}
+	if a.State == trajectory.Submitted {
+		facts = append(facts, "submitted")
+		color = good
+	}
+	if a.Note != "" {
+		facts = append(facts, a.Note)
+		color = bad
+	}
+	if len(facts) > 0 {
+		t.line("  ", color, strings.Join(facts, ", "), false)
+	}
+}
+
+// end shows how the attempt ended, and the patch.
+func (t *trajectoryPage) end(v *trajectory.View) {
+	switch {
+	case v.Running && !v.Asked.IsZero():
+		t.title(fmt.Sprintf("step %d", len(v.Steps)+1), "")
+		t.line("  ", notice, "waiting for the model since "+v.Asked.UTC().Format("15:04:05 UTC"), false)
+	case v.Exit != nil && v.Exit.Reason != "":
+		t.title(string(v.Exit.Status), "")
+		t.text("  ", bad, v.Exit.Reason, false)
+		if v.Exit.Hint != "" {
+			t.lines("  ", plain, v.Exit.Hint, false)
+		}
+	}
+	switch {
+	case v.Info.Submission != "" && (v.Record == nil || !v.Record.Salvaged):
+		t.patch("submission", v.Info.Submission)
+	case v.Info.Salvage != "":
+		t.patch("salvaged patch", v.Info.Salvage)
+	}
+}
+
+func (t *trajectoryPage) patch(name, text string) {
+	t.title(name, printable.Count(strings.Count(strings.TrimRight(text, "\n"), "\n")+1, "line", "lines"))
+	show := func(lines []string) {
+		for _, line := range lines {
+			color := plain
+			switch {
+			case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):
+				color = strong
+			case strings.HasPrefix(line, "+"):
+				color = good
+			case strings.HasPrefix(line, "-"):
+				color = bad
+			}
+			t.line("  ", color, t.short(line), true)
+		}
+	}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	const most = 3 * (headLines + tailLines)
+	if t.full || len(lines) <= most {
+		show(lines)
+		return
+	}
+	show(lines[:most-tailLines])
+	t.hidden("  ", len(lines)-most, "`--diff` prints the patch")
+	show(lines[len(lines)-tailLines:])
+}
+
+// text writes the lines of a text, with those in its middle hidden where they are many.
+func (t *trajectoryPage) text(gutter, color, text string, hard bool) {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	show := func(lines []string) {
+		for _, line := range lines {
+			t.line(gutter, color, t.short(line), hard)
+		}
+	}
+	if t.full || len(lines) <= headLines+tailLines+1 {
+		show(lines)
+		return
+	}
+	show(lines[:headLines])
+	t.hidden(gutter, len(lines)-headLines-tailLines, "`--full` shows all")
+	show(lines[len(lines)-tailLines:])
+}
+
+func (t *trajectoryPage) hidden(gutter string, lines int, hint string) {
+	t.line(gutter, quiet, fmt.Sprintf("... %s hidden; %s ...", printable.Count(lines, "line", "lines"), hint), false)
+}
+
+// short hides the middle of a line that is very long.
+func (t *trajectoryPage) short(line string) string {
+	if n := utf8.RuneCountInString(line); !t.full && n > longLine {
+		runes := []rune(line)
+		return fmt.Sprintf("%s ... %d characters hidden; `--full` shows all ... %s",
+			string(runes[:longLine/4]), n-longLine/2, string(runes[n-longLine/4:]))
+	}
+	return line
+}

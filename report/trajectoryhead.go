@@ -1,0 +1,135 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
+	"batch.example/batch/results/trajectory"
+	"batch.example/batch/vocab"
+)
+
+// head is a table of what is known of the attempt as a whole.
+func (t *trajectoryPage) head(v *trajectory.View) {
+	row := func(name, value string) {
+		gutter := fmt.Sprintf("%-10s", name)
+		for line := range strings.SplitSeq(strings.TrimSpace(printable.Text(value)), "\n") {
+			p := t.page
+			if name == "time" && p.width == 0 {
+				p.width = 80
+			}
+			for _, part := range p.wrap(line, p.width-len(gutter), false) {
+				if value != "" {
+					fmt.Fprintln(t, t.paint(quiet, gutter)+part)
+				}
+				gutter = strings.Repeat(" ", len(gutter))
+			}
+		}
+	}
+	row("instance", v.Instance)
+	row("dataset", v.Dataset)
+	row("model", v.Model)
+	row("outcome", outcomeOf(v))
+	row("attempt", attemptOf(v))
+	if r := v.Record; r != nil && r.Attempt > 0 {
+		row("steps", fmt.Sprint(max(r.Steps, len(v.Steps))))
+		row("cost", dollars(r.Cost))
+		row("tokens", tokens(usageOf(v)))
+		row("time", timeOf(r.Time))
+		row("error", cmp.Or(r.Error, v.Info.Exception))
+		return
+	}
+	row("steps", fmt.Sprint(max(v.Info.ModelStats.Calls, len(v.Steps))))
+	if v.Info.ModelStats.Cost > 0 {
+		row("cost", dollars(v.Info.ModelStats.Cost))
+	}
+	row("tokens", tokens(usageOf(v)))
+	row("error", v.Info.Exception)
+}
+
+// usageOf is the record's, or the sum of the steps' where it is not known yet.
+func usageOf(v *trajectory.View) vocab.Usage {
+	if r := v.Record; r != nil && r.Usage != (vocab.Usage{}) {
+		return r.Usage
+	}
+	var sum vocab.Usage
+	for _, s := range v.Steps {
+		if s.Usage != nil {
+			sum = sum.Add(*s.Usage)
+		}
+	}
+	return sum
+}
+
+// outcomeOf is the outcome with its exit status, and what there is of a patch.
+func outcomeOf(v *trajectory.View) string {
+	r := v.Record
+	if r == nil || r.Attempt == 0 {
+		text := string(v.Info.ExitStatus)
+		if n := len(v.Info.Submission); n > 0 {
+			text = cmp.Or(text, "submitted") + ", patch of " + printable.Count(n, "byte", "bytes")
+		}
+		return text
+	}
+	if v.Running {
+		return "running"
+	}
+	text := fmt.Sprintf("%s (%s)", r.Outcome, r.Status)
+	switch {
+	case r.Salvaged:
+		text += ", salvaged patch of " + printable.Count(r.PatchBytes, "byte", "bytes")
+	case r.PatchBytes > 0:
+		text += ", patch of " + printable.Count(r.PatchBytes, "byte", "bytes")
+	case v.Info.Salvage != "":
+		text += ", no submission, salvaged patch kept aside"
+	}
+	return text
+}
+
+func attemptOf(v *trajectory.View) string {
+	if v.Record == nil || v.Attempt == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d", v.Attempt, max(v.Attempt, v.Attempts))
+	if started := v.Record.Started; !started.IsZero() {
+		text += ", started " + started.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	if n := v.Record.Resumed; n > 0 {
+		text += ", resumed " + printable.Count(n, "time", "times")
+	}
+	return text
+}
+
+func timeOf(p results.Phases) string {
+	if p.Total <= 0 {
+		return ""
+	}
+	return strings.TrimSuffix(seconds(p.Total)+": "+strings.Join(phaseTexts(p, 0.005), ", "), ": ")
+}
+
+// tokens says what calls used.
+func tokens(u vocab.Usage) string {
+	if u == (vocab.Usage{}) {
+		return ""
+	}
+	text := fmt.Sprintf("%d in", u.Input)
+	if u.Cached > 0 {
+		text += fmt.Sprintf(" (%d cached)", u.Cached)
+	}
+	text += fmt.Sprintf(", %d out", u.Output)
+	if u.Reasoning > 0 {
+		text += fmt.Sprintf(" (%d reasoning)", u.Reasoning)
+	}
+	return text
+}
+
+// brief is a duration, of less than a second in milliseconds.
+func brief(v float64) string {
+	if v < 1 {
+		return fmt.Sprintf("%.0fms", math.Ceil(1000*v))
+	}
+	return seconds(v)
+}

@@ -1,0 +1,194 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
+)
+
+// attemptsDir is the folder, in an instance's own, of the trajectories of its earlier
+// attempts. Their names do not end in .traj.json: tools that collect those find one
+// trajectory per instance.
+const attemptsDir = "attempts"
+
+// EarlierTrajectory is the path of the trajectory that an attempt of that number leaves
+// when another attempt follows it. Number 0 is what another tool made, or what was there
+// without a journal.
+func EarlierTrajectory(dir, id string, number int) string {
+	return filepath.Join(dir, id, attemptsDir, fmt.Sprintf("%d.json", number))
+}
+
+// keepEarlier keeps the trajectory of the instance's last attempt, before the next one
+// begins. in.work is held and no attempt is open.
+func (s *Store) keepEarlier(in *instance) error {
+	s.mu.Lock()
+	number := in.number
+	record, known := in.recordOf(number)
+	s.mu.Unlock()
+	if number == 0 {
+		return atomicfile.Fault("keeping an earlier trajectory of "+in.id, s.keepForeign(in.id))
+	}
+	if !known {
+		return nil
+	}
+	return s.writeEarlier(record)
+}
+
+// recordOf returns the record of the attempt of that number. Store.mu is held.
+func (in *instance) recordOf(number int) (Record, bool) {
+	for _, p := range in.past {
+		if p.Record.Attempt == number {
+			return p.Record, true
+		}
+	}
+	return Record{}, false
+}
+
+// writeEarlier derives the trajectory of an earlier attempt from the journal, durably. A
+// journal that cannot be read does not keep the instance from being tried again.
+func (s *Store) writeEarlier(r Record) error {
+	h, result, err := attemptIn(s.path(r.InstanceID, journalFile), r)
+	if err != nil {
+		s.log.Load().Warn("the trajectory of an earlier attempt is not kept", "instance", r.InstanceID, "attempt", r.Attempt, "err", err)
+		return nil
+	}
+	if err = s.makeEarlierDir(r.InstanceID); err == nil {
+		err = s.writeTrajectory(EarlierTrajectory(s.dir, r.InstanceID, r.Attempt), h, result)
+	}
+	if err == nil {
+		err = s.files.SyncDir(s.path(r.InstanceID, attemptsDir))
+	}
+	return atomicfile.Fault("keeping an earlier trajectory of "+r.InstanceID, err)
+}
+
+// attemptIn is what the journal at path has of the attempt of r's number; r is what is
+// known of it where no record ends it.
+func attemptIn(path string, r Record) (*journal.History, *Result, error) {
+	h, err := journal.ReadAttempt(path, r.Attempt)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.End == nil {
+		return h, unended(h, r), nil
+	}
+	result, err := resultOf(h)
+	return h, result, err
+}
+
+func (s *Store) makeEarlierDir(id string) error {
+	err := s.files.Inject.At("dir.make")
+	if err == nil {
+		err = os.Mkdir(s.path(id, attemptsDir), 0o755)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.files.SyncDir(s.path(id, ""))
+}
+
+// keepForeign moves the trajectory of an instance without a journal aside: another tool
+// made it, or its journal was deleted.
+func (s *Store) keepForeign(id string) error {
+	path := s.trajectoryPath(id)
+	if info, err := os.Lstat(path); err != nil || info.IsDir() {
+		return nil //nolint:nilerr // there is none to keep
+	}
+	if err := s.makeEarlierDir(id); err != nil {
+		return err
+	}
+	if err := s.files.Inject.At("file.rename"); err != nil {
+		return err
+	}
+	if err := os.Rename(path, EarlierTrajectory(s.dir, id, 0)); err != nil {
+		return err
+	}
+	return s.files.SyncDir(s.path(id, attemptsDir))
+}
+
+// sweepEarlier removes what a crash left in the folder of earlier trajectories.
+func (s *Store) sweepEarlier(id string) error {
+	entries, err := os.ReadDir(s.path(id, attemptsDir))
+	if err != nil {
+		return atomicfile.Fault("reading an instance's folder", err)
+	}
+	for _, name := range entryNames(entries) {
+		base, _, _ := strings.Cut(strings.TrimPrefix(name, "."), ".json")
+		if err := s.sweep(s.path(id, attemptsDir), []string{name}, base+".json"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillInEarlier derives the trajectories of earlier attempts that are not there: the
+// journal was shipped alone, or a version wrote it that did not keep them.
+func (s *Store) fillInEarlier(found []*recoveredInstance) {
+	missing := map[string][]Record{}
+	var ids []string
+	for _, in := range found {
+		for _, p := range in.past {
+			if p.Record.Attempt >= in.number {
+				continue
+			}
+			if _, err := os.Lstat(EarlierTrajectory(s.dir, in.id, p.Record.Attempt)); errors.Is(err, fs.ErrNotExist) {
+				missing[in.id] = append(missing[in.id], p.Record)
+			}
+		}
+		if len(missing[in.id]) > 0 {
+			ids = append(ids, in.id)
+		}
+	}
+	together(ids, func(id string) error {
+		for _, r := range missing[id] {
+			if err := s.writeEarlier(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func(id string, err error) {
+		s.tell("%s: the trajectories of earlier attempts could not be written: %v", id, err)
+	})
+}
+
+// WriteTrajectory writes the trajectory of an attempt as its journal in the run directory
+// dir has it at this instant, with what m knows hidden; number 0 is the last attempt. It
+// takes no lock and changes nothing. Without such an attempt the error wraps fs.ErrNotExist.
+func WriteTrajectory(w io.Writer, dir, id string, number int, m *mask.Masker) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	s := &Store{dir: dir, reading: true, instances: map[string]*instance{}}
+	in, err := s.recoverInstance(id)
+	if err != nil {
+		return err
+	}
+	path := s.path(id, journalFile)
+	if in == nil {
+		return &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	if number == 0 {
+		number = in.number
+	}
+	record, _ := in.recordOf(number)
+	record.InstanceID, record.Attempt = id, number
+	h, result, err := attemptIn(path, record)
+	if err != nil {
+		return err
+	}
+	if err := writeTrajectory(w, m, h, result); err != nil {
+		return fault.New(fault.KindOf(err), "reading the trajectory of "+id, err)
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package trajectory
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+	"batch.example/batch/vocab"
+)
+
+// Parse reads the text of a trajectory: an object as results.Trajectory is, or the bare
+// list of messages that early versions of mini-swe-agent wrote.
+func Parse(text []byte) (*View, error) {
+	var t results.Trajectory
+	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) {
+		if err := json.Unmarshal(text, &t.Messages); err != nil {
+			return nil, fault.Newf(fault.Usage, "it is not a trajectory: %w", err)
+		}
+	} else if err := json.Unmarshal(text, &t); err != nil {
+		return nil, fault.Newf(fault.Usage, "it is not a trajectory: %w", err)
+	} else if t.Messages == nil && t.Format == "" {
+		return nil, fault.Newf(fault.Usage, "it is not a trajectory: it has no member \"messages\"")
+	}
+	v := &View{Instance: t.InstanceID, Info: t.Info, Record: t.Info.Record}
+	if v.Record != nil {
+		v.Model, v.Attempt, v.Attempts = v.Record.Model, v.Record.Attempt, v.Record.Attempt
+	}
+	if model, ok := t.Info.Config["model"].(map[string]any); ok && v.Model == "" {
+		v.Model, _ = model["model_name"].(string)
+	}
+	p := parser{view: v}
+	for _, m := range t.Messages {
+		p.add(gjson.ParseBytes(m))
+	}
+	return v, nil
+}
+
+// parser takes a conversation apart into steps.
+type parser struct {
+	view *View
+	at   float64 // time of the message before, in seconds; 0: not known
+	next int     // action of the last step that has no output yet
+}
+
+func (p *parser) add(m gjson.Result) {
+	extra := m.Get("extra")
+	at := extra.Get("timestamp").Float()
+	defer func() { p.at = at }()
+	role := roleOf(m)
+	refused := extra.Get("interrupt_type").String() == string(vocab.StatusFormatError)
+	switch {
+	case role == "assistant", refused, role == "exit" && extra.Get("response").Exists():
+		p.step(m, extra, at, refused)
+		if role == "exit" {
+			p.exit(m, extra)
+		}
+	case role == "exit":
+		p.exit(m, extra)
+	case len(p.view.Steps) == 0:
+		p.view.Prompts = append(p.view.Prompts, Message{role, textOf(m)})
+	default:
+		p.answer(m, extra, at)
+	}
+}
+
+// roleOf also reads messages of OpenAI's Responses API.
+func roleOf(m gjson.Result) string {
+	switch {
+	case m.Get("object").String() == "response":
+		return "assistant"
+	case m.Get("type").String() == "function_call_output":
+		return "tool"
+	}
+	return m.Get("role").String()
+}
+
+// step begins one, with the model's reply.
+func (p *parser) step(m, extra gjson.Result, at float64, refused bool) {
+	s := Step{Number: len(p.view.Steps) + 1}
+	if cost := extra.Get("cost"); cost.Exists() {
+		dollars := cost.Float()
+		s.Cost = &dollars
+	}
+	response := extra.Get("response")
+	s.Usage = usageIn(response.Get("usage"))
+	if at > p.at && p.at > 0 {
+		s.Seconds = at - p.at
+	}
+	reply := m
+	if roleOf(m) != "assistant" {
+		reply = response.Get("choices.0.message") // it is not in the conversation
+	}
+	s.Thought, s.Reasoning = textOf(reply), reasoningOf(reply)
+	if given := extra.Get("model_response"); given.Exists() {
+		s.Thought = given.String()
+	}
+	if refused {
+		for _, c := range reply.Get("tool_calls").Array() {
+			s.Thought = strings.TrimSpace(s.Thought + "\n" + c.Get("function.name").String() + " " + c.Get("function.arguments").String())
+		}
+		s.Notes = append(s.Notes, Message{string(vocab.StatusFormatError), textOf(m)})
+	} else {
+		s.Actions = actionsOf(reply, extra, s.Thought)
+		for _, a := range s.Actions {
+			s.Thought = withoutCommand(s.Thought, a.Command)
+		}
+	}
+	p.view.Steps = append(p.view.Steps, s)
+	p.next = 0
+}
+
+// oldObservation is how mini-swe-agent shows the model an output, and where early versions
+// alone have it.
+var oldObservation = regexp.MustCompile(`(?s)^<returncode>(-?\d+)</returncode>\s*<output>\n?(.*?)\n?</output>\s*$`)
+
+// answer reads what the model is sent after its reply: an output, or something else.
+func (p *parser) answer(m, extra gjson.Result, at float64) {
+	s := &p.view.Steps[len(p.view.Steps)-1]
+	n := p.actionFor(s, m)
+	code := extra.Get("returncode")
+	old := oldObservation.FindStringSubmatch(textOf(m))
+	submits := n >= 0 && strings.Contains(s.Actions[n].Command, vocab.Marker)
+	if n < 0 || !code.Exists() && old == nil && !submits && roleOf(m) != "tool" || extra.Get("interrupt_type").Exists() {
+		name := extra.Get("interrupt_type").String()
+		if name == "" {
+			name = roleOf(m)
+		}
+		s.Notes = append(s.Notes, Message{name, textOf(m)})
+		return
+	}
+	a := &s.Actions[n]
+	p.next = n + 1
+	a.State, a.Output, a.Note = Done, textOf(m), extra.Get("exception_info").String()
+	if at > p.at && p.at > 0 && len(s.Actions) == 1 {
+		a.Seconds = at - p.at
+	}
+	switch {
+	case code.Exists():
+		exit := int(code.Int())
+		a.Exit = &exit
+	case old != nil:
+		exit, _ := strconv.Atoi(old[1])
+		a.Exit, a.Output = &exit, old[2]
+	case submits:
+		p.view.Info.Submission, a.State, a.Output = a.Output, Submitted, ""
+	}
+	if raw := extra.Get("raw_output"); raw.Type == gjson.String {
+		a.Output = raw.String()
+		a.Hidden = max(0, extra.Get("output_bytes").Int()-int64(len(a.Output)))
+	}
+}
+
+// actionFor is the index of the action that m answers, or -1.
+func (p *parser) actionFor(s *Step, m gjson.Result) int {
+	id := m.Get("tool_call_id").String() + m.Get("call_id").String()
+	for i, a := range s.Actions {
+		if id != "" && a.id == id {
+			return i
+		}
+	}
+	if p.next < len(s.Actions) {
+		return p.next
+	}
+	return -1
+}
+
+func (p *parser) exit(m, extra gjson.Result) {
+	e := &Exit{Status: vocab.Status(extra.Get("exit_status").String()), Hint: extra.Get("hint").String()}
+	if e.Status != vocab.StatusSubmitted {
+		e.Reason = extra.Get("exception_str").String()
+		if e.Reason == "" {
+			e.Reason = textOf(m)
+		}
+	}
+	if e.Reason == string(e.Status) {
+		e.Reason = ""
+	}
+	p.view.Exit = e
+	if n := len(p.view.Steps); n > 0 && e.Status == vocab.StatusSubmitted {
+		if s := &p.view.Steps[n-1]; p.next < len(s.Actions) {
+			s.Actions[p.next].State = Submitted
+		}
+	}
+}
+
+// usageIn reads the names that OpenAI's two interfaces give to what a call used, and batch.
+func usageIn(u gjson.Result) *vocab.Usage {
+	first := func(names ...string) int64 {
+		for _, name := range names {
+			if n := u.Get(name); n.Type == gjson.Number {
+				return n.Int()
+			}
+		}
+		return 0
+	}
+	usage := vocab.Usage{
+		Input:     first("prompt_tokens", "input_tokens"),
+		Output:    first("completion_tokens", "output_tokens"),
+		Cached:    first("prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens", "cached_tokens"),
+		Reasoning: first("completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens"),
+	}
+	if usage == (vocab.Usage{}) {
+		return nil
+	}
+	return &usage
+}

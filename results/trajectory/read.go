@@ -1,0 +1,273 @@
+package trajectory
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
+	"batch.example/batch/results"
+	"batch.example/batch/vocab"
+)
+
+// ErrNoPatch is in the chain of an error when an attempt left no patch.
+var ErrNoPatch = fmt.Errorf("%w: there is no patch", fs.ErrNotExist)
+
+// Source names a trajectory: that of an attempt at an instance of a run directory, or a file.
+type Source struct {
+	Dir, Instance string
+	Attempt       int    // negative: the last; 0: what was there without a journal
+	File          string // in place of the others
+}
+
+// path is where the file stands when the attempt is over, and the attempt as the journal
+// has it, or nil without a journal.
+func (s Source) path() (path string, h *journal.History, err error) {
+	if s.File != "" {
+		return s.File, nil, nil
+	}
+	last := results.TrajectoryPath(s.Dir, s.Instance)
+	if s.Attempt == 0 {
+		if earlier := results.EarlierTrajectory(s.Dir, s.Instance, 0); exists(earlier) {
+			return earlier, nil, nil
+		}
+		return last, nil, nil
+	}
+	h, err = history(results.JournalPath(s.Dir, s.Instance), s.Attempt)
+	if errors.Is(err, fs.ErrNotExist) {
+		h, err = nil, nil
+	}
+	number := s.Attempt
+	if h != nil {
+		number = h.Attempt
+	}
+	if earlier := results.EarlierTrajectory(s.Dir, s.Instance, number); number > 0 && exists(earlier) {
+		return earlier, h, err
+	}
+	return last, h, err
+}
+
+// Read reads the attempt. It takes no lock. Of an attempt that is over it reads the file,
+// in which the run that made it hid its secrets; of one that runs or broke off, the steps
+// in the journal, with what m knows hidden. Without such an attempt the error wraps
+// fs.ErrNotExist.
+func (s Source) Read(m *mask.Masker) (*View, error) {
+	path, h, journalErr := s.path()
+	v, err := s.read(path, h, m)
+	switch {
+	case err == nil || h != nil && h.End == nil:
+	case h == nil && journalErr != nil:
+		return nil, journalErr
+	case h == nil:
+		return nil, err
+	}
+	if h == nil {
+		return v, nil
+	}
+	if err != nil || h.End == nil {
+		if v, err = s.derive(h, m); err != nil {
+			return nil, err
+		}
+	}
+	v.complete(h, m)
+	return v, nil
+}
+
+// read reads the file, which must be of the attempt.
+func (s Source) read(path string, h *journal.History, m *mask.Masker) (*View, error) {
+	v, err := ReadFile(path, m)
+	if err != nil {
+		return nil, err
+	}
+	other := h != nil && v.Attempt != h.Attempt || s.File == "" && s.Attempt >= 0 && v.Attempt != s.Attempt
+	if other && !strings.HasSuffix(path, string(filepath.Separator)+"0.json") {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	return v, nil
+}
+
+// derive reads the attempt from its journal alone.
+func (s Source) derive(h *journal.History, m *mask.Masker) (*View, error) {
+	var b bytes.Buffer
+	if err := results.WriteTrajectory(&b, s.Dir, s.Instance, h.Attempt, m); err != nil {
+		return nil, err
+	}
+	return Parse(b.Bytes())
+}
+
+// Raw is the trajectory's text: the file's where the attempt is over, else what the journal
+// has so far.
+func (s Source) Raw(m *mask.Masker) ([]byte, error) {
+	path, h, err := s.path()
+	if err != nil {
+		return nil, err
+	}
+	_, fileErr := s.read(path, h, nil)
+	if h == nil && fileErr != nil {
+		return nil, fileErr
+	}
+	if fileErr == nil && (h == nil || h.End != nil) {
+		return os.ReadFile(path)
+	}
+	var b bytes.Buffer
+	err = results.WriteTrajectory(&b, s.Dir, s.Instance, h.Attempt, m)
+	return b.Bytes(), err
+}
+
+// Patch is what the attempt submitted, byte for byte, or, where it did not submit, the
+// salvaged patch. Without either the error is ErrNoPatch.
+func (s Source) Patch() (patch []byte, salvaged bool, err error) {
+	path, h, err := s.path()
+	if err != nil {
+		return nil, false, err
+	}
+	if h != nil {
+		if h.Submission != nil && len(h.Submission.Submission) > 0 {
+			return h.Submission.Submission, false, nil
+		}
+		if h.Salvage != nil && len(h.Salvage.Patch) > 0 {
+			return h.Salvage.Patch, true, nil
+		}
+	}
+	v, err := s.read(path, h, nil)
+	switch {
+	case err != nil && h == nil:
+		return nil, false, err
+	case err == nil && v.Info.Submission != "" && !(v.Record != nil && v.Record.Salvaged):
+		return []byte(v.Info.Submission), false, nil
+	case err == nil && v.Info.Salvage != "":
+		return []byte(v.Info.Salvage), true, nil
+	}
+	return nil, false, fmt.Errorf("%s: %w", s.Instance, ErrNoPatch)
+}
+
+func history(path string, number int) (*journal.History, error) {
+	if number > 0 {
+		return journal.ReadAttempt(path, number)
+	}
+	return journal.ReadHistory(path)
+}
+
+// Place adds what the run directory knows of the attempt beside its trajectory.
+func (v *View) Place(snap *results.Snapshot) {
+	if m := snap.Manifest; m != nil {
+		v.Dataset = m.Dataset.Title()
+	}
+	for _, r := range snap.Records {
+		if r.InstanceID != v.Instance {
+			continue
+		}
+		v.Attempts = max(v.Attempts, r.Attempt)
+		if r.Attempt == v.Attempt {
+			v.Record, v.Running = &r, r.Status == vocab.StatusRunning
+			v.Model = cmp.Or(v.Model, r.Model, modelOf(snap))
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func modelOf(snap *results.Snapshot) string {
+	if snap.Manifest == nil {
+		return ""
+	}
+	return snap.Manifest.Model
+}
+
+// ReadFile reads a trajectory file of batch or of mini-swe-agent.
+func ReadFile(path string, m *mask.Masker) (*View, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	v, err := Parse(m.JSON(text))
+	if err != nil {
+		return nil, fault.New(fault.KindOf(err), "reading "+path, err)
+	}
+	if v.Instance == "" {
+		v.Instance, _, _ = strings.Cut(filepath.Base(path), ".")
+	}
+	return v, nil
+}
+
+// Instances are the ids of the instances in dir that have a trajectory or a journal.
+func Instances(dir string) []string {
+	entries, _ := os.ReadDir(dir) //nolint:errcheck // of a folder that cannot be read there are none
+	var ids []string
+	for _, e := range entries {
+		id := e.Name()
+		if e.IsDir() && (exists(results.TrajectoryPath(dir, id)) || exists(results.JournalPath(dir, id))) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// complete adds what a journal has and a trajectory has not: what calls used, how long
+// they and the commands took, and what has not become part of the conversation yet.
+func (v *View) complete(h *journal.History, m *mask.Masker) {
+	replied := slices.DeleteFunc(slices.Clone(h.Steps), func(s journal.Step) bool { return s.Reply == nil })
+	for i, was := range replied {
+		if i == len(v.Steps) {
+			v.Steps = append(v.Steps, unfinished(i+1, was.Reply, m))
+		}
+		v.Steps[i].complete(was, m)
+	}
+	if n := len(h.Steps); n > 0 && h.Steps[n-1].Reply == nil && h.End == nil {
+		v.Asked = h.Steps[n-1].Asked
+	}
+}
+
+// unfinished is a step whose reply is not in the conversation yet.
+func unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
+	reply := gjson.ParseBytes(m.JSON(r.Message))
+	text := textOf(reply)
+	s := Step{Number: number, Thought: text, Reasoning: reasoningOf(reply), Actions: actionsOf(reply, gjson.Result{}, text)}
+	for _, a := range s.Actions {
+		s.Thought = withoutCommand(s.Thought, a.Command)
+	}
+	return s
+}
+
+func (s *Step) complete(was journal.Step, m *mask.Masker) {
+	r := was.Reply
+	s.Cost, s.Usage, s.Seconds, s.Waited = &r.Cost, &r.Usage, r.Seconds, r.Waited
+	if !r.Priced && r.Cost == 0 {
+		s.Cost = nil
+	}
+	for i := range s.Actions {
+		if i < len(was.Actions) {
+			s.Actions[i].complete(was.Actions[i].Output, m)
+		}
+	}
+}
+
+// complete fills in what the journal has of a command that was started.
+func (a *Action) complete(out *journal.OutputData, m *mask.Masker) {
+	if out == nil {
+		a.State = Running
+		return
+	}
+	a.Seconds = out.Seconds
+	if a.Exit == nil {
+		exit := out.ExitCode
+		a.Exit = &exit
+	}
+	if a.State == Unknown || a.State == Running {
+		a.State, a.Output = Done, string(m.Bytes(out.Kept))
+		a.Hidden = max(0, out.Total-int64(len(out.Kept)))
+	}
+}

@@ -1,0 +1,153 @@
+package trajectory
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// textOf is a message's text: a string, or the texts of its parts.
+func textOf(m gjson.Result) string {
+	if out := m.Get("output"); out.Exists() {
+		if out.Type == gjson.String {
+			return out.String()
+		}
+		var texts []string
+		for _, item := range out.Array() {
+			if item.Get("type").String() == "message" {
+				texts = append(texts, partsOf(item.Get("content")))
+			}
+		}
+		return strings.Join(texts, "\n")
+	}
+	return partsOf(m.Get("content"))
+}
+
+func partsOf(content gjson.Result) string {
+	if !content.IsArray() {
+		return content.String()
+	}
+	var texts []string
+	for _, part := range content.Array() {
+		switch kind := part.Get("type").String(); kind {
+		case "thinking", "reasoning", "redacted_thinking":
+		case "image", "image_url", "input_image":
+			texts = append(texts, "[image]")
+		default:
+			if text := part.Get("text"); text.Exists() {
+				texts = append(texts, text.String())
+			}
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// reasoningOf is what the provider lets one see of a model's reasoning.
+func reasoningOf(m gjson.Result) string {
+	for _, name := range []string{"reasoning_content", "reasoning", "provider_specific_fields.reasoning_content"} {
+		if text := m.Get(name); text.Type == gjson.String && text.String() != "" {
+			return text.String()
+		}
+	}
+	var texts []string
+	add := func(text gjson.Result) {
+		if text.String() != "" {
+			texts = append(texts, text.String())
+		}
+	}
+	for _, path := range []string{"content", "thinking_blocks"} {
+		if !m.Get(path).IsArray() {
+			continue
+		}
+		for _, part := range m.Get(path).Array() {
+			add(part.Get("thinking"))
+			if part.Get("type").String() == "reasoning" {
+				add(part.Get("text"))
+			}
+		}
+	}
+	for _, item := range m.Get("output").Array() {
+		if item.Get("type").String() == "reasoning" {
+			for _, part := range item.Get("summary").Array() {
+				add(part.Get("text"))
+			}
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// actionsOf are a reply's commands: those that the agent noted, else what stands in the
+// fences of its text, as early versions of mini-swe-agent have it.
+func actionsOf(reply, extra gjson.Result, text string) []Action {
+	var actions []Action
+	for _, a := range extra.Get("actions").Array() {
+		action := Action{Command: a.Get("command").String(), id: a.Get("tool_call_id").String()}
+		if a.Type == gjson.String {
+			action.Command = a.String()
+		}
+		if tool := a.Get("tool").String(); tool != "" && action.Command == "" {
+			action.Tool, action.Command = tool, argumentsOf(a.Get("arguments"))
+		}
+		actions = append(actions, action)
+	}
+	if extra.Get("actions").Exists() {
+		return actions
+	}
+	for _, c := range reply.Get("tool_calls").Array() {
+		arguments := gjson.Parse(c.Get("function.arguments").String())
+		action := Action{Command: arguments.Get("command").String(), id: c.Get("id").String()}
+		if name := c.Get("function.name").String(); name != "bash" {
+			action.Tool, action.Command = name, argumentsOf(arguments)
+		}
+		actions = append(actions, action)
+	}
+	if actions == nil {
+		for _, fence := range []string{"```mswea_bash_command\n", "```bash\n"} {
+			if _, rest, found := strings.Cut(text, fence); found {
+				command, _, _ := strings.Cut(rest, "\n```")
+				return []Action{{Command: command}}
+			}
+		}
+	}
+	return actions
+}
+
+// argumentsOf is a tool's call in lines: name: value.
+func argumentsOf(arguments gjson.Result) string {
+	if !arguments.IsObject() {
+		return arguments.String()
+	}
+	var lines []string
+	arguments.ForEach(func(name, value gjson.Result) bool {
+		text := value.String()
+		if strings.Contains(text, "\n") {
+			text = "\n" + text
+		}
+		lines = append(lines, name.String()+": "+text)
+		return true
+	})
+	return strings.Join(lines, "\n")
+}
+
+// withoutCommand takes a command out of a reply's text, with the fence or the tag around it.
+func withoutCommand(text, command string) string {
+	trimmed := strings.TrimSpace(command)
+	at := strings.Index(text, trimmed)
+	if trimmed == "" || at < 0 {
+		return strings.TrimSpace(text)
+	}
+	before, after := text[:at], text[at+len(trimmed):]
+	open := strings.LastIndex(strings.TrimRight(before, " \t\n"), "\n") + 1
+	line := strings.TrimSpace(before[open:])
+	rest := strings.TrimLeft(after, " \t\n")
+	switch {
+	case strings.HasPrefix(line, "```") && strings.HasPrefix(rest, "```"):
+		return strings.TrimSpace(strings.TrimSpace(before[:open]) + "\n\n" + strings.TrimSpace(rest[3:]))
+	case strings.HasSuffix(line, ">") && strings.HasPrefix(rest, "</"):
+		if tag := strings.LastIndex(before, "<"); tag >= 0 {
+			_, rest, _ = strings.Cut(rest, ">")
+			return strings.TrimSpace(strings.TrimSpace(before[:tag]) + "\n\n" + strings.TrimSpace(rest))
+		}
+	}
+	return strings.TrimSpace(text)
+}

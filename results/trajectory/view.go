@@ -1,0 +1,77 @@
+// Package trajectory reads what happened in one attempt at an instance, step by step: from
+// its journal where there is one, also while the attempt runs, and else from a trajectory
+// file alone, of mini-swe-agent too.
+package trajectory
+
+import (
+	"time"
+
+	"batch.example/batch/results"
+	"batch.example/batch/vocab"
+)
+
+// View is one attempt as a person reads it.
+type View struct {
+	Instance string
+	Dataset  string // empty where that is not known
+	Model    string // as it was asked for, else as the configuration has it
+	Attempt  int    // 0: of another tool
+	Attempts int    // at this instance so far
+	Info     results.Info
+	Record   *results.Record // nil: of another tool
+	Running  bool
+
+	Prompts []Message // before the first step
+	Steps   []Step
+	Exit    *Exit     // nil while it runs, and where the file has none
+	Asked   time.Time // of the call that is under way, or had no answer; else zero
+}
+
+// Message is a text of the conversation and whose it is.
+type Message struct{ Role, Text string }
+
+// Step is one call of the model and its results.
+type Step struct {
+	Number    int
+	Thought   string // the model's text, without its commands
+	Reasoning string // that the provider keeps apart
+	Actions   []Action
+	Notes     []Message // what came between its actions and the next call: a format error, a person's words
+
+	Cost    *float64     // US dollars; nil: not known
+	Usage   *vocab.Usage // nil: not known
+	Seconds float64      // of the call; 0: not known
+	Waited  float64      // part of Seconds, for rate limits and retries
+}
+
+// Action is a command, or a call of another tool.
+type Action struct {
+	Tool    string // empty: the shell
+	Command string
+	Output  string
+	Hidden  int64 // bytes of the output that nobody kept
+	State   State
+	Exit    *int    // exit code; nil: not known
+	Seconds float64 // 0: not known
+	Note    string  // what went wrong around it: a time-out, no memory
+
+	id string // of the tool call
+}
+
+// State says how far an action is.
+type State int
+
+// The states of an action.
+const (
+	Unknown   State = iota // the file says nothing of it
+	Running                // under way, or interrupted
+	Done                   // it ended
+	Submitted              // it ended, and its output is the submission
+)
+
+// Exit is how the attempt ended, in the words of its last message.
+type Exit struct {
+	Status vocab.Status
+	Reason string // empty where the status says it all
+	Hint   string
+}

@@ -1,0 +1,168 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/sandbox"
+)
+
+// Action is what a run does with a selected instance.
+type Action string
+
+// A run does one of these with each selected instance.
+const (
+	Fresh  Action = "fresh"  // this is its first attempt
+	Resume Action = "resume" // its unfinished attempt continues
+	Retry  Action = "retry"  // another attempt begins
+	Keep   Action = "keep"   // it has a result, and does not run
+)
+
+// Planned is an instance with what a run does with it.
+type Planned struct {
+	dataset.Instance
+	Action Action
+	Why    string // for a person; empty for Fresh
+
+	// These belong to an attempt that is resumed, if they are known.
+	Steps     int    // model calls so far
+	Container string // id of the container in which it ran
+}
+
+// Plan says what a run does with the selected instances.
+type Plan struct {
+	Instances []Planned // those that run, in order; then those that keep their result
+	Spent     float64   // US dollars, by earlier runs into the directory
+	Exhausted bool      // the cost limit leaves no money for a model call
+}
+
+// Count returns how many instances have an action.
+func (p *Plan) Count(a Action) int {
+	n := 0
+	for _, in := range p.Instances {
+		if in.Action == a {
+			n++
+		}
+	}
+	return n
+}
+
+// NewPlan returns what a run would do. It refuses what [Open] refuses, but takes no
+// lock, and writes nothing.
+func NewPlan(c Config) (*Plan, error) {
+	c.Store.ReadOnly = true
+	r, err := openStore(c)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := r.makePlan()
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range plan.Instances {
+		if p.Action != Resume {
+			continue
+		}
+		if h, err := r.store.History(p.ID); err == nil && h.Container != nil { // otherwise the attempt will report the error
+			plan.Instances[i].Container = h.Container.Container
+		}
+	}
+	return plan, nil
+}
+
+// Look asks the engine for the images and containers that a plan of c needs. It refuses
+// what [Run.Work] refuses before the first instance, and changes nothing.
+func (p *Plan) Look(ctx context.Context, c Config) (*sandbox.Found, error) {
+	boxes := c.Sandboxes
+	boxes.Lease = lease(c.Output)
+	for _, in := range p.Instances {
+		if in.Action != Keep {
+			boxes.Instances = append(boxes.Instances, in.Instance)
+		}
+	}
+	return sandbox.Look(ctx, boxes)
+}
+
+// makePlan compares the directory with the selected instances, and decides what to do with
+// each.
+func (r *Run) makePlan() (*Plan, error) {
+	for _, note := range r.store.Recovered() {
+		r.Tell(note)
+	}
+	r.manifest = r.newManifest()
+	if err := r.checkManifest(r.manifest); err != nil {
+		return nil, err
+	}
+	last := results.Latest(r.store.Records())
+	var plan Plan
+	var todo, kept []Planned
+	for _, in := range r.Instances {
+		p := r.decide(in, last)
+		if p.Action == Keep {
+			kept = append(kept, p)
+		} else {
+			todo = append(todo, p)
+		}
+	}
+	if err := r.checkUnfinished(todo); err != nil {
+		return nil, err
+	}
+	if r.ByImage {
+		todo = byImage(todo, r.Sandboxes.Prefix)
+	}
+	plan.Instances, plan.Spent, plan.Exhausted = append(todo, kept...), r.store.Spent(), !r.budget().Open()
+	return &plan, nil
+}
+
+// decide says what the run does with an instance. Last has the last attempts by instance id.
+func (r *Run) decide(in dataset.Instance, last map[string]results.Record) Planned {
+	p := Planned{Instance: in, Action: Fresh}
+	was, ran := last[in.ID]
+	if done, ok := r.store.Finished(in.ID); ok {
+		p.Action, p.Why = Keep, ended(done)
+		if r.Redo || r.Again {
+			p.Action, p.Why = Retry, "replaces "+p.Why
+		}
+		return p
+	}
+	_, unfinished := r.store.Resumable(in.ID)
+	switch {
+	case unfinished && r.Again && r.Fresh:
+		p.Action, p.Why = Retry, "from the beginning"
+	case unfinished && len(r.unfinishedDifferences(in)) > 0:
+		p.Action, p.Why = Retry, "from the beginning: settings changed"
+	case unfinished:
+		p.Action, p.Steps, p.Why = Resume, was.Steps, "before the first step"
+		if p.Steps > 0 {
+			p.Why = fmt.Sprintf("after step %d", p.Steps)
+		}
+	case ran:
+		p.Action, p.Why = Retry, "after "+ended(was)
+	}
+	return p
+}
+
+// ended says how an attempt ended.
+func ended(r results.Record) string {
+	if r.Attempt == 0 {
+		return "a prediction of another tool"
+	}
+	text := r.Status.Label(r.Outcome)
+	if !r.Outcome.Final() && r.Error != "" {
+		text += ": " + r.Error
+	}
+	return text
+}
+
+// unfinishedDifferences returns how the settings of an instance's unfinished attempt
+// differ from this run's; nil if there is no such attempt.
+func (r *Run) unfinishedDifferences(in dataset.Instance) []manifest.Difference {
+	made, unfinished := r.store.Resumable(in.ID)
+	if !unfinished {
+		return nil
+	}
+	return r.settingsOf(in).Differences(made)
+}
