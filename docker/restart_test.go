@@ -47,6 +47,20 @@ func TestACommandThatKillsAllProcessesIsAnObservation(t *testing.T) {
 	}
 }
 
+// Process 1 ignores signals and the runtime blocks some while it forks; a command inherits neither.
+func TestCommandsStartWithNoSignalIgnoredOrBlocked(t *testing.T) {
+	t.Parallel()
+	c := start(t, connect(t), containers.Spec{})
+	const script = "while read -r name value; do case $name in SigBlk: | SigIgn:) echo $name $value;; esac; done < <(cat /proc/self/status)"
+	const want = "SigBlk: 0000000000000000\nSigIgn: 0000000000000000\n"
+	for n := range 4 {
+		r := runCommand(t, c, containers.Command{Script: script, Ahead: true, Fresh: n%2 == 1})
+		if string(r.Bytes) != want {
+			t.Errorf("got %q, want %q", r.Bytes, want)
+		}
+	}
+}
+
 // A container that is changed from outside through the engine did not do that itself, even
 // if it killed its processes before, or none runs in it.
 func TestAContainerStoppedFromOutsideIsATransientFault(t *testing.T) {

@@ -33,7 +33,7 @@ func main() {
 	startThreads(10)
 	_ = os.Chdir("/") // the image's directory is the commands'
 	born := ignoreSignals()
-	dropFaults()
+	setUncaught(ignore)
 	keepLimits()
 	late := time.AfterFunc(keyLimit, func() { os.Exit(wire.ExitLease) })
 	var key wire.Key
@@ -63,16 +63,26 @@ func ignoreSignals() <-chan os.Signal {
 	return ends
 }
 
-// dropFaults removes the runtime's handlers for fault signals. The kernel then does not
-// deliver them to process 1 when a process in the container sends them; the runtime would
-// take some for real faults.
-func dropFaults() {
-	var action struct {
+// Values of sa_handler.
+const (
+	defaultAction = 0 // SIG_DFL
+	ignore        = 1 // SIG_IGN
+)
+
+// setUncaught sets what the kernel does with the signals that process 1 must not catch: the
+// runtime would take some for real faults, and installs no handler for the last two.
+//
+// In process 1 they are ignored. The default action is not enough: the kernel discards a
+// signal with that action unless the main thread has blocked it, which it has while a
+// handler runs. Then the signal goes to another thread and ends the process.
+func setUncaught(handler uintptr) {
+	action := struct {
 		handler, flags, restorer uintptr
 		mask                     uint64
-	}
+	}{handler: handler}
 	for _, sig := range []syscall.Signal{
 		syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGSTKFLT, syscall.SIGABRT,
+		32, 34,
 	} {
 		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, unsafe.Sizeof(action.mask), 0, 0)
 	}

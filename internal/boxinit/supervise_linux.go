@@ -49,6 +49,7 @@ func supervise(args []string) {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	keepLimits()
 	signal.Notify(make(chan os.Signal, 1))
+	setUncaught(defaultAction) // commands would inherit ignored signals
 	for born := conditions(); ; {
 		order, files, err := readOrder()
 		if err != nil {
@@ -90,17 +91,17 @@ func ownFiles(args []string) (files []int) {
 // waitForAll waits until the interpreter and all its descendants have ended.
 func waitForAll(pid int) {
 	for {
-		ended, status, err := ending()
+		c, err := change(unix.P_ALL, 0, unix.WEXITED)
 		switch {
 		case err == unix.ECHILD: //nolint:errorlint // that is what syscalls return
 			return
 		case err != nil:
 			continue
-		case ended == pid:
-			report(reportEnded, uint32(status))
+		case c.pid == pid:
+			report(reportEnded, uint32(c.status))
 			pid = 0
 		}
-		_, _ = syscall.Wait4(ended, nil, 0, nil)
+		_, _ = syscall.Wait4(c.pid, nil, 0, nil)
 	}
 }
 
@@ -139,12 +140,21 @@ func readOrder() (order wire.Order, files []int, err error) {
 	return order, files, wire.Decode(data, &order)
 }
 
-// ending waits for a child to end, and does not reap it yet: if this process is
-// killed before it has reported the end, process 1 can still reap the child.
-func ending() (pid int, status syscall.WaitStatus, err error) {
+// childChange is how a child has ended, or the signal that stopped it.
+type childChange struct {
+	pid     int
+	status  syscall.WaitStatus // valid unless stopped is not 0
+	stopped syscall.Signal
+}
+
+// change waits for a change of a child and leaves it as it is: a child that has ended is
+// not reaped. This process may be killed at any time, even inside a system call that reaps
+// the child, and process 1 can reap and report only what was not reaped here. So an end
+// is first reported and then reaped.
+func change(kind, id, changes int) (c childChange, err error) {
 	var info unix.Siginfo
-	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
-		return 0, 0, err
+	if err := unix.Waitid(kind, id, &info, changes|unix.WNOWAIT, nil); err != nil {
+		return c, err
 	}
 	// The kernel's siginfo_t for a child, as all 64-bit machines have it.
 	child := (*struct {
@@ -153,11 +163,17 @@ func ending() (pid int, status syscall.WaitStatus, err error) {
 		uid                   uint32
 		status                int32
 	})(unsafe.Pointer(&info))
-	const exited = 1 // CLD_EXITED; else status is a signal
-	if child.code == exited {
-		return int(child.pid), syscall.WaitStatus(child.status << 8), nil
+	const exited, trapped, stopped = 1, 4, 5 // CLD_EXITED, CLD_TRAPPED, CLD_STOPPED
+	c.pid = int(child.pid)
+	switch child.code {
+	case exited:
+		c.status = syscall.WaitStatus(child.status << 8)
+	case trapped, stopped:
+		c.stopped = syscall.Signal(child.status)
+	default: // killed by the signal
+		c.status = syscall.WaitStatus(child.status)
 	}
-	return int(child.pid), syscall.WaitStatus(child.status), nil
+	return c, nil
 }
 
 // startInterpreter starts the ordered interpreter and closes the files, which belong to the
@@ -206,23 +222,23 @@ func startInterpreter(order wire.Order, files []int) (pid int, held bool, err er
 func letRun(pid int) bool {
 	var before []syscall.Signal
 	for {
-		var status syscall.WaitStatus
-		_, err := syscall.Wait4(pid, &status, 0, nil)
+		c, err := change(unix.P_PID, pid, unix.WEXITED|unix.WSTOPPED)
 		switch {
 		case err == syscall.EINTR: //nolint:errorlint // that is what syscalls return
 		case err != nil:
 			return true
-		case !status.Stopped():
-			report(reportEnded, uint32(status))
+		case c.stopped == 0:
+			report(reportEnded, uint32(c.status))
+			_, _ = syscall.Wait4(pid, nil, 0, nil)
 			return false
-		case status.StopSignal() == syscall.SIGTRAP:
+		case c.stopped == syscall.SIGTRAP:
 			_ = syscall.PtraceDetach(pid)
 			for _, s := range before {
 				_ = syscall.Kill(pid, s)
 			}
 			return true
 		default:
-			before = append(before, status.StopSignal())
+			before = append(before, c.stopped)
 			_ = syscall.PtraceCont(pid, 0)
 		}
 	}
