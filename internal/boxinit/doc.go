@@ -3,13 +3,13 @@
 // batch: over its stdin and stdout, in the frames of package wire. It needs nothing from
 // the image.
 //
-// A process in the container can neither kill nor stop it, since the kernel does not
-// deliver signals from within the container that process 1 has no handler for. A process
-// cannot inspect it either, since it is not dumpable. With CAP_SYS_PTRACE, which a
-// container has only on request, a process can; bytes that it writes into the pipes are
-// still refused. A non-root user in the container may limit the processor time of
-// process 1 (prlimit); then it ends, and batch starts the container again with its files.
-// That user may also change its priority, its processors and its OOM score, for all
+// A process in the container can neither kill nor stop it: it catches or ignores every
+// signal except SIGKILL and SIGSTOP, which the kernel does not deliver to process 1 from
+// within the container. A process cannot inspect it either, since it is not dumpable. With
+// CAP_SYS_PTRACE, which a container has only on request, a process can; bytes that it writes
+// into the pipes are still refused. A non-root user in the container may limit the processor
+// time of process 1 (prlimit); then it ends, and batch starts the container again with its
+// files. That user may also change its priority, its processors and its OOM score, for all
 // commands that follow.
 //
 // Each command is an interpreter below a supervisor, which is another process of this
