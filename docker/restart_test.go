@@ -24,11 +24,12 @@ func TestACommandThatKillsAllProcessesIsAnObservation(t *testing.T) {
 		script string
 		code   int
 	}{
-		"all it may":         {"echo part; kill -9 -1; exit 2", 2}, // which does not reach the caller
-		"and its parent":     {"echo part; sleep 0.01; kill -9 $PPID; exit 5", 5},
-		"and itself":         {"echo part; kill -9 -1; kill -9 $$", 137},
-		"all but itself":     {"echo part; " + killEvery, 3},
-		"every signal there": {"echo part; for s in {1..64}; do kill -$s 1; done 2>/dev/null; exit 4", 4},
+		"all it may":           {"echo part; kill -9 -1; exit 2", 2}, // which does not reach the caller
+		"and its parent":       {"echo part; sleep 0.01; kill -9 $PPID; exit 5", 5},
+		"and itself":           {"echo part; kill -9 -1; kill -9 $$", 137},
+		"all but itself":       {"echo part; " + killEvery, 3},
+		"faults to its parent": {"echo part; for s in ILL TRAP ABRT BUS FPE SEGV STKFLT SYS; do kill -$s $PPID; done; sleep 0.01; kill -0 $PPID && exit 6", 6},
+		"every signal there":   {"echo part; for s in {1..64}; do kill -$s 1; done 2>/dev/null; exit 4", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, e, containers.Spec{WorkDir: "/testbed"})

@@ -33,7 +33,8 @@ func main() {
 	startThreads(10)
 	_ = os.Chdir("/") // the image's directory is the commands'
 	born := ignoreSignals()
-	setUncaught(ignore)
+	setActions(ignore, faults...)
+	setActions(ignore, unhandled...)
 	keepLimits()
 	late := time.AfterFunc(keyLimit, func() { os.Exit(wire.ExitLease) })
 	var key wire.Key
@@ -69,21 +70,25 @@ const (
 	ignore        = 1 // SIG_IGN
 )
 
-// setUncaught sets what the kernel does with the signals that process 1 must not catch: the
-// runtime would take some for real faults, and installs no handler for the last two.
-//
-// In process 1 they are ignored. The default action is not enough: the kernel discards a
-// signal with that action unless the main thread has blocked it, which it has while a
-// handler runs. Then the signal goes to another thread and ends the process.
-func setUncaught(handler uintptr) {
+var (
+	// faults are signals that the runtime handles and may take for faults of its own.
+	faults = []syscall.Signal{
+		syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGSTKFLT, syscall.SIGABRT,
+	}
+	// unhandled are signals that the runtime installs no handler for.
+	unhandled = []syscall.Signal{32, 34}
+)
+
+// setActions sets what the kernel does with the signals. Process 1 ignores what it does not
+// catch. The default action is not enough there: the kernel discards a signal with that
+// action unless the main thread has blocked it, which it has while a handler runs. Then
+// the signal goes to another thread and ends the process.
+func setActions(handler uintptr, signals ...syscall.Signal) {
 	action := struct {
 		handler, flags, restorer uintptr
 		mask                     uint64
 	}{handler: handler}
-	for _, sig := range []syscall.Signal{
-		syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGSTKFLT, syscall.SIGABRT,
-		32, 34,
-	} {
+	for _, sig := range signals {
 		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, unsafe.Sizeof(action.mask), 0, 0)
 	}
 }

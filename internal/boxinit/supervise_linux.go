@@ -49,7 +49,7 @@ func supervise(args []string) {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	keepLimits()
 	signal.Notify(make(chan os.Signal, 1))
-	setUncaught(defaultAction) // commands would inherit ignored signals
+	setActions(defaultAction, unhandled...) // commands would inherit that process 1 ignores them
 	for born := conditions(); ; {
 		order, files, err := readOrder()
 		if err != nil {
