@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -131,27 +130,13 @@ func outcomes(s run.Summary) map[string]int {
 }
 
 // Log implements run.View: a person sees warnings and errors.
-func (d display) Log() slog.Handler { return progress.LogHandler(logged{d}) }
-
-// logged shows what is logged, with its secrets hidden.
-type logged struct{ display }
-
-// Event implements the one method that [progress.LogHandler] asks for.
-func (l logged) Event(e progress.Event) { l.show(e) }
+func (d display) Log() slog.Handler { return progress.LogHandler(d.show) }
 
 // warnings returns a logger for what a person should know of that comes before a
 // run begins, or of a command that has no display.
 func (a *app) warnings() *slog.Logger {
-	return slog.New(progress.LogHandler(warner{progress.OnNewLine(a.stderr)}))
-}
-
-// warner shows what is logged where there is no display.
-type warner struct{ w io.Writer }
-
-// Event implements the one method that [progress.LogHandler] asks for.
-func (w warner) Event(e progress.Event) {
-	if e.Instance != "" {
-		e.Text = e.Instance + ": " + e.Text
-	}
-	fmt.Fprintln(w.w, "batch: warning: "+printable.Line(e.Text))
+	w := progress.OnNewLine(a.stderr)
+	return slog.New(progress.LogHandler(func(e progress.Event) {
+		fmt.Fprintln(w, "batch: warning: "+printable.Line(progress.Notice(e)))
+	}))
 }

@@ -50,7 +50,8 @@ func folders(home, prefix string) []string {
 // are returned only if prefix has their dot.
 func Files(home, prefix string, endings ...string) []string {
 	dir, base := prefix[:strings.LastIndex(prefix, "/")+1], prefix[strings.LastIndex(prefix, "/")+1:]
-	entries, _ := os.ReadDir(filepath.Join(expand(home, dir), ".")) // what cannot be read offers nothing
+	at := filepath.Join(expand(home, dir), ".")
+	entries, _ := os.ReadDir(at) // what cannot be read offers nothing
 	var list []string
 	for _, e := range entries {
 		name := e.Name()
@@ -58,7 +59,7 @@ func Files(home, prefix string, endings ...string) []string {
 			continue
 		}
 		path := dir + name
-		info, err := os.Stat(filepath.Join(expand(home, dir), name)) // a link to a folder is a folder
+		info, err := os.Stat(filepath.Join(at, name)) // a link to a folder is a folder
 		switch {
 		case err != nil:
 		case info.IsDir():
@@ -74,9 +75,6 @@ func Files(home, prefix string, endings ...string) []string {
 func expand(home, path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		return filepath.Join(home, rest)
-	}
-	if path == "" {
-		return "."
 	}
 	return path
 }

@@ -77,7 +77,7 @@ func (l *Lines) describe(e Event, started *attempt) string {
 		}
 		return text
 	default:
-		return notice(e)
+		return Notice(e)
 	}
 }
 
@@ -90,11 +90,12 @@ func opening(e Event) string {
 	if e.Workers > 0 {
 		text += fmt.Sprintf(", %d at once", e.Workers)
 	}
+	have := "have"
+	if e.Done == 1 {
+		have = "has"
+	}
 	if e.Done > 0 {
-		text += fmt.Sprintf("; %d of %d have a result already", e.Done, e.Total)
-		if e.Done == 1 {
-			text = strings.Replace(text, " have ", " has ", 1)
-		}
+		text += fmt.Sprintf("; %d of %d %s a result already", e.Done, e.Total, have)
 	}
 	return text
 }

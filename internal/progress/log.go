@@ -10,9 +10,9 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// LogHandler returns a handler that shows warnings and errors as messages of d, with
+// LogHandler returns a handler that passes warnings and errors to show as messages, with
 // the instance that they name.
-func LogHandler(d interface{ Event(e Event) }) slog.Handler { return logHandler{show: d.Event} }
+func LogHandler(show func(Event)) slog.Handler { return logHandler{show: show} }
 
 type logHandler struct {
 	show  func(Event)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// notice is the line that e leaves for good: what a person should know of besides the
+// Notice returns the line that e leaves for good: what a person should know of besides the
 // run's numbers. Empty is none.
-func notice(e Event) string {
+func Notice(e Event) string {
 	switch e.Type {
 	case Message:
 		return about(e.Instance, e.Text)

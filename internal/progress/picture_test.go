@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"batch.example/batch/internal/progress/schematest"
 )
 
 var update = flag.Bool("update", false, "write testdata/display.txt")
@@ -80,17 +78,8 @@ func TestRecordedEventsAreAsTheSchemaSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := schematest.Compile(t, Schema)
+	_, check := checker(t)
 	for line := range bytes.Lines(b) {
-		var e map[string]any
-		if err := json.Unmarshal(line, &e); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Validate(e); err != nil {
-			t.Errorf("%s: %v", line, err)
-		}
-		if names := undocumented(t, e); len(names) > 0 {
-			t.Errorf("%s: the schema does not describe %s", line, names)
-		}
+		check(line)
 	}
 }

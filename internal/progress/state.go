@@ -162,12 +162,12 @@ func (s *state) elapsed(now time.Time) time.Duration {
 // left estimates the time to the end from the pace of this run alone; what
 // earlier runs did took none of its time.
 func (s *state) left(now time.Time) (d time.Duration, known bool) {
-	failed := s.failed() // this run does not take them up again
-	n := s.done() - s.kept + failed
+	ended := s.done() + s.failed() // this run does not run the failed ones again
+	n := ended - s.kept
 	if n == 0 || !s.end.IsZero() {
 		return 0, false
 	}
-	rest := max(0, s.total-s.done()-failed)
+	rest := max(0, s.total-ended)
 	return time.Duration(float64(s.elapsed(now)) / float64(n) * float64(rest)), true
 }
 

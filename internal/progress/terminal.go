@@ -69,7 +69,7 @@ func (t *Terminal) Event(e Event) {
 		e.Time = t.now()
 	}
 	t.state.apply(e)
-	if line := notice(e); line != "" {
+	if line := Notice(e); line != "" {
 		t.log.add(line)
 	}
 	t.poke()
