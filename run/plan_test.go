@@ -216,12 +216,15 @@ func files(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		info, err := d.Info()
-		all[path] = info.ModTime().String()
-		if err == nil && !d.IsDir() {
-			var text []byte
-			text, err = os.ReadFile(path)
-			all[path] += string(text)
+		if err != nil {
+			return err
 		}
+		all[path] = info.ModTime().String()
+		if d.IsDir() {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		all[path] += string(text)
 		return err
 	})
 	if err != nil {
