@@ -48,7 +48,8 @@ func runFromManifest(dir string, own *pflag.FlagSet) (runFlags, error) {
 		return f, fault.New(fault.Host, "finding the working directory", err)
 	}
 	f.argv, f.dir = m.Argv, dir
-	if f.instances != "" || c.Flags().NArg() > 0 { // the file may have changed, or was standard input
+	f.named = c.Flags().Args()
+	if f.instances != "" { // the file may have changed, or was standard input
 		f.ids = m.Dataset.Instances
 	}
 	// These have had their effect, and must not have it again.
@@ -170,8 +171,7 @@ exit_statuses.yaml.`,
 			if err != nil {
 				return err
 			}
-			f.retrying, f.fresh, f.ids = true, own.fresh, chosen
-			f.filter, f.slice, f.shard = "", "", ""
+			f.retrying, f.fresh, f.ids, f.named = true, own.fresh, chosen, nil
 			return a.run(c.Context(), f)
 		},
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -36,7 +39,7 @@ func TestARunIsRepeatedFromItsManifest(t *testing.T) {
 	elsewhere := t.TempDir()
 	argv := []string{
 		"run", "--subset", "rows.jsonl", "-m", "noop", "-o", "x", "-w", "7", "--retry", "transient=5,limit=1", "--redo-existing",
-		"-c", "a=1,2", "-c", "b.yaml", "--instances", "-", "--accept-changes", "--cost-limit-total=3", "-q", "--salvage",
+		"-c", "a=1,2", "-c", "b.yaml", "--instances", "-", "--accept-changes", "--cost-limit-total=3", "-q", "--salvage", "b",
 	}
 	out := made(t, elsewhere, argv...)
 	var flags runFlags
@@ -64,9 +67,47 @@ func TestARunIsRepeatedFromItsManifest(t *testing.T) {
 	if f.redo || len(f.accept) > 0 || f.quiet {
 		t.Errorf("flags that are only for one command are kept: %+v", f)
 	}
-	if f.output != out || !slices.Equal(f.argv, argv) || !slices.Equal(f.ids, []string{"a", "b"}) {
-		t.Errorf("output %s, argv %q, ids %q; want output %v, argv %v, ids %v",
-			f.output, f.argv, f.ids, out, argv, []string{"a", "b"})
+	if f.output != out || !slices.Equal(f.argv, argv) || !slices.Equal(f.ids, []string{"a", "b"}) || !slices.Equal(f.named, []string{"b"}) {
+		t.Errorf("output %s, argv %q, ids %q, named %q; want output %v, argv %v, ids %v, named b",
+			f.output, f.argv, f.ids, f.named, out, argv, []string{"a", "b"})
+	}
+}
+
+func TestWhatARunSelectedIsSelectedAgain(t *testing.T) {
+	elsewhere := t.TempDir()
+	var rows strings.Builder
+	for _, id := range []string{"z", "a", "y", "b", "c"} {
+		fmt.Fprintf(&rows, `{"instance_id":%q,"problem_statement":"p"}`+"\n", id)
+	}
+	if err := os.WriteFile(filepath.Join(elsewhere, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"--slice", "1:4", "b", "a"},
+		{"--filter", "[ab]", "--shard", "1/1", "a", "b", "c"},
+		{"--instances", "gone", "--slice", "1:4"},
+		{"--instances", "-", "--shard", "2/2", "--filter", "[abc]"},
+		{"--instances", "gone", "--slice", "1:4", "a", "b", "c"},
+	} {
+		t.Chdir(t.TempDir())
+		f, err := runFromManifest(made(t, elsewhere, append([]string{"run", "--subset", "rows.jsonl"}, args...)...),
+			pflag.NewFlagSet("resume", pflag.ContinueOnError))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := appWith(t, nil)
+		a.stderr = io.Discard
+		ds, selected, err := f.load(t.Context(), a)
+		if err == nil {
+			selected, err = f.narrow(ds, selected)
+		}
+		var got []string
+		for _, in := range selected {
+			got = append(got, in.ID)
+		}
+		if err != nil || !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("%q: got %q, %v; want a and b, no error", args, got, err)
+		}
 	}
 }
 

@@ -193,7 +193,7 @@ type sourceFlags struct {
 	shuffle                  bool
 	seed                     int64
 	imagePrefix              string
-	ids                      []string // to keep instead of those in instances; nil is none
+	ids                      []string // to keep instead of those that the flags select; nil is none
 }
 
 func (f *sourceFlags) add(c *cobra.Command) {
@@ -223,8 +223,8 @@ func (f *sourceFlags) load(ctx context.Context, a *app) (*dataset.Dataset, []dat
 	sel := dataset.Selection{Filter: f.filter, Slice: f.slice, Shuffle: f.shuffle, Seed: f.seed, Shard: f.shard}
 	var listErr error
 	switch {
-	case f.ids != nil:
-		sel.IDs = f.ids
+	case f.ids != nil: // a slice of them would leave some out
+		sel = dataset.Selection{Shuffle: f.shuffle, Seed: f.seed, IDs: f.ids}
 	case f.instances != "":
 		sel.IDs, listErr = a.readIDs(f.instances)
 		if listErr != nil && !errors.Is(listErr, fs.ErrNotExist) {
