@@ -85,6 +85,9 @@ func (a *app) show(f showFlags, args []string) error {
 	}
 	if f.diff {
 		patch, salvaged, err := f.source().Patch()
+		if errors.Is(err, trajectory.ErrNoPatch) {
+			return f.noPatch(snap)
+		}
 		if err != nil {
 			return f.explain(err)
 		}
@@ -196,31 +199,28 @@ func (f *showFlags) explain(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	switch {
-	case errors.Is(err, trajectory.ErrNoPatch):
-		return f.noPatch()
-	case f.attempt >= 0:
+	if f.attempt >= 0 {
 		return fault.Newf(fault.Usage, "%s has no attempt %d", f.instance, f.attempt).
 			WithHint("`batch status %s --attempts` lists the attempts", f.dir)
-	default:
-		return fault.Newf(fault.Usage, "%s has no trajectory: it has not started", f.instance).
-			WithHint("`batch status %s` shows how the run stands", f.dir)
 	}
+	return fault.Newf(fault.Usage, "%s has no trajectory: it has not started", f.instance).
+		WithHint("`batch status %s` shows how the run stands", f.dir)
 }
 
-// noPatch says how the attempt ended that left no patch.
-func (f *showFlags) noPatch() error {
-	name, status := cmp.Or(f.instance, f.file), "no exit status"
+// noPatch says how the attempt ended that left no patch, or that it runs.
+func (f *showFlags) noPatch(snap *results.Snapshot) error {
+	name, status, shows := cmp.Or(f.instance, f.file), "no exit status", "how it ended"
 	if v, err := f.source().Read(nil); err == nil {
+		v.Place(snap)
 		name = cmp.Or(f.instance, v.Instance, f.file)
 		status = cmp.Or(string(v.Info.ExitStatus), status)
 		if v.Running {
-			status = "running"
+			status, shows = "running", "its steps so far"
 		}
 	}
 	what := strings.TrimSpace(cmp.Or(f.dir, f.file) + " " + f.instance)
 	return fault.Newf(fault.Unknown, "%s has no patch (%s)", name, status).
-		WithHint("`batch show %s` shows how it ended", what)
+		WithHint("`batch show %s` shows %s", what, shows)
 }
 
 // hideOfRun hides what the run was asked to hide. Of a trajectory that is read from its

@@ -57,29 +57,42 @@ func (s Source) path() (path string, h *journal.History, err error) {
 	return last, h, err
 }
 
+// load finds the attempt in its file, in its journal, or in both. Of one that runs or broke
+// off the journal alone counts, and without a journal that can be read the file alone: only
+// where there is neither is it an error.
+func (s Source) load(m *mask.Masker) (path string, v *View, h *journal.History, err error) {
+	path, h, err = s.path()
+	if h != nil && h.End == nil {
+		return path, nil, h, nil
+	}
+	v, fileErr := s.read(path, h, m)
+	if v != nil || h != nil {
+		return path, v, h, nil
+	}
+	return path, nil, nil, cmp.Or(err, fileErr)
+}
+
 // Read reads the attempt. It takes no lock. Of an attempt that is over it reads the file,
 // in which the run that made it hid its secrets; of one that runs or broke off, the steps
 // in the journal, with what m knows hidden. Without such an attempt the error wraps
 // fs.ErrNotExist.
 func (s Source) Read(m *mask.Masker) (*View, error) {
-	path, h, journalErr := s.path()
-	v, err := s.read(path, h, m)
-	switch {
-	case err == nil || h != nil && h.End == nil:
-	case h == nil && journalErr != nil:
-		return nil, journalErr
-	case h == nil:
+	_, v, h, err := s.load(m)
+	if err != nil {
 		return nil, err
 	}
-	if h == nil {
-		return v, nil
-	}
-	if err != nil || h.End == nil {
-		if v, err = s.derive(h, m); err != nil {
+	if v == nil {
+		text, err := s.derive(h, m)
+		if err != nil {
+			return nil, err
+		}
+		if v, err = Parse(text); err != nil {
 			return nil, err
 		}
 	}
-	v.complete(h, m)
+	if h != nil {
+		v.complete(h, m)
+	}
 	return v, nil
 }
 
@@ -96,56 +109,41 @@ func (s Source) read(path string, h *journal.History, m *mask.Masker) (*View, er
 	return v, nil
 }
 
-// derive reads the attempt from its journal alone.
-func (s Source) derive(h *journal.History, m *mask.Masker) (*View, error) {
+// derive makes the trajectory's text from the attempt's journal.
+func (s Source) derive(h *journal.History, m *mask.Masker) ([]byte, error) {
 	var b bytes.Buffer
-	if err := results.WriteTrajectory(&b, s.Dir, s.Instance, h.Attempt, m); err != nil {
-		return nil, err
-	}
-	return Parse(b.Bytes())
+	err := results.WriteTrajectory(&b, s.Dir, s.Instance, h.Attempt, m)
+	return b.Bytes(), err
 }
 
 // Raw is the trajectory's text: the file's where the attempt is over, else what the journal
 // has so far.
 func (s Source) Raw(m *mask.Masker) ([]byte, error) {
-	path, h, err := s.path()
-	if err != nil {
+	path, v, h, err := s.load(nil)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	_, fileErr := s.read(path, h, nil)
-	if h == nil && fileErr != nil {
-		return nil, fileErr
-	}
-	if fileErr == nil && (h == nil || h.End != nil) {
+	case v != nil:
 		return os.ReadFile(path)
+	default:
+		return s.derive(h, m)
 	}
-	var b bytes.Buffer
-	err = results.WriteTrajectory(&b, s.Dir, s.Instance, h.Attempt, m)
-	return b.Bytes(), err
 }
 
 // Patch is what the attempt submitted, byte for byte, or, where it did not submit, the
 // salvaged patch. Without either the error is ErrNoPatch.
 func (s Source) Patch() (patch []byte, salvaged bool, err error) {
-	path, h, err := s.path()
-	if err != nil {
-		return nil, false, err
-	}
-	if h != nil {
-		if h.Submission != nil && len(h.Submission.Submission) > 0 {
-			return h.Submission.Submission, false, nil
-		}
-		if h.Salvage != nil && len(h.Salvage.Patch) > 0 {
-			return h.Salvage.Patch, true, nil
-		}
-	}
-	v, err := s.read(path, h, nil)
+	_, v, h, err := s.load(nil)
 	switch {
-	case err != nil && h == nil:
+	case err != nil:
 		return nil, false, err
-	case err == nil && v.Info.Submission != "" && !(v.Record != nil && v.Record.Salvaged):
+	case h != nil && h.Submission != nil && len(h.Submission.Submission) > 0:
+		return h.Submission.Submission, false, nil
+	case h != nil && h.Salvage != nil && len(h.Salvage.Patch) > 0:
+		return h.Salvage.Patch, true, nil
+	case v != nil && v.Info.Submission != "" && !(v.Record != nil && v.Record.Salvaged):
 		return []byte(v.Info.Submission), false, nil
-	case err == nil && v.Info.Salvage != "":
+	case v != nil && v.Info.Salvage != "":
 		return []byte(v.Info.Salvage), true, nil
 	}
 	return nil, false, fmt.Errorf("%s: %w", s.Instance, ErrNoPatch)
@@ -160,8 +158,9 @@ func history(path string, number int) (*journal.History, error) {
 
 // Place adds what the run directory knows of the attempt beside its trajectory.
 func (v *View) Place(snap *results.Snapshot) {
+	model := ""
 	if m := snap.Manifest; m != nil {
-		v.Dataset = m.Dataset.Title()
+		v.Dataset, model = m.Dataset.Title(), m.Model
 	}
 	for _, r := range snap.Records {
 		if r.InstanceID != v.Instance {
@@ -170,7 +169,7 @@ func (v *View) Place(snap *results.Snapshot) {
 		v.Attempts = max(v.Attempts, r.Attempt)
 		if r.Attempt == v.Attempt {
 			v.Record, v.Running = &r, r.Status == vocab.StatusRunning
-			v.Model = cmp.Or(v.Model, r.Model, modelOf(snap))
+			v.Model = cmp.Or(v.Model, r.Model, model)
 		}
 	}
 }
@@ -178,13 +177,6 @@ func (v *View) Place(snap *results.Snapshot) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-func modelOf(snap *results.Snapshot) string {
-	if snap.Manifest == nil {
-		return ""
-	}
-	return snap.Manifest.Model
 }
 
 // ReadFile reads a trajectory file of batch or of mini-swe-agent.

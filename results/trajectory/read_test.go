@@ -1,0 +1,75 @@
+package trajectory_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/trajectory"
+	"batch.example/batch/vocab"
+)
+
+// submitted makes a run directory in which instance a submitted the patch.
+func submitted(t *testing.T, patch string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	s, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = s.Begin("a", manifest.Settings{}); err == nil {
+		err = s.Put(t.Context(), &results.Result{
+			Record:     results.Record{InstanceID: "a", Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted},
+			Submission: []byte(patch), Prediction: patch,
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// What can be shown of an attempt can be had as JSON and as a patch too.
+func TestTheFileServesWhereTheJournalIsDamaged(t *testing.T) {
+	const patch = "diff --git a/f b/f\n"
+	dir := submitted(t, patch)
+	journal, err := os.ReadFile(results.JournalPath(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal[0] ^= 1
+	if err := os.WriteFile(results.JournalPath(dir, "a"), journal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(results.TrajectoryPath(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := trajectory.Source{Dir: dir, Instance: "a", Attempt: -1}
+	if v, err := source.Read(nil); err != nil || v.Info.Submission != patch {
+		t.Errorf("Read: got %+v, %v; want submission %q", v, err, patch)
+	}
+	if got, err := source.Raw(nil); err != nil || !bytes.Equal(got, file) {
+		t.Errorf("Raw: got %q, %v; want the file %q", got, err, file)
+	}
+	if got, salvaged, err := source.Patch(); err != nil || salvaged || string(got) != patch {
+		t.Errorf("Patch: got %q, %t, %v; want %q, false", got, salvaged, err, patch)
+	}
+	if err := os.Remove(results.TrajectoryPath(dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	_, read := source.Read(nil)
+	_, raw := source.Raw(nil)
+	_, _, of := source.Patch()
+	for what, err := range map[string]error{"Read": read, "Raw": raw, "Patch": of} {
+		if err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s without the file: %v; want what is wrong with the journal", what, err)
+		}
+	}
+}
