@@ -18,25 +18,27 @@ import (
 type next struct {
 	resumable bool // it has a manifest
 	selected  map[string]bool
-	limit     float64 // of --cost-limit-total; 0 is none
+	base      float64 // --cost-limit-total of the last `batch run`, which `batch resume` repeats; 0 is none
+	limit     float64 // that of the last command, which may have changed it
 	spent     float64
 }
 
 func nextOf(m *manifest.Manifest, spent float64) next {
-	n := next{resumable: true, selected: map[string]bool{}, limit: costLimit(m.Argv), spent: spent}
+	n := next{resumable: true, selected: map[string]bool{}, spent: spent}
 	for _, id := range m.Dataset.Instances {
 		n.selected[id] = true
 	}
+	n.base = CostLimit(m.Argv, 0)
+	n.limit = n.base
 	if len(m.Runs) > 0 {
-		n.limit = max(n.limit, costLimit(m.Runs[len(m.Runs)-1].Argv))
+		n.limit = CostLimit(m.Runs[len(m.Runs)-1].Argv, n.base)
 	}
 	return n
 }
 
-// costLimit returns the last --cost-limit-total of a command, or 0.
-func costLimit(argv []string) float64 {
+// CostLimit returns the last --cost-limit-total of a command; without one, limit.
+func CostLimit(argv []string, limit float64) float64 {
 	const flag = "--cost-limit-total"
-	limit := 0.0
 	for i, arg := range argv {
 		value, ok := strings.CutPrefix(arg, flag+"=")
 		if !ok && arg == flag && i+1 < len(argv) {
@@ -49,15 +51,19 @@ func costLimit(argv []string) float64 {
 	return limit
 }
 
-// resume returns the command that continues the given unfinished instances of the last
-// command, with a higher cost limit where that was reached.
-func (n next) resume(dir string, unfinished []results.Record) string {
-	command := "batch resume " + word(dir)
+// withLimit returns a command that continues the given unfinished instances, with the cost
+// limit of the last command where that is not the one that the manifest would set, and
+// with a higher one where it was reached.
+func (n next) withLimit(command string, unfinished []results.Record) string {
+	limit := n.limit
 	stopped := slices.ContainsFunc(unfinished, func(r results.Record) bool { return r.Status == vocab.StatusBudgetExceeded })
-	if n.limit <= 0 || !stopped && n.spent < n.limit {
+	if limit > 0 && (stopped || n.spent >= limit) {
+		limit = HigherLimit(limit, n.spent)
+	}
+	if limit == n.base {
 		return command
 	}
-	return fmt.Sprintf("%s --cost-limit-total %v", command, HigherLimit(n.limit, n.spent))
+	return fmt.Sprintf("%s --cost-limit-total %v", command, limit)
 }
 
 // HigherLimit suggests a cost limit with which a run can continue that has reached its
@@ -101,10 +107,10 @@ func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
 	add := func(command, why string) { t.add("  "+command, why) }
 	if s.Owner == "" && s.next.resumable {
 		if n := len(inside); n > 0 {
-			add(s.next.resume(s.Dir, inside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances"))
+			add(s.next.withLimit("batch resume "+word(s.Dir), inside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances"))
 		}
 		if n := len(outside); n > 0 {
-			add(retry(s.Dir, outside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances")+" of earlier commands")
+			add(s.next.withLimit(retry(s.Dir, outside), outside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances")+" of earlier commands")
 		}
 	}
 	if i := slices.IndexFunc(records, func(r results.Record) bool { return !r.Outcome.Final() && r.Attempt > 0 }); i >= 0 {

@@ -31,6 +31,12 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 		{"the limit was reached", []string{"b"}, []results.Record{poor}, limited, nil, "  batch resume out --cost-limit-total 0.02  ", "retry"},
 		{"much more than the limit", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total=0.002"}, nil, "--cost-limit-total 0.02  ", "retry"},
 		{"the limit was raised", []string{"b"}, []results.Record{poor}, limited, []string{"resume", "out", "--cost-limit-total=4"}, "--cost-limit-total 8  ", "retry"},
+		{"the limit was raised, and not reached", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "0.002"}, []string{"resume", "out", "--cost-limit-total", "4"}, "  batch resume out --cost-limit-total 4  ", "retry"},
+		{"the limit was lowered", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "5"}, []string{"resume", "out", "--cost-limit-total", "4"}, "  batch resume out --cost-limit-total 4  ", "retry"},
+		{"the limit was lifted", []string{"b"}, []results.Record{poor}, limited, []string{"resume", "out", "--cost-limit-total", "0"}, "  batch resume out --cost-limit-total 0  ", "retry"},
+		{"the limit was kept", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "5"}, []string{"resume", "out"}, "  batch resume out  continue with", "cost-limit"},
+		{"not selected, and the limit was reached", []string{"x"}, []results.Record{broken}, limited, nil, "  batch retry out a --cost-limit-total 0.02  ", "retry out a  "},
+		{"not selected, and the limit was raised", []string{"x"}, []results.Record{broken}, limited, []string{"resume", "out", "--cost-limit-total", "4"}, "  batch retry out a --cost-limit-total 4  ", "retry out a  "},
 		{"far from the limit", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "5"}, nil, "  batch resume out  continue with", "cost-limit"},
 	} {
 		t.Run(c.what, func(t *testing.T) {

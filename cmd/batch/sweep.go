@@ -96,23 +96,32 @@ func (s *sweep) interruption(err error) error {
 	if !errors.Is(err, errInterrupted) && !fault.Canceled(err) {
 		return err
 	}
-	s.tell("interrupted; continue with " + s.resumeCommand())
+	s.tell("interrupted; continue with " + s.resumeCommand(s.flags.totalCost))
 	return errInterrupted
 }
 
-// resumeCommand is the command that continues the run, with flags that are to be added.
-func (s *sweep) resumeCommand(flags ...string) string {
-	if slices.ContainsFunc(s.flags.argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) }) {
-		return "the same command" // which `batch resume` cannot know
+// resumeCommand is the command that continues the run with this cost limit.
+func (s *sweep) resumeCommand(costLimit float64) string {
+	flag := ""
+	if costLimit != report.CostLimit(s.flags.argv, 0) { // which would be taken without it
+		flag = fmt.Sprintf(" --cost-limit-total %v", costLimit)
 	}
-	return "`" + strings.Join(append([]string{"batch resume", printable.ShellWord(s.flags.shown())}, flags...), " ") + "`"
+	hidden := slices.ContainsFunc(s.flags.argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) })
+	switch {
+	case hidden && flag != "": // `batch resume` cannot know what is hidden
+		return "the same command with `" + flag[1:] + "`"
+	case hidden:
+		return "the same command"
+	default:
+		return "`batch resume " + printable.ShellWord(s.flags.shown()) + flag + "`"
+	}
 }
 
 // againHints are lines that say how instances with a result are run again.
 func (s *sweep) againHints() []string {
 	return []string{
 		"to run some again: `batch retry " + printable.ShellWord(s.flags.shown()) + " INSTANCE...`",
-		"to run all again: `batch run --redo-existing`",
+		"to run all again: the same `batch run` with `--redo-existing`",
 	}
 }
 
@@ -196,7 +205,7 @@ func (s *sweep) work(ctx context.Context, r *run.Run) error {
 			s.tell(fmt.Sprintf("not all events were written: %v", err))
 		}
 	}()
-	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, s.resumeCommand())
+	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, s.resumeCommand(s.flags.totalCost))
 	defer stop()
 	err := r.Work(ctx, sig.drain, d)
 	if err == nil && sig.drained.Load() && r.Summary().Pending > 0 {
@@ -237,9 +246,8 @@ func (s *sweep) conclude(r *run.Run, runErr error) error {
 
 // limitReached is said where the cost limit leaves no money for a model call.
 func (s *sweep) limitReached(spent float64) string {
-	next := report.HigherLimit(s.flags.totalCost, spent)
 	return fmt.Sprintf("limit of %v USD reached; raise --cost-limit-total to continue, such as %s",
-		s.flags.totalCost, s.resumeCommand(fmt.Sprintf("--cost-limit-total %v", next)))
+		s.flags.totalCost, s.resumeCommand(report.HigherLimit(s.flags.totalCost, spent)))
 }
 
 // sayExhausted says of a plan that the run would stop before its first call.
