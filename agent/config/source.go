@@ -3,7 +3,9 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -106,7 +108,7 @@ func parseYAML(name string, data []byte, kind placeKind) (*value, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	if err := d.Decode(&doc); err != nil {
-		if len(bytes.TrimSpace(data)) == 0 {
+		if errors.Is(err, io.EOF) || len(bytes.TrimSpace(data)) == 0 { // at most comments
 			return nil, fault.Newf(fault.Usage, "reading the configuration %s: the file is empty", name)
 		}
 		return nil, misread(name, string(data), err)

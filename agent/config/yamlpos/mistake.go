@@ -49,10 +49,10 @@ type search struct {
 // It returns the last step.
 func (s *search) back(end int, step func(end int) int) (from, to int, found bool) {
 	for {
-		before := step(end)
-		if s.left < 0 {
+		if end == 0 || s.left < 0 {
 			return 0, 0, false
 		}
+		before := step(end)
 		r := strings.NewReader(s.source[:before])
 		var doc yaml.Node
 		if said(yaml.NewDecoder(r).Decode(&doc)) != s.said {

@@ -60,3 +60,19 @@ func TestAMistakeInALargeFile(t *testing.T) {
 		t.Errorf("%d:%d: %s (%v)", line, column, words, err)
 	}
 }
+
+func FuzzMistake(f *testing.F) {
+	for _, source := range []string{"", "# only a comment\n", "...\n", "%YAML 1.2\n", "a: b: c\n", "é\xff", "*"} {
+		f.Add(source)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		var doc yaml.Node
+		err := yaml.NewDecoder(strings.NewReader(source)).Decode(&doc)
+		if err == nil {
+			return
+		}
+		if line, column, words := Mistake(source, err); line < 0 || column < 0 || words == "" {
+			t.Errorf("%d:%d: %q, want a place and words (%v)", line, column, words, err)
+		}
+	})
+}
