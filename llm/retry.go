@@ -109,13 +109,17 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 	began := started
 	var t tried
 	tries, wrong, last := 0, 0, error(nil)
+	count := func() { // everything so far, the last try and the wait after it included
+		now := time.Now()
+		t.waited = now.Sub(started)
+		if isRateLimit(last) {
+			t.limited += now.Sub(began)
+		}
+		began = now
+	}
 	resp, err := backoff.Retry(ctx, func() (*Response, error) {
-		if now := time.Now(); last != nil {
-			t.waited = now.Sub(started)
-			if isRateLimit(last) {
-				t.limited += now.Sub(began)
-			}
-			began = now
+		if last != nil {
+			count()
 		}
 		tries++
 		resp, err := r.model.Generate(ctx, req)
@@ -136,12 +140,8 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 		return resp, nil
 	}
 	t.err = r.failure(ctx, tries, last)
-	if ctx.Err() != nil && last != nil { // it was waiting for a try that never came
-		now := time.Now()
-		t.waited = now.Sub(started)
-		if isRateLimit(last) {
-			t.limited += now.Sub(began)
-		}
+	if ctx.Err() != nil && fault.KindOf(last) == fault.Transient {
+		count() // it was waiting for a try that never came; a try that is cut short has another fault
 	}
 	if t.waited > 0 || Lost(t.err) != t.lost {
 		return nil, &t

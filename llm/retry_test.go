@@ -170,6 +170,30 @@ func TestRetryReportsTheWaitsOfACallThatFails(t *testing.T) {
 	})
 }
 
+func TestACallThatIsCutShortDidNotWait(t *testing.T) {
+	for name, failures := range map[string]int{"the first try": 0, "the second try": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				m := &answers{errs: repeat(limited(time.Minute), failures), takes: time.Second}
+				began, wait := time.Now(), time.Duration(0) // with the try before it
+				stop := func(next time.Duration) { time.AfterFunc(next+m.takes/2, cancel) }
+				if failures == 0 {
+					stop(0)
+				}
+				req := &llm.Request{Repeating: func(next llm.Repeat) {
+					wait = time.Since(began) + next.Wait
+					stop(next.Wait)
+				}}
+				_, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(ctx, req)
+				if all, limited := llm.Waited(err); !fault.Canceled(err) || all != wait || limited != wait {
+					t.Errorf("waited %v, of that %v for the rate limit, want %v (%v)", all, limited, wait, err)
+				}
+			})
+		})
+	}
+}
+
 func TestRetryWithOneAttemptDoesNotRetry(t *testing.T) {
 	m := &answers{errs: repeat(transient(io.EOF), 9)}
 	_, err := llm.Retry(m, llm.RetryPolicy{Tries: 1}, nil).Generate(t.Context(), &llm.Request{})
