@@ -34,7 +34,9 @@ func newParse(source string) *parse {
 	}
 }
 
-// Common names, for suggestions: the engine does not list the names it knows.
+// The engine does not list the names that it knows. The tags are all that a template may
+// use: trans is not among them, because mini-swe-agent's Jinja does not have it either.
+// The filters and tests are common ones, for suggestions.
 var (
 	tagNames    = strings.Fields("autoescape block break call continue do elif else endfor endif endset extends filter for from if import include macro raw set with")
 	filterNames = strings.Fields("abs attr batch capitalize center count default dictsort escape filesizeformat first float format groupby indent int items join last " +
@@ -60,7 +62,7 @@ func (p *parse) checkNames() *mistake {
 	return nil
 }
 
-// tags returns the engine's tags, wrapped to report where they fail.
+// tags returns the engine's tags of tagNames, wrapped to report where they fail.
 func (p *parse) tags() *exec.ControlStructureSet {
 	set := map[string]parser.ControlStructureParser{}
 	for _, name := range tagNames {

@@ -115,6 +115,7 @@ func TestTemplateErrorPositions(t *testing.T) {
 		"{% if n is Xoddd %}{% endif %}":            `unknown test "oddd"; did you mean odd?`,
 		"{% if n is not Xod %}{% endif %}":          `unknown test "od"`,
 		"{% Xform n %}{% endif %}":                  `unknown tag {% form %}; did you mean for?`,
+		"{% Xtrans %}a{% endtrans %}":               "unknown tag {% trans %}",
 		"a\nX{% if n %}\n{{ task }}":                `{% if %} is not closed: {% endif %} is missing`,
 		"{% if n %}X{% for x in list %}{% endif %}": "",
 		"{% for x in list %}{{ x }}{% Xendif %}":    `{% endif %} found, expected {% endfor %}`,
