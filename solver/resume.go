@@ -251,6 +251,7 @@ func (t *attempt) turn() (agent.Turn, error) {
 		return turn, err
 	}
 	turn.Unfinished = &agent.Unfinished{Reply: response(reply, last.Reply)}
+	turn.Elapsed += turn.Unfinished.Reply.Waited // the journal left it out, and the agent will when it takes the reply
 	for _, a := range last.Actions {
 		if a.Output != nil {
 			turn.Unfinished.Outputs = append(turn.Unfinished.Outputs, output(a.Output))

@@ -431,6 +431,7 @@ func TestElapsedTimeSurvivesACrash(t *testing.T) {
 	}{
 		"without a limit": {0, "Submitted", 4},
 		"with one":        {30 * time.Second, "TimeExceeded", 3},
+		"just at one":     {39 * time.Second, "TimeExceeded", 3}, // 8 s for a reply and 5 s for its command
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
