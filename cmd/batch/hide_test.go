@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/results/manifest"
 )
 
 // appWith is an app with its own environment and home.
@@ -79,6 +80,27 @@ func TestForwardedVariablesAreHiddenByNameOrForm(t *testing.T) {
 	} {
 		if got := a.mask.Text(text); got != want {
 			t.Errorf("%q comes out as %q; want %v", text, got, want)
+		}
+	}
+}
+
+func TestShowHidesWhatAnyCommandOfTheRunHid(t *testing.T) {
+	a := appWith(t, nil)
+	first := []string{"run", "--subset", "rows.jsonl", "-m", "noop", "--mask", "first-[0-9]", "--mask=also-[0-9],?", "a"}
+	a.hideOfRun(&manifest.Manifest{
+		Argv:   first,
+		Config: map[string]any{"run": map[string]any{"mask_patterns": []any{"config-[0-9]"}}},
+		Runs: []manifest.Run{
+			{Argv: first},
+			{Argv: []string{"resume", "out", "-w", "3", "--mask", "resume-[0-9]"}},
+			{Argv: []string{"retry", "out", "--status", "TimeExceeded", "--fresh", "--mask", "retry-[0-9]", "a"}},
+			{Argv: []string{"run", "--mask", "(", "--mask", "earlier-[0-9]", "--from-the-future", "x"}},
+			{},
+		},
+	})
+	for _, secret := range []string{"first-1", "also-2,", "config-3", "resume-4", "retry-5", "earlier-6"} {
+		if got := a.mask.Text("a " + secret + "."); got != "a "+mask.Hidden+"." {
+			t.Errorf("%q comes out as %q; want %v", secret, got, "a "+mask.Hidden+".")
 		}
 	}
 }

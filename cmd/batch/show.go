@@ -238,13 +238,19 @@ func (a *app) hideOfRun(m *manifest.Manifest) {
 			}
 		}
 	}
-	var f runFlags
-	c := &cobra.Command{}
-	f.add(c)
-	if at := slices.Index(m.Argv, "run"); at >= 0 && c.ParseFlags(m.Argv[at+1:]) == nil {
+	commands := [][]string{m.Argv} // those that resumed it or ran some again may hide more
+	for _, r := range m.Runs {
+		commands = append(commands, r.Argv)
+	}
+	for _, argv := range commands {
+		var f runFlags
+		c := &cobra.Command{FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}}
+		f.add(c)
+		_ = c.ParseFlags(argv) // what could not be read hides nothing
 		patterns = append(patterns, f.mask...)
 	}
-	for _, p := range patterns {
+	slices.Sort(patterns)
+	for _, p := range slices.Compact(patterns) {
 		if re, err := regexp.Compile(p); err == nil {
 			a.mask.AddPatterns(re)
 		}
