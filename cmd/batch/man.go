@@ -34,8 +34,6 @@ func (a *app) writePages(root *cobra.Command, dir string) error {
 	if seconds, err := strconv.ParseInt(a.getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
 		date = time.Unix(seconds, 0)
 	}
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
 	for _, c := range pages(root) {
 		c.InitDefaultHelpFlag()
 		name := filepath.Join(dir, "man"+section(c), pageName(c)+"."+section(c))
@@ -149,7 +147,10 @@ func options(b *bytes.Buffer, title string, flags *pflag.FlagSet) {
 			name = `\fB` + roff("-"+f.Shorthand) + `\fR, ` + name
 		}
 		value, usage := pflag.UnquoteUsage(f)
-		if value != "" {
+		switch {
+		case value != "" && f.NoOptDefVal != "": // it may be left out, and else needs the sign
+			name += `[=\fI` + roff(value) + `\fR]`
+		case value != "":
 			name += ` \fI` + roff(value) + `\fR`
 		}
 		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "[]" {

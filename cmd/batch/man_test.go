@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,18 @@ func TestManPagesOfEveryCommandAndTopic(t *testing.T) {
 		t.Errorf("pages:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	withoutWarnings(t, dir, got)
+}
+
+func TestManPagesWriteFlagsAsTheyCanBeGiven(t *testing.T) {
+	var b bytes.Buffer
+	options(&b, "OPTIONS", (&app{}).runCommand().Flags())
+	for _, want := range []string{
+		`\fB\-\-accept\-changes\fR[=\fINAMES\fR]`, `\fB\-\-retry\fR \fIKIND=N\fR`, `\fB\-q\fR, \fB\-\-quiet\fR`,
+	} {
+		if !strings.Contains(b.String(), ".TP\n"+want+"\n") {
+			t.Errorf("no %s in:\n%s", want, b.String())
+		}
+	}
 }
 
 // withoutWarnings fails where groff, if it is installed, warns about a page.
