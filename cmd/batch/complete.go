@@ -12,8 +12,6 @@ import (
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
-	"batch.example/batch/dataset/demo"
-	"batch.example/batch/dataset/hub"
 	"batch.example/batch/internal/paths"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
@@ -257,8 +255,8 @@ func instancesOf(dir string) []string {
 	return list
 }
 
-// instances are those of the dataset that a command's flags select, where reading it
-// is quick and needs no network.
+// instances are all of the dataset that a command's flags name, where reading it is quick
+// and needs no network.
 func (a *app) instances(c *cobra.Command) []string {
 	value := func(flag string) string {
 		if f := c.Flags().Lookup(flag); f != nil {
@@ -268,11 +266,7 @@ func (a *app) instances(c *cobra.Command) []string {
 	}
 	ctx, stop := context.WithTimeout(c.Context(), 3*time.Second)
 	defer stop()
-	h := hub.FromEnv(a.getenv, a.home)
-	h.Offline = true
-	ds, err := dataset.Open(ctx, dataset.Source{
-		Name: value("subset"), Split: value("split"), Revision: value("revision"), Demo: demo.Files(), Hub: h,
-	})
+	ds, err := a.openHere(ctx, value("subset"), value("split"), value("revision"))
 	if err != nil {
 		return nil
 	}

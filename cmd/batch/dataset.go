@@ -221,14 +221,13 @@ var subsets = []string{"full", "verified", "lite", "multimodal", "multilingual",
 // load opens the dataset and selects from it. What it has to wait for is shown.
 func (f *sourceFlags) load(ctx context.Context, a *app) (*dataset.Dataset, []dataset.Instance, error) {
 	sel := dataset.Selection{Filter: f.filter, Slice: f.slice, Shuffle: f.shuffle, Seed: f.seed, Shard: f.shard}
-	var listErr error
 	switch {
 	case f.ids != nil: // a slice of them would leave some out
 		sel = dataset.Selection{Shuffle: f.shuffle, Seed: f.seed, IDs: f.ids}
 	case f.instances != "":
-		sel.IDs, listErr = a.readIDs(f.instances)
-		if listErr != nil && !errors.Is(listErr, fs.ErrNotExist) {
-			return nil, nil, listErr
+		var err error
+		if sel.IDs, err = a.readIDs(f.instances); err != nil {
+			return nil, nil, f.fileOrID(ctx, a, err)
 		}
 	}
 	h := hub.FromEnv(a.getenv, a.home)
@@ -241,22 +240,33 @@ func (f *sourceFlags) load(ctx context.Context, a *app) (*dataset.Dataset, []dat
 	if err != nil {
 		return nil, nil, err
 	}
-	if listErr != nil {
-		return nil, nil, fileOrID(listErr, f.instances, ds, a.args)
-	}
 	selected, err := sel.Apply(ds.Instances)
 	return ds, selected, err
 }
 
 // fileOrID explains that --instances names a file that does not exist, when it was given
-// the id of an instance.
-func fileOrID(err error, given string, ds *dataset.Dataset, args []string) error {
-	ids := strings.Split(given, ",")
-	if _, unknown := (dataset.Selection{IDs: ids}).Apply(ds.Instances); unknown != nil || len(args) == 0 {
+// ids of instances to a command that takes them as arguments.
+func (f *sourceFlags) fileOrID(ctx context.Context, a *app, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) || len(a.args) == 0 || a.args[0] != "run" && a.args[0] != "dataset" {
+		return err
+	}
+	ids := strings.Split(f.instances, ",")
+	ds, notHere := a.openHere(ctx, f.subset, f.split, f.revision)
+	if notHere != nil {
+		return err
+	}
+	if _, unknown := (dataset.Selection{IDs: ids}).Apply(ds.Instances); unknown != nil {
 		return err
 	}
 	return fault.New(fault.Usage, "", err).
-		WithHint("did you mean to name instances as arguments: `batch %s ... %s`", args[0], strings.Join(ids, " "))
+		WithHint("did you mean to name instances as arguments: `batch %s ... %s`", a.args[0], strings.Join(ids, " "))
+}
+
+// openHere opens a dataset without the network: from files, or from the hub's cache.
+func (a *app) openHere(ctx context.Context, name, split, revision string) (*dataset.Dataset, error) {
+	h := hub.FromEnv(a.getenv, a.home)
+	h.Offline = true
+	return dataset.Open(ctx, dataset.Source{Name: name, Split: split, Revision: revision, Demo: demo.Files(), Hub: h})
 }
 
 func (a *app) readIDs(path string) ([]string, error) {
