@@ -17,7 +17,7 @@ demo: # run the embedded demo from nothing to a table
 bench: # measure the numbers that batch is held to
 	@scripts/bench
 
-man: # write the man pages to bin/share/man
+man: # write the man pages and completion scripts to bin/share
 	@scripts/man
 
 image: # build the Docker image batch:latest

@@ -101,6 +101,8 @@
 //	                unusable (EnvironmentDestroyed)
 //	infrastructure  no result: the engine, network, provider or image failed
 //	pending         no result: not run yet, interrupted, or the cost limit was reached
+//	diverged        no result: resumed in a new container, its recorded commands gave
+//	                other outputs, so it starts from the beginning
 //
 // If something else stops a container, or its engine crashes, batch replaces the container
 // and resumes the attempt. With --disk (environment.disk), an agent whose files take more

@@ -15,7 +15,8 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// lookLimit is how long a dry run waits for the engine.
+// lookLimit is how long a dry run, or a run before it makes its directory, waits for the
+// engine to say what it has.
 const lookLimit = 30 * time.Second
 
 // dryRun prints what a run of c would do, after it has refused what the run would refuse.
@@ -33,8 +34,7 @@ func (s *sweep) dryRun(ctx context.Context, c run.Config) error {
 			return err
 		}
 		if err != nil {
-			s.complain(fault.New(fault.Host, "this dry run did not check images, containers and the network", err).
-				WithHint("%s", fault.HintOf(err)))
+			s.complain(fault.New(fault.Host, "this dry run did not check images, containers and the network", err))
 			found = nil
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/journal"
 	"batch.example/batch/run"
+	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 )
 
@@ -58,7 +59,7 @@ func (f *paceFlags) addPace(fs *pflag.FlagSet) {
 	f.workers = width{n: 4}
 	fs.VarP(&f.workers, "workers", "w", "instances to run at once; auto chooses by the engine's CPU cores and memory")
 	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "limit in US dollars on the cost of all runs into the directory together (0: no limit);\nrefused if the model's price is not known")
-	fs.StringSliceVar(&f.retry, "retry", nil, "retry an instance up to N times if it ends with KIND (`KIND=N`): a kind of fault\n(transient, instance, unknown, bug), an outcome (empty, limit, format, failed) or an exit status;\nmay be repeated (default transient=2)")
+	fs.StringSliceVar(&f.retry, "retry", nil, "retry an instance up to N times if it ends with KIND (`KIND=N`): a kind of fault\n(transient, instance, unknown, bug), an outcome (empty, limit, format, failed, diverged) or an exit status;\nmay be repeated (default "+runner.DefaultRetries().String()+")")
 	fs.StringSliceVar(&f.accept, "accept-changes", nil, "continue although these settings (`NAMES`, separated by commas; without them all) differ from the\ndirectory's manifest")
 	fs.Lookup("accept-changes").NoOptDefVal = "all"
 	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering during the run")
