@@ -59,7 +59,7 @@ func (s *sweep) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer func() { err = s.also(err, r.Close()) }()
 	if r.Todo() == 0 {
 		s.tell(nothingToDo(len(s.selected)) + "\n  " + strings.Join(s.againHints(), "\n  "))
 		return s.conclude(r, nil)
@@ -93,11 +93,23 @@ func (s *sweep) tell(text string) { fmt.Fprintln(s.stderr, "batch: "+text) }
 // interruption returns err, for which a cancellation becomes errInterrupted, after it has
 // named the command that continues the run.
 func (s *sweep) interruption(err error) error {
-	if !errors.Is(err, errInterrupted) && !fault.Canceled(err) {
+	if !interrupted(err) {
 		return err
 	}
 	s.tell("interrupted; continue with " + s.resumeCommand(s.flags.totalCost))
 	return errInterrupted
+}
+
+func interrupted(err error) bool { return errors.Is(err, errInterrupted) || fault.Canceled(err) }
+
+// also joins a second error to err. It prints it where err is an interruption, of which
+// only the command that continues the run is printed.
+func (s *sweep) also(err, second error) error {
+	if second == nil || !interrupted(err) {
+		return errors.Join(err, second)
+	}
+	s.complain(second)
+	return err
 }
 
 // resumeCommand is the command that continues the run with this cost limit.
@@ -217,7 +229,7 @@ func (s *sweep) work(ctx context.Context, r *run.Run) error {
 // conclude prints the table and chooses how the command ends.
 func (s *sweep) conclude(r *run.Run, runErr error) error {
 	if err := r.Close(); err != nil {
-		return errors.Join(runErr, err)
+		return s.also(runErr, err)
 	}
 	var out io.Writer = s.stdout
 	if s.flags.json {
@@ -235,7 +247,7 @@ func (s *sweep) conclude(r *run.Run, runErr error) error {
 	if sum.Budget {
 		s.tell(s.limitReached(sum.Spent))
 	}
-	if runErr = errors.Join(runErr, err); runErr != nil {
+	if runErr = s.also(runErr, err); runErr != nil {
 		return runErr
 	}
 	if sum.Missing > 0 {

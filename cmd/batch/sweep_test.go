@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 )
 
@@ -35,6 +37,27 @@ func TestTheCommandThatContinuesASweep(t *testing.T) {
 		}
 		if got := s.limitReached(c.limit); c.reached != "" && !strings.HasSuffix(got, ", such as "+c.reached) {
 			t.Errorf("%s, limit %v: got %q, want it to end with %q", c.argv, c.limit, got, c.reached)
+		}
+	}
+}
+
+// What fails while an interrupted run ends must be said too.
+func TestAnErrorAfterAnInterruptIsPrinted(t *testing.T) {
+	for _, interruption := range []error{errInterrupted, context.Canceled} {
+		var out strings.Builder
+		s := &sweep{app: &app{stderr: &out}}
+		err := s.interruption(s.also(interruption, fault.Newf(fault.Host, "the disk is full")))
+		if code := s.exit(err); code != exitInterrupted {
+			t.Errorf("%v: exit code %d, want %d", interruption, code, exitInterrupted)
+		}
+		if want := "batch: the disk is full\nbatch: interrupted; continue with "; !strings.HasPrefix(out.String(), want) {
+			t.Errorf("%v: got %q, want %q first", interruption, out.String(), want)
+		}
+	}
+	failed := fault.Newf(fault.Host, "no engine")
+	for _, err := range []error{(&sweep{}).also(failed, nil), (&sweep{}).also(nil, failed), (&sweep{}).also(failed, errIncomplete)} {
+		if !errors.Is(err, failed) {
+			t.Errorf("got %v, want %v in it", err, failed)
 		}
 	}
 }
