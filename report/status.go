@@ -73,11 +73,7 @@ func NewStatus(snap *results.Snapshot) Status {
 	}
 	last := results.Latest(snap.Records)
 	for _, id := range snap.Asked() {
-		r, ok := last[id]
-		if !ok {
-			r = results.Record{InstanceID: id, Status: vocab.StatusNotRun, Outcome: vocab.OutcomePending}
-		}
-		s.add(InstanceStatus{Record: r, Attempts: attempts[id], Spent: spent[id]})
+		s.add(InstanceStatus{Record: results.LatestOf(last, id), Attempts: attempts[id], Spent: spent[id]})
 	}
 	slices.SortFunc(s.Outcomes, func(a, b OutcomeStatus) int {
 		return cmp.Or(finalFirst(a.Outcome, b.Outcome), b.Instances-a.Instances, cmp.Compare(a.Status, b.Status), cmp.Compare(a.Detail, b.Detail))

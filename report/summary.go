@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-const width = 80 // columns of the widest line; only long ids and hints pass it
+const width = 80 // columns of a line of text; tables, ids and single long words may pass it
 
 // SummaryData is what a summary is made from.
 type SummaryData struct {
@@ -37,11 +37,7 @@ func Summary(w io.Writer, d SummaryData) error {
 	asked := askedFor(d.Asked, last)
 	chosen := make([]results.Record, len(asked))
 	for i, id := range asked {
-		r, ok := last[id]
-		if !ok {
-			r = results.Record{InstanceID: id, Status: vocab.StatusNotRun, Outcome: vocab.OutcomePending}
-		}
-		chosen[i] = r
+		chosen[i] = results.LatestOf(last, id)
 	}
 	return buffered(w, func(b *bufio.Writer) {
 		statusTable(chosen).write(b)

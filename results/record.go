@@ -81,6 +81,15 @@ func Latest(records []Record) map[string]Record {
 	return last
 }
 
+// LatestOf returns the record of an instance in last, which [Latest] made. One without a
+// record is pending, its exit status "not run".
+func LatestOf(last map[string]Record, id string) Record {
+	if r, ok := last[id]; ok {
+		return r
+	}
+	return Record{InstanceID: id, Status: vocab.StatusNotRun, Outcome: vocab.OutcomePending}
+}
+
 func supersedes(r, old Record) bool {
 	if (r.Attempt == 0) != (old.Attempt == 0) && r.Outcome.Final() != old.Outcome.Final() {
 		return r.Outcome.Final()

@@ -32,10 +32,7 @@ func (c Choice) From(snap *results.Snapshot) ([]string, error) {
 	endings := map[string]bool{}
 	var chosen []string
 	for _, id := range known {
-		r, ok := last[id]
-		if !ok {
-			r = results.Record{Outcome: vocab.OutcomePending, Status: vocab.StatusNotRun}
-		}
+		r := results.LatestOf(last, id)
 		endings[fmt.Sprintf("%s: %s", r.Outcome, r.Status.Label(r.Outcome))] = true
 		if among(c.IDs, id) && among(c.Statuses, string(r.Status)) && among(c.Outcomes, string(r.Outcome)) {
 			chosen = append(chosen, id)
