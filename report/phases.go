@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
@@ -22,7 +23,7 @@ func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 	if p.Total <= 0 {
 		return
 	}
-	writeWrapped(b, fmt.Sprintf("time %s in attempts:", seconds(p.Total)), phaseTexts(p, tiny))
+	fmt.Fprintln(b, printable.Wrapped(fmt.Sprintf("time %s in attempts: ", seconds(p.Total)), "  ", phaseTexts(p, tiny), width))
 }
 
 // tiny is the share of a total below which a phase is not worth a place.
@@ -87,25 +88,6 @@ func addPhases(sum *results.Phases, p results.Phases) {
 	sum.Commands += p.Commands
 	sum.Save += p.Save
 	sum.Total += p.Total
-}
-
-// writeWrapped writes parts with commas behind a head, and a new line before the one
-// that would pass the width.
-func writeWrapped(b *bufio.Writer, head string, parts []string) {
-	b.WriteString(head)
-	column := len(head)
-	for i, part := range parts {
-		if i < len(parts)-1 {
-			part += ","
-		}
-		lead := " "
-		if column+len(lead+part) > width {
-			lead, column = "\n  ", -1 // a line's first byte is its end
-		}
-		column += len(lead + part)
-		b.WriteString(lead + part)
-	}
-	fmt.Fprintln(b)
 }
 
 // writeUnfinished lists instances that began and have no result: reason, then what to do.
