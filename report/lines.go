@@ -60,7 +60,7 @@ func (p *page) wrap(text string, width int, hard bool) []string {
 	if p.width == 0 {
 		return []string{text}
 	}
-	text = withoutTabs(text)
+	text = strings.TrimRight(withoutTabs(text), " ") // else they could need a line of their own
 	width = max(width, leastWidth)
 	var parts []string
 	for text != "" {

@@ -123,3 +123,14 @@ func TestCRLFInATrajectoryEndsALine(t *testing.T) {
 		t.Errorf("it shows, want %q\n%s", "--- step 1  $0.00\n  one\n  two\\u000dthree\n", text)
 	}
 }
+
+func TestSpacesAtTheEndOfALineMakeNoEmptyLines(t *testing.T) {
+	text := "a line of an output" + strings.Repeat(" ", 30)
+	v := &trajectory.View{Steps: []trajectory.Step{{
+		Number: 1, Thought: text, Actions: []trajectory.Action{{Command: "ls", Output: text + "\t\nend\n", State: trajectory.Done}},
+	}}}
+	want := "\n--- step 1\n  a line of an output\n\n  $ ls\n  | a line of an output\n  | end\n"
+	if got := string(shown(t, v, report.Reading{Width: 30})); !strings.HasSuffix(got, want) {
+		t.Errorf("it shows, want %q at its end\n%s", want, got)
+	}
+}
