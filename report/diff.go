@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -35,8 +34,7 @@ type Diff struct {
 	// DiffOptions.All.
 	Instances []InstanceDiff `json:"instances"`
 
-	changes        map[[2]string]int // how many instances went from one outcome to another
-	coverA, coverB coverage
+	changes map[[2]string]int // how many instances went from one outcome to another
 }
 
 // DiffOptions choose the instances of a [Diff].
@@ -109,7 +107,6 @@ func NewDiff(a, b *results.Snapshot, o DiffOptions) Diff {
 	if d.Unsettled == nil {
 		d.Manifest = append(d.Manifest, differences(a.Manifest, b.Manifest)...)
 	}
-	d.coverA, d.coverB = cover(d.A.records()), cover(d.B.records())
 	inA, inB := byID(&d.A), byID(&d.B)
 	var left, right []results.Record
 	for _, id := range slices.Sorted(maps.Keys(inA)) {
@@ -266,21 +263,15 @@ func ending(r results.Record, graded bool) string {
 }
 
 func totalOf(records []results.Record) DiffTotal {
-	var t DiffTotal
+	c := cover(records)
+	t := DiffTotal{Instances: c.final, Graded: c.graded, Resolved: c.resolved}
 	var steps, cost, times []float64
 	for _, r := range records {
 		if !r.Outcome.Final() {
 			continue
 		}
-		t.Instances++
 		if r.PatchBytes > 0 {
 			t.Patches++
-		}
-		if r.Resolved != nil {
-			t.Graded++
-			if *r.Resolved {
-				t.Resolved++
-			}
 		}
 		t.Steps += r.Steps
 		t.Cost += r.Cost
@@ -302,7 +293,7 @@ func median(values []float64) *float64 {
 	if n == 0 {
 		return nil
 	}
-	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare[float64])
+	sorted := slices.Sorted(slices.Values(values))
 	m := (sorted[(n-1)/2] + sorted[n/2]) / 2
 	return &m
 }

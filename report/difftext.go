@@ -16,8 +16,8 @@ import (
 // Write writes the differences as text: settings, outcomes, instances, totals.
 func (d Diff) Write(w io.Writer) error {
 	return buffered(w, func(b *bufio.Writer) {
-		writeSide(b, "A", d.A, d.coverA)
-		writeSide(b, "B", d.B, d.coverB)
+		writeSide(b, "A", d.A)
+		writeSide(b, "B", d.B)
 		d.writeSettings(b)
 		d.writeChanges(b)
 		if len(d.Instances) > 0 {
@@ -33,10 +33,10 @@ func (d Diff) Write(w io.Writer) error {
 	})
 }
 
-func writeSide(b *bufio.Writer, name string, s Status, c coverage) {
-	fmt.Fprintf(b, "%s  %s: %s, model %s\n", name, oneLine(s.Dir, 0), oneLine(cmp.Or(s.Dataset, "unknown dataset"), 0), oneLine(cmp.Or(s.Model, "unknown"), 0))
+func writeSide(b *bufio.Writer, name string, s Status) {
+	fmt.Fprintf(b, "%s  %s\n", name, s.title())
 	fmt.Fprint(b, "   ")
-	writeWords(b, fmt.Sprintf("%s; cost %s", c, dollars(s.Cost)), "   ")
+	writeWords(b, fmt.Sprintf("%s; cost %s", s.cover, dollars(s.Cost)), "   ")
 }
 
 func (d Diff) writeSettings(b *bufio.Writer) {

@@ -31,7 +31,8 @@ type Status struct {
 	Records   []results.Record `json:"records,omitempty"` // of every attempt
 	Notes     []string         `json:"notes,omitempty"`   // what is damaged, or left over from a crash
 
-	next next
+	next  next
+	cover coverage
 }
 
 // OutcomeStatus counts the instances with one outcome and exit status.
@@ -75,6 +76,8 @@ func NewStatus(snap *results.Snapshot) Status {
 	for _, id := range snap.Asked() {
 		s.add(InstanceStatus{Record: results.LatestOf(last, id), Attempts: attempts[id], Spent: spent[id]})
 	}
+	s.cover = cover(s.records())
+	s.Asked, s.Results, s.Graded, s.Resolved = s.cover.asked, s.cover.final, s.cover.graded, s.cover.resolved
 	slices.SortFunc(s.Outcomes, func(a, b OutcomeStatus) int {
 		return cmp.Or(finalFirst(a.Outcome, b.Outcome), b.Instances-a.Instances, cmp.Compare(a.Status, b.Status), cmp.Compare(a.Detail, b.Detail))
 	})
@@ -95,18 +98,8 @@ func onlyModel(records []results.Record) string {
 
 func (s *Status) add(in InstanceStatus) {
 	s.Instances = append(s.Instances, in)
-	s.Asked++
 	s.Attempts += in.Attempts
 	s.Cost += in.Cost
-	if in.Outcome.Final() {
-		s.Results++
-		if in.Resolved != nil {
-			s.Graded++
-		}
-		if in.Resolved != nil && *in.Resolved {
-			s.Resolved++
-		}
-	}
 	group := OutcomeStatus{Outcome: in.Outcome, Status: displayStatus(in.Record), Detail: detailOf(in.Record)}
 	i := slices.IndexFunc(s.Outcomes, group.same)
 	if i < 0 {
@@ -168,7 +161,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 		s.outcomeTable().write(b)
 		fmt.Fprintln(b)
 		records := s.records()
-		writeCoverage(b, records)
+		s.cover.write(b)
 		writeCost(b, SummaryData{Spent: s.Spent}, records)
 		writeResumed(b, records)
 		if s.Seconds.Total > 0 {
@@ -180,8 +173,13 @@ func (s Status) Write(w io.Writer, each bool) error {
 	})
 }
 
+// title says which directory this is, of which dataset and model.
+func (s Status) title() string {
+	return fmt.Sprintf("%s: %s, model %s", oneLine(s.Dir, 0), oneLine(cmp.Or(s.Dataset, "unknown dataset"), 0), oneLine(cmp.Or(s.Model, "unknown"), 0))
+}
+
 func (s Status) writeHead(b *bufio.Writer) {
-	fmt.Fprintf(b, "%s: %s, model %s\n", oneLine(s.Dir, 0), oneLine(cmp.Or(s.Dataset, "unknown dataset"), 0), oneLine(cmp.Or(s.Model, "unknown"), 0))
+	fmt.Fprintln(b, s.title())
 	if s.Owner != "" {
 		fmt.Fprintf(b, "in use by %s\n", oneLine(results.OwnerInWords(s.Owner), 0))
 	}

@@ -42,7 +42,7 @@ func Summary(w io.Writer, d SummaryData) error {
 	return buffered(w, func(b *bufio.Writer) {
 		statusTable(chosen).write(b)
 		fmt.Fprintln(b)
-		writeCoverage(b, chosen)
+		cover(chosen).write(b)
 		writeDiverged(b, d.Records)
 		writeCost(b, d, chosen)
 		writePhases(b, d, asked)
@@ -101,8 +101,12 @@ func statusTable(records []results.Record) *table {
 // displayStatus is the exit status as every screen names it.
 func displayStatus(r results.Record) string { return r.Status.Label(r.Outcome) }
 
-// coverage counts instances by what is left to do about them.
-type coverage struct{ asked, final, failed, diverged, running, unfinished int }
+// coverage counts instances by what is left to do about them, and the results by their
+// verdicts.
+type coverage struct {
+	asked, final, failed, diverged, running, unfinished int
+	graded, resolved                                    int // of final
+}
 
 func cover(records []results.Record) coverage {
 	c := coverage{asked: len(records)}
@@ -110,6 +114,12 @@ func cover(records []results.Record) coverage {
 		switch {
 		case r.Outcome.Final():
 			c.final++
+			if r.Resolved != nil {
+				c.graded++
+				if *r.Resolved {
+					c.resolved++
+				}
+			}
 		case r.Status == vocab.StatusRunning:
 			c.running++
 		case r.Outcome == vocab.OutcomePending:
@@ -161,25 +171,14 @@ func writeDiverged(b *bufio.Writer, all []results.Record) {
 	}
 }
 
-func writeCoverage(b *bufio.Writer, records []results.Record) {
-	c := cover(records)
+func (c coverage) write(b *bufio.Writer) {
 	writeWords(b, c.String(), "  ")
-	resolved, graded := 0, 0
-	for _, r := range records {
-		if r.Resolved == nil || !r.Outcome.Final() {
-			continue
-		}
-		graded++
-		if *r.Resolved {
-			resolved++
-		}
-	}
-	if graded == 0 {
+	if c.graded == 0 {
 		return
 	}
-	fmt.Fprintf(b, "resolved %d of %s (%s)", resolved, printable.Count(graded, "graded instance", "graded instances"),
-		percent(float64(resolved), float64(graded)))
-	if rest := c.asked - graded; rest > 0 {
+	fmt.Fprintf(b, "resolved %d of %s (%s)", c.resolved, printable.Count(c.graded, "graded instance", "graded instances"),
+		percent(float64(c.resolved), float64(c.graded)))
+	if rest := c.asked - c.graded; rest > 0 {
 		fmt.Fprintf(b, "; %d not graded", rest)
 	}
 	fmt.Fprintln(b)
