@@ -47,11 +47,14 @@ func (p *page) line(gutter, color, text string, hard bool) {
 }
 
 // lines writes each line of text.
-func (p *page) lines(gutter, color, text string, hard bool) {
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		p.line(gutter, color, line, hard)
+func (p *page) lines(gutter, color, text string) {
+	for _, line := range linesOf(text) {
+		p.line(gutter, color, line, false)
 	}
 }
+
+// linesOf are the lines of a text, without the empty ones at its end.
+func linesOf(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
 
 const leastWidth = 20 // columns that text has at least, however narrow the terminal is
 

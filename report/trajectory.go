@@ -75,10 +75,10 @@ func (t *trajectoryPage) step(s trajectory.Step) {
 	}
 	t.title(fmt.Sprintf("step %d", s.Number), strings.Join(facts, ", "))
 	if s.Reasoning != "" {
-		t.lines("  reasoning: ", quiet, s.Reasoning, false)
+		t.lines("  reasoning: ", quiet, s.Reasoning)
 	}
 	if s.Thought != "" {
-		t.lines("  ", plain, s.Thought, false)
+		t.lines("  ", plain, s.Thought)
 	}
 	for _, a := range s.Actions {
 		t.action(a)
@@ -151,7 +151,7 @@ func (t *trajectoryPage) end(v *trajectory.View) {
 		t.title(string(v.Exit.Status), "")
 		t.text("  ", bad, v.Exit.Reason, false)
 		if v.Exit.Hint != "" {
-			t.lines("  ", plain, v.Exit.Hint, false)
+			t.lines("  ", plain, v.Exit.Hint)
 		}
 	}
 	switch {
@@ -163,51 +163,42 @@ func (t *trajectoryPage) end(v *trajectory.View) {
 }
 
 func (t *trajectoryPage) patch(name, text string) {
-	t.title(name, printable.Count(strings.Count(strings.TrimRight(text, "\n"), "\n")+1, "line", "lines"))
-	show := func(lines []string) {
-		for _, line := range lines {
-			color := plain
-			switch {
-			case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):
-				color = strong
-			case strings.HasPrefix(line, "+"):
-				color = good
-			case strings.HasPrefix(line, "-"):
-				color = bad
-			}
-			t.line("  ", color, t.short(line), true)
-		}
-	}
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	lines := linesOf(text)
+	t.title(name, printable.Count(len(lines), "line", "lines"))
 	const most = 3 * (headLines + tailLines)
-	if t.full || len(lines) <= most {
-		show(lines)
-		return
-	}
-	show(lines[:most-tailLines])
-	t.hidden("  ", len(lines)-most, "`--diff` prints the patch")
-	show(lines[len(lines)-tailLines:])
+	t.shortened("  ", lines, most-tailLines, most, "`--diff` prints the patch", func(line string) {
+		color := plain
+		switch {
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):
+			color = strong
+		case strings.HasPrefix(line, "+"):
+			color = good
+		case strings.HasPrefix(line, "-"):
+			color = bad
+		}
+		t.line("  ", color, t.short(line), true)
+	})
 }
 
 // text writes the lines of a text, with those in its middle hidden where they are many.
 func (t *trajectoryPage) text(gutter, color, text string, hard bool) {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	show := func(lines []string) {
-		for _, line := range lines {
-			t.line(gutter, color, t.short(line), hard)
-		}
-	}
-	if t.full || len(lines) <= headLines+tailLines+1 {
-		show(lines)
-		return
-	}
-	show(lines[:headLines])
-	t.hidden(gutter, len(lines)-headLines-tailLines, "`--full` shows all")
-	show(lines[len(lines)-tailLines:])
+	t.shortened(gutter, linesOf(text), headLines, headLines+tailLines+1, "`--full` shows all", func(line string) {
+		t.line(gutter, color, t.short(line), hard)
+	})
 }
 
-func (t *trajectoryPage) hidden(gutter string, lines int, hint string) {
-	t.line(gutter, quiet, fmt.Sprintf("... %s hidden; %s ...", printable.Count(lines, "line", "lines"), hint), false)
+// shortened shows lines. Where they are more than most, it shows the first so many of them and
+// the last tailLines, with a hint between.
+func (t *trajectoryPage) shortened(gutter string, lines []string, first, most int, hint string, show func(line string)) {
+	hidden := len(lines) - first - tailLines
+	for i, line := range lines {
+		switch {
+		case t.full || len(lines) <= most || i < first || i >= first+hidden:
+			show(line)
+		case i == first:
+			t.line(gutter, quiet, fmt.Sprintf("... %s hidden; %s ...", printable.Count(hidden, "line", "lines"), hint), false)
+		}
+	}
 }
 
 // short hides the middle of a line that is very long.

@@ -134,3 +134,20 @@ func TestSpacesAtTheEndOfALineMakeNoEmptyLines(t *testing.T) {
 		t.Errorf("it shows, want %q at its end\n%s", want, got)
 	}
 }
+
+func TestTheMiddleOfALongPatchIsHidden(t *testing.T) {
+	for n, want := range map[int]string{60: "", 61: "  ... 1 line hidden; `--diff` prints the patch ...\n  line 54\n", 70: "  ... 10 lines hidden; `--diff` prints the patch ...\n  line 63\n"} {
+		var patch strings.Builder
+		for i := range n {
+			fmt.Fprintf(&patch, "line %d\n", i+1)
+		}
+		v := &trajectory.View{Info: results.Info{Submission: patch.String()}}
+		text := string(shown(t, v, report.Reading{}))
+		if !strings.Contains(text, fmt.Sprintf("--- submission  %d lines\n  line 1\n", n)) || !strings.HasSuffix(text, fmt.Sprintf("  line %d\n", n)) {
+			t.Errorf("%d lines: the first or the last is missing in\n%s", n, text)
+		}
+		if want = "  line 52\n" + want; !strings.Contains(text, want) || strings.Contains(text, "hidden") != (n > 60) {
+			t.Errorf("%d lines: want %q in\n%s", n, want, text)
+		}
+	}
+}

@@ -19,7 +19,7 @@ func (t *trajectoryPage) head(v *trajectory.View) {
 		for line := range strings.SplitSeq(strings.TrimSpace(printable.Text(value)), "\n") {
 			p := t.page
 			if name == "time" && p.width == 0 {
-				p.width = 80
+				p.width = width
 			}
 			for _, part := range p.wrap(line, p.width-len(gutter), false) {
 				if value != "" {
