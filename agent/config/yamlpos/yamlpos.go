@@ -11,23 +11,15 @@ import (
 
 // Text is a text and the source that it was read from.
 type Text struct {
-	source string
-	start  int    // of the scalar in source
-	text   string // decoded
-	style  yaml.Style
+	source       string
+	line, column int    // of the scalar in a file, from 1; 0 of a value that is all of source
+	text         string // decoded
+	style        yaml.Style
 }
 
-// Of returns the text of a scalar that stands in source.
+// Of returns the text of a scalar that stands in source, a file.
 func Of(source string, scalar *yaml.Node) *Text {
-	t := &Text{source: source, text: scalar.Value, style: scalar.Style}
-	for range scalar.Line - 1 {
-		t.start += strings.IndexByte(source[t.start:], '\n') + 1
-	}
-	for range scalar.Column - 1 {
-		_, size := utf8.DecodeRuneInString(source[t.start:])
-		t.start += size
-	}
-	return t
+	return &Text{source: source, line: scalar.Line, column: scalar.Column, text: scalar.Value, style: scalar.Style}
 }
 
 // OfValue returns a text that stands in source as it is, or as a JSON string.
@@ -39,12 +31,25 @@ func OfValue(source, text string) *Text {
 	return t
 }
 
+// start returns where in source the scalar begins. Only a mistake asks for it, and
+// nearly all texts have none.
+func (t *Text) start() (at int) {
+	for range t.line - 1 {
+		at += strings.IndexByte(t.source[at:], '\n') + 1
+	}
+	for range t.column - 1 {
+		_, size := utf8.DecodeRuneInString(t.source[at:])
+		at += size
+	}
+	return at
+}
+
 // Position returns the line and the column, both from 1, at which the byte at
 // offset of the text stands. A column counts characters. Where this cannot be
 // found, it is the beginning of the scalar.
 func (t *Text) Position(offset int) (line, column int) {
-	at := t.start
-	if found, ok := t.find(offset); ok {
+	at := t.start()
+	if found, ok := t.find(at, offset); ok {
 		at = found
 	}
 	before := t.source[:at]
@@ -54,12 +59,11 @@ func (t *Text) Position(offset int) (line, column int) {
 // Lines is how many lines the source has.
 func (t *Text) Lines() int { return 1 + strings.Count(strings.TrimSuffix(t.source, "\n"), "\n") }
 
-func (t *Text) find(offset int) (int, bool) {
+func (t *Text) find(begin, offset int) (int, bool) {
 	if offset < 0 || offset > len(t.text) {
 		return 0, false
 	}
-	begin := t.start
-	for begin < len(t.source) && (t.source[begin] == '!' || t.source[begin] == '&') { // a tag, an anchor
+	for t.inFile() && begin < len(t.source) && (t.source[begin] == '!' || t.source[begin] == '&') { // a tag, an anchor
 		for begin < len(t.source) && !isBlank(t.source[begin]) {
 			begin++
 		}
@@ -124,13 +128,13 @@ func (t *Text) inFlow(at, offset int) (int, bool) {
 	for read := 0; at < len(t.source); {
 		from, size := at, 0
 		switch rest := t.source[at:]; {
-		case t.folds() && folded(rest) > 0:
+		case t.inFile() && folded(rest) > 0:
 			at += folded(rest)
 			size = 1 // a break is a space, further ones are breaks
 			for breaks := strings.Count(t.source[from:at], "\n"); size < breaks-1; {
 				size++
 			}
-		case double && strings.HasPrefix(rest, "\\\n") || strings.HasPrefix(rest, "\\\r\n"):
+		case double && (strings.HasPrefix(rest, "\\\n") || strings.HasPrefix(rest, "\\\r\n")):
 			at += 1 + folded(rest[1:])
 		case double && rest[0] == '\\' && len(rest) > 1:
 			at += escape(rest)
@@ -152,9 +156,9 @@ func (t *Text) inFlow(at, offset int) (int, bool) {
 	return at, offset == len(t.text)
 }
 
-// folds reports whether breaks in the source are folded: in a file, not in a value
-// of the command line.
-func (t *Text) folds() bool { return t.source != t.text }
+// inFile reports whether the source is YAML, with tags and folded breaks: a value of the
+// command line is not.
+func (t *Text) inFile() bool { return t.line > 0 }
 
 // folded is the length of a break with the blanks around it, 0 where there is none.
 func folded(s string) int {

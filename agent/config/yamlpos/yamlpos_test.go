@@ -28,6 +28,7 @@ func TestPositionInAScalar(t *testing.T) {
 		"a plain scalar of several lines":      "a: one\n  two\n\n  three X\n",
 		"single quotes":                        "a: 'it''s X'\n",
 		"single quotes over lines":             "a: 'it''s\n  one\n\n  X'\n",
+		"a backslash at the end of a line":     "a: 'one \\\r\n  X'\r\n",
 		"double quotes":                        "a: \"\\\"\\u00e9\\x41\\n X\"\n",
 		"double quotes over lines":             "a: \"one \\\n   two\n   three X\"\n",
 		"an escape of a character that is big": "a: \"\\U0001F600 X\"\n",
@@ -67,6 +68,8 @@ func TestPositionInACommandLineValue(t *testing.T) {
 		{"one\n  two X", "one\n  two X", "2 7"},
 		{`"one\ntwo X"`, "one\ntwo X", "1 11"},
 		{`it's "X"`, `it's "X"`, "1 7"},
+		{"!x {{ X }}", "!x {{ X }}", "1 7"},
+		{"&& X", "&& X", "1 4"},
 	} {
 		line, column := OfValue(c.source, c.text).Position(strings.IndexByte(c.text, 'X'))
 		if got := fmt.Sprint(line, column); got != c.want {
