@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"unicode/utf8"
 
 	"batch.example/batch/agent/config"
@@ -19,8 +18,8 @@ const longest = 80
 // table, texts of several lines behind it.
 func Text(w io.Writer, c *config.Config, values []config.Value) error {
 	fmt.Fprintf(w, "prompts: %s\n\n", c.Prompts())
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "KEY\tVALUE\tSOURCE")
+	t := printable.NewTable(w)
+	t.Row("KEY", "VALUE", "SOURCE")
 	var blocks []config.Value
 	for _, v := range values {
 		text := short(v)
@@ -28,7 +27,7 @@ func Text(w io.Writer, c *config.Config, values []config.Value) error {
 			blocks = append(blocks, v)
 			text = lines(text)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", v.Path, oneLine.Replace(text), source(v))
+		t.Row(v.Path, escapes.Replace(text), source(v))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -47,7 +46,8 @@ func Text(w io.Writer, c *config.Config, values []config.Value) error {
 	return nil
 }
 
-var oneLine = strings.NewReplacer("\t", `\t`, "\r", `\r`, "\v", `\v`, "\f", `\f`, "\n", `\n`)
+// escapes shows the blanks of a value, which would be spaces in a table.
+var escapes = strings.NewReplacer("\t", `\t`, "\r", `\r`, "\v", `\v`, "\f", `\f`)
 
 // short is a value as it stands in the table.
 func short(v config.Value) string {

@@ -129,6 +129,19 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
+func TestAValueStaysInItsCell(t *testing.T) {
+	c := load(t, "environment.env.B=\x1b[31m\t\v\r\fx", "environment.env.A\tC=y")
+	var b strings.Builder
+	if err := Text(&b, c, c.Values()); err != nil {
+		t.Fatal(err)
+	}
+	for _, cells := range []string{`environment.env.B \u001b[31m\t\v\r\fx -c on the command line`, "environment.env.A C y -c on the command line"} {
+		if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, cells) {
+			t.Errorf("no %s in\n%s", cells, b.String())
+		}
+	}
+}
+
 func FuzzWrittenText(f *testing.F) {
 	for _, text := range []string{"a\n", "\n a", " \n", "a\n\n\n", "\t\n", "# x\n- y", "\u0085\n", "\ufeff", "\xff"} {
 		f.Add(text)
