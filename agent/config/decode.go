@@ -93,6 +93,12 @@ func fieldsOf(target any) map[string]reflect.Value {
 	return fields
 }
 
+// field is the value at the path of a described key: section.key.
+func (c *Config) field(path string) reflect.Value {
+	section, key, _ := strings.Cut(path, ".")
+	return fieldsOf(fieldsOf(c)[section].Addr().Interface())[key]
+}
+
 func (d *decoder) leaf(path string, v *value, field reflect.Value) {
 	if v.v == nil {
 		field.SetZero()

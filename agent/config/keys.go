@@ -110,9 +110,7 @@ func typeOf(path string) string {
 	if slices.Contains(isTemplate, path) {
 		return "template"
 	}
-	section, key, _ := strings.Cut(path, ".")
-	field := fieldsOf(fieldsOf(&Config{})[section].Addr().Interface())[key]
-	switch field.Kind() {
+	switch new(Config).field(path).Kind() {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int:

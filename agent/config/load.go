@@ -187,8 +187,7 @@ const leastMemory = 6 << 20
 // checkWords looks at values of which there is a list.
 func (c *Config) checkWords(say func(path, format string, args ...any)) {
 	for _, k := range describedKeys {
-		section, key, _ := strings.Cut(k.path, ".")
-		got, _ := fieldsOf(fieldsOf(c)[section].Addr().Interface())[key].Interface().(string)
+		got, _ := c.field(k.path).Interface().(string)
 		if k.allowed != nil && got != "" && !slices.Contains(k.allowed, got) {
 			say(k.path, "is %q, expected %s", got, oneOf(k.allowed))
 		}
@@ -208,9 +207,7 @@ func oneOf(words []string) string {
 // typing error stops the run before anything has started.
 func (c *Config) checkLoop() (problems []string) {
 	for _, path := range isTemplate {
-		section, key, _ := strings.Cut(path, ".")
-		text := fieldsOf(fieldsOf(c)[section].Addr().Interface())[key].String()
-		_, err := template.Parse(path, text, c.placeWithin(path))
+		_, err := template.Parse(path, c.field(path).String(), c.placeWithin(path))
 		if err == nil {
 			continue
 		}

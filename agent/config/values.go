@@ -41,9 +41,8 @@ func (v Value) Text() string {
 func (c *Config) Values() []Value {
 	var list []Value
 	for _, d := range describedKeys {
-		section, key, _ := strings.Cut(d.path, ".")
-		field := fieldsOf(fieldsOf(c)[section].Addr().Interface())[key]
-		plain := copyOf(field)
+		_, key, _ := strings.Cut(d.path, ".")
+		plain := copyOf(c.field(d.path))
 		if d.path == "model.action_form" {
 			plain = c.ActionForm().Kind.String()
 		}
