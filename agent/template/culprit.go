@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/nodes"
@@ -167,7 +166,8 @@ func missingMember(r *exec.Renderer, e, of nodes.Node, m *mistake) {
 		members = append(members, key.String())
 	}
 	slices.Sort(members)
-	m.hint = near.Hint(near.Name(name, members), fmt.Sprintf("%s has: %s", of, strings.Join(members, ", ")))
+	label := near.Hint(near.Name(name, members), fmt.Sprintf("%s has:", of)) + " "
+	m.hint = printable.Wrapped(label, "  ", members, hintWidth)
 }
 
 func kind(v *exec.Value) string {

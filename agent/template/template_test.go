@@ -169,6 +169,19 @@ func TestTemplateErrorPositions(t *testing.T) {
 	}
 }
 
+func TestTheMembersInAHintAreWrapped(t *testing.T) {
+	members := map[string]any{}
+	for i := range 9 {
+		members[fmt.Sprintf("member_%d_of", i)] = i
+	}
+	_, err := render("x", "{{ box.member_0_off }}", map[string]any{"box": members})
+	want := "did you mean member_0_of? box has: member_0_of, member_1_of, member_2_of,\n" +
+		"  member_3_of, member_4_of, member_5_of, member_6_of, member_7_of,\n  member_8_of"
+	if got := fault.HintOf(err); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 func FuzzMistakes(f *testing.F) {
 	for _, source := range []string{"{{ a | b }}", "{% if x %}{{ y.z[1:2] }}{% endif %}", "{% for a in b %}{% endif %}", "{{ endraw is ", "{{ 1 % 0 }}", "{% set x %}{{ y }}{% endset %}", "{# {{", "{{ 'é\r\n"} {
 		f.Add(source)
