@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 
@@ -61,10 +62,10 @@ func (f *Fleet) network(ctx context.Context, name string) (string, error) {
 // that the engine does not have.
 func (f *Fleet) CheckNetwork(ctx context.Context, name string) error {
 	switch name {
-	case "", "none", "host", "default", NetworkBridge:
+	case "", "private", "slirp4netns", "pasta": // the last three are Podman's, which does not list them
 		return nil
 	}
-	if strings.HasPrefix(name, "container:") || strings.ContainsAny(name, ":,") { // not a plain name: the engine checks it
+	if !container.NetworkMode(name).IsUserDefined() || strings.ContainsAny(name, ":,") { // not a plain name: the engine checks it
 		return nil
 	}
 	_, err := f.engine.API.NetworkInspect(ctx, name, network.InspectOptions{})
