@@ -33,7 +33,7 @@ func TestAnInvalidSpecIsAUsageFault(t *testing.T) {
 	}
 	for _, s := range []Spec{{Image: "i"}, {Image: "i", Memory: 6 << 20, CPUs: 0.01, Unattended: 1, ShmSize: 1, WorkDir: "/x"}} {
 		if err := s.check(); err != nil {
-			t.Errorf("spec %+v: got %v, want a Usage fault", s, err)
+			t.Errorf("spec %+v: got %v, want no error", s, err)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestCreateRequestOfASpec(t *testing.T) {
 	}
 	none := Spec{Image: "i", PidsLimit: -1}
 	if *none.hostConfig().PidsLimit != -1 {
-		t.Error("a pids limit of 0 sets a limit")
+		t.Error("a negative pids limit sets a limit")
 	}
 }
 
