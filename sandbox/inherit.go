@@ -25,9 +25,6 @@ type inheritance struct {
 // none.
 func inherit(ctx context.Context, engine *docker.Engine, lease string, log *slog.Logger) (*inheritance, error) {
 	h := &inheritance{engine: engine, lease: lease, log: log, left: map[string][]containers.Summary{}}
-	if lease == "" {
-		return h, nil
-	}
 	list, err := engine.Inherited(ctx, lease)
 	for _, s := range list {
 		h.left[s.Instance] = append(h.left[s.Instance], s)
@@ -65,9 +62,6 @@ func (h *inheritance) take(ctx context.Context, o Opening) (*containers.Containe
 // instance took over, that appeared late or that could not be removed before. It works even
 // if ctx is canceled.
 func (h *inheritance) remove(ctx context.Context) error {
-	if h.lease == "" {
-		return nil
-	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), reapLimit)
 	defer cancel()
 	list, err := h.engine.Leftovers(limited, h.lease)

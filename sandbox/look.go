@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/fault"
 )
 
 // Found lists the images and containers on an engine that a run can use.
@@ -24,13 +25,12 @@ func Look(ctx context.Context, c Config) (*Found, error) {
 		return nil, err
 	}
 	f := &Found{Images: map[string]bool{}, Containers: map[string]bool{}}
-	for _, in := range c.Instances {
-		name := in.ImageName(c.Prefix)
-		if _, asked := f.Images[name]; asked {
-			continue
+	for _, n := range Needs(c.Instances, c.Prefix) {
+		_, here, err := engine.Image(ctx, n.Ref, c.Container.Platform)
+		if err != nil && fault.KindOf(err) != fault.Instance { // otherwise the instance will report it
+			return nil, err
 		}
-		_, here, err := engine.Image(ctx, name, c.Container.Platform)
-		f.Images[name] = here && err == nil // the instance will report the error
+		f.Images[n.Ref] = here
 	}
 	left, err := engine.Inherited(ctx, c.Lease)
 	for _, s := range left {

@@ -147,16 +147,24 @@ const LabelLease = "batch.lease"
 func Owner() string { return owner.Self().String() }
 
 // Inherited lists the containers of dead owners under the lease at path, which this
-// process must hold. This process may take them over or remove them.
+// process must hold; with an empty path, none. This process may take them over or remove
+// them.
 func (f *Fleet) Inherited(ctx context.Context, path string) ([]Summary, error) {
+	if path == "" {
+		return nil, nil
+	}
 	all, err := f.Owned(ctx)
 	return slices.DeleteFunc(all, func(s Summary) bool { return s.lease != path || !s.ownerDead }), err
 }
 
 // Leftovers lists the containers of this process and of dead owners under the lease at
 // path, which this process must hold: what is left when no instance runs any
-// more. A container that was being created for a killed process may appear late.
+// more; with an empty path, none. A container that was being created for a killed process
+// may appear late.
 func (f *Fleet) Leftovers(ctx context.Context, path string) ([]Summary, error) {
+	if path == "" {
+		return nil, nil
+	}
 	all, err := f.Owned(ctx)
 	return slices.DeleteFunc(all, func(s Summary) bool { return s.lease != path || !s.ownerDead && !s.mine }), err
 }
