@@ -2,10 +2,12 @@ package docker_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -90,6 +92,21 @@ func TestAnImageForAnotherPlatformIsRefused(t *testing.T) {
 	}
 	if _, _, err := e.Image(t.Context(), testImage(t), "arm64"); fault.KindOf(err) != fault.Usage {
 		t.Errorf("half a platform: %v: %v; want a Usage fault", fault.KindOf(err), err)
+	}
+}
+
+func TestAnImageForAnotherPlatformIsNotSaidToBeMissing(t *testing.T) {
+	s := newEngineStub(t)
+	e := s.connect(t, time.Hour)
+	for _, ref := range []string{stubImage, "calc"} { // the second without an owner, which gets a hint of its own
+		for said, want := range map[string]fault.Kind{"no space left on device": fault.Host, "nobody has seen this": fault.Transient} {
+			s.say("POST /images/create", answer(http.StatusInternalServerError, map[string]string{"message": said}))
+			_, err := e.Ensure(soon(t), ref, "linux/arm64", nil)
+			text := "image " + ref + " exists for linux/amd64, not for linux/arm64, and could not be pulled: Error response from daemon: " + said
+			if fault.KindOf(err) != want || err.Error() != text || errors.Is(err, syscall.ENOSPC) != (want == fault.Host) {
+				t.Errorf("%v: %v; want %v: %s", fault.KindOf(err), err, want, text)
+			}
+		}
 	}
 }
 

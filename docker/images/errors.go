@@ -97,6 +97,9 @@ func pullFailureOf(err error, ref string) pullFailure {
 	return pullRefused
 }
 
+// notPulled is how the text of blamePull ends.
+const notPulled = "is not on this engine and could not be pulled"
+
 // blamePull turns the failed pull of an image that is not on the engine into a fault that
 // names the image.
 func blamePull(err error, ref string) error {
@@ -104,7 +107,7 @@ func blamePull(err error, ref string) error {
 	if nameErr != nil {
 		short = ref
 	}
-	op := "image " + strings.TrimSuffix(short, ":latest") + " is not on this engine and could not be pulled"
+	op := "image " + strings.TrimSuffix(short, ":latest") + " " + notPulled
 	if errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown || engine.IsLost(err) {
 		return engine.Blame(err, fault.Transient, op)
 	}
@@ -121,6 +124,17 @@ func blamePull(err error, ref string) error {
 		hint = local
 	}
 	return fault.New(r.kind, op, engine.WithErrno(err)).WithHint("%s", hint)
+}
+
+// withoutText returns err without the text of blamePull, if it has that.
+func withoutText(err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	for ; ok; e, ok = errors.AsType[*fault.Error](e.Err) {
+		if strings.HasSuffix(e.Op, notPulled) {
+			return e.Err
+		}
+	}
+	return err
 }
 
 // official are images of Docker Hub that have no owner in their name and that a dataset may use.

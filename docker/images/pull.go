@@ -66,7 +66,8 @@ func (s *Store) otherPlatform(ctx context.Context, err error, ref, platform stri
 	if lookErr != nil || !here {
 		return err
 	}
-	return fault.New(kind, fmt.Sprintf("image %s exists for %s/%s, not for %s", ref, img.OS, img.Arch, platform), err).
+	text := fmt.Sprintf("image %s exists for %s/%s, not for %s, and could not be pulled", ref, img.OS, img.Arch, platform)
+	return fault.New(kind, text, withoutText(err)).
 		WithHint("pull or build it for %s, or leave out --platform", platform)
 }
 
