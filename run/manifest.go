@@ -104,11 +104,10 @@ func (r *Run) checkUnfinished(todo []Planned) error {
 	refused := map[string][]string{} // difference -> ids of instances
 	restarted := 0
 	for _, p := range todo {
-		differences := r.unfinishedDifferences(p.Instance)
-		if len(differences) > 0 {
+		if len(p.differences) > 0 {
 			restarted++
 		}
-		for _, d := range differences {
+		for _, d := range p.differences {
 			if !r.Redo && !r.Fresh && !slices.ContainsFunc(r.Accept, d.Covers) {
 				refused[d.String()] = append(refused[d.String()], p.ID)
 			}

@@ -30,6 +30,8 @@ type Planned struct {
 	// These belong to an attempt that is resumed, if they are known.
 	Steps     int    // model calls so far
 	Container string // id of the container in which it ran
+
+	differences []manifest.Difference // of its unfinished attempt's settings to this run's
 }
 
 // Plan says what a run does with the selected instances.
@@ -121,6 +123,10 @@ func (r *Run) makePlan() (*Plan, error) {
 func (r *Run) decide(in dataset.Instance, last map[string]results.Record) Planned {
 	p := Planned{Instance: in, Action: Fresh}
 	was, ran := last[in.ID]
+	made, unfinished := r.store.Resumable(in.ID)
+	if unfinished {
+		p.differences = r.settingsOf(in).Differences(made)
+	}
 	if done, ok := r.store.Finished(in.ID); ok {
 		p.Action, p.Why = Keep, ended(done)
 		if r.Redo || r.Again {
@@ -128,11 +134,10 @@ func (r *Run) decide(in dataset.Instance, last map[string]results.Record) Planne
 		}
 		return p
 	}
-	_, unfinished := r.store.Resumable(in.ID)
 	switch {
 	case unfinished && r.Again && r.Fresh:
 		p.Action, p.Why = Retry, "from the beginning"
-	case unfinished && len(r.unfinishedDifferences(in)) > 0:
+	case len(p.differences) > 0:
 		p.Action, p.Why = Retry, "from the beginning: settings changed"
 	case unfinished:
 		p.Action, p.Steps, p.Why = Resume, was.Steps, "before the first step"
@@ -155,14 +160,4 @@ func ended(r results.Record) string {
 		text += ": " + r.Error
 	}
 	return text
-}
-
-// unfinishedDifferences returns how the settings of an instance's unfinished attempt
-// differ from this run's; nil if there is no such attempt.
-func (r *Run) unfinishedDifferences(in dataset.Instance) []manifest.Difference {
-	made, unfinished := r.store.Resumable(in.ID)
-	if !unfinished {
-		return nil
-	}
-	return r.settingsOf(in).Differences(made)
 }
