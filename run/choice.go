@@ -33,7 +33,7 @@ func (c Choice) From(snap *results.Snapshot) ([]string, error) {
 	var chosen []string
 	for _, id := range known {
 		r := results.LatestOf(last, id)
-		endings[fmt.Sprintf("%s: %s", r.Outcome, r.Status.Label(r.Outcome))] = true
+		endings[fmt.Sprintf("%s: %s", r.Outcome, r.Status)] = true // not its label, which --status does not take
 		if among(c.IDs, id) && among(c.Statuses, string(r.Status)) && among(c.Outcomes, string(r.Outcome)) {
 			chosen = append(chosen, id)
 		}
