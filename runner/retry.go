@@ -46,11 +46,8 @@ func ParseRetries(specs []string) (Retries, error) {
 		}
 		i := slices.IndexFunc(endings, func(name string) bool { return strings.EqualFold(name, kind) })
 		if i < 0 {
-			err := fault.Newf(fault.Usage, "--retry %s: unknown ending %s", spec, kind)
-			if name := near.Name(kind, endings); name != "" {
-				return nil, err.WithHint("did you mean `%s`?", name)
-			}
-			return nil, err.WithHint("expected one of %s", strings.Join(endings, ", "))
+			return nil, fault.Newf(fault.Usage, "--retry %s: unknown ending %s", spec, kind).
+				WithHint("%s", near.Hint(near.Name(kind, endings), "expected one of "+strings.Join(endings, ", ")))
 		}
 		r[endings[i]] = n
 	}

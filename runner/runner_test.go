@@ -399,8 +399,11 @@ func TestInvalidRetriesAreRefused(t *testing.T) {
 		}
 	}
 	_, err := runner.ParseRetries([]string{"limits=1"})
-	if fault.HintOf(err) != "did you mean `limit`?" {
-		t.Errorf("hint %q, want %q", fault.HintOf(err), "did you mean `limit`?")
+	const want = "did you mean limit? expected one of transient, instance, unknown, bug, empty, limit, format, failed, diverged, " +
+		"infrastructure, LimitsExceeded, TimeExceeded, RepeatedFormatError, ContextWindowExceeded, ContentPolicyViolation, " +
+		"EnvironmentDestroyed, TransientFault, InstanceFault, UnknownFault"
+	if fault.HintOf(err) != want {
+		t.Errorf("hint %q, want %q", fault.HintOf(err), want)
 	}
 	r, err := runner.ParseRetries([]string{" TIMEEXCEEDED = 4 ", "limit=1", "failed=3", "contextwindowexceeded=2"})
 	if err != nil || r.String() != "ContextWindowExceeded=2,TimeExceeded=4,diverged=3,failed=3,limit=1,transient=2" {
