@@ -83,8 +83,7 @@ func misspelled(column string, fields map[string]any) string {
 	if _, there := fields[column]; there {
 		return ""
 	}
-	names := slices.DeleteFunc(slices.Collect(maps.Keys(fields)), func(name string) bool { return name == column })
-	if n := near.Name(column, names); n != "" {
+	if n := near.Name(column, slices.Collect(maps.Keys(fields))); n != "" {
 		return fmt.Sprintf("did you mean column %s to be %s? ", n, column)
 	}
 	return ""
