@@ -33,7 +33,7 @@ func (t *target) write(ctx context.Context, repo repository, changes []change, w
 	}
 	fill := map[string]string{
 		"Repo": repo.name, "Image": w.Image, "Base": c.Base, "Bundle": bundle,
-		"First": instanceID(repo.name, changes[0].commit), "Dir": filepath.Clean(c.Dir),
+		"First": instanceID(repo.name, changes[0].commit),
 	}
 	for _, name := range []string{"Dockerfile", "dockerignore", "config.yaml", "README.md"} {
 		var b bytes.Buffer
@@ -75,14 +75,14 @@ func (t *target) example(ctx context.Context) (repository, error) {
 	}
 	for i, s := range steps {
 		date := fmt.Sprintf("2025-01-%02dT12:00:00+0000", i+1) // the same commits everywhere
-		r.env = []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
+		r.env = []string{
+			"GIT_AUTHOR_NAME=Example", "GIT_AUTHOR_EMAIL=example@localhost", "GIT_AUTHOR_DATE=" + date,
+			"GIT_COMMITTER_NAME=Example", "GIT_COMMITTER_EMAIL=example@localhost", "GIT_COMMITTER_DATE=" + date,
+		}
 		if err := r.copy(path.Join("example", s.dir)); err != nil {
 			return r, err
 		}
-		for _, args := range [][]string{{"-c", "core.autocrlf=false", "add", "-A", "-f", "."}, {
-			"-c", "user.name=Example", "-c", "user.email=example@localhost", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=" + os.DevNull,
-			"commit", "-q", "-m", s.message,
-		}} {
+		for _, args := range [][]string{{"add", "-A", "-f", "."}, {"commit", "-q", "-m", s.message}} {
 			if _, err := r.git(ctx, args...); err != nil {
 				return r, err
 			}

@@ -2,6 +2,7 @@ package starter
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,15 +34,15 @@ type change struct {
 	fixed            []string // tests, where they are known
 }
 
-func (c change) tests() (fails, passes []string) {
-	return append([]string{}, c.fixed...), []string{} // lists, never null
+// safe keeps git from starting programs that the repository's own configuration names,
+// signatures out of commits and messages, and files and their names as they are.
+var safe = []string{
+	"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "log.showSignature=false",
+	"-c", "commit.gpgsign=false", "-c", "core.autocrlf=false", "--literal-pathspecs",
 }
 
-// safe keeps git from starting programs that the repository's own configuration names, and
-// signatures out of the messages.
-var safe = []string{"-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.hooksPath=" + os.DevNull}
-
-// git runs git in the repository and returns what it prints.
+// git runs git in the repository and returns what it prints. A Usage fault unwraps to what
+// git says.
 func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	var out, diag bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", slices.Concat([]string{"-C", r.dir}, safe, args)...)
@@ -53,7 +54,8 @@ func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		return "", fault.Newf(fault.Usage, "git %s in %s failed: %s", args[0], r.dir, strings.TrimSpace(diag.String()))
+		said := strings.TrimPrefix(strings.TrimSpace(diag.String()), "fatal: ")
+		return "", fault.New(fault.Usage, fmt.Sprintf("git %s in %s failed", args[0], r.dir), errors.New(cmp.Or(said, err.Error())))
 	}
 	return out.String(), nil
 }
@@ -63,7 +65,7 @@ func (r *repository) check(ctx context.Context) error {
 	top, err := r.git(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
 		if fault.KindOf(err) == fault.Usage {
-			err = fault.Newf(fault.Usage, "--repo %s is not the working tree of a git repository", r.dir).
+			err = fault.Newf(fault.Usage, "--repo %s is not a working tree that git can use: %w", r.dir, errors.Unwrap(err)).
 				WithHint("name the folder of one, or leave out --repo for an example")
 		}
 		return err
@@ -96,7 +98,7 @@ func (r repository) changes(ctx context.Context, n int) (list []change, notes []
 	log, err := r.git(ctx, "log", "--first-parent", fmt.Sprintf("--max-count=%d", looked), "--format=%H %P")
 	if err != nil {
 		if fault.KindOf(err) == fault.Usage {
-			err = fault.Newf(fault.Usage, "%s has no commits", r.dir).WithHint("commit its files first")
+			err = fault.Newf(fault.Usage, "%s has no commits that git can read: %w", r.dir, errors.Unwrap(err)).WithHint("commit its files first")
 		}
 		return nil, nil, err
 	}
@@ -185,7 +187,7 @@ func (r repository) diff(ctx context.Context, c change, paths []string) (string,
 		return "", nil
 	}
 	return r.git(ctx, append([]string{
-		"--literal-pathspecs", "diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
+		"diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
 		"--src-prefix=a/", "--dst-prefix=b/", c.parent, c.commit, "--",
 	}, paths...)...)
 }

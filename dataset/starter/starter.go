@@ -125,10 +125,9 @@ func rowsOf(changes []change, repo, image string) ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for _, c := range changes {
-		fails, passes := c.tests()
 		if err := enc.Encode(row{
 			ID: instanceID(repo, c.commit), Repo: repo, BaseCommit: c.parent, Statement: c.message, Image: image,
-			Patch: c.patch, TestPatch: c.testPatch, FailToPass: fails, PassToPass: passes,
+			Patch: c.patch, TestPatch: c.testPatch, FailToPass: append([]string{}, c.fixed...), PassToPass: []string{}, // lists, never null
 		}); err != nil {
 			return nil, err
 		}
@@ -174,15 +173,15 @@ func (t *target) undo() {
 func (t *target) mkdir(dir string) error {
 	var missing []string
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
-		if _, err := os.Stat(d); err == nil || d == filepath.Dir(d) {
+		if _, err := os.Lstat(d); err == nil || d == filepath.Dir(d) { // a link that leads nowhere is there too
 			break
 		}
 		missing = append([]string{d}, missing...)
 	}
+	t.made = append(t.made, missing...) // some of them are made before one fails
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fault.New(fault.Usage, "making the directory", err).WithHint("name another one: `batch dataset init DIR`")
 	}
-	t.made = append(t.made, missing...)
 	return nil
 }
 

@@ -153,3 +153,45 @@ func TestTheGitConfigurationOfARepositoryRunsNothing(t *testing.T) {
 		t.Error("git ran the repository's core.fsmonitor")
 	}
 }
+
+func TestAFailureOnTheWayToTheDirectoryLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join("new", strings.Repeat("n", 300)), filepath.Join("link", "new")} {
+		_, err := Write(t.Context(), Config{Dir: filepath.Join(dir, path)})
+		left, _ := filepath.Glob(filepath.Join(dir, "*"))
+		if fault.KindOf(err) != fault.Usage || len(left) != 1 {
+			t.Errorf("%.10s: got %v, left %q; want a Usage fault, and only the link", path, err, left)
+		}
+	}
+}
+
+// Git refuses a repository for many reasons, and only its own words tell which.
+func TestTheWordsOfGitAreKept(t *testing.T) {
+	needGit(t)
+	dir := t.TempDir()
+	if _, err := Write(t.Context(), Config{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	repo := filepath.Join(dir, exampleRepo)
+	refused := func(want string) {
+		t.Helper()
+		_, err := Write(t.Context(), Config{Dir: filepath.Join(dir, "other"), Repo: repo})
+		if fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "failed") {
+			t.Errorf("got %v; want a Usage fault with %q", err, want)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(repo, ".git", "refs", "heads", "broken"), []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(repo, ".git", "HEAD"), []byte("ref: refs/heads/broken\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("broken")
+	if err := os.WriteFile(filepath.Join(repo, ".git", "config"), []byte("[core\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("config")
+}
