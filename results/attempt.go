@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -204,7 +205,7 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	if a != nil {
 		return a, false, nil
 	}
-	if err := s.makeInstanceDir(in.id); err != nil {
+	if err := s.makeFolder(s.path(in.id, "")); err != nil {
 		return nil, false, err
 	}
 	path := s.path(in.id, journalFile)
@@ -227,10 +228,11 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	return a, true, nil
 }
 
-func (s *Store) makeInstanceDir(id string) error {
+// makeFolder makes an instance's folder, or one in it, whose name is durable on return.
+func (s *Store) makeFolder(path string) error {
 	err := s.files.Inject.At("dir.make")
 	if err == nil {
-		err = os.Mkdir(s.path(id, ""), 0o755)
+		err = os.Mkdir(path, 0o755)
 	}
 	if errors.Is(err, os.ErrExist) {
 		return nil // when it is not a folder, opening a file in it says so
@@ -238,7 +240,7 @@ func (s *Store) makeInstanceDir(id string) error {
 	if err != nil {
 		return atomicfile.Fault("creating an instance's folder", err)
 	}
-	return atomicfile.Fault("syncing the output directory", s.files.SyncDir(s.dir))
+	return atomicfile.Fault("syncing the output directory", s.files.SyncDir(filepath.Dir(path)))
 }
 
 // Number returns the attempt's number, from 1 over all runs into the directory.

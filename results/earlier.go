@@ -61,7 +61,7 @@ func (s *Store) writeEarlier(r Record) error {
 		s.log.Load().Warn("the trajectory of an earlier attempt is not kept", "instance", r.InstanceID, "attempt", r.Attempt, "err", err)
 		return nil
 	}
-	if err = s.makeEarlierDir(r.InstanceID); err == nil {
+	if err = s.makeFolder(s.path(r.InstanceID, attemptsDir)); err == nil {
 		err = s.writeTrajectory(EarlierTrajectory(s.dir, r.InstanceID, r.Attempt), h, result)
 	}
 	if err == nil {
@@ -84,20 +84,6 @@ func attemptIn(path string, r Record) (*journal.History, *Result, error) {
 	return h, result, err
 }
 
-func (s *Store) makeEarlierDir(id string) error {
-	err := s.files.Inject.At("dir.make")
-	if err == nil {
-		err = os.Mkdir(s.path(id, attemptsDir), 0o755)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return s.files.SyncDir(s.path(id, ""))
-}
-
 // keepForeign moves the trajectory of an instance without a journal aside: another tool
 // made it, or its journal was deleted.
 func (s *Store) keepForeign(id string) error {
@@ -105,16 +91,10 @@ func (s *Store) keepForeign(id string) error {
 	if info, err := os.Lstat(path); err != nil || info.IsDir() {
 		return nil //nolint:nilerr // there is none to keep
 	}
-	if err := s.makeEarlierDir(id); err != nil {
+	if err := s.makeFolder(s.path(id, attemptsDir)); err != nil {
 		return err
 	}
-	if err := s.files.Inject.At("file.rename"); err != nil {
-		return err
-	}
-	if err := os.Rename(path, EarlierTrajectory(s.dir, id, 0)); err != nil {
-		return err
-	}
-	return s.files.SyncDir(s.path(id, attemptsDir))
+	return s.rename(path, EarlierTrajectory(s.dir, id, 0))
 }
 
 // sweepEarlier removes what a crash left in the folder of earlier trajectories.

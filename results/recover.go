@@ -133,14 +133,20 @@ func (s *Store) moveAside(path string) (string, error) {
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
-		if err := s.files.Inject.At("file.rename"); err != nil {
-			return "", err
-		}
-		if err := os.Rename(path, aside); err != nil {
-			return "", err
-		}
-		return aside, s.files.SyncDir(filepath.Dir(path))
+		return aside, s.rename(path, aside)
 	}
+}
+
+// rename gives a file a new name, which is durable on return.
+func (s *Store) rename(from, to string) error {
+	err := s.files.Inject.At("file.rename")
+	if err == nil {
+		err = os.Rename(from, to)
+	}
+	if err != nil {
+		return err
+	}
+	return s.files.SyncDir(filepath.Dir(to))
 }
 
 // recoveredInstance is what the end of an instance's journal says.
