@@ -246,3 +246,21 @@ func TestReadingTakesNoLock(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Only a run that writes sweeps the earlier trajectories: what is known of the last attempt does
+// not depend on them.
+func TestReadingDoesNotNeedTheEarlierTrajectories(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "p"))
+	closeStore(t, s)
+	write(t, "not a folder", dir, "a", "attempts")
+	if snap, err := results.Read(dir); err != nil || len(snap.Records) != 1 || snap.Records[0].Attempt != 1 || len(snap.Notes) > 0 {
+		t.Errorf("got %+v, %v; want attempt 1 and no notes", snap, err)
+	}
+	for _, readOnly := range []bool{true, false} {
+		if _, err := results.Open(dir, results.Options{ReadOnly: readOnly}); fault.KindOf(err) != fault.Host {
+			t.Errorf("opened, read only: %t: %v; want a Host fault", readOnly, err)
+		}
+	}
+}

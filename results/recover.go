@@ -172,7 +172,7 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 	if err := s.sweep(s.path(id, ""), names, derivedFiles(id)...); err != nil {
 		return nil, err
 	}
-	if slices.Contains(names, attemptsDir) {
+	if !s.lenient && slices.Contains(names, attemptsDir) { // Options.ReadOnly refuses what Open cannot sweep
 		if err := s.sweepEarlier(id); err != nil {
 			return nil, err
 		}
