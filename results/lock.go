@@ -46,7 +46,7 @@ func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, er
 		return nil, "", atomicfile.Fault("locking the output directory", err)
 	}
 	text, _ := os.ReadFile(path) //nolint:errcheck // the owner's name is a courtesy
-	before, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	before := ownerIn(text)
 	if !ok {
 		return nil, "", inUse(dir, before)
 	}
@@ -57,6 +57,19 @@ func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, er
 		return nil, "", atomicfile.Fault("locking the output directory", joinUnlock(err, l))
 	}
 	return l, before, nil
+}
+
+// ownerIn is the owner's name in the text of the lock's file.
+func ownerIn(text []byte) string {
+	owner, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return owner
+}
+
+// tellDead reports that the last owner did not give the directory up; "" is none.
+func (s *Store) tellDead(owner string) {
+	if owner != "" {
+		s.tell("the last run (%s) crashed or was killed", OwnerInWords(owner))
+	}
 }
 
 func inUse(dir, owner string) error {
@@ -70,7 +83,7 @@ func inUse(dir, owner string) error {
 func probeLock(dir string) (dead string, err error) {
 	path := filepath.Join(dir, lockFile)
 	text, err := os.ReadFile(path)
-	owner, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	owner := ownerIn(text)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && owner == "" {
 		return "", nil
 	}

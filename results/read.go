@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -54,10 +53,9 @@ func Read(dir string) (*Snapshot, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.Host, "reading the run directory", err).WithHint("make it readable for this user")
 	}
-	name, _, _ := strings.Cut(strings.TrimSpace(string(owner)), "\n")
-	snap := &Snapshot{Dir: s.dir, Owner: name}
-	if snap.Owner != "" && isDead(snap.Owner) {
-		s.tell("the last run (%s) crashed or was killed", OwnerInWords(snap.Owner))
+	snap := &Snapshot{Dir: s.dir, Owner: ownerIn(owner)}
+	if isDead(snap.Owner) {
+		s.tellDead(snap.Owner)
 		snap.Owner = ""
 	}
 	if snap.Manifest, err = manifest.Read(s.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -92,9 +90,7 @@ func look(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dead != "" {
-		s.tell("the last run (%s) crashed or was killed", OwnerInWords(dead))
-	}
+	s.tellDead(dead)
 	_, err = s.recover()
 	return s, err
 }

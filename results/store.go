@@ -151,9 +151,7 @@ func Open(dir string, o Options) (*Store, error) {
 		instances: map[string]*instance{},
 	}
 	s.SetLog(o.Log)
-	if dead != "" {
-		s.tell("the last run (%s) crashed or was killed", OwnerInWords(dead))
-	}
+	s.tellDead(dead)
 	changed, err := s.recover()
 	if err != nil {
 		return nil, joinUnlock(err, l)
