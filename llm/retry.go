@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -214,15 +213,8 @@ func short(d time.Duration) time.Duration {
 // maxLogged is how many bytes of an error a log line has at most.
 const maxLogged = 300
 
-// oneLine hides secrets before it shortens: nobody later recognizes a part of one. It
-// leaves out the word that it would cut, which may be a secret that is not known here.
-func (r *retrier) oneLine(err error) string {
-	s := strings.Join(strings.Fields(r.mask.Text(err.Error())), " ")
-	if len(s) > maxLogged {
-		s = s[:strings.LastIndexByte(s[:maxLogged+1], ' ')+1] + "..."
-	}
-	return s
-}
+// oneLine hides secrets before it shortens: nobody later recognizes a part of one.
+func (r *retrier) oneLine(err error) string { return mask.Clip(r.mask.Text(err.Error()), maxLogged) }
 
 func (r *retrier) waits() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()

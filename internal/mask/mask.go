@@ -110,6 +110,16 @@ func (m *Masker) Bytes(b []byte) []byte {
 	return hide(b, m.known.Load().find(b))
 }
 
+// Clip returns s, whose secrets are hidden, as one line of about most bytes. It leaves out
+// the word that it would cut, which may be a secret that is not known here.
+func Clip(s string, most int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > most {
+		s = s[:strings.LastIndexByte(s[:most+1], ' ')+1] + "..."
+	}
+	return s
+}
+
 // Names returns the names of the secrets in b, sorted; a pattern is its own name.
 func (m *Masker) Names(b []byte) []string {
 	if m == nil {

@@ -271,6 +271,20 @@ func TestSecretsInPassedOnValues(t *testing.T) {
 	}
 }
 
+func TestClip(t *testing.T) {
+	for _, c := range []struct{ what, in, want string }{
+		{"a line that is just full", "one two", "one two"},
+		{"one more letter", "one twos", "one ..."},
+		{"a word that ends there", "one two three", "one two ..."},
+		{"blanks and line ends", " one\r\n\ttwo ", "one two"},
+		{"one long word", "onetwothree", "..."},
+	} {
+		if got := mask.Clip(c.in, 7); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}
+
 func FuzzStream(f *testing.F) {
 	f.Add("secret-value", "a secret-value b", 5)
 	f.Fuzz(func(t *testing.T, secret, text string, at int) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
 )
 
@@ -50,7 +51,8 @@ func (e *Endpoint) blame(status int, header http.Header, s errorBody) error {
 }
 
 func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
-	cause := fmt.Errorf("%s: %s", statusText(status), clip(e.Mask.Text(s.text)))
+	said := strings.ToValidUTF8(e.Mask.Text(s.text), "\uFFFD")
+	cause := fmt.Errorf("%s: %s", statusText(status), mask.Clip(said, maxSaid))
 	kind, hint := e.verdict(status, s)
 	if kind == fault.Instance {
 		cause = s.typed(status, cause)
@@ -131,12 +133,4 @@ func statusText(status int) string {
 		return "the provider reports an error"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, strings.ToLower(http.StatusText(status))))
-}
-
-func clip(s string) string {
-	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "\uFFFD")
-	if len(s) > maxSaid {
-		return s[:strings.LastIndexByte(s[:maxSaid+1], ' ')+1] + "..." // a cut word may be a part of a secret
-	}
-	return s
 }
