@@ -25,7 +25,7 @@ type Calls struct {
 // limits, see [Retry].
 func (c Calls) Compose(m Model) Model {
 	if patient, ok := m.(interface{ RetryPolicy() RetryPolicy }); ok {
-		m = newRetrier(m, patient.RetryPolicy(), c.Log, c.Mask)
+		m = Retry(m, patient.RetryPolicy(), c.Log, c.Mask)
 	}
 	if c.At != nil {
 		m = &failing{m, c.At}

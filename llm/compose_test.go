@@ -88,7 +88,7 @@ func TestThreeWrongAddressesInARowAreAHostFault(t *testing.T) {
 		"two, and no more tries": {2, script{wrong, wrong, nil}, 1, fault.Host},
 		"one, and no more tries": {1, script{wrong, nil}, 1, fault.Host},
 	} {
-		_, err := llm.Retry(&c.errs, llm.RetryPolicy{Tries: c.tries, Base: time.Microsecond}, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Retry(&c.errs, llm.RetryPolicy{Tries: c.tries, Base: time.Microsecond}, nil, nil).Generate(t.Context(), &llm.Request{})
 		if (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind || len(c.errs) != c.left {
 			t.Errorf("%s: got %v (%v) with %d answers left; want no error: %v, else kind %v, and %d left",
 				name, err, fault.KindOf(err), len(c.errs), c.kind < 0, c.kind, c.left)

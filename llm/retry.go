@@ -73,12 +73,8 @@ type RetryPolicy struct {
 // up to a tenth is added; one longer than ten times the policy's Max ends the tries
 // at once. All other errors are returned unchanged. The time before the
 // answered try is added to Response.Waited. Each failure that is retried is one line in
-// log (nil discards it) and is passed to Request.Repeating.
-func Retry(m Model, p RetryPolicy, log *slog.Logger) Model {
-	return newRetrier(m, p, log, nil)
-}
-
-func newRetrier(m Model, p RetryPolicy, log *slog.Logger, hide *mask.Masker) *retrier {
+// log (nil discards it) and is passed to Request.Repeating, with the secrets of hide hidden.
+func Retry(m Model, p RetryPolicy, log *slog.Logger, hide *mask.Masker) Model {
 	if p.Tries == 0 {
 		p.Tries = DefaultTries
 	}

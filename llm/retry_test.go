@@ -52,7 +52,7 @@ func TestRetryWaitsAndCountsTheWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(transient(io.EOF), 3), takes: time.Second}
 		started := time.Now()
-		resp, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(t.Context(), &llm.Request{})
+		resp, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestRetryGivesUpAfterTheLastAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(transient(io.EOF), 99)}
 		started := time.Now()
-		_, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{})
 		if len(m.calls) != llm.DefaultTries {
 			t.Errorf("%d tries, want %d", len(m.calls), llm.DefaultTries)
 		}
@@ -88,7 +88,7 @@ func TestRetryGivesUpAfterTheLastAttempt(t *testing.T) {
 func TestRetryWaitsAsARateLimitAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(limited(90*time.Second), 2)}
-		if _, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(t.Context(), &llm.Request{}); err != nil {
+		if _, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 2 {
@@ -97,7 +97,7 @@ func TestRetryWaitsAsARateLimitAsks(t *testing.T) {
 			}
 		}
 		m = &answers{errs: repeat(limited(24*time.Hour), 99)}
-		_, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{})
 		if len(m.calls) != 1 || fault.KindOf(err) != fault.Transient {
 			t.Errorf("a server that asks to wait a day: %d calls, error %v; want 1 call and its error", len(m.calls), err)
 		}
@@ -108,7 +108,7 @@ func TestRetryDoesNotRepeatOtherFaults(t *testing.T) {
 	for _, kind := range []fault.Kind{fault.Unknown, fault.Usage, fault.Instance, fault.Host, fault.Bug} {
 		want := fault.New(kind, "asking", io.EOF)
 		m := &answers{errs: repeat(want, 9)}
-		_, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{})
 		if err != error(want) || len(m.calls) != 1 {
 			t.Errorf("%v: got %d calls, error %v; want error %v, 1 call", kind, len(m.calls), err, error(want))
 		}
@@ -121,7 +121,7 @@ func TestRetryStopsWhenCancelled(t *testing.T) {
 		m := &answers{errs: repeat(limited(time.Minute), 9)}
 		time.AfterFunc(time.Second, func() { cancel(errors.New("drain")) })
 		started := time.Now()
-		_, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(ctx, &llm.Request{})
+		_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(ctx, &llm.Request{})
 		if !fault.Canceled(err) || time.Since(started) != time.Second {
 			t.Errorf("after %v: %v, want a cancellation after 1 s", time.Since(started), err)
 		}
@@ -137,7 +137,7 @@ func TestRetryReportsWhatIsRepeated(t *testing.T) {
 		var told []llm.Repeat
 		var at []time.Time
 		req := &llm.Request{Repeating: func(r llm.Repeat) { told, at = append(told, r), append(at, time.Now()) }}
-		resp, err := llm.Retry(m, llm.RetryPolicy{Tries: 5}, log).Generate(t.Context(), req)
+		resp, err := llm.Retry(m, llm.RetryPolicy{Tries: 5}, log, nil).Generate(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestRetryReportsWhatIsRepeated(t *testing.T) {
 func TestRetryReportsTheWaitsOfACallThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: []error{limited(time.Minute), transient(io.EOF), transient(io.EOF)}, takes: time.Second}
-		_, err := llm.Retry(m, llm.RetryPolicy{Tries: 3}, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Retry(m, llm.RetryPolicy{Tries: 3}, nil, nil).Generate(t.Context(), &llm.Request{})
 		all, limited := llm.Waited(err)
 		if want := m.calls[1].Sub(m.calls[0]); limited != want || all != want+m.calls[2].Sub(m.calls[1]) {
 			t.Errorf("waited %v, of that %v for the rate limit; want %v for that", all, limited, want)
@@ -185,7 +185,7 @@ func TestACallThatIsCutShortDidNotWait(t *testing.T) {
 					wait = time.Since(began) + next.Wait
 					stop(next.Wait)
 				}}
-				_, err := llm.Retry(m, llm.RetryPolicy{}, nil).Generate(ctx, req)
+				_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(ctx, req)
 				if all, limited := llm.Waited(err); !fault.Canceled(err) || all != wait || limited != wait {
 					t.Errorf("waited %v, of that %v for the rate limit, want %v (%v)", all, limited, wait, err)
 				}
@@ -196,7 +196,7 @@ func TestACallThatIsCutShortDidNotWait(t *testing.T) {
 
 func TestRetryWithOneAttemptDoesNotRetry(t *testing.T) {
 	m := &answers{errs: repeat(transient(io.EOF), 9)}
-	_, err := llm.Retry(m, llm.RetryPolicy{Tries: 1}, nil).Generate(t.Context(), &llm.Request{})
+	_, err := llm.Retry(m, llm.RetryPolicy{Tries: 1}, nil, nil).Generate(t.Context(), &llm.Request{})
 	if len(m.calls) != 1 || err == nil || err.Error() != "asking: EOF" {
 		t.Errorf("got %d calls, error %v; want 1 call, an error, error %q", len(m.calls), err, "asking: EOF")
 	}
