@@ -65,8 +65,8 @@ func Aliases() map[string]string {
 
 const demoName = "demo"
 
-// shortNames are the aliases for a person; mini-swe-agent's _test is for its own tests.
-func shortNames() []string {
+// ShortNames are the aliases for a person, sorted; mini-swe-agent's _test is for its own tests.
+func ShortNames() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(Aliases())), func(name string) bool { return strings.HasPrefix(name, "_") })
 }
 
@@ -131,7 +131,7 @@ func (s Source) missing(err error) error {
 	for _, e := range entries {
 		names = append(names, filepath.Join(filepath.Dir(s.Name), e.Name()))
 	}
-	names = append(names, shortNames()...)
+	names = append(names, ShortNames()...)
 	return fault.New(fault.Usage, "opening dataset "+s.Name, plainCause(err)).
 		WithHint("%s", near.Hint(near.Name(s.Name, names), choices()))
 }
@@ -146,7 +146,7 @@ func plainCause(err error) error {
 
 func choices() string {
 	return "give a file, a folder, a glob, a Hugging Face id such as owner/name, or one of: " +
-		strings.Join(shortNames(), " ")
+		strings.Join(ShortNames(), " ")
 }
 
 // openHub reads a dataset of the hub by way of the local cache.

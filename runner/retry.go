@@ -22,21 +22,23 @@ func DefaultRetries() Retries {
 	return Retries{fault.Transient.String(): 2, string(vocab.OutcomeDiverged): 3}
 }
 
-// endings are the names that --retry accepts. A submitted patch is not among them, nor are
+// Endings are the names that --retry accepts. A submitted patch is not among them, nor are
 // faults that stop the whole run, nor an interruption, which is always continued.
-var endings = []string{
-	fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(),
-	string(vocab.OutcomeEmpty), string(vocab.OutcomeLimit), string(vocab.OutcomeFormat), string(vocab.OutcomeFailed),
-	string(vocab.OutcomeDiverged), string(vocab.OutcomeInfrastructure),
-	string(vocab.StatusLimitsExceeded), string(vocab.StatusTimeExceeded), string(vocab.StatusRepeatedFormatError),
-	string(vocab.StatusContextWindowExceeded), string(vocab.StatusContentPolicyViolation), string(vocab.StatusEnvironmentDestroyed),
-	string(vocab.StatusTransientFault), string(vocab.StatusInstanceFault), string(vocab.StatusUnknownFault),
+func Endings() []string {
+	return []string{
+		fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(),
+		string(vocab.OutcomeEmpty), string(vocab.OutcomeLimit), string(vocab.OutcomeFormat), string(vocab.OutcomeFailed),
+		string(vocab.OutcomeDiverged), string(vocab.OutcomeInfrastructure),
+		string(vocab.StatusLimitsExceeded), string(vocab.StatusTimeExceeded), string(vocab.StatusRepeatedFormatError),
+		string(vocab.StatusContextWindowExceeded), string(vocab.StatusContentPolicyViolation), string(vocab.StatusEnvironmentDestroyed),
+		string(vocab.StatusTransientFault), string(vocab.StatusInstanceFault), string(vocab.StatusUnknownFault),
+	}
 }
 
 // ParseRetries returns the default retries changed by specs, which have the form KIND=N.
 // Errors are Usage faults.
 func ParseRetries(specs []string) (Retries, error) {
-	r := DefaultRetries()
+	r, endings := DefaultRetries(), Endings()
 	for _, spec := range specs {
 		kind, count, _ := strings.Cut(spec, "=")
 		kind = strings.TrimSpace(kind)

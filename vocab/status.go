@@ -47,6 +47,16 @@ const (
 	StatusUnknown                     Status = "Unknown"
 )
 
+// Statuses lists the exit statuses of attempts that have ended: those of results first.
+func Statuses() []Status {
+	return []Status{
+		StatusSubmitted, StatusLimitsExceeded, StatusTimeExceeded, StatusContextWindowExceeded,
+		StatusContentPolicyViolation, StatusEnvironmentDestroyed, StatusRepeatedFormatError,
+		StatusTransientFault, StatusInstanceFault, StatusHostFault, StatusUsageFault, StatusUnknownFault, StatusBug,
+		StatusUserInterruption, StatusInterrupted, StatusBudgetExceeded, StatusReplayDiverged,
+	}
+}
+
 // Outcome classifies an attempt that ended with s. A submission counts as not empty.
 func (s Status) Outcome() Outcome {
 	switch s {

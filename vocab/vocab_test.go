@@ -29,6 +29,9 @@ func TestOutcomeOfAStatus(t *testing.T) {
 		if got := status.Outcome(); got != want {
 			t.Errorf("%s is %s, want %s", status, got, want)
 		}
+		if status != "an unknown status" && !slices.Contains(vocab.Statuses(), status) {
+			t.Errorf("Statuses lists %v, want %s too", vocab.Statuses(), status)
+		}
 		if !slices.Contains(vocab.Outcomes(), want) {
 			t.Errorf("Outcomes lists %v, want %s too", vocab.Outcomes(), want)
 		}
@@ -36,6 +39,11 @@ func TestOutcomeOfAStatus(t *testing.T) {
 	open := slices.IndexFunc(vocab.Outcomes(), func(o vocab.Outcome) bool { return !o.Final() })
 	if open < 0 || slices.ContainsFunc(vocab.Outcomes()[open:], vocab.Outcome.Final) {
 		t.Errorf("Outcomes lists %v, want results first", vocab.Outcomes())
+	}
+	final := func(s vocab.Status) bool { return s.Outcome().Final() }
+	open = slices.IndexFunc(vocab.Statuses(), func(s vocab.Status) bool { return !final(s) })
+	if open < 0 || slices.ContainsFunc(vocab.Statuses()[open:], final) {
+		t.Errorf("Statuses lists %v, want those of results first", vocab.Statuses())
 	}
 	if !vocab.OutcomeEmpty.Final() || vocab.OutcomePending.Final() || vocab.OutcomeDiverged.Final() || vocab.Outcome("").Final() {
 		t.Error("Final is wrong for a result or for another outcome")

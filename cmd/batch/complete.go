@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/results"
+	"batch.example/batch/runner"
 	"batch.example/batch/vocab"
 )
 
@@ -113,8 +115,13 @@ func (a *app) flagValues() map[string]completer {
 		"platform": fixed("linux/amd64", "linux/arm64"),
 		"outcome":  listed(outcomesOf),
 		"status":   listed(statusesOf),
-		"retry": fixed("transient=", "instance=", "unknown=", "bug=", "empty=", "limit=", "format=", "failed=",
-			"TimeExceeded=", "LimitsExceeded=", "RepeatedFormatError=", "ContextWindowExceeded="),
+		"retry": func(*cobra.Command, []string, string) []string {
+			list := runner.Endings()
+			for i := range list {
+				list[i] += "="
+			}
+			return list
+		},
 		"as": fixed("text", "yaml", "json"),
 	}
 }
@@ -146,15 +153,9 @@ func without(values, given []string) []string {
 // datasets are the short names, and files and folders.
 func (a *app) datasets(_ *cobra.Command, _ []string, prefix string) []string {
 	var list []string
-	for name, id := range dataset.Aliases() {
-		if id == "" {
-			id = "ten small instances that come with batch"
-		}
-		if !strings.HasPrefix(name, "_") {
-			list = append(list, name+"\t"+id)
-		}
+	for _, name := range dataset.ShortNames() {
+		list = append(list, name+"\t"+cmp.Or(dataset.Aliases()[name], "ten small instances that come with batch"))
 	}
-	slices.Sort(list)
 	return append(list, paths.Files(a.home, prefix, ".parquet", ".jsonl", ".json", ".gz", ".zst")...)
 }
 
@@ -208,11 +209,7 @@ func statusesOf(args []string) []string {
 		return list
 	}
 	var list []string
-	for _, s := range []vocab.Status{
-		vocab.StatusSubmitted, vocab.StatusLimitsExceeded, vocab.StatusTimeExceeded, vocab.StatusContextWindowExceeded,
-		vocab.StatusContentPolicyViolation, vocab.StatusEnvironmentDestroyed, vocab.StatusRepeatedFormatError,
-		vocab.StatusTransientFault, vocab.StatusInstanceFault, vocab.StatusUnknownFault, vocab.StatusInterrupted,
-	} {
+	for _, s := range vocab.Statuses() {
 		list = append(list, string(s))
 	}
 	return list

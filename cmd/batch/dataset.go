@@ -215,9 +215,6 @@ func (f *sourceFlags) addPrefix(fs *pflag.FlagSet) {
 	inSection(fs, imageSection)
 }
 
-// subsets are the datasets that have a short name.
-var subsets = []string{"full", "verified", "lite", "multimodal", "multilingual", "smith", "rebench", "demo"}
-
 // load opens the dataset and selects from it. What it has to wait for is shown.
 func (f *sourceFlags) load(ctx context.Context, a *app) (*dataset.Dataset, []dataset.Instance, error) {
 	sel := dataset.Selection{Filter: f.filter, Slice: f.slice, Shuffle: f.shuffle, Seed: f.seed, Shard: f.shard}

@@ -81,7 +81,7 @@ func (f *runFlags) narrow(ds *dataset.Dataset, selected []dataset.Instance) ([]d
 		return selected, nil
 	}
 	if _, err := (dataset.Selection{IDs: f.named}).Apply(ds.Instances); err != nil {
-		if slices.Contains(subsets, f.named[0]) {
+		if slices.Contains(dataset.ShortNames(), f.named[0]) {
 			return nil, fault.Newf(fault.Usage, "%q is not an instance of %s", f.named[0], titled(ds)).
 				WithHint("did you mean `--subset %s`?", f.named[0])
 		}
