@@ -81,6 +81,18 @@ func (a *app) loadConfig(specs []string, set []config.Setting) (*config.Config, 
 	return config.Load(specs, opts)
 }
 
+// hideAndWarn prints the warnings of a configuration after it has hidden its secrets, and
+// what patterns match.
+func (a *app) hideAndWarn(cfg *config.Config, patterns []string) error {
+	if err := a.hideAsked(cfg, patterns); err != nil {
+		return err
+	}
+	for _, w := range cfg.Warnings {
+		fmt.Fprintln(a.stderr, "batch: "+w)
+	}
+	return nil
+}
+
 func (a *app) configCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
@@ -149,11 +161,8 @@ func (a *app) variables(cfg *config.Config) (list []config.Setting) {
 }
 
 func (a *app) showConfig(cfg *config.Config, as string) error {
-	if err := a.hideAsked(cfg, nil); err != nil {
+	if err := a.hideAndWarn(cfg, nil); err != nil {
 		return err
-	}
-	for _, w := range cfg.Warnings {
-		fmt.Fprintln(a.stderr, "batch: "+w)
 	}
 	values := cfg.Values()
 	switch as {

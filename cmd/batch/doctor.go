@@ -49,7 +49,7 @@ func (a *app) doctor(ctx context.Context, model string, configs []string) error 
 	if err != nil {
 		return err
 	}
-	if err := a.hideAsked(cfg, nil); err != nil {
+	if err := a.hideAndWarn(cfg, nil); err != nil {
 		return err
 	}
 	look := doctor.Config{

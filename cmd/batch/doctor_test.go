@@ -67,6 +67,7 @@ func TestDoctorCallsTheModelThatIsNamed(t *testing.T) {
 		{"ok    model   openai/stub-1 answered in ", "1 check failed", exitFailed, 1, []string{"-m", "openai/stub-1"}},
 		{"FAIL  model   ", "2 checks failed", exitFailed, 2, []string{"-c", "model.model_name=openai/stub-1"}},
 		{"ok    model   noop is part of batch", "1 check failed", exitFailed, 2, []string{"-m", "noop"}},
+		{"model.multimodal_regex has no effect", "1 check failed", exitFailed, 2, []string{"-m", "noop", "-c", "model.multimodal_regex=x"}},
 		{"agent.step_limit", "step_limt", exitUsage, 2, []string{"-c", "agent.step_limt=1"}},
 	} {
 		out, code := call(tt.args...)

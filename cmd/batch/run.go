@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -168,11 +167,8 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.hideAsked(cfg, f.mask); err != nil {
+	if err := a.hideAndWarn(cfg, f.mask); err != nil {
 		return err
-	}
-	for _, w := range cfg.Warnings {
-		fmt.Fprintln(a.stderr, "batch: "+w)
 	}
 	git := run.ProbeGit(ctx)
 	defer git.Stop()
