@@ -75,3 +75,16 @@ func ModelSettings(cfg *config.Config, getenv func(string) string) catalogue.Set
 	}
 	return s
 }
+
+// ModelVariables returns what [ModelSettings] takes from the environment, as values of a
+// configuration.
+func ModelVariables(cfg *config.Config, getenv func(string) string) (list []config.Setting) {
+	s := ModelSettings(cfg, getenv)
+	if s.Registry != cfg.Model.LitellmModelRegistry {
+		list = append(list, config.Setting{Path: "model.litellm_model_registry", Value: s.Registry, Variable: "LITELLM_MODEL_REGISTRY_PATH"})
+	}
+	if s.IgnoreCost && cfg.Model.CostTracking != "ignore_errors" {
+		list = append(list, config.Setting{Path: "model.cost_tracking", Value: "ignore_errors", Variable: "MSWEA_COST_TRACKING"})
+	}
+	return list
+}

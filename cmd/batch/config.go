@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/agent/config/view"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/run"
 )
 
 // configFlags are the flags that make the configuration: -c, and one for each value
@@ -134,7 +135,7 @@ are hidden; give them to the run again, with -c KEY=VALUE or in a file.`,
 			if err != nil {
 				return err
 			}
-			if set := a.variables(cfg); len(set) > 0 {
+			if set := run.ModelVariables(cfg, a.getenv); len(set) > 0 {
 				if cfg, err = a.loadConfig(f.configs, append(f.settings(), set...)); err != nil {
 					return err
 				}
@@ -146,18 +147,6 @@ are hidden; give them to the run again, with -c KEY=VALUE or in a file.`,
 	c.Flags().StringVar(&as, "as", "text", "form: text, yaml or json")
 	inSection(c.Flags(), "Output")
 	return c
-}
-
-// variables are the values that a run takes from the environment.
-func (a *app) variables(cfg *config.Config) (list []config.Setting) {
-	const registry, tracking = "LITELLM_MODEL_REGISTRY_PATH", "MSWEA_COST_TRACKING"
-	if file := a.getenv(registry); file != "" && cfg.Model.LitellmModelRegistry == "" {
-		list = append(list, config.Setting{Path: "model.litellm_model_registry", Value: file, Variable: registry})
-	}
-	if a.getenv(tracking) == "ignore_errors" && cfg.Model.CostTracking != "ignore_errors" {
-		list = append(list, config.Setting{Path: "model.cost_tracking", Value: "ignore_errors", Variable: tracking})
-	}
-	return list
 }
 
 func (a *app) showConfig(cfg *config.Config, as string) error {
