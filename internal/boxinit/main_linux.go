@@ -71,7 +71,7 @@ const (
 )
 
 var (
-	// faults are signals that the runtime handles and may take for faults of its own.
+	// faults are signals that the runtime would catch and may take for faults of its own.
 	faults = []syscall.Signal{
 		syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGSTKFLT, syscall.SIGABRT,
 	}
@@ -81,8 +81,9 @@ var (
 
 // setActions sets what the kernel does with the signals. Process 1 ignores what it does not
 // catch. The default action is not enough there: the kernel discards a signal with that
-// action unless the main thread has blocked it, which it has while a handler runs. Then
-// the signal goes to another thread and ends the process.
+// action unless the main thread has blocked it, as it has while a handler runs or a thread
+// is started. Then, since Linux 4.15, one whose default action does not dump core goes to
+// another thread and ends the process.
 func setActions(handler uintptr, signals ...syscall.Signal) {
 	action := struct {
 		handler, flags, restorer uintptr

@@ -156,7 +156,7 @@ func change(kind, id, changes int) (c childChange, err error) {
 	if err := unix.Waitid(kind, id, &info, changes|unix.WNOWAIT, nil); err != nil {
 		return c, err
 	}
-	// The kernel's siginfo_t for a child, as all 64-bit machines have it.
+	// The kernel's siginfo_t for a child, as amd64 and arm64 have it.
 	child := (*struct {
 		signo, errno, code, _ int32
 		pid                   int32
@@ -232,6 +232,8 @@ func letRun(pid int) bool {
 			_, _ = syscall.Wait4(pid, nil, 0, nil)
 			return false
 		case c.stopped == syscall.SIGTRAP:
+			// Otherwise the kernel would deliver the trap if this process were killed before the detach.
+			_ = unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WNOHANG, nil)
 			_ = syscall.PtraceDetach(pid)
 			for _, s := range before {
 				_ = syscall.Kill(pid, s)
