@@ -77,9 +77,39 @@ func TestCost(t *testing.T) {
 		{Input: 1, Output: 3, Reasoning: 2}: 7,
 		vocab.Usage{Input: 1}.Add(vocab.Usage{Output: 1}): 3,
 	} {
-		if got := p.Cost(used); math.Abs(got-want) > 1e-9 {
+		if got, ok := p.Cost(used, ""); !ok || math.Abs(got-want) > 1e-9 {
 			t.Errorf("%+v costs %v, want %v", used, got, want)
 		}
+	}
+}
+
+func TestCostOfCacheWrites(t *testing.T) {
+	p := vocab.Price{Rates: vocab.Rates{Input: 4, CachedInput: 1, CacheWrite: 5, CacheHour: 8, Output: 10}}
+	for used, want := range map[vocab.Usage]float64{
+		{Input: 10, CacheWrite: 3}:                           7*4 + 3*5,
+		{Input: 10, CacheWrite: 3, CacheHour: 1}:             7*4 + 2*5 + 8,
+		{Input: 10, Cached: 6, CacheWrite: 4, CacheHour: 4}:  6*1 + 4*8,
+		{Input: 10, Cached: 8, CacheWrite: 40, CacheHour: 9}: 8*1 + 2*8, // more written than there is
+		vocab.Usage{Input: 3, CacheWrite: 2, CacheHour: 1}.Add(vocab.Usage{Input: 3, CacheWrite: 2, CacheHour: 1}): 2*4 + 2*5 + 2*8,
+	} {
+		if got, ok := p.Cost(used, ""); !ok || math.Abs(got-want) > 1e-9 {
+			t.Errorf("%+v costs %v, %v; want %v", used, got, ok, want)
+		}
+	}
+	p.CacheHour = 0
+	if got, ok := p.Cost(vocab.Usage{Input: 2, CacheWrite: 1, CacheHour: 1}, ""); ok {
+		t.Errorf("an hour in the cache at no known rate costs %v", got)
+	}
+}
+
+func TestUsageReadsJournalsOfOlderVersions(t *testing.T) {
+	const line = `{"input_tokens":9,"cached_tokens":4,"cache_write_tokens":3,"output_tokens":2,"reasoning_tokens":1}`
+	var u vocab.Usage
+	if err := json.Unmarshal([]byte(line), &u); err != nil || u != (vocab.Usage{Input: 9, Cached: 4, CacheWrite: 3, Output: 2, Reasoning: 1}) {
+		t.Errorf("read %+v, %v", u, err)
+	}
+	if written, err := json.Marshal(u); err != nil || string(written) != line {
+		t.Errorf("written as %s, %v", written, err)
 	}
 }
 

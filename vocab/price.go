@@ -1,0 +1,87 @@
+package vocab
+
+import (
+	"slices"
+	"strings"
+)
+
+// Rates are US dollars per token.
+type Rates struct {
+	Input       float64 `json:"input"`
+	CachedInput float64 `json:"cached_input"`             // input read from the provider's cache
+	CacheWrite  float64 `json:"cache_write,omitempty"`    // input written to that cache; 0 = the price of other input
+	CacheHour   float64 `json:"cache_write_1h,omitempty"` // input written to be kept for an hour; 0 = not known
+	Output      float64 `json:"output"`
+}
+
+// Price is what a model costs: the rates of the provider's standard service, and
+// those of its other services by their name, such as "flex", "priority" and "batch".
+type Price struct {
+	Rates
+	Tiers    []Tier           `json:"tiers,omitempty"` // in the order of Above
+	Services map[string]Price `json:"services,omitempty"`
+}
+
+// Tier is what every token costs in a call whose input is longer than Above. All
+// input counts for the length, that of the cache too.
+type Tier struct {
+	Above int64 `json:"above"` // tokens
+	Rates
+}
+
+// Cost returns the price of a call that used u, in US dollars. Service is the
+// service tier by which the provider says it answered, in its own words; "" is the
+// standard one. It returns false where the cost is not known: for a service without
+// rates of its own, for a call longer than a limit at which the standard rates change
+// and those of its service are not known, and for writes to a cache that is kept for
+// an hour at no known rate.
+func (p Price) Cost(u Usage, service string) (usd float64, known bool) {
+	asked, standard := p, p.tier(u.Input)
+	if name := serviceName(service); name != "" {
+		var ok bool
+		if asked, ok = p.Services[name]; !ok || asked.tier(u.Input).Above != standard.Above {
+			return 0, false
+		}
+	}
+	return asked.tier(u.Input).cost(u)
+}
+
+// tier returns the last tier that a call of this length is in; above 0 are the rates of all.
+func (p Price) tier(input int64) Tier {
+	in := Tier{Rates: p.Rates}
+	for _, t := range p.Tiers {
+		if input > t.Above {
+			in = t
+		}
+	}
+	return in
+}
+
+func (r Rates) cost(u Usage) (usd float64, known bool) {
+	read := min(u.Cached, u.Input)
+	written := min(u.CacheWrite, u.Input-read)
+	hour := min(u.CacheHour, written)
+	if hour > 0 && r.CacheHour == 0 && r.Input > 0 {
+		return 0, false
+	}
+	write := r.CacheWrite
+	if write == 0 {
+		write = r.Input
+	}
+	return float64(u.Input-read-written)*r.Input + float64(read)*r.CachedInput +
+		float64(written-hour)*write + float64(hour)*r.CacheHour + float64(u.Output)*r.Output, true
+}
+
+// standardServices are words for what is not a special service. OpenAI and servers
+// like it say "default", and some repeat the "auto" of a request; Anthropic says
+// "standard", Groq and Google "on_demand".
+var standardServices = []string{"", "auto", "default", "standard", "on_demand"}
+
+// serviceName returns the name that a service's rates have, "" for the standard service.
+func serviceName(said string) string {
+	name := strings.ToLower(said)
+	if slices.Contains(standardServices, name) {
+		return ""
+	}
+	return strings.TrimPrefix(name, "on_demand_") // Vertex: ON_DEMAND_FLEX
+}
