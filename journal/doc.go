@@ -9,12 +9,13 @@
 //
 //	{"v":2,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
 //
-//	v        version of the format; a reader refuses records newer than it knows
+//	v        version of the format that understands the record; a reader refuses records newer
+//	         than it knows
 //	seq      from 1, without gaps, over all attempts
 //	attempt  the attempt that the record belongs to, from 1
 //	start    byte offset of the line with which that attempt began
 //	calls    replies of that attempt so far, this record included
-//	cost     US dollars of those replies
+//	cost     US dollars of those replies, and of summaries
 //	spent    cost, plus that of calls that may have been charged although no answer is
 //	         known; absent if equal to cost
 //	t        time, RFC 3339 with nanoseconds, UTC
@@ -37,9 +38,12 @@
 //	container   ContainerData: where the actions run from now on
 //	difference  DifferenceData: an action that ran again had a different output
 //	messages    MessagesData: appended to the conversation
-//	rewrite     RewriteData: a part of what is sent to the model was replaced
+//	rewrite     RewriteData: parts of what is sent to the model were replaced
 //	request     RequestData: a paid call is about to be made
 //	reply       ReplyData: the call was answered; its cost
+//	summary_request, summary
+//	            SummaryRequestData, SummaryData: a call in which the model writes a summary for
+//	            the rewrite that follows; it is paid, and is not a step
 //	lost        LostData: calls were not answered, and may have been charged
 //	action      ActionData: a command is about to run
 //	output      OutputData: the command ended

@@ -56,26 +56,64 @@ type MessagesData struct {
 	Messages []json.RawMessage `json:"messages"`
 }
 
-// RewriteData replaces a part of the conversation that is sent to the model: Messages
-// replace those from index From up to, but not including, To. The trajectory keeps the
-// replaced messages, and has Messages after them.
+// RewriteData replaces parts of the conversation that is sent to the model, from the
+// request of Step on. The trajectory's messages stay as they were; its info has this.
 type RewriteData struct {
+	Step    int    `json:"step"`
+	Policy  string `json:"policy"`
+	Refused bool   `json:"refused,omitempty"` // the provider had found the conversation too long
+	Before  int64  `json:"tokens_before"`     // estimated tokens of the request
+	After   int64  `json:"tokens_after"`
+	Summary string `json:"summary,omitempty"` // digest of the call for the summary in it
+	Edits   []Edit `json:"edits"`             // in order, without overlaps
+}
+
+// Edit replaces the messages from index From up to, but not including, To.
+type Edit struct {
 	From     int               `json:"from"`
 	To       int               `json:"to"`
 	Messages []json.RawMessage `json:"messages"`
 }
 
+// UnmarshalJSON reads the data of a rewrite record. Those of old versions have one edit,
+// without a list.
+func (d *RewriteData) UnmarshalJSON(data []byte) error {
+	type fields RewriteData
+	var r struct {
+		fields
+		Edit
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return err
+	}
+	if *d = RewriteData(r.fields); d.Edits == nil {
+		d.Edits = []Edit{r.Edit}
+	}
+	return nil
+}
+
 // RequestData announces a call; Step counts calls from 1.
 type RequestData struct {
 	Step   int    `json:"step"`
-	Digest string `json:"digest"` // of the request's messages and tools
+	Digest string `json:"digest"`           // of the request's messages and tools
+	Tokens int64  `json:"tokens,omitempty"` // how long the request is by an estimate
 
 	// Reserved is what a limited budget reserved for the call, in US dollars.
 	// It counts as spent only if the answer was lost in a crash.
 	Reserved float64 `json:"reserved,omitempty"`
 }
 
-// ReplyData is an answer that was paid for. The sum of Cost over all replies
+// SummaryRequestData announces a call for a summary. Step is that of the next request.
+type SummaryRequestData = RequestData
+
+// SummaryData is the answer to the call for a summary with that digest.
+type SummaryData struct {
+	Step   int       `json:"step"`
+	Digest string    `json:"digest"`
+	Reply  ReplyData `json:"reply"`
+}
+
+// ReplyData is an answer that was paid for. The sum of Cost over all replies and summaries
 // in a directory is what it has spent.
 type ReplyData struct {
 	Step    int         `json:"step"`

@@ -46,6 +46,9 @@ type History struct {
 
 	sent []json.RawMessage // the conversation of the last request, if a rewrite changed it
 
+	Rewrites  []Rewrite // of what was sent to the model, in order
+	Summaries []Summary // that were written for it, in order
+
 	Steps       []Step        // every request, in order
 	Differences int           // outputs that differed when their actions ran again
 	Elapsed     time.Duration // of work: see builder.clock
@@ -65,6 +68,30 @@ func (h *History) Conversation() []json.RawMessage {
 		return h.sent
 	}
 	return h.Messages
+}
+
+// Rewrite is a change of what is sent to the model. It took place when the conversation,
+// as the trajectory has it, had At messages.
+type Rewrite struct {
+	At int
+	RewriteData
+}
+
+// Summary is an answered call for a summary.
+type Summary struct {
+	SummaryData
+	Open bool // it was neither sent with a request yet, nor was the step answered without it
+}
+
+// SummaryOf returns the answer to the call for a summary with a digest; nil if there is
+// none.
+func (h *History) SummaryOf(digest string) *ReplyData {
+	for i := range h.Summaries {
+		if h.Summaries[i].Digest == digest {
+			return &h.Summaries[i].Reply
+		}
+	}
+	return nil
 }
 
 // Source reads the data that a [History] only refers to.
@@ -126,6 +153,7 @@ type OutputRef struct {
 type Step struct {
 	Number int // of the reply, from 1; a request without a reply has the same number as the next one
 	Digest string
+	Tokens int64 // of the request, by an estimate; 0 of old versions
 	Asked  time.Time
 
 	Reply   *ReplyData // nil: no answer is known
@@ -252,8 +280,7 @@ type builder struct {
 	ready     bool   // there is a container to run actions in
 	format    int    // format errors in a row, including those after the last request
 
-	rewrite   *RewriteData // of the request that follows
-	rewriteAt int          // length of h.Later before the rewrite
+	pending int // rewrites at the end of h.Rewrites that no request follows
 }
 
 func (b *builder) add(r *Record, line line) error {
@@ -279,8 +306,16 @@ func (b *builder) add(r *Record, line line) error {
 		b.h.Later = append(b.h.Later, messages...)
 		return err
 	case TypeRewrite:
-		b.rewrite, b.rewriteAt = &RewriteData{}, len(b.h.Later)
-		return json.Unmarshal(r.Data, b.rewrite)
+		w := Rewrite{At: len(b.h.Messages) + len(b.h.Later)}
+		err := json.Unmarshal(r.Data, &w.RewriteData)
+		b.h.Rewrites, b.pending = append(b.h.Rewrites, w), b.pending+1
+		return err
+	case TypeSummary:
+		s := Summary{Open: true}
+		err := json.Unmarshal(r.Data, &s.SummaryData)
+		b.h.Summaries = append(b.h.Summaries, s)
+		b.notWorked(s.Reply.Waited)
+		return err
 	case TypeInterrupt:
 		var d InterruptData
 		err := json.Unmarshal(r.Data, &d)
@@ -320,7 +355,7 @@ func (b *builder) step(r *Record, line line) error {
 		if n := len(h.Steps); n > 0 {
 			h.Steps[n-1].forget()
 		}
-		h.Steps = append(h.Steps, Step{Number: d.Step, Digest: d.Digest, Asked: r.Time})
+		h.Steps = append(h.Steps, Step{Number: d.Step, Digest: d.Digest, Tokens: d.Tokens, Asked: r.Time})
 		return nil
 	case TypeReply, TypeAction, TypeOutput:
 	default:
@@ -336,7 +371,8 @@ func (b *builder) step(r *Record, line line) error {
 		h.replies[s.Number] = line.at
 		err := json.Unmarshal(r.Data, s.Reply)
 		b.lastReply = lastReplyIn(s.Reply)
-		h.Elapsed = max(0, h.Elapsed-time.Duration(s.Reply.Waited*float64(time.Second)))
+		b.closeSummaries(func(string) bool { return true })
+		b.notWorked(s.Reply.Waited)
 		return err
 	case TypeAction:
 		var d ActionData
@@ -364,27 +400,51 @@ func (b *builder) step(r *Record, line line) error {
 // commit adds the messages after the last request to the conversation, because another
 // request was made with them.
 func (b *builder) commit() error {
-	h, w := b.h, b.rewrite
-	b.rewrite = nil
-	if h.sent != nil || w != nil {
-		h.sent = slices.Concat(h.Conversation(), h.Later)
-	}
+	h := b.h
+	sent, at := h.Conversation(), len(h.Messages)
 	h.Messages, h.Later = append(h.Messages, h.Later...), nil
-	if w == nil {
-		return nil
+	for _, w := range h.Rewrites[len(h.Rewrites)-b.pending:] {
+		var err error
+		if sent, err = apply(w.Edits, slices.Concat(sent, h.Messages[at:w.At])); err != nil {
+			return err
+		}
+		h.sent, at = sent, w.At
+		b.closeSummaries(func(digest string) bool { return digest == w.Summary })
 	}
-	if w.From < 0 || w.To < w.From || w.To > len(h.sent) {
-		return fmt.Errorf("messages %d to %d of %d were rewritten", w.From, w.To, len(h.sent))
+	if h.sent != nil {
+		h.sent = slices.Concat(sent, h.Messages[at:])
 	}
-	h.sent = slices.Concat(h.sent[:w.From], w.Messages, h.sent[w.To:])
-	h.Messages = append(h.Messages, w.Messages...)
+	b.pending = 0
 	return nil
+}
+
+// closeSummaries marks the summaries with such a digest as used, or not needed any more.
+func (b *builder) closeSummaries(are func(digest string) bool) {
+	for i := range b.h.Summaries {
+		if s := &b.h.Summaries[i]; are(s.Digest) {
+			s.Open = false
+		}
+	}
+}
+
+// apply returns messages with edits applied.
+func apply(edits []Edit, messages []json.RawMessage) (sent []json.RawMessage, err error) {
+	at := 0
+	for _, e := range edits {
+		if e.From < at || e.To < e.From || e.To > len(messages) {
+			return nil, fmt.Errorf("messages %d to %d of %d were rewritten", e.From, e.To, len(messages))
+		}
+		sent = slices.Concat(sent, messages[at:e.From], e.Messages)
+		at = e.To
+	}
+	return append(sent, messages[at:]...), nil
 }
 
 // resume forgets what followed the last request and will be recorded again.
 func (b *builder) resume() {
 	b.h.Resumed++
-	b.h.Later, b.h.End, b.rewrite = nil, nil, nil
+	b.h.Later, b.h.End = nil, nil
+	b.h.Rewrites, b.pending = b.h.Rewrites[:len(b.h.Rewrites)-b.pending], 0
 	b.h.Submission, b.h.Prediction = nil, nil
 	b.format = b.h.FormatErrors
 }
@@ -404,12 +464,18 @@ func (b *builder) clock(r *Record) {
 	case TypeContainer:
 		b.ready = true
 	default:
-		unanswered := b.before.Type == TypeRequest && r.Type != TypeReply
-		if !b.before.Time.IsZero() && !unanswered && (b.ready || r.Type == TypeReply) {
+		answered := r.Type == TypeReply || r.Type == TypeSummary
+		unanswered := (b.before.Type == TypeRequest || b.before.Type == TypeSummaryRequest) && !answered
+		if !b.before.Time.IsZero() && !unanswered && (b.ready || answered) {
 			b.h.Elapsed += b.since(r)
 		}
 	}
 	b.before = Record{Type: r.Type, Time: r.Time}
+}
+
+// notWorked takes seconds of waiting off the time worked.
+func (b *builder) notWorked(seconds float64) {
+	b.h.Elapsed = max(0, b.h.Elapsed-time.Duration(seconds*float64(time.Second)))
 }
 
 // clockSlack is how much time beyond the measured work may pass between two records.
@@ -425,9 +491,12 @@ func (b *builder) since(r *Record) time.Duration {
 	}
 	var work struct {
 		Seconds float64 `json:"seconds"`
+		Reply   struct {
+			Seconds float64 `json:"seconds"`
+		} `json:"reply"` // of a summary
 	}
 	_ = json.Unmarshal(r.Data, &work) // without it, nothing was measured
-	if measured := time.Duration(work.Seconds * float64(time.Second)); gap < 0 || gap > measured+clockSlack {
+	if measured := time.Duration((work.Seconds + work.Reply.Seconds) * float64(time.Second)); gap < 0 || gap > measured+clockSlack {
 		return measured
 	}
 	return gap
@@ -436,9 +505,6 @@ func (b *builder) since(r *Record) time.Duration {
 // finish completes the history after the last record.
 func (b *builder) finish(journal io.ReaderAt) (*History, error) {
 	h := b.h
-	if w := b.rewrite; w != nil { // no request followed it: it is reported, but was not sent
-		h.Later = slices.Insert(h.Later, b.rewriteAt, w.Messages...)
-	}
 	if len(h.Steps) == 0 {
 		return h, nil
 	}

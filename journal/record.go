@@ -14,10 +14,20 @@ import (
 	"batch.example/batch/fault"
 )
 
-// version is the version of the records that this package writes. It reads
-// older ones too: in version 1 a reply's text was in its message, in its
-// response, and again in the messages after it.
-const version = 2
+// version is the newest version of the records that this package writes. It reads older ones
+// too: in version 1 a reply's text was in its message, in its response, and again in the
+// messages after it. Until version 2 a rewrite had one edit, and there were no summaries.
+const version = 3
+
+// versionOf is the oldest version whose readers understand a record of this type as it is
+// written now, so that they refuse no others.
+func versionOf(typ string) int {
+	switch typ {
+	case TypeRewrite, TypeSummaryRequest, TypeSummary:
+		return version
+	}
+	return 2
+}
 
 // Types of journal records. Package results writes and reads those of the
 // first group; package solver writes the others, and the package comment describes their
@@ -35,6 +45,11 @@ const (
 	TypeRewrite    = "rewrite"    // a part of what is sent to the model was replaced
 	TypeRequest    = "request"    // a paid call is about to be made
 	TypeReply      = "reply"      // the call was answered; data.cost is its price in US dollars
+
+	// A call in which the model writes a summary is paid, and is not a step.
+	TypeSummaryRequest = "summary_request" // it is about to be made
+	TypeSummary        = "summary"         // it was answered; data.reply.cost is its price in US dollars
+
 	TypeLost       = "lost"       // calls were not answered and may have been charged
 	TypeAction     = "action"     // a command is about to run
 	TypeOutput     = "output"     // the command ended
@@ -50,7 +65,7 @@ type Record struct {
 	Attempt int     `json:"attempt"` // the attempt it belongs to
 	Start   int64   `json:"start"`   // byte offset of that attempt's first record
 	Calls   int     `json:"calls"`   // replies of that attempt up to here
-	Cost    float64 `json:"cost"`    // US dollars of those replies
+	Cost    float64 `json:"cost"`    // US dollars of those replies, and of summaries
 
 	// Spent is Cost plus what lost calls count as, in US dollars; 0 if that equals Cost.
 	Spent float64 `json:"spent,omitempty"`

@@ -199,27 +199,6 @@ func TestNoRecordRefersToAReplyThatWasNotWritten(t *testing.T) {
 	}
 }
 
-// A crash may happen between a rewrite and its request.
-func TestARewriteWithoutARequestIsReported(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	w := writer(t, path)
-	if err := w.Begin(1, struct{}{}); err != nil {
-		t.Fatal(err)
-	}
-	tell(t, w, journal.TypeMessages, says(`"a"`), journal.TypeRequest, journal.RequestData{Step: 1}, journal.TypeMessages, says(`"b"`),
-		journal.TypeRewrite, journal.RewriteData{To: 2, Messages: says(`"c"`).Messages}, journal.TypeMessages, says(`"exit"`))
-	if h := history(t, path); fmt.Sprintf("%s %s %s", h.Messages, h.Later, h.Conversation()) != `["a"] ["b" "c" "exit"] ["a"]` {
-		t.Errorf("got the history %s, then %s", h.Messages, h.Later)
-	}
-	if err := w.Resume(struct{}{}, 0, nil); err != nil {
-		t.Fatal(err)
-	}
-	tell(t, w, journal.TypeMessages, says(`"b"`))
-	if h := history(t, path); fmt.Sprintf("%s", h.Later) != `["b"]` {
-		t.Errorf("after a resume: got %s, want only b", h.Later)
-	}
-}
-
 // Any answer of a provider is read as it was written.
 func FuzzReplyRoundTrip(f *testing.F) {
 	long := strings.Repeat("x", 70)

@@ -133,17 +133,15 @@ func (j *Writer) append(typ string, data, output []byte) error {
 		return atomicfile.Fault("appending to a journal", err)
 	}
 	r := j.last
-	r.Version, r.Seq, r.Type, r.Data, r.Time = version, r.Seq+1, typ, data, time.Now().UTC()
+	r.Version, r.Seq, r.Type, r.Data, r.Time = versionOf(typ), r.Seq+1, typ, data, time.Now().UTC()
 	switch typ {
 	case TypeReply:
-		dollars := costOf(data)
 		r.Calls++
-		r.Cost += dollars
-		if r.Spent > 0 {
-			r.Spent += dollars
-		}
+		r.add(costOf(data, "cost"))
+	case TypeSummary:
+		r.add(costOf(data, "reply.cost"))
 	case TypeLost:
-		r.Spent = r.SpentSoFar() + costOf(data)
+		r.Spent = r.SpentSoFar() + costOf(data, "cost")
 	}
 	j.pending = appendRecord(j.pending, &r, output)
 	if r.SpentSoFar() != j.last.SpentSoFar() {
@@ -157,8 +155,16 @@ func (j *Writer) append(typ string, data, output []byte) error {
 	return j.write()
 }
 
-// costOf returns the cost in the data of a reply or of lost calls.
-func costOf(data []byte) float64 { return max(0, gjson.GetBytes(data, "cost").Float()) }
+// add adds the price of an answered call.
+func (r *Record) add(dollars float64) {
+	r.Cost += dollars
+	if r.Spent > 0 {
+		r.Spent += dollars
+	}
+}
+
+// costOf returns the cost at a path in a record's data.
+func costOf(data []byte, path string) float64 { return max(0, gjson.GetBytes(data, path).Float()) }
 
 // Begin appends the record that opens attempt n, with v as its data.
 func (j *Writer) Begin(n int, v any) error {
