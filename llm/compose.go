@@ -14,6 +14,10 @@ type Calls struct {
 
 	Mask *mask.Masker // hides secrets in what is reported of those failures; nil hides none
 
+	// Gate admits every try of a model that has a RetryPolicy; nil admits all at once. It
+	// belongs to the provider and key of the model.
+	Gate Gate
+
 	// At makes calls fail on demand: it is called with model.call before each one, and
 	// with model.answer when the answer has arrived but is not processed yet. Nil
 	// for none.
@@ -25,7 +29,7 @@ type Calls struct {
 // limits, see [Retry].
 func (c Calls) Compose(m Model) Model {
 	if patient, ok := m.(interface{ RetryPolicy() RetryPolicy }); ok {
-		m = Retry(m, patient.RetryPolicy(), c.Log, c.Mask)
+		m = c.retry(m, patient.RetryPolicy())
 	}
 	if c.At != nil {
 		m = &failing{m, c.At}

@@ -31,6 +31,9 @@ type Request struct {
 	// other: a model may keep encoded messages in it. Nil keeps nothing.
 	Memo *Memo
 
+	// Tokens estimates how long the conversation is; 0 if that is not known.
+	Tokens int64
+
 	// Repeating is called before each wait for another try. Nil ignores.
 	Repeating func(Repeat)
 }
@@ -51,6 +54,7 @@ type Response struct {
 	Message      Message
 	FinishReason string // "stop", "length", "tool_calls", as the provider reports it
 	Usage        vocab.Usage
+	Service      string  // service tier that answered ("flex", "priority"), in the provider's words; "" for the standard one
 	Cost         float64 // US dollars; 0 when Priced is false
 	Priced       bool    // whether Cost is known
 	Model        string  // model id as the provider returned it
@@ -58,6 +62,7 @@ type Response struct {
 	Waited       time.Duration // part of the call before the answered try: failed tries, and waits
 	RateLimited  time.Duration // part of Waited, for rate limits
 	Lost         int           // tries before the answered one that may have been charged, see [Lost]
+	Rate         *Rate         // what the provider reports of its limits; nil if nothing
 }
 
 // Filtered reports whether a provider's content filter has removed the whole

@@ -1,14 +1,13 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
@@ -26,9 +25,10 @@ const (
 const maxAfterFactor = 10
 
 // RateLimited says that a provider limits the rate of calls, and when it accepts the next
-// one. It is in the chain of a Transient fault; [Retry] waits at least that long.
+// one. It is in the chain of a Transient fault; [Retry] and a [Gate] wait at least that long.
 type RateLimited struct {
 	After time.Duration // 0 if the provider does not say
+	Rate  *Rate         // what it says of its limits; nil if nothing
 	Err   error         // what the provider said
 }
 
@@ -68,27 +68,35 @@ type RetryPolicy struct {
 }
 
 // Retry returns a model that retries m's calls while they fail with a Transient
-// fault. The waits grow exponentially and are randomized by up to half in both directions,
-// so that workers do not retry at the same time. A [RateLimited] wait is the minimum, and
+// fault. The waits have full jitter: each is uniform between a tenth of its mean and twice
+// that mean, which grows exponentially, so that workers do not retry at the same time and a
+// server that fails is not asked without a pause. A [RateLimited] wait is the minimum, and
 // up to a tenth is added; one longer than ten times the policy's Max ends the tries
 // at once. All other errors are returned unchanged. The time before the
 // answered try is added to Response.Waited. Each failure that is retried is one line in
 // log (nil discards it) and is passed to Request.Repeating, with the secrets of hide hidden.
+//
+// [Calls.Gate] changes this for rate limits: every try passes the gate, which decides when
+// one that met a limit is made again. Such a try is not one of the policy's Tries; the gate
+// ends a call that has no chance. Waiting there is waiting for a rate limit.
 func Retry(m Model, p RetryPolicy, log *slog.Logger, hide *mask.Masker) Model {
-	if p.Tries == 0 {
-		p.Tries = DefaultTries
-	}
+	return Calls{Log: log, Mask: hide}.retry(m, p)
+}
+
+func (c Calls) retry(m Model, p RetryPolicy) Model {
+	p.Tries = max(1, cmp.Or(p.Tries, DefaultTries))
 	if p.Base <= 0 {
 		p.Base = DefaultBase
 	}
 	if p.Max <= 0 {
 		p.Max = DefaultMax
 	}
-	p.Tries, p.Max = max(1, p.Tries), max(p.Base, p.Max)
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+	p.Max = max(p.Base, p.Max)
+	r := &retrier{model: m, policy: p, log: c.Log, mask: c.Mask, gate: c.Gate}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
 	}
-	return &retrier{model: m, policy: p, log: log, mask: hide}
+	return r
 }
 
 type retrier struct {
@@ -96,58 +104,155 @@ type retrier struct {
 	policy RetryPolicy
 	log    *slog.Logger
 	mask   *mask.Masker
+	gate   Gate // nil: none
 }
 
 // Generate implements [Model].
 func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error) {
-	started := time.Now()
-	began := started
-	var t tried
-	tries, wrong, last := 0, 0, error(nil)
-	count := func() { // everything so far, the last try and the wait after it included
-		now := time.Now()
-		t.waited = now.Sub(started)
-		if isRateLimit(last) {
-			t.limited += now.Sub(began)
+	c := call{retrier: r, req: req, ticket: Ticket{Tokens: req.Tokens}}
+	for {
+		resp, err := c.try(ctx)
+		if err == nil {
+			return c.answered(resp), nil
 		}
-		began = now
-	}
-	resp, err := backoff.Retry(ctx, func() (*Response, error) {
-		if last != nil {
-			count()
+		if err = c.next(ctx, err); err != nil {
+			return nil, c.failed(err)
 		}
-		tries++
-		resp, err := r.model.Generate(ctx, req)
-		if last = err; err != nil {
-			t.lost += Lost(err)
-			wrong, last = r.countWrongAddress(err, wrong)
-			return nil, r.verdict(last)
-		}
-		resp.Waited += t.waited
-		resp.RateLimited += t.limited
-		resp.Lost += t.lost
-		return resp, nil
-	}, backoff.WithBackOff(r.waits()), backoff.WithMaxTries(uint(r.policy.Tries)),
-		backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(_ error, wait time.Duration) {
-			r.repeating(req, Repeat{Try: tries + 1, Tries: r.policy.Tries, Wait: wait, RateLimited: isRateLimit(last), Reason: r.shortReason(last)}, last)
-		}))
-	if err == nil {
-		return resp, nil
 	}
-	t.err = r.failure(ctx, tries, last)
-	if ctx.Err() != nil && fault.KindOf(last) == fault.Transient {
-		count() // it was waiting for a try that never came; a try that is cut short has another fault
+}
+
+// call is one call in the making.
+type call struct {
+	*retrier
+	req     *Request
+	ticket  Ticket
+	started time.Time
+	began   time.Time // of the last try; zero if it was not admitted
+	tries   int       // that count
+	wrong   int       // addresses in a row
+	sum     tried
+}
+
+// try makes one try. The time until it begins is a wait.
+func (c *call) try(ctx context.Context) (resp *Response, err error) {
+	arrived := time.Now()
+	if c.started.IsZero() {
+		c.started = arrived
 	}
-	if t.waited > 0 || Lost(t.err) != t.lost {
-		return nil, &t
+	c.sum.waited, c.began = arrived.Sub(c.started), arrived
+	if c.gate == nil {
+		return c.model.Generate(ctx, c.req)
 	}
-	return nil, t.err
+	c.began = time.Time{}
+	pass, err := c.gate.Enter(ctx, &c.ticket)
+	now := time.Now()
+	c.sum.waited = now.Sub(c.started)
+	c.sum.limited += now.Sub(arrived)
+	if err != nil {
+		return nil, err
+	}
+	c.began = now
+	defer func() { pass.Done(resp, err) }() // also of a model that panics
+	return c.model.Generate(ctx, c.req)
+}
+
+// next waits before the next try, except where the gate does. An error ends the call.
+func (c *call) next(ctx context.Context, err error) error {
+	if c.began.IsZero() { // the gate's
+		return stopped(ctx, err)
+	}
+	c.sum.lost += Lost(err)
+	c.wrong, err = c.countWrongAddress(err, c.wrong)
+	if fault.KindOf(err) != fault.Transient {
+		return err
+	}
+	limited, isLimited := errors.AsType[*RateLimited](err)
+	again := Repeat{RateLimited: isLimited, Reason: c.shortReason(err)}
+	if isLimited && c.gate != nil {
+		c.ticket.Refused++
+		again.Wait = c.ticket.Wait
+	} else {
+		c.tries++
+		again.Wait = c.wait(limited)
+	}
+	again.Try, again.Tries = c.tries+c.ticket.Refused+1, c.policy.Tries+c.ticket.Refused
+	switch {
+	case ctx.Err() != nil:
+		c.rest(isLimited)
+		return stopped(ctx, err)
+	case c.tries >= c.policy.Tries, isLimited && limited.After > maxAfterFactor*c.policy.Max:
+		return c.givenUp(err)
+	}
+	c.repeating(c.req, again, err)
+	if isLimited && c.gate != nil {
+		c.sum.limited += time.Since(c.began)
+		return nil
+	}
+	timer := time.NewTimer(again.Wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	c.rest(isLimited)
+	return stopped(ctx, nil)
+}
+
+// rest counts a try that failed, and the wait after it, as waiting.
+func (c *call) rest(limited bool) {
+	c.sum.waited = time.Since(c.started)
+	if limited {
+		c.sum.limited += time.Since(c.began)
+	}
+}
+
+// stopped returns the cancellation of ctx, if there is one, and err otherwise.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("waiting before the next try of a model call: %w", ctx.Err())
+	}
+	return err
+}
+
+// wait returns how long to wait before the next try, where the gate does not decide it.
+func (c *call) wait(limited *RateLimited) time.Duration {
+	if limited != nil && limited.After > 0 {
+		return limited.After + rand.N(limited.After/10+1)
+	}
+	mean := c.policy.Base
+	for range c.tries - 1 {
+		mean = min(2*mean, c.policy.Max)
+	}
+	least := mean / 10
+	return least + rand.N(2*mean-least+1)
+}
+
+func (c *call) givenUp(err error) error {
+	if total := c.tries + c.ticket.Refused; total > 1 {
+		return fault.New(fault.Transient, fmt.Sprintf("giving up after %d tries", total), err)
+	}
+	return err
+}
+
+func (c *call) answered(resp *Response) *Response {
+	resp.Waited += c.sum.waited
+	resp.RateLimited += c.sum.limited
+	resp.Lost += c.sum.lost
+	return resp
+}
+
+func (c *call) failed(err error) error {
+	if c.sum.waited > 0 || Lost(err) != c.sum.lost {
+		c.sum.err = err
+		return &c.sum
+	}
+	return err
 }
 
 // Repeat is a call that failed and will be made again.
 type Repeat struct {
-	Try, Tries  int           // number of the next try, and the maximum
-	Wait        time.Duration // until the next try
+	Try, Tries  int           // number of the next try, and the maximum, which grows with each that a [Gate] repeats
+	Wait        time.Duration // until the next try; about, if a [Gate] decides it
 	RateLimited bool          // the call met a rate limit
 	Reason      string        // why it failed, in short
 }
@@ -158,11 +263,6 @@ func (r *retrier) repeating(req *Request, next Repeat, err error) {
 	if req.Repeating != nil {
 		req.Repeating(next)
 	}
-}
-
-func isRateLimit(err error) bool {
-	_, ok := errors.AsType[*RateLimited](err)
-	return ok
 }
 
 // shortReason returns the provider's error without the operation and the address.
@@ -186,18 +286,6 @@ func (r *retrier) countWrongAddress(err error, wrong int) (int, error) {
 	return wrong, err
 }
 
-// failure returns the error after the last of several tries.
-func (r *retrier) failure(ctx context.Context, tries int, last error) error {
-	switch transient := fault.KindOf(last) == fault.Transient; {
-	case transient && ctx.Err() != nil:
-		return fmt.Errorf("waiting before the next try of a model call: %w", ctx.Err())
-	case transient && tries > 1:
-		return fault.New(fault.Transient, fmt.Sprintf("giving up after %d tries", tries), last)
-	default:
-		return last
-	}
-}
-
 // short rounds a wait for people.
 func short(d time.Duration) time.Duration {
 	if d >= 10*time.Second {
@@ -211,25 +299,3 @@ const maxLogged = 300
 
 // oneLine hides secrets before it shortens: nobody later recognizes a part of one.
 func (r *retrier) oneLine(err error) string { return mask.Clip(r.mask.Text(err.Error()), maxLogged) }
-
-func (r *retrier) waits() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval, b.Multiplier = r.policy.Base, r.policy.Max, 2
-	return b
-}
-
-// verdict decides whether and when the call is made again.
-func (r *retrier) verdict(err error) error {
-	if fault.KindOf(err) != fault.Transient {
-		return backoff.Permanent(err)
-	}
-	limited, ok := errors.AsType[*RateLimited](err)
-	if !ok || limited.After <= 0 {
-		return err
-	}
-	if limited.After > maxAfterFactor*r.policy.Max {
-		return backoff.Permanent(err)
-	}
-	spread := time.Duration(rand.Int64N(int64(limited.After)/10 + 1))
-	return &backoff.RetryAfterError{Duration: limited.After + spread}
-}

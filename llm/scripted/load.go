@@ -44,6 +44,15 @@ func LoadFS(fsys fs.FS, name string) (Script, error) {
 	return script, nil
 }
 
+// Read reads a script from the content of a file that is called name, as [LoadFS] does.
+func Read(name string, data []byte) (Script, error) {
+	script, err := parse(name, data)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "loading script", fmt.Errorf("%s: %w", name, err))
+	}
+	return script, nil
+}
+
 func load(fsys fs.FS, name string) (Script, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
