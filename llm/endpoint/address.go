@@ -57,9 +57,9 @@ func (e *Endpoint) cause(err error) string {
 	return e.Mask.Text(err.Error())
 }
 
-// redirected reports whether the endpoint redirected the request. net/http repeats
+// elsewhere reports whether the endpoint redirected the request. net/http repeats
 // the request unchanged if it can, else it sends one without a body.
-func redirected(answer *http.Response, err error) bool {
+func elsewhere(answer *http.Response, err error) bool {
 	if answer != nil && answer.StatusCode >= 300 && answer.StatusCode < 400 {
 		return true
 	}
@@ -71,9 +71,9 @@ func redirected(answer *http.Response, err error) bool {
 		strings.Contains(err.Error(), "stopped after 10 redirects"))
 }
 
-// Redirected is the fault of a redirect, or nil if there was none.
-func (e *Endpoint) Redirected(answer *http.Response, err error) error {
-	if !redirected(answer, err) {
+// redirected is the fault of a redirect, or nil if there was none.
+func (e *Endpoint) redirected(answer *http.Response, err error) error {
+	if !elsewhere(answer, err) {
 		return nil
 	}
 	what := "it redirects to another address"

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -57,9 +55,9 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 	if kind == fault.Instance {
 		cause = s.typed(status, cause)
 	}
-	after, ok := retryAfter(header, time.Now())
-	if kind == fault.Transient && (ok || status == http.StatusTooManyRequests) {
-		cause = &llm.RateLimited{After: after, Err: cause}
+	after, ok := retryAfter(header, s, time.Now())
+	if kind == fault.Transient && (ok || s.limited(status)) {
+		cause = &llm.RateLimited{After: after, Rate: ReadRate(header, time.Now()), Err: cause}
 	}
 	f := fault.New(kind, e.Op(), cause)
 	f.Hint = e.Mask.Text(hint)
@@ -68,14 +66,21 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 
 func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
 	switch {
-	case noCredit.MatchString(s.code), status == http.StatusPaymentRequired:
+	case noCredit.MatchString(s.code), lowCredit.MatchString(s.text), status == http.StatusPaymentRequired:
 		return fault.Host, "the account has no credit left; see the provider's billing page, then run again to resume"
+	case status == http.StatusTooManyRequests && ofDay.MatchString(s.code):
+		return fault.Host, "the quota of " + e.KeyVariable + " for the day is used up; run again to resume when it is renewed"
+	case status == http.StatusBadRequest && s.refusesKey():
+		return fault.Host, "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
 	case s.tooLong(status):
-		return fault.Instance, "a lower step limit or shorter observations keep the conversation within the model's context"
+		return fault.Instance, "agent.context_policy (shorten, drop or summarize) keeps the conversation within the model's context; " +
+			"so do a lower step limit and shorter observations"
 	case s.unwanted(status):
 		return fault.Instance, ""
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fault.Host, "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
+	case status == http.StatusNotFound && ofItem.MatchString(s.text):
+		return fault.Instance, ""
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return fault.Host, "check the model name " + e.Model + " and " + e.AddressVariable + ", now " + e.Address
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
@@ -92,8 +97,8 @@ func untrusted(err error) bool {
 	return badCert || noCA
 }
 
-// Unreached is the fault of a call that got no answer, or only a part of one.
-func (e *Endpoint) Unreached(err error) error {
+// unreached is the fault of a call that got no answer, or only a part of one.
+func (e *Endpoint) unreached(err error) error {
 	f := fault.Newf(fault.Transient, "%s: %s", e.Op(), e.Mask.Text(err.Error()))
 	absent := e.noServer(err)
 	if absent != "" {
@@ -109,23 +114,6 @@ func (e *Endpoint) Unreached(err error) error {
 		return &llm.Unpaid{Err: f}
 	}
 	return f
-}
-
-// retryAfter reads when the provider wants to be asked again, in its three forms.
-func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
-	for _, f := range []struct {
-		name string
-		unit time.Duration
-	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
-		n, err := strconv.ParseFloat(h.Get(f.name), 64)
-		if err == nil && n >= 0 {
-			return time.Duration(min(n*float64(f.unit), math.MaxInt64/2)), true
-		}
-	}
-	if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
-		return max(0, at.Sub(now)), true
-	}
-	return 0, false
 }
 
 func statusText(status int) string {

@@ -4,37 +4,38 @@
 package endpoint
 
 import (
+	"bytes"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
 )
 
-// Endpoint is the address of a model's server. It is safe for concurrent use
-// once its fields are set.
+// Endpoint is the address of a model's server, and how it is asked. It is safe for
+// concurrent use; its fields must not be changed.
 type Endpoint struct {
-	Model   string // its name there
-	Address string // the base URL
-	Mask    *mask.Masker
+	Config                    // with what the kwargs overrule
+	Address string            // the base URL
+	Body    map[string]any    // members of each request, beside those of the protocol
+	Headers map[string]string // of each request
+	Stream  bool              // whether answers are to be streamed
+	Dropped []string          // model_kwargs that the provider does not take
+	HTTP    *http.Client      // cuts stalled streams
+	Mask    *mask.Masker      // hides the secrets of the config
 
-	KeyVariable     string // of the environment, for a person to check
-	AddressVariable string
+	AddressVariable string // of the environment, for a person to check
 
-	// Members are the request members that model_kwargs added.
-	Members []string
-
-	// Proven means that it has answered such requests before, in an earlier process:
-	// if it refuses one, the cause is then in the conversation.
-	Proven bool
-
+	named    []string // members of the request as the user wrote them in model_kwargs
 	answered atomic.Bool
 }
 
-// Answered records that the endpoint has sent a reply.
-func (e *Endpoint) Answered() { e.answered.Store(true) }
+// RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
+func (e *Endpoint) RetryPolicy() llm.RetryPolicy { return e.Retry }
 
 // Op is the operation that faults of a call name.
 func (e *Endpoint) Op() string { return "asking model " + e.Model }
@@ -47,6 +48,15 @@ func (e *Endpoint) address() string { return e.Mask.Text(e.Address) }
 func (e *Endpoint) proven(req *llm.Request) bool {
 	return e.Proven || e.answered.Load() ||
 		slices.ContainsFunc(req.Messages, func(msg llm.Message) bool { return msg.Role == llm.RoleAssistant })
+}
+
+// Text returns the body of an answer with U+FFFD in place of what is not UTF-8, as JSON must
+// be: what is kept of it is then the same after it was written to a file and read.
+func Text(body []byte) []byte {
+	if utf8.Valid(body) {
+		return body
+	}
+	return bytes.ToValidUTF8(body, []byte("\uFFFD"))
 }
 
 // Members returns the members of an object, and none of anything else.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"batch.example/batch/llm"
 )
@@ -35,8 +36,32 @@ var ofAccount = regexp.MustCompile(`(?i)\b(accounts?|organi[sz]ations?|api[ _-]?
 var ofParameter = regexp.MustCompile(`(?i)(unknown|unrecognized|unsupported|unexpected) .{0,20}(parameter|argument|field|keyword|value)|` +
 	`extra inputs are not permitted|(parameter|argument|field)s?\b.{0,60}(not|un)[ -]?(supported|permitted|recognized)`)
 
+// ofItem matches how OpenAI says, with a 404, that this conversation refers to something
+// that the server has not kept.
+var ofItem = regexp.MustCompile(`Item with id .{1,100} not found`)
+
 // noCredit matches the codes of an account that must be paid first.
-var noCredit = regexp.MustCompile(`insufficient_quota|billing_hard_limit_reached|billing_not_active`)
+var noCredit = regexp.MustCompile(`insufficient_quota|billing_hard_limit_reached|billing_not_active|billing_error`)
+
+// lowCredit matches how Anthropic says so, with the code of any other bad request.
+var lowCredit = regexp.MustCompile(`(?i)credit balance is too low`)
+
+// statuses are those that go with types of errors, for an error inside of a 200:
+// Anthropic's, and Bedrock's in a stream.
+var statuses = map[string]int{
+	"invalid_request_error": http.StatusBadRequest,
+	"authentication_error":  http.StatusUnauthorized,
+	"billing_error":         http.StatusPaymentRequired,
+	"permission_error":      http.StatusForbidden,
+	"not_found_error":       http.StatusNotFound,
+	"request_too_large":     http.StatusRequestEntityTooLarge,
+	"rate_limit_error":      http.StatusTooManyRequests,
+	"api_error":             http.StatusInternalServerError,
+	"timeout_error":         http.StatusGatewayTimeout,
+	"overloaded_error":      529,
+	"throttlingException":   http.StatusTooManyRequests,
+	"validationException":   http.StatusBadRequest,
+}
 
 // errorBody is the body of a provider's error answer, in any of its forms.
 type errorBody struct {
@@ -44,12 +69,19 @@ type errorBody struct {
 	code string // all its codes and types
 	http int    // status that a proxy puts into the body of a 200
 	page bool   // it is not JSON: it comes from a proxy, not from the provider
+
+	after time.Duration // that Google asks to wait; 0 if it does not
 }
 
-// status is the HTTP status that the body of a 200 names, else 200.
+// status is the HTTP status that the body of a 200 names or implies, else 200.
 func (s errorBody) status() int {
 	if s.http >= 400 && s.http < 600 {
 		return s.http
+	}
+	for code := range strings.FieldsSeq(s.code) {
+		if status, ok := statuses[code]; ok {
+			return status
+		}
 	}
 	return http.StatusOK
 }
@@ -77,9 +109,10 @@ func readError(body []byte) errorBody {
 	inner := Members(object["innererror"]) // Azure's
 	s := errorBody{
 		text: cmp.Or(word(object["message"]), word(raw), string(body)),
-		code: strings.Join([]string{code, word(object["type"]), word(inner["code"])}, " "),
+		code: strings.Join([]string{code, word(object["type"]), word(inner["code"]), word(object["status"]), reasons(object["details"])}, " "),
 	}
 	s.http, _ = strconv.Atoi(code)
+	s.after = retryInfo(object["details"])
 	s.page = !json.Valid(body)
 	return s
 }

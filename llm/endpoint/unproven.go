@@ -12,22 +12,23 @@ import (
 // answerLimits are the members of a request that set room aside for the answer.
 var answerLimits = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens"}
 
-// Misconfigured makes a Host fault of the refusal of a first request that the
+// misconfigured makes a Host fault of the refusal of a first request that the
 // settings would explain, since all conversations share them. A refusal for what
 // is in this conversation stays as it is, unless the length that the settings
 // ask for in the answer leaves no room for any.
-func (e *Endpoint) Misconfigured(req *llm.Request, err error) error {
+func (e *Endpoint) misconfigured(req *llm.Request, err error) error {
 	if fault.KindOf(err) != fault.Instance || errors.Is(err, llm.ErrContentPolicy) || e.proven(req) {
 		return err
 	}
-	names := slices.Sorted(slices.Values(e.Members))
+	names := e.named
 	if errors.Is(err, llm.ErrContextLength) {
-		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(answerLimits, name) })
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(answerLimits, bare(name)) })
 		if len(names) == 0 {
 			return err
 		}
 	}
-	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(err.Error(), name) })
+	said := plain(err.Error())
+	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(said, plain(bare(name))) })
 	if len(named) > 0 {
 		names = named
 	}
@@ -39,3 +40,9 @@ func (e *Endpoint) Misconfigured(req *llm.Request, err error) error {
 		"and what %s supports; if only this instance is refused, run the others first (--filter, --slice)",
 		e.Mask.Text(what), e.address())
 }
+
+// bare is a member of model_kwargs or of extra_body as the provider names it.
+func bare(name string) string { return strings.TrimPrefix(name, inExtraBody) }
+
+// plain is text in which a name is the same in either spelling: top_p and topP.
+func plain(text string) string { return strings.ToLower(strings.ReplaceAll(text, "_", "")) }

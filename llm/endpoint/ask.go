@@ -1,0 +1,64 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+// Send makes one request and reads its answer. It returns the HTTP answer as far as there
+// was one. An error that is not a *fault.Error yet is classified by [Endpoint.Ask]; the
+// body of an answer with an error status is read there.
+type Send func(try context.Context) (*http.Response, *llm.Response, error)
+
+// Ask makes the one request of a call, within the endpoint's time limit, and classifies
+// its failure. If the endpoint has not answered before, its settings are probably wrong: a
+// redirect is a Host fault, and so is a refused first request; no server, or an answer
+// of another protocol, is an [llm.WrongAddress]. After an answer, such failures
+// mean that the server restarts behind a proxy, and a refusal means that the cause is in
+// the request.
+func (e *Endpoint) Ask(ctx context.Context, req *llm.Request, send Send) (*llm.Response, error) {
+	resp, err := e.ask(ctx, send)
+	if err != nil {
+		return nil, e.misconfigured(req, err)
+	}
+	e.answered.Store(true)
+	return resp, nil
+}
+
+func (e *Endpoint) ask(ctx context.Context, send Send) (*llm.Response, error) {
+	try, cancel := context.WithTimeout(ctx, e.RequestTimeout)
+	defer cancel()
+	answer, resp, err := send(try)
+	_, known := errors.AsType[*fault.Error](err)
+	elsewhere := e.redirected(answer, err)
+	switch {
+	case ctx.Err() == nil && elsewhere != nil:
+		return nil, elsewhere
+	case err == nil: // paid for, though the caller may have stopped meanwhile
+		if resp.Rate == nil && answer != nil {
+			resp.Rate = ReadRate(answer.Header, time.Now())
+		}
+		return resp, nil
+	case known:
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s: %w", e.Op(), ctx.Err())
+	case answer != nil && answer.StatusCode >= http.StatusBadRequest:
+		return nil, e.Refused(answer)
+	case errors.Is(err, errTooLarge):
+		return nil, fault.Newf(fault.Transient, "%s: the answer is longer than %d MiB", e.Op(), maxAnswer>>20)
+	case errors.Is(err, errStalled):
+		return nil, fault.Newf(fault.Transient, "%s: the answer stalled: nothing came for too long", e.Op()).
+			WithHint("model_kwargs.stream_timeout is how many seconds a streamed answer may pause")
+	case try.Err() != nil:
+		return nil, fault.Newf(fault.Transient, "%s: no answer within %v", e.Op(), e.RequestTimeout).
+			WithHint("a slow model may need a longer request timeout")
+	}
+	return nil, e.unreached(err)
+}

@@ -1,0 +1,238 @@
+package endpoint
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"batch.example/batch/llm"
+)
+
+// ReadRate returns what an answer says of the limits of its key, and nil if that is
+// nothing. Only limits per minute count: some providers put a day's into the same headers.
+// It reads the headers of Anthropic, OpenAI and those who follow it, Cerebras and Mistral,
+// and the IETF's drafts of RateLimit with and without X- in front. A point in time is
+// compared with the Date of the same answer, and with now where there is none.
+func ReadRate(h http.Header, now time.Time) *llm.Rate {
+	var r llm.Rate
+	now = answered(h, now)
+	for _, names := range requestWindows {
+		r.Requests = cmp.Or(r.Requests, names.read(h, now))
+	}
+	r.Requests = cmp.Or(r.Requests, readFields(h, now))
+	for _, names := range tokenWindows {
+		r.Tokens = cmp.Or(r.Tokens, names.read(h, now))
+	}
+	if r == (llm.Rate{}) {
+		return nil
+	}
+	return &r
+}
+
+// windowNames are the headers of one limit.
+type windowNames struct{ limit, remaining, reset string }
+
+var requestWindows = []windowNames{
+	{"Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"},
+	{"X-Ratelimit-Limit-Requests-Minute", "X-Ratelimit-Remaining-Requests-Minute", "X-Ratelimit-Reset-Requests-Minute"},
+	{"X-Ratelimit-Limit-Req-Minute", "X-Ratelimit-Remaining-Req-Minute", "X-Ratelimit-Reset-Req-Minute"},
+	{"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
+}
+
+// Of Anthropic's limits the input's is read: that of all tokens includes those that are read
+// from the cache, which are not limited.
+var tokenWindows = []windowNames{
+	{"Anthropic-Ratelimit-Input-Tokens-Limit", "Anthropic-Ratelimit-Input-Tokens-Remaining", "Anthropic-Ratelimit-Input-Tokens-Reset"},
+	{"Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
+	{"X-Ratelimit-Limit-Tokens-Minute", "X-Ratelimit-Remaining-Tokens-Minute", "X-Ratelimit-Reset-Tokens-Minute"},
+	{"X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"},
+}
+
+func (n windowNames) read(h http.Header, now time.Time) llm.Window {
+	limit, ok := count(h.Get(n.limit))
+	if !ok || limit == 0 {
+		return llm.Window{}
+	}
+	w := llm.Window{Limit: limit, Remaining: limit}
+	if left, ok := count(h.Get(n.remaining)); ok {
+		w.Remaining = min(left, limit)
+	}
+	w.Reset, _ = until(h.Get(n.reset), now)
+	return perMinute(w)
+}
+
+// longestReset is until when a limit per minute is free again, with some room for clocks
+// and for windows that begin late.
+const longestReset = 90 * time.Second
+
+// perMinute returns w, and no window if its limit is that of an hour or a day: it is reset
+// only later, or at a pace that fills it in that time.
+func perMinute(w llm.Window) llm.Window {
+	if w.Reset > longestReset {
+		return llm.Window{}
+	}
+	if used := w.Limit - w.Remaining; used > 0 {
+		whole := w.Reset.Seconds() * float64(w.Limit) / float64(used)
+		for _, period := range []time.Duration{time.Hour, 24 * time.Hour} {
+			if math.Abs(whole/period.Seconds()-1) < 0.01 {
+				return llm.Window{}
+			}
+		}
+	}
+	return w
+}
+
+// shortestReset tells a minute's limit from a second's, where no header says how long
+// the window is.
+const shortestReset = 10 * time.Second
+
+// field matches a parameter of RateLimit and RateLimit-Policy in the forms of all drafts:
+// limit=100, remaining=50, reset=30 with 100;w=60, and "default";r=50;t=30 with
+// "default";q=100;w=60.
+var field = regexp.MustCompile(`\b(limit|remaining|reset|q|r|t|w)\s*=\s*"?(\d+(?:\.\d+)?)`)
+
+// readFields reads RateLimit fields of no provider in particular.
+func readFields(h http.Header, now time.Time) llm.Window {
+	got := map[string]string{}
+	for _, name := range []string{"Ratelimit", "Ratelimit-Policy", "Ratelimit-Limit"} {
+		text := h.Get(name)
+		if i := strings.IndexAny(text, ",;"); i >= 0 {
+			if _, ok := count(text[:i]); ok { // a limit before its policy, as in "100, 100;w=60"
+				got["limit"] = cmp.Or(got["limit"], text[:i])
+			}
+		}
+		for _, m := range field.FindAllStringSubmatch(text, -1) {
+			got[m[1]] = cmp.Or(got[m[1]], m[2]) // the first policy is the one that counts
+		}
+	}
+	first := func(names ...string) (text string) {
+		for _, name := range names {
+			text = cmp.Or(text, got[name], h.Get(name))
+		}
+		return text
+	}
+	limit, ok := count(first("limit", "q", "Ratelimit-Limit", "X-Ratelimit-Limit"))
+	reset, dated := until(first("reset", "t", "Ratelimit-Reset", "X-Ratelimit-Reset"), now)
+	seconds, spanned := count(got["w"])
+	switch {
+	case !ok, limit == 0, spanned && seconds == 0, !spanned && (!dated || reset < shortestReset), spanned && seconds > int64(longestReset.Seconds()):
+		return llm.Window{}
+	}
+	w := llm.Window{Limit: limit, Remaining: limit, Reset: reset}
+	if left, ok := count(first("remaining", "r", "Ratelimit-Remaining", "X-Ratelimit-Remaining")); ok {
+		w.Remaining = min(left, limit)
+	}
+	if spanned { // in whole requests, at least one
+		w.Limit = max(1, int64(float64(w.Limit)*60/float64(seconds)))
+		w.Remaining = min(w.Remaining, w.Limit)
+	}
+	return perMinute(w)
+}
+
+// most is above every limit of a provider.
+const most = 1e15
+
+// count reads a limit, or what is left of it.
+func count(text string) (int64, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(n) || n < 0 || n > most {
+		return 0, false
+	}
+	return int64(n), true
+}
+
+// until reads when a limit is reset: seconds, a duration such as 6m0s or 20ms, a date, or
+// seconds or milliseconds since 1970.
+func until(text string, now time.Time) (time.Duration, bool) {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		switch {
+		case math.IsNaN(n) || n < 0:
+			return 0, false
+		case n > 1e11 && n < most:
+			return past(time.UnixMilli(int64(n)).Sub(now)), true
+		case n > 1e9 && n < most:
+			return past(time.Unix(int64(n), 0).Sub(now)), true
+		}
+		return span(n, time.Second), true
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return past(d), true
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return past(at.Sub(now)), true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return past(at.Sub(now)), true
+	}
+	return 0, false
+}
+
+func past(d time.Duration) time.Duration { return max(0, d) }
+
+// span is n units, without an overflow.
+func span(n float64, unit time.Duration) time.Duration {
+	return time.Duration(min(n*float64(unit), math.MaxInt64/2))
+}
+
+// answered is when an answer was made, by the clock of the server that made it.
+func answered(h http.Header, now time.Time) time.Time {
+	if at, err := http.ParseTime(h.Get("Date")); err == nil {
+		return at
+	}
+	return now
+}
+
+// retryAfter reads when the provider wants to be asked again, in all its forms.
+func retryAfter(h http.Header, s errorBody, now time.Time) (time.Duration, bool) {
+	if n, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && n >= 0 {
+		return span(n, time.Millisecond), true
+	}
+	if after, ok := until(h.Get("Retry-After"), answered(h, now)); ok {
+		return after, true
+	}
+	return s.after, s.after > 0
+}
+
+// retryInfo reads Google's google.rpc.RetryInfo from the details of an error.
+func retryInfo(details json.RawMessage) time.Duration {
+	var list []struct {
+		Type  string `json:"@type"`
+		Delay string `json:"retryDelay"`
+	}
+	if json.Unmarshal(details, &list) != nil {
+		return 0
+	}
+	for _, d := range list {
+		if !strings.HasSuffix(d.Type, "google.rpc.RetryInfo") {
+			continue
+		}
+		if after, err := time.ParseDuration(d.Delay); err == nil {
+			return past(after)
+		}
+	}
+	return 0
+}
+
+// statusOverloaded is what Anthropic answers when it has more requests than it can serve.
+const statusOverloaded = 529
+
+// busy matches how providers say that there are too many requests, in a code, or in the text
+// of a server's error.
+var busy = regexp.MustCompile(`(?i)rate_?limit|overloaded|too_many_requests|resource_exhausted|throttl|slow_down|\bslow down\b`)
+
+// limited reports whether a transient error means that there are too many requests.
+func (s errorBody) limited(status int) bool {
+	switch {
+	case status == http.StatusTooManyRequests, status == statusOverloaded:
+		return true
+	case s.page:
+		return false
+	}
+	return busy.MatchString(s.code) || status >= 500 && busy.MatchString(s.text)
+}

@@ -1,0 +1,124 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// newClient returns the client of requests: given, or one of our own; with answers that
+// have no end, and stalled streams, cut.
+func newClient(given *http.Client, streams bool, idle time.Duration) *http.Client {
+	client := http.Client{Transport: Transport()}
+	if given != nil {
+		client = *given
+	}
+	if client.Transport == nil {
+		client.Transport = http.DefaultTransport
+	}
+	if streams {
+		client.Transport = &watchful{next: client.Transport, idle: idle}
+	}
+	client.Transport = bounded{client.Transport}
+	return &client
+}
+
+// maxAnswer bounds an answer, in bytes: far above the longest that a model writes, and
+// what all agents together may keep in memory.
+const maxAnswer = 64 << 20
+
+// errTooLarge is the cause of an answer that was cut because it is longer than that.
+var errTooLarge = errors.New("the answer is too large")
+
+// bounded cuts answers at maxAnswer.
+type bounded struct{ next http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.next.RoundTrip(r)
+	if err == nil {
+		answer.Body = &boundedBody{answer.Body, maxAnswer}
+	}
+	return answer, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+// Read implements [io.Reader].
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}
+
+// Transport returns a new transport for the requests of many agents: it keeps a connection
+// for each instead of two per host, and writes a request of usual length at once.
+func Transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
+	t.WriteBufferSize = 64 << 10
+	return t
+}
+
+// errStalled is the cause of a stream that was cut because nothing came for too long.
+var errStalled = errors.New("the stream stalled")
+
+// watchful cuts an answer whose beginning takes longer than DefaultRequestTimeout, or
+// that pauses for longer than idle.
+type watchful struct {
+	next http.RoundTripper
+	idle time.Duration
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (w *watchful) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cut := context.WithCancelCause(r.Context())
+	late := time.AfterFunc(DefaultRequestTimeout, func() { cut(errStalled) })
+	answer, err := w.next.RoundTrip(r.WithContext(ctx))
+	late.Stop()
+	if err != nil {
+		cut(nil)
+		return nil, stalled(ctx, err)
+	}
+	answer.Body = &watchedBody{ReadCloser: answer.Body, ctx: ctx, cut: cut, idle: w.idle}
+	return answer, nil
+}
+
+type watchedBody struct {
+	io.ReadCloser
+	ctx  context.Context
+	cut  context.CancelCauseFunc
+	idle time.Duration
+}
+
+// Read implements [io.Reader].
+func (b *watchedBody) Read(p []byte) (int, error) {
+	late := time.AfterFunc(b.idle, func() { b.cut(errStalled) })
+	n, err := b.ReadCloser.Read(p)
+	late.Stop()
+	if err != nil && err != io.EOF {
+		err = stalled(b.ctx, err)
+	}
+	return n, err
+}
+
+// Close implements [io.Closer].
+func (b *watchedBody) Close() error {
+	defer b.cut(nil)
+	return b.ReadCloser.Close()
+}
+
+// stalled is err, or errStalled where that is why it happened.
+func stalled(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errStalled) {
+		return errStalled
+	}
+	return err
+}

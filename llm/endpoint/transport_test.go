@@ -1,0 +1,52 @@
+package endpoint
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// endless is a body that never ends.
+type endless struct{ closed bool }
+
+func (e *endless) Read(p []byte) (int, error) { return len(p), nil }
+
+func (e *endless) Close() error { e.closed = true; return nil }
+
+func TestAnAnswerWithoutEndIsCut(t *testing.T) {
+	body := &endless{}
+	client := &http.Client{Transport: tripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: body}, nil
+	})}
+	for _, stream := range []bool{false, true} {
+		e, err := Open(Config{Model: "m", BaseURL: "http://h", HTTP: client, Kwargs: map[string]any{"stream": stream}}, Protocol{Streaming: StreamsOnRequest})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.Ask(t.Context(), &llm.Request{}, func(try context.Context) (*http.Response, *llm.Response, error) {
+			r, err := http.NewRequestWithContext(try, http.MethodPost, "http://h", strings.NewReader("{}"))
+			if err != nil {
+				return nil, nil, err
+			}
+			answer, err := e.HTTP.Do(r)
+			if err != nil {
+				return answer, nil, err
+			}
+			defer func() { _ = answer.Body.Close() }()
+			_, err = io.Copy(io.Discard, answer.Body)
+			return answer, nil, err
+		})
+		if err == nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "longer than 64 MiB") || llm.Lost(err) != 1 || !body.closed {
+			t.Errorf("streamed %v: got %v (%v), body closed %v; want a transient fault of a call that was paid", stream, err, fault.KindOf(err), body.closed)
+		}
+	}
+}
