@@ -1,0 +1,154 @@
+// Package history encodes the requests of a conversation. A conversation only grows, as
+// a rule, so that each request is the one before it with a few messages added: what was
+// encoded for a request is kept in the conversation's memo, and only what is new since
+// then is encoded. The copying that is left is the transport's.
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	"batch.example/batch/llm"
+)
+
+// Form says how a model writes a request, whose last member is the list of messages.
+// It is safe for concurrent use; its fields must not be changed.
+type Form struct {
+	// Head returns a request up to and including the bracket that opens the list.
+	Head func(tools []llm.Tool) ([]byte, error)
+
+	// Items returns the elements of the list that a message becomes. They must depend on
+	// nothing else, as they are kept.
+	Items func(msg llm.Message) ([]json.RawMessage, error)
+}
+
+// Text returns a request up to the end of messages, which are the first of req's. The
+// caller must not change it, but may append to it a copy.
+func (f *Form) Text(req *llm.Request, messages []llm.Message) ([]byte, error) {
+	d, err := f.draft(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.hold(messages); err != nil {
+		return nil, err
+	}
+	return d.text, nil
+}
+
+// Append adds what the i-th message becomes to a list that text ends in.
+func (f *Form) Append(text []byte, i int, msg llm.Message) ([]byte, error) {
+	items, err := f.Items(msg)
+	if err != nil {
+		return nil, fmt.Errorf("message %d: %w", i, err)
+	}
+	for _, item := range items {
+		if text[len(text)-1] != '[' {
+			text = append(text, ',')
+		}
+		text = append(text, item...)
+	}
+	return text, nil
+}
+
+// draft returns what is kept of req's conversation, as far as it fits.
+func (f *Form) draft(req *llm.Request) (*draft, error) {
+	if req.Memo != nil {
+		if d, ok := req.Memo.Kept.(*draft); ok && d.form == f && Same(d.tools, req.Tools) {
+			return d, nil
+		}
+	}
+	head, err := f.Head(req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{form: f, tools: req.Tools, text: head}
+	if req.Memo != nil {
+		req.Memo.Kept = d
+	}
+	return d, nil
+}
+
+// draft is a request up to the end of its messages. An earlier one that was made of
+// it may still be read: what is in text stays.
+type draft struct {
+	form     *Form
+	tools    []llm.Tool
+	messages []llm.Message
+	starts   []int // of each message in text
+	text     []byte
+}
+
+// hold makes messages those of the draft.
+func (d *draft) hold(messages []llm.Message) error {
+	known := 0
+	for known < min(len(d.messages), len(messages)) && Unchanged(d.messages[known], messages[known]) {
+		known++
+	}
+	if known < len(d.messages) {
+		d.text = slices.Clone(d.text[:d.starts[known]])
+		d.messages, d.starts = d.messages[:known], d.starts[:known]
+	}
+	for i, msg := range messages[known:] {
+		text, err := d.form.Append(d.text, known+i, msg)
+		if err != nil {
+			return err
+		}
+		d.messages, d.starts, d.text = append(d.messages, msg), append(d.starts, len(d.text)), text
+	}
+	return nil
+}
+
+// Unchanged reports whether b is a, by where their parts are: nobody changes those.
+func Unchanged(a, b llm.Message) bool {
+	return a.Role == b.Role && Same(a.Parts, b.Parts) && Same(a.Chat, b.Chat)
+}
+
+// Same reports whether b is a, by where their elements are.
+func Same[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// Body is the JSON of a request, in pieces which must not be changed.
+type Body [][]byte
+
+// Reader returns a reader of the whole body. There may be several.
+func (b Body) Reader() io.ReadCloser {
+	pieces := make([]io.Reader, len(b))
+	for i, piece := range b {
+		pieces[i] = bytes.NewReader(piece)
+	}
+	return io.NopCloser(io.MultiReader(pieces...))
+}
+
+// Attach makes b the body of r, with its length, without which it would be sent in chunks,
+// and lets it be sent again.
+func (b Body) Attach(r *http.Request) {
+	r.ContentLength = 0
+	for _, piece := range b {
+		r.ContentLength += int64(len(piece))
+	}
+	r.Body = b.Reader()
+	r.GetBody = func() (io.ReadCloser, error) { return b.Reader(), nil }
+}
+
+// Encode is json.Marshal that leaves <, > and & as they are.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// MustEncode is Encode of what can always be written: text, and what was read before.
+func MustEncode(v any) json.RawMessage {
+	text, err := Encode(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}

@@ -1,0 +1,134 @@
+package openaiapi
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// IsOpenAI reports whether a base URL is a server of OpenAI itself or of Azure's
+// deployments of its models: they refuse members that they do not know, where other
+// servers have members of their own.
+func IsOpenAI(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") ||
+		strings.HasSuffix(host, ".openai.azure.com") || strings.HasSuffix(host, ".cognitiveservices.azure.com")
+}
+
+// IsOpenRouter reports whether a base URL is OpenRouter's, which says what each call cost.
+func IsOpenRouter(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && (u.Hostname() == "openrouter.ai" || strings.HasSuffix(u.Hostname(), ".openrouter.ai"))
+}
+
+// OnlyResponds reports whether a model of OpenAI is known to be offered by the Responses
+// API alone.
+func OnlyResponds(model string) bool {
+	model = strings.ToLower(model)
+	return Reasons(model) && (strings.Contains(model, "codex") || strings.Contains(model, "deep-research") ||
+		strings.HasSuffix(model, "-pro") || strings.Contains(model, "-pro-20"))
+}
+
+// effort is what a family of OpenAI's models says of reasoning.
+type effort int
+
+const (
+	none     effort = iota // they do not reason
+	always                 // they do, whatever the request says
+	optional               // reasoning_effort may be none, and may be that if it is not set
+)
+
+// reasoning returns how a model of OpenAI reasons, by its name. The rules for the names
+// are LiteLLM's: o1, o3, o4 and gpt-5 always reason, gpt-5.1 and later as asked,
+// and those made for chat do not. Of a name that is not OpenAI's it says none.
+func reasoning(model string) effort {
+	model = strings.ToLower(model)
+	switch {
+	case strings.Contains(model, "-chat"):
+		return none
+	case strings.HasPrefix(model, "gpt-5."), strings.HasPrefix(model, "gpt-6"):
+		return optional
+	case slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5", "codex"}, func(family string) bool {
+		return model == family || strings.HasPrefix(model, family+"-")
+	}):
+		return always
+	}
+	return none
+}
+
+// Reasons reports whether a model of OpenAI is known to reason.
+func Reasons(model string) bool { return reasoning(model) != none }
+
+// Answers reports whether a model of OpenAI is known not to reason, so that it has no
+// reasoning to encrypt: a request for it is refused.
+func Answers(model string) bool {
+	model = strings.TrimPrefix(strings.ToLower(model), "ft:")
+	return strings.Contains(model, "-chat") && strings.HasPrefix(model, "gpt-") ||
+		slices.ContainsFunc([]string{"gpt-3", "gpt-4", "chatgpt-"}, func(family string) bool { return strings.HasPrefix(model, family) })
+}
+
+// sampling are members that a reasoning model does not take while it reasons.
+var sampling = []string{"temperature", "top_p", "logprobs", "top_logprobs"}
+
+// Refused returns those of members that a model of OpenAI does not take because it
+// reasons; asked is the effort in the request, or empty.
+func Refused(model, asked string, members map[string]any) (names []string) {
+	how := reasoning(model)
+	if how == none {
+		return nil
+	}
+	refused := []string{"presence_penalty", "frequency_penalty", "logit_bias"}
+	if how == always || asked != "" && asked != "none" {
+		refused = append(refused, sampling...)
+	}
+	if strings.HasPrefix(strings.ToLower(model), "gpt-") {
+		refused = append(refused, "stop")
+	}
+	for _, name := range refused {
+		value, ok := members[name]
+		if ok && value != nil && (name != "temperature" && name != "top_p" || !isOne(value)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func isOne(value any) bool {
+	switch n := value.(type) {
+	case int:
+		return n == 1
+	case int64:
+		return n == 1
+	case float64:
+		return n == 1
+	}
+	return false
+}
+
+// Others returns the names of members that are not in known.
+func Others(members map[string]any, known []string) (names []string) {
+	for name := range members {
+		if !slices.Contains(known, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Effort reads reasoning_effort: a word, or an object as the Responses API has it.
+func Effort(value any) (map[string]any, error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return map[string]any{"effort": v}, nil
+	case map[string]any:
+		return v, nil
+	}
+	return nil, fmt.Errorf("reasoning_effort: expected a word, such as high")
+}

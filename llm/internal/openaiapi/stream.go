@@ -1,0 +1,61 @@
+package openaiapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"iter"
+
+	"batch.example/batch/llm/internal/sse"
+)
+
+// Event is one of a stream: a JSON object, as the server wrote it.
+type Event struct {
+	Type string // as its line "event" has it; empty without one
+	Data json.RawMessage
+}
+
+// done ends a stream of chat completions.
+var done = []byte("[DONE]")
+
+// Stream reads the events of an answer.
+type Stream struct {
+	events *sse.Reader
+	done   bool
+	err    error
+}
+
+// Stream returns the answer's events.
+func (a Answer) Stream() *Stream { return &Stream{events: sse.NewReader(a.Body)} }
+
+// All returns the events up to the mark of the end, or the end of the body.
+func (s *Stream) All() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for {
+			event, err := s.events.Next()
+			if err != nil {
+				s.err = err
+				return
+			}
+			data := bytes.TrimSpace(event.Data)
+			if bytes.HasPrefix(data, done) {
+				s.done = true
+				return
+			}
+			if !yield(Event{event.Type, data}) {
+				return
+			}
+		}
+	}
+}
+
+// Done reports whether the mark of the end has come.
+func (s *Stream) Done() bool { return s.done }
+
+// Err is why reading has ended early, or nil.
+func (s *Stream) Err() error {
+	if s.err == io.EOF {
+		return nil
+	}
+	return s.err
+}
