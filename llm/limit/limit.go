@@ -1,0 +1,235 @@
+// Package limit shares a provider's rate limit among all calls that are made with one key.
+//
+// A [Limiter] is an [llm.Gate]. It promises:
+//
+//   - Calls are admitted in the order in which they were made. One that the provider refuses
+//     keeps its place, and so does one whose estimate is larger than the limit, so that no
+//     instance starves. A call that is canceled frees its place.
+//   - Where the limit is known, from the configuration or from the provider's headers, tries are
+//     spread evenly over the minute, one percent below the limit, so that it does not matter
+//     whether the provider counts in windows or in buckets of any size.
+//   - Where it is not, it is learned: the number of calls at once grows until the first
+//     refusal, then the rate is what was accepted in a minute, and grows slowly until the next
+//     one. A known limit that turns out to be shared with somebody else is learned in the same
+//     way, below it. Refusals by chance, which a lower rate does not end, do not stop a run.
+//   - A refusal pauses the key for as long as the provider asks. After a second one in a row, one
+//     try goes first after each pause, and the others when it was not refused. Where the
+//     provider does not say how long, pauses grow by half, up to five seconds or an eighth
+//     of the outage.
+//   - Refusals of tries that were already on their way count once.
+//   - A limit of calls at once is learned as the rate at which there are not too many, so that
+//     about two thirds of it are used.
+//
+// A call ends with a Transient fault when it has waited for [Patience] while its key got
+// nothing but refusals, or at once when the provider asks for a longer pause than that.
+//
+// Several processes may use one key: each treats the others as a limit that it does not know.
+package limit
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+// Patience is how long a call waits while its key gets nothing but refusals.
+const Patience = 15 * time.Minute
+
+// Limits are what a key may use in a minute. Zero is not known.
+type Limits struct{ Requests, Tokens int64 }
+
+// Limiter implements [llm.Gate] for one key. It is safe for concurrent use.
+type Limiter struct {
+	freeCache bool // tokens read from the provider's cache do not count
+
+	mu       sync.Mutex
+	queue    queue
+	calls    uint64 // that have come
+	inFlight int
+	width    int // at most in flight; 0 is no limit
+	pace     pace
+	size     size
+	refusals refusals
+}
+
+// New returns the limiter of a key of which l is known.
+func New(l Limits) *Limiter {
+	g := &Limiter{width: firstWidth}
+	g.Restrict(l)
+	return g
+}
+
+// firstWidth is how many calls are made at once before anything is known of a key. Each
+// answer allows one more, so that the width doubles in the time of a call.
+const firstWidth = 8
+
+// Restrict says what else is known of the key. The lowest limits hold.
+func (l *Limiter) Restrict(known Limits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pace.given = least(l.pace.given, known.Requests)
+	l.size.given = least(l.size.given, known.Tokens)
+	if l.pace.limit() > 0 {
+		l.width = 0
+	}
+	l.queue.wake()
+}
+
+// least returns the lower of two limits, of which 0 is none.
+func least(a, b int64) int64 {
+	if a <= 0 || b > 0 && b < a {
+		return max(0, b)
+	}
+	return a
+}
+
+// Enter implements [llm.Gate].
+func (l *Limiter) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, ok := t.Place.(*place)
+	if !ok {
+		l.calls++
+		p = &place{number: l.calls, since: time.Now()}
+		t.Place = p
+	}
+	heap.Push(&l.queue, p)
+	defer l.queue.wake()
+	defer l.queue.remove(p)
+	held := false
+	for {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("waiting for the provider's rate limit: %w", ctx.Err())
+		}
+		if l.queue[0] != p {
+			l.sleep(ctx, p, forever)
+			continue
+		}
+		now := time.Now()
+		if err := l.refusals.hopeless(now, p.since); err != nil {
+			return nil, err
+		}
+		wait := l.wait(now, p)
+		if wait <= 0 {
+			return l.admit(now, t, held), nil
+		}
+		held = held || l.pace.wait(now) > 0
+		l.sleep(ctx, p, wait)
+	}
+}
+
+const forever = time.Duration(1<<63 - 1)
+
+// wait returns how long the first in the queue has to wait, if nothing happens before.
+func (l *Limiter) wait(now time.Time, p *place) time.Duration {
+	pause := l.refusals.wait(now)
+	wait := max(pause, l.pace.wait(now), l.size.wait(now))
+	if l.width > 0 && l.inFlight >= l.width {
+		wait = forever
+	}
+	return min(wait, l.refusals.patience(now, p.since))
+}
+
+// sleep waits until p is woken, for at most d.
+func (l *Limiter) sleep(ctx context.Context, p *place, d time.Duration) {
+	if p.woken == nil {
+		p.woken = make(chan struct{}, 1)
+	}
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	var rings <-chan time.Time
+	if d < forever {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		rings = timer.C
+	}
+	select {
+	case <-rings:
+	case <-p.woken:
+	case <-ctx.Done():
+	}
+}
+
+func (l *Limiter) admit(now time.Time, t *llm.Ticket, held bool) *pass {
+	l.inFlight++
+	l.pace.sent(now)
+	l.refusals.sent(now)
+	return &pass{limiter: l, ticket: t, sent: now, held: held, tokens: l.size.sent(now, t.Tokens)}
+}
+
+// pass is a try that was admitted.
+type pass struct {
+	limiter *Limiter
+	ticket  *llm.Ticket
+	sent    time.Time
+	held    bool    // it waited for the pace
+	tokens  float64 // that it was admitted with
+}
+
+// Done implements [llm.Pass].
+func (p *pass) Done(resp *llm.Response, err error) {
+	l := p.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.queue.wake()
+	now := time.Now()
+	l.inFlight--
+	limited, isLimited := errors.AsType[*llm.RateLimited](err)
+	switch {
+	case isLimited:
+		l.observe(now, limited.Rate)
+		l.refused(now, p, limited)
+		p.ticket.Wait = max(0, l.refusals.until.Sub(now))
+	case err == nil && resp != nil:
+		l.observe(now, resp.Rate)
+		l.size.used(p.tokens, p.ticket.Tokens, l.count(resp))
+		l.accepted(now, p)
+	case fault.KindOf(err) == fault.Instance: // refused for what it says
+		l.size.used(p.tokens, 0, 0)
+		l.accepted(now, p)
+	}
+}
+
+// count returns the tokens of a call that the provider counts.
+func (l *Limiter) count(resp *llm.Response) float64 {
+	n := resp.Usage.Input + resp.Usage.Output
+	if l.freeCache {
+		n -= min(resp.Usage.Cached, resp.Usage.Input)
+	}
+	return float64(n)
+}
+
+func (l *Limiter) observe(now time.Time, r *llm.Rate) {
+	if r == nil {
+		return
+	}
+	l.pace.observe(now, r.Requests)
+	l.size.observe(r.Tokens)
+	if l.pace.limit() > 0 {
+		l.width = 0
+	}
+}
+
+func (l *Limiter) accepted(now time.Time, p *pass) {
+	l.refusals.answered(p.sent)
+	if l.width > 0 {
+		l.width++
+	}
+	if p.held || len(l.queue) > 0 {
+		l.pace.grow(now)
+	}
+}
+
+func (l *Limiter) refused(now time.Time, p *pass, limited *llm.RateLimited) {
+	l.pace.refused(p.sent)
+	l.size.used(p.tokens, 0, 0)
+	if l.refusals.add(now, p.sent, limited, l.pace.interval(now)) {
+		l.width = l.pace.cut(now, l.refusals.stalled, p.held || len(l.queue) > 0, l.width, l.inFlight)
+	}
+}

@@ -1,0 +1,331 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/limit"
+	"batch.example/batch/vocab"
+)
+
+func enter(t *testing.T, l *limit.Limiter, ticket *llm.Ticket) llm.Pass {
+	t.Helper()
+	pass, err := l.Enter(t.Context(), ticket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pass
+}
+
+func refusal(after time.Duration) error {
+	return fault.New(fault.Transient, "asking", &llm.RateLimited{After: after, Err: io.EOF})
+}
+
+func TestCallsAreAdmittedInOrderAndARefusedOneKeepsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(limit.Limits{Requests: 60})
+		first := &llm.Ticket{}
+		pass := enter(t, l, first)
+		var order []int
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		go0 := func(n int, ticket *llm.Ticket) {
+			all.Go(func() {
+				p := enter(t, l, ticket)
+				mu.Lock()
+				order = append(order, n)
+				mu.Unlock()
+				p.Done(&llm.Response{}, nil)
+			})
+			synctest.Wait()
+		}
+		for n := 1; n <= 5; n++ {
+			go0(n, &llm.Ticket{})
+		}
+		pass.Done(nil, refusal(2*time.Second))
+		if first.Wait < 2*time.Second || first.Wait > 3*time.Second {
+			t.Errorf("the next try is said to be after %v, want about 2 s", first.Wait)
+		}
+		go0(0, first)
+		all.Wait()
+		if want := []int{0, 1, 2, 3, 4, 5}; !slices.Equal(order, want) {
+			t.Errorf("admitted %v, want %v", order, want)
+		}
+	})
+}
+
+func TestNoConversationStarves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{meter: func() meter { return &bucket{size: 1, rate: 1} }, latency: func(string) float64 { return 1 }}
+		client := p.serve(t)
+		m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(client, "key"))
+		var mu sync.Mutex
+		longest := time.Duration(0)
+		sweep{50, 4, 50}.run(t, func(id string) (*llm.Response, error) {
+			began := time.Now()
+			resp, err := ask(t, m, id, 0)
+			mu.Lock()
+			longest = max(longest, time.Since(began))
+			mu.Unlock()
+			return resp, err
+		})
+		if longest > 2*time.Minute { // 50 calls at one a second
+			t.Errorf("a call took %v, want hardly more than its turn in 50", longest)
+		}
+	})
+}
+
+func TestACanceledCallFreesItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(limit.Limits{Requests: 60})
+		enter(t, l, &llm.Ticket{}).Done(&llm.Response{}, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 30 {
+			all.Go(func() {
+				if pass, err := l.Enter(ctx, &llm.Ticket{}); !fault.Canceled(err) || pass != nil {
+					t.Errorf("got %v, %v; want a cancellation", pass, err)
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		all.Go(func() { enter(t, l, &llm.Ticket{}).Done(&llm.Response{}, nil) })
+		synctest.Wait()
+		cancel()
+		all.Wait()
+		if took := time.Since(began); took > 1100*time.Millisecond {
+			t.Errorf("the call behind canceled ones took %v, want the second to the next request", took)
+		}
+		if _, err := l.Enter(ctx, &llm.Ticket{}); !fault.Canceled(err) {
+			t.Errorf("a call that is canceled before it comes: %v, want a cancellation", err)
+		}
+	})
+}
+
+func TestManyCallsAtOnceAndTheirCancellations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(limit.Limits{Requests: 60_000})
+		var all sync.WaitGroup
+		for n := range 64 {
+			all.Go(func() {
+				for i := range 50 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+n%4*100)*time.Millisecond)
+					pass, err := l.Enter(ctx, &llm.Ticket{Tokens: 10})
+					switch {
+					case err != nil:
+					case n == 0 && i == 25:
+						pass.Done(nil, refusal(time.Millisecond))
+					default:
+						pass.Done(&llm.Response{}, nil)
+					}
+					cancel()
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+func TestTokensAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{
+			meter:  func() meter { return &bucket{size: 1e6, rate: 1e6} },
+			tokens: func() meter { return &window{limit: 600_000} },
+		}
+		client := p.serve(t)
+		m := llm.Calls{Gate: limit.New(limit.Limits{Tokens: 600_000})}.Compose(newModel(client, "key"))
+		took, _ := sweep{64, 10, 32}.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 5000) })
+		if least := 320 * time.Second; took > least*105/100 || p.refused > 6 { // 3.2 million tokens
+			t.Errorf("it took %v, %d refused; want at most 5 %% more than %v, 1 %%", took, p.refused, least)
+		}
+	})
+}
+
+func TestOneHugeRequestGoesAndTheOthersFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(limit.Limits{Tokens: 1000})
+		began := time.Now()
+		enter(t, l, &llm.Ticket{Tokens: 1e12}).Done(&llm.Response{}, nil)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the huge request waited %v, want none", took)
+		}
+		enter(t, l, &llm.Ticket{Tokens: 10}).Done(&llm.Response{}, nil)
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("the one behind it waited %v, want at most a minute", took)
+		}
+	})
+}
+
+func TestAnEstimateIsCorrectedByTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			provider string
+			want     time.Duration
+		}{
+			"what was used counts":                      {"openai", 30 * time.Second},
+			"what came from the cache does not, of one": {"anthropic", 3 * time.Second},
+		} {
+			l := new(limit.Pool).For(c.provider, "", "key")
+			l.Restrict(limit.Limits{Tokens: 2000})
+			usage := vocab.Usage{Input: 950, Cached: 900, Output: 50}
+			enter(t, l, &llm.Ticket{Tokens: 100}).Done(&llm.Response{Usage: usage}, nil)
+			began := time.Now()
+			enter(t, l, &llm.Ticket{Tokens: 100}).Done(&llm.Response{Usage: usage}, nil)
+			if took := time.Since(began); took < c.want || took > c.want*105/100 {
+				t.Errorf("%s: waited %v, want about %v", name, took, c.want)
+			}
+		}
+	})
+}
+
+func TestTwoKeysDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{meter: func() meter { return &bucket{size: 10, rate: 10} }}
+		client := p.serve(t)
+		var pool limit.Pool
+		var took [2]time.Duration
+		var all sync.WaitGroup
+		for i, key := range []string{"one", "two"} {
+			all.Go(func() {
+				l := pool.For("openai", "https://host/v1", key)
+				l.Restrict(limit.Limits{Requests: 600})
+				m := llm.Calls{Gate: l}.Compose(newModel(client, key))
+				took[i], _ = sweep{40, 20, 40}.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 0) })
+			})
+		}
+		all.Wait()
+		for _, d := range took { // 800 calls at 10 a second
+			if d > 88*time.Second {
+				t.Errorf("the two took %v, want about 80 s each", took)
+			}
+		}
+	})
+}
+
+// somebodyElse takes a part of the key's limit, whether it is there or not.
+func (p *provider) somebodyElse(ctx context.Context, key string, perSecond int) {
+	for tick := time.Tick(time.Second / time.Duration(perSecond)); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick:
+			p.mu.Lock()
+			if a := p.keys[key]; a != nil {
+				a.requests.take(now, 1)
+			}
+			p.mu.Unlock()
+		}
+	}
+}
+
+func TestAKeyIsSharedWithSomebodyElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		says  int
+		given int64
+		meter func() meter
+	}{
+		"a given limit":             {saysRetryAfter, 600, func() meter { return &bucket{size: 10, rate: 10} }},
+		"a limit in headers":        {saysHeaders, 0, func() meter { return &bucket{size: 600, rate: 10} }},
+		"nothing is known":          {saysNothing, 0, func() meter { return &bucket{size: 10, rate: 10} }},
+		"a given limit of a window": {saysRetryAfter, 600, func() meter { return &window{limit: 600} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &provider{meter: c.meter, says: c.says, limit: 600}
+				client := p.serve(t)
+				m := llm.Calls{Gate: limit.New(limit.Limits{Requests: c.given})}.Compose(newModel(client, "key"))
+				ctx, cancel := context.WithCancel(t.Context())
+				var other sync.WaitGroup
+				other.Go(func() { p.somebodyElse(ctx, "key", 4) })
+				took, _ := sweep{64, 40, 64}.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 0) })
+				cancel()
+				other.Wait()
+				t.Logf("%v, %d of 2560 refused", took, p.refused)
+				if took > 500*time.Second || p.refused > 130 { // 427 s at what the other leaves
+					t.Errorf("it took %v, %d refused; want at most 500 s, 5 %%", took, p.refused)
+				}
+			})
+		})
+	}
+}
+
+func TestAKeyThatOnlyRefusesEndsItsCallsAtLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{meter: func() meter { return &bucket{} }}
+		client := p.serve(t)
+		m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(client, "key"))
+		began := time.Now()
+		_, err := ask(t, m, "x", 0)
+		took := time.Since(began)
+		if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "refused every request") || !strings.Contains(err.Error(), "slow down") {
+			t.Errorf("%v (%v), want a transient fault that says that all was refused, and what was said", err, fault.KindOf(err))
+		}
+		if took < limit.Patience || took > limit.Patience+time.Minute || p.refused > 60 {
+			t.Errorf("after %v and %d requests, want about %v and not many", took, p.refused, limit.Patience)
+		}
+		all, limited := llm.Waited(err)
+		if all != limited || limited < limit.Patience {
+			t.Errorf("waited %v, of that %v for the limit; want all", all, limited)
+		}
+	})
+}
+
+func TestAPauseThatIsTooLongEndsAllCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(limit.Limits{})
+		pass := enter(t, l, &llm.Ticket{})
+		pass.Done(nil, refusal(24*time.Hour))
+		_, err := l.Enter(t.Context(), &llm.Ticket{})
+		if fault.KindOf(err) != fault.Transient || !errors.Is(err, io.EOF) || fault.HintOf(err) == "" {
+			t.Errorf("%v (%v), want a transient fault with its cause and a hint", err, fault.KindOf(err))
+		}
+	})
+}
+
+func TestOtherFailuresDoNotPauseTheKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(limit.Limits{})
+		began := time.Now()
+		for _, err := range []error{fault.New(fault.Transient, "500", nil), context.Canceled, fault.New(fault.Instance, "400", nil), nil} {
+			enter(t, l, &llm.Ticket{}).Done(nil, err)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the calls waited %v, want none", took)
+		}
+	})
+}
+
+func TestAPoolHasOneLimiterForEachKey(t *testing.T) {
+	var pool limit.Pool
+	const key = "sk-4tR9wQ2zK7mX5vB8"
+	one := pool.For("openai", "https://host/v1", key)
+	if pool.For("openai", "https://host/v1/", key) != one {
+		t.Error("the same key has two limiters, want one")
+	}
+	for _, other := range []*limit.Limiter{
+		pool.For("openai", "https://host/v1", "another"), pool.For("azure", "https://host/v1", key), pool.For("openai", "https://other/v1", key),
+	} {
+		if other == one {
+			t.Error("another key has the same limiter, want its own")
+		}
+	}
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			if pool.For("openai", "https://host/v1", key) != one {
+				t.Error("the same key has two limiters, want one")
+			}
+		})
+	}
+	all.Wait()
+}

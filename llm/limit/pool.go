@@ -1,0 +1,40 @@
+package limit
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Pool has the limiters of all keys of a process, so that runs which share a key share its
+// limit. The zero value is ready to use. It is safe for concurrent use.
+type Pool struct {
+	mu       sync.Mutex
+	limiters map[[sha256.Size]byte]*Limiter
+}
+
+// For returns the limiter of a key of a provider at an address, the same one each time. The
+// key itself is not kept. What is known of the limit is added with [Limiter.Restrict].
+func (p *Pool) For(provider, address, key string) *Limiter {
+	h := sha256.New()
+	for _, part := range []string{provider, strings.TrimRight(address, "/"), key} {
+		_, _ = h.Write([]byte(strconv.Itoa(len(part)) + " " + part))
+	}
+	id := [sha256.Size]byte(h.Sum(nil))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.limiters == nil {
+		p.limiters = map[[sha256.Size]byte]*Limiter{}
+	}
+	l := p.limiters[id]
+	if l == nil {
+		l = New(Limits{})
+		l.freeCache = freeCache[provider]
+		p.limiters[id] = l
+	}
+	return l
+}
+
+// freeCache are the providers that do not limit tokens which are read from their cache.
+var freeCache = map[string]bool{"anthropic": true}

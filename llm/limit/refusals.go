@@ -1,0 +1,138 @@
+package limit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+)
+
+const (
+	shortestPause = 100 * time.Millisecond
+	longestPause  = 5 * time.Second
+	// stall is a pause in which the window of a provider that counts by the minute emptied.
+	stall = 10 * time.Second
+)
+
+// refusals is the state of a key that refuses requests: a pause, then one request alone.
+type refusals struct {
+	until time.Time // of the pause
+
+	since    time.Time // the first one after the last answer; zero if there is none
+	last     error
+	repeated bool      // until a later request was not refused
+	pausing  bool      // until the request that went alone was not refused
+	began    time.Time // the first of these pauses
+	reacted  time.Time // to the last refusal that counts
+	pause    time.Duration
+	probe    time.Time     // when the request that goes alone was sent; zero before
+	stalled  time.Time     // when the last long pauses ended
+	lag      time.Duration // a refusal takes hardly longer
+}
+
+// add reports whether a refusal of a request sent at sent says something new of the rate:
+// those of requests that were on their way, and those in pauses, do not.
+//
+// A refusal alone pauses only as long as the provider asks. After the second one in a row,
+// one request goes alone after each pause.
+func (r *refusals) add(now, sent time.Time, limited *llm.RateLimited, interval time.Duration) bool {
+	if r.since.IsZero() {
+		r.since = now
+	}
+	r.last = limited.Err
+	r.lag = max(now.Sub(sent), r.lag-r.lag/100, shortestPause) // not the mean: a slow refusal would pass for an answer on its way
+	r.extend(now, limited.After)
+	if !sent.After(r.reacted) {
+		return false
+	}
+	r.reacted = now
+	if !r.repeated {
+		r.repeated = true
+		return true
+	}
+	if !r.pausing {
+		r.pausing, r.began = true, now
+		r.pause = min(longestPause, max(shortestPause, 2*interval))
+	} else {
+		r.pause = min(r.pause*3/2, max(longestPause, now.Sub(r.began)/8))
+	}
+	r.probe = time.Time{}
+	r.extend(now, r.pause) // a server that asks for too short a wait again and again is not believed
+	return false
+}
+
+// extend pauses for d and up to a tenth more, since other processes may wait too.
+func (r *refusals) extend(now time.Time, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	if end := now.Add(min(d, forever/2)); end.After(r.until) {
+		r.until = end.Add(min(rand.N(d/10+1), time.Second))
+	}
+}
+
+// wait returns how long nothing may be sent.
+func (r *refusals) wait(now time.Time) time.Duration {
+	wait := r.until.Sub(now)
+	if !r.pausing || r.probe.IsZero() {
+		return wait
+	}
+	clear := r.probe.Add(min(2*r.lag, 10*time.Second)).Sub(now)
+	if clear <= 0 {
+		r.resume(now)
+	}
+	return max(wait, clear)
+}
+
+func (r *refusals) sent(now time.Time) {
+	if r.pausing && r.probe.IsZero() {
+		r.probe = now
+	}
+}
+
+// answered ends the pauses if the request was sent in them.
+func (r *refusals) answered(sent time.Time) {
+	r.since = time.Time{}
+	if sent.After(r.reacted) {
+		r.repeated = false
+	}
+	if r.pausing && !r.probe.IsZero() && !sent.Before(r.probe) {
+		r.resume(sent)
+	}
+}
+
+func (r *refusals) resume(at time.Time) {
+	r.pausing, r.repeated = false, false
+	if at.Sub(r.began) >= stall {
+		r.stalled = at
+	}
+}
+
+// patience returns how long a call that has waited since a time may still wait.
+func (r *refusals) patience(now, since time.Time) time.Duration {
+	if r.since.IsZero() {
+		return forever
+	}
+	if since.Before(r.since) {
+		since = r.since
+	}
+	return since.Add(Patience).Sub(now)
+}
+
+// hopeless returns the fault of a call that will not be admitted in time.
+func (r *refusals) hopeless(now, since time.Time) error {
+	switch pause := r.until.Sub(now); {
+	case pause > Patience:
+		return r.fault(fmt.Sprintf("the provider asks for a pause of %v", pause.Round(time.Second)))
+	case r.patience(now, since) <= 0:
+		return r.fault(fmt.Sprintf("the provider has refused every request with this key for %v", now.Sub(r.since).Round(time.Second)))
+	}
+	return nil
+}
+
+func (r *refusals) fault(text string) error {
+	return fault.New(fault.Transient, text, r.last).
+		WithHint("check the account's limits and who else uses the key, then run again to resume")
+}

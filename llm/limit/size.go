@@ -1,0 +1,77 @@
+package limit
+
+import (
+	"time"
+
+	"batch.example/batch/llm"
+)
+
+// size spreads tokens over time. A request is admitted when those before it have been paid
+// for at the limit's rate, whatever its own size is: one that is larger than the limit goes
+// to the provider too, which decides.
+type size struct {
+	given, reported int64         // limits per minute; 0 is not known
+	debt            time.Duration // that the requests until paid took too early
+	paid            time.Time
+	ratio, mean     float64 // of the tokens that count to estimated ones, and by request
+}
+
+func (s *size) rate() float64 { return float64(least(s.given, s.reported)) / 60 * headroom }
+
+func (s *size) wait(now time.Time) time.Duration {
+	s.settle(now)
+	return s.debt
+}
+
+// settle reduces the debt by the time that has passed.
+func (s *size) settle(now time.Time) {
+	s.debt = max(0, s.debt-now.Sub(s.paid))
+	s.paid = now
+}
+
+// sent returns the tokens that a request is expected to take.
+func (s *size) sent(now time.Time, estimated int64) float64 {
+	tokens := s.mean
+	if estimated > 0 {
+		tokens = float64(estimated)
+		if s.ratio > 0 {
+			tokens *= s.ratio
+		}
+	}
+	s.settle(now)
+	s.owe(tokens)
+	return tokens
+}
+
+// owe adds tokens to the debt, which is never more than that of a minute.
+func (s *size) owe(tokens float64) {
+	if rate := s.rate(); rate > 0 {
+		s.debt = max(0, min(time.Minute, s.debt+time.Duration(tokens/rate*float64(time.Second))))
+	}
+}
+
+// used corrects what was expected of a request. Estimated is 0 if nothing can be learned of it.
+func (s *size) used(expected float64, estimated int64, tokens float64) {
+	const weight = 0.1 // of a new value in a mean
+	if tokens > 0 {
+		s.mean = blend(s.mean, tokens, weight)
+	}
+	if tokens > 0 && estimated > 0 {
+		s.ratio = blend(s.ratio, tokens/float64(estimated), weight)
+	}
+	s.owe(tokens - expected)
+}
+
+// blend is the moving mean after another value; the first one counts alone.
+func blend(mean, value, weight float64) float64 {
+	if mean == 0 {
+		return value
+	}
+	return mean + weight*(value-mean)
+}
+
+func (s *size) observe(w llm.Window) {
+	if w.Limit > 0 {
+		s.reported = w.Limit
+	}
+}
