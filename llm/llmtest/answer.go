@@ -2,7 +2,6 @@ package llmtest
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -10,39 +9,48 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Fault is a way for an answer to go wrong below the level of HTTP statuses.
-type Fault int
-
+// Finish reasons of an [Answer] that are written as each protocol names them. Any other
+// text is sent as it is.
 const (
-	// None sends the answer as it is.
-	None Fault = iota
-	// Garbage sends a 200 whose body is not JSON.
-	Garbage
-	// Half announces the whole body, sends half of it and cuts the connection.
-	Half
-	// Hangup cuts the connection without a byte.
-	Hangup
-	// Silence sends nothing until the client gives up or the server is closed.
-	Silence
+	FinishStop     = "stop"
+	FinishTools    = "tool_calls"
+	FinishLength   = "length"
+	FinishRefused  = "content_filter" // Anthropic's refusal, Gemini's SAFETY
+	FinishPaused   = "pause_turn"     // only Anthropic knows it
+	finishContinue = ""               // FinishTools when there are calls, else FinishStop
 )
 
-// Answer is what the server does with one request. The zero value is an
-// assistant message with empty content.
+// Answer is what the server does with one request, in whatever protocol the request
+// came. The zero value is an assistant message with empty content.
 type Answer struct {
 	Content   string
-	ToolCalls []llm.ToolCall // missing ids become "call_1", ...
-	Message   map[string]any // members set over those of the message object
+	Reasoning string         // thought before Content, signed by the server
+	ToolCalls []llm.ToolCall // missing ids are named after their place
+	Message   map[string]any // members set over those of a chat completion's message
 
-	FinishReason string // "" = "tool_calls" when there are any, else "stop"
+	// Parts, when not nil, replaces Reasoning, Content and ToolCalls: texts, reasoning
+	// and tool calls in this order. Reasoning without text is redacted or encrypted;
+	// Opaque.Data is its signature, which the server makes if there is none.
+	Parts []llm.Part
+
+	FinishReason string // "" = FinishTools when there are any, else FinishStop
 	Usage        vocab.Usage
+	ServiceTier  string   // "" = the protocol's usual one
 	Cost         *float64 // usage.cost, as OpenRouter sends it
+	NoUsage      bool     // leaves the usage out
 	Model        string   // "" = as asked for
 
-	Header map[string]string // added to the response
-	Delay  time.Duration     // before anything is sent
-	Fault  Fault
+	Header     map[string]string // added to the response
+	RetryAfter time.Duration     // when to try again; 0 does not say
+	RetryForm  RetryForm         // of RetryAfter
+	Rate       llm.Rate          // the key's limits, in the provider's headers
+	Delay      time.Duration     // before anything is sent
+	Pace       time.Duration     // between the events of a stream, or the bytes of a Drip
+	Fault      Fault
+	Skew       time.Duration // of the Date header against the clock
 
-	// Status other than 0 and 200 sends Error as an OpenAI error object.
+	// Status other than 0 and 200 sends Error in the provider's form, with its usual words
+	// where there are none.
 	Status int
 	Error  ErrorBody
 
@@ -50,7 +58,9 @@ type Answer struct {
 	Body []byte
 }
 
-// ErrorBody is the object in an error answer's "error" member.
+// ErrorBody is what an error answer says. Its JSON is the object in the "error" member
+// of an OpenAI answer; the other protocols take Message, and Code or Type where it
+// is one of their own names.
 type ErrorBody struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -62,12 +72,15 @@ type ErrorBody struct {
 func Text(text string) Answer { return Answer{Content: text} }
 
 // Bash returns an answer that calls the tool bash with a command.
-func Bash(command string) Answer {
+func Bash(command string) Answer { return Answer{ToolCalls: []llm.ToolCall{BashCall("", command)}} }
+
+// BashCall returns a call of the tool bash. An empty id is named by the server.
+func BashCall(id, command string) llm.ToolCall {
 	args, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		panic(err) // a map of strings can always be written
 	}
-	return Answer{ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: string(args)}}}
+	return llm.ToolCall{ID: id, Name: "bash", Arguments: string(args)}
 }
 
 // Refusal returns an answer with an error status, code and message.
@@ -83,74 +96,69 @@ func (a Answer) status() int {
 	return a.Status
 }
 
-// body returns the bytes of the answer to a request for model.
-func (a Answer) body(n int, model string) []byte {
-	switch {
-	case a.Body != nil:
-		return a.Body
-	case a.Fault == Garbage:
-		return []byte("<html><body>502 from somewhere in between</body>")
-	case a.status() != http.StatusOK:
-		return encode(map[string]any{"error": a.Error})
+// parts returns the content in order.
+func (a Answer) parts() []llm.Part {
+	if a.Parts != nil {
+		return a.Parts
 	}
-	if a.Model != "" {
-		model = a.Model
+	var parts []llm.Part
+	if a.Reasoning != "" {
+		parts = append(parts, llm.Reasoning{Text: a.Reasoning})
 	}
-	finish := a.FinishReason
-	if finish == "" {
-		finish = "stop"
-		if len(a.ToolCalls) > 0 {
-			finish = "tool_calls"
-		}
-	}
-	return encode(map[string]any{
-		"id": fmt.Sprintf("chatcmpl-%d", n), "object": "chat.completion", "created": 1, "model": model,
-		"choices": []any{map[string]any{"index": 0, "finish_reason": finish, "message": a.message()}},
-		"usage":   a.usage(),
-	})
+	return append(parts, llm.Say(a.Content, a.ToolCalls...)...)
 }
 
-func (a Answer) message() map[string]any {
-	msg := map[string]any{"role": "assistant", "content": a.Content}
-	var calls []any
-	for i, c := range a.ToolCalls {
-		if c.ID == "" {
-			c.ID = fmt.Sprintf("call_%d", i+1)
-		}
-		calls = append(calls, map[string]any{
-			"id": c.ID, "type": "function",
-			"function": map[string]any{"name": c.Name, "arguments": c.Arguments},
-		})
+// finish returns the reason, with the usual one filled in.
+func (a Answer) finish() string {
+	if a.FinishReason != finishContinue {
+		return a.FinishReason
 	}
-	if calls != nil {
-		msg["tool_calls"] = calls
-		if a.Content == "" {
-			msg["content"] = nil
-		}
+	if len(llm.Message{Parts: a.parts()}.ToolCalls()) > 0 {
+		return FinishTools
 	}
-	for name, value := range a.Message {
-		msg[name] = value
-	}
-	return msg
+	return FinishStop
 }
 
-func (a Answer) usage() map[string]any {
-	u := map[string]any{
-		"prompt_tokens": a.Usage.Input, "completion_tokens": a.Usage.Output,
-		"total_tokens":              a.Usage.Input + a.Usage.Output,
-		"prompt_tokens_details":     map[string]any{"cached_tokens": a.Usage.Cached, "cache_write_tokens": a.Usage.CacheWrite},
-		"completion_tokens_details": map[string]any{"reasoning_tokens": a.Usage.Reasoning},
+// finishAs is finish in the words of a protocol.
+func (a Answer) finishAs(words map[string]string) string {
+	reason := a.finish()
+	if word, ok := words[reason]; ok {
+		return word
 	}
-	if a.Cost != nil {
-		u["cost"] = *a.Cost
-	}
-	return u
+	return reason
 }
 
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only what tests put into Answer.Message can be at fault
+		panic(err) // only what tests put into an Answer can be at fault
 	}
 	return data
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// argumentsOf returns a call's arguments as a JSON value. Malformed ones are sent as text,
+// which is as wrong as this place allows.
+func argumentsOf(c llm.ToolCall) any {
+	if json.Valid([]byte(c.Arguments)) {
+		return json.RawMessage(c.Arguments)
+	}
+	return c.Arguments
+}
+
+// pieces cuts text as a stream sends it: a few characters each, and not above
+// a hundred pieces.
+func pieces(text string) []string {
+	size := max(16, len(text)/100)
+	var cut []string
+	start := 0
+	for i := range text {
+		if i-start >= size {
+			cut = append(cut, text[start:i])
+			start = i
+		}
+	}
+	return append(cut, text[start:])
 }

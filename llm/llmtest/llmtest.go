@@ -1,75 +1,110 @@
-// Package llmtest is a fake provider: an HTTP server for OpenAI's chat completions
-// that enforces the rules of the real one (roles, answered tool calls, no unknown
-// members) and fails on demand. [NewServer] is for tests; [Handler] serves the same from a
-// program.
+// Package llmtest is a fake provider: an HTTP server for OpenAI's chat completions and
+// Responses, Anthropic's Messages and Google's Gemini, streamed or not. It enforces the
+// rules of the real ones (roles, answered tool calls, thoughts that come back unchanged, no
+// unknown members), refuses what breaks them with their status and error, and fails on
+// demand. [NewServer] is for tests; [Handler] serves the same from a program.
+//
+// One [Answer] serves all protocols, and [Request.Turns] reads a request of any of them.
 package llmtest
 
 import (
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
 // maxRequest is the size in bytes from which a request is refused.
 const maxRequest = 64 << 20
 
-// Handler answers POST .../chat/completions. It is safe for concurrent use.
+// Handler answers the requests of all protocols. It is safe for concurrent use.
 type Handler struct {
 	// Next decides the answer to the n-th request, counted from 1. It is
 	// called by several goroutines at once when requests are concurrent.
 	Next func(n int, r *Request) Answer
 
+	// Key is the API key that requests must have; "" takes any, and in OpenAI's protocols
+	// none.
+	Key string
+
+	Limits Limits
+
 	// Illegal, when not nil, is called for requests that break the rules; they
-	// are answered by a 400.
+	// are answered as the provider does, mostly by a 400.
 	Illegal func(err error)
 
 	// Done, when not nil, ends all waiting when it is closed.
 	Done <-chan struct{}
 
+	sent     sent // what comes back must be this
+	meter    meter
 	mu       sync.Mutex
 	requests []*Request
 	keep     bool
 	n        int
+	counts   Counts
 }
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
-		send(w, Refusal(http.StatusNotFound, "unknown_url", "unknown request URL: "+r.Method+" "+r.URL.Path), 0, "")
+	p := protocolOf(r)
+	if p == "" {
+		a := Refusal(http.StatusNotFound, "unknown_url", "unknown request URL: "+r.Method+" "+r.URL.Path)
+		(&reply{h: h, w: w, r: r, protocol: Chat, answer: a}).send()
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err != nil {
 		return
 	}
-	req, err := readRequest(r.Header, body)
-	n := h.count(req)
-	if err != nil {
-		if h.Illegal != nil {
-			h.Illegal(err)
-		}
-		send(w, Refusal(http.StatusBadRequest, "invalid_request_error", err.Error()), n, "")
-		return
-	}
-	a := h.Next(n, req)
-	if a.Delay > 0 && !h.wait(r, time.After(a.Delay)) {
-		return
-	}
-	if a.Fault == Silence {
-		h.wait(r, nil)
-		panic(http.ErrAbortHandler)
-	}
-	send(w, a, n, req.Model)
+	req, no := dialects[p].read(h, r, body)
+	req.ctx = r.Context()
+	reply := &reply{h: h, w: w, r: r, protocol: p, call: call{model: req.Model, request: req}}
+	reply.answer = h.answer(r, reply, no)
+	reply.send()
 }
 
-func (h *Handler) count(req *Request) int {
+// answer decides what a request gets: first the rules, then the limits, then Next.
+func (h *Handler) answer(r *http.Request, to *reply, no *refused) Answer {
+	if no != nil {
+		to.call.n = h.count(to.call.request, &h.counts.Illegal)
+		if h.Illegal != nil {
+			h.Illegal(no)
+		}
+		return Answer{Status: no.status, Error: no.body}
+	}
+	rate, wait := h.meter.admit(h.Limits, keyOf(r), len(to.call.request.Body))
+	to.rate = rate
+	if wait > 0 {
+		h.count(nil, &h.counts.Refused)
+		return tooMany(to.protocol, wait)
+	}
+	to.call.n = h.count(to.call.request, &h.counts.Accepted)
+	a := h.Next(to.call.n, to.call.request)
+	if a.Model != "" {
+		to.call.model = a.Model
+	}
+	return a
+}
+
+// Counts returns how many requests came so far.
+func (h *Handler) Counts() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.counts
+}
+
+// count counts a request. One that limits refuse is not kept and has no number, so that
+// answers by number do not depend on the limits.
+func (h *Handler) count(req *Request, kind *int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*kind++
+	if req == nil {
+		return 0
+	}
 	h.n++
 	if h.keep {
 		h.requests = append(h.requests, req)
@@ -88,39 +123,43 @@ func (h *Handler) wait(r *http.Request, c <-chan time.Time) bool {
 	return false
 }
 
-func send(w http.ResponseWriter, a Answer, n int, model string) {
-	body := a.body(n, model)
-	w.Header().Set("Content-Type", "application/json")
-	if a.Fault == Garbage {
-		w.Header().Set("Content-Type", "text/html")
-	}
-	for name, value := range a.Header {
-		w.Header().Set(name, value)
-	}
-	switch a.Fault {
-	case Hangup:
-		panic(http.ErrAbortHandler)
-	case Half:
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		w.WriteHeader(a.status())
-		_, _ = w.Write(body[:len(body)/2])
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	}
-	w.WriteHeader(a.status())
-	_, _ = w.Write(body) // the client may be gone, which is its own business
+// Server is a running stand-in. All protocols have one address, each with the base
+// that its clients want.
+type Server struct {
+	URL     string // base URL for OpenAI's protocols, ends in /v1
+	handler *Handler
 }
 
-// Server is a running stand-in.
-type Server struct {
-	URL     string // base URL, ends in /v1
-	handler *Handler
+// OpenAI returns the base URL of chat completions and Responses, which ends in /v1.
+func (s *Server) OpenAI() string { return s.URL }
+
+// Anthropic returns the base URL of Messages: the SDK adds /v1/messages.
+func (s *Server) Anthropic() string { return strings.TrimSuffix(s.URL, "/v1") }
+
+// Gemini returns the base URL of Gemini: the SDK adds /v1beta/models/...
+func (s *Server) Gemini() string { return strings.TrimSuffix(s.URL, "/v1") }
+
+// Base returns the base URL of a protocol.
+func (s *Server) Base(p Protocol) string {
+	if p == Anthropic || p == Gemini {
+		return strings.TrimSuffix(s.URL, "/v1")
+	}
+	return s.URL
+}
+
+// TB is what a server needs of a test. A *testing.T has it, and so programs that use a
+// [Handler] do not contain package testing.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Cleanup(f func())
 }
 
 // NewServer starts a server that gives the answers in order, the last one for
 // ever, and is closed when the test ends. A request that breaks the rules
 // fails the test.
-func NewServer(t testing.TB, answers ...Answer) *Server {
+func NewServer(t TB, answers ...Answer) *Server {
 	t.Helper()
 	return NewServerFunc(t, func(n int, _ *Request) Answer {
 		if len(answers) == 0 {
@@ -131,19 +170,42 @@ func NewServer(t testing.TB, answers ...Answer) *Server {
 }
 
 // NewServerFunc is NewServer with a function in place of a list.
-func NewServerFunc(t testing.TB, next func(n int, r *Request) Answer) *Server {
+func NewServerFunc(t TB, next func(n int, r *Request) Answer) *Server {
+	t.Helper()
+	return Start(t, &Handler{Next: next})
+}
+
+// Start serves h, which must not be in use yet, until the test ends. A request that breaks the
+// rules fails the test unless h.Illegal is set.
+func Start(t TB, h *Handler) *Server {
 	t.Helper()
 	done := make(chan struct{})
-	h := &Handler{Next: next, Done: done, keep: true, Illegal: func(err error) {
-		t.Errorf("illegal request: %v", err)
-	}}
-	s := httptest.NewServer(h)
+	h.Done, h.keep = done, true
+	if h.Illegal == nil {
+		h.Illegal = func(err error) { t.Errorf("illegal request: %v", err) }
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("starting a provider: %v", err)
+	}
+	var running sync.WaitGroup
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		running.Add(1)
+		defer running.Done()
+		h.ServeHTTP(w, r)
+	})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(l) // until it is closed
+	}()
 	t.Cleanup(func() {
 		close(done)
-		s.CloseClientConnections()
-		s.Close()
+		_ = server.Close()
+		<-ended
+		running.Wait()
 	})
-	return &Server{URL: s.URL + "/v1", handler: h}
+	return &Server{URL: "http://" + l.Addr().String() + "/v1", handler: h}
 }
 
 // Requests returns the requests so far, in the order in which they came.
@@ -152,3 +214,6 @@ func (s *Server) Requests() []*Request {
 	defer s.handler.mu.Unlock()
 	return append([]*Request(nil), s.handler.requests...)
 }
+
+// Counts returns how many requests came so far.
+func (s *Server) Counts() Counts { return s.handler.Counts() }

@@ -1,22 +1,46 @@
 package llmtest
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
+
+	"batch.example/batch/llm"
 )
 
 // Request is one request as the server read it.
 type Request struct {
+	Protocol Protocol
 	Header   http.Header
 	Body     []byte
 	Model    string
-	Messages []Message
+	Stream   bool
+	Messages []Message // Anthropic's messages, Gemini's contents, the input items of Responses
 	Tools    []Tool
 	Members  map[string]json.RawMessage // all members of the body
+
+	ctx   context.Context // ends when the client gives up
+	turns func() []llm.Message
 }
 
-// Message is a message of a request.
+// Context ends when the client gives up.
+func (r *Request) Context() context.Context { return cmp.Or(r.ctx, context.Background()) }
+
+// Turns returns the conversation without the forms of a protocol: system text, what the
+// user and the model said, reasoning with its signature in Opaque.Data, tool results. The
+// caller must not change it.
+func (r *Request) Turns() []llm.Message {
+	if r.turns == nil {
+		return nil
+	}
+	return r.turns()
+}
+
+// Message is a message of a request. In protocols other than chat completions it has only
+// Role and Raw, and Role is a user's, a model's or an item's type as it stands there.
 type Message struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
@@ -44,22 +68,63 @@ type Tool struct {
 	} `json:"function"`
 }
 
-// Replies counts the assistant messages, and so the place in a conversation.
+// Replies counts the model's messages, and so the place in a conversation.
 func (r *Request) Replies() int {
 	n := 0
-	for _, m := range r.Messages {
-		if m.Role == "assistant" {
+	if r.Protocol == Chat { // without reading the messages
+		for _, m := range r.Messages {
+			if m.Role == llm.RoleAssistant {
+				n++
+			}
+		}
+		return n
+	}
+	for _, t := range r.Turns() {
+		if t.Role == llm.RoleAssistant {
 			n++
 		}
 	}
 	return n
 }
 
-// readRequest parses a body; what is wrong with it is said as OpenAI would.
-func readRequest(header http.Header, body []byte) (*Request, error) {
-	r := &Request{Header: header, Body: body}
+// System returns the system text.
+func (r *Request) System() string { return r.textOf(llm.RoleSystem) }
+
+// Task returns the user's first message.
+func (r *Request) Task() string { return r.textOf(llm.RoleUser) }
+
+func (r *Request) textOf(role string) string {
+	for _, t := range r.Turns() {
+		if t.Role == role {
+			return t.Text()
+		}
+	}
+	return ""
+}
+
+// newRequest reads the members of a body.
+func newRequest(p Protocol, header http.Header, body []byte) (*Request, error) {
+	r := &Request{Protocol: p, Header: header, Body: body}
 	if err := json.Unmarshal(body, &r.Members); err != nil {
 		return r, fmt.Errorf("the body is not a JSON object: %w", err)
+	}
+	_ = json.Unmarshal(r.Members["stream"], &r.Stream)
+	return r, nil
+}
+
+// wantsUsage reports whether a streamed chat completion ends with its usage.
+func (r *Request) wantsUsage() bool {
+	var options struct {
+		IncludeUsage bool `json:"include_usage"`
+	}
+	return json.Unmarshal(r.Members["stream_options"], &options) == nil && options.IncludeUsage
+}
+
+// readChat parses a body; what is wrong with it is said as OpenAI would.
+func readChat(header http.Header, body []byte) (*Request, error) {
+	r, err := newRequest(Chat, header, body)
+	if err != nil {
+		return r, err
 	}
 	var messages []json.RawMessage
 	for name, into := range map[string]any{"model": &r.Model, "messages": &messages, "tools": &r.Tools} {
@@ -76,7 +141,45 @@ func readRequest(header http.Header, body []byte) (*Request, error) {
 		}
 		r.Messages = append(r.Messages, m)
 	}
+	r.turns = sync.OnceValue(func() []llm.Message {
+		var turns []llm.Message
+		for _, m := range r.Messages {
+			turns = append(turns, turnOf(m.Raw))
+		}
+		return turns
+	})
 	return r, r.check()
+}
+
+// turnOf reads a message of a chat completion; what cannot be read is empty.
+func turnOf(raw json.RawMessage) llm.Message {
+	var m llm.Message
+	if json.Unmarshal(raw, &m) != nil {
+		return llm.Message{}
+	}
+	m.Chat, m.Extra = nil, nil
+	if m.Role == "developer" {
+		m.Role = llm.RoleSystem
+	}
+	var details struct {
+		List []struct{ Text, Signature, Data string } `json:"reasoning_details"`
+	}
+	if json.Unmarshal(raw, &details) == nil {
+		var thoughts []llm.Part
+		for _, d := range details.List {
+			thoughts = append(thoughts, llm.Reasoning{Text: d.Text, Opaque: opaque(cmp.Or(d.Signature, d.Data))})
+		}
+		m.Parts = append(thoughts, m.Parts...)
+	}
+	return m
+}
+
+// opaque wraps a signature as it came; none is none.
+func opaque(data string) llm.Opaque {
+	if data == "" {
+		return llm.Opaque{}
+	}
+	return llm.Opaque{Provider: "stub", Data: data}
 }
 
 func (r *Request) check() error {

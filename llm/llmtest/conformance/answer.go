@@ -1,0 +1,158 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/price"
+	"batch.example/batch/vocab"
+)
+
+// stops holds why an answer ended.
+func (s *suite) stops() {
+	_, m := s.serve(
+		llmtest.Answer{FinishReason: llmtest.FinishRefused},
+		llmtest.Answer{Content: "It is too", FinishReason: llmtest.FinishLength},
+		llmtest.Text("Fine."),
+	)
+	refused := s.generate(m, ask())
+	if !refused.Filtered() {
+		s.Errorf("the answer ended by %q and is not filtered, want a refusal", refused.FinishReason)
+	}
+	cut := s.generate(m, ask())
+	lengths := []string{"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"}
+	if !slices.Contains(lengths, cut.FinishReason) || cut.Message.Text() != "It is too" || cut.Filtered() {
+		s.Errorf("the answer %q ended by %q, want what there is and one of %q", cut.Message.Text(), cut.FinishReason, lengths)
+	}
+	req := ask() // both can be continued from
+	observed(req, refused)
+	said(req, "Again, please.")
+	observed(req, cut)
+	said(req, "Continue.")
+	s.generate(m, req)
+}
+
+// paused holds that a turn that the provider pauses is continued.
+func (s *suite) paused() {
+	if s.Protocol != llmtest.Anthropic {
+		s.Skip("only Anthropic pauses turns")
+	}
+	at, m := s.serve(
+		llmtest.Answer{Content: "Wait.", FinishReason: llmtest.FinishPaused, Usage: vocab.Usage{Input: 10, Output: 1}},
+		llmtest.Answer{Content: "Here it is.", Usage: vocab.Usage{Input: 12, Output: 2}},
+	)
+	resp := s.generate(m, ask())
+	if got := resp.Message.Text(); got != "Wait.Here it is." || resp.FinishReason == "pause_turn" {
+		s.Errorf("read %q, ended by %q; want both halves of the turn, and its end", got, resp.FinishReason)
+	}
+	if got, want := resp.Usage, (vocab.Usage{Input: 22, Output: 3}); got != want {
+		s.Errorf("used %+v, want %+v for both requests", got, want)
+	}
+	if n := len(at.Requests()); n != 2 {
+		s.Errorf("%d requests, want 2", n)
+	}
+}
+
+// counted is a usage as far as the protocol has its kinds of tokens.
+func (s *suite) counted() vocab.Usage {
+	u := vocab.Usage{Input: 1000, Cached: 400, CacheWrite: 300, CacheHour: 100, Output: 90, Reasoning: 60}
+	switch s.Protocol {
+	case llmtest.Anthropic:
+	case llmtest.Gemini:
+		u.CacheWrite, u.CacheHour = 0, 0
+	default:
+		u.CacheHour = 0
+	}
+	return u
+}
+
+// usage holds that all kinds of tokens are counted as vocab.Usage has them.
+func (s *suite) usage() {
+	want := s.counted()
+	_, m := s.serve(llmtest.Answer{Content: "x", Usage: want})
+	if got := s.generate(m, ask()).Usage; got != want {
+		s.Errorf("counted %+v, want %+v", got, want)
+	}
+}
+
+// missingUsage holds that an answer without usage is not lost, and that its price is not known.
+func (s *suite) missingUsage() {
+	at, _ := s.serve(llmtest.Answer{Content: "x", NoUsage: true})
+	cfg := s.config(at)
+	cfg.IgnoreCost, cfg.Prices = false, s.prices()
+	resp := s.generate(s.open(cfg), ask())
+	if resp.Usage.Input != 0 || resp.Priced || resp.Message.Text() != "x" {
+		s.Errorf("read %q, usage %+v, priced %v; want %q, nothing, false", resp.Message.Text(), resp.Usage, resp.Priced, "x")
+	}
+}
+
+func (s *suite) prices() price.Table {
+	return price.Table{s.Model: {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, CachedInput: 0.25, CacheWrite: 2, Output: 4}}}}
+}
+
+// price holds that a call costs what the table says, or what the provider says.
+func (s *suite) price() {
+	u := s.counted()
+	u.CacheHour = 0
+	cost := 12.5
+	at, _ := s.serve(llmtest.Answer{Content: "x", Usage: u}, llmtest.Answer{Content: "x", Usage: u, Cost: &cost})
+	cfg := s.config(at)
+	cfg.IgnoreCost, cfg.Prices = false, s.prices()
+	m := s.open(cfg)
+	want := float64(u.Input-u.Cached-u.CacheWrite) + 0.25*float64(u.Cached) + 2*float64(u.CacheWrite) + 4*float64(u.Output)
+	if resp := s.generate(m, ask()); resp.Cost != want || !resp.Priced {
+		s.Errorf("cost %v, priced %v; want %v, true", resp.Cost, resp.Priced, want)
+	}
+	if s.Protocol != llmtest.Chat {
+		return // only routers of that protocol say it
+	}
+	if resp := s.generate(m, ask()); resp.Cost != cost || !resp.Priced {
+		s.Errorf("cost %v, priced %v; want %v as the provider says", resp.Cost, resp.Priced, cost)
+	}
+}
+
+// oddAnswers are read, and can be continued from.
+func (s *suite) oddAnswers() {
+	huge := strings.Repeat("0123456789abcdef", 4<<16)
+	for _, tt := range []struct {
+		name  string
+		a     llmtest.Answer
+		calls int
+	}{
+		{"a huge answer", llmtest.Text(huge), 0},
+		{"a huge call", llmtest.Bash(huge), 1},
+		{"an empty answer", llmtest.Answer{}, 0},
+		{"white space", llmtest.Text(" \n"), 0},
+		{"an unknown tool", llmtest.Answer{ToolCalls: []llm.ToolCall{{Name: "shell", Arguments: `{"a":[1,2.50,{"b":null}]}`}}}, 1},
+		{"no arguments", llmtest.Answer{ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: `{}`}}}, 1},
+		{"malformed arguments", llmtest.Answer{ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: `{"command": "ls`}}}, s.malformed()},
+		{"byte by byte", llmtest.Answer{Content: "x", Fault: llmtest.Drip, Pace: time.Microsecond}, 0},
+		{"a wrong clock", llmtest.Answer{Content: "x", Skew: -30 * time.Hour}, 0},
+	} {
+		_, m := s.serve(tt.a, llmtest.Text("Fine."))
+		req := ask()
+		resp := s.generate(m, req)
+		if calls := resp.Message.ToolCalls(); len(calls) != tt.calls {
+			s.Errorf("%s: read %d calls, want %d", tt.name, len(calls), tt.calls)
+		}
+		unread := len(tt.a.ToolCalls) > tt.calls // the provider's words for it may be in the text
+		if got := resp.Message.Text(); got != tt.a.Content && !unread {
+			s.Errorf("%s: read %d bytes of text, want %d", tt.name, len(got), len(tt.a.Content))
+		}
+		observed(req, resp)
+		said(req, "Continue.")
+		s.generate(m, req)
+	}
+}
+
+// malformed is how many calls are read of one with malformed arguments: Gemini does not pass
+// such on.
+func (s *suite) malformed() int {
+	if s.Protocol == llmtest.Gemini {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,230 @@
+// Package conformance checks a provider's client against the stub provider of
+// package llmtest: what it sends, what it keeps of an answer, and how it fails. One suite
+// serves all protocols:
+//
+//	func TestConformance(t *testing.T) {
+//		conformance.Run(t, conformance.Client{
+//			Protocol: llmtest.Anthropic, Streams: []bool{true, false},
+//			Open: func(cfg endpoint.Config) (llm.Model, error) { return anthropic.New(cfg) },
+//		})
+//	}
+//
+// The stub holds the rules of the real provider: a request that it would refuse fails the
+// test, in whichever part of the suite it is made.
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/llmtest"
+)
+
+// Client is a client under test.
+type Client struct {
+	Protocol llmtest.Protocol
+
+	// Open makes a model, one call of which is one request.
+	Open func(endpoint.Config) (llm.Model, error)
+
+	// Streams are the values of model_kwargs.stream with which the suite is run; nil runs it
+	// once, without that key.
+	Streams []bool
+
+	// Model is asked for; "" is one that the stub is strict with.
+	Model string
+
+	// Kwargs are set in all configurations.
+	Kwargs map[string]any
+
+	// Lacks are names of parts of the suite ("rate-limit headers") that do not apply,
+	// each with the reason.
+	Lacks map[string]string
+}
+
+// models are asked for unless a Client says otherwise.
+var models = map[llmtest.Protocol]string{
+	llmtest.Chat: "m", llmtest.Responses: "gpt-5", llmtest.Anthropic: "claude-sonnet-4-5", llmtest.Gemini: "gemini-3-pro-preview",
+}
+
+// parts of the suite, each a subtest.
+var parts = []struct {
+	name string
+	run  func(*suite)
+}{
+	{"text reply", (*suite).textReply},
+	{"tool calls", (*suite).toolCalls},
+	{"reasoning over turns", (*suite).reasoning},
+	{"interleaved thinking", (*suite).interleaved},
+	{"stops", (*suite).stops},
+	{"paused turn", (*suite).paused},
+	{"usage", (*suite).usage},
+	{"missing usage", (*suite).missingUsage},
+	{"price", (*suite).price},
+	{"odd answers", (*suite).oddAnswers},
+	{"resumed conversation", (*suite).resumed},
+	{"growing request", (*suite).growing},
+	{"refusals", (*suite).refusals},
+	{"first request refused", (*suite).firstRefused},
+	{"broken answers", (*suite).broken},
+	{"retry after", (*suite).retryAfter},
+	{"wrong clock", (*suite).wrongClock},
+	{"rate-limit headers", (*suite).rateHeaders},
+	{"secrets", (*suite).secrets},
+	{"cancel", (*suite).cancel},
+}
+
+// Run runs the suite as subtests of t.
+func Run(t *testing.T, c Client) {
+	if c.Model == "" {
+		c.Model = models[c.Protocol]
+	}
+	if c.Streams == nil {
+		runAll(t, c, false)
+		return
+	}
+	for _, stream := range c.Streams {
+		with := c
+		with.Kwargs = maps.Clone(c.Kwargs)
+		if with.Kwargs == nil {
+			with.Kwargs = map[string]any{}
+		}
+		with.Kwargs["stream"] = stream
+		t.Run(fmt.Sprintf("stream %v", stream), func(t *testing.T) { runAll(t, with, stream) })
+	}
+}
+
+func runAll(t *testing.T, c Client, stream bool) {
+	for _, part := range parts {
+		t.Run(part.name, func(t *testing.T) {
+			if why := c.Lacks[part.name]; why != "" {
+				t.Skip(why)
+			}
+			part.run(&suite{T: t, Client: c, stream: stream})
+		})
+	}
+}
+
+// suite is one part of the suite for one client.
+type suite struct {
+	*testing.T
+	Client
+	stream bool
+}
+
+// key is the API key of all requests: no error may have it.
+const key = "sk-planted-0123456789abcdef"
+
+// config is the usual configuration for a server.
+func (s *suite) config(at *llmtest.Server) endpoint.Config {
+	return endpoint.Config{
+		Model: s.Model, BaseURL: at.Base(s.Protocol), APIKey: key, Kwargs: maps.Clone(s.Kwargs), IgnoreCost: true,
+	}
+}
+
+// serve starts a server of the answers, and opens a model for it. Every body that the
+// model gets must be closed when the test ends.
+func (s *suite) serve(answers ...llmtest.Answer) (*llmtest.Server, llm.Model) {
+	s.Helper()
+	at := llmtest.NewServer(s, answers...)
+	return at, s.open(s.config(at))
+}
+
+func (s *suite) open(cfg endpoint.Config) llm.Model {
+	s.Helper()
+	watch := &watched{}
+	cfg.HTTP = &http.Client{Transport: watch}
+	m, err := s.Client.Open(cfg)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() {
+		if n := watch.open.Load(); n != 0 {
+			s.Errorf("%d bodies of answers were not closed, want all closed", n)
+		}
+	})
+	return m
+}
+
+// generate makes a call that must be answered.
+func (s *suite) generate(m llm.Model, req *llm.Request) *llm.Response {
+	s.Helper()
+	resp, err := m.Generate(s.Context(), req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if resp.Message.Role != llm.RoleAssistant {
+		s.Errorf("the answer's role is %q, want %q", resp.Message.Role, llm.RoleAssistant)
+	}
+	if !json.Valid(resp.Raw) {
+		s.Errorf("the raw answer %q is not JSON, want the provider's answer as it is without streaming", resp.Raw)
+	}
+	return resp
+}
+
+// ask begins a conversation in which the tool bash is offered.
+func ask() *llm.Request {
+	return &llm.Request{
+		Messages: []llm.Message{
+			{Role: llm.RoleSystem, Parts: llm.Say("You are a helpful assistant.")},
+			{Role: llm.RoleUser, Parts: llm.Say("Fix the bug <now> & tell me: \u00e9 \U0001f600")},
+		},
+		Tools: []llm.Tool{{
+			Name: "bash", Description: "Run a command.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`),
+		}},
+		Memo: new(llm.Memo),
+	}
+}
+
+// observed adds an answer to the conversation, and a result for each of its tool calls.
+func observed(req *llm.Request, resp *llm.Response) {
+	req.Messages = append(req.Messages, resp.Message)
+	for i, c := range resp.Message.ToolCalls() {
+		result := llm.ToolResult{CallID: c.ID, Parts: llm.Say(fmt.Sprintf("output %d of %s", i+1, c.Name))}
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{result}, Extra: map[string]any{"returncode": 0.0}})
+	}
+}
+
+// said adds words of the user.
+func said(req *llm.Request, text string) {
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Parts: llm.Say(text)})
+}
+
+// last returns the latest request that the server accepted or refused by its rules.
+func last(at *llmtest.Server) *llmtest.Request {
+	all := at.Requests()
+	return all[len(all)-1]
+}
+
+// watched counts the bodies that are open.
+type watched struct{ open atomic.Int64 }
+
+func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		w.open.Add(1)
+		resp.Body = &watchedBody{ReadCloser: resp.Body, w: w}
+	}
+	return resp, err
+}
+
+type watchedBody struct {
+	io.ReadCloser
+	w      *watched
+	closed atomic.Bool
+}
+
+func (b *watchedBody) Close() error {
+	if b.closed.CompareAndSwap(false, true) {
+		b.w.open.Add(-1)
+	}
+	return b.ReadCloser.Close()
+}

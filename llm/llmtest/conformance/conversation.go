@@ -1,0 +1,356 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/llmtest"
+)
+
+// textReply holds what a plain question sends, and what is read of a plain answer.
+func (s *suite) textReply() {
+	long := strings.Repeat("An answer with é, <b> & 😀. ", 40)
+	at, m := s.serve(llmtest.Answer{Content: long, Model: s.Model + "-2026"})
+	resp := s.generate(m, ask())
+	if got := resp.Message.Text(); got != long {
+		s.Errorf("read %q, want %q", got, long)
+	}
+	if resp.Model != s.Model+"-2026" {
+		s.Errorf("the answer is of model %q, want %q as the provider says", resp.Model, s.Model+"-2026")
+	}
+	r := last(at)
+	if r.Model != s.Model || r.System() != "You are a helpful assistant." || r.Task() != ask().Messages[1].Text() {
+		s.Errorf("asked model %q with system %q and task %q, want those of the request", r.Model, r.System(), r.Task())
+	}
+	if len(r.Tools) != 1 || r.Tools[0].Function.Name != "bash" || !strings.Contains(string(r.Tools[0].Function.Parameters), "command") {
+		s.Errorf("offered %+v, want the tool bash with its parameters", r.Tools)
+	}
+	if r.Stream != s.stream {
+		s.Errorf("asked for a stream: %v, want %v", r.Stream, s.stream)
+	}
+	req := ask()
+	req.Tools = nil
+	s.generate(m, req)
+	if len(last(at).Tools) != 0 || last(at).Members["tools"] != nil {
+		s.Errorf("offered %s without tools in the request, want none", last(at).Members["tools"])
+	}
+	observed(req, resp)
+	said(req, "Again.")
+	s.generate(m, req)
+	checkTurns(s, last(at), []string{"system", "user", "assistant", "user"})
+}
+
+// checkTurns compares who speaks in a request.
+func checkTurns(s *suite, r *llmtest.Request, want []string) {
+	s.Helper()
+	var got []string
+	for _, t := range r.Turns() {
+		got = append(got, t.Role)
+	}
+	if !slices.Equal(got, want) {
+		s.Errorf("the turns of the request are of %v, want %v", got, want)
+	}
+}
+
+// toolCalls holds that calls are read, and go back with all their results.
+func (s *suite) toolCalls() {
+	for _, n := range []int{1, 3} {
+		a := llmtest.Answer{Content: "Let me look."}
+		for i := range n {
+			a.ToolCalls = append(a.ToolCalls, llmtest.BashCall("", fmt.Sprintf("cat 'file %d' > \"é\" && x", i)))
+		}
+		if n == 3 {
+			a.ToolCalls[1].ID, a.ToolCalls[0].ID, a.ToolCalls[2].ID = "call_b", "call_a", "call_c"
+		}
+		at, m := s.serve(a, llmtest.Text("Done."))
+		req := ask()
+		resp := s.generate(m, req)
+		calls := resp.Message.ToolCalls()
+		if len(calls) != n || resp.Message.Text() != a.Content {
+			s.Fatalf("read %d calls and %q, want %d and %q", len(calls), resp.Message.Text(), n, a.Content)
+		}
+		for i, c := range calls {
+			if c.Name != "bash" || !sameJSON(c.Arguments, a.ToolCalls[i].Arguments) {
+				s.Errorf("call %d is %s(%s), want %s(%s)", i, c.Name, c.Arguments, "bash", a.ToolCalls[i].Arguments)
+			}
+			if c.ID == "" && s.Protocol != llmtest.Gemini {
+				s.Errorf("call %d has no id, want the provider's", i)
+			}
+		}
+		observed(req, resp)
+		said(req, "Continue.")
+		s.generate(m, req)
+		s.checkResults(last(at), n)
+	}
+}
+
+// checkResults holds that a request has the results of n calls in order.
+func (s *suite) checkResults(r *llmtest.Request, n int) {
+	s.Helper()
+	var calls, answered []string
+	var texts string
+	for _, t := range r.Turns() {
+		for _, c := range t.ToolCalls() {
+			calls = append(calls, c.ID)
+		}
+		for _, p := range t.Parts {
+			if result, ok := p.(llm.ToolResult); ok {
+				answered = append(answered, result.CallID)
+				texts += llm.Message{Parts: result.Parts}.Text()
+			}
+		}
+	}
+	if len(answered) != n || !slices.Equal(calls, answered) {
+		s.Errorf("results for %v after calls %v, want one for each in order", answered, calls)
+	}
+	for i := range n {
+		if !strings.Contains(texts, fmt.Sprintf("output %d of bash", i+1)) {
+			s.Errorf("the results say %q, want output %d", texts, i+1)
+		}
+	}
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && cmp.Equal(x, y)
+}
+
+// thinking are three turns of a model that thinks.
+func (s *suite) thinking() []llmtest.Answer {
+	first := llmtest.Answer{Reasoning: "I should look at the files first. 😀", ToolCalls: []llm.ToolCall{llmtest.BashCall("", "ls")}}
+	second := llmtest.Answer{Reasoning: "There are two of them.", Content: "I read both.", ToolCalls: []llm.ToolCall{
+		llmtest.BashCall("", "cat a"), llmtest.BashCall("", "cat b"),
+	}}
+	if s.Protocol != llmtest.Gemini {
+		second.Parts = []llm.Part{
+			llm.Reasoning{}, llm.Reasoning{Text: "There are two of them."}, llm.Text{Text: "I read both."}, second.ToolCalls[0], second.ToolCalls[1],
+		}
+	}
+	third := llmtest.Answer{Reasoning: "That is all.", Content: "It is fixed."}
+	if s.Protocol == llmtest.Chat { // where no call may have the id of another one
+		first.ToolCalls[0].ID, second.ToolCalls[0].ID, second.ToolCalls[1].ID = "call_a", "call_b", "call_c"
+		if second.Parts != nil {
+			second.Parts[3], second.Parts[4] = second.ToolCalls[0], second.ToolCalls[1]
+		}
+	}
+	return []llmtest.Answer{first, second, third}
+}
+
+// reasoning holds that thoughts are read and go back as they came: the stub refuses what is
+// missing or changed.
+func (s *suite) reasoning() {
+	answers := s.thinking()
+	at, m := s.serve(append(answers, llmtest.Text("You are welcome."))...)
+	req := ask()
+	for range answers {
+		observed(req, s.generate(m, req))
+	}
+	said(req, "Thank you.")
+	s.generate(m, req)
+	s.checkThoughts(last(at), answers)
+	for i, msg := range assistants(req) {
+		if got, want := thoughtsOf(msg), answers[i].Reasoning; !strings.Contains(got, want) && s.Protocol != llmtest.Chat {
+			s.Errorf("read of answer %d the thoughts %q, want %q", i+1, got, want)
+		}
+	}
+}
+
+// checkThoughts holds that the request has the thoughts of all answers but of the last,
+// whose turn is over, each with a signature.
+func (s *suite) checkThoughts(r *llmtest.Request, answers []llmtest.Answer) {
+	s.Helper()
+	var got []llm.Message
+	for _, t := range r.Turns() {
+		if t.Role == llm.RoleAssistant {
+			got = append(got, t)
+		}
+	}
+	if len(got) != len(answers) {
+		s.Fatalf("the request has %d answers, want %d", len(got), len(answers))
+	}
+	for i, a := range answers[:2] {
+		if thoughts := thoughtsOf(got[i]); s.Protocol != llmtest.Gemini && !strings.Contains(thoughts, a.Reasoning) {
+			s.Errorf("answer %d went back with the thoughts %q, want %q", i+1, thoughts, a.Reasoning)
+		}
+		if !isSigned(got[i]) {
+			s.Errorf("answer %d went back without a signature: %+v, want the provider's", i+1, got[i])
+		}
+	}
+}
+
+// isSigned reports whether each thought has a signature, or, where signatures are on
+// calls, the first call has one.
+func isSigned(m llm.Message) bool {
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case llm.ToolCall:
+			return p.Opaque.Data != ""
+		case llm.Reasoning:
+			if p.Opaque.Data != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func assistants(req *llm.Request) (list []llm.Message) {
+	for _, m := range req.Messages {
+		if m.Role == llm.RoleAssistant {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func thoughtsOf(m llm.Message) (all string) {
+	for _, p := range m.Parts {
+		if r, ok := p.(llm.Reasoning); ok {
+			all += r.Text
+		}
+	}
+	return all
+}
+
+// interleaved holds the order of thoughts, texts and calls within an answer.
+func (s *suite) interleaved() {
+	if s.Protocol == llmtest.Chat {
+		s.Skip("a chat completion has no order of parts")
+	}
+	a := llmtest.Answer{Parts: []llm.Part{
+		llm.Reasoning{Text: "First this."},
+		llm.Text{Text: "I look at a."},
+		llmtest.BashCall("", "cat a"),
+		llm.Reasoning{Text: "Then that."},
+		llmtest.BashCall("", "cat b"),
+	}}
+	at, m := s.serve(a, llmtest.Text("Done."))
+	req := ask()
+	resp := s.generate(m, req)
+	want := outline(a.Parts)
+	if got := outline(resp.Message.Parts); !slices.Equal(got, want) {
+		s.Errorf("read %q, want %q", got, want)
+	}
+	observed(req, resp)
+	s.generate(m, req)
+	for _, t := range last(at).Turns() {
+		if t.Role == llm.RoleAssistant {
+			if got := outline(t.Parts); !slices.Equal(got, want) {
+				s.Errorf("sent back %q, want %q", got, want)
+			}
+		}
+	}
+}
+
+// outline is the order of parts with their words; parts that follow each other and have
+// the same kind are one, since a stream may come in more pieces.
+func outline(parts []llm.Part) (list []string) {
+	kind := ""
+	add := func(k, text string) {
+		if k == kind {
+			list[len(list)-1] += text
+			return
+		}
+		kind = k
+		list = append(list, k+": "+text)
+	}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				add("text", p.Text)
+			}
+		case llm.Reasoning:
+			add("thought", p.Text)
+		case llm.ToolCall:
+			kind = ""
+			add("call", compact(p.Arguments))
+			kind = ""
+		}
+	}
+	return list
+}
+
+func compact(text string) string {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(text)) != nil {
+		return text
+	}
+	return b.String()
+}
+
+// resumed holds that a conversation that was written to a journal and is read again, by a
+// new process, continues with the same bytes.
+func (s *suite) resumed() {
+	answers := s.thinking()
+	at, m := s.serve(append(answers, llmtest.Text("End."), llmtest.Text("End."), llmtest.Text("End."))...)
+	req := ask()
+	for range answers {
+		observed(req, s.generate(m, req))
+	}
+	said(req, "Thank you.")
+	s.generate(m, req)
+	want := last(at).Body
+	data, err := json.Marshal(req.Messages)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var read []llm.Message
+	if err := json.Unmarshal(data, &read); err != nil {
+		s.Fatal(err)
+	}
+	for name, memo := range map[string]*llm.Memo{"with a memo": new(llm.Memo), "without a memo": nil} {
+		again := &llm.Request{Messages: read, Tools: req.Tools, Memo: memo}
+		s.generate(s.open(s.config(at)), again)
+		if got := last(at).Body; !bytes.Equal(withoutMarks(got), withoutMarks(want)) {
+			s.Errorf("%s, the resumed conversation sends\n%s\nwant the bytes of the first process\n%s", name, got, want)
+		}
+	}
+}
+
+// growing holds that each request begins with the messages of the one before, byte for byte,
+// so that the provider's prompt cache is used, and that nothing else changes.
+func (s *suite) growing() {
+	answers := s.thinking()
+	at, m := s.serve(append(answers, llmtest.Text("End."))...)
+	req := ask()
+	for range answers {
+		observed(req, s.generate(m, req))
+	}
+	said(req, "Thank you.")
+	s.generate(m, req)
+	all := at.Requests()
+	for i := 1; i < len(all); i++ {
+		before, after := all[i-1], all[i]
+		for j, m := range before.Messages {
+			// The last message may grow: results and words of the user may be one message.
+			if j == len(before.Messages)-1 && len(after.Messages) > j && m.Role == "user" {
+				continue
+			}
+			if len(after.Messages) <= j || !bytes.Equal(withoutMarks(m.Raw), withoutMarks(after.Messages[j].Raw)) {
+				s.Errorf("message %d of request %d is not that of the request before: want\n%s", j, i+1, m.Raw)
+			}
+		}
+		for name, value := range before.Members {
+			if name != "messages" && name != "contents" && name != "input" && !bytes.Equal(withoutMarks(value), withoutMarks(after.Members[name])) {
+				s.Errorf("member %s of request %d is %s, want %s as before", name, i+1, after.Members[name], value)
+			}
+		}
+	}
+}
+
+// withoutMarks removes the marks of cache breakpoints, which move.
+func withoutMarks(data []byte) []byte {
+	for _, ttl := range []string{"", `,"ttl":"1h"`, `,"ttl":"5m"`} {
+		mark := []byte(`"cache_control":{"type":"ephemeral"` + ttl + `}`)
+		data = bytes.ReplaceAll(data, append([]byte(`,`), mark...), nil)
+		data = bytes.ReplaceAll(data, append(mark, ','), nil)
+	}
+	return data
+}

@@ -1,0 +1,263 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/llmtest"
+)
+
+// failure is how a call must fail.
+type failure struct {
+	name    string
+	answer  llmtest.Answer
+	kind    fault.Kind
+	unpaid  bool  // it was not charged for sure
+	limited bool  // it is the key's rate limit, or an overload
+	either  bool  // limited does not matter
+	is      error // in the chain
+	not     []llmtest.Protocol
+}
+
+// failures are the refusals that a provider makes before it works.
+func failures() []failure {
+	const other = fault.Instance
+	return []failure{
+		{name: "400", answer: llmtest.Status(400), kind: other, unpaid: true},
+		{name: "401", answer: llmtest.Status(401), kind: fault.Host, unpaid: true},
+		{name: "403", answer: llmtest.Status(403), kind: fault.Host, unpaid: true},
+		{name: "404", answer: llmtest.Status(404), kind: fault.Host, unpaid: true},
+		{name: "408", answer: llmtest.Status(408), kind: fault.Transient, unpaid: true},
+		{name: "413", answer: llmtest.Status(413), kind: other, unpaid: true},
+		{name: "429", answer: llmtest.Status(429), kind: fault.Transient, unpaid: true, limited: true},
+		{name: "500", answer: llmtest.Status(500), kind: fault.Transient, unpaid: true},
+		{name: "502 page", answer: llmtest.Status(502), kind: fault.Transient, unpaid: true},
+		{name: "503", answer: llmtest.Refusal(503, "", "no upstream"), kind: fault.Transient, unpaid: true},
+		{name: "503 of an overload", answer: llmtest.Status(503), kind: fault.Transient, unpaid: true, either: true},
+		{name: "504", answer: llmtest.Status(504), kind: fault.Transient},
+		{name: "529", answer: llmtest.Status(529), kind: fault.Transient, unpaid: true, limited: true},
+		{name: "529 with retry-after", answer: llmtest.Answer{Status: 529, RetryAfter: time.Second}, kind: fault.Transient, unpaid: true, limited: true},
+		{name: "too long", answer: llmtest.TooLong(), kind: other, unpaid: true, is: llm.ErrContextLength},
+		{name: "flagged", answer: llmtest.Flagged(), kind: other, is: llm.ErrContentPolicy, unpaid: true, not: []llmtest.Protocol{llmtest.Gemini}},
+		{name: "no credit", answer: llmtest.NoQuota(), kind: fault.Host, unpaid: true, not: []llmtest.Protocol{llmtest.Gemini}},
+	}
+}
+
+// fails makes a call that must fail as f says, on an endpoint that is known to work.
+func (s *suite) fails(f failure) {
+	s.Helper()
+	at := llmtest.NewServer(s, f.answer)
+	cfg := s.config(at)
+	cfg.Proven = true
+	cfg.RequestTimeout, cfg.IdleTimeout = 20*time.Second, 20*time.Second
+	switch f.answer.Fault {
+	case llmtest.Stall, llmtest.Silence:
+		cfg.RequestTimeout, cfg.IdleTimeout = 300*time.Millisecond, 100*time.Millisecond
+	}
+	resp, err := s.open(cfg).Generate(s.Context(), ask())
+	if err == nil {
+		s.Errorf("%s: answered %+v, want an error", f.name, resp)
+		return
+	}
+	if got := fault.KindOf(err); got != f.kind {
+		s.Errorf("%s: %v is %v, want %v", f.name, err, got, f.kind)
+	}
+	if lost := llm.Lost(err); (lost == 0) != f.unpaid {
+		s.Errorf("%s: %d calls may have been charged after %v, want not charged: %v", f.name, lost, err, f.unpaid)
+	}
+	if _, limited := errors.AsType[*llm.RateLimited](err); limited != f.limited && !f.either {
+		s.Errorf("%s: %v is a rate limit: %v, want %v", f.name, err, limited, f.limited)
+	}
+	for _, typed := range []error{llm.ErrContextLength, llm.ErrContentPolicy} {
+		if f.name != "413" && errors.Is(err, typed) != (typed == f.is) {
+			s.Errorf("%s: %v is taken for %v: %v, want %v", f.name, err, typed, errors.Is(err, typed), typed == f.is)
+		}
+	}
+	s.hides(err)
+}
+
+// hides holds that neither the key nor the address's secrets are in an error.
+func (s *suite) hides(err error) {
+	s.Helper()
+	if text := err.Error() + fault.HintOf(err) + fmt.Sprintf("%+v", err); strings.Contains(text, key) {
+		s.Errorf("the error has the API key: %s", text)
+	}
+}
+
+// refusals holds what each status and error of the provider means.
+func (s *suite) refusals() {
+	for _, f := range failures() {
+		if !slices.Contains(f.not, s.Protocol) {
+			s.fails(f)
+		}
+	}
+	if s.Protocol == llmtest.Gemini { // which answers 200 without an answer
+		_, m := s.serve(llmtest.Flagged())
+		resp, err := m.Generate(s.Context(), ask())
+		if err == nil && !resp.Filtered() || err != nil && !errors.Is(err, llm.ErrContentPolicy) {
+			s.Errorf("a blocked prompt gives %+v, %v; want a filtered answer, or ErrContentPolicy", resp, err)
+		}
+	}
+}
+
+// firstRefused holds that what refuses the very first request stops the run: all instances
+// send a similar one.
+func (s *suite) firstRefused() {
+	for _, status := range []int{400, 401, 403, 404} {
+		_, m := s.serve(llmtest.Status(status))
+		_, err := m.Generate(s.Context(), ask())
+		if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
+			s.Errorf("the first request is refused by %d: %v is %v with hint %q, want %v with a hint",
+				status, err, fault.KindOf(err), fault.HintOf(err), fault.Host)
+		}
+	}
+	_, m := s.serve(llmtest.Text("ok"), llmtest.Status(400))
+	s.generate(m, ask())
+	if _, err := m.Generate(s.Context(), ask()); fault.KindOf(err) != fault.Instance {
+		s.Errorf("a later request is refused by 400: %v is %v, want %v", err, fault.KindOf(err), fault.Instance)
+	}
+}
+
+// broken holds that an answer that breaks on its way is a Transient fault, and may have been
+// charged; what has arrived is never taken for an answer.
+func (s *suite) broken() {
+	text := llmtest.Answer{Reasoning: "hm", Content: strings.Repeat("half of this is lost ", 20)}
+	call := llmtest.Answer{ToolCalls: []llm.ToolCall{llmtest.BashCall("", strings.Repeat("rm x; ", 50))}}
+	for name, kind := range map[string]llmtest.Fault{
+		"garbage": llmtest.Garbage, "half": llmtest.Half, "without an end": llmtest.Cut, "stalled": llmtest.Stall,
+		"hang-up": llmtest.Hangup, "silence": llmtest.Silence, "garbage in the middle": llmtest.GarbageEvent,
+	} {
+		for _, a := range []llmtest.Answer{text, call} {
+			a.Fault = kind
+			s.fails(failure{name: name, answer: a, kind: fault.Transient})
+		}
+	}
+	if s.stream {
+		text.Fault = llmtest.Broken
+		s.fails(failure{name: "an error in the middle", answer: text, kind: fault.Transient, either: true})
+		text.Status = 503
+		s.fails(failure{name: "a 503 in the middle", answer: text, kind: fault.Transient, either: true})
+	}
+}
+
+// retryAfter holds that a provider's wait is read in all its forms.
+func (s *suite) retryAfter() {
+	forms := map[llmtest.RetryForm]string{llmtest.InSeconds: "seconds", llmtest.AsDate: "a date"}
+	switch s.Protocol {
+	case llmtest.Gemini:
+		forms[llmtest.InBody] = "the body"
+	case llmtest.Chat, llmtest.Responses:
+		forms[llmtest.InMillis] = "milliseconds"
+	}
+	for form, name := range forms {
+		for _, status := range []int{429, 503} {
+			a := llmtest.Answer{Status: status, RetryAfter: 40 * time.Second, RetryForm: form}
+			_, m := s.serve(a)
+			_, err := m.Generate(s.Context(), ask())
+			limited, ok := errors.AsType[*llm.RateLimited](err)
+			if !ok || limited.After < 38*time.Second || limited.After > 41*time.Second {
+				s.Errorf("a %d with the wait in %s: %v, want a rate limit of 40s", status, name, err)
+			}
+		}
+	}
+}
+
+// wrongClock holds that a wait until a date goes by the provider's own clock.
+func (s *suite) wrongClock() {
+	for _, skew := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
+		_, m := s.serve(llmtest.Answer{Status: 429, RetryAfter: 40 * time.Second, RetryForm: llmtest.AsDate, Skew: skew})
+		_, err := m.Generate(s.Context(), ask())
+		limited, ok := errors.AsType[*llm.RateLimited](err)
+		if !ok || limited.After < 38*time.Second || limited.After > 41*time.Second {
+			s.Errorf("a wait until a date of a clock that is off by %v: %v, want a rate limit of 40s", skew, err)
+		}
+	}
+}
+
+// rateHeaders holds that the limits in a provider's headers are read, of answers and of
+// refusals.
+func (s *suite) rateHeaders() {
+	if s.Protocol == llmtest.Gemini {
+		s.Skip("Gemini has no such headers")
+	}
+	rate := llm.Rate{
+		Requests: llm.Window{Limit: 600, Remaining: 599, Reset: 2 * time.Second},
+		Tokens:   llm.Window{Limit: 90000, Remaining: 40000, Reset: 33 * time.Second},
+	}
+	_, m := s.serve(llmtest.Answer{Content: "x", Rate: rate}, llmtest.Answer{Status: 429, Rate: rate})
+	check := func(what string, got *llm.Rate) {
+		if got == nil || got.Requests.Limit != 600 || got.Requests.Remaining != 599 || got.Tokens.Limit != 90000 ||
+			got.Tokens.Remaining != 40000 || got.Tokens.Reset < 30*time.Second || got.Tokens.Reset > 34*time.Second {
+			s.Errorf("%s: read the limits %+v, want %+v", what, got, rate)
+		}
+	}
+	check("an answer", s.generate(m, ask()).Rate)
+	_, err := m.Generate(s.Context(), ask())
+	limited, ok := errors.AsType[*llm.RateLimited](err)
+	if !ok {
+		s.Fatalf("%v, want a rate limit", err)
+	}
+	check("a refusal", limited.Rate)
+}
+
+// secrets holds that no error has a secret of the configuration, though a server repeats it.
+func (s *suite) secrets() {
+	const header = "planted-in-a-header-42"
+	echo := fmt.Sprintf("the key %s is refused, and so is %s", key, header)
+	answers := []llmtest.Answer{
+		llmtest.Refusal(400, "x", echo), llmtest.Refusal(401, "x", echo), llmtest.Refusal(429, "x", echo), llmtest.Refusal(500, "x", echo),
+		{Status: 502, Body: []byte(echo)},
+		{Body: []byte(echo)},
+		{Fault: llmtest.Hangup},
+		{Content: "x", Fault: llmtest.Broken, Error: llmtest.ErrorBody{Message: echo}},
+	}
+	for i, a := range answers {
+		at := llmtest.NewServer(s, a)
+		cfg := s.config(at)
+		if cfg.Kwargs == nil {
+			cfg.Kwargs = map[string]any{}
+		}
+		cfg.Kwargs["extra_headers"] = map[string]any{"X-Secret": header}
+		_, err := s.open(cfg).Generate(s.Context(), ask())
+		if err == nil {
+			s.Errorf("answer %d: no error, want one", i+1)
+			continue
+		}
+		s.hides(err)
+		if strings.Contains(err.Error()+fault.HintOf(err), header) {
+			s.Errorf("answer %d: the error has the value of a header: %v", i+1, err)
+		}
+		if got := last(at).Header.Get("X-Secret"); got != header {
+			s.Errorf("answer %d: asked with header %q, want %q of extra_headers", i+1, got, header)
+		}
+	}
+}
+
+// cancel holds that a canceled call returns at once with the cancellation, wherever it is.
+func (s *suite) cancel() {
+	for name, a := range map[string]llmtest.Answer{
+		"before the answer": {Fault: llmtest.Silence},
+		"in the middle":     {Content: strings.Repeat("half of it ", 20), Fault: llmtest.Stall},
+	} {
+		ctx, cancel := context.WithCancel(s.Context())
+		at := llmtest.NewServerFunc(s, func(int, *llmtest.Request) llmtest.Answer {
+			time.AfterFunc(50*time.Millisecond, cancel)
+			return a
+		})
+		begun := time.Now()
+		_, err := s.open(s.config(at)).Generate(ctx, ask())
+		if !errors.Is(err, context.Canceled) {
+			s.Errorf("canceled %s: %v, want the cancellation", name, err)
+		}
+		if took := time.Since(begun); took > 10*time.Second {
+			s.Errorf("canceled %s: returned after %v, want at once", name, took)
+		}
+		cancel()
+	}
+}

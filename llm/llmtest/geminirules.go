@@ -1,0 +1,196 @@
+package llmtest
+
+import (
+	"encoding/json"
+
+	"batch.example/batch/llm"
+)
+
+// geminiContent is a content of a request.
+type geminiContent struct {
+	Role  string       `json:"role"`
+	Parts []geminiPart `json:"parts"`
+}
+
+type geminiPart struct {
+	Text         *string `json:"text"`
+	Thought      bool    `json:"thought"`
+	Signature    string  `json:"thoughtSignature"`
+	FunctionCall *struct {
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"functionCall"`
+	FunctionResponse *struct {
+		ID       string          `json:"id"`
+		Name     string          `json:"name"`
+		Response json.RawMessage `json:"response"`
+	} `json:"functionResponse"`
+	InlineData *struct {
+		MimeType string `json:"mimeType"`
+		Data     []byte `json:"data"`
+	} `json:"inlineData"`
+}
+
+// part returns a part without the forms of the protocol; nil for one without such a form.
+func (p geminiPart) part() llm.Part {
+	switch {
+	case p.FunctionCall != nil:
+		f := p.FunctionCall
+		return llm.ToolCall{ID: f.ID, Name: f.Name, Arguments: string(f.Args), Opaque: opaque(p.Signature)}
+	case p.FunctionResponse != nil:
+		return llm.ToolResult{CallID: p.FunctionResponse.ID, Parts: llm.Say(string(p.FunctionResponse.Response))}
+	case p.InlineData != nil:
+		return llm.Image{MediaType: p.InlineData.MimeType, Data: p.InlineData.Data}
+	case p.Text != nil && p.Thought:
+		return llm.Reasoning{Text: *p.Text, Opaque: opaque(p.Signature)}
+	case p.Text != nil:
+		return llm.Text{Text: *p.Text, Opaque: opaque(p.Signature)}
+	}
+	return nil
+}
+
+// geminiRequest holds the members that the rules are about.
+type geminiRequest struct {
+	Contents          []json.RawMessage `json:"contents"`
+	SystemInstruction *geminiContent    `json:"systemInstruction"`
+	Tools             []struct {
+		FunctionDeclarations []struct {
+			Name                 string          `json:"name"`
+			Parameters           json.RawMessage `json:"parameters"`
+			ParametersJSONSchema json.RawMessage `json:"parametersJsonSchema"`
+		} `json:"functionDeclarations"`
+	} `json:"tools"`
+}
+
+// readGemini fills in a request and holds the rules of generateContent.
+func readGemini(r *Request, sent *sent) error {
+	if name := unknownMember(r.Members, geminiMembers); name != "" {
+		return says("Invalid JSON payload received. Unknown name %q: Cannot find field.", name)
+	}
+	var g geminiRequest
+	if err := json.Unmarshal(r.Body, &g); err != nil {
+		return says("Invalid JSON payload received. %v", err)
+	}
+	if len(g.Contents) == 0 {
+		return says("* GenerateContentRequest.contents: contents is not specified\n")
+	}
+	for _, t := range g.Tools {
+		for i, f := range t.FunctionDeclarations {
+			if f.Name == "" {
+				return says("* GenerateContentRequest.tools[0].function_declarations[%d].name: Invalid function name.\n", i)
+			}
+			schema := f.Parameters
+			if len(schema) == 0 {
+				schema = f.ParametersJSONSchema
+			}
+			r.addTool(f.Name, schema)
+		}
+	}
+	return r.readGeminiContents(g, sent)
+}
+
+func (r *Request) readGeminiContents(g geminiRequest, sent *sent) error {
+	var turns []llm.Message
+	if g.SystemInstruction != nil {
+		turns = append(turns, geminiTurn(llm.RoleSystem, *g.SystemInstruction))
+	}
+	var contents []geminiContent
+	for i, raw := range g.Contents {
+		var c geminiContent
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return says("Invalid value at 'contents[%d]': %v", i, err)
+		}
+		r.Messages = append(r.Messages, Message{Role: c.Role, Raw: raw})
+		contents = append(contents, c)
+		role := map[string]string{"model": llm.RoleAssistant, "user": llm.RoleUser, "": llm.RoleUser, "function": llm.RoleUser}[c.Role]
+		if role == "" {
+			return says("Please use a valid role: user, model.")
+		}
+		turns = append(turns, geminiTurn(role, c))
+	}
+	r.set(turns)
+	return checkGemini(r.Model, contents, sent)
+}
+
+func geminiTurn(role string, c geminiContent) llm.Message {
+	m := llm.Message{Role: role}
+	for _, p := range c.Parts {
+		if p := p.part(); p != nil {
+			m.Parts = append(m.Parts, p)
+		}
+	}
+	return m
+}
+
+func checkGemini(model string, contents []geminiContent, sent *sent) error {
+	start := 0 // of the current turn: after it, signatures must be there
+	for i, c := range contents {
+		if c.Role != "model" && c.calls(true) == 0 {
+			start = i
+		}
+	}
+	open, speaker := 0, "" // function calls of the content before that have no response
+	for i, c := range contents {
+		if len(c.Parts) == 0 {
+			return says("* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.\n", i)
+		}
+		calls, responses := c.calls(false), c.calls(true)
+		switch {
+		case calls > 0 && c.Role != "model", calls > 0 && speaker != "user":
+			return says("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+		case responses > 0 && open == 0:
+			return says("Please ensure that function response turn comes immediately after a function call turn.")
+		case responses != open:
+			return says("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
+		}
+		if err := c.check(i, isGemini3(model) && i > start, sent); err != nil {
+			return err
+		}
+		open, speaker = calls, c.Role
+		if c.Role != "model" {
+			speaker = "user"
+		}
+	}
+	if open > 0 {
+		return says("Please ensure that single turn requests end with a user role or the role field is empty.")
+	}
+	return nil
+}
+
+// calls counts function calls, or responses.
+func (c geminiContent) calls(responses bool) (n int) {
+	for _, p := range c.Parts {
+		if responses && p.FunctionResponse != nil || !responses && p.FunctionCall != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// check holds the signatures of a content, and that its first function call has one if
+// signatures are wanted.
+func (c geminiContent) check(i int, wanted bool, sent *sent) error {
+	for j, p := range c.Parts {
+		ok := true
+		switch {
+		case p.Text == nil && p.FunctionCall == nil && p.FunctionResponse == nil && p.InlineData == nil:
+			return says("* GenerateContentRequest.contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field\n", i, j)
+		case p.FunctionCall != nil:
+			f := p.FunctionCall
+			if wanted && p.Signature == "" {
+				return says("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", f.Name, i+1)
+			}
+			wanted = false
+			ok = p.Signature == "" || p.Signature == callSignature(f.Name, string(f.Args)) || sent.sealed("call", p.Signature)
+		case p.FunctionResponse != nil && !isObject(string(p.FunctionResponse.Response)):
+			return says("Invalid value at 'contents[%d].parts[%d].function_response.response' (Map)", i, j)
+		case p.Text != nil && p.Signature != "":
+			ok = *p.Text == "" || p.Signature == signature("answer", *p.Text) || sent.sealed("answer", p.Signature)
+		}
+		if !ok {
+			return says("Corrupted thought signature.")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package llmtest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"batch.example/batch/llm"
+)
+
+// Protocol is one of the four that the server speaks.
+type Protocol string
+
+// The protocols.
+const (
+	Chat      Protocol = "chat"      // OpenAI chat completions
+	Responses Protocol = "responses" // OpenAI Responses
+	Anthropic Protocol = "anthropic" // Anthropic Messages
+	Gemini    Protocol = "gemini"    // Google Gemini
+)
+
+// dialect is how a protocol reads and writes. Methods that write depend on nothing but
+// their arguments.
+type dialect interface {
+	// read parses a request and holds the rules of the provider. The request is
+	// returned as far as it could be read, also with an error.
+	read(h *Handler, r *http.Request, body []byte) (*Request, *refused)
+	// whole is the answer to a request that does not stream.
+	whole(a Answer, c call) []byte
+	// events is the answer to one that does.
+	events(a Answer, c call) []event
+	// named returns an answer's content with the ids and signatures that it is sent with.
+	named(a Answer, c call) []llm.Part
+	// failure is an error answer, and the status that it has.
+	failure(a Answer) (status int, body []byte)
+	// interrupted is the event of a stream that ends by an error.
+	interrupted(a Answer, c call) event
+}
+
+var dialects = map[Protocol]dialect{
+	Chat: chat{}, Responses: responses{}, Anthropic: anthropic{}, Gemini: gemini{},
+}
+
+// call is what an answer takes from its request.
+type call struct {
+	n       int // of the request, from 1
+	model   string
+	request *Request
+}
+
+// event is one of a stream of server-sent events.
+type event struct {
+	name string // "" for protocols whose events have none
+	data []byte
+}
+
+func (e event) bytes() []byte {
+	var b []byte
+	if e.name != "" {
+		b = append(b, "event: "+e.name+"\n"...)
+	}
+	return append(append(append(b, "data: "...), e.data...), "\n\n"...)
+}
+
+// refused says why a request is not answered.
+type refused struct {
+	status int
+	body   ErrorBody
+}
+
+func (r *refused) Error() string { return r.body.Message }
+
+// protocolOf tells the protocol by the path; "" if no provider has it.
+func protocolOf(r *http.Request) Protocol {
+	path := r.URL.Path
+	method := path[strings.LastIndexByte(path, ':')+1:]
+	switch {
+	case r.Method != http.MethodPost:
+		return ""
+	case strings.HasSuffix(path, "/chat/completions"):
+		return Chat
+	case strings.HasSuffix(path, "/responses"):
+		return Responses
+	case strings.HasSuffix(path, "/v1/messages"):
+		return Anthropic
+	case strings.Contains(path, "/models/") && (method == "generateContent" || method == "streamGenerateContent"):
+		return Gemini
+	}
+	return ""
+}
+
+// said is an error in the words of a provider.
+type said string
+
+func (s said) Error() string { return string(s) }
+
+func says(format string, args ...any) error { return said(fmt.Sprintf(format, args...)) }

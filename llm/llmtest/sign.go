@@ -1,0 +1,41 @@
+package llmtest
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+)
+
+// signature is what a provider puts beside a thought so that nobody can change it. It
+// depends on the thought alone: a server that has been started again knows it.
+func signature(kind, thought string) string {
+	mac := hmac.New(sha256.New, []byte("llmtest "+kind))
+	mac.Write([]byte(thought))
+	return base64.StdEncoding.EncodeToString(append([]byte(kind+" "), mac.Sum(nil)...))
+}
+
+// sealed is thought that only the server can read.
+func sealed(kind, thought string) string {
+	return base64.StdEncoding.EncodeToString([]byte(thought)) + "." + signature(kind, thought)
+}
+
+// isSealed reports whether data was made by sealed.
+func isSealed(kind, data string) bool {
+	text, _, ok := strings.Cut(data, ".")
+	thought, err := base64.StdEncoding.DecodeString(text)
+	return ok && err == nil && data == sealed(kind, string(thought))
+}
+
+// canonical is JSON in one spelling, so that two texts of a value compare equal.
+func canonical(data []byte) string {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return string(data)
+	}
+	return string(encode(v))
+}
