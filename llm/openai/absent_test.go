@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/openai"
 )
 
@@ -32,7 +33,7 @@ func TestAnAddressWithoutAServerIsReportedInPlainWords(t *testing.T) {
 		{"http://nobody.invalid", nil, "asking model m: there is no host nobody.invalid (dial tcp: lookup nobody.invalid: no such host)"},
 		{strings.Replace(plain.URL, "http:", "https:", 1), nil, "answers over http, not https (http: server gave HTTP response to HTTPS client)"},
 	} {
-		cfg := openai.Config{Model: "m", BaseURL: c.base, APIKey: "k", HTTP: &http.Client{Transport: &http.Transport{
+		cfg := endpoint.Config{Model: "m", BaseURL: c.base, APIKey: "k", HTTP: &http.Client{Transport: &http.Transport{
 			Proxy: http.ProxyURL(c.proxy),
 			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 				if host, _, _ := net.SplitHostPort(addr); strings.HasSuffix(host, ".invalid") { // so that no name server is asked

@@ -8,7 +8,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/openai"
+	"batch.example/batch/llm/endpoint"
 )
 
 // FuzzAnswer gives the client any server answer: it never panics, each error
@@ -29,7 +29,7 @@ func FuzzAnswer(f *testing.F) {
 			a.StatusCode, a.Request = int(status), r
 			return a
 		})
-		m := compose(t, openai.Config{
+		m := compose(t, endpoint.Config{
 			Model: "m", BaseURL: "http://model.test/v1", APIKey: planted, HTTP: &http.Client{Transport: rt}, Retry: llm.RetryPolicy{Tries: 1},
 		})
 		resp, err := m.Generate(t.Context(), again())

@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/llmtest"
-	"batch.example/batch/llm/openai"
 )
 
 // patient allows more tries than a wrong address gets.
-func patient(c *openai.Config) {
+func patient(c *endpoint.Config) {
 	c.Retry = fast
 	c.Retry.Tries = 6
 }
@@ -61,7 +61,7 @@ func TestAWrongAddressFailsAfterFewTries(t *testing.T) {
 				c.serve(w, r)
 			}))
 			defer s.Close()
-			cfg := openai.Config{Model: "m", BaseURL: s.URL, APIKey: planted}
+			cfg := endpoint.Config{Model: "m", BaseURL: s.URL, APIKey: planted}
 			patient(&cfg)
 			m := compose(t, cfg)
 			_, err := m.Generate(t.Context(), ask())
@@ -94,7 +94,7 @@ func TestAServerThatNeverAnsweredFailsAfterFewTries(t *testing.T) {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(`{"choices":[{"message":{"role":"assistant","content":"ok"}}]}`))
 		}))
-		cfg := openai.Config{Model: "m", BaseURL: s.URL}
+		cfg := endpoint.Config{Model: "m", BaseURL: s.URL}
 		patient(&cfg)
 		var dials atomic.Int64
 		cfg.HTTP = &http.Client{Transport: &http.Transport{

@@ -1,31 +1,19 @@
 package openai_test
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
-	"batch.example/batch/llm/openai"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/llmtest/conformance"
 )
 
-// A long conversation: 250 steps with observations of 4 KB. The time and the
-// allocations of the stand-in server are included; a profile separates them.
 func BenchmarkGenerate(b *testing.B) {
-	s := llmtest.NewServer(b, llmtest.Text("ok"))
-	m := compose(b, openai.Config{Model: "m", BaseURL: s.URL})
-	raw := json.RawMessage(`{"role":"assistant","content":"` + strings.Repeat("y", 300) + `"}`)
-	req := &llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say("s")}}, Tools: []llm.Tool{bashTool()}}
-	for range 250 {
-		req.Messages = append(req.Messages,
-			llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("y"), Chat: raw},
-			llm.Message{Role: llm.RoleUser, Parts: llm.Say(strings.Repeat("line of <output>\n", 240))})
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := m.Generate(b.Context(), req); err != nil {
-			b.Fatal(err)
-		}
-	}
+	const raw = `{"role":"assistant","content":"I look.","tool_calls":[{"id":"c","type":"function","function":{"name":"bash","arguments":"{\"command\":\"ls\"}"}}]}`
+	const answer = `{"id":"1","model":"m","choices":[{"index":0,"message":` + raw + `,"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`
+	m := compose(b, endpoint.Config{Model: "m", BaseURL: "http://model.test", HTTP: conformance.Canned("application/json", answer)})
+	conformance.Benchmark(b, m, llm.Message{
+		Role: llm.RoleAssistant, Chat: []byte(raw),
+		Parts: llm.Say("I look.", llm.ToolCall{ID: "c", Name: "bash", Arguments: `{"command":"ls"}`}),
+	})
 }

@@ -11,8 +11,8 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/llmtest"
-	"batch.example/batch/llm/openai"
 )
 
 func TestFaultKindOfAnswers(t *testing.T) {
@@ -97,7 +97,7 @@ func TestRetryAfterIsReadInAllForms(t *testing.T) {
 	for _, tt := range tests {
 		a := llmtest.Refusal(429, "rate_limit_exceeded", "slow down")
 		a.Header = map[string]string{tt.header: tt.value}
-		m := newModel(t, llmtest.NewServer(t, a), func(c *openai.Config) { c.Retry.Tries = 1 })
+		m := newModel(t, llmtest.NewServer(t, a), func(c *endpoint.Config) { c.Retry.Tries = 1 })
 		_, err := m.Generate(t.Context(), ask())
 		limited, ok := errors.AsType[*llm.RateLimited](err)
 		if !ok || limited.After < tt.low || limited.After > tt.high {
@@ -107,7 +107,7 @@ func TestRetryAfterIsReadInAllForms(t *testing.T) {
 	}
 	a := llmtest.Refusal(503, "", "slow down")
 	a.Header = map[string]string{"Retry-After-Ms": "60"}
-	m := newModel(t, llmtest.NewServer(t, a, llmtest.Text("ok")), func(c *openai.Config) { c.Retry.Max = 20 * time.Millisecond })
+	m := newModel(t, llmtest.NewServer(t, a, llmtest.Text("ok")), func(c *endpoint.Config) { c.Retry.Max = 20 * time.Millisecond })
 	if resp, err := m.Generate(t.Context(), ask()); err != nil || resp.Waited < 60*time.Millisecond {
 		t.Errorf("%+v, %v: want an answer after at least 60 ms", resp, err)
 	}
@@ -120,7 +120,7 @@ func TestUnreachableEndpoint(t *testing.T) {
 	secure.Config.ErrorLog = nil
 	defer secure.Close()
 	for url, kind := range map[string]fault.Kind{dead.URL: fault.Host, secure.URL: fault.Host} {
-		m := compose(t, openai.Config{Model: "m", BaseURL: url, Retry: fast})
+		m := compose(t, endpoint.Config{Model: "m", BaseURL: url, Retry: fast})
 		_, err := m.Generate(t.Context(), ask())
 		if fault.KindOf(err) != kind || fault.HintOf(err) == "" {
 			t.Errorf("%s: %v (%v), want %v with a hint", url, err, fault.KindOf(err), kind)

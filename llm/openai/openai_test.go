@@ -18,6 +18,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/openai"
 	"batch.example/batch/llm/price"
@@ -30,12 +31,12 @@ const planted = "sk-planted-0123456789/abc+def"
 var fast = llm.RetryPolicy{Tries: 3, Base: time.Millisecond, Max: time.Millisecond}
 
 // compose returns the model as a run uses it: with retries.
-func compose(t testing.TB, cfg openai.Config) llm.Model {
+func compose(t testing.TB, cfg endpoint.Config) llm.Model {
 	t.Helper()
 	return composeLogged(t, cfg, nil)
 }
 
-func composeLogged(t testing.TB, cfg openai.Config, log *slog.Logger) llm.Model {
+func composeLogged(t testing.TB, cfg endpoint.Config, log *slog.Logger) llm.Model {
 	t.Helper()
 	m, err := openai.New(cfg)
 	if err != nil {
@@ -44,9 +45,9 @@ func composeLogged(t testing.TB, cfg openai.Config, log *slog.Logger) llm.Model 
 	return llm.Calls{Log: log}.Compose(m)
 }
 
-func newModel(t *testing.T, s *llmtest.Server, change func(*openai.Config)) llm.Model {
+func newModel(t *testing.T, s *llmtest.Server, change func(*endpoint.Config)) llm.Model {
 	t.Helper()
-	cfg := openai.Config{Model: "m", BaseURL: s.URL, APIKey: planted, Retry: fast}
+	cfg := endpoint.Config{Model: "m", BaseURL: s.URL, APIKey: planted, Retry: fast}
 	if change != nil {
 		change(&cfg)
 	}
@@ -70,8 +71,8 @@ func TestTextReply(t *testing.T) {
 	a.Usage = vocab.Usage{Input: 100, Cached: 40, CacheWrite: 20, Output: 10, Reasoning: 4}
 	a.Model = "m-2025-01-02"
 	s := llmtest.NewServer(t, a)
-	m := newModel(t, s, func(c *openai.Config) {
-		c.Prices = price.Table{"m": {Rates: vocab.Rates{Input: 1, CachedInput: 0.5, Output: 2}}}
+	m := newModel(t, s, func(c *endpoint.Config) {
+		c.Prices = price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, CachedInput: 0.5, Output: 2}}}}
 	})
 	resp, err := m.Generate(t.Context(), ask())
 	if err != nil {
@@ -101,7 +102,7 @@ func TestToolCallsGoBackVerbatim(t *testing.T) {
 	first := llmtest.Bash("ls -l && echo '<é>'")
 	first.Message = map[string]any{"reasoning_details": []any{map[string]any{"signature": "a+/=", "n": 12345678901234567}}, "reasoning": "hm"}
 	s := llmtest.NewServer(t, first, llmtest.Text("done"))
-	m := newModel(t, s, func(c *openai.Config) {
+	m := newModel(t, s, func(c *endpoint.Config) {
 		c.Kwargs = map[string]any{"parallel_tool_calls": true}
 	})
 	req := ask()
@@ -153,7 +154,7 @@ func TestAssistantMessagesFromBatchAreValid(t *testing.T) {
 
 func TestKwargsReachTheProvider(t *testing.T) {
 	s := llmtest.NewServer(t, llmtest.Text("ok"))
-	m := newModel(t, s, func(c *openai.Config) {
+	m := newModel(t, s, func(c *endpoint.Config) {
 		c.BaseURL, c.APIKey = "http://127.0.0.1:1/none", "unused-key"
 		c.Kwargs = map[string]any{
 			"temperature": 0.0, "max_tokens": 17, "drop_params": true, "parallel_tool_calls": true, "a.b": "dotted",
@@ -188,7 +189,7 @@ func TestCacheControlMarksTheLastMessage(t *testing.T) {
 		"tool": {Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "a", Parts: llm.Say("x")}}},
 	} {
 		s := llmtest.NewServer(t, llmtest.Text("ok"))
-		m := newModel(t, s, func(c *openai.Config) { c.CacheControl = openai.CacheControlEnd })
+		m := newModel(t, s, func(c *endpoint.Config) { c.CacheControl = endpoint.CacheControlEnd })
 		messages := []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("first")}}
 		if role == "tool" {
 			messages = append(messages, call)
@@ -220,16 +221,16 @@ func TestSourcesOfTheCost(t *testing.T) {
 		cost   float64
 		priced bool
 	}{
-		{"the provider's usage", withHeader(withCost(used)), false, price.Table{"m": {Rates: vocab.Rates{Input: 9}}}, 0.25, true},
-		{"the proxy's header", withHeader(used), false, price.Table{"m": {Rates: vocab.Rates{Input: 9}}}, 0.125, true},
-		{"the table", used, false, price.Table{"m": {Rates: vocab.Rates{Input: 1, Output: 2}}}, 12, true},
+		{"the provider's usage", withHeader(withCost(used)), false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 9}}}}, 0.25, true},
+		{"the proxy's header", withHeader(used), false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 9}}}}, 0.125, true},
+		{"the table", used, false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, Output: 2}}}}, 12, true},
 		{"nobody", used, false, nil, 0, false},
 		{"nobody, and nobody cares", used, true, nil, 0, true},
-		{"a table without token counts", llmtest.Text("ok"), false, price.Table{"m": {Rates: vocab.Rates{Input: 1}}}, 0, false},
+		{"a table without token counts", llmtest.Text("ok"), false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1}}}}, 0, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newModel(t, llmtest.NewServer(t, tt.answer), func(c *openai.Config) {
+			m := newModel(t, llmtest.NewServer(t, tt.answer), func(c *endpoint.Config) {
 				c.Prices, c.IgnoreCost = tt.prices, tt.ignore
 			})
 			resp, err := m.Generate(t.Context(), ask())
@@ -253,7 +254,7 @@ func TestASilentServerIsATransientFault(t *testing.T) {
 			}
 			return llmtest.Text("ok")
 		})
-		m := compose(t, openai.Config{
+		m := compose(t, endpoint.Config{
 			Model: "m", BaseURL: "http://pipe/v1", APIKey: planted, Retry: fast,
 			RequestTimeout: time.Minute, HTTP: client,
 		})
@@ -324,7 +325,7 @@ func TestCancelEndsTheCallAtOnce(t *testing.T) {
 func TestNoKeySendsNoAuthorization(t *testing.T) {
 	s := llmtest.NewServer(t, llmtest.Text("ok"))
 	t.Setenv("OPENAI_API_KEY", "from-the-environment")
-	m := newModel(t, s, func(c *openai.Config) { c.APIKey = "" })
+	m := newModel(t, s, func(c *endpoint.Config) { c.APIKey = "" })
 	if _, err := m.Generate(t.Context(), ask()); err != nil {
 		t.Fatal(err)
 	}
@@ -336,23 +337,23 @@ func TestNoKeySendsNoAuthorization(t *testing.T) {
 func TestBadConfigIsRefused(t *testing.T) {
 	tests := []struct {
 		name string
-		cfg  openai.Config
+		cfg  endpoint.Config
 		kind fault.Kind
 		want string
 	}{
-		{"no model", openai.Config{APIKey: planted}, fault.Usage, "no model name"},
-		{"no key", openai.Config{Model: "openai/m"}, fault.Host, "API key"},
-		{"base URL", openai.Config{Model: "m", BaseURL: "user:" + planted + "@host"}, fault.Usage, "base URL"},
-		{"cache control", openai.Config{Model: "m", APIKey: planted, CacheControl: "x"}, fault.Usage, "default_end"},
-		{"messages", openai.Config{Model: "m", Kwargs: map[string]any{"messages": 1}}, fault.Usage, "model_kwargs.messages"},
-		{"stream", openai.Config{Model: "m", Kwargs: map[string]any{"stream": true}}, fault.Usage, "model_kwargs.stream"},
-		{"stream in the body", openai.Config{Model: "m", Kwargs: map[string]any{"extra_body": map[string]any{"stream": true}}}, fault.Usage, "extra_body.stream"},
-		{"LiteLLM's own", openai.Config{Model: "m", Kwargs: map[string]any{"fallbacks": []any{"x"}}}, fault.Usage, "LiteLLM"},
-		{"key of a wrong type", openai.Config{Model: "m", Kwargs: map[string]any{"api_key": []any{planted}}}, fault.Usage, "api_key"},
-		{"header of a wrong type", openai.Config{Model: "m", Kwargs: map[string]any{"extra_headers": map[string]any{"X": 5}}}, fault.Usage, `"X"`},
-		{"retries", openai.Config{Model: "m", Kwargs: map[string]any{"num_retries": 1.5}}, fault.Usage, "whole number"},
-		{"timeout", openai.Config{Model: "m", Kwargs: map[string]any{"timeout": "soon"}}, fault.Usage, "seconds"},
-		{"extra body", openai.Config{Model: "m", Kwargs: map[string]any{"extra_body": "x"}}, fault.Usage, "mapping"},
+		{"no model", endpoint.Config{APIKey: planted}, fault.Usage, "no model name"},
+		{"no key", endpoint.Config{Model: "openai/m"}, fault.Host, "API key"},
+		{"base URL", endpoint.Config{Model: "m", BaseURL: "user:" + planted + "@host"}, fault.Usage, "base URL"},
+		{"cache control", endpoint.Config{Model: "m", APIKey: planted, CacheControl: "x"}, fault.Usage, "default_end"},
+		{"messages", endpoint.Config{Model: "m", Kwargs: map[string]any{"messages": 1}}, fault.Usage, "model_kwargs.messages"},
+		{"stream", endpoint.Config{Model: "m", Kwargs: map[string]any{"stream": "often"}}, fault.Usage, "model_kwargs.stream"},
+		{"stream in the body", endpoint.Config{Model: "m", Kwargs: map[string]any{"extra_body": map[string]any{"stream": true}}}, fault.Usage, "extra_body.stream"},
+		{"LiteLLM's own", endpoint.Config{Model: "m", Kwargs: map[string]any{"fallbacks": []any{"x"}}}, fault.Usage, "LiteLLM"},
+		{"key of a wrong type", endpoint.Config{Model: "m", Kwargs: map[string]any{"api_key": []any{planted}}}, fault.Usage, "api_key"},
+		{"header of a wrong type", endpoint.Config{Model: "m", Kwargs: map[string]any{"extra_headers": map[string]any{"X": 5}}}, fault.Usage, `"X"`},
+		{"retries", endpoint.Config{Model: "m", Kwargs: map[string]any{"num_retries": 1.5}}, fault.Usage, "whole number"},
+		{"timeout", endpoint.Config{Model: "m", Kwargs: map[string]any{"timeout": "soon"}}, fault.Usage, "seconds"},
+		{"extra body", endpoint.Config{Model: "m", Kwargs: map[string]any{"extra_body": "x"}}, fault.Usage, "mapping"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -380,7 +381,7 @@ func TestErrorsAndLogsContainNoSecrets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			s := llmtest.NewServer(t, a)
-			m := composeLogged(t, openai.Config{
+			m := composeLogged(t, endpoint.Config{
 				Model: "m", APIKey: planted, Retry: fast,
 				BaseURL: strings.Replace(s.URL, "http://", "http://tok-in-url-1:pass-in-url@", 1),
 				Kwargs:  map[string]any{"extra_headers": map[string]any{"X-Proxy": "Bearer hdr-secret-1"}},
@@ -406,7 +407,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 		}
 		return llmtest.Text("ok")
 	})
-	m := newModel(t, s, func(c *openai.Config) { c.Retry.Tries = 50 })
+	m := newModel(t, s, func(c *endpoint.Config) { c.Retry.Tries = 50 })
 	errs := make(chan error, 64)
 	for range cap(errs) {
 		go func() { _, err := m.Generate(t.Context(), ask()); errs <- err }()
@@ -420,21 +421,21 @@ func TestManyCallsAtOnce(t *testing.T) {
 
 func TestTheEndpointIsTakenFromModelKwargs(t *testing.T) {
 	for name, c := range map[string]struct {
-		cfg       openai.Config
+		cfg       endpoint.Config
 		base, key string
 	}{
-		"the default":   {openai.Config{APIKey: "k"}, openai.DefaultBaseURL, "k"},
-		"the config's":  {openai.Config{BaseURL: "http://h/v1"}, "http://h/v1", ""},
-		"the kwargs'":   {openai.Config{BaseURL: "http://h/v1", APIKey: "k", Kwargs: map[string]any{"api_base": "http://k/v1", "api_key": "own"}}, "http://k/v1", "own"},
-		"another name":  {openai.Config{APIKey: "k", Kwargs: map[string]any{"base_url": "http://k/v1"}}, "http://k/v1", "k"},
-		"nothing of it": {openai.Config{BaseURL: "http://h/v1", Kwargs: map[string]any{"temperature": 0}}, "http://h/v1", ""},
+		"the default":   {endpoint.Config{APIKey: "k"}, openai.Protocol.DefaultBase, "k"},
+		"the config's":  {endpoint.Config{BaseURL: "http://h/v1"}, "http://h/v1", ""},
+		"the kwargs'":   {endpoint.Config{BaseURL: "http://h/v1", APIKey: "k", Kwargs: map[string]any{"api_base": "http://k/v1", "api_key": "own"}}, "http://k/v1", "own"},
+		"another name":  {endpoint.Config{APIKey: "k", Kwargs: map[string]any{"base_url": "http://k/v1"}}, "http://k/v1", "k"},
+		"nothing of it": {endpoint.Config{BaseURL: "http://h/v1", Kwargs: map[string]any{"temperature": 0}}, "http://h/v1", ""},
 	} {
-		base, key, err := c.cfg.Endpoint()
+		base, key, err := c.cfg.Target(openai.Protocol)
 		if err != nil || base != c.base || key != c.key {
 			t.Errorf("%s: got %q, %q, %v; want base %v, key %v, no error", name, base, key, err, c.base, c.key)
 		}
 	}
-	if _, _, err := (openai.Config{Kwargs: map[string]any{"api_base": 5}}).Endpoint(); fault.KindOf(err) != fault.Usage {
+	if _, _, err := (endpoint.Config{Kwargs: map[string]any{"api_base": 5}}).Target(openai.Protocol); fault.KindOf(err) != fault.Usage {
 		t.Errorf("base_url is a number: got error %v, want a Usage fault", err)
 	}
 }

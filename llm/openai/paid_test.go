@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/openai"
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/vocab"
 )
@@ -28,9 +28,9 @@ func answer(body string, header http.Header) *http.Response {
 
 func paid(t *testing.T, rt transport) llm.Model {
 	t.Helper()
-	m := compose(t, openai.Config{
+	m := compose(t, endpoint.Config{
 		Model: "m", BaseURL: "http://model.test/v1", Retry: fast, HTTP: &http.Client{Transport: rt},
-		Prices: price.Table{"m": {Rates: vocab.Rates{Input: 1, Output: 2}}},
+		Prices: price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, Output: 2}}}},
 	})
 	return m
 }

@@ -1,18 +1,14 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
-	"slices"
-
-	"github.com/openai/openai-go/v3/option"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
 )
 
 // ephemeral is the mark of a cache breakpoint.
@@ -20,50 +16,47 @@ var ephemeral = map[string]string{"type": "ephemeral"}
 
 // request writes req as JSON, in two pieces of which the first is kept from one
 // request of a conversation to the next: only what is new in it is encoded.
-func (m *Model) request(req *llm.Request) (body, error) {
-	d, err := m.draft(req)
-	if err != nil {
-		return body{}, err
+func (m *Model) request(req *llm.Request) (history.Body, error) {
+	messages := req.Messages
+	last := len(messages) - 1
+	mark := m.at.CacheControl == endpoint.CacheControlEnd && last >= 0
+	if mark {
+		messages = messages[:last]
 	}
-	messages, marked := req.Messages, req.Messages[len(req.Messages):]
-	if last := len(messages) - 1; m.cfg.CacheControl == CacheControlEnd && last >= 0 {
-		messages, marked = messages[:last], messages[last:]
-	}
-	if err := d.hold(messages); err != nil {
-		return body{}, err
-	}
-	b := body{kept: d.text}
-	for _, msg := range marked {
-		if b.rest, err = appendMessage(nil, len(messages), msg, true); err != nil {
-			return body{}, err
-		}
-	}
-	b.rest = append(b.rest, "]}"...)
-	return b, nil
-}
-
-// draft returns what is kept of req's conversation, as far as it fits.
-func (m *Model) draft(req *llm.Request) (*draft, error) {
-	if req.Memo != nil {
-		if d, ok := req.Memo.Kept.(*draft); ok && d.model == m && same(d.tools, req.Tools) {
-			return d, nil
-		}
-	}
-	head, err := m.head(req.Tools)
+	kept, err := m.form.Text(req, messages)
 	if err != nil {
 		return nil, err
 	}
-	d := &draft{model: m, tools: req.Tools, text: head}
-	if req.Memo != nil {
-		req.Memo.Kept = d
+	var rest []byte
+	if mark {
+		text, err := message(req.Messages[last], true)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", last, err)
+		}
+		if last > 0 {
+			rest = append(rest, ',')
+		}
+		rest = append(rest, text...)
 	}
-	return d, nil
+	return history.Body{kept, append(rest, "]}"...)}, nil
 }
+
+// items is a message as an element of the list.
+func items(msg llm.Message) ([]json.RawMessage, error) {
+	text, err := message(msg, false)
+	return []json.RawMessage{text}, err
+}
+
+// toolsOnly are members that providers refuse in a request without tools.
+var toolsOnly = []string{"parallel_tool_calls", "tool_choice"}
 
 // head is a request up to its messages.
 func (m *Model) head(tools []llm.Tool) ([]byte, error) {
-	members := maps.Clone(m.kwargs.body)
-	members["model"] = m.cfg.Model
+	members := maps.Clone(m.at.Body)
+	members["model"] = m.at.Model
+	if m.at.Stream {
+		members["stream"], members["stream_options"] = true, map[string]any{"include_usage": true}
+	}
 	if len(tools) == 0 {
 		for _, key := range toolsOnly {
 			delete(members, key)
@@ -75,87 +68,11 @@ func (m *Model) head(tools []llm.Tool) ([]byte, error) {
 		}
 		members["tools"] = list
 	}
-	text, err := encode(members)
+	text, err := history.Encode(members)
 	if err != nil {
 		return nil, err
 	}
 	return append(text[:len(text)-len("}")], `,"messages":[`...), nil
-}
-
-// draft is a request up to the end of its messages. An earlier one that was made of
-// it may still be read: what is in text stays.
-type draft struct {
-	model    *Model
-	tools    []llm.Tool
-	messages []llm.Message
-	starts   []int // of each message in text
-	text     []byte
-}
-
-// hold makes messages those of the draft.
-func (d *draft) hold(messages []llm.Message) error {
-	known := 0
-	for known < min(len(d.messages), len(messages)) && unchanged(&d.messages[known], &messages[known]) {
-		known++
-	}
-	if known < len(d.messages) {
-		d.text = slices.Clone(d.text[:d.starts[known]])
-		d.messages, d.starts = d.messages[:known], d.starts[:known]
-	}
-	for i, msg := range messages[known:] {
-		text, err := appendMessage(d.text, known+i, msg, false)
-		if err != nil {
-			return err
-		}
-		d.messages, d.starts, d.text = append(d.messages, msg), append(d.starts, len(d.text)), text
-	}
-	return nil
-}
-
-// unchanged reports whether b is a, by where their parts are: nobody changes those.
-func unchanged(a, b *llm.Message) bool {
-	return a.Role == b.Role && same(a.Parts, b.Parts) && same(a.Chat, b.Chat)
-}
-
-func same[T any](a, b []T) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
-}
-
-// appendMessage adds the i-th message.
-func appendMessage(text []byte, i int, msg llm.Message, marked bool) ([]byte, error) {
-	encoded, err := message(msg, marked)
-	if err != nil {
-		return nil, fmt.Errorf("message %d: %w", i, err)
-	}
-	if i > 0 {
-		text = append(text, ',')
-	}
-	return append(text, encoded...), nil
-}
-
-// body is the JSON of a request, in two pieces.
-type body struct{ kept, rest []byte }
-
-func (b body) reader() io.ReadCloser {
-	return io.NopCloser(io.MultiReader(bytes.NewReader(b.kept), bytes.NewReader(b.rest)))
-}
-
-// sized tells the transport how long the body is, and lets it be sent again.
-func (b body) sized() option.RequestOption {
-	return option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		r.ContentLength = int64(len(b.kept) + len(b.rest))
-		r.GetBody = func() (io.ReadCloser, error) { return b.reader(), nil }
-		return next(r)
-	})
-}
-
-// encode is json.Marshal that leaves <, > and & as they are.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 type wireTool struct {
@@ -214,7 +131,7 @@ func message(msg llm.Message, marked bool) (json.RawMessage, error) {
 	default:
 		return nil, fmt.Errorf("role %q cannot be sent", msg.Role)
 	}
-	return encode(w)
+	return history.Encode(w)
 }
 
 // content is the text of parts; a list where there are images in it, or a mark on its end.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
 )
 
 func talk(n int) []llm.Message {
@@ -20,20 +22,20 @@ func talk(n int) []llm.Message {
 	return messages
 }
 
-func sent(t testing.TB, m *Model, req *llm.Request) (body, string) {
+func sent(t testing.TB, m *Model, req *llm.Request) (history.Body, string) {
 	t.Helper()
 	b, err := m.request(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := io.ReadAll(b.reader())
+	text, err := io.ReadAll(b.Reader())
 	if err != nil || !json.Valid(text) {
 		t.Fatalf("%v: got %s, want valid JSON in text, no error", err, text)
 	}
 	return b, string(text)
 }
 
-func model(t testing.TB, c Config) *Model {
+func model(t testing.TB, c endpoint.Config) *Model {
 	t.Helper()
 	c.Model, c.BaseURL = "m", "http://localhost/v1"
 	m, err := New(c)
@@ -48,7 +50,7 @@ func model(t testing.TB, c Config) *Model {
 func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 	long, tools := talk(6), []llm.Tool{{Name: "bash", Parameters: json.RawMessage(`{"type":"object"}`)}}
 	rewritten := append(long[:3:3], talk(2)[2:]...)
-	for _, c := range []Config{{}, {CacheControl: CacheControlEnd}, {Kwargs: map[string]any{"temperature": 0, "tool_choice": "auto"}}} {
+	for _, c := range []endpoint.Config{{}, {CacheControl: endpoint.CacheControlEnd}, {Kwargs: map[string]any{"temperature": 0, "tool_choice": "auto"}}} {
 		m, other := model(t, c), model(t, c)
 		var memo llm.Memo
 		steps := []struct {
@@ -67,7 +69,7 @@ func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 			{m, llm.Request{Messages: long}},
 			{other, llm.Request{Messages: long}},
 		}
-		var bodies []body
+		var bodies []history.Body
 		var texts []string
 		for i, s := range steps {
 			_, want := sent(t, s.model, &s.req)
@@ -79,7 +81,7 @@ func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 			bodies, texts = append(bodies, b), append(texts, got)
 		}
 		for i, b := range bodies {
-			if text, err := io.ReadAll(b.reader()); err != nil || string(text) != texts[i] {
+			if text, err := io.ReadAll(b.Reader()); err != nil || string(text) != texts[i] {
 				t.Errorf("the request of step %d is now %s (%v), want %s as before", i, text, err, texts[i])
 			}
 		}
@@ -87,7 +89,7 @@ func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 }
 
 func TestAnInvalidRequestDoesNotChangeTheMemo(t *testing.T) {
-	m, memo, long := model(t, Config{}), llm.Memo{}, talk(2)
+	m, memo, long := model(t, endpoint.Config{}), llm.Memo{}, talk(2)
 	_, want := sent(t, m, &llm.Request{Messages: long, Memo: &memo})
 	bad := append(long[:2:2], llm.Message{Role: llm.RoleExit})
 	if _, err := m.request(&llm.Request{Messages: bad, Memo: &memo}); err == nil || !strings.Contains(err.Error(), "message 2") {
@@ -102,7 +104,7 @@ func TestAnInvalidRequestDoesNotChangeTheMemo(t *testing.T) {
 func BenchmarkRequest(b *testing.B) {
 	for _, steps := range []int{60, 600} {
 		b.Run(fmt.Sprint(steps), func(b *testing.B) {
-			m, messages := model(b, Config{}), talk(steps)
+			m, messages := model(b, endpoint.Config{}), talk(steps)
 			b.ReportAllocs()
 			for b.Loop() {
 				var memo llm.Memo

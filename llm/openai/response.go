@@ -10,12 +10,14 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/openaiapi"
 )
 
 // completion holds the members we need of a chat completion. The SDK's own
 // type is stricter than the servers that claim to be compatible.
 type completion struct {
 	Model   string `json:"model"`
+	Service any    `json:"service_tier"` // a string
 	Choices []struct {
 		FinishReason string          `json:"finish_reason"`
 		Message      json.RawMessage `json:"message"`
@@ -26,6 +28,7 @@ type completion struct {
 }
 
 func (m *Model) response(body []byte, header http.Header) (*llm.Response, error) {
+	body = endpoint.Text(body)
 	var c completion
 	if err := json.Unmarshal(body, &c); err != nil {
 		return nil, m.garbled("the answer is not a chat completion", err)
@@ -47,15 +50,16 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	if err != nil {
 		return nil, fault.Newf(fault.Transient, "%s: the answer has no message: %s", m.at.Op(), m.at.Mask.Text(err.Error()))
 	}
-	usage, cost := readUsage(c.Usage)
+	usage, cost := readUsage(c.Usage, header)
 	resp := &llm.Response{
 		Message:      msg,
 		FinishReason: choice.FinishReason,
 		Usage:        usage,
-		Model:        cmp.Or(c.Model, m.cfg.Model),
+		Model:        cmp.Or(c.Model, m.at.Model),
+		Service:      openaiapi.Service(c.Service),
 		Raw:          body,
 	}
-	m.price(resp, cost, header)
+	m.at.Price(resp, cost)
 	return resp, nil
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/llmtest"
-	"batch.example/batch/llm/openai"
 )
 
 // again is a request in the middle of a conversation.
@@ -122,12 +122,12 @@ func TestRefusalsOfTheAccountAreHostFaults(t *testing.T) {
 func TestARefusedFirstRequestIsAFaultOfTheSettings(t *testing.T) {
 	bad := llmtest.Refusal(400, "unsupported_value", "temperature does not support 0.2 with this model")
 	full := llmtest.Refusal(400, "", "This endpoint's maximum context length is 262000 tokens. However, you requested about 263390 tokens (658 of text input, 262000 in the output)")
-	kwargs := func(kw map[string]any) func(*openai.Config) { return func(c *openai.Config) { c.Kwargs = kw } }
+	kwargs := func(kw map[string]any) func(*endpoint.Config) { return func(c *endpoint.Config) { c.Kwargs = kw } }
 	both := map[string]any{"temperature": 0.2, "max_tokens": 262000}
 	for _, c := range []struct {
 		name   string
 		answer llmtest.Answer
-		change func(*openai.Config)
+		change func(*endpoint.Config)
 		req    *llm.Request
 		kind   fault.Kind
 		hint   string
@@ -137,7 +137,7 @@ func TestARefusedFirstRequestIsAFaultOfTheSettings(t *testing.T) {
 		{"all are named where none is", llmtest.Refusal(400, "", "no"), kwargs(both), ask(), fault.Host, "model_kwargs.max_tokens, model_kwargs.temperature", false},
 		{"none there", llmtest.Refusal(422, "", "no"), nil, ask(), fault.Host, "model's name m", false},
 		{"in the middle of a conversation", bad, kwargs(both), again(), fault.Instance, "", false},
-		{"answered in an earlier process", bad, func(c *openai.Config) { c.Proven = true }, ask(), fault.Instance, "", false},
+		{"answered in an earlier process", bad, func(c *endpoint.Config) { c.Proven = true }, ask(), fault.Instance, "", false},
 		{"no room beside the answer", full, kwargs(both), ask(), fault.Host, "check model_kwargs.max_tokens\n", true},
 		{"no room at all", full, nil, ask(), fault.Instance, "step limit", true},
 		{"refused for what it says", llmtest.Refusal(400, "content_filter", "no"), kwargs(both), ask(), fault.Instance, "", false},
