@@ -1,0 +1,244 @@
+package responses
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/internal/history"
+	"batch.example/batch/llm/internal/openaiapi"
+)
+
+// opaque names the provider of what this package keeps in a part: the item of the answer
+// that the part is, as the server wrote it.
+const opaque = "openai"
+
+// encrypted is what an answer must include so that its reasoning can be sent back.
+const encrypted = "reasoning.encrypted_content"
+
+// toolsOnly are members that a request without tools must not have.
+var toolsOnly = []string{"parallel_tool_calls", "tool_choice", "max_tool_calls"}
+
+// head is a request up to its items.
+func (m *Model) head(tools []llm.Tool) ([]byte, error) {
+	members := maps.Clone(m.at.Body)
+	members["model"] = m.at.Model
+	if _, set := members["store"]; !set {
+		members["store"] = false
+	}
+	if include := m.include(); include != nil {
+		members["include"] = include
+	}
+	if m.at.Stream {
+		members["stream"] = true
+	}
+	if len(tools) == 0 {
+		for _, key := range toolsOnly {
+			delete(members, key)
+		}
+	} else {
+		list := make([]function, len(tools))
+		for i, t := range tools {
+			list[i] = function{Type: "function", Tool: t, Parameters: t.Parameters}
+		}
+		members["tools"] = list
+	}
+	text, err := history.Encode(members)
+	if err != nil {
+		return nil, err
+	}
+	return append(text[:len(text)-len("}")], `,"input":[`...), nil
+}
+
+// include is what an answer includes beside its usual content: what the configuration
+// says, and encrypted reasoning unless it says nothing at all (an empty list), or the
+// server keeps it, or the model has none.
+func (m *Model) include() any {
+	given, set := m.at.Body["include"]
+	list, ok := given.([]any)
+	if set && (!ok || len(list) == 0) || m.stored || openaiapi.Answers(m.at.Model) || slices.Contains(list, any(encrypted)) {
+		return given
+	}
+	return append(slices.Clone(list), any(encrypted))
+}
+
+// function is a tool. Without strict, OpenAI's servers require that the schema of its
+// arguments is strict.
+type function struct {
+	Type string `json:"type"`
+	llm.Tool
+	Parameters json.RawMessage `json:"parameters"` // must be there, if only as null
+	Strict     bool            `json:"strict"`
+}
+
+// item is an input item that was not an item of an answer.
+type item struct {
+	Type      string  `json:"type"`
+	Role      string  `json:"role,omitempty"`
+	Content   any     `json:"content,omitempty"` // a string or a []content
+	CallID    *string `json:"call_id,omitempty"`
+	Name      string  `json:"name,omitempty"`
+	Arguments *string `json:"arguments,omitempty"`
+	Output    any     `json:"output,omitempty"` // as Content
+}
+
+// content is a part of an item's content.
+type content struct {
+	Type     string  `json:"type"`
+	Text     *string `json:"text,omitempty"`
+	ImageURL string  `json:"image_url,omitempty"`
+	Detail   string  `json:"detail,omitempty"`
+}
+
+// items returns the input items that a message becomes.
+func (m *Model) items(msg llm.Message) ([]json.RawMessage, error) {
+	switch msg.Role {
+	case llm.RoleSystem, llm.RoleUser:
+		return encodeAll(item{Type: "message", Role: msg.Role, Content: input(msg.Parts)})
+	case llm.RoleTool:
+		var results []any
+		for _, p := range msg.Parts {
+			if r, ok := p.(llm.ToolResult); ok {
+				results = append(results, item{Type: "function_call_output", CallID: &r.CallID, Output: input(r.Parts)})
+			}
+		}
+		return encodeAll(results...)
+	case llm.RoleAssistant:
+		return m.answered(msg.Parts)
+	}
+	return nil, fmt.Errorf("role %q cannot be sent", msg.Role)
+}
+
+func encodeAll(values ...any) (list []json.RawMessage, err error) {
+	for _, v := range values {
+		text, err := history.Encode(v)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, nil
+}
+
+// answered returns the items of an answer: as the server wrote them, in its order. A
+// server refuses reasoning without the item that it led to, which an answer that was cut
+// off lacks.
+func (m *Model) answered(parts []llm.Part) (list []json.RawMessage, err error) {
+	kept := 0 // items up to the last that is not reasoning
+	for _, p := range parts {
+		raw, reasoning, err := m.answeredItem(p)
+		if err != nil {
+			return nil, err
+		}
+		if raw == nil {
+			continue
+		}
+		if list = append(list, raw); !reasoning {
+			kept = len(list)
+		}
+	}
+	return list[:kept], nil
+}
+
+// answeredItem returns the item that a part of an answer becomes; nil if none.
+func (m *Model) answeredItem(p llm.Part) (raw json.RawMessage, reasoning bool, err error) {
+	switch p := p.(type) {
+	case llm.Text:
+		if p.Opaque.Provider == opaque {
+			return json.RawMessage(p.Opaque.Data), false, valid(p.Opaque)
+		}
+		if p.Text != "" {
+			raw, err = history.Encode(item{Type: "message", Role: llm.RoleAssistant, Content: p.Text})
+		}
+	case llm.Reasoning:
+		if p.Opaque.Provider != opaque {
+			return nil, true, nil
+		}
+		return m.reasoning(p)
+	case llm.ToolCall:
+		raw, err = call(p)
+	}
+	return raw, false, err
+}
+
+// valid reports an error if o is not an object.
+func valid(o llm.Opaque) error {
+	if len(o.Data) == 0 || o.Data[0] != '{' || !json.Valid([]byte(o.Data)) {
+		return fmt.Errorf("an item of the provider is not a JSON object")
+	}
+	return nil
+}
+
+// reasoning returns an item of reasoning, or of a kind that is not known. An item that
+// only refers to reasoning which the server has not kept is left out.
+func (m *Model) reasoning(p llm.Reasoning) (raw json.RawMessage, isReasoning bool, err error) {
+	if err := valid(p.Opaque); err != nil {
+		return nil, false, err
+	}
+	var members struct {
+		Type      string            `json:"type"`
+		ID        string            `json:"id"`
+		Encrypted string            `json:"encrypted_content"`
+		Content   []json.RawMessage `json:"content"`
+	}
+	raw = json.RawMessage(p.Opaque.Data)
+	if json.Unmarshal(raw, &members) != nil || members.Type != "reasoning" {
+		return raw, false, nil
+	}
+	if !m.stored && members.ID != "" && members.Encrypted == "" && len(members.Content) == 0 {
+		return nil, true, nil
+	}
+	return raw, true, nil
+}
+
+// call returns the item of a tool call. The agent may have given it another id.
+func call(c llm.ToolCall) (json.RawMessage, error) {
+	if c.Opaque.Provider != opaque {
+		return history.Encode(item{Type: "function_call", CallID: &c.ID, Name: c.Name, Arguments: &c.Arguments})
+	}
+	if err := valid(c.Opaque); err != nil {
+		return nil, err
+	}
+	raw := json.RawMessage(c.Opaque.Data)
+	var own struct {
+		CallID string `json:"call_id"`
+	}
+	if json.Unmarshal(raw, &own) == nil && own.CallID == c.ID {
+		return raw, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
+	}
+	id, err := history.Encode(c.ID)
+	if err != nil {
+		return nil, err
+	}
+	members["call_id"] = id
+	return history.Encode(members)
+}
+
+// input is the text of parts; a list where there are images in it.
+func input(parts []llm.Part) any {
+	list, images := contents(parts)
+	if !images {
+		return llm.Message{Parts: parts}.Text()
+	}
+	return list
+}
+
+func contents(parts []llm.Part) (list []content, images bool) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			list = append(list, content{Type: "input_text", Text: &p.Text})
+		case llm.Image:
+			url := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
+			list, images = append(list, content{Type: "input_image", ImageURL: url, Detail: "auto"}), true
+		}
+	}
+	return list, images
+}
