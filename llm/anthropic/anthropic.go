@@ -1,0 +1,186 @@
+// Package anthropic is a model behind Anthropic's Messages API: Claude at Anthropic, at a
+// server of the same protocol, or (with the build tag cloud) at Bedrock and Vertex.
+//
+// It promises that what the model wrote is sent back unchanged and in order, whatever
+// kinds of blocks there are; that failures are classified faults, and contain no secret of
+// the configuration. One call is one request ([llm.Calls] adds retries), except where
+// the API pauses a turn, see [Model.Generate].
+//
+// Answers are streamed unless model_kwargs.stream is false, so that a long one is not cut
+// by a proxy on the way, and a server that stopped is noticed.
+//
+// # Prompt cache
+//
+// With set_cache_control "default_end", three of the API's four breakpoints are set: at
+// the end of the system prompt (or of the tools, which are in front of it, if there is
+// none), at the end of the conversation, and where the conversation ended in the request
+// before. The last one is for turns of more than 20 blocks, beyond which the API does not
+// look for an earlier breakpoint. Entries live for 5 minutes, or as
+// model_kwargs.cache_control says ({type: ephemeral, ttl: 1h}): it is what each breakpoint
+// is marked with. Without set_cache_control, that member is sent as it is, and the API
+// sets one breakpoint itself.
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
+)
+
+// provider names this package's part of an [llm.Opaque].
+const provider = "anthropic"
+
+// Protocol is how messages are asked for.
+var Protocol = endpoint.Protocol{
+	Provider: "Anthropic", Prefix: "anthropic/", DefaultBase: "https://api.anthropic.com",
+	KeyVariable: "ANTHROPIC_API_KEY", AddressVariable: "ANTHROPIC_BASE_URL", Streaming: endpoint.StreamsByDefault,
+}
+
+// Model implements [llm.Model]. It is safe for concurrent use.
+type Model struct {
+	client   sdk.Client
+	at       *endpoint.Endpoint
+	settings settings
+	rewrites bool // the client changes requests on their way
+}
+
+// New checks the config and returns the model; nothing is sent. See [endpoint.Open] for
+// its errors.
+func New(cfg endpoint.Config) (*Model, error) {
+	cfg.Model = strings.TrimPrefix(cfg.Model, Protocol.Prefix)
+	m, err := open(cfg, Protocol)
+	if err != nil {
+		return nil, err
+	}
+	options := []option.RequestOption{option.WithBaseURL(root(m.at.Address)), option.WithHTTPClient(m.at.HTTP)}
+	if m.at.APIKey != "" {
+		options = append(options, option.WithAPIKey(m.at.APIKey))
+	}
+	m.connect(options...)
+	return m, nil
+}
+
+// open returns a model that is not connected yet.
+func open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
+	p.Translate = translate(cfg.Model)
+	at, err := endpoint.Open(cfg, p)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSettings(at)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading model_kwargs.cache_control", err)
+	}
+	return &Model{at: at, settings: s}, nil
+}
+
+// connect makes the client, with none of the SDK's own options from the environment.
+func (m *Model) connect(options ...option.RequestOption) {
+	m.client.Options = []option.RequestOption{
+		option.WithMaxRetries(0), // repeating is not the client's
+		option.WithoutOpenTelemetry(),
+	}
+	for name, value := range m.at.Headers {
+		m.client.Options = append(m.client.Options, option.WithHeader(name, value))
+	}
+	m.client.Options = append(m.client.Options, options...)
+}
+
+// root is the address without the path of the API, which people write or leave out.
+func root(address string) string {
+	address = strings.TrimRight(address, "/")
+	return strings.TrimSuffix(strings.TrimSuffix(address, "/messages"), "/v1")
+}
+
+// RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
+func (m *Model) RetryPolicy() llm.RetryPolicy { return m.at.RetryPolicy() }
+
+// maxPauses bounds how often a turn is continued.
+const maxPauses = 16
+
+// Generate implements [llm.Model]. An answer that the API pauses (pause_turn, which only
+// its own tools cause) is sent back as it is, and the model continues: the response
+// is the whole turn, with the tokens and the cost of all its requests. If one of those
+// after the first fails, the whole call may have been charged.
+//
+// What the API says of an answer is in FinishReason: max_tokens and
+// model_context_window_exceeded are answers that were cut. All that a refused answer
+// says is turned into reasoning, as the API wants it to be discarded.
+func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	resp, err := m.ask(ctx, req)
+	for n := 0; err == nil && resp.FinishReason == "pause_turn" && n < maxPauses; n++ {
+		paused := *req
+		paused.Messages = append(slices.Clone(req.Messages), resp.Message)
+		var next *llm.Response
+		if next, err = m.ask(ctx, &paused); err == nil {
+			resp = join(resp, next)
+		} else if free, ok := errors.AsType[*llm.Unpaid](err); ok {
+			err = free.Err // the requests before were charged
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// join returns the answer that two requests for one turn gave.
+func join(first, next *llm.Response) *llm.Response {
+	whole := *next
+	whole.Message.Parts = slices.Concat(first.Message.Parts, next.Message.Parts)
+	whole.Usage = first.Usage.Add(next.Usage)
+	whole.Cost, whole.Priced = first.Cost+next.Cost, first.Priced && next.Priced
+	members := endpoint.Members(next.Raw)
+	members["content"] = array(slices.Concat(content(first.Raw), content(next.Raw)))
+	whole.Raw = write(members)
+	return &whole
+}
+
+// content returns the blocks of an answer.
+func content(raw json.RawMessage) (list [][]byte) {
+	var blocks []json.RawMessage
+	_ = json.Unmarshal(endpoint.Members(raw)["content"], &blocks) // it was read before
+	for _, b := range blocks {
+		list = append(list, b)
+	}
+	return list
+}
+
+// attach makes body the one of the request, which the SDK would send in chunks.
+func attach(body history.Body) option.RequestOption {
+	return option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		body.Attach(r)
+		return next(r)
+	})
+}
+
+func (m *Model) ask(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	ask, err := m.request(req)
+	if err != nil {
+		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
+	}
+	return m.at.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
+		var answer *http.Response
+		var params any = ask.Reader()
+		options := []option.RequestOption{attach(ask)}
+		if m.rewrites {
+			params, options = slices.Concat(ask...), nil
+		}
+		if err := m.client.Post(try, "v1/messages", params, &answer, options...); err != nil {
+			return answer, nil, err
+		}
+		resp, err := m.read(answer)
+		return answer, resp, err
+	})
+}

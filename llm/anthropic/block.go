@@ -1,0 +1,227 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
+)
+
+// Kinds of content blocks that have a part of their own. All others are kept verbatim.
+const (
+	kindText     = "text"
+	kindThinking = "thinking"
+	kindToolUse  = "tool_use"
+)
+
+// block is a content block of a request.
+type block struct {
+	text   []byte // its JSON
+	result bool   // it is a tool result, which must be in front
+	marks  bool   // it may be marked as a cache breakpoint
+}
+
+// blocks encodes the parts of a message. What another provider has sealed stays
+// behind, and so does what the API refuses: texts without a word.
+func blocks(msg llm.Message) (role string, list []block, err error) {
+	switch msg.Role {
+	case llm.RoleSystem, llm.RoleUser, llm.RoleTool: // a system prompt behind others has no role of its own
+		role = llm.RoleUser
+	case llm.RoleAssistant:
+		role = llm.RoleAssistant
+	default:
+		return "", nil, fmt.Errorf("role %q cannot be sent", msg.Role)
+	}
+	for _, p := range msg.Parts {
+		if b := encodePart(p); b.text != nil {
+			list = append(list, b)
+		}
+	}
+	return role, list, nil
+}
+
+// encodePart returns no text for a part that is not sent.
+func encodePart(p llm.Part) block {
+	switch p := p.(type) {
+	case llm.Text:
+		own, ok := sealed(p.Opaque)
+		if !ok && strings.TrimSpace(p.Text) == "" {
+			return block{}
+		}
+		return block{text: own.with("type", quote(kindText)).with("text", quote(p.Text)).end(), marks: true}
+	case llm.Reasoning:
+		own, ok := sealed(p.Opaque)
+		if !ok {
+			return block{}
+		}
+		if own.kind() == kindThinking {
+			own = own.with("thinking", quote(p.Text))
+		}
+		return block{text: own.end()}
+	case llm.ToolCall:
+		own, _ := sealed(p.Opaque)
+		text := own.with("type", quote(kindToolUse)).with("id", quote(callID(p.ID))).with("name", quote(toolName(p.Name))).
+			with("input", input(p.Arguments)).end()
+		return block{text: text, marks: true}
+	case llm.ToolResult:
+		b := object{}.with("type", quote("tool_result")).with("tool_use_id", quote(callID(p.CallID)))
+		if content := resultContent(p.Parts); content != nil {
+			b = b.with("content", content)
+		}
+		return block{text: b.end(), result: true, marks: true}
+	case llm.Image:
+		source := object{}.with("type", quote("base64")).with("media_type", quote(p.MediaType)).
+			with("data", quote(base64.StdEncoding.EncodeToString(p.Data))).end()
+		return block{text: object{}.with("type", quote("image")).with("source", source).end(), marks: true}
+	}
+	return block{}
+}
+
+// resultContent is a text, a list of blocks, or nothing.
+func resultContent(parts []llm.Part) []byte {
+	var list [][]byte
+	for _, p := range parts {
+		if b := encodePart(p); b.text != nil {
+			list = append(list, b.text)
+		}
+	}
+	switch {
+	case list == nil:
+		return nil
+	case len(list) == len(parts) && len(parts) == 1:
+		if text, ok := parts[0].(llm.Text); ok {
+			return quote(text.Text)
+		}
+	}
+	return array(list)
+}
+
+func array(list [][]byte) []byte {
+	text := append([]byte("["), bytes.Join(list, []byte(","))...)
+	return append(text, ']')
+}
+
+// invalid is the member under which Anthropic's documentation has input sent back that is
+// not an object.
+const invalid = "INVALID_JSON"
+
+// input is what the model wrote, or an object around it if that is not an object.
+func input(arguments string) []byte {
+	text := bytes.TrimSpace([]byte(arguments))
+	switch {
+	case len(text) == 0:
+		return []byte("{}")
+	case isObject(text):
+		return text
+	}
+	return object{}.with(invalid, quote(arguments)).end()
+}
+
+// arguments is the opposite of input.
+func arguments(input json.RawMessage) string {
+	if members := endpoint.Members(input); len(members) == 1 {
+		if text, ok := word(members[invalid]); ok && !isObject([]byte(text)) {
+			return text
+		}
+	}
+	return string(input)
+}
+
+func isObject(text []byte) bool {
+	return len(text) > 0 && text[0] == '{' && json.Valid(text)
+}
+
+// callID is an id of another provider in the letters that the API takes; its own stay
+// as they are.
+func callID(id string) string { return escape(id, 0) }
+
+// toolName is a name, which may be one that a model made up, as the API takes it.
+func toolName(name string) string { return escape(name, 128) }
+
+// escape replaces what is not a letter, digit, _ or - by its code, and cuts at limit.
+func escape(s string, limit int) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	s = b.String()
+	if limit > 0 && len(s) > limit {
+		s = s[:limit]
+	}
+	if s == "" {
+		return "_"
+	}
+	return s
+}
+
+// object is an object of JSON that is being written.
+type object struct {
+	text    []byte // without the last brace; nil for {
+	members map[string]json.RawMessage
+}
+
+// sealed returns the block, or a part of it, that this provider has put into o.
+func sealed(o llm.Opaque) (object, bool) {
+	if o.Provider != provider {
+		return object{}, false
+	}
+	members := endpoint.Members(json.RawMessage(o.Data))
+	if members == nil {
+		return object{}, false
+	}
+	text := strings.TrimSpace(o.Data)
+	return object{text: []byte(text[:len(text)-len("}")]), members: members}, true
+}
+
+func (o object) kind() string {
+	kind, _ := word(o.members["type"])
+	return kind
+}
+
+// with adds a member, unless there is one of its name.
+func (o object) with(name string, value []byte) object {
+	if _, ok := o.members[name]; ok {
+		return o
+	}
+	if o.text == nil {
+		o.text = append(o.text, '{')
+	}
+	if last := bytes.TrimSpace(o.text); len(last) > 1 {
+		o.text = append(o.text, ',')
+	}
+	o.text = append(append(append(o.text, quote(name)...), ':'), value...)
+	return o
+}
+
+func (o object) end() []byte { return append(o.text, '}') }
+
+// write returns an object with members as they are written, in the order of their names.
+func write(members map[string]json.RawMessage) []byte {
+	o := object{text: []byte{'{'}}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		o = o.with(name, members[name])
+	}
+	return o.end()
+}
+
+// word returns the content of a JSON string, and false for any other value.
+func word(raw json.RawMessage) (s string, ok bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	err := json.Unmarshal(raw, &s)
+	return s, err == nil
+}
+
+func quote(s string) []byte { return history.MustEncode(s) }

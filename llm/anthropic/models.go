@@ -1,0 +1,62 @@
+package anthropic
+
+import (
+	"regexp"
+	"strconv"
+)
+
+// family is what a model's name says of its rules. Those of versions up to 5 are from
+// LiteLLM's registry (July 2026), models.dev and Anthropic's documentation; later ones
+// are assumed to follow the last.
+type family struct {
+	line    string // opus, sonnet, haiku, ...; "" if it is not a Claude model
+	version int    // 405 is 4.5
+}
+
+// Names as Anthropic, Bedrock and Vertex write them; older ones have the version first.
+var (
+	lineFirst    = regexp.MustCompile(`claude-([a-z]+)-(\d)(?:[-.](\d{1,2}))?(?:[-@:\[]|$)`)
+	versionFirst = regexp.MustCompile(`claude-(\d)(?:[-.](\d{1,2}))?-([a-z]+)`)
+)
+
+func familyOf(model string) family {
+	line, major, minor := "", "", ""
+	if m := lineFirst.FindStringSubmatch(model); m != nil {
+		line, major, minor = m[1], m[2], m[3]
+	} else if m := versionFirst.FindStringSubmatch(model); m != nil {
+		major, minor, line = m[1], m[2], m[3]
+	}
+	if line == "" {
+		return family{}
+	}
+	high, _ := strconv.Atoi(major)
+	low, _ := strconv.Atoi(minor) // 0 if it is missing
+	return family{line, high*100 + low}
+}
+
+// adapts reports whether the model decides itself how long it thinks, within an effort.
+func (f family) adapts() bool { return f.version >= 406 }
+
+// budgets reports whether the model thinks within a budget of tokens.
+func (f family) budgets() bool { return f.version >= 307 && f.version <= 406 }
+
+// samples reports whether temperature, top_p and top_k may be set.
+func (f family) samples() bool { return f.version < 407 }
+
+// defaultTokens is max_tokens where nobody sets it, since the API needs one. It is as
+// much as a step can use, so that an answer without end is cut; and less for models
+// that refuse a conversation that, together with max_tokens, exceeds their context.
+// Those from 4.5 on end the answer there instead.
+func (f family) defaultTokens() int {
+	switch {
+	case f.line == "":
+		return 8192 // another provider's model behind the same protocol
+	case f.version < 305:
+		return 4096 // its maximum
+	case f.version < 307:
+		return 8192 // its maximum
+	case f.version < 405:
+		return 16000
+	}
+	return 64000 // the smallest maximum of later models
+}

@@ -1,0 +1,180 @@
+package anthropic
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+)
+
+// message holds the members that we need of an answer. The SDK's own type is stricter
+// than the servers that claim to be compatible.
+type message struct {
+	Model      string          `json:"model"`
+	Content    json.RawMessage `json:"content"`
+	StopReason string          `json:"stop_reason"`
+	Usage      json.RawMessage `json:"usage"`
+	Error      json.RawMessage `json:"error"`
+}
+
+// read reads an answer in the form in which it came, which may not be the one asked for.
+func (m *Model) read(answer *http.Response) (*llm.Response, error) {
+	defer func() { _ = answer.Body.Close() }()
+	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind == "text/event-stream" {
+		raw, err := m.readStream(answer)
+		if err != nil {
+			return nil, err
+		}
+		return m.response(raw, answer.Header)
+	}
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	return m.response(raw, answer.Header)
+}
+
+func (m *Model) response(raw []byte, header http.Header) (*llm.Response, error) {
+	raw = endpoint.Text(raw)
+	var answer message
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return nil, m.garbled("the answer is not a message", err)
+	}
+	if endpoint.IsSet(answer.Error) {
+		return nil, m.at.RefusedInside(header, raw)
+	}
+	var content []json.RawMessage
+	if err := json.Unmarshal(answer.Content, &content); err != nil {
+		return nil, m.garbled("the answer has no content", nil)
+	}
+	resp := &llm.Response{
+		Message:      llm.Message{Role: llm.RoleAssistant, Parts: parts(content, answer.StopReason)},
+		FinishReason: answer.StopReason,
+		Usage:        readUsage(answer.Usage),
+		Service:      service(answer.Usage),
+		Model:        cmp.Or(answer.Model, m.at.Model),
+		Raw:          raw,
+		Rate:         endpoint.ReadRate(header, time.Now()),
+	}
+	m.at.Price(resp, nil)
+	resp.Cost *= surcharge(answer.Usage, familyOf(m.at.Model))
+	return resp, nil
+}
+
+// garbled is the fault of an answer that the API would not give.
+func (m *Model) garbled(what string, err error) error {
+	return m.at.NoReply(what, err, "is an endpoint of Anthropic's Messages API")
+}
+
+// parts returns what an answer says.
+func parts(content []json.RawMessage, stopped string) []llm.Part {
+	var list []llm.Part
+	for _, raw := range content {
+		if p := readPart(raw); p != nil {
+			list = append(list, p)
+		}
+	}
+	if stopped == "refusal" {
+		return withdrawn(list)
+	}
+	if last := len(list) - 1; last >= 0 && slices.Contains([]string{"max_tokens", "model_context_window_exceeded"}, stopped) {
+		list[last] = cut(list[last])
+	}
+	return list
+}
+
+// cut is the last part of an answer that was cut. The API refuses thinking without the
+// signature that comes at its end.
+func cut(p llm.Part) llm.Part {
+	thought, ok := p.(llm.Reasoning)
+	if !ok {
+		return p
+	}
+	own, ok := sealed(thought.Opaque)
+	if signature, _ := word(own.members["signature"]); ok && own.kind() == kindThinking && signature == "" {
+		thought.Opaque = llm.Opaque{}
+	}
+	return thought
+}
+
+// withdrawn makes reasoning of what was said, which is kept to be read and not sent.
+func withdrawn(list []llm.Part) (kept []llm.Part) {
+	for _, p := range list {
+		var said llm.Reasoning
+		switch p := p.(type) {
+		case llm.Text:
+			said.Text = p.Text
+		case llm.Reasoning:
+			said.Text = p.Text
+		case llm.ToolCall:
+			said.Text = p.Name + " " + p.Arguments
+		}
+		if said.Text != "" {
+			kept = append(kept, said)
+		}
+	}
+	return kept
+}
+
+// readPart returns the part that a content block is, or nil if it says nothing. What the
+// part has no field for is sealed in it.
+func readPart(raw json.RawMessage) llm.Part {
+	members := endpoint.Members(raw)
+	kind, _ := word(members["type"])
+	whole := llm.Opaque{Provider: provider, Data: string(raw)}
+	switch kind {
+	case kindText:
+		if text, ok := word(members["text"]); ok {
+			p := llm.Text{Text: text, Opaque: seal(members, "type", "text")}
+			if !exact(text) {
+				p.Opaque = whole
+			}
+			if p == (llm.Text{}) {
+				return nil
+			}
+			return p
+		}
+	case kindThinking:
+		if text, ok := word(members["thinking"]); ok {
+			p := llm.Reasoning{Text: text, Opaque: seal(members, "thinking")}
+			if !exact(text) {
+				p.Opaque = whole
+			}
+			return p
+		}
+	case kindToolUse:
+		id, _ := word(members["id"])
+		name, _ := word(members["name"])
+		return llm.ToolCall{
+			ID: id, Name: name, Arguments: arguments(members["input"]), Opaque: seal(members, "type", "id", "name", "input"),
+		}
+	}
+	return llm.Reasoning{Opaque: whole}
+}
+
+// exact reports whether a text has no letter that JSON can write and a Go string cannot
+// hold, half a surrogate pair.
+func exact(text string) bool { return !strings.ContainsRune(text, utf8.RuneError) }
+
+// seal returns members without those of the given names, and without those that say
+// nothing; the zero value if none are left.
+func seal(members map[string]json.RawMessage, without ...string) llm.Opaque {
+	rest := map[string]json.RawMessage{}
+	for name, value := range members {
+		if empty := string(value) == "null" || string(value) == "[]"; !empty && !slices.Contains(without, name) {
+			rest[name] = value
+		}
+	}
+	if len(rest) == 0 {
+		return llm.Opaque{}
+	}
+	return llm.Opaque{Provider: provider, Data: string(write(rest))}
+}

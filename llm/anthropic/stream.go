@@ -1,0 +1,231 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/sse"
+)
+
+// Events of a stream. Others, such as ping, say nothing of the answer.
+const (
+	eventMessageStart = "message_start"
+	eventBlockStart   = "content_block_start"
+	eventBlockDelta   = "content_block_delta"
+	eventMessageDelta = "message_delta"
+	eventMessageStop  = "message_stop"
+	eventError        = "error"
+)
+
+// event holds the members of the events that we know.
+type event struct {
+	Type    string          `json:"type"`
+	Index   int             `json:"index"`
+	Message json.RawMessage `json:"message"`
+	Block   json.RawMessage `json:"content_block"`
+	Delta   json.RawMessage `json:"delta"`
+}
+
+// readStream returns the message that a stream tells, as the API would have
+// written it at once.
+func (m *Model) readStream(answer *http.Response) ([]byte, error) {
+	events := sse.NewReader(answer.Body)
+	var s stream
+	for {
+		next, err := events.Next()
+		switch {
+		case s.stopped: // reading on to the end leaves the connection open
+			return s.whole(), nil
+		case err == io.EOF && s.message == nil:
+			return nil, m.garbled("the stream has no message", nil)
+		case err == io.EOF:
+			return nil, fault.New(fault.Transient, m.at.Op(), fmt.Errorf("the stream ended before the answer did: %w", io.ErrUnexpectedEOF))
+		case err != nil:
+			return nil, err
+		}
+		data := next.Data
+		var e event
+		if err := json.Unmarshal(data, &e); err != nil {
+			return nil, m.garbled("an event of the stream is not JSON", err)
+		}
+		switch {
+		case e.Type == eventError && s.message == nil:
+			return nil, m.at.RefusedInside(answer.Header, data)
+		case e.Type == eventError:
+			return nil, m.at.Broke(answer.Header, data)
+		}
+		if err := s.add(e, data); err != nil {
+			return nil, m.garbled("the stream is not one of the API", err)
+		}
+	}
+}
+
+// stream collects the events of an answer. It keeps members that it does not know, and takes
+// time in proportion to their length.
+type stream struct {
+	message map[string]json.RawMessage
+	usage   map[string]json.RawMessage
+	blocks  []*growing
+	stopped bool
+}
+
+func (s *stream) add(e event, data []byte) error {
+	if e.Type != eventMessageStart && s.message == nil {
+		return nil
+	}
+	switch e.Type {
+	case eventMessageStart:
+		if s.message != nil {
+			return errors.New("a second message starts")
+		}
+		if s.message = endpoint.Members(e.Message); s.message == nil {
+			return errors.New("the message is not an object")
+		}
+		s.usage = endpoint.Members(s.message["usage"])
+	case eventBlockStart:
+		members := endpoint.Members(e.Block)
+		if e.Index != len(s.blocks) || members == nil {
+			return errors.New("a block starts that is not the next one")
+		}
+		s.blocks = append(s.blocks, &growing{members: members})
+	case eventBlockDelta:
+		if e.Index < 0 || e.Index >= len(s.blocks) {
+			return errors.New("a delta belongs to no block")
+		}
+		return s.blocks[e.Index].add(e.Delta)
+	case eventMessageDelta:
+		s.change(data)
+	case eventMessageStop:
+		s.stopped = true
+	}
+	return nil
+}
+
+// change takes over what the end of a message says of all of it: members of delta and,
+// outside of it, of the message. Counts in usage are those of the whole message, and those
+// of the start stay where some servers repeat them as 0. Null says nothing.
+func (s *stream) change(data []byte) {
+	members := endpoint.Members(data)
+	if s.usage == nil {
+		s.usage = map[string]json.RawMessage{}
+	}
+	usage := endpoint.Members(members["usage"])
+	maps.DeleteFunc(usage, func(name string, value json.RawMessage) bool {
+		return string(value) == "0" && s.usage[name] != nil
+	})
+	set(s.usage, usage)
+	set(s.message, endpoint.Members(members["delta"]))
+	for _, name := range []string{"type", "delta", "usage"} {
+		delete(members, name)
+	}
+	set(s.message, members)
+}
+
+func set(members, more map[string]json.RawMessage) {
+	for name, value := range more {
+		if string(value) != "null" {
+			members[name] = value
+		}
+	}
+}
+
+// whole returns the message.
+func (s *stream) whole() []byte {
+	list := make([][]byte, len(s.blocks))
+	for i, b := range s.blocks {
+		list[i] = write(b.whole())
+	}
+	s.message["content"] = array(list)
+	if s.usage != nil {
+		s.message["usage"] = write(s.usage)
+	}
+	return write(s.message)
+}
+
+// growing is a content block that is not complete.
+type growing struct {
+	members map[string]json.RawMessage
+	texts   map[string][]byte // of members that are strings, as JSON without the quotes
+	lists   map[string][][]byte
+	input   []byte // JSON in pieces
+}
+
+// add takes over a delta: its strings are appended to those of the same name, and its
+// other members replace what was there. Input and citations have forms of their own.
+func (g *growing) add(delta json.RawMessage) error {
+	members := endpoint.Members(delta)
+	if members == nil {
+		return errors.New("a delta is not an object")
+	}
+	kind, _ := word(members["type"])
+	delete(members, "type")
+	if kind == "input_json_delta" {
+		piece, ok := word(members["partial_json"])
+		if !ok {
+			return errors.New("a piece of input is not a string")
+		}
+		g.input = append(g.input, piece...)
+		delete(members, "partial_json")
+	}
+	if citation := members["citation"]; kind == "citations_delta" && citation != nil {
+		g.append("citations", citation)
+		delete(members, "citation")
+	}
+	for name, value := range members {
+		switch {
+		case value[0] == '"':
+			g.extend(name, value)
+		case string(value) != "null":
+			delete(g.texts, name)
+			g.members[name] = value
+		}
+	}
+	return nil
+}
+
+func (g *growing) extend(name string, more json.RawMessage) {
+	if g.texts == nil {
+		g.texts = map[string][]byte{}
+	}
+	text, ok := g.texts[name]
+	if first := g.members[name]; !ok && len(first) > 2 && first[0] == '"' {
+		text = append(text, first[1:len(first)-1]...)
+	}
+	g.texts[name] = append(text, more[1:len(more)-1]...)
+}
+
+func (g *growing) append(name string, item json.RawMessage) {
+	if g.lists == nil {
+		g.lists = map[string][][]byte{}
+	}
+	if _, ok := g.lists[name]; !ok {
+		var first []json.RawMessage
+		_ = json.Unmarshal(g.members[name], &first) // null, mostly
+		for _, item := range first {
+			g.lists[name] = append(g.lists[name], item)
+		}
+	}
+	g.lists[name] = append(g.lists[name], item)
+}
+
+// whole returns the members of the complete block.
+func (g *growing) whole() map[string]json.RawMessage {
+	all := maps.Clone(g.members)
+	for name, text := range g.texts {
+		all[name] = append(append([]byte{'"'}, text...), '"')
+	}
+	for name, list := range g.lists {
+		all[name] = array(list)
+	}
+	if len(bytes.TrimSpace(g.input)) > 0 {
+		all["input"] = json.RawMessage(input(string(g.input)))
+	}
+	return all
+}

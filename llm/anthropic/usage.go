@@ -1,0 +1,57 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/vocab"
+)
+
+// readUsage reads what it understands of an answer's usage and passes over the rest: the
+// answer is paid for, and asking again would pay for it twice. The API counts input that
+// was read from or written to the cache apart from other input.
+func readUsage(raw json.RawMessage) vocab.Usage {
+	usage := endpoint.Members(raw)
+	u := vocab.Usage{
+		Cached:     tokens(usage["cache_read_input_tokens"]),
+		CacheWrite: tokens(usage["cache_creation_input_tokens"]),
+		CacheHour:  tokens(endpoint.Members(usage["cache_creation"])["ephemeral_1h_input_tokens"]),
+		Output:     tokens(usage["output_tokens"]),
+		Reasoning:  tokens(endpoint.Members(usage["output_tokens_details"])["thinking_tokens"]),
+	}
+	u.Input = tokens(usage["input_tokens"]) + u.Cached + u.CacheWrite
+	return u
+}
+
+func tokens(raw json.RawMessage) int64 {
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || !(n >= 0 && n <= math.MaxInt32) {
+		return 0
+	}
+	return int64(n)
+}
+
+// service is the name of how the API answered, as far as it changes what a token costs.
+func service(raw json.RawMessage) string {
+	usage := endpoint.Members(raw)
+	if speed, _ := word(usage["speed"]); speed == "fast" {
+		return speed
+	}
+	tier, _ := word(usage["service_tier"])
+	return tier
+}
+
+// inUS is what tokens cost of a request that is answered in the US alone, in units of the
+// price: platform.claude.com/docs, data residency, of 2026.
+const inUS = 1.1
+
+// surcharge is what a call cost in units of the price of its tokens. Models before 4.6 cost
+// the same everywhere.
+func surcharge(raw json.RawMessage, f family) float64 {
+	if where, _ := word(endpoint.Members(raw)["inference_geo"]); where == "us" && f.version >= 406 {
+		return inUS
+	}
+	return 1
+}
