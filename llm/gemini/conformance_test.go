@@ -1,0 +1,18 @@
+package gemini_test
+
+import (
+	"testing"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/gemini"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/llmtest/conformance"
+)
+
+func TestConformance(t *testing.T) {
+	conformance.Run(t, conformance.Client{
+		Protocol: llmtest.Gemini,
+		Open:     func(cfg endpoint.Config) (llm.Model, error) { return gemini.New(cfg) },
+	})
+}

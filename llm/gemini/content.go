@@ -1,0 +1,237 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/internal/history"
+)
+
+// Roles of a content.
+const (
+	roleUser  = "user"
+	roleModel = "model"
+)
+
+// unsigned is the signature that Google documents for a call that another model wrote:
+// from Gemini 3 on, the first call of a turn is refused without one.
+const unsigned = "skip_thought_signature_validator"
+
+type content struct {
+	Role  string            `json:"role"`
+	Parts []json.RawMessage `json:"parts"`
+}
+
+type wirePart struct {
+	Text             *string           `json:"text,omitempty"`
+	InlineData       *inlineData       `json:"inlineData,omitempty"`
+	FunctionCall     *functionCall     `json:"functionCall,omitempty"`
+	FunctionResponse *functionResponse `json:"functionResponse,omitempty"`
+	ThoughtSignature string            `json:"thoughtSignature,omitempty"`
+}
+
+type inlineData struct {
+	MIMEType string `json:"mimeType"`
+	Data     []byte `json:"data"`
+}
+
+type functionCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+type functionResponse struct {
+	ID       string            `json:"id,omitempty"`
+	Name     string            `json:"name"`
+	Response map[string]string `json:"response"`
+	Parts    []json.RawMessage `json:"parts,omitempty"`
+}
+
+// appendTurn adds the contents of the messages from the i-th to the one before end: one
+// message, or all the results of a turn. The server refuses a content without parts; a
+// message without anything to send is left out.
+func (m *Model) appendTurn(text []byte, messages []llm.Message, i, end int) ([]byte, error) {
+	var contents []content
+	switch role := messages[i].Role; role {
+	case llm.RoleSystem, llm.RoleUser:
+		contents = []content{{roleUser, userParts(messages[i].Parts)}}
+	case llm.RoleAssistant:
+		parts, err := m.modelParts(messages[i].Parts)
+		if err != nil {
+			return nil, err
+		}
+		contents = []content{{roleModel, parts}}
+	case llm.RoleTool:
+		var calls []llm.ToolCall
+		if i > 0 {
+			calls = messages[i-1].ToolCalls()
+		}
+		contents = m.results(calls, messages[i:end])
+	default:
+		return nil, fmt.Errorf("role %q cannot be sent", role)
+	}
+	for _, c := range contents {
+		if len(c.Parts) == 0 {
+			continue
+		}
+		encoded, err := history.Encode(c)
+		if err != nil {
+			return nil, err
+		}
+		if text[len(text)-1] != '[' {
+			text = append(text, ',')
+		}
+		text = append(text, encoded...)
+	}
+	return text, nil
+}
+
+// userParts are texts and images as the protocol has them. An empty text is refused.
+func userParts(parts []llm.Part) (list []json.RawMessage) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				list = append(list, textPart(p.Text))
+			}
+		case llm.Image:
+			list = append(list, imagePart(p))
+		case llm.ToolResult:
+			list = append(list, userParts(p.Parts)...)
+		}
+	}
+	return list
+}
+
+func textPart(text string) json.RawMessage { return history.MustEncode(wirePart{Text: &text}) }
+
+func imagePart(p llm.Image) json.RawMessage {
+	return history.MustEncode(wirePart{InlineData: &inlineData{p.MediaType, p.Data}})
+}
+
+// modelParts are the parts of a reply: as they came where that was kept. What another
+// provider's model thought stays behind.
+func (m *Model) modelParts(parts []llm.Part) (list []json.RawMessage, err error) {
+	calls := 0
+	for _, p := range parts {
+		opaque, plain := llm.Opaque{}, json.RawMessage(nil)
+		switch p := p.(type) {
+		case llm.Text:
+			if opaque = p.Opaque; p.Text != "" {
+				plain = textPart(p.Text)
+			}
+		case llm.Reasoning:
+			opaque = p.Opaque
+		case llm.ToolCall:
+			opaque = p.Opaque
+			w := wirePart{FunctionCall: &functionCall{Name: p.Name, Args: arguments(p.Arguments)}}
+			if calls++; calls == 1 && m.levels {
+				w.ThoughtSignature = unsigned
+			}
+			plain = history.MustEncode(w)
+		case llm.Image:
+			plain = imagePart(p)
+		}
+		switch {
+		case opaque.Provider == provider && !json.Valid([]byte(opaque.Data)):
+			return nil, fmt.Errorf("a part that was kept is not JSON")
+		case opaque.Provider == provider:
+			list = append(list, json.RawMessage(opaque.Data))
+		case plain != nil:
+			list = append(list, plain)
+		}
+	}
+	return list, nil
+}
+
+// arguments makes an object of what another provider's model wrote, which may be
+// malformed: such text is the only member.
+func arguments(text string) json.RawMessage {
+	if strings.TrimSpace(text) == "" {
+		return json.RawMessage("{}")
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber() // keeps their digits
+	var members map[string]any
+	if d.Decode(&members) != nil || members == nil || d.More() {
+		members = map[string]any{"arguments": text}
+	}
+	return history.MustEncode(members)
+}
+
+// results are the answers to a turn's calls: one part for each, in the order of the calls,
+// which is how the protocol matches those without an id. What answers no call is what the
+// user says.
+func (m *Model) results(calls []llm.ToolCall, messages []llm.Message) []content {
+	answers := make([]json.RawMessage, len(calls))
+	var images, said []json.RawMessage
+	for _, msg := range messages {
+		for _, p := range msg.Parts {
+			r, ok := p.(llm.ToolResult)
+			i := unanswered(calls, answers, r.CallID)
+			if !ok || i < 0 {
+				said = append(said, userParts([]llm.Part{p})...)
+				continue
+			}
+			response := functionResponse{Name: calls[i].Name, Response: map[string]string{"output": llm.Message{Parts: r.Parts}.Text()}}
+			response.ID = givenID(calls[i])
+			for _, inner := range r.Parts {
+				if image, ok := inner.(llm.Image); ok {
+					response.Parts = append(response.Parts, imagePart(image))
+				}
+			}
+			if !m.levels { // those know images only beside the results
+				images, response.Parts = append(images, response.Parts...), nil
+			}
+			answers[i] = history.MustEncode(wirePart{FunctionResponse: &response})
+		}
+	}
+	list := content{Role: roleUser}
+	for _, a := range answers {
+		if a != nil {
+			list.Parts = append(list.Parts, a)
+		}
+	}
+	return []content{list, {roleUser, images}, {roleUser, said}}
+}
+
+// unanswered returns the first call with this id that is not answered yet, else the first
+// of any id, else -1.
+func unanswered(calls []llm.ToolCall, answers []json.RawMessage, id string) int {
+	first := -1
+	for i, c := range calls {
+		switch {
+		case answers[i] != nil:
+		case c.ID == id:
+			return i
+		case first < 0:
+			first = i
+		}
+	}
+	return first
+}
+
+// givenID is the id that the provider gave a call, which may have another one here.
+func givenID(c llm.ToolCall) string {
+	if c.Opaque.Provider != provider {
+		return ""
+	}
+	var p wirePart
+	if json.Unmarshal([]byte(c.Opaque.Data), &p) != nil || p.FunctionCall == nil {
+		return ""
+	}
+	return p.FunctionCall.ID
+}
+
+// compact is raw without white space between its members.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}

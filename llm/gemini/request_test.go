@@ -1,0 +1,227 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
+)
+
+func model(t testing.TB, name string, kwargs map[string]any) *Model {
+	t.Helper()
+	m, err := New(endpoint.Config{Model: name, BaseURL: "http://localhost", Kwargs: kwargs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// sent returns the text of a request, which must be JSON.
+func sent(t testing.TB, m *Model, req *llm.Request) (history.Body, string) {
+	t.Helper()
+	b, err := m.request(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(b.Reader())
+	if err != nil || !json.Valid(text) {
+		t.Fatalf("got %s, %v; want valid JSON, no error", text, err)
+	}
+	return b, string(text)
+}
+
+func kept(raw string) llm.Opaque { return llm.Opaque{Provider: provider, Data: raw} }
+
+const (
+	signedText = `{"text":"I look.","thoughtSignature":"c2ln+/=="}`
+	thought    = `{"text":"Hm.","thought":true}`
+	callA      = `{"thoughtSignature":"QQ==","functionCall":{"args":{"command":"ls <a>","n":1.50},"name":"bash","id":"f1"}}`
+	callB      = `{"functionCall":{"name":"bash","args":{}}}`
+	unknown    = `{"executableCode":{"code":"1","language":"PYTHON"},"new":[1e2]}`
+)
+
+// own is a reply of Gemini, and foreign one of another provider, with two calls each.
+var (
+	own = llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+		llm.Reasoning{Text: "Hm.", Opaque: kept(thought)},
+		llm.Text{Text: "I look.", Opaque: kept(signedText)},
+		llm.Reasoning{Opaque: kept(unknown)},
+		llm.ToolCall{ID: "f1", Name: "bash", Arguments: `{"command":"ls <a>","n":1.50}`, Opaque: kept(callA)},
+		llm.ToolCall{ID: "s00001c02", Name: "bash", Arguments: `{}`, Opaque: kept(callB)},
+	}}
+	foreign = llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+		llm.Reasoning{Text: "sealed", Opaque: llm.Opaque{Provider: "anthropic", Data: `{"type":"thinking"}`}},
+		llm.Text{Text: "Then this."},
+		llm.ToolCall{ID: "a", Name: "bash", Arguments: `{"command":"ls`},
+		llm.ToolCall{ID: "b", Name: "bash", Arguments: `{"n":12345678901234567890,"x":"\ud800"}`},
+	}}
+)
+
+func result(id, text string, more ...llm.Part) llm.Message {
+	return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: id, Parts: append(llm.Say(text), more...)}}}
+}
+
+func said(role, text string) llm.Message { return llm.Message{Role: role, Parts: llm.Say(text)} }
+
+var (
+	picture = llm.Image{MediaType: "image/png", Data: []byte{1, 2}}
+	bash    = llm.Tool{Name: "bash", Description: "Runs", Parameters: json.RawMessage(`{"type":"object"}`)}
+)
+
+func TestRequests(t *testing.T) {
+	const start = `{"contents":[{"role":"user","parts":[{"text":"go"}]},`
+	tests := []struct {
+		name, model string
+		kwargs      map[string]any
+		req         llm.Request
+		want        string
+	}{
+		{
+			"system, tools and members", "gemini-3-pro",
+			map[string]any{"temperature": 0, "max_tokens": 9, "stop": "X", "tool_choice": "required", "reasoning_effort": "low"},
+			llm.Request{Tools: []llm.Tool{bash}, Messages: []llm.Message{said("system", "s"), said("user", "u")}},
+			`{"generationConfig":{"maxOutputTokens":9,"stopSequences":["X"],"temperature":0,"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"LOW"}},` +
+				`"systemInstruction":{"parts":[{"text":"s"}]},"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},` +
+				`"tools":[{"functionDeclarations":[{"name":"bash","description":"Runs","parametersJsonSchema":{"type":"object"}}]}],` +
+				`"contents":[{"role":"user","parts":[{"text":"u"}]}]}`,
+		},
+		{
+			"no tools, no choice of them", "gemini-2.5-pro",
+			map[string]any{"tool_choice": "auto"},
+			llm.Request{Messages: []llm.Message{said("user", "go"), said("assistant", ""), said("system", "later")}},
+			start + `{"role":"user","parts":[{"text":"later"}]}]}`,
+		},
+		{
+			"its own parts, its own ids, results in the order of the calls", "gemini-3-pro", nil,
+			llm.Request{Messages: []llm.Message{said("user", "go"), own, result("s00001c02", "second"), result("f1", "<first>", picture)}},
+			start + `{"role":"model","parts":[` + strings.Join([]string{thought, signedText, unknown, callA, callB}, ",") + `]},` +
+				`{"role":"user","parts":[{"functionResponse":{"id":"f1","name":"bash","response":{"output":"<first>"},"parts":[{"inlineData":{"mimeType":"image/png","data":"AQI="}}]}},` +
+				`{"functionResponse":{"name":"bash","response":{"output":"second"}}}]}]}`,
+		},
+		{
+			"another provider's reply", "gemini-3-pro", nil,
+			llm.Request{Messages: []llm.Message{said("user", "go"), foreign, result("a", "1"), result("b", "2")}},
+			start + `{"role":"model","parts":[{"text":"Then this."},` +
+				`{"functionCall":{"name":"bash","args":{"arguments":"{\"command\":\"ls"}},"thoughtSignature":"skip_thought_signature_validator"},` +
+				`{"functionCall":{"name":"bash","args":{"n":12345678901234567890,"x":"` + "\uFFFD" + `"}}}]},` +
+				`{"role":"user","parts":[{"functionResponse":{"name":"bash","response":{"output":"1"}}},{"functionResponse":{"name":"bash","response":{"output":"2"}}}]}]}`,
+		},
+		{
+			"images of results for older models", "gemini-2.5-flash", nil,
+			llm.Request{Messages: []llm.Message{said("user", "go"), foreign, result("a", "", picture), result("b", "2"), said("user", "on")}},
+			start + `{"role":"model","parts":[{"text":"Then this."},{"functionCall":{"name":"bash","args":{"arguments":"{\"command\":\"ls"}}},` +
+				`{"functionCall":{"name":"bash","args":{"n":12345678901234567890,"x":"` + "\uFFFD" + `"}}}]},` +
+				`{"role":"user","parts":[{"functionResponse":{"name":"bash","response":{"output":""}}},{"functionResponse":{"name":"bash","response":{"output":"2"}}}]},` +
+				`{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"AQI="}}]},{"role":"user","parts":[{"text":"on"}]}]}`,
+		},
+		{
+			"a result without a call", "gemini-2.5-flash", nil,
+			llm.Request{Messages: []llm.Message{said("user", "go"), result("x", "lost")}},
+			start + `{"role":"user","parts":[{"text":"lost"}]}]}`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, got := sent(t, model(t, tt.model, tt.kwargs), &tt.req)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// With a memo, a request is the same as without one, whatever happened to the
+// conversation since the last request; and earlier requests do not change.
+func TestTheMemoDoesNotChangeRequests(t *testing.T) {
+	long := []llm.Message{
+		said("system", "s"), said("user", "u"), own, result("f1", "1"), result("s00001c02", "2"), said("user", "and"),
+		foreign, result("b", "2"), result("a", "1"), said("assistant", "done"),
+	}
+	rewritten := append(long[:4:4], said("user", "instead"))
+	other := append(append(long[:3:3], result("f1", "changed")), long[4:]...)
+	tools := []llm.Tool{bash}
+	m, second := model(t, "gemini-3-pro", map[string]any{"seed": 1}), model(t, "gemini-2.5-pro", nil)
+	var memo llm.Memo
+	steps := []struct {
+		model *Model
+		req   llm.Request
+	}{
+		{m, llm.Request{}},
+		{m, llm.Request{Messages: long[:1]}},
+		{m, llm.Request{Messages: long[:2]}},
+		{m, llm.Request{Messages: long[:4]}},
+		{m, llm.Request{Messages: long[:5]}},
+		{m, llm.Request{Messages: long}},
+		{m, llm.Request{Messages: long}},
+		{m, llm.Request{Messages: rewritten}},
+		{m, llm.Request{Messages: long[:8]}},
+		{m, llm.Request{Messages: other}},
+		{m, llm.Request{Messages: long[:3]}},
+		{m, llm.Request{Messages: long[1:]}},
+		{m, llm.Request{Messages: long, Tools: tools}},
+		{second, llm.Request{Messages: long}},
+	}
+	var bodies []history.Body
+	var texts []string
+	for i, s := range steps {
+		_, want := sent(t, s.model, &s.req)
+		s.req.Memo = &memo
+		b, got := sent(t, s.model, &s.req)
+		if got != want {
+			t.Errorf("step %d:\ngot  %s\nwant %s", i, got, want)
+		}
+		bodies, texts = append(bodies, b), append(texts, got)
+	}
+	for i, b := range bodies {
+		if text, err := io.ReadAll(b.Reader()); err != nil || string(text) != texts[i] {
+			t.Errorf("the request of step %d is now %s (%v), want %s as before", i, text, err, texts[i])
+		}
+	}
+}
+
+func TestAnInvalidRequestDoesNotChangeTheMemo(t *testing.T) {
+	m, memo := model(t, "gemini-3-pro", nil), llm.Memo{}
+	good := []llm.Message{said("user", "u"), own, result("f1", "1")}
+	_, want := sent(t, m, &llm.Request{Messages: good, Memo: &memo})
+	for _, bad := range []llm.Message{
+		{Role: llm.RoleExit},
+		{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Reasoning{Opaque: kept("{")}}},
+	} {
+		if _, err := m.request(&llm.Request{Messages: append(good[:2:2], bad), Memo: &memo}); err == nil || !strings.Contains(err.Error(), "message 2") {
+			t.Errorf("got %v, want an error with %q", err, "message 2")
+		}
+		if _, got := sent(t, m, &llm.Request{Messages: good, Memo: &memo}); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// The average cost of a conversation's requests, by its length.
+func BenchmarkRequest(b *testing.B) {
+	for _, steps := range []int{60, 600} {
+		b.Run(fmt.Sprint(steps), func(b *testing.B) {
+			m := model(b, "gemini-3-pro", nil)
+			messages := []llm.Message{said("user", "u")}
+			for range steps {
+				messages = append(messages, own, result("f1", strings.Repeat("line\n", 100)), result("s00001c02", ""))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				var memo llm.Memo
+				for i := 1; i <= len(messages); i += 3 {
+					if _, err := m.request(&llm.Request{Messages: messages[:i], Memo: &memo}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*steps), "ns/step")
+		})
+	}
+}

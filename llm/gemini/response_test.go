@@ -1,0 +1,307 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/vocab"
+)
+
+// asked returns the answer to one call of a server that sends body.
+func asked(t *testing.T, kwargs map[string]any, status int, body string) (*llm.Response, error) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Get("alt") == "sse" {
+			w.Header().Set("Content-Type", "text/event-stream")
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	defer s.Close()
+	m, err := New(endpoint.Config{Model: "gemini-3-pro", BaseURL: s.URL, APIKey: "AIzaSecretSecretSecret", Kwargs: kwargs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Generate(t.Context(), &llm.Request{Messages: []llm.Message{said("user", "u")}})
+}
+
+const counted = `"usageMetadata":{"promptTokenCount":100,"cachedContentTokenCount":40,"toolUsePromptTokenCount":5,"candidatesTokenCount":7,"thoughtsTokenCount":3,"totalTokenCount":115},"modelVersion":"gemini-3-pro-1"`
+
+// reply is a whole answer with these parts.
+func reply(parts, reason string) string {
+	return `{"candidates":[{"content":{"parts":[` + parts + `],"role":"model"},"finishReason":"` + reason + `"}],` + counted + `}`
+}
+
+func TestRepliesKeepWhatCameWithEachPart(t *testing.T) {
+	want := []llm.Part{
+		llm.Reasoning{Text: "Hm.", Opaque: kept(thought)},
+		llm.Text{Text: "I look.", Opaque: kept(signedText)},
+		llm.Reasoning{Opaque: kept(unknown)},
+		llm.ToolCall{ID: "f1", Name: "bash", Arguments: `{"command":"ls <a>","n":1.50}`, Opaque: kept(callA)},
+		llm.ToolCall{Name: "bash", Arguments: `{}`, Opaque: kept(callB)},
+		llm.Text{Text: "plain"},
+		llm.Text{Opaque: kept(`{"text":"","thoughtSignature":"Wg=="}`)},
+	}
+	spaced := strings.ReplaceAll(callA, `":`, `" : `)
+	resp, err := asked(t, nil, 200, reply(strings.Join([]string{
+		thought, signedText, unknown, spaced, callB, `{"text":"plain"}`, `{"text":""}`, `{"text":"","thoughtSignature":"Wg=="}`,
+	}, ",\n"), "STOP"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, resp.Message.Parts); diff != "" {
+		t.Error(diff)
+	}
+	if want := (vocab.Usage{Input: 105, Cached: 40, Output: 10, Reasoning: 3}); resp.Usage != want || resp.Model != "gemini-3-pro-1" || resp.FinishReason != "STOP" {
+		t.Errorf("got %+v, %s, %s; want %+v", resp.Usage, resp.Model, resp.FinishReason, want)
+	}
+}
+
+// What goes back is what came, also after the message was written to a journal and read.
+func TestPartsComeBackByteForByteAfterAJournal(t *testing.T) {
+	parts := strings.Join([]string{thought, signedText, unknown, callA, callB, `{"text":"plain"}`}, ",")
+	resp, err := asked(t, nil, 200, reply(parts, "STOP"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg := resp.Message.WithToolCallIDs([]string{"f1", "made"})
+	written, err := json.Marshal(msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read llm.Message
+	if err := json.Unmarshal(written, &read); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []llm.Message{msg, read} {
+		_, got := sent(t, model(t, "gemini-3-pro", nil), &llm.Request{Messages: []llm.Message{said("user", "u"), m}})
+		if want := `{"role":"model","parts":[` + parts + `]}`; !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s in it", got, want)
+		}
+	}
+}
+
+func TestTheServiceThatAnsweredIsReported(t *testing.T) {
+	for _, tt := range []struct{ usage, header, want string }{
+		{`{}`, "", ""},
+		{`{"serviceTier":"flex"}`, "", "flex"},
+		{`{"serviceTier":"SERVICE_TIER_PRIORITY"}`, "", "priority"},
+		{`{"promptTokenCount":1}`, "priority", "priority"},
+		{`{"promptTokenCount":1}`, "standard", ""},
+		{`{"trafficType":"ON_DEMAND"}`, "", ""},
+		{`{"trafficType":"ON_DEMAND_FLEX"}`, "", "flex"},
+		{`{"trafficType":"PROVISIONED_THROUGHPUT"}`, "", "provisioned_throughput"},
+		{`{"serviceTier":1}`, "", ""},
+	} {
+		header := http.Header{}
+		header.Set("X-Gemini-Service-Tier", tt.header)
+		resp, err := model(t, "gemini-3-pro", nil).response([]byte(`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":`+tt.usage+`}`), header)
+		if err != nil || resp.Service != tt.want {
+			t.Errorf("%s, %q: got %+v, %v; want the service %q", tt.usage, tt.header, resp, err, tt.want)
+		}
+	}
+}
+
+func TestFinishReasons(t *testing.T) {
+	malformed := `{"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: bash(ls"}],` + counted + `}`
+	tests := []struct {
+		name, body, reason, text string
+		filtered                 bool
+	}{
+		{"cut", reply(`{"text":"par"}`, "MAX_TOKENS"), "MAX_TOKENS", "par", false},
+		{"a filter", `{"candidates":[{"finishReason":"SAFETY","index":0}],` + counted + `}`, "SAFETY", "", true},
+		{"recitation", `{"candidates":[{"content":null,"finishReason":"RECITATION"}],` + counted + `}`, "RECITATION", "", true},
+		{"prohibited", reply(``, "PROHIBITED_CONTENT"), "PROHIBITED_CONTENT", "", true},
+		{"a malformed call", malformed, "MALFORMED_FUNCTION_CALL", "Malformed function call: bash(ls", false},
+		{"nothing", reply(``, "STOP"), "STOP", "", false},
+	}
+	for _, tt := range tests {
+		resp, err := asked(t, nil, 200, tt.body)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if resp.FinishReason != tt.reason || resp.Message.Text() != tt.text || resp.Filtered() != tt.filtered {
+			t.Errorf("%s: got %s, %q, filtered %v; want %s, %q, %v", tt.name, resp.FinishReason, resp.Message.Text(), resp.Filtered(), tt.reason, tt.text, tt.filtered)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	refused := func(message, status, details string) string {
+		return `{"error":{"code":1,"message":"` + message + `","status":"` + status + `","details":[` + details + `]}}`
+	}
+	const quota = `{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPer`
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		kind   fault.Kind
+		want   string // in the text and hint
+		is     error
+		free   bool // nothing was charged
+	}{
+		{"a bad key", 400, refused("API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT", `{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}`), fault.Host, "check GEMINI_API_KEY", nil, true},
+		{"a forbidden place", 400, refused("User location is not supported for the API use.", "FAILED_PRECONDITION", ``), fault.Host, "User location", nil, true},
+		{"no such model", 404, refused("models/x is not found for API version v1beta", "NOT_FOUND", ``), fault.Host, "check the model name", nil, true},
+		{"too long", 400, refused("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", "INVALID_ARGUMENT", ``), fault.Instance, "1048576", llm.ErrContextLength, true},
+		{"a quota for the day", 429, refused("You exceeded your current quota", "RESOURCE_EXHAUSTED", quota+`DayPerProjectPerModel-FreeTier"}]}`), fault.Host, "run again to resume", nil, true},
+		{"a quota for the minute", 429, refused("You exceeded your current quota", "RESOURCE_EXHAUSTED", quota+`MinutePerProjectPerModel"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"13.5s"}`), fault.Transient, "quota", nil, true},
+		{"overloaded", 503, refused("The model is overloaded. Please try again later.", "UNAVAILABLE", ``), fault.Transient, "overloaded", nil, true},
+		{"too slow", 504, refused("Deadline expired", "DEADLINE_EXCEEDED", ``), fault.Transient, "Deadline", nil, false},
+		{"blocked", 200, `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},` + counted + `}`, fault.Instance, "PROHIBITED_CONTENT", llm.ErrContentPolicy, false},
+		{"no candidate", 200, `{` + counted + `}`, fault.Transient, "no candidate", nil, false},
+		{"another protocol", 200, `{"id":"1"}`, fault.Transient, "GEMINI_API_BASE", nil, false},
+		{"not JSON", 200, `<html>`, fault.Transient, "not of the Gemini API", nil, false},
+		{"a part that is a text", 200, reply(`"x"`, "STOP"), fault.Transient, "part 1", nil, false},
+	}
+	for _, tt := range tests {
+		_, err := asked(t, nil, tt.status, tt.body)
+		hint := fault.HintOf(err)
+		if wrong, ok := errors.AsType[*llm.WrongAddress](err); ok {
+			hint = wrong.Hint
+		}
+		if err == nil || fault.KindOf(err) != tt.kind || !strings.Contains(err.Error()+hint, tt.want) ||
+			tt.is != nil && !errors.Is(err, tt.is) || (llm.Lost(err) == 0) != tt.free {
+			t.Errorf("%s: got %v (%v, hint %q, lost %d); want %v with %q", tt.name, err, fault.KindOf(err), hint, llm.Lost(err), tt.kind, tt.want)
+		}
+		limited, ok := errors.AsType[*llm.RateLimited](err)
+		wait := tt.name == "a quota for the minute"
+		if slow := wait || tt.name == "overloaded"; ok != slow || wait && limited.After.Seconds() != 13.5 {
+			t.Errorf("%s: got %v, want a rate limit: %v", tt.name, limited, slow)
+		}
+	}
+}
+
+// stream is a streamed answer with these chunks.
+func stream(chunks ...string) string {
+	return "data: " + strings.Join(chunks, "\r\n\r\ndata: ") + "\r\n\r\n"
+}
+
+func chunk(parts string) string {
+	return `{"candidates":[{"content":{"parts":[` + parts + `],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":1}}`
+}
+
+var streamed = map[string]any{"stream": true}
+
+func TestAStreamedReplyIsTheOneThatWouldHaveComeAtOnce(t *testing.T) {
+	resp, err := asked(t, streamed, 200, stream(
+		chunk(`{"text":"H","thought":true}`), chunk(`{"text":"m.","thought":true}`),
+		chunk(`{"text":"I "}`), chunk(`{"text":"look <here>."},`+callA), chunk(unknown+`,`+callB),
+		reply(`{"text":"","thoughtSignature":"Wg=="}`, "STOP"),
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	atOnce, err := asked(t, nil, 200, string(resp.Raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []llm.Part{
+		llm.Reasoning{Text: "Hm.", Opaque: kept(thought)},
+		llm.Text{Text: "I look <here>."},
+		llm.ToolCall{ID: "f1", Name: "bash", Arguments: `{"command":"ls <a>","n":1.50}`, Opaque: kept(callA)},
+		llm.Reasoning{Opaque: kept(unknown)},
+		llm.ToolCall{Name: "bash", Arguments: `{}`, Opaque: kept(callB)},
+		llm.Text{Opaque: kept(`{"text":"","thoughtSignature":"Wg=="}`)},
+	}
+	if diff := cmp.Diff(want, resp.Message.Parts); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(atOnce, resp); diff != "" || resp.Usage.Input != 105 {
+		t.Errorf("usage %+v, %s", resp.Usage, diff)
+	}
+}
+
+func TestStreamsThatBreak(t *testing.T) {
+	failure := `{"error":{"code":503,"message":"The model is overloaded","status":"UNAVAILABLE"}}`
+	tests := []struct {
+		name, body, want string
+		is               error
+		free             bool
+	}{
+		{"at once", stream(failure), "overloaded", nil, true},
+		{"later", stream(chunk(`{"text":"a"}`), failure), "overloaded", nil, false},
+		{"without an end", stream(chunk(`{"text":"a"}`)), "broke off", nil, false},
+		{"nothing", "", "broke off", nil, false},
+		{"blocked", stream(`{"promptFeedback":{"blockReason":"SAFETY"}}`), "SAFETY", llm.ErrContentPolicy, false},
+		{"not JSON", "data: x\n\n", "not of the Gemini API", nil, false},
+		{"other JSON", "data: {\"candidates\":1}\n\n", "not of the Gemini API", nil, false},
+	}
+	for _, tt := range tests {
+		_, err := asked(t, streamed, 200, tt.body)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || tt.is != nil && !errors.Is(err, tt.is) || (llm.Lost(err) == 0) != tt.free {
+			t.Errorf("%s: got %v (lost %d), want %q", tt.name, err, llm.Lost(err), tt.want)
+		}
+	}
+}
+
+func TestACancelledCallIsNotAFault(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil { // else the server does not see that the client is gone
+			t.Error(err)
+		}
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	m, err := New(endpoint.Config{Model: "m", BaseURL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Generate(ctx, &llm.Request{Messages: []llm.Message{said("user", "u")}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+// Whatever a server sends, a reply that is read can be sent back.
+func FuzzResponse(f *testing.F) {
+	f.Add([]byte(reply(strings.Join([]string{thought, signedText, unknown, callA, callB}, ","), "STOP")))
+	f.Add([]byte(stream(chunk(`{"text":"a"}`), reply(`{"text":"b","thoughtSignature":"QQ=="}`, "STOP"))))
+	f.Add([]byte(`{"candidates":[{"content":{"parts":[null,{}]}}]}`))
+	m := model(f, "gemini-3-pro", nil)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		answer := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(string(body)))}
+		one, err := m.response(body, answer.Header)
+		other, errStream := m.readStream(answer)
+		for _, resp := range []*llm.Response{one, other} {
+			if resp == nil {
+				if err == nil || errStream == nil {
+					continue
+				}
+				return
+			}
+			if !json.Valid(resp.Raw) {
+				t.Errorf("the raw answer is not JSON: %s", resp.Raw)
+			}
+			written, err := json.Marshal(resp.Message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var read llm.Message
+			if err := json.Unmarshal(written, &read); err != nil {
+				t.Fatal(err)
+			}
+			_, want := sent(t, m, &llm.Request{Messages: []llm.Message{resp.Message}})
+			if _, got := sent(t, m, &llm.Request{Messages: []llm.Message{read}}); got != want {
+				t.Errorf("after a journal:\n%s\nbefore:\n%s", got, want)
+			}
+		}
+	})
+}

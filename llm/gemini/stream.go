@@ -1,0 +1,172 @@
+package gemini
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
+	"batch.example/batch/llm/internal/sse"
+)
+
+// readStream reads a streamed answer into the one that would have come at once.
+func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
+	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind != "text/event-stream" {
+		body, err := io.ReadAll(answer.Body) // a server that does not stream, or not the Gemini API
+		if err != nil {
+			return nil, err
+		}
+		return m.response(body, answer.Header)
+	}
+	var all collected
+	events := sse.NewReader(answer.Body)
+	for {
+		event, err := events.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := m.take(&all, event.Data, answer.Header); err != nil {
+			return nil, err
+		}
+	}
+	body, err := all.whole()
+	if err != nil {
+		return nil, fault.New(fault.Transient, m.at.Op(), err)
+	}
+	return m.response(body, answer.Header)
+}
+
+// take adds an event to what came before it.
+func (m *Model) take(all *collected, data []byte, header http.Header) error {
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &members); err != nil {
+		return m.garbled("an event of the answer is not of the Gemini API", err)
+	}
+	switch {
+	case !endpoint.IsSet(members["error"]):
+	case all.members == nil:
+		return m.at.RefusedInside(header, data)
+	default:
+		return m.at.Broke(header, data)
+	}
+	if err := all.add(members); err != nil {
+		return m.garbled("an event of the answer is not of the Gemini API", err)
+	}
+	return nil
+}
+
+// collected is the part of a streamed answer that has arrived. Of each member the last value
+// counts, except the parts, which are put together.
+type collected struct {
+	members, candidate, content map[string]json.RawMessage
+	parts                       []json.RawMessage
+	text                        *run
+}
+
+// run is text that came in pieces, of one kind.
+type run struct {
+	thought bool
+	text    strings.Builder
+}
+
+func (c *collected) add(members map[string]json.RawMessage) error {
+	if c.members == nil {
+		c.members, c.candidate, c.content = map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	}
+	var candidates []map[string]json.RawMessage
+	var content map[string]json.RawMessage
+	var parts []json.RawMessage
+	if raw := members["candidates"]; endpoint.IsSet(raw) {
+		if err := json.Unmarshal(raw, &candidates); err != nil {
+			return err
+		}
+	}
+	update(c.members, members)
+	if len(candidates) == 0 {
+		return nil
+	}
+	update(c.candidate, candidates[0])
+	if raw := candidates[0]["content"]; endpoint.IsSet(raw) {
+		if err := json.Unmarshal(raw, &content); err != nil {
+			return err
+		}
+	}
+	update(c.content, content)
+	if raw := content["parts"]; endpoint.IsSet(raw) {
+		if err := json.Unmarshal(raw, &parts); err != nil {
+			return err
+		}
+	}
+	for _, p := range parts {
+		c.addPart(p)
+	}
+	return nil
+}
+
+func update(all, members map[string]json.RawMessage) {
+	for name, value := range members {
+		if endpoint.IsSet(value) || all[name] == nil {
+			all[name] = value
+		}
+	}
+}
+
+// addPart appends a part. Text alone continues the text before it; a part with anything
+// else in it, such as a signature, stays as it came.
+func (c *collected) addPart(raw json.RawMessage) {
+	var p part
+	members := endpoint.Members(raw)
+	plain := json.Unmarshal(raw, &p) == nil && p.Text != nil && (len(members) == 1 || len(members) == 2 && p.Thought)
+	if !plain {
+		c.flush()
+		c.parts = append(c.parts, raw)
+		return
+	}
+	if c.text == nil || c.text.thought != p.Thought {
+		c.flush()
+		c.text = &run{thought: p.Thought}
+	}
+	c.text.text.WriteString(*p.Text)
+}
+
+// flush makes a part of the text so far.
+func (c *collected) flush() {
+	if c.text == nil {
+		return
+	}
+	w := struct {
+		Text    string `json:"text"`
+		Thought bool   `json:"thought,omitempty"`
+	}{c.text.text.String(), c.text.thought}
+	c.parts, c.text = append(c.parts, history.MustEncode(w)), nil
+}
+
+// whole is the answer as it would have come at once.
+func (c *collected) whole() ([]byte, error) {
+	if !endpoint.IsSet(c.candidate["finishReason"]) && !endpoint.IsSet(c.members["promptFeedback"]) {
+		return nil, errors.New("the answer broke off: the stream ended before it was complete")
+	}
+	c.flush()
+	if len(c.candidate) > 0 {
+		if len(c.parts) > 0 {
+			c.content["parts"] = history.MustEncode(c.parts)
+		}
+		c.candidate["content"] = history.MustEncode(c.content)
+		c.members["candidates"] = history.MustEncode([]any{c.candidate})
+	}
+	whole, err := history.Encode(c.members)
+	if err != nil {
+		return nil, fmt.Errorf("putting the answer together: %w", err)
+	}
+	return whole, nil
+}
