@@ -1,31 +1,192 @@
 package price
 
-import "batch.example/batch/vocab"
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
-// Known returns the prices of some OpenAI models, standard tier, copied
-// from LiteLLM's model registry (model_prices_and_context_window.json of
-// github.com/BerriAI/litellm at commit 00035b69f416). Only models whose price
-// is the same at every context length are here. Prices change: those of the
-// caller's own registry belong on top, see [Table.With]. The map is the caller's.
-func Known() Table {
+	"batch.example/batch/vocab"
+)
+
+// known is the table that comes with batch. Its head explains its form, and where the
+// prices are from.
+//
+//go:embed known.txt
+var known string
+
+// Known returns the models of the built-in table, with the prices that are valid now, all
+// by names with their provider before a slash. Prices change: those of the user's own
+// registry belong on top, see [Table.With]. The table is the caller's.
+func Known() Table { return KnownAt(time.Now()) }
+
+// KnownAt is [Known] at another time. Only the day in UTC matters.
+func KnownAt(now time.Time) Table {
+	t, err := parse(known)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	today := now.UTC().Format(time.DateOnly)
+	for name, m := range t {
+		if m.Until != "" && m.Until < today {
+			m.Price = nil
+			t[name] = m
+		}
+	}
+	return t
+}
+
+// parse reads a table in the form of known.txt.
+func parse(text string) (Table, error) {
+	t := Table{}
+	var block Model
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0 || strings.HasPrefix(line, "#"):
+			continue
+		case fields[0] == "@":
+			if len(fields) != 4 {
+				return nil, fmt.Errorf("line %d: want @ PROVIDER DATE SOURCE", number)
+			}
+			block = Model{Provider: fields[1], Date: fields[2], Source: fields[3]}
+			if _, err := time.Parse(time.DateOnly, block.Date); err != nil {
+				return nil, fmt.Errorf("line %d: %w", number, err)
+			}
+			continue
+		case block.Provider == "":
+			return nil, fmt.Errorf("line %d: no provider yet", number)
+		}
+		name := block.Provider + "/" + fields[0]
+		if _, twice := t[name]; twice {
+			return nil, fmt.Errorf("line %d: %s is here twice", number, name)
+		}
+		m, err := block.parseLine(fields[1:])
+		if err != nil {
+			return nil, fmt.Errorf("line %d, %s: %w", number, name, err)
+		}
+		t[name] = m
+	}
+	return t, nil
+}
+
+// parseLine returns a model of the block that m begins. Fields are those after its name.
+func (m Model) parseLine(fields []string) (Model, error) {
+	if len(fields) < 3 {
+		return m, fmt.Errorf("want WINDOW OUTPUT RATES")
+	}
+	var err error
+	if m.Window, err = parseTokens(fields[0]); err != nil {
+		return m, err
+	}
+	if m.Output, err = parseTokens(fields[1]); err != nil {
+		return m, err
+	}
+	if fields[2] == "-" {
+		if len(fields) > 3 {
+			return m, fmt.Errorf("%s without a price", fields[3])
+		}
+		return m, nil
+	}
+	m.Price = &vocab.Price{}
+	if m.Price.Rates, err = parseRates(fields[2]); err != nil {
+		return m, err
+	}
+	for _, field := range fields[3:] {
+		if day, ok := strings.CutPrefix(field, "until="); ok {
+			if _, err := time.Parse(time.DateOnly, day); err != nil {
+				return m, err
+			}
+			m.Until = day
+			continue
+		}
+		if err := parseMore(m.Price, field); err != nil {
+			return m, fmt.Errorf("%s: %w", field, err)
+		}
+	}
+	return m, nil
+}
+
+// parseMore adds >TOKENS:RATES, SERVICE:RATES or SERVICE>TOKENS:RATES.
+func parseMore(p *vocab.Price, field string) error {
+	what, text, _ := strings.Cut(field, ":")
+	rates, err := parseRates(text)
+	if err != nil {
+		return err
+	}
+	service, length, long := strings.Cut(what, ">")
+	of := *p
+	if service != "" {
+		of = p.Services[service]
+	}
+	if long {
+		above, err := parseTokens(length)
+		if err != nil {
+			return err
+		}
+		if of.Rates == (vocab.Rates{}) {
+			return fmt.Errorf("the rates of shorter calls are missing")
+		}
+		if n := len(of.Tiers); above == 0 || n > 0 && of.Tiers[n-1].Above >= above {
+			return fmt.Errorf("the lengths are not in order")
+		}
+		of.Tiers = append(slices.Clip(of.Tiers), vocab.Tier{Above: above, Rates: rates})
+	} else if _, twice := p.Services[service]; twice || service == "" {
+		return fmt.Errorf("want one service")
+	} else {
+		of.Rates = rates
+	}
+	if service == "" {
+		*p = of
+		return nil
+	}
+	if p.Services == nil {
+		p.Services = map[string]vocab.Price{}
+	}
+	p.Services[service] = of
+	return nil
+}
+
+// parseTokens reads a number of tokens; "-" is 0.
+func parseTokens(text string) (int64, error) {
+	if text == "-" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 40)
+	return int64(n), err
+}
+
+// parseRates reads what a million tokens cost. Input that is read from a cache costs as
+// much as other input where it has no price of its own.
+func parseRates(text string) (r vocab.Rates, err error) {
 	const million = 1e6
-	perMillion := map[string][3]float64{ // input, cached input, output
-		"gpt-5.4-mini":      {0.75, 0.075, 4.5},
-		"gpt-5.4-nano":      {0.2, 0.02, 1.25},
-		"gpt-5.2":           {1.75, 0.175, 14},
-		"gpt-5.1":           {1.25, 0.125, 10},
-		"gpt-5":             {1.25, 0.125, 10},
-		"gpt-4.1":           {2, 0.5, 8},
-		"gpt-4.1-mini":      {0.4, 0.1, 1.6},
-		"gpt-4.1-nano":      {0.1, 0.025, 0.4},
-		"gpt-4o":            {2.5, 1.25, 10},
-		"gpt-4o-2024-05-13": {5, 5, 15},
-		"gpt-4o-mini":       {0.15, 0.075, 0.6},
-		"gpt-4-turbo":       {10, 10, 30},
+	parts := strings.Split(text, ",")
+	into := []*float64{&r.Input, &r.CachedInput, &r.CacheWrite, &r.CacheHour, &r.Output}
+	if len(parts) != len(into) {
+		return r, fmt.Errorf("%d rates, want %d", len(parts), len(into))
 	}
-	prices := make(Table, len(perMillion))
-	for name, p := range perMillion {
-		prices[name] = vocab.Price{Rates: vocab.Rates{Input: p[0] / million, CachedInput: p[1] / million, Output: p[2] / million}}
+	for i, part := range parts {
+		rate := 0.0
+		if part != "-" {
+			if rate, err = strconv.ParseFloat(part, 64); err != nil {
+				return r, err
+			}
+		}
+		if rate < 0 || math.IsNaN(rate) || math.IsInf(rate, 0) {
+			return r, fmt.Errorf("a rate is %v", rate)
+		}
+		*into[i] = rate / million
 	}
-	return prices
+	if parts[0] == "-" || parts[4] == "-" {
+		return r, fmt.Errorf("input and output need a rate")
+	}
+	if parts[1] == "-" {
+		r.CachedInput = r.Input
+	}
+	return r, nil
 }

