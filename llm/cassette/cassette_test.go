@@ -1,0 +1,291 @@
+package cassette_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm/cassette"
+)
+
+const secret = "sk-0123456789abcdef"
+
+// got is what a client sees of an exchange.
+type got struct {
+	status  int
+	headers http.Header
+	body    string
+	err     error
+}
+
+func ask(ctx context.Context, t *testing.T, rt http.RoundTripper, url, body string) got {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/"+secret+"/x?key="+secret, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	req.Header.Set("Openai-Organization", "org-of-mine")
+	answer, err := (&http.Client{Transport: rt}).Do(req)
+	if err != nil {
+		return got{err: err}
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	return got{answer.StatusCode, answer.Header, string(data), err}
+}
+
+// server answers each request by what its body asks for.
+func server(t *testing.T) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Openai-Organization", "org-of-mine")
+		w.Header().Set("X-Ratelimit-Limit-Requests", "60")
+		switch text := string(body); {
+		case strings.HasSuffix(text, "stream"):
+			w.Header().Set("Content-Type", "text/event-stream")
+			for i := range 3 {
+				_, _ = fmt.Fprintf(w, "data: {\"n\":%d}\r\n\r\n", i)
+				_ = http.NewResponseController(w).Flush()
+			}
+		case strings.HasSuffix(text, "busy"):
+			w.Header().Set("Retry-After", "7")
+			http.Error(w, `{"error":"busy"}`, http.StatusServiceUnavailable)
+		case strings.HasSuffix(text, "bytes"):
+			_, _ = w.Write([]byte{0xff, 0, 'a'})
+		case strings.HasSuffix(text, "cut"):
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "half of")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		case strings.HasSuffix(text, "nothing"):
+			panic(http.ErrAbortHandler)
+		default:
+			_, _ = io.WriteString(w, `{"said":"`+text+`"}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// files names the recording of an instance below dir.
+func files(dir string) func(string) string {
+	return func(instance string) string { return filepath.Join(dir, instance, cassette.FileName) }
+}
+
+func recorder(t *testing.T, dir string) *cassette.Recorder {
+	t.Helper()
+	return &cassette.Recorder{
+		Next: http.DefaultTransport, Path: files(dir), Mask: mask.New(mask.Secret{Name: "KEY", Value: secret}),
+		Failed: func(instance string, err error) { t.Errorf("%s: %v", instance, err) },
+	}
+}
+
+func player(dir string) *cassette.Player {
+	return &cassette.Player{Path: files(dir), Mask: mask.New(mask.Secret{Name: "KEY", Value: secret})}
+}
+
+func TestAReplayIsWhatWasRecorded(t *testing.T) {
+	s, dir := server(t), t.TempDir()
+	r := recorder(t, dir)
+	bodies := []string{"hello", "hello, stream", "hello, busy", "hello, bytes", "hello, cut", "hello, nothing", "hello <again> \u2028"}
+	var recorded []got
+	for _, b := range bodies {
+		recorded = append(recorded, ask(cassette.With(t.Context(), "a"), t, r, s.URL, b))
+	}
+	other := ask(cassette.With(t.Context(), "b"), t, r, s.URL, "hello")
+	ask(t.Context(), t, r, s.URL, "of no instance")
+	s.Close()
+	p := player(dir)
+	for i, b := range bodies {
+		compare(t, b, ask(cassette.With(t.Context(), "a"), t, p, "http://nowhere.invalid", b), recorded[i])
+	}
+	compare(t, "another instance", ask(cassette.With(t.Context(), "b"), t, p, "http://nowhere.invalid", "hello"), other)
+}
+
+func compare(t *testing.T, name string, played, recorded got) {
+	t.Helper()
+	if played.status != recorded.status || played.body != recorded.body || (played.err == nil) != (recorded.err == nil) {
+		t.Errorf("%s: got %+v, want %+v", name, played, recorded)
+	}
+	for _, header := range []string{"Content-Type", "Retry-After", "X-Ratelimit-Limit-Requests", "Date"} {
+		if played.headers.Get(header) != recorded.headers.Get(header) {
+			t.Errorf("%s: %s is %q, want %q", name, header, played.headers.Get(header), recorded.headers.Get(header))
+		}
+	}
+	for _, kind := range []error{io.ErrUnexpectedEOF, io.EOF} {
+		if errors.Is(played.err, kind) != errors.Is(recorded.err, kind) {
+			t.Errorf("%s: got %v, want %v", name, played.err, recorded.err)
+		}
+	}
+}
+
+func TestARecordingHasNoSecrets(t *testing.T) {
+	s, dir := server(t), t.TempDir()
+	ask(cassette.With(t.Context(), "a"), t, recorder(t, dir), s.URL, `{"text":"the key is `+secret+`"}`)
+	text, err := os.ReadFile(files(dir)("a"))
+	if err != nil || len(text) == 0 {
+		t.Fatalf("%q, %v", text, err)
+	}
+	for _, hidden := range []string{secret, "org-of-mine", "Bearer"} {
+		if strings.Contains(string(text), hidden) {
+			t.Errorf("%q is in the recording: %s", hidden, text)
+		}
+	}
+	played := ask(cassette.With(t.Context(), "a"), t, player(dir), "http://nowhere.invalid", `{"text":"the key is `+secret+`"}`)
+	if played.status != 200 || !strings.Contains(played.body, mask.Hidden) {
+		t.Errorf("got %+v, want an answer with the key hidden", played)
+	}
+}
+
+// Requests repeat the conversation, the recording does not.
+func TestARecordingGrowsByWhatIsNew(t *testing.T) {
+	s, dir := server(t), t.TempDir()
+	r := recorder(t, dir)
+	body := strings.Repeat("x", 100_000)
+	for i := range 50 {
+		body += fmt.Sprint(" step ", i)
+		ask(cassette.With(t.Context(), "a"), t, r, s.URL, body+" busy")
+	}
+	info, err := os.Stat(files(dir)("a"))
+	if err != nil || info.Size() > 200_000 {
+		t.Errorf("got %v, %v; want less than 200 kB", info, err)
+	}
+}
+
+// After a crash, the recording is continued by another process.
+func TestARecordingIsContinuedAfterACrash(t *testing.T) {
+	s, dir := server(t), t.TempDir()
+	in := cassette.With(t.Context(), "a")
+	ask(in, t, recorder(t, dir), s.URL, "one")
+	ask(in, t, recorder(t, dir), s.URL, "one, two")
+	file := files(dir)("a")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(whole, whole[:len(whole)/3]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if torn := ask(in, t, player(dir), "http://nowhere.invalid", "one, two"); torn.status != 200 {
+		t.Errorf("with a line that is not finished: %+v", torn)
+	}
+	ask(in, t, recorder(t, dir), s.URL, "one, two, three")
+	p := player(dir)
+	for _, b := range []string{"one", "one, two", "one, two, three"} {
+		if played := ask(in, t, p, "http://nowhere.invalid", b); played.body != `{"said":"`+b+`"}` {
+			t.Errorf("%s: got %+v", b, played)
+		}
+	}
+}
+
+// A conversation continues from the last answer to a request, after the failures before it.
+func TestARequestThatWasMadeAgainGetsItsLastAnswer(t *testing.T) {
+	dir, n := t.TempDir(), 0
+	statuses := []int{200, 503, 200, 200}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(statuses[n])
+		n++
+		_, _ = fmt.Fprint(w, n)
+	}))
+	defer s.Close()
+	in := cassette.With(t.Context(), "a")
+	for _, body := range []string{"1", "1, 2", "1, 2", "1, 2"} { // the second answer to the last is another process's
+		ask(in, t, recorder(t, dir), s.URL, body)
+	}
+	p := player(dir)
+	for i, want := range []string{"1", "2", "4"} {
+		if played := ask(in, t, p, "http://nowhere.invalid", []string{"1", "1, 2", "1, 2"}[i]); played.body != want {
+			t.Errorf("request %d: got %+v, want %s", i+1, played, want)
+		}
+	}
+}
+
+func TestAChangedRequestIsReported(t *testing.T) {
+	s, dir := server(t), t.TempDir()
+	in := cassette.With(t.Context(), "a")
+	r := recorder(t, dir)
+	const first = `{"model":"m","messages":[{"role":"user","content":"go"}]}`
+	second := func(seconds string) string {
+		return `{"model":"m","messages":[{"role":"user","content":"go"},{"role":"user","content":"passed in ` + seconds + ` s"}]}`
+	}
+	ask(in, t, r, s.URL, first)
+	recorded := ask(in, t, r, s.URL, second("0.1"))
+	for body, want := range map[string]string{
+		second("0.2"): `request 2 differs from the recorded one: message 2, at`,
+		`{"model":"m","messages":[{"role":"user","content":"go"}]}` + " ":                         "it has 1 messages, recorded are 2",
+		`{"model":"n","messages":[{"role":"user","content":"go"},{"role":"user","content":"x"}]}`: "message 2",
+		`no JSON`: "at ",
+	} {
+		p := player(dir)
+		ask(in, t, p, "http://nowhere.invalid", first)
+		played := ask(in, t, p, "http://nowhere.invalid", body)
+		if played.err == nil || fault.KindOf(played.err) != fault.Instance || !strings.Contains(played.err.Error(), want) {
+			t.Errorf("%s: got %v, want an instance fault with %q", body, played.err, want)
+		}
+	}
+	changed := map[string]int{}
+	p := player(dir)
+	p.Changed = func(instance, _ string) { changed[instance]++ }
+	ask(in, t, p, "http://nowhere.invalid", first)
+	compare(t, "changed", ask(in, t, p, "http://nowhere.invalid", second("0.3")), recorded)
+	if end := ask(in, t, p, "http://nowhere.invalid", "more"); !strings.Contains(fmt.Sprint(end.err), "no more than 2 exchanges") {
+		t.Errorf("got %v, want the end of the recording", end.err)
+	}
+	if !maps.Equal(changed, map[string]int{"a": 1}) {
+		t.Errorf("reported %v, want one difference", changed)
+	}
+	none := ask(cassette.With(t.Context(), "c"), t, p, "http://nowhere.invalid", first)
+	if none.err == nil || !strings.Contains(none.err.Error(), "no recording of c") {
+		t.Errorf("got %v, want that there is no recording", none.err)
+	}
+}
+
+func TestARequestThatWasGivenUpIsNotRecorded(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(cassette.With(t.Context(), "a"))
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	if asked := ask(ctx, t, recorder(t, dir), s.URL, "one"); !errors.Is(asked.err, context.Canceled) {
+		t.Errorf("got %+v, want that it was canceled", asked)
+	}
+	if _, err := os.Stat(files(dir)("a")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want no recording", err)
+	}
+}
+
+func TestABrokenRecordingIsRefused(t *testing.T) {
+	for _, line := range []string{"x\n", `{"version":2}` + "\n", `{"version":1,"request":{"same":9}}` + "\n"} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, "a"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(files(dir)("a"), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		played := ask(cassette.With(t.Context(), "a"), t, player(dir), "http://nowhere.invalid", "one")
+		if played.err == nil || fault.KindOf(played.err) != fault.Usage || !strings.Contains(played.err.Error(), "line 1") {
+			t.Errorf("%s: got %v, want a usage fault with the line", line, played.err)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package cassette
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"batch.example/batch/internal/mask"
+)
+
+// maxShown bounds how much of a difference is shown, in bytes.
+const maxShown = 80
+
+// conversations are the members of a request that hold the conversation.
+var conversations = []string{"messages", "contents", "input"}
+
+// difference says for a person how a request differs from the recorded one.
+func difference(recorded, sent []byte) string {
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(recorded, &a) != nil || json.Unmarshal(sent, &b) != nil {
+		return "at " + around(recorded, sent)
+	}
+	for _, name := range conversations {
+		var was, is []json.RawMessage
+		if json.Unmarshal(a[name], &was) != nil || json.Unmarshal(b[name], &is) != nil {
+			continue
+		}
+		for i := range min(len(was), len(is)) {
+			if !bytes.Equal(was[i], is[i]) {
+				return fmt.Sprintf("message %d, at %s", i+1, around(was[i], is[i]))
+			}
+		}
+		if len(was) != len(is) {
+			return fmt.Sprintf("it has %d messages, recorded are %d", len(is), len(was))
+		}
+	}
+	names := slices.Sorted(maps.Keys(a))
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if !bytes.Equal(a[name], b[name]) {
+			return name + ", at " + around(a[name], b[name])
+		}
+	}
+	return "at " + around(recorded, sent)
+}
+
+// around shows where two texts begin to differ.
+func around(recorded, sent []byte) string {
+	i := 0
+	for i < min(len(recorded), len(sent)) && recorded[i] == sent[i] {
+		i++
+	}
+	from := max(0, i-maxShown/2)
+	return fmt.Sprintf("%q, recorded is %q", mask.Clip(string(sent[from:]), maxShown), mask.Clip(string(recorded[from:]), maxShown))
+}
