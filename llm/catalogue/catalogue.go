@@ -7,12 +7,16 @@
 package catalogue
 
 import (
+	"context"
 	"io/fs"
+	"net/http"
 	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/openaiapi"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/vocab"
@@ -20,20 +24,25 @@ import (
 
 // Provider is one row.
 type Provider struct {
-	Name   string   // before the slash of a model's name, or alone
-	Models []string // how its models are named; what is to be filled in stands in capitals
-	Key    string   // the variable of its key; empty where it wants none
-	Base   string   // the variable of the address that it is asked at
-	Host   string   // that is asked without one
-	Paid   bool     // its calls cost money
-	Gold   bool     // it submits the gold patch of each row, which must have one
+	Name    string   // before the slash of a model's name, or alone
+	Models  []string // how its models are named; what is to be filled in stands in capitals
+	Key     string   // the variable of its key, which with an S has several; empty where it wants none
+	Base    string   // the variable of the address that it is asked at
+	Version string   // the variable of its API's version; empty without one
+	Host    string   // that is asked without one
+	Paid    bool     // its calls cost money
+	Keyless bool     // its servers are the user's own and may want no key
+	Account bool     // its SDK finds the account where no key is set
+	Further bool     // it is named to a person only where all are
+	Gold    bool     // it submits the gold patch of each row, which must have one
 
 	// Of a provider that is asked over the network.
+	protocol endpoint.Protocol
 	prices   func() price.Table
-	tells    func(base string) bool                       // the server says what each call cost
-	caching  func(model string) string                    // set_cache_control where nobody says
-	endpoint func(c client) (base, key string, err error) // that c asks in the end
-	connect  func(c client) (llm.Model, error)            // asks nothing yet
+	tells    func(base string) bool    // the server says what each call cost
+	caching  func(model string) string // set_cache_control where nobody says
+	connect  func(endpoint.Config) (llm.Model, error)
+	answers  func(endpoint.Config) (llm.Model, error) // by the Responses API; nil if it does not have it
 
 	// Of one that is played here.
 	play func(s Settings, name string) (func(Attempt) *scripted.Model, error)
@@ -44,6 +53,7 @@ type Settings struct {
 	Model    string // PROVIDER/NAME, or NAME where Provider says whose it is
 	Provider string
 
+	Responses    bool           // by the Responses API, where the provider has it
 	Kwargs       map[string]any // see the provider's own package
 	CacheControl *string        // nil: the provider's rule
 	Registry     string         // a file of prices over the known ones
@@ -51,15 +61,24 @@ type Settings struct {
 	ActionRegex  string         // of the form that a played model's commands take
 	Demo         fs.FS          // the embedded demo, which has a script of its own
 	Getenv       func(string) string
+
+	// Gate returns what admits the calls with a key at a base URL; nil admits all at once.
+	Gate func(provider, base, key string) llm.Gate
+	HTTP *http.Client // sends the requests; nil = a new client
+	// Within returns the context of an instance's calls, which HTTP sees; nil changes nothing.
+	Within func(ctx context.Context, instance string) context.Context
 }
 
 // Model is a model that was checked as far as can be without a paid call.
 type Model struct {
-	Name   string       // as its provider has it
-	Price  *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
-	Cost   Cost
-	Played bool // by batch itself: nobody is asked, nothing is paid
-	Open   func(proven bool) (Models, error)
+	Name    string       // as its provider has it
+	Price   *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
+	Cost    Cost
+	Window  int64                       // tokens of input that it takes; 0 if that is not known
+	Played  bool                        // by batch itself: nobody is asked, nothing is paid
+	Each    func() ([]llm.Model, error) // one for each key; nil if Played
+	Dropped []string                    // model_kwargs that are left out, since the provider does not take them
+	Open    func(proven bool) (Models, error)
 }
 
 // Cost says what is known of what calls cost.
@@ -86,18 +105,21 @@ type Models func(Attempt) (llm.Model, error)
 // Providers returns the table. It must not be changed.
 func Providers() []Provider { return providers }
 
-// Names returns how models are named, of all providers.
-func Names() []string {
-	var names []string
+// Names returns how models are named, of the providers that are not further ones.
+func Names() []string { return names(false) }
+
+func names(further bool) (names []string) {
 	for _, p := range providers {
-		names = append(names, p.Models...)
+		if p.Further == further {
+			names = append(names, p.Models...)
+		}
 	}
 	return names
 }
 
 // Words returns what a shell completes a model's name to.
 func Words() []string {
-	words := Names()
+	words := append(names(false), names(true)...)
 	for i, name := range words {
 		if base, last, found := strings.Cut(name, "/"); found && last == strings.ToUpper(last) {
 			words[i] = base + "/"
@@ -127,11 +149,27 @@ func (s Settings) NeedsGold() bool {
 
 // split returns the provider and its name of the model.
 func (s Settings) split() (provider, name string) {
-	if s.Provider != "" {
-		return s.Provider, s.Model
+	given := s.Provider
+	if own, ok := s.Kwargs["custom_llm_provider"].(string); ok && given == "" { // as LiteLLM names it
+		given = own
 	}
-	provider, name, _ = strings.Cut(s.Model, "/")
+	if given != "" {
+		return given, strings.TrimPrefix(s.Model, given+"/")
+	}
+	var found bool
+	provider, name, found = strings.Cut(s.Model, "/")
+	if !found {
+		if p := providerOf(s.Model); p != "" {
+			return p, s.Model
+		}
+	}
 	return provider, name
+}
+
+// asksOpenAI reports whether requests go to OpenAI's own servers.
+func (s Settings) asksOpenAI(p Provider) bool {
+	base, _, err := endpoint.Config{BaseURL: s.Getenv(p.Base), Kwargs: s.Kwargs}.Target(p.protocol)
+	return err == nil && openaiapi.IsOpenAI(base)
 }
 
 // Find checks a model without asking anything of it. Errors are Usage faults, or a Host
@@ -153,6 +191,12 @@ func Find(s Settings) (Model, error) {
 	if name == "" {
 		return Model{}, fault.Newf(fault.Usage, "model %q: the name after %s/ is missing", s.Model, p.Name).
 			WithHint("write it as the provider does, such as `-m openai/gpt-5`")
+	}
+	if p.answers != nil {
+		rest, named := strings.CutPrefix(name, "responses/")
+		if named || s.Responses || p.Name == "openai" && openaiapi.OnlyResponds(name) && s.asksOpenAI(p) {
+			p.connect, name = p.answers, rest
+		}
 	}
 	return p.served(s, name)
 }

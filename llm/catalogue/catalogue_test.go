@@ -13,7 +13,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/openai"
+	"batch.example/batch/llm/endpoint"
 )
 
 // with returns the settings of a model with environment variables.
@@ -40,13 +40,14 @@ func TestEveryProviderIsComplete(t *testing.T) {
 				t.Errorf("%s: a model is called %s, want provider %v", p.Name, m, p.Name)
 			}
 		}
-		asked := p.Key != "" && p.Base != "" && p.Host != "" && p.prices != nil && p.tells != nil && p.caching != nil && p.endpoint != nil && p.connect != nil
+		asked := p.Key != "" && p.Base != "" && p.Host != "" && p.prices != nil && p.tells != nil && p.caching != nil && p.connect != nil
 		if p.Paid != asked || p.Paid == (p.play != nil) {
 			t.Errorf("%s: the provider must either be called or be scripted", p.Name)
 		}
 	}
-	if want := []string{"openai/", "oracle", "noop", "scripted/demo", "scripted/"}; !slices.Equal(Words(), want) {
-		t.Errorf("completed to %q, want %q", Words(), want)
+	first := []string{"openai/", "anthropic/", "gemini/", "oracle", "noop", "scripted/demo", "scripted/"}
+	if words := Words(); !slices.Equal(words[:len(first)], first) || !slices.Contains(words, "azure/") || !slices.Contains(words, "ollama_chat/") {
+		t.Errorf("completed to %q, want %q first, and all others", words, first)
 	}
 	if want := "oracle, noop and scripted"; Free() != want {
 		t.Errorf("free are %s, want free %v", Free(), want)
@@ -68,6 +69,8 @@ func TestAModelThatCannotBeUsedIsRefused(t *testing.T) {
 	caching.CacheControl = &rule
 	provided := with("a/b", key)
 	provided.Provider = "nobody"
+	versioned := with("openai/gpt-5", key)
+	versioned.Kwargs = map[string]any{"api_version": "2024-10-21"}
 	for name, tc := range map[string]struct {
 		s    Settings
 		want string // in the error's text and hint
@@ -75,17 +78,20 @@ func TestAModelThatCannotBeUsedIsRefused(t *testing.T) {
 		"none":                {with(""), "no model is named"},
 		"nobody's":            {with("/x"), "no model is named"},
 		"an unknown provider": {with("acme/large"), `model "acme/large": unknown provider "acme"`},
-		"and the known ones":  {with("acme/large"), "models are openai/NAME, oracle, noop, scripted/demo and scripted/PATH"},
+		"and the known ones":  {with("acme/large"), "models are openai/NAME, anthropic/NAME, gemini/NAME, oracle, noop, scripted/demo and scripted/PATH"},
 		"and the way to it":   {with("acme/large"), "`export OPENAI_BASE_URL=URL` and `-m openai/acme/large`"},
 		"one that is set":     {provided, `unknown provider "nobody"`},
-		"no provider":         {with("gpt-5"), "model \"gpt-5\": no provider is named\ndid you mean `-m openai/gpt-5`?"},
+		"several providers":   {with("deepseek-v3"), "model \"deepseek-v3\": no provider is named\nseveral offer it, maybe under a longer name: `-m deepseek/deepseek-v3, openrouter/deepseek/deepseek-v3 or hosted_vllm/deepseek-ai/deepseek-v3`"},
+		"another name of one": {with("together/x"), "did you mean `-m together_ai/x`?"},
+		"no provider":         {with("my-model"), "model \"my-model\": no provider is named\nmodels are openai/NAME"},
+		"a name of OpenAI's":  {with("gpt-5"), "no key for gpt-5: OPENAI_API_KEY is not set"},
+		"Azure nowhere":       {with("azure/d", "AZURE_API_KEY=k"), "AZURE_API_BASE or api_base should look like"},
+		"a version elsewhere": {versioned, "only Azure has it"},
 		"a misspelled one":    {with("opnai/gpt-5"), "did you mean `-m openai/gpt-5`?"},
 		"a misspelled oracle": {with("orcale"), "did you mean `-m oracle`?"},
 		"a misspelled demo":   {with("scriptd/demo"), "did you mean `-m scripted/demo`?"},
-		"Claude":              {with("claude-opus-4"), "batch does not speak Anthropic's own protocol yet"},
-		"Claude's endpoint":   {with("anthropic/claude-opus-4"), "export OPENAI_BASE_URL=https://api.anthropic.com/v1 OPENAI_API_KEY=...\n  -m openai/claude-opus-4"},
-		"Gemini":              {with("gemini/gemini-3-pro"), "-m openai/gemini-3-pro"},
-		"OpenRouter":          {with("openrouter/anthropic/claude-opus-4"), "OPENAI_BASE_URL=https://openrouter.ai/api/v1 OPENAI_API_KEY=...\n  -m openai/anthropic/claude-opus-4"},
+		"Claude's key":        {with("anthropic/claude-opus-4"), "ANTHROPIC_API_KEY is not set"},
+		"OpenRouter":          {with("openrouter/anthropic/claude-opus-4", key), "OPENROUTER_API_KEY is not set"},
 		"without a name":      {with("openai/", key), "the name after openai/ is missing"},
 		"without a key":       {with("openai/gpt-5"), "no key for openai/gpt-5: OPENAI_API_KEY is not set"},
 		"elsewhere without":   {with("openai/x", "OPENAI_BASE_URL=https://example.com/v1"), "OPENAI_API_KEY is not set"},
@@ -147,7 +153,7 @@ func TestTheProviderMayBeSetSeparately(t *testing.T) {
 }
 
 func TestModelsThatNeedCacheMarks(t *testing.T) {
-	for model, want := range map[string]string{"gpt-5": "", "anthropic/Claude-Opus-5": openai.CacheControlEnd, "x/SONNET": openai.CacheControlEnd} {
+	for model, want := range map[string]string{"gpt-5": "", "anthropic/Claude-Opus-5": endpoint.CacheControlEnd, "x/SONNET": endpoint.CacheControlEnd} {
 		if got := cachesWhereTold(model); got != want {
 			t.Errorf("%s: got %q, want %v", model, got, want)
 		}

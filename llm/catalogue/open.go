@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -10,18 +11,10 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/scripted"
 )
-
-// client is what a provider's own client is made from.
-type client struct {
-	model, base, key string
-	kwargs           map[string]any
-	prices           price.Table
-	caching          string
-	proven           bool
-}
 
 // served is a model of a provider that is asked over the network.
 func (p Provider) served(s Settings, name string) (Model, error) {
@@ -29,40 +22,45 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
-	c := client{
-		model: name, base: s.Getenv(p.Base), key: s.Getenv(p.Key), kwargs: s.Kwargs, prices: prices,
+	cfg := endpoint.Config{
+		Model: name, Provider: p.Name, APIVersion: s.Getenv(p.Version), BaseURL: s.Getenv(p.Base), Kwargs: s.Kwargs,
+		Prices: prices, IgnoreCost: s.IgnoreCost, HTTP: s.HTTP,
 	}
 	if s.CacheControl != nil {
-		c.caching = *s.CacheControl
+		cfg.CacheControl = *s.CacheControl
 	} else {
-		c.caching = p.caching(name)
+		cfg.CacheControl = p.caching(name)
 	}
-	base, key, err := p.endpoint(c)
+	configs, err := p.configs(s, cfg)
 	if err != nil {
 		return Model{}, err
 	}
-	if key == "" {
-		if !isLoopback(base) {
-			return Model{}, fault.Newf(fault.Usage, "no key for %s: %s is not set", s.Model, p.Key).
-				WithHint("set it: `export %s=...`\nor, for a server of your own that wants no key: `export %s=http://localhost:8000/v1`", p.Key, p.Base)
-		}
-		c.key = "none" // servers of one's own take any key; the protocol wants a header
+	m := Model{
+		Name: name,
+		Open: func(proven bool) (Models, error) {
+			clients, err := p.open(s, configs, proven)
+			return func(a Attempt) (llm.Model, error) { return clients.of(a.ID, s.Within), nil }, err
+		},
+		Each: func() ([]llm.Model, error) {
+			clients, err := p.open(s, configs, false)
+			return clients.each(), err
+		},
 	}
-	m := Model{Name: name, Open: func(proven bool) (Models, error) {
-		opened := c
-		opened.proven = proven
-		m, err := p.connect(opened)
-		return func(Attempt) (llm.Model, error) { return m, nil }, err
-	}}
-	if price, known := prices.Lookup(name); known {
+	base, _, err := cfg.Target(p.protocol)
+	if err != nil {
+		return Model{}, err
+	}
+	m.Window, _ = prices.Window(p.Name+"/"+name, name)
+	if price, known := prices.Lookup(p.Name + "/" + name); known {
 		m.Price = &price
 	} else if !p.tells(base) {
 		m.Cost = Unknown
-		if isLoopback(base) || s.IgnoreCost {
+		if isLoopback(base) || p.Keyless || s.IgnoreCost {
 			m.Cost = Uncounted
 		}
 	}
-	_, err = m.Open(false) // it checks the rest
+	clients, err := p.open(s, configs, false) // it checks the rest
+	m.Dropped = clients.dropped()
 	return m, err
 }
 
@@ -92,6 +90,9 @@ func (s Settings) script() scripted.Config {
 	return scripted.Config{Fence: func(command string) string { return before + command + after }}
 }
 
+// Prices returns what is known of models, with the user's own registry over it.
+func (s Settings) Prices() (price.Table, error) { return s.prices(price.Known()) }
+
 // prices are the known ones with the user's own over them.
 func (s Settings) prices(known price.Table) (price.Table, error) {
 	if s.Registry == "" {
@@ -113,11 +114,10 @@ func (s Settings) prices(known price.Table) (price.Table, error) {
 // one's own. Text is for a person.
 func (p Provider) Ready(getenv func(string) string) (text string, ok bool) {
 	base := getenv(p.Base)
+	keys, variable := p.Keys(getenv)
 	switch {
-	case getenv(p.Key) != "" && base != "":
-		return p.Key + " is set, for " + base, true
-	case getenv(p.Key) != "":
-		return p.Key + " is set, for " + p.Host, true
+	case len(keys) > 0:
+		return variable + " is set, for " + cmp.Or(base, p.Host), true
 	case isLoopback(base):
 		return "none needed for " + base, true
 	default:

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net/url"
@@ -8,6 +9,10 @@ import (
 	"strings"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/anthropic"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/gemini"
+	"batch.example/batch/llm/internal/openaiapi"
 	"batch.example/batch/llm/openai"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/scripted"
@@ -15,28 +20,53 @@ import (
 
 // providers is the table. What has no row of its own is asked by way of the first.
 var providers = []Provider{
-	{
-		Name: "openai", Models: []string{"openai/NAME"}, Key: "OPENAI_API_KEY", Base: "OPENAI_BASE_URL", Host: "api.openai.com", Paid: true,
-		prices: price.Known, tells: isOpenRouter, caching: cachesWhereTold,
-		endpoint: func(c client) (string, string, error) { return c.openai().Endpoint() },
-		connect:  func(c client) (llm.Model, error) { return openai.New(c.openai()) },
-	},
+	compatible("openai", openai.Protocol),
+	served("anthropic", anthropic.Protocol, func(c endpoint.Config) (llm.Model, error) { return anthropic.New(c) }),
+	served("gemini", gemini.Protocol, func(c endpoint.Config) (llm.Model, error) { return gemini.New(c) }),
 	{Name: "oracle", Models: []string{"oracle"}, Gold: true, play: playOracle},
 	{Name: "noop", Models: []string{"noop"}, play: playNoop},
 	{Name: "scripted", Models: []string{"scripted/" + demoScript, "scripted/PATH"}, play: playScript},
+
+	// The names, variables and addresses are LiteLLM's, where it has them.
+	further("openrouter", "OpenRouter", "OPENROUTER", "https://openrouter.ai/api/v1"),
+	azure(),
+	own("litellm_proxy", "the LiteLLM proxy", "LITELLM_PROXY", "http://localhost:4000"),
+	own("hosted_vllm", "vLLM", "HOSTED_VLLM", "http://localhost:8000/v1"),
+	own("vllm", "vLLM", "HOSTED_VLLM", "http://localhost:8000/v1"),
+	own("sglang", "SGLang", "SGLANG", "http://localhost:30000/v1"),
+	ollama("ollama"),
+	ollama("ollama_chat"),
+	cloud("bedrock", anthropic.Bedrock, anthropic.NewBedrock),
+	cloud("vertex_ai", anthropic.Vertex, anthropic.NewVertex),
+	further("deepseek", "DeepSeek", "DEEPSEEK", "https://api.deepseek.com/v1"),
+	further("mistral", "Mistral", "MISTRAL", "https://api.mistral.ai/v1"),
+	further("xai", "xAI", "XAI", "https://api.x.ai/v1"),
+	further("groq", "Groq", "GROQ", "https://api.groq.com/openai/v1"),
+	further("together_ai", "Together", "TOGETHERAI", "https://api.together.xyz/v1"),
+	further("fireworks_ai", "Fireworks", "FIREWORKS", "https://api.fireworks.ai/inference/v1"),
+	further("moonshot", "Moonshot", "MOONSHOT", "https://api.moonshot.ai/v1"),
+	further("zai", "Z.ai", "ZAI", "https://api.z.ai/api/paas/v4"),
+	further("dashscope", "DashScope", "DASHSCOPE", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"),
+	further("minimax", "MiniMax", "MINIMAX", "https://api.minimax.io/v1"),
 }
 
-func (c client) openai() openai.Config {
-	return openai.Config{
-		Model: c.model, BaseURL: c.base, APIKey: c.key, Kwargs: c.kwargs, Prices: c.prices,
-		CacheControl: c.caching, Proven: c.proven,
+// served is the row of a provider that is asked over the network.
+func served(name string, p endpoint.Protocol, connect func(endpoint.Config) (llm.Model, error)) Provider {
+	own, err := url.Parse(p.DefaultBase)
+	if err != nil {
+		panic(err) // of a constant
+	}
+	return Provider{
+		Name: name, Models: []string{name + "/NAME"}, Key: p.KeyVariable, Base: p.AddressVariable, Host: own.Host, Paid: true,
+		protocol: p, prices: price.Known, tells: openaiapi.IsOpenRouter, caching: cachesWhereTold, connect: connect,
 	}
 }
 
-// isOpenRouter tells a server that says what each call cost.
-func isOpenRouter(base string) bool {
-	u, err := url.Parse(base)
-	return err == nil && (u.Hostname() == "openrouter.ai" || strings.HasSuffix(u.Hostname(), ".openrouter.ai"))
+// cloud is the row of Claude at a cloud, whose SDK finds the account.
+func cloud(name string, p endpoint.Protocol, connect func(context.Context, endpoint.Config) (*anthropic.Model, error)) Provider {
+	row := served(name, p, func(c endpoint.Config) (llm.Model, error) { return connect(context.Background(), c) })
+	row.Further, row.Account, row.Host = true, true, "its region"
+	return row
 }
 
 // cachesWhereTold has the end of the conversation marked for models that cache their
@@ -47,7 +77,7 @@ func cachesWhereTold(model string) string {
 	if slices.ContainsFunc([]string{"anthropic", "sonnet", "opus", "claude"}, func(part string) bool {
 		return strings.Contains(model, part)
 	}) {
-		return openai.CacheControlEnd
+		return endpoint.CacheControlEnd
 	}
 	return ""
 }

@@ -10,46 +10,56 @@ import (
 	"batch.example/batch/internal/near"
 )
 
-// vendor is somebody whose models batch reaches at an endpoint that speaks OpenAI's
-// protocol.
-type vendor struct {
-	name  string
-	names []string // before the slash of a model's name, as LiteLLM has them
-	marks []string // how the names of its models begin
-	base  string   // its endpoint
-	own   bool     // it has another protocol besides, which batch does not speak
+// families are how the names of models begin, and who offers them. A name that only
+// its maker offers needs no provider in front.
+var families = []struct {
+	marks   []string
+	offered []string // in front of the name
+}{
+	{[]string{"gpt-oss"}, []string{"openrouter/openai/", "groq/openai/", "hosted_vllm/openai/"}},
+	{[]string{"gpt-", "chatgpt-", "codex-", "o1", "o3", "o4-"}, []string{"openai/"}},
+	{[]string{"claude-"}, []string{"anthropic/"}},
+	{[]string{"gemini-"}, []string{"gemini/"}},
+	{[]string{"grok-"}, []string{"xai/"}},
+	{[]string{"deepseek"}, []string{"deepseek/", "openrouter/deepseek/", "hosted_vllm/deepseek-ai/"}},
+	{[]string{"mistral", "devstral", "codestral", "magistral"}, []string{"mistral/", "openrouter/mistralai/", "hosted_vllm/mistralai/"}},
+	{[]string{"qwen"}, []string{"dashscope/", "openrouter/qwen/", "hosted_vllm/Qwen/"}},
+	{[]string{"kimi"}, []string{"moonshot/", "openrouter/moonshotai/", "hosted_vllm/moonshotai/"}},
+	{[]string{"glm"}, []string{"zai/", "openrouter/z-ai/", "hosted_vllm/zai-org/"}},
+	{[]string{"minimax"}, []string{"minimax/", "openrouter/minimax/", "hosted_vllm/MiniMaxAI/"}},
+	{[]string{"llama"}, []string{"openrouter/meta-llama/", "groq/", "hosted_vllm/meta-llama/"}},
 }
 
-var vendors = []vendor{
-	{name: "OpenAI", names: []string{"openai"}, marks: []string{"gpt-", "chatgpt-", "codex-", "o1", "o3", "o4"}},
-	{name: "Anthropic", names: []string{"anthropic", "claude"}, marks: []string{"claude"}, base: "https://api.anthropic.com/v1", own: true},
-	{
-		name: "Gemini", names: []string{"gemini", "google"}, marks: []string{"gemini"},
-		base: "https://generativelanguage.googleapis.com/v1beta/openai", own: true,
-	},
-	{name: "OpenRouter", names: []string{"openrouter"}, base: "https://openrouter.ai/api/v1"},
-	{name: "DeepSeek", names: []string{"deepseek"}, marks: []string{"deepseek"}, base: "https://api.deepseek.com/v1"},
-	{name: "Mistral", names: []string{"mistral", "mistralai"}, marks: []string{"mistral", "devstral", "codestral"}, base: "https://api.mistral.ai/v1"},
-	{name: "xAI", names: []string{"xai"}, marks: []string{"grok"}, base: "https://api.x.ai/v1"},
-	{name: "Groq", names: []string{"groq"}, base: "https://api.groq.com/openai/v1"},
-	{name: "Ollama", names: []string{"ollama", "ollama_chat"}, base: "http://localhost:11434/v1"},
-	{name: "vLLM", names: []string{"vllm", "hosted_vllm"}, base: "http://localhost:8000/v1"},
-}
-
-// vendorOf returns whose model a provider and name mean, and the name that the vendor
-// itself uses.
-func vendorOf(provider, name string) (v vendor, model string, ok bool) {
-	bare := name == ""
-	if bare {
-		name = provider
-	}
-	for _, v := range vendors {
-		if !bare && slices.Contains(v.names, strings.ToLower(provider)) ||
-			bare && slices.ContainsFunc(v.marks, func(m string) bool { return strings.HasPrefix(strings.ToLower(name), m) }) {
-			return v, name, true
+// offers returns the names, with a provider, that a name without one may mean.
+func offers(name string) (models []string) {
+	for _, f := range families {
+		if slices.ContainsFunc(f.marks, func(m string) bool { return strings.HasPrefix(strings.ToLower(name), m) }) {
+			for _, o := range f.offered {
+				if provider, _, _ := strings.Cut(o, "/"); slices.Contains(providerNames(), provider) {
+					models = append(models, o+name)
+				}
+			}
+			return models
 		}
 	}
-	return vendor{}, "", false
+	return nil
+}
+
+// providerOf returns who offers the model with a name that has no provider; empty if that
+// is not certain.
+func providerOf(name string) string {
+	if all := offers(name); len(all) == 1 && !slices.Contains(providerNames(), name) {
+		provider, _, _ := strings.Cut(all[0], "/")
+		return provider
+	}
+	return ""
+}
+
+// aliases are other names of providers.
+var aliases = map[string]string{
+	"claude": "anthropic", "google": "gemini", "google_ai_studio": "gemini", "together": "together_ai", "fireworks": "fireworks_ai",
+	"mistralai": "mistral", "z-ai": "zai", "moonshotai": "moonshot", "qwen": "dashscope", "azure_openai": "azure", "litellm": "litellm_proxy",
+	"x-ai": "xai", "grok": "xai", "deepseek-ai": "deepseek",
 }
 
 // unknownProvider refuses a model whose provider is not in the table, and says what was
@@ -59,26 +69,19 @@ func unknownProvider(s Settings, provider, name string) error {
 	err := fault.Newf(fault.Usage, "model %q: unknown provider %q", s.Model, provider)
 	if s.Provider == "" && !strings.Contains(s.Model, "/") {
 		err = fault.Newf(fault.Usage, "model %q: no provider is named", s.Model)
-	}
-	if s.Provider == "" {
-		if n := near.Name(provider, providerNames()); n != "" {
-			return err.WithHint("did you mean `-m %s`?\n%s", strings.TrimSuffix(n+"/"+name, "/"), known())
+		if candidates := offers(s.Model); len(candidates) > 0 {
+			return err.WithHint("several offer it, maybe under a longer name: `-m %s`", list(candidates, "or"))
 		}
 	}
-	v, model, found := vendorOf(provider, name)
-	switch {
-	case !found:
-		return err.WithHint("%s\na server that speaks OpenAI's protocol needs `export %s=URL` and `-m %s/%s`",
-			known(), first.Base, first.Name, s.Model)
-	case v.base == "":
-		return err.WithHint("did you mean `-m %s/%s`?\n%s", first.Name, model, known())
+	meant := aliases[strings.ToLower(provider)]
+	if !slices.Contains(providerNames(), meant) {
+		meant = near.Name(provider, providerNames())
 	}
-	how := v.name + " is reached through its endpoint that speaks OpenAI's protocol"
-	if v.own {
-		err = fault.Newf(fault.Usage, "model %q: batch does not speak %s's own protocol yet", s.Model, v.name)
-		how = "use an endpoint that speaks OpenAI's protocol: a proxy, a router or " + v.name + "'s own"
+	if s.Provider == "" && meant != "" {
+		return err.WithHint("did you mean `-m %s`?\n%s", strings.TrimSuffix(meant+"/"+name, "/"), known())
 	}
-	return err.WithHint("%s:\n  export %s=%s %s=...\n  -m %s/%s", how, first.Base, v.base, first.Key, first.Name, model)
+	return err.WithHint("%s\na server that speaks OpenAI's protocol needs `export %s=URL` and `-m %s/%s`",
+		known(), first.Base, first.Name, s.Model)
 }
 
 // noScript refuses the name of a script that is neither built in nor a file.
@@ -97,7 +100,9 @@ func noScript(path string) error {
 }
 
 // known lists the models that there are.
-func known() string { return "models are " + list(Names(), "and") }
+func known() string {
+	return "models are " + list(Names(), "and") + ";\nalso " + list(names(true), "and")
+}
 
 func providerNames() []string {
 	var names []string

@@ -1,0 +1,131 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+)
+
+// client is a provider's model as one attempt uses it.
+type client struct {
+	keyed
+	attempt string // id of the instance
+	within  func(ctx context.Context, instance string) context.Context
+}
+
+// keyed is a provider's model that is asked with one key.
+type keyed struct {
+	llm.Model
+	policy llm.RetryPolicy
+	gate   llm.Gate
+}
+
+// Generate implements [llm.Model].
+func (c *client) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	if c.within != nil {
+		ctx = c.within(ctx, c.attempt)
+	}
+	return c.Model.Generate(ctx, req)
+}
+
+// RetryPolicy is the one of the settings, for [llm.Calls].
+func (c *client) RetryPolicy() llm.RetryPolicy { return c.policy }
+
+// Gate is that of the key, for [llm.Calls]; nil if there is none.
+func (c *client) Gate() llm.Gate { return c.gate }
+
+// Keys returns the keys of p that are set, and the variable that has them.
+func (p Provider) Keys(getenv func(string) string) (keys []string, variable string) {
+	several := p.Key + "S"
+	keys = strings.FieldsFunc(getenv(several), func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+	if len(keys) > 0 {
+		return keys, several
+	}
+	if key := getenv(p.Key); key != "" {
+		return []string{key}, p.Key
+	}
+	return nil, p.Key
+}
+
+// configs returns one configuration for each key. A key among the kwargs is the only one.
+func (p Provider) configs(s Settings, cfg endpoint.Config) ([]endpoint.Config, error) {
+	keys, variable := p.Keys(s.Getenv)
+	base, named, err := cfg.Target(p.protocol)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case named != "":
+		keys = []string{named}
+	case len(keys) == 0 && p.Account:
+		keys = []string{""}
+	case len(keys) == 0 && p.Key != "" && !isLoopback(base) && !p.Keyless:
+		return nil, fault.Newf(fault.Usage, "no key for %s: %s is not set", s.Model, p.Key).
+			WithHint("set it: `export %s=...`\nor, for a server of your own that wants no key: `export %s=http://localhost:8000/v1`", p.Key, p.Base)
+	case len(keys) == 0:
+		keys = []string{"none"} // servers of one's own take any key; the protocol wants a header
+	}
+	configs := make([]endpoint.Config, len(keys))
+	for i, key := range keys {
+		configs[i] = cfg
+		configs[i].APIKey, configs[i].KeyVariable = key, variable
+		if len(keys) > 1 {
+			configs[i].KeyVariable = fmt.Sprintf("key %d of the %d in %s", i+1, len(keys), variable)
+		}
+	}
+	return configs, nil
+}
+
+// clients are those of a provider's keys.
+type clients []keyed
+
+// open makes the clients of all keys.
+func (p Provider) open(s Settings, configs []endpoint.Config, proven bool) (clients, error) {
+	list := make(clients, len(configs))
+	for i, cfg := range configs {
+		cfg.Proven = proven
+		m, err := p.connect(cfg)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = keyed{Model: m}
+		if patient, ok := m.(interface{ RetryPolicy() llm.RetryPolicy }); ok {
+			list[i].policy = patient.RetryPolicy()
+		}
+		if s.Gate != nil {
+			base, _, _ := cfg.Target(p.protocol) // it was read before
+			list[i].gate = s.Gate(p.Name, base, cfg.APIKey)
+		}
+	}
+	return list, nil
+}
+
+// of returns the model of an instance, which stays with one key and so with its prompt
+// cache.
+func (c clients) of(instance string, within func(context.Context, string) context.Context) llm.Model {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(instance)) // never fails
+	return &client{c[int(h.Sum32()%uint32(len(c)))], instance, within}
+}
+
+func (c clients) each() (models []llm.Model) {
+	for _, k := range c {
+		models = append(models, k.Model)
+	}
+	return models
+}
+
+// dropped are the model_kwargs that the provider does not take.
+func (c clients) dropped() []string {
+	if len(c) > 0 {
+		if picky, ok := c[0].Model.(interface{ Dropped() []string }); ok {
+			return picky.Dropped()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package catalogue
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/llmtest"
+)
+
+func question() *llm.Request {
+	return &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("hi")}}}
+}
+
+func TestAnInstanceStaysWithOneOfSeveralKeys(t *testing.T) {
+	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	settings := with("openai/m", "OPENAI_API_KEYS=key-a, key-b\nkey-c", "OPENAI_API_KEY=other", "OPENAI_BASE_URL="+s.URL)
+	var gated []string
+	settings.Gate = func(provider, base, key string) llm.Gate {
+		gated = append(gated, provider+" "+base+" "+key)
+		return nil
+	}
+	m, err := Find(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if each, err := m.Each(); err != nil || len(each) != 3 {
+		t.Fatalf("%d models, %v; want one of each of 3 keys, no error", len(each), err)
+	}
+	gated = nil
+	models, err := m.Open(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("openai %[1]s key-a,openai %[1]s key-b,openai %[1]s key-c", s.URL); strings.Join(gated, ",") != want {
+		t.Errorf("gates of %q, want %q", gated, want)
+	}
+	used := map[string]string{}
+	count := map[string]int{}
+	for range 2 {
+		for i := range 60 {
+			id := fmt.Sprintf("django__django-%d", 10000+i)
+			model, err := models(Attempt{ID: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := model.Generate(t.Context(), question()); err != nil {
+				t.Fatal(err)
+			}
+			requests := s.Requests()
+			key := requests[len(requests)-1].Header.Get("Authorization")
+			if before, ok := used[id]; ok && before != key {
+				t.Errorf("%s: asked with %s and then with %s", id, before, key)
+			}
+			used[id] = key
+			count[key]++
+		}
+	}
+	for _, key := range []string{"key-a", "key-b", "key-c"} {
+		if n := count["Bearer "+key]; n < 20 {
+			t.Errorf("%s made %d of 120 calls, want a fair share", key, n)
+		}
+	}
+}
+
+func TestTheErrorOfOneOfSeveralKeysNamesIt(t *testing.T) {
+	s := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		if r.Header.Get("Authorization") == "Bearer key-b" {
+			return llmtest.Refusal(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided")
+		}
+		return llmtest.Text("ok")
+	})
+	m, err := Find(with("openai/m", "OPENAI_API_KEYS=key-a,key-b", "OPENAI_BASE_URL="+s.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := m.Open(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for i := range 20 {
+		model, err := models(Attempt{ID: fmt.Sprint(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := model.Generate(t.Context(), question()); err != nil {
+			failed++
+			if fault.KindOf(err) != fault.Host || !strings.Contains(fault.HintOf(err), "key 2 of the 2 in OPENAI_API_KEYS") {
+				t.Errorf("%v, hint %q; want a Host fault that names the key", err, fault.HintOf(err))
+			}
+		}
+	}
+	if failed == 0 || failed == 20 {
+		t.Errorf("%d of 20 instances failed, want those of one key", failed)
+	}
+}
