@@ -20,5 +20,5 @@
 //   - An answer that a content filter has emptied ends the run; mini-swe-agent counts it
 //     as a format error.
 //   - A conversation that is too long, or refused by the provider's content policy, ends
-//     the run without an error.
+//     the run without an error. Package compaction keeps it short enough, if asked to.
 package agent

@@ -3,21 +3,61 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
 )
 
-// Recorder receives everything that a run does, in order, from one goroutine.
+// Recorder receives everything that a run does, in order, one event after the other.
 // When Record returns nil, the event is as durable as the recorder promises;
-// an error ends the run before the next paid or irreversible act.
+// an error ends the run before the next paid or irreversible act. Errors for EventRepeat
+// and EventEnd are ignored.
 //
 // The recorder keeps large data. A conversation holds what is sent to the model and
 // refers to the rest: in a message's extra, raw_output is an [OutputRef] and response a
 // [ReplyRef].
 type Recorder interface {
 	Record(ctx context.Context, e Event) error
+}
+
+// Listener observes a run. It receives the same events as the [Recorder], after it and in
+// the same order, and nothing that the Recorder failed to record except the end. It is
+// called on the run's goroutine, which it delays for as long as it takes.
+//
+// An event and everything that it refers to belongs to the run, which may change it later:
+// a Listener must not change any of it, and must copy what it keeps. Texts are as they
+// were sent and received, with the secrets in them.
+type Listener func(Event)
+
+// Recorders returns a Recorder that passes events to first, which may be nil, and then to
+// the listeners, of which nil ones are left out. Only first can fail.
+func Recorders(first Recorder, listeners ...Listener) Recorder {
+	listeners = slices.DeleteFunc(slices.Clone(listeners), func(l Listener) bool { return l == nil })
+	if len(listeners) == 0 {
+		return first
+	}
+	return &recorders{first, listeners}
+}
+
+type recorders struct {
+	first     Recorder
+	listeners []Listener
+}
+
+// Record implements [Recorder].
+func (r *recorders) Record(ctx context.Context, e Event) (err error) {
+	if r.first != nil {
+		err = r.first.Record(ctx, e)
+	}
+	if err != nil && e.Type != EventEnd {
+		return err
+	}
+	for _, listen := range r.listeners {
+		listen(e)
+	}
+	return err
 }
 
 // OutputRef refers to the output of an action: the number of the model call that
@@ -35,15 +75,25 @@ type ReplyRef struct {
 // EventType says what happened.
 type EventType string
 
-// The events of a run, in the order in which a step raises them.
+// The events of a run, in the order in which a step raises them. A call that fails raises
+// no reply: a refusal, an interrupt or the end follows. When a run completes an [Unfinished] step, the
+// parts of it that were known before the run raise no events again. A run that panics
+// raises no end.
 const (
 	EventMessages  EventType = "messages"  // Messages were appended to the conversation
-	EventRewrite   EventType = "rewrite"   // Messages take the place of those From up to To that were sent so far
-	EventRequest   EventType = "request"   // a call is about to be made; Digest is the request's
-	EventReply     EventType = "reply"     // it was answered and must be paid for: Response, Step
-	EventAction    EventType = "action"    // Command is about to run
+	EventRewrite   EventType = "rewrite"   // a part of what is sent was replaced: Rewritten
+	EventRequest   EventType = "request"   // a call is about to be made; Digest and Tokens are the request's
+	EventRepeat    EventType = "repeat"    // it failed and will be made again: Repeat
+	EventReply     EventType = "reply"     // the call was answered and must be paid for: Response
+	EventRefused   EventType = "refused"   // the provider found the conversation too long: Err. A shorter one may be sent
+	EventAction    EventType = "action"    // Command is about to run: Tool, CallID
 	EventOutput    EventType = "output"    // it ended: Output
 	EventInterrupt EventType = "interrupt" // Interrupt names what broke the flow; its messages follow
+	EventEnd       EventType = "end"       // the run ended: Ending, Err
+
+	// A call for a summary, which is not a step. Step is that of the next request.
+	EventSummaryRequest EventType = "summary_request" // as EventRequest
+	EventSummary        EventType = "summary"         // as EventReply; Digest is the request's
 )
 
 // Event is one thing a run did. Only the fields its Type names are set.
@@ -53,14 +103,21 @@ type Event struct {
 	Step      int           // number of model calls so far, the current one included
 	Action    int           // of an action and its output: its number in the reply, from 1
 	Messages  []llm.Message // owned by the run: not to be changed
-	From, To  int           // of a rewrite, as in [Rewriting]
+	Rewritten *Rewritten
 	Digest    string
+	Repeat    *llm.Repeat
+	Tokens    int64 // of a request: how long it is by an estimate
+	Window    int64 // the model's context, in tokens; 0 if it is not known
 	Response  *llm.Response
 	Answer    json.RawMessage // of a reply: the provider's answer as it came, else what is known of it
 	Latency   time.Duration   // of a reply, waits included
+	Tool      string          // of an action: the tool's name
+	CallID    string          // of an action: the tool call's; empty for actions in text
 	Command   string
 	Output    *vocab.Output
 	Shown     string // of an output: what the model is shown of it; empty where it submits
 	Interrupt vocab.Status
+	Ending    *Ending
+	Err       error   // of the end: what [Loop.Run] returns; of a refused call: what the provider said
 	Cost      float64 // US dollars spent by this run so far
 }

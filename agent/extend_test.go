@@ -131,11 +131,11 @@ func TestAnErrorOfApprovalEndsTheRun(t *testing.T) {
 
 func TestARewriterChangesWhatIsSent(t *testing.T) {
 	m := &script{replies: []*llm.Response{ask("1", "a"), ask("2", "b"), ask("3", submit)}}
-	rewrite := func(_ context.Context, sent []llm.Message) (*Rewriting, error) {
-		if len(sent) < 6 {
+	rewrite := func(_ context.Context, c Conversation) (*Rewriting, error) {
+		if len(c.Messages) < 6 {
 			return nil, nil
 		}
-		return &Rewriting{2, 4, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("so far: a")}}}, nil
+		return &Rewriting{"words", []Edit{{2, 4, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("so far: a")}}}}}, nil
 	}
 	j := &journal{}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite, Recorder: j})
@@ -149,8 +149,8 @@ func TestARewriterChangesWhatIsSent(t *testing.T) {
 	if d := cmp.Diff([]string{"system", "user", "user", "assistant", "tool"}, sent); d != "" || m.asked[2][2].Text() != "so far: a" {
 		t.Error(d, m.asked[2])
 	}
-	if len(end.Messages) != 6+1+2 { // all messages, with the reply that submits and the exit
-		t.Errorf("%d messages, want 9", len(end.Messages))
+	if len(end.Messages) != 6+2 { // all messages as they were, with the reply that submits and the exit
+		t.Errorf("%d messages, want 8", len(end.Messages))
 	}
 	if types := strings.Join(j.types(), " "); !strings.Contains(types, "messages rewrite request") {
 		t.Errorf("events %s, want %q in the events", types, "messages rewrite request")
@@ -172,11 +172,19 @@ func TestARewriterChangesWhatIsSent(t *testing.T) {
 }
 
 func TestAnInvalidRewriteIsRefused(t *testing.T) {
-	for _, w := range []*Rewriting{{From: 3, To: 4}, {From: 2, To: 3}, {From: -1}, {From: 2, To: 9}, {From: 2, To: 1}, {From: 0, To: 4}} {
+	for _, w := range [][]Edit{
+		{{From: 3, To: 4}},
+		{{From: 2, To: 3}},
+		{{From: -1}},
+		{{From: 2, To: 9}},
+		{{From: 2, To: 1}},
+		{{From: 0, To: 4}},
+		{{From: 1, To: 4}, {From: 0, To: 1}},
+	} {
 		m := &script{replies: []*llm.Response{ask("1", "a"), ask("2", "b")}}
-		_, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Rewrite: func(_ context.Context, sent []llm.Message) (*Rewriting, error) {
-			if len(sent) == 4 {
-				return w, nil
+		_, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Rewrite: func(_ context.Context, c Conversation) (*Rewriting, error) {
+			if len(c.Messages) == 4 {
+				return &Rewriting{Edits: w}, nil
 			}
 			return nil, nil
 		}})

@@ -33,6 +33,7 @@ type Turn struct {
 	Calls    int           // made so far; counts towards the step limit
 	Cost     float64       // spent so far, US dollars; counts towards the cost limit
 	Elapsed  time.Duration // worked so far; counts towards the wall time limit
+	Tokens   int64         // estimated length of the request that Messages were sent with; 0 if it is not known
 
 	FormatErrors int // in a row at the end of Messages
 	// Unfinished is the step after Messages if a run was interrupted in the middle
@@ -41,6 +42,7 @@ type Turn struct {
 	Unfinished *Unfinished
 
 	Model    llm.Model
+	Window   int64 // the model's context in tokens, for the Recorder; 0 if it is not known
 	Env      Environment
 	Recorder Recorder     // may be nil
 	Admit    func() error // asked before each paid call; may be nil; its error ends the run
@@ -50,19 +52,19 @@ type Turn struct {
 	// that, and then the interrupt's messages. Another error ends the run. May be nil.
 	Approve func(ctx context.Context, tool string, c Call) error
 
-	// Rewrite is called before each call with the conversation to send, which it must
-	// not change. A nil Rewriting leaves it unchanged. May be nil.
-	Rewrite func(ctx context.Context, sent []llm.Message) (*Rewriting, error)
+	// Rewrite is called before each call with the conversation to send, and once more if
+	// the provider refuses it because of its length. A nil Rewriting leaves it unchanged.
+	// With the same conversation it must decide the same, so that a resumed run sends the
+	// same. May be nil.
+	Rewrite func(ctx context.Context, c Conversation) (*Rewriting, error)
+
+	// Summaries are calls that Rewrite made after Messages, before an interruption. They
+	// are paid, but not counted yet in Cost.
+	Summaries []Summary
 
 	// Ready is called before each action that runs and returns when the environment is
 	// ready. The wait does not count as the agent's time; an error ends the run. May be nil.
 	Ready func(context.Context) error
-
-	// Step is called on progress: the phase is "model" or "commands". May be nil.
-	Step func(step int, phase string, cost float64)
-
-	// Repeating is called when a call failed and will be made again. May be nil.
-	Repeating func(step int, cost float64, next llm.Repeat)
 }
 
 // Unfinished is a step whose reply, and perhaps the outputs of its first actions, are known.
@@ -77,10 +79,10 @@ type Ending struct {
 	Submission []byte       // exact; not nil when Submitted
 	Submitted  bool
 	Reason     string        // the error of the provider or the environment, if that ended the run
-	Messages   []llm.Message // the whole conversation, the history first
-	Calls      int           // answered and paid, including the Turn's
-	Cost       float64       // US dollars, including the Turn's
-	Usage      vocab.Usage   // of this run
+	Messages   []llm.Message // the whole conversation, the history first; nothing of it is rewritten
+	Calls      int           // answered and paid steps, including the Turn's
+	Cost       float64       // US dollars, including the Turn's and that of summaries
+	Usage      vocab.Usage   // of this run, summaries included
 	ModelID    string        // the provider's name of the model that answered last
 
 	ModelTime   time.Duration // in calls, including RateWait and Backoff
@@ -104,7 +106,9 @@ func (l *Loop) Run(ctx context.Context, t Turn) (*Ending, error) {
 	if err != nil {
 		r.fail(ctx, err)
 	}
+	r.spendRest()
 	r.end.Messages = r.messages
+	_ = r.record(context.WithoutCancel(ctx), Event{Type: EventEnd, Ending: &r.end, Err: err}) // the run has ended
 	return &r.end, err
 }
 

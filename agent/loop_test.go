@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 		if last["submission"] != "diff\r\n\uFFFD last" || last["submission_base64"] != "ZGlmZg0K/yBsYXN0" {
 			t.Errorf("exit extra %v, want submission %q, submission_base64 %q", last, "diff\r\n\uFFFD last", "ZGlmZg0K/yBsYXN0")
 		}
-		wantEvents := strings.Fields("messages request reply messages action output messages request reply messages action output interrupt messages")
+		wantEvents := strings.Fields("messages request reply messages action output messages request reply messages action output interrupt messages end")
 		if d := cmp.Diff(wantEvents, j.types()); d != "" {
 			t.Errorf("events (-want +got):\n%s", d)
 		}
@@ -344,7 +344,7 @@ func TestFaults(t *testing.T) {
 		if !fault.Canceled(err) || end.Status != vocab.StatusUserInterruption || len(end.Messages) != 3 {
 			t.Errorf("got %+v, %v; want a cancellation, status %v, 3 messages", end, err, vocab.StatusUserInterruption)
 		}
-		if got := strings.Join(j.types(), " "); got != "messages messages" {
+		if got := strings.Join(j.types(), " "); got != "messages messages end" {
 			t.Errorf("recorded %s, want no request", got)
 		}
 	})

@@ -36,8 +36,8 @@ func TestARefusalByTheProviderEndsTheRunLikeALimit(t *testing.T) {
 			if d := cmp.Diff(want, last.Extra); d != "" || last.Role != llm.RoleExit {
 				t.Errorf("got %s exit: %s; want no difference, role %v", last.Role, d, llm.RoleExit)
 			}
-			if got := strings.Join(j.types(), " "); !strings.HasSuffix(got, "request interrupt messages") {
-				t.Errorf("recorded %s, want ending in %q", got, "request interrupt messages")
+			if got := strings.Join(j.types(), " "); !strings.HasSuffix(got, "request interrupt messages end") {
+				t.Errorf("recorded %s, want ending in %q", got, "request interrupt messages end")
 			}
 		})
 	}
@@ -75,8 +75,8 @@ func TestAFilteredReplyEndsTheRunAndIsPaid(t *testing.T) {
 	if d := cmp.Diff([]string{"system", "user", "assistant", "tool", "exit"}, roles(end.Messages)); d != "" {
 		t.Errorf("roles of the messages (-want +got):\n%s", d)
 	}
-	if got := strings.Join(j.types(), " "); !strings.HasSuffix(got, "request reply interrupt messages") {
-		t.Errorf("recorded %s, want ending in %q", got, "request reply interrupt messages")
+	if got := strings.Join(j.types(), " "); !strings.HasSuffix(got, "request reply interrupt messages end") {
+		t.Errorf("recorded %s, want ending in %q", got, "request reply interrupt messages end")
 	}
 	t.Run("also where it is known from before", func(t *testing.T) {
 		end, err := newLoop(t, nil).Run(t.Context(), Turn{

@@ -2,55 +2,210 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 )
 
-// Rewriting replaces a part of the conversation that is sent to the model, so that a long
-// one fits: Messages replace the messages from index From up to, but not including, To. A
-// reply and the answers to its tool calls must be replaced together or not at all, and
-// something must be left to send.
+// Conversation is what a [Turn]'s Rewrite reads. Messages must not be changed.
+type Conversation struct {
+	Task     string
+	Messages []llm.Message // that the next request has
+	Tokens   int64         // estimated, of the next request, the tools included
+
+	// Size estimates a message's part of Tokens. It also takes messages that are not in
+	// the conversation.
+	Size func(llm.Message) int64
+
+	// Refused says that the provider has refused exactly these Messages because they are
+	// too long. If they are rewritten, the call is made once more; else the run ends.
+	Refused bool
+
+	// Ask sends other messages to the model, with the same tools, for a summary. The call
+	// is paid and counted in the run's cost and usage, but is not a step. If the run is
+	// interrupted later, the same call is answered from the journal. Its error ends the run
+	// if it is returned by Rewrite; one with llm.ErrContextLength in its chain need not be.
+	Ask func(ctx context.Context, messages []llm.Message) (*llm.Response, error)
+}
+
+// Rewriting replaces parts of the conversation that is sent to the model, so that a long
+// one fits. Afterwards every tool call must have its result and every result its call, and
+// something must be left to send. A reply must be replaced as a whole or not at all:
+// providers check the signatures in it.
 type Rewriting struct {
+	Policy string // what decided this, for people
+	Edits  []Edit // in order, without overlaps
+}
+
+// Edit replaces the messages from index From up to, but not including, To.
+type Edit struct {
 	From, To int
 	Messages []llm.Message
 }
 
-// rewrite calls the turn's Rewrite and records the result. Replaced messages stay in
-// r.messages.
-func (r *run) rewrite(ctx context.Context) error {
+// Rewritten is a rewriting that has taken place.
+type Rewritten struct {
+	Rewriting
+	Before, After int64  // estimated tokens of the request
+	Refused       bool   // the provider had refused the conversation
+	Summary       string // digest of the last call that was made for it; empty without one
+}
+
+// rewrite calls the turn's Rewrite and records the result. It reports whether anything was
+// replaced. Replaced messages stay in r.messages, and their replacements are not added.
+func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 	if r.turn.Rewrite == nil {
-		return nil
+		return false, nil
 	}
-	w, err := r.turn.Rewrite(ctx, r.sent)
-	if err != nil || w == nil {
-		return err
+	r.summary = ""
+	before := r.gauge
+	w, err := r.turn.Rewrite(ctx, Conversation{
+		Task: r.turn.Task, Messages: r.sent, Tokens: before.tokens, Size: before.size, Refused: refused, Ask: r.ask,
+	})
+	if err != nil || w == nil || len(w.Edits) == 0 {
+		return false, err
 	}
-	if w.From < 0 || w.To < w.From || w.To > len(r.sent) || splits(r.sent, w.From) || splits(r.sent, w.To) {
-		return fault.Newf(fault.Bug, "rewriting messages %d to %d of %d: they do not exist, or a tool call would lose its result",
-			w.From, w.To, len(r.sent))
+	for _, e := range w.Edits {
+		for i := range e.Messages {
+			r.stamp(&e.Messages[i])
+		}
 	}
-	if w.From == 0 && w.To == len(r.sent) && len(w.Messages) == 0 {
-		return fault.Newf(fault.Bug, "rewriting messages %d to %d of %d: nothing would be left to send", w.From, w.To, len(r.sent))
+	sent, removed, added, err := w.apply(r.sent)
+	if err != nil {
+		return false, err
 	}
-	for i := range w.Messages {
-		r.stamp(&w.Messages[i])
+	after := before.tokens
+	for _, m := range removed {
+		after -= before.size(m)
 	}
-	if err := r.record(ctx, Event{Type: EventRewrite, Messages: w.Messages, From: w.From, To: w.To}); err != nil {
-		return err
+	for _, m := range added {
+		after += before.size(m)
 	}
-	sent := slices.Concat(r.sent[:w.From], w.Messages, r.sent[w.To:])
-	r.messages, r.sent = append(r.messages, w.Messages...), nil
+	after = max(1, after)
+	err = r.record(ctx, Event{Type: EventRewrite, Step: r.end.Calls + 1, Rewritten: &Rewritten{*w, before.tokens, after, refused, r.summary}})
+	if err != nil {
+		return false, err
+	}
+	r.sent = nil
 	clear(r.callIDs) // a run that is resumed has those of the conversation only
-	r.digest = newDigest(r.loop.form.tools)
+	r.digest, r.gauge = newDigest(r.loop.form.tools), newGauge(r.loop.form.tools)
 	for _, m := range sent {
 		r.send(m)
 	}
-	return nil
+	r.gauge.tokens = after
+	return true, nil
 }
 
-// splits reports whether a cut before messages[i] separates a reply from an answer to it.
-func splits(messages []llm.Message, i int) bool {
-	return i < len(messages) && messages[i].Role == llm.RoleTool
+// apply returns the messages after the rewriting, and what it removed and added.
+func (w *Rewriting) apply(messages []llm.Message) (sent, removed, added []llm.Message, err error) {
+	at := 0
+	for _, e := range w.Edits {
+		if e.From < at || e.To < e.From || e.To > len(messages) {
+			return nil, nil, nil, fault.Newf(fault.Bug, "rewriting messages %d to %d of %d: they do not exist, or are rewritten twice",
+				e.From, e.To, len(messages))
+		}
+		sent = append(append(sent, messages[at:e.From]...), e.Messages...)
+		removed, added, at = append(removed, messages[e.From:e.To]...), append(added, e.Messages...), e.To
+	}
+	sent = append(sent, messages[at:]...)
+	switch {
+	case len(sent) == 0:
+		return nil, nil, nil, fault.Newf(fault.Bug, "rewriting %d messages: nothing would be left to send", len(messages))
+	case !paired(sent):
+		return nil, nil, nil, fault.Newf(fault.Bug, "rewriting %d messages: a tool call would lose its result, or a result its call", len(messages))
+	}
+	return sent, removed, added, nil
+}
+
+// paired reports whether every tool call is answered, before anybody else speaks, and
+// every tool result answers one.
+func paired(messages []llm.Message) bool {
+	open := map[string]bool{}
+	for _, m := range messages {
+		if m.Role != llm.RoleTool && len(open) > 0 {
+			return false
+		}
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case llm.ToolResult:
+				if !open[p.CallID] {
+					return false
+				}
+				delete(open, p.CallID)
+			case llm.ToolCall:
+				open[p.ID] = true
+			}
+		}
+	}
+	return len(open) == 0
+}
+
+// Summary is a call for a summary whose answer is known. Digest is that of its messages.
+type Summary struct {
+	Digest string
+	Reply  *llm.Response
+}
+
+// ask is [Conversation.Ask]: a call that is not a step.
+func (r *run) ask(ctx context.Context, messages []llm.Message) (*llm.Response, error) {
+	sum, size := newDigest(r.loop.form.tools), newGauge(r.loop.form.tools)
+	for _, m := range messages {
+		sum.add(m)
+		size.add(m)
+	}
+	r.summary = sum.String()
+	if i := slices.IndexFunc(r.turn.Summaries, func(s Summary) bool { return s.Digest == r.summary }); i >= 0 {
+		known := r.turn.Summaries[i].Reply
+		r.turn.Summaries = slices.Delete(slices.Clone(r.turn.Summaries), i, i+1)
+		r.spend(known)
+		return known, ctx.Err()
+	}
+	if err := r.mayCall(ctx); err != nil {
+		return nil, err
+	}
+	step := r.end.Calls + 1
+	if err := r.record(ctx, Event{Type: EventSummaryRequest, Step: step, Digest: r.summary, Tokens: size.tokens}); err != nil {
+		return nil, err
+	}
+	req := r.request(ctx, step)
+	req.Messages, req.Memo, req.Tokens = messages, nil, size.tokens
+	start := r.loop.config.Now()
+	resp, err := r.turn.Model.Generate(ctx, req)
+	latency := r.loop.config.Now().Sub(start)
+	r.end.ModelTime += latency
+	if err != nil {
+		return nil, r.failed(ctx, step, err)
+	}
+	r.spend(resp)
+	return resp, r.record(ctx, Event{Type: EventSummary, Step: step, Digest: r.summary, Response: resp, Answer: rawAnswer(resp), Latency: latency})
+}
+
+// spendRest counts summaries that were paid for before an interruption and not asked for
+// again.
+func (r *run) spendRest() {
+	for _, s := range r.turn.Summaries {
+		r.spend(s.Reply)
+	}
+	r.turn.Summaries = nil
+}
+
+// failed counts the waits of a failed call. If the provider refused it because of its
+// length, and that may be helped, this is recorded.
+func (r *run) failed(ctx context.Context, step int, err error) error {
+	r.waitedFor(llm.Waited(err))
+	if !r.mayFit(err) {
+		return err
+	}
+	if lost := r.record(ctx, Event{Type: EventRefused, Step: step, Err: err}); lost != nil {
+		return lost
+	}
+	return err
+}
+
+// mayFit reports whether a call failed because the conversation is too long, and can be
+// made again with a shorter one.
+func (r *run) mayFit(err error) bool {
+	return r.turn.Rewrite != nil && fault.KindOf(err) == fault.Instance && errors.Is(err, llm.ErrContextLength)
 }

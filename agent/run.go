@@ -26,6 +26,8 @@ type run struct {
 	fresh    int             // how many of messages were there before the run
 	callIDs  map[string]bool // of the tool calls in messages
 	digest   digest
+	gauge    gauge  // of sent
+	summary  string // digest of the last call for a summary
 	end      Ending
 
 	formatErrors int            // in a row
@@ -34,9 +36,15 @@ type run struct {
 }
 
 func newRun(l *Loop, t Turn) *run {
-	r := &run{loop: l, turn: t, started: l.config.Now().Add(-t.Elapsed), callIDs: map[string]bool{}, digest: newDigest(l.form.tools)}
+	r := &run{
+		loop: l, turn: t, started: l.config.Now().Add(-t.Elapsed), callIDs: map[string]bool{},
+		digest: newDigest(l.form.tools), gauge: newGauge(l.form.tools),
+	}
 	r.end.Calls, r.end.Cost, r.formatErrors = t.Calls, t.Cost, t.FormatErrors
 	r.keep(t.Messages...)
+	if t.Tokens > 0 {
+		r.gauge.tokens = t.Tokens
+	}
 	r.fresh = len(r.messages)
 	return r
 }
@@ -149,6 +157,7 @@ func (r *run) keep(messages ...llm.Message) {
 func (r *run) send(m llm.Message) {
 	r.sent = append(r.sent, m)
 	r.digest.add(m)
+	r.gauge.add(m)
 	for _, c := range m.ToolCalls() {
 		r.callIDs[c.ID] = true
 	}
@@ -169,17 +178,11 @@ func (r *run) record(ctx context.Context, e Event) error {
 	if r.turn.Recorder == nil {
 		return nil
 	}
-	e.Time, e.Cost = r.loop.config.Now(), r.end.Cost
+	e.Time, e.Cost, e.Window = r.loop.config.Now(), r.end.Cost, r.turn.Window
 	if e.Step == 0 {
 		e.Step = r.end.Calls
 	}
 	return r.turn.Recorder.Record(ctx, e)
-}
-
-func (r *run) progress(step int, phase string) {
-	if r.turn.Step != nil {
-		r.turn.Step(step, phase, r.end.Cost)
-	}
 }
 
 // elapsed is the time that the agent has worked, without waits for the provider or the

@@ -49,33 +49,55 @@ func (r *run) answer(ctx context.Context) (*llm.Response, error) {
 		r.pay(u.Reply)
 		return r.identified(u.Reply, step), ctx.Err()
 	}
+	if err := r.withinLimits(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := r.rewrite(ctx, false); err != nil {
+		return nil, r.refusal(err)
+	}
+	resp, err := r.call(ctx, step)
+	if r.mayFit(err) {
+		shorter, failed := r.rewrite(ctx, true)
+		if failed != nil {
+			return nil, r.refusal(failed)
+		}
+		if shorter {
+			resp, err = r.call(ctx, step)
+		}
+	}
+	if err != nil {
+		return nil, r.refusal(err)
+	}
+	return resp, nil
+}
+
+// call makes the call of a step.
+func (r *run) call(ctx context.Context, step int) (*llm.Response, error) {
 	if err := r.mayCall(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.rewrite(ctx); err != nil {
-		return nil, err
-	}
-	r.progress(step, "model")
-	if err := r.record(ctx, Event{Type: EventRequest, Step: step, Digest: r.digest.String()}); err != nil {
+	if err := r.record(ctx, Event{Type: EventRequest, Step: step, Digest: r.digest.String(), Tokens: r.gauge.tokens}); err != nil {
 		return nil, err
 	}
 	start := r.loop.config.Now()
-	resp, err := r.turn.Model.Generate(ctx, r.request(step))
+	resp, err := r.turn.Model.Generate(ctx, r.request(ctx, step))
 	latency := r.loop.config.Now().Sub(start)
 	r.end.ModelTime += latency
 	if err != nil {
-		r.waitedFor(llm.Waited(err))
-		return nil, r.refusal(err)
+		return nil, r.failed(ctx, step, err)
 	}
 	resp = r.identified(resp, step)
+	r.spendRest()
 	r.pay(resp)
 	return resp, r.record(ctx, Event{Type: EventReply, Response: resp, Answer: rawAnswer(resp), Latency: latency})
 }
 
-func (r *run) request(step int) *llm.Request {
-	req := &llm.Request{Messages: r.sent, Tools: r.loop.form.tools, Memo: &r.memo}
-	if r.turn.Repeating != nil {
-		req.Repeating = func(next llm.Repeat) { r.turn.Repeating(step, r.end.Cost, next) }
+func (r *run) request(ctx context.Context, step int) *llm.Request {
+	req := &llm.Request{Messages: r.sent, Tools: r.loop.form.tools, Memo: &r.memo, Tokens: r.gauge.tokens}
+	if r.turn.Recorder != nil {
+		req.Repeating = func(next llm.Repeat) { // an error does not end the call
+			_ = r.record(ctx, Event{Type: EventRepeat, Step: step, Repeat: &next})
+		}
 	}
 	return req
 }
@@ -85,8 +107,16 @@ func (r *run) waitedFor(all, limited time.Duration) {
 	r.end.Backoff += all - limited
 }
 
-// mayCall checks cancellation, the limits in mini-swe-agent's order, and the budget.
+// mayCall checks the limits and reserves money for a call.
 func (r *run) mayCall(ctx context.Context) error {
+	if err := r.withinLimits(ctx); err != nil || r.turn.Admit == nil {
+		return err
+	}
+	return r.turn.Admit()
+}
+
+// withinLimits checks cancellation, and the limits in mini-swe-agent's order.
+func (r *run) withinLimits(ctx context.Context) error {
 	c := &r.loop.config
 	switch {
 	case ctx.Err() != nil:
@@ -95,20 +125,24 @@ func (r *run) mayCall(ctx context.Context) error {
 		return exit(vocab.StatusLimitsExceeded)
 	case 0 < c.WallTimeLimit && c.WallTimeLimit <= r.elapsed():
 		return exit(vocab.StatusTimeExceeded)
-	case r.turn.Admit != nil:
-		return r.turn.Admit()
 	}
 	return nil
 }
 
 func (r *run) pay(resp *llm.Response) {
 	r.end.Calls++
-	r.end.Cost += resp.Cost
-	r.end.Usage = r.end.Usage.Add(resp.Usage)
-	r.waitedFor(resp.Waited, resp.RateLimited)
+	r.spend(resp)
+	r.gauge.answered(resp)
 	if resp.Model != "" {
 		r.end.ModelID = resp.Model
 	}
+}
+
+// spend counts what an answer has cost.
+func (r *run) spend(resp *llm.Response) {
+	r.end.Cost += resp.Cost
+	r.end.Usage = r.end.Usage.Add(resp.Usage)
+	r.waitedFor(resp.Waited, resp.RateLimited)
 }
 
 // reply returns the assistant's message with its extra data.
@@ -153,6 +187,7 @@ type answerUsage struct {
 	Input      int64 `json:"input_tokens"`
 	Cached     int64 `json:"cached_tokens,omitempty"`
 	CacheWrite int64 `json:"cache_write_tokens,omitempty"`
+	CacheHour  int64 `json:"cache_write_1h_tokens,omitempty"`
 	Output     int64 `json:"output_tokens"`
 	Reasoning  int64 `json:"reasoning_tokens,omitempty"`
 }
@@ -244,8 +279,7 @@ func (r *run) command(ctx context.Context, a action) (vocab.Output, error) {
 	if err := r.await(ctx); err != nil {
 		return vocab.Output{}, err
 	}
-	r.progress(r.end.Calls, "commands")
-	if err := r.record(ctx, Event{Type: EventAction, Action: a.number, Command: a.Command}); err != nil {
+	if err := r.record(ctx, Event{Type: EventAction, Action: a.number, Tool: a.tool.Name, CallID: a.id, Command: a.Command}); err != nil {
 		return vocab.Output{}, err
 	}
 	start := r.loop.config.Now()

@@ -30,7 +30,7 @@ func TestAnUnfinishedStepIsFinishedWithoutANewRequest(t *testing.T) {
 	if d := cmp.Diff([]string{"b", submit}, e.ran); d != "" {
 		t.Errorf("commands run (-want +got):\n%s", d)
 	}
-	want := "messages action output messages request reply messages action output interrupt messages"
+	want := "messages action output messages request reply messages action output interrupt messages end"
 	if got := strings.Join(j.types(), " "); got != want || admitted != 1 {
 		t.Errorf("recorded %s, admitted %d calls; want %v, admitted 1", got, admitted, want)
 	}

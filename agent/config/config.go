@@ -30,6 +30,12 @@ type AgentConfig struct {
 	CostLimit                  float64 `yaml:"cost_limit"` // US dollars
 	WallTimeLimitSeconds       int     `yaml:"wall_time_limit_seconds"`
 	MaxConsecutiveFormatErrors int     `yaml:"max_consecutive_format_errors"`
+
+	// batch's own: see package compaction.
+	ContextPolicy   string `yaml:"context_policy"`   // none, shorten, drop or summarize; empty: none
+	ContextLimit    int    `yaml:"context_limit"`    // tokens; 0 is 90 % of the model's context
+	ContextKeep     int    `yaml:"context_keep"`     // messages; 0 is compaction.DefaultKeep
+	SummaryTemplate string `yaml:"summary_template"` // empty is compaction.DefaultSummaryTemplate
 }
 
 // EnvironmentConfig is the container's part.
@@ -63,12 +69,14 @@ type EnvironmentConfig struct {
 // ModelConfig is the model's part and the form of what it reads and writes.
 type ModelConfig struct {
 	ModelName            string         `yaml:"model_name"`  // PROVIDER/NAME, or what Provider calls it
-	ModelClass           string         `yaml:"model_class"` // one that is textbased asks for commands in text
+	ModelClass           string         `yaml:"model_class"` // one that is textbased asks for commands in text, one of responses by that API
 	Provider             string         `yaml:"provider"`    // who is asked; empty: the name's prefix
 	ModelKwargs          map[string]any `yaml:"model_kwargs"`
 	LitellmModelRegistry string         `yaml:"litellm_model_registry"`
-	SetCacheControl      string         `yaml:"set_cache_control"` // empty or default_end
-	CostTracking         string         `yaml:"cost_tracking"`     // default or ignore_errors
+	SetCacheControl      string         `yaml:"set_cache_control"`   // empty or default_end
+	CostTracking         string         `yaml:"cost_tracking"`       // default or ignore_errors
+	RequestsPerMinute    int            `yaml:"requests_per_minute"` // batch's own: that each key may make; 0 is not known
+	TokensPerMinute      int            `yaml:"tokens_per_minute"`   // batch's own: of input and output, for each key; 0 is not known
 	FormatErrorTemplate  string         `yaml:"format_error_template"`
 	ObservationTemplate  string         `yaml:"observation_template"`
 	MultimodalRegex      string         `yaml:"multimodal_regex"`

@@ -3,8 +3,10 @@ package config
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
+	"batch.example/batch/agent/compaction"
 	"batch.example/batch/internal/near"
 )
 
@@ -33,6 +35,10 @@ var describedKeys = []describedKey{
 	{"agent.cost_limit", "no limit", nil, "US dollars that an attempt may cost; 0 means no limit."},
 	{"agent.wall_time_limit_seconds", "no limit", nil, "Seconds that an attempt may work, without waits for rate limits; 0 means no limit."},
 	{"agent.max_consecutive_format_errors", "no limit", nil, "Replies in a row without a usable command that end an attempt; 0 means no limit."},
+	{"agent.context_policy", noPolicy, append([]string{noPolicy}, compaction.Names...), "What to do when the conversation is too long: shorten or drop the oldest outputs, or let the model summarize."},
+	{"agent.context_limit", "90 % of the window", nil, "Estimated tokens of a request over which agent.context_policy acts; a refusal by the provider counts too."},
+	{"agent.context_keep", strconv.Itoa(compaction.DefaultKeep), nil, "Messages at the end of the conversation that agent.context_policy does not touch; 0 means 8."},
+	{"agent.summary_template", "batch's own", nil, "How agent.context_policy=summarize asks for a summary."},
 
 	{"environment.environment_class", "docker", []string{"docker", "podman"}, "The kind of environment; batch runs containers on the engine that it reaches."},
 	{"environment.image", "the instance's image", nil, "Refused: every instance runs in its own image."},
@@ -54,12 +60,14 @@ var describedKeys = []describedKey{
 	{"environment.allow_commit_mismatch", "", nil, "Run an instance also in an image that is not at its row's base_commit."},
 
 	{"model.model_name", "none; -m sets it", nil, "The model, as PROVIDER/NAME, or as model.provider calls it."},
-	{"model.model_class", "none", nil, "mini-swe-agent's class of the model; one with textbased in its name asks for commands in text."},
+	{"model.model_class", "none", nil, "mini-swe-agent's class of the model; one with textbased in its name asks for commands in text, one with response asks by the Responses API."},
 	{"model.provider", "the model name's prefix", nil, "The provider that is asked."},
 	{"model.model_kwargs", "none", nil, "Parameters of each model call, such as temperature; also api_key and api_base."},
 	{"model.litellm_model_registry", "none", nil, "A JSON file with the prices of further models, in LiteLLM's form."},
 	{"model.set_cache_control", "by the provider", []string{"default_end"}, "Mark the end of the conversation for the provider's prompt cache."},
 	{"model.cost_tracking", "default", []string{"default", "ignore_errors"}, "ignore_errors runs models also where their price is not known."},
+	{"model.requests_per_minute", "learned", nil, "Requests a minute that the provider accepts with one key; 0 learns it from its answers."},
+	{"model.tokens_per_minute", "learned", nil, "Tokens a minute that the provider accepts with one key; 0 learns it from its answers."},
 	{"model.format_error_template", "the error alone", nil, "The answer to a reply without a usable command."},
 	{"model.observation_template", "exit code and output", nil, "What the model sees of a command that has run."},
 	{"model.multimodal_regex", "no effect", nil, "Accepted for mini-swe-agent's files; outputs are sent as text."},
@@ -71,7 +79,7 @@ var describedKeys = []describedKey{
 }
 
 // isTemplate are the keys whose text is a Jinja template.
-var isTemplate = append(slices.Clone(prompts), "run.env_startup_command")
+var isTemplate = append(slices.Clone(prompts), "agent.summary_template", "run.env_startup_command")
 
 // Keys lists every key that a configuration may have, section by section.
 func Keys() []Key {

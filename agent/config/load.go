@@ -137,6 +137,8 @@ func (c *Config) check(opts Options) (problems []string) {
 		"environment.cpus": c.Environment.CPUs,
 		"agent.step_limit": float64(c.Agent.StepLimit), "agent.cost_limit": c.Agent.CostLimit,
 		"agent.wall_time_limit_seconds": float64(c.Agent.WallTimeLimitSeconds),
+		"model.requests_per_minute":     float64(c.Model.RequestsPerMinute), "model.tokens_per_minute": float64(c.Model.TokensPerMinute),
+		"agent.context_limit": float64(c.Agent.ContextLimit), "agent.context_keep": float64(c.Agent.ContextKeep),
 	} {
 		if n < 0 {
 			say(path, "is negative, expected 0 (no limit) or more")
@@ -171,7 +173,7 @@ func (c *Config) check(opts Options) (problems []string) {
 	if c.Model.MultimodalRegex != "" {
 		c.Warnings = append(c.Warnings, c.Origin("model.multimodal_regex")+": model.multimodal_regex has no effect: outputs are sent as text")
 	}
-	if class := strings.ToLower(c.Model.ModelClass); class != "" && !strings.Contains(class, "litellm") && !strings.Contains(class, "textbased") {
+	if class := strings.ToLower(c.Model.ModelClass); class != "" && !strings.Contains(class, "litellm") && !strings.Contains(class, "textbased") && !strings.Contains(class, "response") {
 		c.Warnings = append(c.Warnings, c.Origin("model.model_class")+": model.model_class has no effect: the model's name, or model.provider, says who is asked")
 	}
 	slices.Sort(problems)
@@ -179,6 +181,15 @@ func (c *Config) check(opts Options) (problems []string) {
 		problems = c.checkLoop()
 	}
 	return problems
+}
+
+// problemOf is an error with its hint.
+func problemOf(err error) string {
+	problem := err.Error()
+	if hint := fault.HintOf(err); hint != "" {
+		problem += "; " + hint
+	}
+	return problem
 }
 
 // leastMemory is the smallest limit in bytes that Docker accepts.
@@ -211,11 +222,10 @@ func (c *Config) checkLoop() (problems []string) {
 		if err == nil {
 			continue
 		}
-		problem := err.Error()
-		if hint := fault.HintOf(err); hint != "" {
-			problem += "; " + hint
-		}
-		problems = append(problems, problem)
+		problems = append(problems, problemOf(err))
+	}
+	if len(problems) == 0 {
+		problems = c.checkContext()
 	}
 	if len(problems) > 0 {
 		return problems

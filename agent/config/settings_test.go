@@ -64,6 +64,8 @@ func TestNumbersAreAcceptedAsTextWhereThatIsUsual(t *testing.T) {
 		"agent: {system_template: 5}\n":                           "agent.system_template is 5, expected text",
 		"agent: {step_limit: [1]}\n":                              "agent.step_limit is a list, expected a whole number",
 		"agent: {step_limit: {a: 1}}\n":                           "is a mapping",
+		"model: {requests_per_minute: -1}\n":                      "model.requests_per_minute is negative",
+		"model: {tokens_per_minute: -1}\n":                        "model.tokens_per_minute is negative",
 		"agent: {cost_limit: true}\n":                             "cost_limit is true, expected a number",
 		"environment: {memory: lots}\n":                           `environment.memory is "lots", expected a size`,
 		"environment: {memory: 1k}\n":                             `environment.memory is "1k", but Docker needs at least 6m`,

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+)
+
+func TestAContextPolicyIsChecked(t *testing.T) {
+	for name, c := range map[string]struct {
+		specs  []string
+		window int64
+		policy string // as it describes itself; empty for none
+		err    string // of Load, or of the policy
+		warns  string
+	}{
+		"none by default":          {nil, 100_000, "", "", ""},
+		"none by name":             {[]string{"agent.context_policy=none"}, 100_000, "", "", ""},
+		"90 % of the window":       {[]string{"agent.context_policy=drop"}, 200_000, "drop, over about 180000 tokens", "", ""},
+		"a limit":                  {[]string{"agent.context_policy=shorten", "agent.context_limit=5000"}, 0, "shorten, over about 5000 tokens", "", ""},
+		"an unknown window":        {[]string{"agent.context_policy=shorten", "model.model_name=x/y"}, 0, "", `the length of the context of model "x/y" is not known`, ""},
+		"an unknown policy":        {[]string{"agent.context_policy=shortn"}, 0, "", `"shortn", expected none, shorten, drop or summarize`, ""},
+		"a negative limit":         {[]string{"agent.context_limit=-1"}, 0, "", "agent.context_limit is negative", ""},
+		"a wrong template":         {[]string{"agent.context_policy=summarize", "agent.summary_template={{ tsk }}"}, 0, "", `unknown variable "tsk"; did you mean task?`, ""},
+		"a broken template":        {[]string{"agent.summary_template={% if"}, 0, "", "agent.summary_template", ""},
+		"a limit without a policy": {[]string{"agent.context_limit=7"}, 0, "", "", "agent.context_limit has no effect without agent.context_policy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := Load(c.specs, Options{})
+			text := ""
+			if err == nil {
+				p, failed := cfg.ContextPolicy(c.window)
+				if err = failed; p != nil {
+					text = p.String()
+				}
+				if got := strings.Join(cfg.Warnings, "\n"); !strings.Contains(got, c.warns) || (c.warns == "") != (got == "") {
+					t.Errorf("warnings %q, want %q", got, c.warns)
+				}
+			}
+			if text != c.policy || (err == nil) != (c.err == "") {
+				t.Fatalf("got %q, %v; want %q, an error with %q", text, err, c.policy, c.err)
+			}
+			if err != nil && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("got %v, want a Usage fault with %q", err, c.err)
+			}
+		})
+	}
+}

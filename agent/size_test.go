@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
+)
+
+func TestARequestIsAsLongAsTheProviderCountedAndWhatWasAddedSince(t *testing.T) {
+	const words = 4000 // bytes of an observation
+	used := func(r *llm.Response, u vocab.Usage) *llm.Response { r.Usage = u; return r }
+	thinks := ask("2", "b")
+	thinks.Message.Parts = append([]llm.Part{llm.Reasoning{Text: "hm"}}, thinks.Message.Parts...)
+	remembers := ask("3", "c")
+	remembers.Message.Chat = json.RawMessage(`{"role":"assistant","reasoning_content":"hm","tool_calls":[{"id":"3","type":"function","function":{"name":"bash","arguments":"{\"command\":\"c\"}"}}]}`)
+	m := &script{replies: []*llm.Response{
+		used(ask("1", "a"), vocab.Usage{Input: 5000, Output: 300, Reasoning: 200}), // the reasoning is not sent back
+		used(thinks, vocab.Usage{Input: 7000, Output: 300, Reasoning: 200}),        // it is
+		used(remembers, vocab.Usage{Input: 9000, Output: 300, Reasoning: 200}),     // it is, by the provider's own members
+		used(say("nothing"), vocab.Usage{Input: 11_000, Output: 300}),              // it is refused, and not added
+		used(ask("5", "e"), vocab.Usage{}),                                         // nothing is counted
+		used(ask("6", submit), vocab.Usage{Input: 1, Output: 1}),
+	}}
+	out := printed(strings.Repeat("x", words))
+	e := &env{outputs: map[string]vocab.Output{"a": out, "b": out, "c": out, "e": out, submit: submitting("p")[submit]}}
+	var tokens []int64
+	j := &journal{}
+	turn := Turn{Model: sized{m, &tokens}, Env: e, Recorder: j, Window: 77}
+	loop := newLoop(t, func(c *Config) {
+		c.ObservationTemplate, c.FormatErrorTemplate = "{{ output.output }}", strings.Repeat("y", 400)
+	})
+	end, err := loop.Run(t.Context(), turn)
+	if err != nil || end.Status != vocab.StatusSubmitted {
+		t.Fatalf("got %+v, %v; want status %v, no error", end, err, vocab.StatusSubmitted)
+	}
+	added := int64(messageTokens + words/bytesPerToken)
+	reply := EstimateTokens(ask("5", "e").Message)
+	want := []int64{
+		tokens[0], 5000 + 100 + added, 7000 + 300 + added, 9000 + 300 + added, 11_000 + messageTokens + 100,
+		11_000 + messageTokens + 100 + reply + added,
+	}
+	if d := cmp.Diff(want, tokens); d != "" || tokens[0] < 20 || tokens[0] > 200 {
+		t.Errorf("tokens of the requests (-want +got):\n%s", d)
+	}
+	var recorded []int64
+	for _, e := range j.events {
+		if e.Type == EventRequest {
+			recorded = append(recorded, e.Tokens)
+		}
+		if e.Window != 77 {
+			t.Errorf("%s has the window %d, want 77", e.Type, e.Window)
+		}
+	}
+	if d := cmp.Diff(tokens, recorded); d != "" {
+		t.Errorf("tokens in events (-sent +recorded):\n%s", d)
+	}
+	// A run that is resumed with what the journal knows estimates the same.
+	again := []int64{}
+	_, _ = loop.Run(t.Context(), Turn{Model: sized{&script{}, &again}, Env: e, Messages: end.Messages[:4], Tokens: tokens[1]})
+	if len(again) != 1 || again[0] != tokens[1] {
+		t.Errorf("resumed with %d tokens, want %d", again, tokens[1])
+	}
+}
+
+// sized is a model that keeps how long requests are said to be.
+type sized struct {
+	llm.Model
+	tokens *[]int64
+}
+
+func (s sized) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	*s.tokens = append(*s.tokens, req.Tokens)
+	return s.Model.Generate(ctx, req)
+}
+
+// full refuses conversations of more than so many messages.
+type full struct {
+	*script
+	most int
+}
+
+func (f full) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	if len(req.Messages) > f.most {
+		return nil, &llm.Unpaid{Err: fault.New(fault.Instance, "asking", fmt.Errorf("%w: 400", llm.ErrContextLength))}
+	}
+	return f.script.Generate(ctx, req)
+}
+
+func TestARefusedConversationIsRewrittenOnce(t *testing.T) {
+	drop := func(n int) func(context.Context, Conversation) (*Rewriting, error) {
+		return func(_ context.Context, c Conversation) (*Rewriting, error) {
+			if !c.Refused || n == 0 {
+				return nil, nil
+			}
+			return &Rewriting{"drop", []Edit{{2, 2 + n, nil}}}, nil
+		}
+	}
+	for name, c := range map[string]struct {
+		rewrite func(context.Context, Conversation) (*Rewriting, error)
+		status  vocab.Status
+		events  string
+		calls   int
+	}{
+		"shorter": {drop(2), vocab.StatusSubmitted, "messages request refused rewrite request reply messages action output interrupt messages end", 2},
+		"not short enough": {func(_ context.Context, c Conversation) (*Rewriting, error) {
+			if !c.Refused {
+				return nil, nil
+			}
+			return &Rewriting{"words", []Edit{{1, 2, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}}}}, nil
+		}, vocab.StatusContextWindowExceeded, "messages request refused rewrite request refused interrupt messages end", 1},
+		"nothing to change": {drop(0), vocab.StatusContextWindowExceeded, "messages request refused interrupt messages end", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, admitted := &journal{}, 0
+			m := full{&script{replies: []*llm.Response{ask("1", "a"), ask("2", submit)}}, 3}
+			end, err := newLoop(t, nil).Run(t.Context(), Turn{
+				Model: m, Env: &env{outputs: submitting("p")}, Recorder: j, Rewrite: c.rewrite, Admit: func() error { admitted++; return nil },
+			})
+			if err != nil || end.Status != c.status || end.Calls != c.calls || end.Cost != float64(c.calls) {
+				t.Errorf("got %+v, %v; want status %v, %d calls", end, err, c.status, c.calls)
+			}
+			if got := strings.Join(j.types(), " "); !strings.HasSuffix(got, c.events) {
+				t.Errorf("events %s, want %s at the end", got, c.events)
+			}
+			if requests := strings.Count(strings.Join(j.types(), " ")+" ", "request "); admitted != requests {
+				t.Errorf("%d calls were admitted, %d made", admitted, requests)
+			}
+		})
+	}
+}
+
+func TestASummaryIsPaidAndKnownAfterAnInterruption(t *testing.T) {
+	rewrite := func(ctx context.Context, c Conversation) (*Rewriting, error) {
+		if len(c.Messages) < 4 {
+			return nil, nil
+		}
+		resp, err := c.Ask(ctx, append(c.Messages[:4:4], llm.Message{Role: llm.RoleUser, Parts: llm.Say("sum up")}))
+		if err != nil {
+			return nil, err
+		}
+		return &Rewriting{"sum", []Edit{{2, 4, []llm.Message{{Role: llm.RoleUser, Parts: resp.Message.Parts}}}}}, nil
+	}
+	turn := func(m llm.Model, j *journal) Turn {
+		return Turn{Model: m, Env: &env{outputs: submitting("p")}, Recorder: j, Rewrite: rewrite}
+	}
+	j := &journal{}
+	m := &script{replies: []*llm.Response{ask("1", "a"), say("I did a"), ask("2", submit)}}
+	end, err := newLoop(t, nil).Run(t.Context(), turn(m, j))
+	if err != nil || end.Status != vocab.StatusSubmitted || end.Calls != 2 || end.Cost != 3 || end.Usage.Input != 30 {
+		t.Fatalf("got %+v, %v; want status %v, 2 calls, cost 3, input 30", end, err, vocab.StatusSubmitted)
+	}
+	types := strings.Join(j.types(), " ")
+	if !strings.Contains(types, "messages summary_request summary rewrite request reply") {
+		t.Errorf("events %s, want the summary before the rewrite", types)
+	}
+	var summary Summary
+	for _, e := range j.events {
+		switch e.Type {
+		case EventSummary:
+			summary = Summary{e.Digest, e.Response}
+		case EventRewrite:
+			if e.Rewritten.Summary != summary.Digest || e.Step != 2 {
+				t.Errorf("the rewrite %+v of step %d does not name its summary", e.Rewritten, e.Step)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		summary Summary
+		cost    float64 // of this run
+		asked   int
+	}{
+		"the same":          {summary, 2, 1},
+		"of other messages": {Summary{"other", summary.Reply}, 3, 2}, // it was paid for all the same
+	} {
+		m := &script{replies: []*llm.Response{say("I did a"), ask("2", submit)}[2-c.asked:]}
+		again := turn(m, &journal{})
+		again.Messages, again.Calls, again.Summaries = end.Messages[:4], 1, []Summary{c.summary}
+		end, err := newLoop(t, nil).Run(t.Context(), again)
+		if err != nil || end.Status != vocab.StatusSubmitted || end.Cost != c.cost || len(m.asked) != c.asked {
+			t.Errorf("%s: got %+v, %v after %d calls; want cost %v, %d calls", name, end, err, len(m.asked), c.cost, c.asked)
+		}
+	}
+	t.Run("it counts towards the cost limit", func(t *testing.T) {
+		m := &script{replies: []*llm.Response{ask("1", "a"), say("I did a"), ask("2", submit)}}
+		end, err := newLoop(t, func(c *Config) { c.CostLimit = 2 }).Run(t.Context(), turn(m, &journal{}))
+		if err != nil || end.Status != vocab.StatusLimitsExceeded || end.Cost != 2 || len(m.asked) != 2 {
+			t.Errorf("got %+v, %v after %d calls; want status %v, cost 2, 2 calls", end, err, len(m.asked), vocab.StatusLimitsExceeded)
+		}
+	})
+	t.Run("its failure ends the run", func(t *testing.T) {
+		away := errors.New("away")
+		m := &script{replies: []*llm.Response{ask("1", "a")}, err: away}
+		if _, err := newLoop(t, nil).Run(t.Context(), turn(m, &journal{})); !errors.Is(err, away) {
+			t.Errorf("got %v, want %v", err, away)
+		}
+	})
+}
