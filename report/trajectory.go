@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
 	"batch.example/batch/results/trajectory"
 	"batch.example/batch/vocab"
 )
@@ -74,6 +75,9 @@ func (t *trajectoryPage) step(s trajectory.Step) {
 		facts = append(facts, tokens(*s.Usage))
 	}
 	t.title(fmt.Sprintf("step %d", s.Number), strings.Join(facts, ", "))
+	for _, w := range s.Rewrites {
+		t.line("  ", notice, rewriteText(w), false)
+	}
 	if s.Reasoning != "" {
 		t.lines("  reasoning: ", quiet, s.Reasoning)
 	}
@@ -88,6 +92,20 @@ func (t *trajectoryPage) step(s trajectory.Step) {
 		t.line("  ", notice, m.Role+":", false)
 		t.text("  ", notice, m.Text, false)
 	}
+}
+
+// rewriteText says what was changed in the conversation that the model was sent.
+func rewriteText(w results.Rewrite) string {
+	why := "before the call"
+	if w.Refused {
+		why = "after the provider refused it as too long"
+	}
+	text := fmt.Sprintf("%s, the conversation was shortened from about %d to %d tokens (%s, %s replaced)",
+		why, w.Before, w.After, printable.Line(w.Policy), printable.Count(w.Messages, "message", "messages"))
+	if s := w.Summary; s != nil {
+		text += fmt.Sprintf("; the summary cost %s, %s", dollars(s.Cost), tokens(s.Usage))
+	}
+	return text
 }
 
 // action shows a command, its output and how it ended.

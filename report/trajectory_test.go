@@ -101,6 +101,14 @@ func TestTrajectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rewritten := viewed()
+	rewritten.Steps = rewritten.Steps[:2]
+	rewritten.Steps[0].Actions = nil
+	rewritten.Info.Rewrites = []results.Rewrite{
+		{Step: 2, Policy: "summarize", Before: 90_000, After: 30_000, Messages: 20, Summary: &results.SummaryCall{Cost: 0.05, Usage: vocab.Usage{Input: 80_000, Cached: 79_000, Output: 900}}},
+		{Step: 2, Policy: "drop\x1b[31mred", Refused: true, Before: 30_000, After: 8000, Messages: 1},
+	}
+	rewritten.Steps[1].Rewrites = rewritten.Info.Rewrites
 	for name, c := range map[string]struct {
 		view *trajectory.View
 		as   report.Reading
@@ -108,6 +116,7 @@ func TestTrajectory(t *testing.T) {
 		"trajectory_plain.txt":          {viewed(), report.Reading{}},
 		"trajectory_narrow.txt":         {viewed(), report.Reading{Width: 40}},
 		"trajectory_color.txt":          {viewed(), report.Reading{Width: 80, Color: true}},
+		"trajectory_rewritten.txt":      {rewritten, report.Reading{Width: 80}},
 		"trajectory_running.txt":        {running, report.Reading{}},
 		"trajectory_broken.txt":         {broken, report.Reading{}},
 		"trajectory_graded.txt":         {ofGrade(), report.Reading{Width: 80}},

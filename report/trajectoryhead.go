@@ -44,6 +44,7 @@ func (t *trajectoryPage) head(v *trajectory.View) {
 		row("steps", fmt.Sprint(max(r.Steps, len(v.Steps))))
 		row("cost", dollars(r.Cost))
 		row("tokens", tokens(usageOf(v)))
+		row("context", rewritesText(v.Info.Rewrites))
 		row("time", timeOf(r.Time))
 		row("error", cmp.Or(r.Error, v.Info.Exception))
 		return
@@ -54,6 +55,20 @@ func (t *trajectoryPage) head(v *trajectory.View) {
 	}
 	row("tokens", tokens(usageOf(v)))
 	row("error", v.Info.Exception)
+}
+
+// rewritesText says how often, and by which policies, the conversation was shortened.
+func rewritesText(list []results.Rewrite) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var policies []string
+	for _, w := range list {
+		if policy := printable.Line(w.Policy); !slices.Contains(policies, policy) {
+			policies = append(policies, policy)
+		}
+	}
+	return fmt.Sprintf("shortened %s (%s)", printable.Count(len(list), "time", "times"), strings.Join(policies, ", "))
 }
 
 // usageOf is the record's, or the sum of the steps' where it is not known yet.

@@ -298,7 +298,7 @@ func (s *Store) History(id string) (*journal.History, error) {
 // setAside returns the money reserved for the call that r announces, if it does.
 func setAside(r journal.Record) float64 {
 	var d journal.RequestData
-	if r.Type != journal.TypeRequest || json.Unmarshal(r.Data, &d) != nil {
+	if r.Type != journal.TypeRequest && r.Type != journal.TypeSummaryRequest || json.Unmarshal(r.Data, &d) != nil {
 		return 0
 	}
 	return max(0, d.Reserved)

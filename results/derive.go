@@ -68,6 +68,7 @@ func headOf(h *journal.History, r *Result) Info {
 		PredictionNote: r.Notes.Prediction,
 		ImageCommit:    r.Notes.Commit,
 		Record:         &r.Record,
+		Rewrites:       rewritesOf(h),
 	}
 	if info.Salvage == "" && utf8.Valid(r.Salvage) {
 		info.Salvage = string(r.Salvage)

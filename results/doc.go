@@ -21,6 +21,8 @@
 //	  <id>/attempts/<n>.json  derived: the trajectory of attempt n, of those before the last;
 //	                        0 is what was there without a journal, such as another tool's
 //	  <id>/agent.log        this instance's log, all attempts
+//	  <id>/http.jsonl       with `batch run --record`: the model calls, see package cassette;
+//	                        written by the program, all attempts, append-only
 //
 // preds.json, the trajectories and exit_statuses.yaml have the form that mini-swe-agent 2
 // writes. The two JSON files are,
@@ -54,8 +56,9 @@
 //	model, model_id         as asked for, and as the provider returned it
 //	image, image_id, image_digest
 //	steps, cost             model calls, failed ones included, and US dollars
-//	input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens
-//	                        input includes cached and cache_write, output includes reasoning
+//	input_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
+//	reasoning_tokens        input includes cached and cache_write, cache_write what is kept
+//	                        for an hour, output includes reasoning
 //	patch_bytes, salvaged   salvaged: the patch is the working tree's diff
 //	resumed, differences    how often the attempt was resumed; how many commands had
 //	                        another output when they ran again
@@ -139,6 +142,8 @@
 //   - The conversation is the messages before the last request, in order. Those
 //     behind it follow from that request's step and are void once a resume record
 //     comes: the messages behind that record repeat them.
+//   - A rewrite changes what is sent with the next request, and counts once that is made:
+//     see [Rewrite]. A summary that was paid for is used again, not asked for again.
 //   - A request without a reply may have been paid for; its answer is not known, so
 //     it is made again. A request with a reply is never made again.
 //   - An action with an output is done, and its output stands.
@@ -170,8 +175,8 @@
 //	journal.jsonl              exact; mode 0600, for its owner alone
 //	<id>.patch, <id>.salvaged.patch, the patches in preds.json
 //	                           exact: what is graded must be what was submitted
-//	<id>.traj.json, attempts/, agent.log, manifest.json, results.parquet, exit_statuses.yaml
-//	                           with the secrets that [Options.Mask] knows hidden
+//	<id>.traj.json, attempts/, agent.log, http.jsonl, manifest.json, results.parquet,
+//	exit_statuses.yaml         with the secrets that [Options.Mask] knows hidden
 //	grades.jsonl               likewise, except the names of tests, models and images
 //
 // All but the journal have mode 0644, less the umask. Before you pass a run

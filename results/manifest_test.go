@@ -51,6 +51,10 @@ func TestManifestRoundTrip(t *testing.T) {
 }
 
 func TestDifferences(t *testing.T) {
+	with := func(agent map[string]any) any { // the configuration of asked with more keys
+		agent["step_limit"], agent["cost_limit"] = 250, 3
+		return map[string]any{"agent": agent, "env": map[string]string{"A.B": "é"}}
+	}
 	cases := map[string]struct {
 		change func(*manifest.Manifest)
 		want   []string
@@ -69,16 +73,24 @@ func TestDifferences(t *testing.T) {
 				"agent": map[string]any{"step_limit": 250, "cost_limit": 3}, "env": map[string]string{"A.B": "é"},
 				"run":         map[string]any{"mask_patterns": []string{"x"}},
 				"environment": map[string]any{"pull_timeout": 5, "executable": "podman"},
+				"model":       map[string]any{"requests_per_minute": 60, "tokens_per_minute": 9000},
 			}
 		}, nil},
-		"another split": {func(m *manifest.Manifest) { m.Dataset.Split = "dev" }, []string{`dataset.split: "dev", was "test"`}},
-		"another price": {func(m *manifest.Manifest) { m.Price = &vocab.Price{Rates: vocab.Rates{Input: 1}} }, []string{"price.cached_input: 0, was not set", "price.input: 1, was not set", "price.output: 0, was not set"}},
-		"a salvage":     {func(m *manifest.Manifest) { m.Salvage = true }, []string{"salvage: true, was not set"}},
+		"another split":         {func(m *manifest.Manifest) { m.Dataset.Split = "dev" }, []string{`dataset.split: "dev", was "test"`}},
+		"another price is none": {func(m *manifest.Manifest) { m.Price = &vocab.Price{Rates: vocab.Rates{Input: 1}} }, nil},
+		"an empty value of a key that an older version did not have is none": {func(m *manifest.Manifest) {
+			m.Config = with(map[string]any{"a": "", "b": 0, "c": false, "d": nil, "e": []any{}, "f": map[string]any{}})
+		}, nil},
+		"another value of a new key": {func(m *manifest.Manifest) { m.Config = with(map[string]any{"a": "drop"}) }, []string{`agent.a: "drop", was not set`}},
+		"an empty value of the user's own": {func(m *manifest.Manifest) {
+			m.Config = with(map[string]any{"env": map[string]any{"CI": ""}})
+		}, []string{`agent.env.CI: "", was not set`}},
+		"a salvage": {func(m *manifest.Manifest) { m.Salvage = true }, []string{"salvage: true, was not set"}},
 		"another revision of one content is none": {func(m *manifest.Manifest) { m.Dataset.Revision = "abc" }, nil},
 		"a config value and a new one": {func(m *manifest.Manifest) {
-			m.Config = map[string]any{"agent": map[string]any{"step_limit": 50.0, "cost_limit": 3, "new": nil}, "env": map[string]any{}}
+			m.Config = map[string]any{"agent": map[string]any{"step_limit": 50.0, "cost_limit": 3, "new": 1}, "env": map[string]any{}}
 		}, []string{
-			"agent.new: null, was not set", "agent.step_limit: 50, was 250",
+			"agent.new: 1, was not set", "agent.step_limit: 50, was 250",
 			"env: {}, was not set", `env.A.B: not set, was "é"`,
 		}},
 	}

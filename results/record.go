@@ -144,6 +144,7 @@ type Row struct {
 	InputTokens      *int64   `parquet:"input_tokens,optional"`
 	CachedTokens     *int64   `parquet:"cached_tokens,optional"`
 	CacheWriteTokens *int64   `parquet:"cache_write_tokens,optional"`
+	CacheHourTokens  *int64   `parquet:"cache_write_1h_tokens,optional"`
 	OutputTokens     *int64   `parquet:"output_tokens,optional"`
 	ReasoningTokens  *int64   `parquet:"reasoning_tokens,optional"`
 
@@ -207,7 +208,7 @@ func rowOf(r Record, last bool) Row {
 	}
 	if r.Attempt > 0 && r.Model != "" { // neither another tool's nor cut off by a crash
 		u := &r.Usage
-		row.InputTokens, row.CachedTokens, row.CacheWriteTokens = &u.Input, &u.Cached, &u.CacheWrite
+		row.InputTokens, row.CachedTokens, row.CacheWriteTokens, row.CacheHourTokens = &u.Input, &u.Cached, &u.CacheWrite, &u.CacheHour
 		row.OutputTokens, row.ReasoningTokens = &u.Output, &u.Reasoning
 	}
 	if t := &r.Time; t.Total > 0 {

@@ -49,6 +49,50 @@ type Info struct {
 	PredictionNote string              `json:"prediction_note,omitempty"` // why the prediction's text is not the submission's bytes
 	ImageCommit    *journal.CommitData `json:"image_commit,omitempty"`    // where the image is not at the row's base_commit
 	Record         *Record             `json:"batch,omitempty"`
+
+	// Rewrites are the changes of what was sent to the model, in order; none if it was sent
+	// the messages as they are.
+	Rewrites []Rewrite `json:"rewrites,omitempty"`
+}
+
+// Rewrite is a change of what is sent to the model, which the messages of a trajectory do
+// not show. What was sent with the request of a step follows from them: take the messages
+// before the step's reply one by one, without those of role exit, and apply, before the
+// message with index At, the Edits of each Rewrite to what was taken so far. The indices of
+// an edit count in that list.
+type Rewrite struct {
+	At       int            `json:"at"` // messages that there were
+	Step     int            `json:"step"`
+	Policy   string         `json:"policy"`
+	Refused  bool           `json:"refused,omitempty"` // the provider had found the conversation too long
+	Before   int64          `json:"tokens_before"`     // of the request, estimated
+	After    int64          `json:"tokens_after"`
+	Messages int            `json:"messages"`          // how many were replaced
+	Summary  *SummaryCall   `json:"summary,omitempty"` // the call for a summary that was made for it
+	Edits    []journal.Edit `json:"edits"`
+}
+
+// SummaryCall is a paid call that is not a step. Its answer is in the edit.
+type SummaryCall struct {
+	Cost    float64     `json:"cost"` // US dollars; a part of instance_cost
+	Usage   vocab.Usage `json:"usage"`
+	Model   string      `json:"model"`
+	Seconds float64     `json:"seconds"`
+}
+
+// rewritesOf are those that the journal has.
+func rewritesOf(h *journal.History) (list []Rewrite) {
+	for _, w := range h.Rewrites {
+		r := Rewrite{At: w.At, Step: w.Step, Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Edits: w.Edits}
+		for _, e := range w.Edits {
+			r.Messages += e.To - e.From
+		}
+		if s := h.SummaryOf(w.Summary); w.Summary != "" && s != nil {
+			r.Summary = &SummaryCall{Cost: s.Cost, Usage: s.Usage, Model: s.Model, Seconds: s.Seconds}
+		}
+		list = append(list, r)
+	}
+	return list
 }
 
 // ModelStats is what mini-swe-agent counts.

@@ -27,6 +27,7 @@ func (s *Solver) Save(ctx context.Context, in dataset.Instance, result *results.
 	if lost != nil {
 		rec.Outcome = vocab.OutcomeInfrastructure
 	}
+	s.ended(*rec)
 	end := runner.Ending{
 		Status: rec.Status, Blame: rec.Blame, Outcome: rec.Outcome,
 		Error: rec.Error, Steps: rec.Steps, Cost: rec.Cost,

@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
+	"batch.example/batch/llm"
 )
 
 // recorder writes an agent's events to the journal, settles the cost of calls,
@@ -27,16 +29,23 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	case agent.EventMessages:
 		return r.append(journal.TypeMessages, journal.MessagesData{Messages: rawMessages(e.Messages)})
 	case agent.EventRewrite: // durable with the request that follows
-		r.log.Info("the conversation was rewritten", "from", e.From, "to", e.To, "messages", len(e.Messages))
-		return r.append(journal.TypeRewrite, journal.RewriteData{From: e.From, To: e.To, Messages: rawMessages(e.Messages)})
+		return r.rewrite(e)
 	case agent.EventRequest:
-		err := r.durable(journal.TypeRequest, journal.RequestData{Step: e.Step, Digest: e.Digest, Reserved: r.call.Reserved()})
-		if err == nil {
-			r.asked = e.Step
-		}
-		return err
+		return r.request(journal.TypeRequest, e)
+	case agent.EventSummaryRequest:
+		r.logged.block(fmt.Sprintf("before step %d: asking the model for a summary", e.Step), nil)
+		return r.request(journal.TypeSummaryRequest, e)
+	case agent.EventRepeat:
+		next := e.Repeat
+		r.logged.block(fmt.Sprintf("step %d: the model call failed and will be made again, try %d of %d in %s: %s",
+			e.Step, next.Try, next.Tries, round(next.Wait), next.Reason), nil)
+		return nil
 	case agent.EventReply:
 		return r.reply(e)
+	case agent.EventSummary:
+		return r.summary(e)
+	case agent.EventRefused:
+		return r.refused(e)
 	case agent.EventAction:
 		r.logged.command(e)
 		r.action = actionID(e.Step, e.Action)
@@ -55,26 +64,98 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 // so that an action that was running when a run crashed does not run twice.
 func actionID(step, action int) string { return fmt.Sprintf("%d.%d", step, action) }
 
+// request records a call that is about to be made.
+func (r *recorder) request(typ string, e agent.Event) error {
+	err := r.durable(typ, journal.RequestData{Step: e.Step, Digest: e.Digest, Tokens: e.Tokens, Reserved: r.call.Reserved()})
+	if err == nil {
+		r.asked = e.Step
+	}
+	return err
+}
+
 func (r *recorder) reply(e agent.Event) error {
+	r.logged.reply(e)
+	r.warnOfLength(e)
+	return r.answered(e, journal.TypeReply, replyData(e))
+}
+
+func (r *recorder) summary(e agent.Event) error {
+	r.logged.summary(e)
+	return r.answered(e, journal.TypeSummary, journal.SummaryData{Step: e.Step, Digest: e.Digest, Reply: replyData(e)})
+}
+
+func replyData(e agent.Event) journal.ReplyData {
+	res := e.Response
+	return journal.ReplyData{
+		Step: e.Step, Cost: res.Cost, Usage: res.Usage, Model: res.Model,
+		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(), Limited: new(res.RateLimited.Seconds()),
+		Message: rawMessage(res.Message), FinishReason: res.FinishReason, Priced: res.Priced,
+		Response: e.Answer,
+	}
+}
+
+// answered settles the cost of a call and records its answer.
+func (r *recorder) answered(e agent.Event, typ string, data any) error {
 	res := e.Response
 	r.asked = 0
 	if err := r.lost(e.Step, res.Lost); err != nil {
 		return err
 	}
 	r.call.Settle(res.Cost)
-	r.logged.reply(e)
-	err := r.flushed(journal.TypeReply, journal.ReplyData{
-		Step: e.Step, Cost: res.Cost, Usage: res.Usage, Model: res.Model,
-		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(), Limited: new(res.RateLimited.Seconds()),
-		Message: rawMessage(res.Message), FinishReason: res.FinishReason, Priced: res.Priced,
-		Response: e.Answer,
-	})
+	err := r.flushed(typ, data)
 	if err == nil && !res.Priced && r.call.Limited() {
 		return fault.Newf(fault.Host, "the provider did not say what the reply of model %s costs, and no price is known: "+
 			"the total cost limit cannot be enforced", r.ModelName).
 			WithHint("give its price with -c model.litellm_model_registry=prices.json, or leave out --cost-limit-total")
 	}
 	return err
+}
+
+// refused settles a call that the provider refused; another one may follow.
+func (r *recorder) refused(e agent.Event) error {
+	r.asked = 0
+	r.log.Warn("the provider refused a call because the conversation is too long", "step", e.Step, "err", e.Err)
+	err := r.lost(e.Step, llm.Lost(e.Err))
+	r.call.Release()
+	return err
+}
+
+// rewrite is durable with the request that follows.
+func (r *recorder) rewrite(e agent.Event) error {
+	w := e.Rewritten
+	replaced := 0
+	data := journal.RewriteData{Step: e.Step, Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Summary: w.Summary}
+	for _, edit := range w.Edits {
+		replaced += edit.To - edit.From
+		data.Edits = append(data.Edits, journal.Edit{From: edit.From, To: edit.To, Messages: rawMessages(edit.Messages)})
+	}
+	r.log.Info("the conversation was rewritten", "step", e.Step, "policy", w.Policy, "messages", replaced, "tokens", w.Before, "tokens_now", w.After)
+	return r.append(journal.TypeRewrite, data)
+}
+
+// warnedAt is how full the model's context is, in percent, when the attempt warns of it.
+const warnedAt = 80
+
+// warnOfLength warns once, before a conversation is too long.
+func (r *recorder) warnOfLength(e agent.Event) {
+	full := percentOf(e)
+	if full < warnedAt || r.long {
+		return
+	}
+	r.long = true
+	for _, log := range []*slog.Logger{r.log, r.Log} {
+		log.Warn("the model's context is nearly full", "instance", r.in.ID, "step", e.Step, "percent", full,
+			"tokens", e.Response.Usage.Input+e.Response.Usage.Output, "window", e.Window)
+	}
+}
+
+// percentOf is how full the model's context is after a reply; 0 if that is not known.
+func percentOf(e agent.Event) int64 {
+	u := e.Response.Usage
+	if e.Window <= 0 || u.Input <= 0 {
+		return 0
+	}
+	return 100 * (u.Input + u.Output) / e.Window
 }
 
 // lost records calls that were not answered and may have been charged.

@@ -38,6 +38,10 @@ func (t *attempt) recall() {
 			rec.ModelID = s.Reply.Model
 		}
 	}
+	for _, s := range h.Summaries {
+		rec.Cost += s.Reply.Cost
+		rec.Usage = rec.Usage.Add(s.Reply.Usage)
+	}
 	t.carried, t.kept = t.carry(), h.Kept
 }
 
@@ -48,14 +52,26 @@ type carried struct {
 }
 
 func (t *attempt) carry() (c carried) {
-	for _, s := range t.before() {
-		c.usage = c.usage.Add(s.Reply.Usage)
-		c.time.RateWait += s.Reply.RateLimited()
-		c.time.Backoff += s.Reply.Waited - s.Reply.RateLimited()
+	counted := func(r *journal.ReplyData) {
+		c.usage = c.usage.Add(r.Usage)
+		c.time.RateWait += r.RateLimited()
+		c.time.Backoff += r.Waited - r.RateLimited()
 	}
-	for _, s := range t.replied() { // the ending counts the last reply, but not its time
-		c.time.Model += s.Reply.Seconds
-		c.time.Total += s.Reply.Waited
+	taken := func(r *journal.ReplyData) {
+		c.time.Model += r.Seconds
+		c.time.Total += r.Waited
+	}
+	for _, s := range t.before() {
+		counted(s.Reply)
+	}
+	for i := range t.past.Summaries {
+		if s := &t.past.Summaries[i]; !s.Open {
+			counted(&s.Reply)
+		}
+		taken(&t.past.Summaries[i].Reply)
+	}
+	for _, s := range t.replied() { // the ending counts the last reply, and open summaries, but not their time
+		taken(s.Reply)
 		for _, a := range s.Actions {
 			if a.Output != nil {
 				c.time.Commands += a.Output.Seconds
@@ -86,6 +102,14 @@ func (t *attempt) replied() []journal.Step {
 		steps = append(steps, *t.past.Last())
 	}
 	return steps
+}
+
+// answers is how many replies are known, summaries included.
+func (t *attempt) answers() int {
+	if t.past == nil {
+		return 0
+	}
+	return len(t.replied()) + len(t.past.Summaries)
 }
 
 // container is the id of the container to resume in, or empty.
@@ -240,7 +264,13 @@ func (t *attempt) turn() (agent.Turn, error) {
 		turn.Calls++
 		turn.Cost += s.Reply.Cost
 	}
+	if n := len(h.Steps); n > 0 {
+		turn.Tokens = h.Steps[n-1].Tokens
+	}
 	turn.Elapsed, turn.FormatErrors = h.Elapsed, h.FormatErrors
+	if err := summaries(h, &turn); err != nil {
+		return turn, err
+	}
 	last := h.Last()
 	h.Messages, h.Later, h.Steps = nil, nil, nil // the agent has them now
 	if last == nil {
@@ -258,6 +288,25 @@ func (t *attempt) turn() (agent.Turn, error) {
 		}
 	}
 	return turn, nil
+}
+
+// summaries adds the summaries that were written before the interruption. The agent has yet
+// to use those that are open.
+func summaries(h *journal.History, turn *agent.Turn) error {
+	for i := range h.Summaries {
+		s := &h.Summaries[i]
+		if !s.Open {
+			turn.Cost += s.Reply.Cost
+			continue
+		}
+		m, err := message(s.Reply.Message)
+		if err != nil {
+			return err
+		}
+		turn.Summaries = append(turn.Summaries, agent.Summary{Digest: s.Digest, Reply: response(m, &s.Reply)})
+		turn.Elapsed += seconds(s.Reply.Waited) // as with the last reply
+	}
+	return nil
 }
 
 // message decodes a message from the journal.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -182,19 +183,23 @@ type playing struct {
 	provider func(*llm.Message) // changes each reply; may be nil
 	requests [][]llm.Message    // of all models
 
-	rewrite func(context.Context, []llm.Message) (*agent.Rewriting, error)
+	rewrite func(context.Context, agent.Conversation) (*agent.Rewriting, error)
+	model   func() llm.Model // takes the place of the play; may be nil
+	budget  *runner.Budget   // nil: no limit
+	window  int64            // of the model
+	log     *slog.Logger     // the run's
 }
 
 // shorten replaces the oldest replies and their results by a word.
-func shorten(_ context.Context, sent []llm.Message) (*agent.Rewriting, error) {
-	to := 5
+func shorten(_ context.Context, c agent.Conversation) (*agent.Rewriting, error) {
+	sent, to := c.Messages, 5
 	for to < len(sent) && sent[to].Role == llm.RoleTool {
 		to++
 	}
 	if len(sent) <= to+1 {
 		return nil, nil
 	}
-	return &agent.Rewriting{From: 2, To: to, Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("so far")}}}, nil
+	return &agent.Rewriting{Edits: []agent.Edit{{From: 2, To: to, Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("so far")}}}}}, nil
 }
 
 func newPlaying(t *testing.T, play []scripted.Reply) *playing {
@@ -250,16 +255,24 @@ func (p *playing) try(dir string) (*results.Result, error) {
 	}
 	s := solver.New(solver.Config{
 		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: solver.In(store), Now: p.now, RestartDiverged: p.restarts, Rewrite: p.rewrite,
+		Window: p.window, Log: p.log,
 		Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
 			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{Delay: p.delay})
 			m.Skip(heard)
 			p.models = append(p.models, m)
+			if p.model != nil {
+				return player{p.model(), p}, nil
+			}
 			return player{m, p}, nil
 		},
 	})
+	budget := p.budget
+	if budget == nil {
+		budget = runner.NewBudget(0, 0, 0)
+	}
 	r, err := s.Do(p.t.Context(), solver.Attempt{
 		Job: dataset.Instance{ID: "a", ProblemStatement: "task"}, Number: 1,
-		Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+		Report: func(runner.Progress) {}, Reserve: budget.Reserve, Keep: closes, Kept: nothing,
 	})
 	if err == nil && !p.dies {
 		err = store.Put(p.t.Context(), r)

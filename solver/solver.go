@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"batch.example/batch/internal/boxgit"
@@ -40,8 +40,13 @@ type Config struct {
 	// vocab.OutcomeDiverged.
 	RestartDiverged bool
 
-	Approve func(ctx context.Context, tool string, c agent.Call) error              // see agent.Turn
-	Rewrite func(ctx context.Context, sent []llm.Message) (*agent.Rewriting, error) // see agent.Turn
+	Approve func(ctx context.Context, tool string, c agent.Call) error                // see agent.Turn
+	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) // see agent.Turn
+
+	Window int64        // the model's context in tokens; 0 if it is not known
+	Log    *slog.Logger // the run's log, for what matters beyond one instance; nil discards
+
+	Listen Listen // of the caller's listeners; nil for none
 
 	Now func() time.Time
 
@@ -58,19 +63,24 @@ type Config struct {
 }
 
 // Models returns the model for one attempt at an instance. heard is the number of replies
-// that the attempt already has. It is called from many goroutines at the same time.
+// that the attempt already has, summaries included. It is called from many goroutines at the same time.
 type Models func(in dataset.Instance, heard int) (llm.Model, error)
 
 // Solver is the runner.Worker whose jobs are instances. It is safe for concurrent use.
 type Solver struct {
 	c     Config
 	turns chan struct{} // limits concurrent scrubs
+
+	listeners sync.Map // from instance ids to the *guarded listeners of their running attempts
 }
 
 // New returns a Solver for c.
 func New(c Config) *Solver {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Startup == nil {
 		c.Startup = func(dataset.Instance) (string, error) { return "", nil }
@@ -89,8 +99,10 @@ func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err erro
 	settings := s.c.Settings(a.Job)
 	opened, err := s.c.Store.Open(a.Job.ID, settings)
 	if err != nil {
+		s.listen(a.Job, 0, slog.New(slog.DiscardHandler))
 		return nil, err
 	}
+	log := slog.New(slog.NewTextHandler(opened.Log, nil))
 	t := &attempt{
 		Config:  s.c,
 		turns:   s.turns,
@@ -98,7 +110,8 @@ func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err erro
 		runner:  a,
 		past:    opened.Past,
 		journal: opened.Journal,
-		log:     slog.New(slog.NewTextHandler(opened.Log, nil)),
+		log:     log,
+		heard:   s.listen(a.Job, opened.Number, log),
 		logged:  stepLog{opened.Log, s.c.Now, s.c.Mask},
 		watch:   newStopwatch(s.c.Now),
 		result: &results.Result{Record: results.Record{
@@ -122,6 +135,7 @@ type attempt struct {
 	past    *journal.History // of an attempt that is resumed
 	carried carried
 	journal Journal
+	heard   agent.Listener // the caller's
 	log     *slog.Logger
 	logged  stepLog // writes to the same file as log
 	watch   *stopwatch
@@ -141,10 +155,11 @@ type attempt struct {
 	asked     int                 // step of a recorded call that may have been made and has no answer yet; 0 if none
 	call      *runner.Reservation // of the current or the last call
 	kept      int64               // bytes of the attempt's outputs in the journal
+	long      bool                // it was warned of the conversation's length
 }
 
 func (t *attempt) solve(ctx context.Context) error {
-	model, err := t.Models(t.in, len(t.replied()))
+	model, err := t.Models(t.in, t.answers())
 	if err != nil {
 		return err
 	}
@@ -196,14 +211,9 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *re
 	}
 	task := Task(t.in)
 	turn.Task, turn.Vars = task.Task, task.Vars
-	turn.Model, turn.Env, turn.Recorder, turn.Admit = timed{model, t.watch}, actions{box, rec}, rec, func() error { return t.reserve(ctx) }
-	turn.Approve, turn.Rewrite = t.Approve, t.Rewrite
+	turn.Model, turn.Env, turn.Recorder, turn.Admit = timed{model, t.watch}, actions{box, rec}, agent.Recorders(rec, t.progress, t.heard), func() error { return t.reserve(ctx) }
+	turn.Approve, turn.Rewrite, turn.Window = t.Approve, t.Rewrite, t.Window
 	turn.Ready = func(ctx context.Context) error { return t.settle(ctx, rec) }
-	turn.Step = func(step int, phase string, cost float64) {
-		t.at = runner.Progress{Phase: phase, Step: step, Cost: cost}
-		t.runner.Report(t.at)
-	}
-	turn.Repeating = t.repeating
 	ending, err := t.loop(ctx, turn, rec)
 	t.watch.to(&t.watch.spent.Finish)
 	t.ending = ending
@@ -270,15 +280,6 @@ func (t *attempt) unanswered(rec *recorder, err error) error {
 	step := t.asked
 	t.asked = 0
 	return rec.lost(step, llm.Lost(err))
-}
-
-// repeating reports a call that will be made again.
-func (t *attempt) repeating(step int, cost float64, next llm.Repeat) {
-	t.logged.block(fmt.Sprintf("step %d: the model call failed and will be made again, try %d of %d in %s: %s",
-		step, next.Try, next.Tries, round(next.Wait), next.Reason), nil)
-	t.runner.Report(runner.Progress{Phase: t.at.Phase, Step: step, Cost: cost, Retry: &runner.Retry{
-		Try: next.Try, Tries: next.Tries, Wait: next.Wait, RateLimited: next.RateLimited, Reason: next.Reason,
-	}})
 }
 
 // timed is a model whose calls are measured by a stopwatch.

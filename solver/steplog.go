@@ -48,9 +48,20 @@ func (l stepLog) reply(e agent.Event) {
 	if r.Waited >= time.Second {
 		title += fmt.Sprintf(", %s of it waiting", round(r.Waited))
 	}
-	title += fmt.Sprintf(" ($%.4f, %d tokens in, %d out)", r.Cost, r.Usage.Input, r.Usage.Output)
+	title += fmt.Sprintf(" ($%.4f, %d tokens in, %d out", r.Cost, r.Usage.Input, r.Usage.Output)
+	if full := percentOf(e); full > 0 {
+		title += fmt.Sprintf(", context %d%% full", full)
+	}
+	title += ")"
 	thought, _, _ := strings.Cut("\n"+l.mask.Text(r.Message.Text()), "\n```") // the command has its own block
 	l.block(title, ends(thought, loggedThought, 0))
+}
+
+func (l stepLog) summary(e agent.Event) {
+	r := e.Response
+	title := fmt.Sprintf("before step %d: the model wrote a summary in %s ($%.4f, %d tokens in, %d out)",
+		e.Step, round(e.Latency), r.Cost, r.Usage.Input, r.Usage.Output)
+	l.block(title, ends(l.mask.Text(r.Message.Text()), loggedThought, 0))
 }
 
 func (l stepLog) command(e agent.Event) {

@@ -69,9 +69,11 @@ func IsName(name string, keys []string) bool {
 }
 
 // Differences returns where m differs from other, sorted by name. The config, the
-// model, its price, the salvage rule and the dataset affect results:
-// [Difference.Matters]. The selection from one dataset does not, nor do host, seed,
-// versions, git state and images. Times and command lines are not compared.
+// model, the salvage rule and the dataset affect results: [Difference.Matters]. The
+// selection from one dataset does not, nor do host, seed, versions, git state, images and
+// the model's price: a call costs what it did when it was made. Times and command lines are
+// not compared. A key of the configuration that one of them does not have is as if it were
+// empty there, so that a directory of a version with fewer keys is resumed.
 func (m *Manifest) Differences(other *Manifest) []Difference {
 	return differences(m.values(), other.values(), func(name string) bool { return matters(name, m, other) })
 }
@@ -80,7 +82,7 @@ func (m *Manifest) Differences(other *Manifest) []Difference {
 func differences(now, was map[string]string, matters func(name string) bool) []Difference {
 	var out []Difference
 	differ := func(name, now, was string) {
-		if now == was {
+		if now == was || isKey(name) && isEmpty(now) && isEmpty(was) {
 			return
 		}
 		short, _ := strings.CutPrefix(name, "config.")
@@ -98,8 +100,21 @@ func differences(now, was map[string]string, matters func(name string) bool) []D
 	return out
 }
 
+// isKey reports whether name is that of a key of the configuration, config.SECTION.KEY. What
+// is below it is of the user, whose empty values mean something.
+func isKey(name string) bool {
+	return strings.HasPrefix(name, "config.") && strings.Count(name, ".") == 2
+}
+
+func isEmpty(value string) bool {
+	return slices.Contains([]string{"", "null", `""`, "0", "false", "[]", "{}"}, value)
+}
+
 // indifferent are settings that reach neither the agent nor its environment nor a model.
-var indifferent = []string{"config.run.mask_patterns", "config.environment.pull_timeout", "config.environment.executable"}
+var indifferent = []string{
+	"config.run.mask_patterns", "config.environment.pull_timeout", "config.environment.executable",
+	"config.model.requests_per_minute", "config.model.tokens_per_minute",
+}
 
 // matters reports whether the named value affects results. A file and its copy, with
 // another name and the same content, are one dataset.
@@ -108,7 +123,7 @@ func matters(name string, m, other *Manifest) bool {
 	switch {
 	case slices.Contains(indifferent, name):
 		return false
-	case section == "config", section == "model", section == "price", section == "salvage":
+	case section == "config", section == "model", section == "salvage":
 		return true
 	case name == "dataset.digest", name == "dataset.name", name == "dataset.revision":
 		known := m.Dataset.Digest != "" && other.Dataset.Digest != ""

@@ -7,20 +7,21 @@ import (
 // Settings are what an attempt is made with, as far as they affect its result. An
 // attempt that was made with different settings is never resumed.
 type Settings struct {
-	Model   string       `json:"model"`
-	Config  any          `json:"config"`          // resolved; holds no secrets
-	Price   *vocab.Price `json:"price,omitempty"` // that calls are counted at
-	Salvage bool         `json:"salvage,omitempty"`
-	Row     string       `json:"row"` // digest of the dataset's row
+	Model   string `json:"model"`
+	Config  any    `json:"config"` // resolved; holds no secrets
+	Salvage bool   `json:"salvage,omitempty"`
+	Row     string `json:"row"` // digest of the dataset's row
 
-	// These are in the trajectory and do not affect the result.
-	Prompts string `json:"prompts,omitempty"` // whose they are
-	Version string `json:"version,omitempty"` // of batch
+	// These do not affect the result.
+	Price   *vocab.Price `json:"price,omitempty"`   // that calls are counted at; each keeps its cost
+	Prompts string       `json:"prompts,omitempty"` // whose they are
+	Version string       `json:"version,omitempty"` // of batch
 }
 
 // Differences returns where s differs from the settings that an attempt was made
 // with, sorted by name. Names are those of [Manifest.Differences], and "row".
 func (s Settings) Differences(was Settings) []Difference {
+	s.Price, was.Price = nil, nil
 	now, before := flatten(s), flatten(was)
 	for _, name := range append([]string{"prompts", "version"}, indifferent...) {
 		delete(now, name)

@@ -38,6 +38,12 @@ func Parse(text []byte) (*View, error) {
 	for _, m := range t.Messages {
 		p.add(gjson.ParseBytes(m))
 	}
+	for _, w := range t.Info.Rewrites {
+		if w.Step >= 1 && w.Step <= len(v.Steps) {
+			s := &v.Steps[w.Step-1]
+			s.Rewrites = append(s.Rewrites, w)
+		}
+	}
 	return v, nil
 }
 

@@ -34,8 +34,9 @@ type Message struct{ Role, Text string }
 // Step is one call of the model and its results.
 type Step struct {
 	Number    int
-	Thought   string // the model's text, without its commands
-	Reasoning string // that the provider keeps apart
+	Rewrites  []results.Rewrite // of what the model was sent, just before the call
+	Thought   string            // the model's text, without its commands
+	Reasoning string            // that the provider keeps apart
 	Actions   []Action
 	Notes     []Message // what came between its actions and the next call: a format error, a person's words
 
