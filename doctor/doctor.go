@@ -157,23 +157,23 @@ func checkOutput(dir string) Check {
 
 // checkKey says of which providers models could be asked.
 func checkKey(getenv func(string) string) Check {
-	var ready, missing, exports []string
+	var ready, missing []string
 	for _, p := range catalogue.Providers() {
 		if !p.Paid {
 			continue
 		}
 		if text, ok := p.Ready(getenv); ok {
 			ready = append(ready, text)
-		} else {
-			missing, exports = append(missing, text), append(exports, "export "+p.Key+"=...")
+		} else if !p.Further {
+			missing = append(missing, p.Key)
 		}
 	}
 	if len(ready) > 0 {
 		return Check{"key", Good, strings.Join(ready, "; "), ""}
 	}
 	return Check{
-		"key", Warning, strings.Join(missing, "; "),
-		strings.Join(exports, " or ") + " for a real model; " + catalogue.Free() + " models need none",
+		"key", Warning, "no key of a provider is set, such as " + strings.Join(missing, ", "),
+		"export one for a real model: `export " + missing[0] + "=...`; " + catalogue.Free() + " models need none",
 	}
 }
 

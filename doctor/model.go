@@ -16,9 +16,9 @@ import (
 // patience is how long a model may take to answer a small call.
 const patience = time.Minute
 
-// Ask makes one small call to a model, as a run would make it, and checks the result.
-// Tools are those that the run offers the model; none for commands in text. A model
-// that batch plays itself is not called.
+// Ask makes one small call to a model with each of its keys, as a run would make it, and
+// checks the results. Tools are those that the run offers the model; none for commands in
+// text. A model that batch plays itself is not called.
 func Ask(ctx context.Context, s catalogue.Settings, tools []llm.Tool) []Check {
 	found, err := catalogue.Find(s)
 	if err != nil {
@@ -27,14 +27,35 @@ func Ask(ctx context.Context, s catalogue.Settings, tools []llm.Tool) []Check {
 	if found.Played {
 		return []Check{{"model", Good, s.Model + " is part of batch: it needs no key and costs nothing", ""}}
 	}
-	models, err := found.Open(false)
+	models, err := found.Each()
 	if err != nil {
 		return []Check{failed(err)}
 	}
-	model, err := models(catalogue.Attempt{})
-	if err != nil {
-		return []Check{failed(err)}
+	var checks []Check
+	var last *llm.Response
+	for i, model := range models {
+		name := s.Model
+		if len(models) > 1 {
+			name += fmt.Sprintf(" with key %d of %d", i+1, len(models))
+		}
+		check, resp := ask(ctx, name, model, tools)
+		checks = append(checks, check)
+		if resp != nil {
+			last = resp
+		}
 	}
+	if len(found.Dropped) > 0 {
+		checks = append(checks, Check{"parameters", Warning, "not sent, since the provider does not take them: model_kwargs." +
+			strings.Join(found.Dropped, ", model_kwargs."), "remove them if that is not wanted"})
+	}
+	if last != nil {
+		checks = append(checks, checkPrice(found, last))
+	}
+	return checks
+}
+
+// ask makes one small call. The response is nil if it failed.
+func ask(ctx context.Context, name string, model llm.Model, tools []llm.Tool) (Check, *llm.Response) {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	start := time.Now()
@@ -45,16 +66,15 @@ func Ask(ctx context.Context, s catalogue.Settings, tools []llm.Tool) []Check {
 	took := time.Since(start)
 	switch {
 	case err != nil && ctx.Err() == nil && limited.Err() != nil:
-		return []Check{{
-			"model", Bad, fmt.Sprintf("%s did not answer within %v", s.Model, patience),
+		return Check{
+			"model", Bad, fmt.Sprintf("%s did not answer within %v", name, patience),
 			"try again later; if it is slow but works, a run waits longer: see model.model_kwargs.timeout",
-		}}
+		}, nil
 	case err != nil:
-		return []Check{failed(err)}
+		return failed(err), nil
 	}
-	answered := Check{"model", Good, fmt.Sprintf("%s answered in %.1f s as %s: %s in, %s out",
-		s.Model, took.Seconds(), cmp.Or(resp.Model, "(no model id)"), tokens(resp.Usage.Input), tokens(resp.Usage.Output)), ""}
-	return []Check{answered, checkPrice(found, resp)}
+	return Check{"model", Good, fmt.Sprintf("%s answered in %.1f s as %s: %s in, %s out",
+		name, took.Seconds(), cmp.Or(resp.Model, "(no model id)"), tokens(resp.Usage.Input), tokens(resp.Usage.Output)), ""}, resp
 }
 
 // failed is the check of a model that could not be called, or whose call failed.
@@ -64,7 +84,7 @@ func failed(err error) Check {
 		hint = wrong.Hint
 	}
 	if _, ok := errors.AsType[*llm.RateLimited](err); ok && hint == "" {
-		hint = "the provider limits how many requests it answers: wait, or ask it for a higher limit;\na run waits and tries again by itself"
+		hint = "the provider limits how many requests it answers, or is overloaded: wait, or ask it for a higher limit;\na run waits and tries again by itself"
 	}
 	if hint == "" && fault.KindOf(err) == fault.Transient {
 		hint = "try again in a minute; a run tries again by itself"

@@ -67,7 +67,8 @@ func TestDoctorModelCallThatFailsGivesAHint(t *testing.T) {
 		"an unknown model": {llmtest.Refusal(404, "model_not_found", "The model does not exist"), []string{"404 not found", "check the model name gpt-5"}},
 		"a rate limit":     {limited, []string{"429 too many requests", "wait, or ask it for a higher limit"}},
 		"no credit":        {llmtest.Refusal(429, "insufficient_quota", "You exceeded your quota"), []string{"no credit left"}},
-		"an outage":        {llmtest.Refusal(503, "", "overloaded"), []string{"503", "try again in a minute"}},
+		"an outage":        {llmtest.Refusal(503, "", "down for maintenance"), []string{"503", "try again in a minute"}},
+		"an overload":      {llmtest.Refusal(503, "", "overloaded"), []string{"503", "or is overloaded"}},
 		"a bad parameter":  {llmtest.Refusal(400, "invalid_request_error", "tools are not supported"), []string{"tools are not supported", "what "}},
 		"no model there":   {llmtest.Answer{Fault: llmtest.Garbage}, []string{"OPENAI_BASE_URL"}},
 		"a hang-up":        {llmtest.Answer{Fault: llmtest.Hangup}, []string{"is right and reachable"}},
@@ -96,11 +97,11 @@ func TestDoctorReportsWhyAModelCannotBeCalled(t *testing.T) {
 	keyless := settings("openai/gpt-5", "")
 	keyless.Getenv = func(string) string { return "" }
 	for want, s := range map[string]catalogue.Settings{
-		"check OPENAI_BASE_URL, now " + url:             settings("openai/gpt-5", url),
-		"OPENAI_API_KEY is not set":                     keyless,
-		"did you mean `-m openai/gpt-5`?":               settings("gpt-5", url),
-		"batch does not speak Anthropic's own protocol": settings("claude-opus-4", url),
-		"not an http or https URL":                      settings("openai/gpt-5", "localhost:8000"),
+		"check OPENAI_BASE_URL, now " + url: settings("openai/gpt-5", url),
+		"OPENAI_API_KEY is not set":         keyless,
+		"did you mean `-m openai/gpt-5`?":   settings("opnai/gpt-5", url),
+		"ANTHROPIC_API_KEY is not set":      settings("claude-opus-4", url),
+		"not an http or https URL":          settings("openai/gpt-5", "localhost:8000"),
 	} {
 		checks := Ask(t.Context(), s, nil)
 		if got := all(checks); len(checks) != 1 || checks[0].State != Bad || !strings.Contains(got, want) {

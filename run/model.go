@@ -2,13 +2,18 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
+	"net/http"
+	"strings"
 
+	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/llm/limit"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
@@ -18,6 +23,10 @@ type Model struct {
 	// Price is nil when calls are free, when their provider reports the cost, or when
 	// the cost is unknown.
 	Price *vocab.Price
+	// Window is how many tokens of context the model can read; 0 if that is not known.
+	Window int64
+	// Rewrite keeps conversations within the context; nil leaves them as they are.
+	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
 	// Open is called once. Proven means that the directory has replies that this
 	// configuration got from its model.
 	Open func(proven bool) (solver.Models, error)
@@ -37,20 +46,58 @@ func (r *Run) openModel(log *slog.Logger, proven bool) (solver.Models, error) {
 		}
 		c := calls
 		c.Log = log.With("instance", in.ID)
+		if limited, ok := model.(interface{ Gate() llm.Gate }); ok {
+			c.Gate = limited.Gate()
+		}
 		return c.Compose(model), nil
 	}, err
 }
 
-// FindModel returns the model that a configuration names, and a warning for the user or
-// "". It refuses cost limits that cannot be enforced. CostLimit is the run's limit, 0 for none.
-func FindModel(cfg *config.Config, costLimit float64, getenv func(string) string) (model Model, warning string, err error) {
-	m, err := catalogue.Find(ModelSettings(cfg, getenv))
+// Access is how the models of a process are asked. Runs that share one share the limits
+// of their keys.
+type Access struct {
+	Getenv func(string) string // nil: no variable is set
+
+	// Limits are those of the keys; nil: calls do not wait for each other.
+	Limits *limit.Pool
+
+	// HTTP and Within are those of [catalogue.Settings]; nil for the defaults.
+	HTTP   *http.Client
+	Within func(ctx context.Context, instance string) context.Context
+}
+
+// FindModel returns the model that a configuration names, and warnings for the user. It
+// refuses cost limits that cannot be enforced. CostLimit is the run's limit, 0 for none.
+func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, warnings []string, err error) {
+	if a.Getenv == nil {
+		a.Getenv = func(string) string { return "" }
+	}
+	s := ModelSettings(cfg, a.Getenv)
+	s.HTTP, s.Within = a.HTTP, a.Within
+	if a.Limits != nil {
+		known := limit.Limits{Requests: int64(cfg.Model.RequestsPerMinute), Tokens: int64(cfg.Model.TokensPerMinute)}
+		s.Gate = func(provider, base, key string) llm.Gate {
+			l := a.Limits.For(provider, base, key)
+			l.Restrict(known)
+			return l
+		}
+	}
+	m, err := catalogue.Find(s)
 	if err != nil {
-		return Model{}, "", err
+		return Model{}, nil, err
+	}
+	if len(m.Dropped) > 0 {
+		warnings = append(warnings, "not sent, since the provider does not take them: model_kwargs."+strings.Join(m.Dropped, ", model_kwargs."))
 	}
 	if m.Cost != catalogue.Known {
 		limits := costLimits{total: costLimit, instance: cfg.Agent.CostLimit, given: cfg.Given("agent.cost_limit")}
-		warning, err = limits.withoutPrice(m.Name, m.Cost == catalogue.Uncounted)
+		warning, err := limits.withoutPrice(m.Name, m.Cost == catalogue.Uncounted)
+		if err != nil {
+			return Model{}, nil, err
+		}
+		if warning != "" {
+			warnings = append(warnings, warning)
+		}
 	}
 	open := func(proven bool) (solver.Models, error) {
 		models, err := m.Open(proven)
@@ -58,7 +105,21 @@ func FindModel(cfg *config.Config, costLimit float64, getenv func(string) string
 			return models(catalogue.Attempt{ID: in.ID, Patch: in.Patch, Heard: heard})
 		}, err
 	}
-	return Model{Price: m.Price, Open: open}, warning, err
+	rewrite, err := contextPolicy(cfg, m)
+	return Model{Price: m.Price, Window: m.Window, Rewrite: rewrite, Open: open}, warnings, err
+}
+
+// contextPolicy returns the configuration's context policy for a model. A played model has
+// no context to exceed, so that it needs a limit to have one.
+func contextPolicy(cfg *config.Config, m catalogue.Model) (func(context.Context, agent.Conversation) (*agent.Rewriting, error), error) {
+	if m.Played && cfg.Agent.ContextLimit == 0 {
+		return nil, nil
+	}
+	policy, err := cfg.ContextPolicy(m.Window)
+	if policy == nil {
+		return nil, err
+	}
+	return policy.Rewrite, err
 }
 
 // ModelSettings returns which model a configuration names, and how it is called.
@@ -66,6 +127,7 @@ func ModelSettings(cfg *config.Config, getenv func(string) string) catalogue.Set
 	c := cfg.Model
 	s := catalogue.Settings{
 		Model: c.ModelName, Provider: c.Provider, Kwargs: c.ModelKwargs,
+		Responses:   strings.Contains(strings.ToLower(c.ModelClass), "response"),
 		Registry:    cmp.Or(c.LitellmModelRegistry, getenv("LITELLM_MODEL_REGISTRY_PATH")),
 		IgnoreCost:  c.CostTracking == "ignore_errors" || getenv("MSWEA_COST_TRACKING") == "ignore_errors",
 		ActionRegex: cfg.ActionForm().Regex, Demo: demo.Files(), Getenv: getenv,

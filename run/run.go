@@ -8,7 +8,7 @@
 // However a run ended, another one into the same directory continues it.
 //
 // The package has no flags and prints nothing: messages for people go through
-// [View], and the caller passes in what belongs to the process (signals, environment
+// [View], programs follow each attempt with [Config.Listen], and the caller passes in what belongs to the process (signals, environment
 // variables, arguments).
 package run
 
@@ -24,6 +24,7 @@ import (
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/solver"
 )
 
 // Config says what is run, and where. Output, Settings, Loop, Instances, Model and
@@ -56,6 +57,10 @@ type Config struct {
 	Fresh   bool     // with Again: unfinished attempts start from the beginning too
 	Settled bool     // the command takes Output from an earlier command: hints do not suggest another directory
 	Accept  []string // names of accepted differences from the settings of Output's results, see [manifest.Difference.Covers]
+
+	// Listen returns a listener of an attempt's events, or nil: see [solver.Listener]. A nil
+	// Listen returns none.
+	Listen solver.Listen
 
 	Tell func(text string) // called with what the user should know before work begins; nil ignores
 }

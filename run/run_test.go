@@ -30,9 +30,9 @@ func demoRun(t *testing.T, output string, n int, specs ...string) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, warning, err := FindModel(cfg, 0, func(string) string { return "" })
-	if err != nil || warning != "" {
-		t.Fatal(warning, err)
+	model, warnings, err := FindModel(cfg, 0, Access{})
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(warnings, err)
 	}
 	home, _ := os.UserHomeDir()
 	boxes := Environment(cfg, docker.FromEnv(os.Getenv, home), os.Getenv)

@@ -103,7 +103,7 @@ func (r *Run) attempt(ctx context.Context, drain <-chan struct{}, v View, log *s
 		Budget: r.budget(),
 		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
 		Gate:   host.ShortOfMemory,
-	}, runner.List(r.todo), g.worker(r.solver(models, host, g)))
+	}, runner.List(r.todo), g.worker(r.solver(models, host, g, log)))
 	err = errors.Join(err, r.finishGrading(g))
 	v.Progress(true, kept+r.sum.Final, r.store.Spent())
 	return err
@@ -143,7 +143,8 @@ func (r *Run) hostConfig(drain <-chan struct{}, v View, log *slog.Logger) sandbo
 func (r *Run) budget() *runner.Budget {
 	b := runner.NewBudget(r.CostLimit, r.store.Spent(), callEstimate(r.store.Records()))
 	if p := r.Model.Price; p != nil {
-		b.Guess(p.Cost(guessed))
+		cost, _ := p.Cost(guessed, "")
+		b.Guess(cost)
 	}
 	return b
 }
@@ -167,12 +168,13 @@ func callEstimate(records []results.Record) float64 {
 	return most
 }
 
-func (r *Run) solver(models solver.Models, host *sandbox.Host, g *grader) *solver.Solver {
+func (r *Run) solver(models solver.Models, host *sandbox.Host, g *grader, log *slog.Logger) *solver.Solver {
 	env := r.Settings.Environment
 	return solver.New(solver.Config{
 		Loop: r.Loop, Models: models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{host, g}, Store: solver.In(r.store),
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
-		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask,
+		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
+		Window: r.Model.Window, Rewrite: r.Model.Rewrite, Log: log,
 	})
 }

@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 var onlyIn = map[string]string{
 	"github.com/docker/docker": "docker",
 	"github.com/docker/cli":    "docker",
+	"go.opentelemetry.io":      "run",
 }
 
 // atTheDoor are the names by which a program accesses its process. "*" is the

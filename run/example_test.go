@@ -1,0 +1,80 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/dataset"
+	"batch.example/batch/llm/scripted"
+	"batch.example/batch/results"
+	"batch.example/batch/run"
+	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
+)
+
+// printer is a listener that prints what one instance does.
+type printer struct{ instance string }
+
+// Event implements solver.Listener. It prints, and keeps nothing of the event.
+func (p printer) Event(e agent.Event) {
+	switch e.Type {
+	case agent.EventReply:
+		fmt.Printf("%s: step %d, %d tokens\n", p.instance, e.Step, e.Response.Usage.Input+e.Response.Usage.Output)
+	case agent.EventAction:
+		fmt.Printf("%s: $ %s\n", p.instance, e.Command)
+	case agent.EventOutput:
+		fmt.Printf("%s: exit code %d\n", p.instance, e.Output.ExitCode)
+	case agent.EventEnd:
+		fmt.Printf("%s: %s after %d calls\n", p.instance, e.Ending.Status, e.Ending.Calls)
+	}
+}
+
+// End implements solver.Listener.
+func (p printer) End(r results.Record) {
+	fmt.Printf("%s: %s, a patch of %d bytes\n", p.instance, r.Outcome, r.PatchBytes)
+}
+
+// Config.Listen gives each attempt of a run a listener. [Run.Work] calls it as this example
+// does, which runs the agent in an environment without containers.
+func Example_listen() {
+	c := run.Config{
+		// The other fields say what is run.
+		Listen: func(in dataset.Instance, _ int) solver.Listener { return printer{in.ID} },
+	}
+
+	listener := c.Listen(dataset.Instance{ID: "org__repo-1"}, 1)
+	loop, err := agent.NewLoop(agent.Config{SystemTemplate: "You are a shell.", InstanceTemplate: "{{ task }}", ObservationTemplate: "{{ output.output }}"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	replies := scripted.Script{"*": {{Bash: "ls"}, {Bash: "submit"}}}
+	end, err := loop.Run(context.Background(), agent.Turn{
+		Task: "Fix the bug.", Model: replies.Model("org__repo-1", scripted.Config{}), Env: outputs{"submit": vocab.Marker + "\na patch\n"},
+		Recorder: agent.Recorders(nil, listener.Event),
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	listener.End(results.Record{Outcome: end.Status.Outcome(), PatchBytes: len(end.Submission)})
+
+	// Output:
+	// org__repo-1: step 1, 0 tokens
+	// org__repo-1: $ ls
+	// org__repo-1: exit code 0
+	// org__repo-1: step 2, 0 tokens
+	// org__repo-1: $ submit
+	// org__repo-1: exit code 0
+	// org__repo-1: Submitted after 2 calls
+	// org__repo-1: submitted, a patch of 8 bytes
+}
+
+// outputs is an environment in which commands print their texts.
+type outputs map[string]string
+
+func (o outputs) Execute(_ context.Context, command string) (vocab.Output, error) {
+	return vocab.Output{Bytes: []byte(o[command]), Total: int64(len(o[command]))}, nil
+}
+
+func (outputs) Vars() map[string]any { return nil }

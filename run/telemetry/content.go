@@ -1,0 +1,83 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"strings"
+
+	"batch.example/batch/llm"
+)
+
+const (
+	// maxText is how many bytes of a text are sent.
+	maxText = 8 << 10
+	// maxMasked is how many bytes of a text are searched for secrets before it is cut: more
+	// than are sent, so that a cut does not hide a part of a secret from the search.
+	maxMasked = 64 << 10
+)
+
+// contentMessage is a message in the form that the conventions give gen_ai.input.messages
+// and gen_ai.output.messages.
+type contentMessage struct {
+	Role         string        `json:"role"`
+	Parts        []contentPart `json:"parts"`
+	FinishReason string        `json:"finish_reason,omitempty"`
+}
+
+type contentPart struct {
+	Type      string `json:"type"`
+	Content   string `json:"content,omitempty"`
+	ID        string `json:"id,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
+	Response  string `json:"response,omitempty"`
+}
+
+// keep keeps a copy of messages for the next call. A reply is known from its own call.
+func (a *attempt) keep(messages []llm.Message) {
+	if !a.content {
+		return
+	}
+	for _, m := range messages {
+		if m.Role != llm.RoleAssistant && m.Role != llm.RoleExit {
+			a.added = append(a.added, a.message(m))
+		}
+	}
+}
+
+// message returns the texts of m. Images and what only a provider can read are left out.
+func (t *Telemetry) message(m llm.Message) contentMessage {
+	c := contentMessage{Role: m.Role, Parts: []contentPart{}}
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			c.Parts = append(c.Parts, contentPart{Type: "text", Content: t.text(p.Text)})
+		case llm.Reasoning:
+			if p.Text != "" {
+				c.Parts = append(c.Parts, contentPart{Type: "reasoning", Content: t.text(p.Text)})
+			}
+		case llm.ToolCall:
+			c.Parts = append(c.Parts, contentPart{Type: "tool_call", ID: p.ID, Name: p.Name, Arguments: t.text(p.Arguments)})
+		case llm.ToolResult:
+			text := llm.Message{Parts: p.Parts}.Text()
+			c.Parts = append(c.Parts, contentPart{Type: "tool_call_response", ID: p.CallID, Response: t.text(text)})
+		}
+	}
+	return c
+}
+
+// text returns s as it is sent: valid UTF-8, without secrets, and cut.
+func (t *Telemetry) text(s string) string {
+	s = t.about.Mask.Text(s[:min(len(s), maxMasked)])
+	if len(s) > maxText {
+		s = s[:maxText] + "..."
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+func encode(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "" // there are only strings in it
+	}
+	return string(text)
+}
