@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
@@ -85,6 +86,8 @@ func (a *app) arguments(places []string) completer {
 			return paths.Files(a.home, prefix)
 		case "NAME":
 			return slices.Clone(builtins)
+		case "PATTERN":
+			return slices.Sorted(maps.Keys(price.Known()))
 		case "INSTANCE":
 			if places[0] == "DIR" && len(args) > 0 {
 				return without(instancesOf(args[0]), args[1:])
@@ -110,7 +113,7 @@ func (a *app) flagValues() map[string]completer {
 		"quarantine":        func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
 		"instances":         func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
 		"config":            a.configs,
-		"model":             a.models,
+		"model":             a.modelNames,
 		"model-class":       fixed("toolcall", "textbased"),
 		"environment-class": fixed("docker", "podman"),
 		"order": fixed(orderGrouped+"\tinstances that share images near each other",
@@ -130,7 +133,18 @@ func (a *app) flagValues() map[string]completer {
 			}
 			return list
 		},
-		"as": fixed("text", "yaml", "json"),
+		"script": func(_ *cobra.Command, _ []string, prefix string) []string {
+			return paths.Files(a.home, prefix, ".yaml", ".yml", ".json")
+		},
+		"fault": func(*cobra.Command, []string, string) []string {
+			list := append([]string{"429", "500", "529"}, llmtest.Troubles()...)
+			for i := range list {
+				list[i] += ":"
+			}
+			return list
+		},
+		"as":       fixed("text", "yaml", "json"),
+		"provider": fixed(pricedProviders()...),
 	}
 }
 
@@ -167,10 +181,13 @@ func (a *app) datasets(_ *cobra.Command, _ []string, prefix string) []string {
 	return append(list, paths.Files(a.home, prefix, ".parquet", ".jsonl", ".json", ".gz", ".zst")...)
 }
 
-func (a *app) models(_ *cobra.Command, _ []string, prefix string) []string {
+func (a *app) modelNames(_ *cobra.Command, _ []string, prefix string) []string {
 	list := catalogue.Words()
 	for _, name := range slices.Sorted(maps.Keys(price.Known())) {
-		list = append(list, "openai/"+name)
+		provider, _, _ := strings.Cut(name, "/")
+		if slices.ContainsFunc(catalogue.Providers(), func(p catalogue.Provider) bool { return p.Name == provider }) {
+			list = append(list, name)
+		}
 	}
 	if file, ok := strings.CutPrefix(prefix, "scripted/"); ok {
 		for _, path := range paths.Files(a.home, file, ".yaml", ".yml", ".json") {
@@ -178,6 +195,15 @@ func (a *app) models(_ *cobra.Command, _ []string, prefix string) []string {
 		}
 	}
 	return list
+}
+
+// pricedProviders are those whose models have a known price or context.
+func pricedProviders() []string {
+	names := map[string]bool{}
+	for _, m := range price.Known() {
+		names[m.Provider] = true
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // builtins are batch's own configurations.

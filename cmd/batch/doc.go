@@ -19,8 +19,10 @@
 //	export      Write a run for the SWE-bench leaderboard or sb-cli
 //	dataset     List instances, or show some
 //	config      Show the configuration that a run would use
+//	models      List models with a known price or context
 //	images      Show, pull or evict the images of a selection
 //	doctor      Check that this machine can run batch, and say what to do
+//	stub        Serve scripted replies as a provider, to try a sweep without a key
 //	clean       Remove the containers of crashed runs
 //	completion  Generate the autocompletion script for the specified shell
 //	version     Print the version
@@ -32,9 +34,14 @@
 //
 // # Models
 //
-//	openai/NAME      a model on any server that speaks OpenAI's chat completions (vLLM,
-//	                 SGLang, Ollama, OpenRouter, LiteLLM); OPENAI_API_KEY is the key,
-//	                 OPENAI_BASE_URL the server
+//	openai/NAME      a model of OpenAI, or of any server with its chat completions at
+//	                 OPENAI_BASE_URL; openai/responses/NAME by the Responses API
+//	anthropic/NAME   by Anthropic's Messages API
+//	gemini/NAME      by Google's Gemini API
+//	PROVIDER/NAME    of other providers, by LiteLLM's names: openrouter, azure, bedrock,
+//	                 vertex_ai, hosted_vllm, ollama, litellm_proxy and those that
+//	                 batch help environment lists with their variables
+//	NAME             where only one provider has models of this name
 //	oracle           submits each row's gold patch: checks that the images work
 //	noop             submits an empty patch: checks that no test passes without a fix
 //	scripted/demo    the recorded replies of the embedded demo
@@ -42,10 +49,10 @@
 //
 // With model.provider=openai, the model's name needs no prefix.
 //
-// A cost limit needs a price. batch has a list of prices, reads the file that
-// model.litellm_model_registry names (LiteLLM's form), and uses the cost that OpenRouter
-// reports for each call. Without a price, --cost-limit-total and agent.cost_limit=VALUE
-// are refused.
+// A cost limit needs a price. batch has a list of prices (batch models shows it, with its
+// sources), reads the file that model.litellm_model_registry names (LiteLLM's form) over
+// it, and prefers the cost that a provider reports for each call, as OpenRouter does.
+// Without a price, --cost-limit-total and agent.cost_limit=VALUE are refused.
 //
 // # Configurations
 //

@@ -11,9 +11,9 @@ import (
 
 func TestDoctorSaysWhichProvidersCouldBeAsked(t *testing.T) {
 	for want, env := range map[string]string{
-		"warn  key     OPENAI_API_KEY is not set\n              export OPENAI_API_KEY=... for a real model; oracle, noop and scripted models need none\n": "",
-		"ok    key     OPENAI_API_KEY is set, for api.openai.com\n":                                                                                       "OPENAI_API_KEY",
-		"ok    key     none needed for http://localhost:1\n":                                                                                              "OPENAI_BASE_URL",
+		"warn  key     no key of a provider is set, such as OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY\n              export one for a real model: `export OPENAI_API_KEY=...`; oracle, noop and scripted models need none\n": "",
+		"ok    key     OPENAI_API_KEY is set, for api.openai.com\n": "OPENAI_API_KEY",
+		"ok    key     none needed for http://localhost:1\n":        "OPENAI_BASE_URL",
 	} {
 		var out bytes.Buffer
 		a := &app{getenv: func(name string) string {

@@ -122,8 +122,8 @@ func TestARetryIsShownByTheDisplayWithItsInstance(t *testing.T) {
 			t.Errorf("the display shows a log line:\n%s", out)
 		}
 		for _, want := range []string{
-			`demo__\S+: rate limited by the provider; next try in 0\.1 s \(2 of 10\)`,
-			`demo__\S+: 500 internal server error: oops; next try in \d\.\d s \(3 of 10\)`,
+			`demo__\S+: rate limited by the provider; next try in 0\.1 s \(2 of 11\)`,
+			`demo__\S+: 500 internal server error: oops; next try in \d\.\d s \(3 of 11\)`,
 		} {
 			if n := len(regexp.MustCompile(want).FindAllString(out, -1)); n != 2 {
 				t.Errorf("terminal %v: %d lines like %s, want one for each instance:\n%s", terminal, n, want, out)

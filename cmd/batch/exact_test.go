@@ -31,7 +31,7 @@ func TestMaskedTextIsExecutedSentAndSubmittedExactly(t *testing.T) {
 	t.Run("the provider fails", func(t *testing.T) {
 		server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
 			if n == 2 {
-				return llmtest.Refusal(503, "", "overloaded")
+				return llmtest.Refusal(503, "", "down for maintenance")
 			}
 			return postgres(r.Replies())
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,6 +13,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/progress"
+	"batch.example/batch/llm/catalogue"
 )
 
 //go:embed help/*.txt
@@ -24,8 +26,8 @@ var groups = []struct {
 }{
 	{"Run:", []string{"run", "resume", "retry"}},
 	{"Look at results:", []string{"grade", "status", "show", "diff", "export"}},
-	{"Data, configuration and images:", []string{"dataset", "config", "images"}},
-	{"This machine:", []string{"doctor", "clean", "completion", "version", "help"}},
+	{"Data, configuration and images:", []string{"dataset", "config", "models", "images"}},
+	{"This machine:", []string{"doctor", "stub", "clean", "completion", "version", "help"}},
 }
 
 // group sorts the commands of root into groups.
@@ -160,10 +162,23 @@ func topics() []*cobra.Command {
 	return list
 }
 
+// providerVariables is a table of the variables of all providers.
+func providerVariables() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, p := range catalogue.Providers() {
+		if p.Key != "" {
+			fmt.Fprintf(w, "  %s/\t%s, %s\n", p.Name, p.Key, p.Base)
+		}
+	}
+	_ = w.Flush() // to memory
+	return b.String()
+}
+
 func helpText(name string) string {
 	text, err := helpTexts.ReadFile("help/" + name + ".txt")
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return string(text)
+	return strings.Replace(string(text), "  PROVIDERS\n", providerVariables(), 1)
 }

@@ -139,13 +139,22 @@ func TestEveryFlagIsInASection(t *testing.T) {
 // byGo are variables that the standard library reads.
 var byGo = []string{"HOME", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 
+// bySDK are the variables that OpenTelemetry's SDK reads.
+var bySDK = []string{
+	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_SERVICE_NAME",
+	"OTEL_RESOURCE_ATTRIBUTES", "OTEL_TRACES_SAMPLER",
+}
+
 func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
 	read := map[string]string{}
 	for _, name := range byGo {
 		read[name] = "Go's standard library"
 	}
+	for _, name := range bySDK {
+		read[name] = "OpenTelemetry's SDK"
+	}
 	for _, p := range catalogue.Providers() {
-		read[p.Key], read[p.Base] = "a provider", "a provider"
+		read[p.Key], read[p.Base], read[p.Version] = "a provider", "a provider", "a provider"
 	}
 	call := regexp.MustCompile(`[gG]etenv\("([A-Z_]+)"\)`)
 	several := regexp.MustCompile(`range \[\]string\{("[A-Z_]+"(?:, "[A-Z_]+")*)\}`)
@@ -182,8 +191,8 @@ func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
 	delete(read, "")
 	named := map[string]bool{}
 	text, _, _ := strings.Cut(helpText("environment"), "\nThe values of variables")
-	for _, name := range regexp.MustCompile(`(?m)^  ([A-Z_]+(?:, [A-Z_]+)*) `).FindAllStringSubmatch(text, -1) {
-		for name := range strings.SplitSeq(name[1], ", ") {
+	for _, name := range regexp.MustCompile(`(?m)^  (?:([A-Z_]+(?:, [A-Z_]+)*) |[a-z_]+/ +([A-Z_]+, [A-Z_]+)$)`).FindAllStringSubmatch(text, -1) {
+		for name := range strings.SplitSeq(name[1]+name[2], ", ") {
 			named[name] = true
 		}
 	}

@@ -80,7 +80,7 @@ func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
 		if n == 2 {
-			return llmtest.Refusal(503, "", "overloaded")
+			return llmtest.Refusal(503, "", "down for maintenance")
 		}
 		return cherryPick(r)
 	})

@@ -30,6 +30,7 @@ type runFlags struct {
 	grade   bool
 	dryRun  bool
 	paceFlags
+	recordFlags
 
 	named    []string // ids that were given as arguments; they narrow the selection
 	argv     []string // of the `batch run` that this is, for the manifest
@@ -127,6 +128,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs.BoolVar(&f.salvage, "salvage", false, "if an agent ends without a submission, use its working-tree diff as the prediction")
 	fs.BoolVar(&f.grade, "grade", false, "grade each prediction as soon as it is submitted, as batch grade does")
 	f.addPace(fs)
+	f.addRecord(fs)
 	f.addPrefix(fs)
 	f.imageFlags.add(c)
 	f.addOutput(fs)
@@ -158,6 +160,9 @@ func (f *runFlags) check() error {
 	}
 	if strings.ContainsFunc(f.imagePrefix, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return fault.Newf(fault.Usage, "--image-prefix %q: expected the host of a registry, such as mirror.local or mirror.local/hub", f.imagePrefix)
+	}
+	if err := f.checkRecord(); err != nil {
+		return err
 	}
 	_, err := journal.ParseDurability(f.durability)
 	return err

@@ -21,11 +21,13 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
+	"batch.example/batch/llm/limit"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
 	"batch.example/batch/run/grading"
+	"batch.example/batch/run/telemetry"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 )
@@ -40,7 +42,10 @@ type sweep struct {
 	ds       *dataset.Dataset
 	selected []dataset.Instance
 	git      *run.GitProbe
-	started  time.Time
+
+	limits    limit.Pool          // of the keys
+	telemetry *telemetry.Settings // nil: none is sent
+	started   time.Time
 }
 
 // run works through the selected instances and prints how they ended.
@@ -140,12 +145,15 @@ func (s *sweep) againHints() []string {
 // config is what the run is. What can be refused is refused before the directory is
 // touched.
 func (s *sweep) config() (c run.Config, err error) {
-	model, warning, err := run.FindModel(s.cfg, s.flags.totalCost, s.getenv)
+	model, warnings, err := run.FindModel(s.cfg, s.flags.totalCost, s.access())
 	if err != nil {
 		return c, err
 	}
-	if warning != "" {
+	for _, warning := range warnings {
 		s.tell(warning)
+	}
+	if s.telemetry, err = telemetry.FromEnv(s.getenv); err != nil {
+		return c, err
 	}
 	retries, err := runner.ParseRetries(s.flags.retry)
 	if err != nil {
@@ -213,6 +221,11 @@ func (f *runFlags) selection() string {
 
 // work does what is left to do, and shows it.
 func (s *sweep) work(ctx context.Context, r *run.Run) error {
+	stopTelemetry, err := s.startTelemetry(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer stopTelemetry()
 	d := s.newDisplay(r)
 	defer func() { // a display that cannot be written to must not fail the run
 		if err := ignoreClosed(d.Close()); err != nil && s.flags.json {
@@ -221,7 +234,7 @@ func (s *sweep) work(ctx context.Context, r *run.Run) error {
 	}()
 	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, "saving the work of running instances and removing their containers", s.resumeCommand(s.flags.totalCost))
 	defer stop()
-	err := r.Work(ctx, sig.drain, d)
+	err = r.Work(ctx, sig.drain, d)
 	if sum := r.Summary(); err == nil && sig.drained.Load() && sum.Pending+sum.Waiting > 0 {
 		err = errInterrupted
 	}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/llm/price"
+	"batch.example/batch/run"
+	"batch.example/batch/vocab"
+)
+
+func (a *app) modelsCommand() *cobra.Command {
+	var f modelsFlags
+	c := &cobra.Command{
+		Use:   "models [PATTERN]",
+		Short: "List models with a known price or context",
+		Long: `List the models whose price or context is known, as -m takes them, with what a
+million tokens cost in US dollars: input, input read from the provider's cache
+and written to it, and output. PATTERN is a part of the name, or a shell
+pattern; with it, rates of long calls and of service tiers are listed too, and
+where prices are from. A model that is not listed runs as well.
+
+  batch models
+  batch models claude-opus
+  batch models 'openai/gpt-5*' --json
+  batch models -c model.litellm_model_registry=prices.json
+
+FROM is the day on which a price was last checked, or registry: the user's own
+file, in the form of LiteLLM's. READY says whether the provider's key is set;
+- is a provider that batch asks at OPENAI_BASE_URL only.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("`batch models` takes one pattern")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				f.pattern = args[0]
+			}
+			return a.models(f)
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.provider, "provider", "", "only models of this provider, such as anthropic")
+	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
+	fs.BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
+	return c
+}
+
+type modelsFlags struct {
+	pattern, provider string
+	configs           []string
+	asJSON            bool
+}
+
+// listedModel is a line of `batch models --json`.
+type listedModel struct {
+	Model    string       `json:"model"`
+	Provider string       `json:"provider,omitempty"`
+	Context  int64        `json:"context_tokens,omitempty"`
+	Output   int64        `json:"max_output_tokens,omitempty"`
+	Price    *vocab.Price `json:"usd_per_million_tokens,omitempty"`
+	Registry bool         `json:"registry,omitempty"`
+	Date     string       `json:"date,omitempty"`
+	Until    string       `json:"until,omitempty"`
+	Source   string       `json:"source,omitempty"`
+	Ready    *bool        `json:"ready,omitempty"` // none for a provider without a client of its own
+}
+
+func (a *app) models(f modelsFlags) error {
+	cfg, err := a.config(configFlags{configs: f.configs})
+	if err != nil {
+		return err
+	}
+	if err := a.hideAndWarn(cfg, nil); err != nil {
+		return err
+	}
+	table, err := run.ModelSettings(cfg, a.getenv).Prices()
+	if err != nil {
+		return err
+	}
+	names, err := f.selected(table)
+	if err != nil {
+		return err
+	}
+	ready := a.readyProviders()
+	var list []listedModel
+	for _, name := range names {
+		m := table[name]
+		l := listedModel{
+			Model: name, Provider: m.Provider, Context: m.Window, Output: m.Output, Price: perMillion(m.Price),
+			Registry: m.Own, Date: m.Date, Until: m.Until, Source: m.Source,
+		}
+		if ok, has := ready[m.Provider]; has {
+			l.Ready = &ok
+		}
+		list = append(list, l)
+	}
+	if f.asJSON {
+		return a.printModels(list)
+	}
+	return a.listModels(list, f.pattern != "")
+}
+
+// selected returns the names that the flags keep.
+func (f modelsFlags) selected(table price.Table) ([]string, error) {
+	all := slices.Sorted(maps.Keys(table))
+	var providers []string
+	names := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		provider := table[name].Provider
+		providers = append(providers, provider)
+		return f.provider != "" && provider != f.provider
+	})
+	if len(names) == 0 && f.provider != "" {
+		known := slices.Compact(slices.Sorted(slices.Values(providers)))
+		return nil, fault.Newf(fault.Usage, "--provider %s: no model of it is known", f.provider).
+			WithHint("%s", near.Hint(near.Name(f.provider, known), "known are "+strings.Join(known, ", ")))
+	}
+	pattern := strings.ToLower(f.pattern)
+	found := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		name = strings.ToLower(name)
+		matched, _ := path.Match(pattern, name)
+		return !matched && !strings.Contains(name, pattern)
+	})
+	if len(found) > 0 {
+		return found, nil
+	}
+	if m, ok := table.Find(f.pattern); ok { // under another of its names
+		return slices.DeleteFunc(names, func(name string) bool { return table[name] != m }), nil
+	}
+	err := fault.Newf(fault.Usage, "nothing is known of a model like %q", f.pattern)
+	if best := near.Name(f.pattern, append(bareNames(names), names...)); best != "" {
+		return nil, err.WithHint("did you mean %s?", best)
+	}
+	return nil, err.WithHint("`batch models` lists what is known; a model without a price runs with -c model.cost_tracking=ignore_errors")
+}
+
+// bareNames are names without their provider.
+func bareNames(names []string) []string {
+	list := slices.Clone(names)
+	for i, name := range list {
+		list[i] = name[strings.LastIndex(name, "/")+1:]
+	}
+	return list
+}
+
+// readyProviders says of each provider with a client of its own whether it could be asked.
+func (a *app) readyProviders() map[string]bool {
+	ready := map[string]bool{}
+	for _, p := range catalogue.Providers() {
+		if p.Paid {
+			_, ready[p.Name] = p.Ready(a.getenv)
+		}
+	}
+	return ready
+}
+
+func (a *app) printModels(list []listedModel) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	for _, l := range list {
+		if err := enc.Encode(l); err != nil {
+			return fault.New(fault.Host, "writing models", err)
+		}
+	}
+	return nil
+}
+
+func (a *app) listModels(list []listedModel, details bool) error {
+	t := printable.NewTable(a.stdout)
+	t.Row("MODEL", "CONTEXT", "INPUT", "CACHED", "WRITE", "OUTPUT", "FROM", "READY")
+	for _, l := range list {
+		ready := "-"
+		if l.Ready != nil {
+			ready = map[bool]string{true: "yes", false: "no key"}[*l.Ready]
+		}
+		from := l.Date
+		if l.Registry {
+			from = "registry"
+		}
+		rates := []string{"unknown", "", "", ""}
+		if l.Price != nil {
+			rates = ratesOf(l.Price.Rates)
+		}
+		t.Row(printable.Line(l.Model), cmp.Or(tokenCount(l.Context), "unknown"), rates[0], rates[1], rates[2], rates[3], from, ready)
+		if details && l.Price != nil {
+			rateRows(t, "", *l.Price)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "\n%s; US dollars per million tokens\n", printable.Count(len(list), "model", "models"))
+	if details {
+		a.saySources(list)
+	}
+	return nil
+}
+
+// rateRows adds a row for each length and service with rates of its own.
+func rateRows(t printable.Table, service string, p vocab.Price) {
+	for _, tier := range p.Tiers {
+		r := ratesOf(tier.Rates)
+		t.Row(strings.TrimRight("  "+service, " ")+"  above "+tokenCount(tier.Above), "", r[0], r[1], r[2], r[3], "", "")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Services)) {
+		r := ratesOf(p.Services[name].Rates)
+		t.Row("  "+name, "", r[0], r[1], r[2], r[3], "", "")
+		rateRows(t, name, p.Services[name])
+	}
+}
+
+// saySources says where prices were read and when, and which are only promised for a time.
+func (a *app) saySources(list []listedModel) {
+	var said []string
+	say := func(line string) {
+		if !slices.Contains(said, line) {
+			said = append(said, line)
+			fmt.Fprintln(a.stdout, printable.Line(line))
+		}
+	}
+	for _, l := range list {
+		if l.Source != "" {
+			say(fmt.Sprintf("%s: %s, %s", l.Provider, l.Source, l.Date))
+		}
+		if l.Until != "" {
+			say(fmt.Sprintf("%s: this price is promised until %s", l.Model, l.Until))
+		}
+	}
+}
+
+// ratesOf are the cells of a table: input, cached, written, output. What is written to be
+// kept for an hour stands behind a slash.
+func ratesOf(r vocab.Rates) []string {
+	write := ""
+	if r.CacheWrite > 0 {
+		write = number(r.CacheWrite)
+	}
+	if r.CacheHour > 0 {
+		write += "/" + number(r.CacheHour)
+	}
+	return []string{number(r.Input), number(r.CachedInput), write, number(r.Output)}
+}
+
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// tokenCount is a number of tokens, 0 as nothing.
+func tokenCount(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// perMillion is a price per million tokens, without the error of the division.
+func perMillion(p *vocab.Price) *vocab.Price {
+	if p == nil {
+		return nil
+	}
+	scaled := vocab.Price{Rates: ratesPerMillion(p.Rates)}
+	for _, tier := range p.Tiers {
+		scaled.Tiers = append(scaled.Tiers, vocab.Tier{Above: tier.Above, Rates: ratesPerMillion(tier.Rates)})
+	}
+	for name, service := range p.Services {
+		if scaled.Services == nil {
+			scaled.Services = map[string]vocab.Price{}
+		}
+		scaled.Services[name] = *perMillion(&service)
+	}
+	return &scaled
+}
+
+func ratesPerMillion(r vocab.Rates) vocab.Rates {
+	for _, rate := range []*float64{&r.Input, &r.CachedInput, &r.CacheWrite, &r.CacheHour, &r.Output} {
+		*rate = math.Round(*rate*1e15) / 1e9
+	}
+	return r
+}

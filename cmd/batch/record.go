@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm/cassette"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/run"
+)
+
+// recordFlags say whether the exchanges with a model's provider are recorded, or come from
+// a recording.
+type recordFlags struct {
+	record  bool
+	replay  string // a run directory
+	changed bool
+}
+
+func (f *recordFlags) addRecord(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.record, "record", false, "record what is sent to the model's provider and what it answers, without keys, in\n<output>/<id>/"+cassette.FileName)
+	fs.StringVar(&f.replay, "replay", "", "answer the model calls from the recording in the run directory `DIR`, without a network or a key")
+	fs.BoolVar(&f.changed, "replay-changed", false, "with --replay: give the recorded answers in order although a request differs from the recorded\none, as with commands that print times")
+	inSection(fs, "Model and configuration")
+}
+
+// checkRecord refuses flags that do not go together.
+func (f *recordFlags) checkRecord() error {
+	switch {
+	case f.record && f.replay != "":
+		return fault.Newf(fault.Usage, "--record and --replay cannot be used together")
+	case f.changed && f.replay == "":
+		return fault.Newf(fault.Usage, "--replay-changed needs --replay DIR")
+	}
+	if f.replay == "" {
+		return nil
+	}
+	if found, _ := filepath.Glob(filepath.Join(f.replay, "*", cassette.FileName)); len(found) == 0 {
+		return fault.Newf(fault.Usage, "--replay %s: there is no recording in it", f.replay).
+			WithHint("a recording is made by `batch run --record`")
+	}
+	return nil
+}
+
+// access says how the run's models are asked.
+func (s *sweep) access() run.Access {
+	a := run.Access{Getenv: s.getenv}
+	switch {
+	case s.flags.record:
+		a.Limits = &s.limits
+		a.HTTP = &http.Client{Transport: &cassette.Recorder{
+			Next: endpoint.Transport(), Path: recordings(s.flags.output), Mask: s.mask,
+			Failed: func(instance string, err error) { s.tell(fmt.Sprintf("%s: not recorded: %v", instance, err)) },
+		}}
+	case s.flags.replay != "":
+		p := &cassette.Player{Path: recordings(s.flags.replay), Mask: s.mask}
+		if s.flags.changed {
+			p.Changed = func(instance, difference string) {
+				s.tell(instance + ": the requests differ from the recorded ones from here on: " + difference)
+			}
+		}
+		a.HTTP, a.Getenv = &http.Client{Transport: p}, withoutKey(s.getenv)
+	default:
+		a.Limits = &s.limits
+		return a
+	}
+	a.Within = cassette.With
+	return a
+}
+
+// recordings names the recordings of the instances in a run directory.
+func recordings(dir string) func(instance string) string {
+	return func(instance string) string { return filepath.Join(dir, instance, cassette.FileName) }
+}
+
+// withoutKey is getenv for a provider that is not asked: a key that is not set is a word
+// that no server takes.
+func withoutKey(getenv func(string) string) func(string) string {
+	return func(name string) string {
+		if value := getenv(name); value != "" || !strings.HasSuffix(name, "_API_KEY") {
+			return value
+		}
+		return "none"
+	}
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/dataset/demo"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/scripted"
+)
+
+// stubKey is a key for the stub provider, which takes any.
+const stubKey = "sk-stub-takes-any-key"
+
+// stubPaths are what the base addresses of providers end in, by their name.
+var stubPaths = map[string]string{"openai": "/v1", "anthropic": "", "gemini": ""}
+
+// stubFlags are those of `batch stub`.
+type stubFlags struct {
+	sourceFlags
+	listen, script, id string
+	latency            string
+	limits             llmtest.Limits
+	faults             []string
+
+	from, to time.Duration // latency, read by check
+	odds     llmtest.Odds  // faults, read by check
+	find     *regexp.Regexp
+}
+
+func (a *app) stubCommand() *cobra.Command {
+	f := &stubFlags{}
+	c := &cobra.Command{
+		Use:   "stub",
+		Short: "Serve scripted replies as a provider, to try a sweep without a key",
+		Long: `Serve a provider on this machine until interrupted. It speaks OpenAI's chat
+completions and Responses, Anthropic's Messages and Gemini's generateContent,
+streamed or not, and refuses what the real ones refuse. It prints the variables
+that make batch run ask it, and in the end how many requests came.
+
+Replies are from --script: instance id, or "*", to a list of replies, as for
+-m scripted/PATH. Without, the demo's instances have their own, and those of
+other datasets look around, write a file and submit it as their patch.
+
+  batch stub
+  batch stub --subset verified --slice :20 --latency 2s..20s --rpm 60
+  batch stub --script replies.yaml --fault 429:5% --fault cut:1%
+
+--fault is an HTTP status or one of these, for a part of all requests: silence,
+hangup (no answer), half, cut, stall (half of an answer; without its end; no
+more bytes), broken (an error inside a stream), garbage (no JSON), slow (byte by
+byte), empty, tool (an unknown one), arguments (malformed), ids (the same
+twice), usage (none).
+
+Exit codes: 0 it was interrupted, 1 it cannot serve, 2 usage.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return a.stub(c.Context(), f)
+		},
+	}
+	f.add(c)
+	c.Flags().Lookup("subset").DefValue, f.subset = "demo", "demo"
+	fs := c.Flags()
+	fs.StringVar(&f.script, "script", "", "replies: a YAML or JSON `FILE`, a trajectory, or a folder of them")
+	fs.StringVar(&f.id, "id", "", "find the instance id in the task by the first group of this `REGEXP`, not by the problem statement")
+	fs.StringVar(&f.latency, "latency", "0s", "time before each answer, such as 500ms or 200ms..2s")
+	inSection(fs, "Replies")
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen at; port 0 is any free one")
+	fs.IntVar(&f.limits.RPM, "rpm", 0, "requests a minute for each key; more are refused by a 429 (default: no limit)")
+	fs.IntVar(&f.limits.TPM, "tpm", 0, "tokens a minute for each key, of requests (default: no limit)")
+	fs.StringArrayVar(&f.faults, "fault", nil, "`WHAT:SHARE` of the requests that fail, such as 429:5% or cut:0.01; may be repeated")
+	inSection(fs, "Provider")
+	return c
+}
+
+// check reads the flags.
+func (f *stubFlags) check() (err error) {
+	from, to, several := strings.Cut(f.latency, "..")
+	f.from, err = time.ParseDuration(from)
+	if f.to = f.from; several && err == nil {
+		f.to, err = time.ParseDuration(to)
+	}
+	if err != nil || f.from < 0 || f.to < f.from {
+		return fault.Newf(fault.Usage, "--latency %s: expected a time such as 500ms, or two such as 200ms..2s", f.latency)
+	}
+	if f.limits.RPM < 0 || f.limits.TPM < 0 {
+		return fault.Newf(fault.Usage, "--rpm and --tpm: expected at least 0")
+	}
+	for _, text := range f.faults {
+		odd, err := llmtest.ParseOdds(text)
+		if err != nil {
+			return fault.New(fault.Usage, "--fault", err)
+		}
+		f.odds = append(f.odds, odd)
+	}
+	if f.find, err = regexp.Compile(f.id); err != nil {
+		return fault.New(fault.Usage, "--id", err)
+	}
+	if f.id == "" {
+		f.find = nil
+	}
+	return nil
+}
+
+// anyReplies serve instances that have no script: a patch that adds a file.
+//
+//go:embed stub.yaml
+var anyReplies []byte
+
+// replies returns the script that the flags ask for.
+func (f *stubFlags) replies() (scripted.Script, error) {
+	if f.script != "" {
+		return scripted.Load(f.script)
+	}
+	script, err := scripted.Read("stub.yaml", anyReplies)
+	if err != nil || f.subset != "demo" {
+		return script, err
+	}
+	own, err := scripted.LoadFS(demo.Files(), "replies.yaml")
+	maps.Copy(script, own)
+	return script, err
+}
+
+// handler answers as the flags say.
+func (f *stubFlags) handler(rows []dataset.Instance, illegal func(error)) (*llmtest.Handler, error) {
+	replies, err := f.replies()
+	if err != nil {
+		return nil, err
+	}
+	script := &llmtest.Script{Replies: replies, ID: f.find}
+	for _, in := range rows {
+		script.Rows = append(script.Rows, llmtest.Row{ID: in.ID, Statement: in.ProblemStatement})
+	}
+	next := f.odds.Wrap(script.Next)
+	return &llmtest.Handler{Limits: f.limits, Illegal: illegal, Next: func(n int, r *llmtest.Request) llmtest.Answer {
+		answer := next(n, r)
+		answer.Delay += f.from + rand.N(f.to-f.from+1) //nolint:gosec // chance, not secrecy
+		return answer
+	}}, nil
+}
+
+func (a *app) stub(ctx context.Context, f *stubFlags) error {
+	_, rows, err := f.load(ctx, a)
+	if err != nil {
+		return err
+	}
+	h, err := f.handler(rows, func(err error) { fmt.Fprintln(a.stderr, "refused:", printable.Line(err.Error())) })
+	if err != nil {
+		return err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return fault.New(fault.Usage, "--listen "+f.listen, err)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if err := a.sayStub(f, len(rows), "http://"+l.Addr().String()); err != nil {
+		l.Close()
+		return err
+	}
+	if err := serve(ctx, l, h); err != nil {
+		return fault.New(fault.Host, "serving", err)
+	}
+	n := h.Counts()
+	_, err = fmt.Fprintf(a.stdout, "\n%s answered, %d refused by --rpm and --tpm, %d against the provider's rules\n",
+		printable.Count(n.Accepted, "request", "requests"), n.Refused, n.Illegal)
+	return err
+}
+
+// serve answers until ctx ends, and returns when no request is left.
+func serve(ctx context.Context, l net.Listener, h *llmtest.Handler) error {
+	h.Done = ctx.Done()
+	var running sync.WaitGroup
+	server := &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			running.Add(1)
+			defer running.Done()
+			h.ServeHTTP(w, r)
+		}),
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		<-ctx.Done()
+		_ = server.Close()
+	}()
+	err := server.Serve(l)
+	if !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	<-closed
+	running.Wait()
+	return nil
+}
+
+// sayStub prints how to use the provider.
+func (a *app) sayStub(f *stubFlags, rows int, at string) error {
+	text := fmt.Sprintf("serving %s of %s until interrupted\n\n", printable.Count(rows, "instance", "instances"), printable.Line(f.subset))
+	for _, p := range catalogue.Providers() {
+		if path, ok := stubPaths[p.Name]; ok && p.Base != "" {
+			text += fmt.Sprintf("export %s=%s%s %s=%s\n", p.Base, at, path, p.Key, stubKey)
+		}
+	}
+	command := []string{"batch", "run", "--subset", f.subset}
+	for _, o := range [][2]string{{"--split", f.split}, {"--filter", f.filter}, {"--slice", f.slice}, {"--instances", f.instances}, {"--shard", f.shard}} {
+		if o[1] != "" {
+			command = append(command, o[0], o[1])
+		}
+	}
+	command = append(command, "-m", "openai/stub", "-c", "model.cost_tracking=ignore_errors", "-o", "runs/stub")
+	_, err := fmt.Fprintf(a.stdout, "%s%s\n", text, strings.Join(quotedWords(command), " "))
+	return cmp.Or(err, a.flush())
+}
+
+// quotedWords are the words of a command as a shell reads them.
+func quotedWords(words []string) []string {
+	plain := regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+	words = slices.Clone(words)
+	for i, w := range words {
+		if !plain.MatchString(w) {
+			words[i] = bash.Quote(w)
+		}
+	}
+	return words
+}
+
+// flush shows what is held back of standard output: the process serves for long.
+func (a *app) flush() error {
+	if out, ok := a.stdout.(interface{ Flush() error }); ok {
+		return out.Flush()
+	}
+	return nil
+}
