@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,21 +50,26 @@ func TestAServerThatKeepsFailingLosesNoPaidReply(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	want := undisturbed(t)
-	for i := 0; i < len(misbehaviours); i += len(crashIDs) {
-		some := misbehaviours[i : i+len(crashIDs)]
-		t.Run(some[0].name+", "+some[1].name+" and "+some[2].name, func(t *testing.T) {
+	// Refusals that do not say how long would be repeated for limit.Patience.
+	quota := llmtest.Refusal(429, "", "the quota of today is used up")
+	quota.Header = map[string]string{"Retry-After": "7200"}
+	for name, answers := range map[string][3]llmtest.Answer{
+		"500, garbage and half an answer": {llmtest.Refusal(500, "", "oops"), {Fault: llmtest.Garbage}, {Fault: llmtest.Half}},
+		"a hang-up, silence and 500":      {{Fault: llmtest.Hangup}, {Fault: llmtest.Silence}, llmtest.Refusal(500, "", "oops")},
+		"429 for two hours":               {quota, quota, quota},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newCrashRun(t, 2)
 			settings := []string{"-c", impatient, "-c", "model.model_kwargs.num_retries=1"}
 			r.args = append(settings, "--retry", "transient=0")
 			var well atomic.Bool
-			r.wrong = func(name string, n int) (llmtest.Answer, bool) {
-				for j, id := range crashIDs {
-					if id == name && n >= 2 && !well.Load() {
-						return some[j].answer, true
-					}
+			r.wrong = func(id string, n int) (llmtest.Answer, bool) {
+				i := slices.Index(crashIDs, id)
+				if i < 0 || n < 2 || well.Load() {
+					return llmtest.Answer{}, false
 				}
-				return llmtest.Answer{}, false
+				return answers[i], true
 			}
 			if code, died := r.liveWith(0); code != exitIncomplete || died || strings.Count(r.out, "TransientFault") == 0 {
 				t.Errorf("exit code %d, want %d\n%s", code, exitIncomplete, r.out)
