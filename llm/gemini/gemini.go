@@ -4,10 +4,10 @@
 // such as one with a thought signature, is kept as JSON in [llm.Opaque] and goes back byte
 // for byte, in its place. Parts that this package does not know are kept in the same way.
 //
-// The words of the API are those of Google's SDK. The requests are this package's own, because
-// the SDK's client reads the environment and writes to the standard log, and its types lose
+// The requests are this package's own, and not those of Google's SDK (genai 1.77.0), because
+// its client reads the environment and writes to the standard log, and its types lose
 // unknown members and the spelling of numbers, and encode the whole conversation again for
-// every call.
+// every call. The words of the API are the SDK's.
 //
 // Failures are classified faults, and contain no secret of the configuration. One call is
 // one request: [llm.Calls] adds retries.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"google.golang.org/genai"
 )
 
 // inGeneration are the members as LiteLLM takes them that have the same values in the
@@ -119,10 +117,7 @@ func toolChoice(value any) (any, error) {
 	calling := map[string]any{}
 	switch v := value.(type) {
 	case string:
-		mode, ok := map[string]genai.FunctionCallingConfigMode{
-			"auto": genai.FunctionCallingConfigModeAuto, "none": genai.FunctionCallingConfigModeNone,
-			"required": genai.FunctionCallingConfigModeAny, "any": genai.FunctionCallingConfigModeAny,
-		}[v]
+		mode, ok := map[string]string{"auto": "AUTO", "none": "NONE", "required": "ANY", "any": "ANY"}[v]
 		if !ok {
 			return nil, fmt.Errorf("expected auto, required, none or the name of a function")
 		}
@@ -133,7 +128,7 @@ func toolChoice(value any) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("expected auto, required, none or the name of a function")
 		}
-		calling["mode"], calling["allowedFunctionNames"] = genai.FunctionCallingConfigModeAny, []string{name}
+		calling["mode"], calling["allowedFunctionNames"] = "ANY", []string{name}
 	default:
 		return nil, fmt.Errorf("expected auto, required, none or the name of a function")
 	}
@@ -164,10 +159,7 @@ type effort string
 var budgets = map[effort]int{"none": 0, "disable": 0, "minimal": 128, "low": 1024, "medium": 2048, "high": 4096}
 
 // levels are the efforts of models that have levels.
-var levels = map[effort]genai.ThinkingLevel{
-	"minimal": genai.ThinkingLevelMinimal, "low": genai.ThinkingLevelLow,
-	"medium": genai.ThinkingLevelMedium, "high": genai.ThinkingLevelHigh,
-}
+var levels = map[effort]string{"minimal": "MINIMAL", "low": "LOW", "medium": "MEDIUM", "high": "HIGH"}
 
 // withThinking returns members with an effort as the model takes it.
 func (m *Model) withThinking(members map[string]any) (map[string]any, error) {

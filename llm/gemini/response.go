@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
@@ -78,8 +76,8 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 
 // malformed reports whether the server could not read the model's call.
 func (c candidate) malformed() bool {
-	switch genai.FinishReason(c.FinishReason) {
-	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall:
+	switch c.FinishReason {
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL":
 		return true
 	}
 	return false
@@ -170,11 +168,11 @@ func usage(raw json.RawMessage) vocab.Usage {
 // says it in the usage or in a header, Vertex AI as the type of traffic.
 func service(raw json.RawMessage, header http.Header) string {
 	var said struct {
-		Tier    genai.ServiceTier `json:"serviceTier"`
-		Traffic genai.TrafficType `json:"trafficType"`
+		Tier    string `json:"serviceTier"`
+		Traffic string `json:"trafficType"`
 	}
 	_ = json.Unmarshal(raw, &said) // another value is passed over, since the answer is paid for
-	name := strings.ToLower(cmp.Or(string(said.Tier), header.Get("X-Gemini-Service-Tier"), string(said.Traffic)))
+	name := strings.ToLower(cmp.Or(said.Tier, header.Get("X-Gemini-Service-Tier"), said.Traffic))
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "service_tier_"), "on_demand_")
 	switch name {
 	case "unspecified", "standard", "on_demand", "traffic_type_unspecified":
