@@ -72,14 +72,5 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
-	return m.client.Ask(ctx, req, "chat/completions", body, func(a openaiapi.Answer) (*llm.Response, error) {
-		if m.at.Stream && a.Streamed() {
-			return m.stream(a)
-		}
-		whole, err := a.All()
-		if err != nil {
-			return nil, err
-		}
-		return m.response(whole, a.Header)
-	})
+	return m.client.Ask(ctx, req, "chat/completions", body, openaiapi.Readers{Whole: m.response, Streamed: m.stream})
 }

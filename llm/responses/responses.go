@@ -72,16 +72,7 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
 	body := history.Body{text, []byte("]}")}
-	return m.client.Ask(ctx, req, "responses", body, func(a openaiapi.Answer) (*llm.Response, error) {
-		if m.at.Stream && a.Streamed() {
-			return m.stream(a)
-		}
-		whole, err := a.All()
-		if err != nil {
-			return nil, err
-		}
-		return m.response(whole, a.Header)
-	})
+	return m.client.Ask(ctx, req, "responses", body, openaiapi.Readers{Whole: m.response, Streamed: m.stream})
 }
 
 // garbled is the fault of an answer that the Responses API would not give.

@@ -72,20 +72,37 @@ func azure(at *endpoint.Endpoint) []option.RequestOption {
 // Answer is a 2xx answer, whose body is open.
 type Answer struct{ *http.Response }
 
-// Read turns an answer into a reply.
-type Read func(a Answer) (*llm.Response, error)
+// Readers turn an answer into a reply: one that is whole, or one that is streamed.
+type Readers struct {
+	Whole    func(body []byte, header http.Header) (*llm.Response, error)
+	Streamed func(a Answer) (*llm.Response, error)
+}
 
 // Ask makes the one request of a call and has its answer read, see [endpoint.Endpoint.Ask].
-func (c *Client) Ask(ctx context.Context, req *llm.Request, path string, body history.Body, read Read) (*llm.Response, error) {
+func (c *Client) Ask(ctx context.Context, req *llm.Request, path string, body history.Body, read Readers) (*llm.Response, error) {
 	return c.at.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
 		var answer *http.Response
 		if err := c.sdk.Post(try, path, body.Reader(), nil, attach(body), option.WithResponseInto(&answer)); err != nil {
 			return answer, nil, err
 		}
 		defer answer.Body.Close()
-		resp, err := read(Answer{answer})
+		if c.at.Stream && streamed(answer) {
+			resp, err := read.Streamed(Answer{answer})
+			return answer, resp, err
+		}
+		whole, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return answer, nil, err
+		}
+		resp, err := read.Whole(whole, answer.Header)
 		return answer, resp, err
 	})
+}
+
+// streamed reports whether the answer is a stream of events. A server may answer a
+// request for one at once.
+func streamed(answer *http.Response) bool {
+	return !strings.Contains(strings.ToLower(answer.Header.Get("Content-Type")), "json")
 }
 
 // attach makes body the one of the request, which the SDK would send in chunks.
@@ -95,12 +112,3 @@ func attach(body history.Body) option.RequestOption {
 		return next(r)
 	})
 }
-
-// Streamed reports whether the answer is a stream of events. A server may answer a
-// request for one at once.
-func (a Answer) Streamed() bool {
-	return !strings.Contains(strings.ToLower(a.Header.Get("Content-Type")), "json")
-}
-
-// All reads an answer that is not streamed.
-func (a Answer) All() ([]byte, error) { return io.ReadAll(a.Body) }
