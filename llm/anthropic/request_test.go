@@ -11,7 +11,7 @@ import (
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/internal/history"
+	"batch.example/batch/llm/llmtest/conformance"
 )
 
 // model returns one that is never asked.
@@ -213,9 +213,7 @@ func TestAMemoDoesNotChangeRequests(t *testing.T) {
 	empty := say(llm.RoleAssistant)
 	long := []llm.Message{say(llm.RoleSystem, text("s")), user, answer, result("1", text("r")), user, empty, user, answer, result("1", text("q"))}
 	other := []llm.Message{say(llm.RoleSystem, text("z")), user}
-	memo := &llm.Memo{}
-	var kept []history.Body
-	var want [][]byte
+	var steps []conformance.Step
 	for _, messages := range [][]llm.Message{
 		long[:1], long[:2], long[:3], long[:4], long[:5], long[:6], long[:7], long[:8], long, long[:4], long[:6],
 		append(long[:4:4], answer), append(long[:4:4], user, user), other, long,
@@ -225,19 +223,12 @@ func TestAMemoDoesNotChangeRequests(t *testing.T) {
 		long,
 	} {
 		for _, tools := range [][]llm.Tool{nil, {bash}} {
-			b, err := m.request(&llm.Request{Messages: messages, Tools: tools, Memo: memo})
-			if err != nil {
-				t.Fatal(err)
-			}
-			kept, want = append(kept, b), append(want, sent(t, m, &llm.Request{Messages: messages, Tools: tools}))
+			steps = append(steps, conformance.Step{Encode: m.request, Request: llm.Request{Messages: messages, Tools: tools}})
 		}
 	}
-	for i := range kept {
-		got, err := io.ReadAll(kept[i].Reader())
-		if err != nil || !bytes.Equal(got, want[i]) {
-			t.Errorf("request %d: sent %s, want %s", i, got, want[i])
-		}
-	}
+	conformance.Memo(t, steps)
+	memo := &llm.Memo{}
+	sent(t, m, &llm.Request{Messages: long, Memo: memo})
 	if _, err := m.request(&llm.Request{Messages: append(long, say("exit")), Memo: memo}); err == nil {
 		t.Error("a role of our own is sent; want an error")
 	}

@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/history"
+	"batch.example/batch/llm/llmtest/conformance"
 )
 
 func model(t testing.TB, name string, kwargs map[string]any) *Model {
@@ -148,42 +149,22 @@ func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 	other := append(append(long[:3:3], result("f1", "changed")), long[4:]...)
 	tools := []llm.Tool{bash}
 	m, second := model(t, "gemini-3-pro", map[string]any{"seed": 1}), model(t, "gemini-2.5-pro", nil)
-	var memo llm.Memo
-	steps := []struct {
-		model *Model
-		req   llm.Request
-	}{
-		{m, llm.Request{}},
-		{m, llm.Request{Messages: long[:1]}},
-		{m, llm.Request{Messages: long[:2]}},
-		{m, llm.Request{Messages: long[:4]}},
-		{m, llm.Request{Messages: long[:5]}},
-		{m, llm.Request{Messages: long}},
-		{m, llm.Request{Messages: long}},
-		{m, llm.Request{Messages: rewritten}},
-		{m, llm.Request{Messages: long[:8]}},
-		{m, llm.Request{Messages: other}},
-		{m, llm.Request{Messages: long[:3]}},
-		{m, llm.Request{Messages: long[1:]}},
-		{m, llm.Request{Messages: long, Tools: tools}},
-		{second, llm.Request{Messages: long}},
-	}
-	var bodies []history.Body
-	var texts []string
-	for i, s := range steps {
-		_, want := sent(t, s.model, &s.req)
-		s.req.Memo = &memo
-		b, got := sent(t, s.model, &s.req)
-		if got != want {
-			t.Errorf("step %d:\ngot  %s\nwant %s", i, got, want)
-		}
-		bodies, texts = append(bodies, b), append(texts, got)
-	}
-	for i, b := range bodies {
-		if text, err := io.ReadAll(b.Reader()); err != nil || string(text) != texts[i] {
-			t.Errorf("the request of step %d is now %s (%v), want %s as before", i, text, err, texts[i])
-		}
-	}
+	conformance.Memo(t, []conformance.Step{
+		{Encode: m.request, Request: llm.Request{}},
+		{Encode: m.request, Request: llm.Request{Messages: long[:1]}},
+		{Encode: m.request, Request: llm.Request{Messages: long[:2]}},
+		{Encode: m.request, Request: llm.Request{Messages: long[:4]}},
+		{Encode: m.request, Request: llm.Request{Messages: long[:5]}},
+		{Encode: m.request, Request: llm.Request{Messages: long}},
+		{Encode: m.request, Request: llm.Request{Messages: long}},
+		{Encode: m.request, Request: llm.Request{Messages: rewritten}},
+		{Encode: m.request, Request: llm.Request{Messages: long[:8]}},
+		{Encode: m.request, Request: llm.Request{Messages: other}},
+		{Encode: m.request, Request: llm.Request{Messages: long[:3]}},
+		{Encode: m.request, Request: llm.Request{Messages: long[1:]}},
+		{Encode: m.request, Request: llm.Request{Messages: long, Tools: tools}},
+		{Encode: second.request, Request: llm.Request{Messages: long}},
+	})
 }
 
 func TestAnInvalidRequestDoesNotChangeTheMemo(t *testing.T) {

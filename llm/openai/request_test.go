@@ -10,6 +10,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/history"
+	"batch.example/batch/llm/llmtest/conformance"
 )
 
 func talk(n int) []llm.Message {
@@ -52,39 +53,19 @@ func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 	rewritten := append(long[:3:3], talk(2)[2:]...)
 	for _, c := range []endpoint.Config{{}, {CacheControl: endpoint.CacheControlEnd}, {Kwargs: map[string]any{"temperature": 0, "tool_choice": "auto"}}} {
 		m, other := model(t, c), model(t, c)
-		var memo llm.Memo
-		steps := []struct {
-			model *Model
-			req   llm.Request
-		}{
-			{m, llm.Request{}},
-			{m, llm.Request{Messages: long[:1]}},
-			{m, llm.Request{Messages: long[:5]}},
-			{m, llm.Request{Messages: long}},
-			{m, llm.Request{Messages: long}},
-			{m, llm.Request{Messages: rewritten}},
-			{m, llm.Request{Messages: long[:2]}},
-			{m, llm.Request{Messages: long}},
-			{m, llm.Request{Messages: long, Tools: tools}},
-			{m, llm.Request{Messages: long}},
-			{other, llm.Request{Messages: long}},
-		}
-		var bodies []history.Body
-		var texts []string
-		for i, s := range steps {
-			_, want := sent(t, s.model, &s.req)
-			s.req.Memo = &memo
-			b, got := sent(t, s.model, &s.req)
-			if got != want {
-				t.Errorf("step %d:\ngot  %s\nwant %s", i, got, want)
-			}
-			bodies, texts = append(bodies, b), append(texts, got)
-		}
-		for i, b := range bodies {
-			if text, err := io.ReadAll(b.Reader()); err != nil || string(text) != texts[i] {
-				t.Errorf("the request of step %d is now %s (%v), want %s as before", i, text, err, texts[i])
-			}
-		}
+		conformance.Memo(t, []conformance.Step{
+			{Encode: m.request, Request: llm.Request{}},
+			{Encode: m.request, Request: llm.Request{Messages: long[:1]}},
+			{Encode: m.request, Request: llm.Request{Messages: long[:5]}},
+			{Encode: m.request, Request: llm.Request{Messages: long}},
+			{Encode: m.request, Request: llm.Request{Messages: long}},
+			{Encode: m.request, Request: llm.Request{Messages: rewritten}},
+			{Encode: m.request, Request: llm.Request{Messages: long[:2]}},
+			{Encode: m.request, Request: llm.Request{Messages: long}},
+			{Encode: m.request, Request: llm.Request{Messages: long, Tools: tools}},
+			{Encode: m.request, Request: llm.Request{Messages: long}},
+			{Encode: other.request, Request: llm.Request{Messages: long}},
+		})
 	}
 }
 

@@ -142,9 +142,9 @@ func (s *suite) thinking() []llmtest.Answer {
 	return []llmtest.Answer{first, second, third}
 }
 
-// reasoning holds that thoughts are read and go back as they came: the stub refuses what is
-// missing or changed.
-func (s *suite) reasoning() {
+// thoughtful makes a whole conversation with a model that thinks, and returns its server,
+// its last request and the answers with thoughts.
+func (s *suite) thoughtful() (*llmtest.Server, *llm.Request, []llmtest.Answer) {
 	answers := s.thinking()
 	at, m := s.serve(append(answers, llmtest.Text("You are welcome."))...)
 	req := ask()
@@ -153,6 +153,13 @@ func (s *suite) reasoning() {
 	}
 	said(req, "Thank you.")
 	s.generate(m, req)
+	return at, req, answers
+}
+
+// reasoning holds that thoughts are read and go back as they came: the stub refuses what is
+// missing or changed.
+func (s *suite) reasoning() {
+	at, req, answers := s.thoughtful()
 	s.checkThoughts(last(at), answers)
 	for i, msg := range assistants(req) {
 		if got, want := thoughtsOf(msg), answers[i].Reasoning; !strings.Contains(got, want) && s.Protocol != llmtest.Chat {
@@ -317,14 +324,7 @@ func (s *suite) resumed() {
 // growing holds that each request begins with the messages of the one before, byte for byte,
 // so that the provider's prompt cache is used, and that nothing else changes.
 func (s *suite) growing() {
-	answers := s.thinking()
-	at, m := s.serve(append(answers, llmtest.Text("End."))...)
-	req := ask()
-	for range answers {
-		observed(req, s.generate(m, req))
-	}
-	said(req, "Thank you.")
-	s.generate(m, req)
+	at, _, _ := s.thoughtful()
 	all := at.Requests()
 	for i := 1; i < len(all); i++ {
 		before, after := all[i-1], all[i]
