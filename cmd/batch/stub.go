@@ -41,7 +41,7 @@ var stubPaths = map[string]string{"openai": "/v1", "anthropic": "", "gemini": ""
 type stubFlags struct {
 	sourceFlags
 	listen, script, id string
-	latency            string
+	latency, outage    string
 	limits             llmtest.Limits
 	faults             []string
 
@@ -93,6 +93,7 @@ Exit codes: 0 it was interrupted, 1 it cannot serve, 2 usage.`,
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen at; port 0 is any free one")
 	fs.IntVar(&f.limits.RPM, "rpm", 0, "requests a minute for each key; more are refused by a 429 (default: no limit)")
 	fs.IntVar(&f.limits.TPM, "tpm", 0, "tokens a minute for each key, of requests (default: no limit)")
+	fs.StringVar(&f.outage, "outage", "", "refuse all for `LENGTH/PERIOD`, such as 4s/1m: 4 seconds of each minute")
 	fs.StringArrayVar(&f.faults, "fault", nil, "`WHAT:SHARE` of the requests that fail, such as 429:5% or cut:0.01; may be repeated")
 	inSection(fs, "Provider")
 	return c
@@ -111,6 +112,9 @@ func (f *stubFlags) check() (err error) {
 	if f.limits.RPM < 0 || f.limits.TPM < 0 {
 		return fault.Newf(fault.Usage, "--rpm and --tpm: expected at least 0")
 	}
+	if err := f.checkOutage(); err != nil {
+		return err
+	}
 	for _, text := range f.faults {
 		odd, err := llmtest.ParseOdds(text)
 		if err != nil {
@@ -123,6 +127,21 @@ func (f *stubFlags) check() (err error) {
 	}
 	if f.id == "" {
 		f.find = nil
+	}
+	return nil
+}
+
+func (f *stubFlags) checkOutage() (err error) {
+	if f.outage == "" {
+		return nil
+	}
+	length, period, _ := strings.Cut(f.outage, "/")
+	l := &f.limits
+	if l.Refuse, err = time.ParseDuration(length); err == nil {
+		l.Every, err = time.ParseDuration(period)
+	}
+	if err != nil || l.Refuse <= 0 || l.Refuse >= l.Every {
+		return fault.Newf(fault.Usage, "--outage %s: expected a length and a longer period, such as 4s/1m", f.outage)
 	}
 	return nil
 }
@@ -187,7 +206,7 @@ func (a *app) stub(ctx context.Context, f *stubFlags) error {
 		return fault.New(fault.Host, "serving", err)
 	}
 	n := h.Counts()
-	_, err = fmt.Fprintf(a.stdout, "\n%s answered, %d refused by --rpm and --tpm, %d against the provider's rules\n",
+	_, err = fmt.Fprintf(a.stdout, "\n%s answered, %d refused by --rpm, --tpm and --outage, %d against the provider's rules\n",
 		printable.Count(n.Accepted, "request", "requests"), n.Refused, n.Illegal)
 	return err
 }

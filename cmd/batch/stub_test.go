@@ -116,7 +116,7 @@ func TestTheStubAnswersByScriptInSeveralProtocols(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if got := s.stop(t); !strings.Contains(got, "6 requests answered, 0 refused by --rpm and --tpm, 1 against") {
+	if got := s.stop(t); !strings.Contains(got, "6 requests answered, 0 refused by --rpm, --tpm and --outage, 1 against") {
 		t.Errorf("printed %q, want 6 requests answered, 1 against the rules", got)
 	}
 	if !strings.Contains(s.stderr.String(), "refused: messages: expected at least one") {
@@ -129,7 +129,7 @@ func TestASweepOverTheStubIsLikeOneOfTheScript(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
-	s := startStub(t, dir, "--slice", ":2", "--rpm", "600", "--fault", "429:10%", "--latency", "1ms..20ms")
+	s := startStub(t, dir, "--slice", ":2", "--rpm", "600", "--outage", "300ms/2s", "--fault", "429:10%", "--latency", "1ms..20ms")
 	cmd := batch(t.Context(), dir, strings.Fields(s.run)[1:]...)
 	for name, value := range s.exports {
 		cmd.Env = append(cmd.Env, name+"="+value)
