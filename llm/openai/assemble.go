@@ -61,7 +61,7 @@ func (a *assembly) add(c *chunk) {
 
 // ended reports whether the answer has all that its last pieces say.
 func (a *assembly) ended() bool {
-	return endpoint.IsSet(a.choice.values["finish_reason"]) && endpoint.IsSet(a.members["usage"])
+	return endpoint.IsSet(a.choice.values["finish_reason"]) && (endpoint.IsSet(a.members["usage"]) || a.choice.objects["usage"] != nil)
 }
 
 // completion is the answer as it would have come at once.

@@ -94,3 +94,33 @@ func TestOddUsageDoesNotLoseTheAnswer(t *testing.T) {
 		})
 	}
 }
+
+// The usage of providers that count in their own way, as they send it.
+func TestUsageOfOtherProviders(t *testing.T) {
+	for name, c := range map[string]struct {
+		usage string
+		want  vocab.Usage
+	}{
+		"xAI counts reasoning apart": {
+			`{"prompt_tokens":10120,"completion_tokens":1499,"total_tokens":14428,"prompt_tokens_details":{"cached_tokens":128},"completion_tokens_details":{"reasoning_tokens":2809}}`,
+			vocab.Usage{Input: 10120, Cached: 128, Output: 1499 + 2809, Reasoning: 2809},
+		},
+		"OpenAI does not": {
+			`{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"completion_tokens_details":{"reasoning_tokens":40}}`,
+			vocab.Usage{Input: 100, Output: 50, Reasoning: 40},
+		},
+		"Moonshot": {`{"prompt_tokens":100,"completion_tokens":5,"total_tokens":105,"cached_tokens":80}`, vocab.Usage{Input: 100, Cached: 80, Output: 5}},
+		"DeepSeek": {
+			`{"prompt_tokens":100,"completion_tokens":5,"total_tokens":105,"prompt_cache_hit_tokens":80,"prompt_cache_miss_tokens":20}`,
+			vocab.Usage{Input: 100, Cached: 80, Output: 5},
+		},
+	} {
+		m := paid(t, func(*http.Request) *http.Response {
+			return answer(`{"choices":[{"message":{"content":"x"}}],"usage":`+c.usage+`}`, nil)
+		})
+		resp, err := m.Generate(t.Context(), ask())
+		if err != nil || resp.Usage != c.want {
+			t.Errorf("%s: got %+v, %v; want %+v", name, resp, err, c.want)
+		}
+	}
+}

@@ -21,6 +21,7 @@ type completion struct {
 	Choices []struct {
 		FinishReason string          `json:"finish_reason"`
 		Message      json.RawMessage `json:"message"`
+		Usage        json.RawMessage `json:"usage"` // Moonshot streams it here
 		Error        json.RawMessage `json:"error"`
 	} `json:"choices"`
 	Usage json.RawMessage `json:"usage"`
@@ -41,7 +42,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	}
 	choice := c.Choices[0]
 	if endpoint.IsSet(choice.Error) {
-		return nil, m.at.Broke(header, []byte(`{"error":`+string(choice.Error)+`}`))
+		return nil, m.at.Broke(header, wrap(choice.Error))
 	}
 	if !endpoint.IsSet(choice.Message) && (&llm.Response{FinishReason: choice.FinishReason}).Filtered() {
 		choice.Message = json.RawMessage(`{"content":null}`) // Gemini leaves it out
@@ -49,6 +50,9 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	msg, err := readMessage(choice.Message)
 	if err != nil {
 		return nil, fault.Newf(fault.Transient, "%s: the answer has no message: %s", m.at.Op(), m.at.Mask.Text(err.Error()))
+	}
+	if !endpoint.IsSet(c.Usage) {
+		c.Usage = choice.Usage
 	}
 	usage, cost := readUsage(c.Usage, header)
 	resp := &llm.Response{

@@ -160,6 +160,17 @@ func TestTheRawAnswerIsAsOneThatCameAtOnce(t *testing.T) {
 	}
 }
 
+// Moonshot writes the usage into the last choice, with or without the mark of the end.
+func TestTheUsageInAChoiceIsRead(t *testing.T) {
+	last := `{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":9,"completion_tokens":4,"cached_tokens":3}}]}`
+	for _, cut := range []bool{false, true} {
+		resp, err := askStreamed(t, streamed(cut, delta(`"content":"a"`), last))
+		if want := (vocab.Usage{Input: 9, Cached: 3, Output: 4}); err != nil || resp.Usage != want {
+			t.Errorf("without the mark %v: got %+v, %v; want %+v", cut, resp, err, want)
+		}
+	}
+}
+
 func TestStreamsThatEndBadly(t *testing.T) {
 	const refused = `{"error":{"code":429,"message":"slow down"}}`
 	for name, tc := range map[string]struct {

@@ -14,11 +14,16 @@ import (
 // rest: the answer is paid for, and asking again would pay for it twice.
 func readUsage(raw json.RawMessage, header http.Header) (u vocab.Usage, cost *float64) {
 	usage := endpoint.Members(raw)
-	u.Input, u.Output = openaiapi.Tokens(usage["prompt_tokens"]), openaiapi.Tokens(usage["completion_tokens"])
 	prompt := endpoint.Members(usage["prompt_tokens_details"])
-	u.Cached = openaiapi.Tokens(prompt["cached_tokens"])
+	u.Input = openaiapi.Tokens(usage["prompt_tokens"])
+	u.Cached = cmp.Or(openaiapi.Tokens(prompt["cached_tokens"]),
+		openaiapi.Tokens(usage["cached_tokens"]), openaiapi.Tokens(usage["prompt_cache_hit_tokens"])) // Moonshot and Together, DeepSeek
 	u.CacheWrite = cmp.Or(openaiapi.Tokens(prompt["cache_write_tokens"]), // OpenRouter
 		openaiapi.Tokens(prompt["cache_creation_tokens"]), openaiapi.Tokens(usage["cache_creation_input_tokens"])) // LiteLLM
 	u.Reasoning = openaiapi.Tokens(endpoint.Members(usage["completion_tokens_details"])["reasoning_tokens"])
+	u.Output = openaiapi.Tokens(usage["completion_tokens"])
+	if total := openaiapi.Tokens(usage["total_tokens"]); total == u.Input+u.Output+u.Reasoning {
+		u.Output += u.Reasoning // xAI counts it apart
+	}
 	return u, openaiapi.Cost(usage, header)
 }
