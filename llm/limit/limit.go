@@ -102,12 +102,13 @@ func (l *Limiter) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 	heap.Push(&l.queue, p)
 	defer l.queue.wake()
 	defer l.queue.remove(p)
-	held := false
+	waited, held := false, false
 	for {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("waiting for the provider's rate limit: %w", ctx.Err())
 		}
 		if l.queue[0] != p {
+			waited = true
 			l.sleep(ctx, p, forever)
 			continue
 		}
@@ -117,8 +118,9 @@ func (l *Limiter) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 		}
 		wait := l.wait(now, p)
 		if wait <= 0 {
-			return l.admit(now, t, held), nil
+			return l.admit(now, t, waited, held), nil
 		}
+		waited = true
 		held = held || l.pace.wait(now) > 0
 		l.sleep(ctx, p, wait)
 	}
@@ -156,7 +158,10 @@ func (l *Limiter) sleep(ctx context.Context, p *place, d time.Duration) {
 	}
 }
 
-func (l *Limiter) admit(now time.Time, t *llm.Ticket, held bool) *pass {
+func (l *Limiter) admit(now time.Time, t *llm.Ticket, waited, held bool) *pass {
+	if !waited && len(l.queue) == 1 && l.inFlight < firstWidth {
+		l.pace.alone(now)
+	}
 	l.inFlight++
 	l.pace.sent(now)
 	l.refusals.sent(now)

@@ -22,11 +22,11 @@ type pace struct {
 	left            float64 // part of the limit that remained at seen
 	seen            time.Time
 
-	learned float64 // requests per second; 0 if nothing was learned
-	began   time.Time
+	learned float64   // requests per second; 0 if nothing was learned
+	began   time.Time // of the requests that are measured
 	last    time.Time // when the last request was due
-	minute  minute    // requests that were accepted, or may be
-	calm    time.Time // the last refusal, or began
+	minute  minute    // requests since began that were accepted, or may be
+	calm    time.Time // the last refusal, or the first request
 	sample  sample
 }
 
@@ -77,15 +77,27 @@ func (p *pace) sent(now time.Time) {
 	if late := now.Add(-slack); p.last.Before(late) {
 		p.last = late
 	}
-	if p.began.IsZero() {
-		p.began, p.last, p.calm, p.sample.began = now, now, now, now
+	if p.calm.IsZero() {
+		p.last, p.calm = now, now
 	}
 	p.minute.add(now, 1)
 	p.sample.sent++
 }
 
+// alone precedes a request that waited for nothing. What was sent before a second without any
+// says how much was asked, not how much would be accepted, so the measures begin again.
+func (p *pace) alone(now time.Time) {
+	if now.Sub(p.last) < time.Second {
+		return
+	}
+	p.began, p.minute = now, minute{}
+	p.resample(now)
+}
+
 func (p *pace) refused(sent time.Time) {
-	p.minute.add(sent, -1)
+	if !sent.Before(p.began) {
+		p.minute.add(sent, -1)
+	}
 	if !sent.Before(p.sample.began) {
 		p.sample.refused++
 	}

@@ -137,6 +137,30 @@ func TestASweepUsesTheLimitAndIsHardlyRefused(t *testing.T) {
 	}
 }
 
+// The first calls of a run come one by one, while images are pulled. That they were few says
+// nothing of the limit that the others meet.
+func TestFewCallsBeforeASweepDoNotSlowItDown(t *testing.T) {
+	for says, name := range []string{"nothing", "Retry-After"} {
+		t.Run("it says "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &provider{meter: func() meter { return &bucket{size: 8, rate: 4} }, says: says}
+				m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(p.serve(t), "key"))
+				for range 3 {
+					if _, err := ask(t, m, "early", 0); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Minute)
+				}
+				s := sweep{50, 20, 64}
+				took, _ := s.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 0) })
+				if least := 250 * time.Second; took > least*11/10 { // 1000 calls at 4 a second
+					t.Errorf("it took %v, want at most 110 %% of %v", took, least)
+				}
+			})
+		})
+	}
+}
+
 // The last conversations of a run, and those of a run with one worker, come out of frequent
 // outages although nobody waits behind them.
 func TestALoneConversationGetsThroughFrequentOutages(t *testing.T) {
