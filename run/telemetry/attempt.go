@@ -217,7 +217,7 @@ func (a *attempt) output(e agent.Event) {
 		fail(a.action, "timeout", "")
 	}
 	if a.content && a.action.IsRecording() {
-		a.action.SetAttributes(semconv.GenAIToolCallResultKey.String(a.text(string(o.Bytes[:min(len(o.Bytes), maxMasked)]))))
+		a.action.SetAttributes(semconv.GenAIToolCallResultKey.String(a.text(string(o.Bytes))))
 	}
 	a.action.End(trace.WithTimestamp(e.Time))
 	a.action = nil
@@ -266,5 +266,5 @@ func errorType(err error) string {
 
 // errorText returns an error's text without its secrets, shortened.
 func (t *Telemetry) errorText(text string) string {
-	return mask.Clip(t.about.Mask.Text(text), maxError)
+	return valid(mask.Clip(t.about.Mask.Text(text), maxError))
 }

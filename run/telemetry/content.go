@@ -7,13 +7,8 @@ import (
 	"batch.example/batch/llm"
 )
 
-const (
-	// maxText is how many bytes of a text are sent.
-	maxText = 8 << 10
-	// maxMasked is how many bytes of a text are searched for secrets before it is cut: more
-	// than are sent, so that a cut does not hide a part of a secret from the search.
-	maxMasked = 64 << 10
-)
+// maxText is how many bytes of a text are sent.
+const maxText = 8 << 10
 
 // contentMessage is a message in the form that the conventions give gen_ai.input.messages
 // and gen_ai.output.messages.
@@ -65,14 +60,18 @@ func (t *Telemetry) message(m llm.Message) contentMessage {
 	return c
 }
 
-// text returns s as it is sent: valid UTF-8, without secrets, and cut.
+// text returns s as it is sent: without secrets, and cut. All of s is searched for secrets
+// before: of one that a cut divides, a part would be sent.
 func (t *Telemetry) text(s string) string {
-	s = t.about.Mask.Text(s[:min(len(s), maxMasked)])
+	s = t.about.Mask.Text(s)
 	if len(s) > maxText {
 		s = s[:maxText] + "..."
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return valid(s)
 }
+
+// valid returns s as UTF-8. Of a batch of spans with any other text, none can be sent.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func encode(v any) string {
 	text, err := json.Marshal(v)

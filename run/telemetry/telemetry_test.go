@@ -84,6 +84,7 @@ var (
 type sent struct {
 	t    *testing.T
 	tel  *telemetry.Telemetry
+	hide *mask.Masker
 	log  bytes.Buffer
 	loop *agent.Loop
 }
@@ -102,9 +103,9 @@ func start(t *testing.T, url string, more ...string) *sent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sent{t: t}
+	s := &sent{t: t, hide: mask.New(mask.Secret{Name: "KEY", Value: secret})}
 	s.tel, err = settings.Start(t.Context(), telemetry.About{
-		Model: "m-1", Service: "gemini", Version: "1.2.3", Mask: mask.New(mask.Secret{Name: "KEY", Value: secret}),
+		Model: "m-1", Service: "gemini", Version: "1.2.3", Mask: s.hide,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
 	if err != nil {
@@ -237,6 +238,11 @@ func TestACallOrAnActionThatFailsEndsWithTheFault(t *testing.T) {
 			"transient",
 			[]string{`execute_tool bash (internal) error "running a command: the engine is gone"`, "error.type=transient"},
 		},
+		"a call, with an error that is not UTF-8": {
+			[]any{fault.New(fault.Host, "asking", errors.New("Acc\xe8s refus\xe9"))},
+			"host",
+			[]string{`invoke_agent batch (internal) error "asking: Acc�s refus�"`},
+		},
 		"a conversation that is too long": {
 			[]any{fault.New(fault.Instance, "asking", llm.ErrContextLength)},
 			"",
@@ -345,6 +351,20 @@ func TestLongTextsAreCut(t *testing.T) {
 	s.tel.Close()
 	if n := len(c.Raw()); n < 8<<10 || n > 32<<10 {
 		t.Errorf("%d bytes were sent of a reply of a mebibyte, want the first 8 KiB of it", n)
+	}
+}
+
+// Where secrets are hidden, a text becomes shorter, so that its end is sent.
+func TestALongTextHasNoPartOfASecret(t *testing.T) {
+	key := "sk-" + strings.Repeat("0123456789abcdef", 16)
+	c := otlptest.New(t, nil)
+	s := start(t, c.URL, telemetry.CaptureVariable+"=true")
+	s.hide.Add(mask.Secret{Name: "LONG", Value: key})
+	long := reply(llm.Text{Text: strings.Repeat(key, 1000)}, llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"command":"submit"}`})
+	s.attempt(agent.Turn{}, results.Record{Outcome: vocab.OutcomeSubmitted}, long)
+	s.tel.Close()
+	if bytes.Contains(c.Raw(), []byte(key[:8])) {
+		t.Error("a part of the secret was sent")
 	}
 }
 
