@@ -193,7 +193,9 @@ func (p *pass) Done(resp *llm.Response, err error) {
 		p.ticket.Wait = max(0, l.refusals.until.Sub(now))
 	case err == nil && resp != nil:
 		l.observe(now, resp.Rate)
-		l.size.used(p.tokens, p.ticket.Tokens, l.count(resp))
+		if resp.Usage.Input+resp.Usage.Output > 0 { // some servers do not count
+			l.size.used(p.tokens, p.ticket.Tokens, l.count(resp))
+		}
 		l.accepted(now, p)
 	case fault.KindOf(err) == fault.Instance: // refused for what it says
 		l.size.used(p.tokens, 0, 0)

@@ -188,6 +188,23 @@ func TestAnEstimateIsCorrectedByTheAnswer(t *testing.T) {
 	})
 }
 
+func TestAnEstimateStaysWhereTheAnswerDoesNotCount(t *testing.T) {
+	for name, tokens := range map[string]int64{"a request": 500, "a huge one": 1e12} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := limit.New(limit.Limits{Tokens: 1000})
+				enter(t, l, &llm.Ticket{Tokens: tokens}).Done(&llm.Response{}, nil)
+				began := time.Now()
+				enter(t, l, &llm.Ticket{Tokens: 10}).Done(&llm.Response{}, nil)
+				want := time.Duration(min(60, tokens*60/1000)) * time.Second
+				if took := time.Since(began); took < want || took > want*105/100 {
+					t.Errorf("the next request waited %v, want about %v", took, want)
+				}
+			})
+		})
+	}
+}
+
 func TestTwoKeysDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{meter: func() meter { return &bucket{size: 10, rate: 10} }}

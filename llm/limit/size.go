@@ -46,7 +46,7 @@ func (s *size) sent(now time.Time, estimated int64) float64 {
 // owe adds tokens to the debt, which is never more than that of a minute.
 func (s *size) owe(tokens float64) {
 	if rate := s.rate(); rate > 0 {
-		s.debt = max(0, min(time.Minute, s.debt+time.Duration(tokens/rate*float64(time.Second))))
+		s.debt = time.Duration(max(0, min(float64(time.Minute), float64(s.debt)+tokens/rate*float64(time.Second))))
 	}
 }
 
