@@ -167,8 +167,9 @@ func (c *call) next(ctx context.Context, err error) error {
 		return err
 	}
 	limited, isLimited := errors.AsType[*RateLimited](err)
+	gated := isLimited && c.gate != nil
 	again := Repeat{RateLimited: isLimited, Reason: c.shortReason(err)}
-	if isLimited && c.gate != nil {
+	if gated {
 		c.ticket.Refused++
 		again.Wait = c.ticket.Wait
 	} else {
@@ -180,11 +181,11 @@ func (c *call) next(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		c.rest(isLimited)
 		return stopped(ctx, err)
-	case c.tries >= c.policy.Tries, isLimited && limited.After > maxAfterFactor*c.policy.Max:
+	case c.tries >= c.policy.Tries, isLimited && !gated && limited.After > maxAfterFactor*c.policy.Max:
 		return c.givenUp(err)
 	}
 	c.repeating(c.req, again, err)
-	if isLimited && c.gate != nil {
+	if gated {
 		c.sum.limited += time.Since(c.began)
 		return nil
 	}

@@ -285,6 +285,15 @@ func TestAGateDecidesWhenARateLimitedCallIsMadeAgain(t *testing.T) {
 	})
 }
 
+func TestAGateDecidesAboutALongPauseToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &answers{errs: repeat(limited(11*time.Minute), 1)}
+		if _, err := (llm.Calls{Gate: &gate{}}).Compose(gated{m}).Generate(t.Context(), &llm.Request{}); err != nil {
+			t.Errorf("%v, want an answer: the gate admitted a second try", err)
+		}
+	})
+}
+
 func TestAGateEndsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(limited(0), 99), takes: time.Second}
