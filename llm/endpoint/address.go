@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"syscall"
 
 	"batch.example/batch/fault"
@@ -66,9 +65,7 @@ func elsewhere(answer *http.Response, err error) bool {
 	if answer != nil && answer.Request != nil && answer.Request.Method != http.MethodPost {
 		return true
 	}
-	// Neither the SDK nor net/http gives these errors a type.
-	return err != nil && (strings.Contains(err.Error(), "request URL origin must match the configured base URL") ||
-		strings.Contains(err.Error(), "stopped after 10 redirects"))
+	return errors.Is(err, errCircle)
 }
 
 // redirected is the fault of a redirect, or nil if there was none.
@@ -78,7 +75,7 @@ func (e *Endpoint) redirected(answer *http.Response, err error) error {
 	}
 	what := "it redirects to another address"
 	switch {
-	case err != nil && strings.Contains(err.Error(), "stopped after"):
+	case errors.Is(err, errCircle):
 		what = "it redirects in a circle"
 	case answer != nil && answer.StatusCode >= 300 && answer.StatusCode < 400:
 		what = fmt.Sprintf("it redirects (%s)", statusText(answer.StatusCode))

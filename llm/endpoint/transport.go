@@ -9,7 +9,7 @@ import (
 )
 
 // newClient returns the client of requests: given, or one of our own; with answers that
-// have no end, and stalled streams, cut.
+// have no end, and stalled streams, cut, and redirects kept within one server.
 func newClient(given *http.Client, streams bool, idle time.Duration) *http.Client {
 	client := http.Client{Transport: Transport()}
 	if given != nil {
@@ -22,7 +22,25 @@ func newClient(given *http.Client, streams bool, idle time.Duration) *http.Clien
 		client.Transport = &watchful{next: client.Transport, idle: idle}
 	}
 	client.Transport = bounded{client.Transport}
+	client.CheckRedirect = withinOrigin
 	return &client
+}
+
+// errCircle is the cause of a request that was redirected too often.
+var errCircle = errors.New("too many redirects")
+
+// withinOrigin follows redirects only on the server that the user named: net/http would send
+// any other one the conversation, and keys in headers that it does not know, such as
+// X-Api-Key.
+func withinOrigin(next *http.Request, before []*http.Request) error {
+	named := before[0].URL
+	switch {
+	case next.URL.Scheme != named.Scheme || next.URL.Host != named.Host:
+		return http.ErrUseLastResponse
+	case len(before) >= 10:
+		return errCircle
+	}
+	return nil
 }
 
 // maxAnswer bounds an answer, in bytes: far above the longest that a model writes, and

@@ -78,6 +78,7 @@ var parts = []struct {
 	{"wrong clock", (*suite).wrongClock},
 	{"rate-limit headers", (*suite).rateHeaders},
 	{"secrets", (*suite).secrets},
+	{"redirects", (*suite).redirects},
 	{"cancel", (*suite).cancel},
 }
 

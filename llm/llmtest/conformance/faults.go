@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"batch.example/batch/fault"
@@ -236,6 +239,20 @@ func (s *suite) secrets() {
 		if got := last(at).Header.Get("X-Secret"); got != header {
 			s.Errorf("answer %d: asked with header %q, want %q of extra_headers", i+1, got, header)
 		}
+	}
+}
+
+// redirects holds that another server than the one of the address is asked nothing: neither
+// the key nor the conversation is for it.
+func (s *suite) redirects() {
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer other.Close()
+	_, m := s.serve(llmtest.Answer{Status: http.StatusTemporaryRedirect, Header: map[string]string{"Location": other.URL}, Body: []byte("{}")})
+	_, err := m.Generate(s.Context(), ask())
+	if fault.KindOf(err) != fault.Host || llm.Lost(err) != 0 || asked.Load() != 0 {
+		s.Errorf("redirected to another server: %v (%v), %d lost, which was asked %d times; want a Host fault, none lost, not asked",
+			err, fault.KindOf(err), llm.Lost(err), asked.Load())
 	}
 }
 
