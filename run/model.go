@@ -20,6 +20,9 @@ import (
 
 // Model is what instances are run with.
 type Model struct {
+	// Provider is its name in the catalogue, and Name the model's at it; empty for a
+	// provider that has one model.
+	Provider, Name string
 	// Price is nil when calls are free, when their provider reports the cost, or when
 	// the cost is unknown.
 	Price *vocab.Price
@@ -106,7 +109,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 		}, err
 	}
 	rewrite, err := contextPolicy(cfg, m)
-	return Model{Price: m.Price, Window: m.Window, Rewrite: rewrite, Open: open}, warnings, err
+	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, Rewrite: rewrite, Open: open}, warnings, err
 }
 
 // contextPolicy returns the configuration's context policy for a model. A played model has

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -39,13 +40,10 @@ func (s *sweep) startTelemetry(ctx context.Context, r *run.Run) (stop func(), er
 	if err != nil {
 		return nil, err
 	}
-	provider, model, found := s.cfg.Model.Provider, s.cfg.Model.ModelName, true
-	if provider == "" {
-		if provider, model, found = strings.Cut(model, "/"); !found {
-			model = provider // such as oracle
-		}
-	}
-	t, err := s.telemetry.Start(ctx, telemetry.About{Model: model, Service: provider, Version: run.Version(), Mask: s.mask, Log: log})
+	m := r.Model
+	t, err := s.telemetry.Start(ctx, telemetry.About{
+		Model: cmp.Or(m.Name, m.Provider), Service: m.Provider, Version: run.Version(), Mask: s.mask, Log: log,
+	})
 	if err != nil {
 		closeLog()
 		return nil, err

@@ -71,14 +71,15 @@ type Settings struct {
 
 // Model is a model that was checked as far as can be without a paid call.
 type Model struct {
-	Name    string       // as its provider has it
-	Price   *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
-	Cost    Cost
-	Window  int64                       // tokens of input that it takes; 0 if that is not known
-	Played  bool                        // by batch itself: nobody is asked, nothing is paid
-	Each    func() ([]llm.Model, error) // one for each key; nil if Played
-	Dropped []string                    // model_kwargs that are left out, since the provider does not take them
-	Open    func(proven bool) (Models, error)
+	Provider string       // whose it is
+	Name     string       // as its provider has it
+	Price    *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
+	Cost     Cost
+	Window   int64                       // tokens of input that it takes; 0 if that is not known
+	Played   bool                        // by batch itself: nobody is asked, nothing is paid
+	Each     func() ([]llm.Model, error) // one for each key; nil if Played
+	Dropped  []string                    // model_kwargs that are left out, since the provider does not take them
+	Open     func(proven bool) (Models, error)
 }
 
 // Cost says what is known of what calls cost.

@@ -36,7 +36,7 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 		return Model{}, err
 	}
 	m := Model{
-		Name: name,
+		Provider: p.Name, Name: name,
 		Open: func(proven bool) (Models, error) {
 			clients, err := p.open(s, configs, proven)
 			return func(a Attempt) (llm.Model, error) { return clients.of(a.ID, s.Within), nil }, err
@@ -76,7 +76,7 @@ func (p Provider) played(s Settings, name string) (Model, error) {
 		m.Skip(a.Heard)
 		return m, nil
 	}
-	return Model{Name: name, Played: true, Open: func(bool) (Models, error) { return models, nil }}, nil
+	return Model{Provider: p.Name, Name: name, Played: true, Open: func(bool) (Models, error) { return models, nil }}, nil
 }
 
 // script returns how played models write their commands: in the form that a text
