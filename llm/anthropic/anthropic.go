@@ -106,6 +106,9 @@ func root(address string) string {
 // RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
 func (m *Model) RetryPolicy() llm.RetryPolicy { return m.at.RetryPolicy() }
 
+// Dropped are the model_kwargs that are left out, since the provider does not take them.
+func (m *Model) Dropped() []string { return m.at.Dropped }
+
 // maxPauses bounds how often a turn is continued.
 const maxPauses = 16
 

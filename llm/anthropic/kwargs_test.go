@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +98,17 @@ func TestModelKwargsThatCannotBeTakenAreRefused(t *testing.T) {
 	}
 	if _, err := New(endpoint.Config{Model: "claude-sonnet-5"}); fault.KindOf(err) != fault.Host || !strings.Contains(fault.HintOf(err), "ANTHROPIC_API_KEY") {
 		t.Errorf("without a key: %v, want a Host fault with the name of its variable", err)
+	}
+}
+
+func TestWhatIsDroppedIsTold(t *testing.T) {
+	m, err := New(endpoint.Config{Model: "claude-sonnet-5", APIKey: "k", Kwargs: map[string]any{"drop_params": true, "seed": 1, "logprobs": true, "max_tokens": 9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, ok := any(m).(interface{ Dropped() []string }) // as package catalogue asks
+	if !ok || !slices.Equal(told.Dropped(), []string{"logprobs", "seed"}) {
+		t.Errorf("dropped members are reported: %v; want logprobs and seed", ok)
 	}
 }
 
