@@ -323,6 +323,8 @@ func TestFailuresAreBlamed(t *testing.T) {
 	streamed := func(list ...string) func() *http.Response {
 		return func() *http.Response { return events(list...) }
 	}
+	// LiteLLM's proxy names neither the event nor its type.
+	proxied := `{"error":{"message":"litellm.RateLimitError: no deployment available","type":"None","param":"None","code":"429"}}`
 	overloaded := `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
 	for name, tc := range map[string]struct {
 		answer func() *http.Response
@@ -348,6 +350,8 @@ func TestFailuresAreBlamed(t *testing.T) {
 		"overloaded in a 200":   {refuse(200, "overloaded_error", "Overloaded"), fault.Transient, 0, nil, "Overloaded"},
 		"overloaded at once":    {streamed(overloaded), fault.Transient, 0, nil, "Overloaded"},
 		"overloaded later":      {streamed(start, overloaded), fault.Transient, 3, nil, "Overloaded"},
+		"a proxy's at once":     {streamed(proxied), fault.Transient, 0, nil, "429"},
+		"a proxy's later":       {streamed(start, proxied), fault.Transient, 3, nil, "no deployment"},
 		"a stream without end":  {streamed(start, `{"type":"ping"}`, ended("end_turn")), fault.Transient, 3, nil, "ended before"},
 		"a stream of nothing":   {streamed(), fault.Transient, 3, nil, "no message"},
 		"events that are text":  {streamed(start, "{"), fault.Transient, 3, nil, "not JSON"},

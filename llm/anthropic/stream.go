@@ -31,6 +31,7 @@ type event struct {
 	Message json.RawMessage `json:"message"`
 	Block   json.RawMessage `json:"content_block"`
 	Delta   json.RawMessage `json:"delta"`
+	Error   json.RawMessage `json:"error"`
 }
 
 // readStream returns the message that a stream tells, as the API would have
@@ -55,10 +56,11 @@ func (m *Model) readStream(answer *http.Response) ([]byte, error) {
 		if err := json.Unmarshal(data, &e); err != nil {
 			return nil, m.garbled("an event of the stream is not JSON", err)
 		}
+		failed := e.Type == eventError || endpoint.IsSet(e.Error) // a proxy's own errors have no type
 		switch {
-		case e.Type == eventError && s.message == nil:
+		case failed && s.message == nil:
 			return nil, m.at.RefusedInside(answer.Header, data)
-		case e.Type == eventError:
+		case failed:
 			return nil, m.at.Broke(answer.Header, data)
 		}
 		if err := s.add(e, data); err != nil {
