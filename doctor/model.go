@@ -95,20 +95,26 @@ func failed(err error) Check {
 // checkPrice says what is known about the cost of calls, and what this one cost.
 func checkPrice(m catalogue.Model, resp *llm.Response) Check {
 	cost := fmt.Sprintf("this call cost %s USD", amount(resp.Cost))
+	text := "unknown"
+	if m.Price != nil {
+		text = fmt.Sprintf("%s USD in and %s USD out per million tokens", amount(m.Price.Input*1e6), amount(m.Price.Output*1e6))
+	}
 	switch {
-	case m.Price != nil:
-		return Check{"price", Good, fmt.Sprintf("%s USD in and %s USD out per million tokens; %s",
-			amount(m.Price.Input*1e6), amount(m.Price.Output*1e6), cost), ""}
-	case resp.Priced:
-		return Check{"price", Good, "the provider reports what each call costs; " + cost, ""}
-	case m.Cost == catalogue.Uncounted:
+	case m.Cost == catalogue.Uncounted && resp.Cost == 0:
 		return Check{"price", Good, "unknown, and costs are not counted for this model", ""}
-	default:
-		return Check{
-			"price", Warning, "unknown: costs cannot be counted, nor limited",
-			"give the price with `-c model.litellm_model_registry=prices.json` (a file in LiteLLM's form),\n" +
-				"or run without counting: `-c model.cost_tracking=ignore_errors`",
-		}
+	case m.Price == nil && resp.Priced:
+		return Check{"price", Good, "the provider reports what each call costs; " + cost, ""}
+	case resp.Priced:
+		return Check{"price", Good, text + "; " + cost, ""}
+	case m.Price != nil && resp.Service != "":
+		text += ", but not of calls such as this one (" + resp.Service + ")"
+	case m.Price != nil:
+		text += ", but not of calls such as this one"
+	}
+	return Check{
+		"price", Warning, text + ": costs cannot be counted, nor limited",
+		"give the price with `-c model.litellm_model_registry=prices.json` (a file in LiteLLM's form),\n" +
+			"or run without counting: `-c model.cost_tracking=ignore_errors`",
 	}
 }
 

@@ -40,18 +40,28 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 			"ok model openai/gpt-5 answered in ", " s as gpt-5-2025-08-07: 20 tokens in, 1 token out",
 			"ok price 1.25 USD in and 10.00 USD out per million tokens; this call cost 0.000035 USD",
 		}},
+		{"openai/gpt-5.2", llmtest.Answer{Content: "OK", Usage: usage, ServiceTier: "flex"}, []string{
+			"warn price 1.75 USD in and 14.00 USD out per million tokens, but not of calls such as this one (flex): costs cannot be counted",
+			"model.litellm_model_registry",
+		}},
+		{"openai/gpt-5", llmtest.Answer{Content: "OK", NoUsage: true}, []string{"but not of calls such as this one: costs cannot"}},
 		{"openai/own", llmtest.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown, and costs are not counted"}},
 		{"openai/own", llmtest.Answer{Content: "OK", Cost: &cost}, []string{"ok price the provider reports what each call costs; this call cost 0.25 USD"}},
 	} {
-		server := llmtest.NewServer(t, tt.answer)
+		server := llmtest.NewServer(t, tt.answer, tt.answer)
 		got := all(Ask(t.Context(), settings(tt.model, server.URL), []llm.Tool{{Name: "bash"}}))
 		for _, want := range tt.want {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: want %q in\n%s", tt.model, want, got)
 			}
 		}
-		if r := server.Requests(); len(r) != 1 || len(r[0].Tools) != 1 {
-			t.Errorf("%s: got %d requests, want 1 record, 1 tool", tt.model, len(r))
+		ignoring := settings(tt.model, server.URL)
+		ignoring.IgnoreCost = true
+		if got := all(Ask(t.Context(), ignoring, nil)); tt.answer.Cost == nil && strings.Contains(got, "the provider reports") {
+			t.Errorf("%s, costs ignored: the provider reports no cost, got\n%s", tt.model, got)
+		}
+		if r := server.Requests(); len(r) != 2 || len(r[0].Tools) != 1 {
+			t.Errorf("%s: got %d requests, want 2, the first with 1 tool", tt.model, len(r))
 		}
 	}
 }
