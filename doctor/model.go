@@ -34,11 +34,10 @@ func Ask(ctx context.Context, s catalogue.Settings, tools []llm.Tool) []Check {
 	var checks []Check
 	var last *llm.Response
 	for i, model := range models {
-		name := s.Model
+		check, resp := ask(ctx, s.Model, model, tools)
 		if len(models) > 1 {
-			name += fmt.Sprintf(" with key %d of %d", i+1, len(models))
+			check.Text = fmt.Sprintf("key %d of %d: %s", i+1, len(models), check.Text)
 		}
-		check, resp := ask(ctx, name, model, tools)
 		checks = append(checks, check)
 		if resp != nil {
 			last = resp

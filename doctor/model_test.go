@@ -122,3 +122,19 @@ func TestDoctorReportsWhyAModelCannotBeCalled(t *testing.T) {
 		t.Errorf("got %s, want beginning with %q", got, "ok model oracle is part of batch")
 	}
 }
+
+func TestDoctorSaysWhichOfSeveralKeysFails(t *testing.T) {
+	s := llmtest.NewServer(t, llmtest.Answer{Content: "OK", Usage: vocab.Usage{Input: 20, Output: 1}}, llmtest.Refusal(http.StatusPaymentRequired, "", "pay first"))
+	two := settings("openai/gpt-5", s.URL)
+	getenv := two.Getenv
+	two.Getenv = func(name string) string {
+		if name == "OPENAI_API_KEYS" {
+			return plantedKey + "," + plantedKey + "2"
+		}
+		return getenv(name)
+	}
+	got := all(Ask(t.Context(), two, nil))
+	if !strings.Contains(got, "ok model key 1 of 2: openai/gpt-5 answered") || !strings.Contains(got, "FAIL model key 2 of 2: ") {
+		t.Errorf("got\n%s\nwant that the second key fails", got)
+	}
+}
