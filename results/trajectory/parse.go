@@ -94,21 +94,21 @@ func (p *parser) step(m, extra gjson.Result, at float64, refused bool) {
 		s.Cost = &dollars
 	}
 	response := extra.Get("response")
-	s.Usage = usageIn(response.Get("usage"))
+	s.Usage = usageIn(response)
 	if at > p.at && p.at > 0 {
 		s.Seconds = at - p.at
 	}
 	reply := m
 	if roleOf(m) != "assistant" {
-		reply = response.Get("choices.0.message") // it is not in the conversation
+		reply = replyIn(response) // it is not in the conversation
 	}
 	s.Thought, s.Reasoning = textOf(reply), reasoningOf(reply)
 	if given := extra.Get("model_response"); given.Exists() {
 		s.Thought = given.String()
 	}
 	if refused {
-		for _, c := range reply.Get("tool_calls").Array() {
-			s.Thought = strings.TrimSpace(s.Thought + "\n" + c.Get("function.name").String() + " " + c.Get("function.arguments").String())
+		for _, c := range callsIn(reply) {
+			s.Thought = strings.TrimSpace(s.Thought + "\n" + c)
 		}
 		s.Notes = append(s.Notes, Message{string(vocab.StatusFormatError), textOf(m)})
 	} else {
@@ -195,8 +195,9 @@ func (p *parser) exit(m, extra gjson.Result) {
 	}
 }
 
-// usageIn reads the names that OpenAI's two interfaces give to what a call used, and batch.
-func usageIn(u gjson.Result) *vocab.Usage {
+// usageIn reads what a call used, by the names that the providers give to it, and batch.
+func usageIn(response gjson.Result) *vocab.Usage {
+	u, g := response.Get("usage"), response.Get("usageMetadata") // Gemini's
 	first := func(names ...string) int64 {
 		for _, name := range names {
 			if n := u.Get(name); n.Type == gjson.Number {
@@ -206,10 +207,14 @@ func usageIn(u gjson.Result) *vocab.Usage {
 		return 0
 	}
 	usage := vocab.Usage{
-		Input:     first("prompt_tokens", "input_tokens"),
-		Output:    first("completion_tokens", "output_tokens"),
-		Cached:    first("prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens", "cached_tokens"),
-		Reasoning: first("completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens"),
+		Input:     first("prompt_tokens", "input_tokens") + g.Get("promptTokenCount").Int() + g.Get("toolUsePromptTokenCount").Int(),
+		Output:    first("completion_tokens", "output_tokens") + g.Get("candidatesTokenCount").Int() + g.Get("thoughtsTokenCount").Int(),
+		Cached:    first("prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens", "cached_tokens") + g.Get("cachedContentTokenCount").Int(),
+		Reasoning: first("completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens") + g.Get("thoughtsTokenCount").Int(),
+	}
+	if !u.Get("prompt_tokens").Exists() { // Anthropic's own, which LiteLLM adds to its sum
+		read := first("cache_read_input_tokens")
+		usage.Input, usage.Cached = usage.Input+read+first("cache_creation_input_tokens"), usage.Cached+read
 	}
 	if usage == (vocab.Usage{}) {
 		return nil

@@ -6,6 +6,29 @@ import (
 	"github.com/tidwall/gjson"
 )
 
+// replyIn is the message in a provider's answer, as the provider wrote it: one of chat
+// completions, Gemini's content, or else the whole answer, as Anthropic and the Responses
+// API have it.
+func replyIn(response gjson.Result) gjson.Result {
+	for _, path := range []string{"choices.0.message", "candidates.0.content"} {
+		if m := response.Get(path); m.Exists() {
+			return m
+		}
+	}
+	return response
+}
+
+// callsIn are the tool calls in a provider's own message, each with its arguments.
+func callsIn(m gjson.Result) (calls []string) {
+	for _, path := range []string{"tool_calls.#.function", "parts.#.functionCall", `content.#(type=="tool_use")#`, `output.#(type=="function_call")#`} {
+		for _, c := range m.Get(path).Array() {
+			arguments := c.Get("arguments").String() + c.Get("args").Raw + c.Get("input").Raw
+			calls = append(calls, c.Get("name").String()+" "+arguments)
+		}
+	}
+	return calls
+}
+
 // textOf is a message's text: a string, or the texts of its parts.
 func textOf(m gjson.Result) string {
 	if out := m.Get("output"); out.Exists() {
@@ -19,6 +42,9 @@ func textOf(m gjson.Result) string {
 			}
 		}
 		return strings.Join(texts, "\n")
+	}
+	if parts := m.Get("parts"); parts.IsArray() {
+		return partsOf(parts)
 	}
 	return partsOf(m.Get("content"))
 }
@@ -34,7 +60,7 @@ func partsOf(content gjson.Result) string {
 		case "image", "image_url", "input_image":
 			texts = append(texts, "[image]")
 		default:
-			if text := part.Get("text"); text.Exists() {
+			if text := part.Get("text"); text.Exists() && !part.Get("thought").Bool() {
 				texts = append(texts, text.String())
 			}
 		}
@@ -55,13 +81,13 @@ func reasoningOf(m gjson.Result) string {
 			texts = append(texts, text.String())
 		}
 	}
-	for _, path := range []string{"content", "thinking_blocks"} {
+	for _, path := range []string{"content", "thinking_blocks", "parts", "extra.parts"} {
 		if !m.Get(path).IsArray() {
 			continue
 		}
 		for _, part := range m.Get(path).Array() {
 			add(part.Get("thinking"))
-			if part.Get("type").String() == "reasoning" {
+			if part.Get("type").String() == "reasoning" || part.Get("thought").Bool() {
 				add(part.Get("text"))
 			}
 		}
