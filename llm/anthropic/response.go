@@ -58,14 +58,12 @@ func (m *Model) response(raw []byte, header http.Header) (*llm.Response, error) 
 	resp := &llm.Response{
 		Message:      llm.Message{Role: llm.RoleAssistant, Parts: parts(content, answer.StopReason)},
 		FinishReason: answer.StopReason,
-		Usage:        readUsage(answer.Usage),
 		Service:      service(answer.Usage),
 		Model:        cmp.Or(answer.Model, m.at.Model),
 		Raw:          raw,
 		Rate:         endpoint.ReadRate(header, time.Now()),
 	}
-	m.at.Price(resp, nil)
-	resp.Cost *= surcharge(answer.Usage, familyOf(m.at.Model))
+	m.bill(resp, answer.Usage)
 	return resp, nil
 }
 

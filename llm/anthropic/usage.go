@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/vocab"
 )
@@ -23,6 +24,26 @@ func readUsage(raw json.RawMessage) vocab.Usage {
 	}
 	u.Input = tokens(usage["input_tokens"]) + u.Cached + u.CacheWrite
 	return u
+}
+
+// bill fills in what an answer used and cost. The counts of an answer leave out the
+// summaries that the API made of the conversation before it (context_management), which
+// are requests of their own length.
+func (m *Model) bill(resp *llm.Response, usage json.RawMessage) {
+	resp.Usage = readUsage(usage)
+	m.at.Price(resp, nil)
+	var iterations []json.RawMessage
+	_ = json.Unmarshal(endpoint.Members(usage)["iterations"], &iterations) // mostly there are none
+	for _, i := range iterations {
+		if kind, _ := word(endpoint.Members(i)["type"]); kind != "compaction" {
+			continue
+		}
+		summary := &llm.Response{Usage: readUsage(i), Service: resp.Service, Model: resp.Model}
+		m.at.Price(summary, nil)
+		resp.Usage = resp.Usage.Add(summary.Usage)
+		resp.Cost, resp.Priced = resp.Cost+summary.Cost, resp.Priced && summary.Priced
+	}
+	resp.Cost *= surcharge(usage, familyOf(m.at.Model))
 }
 
 func tokens(raw json.RawMessage) int64 {
