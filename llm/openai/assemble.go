@@ -13,6 +13,7 @@ import (
 // the first choice, its members the rest.
 type chunk struct {
 	members, choice, delta map[string]json.RawMessage
+	whole                  bool // the delta has all of its members, as MiniMax ends a stream
 	err                    json.RawMessage
 }
 
@@ -31,7 +32,8 @@ func (c *chunk) read() {
 		}
 		c.delta = endpoint.Members(choice["delta"])
 		if c.delta == nil {
-			c.delta = endpoint.Members(choice["message"]) // a whole answer as its only piece
+			c.delta = endpoint.Members(choice["message"])
+			c.whole = c.delta != nil
 		}
 		delete(choice, "delta")
 		delete(choice, "message")
@@ -52,11 +54,31 @@ type assembly struct {
 func (a *assembly) add(c *chunk) {
 	a.members = latest(a.members, c.members)
 	a.choice.add(c.choice, false)
+	if c.whole {
+		a.forget(c.delta)
+	}
 	a.calls.add(c.delta["tool_calls"])
 	a.details.add(c.delta["reasoning_details"])
 	delete(c.delta, "tool_calls")
 	delete(c.delta, "reasoning_details")
 	a.message.add(c.delta, true)
+}
+
+// forget removes what came in pieces of members that say something.
+func (a *assembly) forget(members map[string]json.RawMessage) {
+	for name, value := range members {
+		switch {
+		case !endpoint.IsSet(value):
+		case name == "tool_calls":
+			a.calls = calls{}
+		case name == "reasoning_details":
+			a.details = details{}
+		default:
+			delete(a.message.texts, name)
+			delete(a.message.lists, name)
+			delete(a.message.objects, name)
+		}
+	}
 }
 
 // ended reports whether the answer has all that its last pieces say.

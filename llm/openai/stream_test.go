@@ -114,6 +114,15 @@ func TestAStreamedAnswerIsPutTogether(t *testing.T) {
 			[]string{`{"choices":[{"message":{"role":"assistant","content":"x"}}]}`},
 			`{"role":"assistant","content":"x"}`,
 		},
+		"the whole message after its pieces": {
+			[]string{
+				delta(`"role":"assistant","content":"Hel","reasoning_content":"a","kept":"b"`), delta(`"content":"lo"`),
+				delta(`"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"bash","arguments":"{}"}}]`),
+				`{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hello","reasoning_content":"a","kept":"",` +
+					`"tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{}"}}]}}]}`,
+			},
+			`{"role":"assistant","content":"Hello","reasoning_content":"a","kept":"b","tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{}"}}]}`,
+		},
 		"another choice besides": {
 			[]string{`{"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes"}}]}`},
 			`{"role":"assistant","content":"yes"}`,
