@@ -15,6 +15,7 @@ import (
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/anthropic"
+	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/openai"
 )
@@ -124,12 +125,56 @@ func TestTheStubAnswersByScriptInSeveralProtocols(t *testing.T) {
 	}
 }
 
+// A reply that the agent cannot use is not in the conversation that it sends next.
+func TestTheStubDoesNotRepeatAReplyWithoutACommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	replies := `"*": [{content: one, bash: ls}, "Is that right?", {content: two, bash: pwd}]`
+	if err := os.WriteFile(dir+"/replies.yaml", []byte(replies), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startStub(t, dir, "--script", "replies.yaml")
+	for _, name := range []string{"openai/stub", "openai/responses/stub", "anthropic/claude-stub", "gemini/gemini-stub"} {
+		found, err := catalogue.Find(catalogue.Settings{Model: name, Getenv: func(name string) string { return s.exports[name] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		models, err := found.Each()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tools := range [][]llm.Tool{nil, {{Name: "bash", Parameters: []byte(`{"type":"object"}`)}}} {
+			ask := func(req *llm.Request, want string) llm.Message {
+				resp, err := models[0].Generate(t.Context(), req)
+				if err != nil || !strings.HasPrefix(resp.Message.Text(), want) {
+					t.Fatalf("%s, tools %v: answered %+v, %v; want %q", name, tools, resp, err, want)
+				}
+				return resp.Message
+			}
+			user := func(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Parts: llm.Say(text)} }
+			req := &llm.Request{Tools: tools, Messages: []llm.Message{user("the task")}}
+			first := ask(req, "one")
+			req.Messages = append(req.Messages, user("That was spoiled on its way."))
+			ask(req, "one")
+			output := user("a file")
+			if calls := first.ToolCalls(); len(calls) > 0 {
+				output = llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: calls[0].ID, Parts: output.Parts}}}
+			}
+			req.Messages = append(req.Messages, first, output)
+			ask(req, "Is that right?")
+			req.Messages = append(req.Messages, user("There was no command."))
+			ask(req, "two")
+		}
+	}
+	s.stop(t)
+}
+
 // The command that the stub prints is run as it stands, with the variables that it prints.
 func TestASweepOverTheStubIsLikeOneOfTheScript(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
-	s := startStub(t, dir, "--slice", ":2", "--rpm", "600", "--outage", "300ms/2s", "--fault", "429:10%", "--latency", "1ms..20ms")
+	s := startStub(t, dir, "--slice", "1:5:3", "--rpm", "600", "--outage", "300ms/2s", "--fault", "429:10%", "--latency", "1ms..20ms")
 	cmd := batch(t.Context(), dir, strings.Fields(s.run)[1:]...)
 	for name, value := range s.exports {
 		cmd.Env = append(cmd.Env, name+"="+value)
@@ -139,7 +184,7 @@ func TestASweepOverTheStubIsLikeOneOfTheScript(t *testing.T) {
 		t.Fatalf("%s: %v\n%s", s.run, err, out)
 	}
 	t.Logf("%v, %s", time.Since(begun), s.stop(t))
-	want := batch(t.Context(), dir, "run", "--subset", "demo", "--slice", ":2", "-m", "scripted/demo", "-o", "runs/script")
+	want := batch(t.Context(), dir, "run", "--subset", "demo", "--slice", "1:5:3", "-m", "scripted/demo", "-o", "runs/script")
 	if out, err := want.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

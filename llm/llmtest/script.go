@@ -16,9 +16,9 @@ import (
 )
 
 // Script answers each instance of a dataset from replies of its own, so that a sweep does the
-// same over HTTP as without it. The place in a conversation is the number of the model's
-// messages in the request: a resumed conversation, and a server that was started again,
-// continue where it is. It is safe for concurrent use.
+// same over HTTP as without it. The place in a conversation is read from the request: a
+// resumed conversation, and a server that was started again, continue where it is. It is
+// safe for concurrent use.
 type Script struct {
 	Replies scripted.Script
 	Config  scripted.Config
@@ -43,7 +43,7 @@ type Row struct{ ID, Statement string }
 // a 400 that says so.
 func (s *Script) Next(_ int, r *Request) Answer {
 	m := s.Replies.Model(cmp.Or(s.Instance(r), scripted.Anyone), s.Config)
-	m.Skip(r.Replies())
+	skipHeard(m, r)
 	req := &llm.Request{}
 	for _, t := range r.Tools {
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Function.Name})
@@ -56,6 +56,32 @@ func (s *Script) Next(_ int, r *Request) Answer {
 		return Refusal(http.StatusBadRequest, "no_reply", err.Error())
 	}
 	return s.answer(r, resp)
+}
+
+// skipHeard skips the replies that the conversation has had. One without a command is not
+// in it, but what the user said of it is. A reply with a command that is not in it was
+// spoiled on its way, as by [Odds], and is due again.
+func skipHeard(m *scripted.Model, r *Request) {
+	expected := 1 // texts of the user: the task, then the output of a command in a text
+	for _, t := range r.Turns() {
+		switch t.Role {
+		case llm.RoleAssistant:
+			m.Skip(1)
+			expected = 1
+			if len(t.ToolCalls()) > 0 {
+				expected = 0
+			}
+		case llm.RoleUser:
+			for _, p := range t.Parts {
+				if _, ok := p.(llm.Text); !ok {
+					continue
+				}
+				if expected--; expected < 0 && !m.Acts(len(r.Tools) > 0) {
+					m.Skip(1)
+				}
+			}
+		}
+	}
 }
 
 func (s *Script) answer(r *Request, resp *llm.Response) Answer {

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -89,6 +90,20 @@ func newModel(replies []Reply, cfg Config, end func(said int) error) *Model {
 
 // Skip skips the next n replies: a resumed run already has them.
 func (m *Model) Skip(n int) { m.next.Add(int64(n)) }
+
+// Acts reports whether the next reply has a command for an agent with tools or without.
+// What has none is not kept in the conversation.
+func (m *Model) Acts(tools bool) bool {
+	n := int(m.next.Load())
+	if n >= len(m.replies) {
+		return false
+	}
+	msg := m.message(&m.replies[n], n+1, tools)
+	if tools {
+		return len(msg.ToolCalls()) > 0
+	}
+	return strings.Contains(msg.Text(), "```")
+}
 
 // Left returns how many replies have not been given yet.
 func (m *Model) Left() int { return max(0, len(m.replies)-int(m.next.Load())) }
