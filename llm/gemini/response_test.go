@@ -238,6 +238,7 @@ func TestStreamsThatBreak(t *testing.T) {
 		{"at once", stream(failure), "overloaded", nil, true},
 		{"later", stream(chunk(`{"text":"a"}`), failure), "overloaded", nil, false},
 		{"without an end", stream(chunk(`{"text":"a"}`)), "broke off", nil, false},
+		{"without an end, rated", stream(`{"promptFeedback":{"safetyRatings":[{"category":"c"}]},` + chunk(`{"text":"a"}`)[1:]), "broke off", nil, false},
 		{"nothing", "", "broke off", nil, false},
 		{"blocked", stream(`{"promptFeedback":{"blockReason":"SAFETY"}}`), "SAFETY", llm.ErrContentPolicy, false},
 		{"not JSON", "data: x\n\n", "not of the Gemini API", nil, false},

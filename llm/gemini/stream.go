@@ -153,7 +153,8 @@ func (c *collected) flush() {
 
 // whole is the answer as it would have come at once.
 func (c *collected) whole() ([]byte, error) {
-	if !endpoint.IsSet(c.candidate["finishReason"]) && !endpoint.IsSet(c.members["promptFeedback"]) {
+	blocked := endpoint.IsSet(endpoint.Members(c.members["promptFeedback"])["blockReason"])
+	if !endpoint.IsSet(c.candidate["finishReason"]) && !blocked {
 		return nil, errors.New("the answer broke off: the stream ended before it was complete")
 	}
 	c.flush()
