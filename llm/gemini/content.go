@@ -157,7 +157,7 @@ func arguments(text string) json.RawMessage {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber() // keeps their digits
 	var members map[string]any
-	if d.Decode(&members) != nil || members == nil || d.More() {
+	if !json.Valid([]byte(text)) || d.Decode(&members) != nil || members == nil {
 		members = map[string]any{"arguments": text}
 	}
 	return history.MustEncode(members)

@@ -138,6 +138,22 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+func TestArgumentsThatAreNotAnObjectAreKeptAsText(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                `{}`,
+		` {"n": 1.50} `:   `{"n":1.50}`,
+		`{"n":1}}`:        `{"arguments":"{\"n\":1}}"}`,
+		`{"n":1}]`:        `{"arguments":"{\"n\":1}]"}`,
+		`{"n":1} {"n":2}`: `{"arguments":"{\"n\":1} {\"n\":2}"}`,
+		`null`:            `{"arguments":"null"}`,
+		`["ls"]`:          `{"arguments":"[\"ls\"]"}`,
+	} {
+		if got := string(arguments(text)); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
 // With a memo, a request is the same as without one, whatever happened to the
 // conversation since the last request; and earlier requests do not change.
 func TestTheMemoDoesNotChangeRequests(t *testing.T) {
