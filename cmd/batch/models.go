@@ -136,11 +136,11 @@ func (f modelsFlags) selected(table price.Table) ([]string, error) {
 		matched, _ := path.Match(pattern, name)
 		return !matched && !strings.Contains(name, pattern)
 	})
+	if m, ok := table.Find(f.pattern); ok && len(found) == 0 { // under another of its names
+		found = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return table[name] != m })
+	}
 	if len(found) > 0 {
 		return found, nil
-	}
-	if m, ok := table.Find(f.pattern); ok { // under another of its names
-		return slices.DeleteFunc(names, func(name string) bool { return table[name] != m }), nil
 	}
 	err := fault.Newf(fault.Usage, "nothing is known of a model like %q", f.pattern)
 	if best := near.Name(f.pattern, append(bareNames(names), names...)); best != "" {
