@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -247,10 +248,15 @@ func (a *app) sayStub(f *stubFlags, rows int, at string) error {
 		}
 	}
 	command := []string{"batch", "run", "--subset", f.subset}
-	for _, o := range [][2]string{{"--split", f.split}, {"--filter", f.filter}, {"--slice", f.slice}, {"--instances", f.instances}, {"--shard", f.shard}} {
+	for _, o := range [][2]string{
+		{"--split", f.split}, {"--revision", f.revision}, {"--filter", f.filter}, {"--slice", f.slice}, {"--instances", f.instances}, {"--shard", f.shard},
+	} {
 		if o[1] != "" {
 			command = append(command, o[0], o[1])
 		}
+	}
+	if f.shuffle {
+		command = append(command, "--shuffle", "--seed", strconv.FormatInt(f.seed, 10))
 	}
 	command = append(command, "-m", "openai/stub", "-c", "model.cost_tracking=ignore_errors", "-o", "runs/stub")
 	_, err := fmt.Fprintf(a.stdout, "%s%s\n", text, strings.Join(quotedWords(command), " "))

@@ -83,8 +83,8 @@ func TestTheStubAnswersByScriptInSeveralProtocols(t *testing.T) {
 {"instance_id": "a__2", "problem_statement": "the second problem"}
 `)
 	write("replies.yaml", "a__1: [one of a1, two of a1]\na__2: [one of a2]\n")
-	s := startStub(t, dir, "--subset", "rows.jsonl", "--script", "replies.yaml", "--latency", "0s..1ms")
-	if want := "batch run --subset rows.jsonl -m openai/stub -c model.cost_tracking=ignore_errors -o runs/stub"; s.run != want {
+	s := startStub(t, dir, "--subset", "rows.jsonl", "--script", "replies.yaml", "--latency", "0s..1ms", "--shuffle", "--seed", "7")
+	if want := "batch run --subset rows.jsonl --shuffle --seed 7 -m openai/stub -c model.cost_tracking=ignore_errors -o runs/stub"; s.run != want {
 		t.Errorf("printed %q, want %q", s.run, want)
 	}
 	asked := map[string]func() (llm.Model, error){
