@@ -112,7 +112,7 @@ func (s *Script) Instance(r *Request) string {
 		if len(found) == 0 {
 			return ""
 		}
-		return found[len(found)-1]
+		return found[min(1, len(found)-1)]
 	}
 	if id, ok := s.ids.Load(task); ok {
 		return id.(string)
