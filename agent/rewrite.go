@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,8 +26,9 @@ type Conversation struct {
 
 	// Ask sends other messages to the model, with the same tools, for a summary. The call
 	// is paid and counted in the run's cost and usage, but is not a step. If the run is
-	// interrupted later, the same call is answered from the journal. Its error ends the run
-	// if it is returned by Rewrite; one with llm.ErrContextLength in its chain need not be.
+	// interrupted later, the same call is answered from the journal. Its error ends the run,
+	// except that Rewrite may continue if the provider refused the messages as too long, with
+	// llm.ErrContextLength in the chain.
 	Ask func(ctx context.Context, messages []llm.Message) (*llm.Response, error)
 }
 
@@ -59,11 +61,8 @@ func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 	if r.turn.Rewrite == nil {
 		return false, nil
 	}
-	r.summary = ""
 	before := r.gauge
-	w, err := r.turn.Rewrite(ctx, Conversation{
-		Task: r.turn.Task, Messages: r.sent, Tokens: before.tokens, Size: before.size, Refused: refused, Ask: r.ask,
-	})
+	w, err := r.decide(ctx, refused)
 	if err != nil || w == nil || len(w.Edits) == 0 {
 		return false, err
 	}
@@ -96,6 +95,24 @@ func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 	}
 	r.gauge.tokens = after
 	return true, nil
+}
+
+// decide calls the turn's Rewrite. After a call for a summary that failed, no other may
+// follow: it is not settled, or not recorded.
+func (r *run) decide(ctx context.Context, refused bool) (*Rewriting, error) {
+	r.summary = ""
+	var failed error
+	w, err := r.turn.Rewrite(ctx, Conversation{
+		Task: r.turn.Task, Messages: r.sent, Tokens: r.gauge.tokens, Size: r.gauge.size, Refused: refused,
+		Ask: func(ctx context.Context, messages []llm.Message) (*llm.Response, error) {
+			resp, err := r.ask(ctx, messages)
+			if !r.mayFit(err) {
+				failed = cmp.Or(failed, err)
+			}
+			return resp, err
+		},
+	})
+	return w, cmp.Or(err, failed)
 }
 
 // apply returns the messages after the rewriting, and what it removed and added.

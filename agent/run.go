@@ -24,7 +24,7 @@ type run struct {
 	sent     []llm.Message   // those a provider sees
 	memo     llm.Memo        // what the model keeps of them
 	fresh    int             // how many of messages were there before the run
-	callIDs  map[string]bool // of the tool calls in messages
+	callIDs  map[string]bool // of the tool calls in sent
 	digest   digest
 	gauge    gauge  // of sent
 	summary  string // digest of the last call for a summary

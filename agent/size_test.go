@@ -203,4 +203,16 @@ func TestASummaryIsPaidAndKnownAfterAnInterruption(t *testing.T) {
 			t.Errorf("got %v, want %v", err, away)
 		}
 	})
+	t.Run("its failure ends the run even if nobody cares", func(t *testing.T) {
+		away := errors.New("away")
+		m := &script{replies: []*llm.Response{ask("1", "a")}, err: away}
+		again := turn(m, &journal{})
+		again.Rewrite = func(ctx context.Context, c Conversation) (*Rewriting, error) {
+			_, _ = rewrite(ctx, c)
+			return nil, nil
+		}
+		if _, err := newLoop(t, nil).Run(t.Context(), again); !errors.Is(err, away) || len(m.asked) != 2 {
+			t.Errorf("got %v after %d calls, want %v after 2", err, len(m.asked), away)
+		}
+	})
 }
