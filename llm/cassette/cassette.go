@@ -5,7 +5,7 @@
 // A recording is one file of JSON lines per instance, an [exchange] each, appended when the
 // exchange has ended: a crash loses at most those under way. It has no secrets: of the
 // headers only known harmless ones are kept, and what the [mask.Masker] knows is hidden in
-// all texts. What is answered is exactly what was received, byte for byte where nothing was
+// all texts, except for a secret that the model itself writes in the pieces of a stream. What is answered is exactly what was received, byte for byte where nothing was
 // hidden: status, kept headers, body, failures of the connection, and bodies that were cut.
 //
 // A conversation's requests repeat each other's beginnings. Of each body, only what follows
@@ -15,6 +15,7 @@ package cassette
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -30,6 +31,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 )
 
 // FileName is the usual name of a recording in an instance's directory.
@@ -73,8 +75,8 @@ type message struct {
 	Bytes   []byte              `json:"bytes,omitempty"` // in place of Body if that is not UTF-8
 }
 
-func newMessage(headers http.Header, same int, body []byte) message {
-	m := message{Headers: kept(headers), Same: same}
+func newMessage(headers map[string][]string, same int, body []byte) message {
+	m := message{Headers: headers, Same: same}
 	if utf8.Valid(body) {
 		m.Body = string(body)
 	} else {
@@ -98,16 +100,38 @@ var harmless = []string{
 }
 
 // harmlessStart are the beginnings of names of such headers.
-var harmlessStart = []string{"X-Ratelimit-", "Anthropic-Ratelimit-"}
+var harmlessStart = []string{"X-Ratelimit-", "Anthropic-Ratelimit-", "Ratelimit"}
 
-func kept(headers http.Header) map[string][]string {
+// kept returns the headers that are kept. The address of a redirect may have a secret.
+func kept(headers http.Header, hide *mask.Masker) map[string][]string {
 	list := map[string][]string{}
 	for name, values := range headers {
 		if slices.Contains(harmless, name) || slices.ContainsFunc(harmlessStart, func(start string) bool { return strings.HasPrefix(name, start) }) {
-			list[name] = values
+			for _, value := range values {
+				list[name] = append(list[name], hide.Text(value))
+			}
 		}
 	}
 	return list
+}
+
+// scrub hides the secrets of an answer. In JSON, which the events of a stream are too, it
+// looks for them in strings: a pattern may match the quotes.
+func scrub(answer []byte, hide *mask.Masker) []byte {
+	if json.Valid(answer) {
+		return hide.JSON(answer)
+	}
+	var out, plain []byte
+	for line := range bytes.Lines(answer) {
+		data, isData := bytes.CutPrefix(line, []byte("data:"))
+		if !isData || !json.Valid(data) {
+			plain = append(plain, line...)
+			continue
+		}
+		out = append(append(out, hide.Bytes(plain)...), "data:"...)
+		out, plain = append(out, hide.JSON(data)...), plain[:0]
+	}
+	return append(out, hide.Bytes(plain)...)
 }
 
 // failure is why there is no answer, or not all of it.
@@ -152,46 +176,90 @@ func (f *failure) Unwrap() error {
 	return nil
 }
 
-// taken is an exchange of a recording.
+// taken is a place in a recording, where an exchange is.
 type taken struct {
-	exchange
-	sum [sha256.Size]byte // of the whole request, which [exchange] has a part of
+	at, size int64
+	asked    [sha256.Size]byte
+	answered bool // with a whole answer that is not an error
 }
 
-// body returns the whole request of the last of these.
-func body(list []taken) (whole []byte) {
-	for i := range list {
-		whole = append(whole[:list[i].Request.Same], list[i].Request.rest()...)
+// asked identifies a request by its whole body, and by the model where the path names it.
+func asked(path string, body []byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	_, _ = h.Write([]byte(modelIn(path) + "\n")) // never fails
+	_, _ = h.Write(body)
+	h.Sum(sum[:0])
+	return sum
+}
+
+// modelIn returns the end of a path that names the model and what is asked of it, as
+// Gemini's, Bedrock's and Vertex's do; "" if there is none.
+func modelIn(path string) string {
+	for _, before := range []string{"/models/", "/model/"} {
+		if i := strings.LastIndex(path, before); i >= 0 {
+			return path[i+len(before):]
+		}
 	}
-	return whole
+	return ""
 }
 
-// load reads a recording. A line that was not written to its end is passed over.
-func load(path string) ([]taken, error) {
+// scan reads a recording up to where each returns false, with the whole body of each
+// request, which is valid during the call. A line that was not written to its end is passed
+// over.
+func scan(path string, each func(x *exchange, at taken, body []byte) bool) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var body []byte
+	var at int64
+	lines := bufio.NewReaderSize(file, 1<<20)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var x exchange
+		if err := json.Unmarshal(line, &x); err != nil {
+			return fault.New(fault.Usage, fmt.Sprintf("reading %s, line %d", path, n), err)
+		}
+		if x.Version != version || x.Request.Same < 0 || x.Request.Same > len(body) {
+			return fault.Newf(fault.Usage, "reading %s, line %d: it is not a recording of this version of batch", path, n)
+		}
+		body = append(body[:x.Request.Same], x.Request.rest()...)
+		answered := x.Failure == nil && x.Status < http.StatusBadRequest
+		if !each(&x, taken{at, int64(len(line)), asked(x.Path, body), answered}, body) {
+			return nil
+		}
+		at += int64(len(line))
+	}
+}
+
+// load returns the places of all exchanges of a recording: the answers of all instances
+// together would be too large for the memory.
+func load(path string) (list []taken, err error) {
+	err = scan(path, func(_ *exchange, at taken, _ []byte) bool {
+		list = append(list, at)
+		return true
+	})
+	return list, err
+}
+
+// read returns the exchange at a place.
+func read(path string, at taken) (*exchange, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var list []taken
-	var last []byte
-	lines := bufio.NewReaderSize(file, 1<<20)
-	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			return list, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		var x exchange
-		if err := json.Unmarshal(line, &x); err != nil {
-			return nil, fault.New(fault.Usage, fmt.Sprintf("reading %s, line %d", path, n), err)
-		}
-		if x.Version != version || x.Request.Same < 0 || x.Request.Same > len(last) {
-			return nil, fault.Newf(fault.Usage, "reading %s, line %d: it is not a recording of this version of batch", path, n)
-		}
-		last = append(last[:x.Request.Same], x.Request.rest()...)
-		list = append(list, taken{x, sha256.Sum256(last)})
+	line := make([]byte, at.size)
+	if _, err := file.ReadAt(line, at.at); err != nil {
+		return nil, err
 	}
+	var x exchange
+	return &x, json.Unmarshal(line, &x)
 }

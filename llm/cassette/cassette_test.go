@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -72,6 +74,8 @@ func server(t *testing.T) *httptest.Server {
 			_, _ = io.WriteString(w, "half of")
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
+		case strings.HasSuffix(text, "moved"):
+			http.Redirect(w, r, "/elsewhere?key="+secret, http.StatusFound)
 		case strings.HasSuffix(text, "nothing"):
 			panic(http.ErrAbortHandler)
 		default:
@@ -137,6 +141,7 @@ func compare(t *testing.T, name string, played, recorded got) {
 func TestARecordingHasNoSecrets(t *testing.T) {
 	s, dir := server(t), t.TempDir()
 	ask(cassette.With(t.Context(), "a"), t, recorder(t, dir), s.URL, `{"text":"the key is `+secret+`"}`)
+	ask(cassette.With(t.Context(), "a"), t, recorder(t, dir), s.URL, "moved")
 	text, err := os.ReadFile(files(dir)("a"))
 	if err != nil || len(text) == 0 {
 		t.Fatalf("%q, %v", text, err)
@@ -150,6 +155,68 @@ func TestARecordingHasNoSecrets(t *testing.T) {
 	if played.status != 200 || !strings.Contains(played.body, mask.Hidden) {
 		t.Errorf("got %+v, want an answer with the key hidden", played)
 	}
+}
+
+// A pattern may match all that follows in a line, such as the quotes around a string.
+func TestWhatAPatternHidesInAnAnswerLeavesJSON(t *testing.T) {
+	const stream = "event: x\ndata: {\"a\":\"corp-1 %[1]s\",\"b\":1}\r\n\r\ndata:{\"a\":\"corp-2\",\"b\":2}\n\n: corp-3 %[1]s\ndata: [DONE]\n"
+	for body, want := range map[string]string{
+		`{"a":"corp-1","b":[{"a":"x corp-2 y"}]}`: `{"a":"********","b":[{"a":"x ********"}]}`,
+		"the page corp-1, " + secret + "\n":       "the page ********\n",
+		fmt.Sprintf(stream, secret): "event: x\ndata: {\"a\":\"********\",\"b\":1}\r\n\r\ndata:{\"a\":\"********\",\"b\":2}\n\n" +
+			": ********\ndata: [DONE]\n",
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+		dir, in := t.TempDir(), cassette.With(t.Context(), "a")
+		r := recorder(t, dir)
+		r.Mask.AddPatterns(regexp.MustCompile(`corp-.*`))
+		ask(in, t, r, s.URL, "one")
+		s.Close()
+		if played := ask(in, t, player(dir), "http://nowhere.invalid", "one"); played.body != want {
+			t.Errorf("got %q, want %q", played.body, want)
+		}
+	}
+}
+
+// Some providers have the model in the path alone.
+func TestAnotherModelIsAnotherRequest(t *testing.T) {
+	s, dir := server(t), t.TempDir()
+	in := cassette.With(t.Context(), "a")
+	ask(in, t, recorder(t, dir), s.URL+"/models/m:generate", "go")
+	played := ask(in, t, player(dir), "http://nowhere.invalid/models/n:generate", "go")
+	if fault.KindOf(played.err) != fault.Instance || !strings.Contains(played.err.Error(), "it asks for n:generate/v1/") {
+		t.Errorf("got %+v, want an instance fault with both models", played)
+	}
+	compare(t, "the same model below another address", ask(in, t, player(dir), "http://nowhere.invalid/base/models/m:generate", "go"),
+		ask(in, t, recorder(t, t.TempDir()), s.URL, "go"))
+}
+
+// The answers of a large run do not fit into the memory.
+func TestAPlayerDoesNotKeepAnswers(t *testing.T) {
+	const size, answers = 4 << 20, 16
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("x", size))
+	}))
+	defer s.Close()
+	dir, in := t.TempDir(), cassette.With(t.Context(), "a")
+	r := recorder(t, dir)
+	for i := range answers {
+		ask(in, t, r, s.URL, fmt.Sprint(i))
+	}
+	used := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	p, before := player(dir), used()
+	if played := ask(in, t, p, "http://nowhere.invalid", "0"); len(played.body) != size {
+		t.Errorf("got %d bytes, want %d", len(played.body), size)
+	}
+	if grown := int64(used()) - int64(before); grown > 2*size {
+		t.Errorf("the player uses %d bytes for a recording of %d", grown, size*answers)
+	}
+	runtime.KeepAlive(p)
 }
 
 // Requests repeat the conversation, the recording does not.
@@ -226,7 +293,8 @@ func TestAChangedRequestIsReported(t *testing.T) {
 	ask(in, t, r, s.URL, first)
 	recorded := ask(in, t, r, s.URL, second("0.1"))
 	for body, want := range map[string]string{
-		second("0.2"): `request 2 differs from the recorded one: message 2, at`,
+		second("0.2"):                    `request 2 differs from the recorded one: message 2, at`,
+		second(strings.Repeat("9", 300)): `in 9999`,
 		`{"model":"m","messages":[{"role":"user","content":"go"}]}` + " ":                         "it has 1 messages, recorded are 2",
 		`{"model":"n","messages":[{"role":"user","content":"go"},{"role":"user","content":"x"}]}`: "message 2",
 		`no JSON`: "at ",

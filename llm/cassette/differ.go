@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"batch.example/batch/internal/mask"
+	"strings"
 )
 
 // maxShown bounds how much of a difference is shown, in bytes.
@@ -57,5 +56,13 @@ func around(recorded, sent []byte) string {
 		i++
 	}
 	from := max(0, i-maxShown/2)
-	return fmt.Sprintf("%q, recorded is %q", mask.Clip(string(sent[from:]), maxShown), mask.Clip(string(recorded[from:]), maxShown))
+	return fmt.Sprintf("%q, recorded is %q", shown(sent[from:]), shown(recorded[from:]))
+}
+
+// shown is the beginning of a text whose secrets are hidden.
+func shown(text []byte) string {
+	if len(text) > maxShown {
+		return strings.ToValidUTF8(string(text[:maxShown]), "") + "..."
+	}
+	return strings.ToValidUTF8(string(text), "")
 }

@@ -18,7 +18,7 @@ import (
 // Player is a transport that answers the requests of instances from their recordings,
 // see [With], and sends nothing. It is safe for concurrent use.
 //
-// A request is answered by the next recorded exchange with the same body. If that
+// A request is answered by the next recorded exchange with the same body and model. If that
 // request was answered more than once, because a run was interrupted or an instance
 // retried, it gets the last answer, after the failures that came first: the recorded
 // conversation continued from that one.
@@ -41,8 +41,9 @@ type Player struct {
 
 // conversation is the recording of an instance, and how far it was played.
 type conversation struct {
+	path    string
 	mu      sync.Mutex
-	list    []taken
+	list    []taken // nil until it is loaded
 	next    int
 	changed bool
 	err     error // of loading it
@@ -58,16 +59,14 @@ func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	instance := instanceOf(req)
-	x, err := p.of(instance).answer(p.Mask.JSON(body), func(difference string) bool {
-		if p.Changed != nil {
-			p.Changed(instance, difference)
-		}
-		return p.Changed != nil
-	})
-	if err != nil {
-		return nil, &llm.Unpaid{Err: err}
+	x, err := p.of(instance).answer(instance, p.Mask.Text(req.URL.Path), p.Mask.JSON(body), p.Changed)
+	if err == nil {
+		return x.response(req)
 	}
-	return x.response(req)
+	if _, known := errors.AsType[*fault.Error](err); !known {
+		err = fault.New(fault.Host, "replaying", err)
+	}
+	return nil, &llm.Unpaid{Err: err}
 }
 
 // of returns the conversation of an instance.
@@ -76,12 +75,7 @@ func (p *Player) of(instance string) *conversation {
 	defer p.mu.Unlock()
 	c, ok := p.played[instance]
 	if !ok {
-		c = &conversation{}
-		c.list, c.err = load(p.Path(instance))
-		if errors.Is(c.err, fs.ErrNotExist) {
-			c.err = fault.Newf(fault.Instance, "replaying: there is no recording of %s", instance).
-				WithHint("record it: the same `batch run` with --record")
-		}
+		c = &conversation{path: p.Path(instance)}
 		if p.played == nil {
 			p.played = map[string]*conversation{}
 		}
@@ -90,50 +84,86 @@ func (p *Player) of(instance string) *conversation {
 	return c
 }
 
-// answer returns the exchange that answers a request with this body. Accept is asked
-// once whether a difference may be passed over.
-func (c *conversation) answer(sent []byte, accept func(difference string) bool) (*taken, error) {
+// answer returns the exchange that answers a request with this path and body. Changed is
+// that of the player.
+func (c *conversation) answer(instance, path string, sent []byte, changed func(instance, difference string)) (*exchange, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
-		return nil, c.err
+	if err := c.load(instance); err != nil {
+		return nil, err
 	}
-	found, sum := -1, sha256.Sum256(sent)
+	found := c.find(asked(path, sent))
+	switch {
+	case found >= 0:
+	case c.next >= len(c.list):
+		return nil, fault.Newf(fault.Instance, "replaying: the recording has no more than %d exchanges", len(c.list)).
+			WithHint("the recorded run ended here; with --record it would have to be continued")
+	default:
+		found = c.next
+		if c.changed {
+			break
+		}
+		what, err := c.difference(found, path, sent)
+		if err != nil {
+			return nil, err
+		}
+		if changed == nil {
+			return nil, fault.Newf(fault.Instance, "replaying: request %d differs from the recorded one: %s", found+1, what).
+				WithHint("commands whose output holds times or addresses give another one each time;\nuse --replay-changed to give the recorded answers all the same")
+		}
+		c.changed = true
+		changed(instance, what)
+	}
+	c.next = found + 1
+	return read(c.path, c.list[found])
+}
+
+// load reads the recording once.
+func (c *conversation) load(instance string) error {
+	if c.list != nil || c.err != nil {
+		return c.err
+	}
+	c.list, c.err = load(c.path)
+	if errors.Is(c.err, fs.ErrNotExist) {
+		c.err = fault.Newf(fault.Instance, "replaying: there is no recording of %s", instance).
+			WithHint("record it: the same `batch run` with --record")
+	}
+	return c.err
+}
+
+// find returns which exchange answers a request; -1 if none.
+func (c *conversation) find(request [sha256.Size]byte) int {
+	found := -1
 	for i := c.next; i < len(c.list); i++ {
-		if c.list[i].sum != sum {
+		if c.list[i].asked != request {
 			continue
 		}
-		if found = i; !c.list[i].answered() {
+		if found = i; !c.list[i].answered {
 			break
 		}
 	}
-	if found < 0 {
-		if c.next >= len(c.list) {
-			return nil, fault.Newf(fault.Instance, "replaying: the recording has no more than %d exchanges", len(c.list)).
-				WithHint("the recorded run ended here; with --record it would have to be continued")
-		}
-		found = c.next
-		if !c.changed {
-			what := difference(body(c.list[:found+1]), sent)
-			if !accept(what) {
-				return nil, fault.Newf(fault.Instance, "replaying: request %d differs from the recorded one: %s", found+1, what).
-					WithHint("commands whose output holds times or addresses give another one each time;\nuse --replay-changed to give the recorded answers all the same")
-			}
-			c.changed = true
-		}
-	}
-	c.next = found + 1
-	x := &c.list[found]
-	return x, nil
+	return found
 }
 
-// answered reports whether the exchange has a whole answer that is not an error.
-func (x *taken) answered() bool {
-	return x.Failure == nil && x.Status < http.StatusBadRequest
+// difference says for a person how a request differs from the i-th recorded one.
+func (c *conversation) difference(i int, path string, sent []byte) (what string, err error) {
+	n := 0
+	err = scan(c.path, func(x *exchange, _ taken, recorded []byte) bool {
+		if n++; n <= i {
+			return true
+		}
+		if was, is := modelIn(x.Path), modelIn(path); was != is {
+			what = fmt.Sprintf("it asks for %s, recorded is %s", is, was)
+		} else {
+			what = difference(recorded, sent)
+		}
+		return false
+	})
+	return what, err
 }
 
 // response is what a client got.
-func (x *taken) response(req *http.Request) (*http.Response, error) {
+func (x *exchange) response(req *http.Request) (*http.Response, error) {
 	if x.Answer == nil {
 		if x.Failure != nil {
 			return nil, x.Failure

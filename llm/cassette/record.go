@@ -49,7 +49,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent.Body, sent.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	x := recorded{body: r.Mask.JSON(body)}
 	x.Version, x.Method, x.Path, x.Time = version, req.Method, r.Mask.Text(req.URL.Path), time.Now().UTC()
-	x.Request.Headers = kept(req.Header)
+	x.Request.Headers = kept(req.Header, r.Mask)
 	answer, err := r.Next.RoundTrip(sent)
 	x.Waited = time.Since(x.Time).Seconds()
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x.Status = answer.StatusCode
 	answer.Body = &tee{ReadCloser: answer.Body, end: func(read []byte, err error) {
-		m := newMessage(answer.Header, 0, r.Mask.Bytes(read))
+		m := newMessage(kept(answer.Header, r.Mask), 0, scrub(read, r.Mask))
 		x.Answer = &m
 		if err != nil {
 			x.Failure = newFailure(err, r.Mask.Text(err.Error()))
@@ -103,14 +103,14 @@ func (r *Recorder) write(instance string, x *recorded) error {
 	for same < min(len(last), len(x.body)) && last[same] == x.body[same] {
 		same++
 	}
-	m := newMessage(nil, same, x.body[same:])
-	m.Headers, x.Request = x.Request.Headers, m
+	x.Request = newMessage(x.Request.Headers, same, x.body[same:])
 	line, err := encode(x.exchange)
 	if err != nil {
 		return err
 	}
 	if err := appendLine(r.Path(instance), line); err != nil {
 		delete(r.last, instance)
+		r.size -= len(last)
 		return err
 	}
 	r.size += len(x.body) - len(last)
