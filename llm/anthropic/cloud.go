@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/bedrock"
@@ -44,15 +45,26 @@ func NewBedrock(ctx context.Context, cfg endpoint.Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := Bedrock
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, "https://bedrock-runtime."+account.Region+".amazonaws.com")
-	m, err := open(cfg, p)
+	m, err := open(cfg, Bedrock)
 	if err != nil {
 		return nil, err
 	}
 	m.rewrites = true
-	m.connect(option.WithHTTPClient(m.at.HTTP), bedrock.WithConfig(account), option.WithBaseURL(root(m.at.Address)))
+	options := []option.RequestOption{option.WithHTTPClient(m.at.HTTP), bedrock.WithConfig(account), option.WithBaseURL(root(m.at.Address))}
+	if key != "" {
+		options = append(options, option.WithMiddleware(bearer(key)))
+	}
+	m.connect(options...)
 	return m, nil
+}
+
+// bearer sends a key, also where the SDK prefers the one in AWS_BEARER_TOKEN_BEDROCK.
+func bearer(key string) option.Middleware {
+	return func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		r.Header.Set("Authorization", "Bearer "+key)
+		return next(r)
+	}
 }
 
 func awsAccount(ctx context.Context, given map[string]string, key string) (aws.Config, error) {

@@ -56,6 +56,9 @@ func TestClaudeInTheClouds(t *testing.T) {
 		"Vertex, streamed":  {google, true, "k", "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-6:streamRawPredict", "Bearer k"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if tc.key != "" {
+				t.Setenv("AWS_BEARER_TOKEN_BEDROCK", "another") // than the configuration's, which the SDK prefers
+			}
 			var got *http.Request
 			var sent map[string]json.RawMessage
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
