@@ -15,15 +15,17 @@ import (
 // headerVariables hold what is sent to a collector with every request, such as its key.
 var headerVariables = []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS"}
 
-// telemetrySecrets returns the values of a collector's headers, which are written NAME=VALUE
-// and separated by commas, percent-encoded or not.
+// telemetrySecrets returns the secrets in a collector's headers, which are written
+// NAME=VALUE and separated by commas, percent-encoded or not.
 func telemetrySecrets(getenv func(string) string) (secrets []mask.Secret) {
 	for _, variable := range headerVariables {
 		for header := range strings.SplitSeq(getenv(variable), ",") {
-			_, value, _ := strings.Cut(header, "=")
-			secrets = append(secrets, mask.Secret{Name: variable, Value: strings.TrimSpace(value)})
+			name, value, _ := strings.Cut(header, "=")
 			if decoded, err := url.PathUnescape(value); err == nil {
-				secrets = append(secrets, mask.Secret{Name: variable, Value: strings.TrimSpace(decoded)})
+				value = decoded
+			}
+			for _, s := range mask.PassedOn(strings.TrimSpace(name), strings.TrimSpace(value)) {
+				secrets = append(secrets, mask.Secret{Name: variable, Value: s.Value})
 			}
 		}
 	}
