@@ -215,6 +215,11 @@ func TestAStreamIsReadAsTheMessageThatItTells(t *testing.T) {
 			`[{"type":"tool_use","id":"1","name":"bash","input":{"a":1},"caller":{"type":"direct"}},{"type":"tool_use","id":"2","name":"bash","input":{}}]`,
 			[]llm.Part{llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"a": 1}`, Opaque: sealed(`{"caller":{"type":"direct"}}`)}, llm.ToolCall{ID: "2", Name: "bash", Arguments: `{}`}},
 		},
+		"input that is cut within a letter": {
+			"tool_use", block("0", `{"type":"tool_use","id":"1","name":"bash","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"a\":\"\ud83d"}`, `{"type":"input_json_delta","partial_json":"\ude00\"}"}`),
+			`[{"type":"tool_use","id":"1","name":"bash","input":{"a":"😀"}}]`,
+			[]llm.Part{llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"a":"😀"}`}},
+		},
 		"input that is not JSON": {
 			"max_tokens", block("0", `{"type":"tool_use","id":"1","name":"bash","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"a\":"}`),
 			`[{"type":"tool_use","id":"1","name":"bash","input":{"INVALID_JSON":"{\"a\":"}}]`,

@@ -1,13 +1,13 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"strings"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/endpoint"
@@ -156,11 +156,14 @@ type growing struct {
 	members map[string]json.RawMessage
 	texts   map[string][]byte // of members that are strings, as JSON without the quotes
 	lists   map[string][][]byte
-	input   []byte // JSON in pieces
 }
 
+// partialInput is the member of deltas that has a piece of a tool's input, which is JSON in
+// a string.
+const partialInput = "partial_json"
+
 // add takes over a delta: its strings are appended to those of the same name, and its
-// other members replace what was there. Input and citations have forms of their own.
+// other members replace what was there. Citations have a form of their own.
 func (g *growing) add(delta json.RawMessage) error {
 	members := endpoint.Members(delta)
 	if members == nil {
@@ -168,13 +171,8 @@ func (g *growing) add(delta json.RawMessage) error {
 	}
 	kind, _ := word(members["type"])
 	delete(members, "type")
-	if kind == "input_json_delta" {
-		piece, ok := word(members["partial_json"])
-		if !ok {
-			return errors.New("a piece of input is not a string")
-		}
-		g.input = append(g.input, piece...)
-		delete(members, "partial_json")
+	if _, ok := word(members[partialInput]); kind == "input_json_delta" && !ok {
+		return errors.New("a piece of input is not a string")
 	}
 	if citation := members["citation"]; kind == "citations_delta" && citation != nil {
 		g.append("citations", citation)
@@ -226,8 +224,9 @@ func (g *growing) whole() map[string]json.RawMessage {
 	for name, list := range g.lists {
 		all[name] = array(list)
 	}
-	if len(bytes.TrimSpace(g.input)) > 0 {
-		all["input"] = json.RawMessage(input(string(g.input)))
+	if text, _ := word(all[partialInput]); strings.TrimSpace(text) != "" {
+		all["input"] = input(text)
 	}
+	delete(all, partialInput)
 	return all
 }
