@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,11 +24,11 @@ type recordFlags struct {
 	changed bool
 }
 
-func (f *recordFlags) addRecord(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.record, "record", false, "record what is sent to the model's provider and what it answers, without keys, in\n<output>/<id>/"+cassette.FileName)
-	fs.StringVar(&f.replay, "replay", "", "answer the model calls from the recording in the run directory `DIR`, without a network or a key")
-	fs.BoolVar(&f.changed, "replay-changed", false, "with --replay: give the recorded answers in order although a request differs from the recorded\none, as with commands that print times")
-	inSection(fs, "Model and configuration")
+func (f *recordFlags) addRecord(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.record, "record", false, "record what is sent to the model's provider and what it answers, without keys, in\n<output>/<id>/"+cassette.FileName)
+	flags.StringVar(&f.replay, "replay", "", "answer the model calls from the recording in the run directory `DIR`, without a network or a key")
+	flags.BoolVar(&f.changed, "replay-changed", false, "with --replay: give the recorded answers in order although a request differs from the recorded\none, as with commands that print times")
+	inSection(flags, "Model and configuration")
 }
 
 // checkRecord refuses flags that do not go together.
@@ -40,7 +42,7 @@ func (f *recordFlags) checkRecord() error {
 	if f.replay == "" {
 		return nil
 	}
-	if found, _ := filepath.Glob(filepath.Join(f.replay, "*", cassette.FileName)); len(found) == 0 {
+	if found, _ := fs.Glob(os.DirFS(f.replay), "*/"+cassette.FileName); len(found) == 0 { // the name of the directory may look like a pattern
 		return fault.Newf(fault.Usage, "--replay %s: there is no recording in it", f.replay).
 			WithHint("a recording is made by `batch run --record`")
 	}

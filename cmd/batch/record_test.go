@@ -98,3 +98,16 @@ func TestRecordFlagsThatDoNotGoTogether(t *testing.T) {
 		}
 	}
 }
+
+func TestADirectoryToReplayMayHaveAnyName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run[1]")
+	if err := os.MkdirAll(filepath.Join(dir, "a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a", cassette.FileName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&recordFlags{replay: dir}).checkRecord(); err != nil {
+		t.Errorf("got %v, want no error", err)
+	}
+}
