@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"batch.example/batch/fault"
@@ -36,6 +37,9 @@ func (e *Endpoint) ask(ctx context.Context, send Send) (*llm.Response, error) {
 	defer cancel()
 	answer, resp, err := send(try)
 	_, known := errors.AsType[*fault.Error](err)
+	if failed, ok := errors.AsType[*url.Error](err); known && ok { // a transport's own, with the address in front
+		err = failed.Err
+	}
 	elsewhere := e.redirected(answer, err)
 	switch {
 	case ctx.Err() == nil && elsewhere != nil:

@@ -88,8 +88,8 @@ func Transport() *http.Transport {
 // errStalled is the cause of a stream that was cut because nothing came for too long.
 var errStalled = errors.New("the stream stalled")
 
-// watchful cuts an answer whose beginning takes longer than DefaultRequestTimeout, or
-// that pauses for longer than idle.
+// watchful cuts an answer that pauses for longer than idle, or whose beginning takes longer
+// than that and than DefaultRequestTimeout.
 type watchful struct {
 	next http.RoundTripper
 	idle time.Duration
@@ -98,7 +98,7 @@ type watchful struct {
 // RoundTrip implements [http.RoundTripper].
 func (w *watchful) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cut := context.WithCancelCause(r.Context())
-	late := time.AfterFunc(DefaultRequestTimeout, func() { cut(errStalled) })
+	late := time.AfterFunc(max(w.idle, DefaultRequestTimeout), func() { cut(errStalled) })
 	answer, err := w.next.RoundTrip(r.WithContext(ctx))
 	late.Stop()
 	if err != nil {

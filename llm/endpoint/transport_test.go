@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
@@ -48,5 +50,59 @@ func TestAnAnswerWithoutEndIsCut(t *testing.T) {
 		if err == nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "longer than 64 MiB") || llm.Lost(err) != 1 || !body.closed {
 			t.Errorf("streamed %v: got %v (%v), body closed %v; want a transient fault of a call that was paid", stream, err, fault.KindOf(err), body.closed)
 		}
+	}
+}
+
+// post asks e as a client does.
+func post(t *testing.T, e *Endpoint) error {
+	t.Helper()
+	_, err := e.Ask(t.Context(), &llm.Request{}, func(try context.Context) (*http.Response, *llm.Response, error) {
+		r, err := http.NewRequestWithContext(try, http.MethodPost, e.Address+"?key=planted-0123456789", strings.NewReader("{}"))
+		if err != nil {
+			return nil, nil, err
+		}
+		answer, err := e.HTTP.Do(r)
+		if err != nil {
+			return answer, nil, err
+		}
+		return answer, &llm.Response{}, answer.Body.Close()
+	})
+	return err
+}
+
+// A queue may be longer than the default of ten minutes.
+func TestAStreamBeginsWithinItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &http.Client{Transport: tripper(func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-time.After(25 * time.Minute):
+				return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+		})}
+		for timeout, want := range map[int]string{1: "stalled", 1800: ""} {
+			e, err := Open(Config{
+				Model: "m", BaseURL: "http://h", HTTP: client, Kwargs: map[string]any{"stream": true, "stream_timeout": timeout},
+			}, Protocol{Streaming: StreamsOnRequest})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := post(t, e); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("stream_timeout %d: %v, want %q", timeout, err, want)
+			}
+		}
+	})
+}
+
+func TestAFaultOfTheTransportIsToldAsItIs(t *testing.T) {
+	own := &llm.Unpaid{Err: fault.Newf(fault.Instance, "replaying: nothing is left")}
+	client := &http.Client{Transport: tripper(func(*http.Request) (*http.Response, error) { return nil, own })}
+	e, err := Open(Config{Model: "m", BaseURL: "http://h", HTTP: client, Proven: true}, Protocol{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := post(t, e); err == nil || err.Error() != own.Error() || llm.Lost(err) != 0 {
+		t.Errorf("got %v, lost %d; want %v, 0", err, llm.Lost(err), own)
 	}
 }
