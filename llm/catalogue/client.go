@@ -46,7 +46,7 @@ func (p Provider) Keys(getenv func(string) string) (keys []string, variable stri
 	if len(keys) > 0 {
 		return keys, several
 	}
-	if key := getenv(p.Key); key != "" {
+	if key := strings.TrimSpace(getenv(p.Key)); key != "" { // a file may end in a line break
 		return []string{key}, p.Key
 	}
 	return nil, p.Key
@@ -61,7 +61,7 @@ func (p Provider) configs(s Settings, cfg endpoint.Config) ([]endpoint.Config, e
 	}
 	switch {
 	case named != "":
-		keys = []string{named}
+		keys, variable = []string{named}, "model_kwargs.api_key"
 	case len(keys) == 0 && p.Account:
 		keys = []string{""}
 	case len(keys) == 0 && p.Key != "" && !isLoopback(base) && !p.Keyless:

@@ -98,3 +98,41 @@ func TestTheErrorOfOneOfSeveralKeysNamesIt(t *testing.T) {
 		t.Errorf("%d of 20 instances failed, want those of one key", failed)
 	}
 }
+
+func TestTheLineBreakBehindAKeyIsNoPartOfIt(t *testing.T) {
+	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	if err := askOnce(t, with("openai/m", "OPENAI_API_KEY=key-a\r\n", "OPENAI_BASE_URL="+s.URL)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Requests()[0].Header.Get("Authorization"); got != "Bearer key-a" {
+		t.Errorf("asked with %q, want %q", got, "Bearer key-a")
+	}
+}
+
+func TestTheErrorOfAKeyOfTheConfigurationNamesIt(t *testing.T) {
+	s := llmtest.NewServer(t, llmtest.Status(http.StatusUnauthorized))
+	settings := with("openai/m", "OPENAI_API_KEY=other", "OPENAI_BASE_URL="+s.URL)
+	settings.Kwargs = map[string]any{"api_key": "wrong"}
+	if err := askOnce(t, settings); !strings.Contains(fault.HintOf(err), "check model_kwargs.api_key") {
+		t.Errorf("%v, hint %q; want the setting to check", err, fault.HintOf(err))
+	}
+}
+
+// askOnce makes a call of an instance.
+func askOnce(t *testing.T, s Settings) error {
+	t.Helper()
+	m, err := Find(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := m.Open(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := models(Attempt{ID: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = model.Generate(t.Context(), question())
+	return err
+}
