@@ -295,8 +295,9 @@ func TestAChangedRequestIsReported(t *testing.T) {
 	for body, want := range map[string]string{
 		second("0.2"):                    `request 2 differs from the recorded one: message 2, at`,
 		second(strings.Repeat("9", 300)): `in 9999`,
-		`{"model":"m","messages":[{"role":"user","content":"go"}]}` + " ":                         "it has 1 messages, recorded are 2",
-		`{"model":"n","messages":[{"role":"user","content":"go"},{"role":"user","content":"x"}]}`: "message 2",
+		`{"model":"m","messages":[{"role":"user","content":"go"}]}` + " ":                                             "it has 1 messages, recorded are 2",
+		`{"model":"n","messages":[{"role":"user","content":"go"},{"role":"user","content":"x"}]}`:                     "message 2",
+		`{"model":"m","n":1,"messages":[{"role":"user","content":"go"},{"role":"user","content":"passed in 0.1 s"}]}`: "n is `1`, recorded is nothing",
 		`no JSON`: "at ",
 	} {
 		p := player(dir)
@@ -311,7 +312,7 @@ func TestAChangedRequestIsReported(t *testing.T) {
 	p.Changed = func(instance, _ string) { changed[instance]++ }
 	ask(in, t, p, "http://nowhere.invalid", first)
 	compare(t, "changed", ask(in, t, p, "http://nowhere.invalid", second("0.3")), recorded)
-	if end := ask(in, t, p, "http://nowhere.invalid", "more"); !strings.Contains(fmt.Sprint(end.err), "no more than 2 exchanges") {
+	if end := ask(in, t, p, "http://nowhere.invalid", "more"); !strings.Contains(fmt.Sprint(end.err), "ends here, after exchange 2") {
 		t.Errorf("got %v, want the end of the recording", end.err)
 	}
 	if !maps.Equal(changed, map[string]int{"a": 1}) {

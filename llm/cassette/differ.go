@@ -43,7 +43,7 @@ func difference(recorded, sent []byte) string {
 	}
 	for _, name := range names {
 		if !bytes.Equal(a[name], b[name]) {
-			return name + ", at " + around(a[name], b[name])
+			return name + " is " + around(a[name], b[name])
 		}
 	}
 	return "at " + around(recorded, sent)
@@ -56,13 +56,17 @@ func around(recorded, sent []byte) string {
 		i++
 	}
 	from := max(0, i-maxShown/2)
-	return fmt.Sprintf("%q, recorded is %q", shown(sent[from:]), shown(recorded[from:]))
+	return shown(sent[from:]) + ", recorded is " + shown(recorded[from:])
 }
 
 // shown is the beginning of a text whose secrets are hidden.
 func shown(text []byte) string {
-	if len(text) > maxShown {
-		return strings.ToValidUTF8(string(text[:maxShown]), "") + "..."
+	more := ""
+	switch {
+	case len(text) == 0:
+		return "nothing"
+	case len(text) > maxShown:
+		text, more = text[:maxShown], "..."
 	}
-	return strings.ToValidUTF8(string(text), "")
+	return fmt.Sprintf("%#q", strings.ToValidUTF8(string(text), "")+more)
 }

@@ -96,8 +96,8 @@ func (c *conversation) answer(instance, path string, sent []byte, changed func(i
 	switch {
 	case found >= 0:
 	case c.next >= len(c.list):
-		return nil, fault.Newf(fault.Instance, "replaying: the recording has no more than %d exchanges", len(c.list)).
-			WithHint("the recorded run ended here; with --record it would have to be continued")
+		return nil, fault.Newf(fault.Instance, "replaying: the recording ends here, after exchange %d", len(c.list)).
+			WithHint("the recorded run went no further, or could not write more; record again, into another directory")
 	default:
 		found = c.next
 		if c.changed {
@@ -109,7 +109,8 @@ func (c *conversation) answer(instance, path string, sent []byte, changed func(i
 		}
 		if changed == nil {
 			return nil, fault.Newf(fault.Instance, "replaying: request %d differs from the recorded one: %s", found+1, what).
-				WithHint("commands whose output holds times or addresses give another one each time;\nuse --replay-changed to give the recorded answers all the same")
+				WithHint("replay with the settings of the recorded run; where only what commands print differs, such as times,\n" +
+					"--replay-changed gives the recorded answers all the same")
 		}
 		c.changed = true
 		changed(instance, what)

@@ -25,11 +25,27 @@ type Send func(try context.Context) (*http.Response, *llm.Response, error)
 // the request.
 func (e *Endpoint) Ask(ctx context.Context, req *llm.Request, send Send) (*llm.Response, error) {
 	resp, err := e.ask(ctx, send)
+	if own := transportFault(err); own != nil {
+		return nil, own
+	}
 	if err != nil {
 		return nil, e.misconfigured(req, err)
 	}
 	e.answered.Store(true)
 	return resp, nil
+}
+
+// transportFault returns the fault that a transport has of its own, such as that a
+// recording has no answer; nil if err is something else. No provider refused anything.
+func transportFault(err error) error {
+	sending, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return nil
+	}
+	if _, known := errors.AsType[*fault.Error](sending.Err); !known {
+		return nil
+	}
+	return sending.Err
 }
 
 func (e *Endpoint) ask(ctx context.Context, send Send) (*llm.Response, error) {

@@ -1,8 +1,10 @@
 package endpoint
 
 import (
+	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -63,5 +65,19 @@ func TestTheHintOfAFirstRefusalNamesMembersAsTheUserWroteThem(t *testing.T) {
 		if hint := fault.HintOf(err); fault.KindOf(err) != fault.Host || !strings.Contains(hint, want) {
 			t.Errorf("%s: %v, hint %q; want %q", said, fault.KindOf(err), hint, want)
 		}
+	}
+}
+
+func TestAFaultOfTheTransportIsNoRefusal(t *testing.T) {
+	e, err := Open(Config{Model: "m", BaseURL: "http://h"}, Protocol{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := fault.Newf(fault.Instance, "replaying: request 1 differs").WithHint("record again")
+	_, err = e.Ask(t.Context(), &llm.Request{}, func(context.Context) (*http.Response, *llm.Response, error) {
+		return nil, nil, &url.Error{Op: "Post", URL: "http://h/v1", Err: &llm.Unpaid{Err: own}}
+	})
+	if llm.Lost(err) != 0 || fault.KindOf(err) != fault.Instance || err.Error() != own.Error() || fault.HintOf(err) != own.Hint {
+		t.Errorf("got %v (%v), hint %q; want the unpaid fault %v as it is", err, fault.KindOf(err), fault.HintOf(err), own)
 	}
 }
