@@ -31,7 +31,8 @@
 //	batch.steps            model calls
 //	batch.step             number of the model call
 //	batch.action           number of the action in its reply
-//	batch.cost             US dollars; missing if the price is not known
+//	batch.cost             US dollars; missing of a call whose price is not known, which
+//	                       counts as 0 in the cost of its attempt
 //	batch.patch.bytes      size of the submission
 //	batch.summary          the call asks for a summary and is not a step
 //	batch.retry.count      tries of the call that failed
@@ -52,8 +53,8 @@
 //
 // Prompts, replies, commands and outputs are sent only if [CaptureVariable] is true. Then
 // gen_ai.input.messages has the messages that were added since the call before, those that
-// replace others included, not the whole conversation again, and a text is cut after 8 KiB. Secrets are hidden in
-// everything that is sent.
+// replace others included, not the whole conversation again, and a text is cut after 8 KiB.
+// Secrets are hidden in everything that is sent.
 //
 // # What it costs a run
 //

@@ -80,6 +80,8 @@ func checkEndpoint(name, value string) error {
 	return nil
 }
 
+// checkProtocol accepts JSON for metrics too, because one variable is for both signals, but
+// OpenTelemetry's exporter of metrics always writes protobuf.
 func checkProtocol(getenv func(string) string, signal string) error {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		switch value := getenv(name); value {
