@@ -164,7 +164,9 @@ func verdict(raw json.RawMessage) (status int, body []byte) {
 	var code, kind string
 	_ = json.Unmarshal(members["code"], &code)
 	_ = json.Unmarshal(members["type"], &kind)
-	status = statuses(cmp.Or(code, kind))
+	if status = int(openaiapi.Tokens(members["code"])); status < 400 || status >= 600 { // vLLM has the status there
+		status = statuses(cmp.Or(code, kind))
+	}
 	kinds := code + " " + kind
 	if strings.Contains(kinds, "polic") || code == "invalid_prompt" { // bio_policy, image_content_policy_violation
 		kinds += " content_policy"

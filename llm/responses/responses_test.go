@@ -364,6 +364,8 @@ func TestFailuresInsideAnAnswer(t *testing.T) {
 		"another policy":   {`{"code":"bio_policy","message":"no"}`, fault.Instance, llm.ErrContentPolicy, 0, false},
 		"the length":       {`{"code":"context_length_exceeded","message":"too much"}`, fault.Instance, llm.ErrContextLength, 0, false},
 		"the request":      {`{"type":"invalid_request_error","message":"no such item","code":null}`, fault.Instance, nil, 0, false},
+		"vLLM, the length": {`{"message":"This model's maximum context length is 8192 tokens","type":"BadRequestError","code":400}`, fault.Instance, llm.ErrContextLength, 0, false},
+		"vLLM, the server": {`{"message":"oops","type":"InternalServerError","code":500}`, fault.Transient, nil, 1, false},
 		"words":            {`"busy"`, fault.Transient, nil, 1, false},
 		"an unknown error": {`{"message":"hm"}`, fault.Transient, nil, 1, false},
 	} {
