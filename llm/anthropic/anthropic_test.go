@@ -89,7 +89,7 @@ func TestAConversationGoesBackUnchanged(t *testing.T) {
 					llm.ToolCall{Name: "bash", Arguments: `{}`},
 				},
 			})
-			m := compose(t, endpoint.Config{BaseURL: s.Anthropic(), Kwargs: kwargs, CacheControl: endpoint.CacheControlEnd, Retry: fast})
+			m := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic), Kwargs: kwargs, CacheControl: endpoint.CacheControlEnd, Retry: fast})
 			req := ask()
 			req.Memo = &llm.Memo{}
 			for range 3 {
@@ -112,7 +112,7 @@ func TestAConversationGoesBackUnchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range []*llm.Request{req, again} {
-				if _, err := compose(t, endpoint.Config{BaseURL: s.Anthropic(), Kwargs: kwargs, CacheControl: endpoint.CacheControlEnd}).Generate(t.Context(), r); err != nil {
+				if _, err := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic), Kwargs: kwargs, CacheControl: endpoint.CacheControlEnd}).Generate(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -138,7 +138,7 @@ func TestBothFormsOfAnAnswerAreTheSame(t *testing.T) {
 	var raw []map[string]any
 	for name, kwargs := range ways {
 		s := llmtest.NewServer(t, a)
-		resp, err := compose(t, endpoint.Config{BaseURL: s.Anthropic(), Kwargs: kwargs, Prices: prices}).Generate(t.Context(), ask())
+		resp, err := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic), Kwargs: kwargs, Prices: prices}).Generate(t.Context(), ask())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -391,7 +391,7 @@ func TestCutAndSilentServers(t *testing.T) {
 	for name, f := range map[string]llmtest.Fault{"half": llmtest.Half, "hangup": llmtest.Hangup} {
 		for way, kwargs := range ways {
 			s := llmtest.NewServer(t, llmtest.Answer{Content: strings.Repeat("x", 9999), Fault: f})
-			_, err := compose(t, endpoint.Config{BaseURL: s.Anthropic(), Kwargs: kwargs, Retry: llm.RetryPolicy{Tries: 1}}).Generate(t.Context(), ask())
+			_, err := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic), Kwargs: kwargs, Retry: llm.RetryPolicy{Tries: 1}}).Generate(t.Context(), ask())
 			if fault.KindOf(err) != fault.Transient || llm.Lost(err) != 1 {
 				t.Errorf("%s, %s: %v, %d lost; want a Transient fault that may have been charged", name, way, err, llm.Lost(err))
 			}
@@ -441,7 +441,7 @@ func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
 	}
 	for _, base := range []string{"", "/", "/v1", "/v1/", "/v1/messages"} {
 		s := llmtest.NewServer(t, llmtest.Text("ok"))
-		m := compose(t, endpoint.Config{BaseURL: s.Anthropic() + base, Kwargs: map[string]any{"extra_headers": map[string]any{"anthropic-beta": "b"}}})
+		m := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic) + base, Kwargs: map[string]any{"extra_headers": map[string]any{"anthropic-beta": "b"}}})
 		if _, err := m.Generate(t.Context(), ask()); err != nil {
 			t.Fatalf("%s: %v", base, err)
 		}

@@ -56,7 +56,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
-	if err != nil {
+	if err != nil { // too large, or the client is gone
+		(&reply{h: h, w: w, r: r, protocol: p, answer: Status(http.StatusRequestEntityTooLarge)}).send()
 		return
 	}
 	req, no := dialects[p].read(h, r, body)
@@ -130,16 +131,8 @@ type Server struct {
 	handler *Handler
 }
 
-// OpenAI returns the base URL of chat completions and Responses, which ends in /v1.
-func (s *Server) OpenAI() string { return s.URL }
-
-// Anthropic returns the base URL of Messages: the SDK adds /v1/messages.
-func (s *Server) Anthropic() string { return strings.TrimSuffix(s.URL, "/v1") }
-
-// Gemini returns the base URL of Gemini: the SDK adds /v1beta/models/...
-func (s *Server) Gemini() string { return strings.TrimSuffix(s.URL, "/v1") }
-
-// Base returns the base URL of a protocol.
+// Base returns the base URL of a protocol. The clients of Anthropic's and Gemini's add the
+// version to it.
 func (s *Server) Base(p Protocol) string {
 	if p == Anthropic || p == Gemini {
 		return strings.TrimSuffix(s.URL, "/v1")

@@ -16,7 +16,7 @@ import (
 // ask posts a body to a server's path with the headers of every protocol.
 func ask(t *testing.T, s *llmtest.Server, path, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Anthropic()+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Base(llmtest.Anthropic)+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,5 +97,20 @@ func TestEveryProtocolAnswersWholeAndStreamed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestARequestThatIsTooLargeIsRefused(t *testing.T) {
+	s := llmtest.NewServer(t)
+	body := strings.Repeat("x", 64<<20+1)
+	for _, path := range []string{"/chat/completions", "/responses"} {
+		answer, err := http.Post(s.URL+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: status %d, want %d", path, answer.StatusCode, http.StatusRequestEntityTooLarge)
+		}
 	}
 }
