@@ -36,7 +36,8 @@ func (e *Endpoint) Ask(ctx context.Context, req *llm.Request, send Send) (*llm.R
 }
 
 // transportFault returns the fault that a transport has of its own, such as that a
-// recording has no answer; nil if err is something else. No provider refused anything.
+// recording has no answer, without the address in front; nil if err is something else. No
+// provider refused anything.
 func transportFault(err error) error {
 	sending, ok := errors.AsType[*url.Error](err)
 	if !ok {
@@ -53,9 +54,6 @@ func (e *Endpoint) ask(ctx context.Context, send Send) (*llm.Response, error) {
 	defer cancel()
 	answer, resp, err := send(try)
 	_, known := errors.AsType[*fault.Error](err)
-	if failed, ok := errors.AsType[*url.Error](err); known && ok { // a transport's own, with the address in front
-		err = failed.Err
-	}
 	elsewhere := e.redirected(answer, err)
 	switch {
 	case ctx.Err() == nil && elsewhere != nil:
