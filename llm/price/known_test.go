@@ -209,7 +209,9 @@ func TestTheUsersRegistryWins(t *testing.T) {
 	own, err := Load(strings.NewReader(`{
 		"gpt-5": {"input_cost_per_token": 1, "output_cost_per_token": 2, "litellm_provider": "openai"},
 		"anthropic/claude-opus-5": {"max_input_tokens": 500000},
-		"my-alias": {"input_cost_per_token": 7, "output_cost_per_token": 7}}`))
+		"my-alias": {"input_cost_per_token": 7, "output_cost_per_token": 7},
+		"qwen-max": {"input_cost_per_token": 3, "output_cost_per_token": 3},
+		"glm-5": {"max_input_tokens": 9000}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,6 +220,17 @@ func TestTheUsersRegistryWins(t *testing.T) {
 		if p, ok := prices.Lookup(names...); !ok || p.Input != 1 {
 			t.Errorf("%q: %+v, %v; want the user's price", names, p, ok)
 		}
+	}
+	for _, name := range []string{"qwen-max", "dashscope/qwen-max", "hosted_vllm/qwen-max"} {
+		if p, ok := prices.Lookup(name); !ok || p.Input != 3 {
+			t.Errorf("%s: %+v, %v; want the user's price, which is for any provider", name, p, ok)
+		}
+	}
+	if got := prices["dashscope/qwen-max"].Provider; got != "dashscope" {
+		t.Errorf("dashscope/qwen-max is said to be a model of %q", got)
+	}
+	if p, ok := prices.Lookup("hosted_vllm/glm-5"); ok {
+		t.Errorf("another host of a model with a window of one's own: %+v", p)
 	}
 	if p, ok := prices.Lookup("openai/gpt-5.1", "openai/my-alias"); !ok || p.Input != 7 {
 		t.Errorf("the price of the model that was asked: %+v, %v; want the user's", p, ok)

@@ -5,6 +5,8 @@
 package price
 
 import (
+	"strings"
+
 	"batch.example/batch/vocab"
 )
 
@@ -92,25 +94,27 @@ func (t Table) With(more Table) Table {
 	union := make(Table, len(t)+len(more))
 	for name, m := range t {
 		if own, ok := more.named(name); ok {
-			m = m.with(own)
+			m = m.with(name, own)
 		}
 		union[name] = m
 	}
 	for name, own := range more {
 		if m, ok := t.named(name); ok {
-			own = m.with(own)
+			own = m.with(name, own)
 		}
 		union[name] = own
 	}
 	return union
 }
 
-func (m Model) with(own Model) Model {
+// with returns own by this name, and of m what it does not say. A price without a provider
+// in it or in its name is that of any provider.
+func (m Model) with(name string, own Model) Model {
+	if own.Provider == "" && (own.Price == nil || strings.HasPrefix(name, m.Provider+"/")) {
+		own.Provider = m.Provider
+	}
 	if own.Price == nil {
 		own.Price, own.Source, own.Date, own.Until = m.Price, m.Source, m.Date, m.Until
-	}
-	if own.Provider == "" {
-		own.Provider = m.Provider
 	}
 	if own.Window == 0 {
 		own.Window = m.Window
