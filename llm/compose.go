@@ -26,7 +26,7 @@ type Calls struct {
 
 // Compose wraps a provider's bare model with everything that all models share. From the
 // outside: failures on demand; then, if m has a RetryPolicy, retries and waits for rate
-// limits, see [Retry].
+// limits, see [RetryPolicy].
 func (c Calls) Compose(m Model) Model {
 	if patient, ok := m.(interface{ RetryPolicy() RetryPolicy }); ok {
 		m = c.retry(m, patient.RetryPolicy())

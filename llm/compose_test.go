@@ -14,15 +14,14 @@ import (
 // patient is a model whose errors are worth a retry.
 type patient struct {
 	llm.Model
-	tries int
+	policy llm.RetryPolicy
 }
 
-func (p patient) RetryPolicy() llm.RetryPolicy {
-	return llm.RetryPolicy{Tries: p.tries, Base: time.Microsecond}
-}
+func (p patient) RetryPolicy() llm.RetryPolicy { return p.policy }
 
 func TestComposeOrder(t *testing.T) {
 	silent := fault.Newf(fault.Transient, "no answer")
+	quick := llm.RetryPolicy{Tries: 3, Base: time.Microsecond}
 	failures := func() *failing { return &failing{[]error{silent, silent}} }
 	for name, c := range map[string]struct {
 		model llm.Model
@@ -32,10 +31,10 @@ func TestComposeOrder(t *testing.T) {
 		kind  fault.Kind // of the error; -1 for an answer
 	}{
 		"a model that is asked once":       {failures(), "", 1, 1, fault.Transient},
-		"a model that is asked again":      {patient{failures(), 3}, "", 0, 2, -1},
-		"an outage before the call":        {patient{failures(), 3}, "model.call", 2, 0, fault.Transient},
-		"an outage behind the last byte":   {patient{failures(), 3}, "model.answer", 0, 1, fault.Transient},
-		"an outage that is somewhere else": {patient{failures(), 3}, "elsewhere", 0, 2, -1},
+		"a model that is asked again":      {patient{failures(), quick}, "", 0, 2, -1},
+		"an outage before the call":        {patient{failures(), quick}, "model.call", 2, 0, fault.Transient},
+		"an outage behind the last byte":   {patient{failures(), quick}, "model.answer", 0, 1, fault.Transient},
+		"an outage that is somewhere else": {patient{failures(), quick}, "elsewhere", 0, 2, -1},
 	} {
 		var calls llm.Calls
 		if c.at != "" {
@@ -88,7 +87,7 @@ func TestThreeWrongAddressesInARowAreAHostFault(t *testing.T) {
 		"two, and no more tries": {2, script{wrong, wrong, nil}, 1, fault.Host},
 		"one, and no more tries": {1, script{wrong, nil}, 1, fault.Host},
 	} {
-		_, err := llm.Retry(&c.errs, llm.RetryPolicy{Tries: c.tries, Base: time.Microsecond}, nil, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Calls{}.Compose(patient{&c.errs, llm.RetryPolicy{Tries: c.tries, Base: time.Microsecond}}).Generate(t.Context(), &llm.Request{})
 		if (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind || len(c.errs) != c.left {
 			t.Errorf("%s: got %v (%v) with %d answers left; want no error: %v, else kind %v, and %d left",
 				name, err, fault.KindOf(err), len(c.errs), c.kind < 0, c.kind, c.left)

@@ -42,7 +42,7 @@ func TestCallsThatMayHaveBeenChargedAreCounted(t *testing.T) {
 		"stopped while it was under way": {[]error{context.Canceled}, 1},
 		"stopped after a refused one":    {[]error{refused, context.Canceled}, 1},
 	} {
-		resp, err := llm.Retry(&failing{tt.failures}, policy, nil, nil).Generate(t.Context(), &llm.Request{})
+		resp, err := llm.Calls{}.Compose(patient{&failing{tt.failures}, policy}).Generate(t.Context(), &llm.Request{})
 		got := llm.Lost(err)
 		if err == nil {
 			got = resp.Lost
@@ -54,7 +54,7 @@ func TestCallsThatMayHaveBeenChargedAreCounted(t *testing.T) {
 	// When the call is stopped during a wait, no request is under way.
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := &llm.Request{Repeating: func(llm.Repeat) { cancel() }}
-	_, err := llm.Retry(&failing{[]error{silent, refused, refused}}, llm.RetryPolicy{Base: time.Hour}, nil, nil).Generate(ctx, waits)
+	_, err := llm.Calls{}.Compose(patient{&failing{[]error{silent, refused, refused}}, llm.RetryPolicy{Base: time.Hour}}).Generate(ctx, waits)
 	if n := llm.Lost(err); n != 1 || !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped while waiting: %d, want the one that was not answered (%v)", n, err)
 	}

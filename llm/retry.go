@@ -25,7 +25,7 @@ const (
 const maxAfterFactor = 10
 
 // RateLimited says that a provider limits the rate of calls, and when it accepts the next
-// one. It is in the chain of a Transient fault; [Retry] and a [Gate] wait at least that long.
+// one. It is in the chain of a Transient fault; a retry and a [Gate] wait at least that long.
 type RateLimited struct {
 	After time.Duration // 0 if the provider does not say
 	Rate  *Rate         // what it says of its limits; nil if nothing
@@ -44,8 +44,8 @@ func (e *RateLimited) Error() string {
 func (e *RateLimited) Unwrap() error { return e.Err }
 
 // WrongAddress is in the chain of a Transient fault that a wrong address would explain:
-// there is no server, or its answer is not that of a model. After three in a row [Retry]
-// returns a Host fault.
+// there is no server, or its answer is not that of a model. After three in a row a call
+// ends with a Host fault.
 type WrongAddress struct {
 	Err  error
 	Hint string // of the Host fault
@@ -59,30 +59,27 @@ func (a *WrongAddress) Unwrap() error { return a.Err }
 
 const maxWrong = 3
 
-// RetryPolicy says how often a call is retried, and how long the waits are. The zero
-// value is the default policy.
+// RetryPolicy says how often a call is retried that fails with a Transient fault, and how
+// long the waits are. The zero value is the default policy.
+//
+// The waits have full jitter: each is uniform between a tenth of its mean and twice
+// that mean, which grows exponentially, so that workers do not retry at the same time and a
+// server that fails is not asked without a pause. A [RateLimited] wait is the minimum, and
+// up to a tenth is added; one longer than ten times Max ends the tries
+// at once. All other errors are returned unchanged. The time before the
+// answered try is added to Response.Waited. Each failure that is retried is one line in
+// [Calls.Log] and is passed to Request.Repeating, with the secrets of [Calls.Mask] hidden.
+//
+// [Calls.Gate] changes this for rate limits: every try passes the gate, which decides when
+// one that met a limit is made again. Such a try is not one of the policy's Tries; the gate
+// ends a call that has no chance. Waiting there is waiting for a rate limit.
 type RetryPolicy struct {
 	Tries int           // tries in total, 0 = DefaultTries, 1 = no retry
 	Base  time.Duration // mean of the first wait, 0 = DefaultBase; each is twice the one before
 	Max   time.Duration // maximum of the mean wait, 0 = DefaultMax
 }
 
-// Retry returns a model that retries m's calls while they fail with a Transient
-// fault. The waits have full jitter: each is uniform between a tenth of its mean and twice
-// that mean, which grows exponentially, so that workers do not retry at the same time and a
-// server that fails is not asked without a pause. A [RateLimited] wait is the minimum, and
-// up to a tenth is added; one longer than ten times the policy's Max ends the tries
-// at once. All other errors are returned unchanged. The time before the
-// answered try is added to Response.Waited. Each failure that is retried is one line in
-// log (nil discards it) and is passed to Request.Repeating, with the secrets of hide hidden.
-//
-// [Calls.Gate] changes this for rate limits: every try passes the gate, which decides when
-// one that met a limit is made again. Such a try is not one of the policy's Tries; the gate
-// ends a call that has no chance. Waiting there is waiting for a rate limit.
-func Retry(m Model, p RetryPolicy, log *slog.Logger, hide *mask.Masker) Model {
-	return Calls{Log: log, Mask: hide}.retry(m, p)
-}
-
+// retry returns a model that retries m's calls.
 func (c Calls) retry(m Model, p RetryPolicy) Model {
 	p.Tries = max(1, cmp.Or(p.Tries, DefaultTries))
 	if p.Base <= 0 {

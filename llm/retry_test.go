@@ -52,7 +52,7 @@ func TestRetryWaitsAndCountsTheWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(transient(io.EOF), 3), takes: time.Second}
 		started := time.Now()
-		resp, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{})
+		resp, err := llm.Calls{}.Compose(patient{m, llm.RetryPolicy{}}).Generate(t.Context(), &llm.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestRetryWaitsAndCountsTheWaiting(t *testing.T) {
 func TestRetryGivesUpAfterTheLastAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(transient(io.EOF), 99)}
-		_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Calls{}.Compose(patient{m, llm.RetryPolicy{}}).Generate(t.Context(), &llm.Request{})
 		if len(m.calls) != llm.DefaultTries {
 			t.Errorf("%d tries, want %d", len(m.calls), llm.DefaultTries)
 		}
@@ -86,7 +86,7 @@ func TestTheDefaultPolicyWaitsAboutFourMinutes(t *testing.T) {
 		const calls = 400 // one takes 60 s more or less, so that their mean is within 15 s
 		started := time.Now()
 		for range calls {
-			_, _ = llm.Retry(&answers{errs: repeat(transient(io.EOF), 99)}, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{})
+			_, _ = llm.Calls{}.Compose(patient{&answers{errs: repeat(transient(io.EOF), 99)}, llm.RetryPolicy{}}).Generate(t.Context(), &llm.Request{})
 		}
 		if mean := time.Since(started) / calls; mean < 240*time.Second || mean > 270*time.Second {
 			t.Errorf("a call that fails took %v in the mean, want about 255 s", mean)
@@ -97,7 +97,7 @@ func TestTheDefaultPolicyWaitsAboutFourMinutes(t *testing.T) {
 func TestRetryWaitsAsARateLimitAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(limited(90*time.Second), 2)}
-		if _, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{}); err != nil {
+		if _, err := (llm.Calls{}).Compose(patient{m, llm.RetryPolicy{}}).Generate(t.Context(), &llm.Request{}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 2 {
@@ -106,7 +106,7 @@ func TestRetryWaitsAsARateLimitAsks(t *testing.T) {
 			}
 		}
 		m = &answers{errs: repeat(limited(24*time.Hour), 99)}
-		_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Calls{}.Compose(patient{m, llm.RetryPolicy{}}).Generate(t.Context(), &llm.Request{})
 		if len(m.calls) != 1 || fault.KindOf(err) != fault.Transient {
 			t.Errorf("a server that asks to wait a day: %d calls, error %v; want 1 call and its error", len(m.calls), err)
 		}
@@ -117,7 +117,7 @@ func TestRetryDoesNotRepeatOtherFaults(t *testing.T) {
 	for _, kind := range []fault.Kind{fault.Unknown, fault.Usage, fault.Instance, fault.Host, fault.Bug} {
 		want := fault.New(kind, "asking", io.EOF)
 		m := &answers{errs: repeat(want, 9)}
-		_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Calls{}.Compose(patient{m, llm.RetryPolicy{}}).Generate(t.Context(), &llm.Request{})
 		if err != error(want) || len(m.calls) != 1 {
 			t.Errorf("%v: got %d calls, error %v; want error %v, 1 call", kind, len(m.calls), err, error(want))
 		}
@@ -130,7 +130,7 @@ func TestRetryStopsWhenCancelled(t *testing.T) {
 		m := &answers{errs: repeat(limited(time.Minute), 9)}
 		time.AfterFunc(time.Second, func() { cancel(errors.New("drain")) })
 		started := time.Now()
-		_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(ctx, &llm.Request{})
+		_, err := llm.Calls{}.Compose(patient{m, llm.RetryPolicy{}}).Generate(ctx, &llm.Request{})
 		if !fault.Canceled(err) || time.Since(started) != time.Second {
 			t.Errorf("after %v: %v, want a cancellation after 1 s", time.Since(started), err)
 		}
@@ -146,7 +146,7 @@ func TestRetryReportsWhatIsRepeated(t *testing.T) {
 		var told []llm.Repeat
 		var at []time.Time
 		req := &llm.Request{Repeating: func(r llm.Repeat) { told, at = append(told, r), append(at, time.Now()) }}
-		resp, err := llm.Retry(m, llm.RetryPolicy{Tries: 5}, log, nil).Generate(t.Context(), req)
+		resp, err := llm.Calls{Log: log}.Compose(patient{m, llm.RetryPolicy{Tries: 5}}).Generate(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestRetryReportsWhatIsRepeated(t *testing.T) {
 func TestRetryReportsTheWaitsOfACallThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: []error{limited(time.Minute), transient(io.EOF), transient(io.EOF)}, takes: time.Second}
-		_, err := llm.Retry(m, llm.RetryPolicy{Tries: 3}, nil, nil).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Calls{}.Compose(patient{m, llm.RetryPolicy{Tries: 3}}).Generate(t.Context(), &llm.Request{})
 		all, limited := llm.Waited(err)
 		if want := m.calls[1].Sub(m.calls[0]); limited != want || all != want+m.calls[2].Sub(m.calls[1]) {
 			t.Errorf("waited %v, of that %v for the rate limit; want %v for that", all, limited, want)
@@ -194,7 +194,7 @@ func TestACallThatIsCutShortDidNotWait(t *testing.T) {
 					wait = time.Since(began) + next.Wait
 					stop(next.Wait)
 				}}
-				_, err := llm.Retry(m, llm.RetryPolicy{}, nil, nil).Generate(ctx, req)
+				_, err := llm.Calls{}.Compose(patient{m, llm.RetryPolicy{}}).Generate(ctx, req)
 				if all, limited := llm.Waited(err); !fault.Canceled(err) || all != wait || limited != wait {
 					t.Errorf("waited %v, of that %v for the rate limit, want %v (%v)", all, limited, wait, err)
 				}
@@ -205,7 +205,7 @@ func TestACallThatIsCutShortDidNotWait(t *testing.T) {
 
 func TestRetryWithOneAttemptDoesNotRetry(t *testing.T) {
 	m := &answers{errs: repeat(transient(io.EOF), 9)}
-	_, err := llm.Retry(m, llm.RetryPolicy{Tries: 1}, nil, nil).Generate(t.Context(), &llm.Request{})
+	_, err := llm.Calls{}.Compose(patient{m, llm.RetryPolicy{Tries: 1}}).Generate(t.Context(), &llm.Request{})
 	if len(m.calls) != 1 || err == nil || err.Error() != "asking: EOF" {
 		t.Errorf("got %d calls, error %v; want 1 call, an error, error %q", len(m.calls), err, "asking: EOF")
 	}
@@ -223,7 +223,7 @@ func TestARetryReasonContainsNoPartOfASecret(t *testing.T) {
 		m := mask.New(mask.Secret{Name: "PASSPHRASE", Value: known})
 		req := &llm.Request{Repeating: func(r llm.Repeat) { reason = r.Reason }}
 		calls := llm.Calls{Log: slog.New(slog.NewTextHandler(&logged, nil)), Mask: m}
-		if _, err := calls.Compose(patient{&answers{errs: []error{transient(err)}}, 2}).Generate(t.Context(), req); err != nil {
+		if _, err := calls.Compose(patient{&answers{errs: []error{transient(err)}}, llm.RetryPolicy{Tries: 2, Base: time.Microsecond}}).Generate(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range []string{reason, logged.String()} {
@@ -268,7 +268,7 @@ func TestAGateDecidesWhenARateLimitedCallIsMadeAgain(t *testing.T) {
 		var seen []llm.Repeat
 		req := &llm.Request{Tokens: 5, Repeating: func(r llm.Repeat) { seen = append(seen, r) }}
 		began := time.Now()
-		resp, err := llm.Calls{Gate: g}.Compose(gated{m}).Generate(t.Context(), req)
+		resp, err := llm.Calls{Gate: g}.Compose(patient{m, llm.RetryPolicy{Tries: 2}}).Generate(t.Context(), req)
 		if err != nil {
 			t.Fatalf("%v, want an answer: tries that met the limit are not counted", err)
 		}
@@ -288,7 +288,7 @@ func TestAGateDecidesWhenARateLimitedCallIsMadeAgain(t *testing.T) {
 func TestAGateDecidesAboutALongPauseToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(limited(11*time.Minute), 1)}
-		if _, err := (llm.Calls{Gate: &gate{}}).Compose(gated{m}).Generate(t.Context(), &llm.Request{}); err != nil {
+		if _, err := (llm.Calls{Gate: &gate{}}).Compose(patient{m, llm.RetryPolicy{Tries: 2}}).Generate(t.Context(), &llm.Request{}); err != nil {
 			t.Errorf("%v, want an answer: the gate admitted a second try", err)
 		}
 	})
@@ -298,7 +298,7 @@ func TestAGateEndsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(limited(0), 99), takes: time.Second}
 		g := &gate{err: transient(io.ErrNoProgress), after: 2}
-		_, err := llm.Calls{Gate: g}.Compose(gated{m}).Generate(t.Context(), &llm.Request{})
+		_, err := llm.Calls{Gate: g}.Compose(patient{m, llm.RetryPolicy{Tries: 2}}).Generate(t.Context(), &llm.Request{})
 		all, limited := llm.Waited(err)
 		if !errors.Is(err, io.ErrNoProgress) || fault.KindOf(err) != fault.Transient || all != 5*time.Second || limited != all {
 			t.Errorf("%v after %v, of that %v for the limit; want the gate's fault, 5 s, all", err, all, limited)
@@ -310,14 +310,9 @@ func TestACallIsCanceledAtTheGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := llm.Calls{Gate: &gate{err: context.Canceled}}.Compose(gated{&answers{}}).Generate(ctx, &llm.Request{})
+		_, err := llm.Calls{Gate: &gate{err: context.Canceled}}.Compose(patient{&answers{}, llm.RetryPolicy{Tries: 2}}).Generate(ctx, &llm.Request{})
 		if all, limited := llm.Waited(err); !fault.Canceled(err) || all != time.Second || limited != all {
 			t.Errorf("%v after %v, of that %v for the limit; want a cancellation, a second, all", err, all, limited)
 		}
 	})
 }
-
-// gated is a model with a policy of two tries.
-type gated struct{ llm.Model }
-
-func (gated) RetryPolicy() llm.RetryPolicy { return llm.RetryPolicy{Tries: 2} }

@@ -33,6 +33,8 @@ const secret = "sk-verysecretkey0123456789"
 // answers is a model that gives its answers in order: a *llm.Response or an error.
 type answers []any
 
+func (*answers) RetryPolicy() llm.RetryPolicy { return policy }
+
 func (a *answers) Generate(context.Context, *llm.Request) (*llm.Response, error) {
 	next := (*a)[0]
 	*a = (*a)[1:]
@@ -127,7 +129,7 @@ func (s *sent) attempt(turn agent.Turn, record results.Record, list ...any) {
 	a := answers(list)
 	l := s.tel.Listen(dataset.Instance{ID: "org__repo-1", Repo: "org/repo"}, 1)
 	turn.Task, turn.Env, turn.Recorder = "Find "+secret, box, agent.Recorders(nil, l.Event)
-	turn.Model = llm.Retry(&a, policy, nil, nil)
+	turn.Model = llm.Calls{}.Compose(&a)
 	end, err := s.loop.Run(s.t.Context(), turn)
 	record.InstanceID, record.Attempt, record.Steps, record.Cost, record.Usage = "org__repo-1", 1, end.Calls, end.Cost, end.Usage
 	record.Status, record.Error = end.Status, end.Reason
