@@ -75,18 +75,20 @@ func decode(t *testing.T, text string, into any) {
 
 func TestModelKwargsThatCannotBeTakenAreRefused(t *testing.T) {
 	for kwargs, want := range map[string]string{
-		`{"seed":1}`:                   "model_kwargs.seed: Anthropic does not take it",
-		`{"temperature":0}`:            "model_kwargs.temperature: Anthropic does not take it",
-		`{"n":2}`:                      "model_kwargs.n",
-		`{"tool_choice":"some"}`:       "tool_choice: expected",
-		`{"tool_choice":1}`:            "tool_choice: expected",
-		`{"stop":1}`:                   "stop: expected",
-		`{"parallel_tool_calls":"no"}`: "parallel_tool_calls: expected",
-		`{"reasoning_effort":"most"}`:  "reasoning_effort: expected one of",
-		`{"reasoning_effort":1}`:       "reasoning_effort: expected a string",
-		`{"thinking":true}`:            "thinking: expected",
-		`{"output_config":1,"reasoning_effort":"low"}`:         "output_config: expected",
-		`{"response_format":"json"}`:                           "response_format: expected",
+		`{"seed":1}`:                                   "model_kwargs.seed: Anthropic does not take it",
+		`{"temperature":0}`:                            "model_kwargs.temperature: Anthropic does not take it",
+		`{"n":2}`:                                      "model_kwargs.n",
+		`{"tool_choice":"some"}`:                       "tool_choice: expected",
+		`{"tool_choice":1}`:                            "tool_choice: expected",
+		`{"stop":1}`:                                   "stop: expected",
+		`{"parallel_tool_calls":"no"}`:                 "parallel_tool_calls: expected",
+		`{"reasoning_effort":"most"}`:                  "reasoning_effort: expected one of",
+		`{"reasoning_effort":1}`:                       "reasoning_effort: expected a string",
+		`{"thinking":true}`:                            "thinking: expected",
+		`{"system":"be brief"}`:                        "model_kwargs.system: is set by the run itself",
+		`{"extra_body":{"system":""}}`:                 "model_kwargs.extra_body.system: is set by the run itself",
+		`{"output_config":1,"reasoning_effort":"low"}`: "output_config: expected",
+		`{"response_format":"json"}`:                   "response_format: expected",
 		`{"thinking":{"type":"enabled","budget_tokens":2000}}`: "write {type: adaptive}",
 	} {
 		var members map[string]any

@@ -120,11 +120,9 @@ func (m *Model) head(tools []llm.Tool, system []llm.Message) ([]byte, error) {
 		}
 		offered = append(offered, text)
 	}
-	switch {
-	case prompt != nil:
-		delete(members, "system")
+	if prompt != nil {
 		m.markLast(prompt)
-	default:
+	} else {
 		m.markLast(offered)
 	}
 	if offered == nil {

@@ -101,7 +101,7 @@ func (kw *kwargs) set(key string, value any, p Protocol) (err error) {
 // refusal says why a member cannot be passed on, or nothing.
 func refusal(key string, value any) string {
 	switch key {
-	case "model", "messages", "input", "contents", "tools", "functions":
+	case "model", "messages", "input", "contents", "tools", "functions", "system", "systemInstruction", "system_instruction":
 		return "is set by the run itself"
 	case "stream_options":
 		return "is set by the run itself; remove it"

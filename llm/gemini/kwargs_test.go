@@ -66,6 +66,7 @@ func TestKwargsThatGeminiDoesNotTakeAreRefused(t *testing.T) {
 		"reasoning_effort: expected minimal":               {"reasoning_effort": "none"},
 		"reasoning_effort: expected a word":                {"reasoning_effort": 3},
 		"stop: expected":                                   {"stop": 1},
+		"extra_body.systemInstruction: is set by the run":  {"extra_body": map[string]any{"systemInstruction": "s"}},
 		"thinking: expected":                               {"thinking": map[string]any{"type": "x"}},
 	} {
 		_, err := New(endpoint.Config{Model: "gemini-3-pro", BaseURL: "http://localhost", Kwargs: kwargs})
