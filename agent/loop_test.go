@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
 )
@@ -223,6 +224,40 @@ func TestTheDigestDoesNotChangeBetweenVersions(t *testing.T) {
 	const want = "349beb4595b47de14a0819aa86b8323c08bfa8c857646f45f12be39a6b779db1"
 	if got := d.String(); got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A summary that was paid for before an interruption is found by the digest.
+func TestTheDigestIsTheSameAfterTheJournal(t *testing.T) {
+	const plain = `"role":"assistant","content":"é <","tool_calls":[{"id":"1","type":"function","function":{"name":"bash","arguments":"{}"}}]`
+	seen := map[string]string{}
+	for _, own := range []string{
+		`{` + plain + `}`, `{ "tool_calls":[], "content":"\u00e9 \u003c", "role":"assistant" }`, `{"refusal":null,` + plain + `}`,
+		`{` + plain + `,"reasoning_content":"h\u006d"}`, `{` + plain + `,"reasoning_content":"ha","extra":{"x":1}}`,
+	} {
+		m, err := llm.AsWritten([]byte(own))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Chat, m.Extra = json.RawMessage(own), map[string]any{"cost": 1}
+		text, err := python.Compact(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again llm.Message
+		if err := json.Unmarshal(text, &again); err != nil {
+			t.Fatal(err)
+		}
+		before, after := newDigest(nil), newDigest(nil)
+		before.add(m)
+		after.add(again)
+		if before.String() != after.String() {
+			t.Errorf("%s has another digest when it is read as %s", own, text)
+		}
+		if other, found := seen[before.String()]; found {
+			t.Errorf("%s has the digest of %s", own, other)
+		}
+		seen[before.String()] = own
 	}
 }
 

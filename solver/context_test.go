@@ -31,6 +31,7 @@ type reader struct {
 	steps    int // so far
 	commands int
 	counts   bool // it reports what a call used
+	chat     bool // it answers as servers of chat completions do
 	refused  *int
 }
 
@@ -60,6 +61,12 @@ func (m *reader) Generate(_ context.Context, req *llm.Request) (*llm.Response, e
 	}
 	for i := range call.ToolCalls {
 		call.ToolCalls[i].ID = fmt.Sprintf("%d.%d", m.steps, i)
+	}
+	if m.chat {
+		resp.Message.Parts = llm.Say("", call.ToolCalls...)
+		text, err := json.Marshal(resp.Message)
+		resp.Message.Chat = json.RawMessage(strings.Replace(string(text), "{", `{ "reasoning_content": "h\u006d", "refusal": null, `, 1)) // not as batch writes it
+		return resp, err
 	}
 	resp.Message.Parts = append([]llm.Part{llm.Reasoning{Text: "hm", Opaque: llm.Opaque{Provider: "anthropic", Data: "c2ln"}}}, llm.Say("", call.ToolCalls...)...)
 	return resp, nil
@@ -101,6 +108,7 @@ var policies = map[string]struct {
 	"shorten after a refusal":       {compaction.Config{Policy: compaction.Shorten, Keep: 3}, reader{window: 6000, commands: 9, counts: true}},
 	"drop after a refusal":          {compaction.Config{Policy: compaction.Drop, Limit: 50_000, Keep: 3}, reader{window: 6000, commands: 9, counts: true}},
 	"summarize after a refusal":     {compaction.Config{Policy: compaction.Summarize, Keep: 3}, reader{window: 6000, commands: 9, counts: true}},
+	"summarize chat completions":    {compaction.Config{Policy: compaction.Summarize, Limit: 5000, Keep: 3}, reader{window: 8000, commands: 9, counts: true, chat: true}},
 	"summarize without counted use": {compaction.Config{Policy: compaction.Summarize, Limit: 4500, Keep: 3}, reader{window: 8000, commands: 9}},
 }
 
