@@ -39,8 +39,9 @@ where prices are from. A model that is not listed runs as well.
   batch models -c model.litellm_model_registry=prices.json
 
 FROM is the day on which a price was last checked, or registry: the user's own
-file, in the form of LiteLLM's. READY says whether the provider's key is set;
-- is a provider that batch asks at OPENAI_BASE_URL only.`,
+file, in the form of LiteLLM's. READY says whether the provider's key is set, if it
+wants one; - is a cloud, where an account may be found without a key, or a model
+whose provider is not named.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("`batch models` takes one pattern")
@@ -78,7 +79,7 @@ type listedModel struct {
 	Date     string       `json:"date,omitempty"`
 	Until    string       `json:"until,omitempty"`
 	Source   string       `json:"source,omitempty"`
-	Ready    *bool        `json:"ready,omitempty"` // none for a provider without a client of its own
+	Ready    *bool        `json:"ready,omitempty"` // none where that is not known
 }
 
 func (a *app) models(f modelsFlags) error {
@@ -102,10 +103,10 @@ func (a *app) models(f modelsFlags) error {
 	for _, name := range names {
 		m := table[name]
 		l := listedModel{
-			Model: name, Provider: m.Provider, Context: m.Window, Output: m.Output, Price: perMillion(m.Price),
+			Model: name, Provider: providerOf(name, m), Context: m.Window, Output: m.Output, Price: perMillion(m.Price),
 			Registry: m.Own, Date: m.Date, Until: m.Until, Source: m.Source,
 		}
-		if ok, has := ready[m.Provider]; has {
+		if ok, has := ready[l.Provider]; has {
 			l.Ready = &ok
 		}
 		list = append(list, l)
@@ -121,7 +122,7 @@ func (f modelsFlags) selected(table price.Table) ([]string, error) {
 	all := slices.Sorted(maps.Keys(table))
 	var providers []string
 	names := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
-		provider := table[name].Provider
+		provider := providerOf(name, table[name])
 		providers = append(providers, provider)
 		return f.provider != "" && provider != f.provider
 	})
@@ -149,6 +150,15 @@ func (f modelsFlags) selected(table price.Table) ([]string, error) {
 	return nil, err.WithHint("`batch models` lists what is known; a model without a price runs with -c model.cost_tracking=ignore_errors")
 }
 
+// providerOf returns whose a model is; the registry's entry may say so by its name alone.
+func providerOf(name string, m price.Model) string {
+	before, _, _ := strings.Cut(name, "/")
+	if m.Provider == "" && slices.ContainsFunc(catalogue.Providers(), func(p catalogue.Provider) bool { return p.Paid && p.Name == before }) {
+		return before
+	}
+	return m.Provider
+}
+
 // bareNames are names without their provider.
 func bareNames(names []string) []string {
 	list := slices.Clone(names)
@@ -158,12 +168,13 @@ func bareNames(names []string) []string {
 	return list
 }
 
-// readyProviders says of each provider with a client of its own whether it could be asked.
+// readyProviders says of each provider whose key batch would use whether it could be asked.
 func (a *app) readyProviders() map[string]bool {
 	ready := map[string]bool{}
 	for _, p := range catalogue.Providers() {
-		if p.Paid {
-			_, ready[p.Name] = p.Ready(a.getenv)
+		if p.Paid && !p.Account {
+			_, set := p.Ready(a.getenv)
+			ready[p.Name] = set || p.Keyless
 		}
 	}
 	return ready
