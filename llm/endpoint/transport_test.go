@@ -94,15 +94,3 @@ func TestAStreamBeginsWithinItsTimeout(t *testing.T) {
 		}
 	})
 }
-
-func TestAFaultOfTheTransportIsToldAsItIs(t *testing.T) {
-	own := &llm.Unpaid{Err: fault.Newf(fault.Instance, "replaying: nothing is left")}
-	client := &http.Client{Transport: tripper(func(*http.Request) (*http.Response, error) { return nil, own })}
-	e, err := Open(Config{Model: "m", BaseURL: "http://h", HTTP: client, Proven: true}, Protocol{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := post(t, e); err == nil || err.Error() != own.Error() || llm.Lost(err) != 0 {
-		t.Errorf("got %v, lost %d; want %v, 0", err, llm.Lost(err), own)
-	}
-}
