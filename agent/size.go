@@ -17,7 +17,7 @@ const (
 // EstimateTokens estimates how many tokens a message has, from its size alone.
 func EstimateTokens(m llm.Message) int64 {
 	bytes, images := sizeOf(m.Parts)
-	return messageTokens + tokensIn(bytes) + images*imageTokens
+	return messageTokens + tokensIn(bytes+reasoningIn(m.Chat)) + images*imageTokens
 }
 
 func tokensIn(bytes int) int64 { return int64(bytes+bytesPerToken-1) / bytesPerToken }
@@ -87,12 +87,26 @@ func sendsReasoning(m llm.Message) bool {
 			return true
 		}
 	}
+	return reasoningIn(m.Chat) > 0
+}
+
+// reasoningIn returns how many bytes of reasoning are in a reply's own members, which are
+// sent back. If a server wrote it in several forms, one counts. Null and empty are none.
+func reasoningIn(chat json.RawMessage) (bytes int) {
 	var members struct {
-		Content json.RawMessage `json:"reasoning_content"`
-		Text    json.RawMessage `json:"reasoning"`
-		Details json.RawMessage `json:"reasoning_details"`
+		Content any `json:"reasoning_content"`
+		Text    any `json:"reasoning"`
+		Details any `json:"reasoning_details"`
 	}
-	return m.Chat != nil && json.Unmarshal(m.Chat, &members) == nil && len(members.Content)+len(members.Text)+len(members.Details) > 0
+	if chat == nil || json.Unmarshal(chat, &members) != nil {
+		return 0
+	}
+	for _, value := range []any{members.Content, members.Text, members.Details} {
+		if text, err := json.Marshal(value); err == nil && value != nil {
+			bytes = max(bytes, len(text)-len(`""`)) // or [] or {}
+		}
+	}
+	return bytes
 }
 
 // size estimates a message's share of the tokens: what its size says, corrected by how far

@@ -71,6 +71,30 @@ func TestARequestIsAsLongAsTheProviderCountedAndWhatWasAddedSince(t *testing.T) 
 	}
 }
 
+// Servers of chat completions write reasoning into members of their own, or null.
+func TestReasoningOfAServersOwnMembersCounts(t *testing.T) {
+	const thought = 4000 // bytes
+	words := strings.Repeat("x", thought)
+	for own, want := range map[string]int64{
+		``: 0, `"refusal":null`: 0, `"reasoning":null,"reasoning_details":[]`: 0, `"reasoning_content":""`: 0,
+		`"reasoning_content":"` + words + `"`:                                        thought / bytesPerToken,
+		`"reasoning":"` + words + `","reasoning_details":[{"text":"` + words + `"}]`: (thought + 12) / bytesPerToken, // and {"text":""}
+	} {
+		plain := llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("I look.")}
+		m := plain
+		m.Chat = json.RawMessage(strings.Replace(`{"role":"assistant","content":"I look.",`+own+`}`, ",}", "}", 1))
+		if got := EstimateTokens(m) - EstimateTokens(plain); got != want {
+			t.Errorf("%.40s: %d tokens more, want %d", own, got, want)
+		}
+		g := newGauge(nil)
+		g.answered(&llm.Response{Message: m, Usage: vocab.Usage{Input: 100, Output: 50, Reasoning: 40}})
+		g.add(m)
+		if sent := want > 0; (g.tokens == 150) != sent || (g.tokens == 110) == sent {
+			t.Errorf("%.40s: %d tokens after the reply, want 150 with reasoning and 110 without", own, g.tokens)
+		}
+	}
+}
+
 // sized is a model that keeps how long requests are said to be.
 type sized struct {
 	llm.Model
