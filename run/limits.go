@@ -39,6 +39,6 @@ func (l costLimits) withoutPrice(model string, free bool) (warning string, err e
 		return "", nil
 	}
 	return "", fault.Newf(fault.Usage, "%s, so %s", price, problem).
-		WithHint("give its price with -c model.litellm_model_registry=prices.json, a file in the form of LiteLLM's,\n"+
+		WithHint("`batch models` lists the names that have one; give its price with -c model.litellm_model_registry=prices.json, a file in the form of LiteLLM's,\n"+
 			"or run without a price: %s", strings.Join(ways, ", "))
 }

@@ -85,7 +85,8 @@ func TestAModelThatCannotBeUsedIsRefused(t *testing.T) {
 		"another name of one": {with("together/x"), "did you mean `-m together_ai/x`?"},
 		"no provider":         {with("my-model"), "model \"my-model\": no provider is named\nmodels are openai/NAME"},
 		"a name of OpenAI's":  {with("gpt-5"), "no key for gpt-5: OPENAI_API_KEY is not set"},
-		"Azure nowhere":       {with("azure/d", "AZURE_API_KEY=k"), "AZURE_API_BASE or api_base should look like"},
+		"Azure nowhere":       {with("azure/d", "AZURE_API_KEY=k"), "the address of Azure is not set\nAZURE_API_BASE or api_base should look like https://HOST"},
+		"a provider alone":    {with("gemini", "GEMINI_API_KEY=k"), "the name after gemini/ is missing\nwrite it as the provider does: `-m gemini/NAME`"},
 		"a version elsewhere": {versioned, "only Azure has it"},
 		"a misspelled one":    {with("opnai/gpt-5"), "did you mean `-m openai/gpt-5`?"},
 		"a misspelled oracle": {with("orcale"), "did you mean `-m oracle`?"},
@@ -107,6 +108,15 @@ func TestAModelThatCannotBeUsedIsRefused(t *testing.T) {
 		_, err := Find(tc.s)
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error()+"\n"+fault.HintOf(err), tc.want) {
 			t.Errorf("%s: %v (%v), hint %q; want %q", name, err, fault.KindOf(err), fault.HintOf(err), tc.want)
+		}
+	}
+}
+
+func TestTheHintOfAMissingKeyNamesAServerOfOnesOwnOnlyWhereOneMayBe(t *testing.T) {
+	for name, want := range map[string]bool{"openai/m": true, "anthropic/m": true, "azure/m": false, "openrouter/m": false} {
+		_, err := Find(with(name))
+		if hint := fault.HintOf(err); !strings.HasPrefix(hint, "set it: `export ") || strings.Contains(hint, "server of your own") != want {
+			t.Errorf("%s: %v, hint %q; want a server of one's own in it: %v", name, err, hint, want)
 		}
 	}
 }

@@ -65,8 +65,11 @@ func (p Provider) configs(s Settings, cfg endpoint.Config) ([]endpoint.Config, e
 	case len(keys) == 0 && p.Account:
 		keys = []string{""}
 	case len(keys) == 0 && p.Key != "" && !isLoopback(base) && !p.Keyless:
-		return nil, fault.Newf(fault.Usage, "no key for %s: %s is not set", s.Model, p.Key).
-			WithHint("set it: `export %s=...`\nor, for a server of your own that wants no key: `export %s=http://localhost:8000/v1`", p.Key, p.Base)
+		hint := "set it: `export " + p.Key + "=...`"
+		if !p.Further {
+			hint += "\nor, for a server of your own that wants no key: `export " + p.Base + "=http://localhost:8000/v1`"
+		}
+		return nil, fault.Newf(fault.Usage, "no key for %s: %s is not set", s.Model, p.Key).WithHint("%s", hint)
 	case len(keys) == 0:
 		keys = []string{"none"} // servers of one's own take any key; the protocol wants a header
 	}

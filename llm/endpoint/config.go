@@ -149,8 +149,12 @@ func (cfg Config) check(p Protocol) (*url.URL, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		// The URL may hold a password, and url.Parse repeats it.
-		return nil, fault.Newf(fault.Usage, "configuring the model: the base URL is not an http or https URL").
-			WithHint("%s or api_base should look like %s", p.AddressVariable, cmp.Or(p.DefaultBase, "https://host/v1"))
+		wrong := "the base URL is not an http or https URL"
+		if cfg.BaseURL == "" {
+			wrong = "the address of " + p.Provider + " is not set"
+		}
+		return nil, fault.Newf(fault.Usage, "configuring the model: %s", wrong).
+			WithHint("%s or api_base should look like %s", p.AddressVariable, cmp.Or(p.DefaultBase, "https://HOST"))
 	}
 	if own, err := url.Parse(p.DefaultBase); cfg.APIKey == "" && err == nil && base.Host == own.Host {
 		return nil, fault.Newf(fault.Host, "configuring the model: %s needs an API key, and none is set", p.Provider).
