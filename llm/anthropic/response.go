@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"batch.example/batch/llm"
@@ -61,7 +60,6 @@ func (m *Model) response(raw []byte, header http.Header) (*llm.Response, error) 
 		Service:      service(answer.Usage),
 		Model:        cmp.Or(answer.Model, m.at.Model),
 		Raw:          raw,
-		Rate:         endpoint.ReadRate(header, time.Now()),
 	}
 	m.bill(resp, answer.Usage)
 	return resp, nil
