@@ -53,6 +53,7 @@ type Model struct {
 	at       *endpoint.Endpoint
 	settings settings
 	rewrites bool // the client changes requests on their way
+	regional bool // it is asked at a cloud's region, not at its global endpoint
 }
 
 // New checks the config and returns the model; nothing is sent. See [endpoint.Open] for

@@ -125,7 +125,7 @@ func NewVertex(ctx context.Context, cfg endpoint.Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.rewrites = true
+	m.rewrites, m.regional = true, region != "global"
 	m.connect(option.WithHTTPClient(m.at.HTTP), vertex.WithCredentials(ctx, region, project, account), option.WithBaseURL(root(m.at.Address)))
 	return m, nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,6 +19,8 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/price"
+	"batch.example/batch/vocab"
 )
 
 const whole = `{"type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":9}}`
@@ -108,6 +111,36 @@ func TestClaudeInTheClouds(t *testing.T) {
 				t.Errorf("sent %s, want the form of the cloud", sent)
 			}
 		})
+	}
+}
+
+// Hand-computed: 3 of input at 1 dollar, 9 of output at 2 dollars a token.
+func TestARegionOfVertexCostsATenthMore(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, whole) }))
+	defer s.Close()
+	prices := price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, Output: 2}}}}
+	for _, tc := range []struct {
+		model, location string
+		want            float64
+	}{
+		{"claude-opus-4-6", "global", 21},
+		{"claude-opus-4-6", "", 21},
+		{"claude-opus-4-6", "us-east5", 23.1},
+		{"claude-sonnet-4-5@20250929", "eu", 23.1},
+		{"claude-opus-4-1@20250805", "us-east5", 21}, // has no global endpoint
+	} {
+		kwargs := map[string]any{"vertex_project": "p", "stream": false}
+		if tc.location != "" {
+			kwargs["vertex_location"] = tc.location
+		}
+		m, err := anthropic.NewVertex(t.Context(), endpoint.Config{Model: tc.model, BaseURL: s.URL, APIKey: "k", Kwargs: kwargs, Prices: prices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := m.Generate(t.Context(), ask())
+		if err != nil || !resp.Priced || math.Abs(resp.Cost-tc.want) > 1e-9 {
+			t.Errorf("%s at %q: %+v, %v; want a cost of %v", tc.model, tc.location, resp, err, tc.want)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func (m *Model) bill(resp *llm.Response, usage json.RawMessage) {
 		resp.Usage = resp.Usage.Add(summary.Usage)
 		resp.Cost, resp.Priced = resp.Cost+summary.Cost, resp.Priced && summary.Priced
 	}
-	resp.Cost *= surcharge(usage, familyOf(m.at.Model))
+	resp.Cost *= m.surcharge(usage)
 }
 
 func tokens(raw json.RawMessage) int64 {
@@ -64,15 +64,18 @@ func service(raw json.RawMessage) string {
 	return tier
 }
 
-// inUS is what tokens cost of a request that is answered in the US alone, in units of the
-// price: platform.claude.com/docs, data residency, of 2026.
-const inUS = 1.1
+// inPlace is what tokens cost of a request that is answered in a place of the user's choice,
+// in units of the price: platform.claude.com/docs, data residency, and
+// cloud.google.com/vertex-ai/generative-ai/pricing, of 2026.
+const inPlace = 1.1
 
-// surcharge is what a call cost in units of the price of its tokens. Models before 4.6 cost
-// the same everywhere.
-func surcharge(raw json.RawMessage, f family) float64 {
-	if where, _ := word(endpoint.Members(raw)["inference_geo"]); where == "us" && f.version >= 406 {
-		return inUS
+// surcharge is what a call cost in units of the price of its tokens. Older models cost the
+// same everywhere.
+func (m *Model) surcharge(usage json.RawMessage) float64 {
+	f := familyOf(m.at.Model)
+	where, _ := word(endpoint.Members(usage)["inference_geo"])
+	if where == "us" && f.version >= 406 || m.regional && f.version >= 405 {
+		return inPlace
 	}
 	return 1
 }
