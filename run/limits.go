@@ -14,10 +14,10 @@ type costLimits struct {
 	given    bool    // instance was set by the user, not by a file or the default
 }
 
-// withoutPrice checks the limits for a model without a known price. It refuses a limit that
+// withoutPrice checks the limits where what is asked has no known price. It refuses a limit that
 // the user set, because it could not be enforced, and returns a warning about another one.
 // Free means that the calls are free, or that the user does not want costs counted.
-func (l costLimits) withoutPrice(model string, free bool) (warning string, err error) {
+func (l costLimits) withoutPrice(what string, free bool) (warning string, err error) {
 	var lost, ways []string
 	if l.total > 0 {
 		lost, ways = append(lost, fmt.Sprintf("--cost-limit-total %v", l.total)), append(ways, "leave out --cost-limit-total")
@@ -28,7 +28,7 @@ func (l costLimits) withoutPrice(model string, free bool) (warning string, err e
 	if !free {
 		ways = append(ways, "-c model.cost_tracking=ignore_errors")
 	}
-	price := fmt.Sprintf("no price is known for model %q", model)
+	price := "no price is known for " + what
 	problem := "its cost cannot be counted"
 	switch {
 	case len(lost) > 0:

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -94,7 +95,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 	}
 	if m.Cost != catalogue.Known {
 		limits := costLimits{total: costLimit, instance: cfg.Agent.CostLimit, given: cfg.Given("agent.cost_limit")}
-		warning, err := limits.withoutPrice(m.Name, m.Cost == catalogue.Uncounted)
+		warning, err := limits.withoutPrice(priced(m), m.Cost == catalogue.Uncounted)
 		if err != nil {
 			return Model{}, nil, err
 		}
@@ -110,6 +111,14 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 	}
 	rewrite, err := contextPolicy(cfg, m)
 	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, Rewrite: rewrite, Open: open}, warnings, err
+}
+
+// priced says what m has no known price for.
+func priced(m catalogue.Model) string {
+	if m.Price != nil {
+		return fmt.Sprintf("the service tier of model_kwargs with model %q", m.Name)
+	}
+	return fmt.Sprintf("model %q", m.Name)
 }
 
 // contextPolicy returns the configuration's context policy for a model. A played model has

@@ -1,9 +1,11 @@
 package run
 
 import (
+	"strings"
 	"testing"
 
 	"batch.example/batch/agent/config"
+	"batch.example/batch/fault"
 )
 
 func TestAModelSaysWhoseItIs(t *testing.T) {
@@ -23,6 +25,31 @@ func TestAModelSaysWhoseItIs(t *testing.T) {
 		m, _, err := FindModel(cfg, 0, Access{Getenv: func(name string) string { return keys[name] }})
 		if err != nil || m.Provider != c.provider || m.Name != c.name {
 			t.Errorf("%s is %q of %q, %v; want %q of %q", c.model, m.Name, m.Provider, err, c.name, c.provider)
+		}
+	}
+}
+
+// The costs of calls by a service without known rates are known no better than those of a
+// model without a price.
+func TestAServiceWithoutAPriceIsRefused(t *testing.T) {
+	for _, c := range []struct{ model, kwargs, want string }{
+		{"openai/gpt-5", "service_tier=flex", ""},
+		{"openai/gpt-5.2", "service_tier=default", ""},
+		{"openai/gpt-5.2", "service_tier=flex", `no price is known for the service tier of model_kwargs with model "gpt-5.2"`},
+		{"anthropic/claude-opus-5", "service_tier=standard_only", ""},
+		{"anthropic/claude-opus-4-8", "speed=fast", ""},
+		{"anthropic/claude-opus-5", "speed=fast", "no price is known"},
+		{"openrouter/openai/gpt-5.2", "service_tier=flex", ""}, // it says what a call cost
+	} {
+		cfg, err := config.Load([]string{"model.model_name=" + c.model, "model.model_kwargs." + c.kwargs}, config.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = FindModel(cfg, 0, Access{Getenv: func(name string) string {
+			return map[string]string{"OPENAI_API_KEY": "sk-0123456789", "ANTHROPIC_API_KEY": "sk-0123456789", "OPENROUTER_API_KEY": "sk-0123456789"}[name]
+		}})
+		if c.want == "" && err != nil || c.want != "" && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s with %s: %v, want %q", c.model, c.kwargs, err, c.want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
@@ -14,6 +15,7 @@ import (
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/scripted"
+	"batch.example/batch/vocab"
 )
 
 // served is a model of a provider that is asked over the network.
@@ -50,18 +52,34 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
+	clients, err := p.open(s, configs, false) // it checks the rest
+	m.Dropped = clients.dropped()
 	m.Window, _ = prices.Window(p.Name+"/"+name, name)
-	if price, known := prices.Lookup(p.Name + "/" + name); known {
+	price, known := prices.Lookup(p.Name + "/" + name)
+	if known {
 		m.Price = &price
-	} else if !p.tells(base) {
+		_, known = price.Cost(vocab.Usage{}, s.service(m.Dropped))
+	}
+	if !known && !p.tells(base) {
 		m.Cost = Unknown
 		if isLoopback(base) || p.Keyless || s.IgnoreCost {
 			m.Cost = Uncounted
 		}
 	}
-	clients, err := p.open(s, configs, false) // it checks the rest
-	m.Dropped = clients.dropped()
 	return m, err
+}
+
+// service returns the service that the kwargs ask for, where they are not dropped; "" is the
+// standard one.
+func (s Settings) service(dropped []string) string {
+	if s.Kwargs["speed"] == "fast" && !slices.Contains(dropped, "speed") { // Anthropic's word
+		return "fast"
+	}
+	tier, _ := s.Kwargs["service_tier"].(string)
+	if tier == "standard_only" || slices.Contains(dropped, "service_tier") {
+		return ""
+	}
+	return tier
 }
 
 // played is a model that is played here. It continues after the replies that an
