@@ -358,3 +358,25 @@ func TestABrokenRecordingIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRecording plays any file: each failure is a fault, and none is a panic.
+func FuzzRecording(f *testing.F) {
+	const line = `{"version":1,"path":"/v1","request":{"body":"one"},"status":200,"answer":{"body":"x"}}` + "\n"
+	f.Add(line, "one")
+	f.Add(line+`{"version":1,"request":{"same":2,"bytes":"/w=="},"failure":{"text":"cut","kind":"cut"}}`+"\n", "two")
+	f.Add(`{"version":1,"request":{"same":-1}}`+"\nx", "")
+	f.Fuzz(func(t *testing.T, recording, body string) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, cassette.FileName), []byte(recording), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, changed := range []func(string, string){nil, func(string, string) {}} {
+			p := &cassette.Player{Path: func(string) string { return filepath.Join(dir, cassette.FileName) }, Changed: changed}
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/v1", strings.NewReader(body))
+			answer, err := p.RoundTrip(req)
+			if err == nil {
+				_, _ = io.Copy(io.Discard, answer.Body)
+			}
+		}
+	})
+}
