@@ -21,9 +21,6 @@ func readUsage(raw json.RawMessage, header http.Header) (u vocab.Usage, cost *fl
 	u.CacheWrite = cmp.Or(openaiapi.Tokens(prompt["cache_write_tokens"]), // OpenRouter
 		openaiapi.Tokens(prompt["cache_creation_tokens"]), openaiapi.Tokens(usage["cache_creation_input_tokens"])) // LiteLLM
 	u.Reasoning = openaiapi.Tokens(endpoint.Members(usage["completion_tokens_details"])["reasoning_tokens"])
-	u.Output = openaiapi.Tokens(usage["completion_tokens"])
-	if total := openaiapi.Tokens(usage["total_tokens"]); total == u.Input+u.Output+u.Reasoning {
-		u.Output += u.Reasoning // xAI counts it apart
-	}
+	u.Output = openaiapi.Output(openaiapi.Tokens(usage["total_tokens"]), u.Input, openaiapi.Tokens(usage["completion_tokens"]), u.Reasoning)
 	return u, openaiapi.Cost(usage, header)
 }

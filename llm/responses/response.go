@@ -141,10 +141,11 @@ func readUsage(raw json.RawMessage, header http.Header) (u vocab.Usage, cost *fl
 	usage := endpoint.Members(raw)
 	input, output := endpoint.Members(usage["input_tokens_details"]), endpoint.Members(usage["output_tokens_details"])
 	u = vocab.Usage{
-		Input: openaiapi.Tokens(usage["input_tokens"]), Output: openaiapi.Tokens(usage["output_tokens"]),
+		Input:  openaiapi.Tokens(usage["input_tokens"]),
 		Cached: openaiapi.Tokens(input["cached_tokens"]), CacheWrite: openaiapi.Tokens(input["cache_write_tokens"]),
 		Reasoning: openaiapi.Tokens(output["reasoning_tokens"]),
 	}
+	u.Output = openaiapi.Output(openaiapi.Tokens(usage["total_tokens"]), u.Input, openaiapi.Tokens(usage["output_tokens"]), u.Reasoning)
 	return u, openaiapi.Cost(usage, header)
 }
 

@@ -349,6 +349,19 @@ func TestWhyAnAnswerEnded(t *testing.T) {
 }
 
 // Failures that come with status 200, as an answer and in a stream.
+// OpenAI counts reasoning with the output, gateways to Gemini do not.
+func TestReasoningIsOutput(t *testing.T) {
+	for usage, want := range map[string]vocab.Usage{
+		`{"input_tokens":21,"output_tokens":90,"total_tokens":111,"output_tokens_details":{"reasoning_tokens":60}}`: {Input: 21, Output: 90, Reasoning: 60},
+		`{"input_tokens":21,"output_tokens":0,"total_tokens":81,"output_tokens_details":{"reasoning_tokens":60}}`:   {Input: 21, Output: 60, Reasoning: 60},
+	} {
+		m := newModel(t, serve(t, reply{body: `{"status":"completed","output":[],"usage":` + usage + `}`}), nil)
+		if resp, err := m.Generate(t.Context(), ask()); err != nil || resp.Usage != want {
+			t.Errorf("%s: got %+v, %v; want %+v", usage, resp, err, want)
+		}
+	}
+}
+
 func TestFailuresInsideAnAnswer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  string

@@ -21,6 +21,15 @@ func Tokens(raw json.RawMessage) int64 {
 	return int64(n)
 }
 
+// Output returns the tokens of an answer with those of its reasoning. As the total says,
+// xAI and gateways to Gemini count the latter apart.
+func Output(total, input, output, reasoning int64) int64 {
+	if total == input+output+reasoning {
+		return output + reasoning
+	}
+	return output
+}
+
 // Amount reads a number that may stand in quotes. It is finite and not negative.
 func Amount(raw json.RawMessage) (float64, bool) {
 	text := string(raw)
