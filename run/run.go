@@ -8,8 +8,8 @@
 // However a run ended, another one into the same directory continues it.
 //
 // The package has no flags and prints nothing: messages for people go through
-// [View], programs follow each attempt with [Config.Listen], and the caller passes in what belongs to the process (signals, environment
-// variables, arguments).
+// [View], programs follow each attempt with [Config.Listen], and the caller passes in what
+// belongs to the process (signals, environment variables, arguments).
 package run
 
 import (

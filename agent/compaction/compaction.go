@@ -122,7 +122,7 @@ func (p *Policy) Rewrite(ctx context.Context, c agent.Conversation) (*agent.Rewr
 		case !d.unanswered:
 			return nil, nil
 		}
-		d.drop() // it would be asked, and paid, again before each call
+		d.drop() // if that is not enough, the model is asked, and paid, again before the next call
 		return d.rewriting(Drop), nil
 	}
 	if p.name == Shorten {

@@ -72,7 +72,8 @@ func (d *draft) rewriting(policy string) *agent.Rewriting {
 // drop replaces observations by a line, the oldest first.
 func (d *draft) drop() { d.cut(0) }
 
-// shorten cuts observations, the oldest first: as little as is needed.
+// shorten cuts observations, the oldest first, and if that is not enough all of them again,
+// more of each.
 func (d *draft) shorten() {
 	for i, edge := range edges {
 		if d.refused && i == 0 {
