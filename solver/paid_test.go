@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -503,6 +504,24 @@ func TestALostCallIsReportedWithItsStep(t *testing.T) {
 	if last.Type != journal.TypeLost || !bytes.Contains(last.Data, []byte(`"step":3,"calls":1,"cost":0.5`)) {
 		t.Errorf("got %s %s; want type %v, %q in the data",
 			last.Type, last.Data, journal.TypeLost, `"step":3,"calls":1,"cost":0.5`)
+	}
+}
+
+func TestACostThatNobodyKnowsIsTold(t *testing.T) {
+	for used, want := range map[int64]string{0: "and did not say how many tokens it used", 9: "and no price is known"} {
+		model := models(func() (*llm.Response, error) {
+			return &llm.Response{
+				Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("", bash("submit").ToolCalls...)},
+				Usage:   vocab.Usage{Input: used},
+			}, nil
+		})
+		for limit, where := range map[float64]string{10: "journal.jsonl", 0: "agent.log"} {
+			store := attemptUnder(t, runner.NewBudget(limit, 0, 0.5), model, results.Options{})
+			text, err := os.ReadFile(filepath.Join(store.Dir(), "a", where))
+			if err != nil || !strings.Contains(string(text), want) {
+				t.Errorf("limit %v: %s has %v, %s; want %q", limit, where, err, text, want)
+			}
+		}
 	}
 }
 

@@ -102,13 +102,30 @@ func (r *recorder) answered(e agent.Event, typ string, data any) error {
 		return err
 	}
 	r.call.Settle(res.Cost)
-	err := r.flushed(typ, data)
-	if err == nil && !res.Priced && r.call.Limited() {
-		return fault.Newf(fault.Host, "the provider did not say what the reply of model %s costs, and no price is known: "+
-			"the total cost limit cannot be enforced", r.ModelName).
-			WithHint("give its price with -c model.litellm_model_registry=prices.json, or leave out --cost-limit-total")
+	if err := r.flushed(typ, data); err != nil || res.Priced {
+		return err
 	}
-	return err
+	return r.unpriced(e)
+}
+
+// unpriced refuses a reply whose cost is not known under a total cost limit; without one,
+// it warns once that the cost is counted as nothing.
+func (r *recorder) unpriced(e agent.Event) error {
+	why, hint := "no price is known", "give its price with -c model.litellm_model_registry=prices.json, or "
+	if u := e.Response.Usage; u.Input+u.Output == 0 {
+		why, hint = "did not say how many tokens it used", ""
+	}
+	why = "the provider did not say what the reply of model " + r.ModelName + " costs, and " + why
+	if r.call.Limited() {
+		return fault.Newf(fault.Host, "%s: the total cost limit cannot be enforced", why).WithHint("%sleave out --cost-limit-total", hint)
+	}
+	if !r.free {
+		r.free = true
+		for _, log := range []*slog.Logger{r.log, r.Log} {
+			log.Warn(why+": such replies count as free", "instance", r.in.ID, "step", e.Step)
+		}
+	}
+	return nil
 }
 
 // refused settles a call that the provider refused; another one may follow.

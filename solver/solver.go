@@ -157,6 +157,7 @@ type attempt struct {
 	call      *runner.Reservation // of the current or the last call
 	kept      int64               // bytes of the attempt's outputs in the journal
 	long      bool                // it was warned of the conversation's length
+	free      bool                // it was warned of replies whose cost is not known
 }
 
 func (t *attempt) solve(ctx context.Context) error {

@@ -191,7 +191,7 @@ func Find(s Settings) (Model, error) {
 	}
 	if name == "" {
 		return Model{}, fault.Newf(fault.Usage, "model %q: the name after %s/ is missing", s.Model, p.Name).
-			WithHint("write it as the provider does: `-m %s`; `batch models --provider %s` lists some", p.Models[0], p.Name)
+			WithHint("write it as the provider does: `-m %s`", p.Models[0])
 	}
 	if p.answers != nil {
 		rest, named := strings.CutPrefix(name, "responses/")
