@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/bedrock"
@@ -22,6 +23,7 @@ import (
 	"golang.org/x/oauth2/google"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 )
 
@@ -119,6 +121,7 @@ func NewVertex(ctx context.Context, cfg endpoint.Config) (*Model, error) {
 	if project == "" {
 		return nil, fault.Newf(fault.Usage, "configuring the model: Vertex needs a project").WithHint("set model_kwargs.vertex_project")
 	}
+	account.TokenSource = &login{account.TokenSource}
 	region := cmp.Or(given["vertex_location"], given["vertex_ai_location"], "global")
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, vertexBase(region))
 	m, err := open(cfg, Vertex)
@@ -146,10 +149,27 @@ func googleAccount(ctx context.Context, text, token string) (account *google.Cre
 	}
 	account, err = google.FindDefaultCredentials(ctx, googleScope)
 	if err != nil {
-		return nil, fault.New(fault.Host, "reading the credentials of Google Cloud", err).
-			WithHint("run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS")
+		return nil, noLogin(err)
 	}
 	return account, nil
+}
+
+func noLogin(err error) error {
+	return fault.New(fault.Host, "reading the credentials of Google Cloud", err).
+		WithHint("run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS")
+}
+
+// login is a source of tokens whose refusals end the run: they stay until a person logs in.
+type login struct{ tokens oauth2.TokenSource }
+
+// Token implements [oauth2.TokenSource].
+func (l *login) Token() (*oauth2.Token, error) {
+	token, err := l.tokens.Token()
+	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if ok && refused.Response != nil && slices.Contains([]int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden}, refused.Response.StatusCode) {
+		return nil, &llm.Unpaid{Err: noLogin(err)}
+	}
+	return token, err
 }
 
 func vertexBase(region string) string {

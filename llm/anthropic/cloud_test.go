@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream/eventstreamapi"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/llm"
 	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/price"
@@ -140,6 +141,32 @@ func TestARegionOfVertexCostsATenthMore(t *testing.T) {
 		resp, err := m.Generate(t.Context(), ask())
 		if err != nil || !resp.Priced || math.Abs(resp.Cost-tc.want) > 1e-9 {
 			t.Errorf("%s at %q: %+v, %v; want a cost of %v", tc.model, tc.location, resp, err, tc.want)
+		}
+	}
+}
+
+func TestALoginThatHasEndedStopsTheRun(t *testing.T) {
+	status := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `{"error":"invalid_grant","error_description":"reauth related error (invalid_rapt)"}`)
+	}))
+	defer s.Close()
+	login := `{"type":"authorized_user","client_id":"i","client_secret":"s","refresh_token":"r","token_uri":"` + s.URL + `"}`
+	m, err := anthropic.NewVertex(t.Context(), endpoint.Config{
+		Model: "claude-opus-4-6", BaseURL: "http://model.test", Kwargs: map[string]any{"vertex_project": "p", "vertex_credentials": login},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, kind := range map[int]fault.Kind{400: fault.Host, 401: fault.Host, 503: fault.Transient} {
+		status = code
+		_, err = m.Generate(t.Context(), ask())
+		if fault.KindOf(err) != kind || !strings.Contains(err.Error(), "invalid_grant") {
+			t.Errorf("%d: %v (%v), want %v with what the server said", code, err, fault.KindOf(err), kind)
+		}
+		if kind == fault.Host && (llm.Lost(err) != 0 || !strings.Contains(fault.HintOf(err), "gcloud auth")) {
+			t.Errorf("%d: %d lost, hint %q; want none lost, and how to log in", code, llm.Lost(err), fault.HintOf(err))
 		}
 	}
 }
