@@ -18,7 +18,7 @@ const contextShare = 90
 // limit, a policy needs the window. Errors are Usage faults.
 func (c *Config) ContextPolicy(window int64) (*compaction.Policy, error) {
 	a := &c.Agent
-	if !c.hasContextPolicy() {
+	if a.ContextPolicy == "" {
 		return nil, nil
 	}
 	limit := int64(a.ContextLimit)
@@ -32,10 +32,6 @@ func (c *Config) ContextPolicy(window int64) (*compaction.Policy, error) {
 	return compaction.New(c.compaction(limit))
 }
 
-func (c *Config) hasContextPolicy() bool {
-	return c.Agent.ContextPolicy != "" && c.Agent.ContextPolicy != noPolicy
-}
-
 func (c *Config) compaction(limit int64) compaction.Config {
 	a := &c.Agent
 	return compaction.Config{
@@ -44,9 +40,13 @@ func (c *Config) compaction(limit int64) compaction.Config {
 	}
 }
 
-// checkContext looks at the settings of the context policy.
+// checkContext looks at the settings of the context policy. No policy by name is the same
+// as none, also for a directory that was begun without one.
 func (c *Config) checkContext() (problems []string) {
-	if c.hasContextPolicy() {
+	if c.Agent.ContextPolicy == noPolicy {
+		c.Agent.ContextPolicy = ""
+	}
+	if c.Agent.ContextPolicy != "" {
 		if _, err := compaction.New(c.compaction(1)); err != nil {
 			problems = append(problems, problemOf(err))
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/fault"
 )
 
@@ -45,5 +47,19 @@ func TestAContextPolicyIsChecked(t *testing.T) {
 				t.Errorf("got %v, want a Usage fault with %q", err, c.err)
 			}
 		})
+	}
+}
+
+func TestNoContextPolicyByNameIsNotAnotherSetting(t *testing.T) {
+	var resolved []map[string]any
+	for _, specs := range [][]string{nil, {"agent.context_policy=none"}} {
+		cfg, err := Load(specs, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resolved = append(resolved, cfg.Resolved())
+	}
+	if d := cmp.Diff(resolved[0], resolved[1]); d != "" {
+		t.Errorf("settings (-default +none):\n%s", d)
 	}
 }
