@@ -5,7 +5,7 @@
 // A recording is one file of JSON lines per instance, an [exchange] each, appended when the
 // exchange has ended: a crash loses at most those under way. It has no secrets: of the
 // headers only known harmless ones are kept, and what the [mask.Masker] knows is hidden in
-// all texts, except for a secret that the model itself writes in the pieces of a stream. What is answered is exactly what was received, byte for byte where nothing was
+// all texts, also where a stream has it in pieces. What is answered is exactly what was received, byte for byte where nothing was
 // hidden: status, kept headers, body, failures of the connection, and bodies that were cut.
 //
 // A conversation's requests repeat each other's beginnings. Of each body, only what follows
@@ -15,7 +15,6 @@ package cassette
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -113,25 +112,6 @@ func kept(headers http.Header, hide *mask.Masker) map[string][]string {
 		}
 	}
 	return list
-}
-
-// scrub hides the secrets of an answer. In JSON, which the events of a stream are too, it
-// looks for them in strings: a pattern may match the quotes.
-func scrub(answer []byte, hide *mask.Masker) []byte {
-	if json.Valid(answer) {
-		return hide.JSON(answer)
-	}
-	var out, plain []byte
-	for line := range bytes.Lines(answer) {
-		data, isData := bytes.CutPrefix(line, []byte("data:"))
-		if !isData || !json.Valid(data) {
-			plain = append(plain, line...)
-			continue
-		}
-		out = append(append(out, hide.Bytes(plain)...), "data:"...)
-		out, plain = append(out, hide.JSON(data)...), plain[:0]
-	}
-	return append(out, hide.Bytes(plain)...)
 }
 
 // failure is why there is no answer, or not all of it.

@@ -178,6 +178,35 @@ func TestWhatAPatternHidesInAnAnswerLeavesJSON(t *testing.T) {
 	}
 }
 
+// A model writes a key that it has read in as many events as it likes.
+func TestASecretInPiecesIsHidden(t *testing.T) {
+	const stream = `data: {"choices":[{"index":0,"delta":{"content":"it is sk-0123"}}],"n":12345678901234567890}
+
+data: {"choices":[{"index":0,"delta":{"content":"456789a"}},{"index":1,"delta":{"content":"<other>"}}]}
+
+data: {"choices":[{"index":0,"delta":{"content":"bcdef, yes"}}]}
+
+data: [DONE]
+
+`
+	const want = `data: {"choices":[{"delta":{"content":"it is ********, yes"},"index":0}],"n":12345678901234567890}
+
+data: {"choices":[{"delta":{"content":""},"index":0},{"delta":{"content":"<other>"},"index":1}]}
+
+data: {"choices":[{"delta":{"content":""},"index":0}]}
+
+data: [DONE]
+
+`
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, stream) }))
+	defer s.Close()
+	dir, in := t.TempDir(), cassette.With(t.Context(), "a")
+	ask(in, t, recorder(t, dir), s.URL, "one")
+	if played := ask(in, t, player(dir), "http://nowhere.invalid", "one"); played.body != want {
+		t.Errorf("got %s, want %s", played.body, want)
+	}
+}
+
 // Some providers have the model in the path alone.
 func TestAnotherModelIsAnotherRequest(t *testing.T) {
 	s, dir := server(t), t.TempDir()

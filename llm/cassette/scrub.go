@@ -1,0 +1,97 @@
+package cassette
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"batch.example/batch/internal/mask"
+)
+
+// scrub hides the secrets of an answer. In JSON, which the events of a stream are too, it
+// looks for them in strings: a pattern may match the quotes.
+func scrub(answer []byte, hide *mask.Masker) []byte {
+	if json.Valid(answer) {
+		return hide.JSON(answer)
+	}
+	var pieces [][]byte
+	var events []int // which of pieces are events
+	var plain []byte
+	for line := range bytes.Lines(answer) {
+		data, isData := bytes.CutPrefix(line, []byte("data:"))
+		if !isData || !json.Valid(data) {
+			plain = append(plain, line...)
+			continue
+		}
+		pieces = append(pieces, hide.Bytes(plain), slices.Concat([]byte("data:"), hide.JSON(data)))
+		events, plain = append(events, len(pieces)-1), nil
+	}
+	pieces = append(pieces, hide.Bytes(plain))
+	scrubAcross(pieces, events, hide)
+	return bytes.Join(pieces, nil)
+}
+
+// scrubAcross hides secrets that a model writes in several events: the text that has one
+// is all in the first of them.
+func scrubAcross(pieces [][]byte, events []int, hide *mask.Masker) {
+	texts := map[string]*strings.Builder{} // by their place in an event
+	for _, i := range events {
+		eachText(decoded(pieces[i]), "", func(place, text string) string {
+			if texts[place] == nil {
+				texts[place] = &strings.Builder{}
+			}
+			texts[place].WriteString(text)
+			return text
+		})
+	}
+	maps.DeleteFunc(texts, func(_ string, all *strings.Builder) bool { return len(hide.Names([]byte(all.String()))) == 0 })
+	if len(texts) == 0 {
+		return
+	}
+	for _, i := range events {
+		event := eachText(decoded(pieces[i]), "", func(place, text string) string {
+			all := texts[place]
+			if all == nil {
+				return text
+			}
+			hidden := hide.Text(all.String())
+			all.Reset()
+			return hidden
+		})
+		if line, err := encode(event); err == nil {
+			pieces[i] = slices.Concat([]byte("data: "), line)
+		}
+	}
+}
+
+// decoded is the value of an event.
+func decoded(event []byte) (value any) {
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(event, []byte("data:"))))
+	d.UseNumber()
+	_ = d.Decode(&value) // it is valid
+	return value
+}
+
+// eachText replaces the strings in a value, and returns it. Strings of one text are at the
+// same place: the same member of objects with the same indexes.
+func eachText(value any, place string, replace func(place, text string) string) any {
+	switch v := value.(type) {
+	case string:
+		return replace(place, v)
+	case []any:
+		for i := range v {
+			v[i] = eachText(v[i], place+"/", replace)
+		}
+	case map[string]any:
+		for _, name := range []string{"index", "output_index", "content_index", "summary_index", "thought"} {
+			place += fmt.Sprint(" ", v[name])
+		}
+		for name, member := range v {
+			v[name] = eachText(member, place+"."+name, replace)
+		}
+	}
+	return value
+}
