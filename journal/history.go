@@ -70,6 +70,12 @@ func (h *History) Conversation() []json.RawMessage {
 	return h.Messages
 }
 
+// Release forgets the conversation, its rewrites and the steps, for a caller that has taken
+// them over.
+func (h *History) Release() {
+	h.Messages, h.Later, h.sent, h.Rewrites, h.Summaries, h.Steps = nil, nil, nil, nil, nil, nil
+}
+
 // Rewrite is a change of what is sent to the model. It took place when the conversation,
 // as the trajectory has it, had At messages.
 type Rewrite struct {

@@ -93,6 +93,9 @@ func TestTheConversationHasEveryRewriteThatWasSent(t *testing.T) {
 			if n := len(h.Steps); h.Steps[n-1].Tokens != int64(h.Steps[n-1].Number) {
 				t.Errorf("the last request has %d tokens", h.Steps[n-1].Tokens)
 			}
+			if h.Release(); len(h.Conversation())+len(h.Rewrites)+len(h.Steps) > 0 {
+				t.Errorf("%s is still held", h.Conversation())
+			}
 		})
 	}
 }

@@ -272,7 +272,7 @@ func (t *attempt) turn() (agent.Turn, error) {
 		return turn, err
 	}
 	last := h.Last()
-	h.Messages, h.Later, h.Steps = nil, nil, nil // the agent has them now
+	h.Release() // the agent has it now
 	if last == nil {
 		return turn, nil
 	}
