@@ -116,12 +116,16 @@ func (f *stubFlags) check() (err error) {
 	if err := f.checkOutage(); err != nil {
 		return err
 	}
+	all := 0.0
 	for _, text := range f.faults {
 		odd, err := llmtest.ParseOdds(text)
 		if err != nil {
 			return fault.New(fault.Usage, "--fault", err)
 		}
-		f.odds = append(f.odds, odd)
+		f.odds, all = append(f.odds, odd), all+odd.Share
+	}
+	if all > 1+1e-9 {
+		return fault.Newf(fault.Usage, "--fault: the shares are %.4g%% of the requests together, expected at most 100%%", 100*all)
 	}
 	if f.find, err = regexp.Compile(f.id); err != nil {
 		return fault.New(fault.Usage, "--id", err)
