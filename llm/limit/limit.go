@@ -11,7 +11,9 @@
 //   - Where it is not, it is learned: the number of calls at once grows until the first
 //     refusal, then the rate is what was accepted in a minute, and grows slowly until the next
 //     one. A known limit that turns out to be shared with somebody else is learned in the same
-//     way, below it. Refusals by chance, which a lower rate does not end, do not stop a run.
+//     way, below it. Refusals by chance, which a lower rate does not end, slow a run down: to
+//     a fifth where they are a tenth of all, to about five requests a minute where they are
+//     a fifth or more.
 //   - A refusal pauses the key for as long as the provider asks. After a second one in a row, one
 //     try goes first after each pause, and the others when it was not refused. Where the
 //     provider does not say how long, pauses grow by half, up to five seconds or an eighth

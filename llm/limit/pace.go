@@ -145,7 +145,7 @@ const (
 // many calls may be in flight.
 //
 // A rate is lowered to what was accepted in the last minute, and not further: a provider that
-// refuses requests by chance would be asked ever more slowly otherwise. Where most are refused,
+// refuses a few requests by chance would be asked ever more slowly otherwise. Where most are refused,
 // it is lowered at once to what was accepted, unless that did not help the time before.
 func (p *pace) cut(now, stalled time.Time, waiting bool, width, inFlight int) int {
 	p.calm = now
