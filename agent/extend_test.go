@@ -171,6 +171,24 @@ func TestARewriterChangesWhatIsSent(t *testing.T) {
 	}
 }
 
+// An agent that reads commands in text leaves a tool call that the model made as it is.
+func TestACallThatHadNoResultBeforeDoesNotForbidARewrite(t *testing.T) {
+	odd := fence("a")
+	odd.Message.Parts = append(odd.Message.Parts, call("1", "{}"))
+	m := &script{replies: []*llm.Response{odd, fence(submit)}}
+	rewrite := func(_ context.Context, c Conversation) (*Rewriting, error) {
+		if len(c.Messages) < 4 {
+			return nil, nil
+		}
+		return &Rewriting{"words", []Edit{{3, 4, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("short")}}}}}, nil
+	}
+	loop := newLoop(t, func(c *Config) { c.Actions = ActionForm{Kind: Text} })
+	end, err := loop.Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite})
+	if err != nil || end.Status != vocab.StatusSubmitted || m.asked[1][3].Text() != "short" {
+		t.Errorf("got %+v, %v; want status %v", end, err, vocab.StatusSubmitted)
+	}
+}
+
 func TestAnInvalidRewriteIsRefused(t *testing.T) {
 	for _, w := range [][]Edit{
 		{{From: 3, To: 4}},
