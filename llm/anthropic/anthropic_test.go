@@ -435,6 +435,29 @@ func TestPingsKeepAStreamAliveAndSilenceEndsIt(t *testing.T) {
 	})
 }
 
+// Some proxies keep the connection open after the last event.
+func TestAnAnswerIsWholeBeforeItsStreamEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		read, write := io.Pipe()
+		go func() {
+			for _, e := range []string{start, ended("end_turn"), stop} {
+				_, _ = io.WriteString(write, "data: "+e+"\n\n")
+			}
+		}()
+		m := compose(t, endpoint.Config{BaseURL: "http://model.test", HTTP: client(func(r *http.Request) *http.Response {
+			a := stream("")
+			a.Body = read
+			context.AfterFunc(r.Context(), func() { _ = read.CloseWithError(context.Cause(r.Context())) })
+			return a
+		})})
+		began := time.Now()
+		_, err := m.Generate(t.Context(), ask())
+		if waited := time.Since(began); err != nil || waited > time.Second {
+			t.Errorf("answered after %v with %v; want at once, no error", waited, err)
+		}
+	})
+}
+
 func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_CUSTOM_HEADERS"} {
 		t.Setenv(name, "http://elsewhere.test: x")

@@ -42,8 +42,6 @@ func (m *Model) readStream(answer *http.Response) ([]byte, error) {
 	for {
 		next, err := events.Next()
 		switch {
-		case s.stopped: // reading on to the end leaves the connection open
-			return s.whole(), nil
 		case err == io.EOF && s.message == nil:
 			return nil, m.garbled("the stream has no message", nil)
 		case err == io.EOF:
@@ -65,6 +63,9 @@ func (m *Model) readStream(answer *http.Response) ([]byte, error) {
 		}
 		if err := s.add(e, data); err != nil {
 			return nil, m.garbled("the stream is not one of the API", err)
+		}
+		if s.stopped {
+			return s.whole(), nil
 		}
 	}
 }

@@ -127,9 +127,19 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements [io.Closer].
+// What may come after the last event of a stream, and how long it is waited for.
+const (
+	lingering = 100 * time.Millisecond
+	trailing  = 4 << 10 // bytes
+)
+
+// Close implements [io.Closer]. It reads the end of the stream, which readers leave after the
+// last event: a connection can be used again only then.
 func (b *watchedBody) Close() error {
 	defer b.cut(nil)
+	late := time.AfterFunc(lingering, func() { b.cut(nil) })
+	_, _ = io.CopyN(io.Discard, b.ReadCloser, trailing)
+	late.Stop()
 	return b.ReadCloser.Close()
 }
 

@@ -79,6 +79,7 @@ var parts = []struct {
 	{"rate-limit headers", (*suite).rateHeaders},
 	{"secrets", (*suite).secrets},
 	{"redirects", (*suite).redirects},
+	{"connections", (*suite).connections},
 	{"cancel", (*suite).cancel},
 }
 

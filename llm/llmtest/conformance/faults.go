@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -253,6 +254,26 @@ func (s *suite) redirects() {
 	if fault.KindOf(err) != fault.Host || llm.Lost(err) != 0 || asked.Load() != 0 {
 		s.Errorf("redirected to another server: %v (%v), %d lost, which was asked %d times; want a Host fault, none lost, not asked",
 			err, fault.KindOf(err), llm.Lost(err), asked.Load())
+	}
+}
+
+// connections holds that calls made one after the other share a connection.
+func (s *suite) connections() {
+	_, m := s.serve(llmtest.Answer{Content: strings.Repeat("some words ", 20), Pace: time.Microsecond})
+	var opened atomic.Int64
+	ctx := httptrace.WithClientTrace(s.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		if !c.Reused {
+			opened.Add(1)
+		}
+	}})
+	const calls = 5
+	for range calls {
+		if _, err := m.Generate(ctx, ask()); err != nil {
+			s.Fatal(err)
+		}
+	}
+	if n := opened.Load(); n != 1 {
+		s.Errorf("%d calls opened %d connections, want 1", calls, n)
 	}
 }
 
