@@ -41,6 +41,9 @@ func (c *client) Gate() llm.Gate { return c.gate }
 
 // Keys returns the keys of p that are set, and the variable that has them.
 func (p Provider) Keys(getenv func(string) string) (keys []string, variable string) {
+	if p.Key == "" {
+		return nil, ""
+	}
 	several := p.Key + "S"
 	keys = strings.FieldsFunc(getenv(several), func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 	if len(keys) > 0 {

@@ -136,3 +136,15 @@ func askOnce(t *testing.T, s Settings) error {
 	_, err = model.Generate(t.Context(), question())
 	return err
 }
+
+func TestAProviderWithoutAKeyReadsNoVariable(t *testing.T) {
+	for _, p := range Providers() {
+		if p.Key != "" {
+			continue
+		}
+		keys, _ := p.Keys(func(name string) string { return "value of " + name })
+		if keys != nil {
+			t.Errorf("%s has the keys %q, want none", p.Name, keys)
+		}
+	}
+}
