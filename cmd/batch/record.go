@@ -6,12 +6,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/cassette"
+	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/run"
 )
@@ -49,6 +52,19 @@ func (f *recordFlags) checkRecord() error {
 	return nil
 }
 
+// checkAsked refuses the flags for a model that batch plays itself.
+func (f *recordFlags) checkAsked(provider string) error {
+	asked := !slices.ContainsFunc(catalogue.Providers(), func(p catalogue.Provider) bool { return p.Name == provider && !p.Paid })
+	flag := "--record"
+	switch {
+	case asked || !f.record && f.replay == "":
+		return nil
+	case f.replay != "":
+		flag = "--replay"
+	}
+	return fault.Newf(fault.Usage, "%s: batch plays %s itself, so there are no calls to a provider", flag, provider)
+}
+
 // access says how the run's models are asked.
 func (s *sweep) access() run.Access {
 	a := run.Access{Getenv: s.getenv}
@@ -57,7 +73,7 @@ func (s *sweep) access() run.Access {
 		a.Limits = &s.limits
 		a.HTTP = &http.Client{Transport: &cassette.Recorder{
 			Next: endpoint.Transport(), Path: recordings(s.flags.output), Mask: s.mask,
-			Failed: func(instance string, err error) { s.tell(fmt.Sprintf("%s: not recorded: %v", instance, err)) },
+			Failed: s.tellNotRecorded(),
 		}}
 	case s.flags.replay != "":
 		p := &cassette.Player{Path: recordings(s.flags.replay), Mask: s.mask}
@@ -73,6 +89,17 @@ func (s *sweep) access() run.Access {
 	}
 	a.Within = cassette.With
 	return a
+}
+
+// tellNotRecorded returns what names an instance whose recording misses something, once:
+// a full disk would be reported at each call.
+func (s *sweep) tellNotRecorded() func(instance string, err error) {
+	var named sync.Map
+	return func(instance string, err error) {
+		if _, again := named.LoadOrStore(instance, true); !again {
+			s.tell(fmt.Sprintf("%s: its recording is not complete, and cannot be replayed: %v", instance, err))
+		}
+	}
 }
 
 // recordings names the recordings of the instances in a run directory.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -109,5 +110,28 @@ func TestADirectoryToReplayMayHaveAnyName(t *testing.T) {
 	}
 	if err := (&recordFlags{replay: dir}).checkRecord(); err != nil {
 		t.Errorf("got %v, want no error", err)
+	}
+}
+
+func TestAPlayedModelIsNeitherRecordedNorReplayed(t *testing.T) {
+	for flag, f := range map[string]recordFlags{"--record": {record: true}, "--replay": {replay: "x"}, "": {}} {
+		for provider, played := range map[string]bool{"scripted": true, "oracle": true, "openai": false, "hosted_vllm": false} {
+			err := f.checkAsked(provider)
+			if refused := err != nil; refused != (played && flag != "") || refused && !strings.HasPrefix(err.Error(), flag+": batch plays "+provider) {
+				t.Errorf("%+v, %s: got %v", f, provider, err)
+			}
+		}
+	}
+}
+
+func TestAnIncompleteRecordingIsReportedOnce(t *testing.T) {
+	var out bytes.Buffer
+	failed := (&sweep{app: &app{stderr: &out}}).tellNotRecorded()
+	for _, instance := range []string{"a", "a", "b"} {
+		failed(instance, errors.New("no space left on device"))
+	}
+	const end = ": its recording is not complete, and cannot be replayed: no space left on device\n"
+	if want := "batch: a" + end + "batch: b" + end; out.String() != want {
+		t.Errorf("reported %q, want %q", out.String(), want)
 	}
 }

@@ -149,6 +149,9 @@ func (s *sweep) config() (c run.Config, err error) {
 	if err != nil {
 		return c, err
 	}
+	if err := s.flags.checkAsked(model.Provider); err != nil {
+		return c, err
+	}
 	for _, warning := range warnings {
 		s.tell(warning)
 	}
