@@ -52,6 +52,7 @@ func TestWhereANameIsAsked(t *testing.T) {
 		{"litellm_proxy/team/m", "LITELLM_PROXY_API_BASE=http://p:4000 LITELLM_PROXY_API_KEY=k", asked{url: "http://p:4000/chat/completions", key: "k", model: "team/m"}},
 		{"azure/d", "AZURE_API_KEY=k " + at, asked{url: "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21", key: "k", model: "d"}},
 		{"azure/d", "AZURE_API_KEY=k AZURE_API_VERSION=v " + at + "/", asked{url: "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=v", key: "k", model: "d"}},
+		{"azure/d", "AZURE_API_KEY=k " + at + "/openai/deployments/own/chat/completions", asked{url: "https://r.openai.azure.com/openai/deployments/own/chat/completions?api-version=2024-10-21", key: "k", model: "d"}},
 		{"azure/d", "AZURE_API_KEY=k " + at + "/openai/v1/", asked{url: "https://r.openai.azure.com/openai/v1/chat/completions", key: "k", model: "d"}},
 		{"azure/responses/d", "AZURE_API_KEY=k " + at, asked{url: "https://r.openai.azure.com/openai/responses?api-version=2025-03-01-preview", key: "k", model: "d"}},
 		{"deepseek/deepseek-chat", "DEEPSEEK_API_KEY=k", asked{url: "https://api.deepseek.com/v1/chat/completions", key: "k", model: "deepseek-chat"}},

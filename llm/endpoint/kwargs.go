@@ -214,7 +214,7 @@ func truth(value any) (bool, error) {
 
 func seconds(value any) (time.Duration, error) {
 	n, ok := number(value)
-	if !ok || n <= 0 || n > math.MaxInt32 {
+	if !ok || !(n > 0 && n <= math.MaxInt32) { // nor NaN
 		return 0, fmt.Errorf("expected a number of seconds above 0")
 	}
 	return time.Duration(n * float64(time.Second)), nil

@@ -353,6 +353,7 @@ func TestBadConfigIsRefused(t *testing.T) {
 		{"header of a wrong type", endpoint.Config{Model: "m", Kwargs: map[string]any{"extra_headers": map[string]any{"X": 5}}}, fault.Usage, `"X"`},
 		{"retries", endpoint.Config{Model: "m", Kwargs: map[string]any{"num_retries": 1.5}}, fault.Usage, "whole number"},
 		{"timeout", endpoint.Config{Model: "m", Kwargs: map[string]any{"timeout": "soon"}}, fault.Usage, "seconds"},
+		{"no number of seconds", endpoint.Config{Model: "m", Kwargs: map[string]any{"timeout": math.NaN()}}, fault.Usage, "seconds"},
 		{"extra body", endpoint.Config{Model: "m", Kwargs: map[string]any{"extra_body": "x"}}, fault.Usage, "mapping"},
 	}
 	for _, tt := range tests {

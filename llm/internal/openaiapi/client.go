@@ -4,6 +4,7 @@
 package openaiapi
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -51,19 +52,23 @@ func NewClient(at *endpoint.Endpoint, p endpoint.Protocol) *Client {
 
 // azure returns what is different at Azure. A resource has its models below
 // openai/deployments, each version of the API apart; its newer API, below openai/v1,
-// is like OpenAI's own. The SDK's own package for Azure would bring Azure's SDK with it.
+// is like OpenAI's own. An address may name the deployment, as Azure's portal shows it.
+// The SDK's own package for Azure would bring Azure's SDK with it.
 func azure(at *endpoint.Endpoint) []option.RequestOption {
 	base := strings.TrimSuffix(at.Address, "/")
 	opts := []option.RequestOption{option.WithHeader("Api-Key", at.APIKey)}
 	if strings.HasSuffix(base, "/v1") {
 		return append(opts, option.WithBaseURL(base))
 	}
+	base, deployment, _ := strings.Cut(base, "/openai/deployments/")
+	deployment, _, _ = strings.Cut(deployment, "/")
+	deployment = cmp.Or(deployment, at.Model)
 	base = strings.TrimSuffix(base, "/openai") + "/openai/"
 	return append(opts, option.WithQuery("api-version", at.APIVersion), option.WithBaseURL(base),
 		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 			const chat = "/openai/chat/completions"
 			if before, ok := strings.CutSuffix(r.URL.Path, chat); ok { // the Responses API has the model in its body
-				r.URL.Path = before + "/openai/deployments/" + at.Model + "/chat/completions"
+				r.URL.Path = before + "/openai/deployments/" + deployment + "/chat/completions"
 			}
 			return next(r)
 		}))
