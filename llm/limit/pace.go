@@ -28,6 +28,7 @@ type pace struct {
 	minute  minute    // requests since began that were accepted, or may be
 	calm    time.Time // the last refusal, or the first request
 	sample  sample
+	trial   trial
 }
 
 // sample is a stretch of requests.
@@ -78,10 +79,11 @@ func (p *pace) sent(now time.Time) {
 		p.last = late
 	}
 	if p.calm.IsZero() {
-		p.last, p.calm = now, now
+		p.last, p.calm, p.trial.began = now, now, now
 	}
 	p.minute.add(now, 1)
 	p.sample.sent++
+	p.trial.sent++
 }
 
 // alone precedes a request that waited for nothing. What was sent before a second without any
@@ -101,6 +103,7 @@ func (p *pace) refused(sent time.Time) {
 	if !sent.Before(p.sample.began) {
 		p.sample.refused++
 	}
+	p.trial.refused++
 }
 
 func (p *pace) observe(now time.Time, w llm.Window) {
@@ -153,6 +156,7 @@ func (p *pace) cut(now, stalled time.Time, waiting bool, width, inFlight int) in
 		return width
 	}
 	current := p.rate(now)
+	p.trial.end(now)
 	accepted := per(p.minute.sum(now), min(time.Minute, now.Sub(p.began)))
 	switch rate, ok := p.tooFast(now, stalled); {
 	case current == 0 && ok:
@@ -164,11 +168,11 @@ func (p *pace) cut(now, stalled time.Time, waiting bool, width, inFlight int) in
 		p.learned = below * accepted
 		return 0
 	case ok:
-		p.learned = max(slowest, below*min(current, rate))
+		p.learned = max(slowest, p.trial.floor, below*min(current, rate))
 	case !waiting, accepted == 0, now.Sub(stalled) < time.Minute, now.Sub(p.seen) < 10*time.Second && p.left > plenty:
 		// the pace is not the reason
 	default:
-		p.learned = max(slowest, min(current, below*accepted))
+		p.learned = max(slowest, p.trial.floor, min(current, below*accepted))
 	}
 	return width
 }
