@@ -53,12 +53,17 @@ func TestAServerThatKeepsFailingLosesNoPaidReply(t *testing.T) {
 	// Refusals that do not say how long would be repeated for limit.Patience.
 	quota := llmtest.Refusal(429, "", "the quota of today is used up")
 	quota.Header = map[string]string{"Retry-After": "7200"}
-	for name, answers := range map[string][3]llmtest.Answer{
-		"500, garbage and half an answer": {llmtest.Refusal(500, "", "oops"), {Fault: llmtest.Garbage}, {Fault: llmtest.Half}},
-		"a hang-up, silence and 500":      {{Fault: llmtest.Hangup}, {Fault: llmtest.Silence}, llmtest.Refusal(500, "", "oops")},
-		"429 for two hours":               {quota, quota, quota},
+	for _, tc := range []struct {
+		name    string
+		answers [3]llmtest.Answer
+		code    int
+		status  string
+	}{
+		{"500, garbage and half an answer", [3]llmtest.Answer{llmtest.Refusal(500, "", "oops"), {Fault: llmtest.Garbage}, {Fault: llmtest.Half}}, exitIncomplete, "TransientFault"},
+		{"a hang-up, silence and 500", [3]llmtest.Answer{{Fault: llmtest.Hangup}, {Fault: llmtest.Silence}, llmtest.Refusal(500, "", "oops")}, exitIncomplete, "TransientFault"},
+		{"429 for two hours", [3]llmtest.Answer{quota, quota, quota}, exitFailed, "the provider asks for a pause of 2h"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := newCrashRun(t, 2)
 			settings := []string{"-c", impatient, "-c", "model.model_kwargs.num_retries=1"}
@@ -69,10 +74,10 @@ func TestAServerThatKeepsFailingLosesNoPaidReply(t *testing.T) {
 				if i < 0 || n < 2 || well.Load() {
 					return llmtest.Answer{}, false
 				}
-				return answers[i], true
+				return tc.answers[i], true
 			}
-			if code, died := r.liveWith(0); code != exitIncomplete || died || strings.Count(r.out, "TransientFault") == 0 {
-				t.Errorf("exit code %d, want %d\n%s", code, exitIncomplete, r.out)
+			if code, died := r.liveWith(0); code != tc.code || died || !strings.Contains(r.out, tc.status) {
+				t.Errorf("exit code %d, want %d and %q\n%s", code, tc.code, tc.status, r.out)
 			}
 			well.Store(true)
 			r.args = append(settings, "--retry", "transient=9")

@@ -11,9 +11,9 @@
 //   - Where it is not, it is learned: the number of calls at once grows until the first
 //     refusal, then the rate is what was accepted in a minute, and grows slowly until the next
 //     one. A known limit that turns out to be shared with somebody else is learned in the same
-//     way, below it. Refusals by chance, which a lower rate does not end, slow a run down: to
-//     a fifth where they are a tenth of all, to about five requests a minute where they are
-//     a fifth or more.
+//     way, below it. Refusals by chance, which a lower rate does not end, slow a run down to
+//     a quarter or more where they are up to a fifth of all, and to about a twelfth where they
+//     are a half.
 //   - A refusal pauses the key for as long as the provider asks. After a second one in a row, one
 //     try goes first after each pause, and the others when it was not refused. Where the
 //     provider does not say how long, pauses grow by half, up to five seconds or an eighth
@@ -22,8 +22,9 @@
 //   - A limit of calls at once is learned as the rate at which there are not too many, so that
 //     about two thirds of it are used.
 //
-// A call ends with a Transient fault when it has waited for [Patience] while its key got
-// nothing but refusals, or at once when the provider asks for a longer pause than that.
+// A call ends with a Host fault, so that the run stops, when it has waited for [Patience]
+// while its key got nothing but refusals, or at once when the provider asks for a longer
+// pause than that: the instances that have not begun would all end in the same way.
 //
 // Several processes may use one key: each treats the others as a limit that it does not know.
 package limit

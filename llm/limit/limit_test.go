@@ -284,8 +284,8 @@ func TestAKeyThatOnlyRefusesEndsItsCallsAtLast(t *testing.T) {
 		began := time.Now()
 		_, err := ask(t, m, "x", 0)
 		took := time.Since(began)
-		if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "refused every request") || !strings.Contains(err.Error(), "slow down") {
-			t.Errorf("%v (%v), want a transient fault that says that all was refused, and what was said", err, fault.KindOf(err))
+		if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "refused every request") || !strings.Contains(err.Error(), "slow down") {
+			t.Errorf("%v (%v), want a host fault that says that all was refused, and what was said", err, fault.KindOf(err))
 		}
 		if took < limit.Patience || took > limit.Patience+time.Minute || p.refused > 60 {
 			t.Errorf("after %v and %d requests, want about %v and not many", took, p.refused, limit.Patience)
@@ -303,8 +303,8 @@ func TestAPauseThatIsTooLongEndsAllCalls(t *testing.T) {
 		pass := enter(t, l, &llm.Ticket{})
 		pass.Done(nil, refusal(24*time.Hour))
 		_, err := l.Enter(t.Context(), &llm.Ticket{})
-		if fault.KindOf(err) != fault.Transient || !errors.Is(err, io.EOF) || fault.HintOf(err) == "" {
-			t.Errorf("%v (%v), want a transient fault with its cause and a hint", err, fault.KindOf(err))
+		if fault.KindOf(err) != fault.Host || !errors.Is(err, io.EOF) || fault.HintOf(err) == "" {
+			t.Errorf("%v (%v), want a host fault with its cause and a hint", err, fault.KindOf(err))
 		}
 	})
 }

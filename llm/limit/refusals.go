@@ -133,6 +133,6 @@ func (r *refusals) hopeless(now, since time.Time) error {
 }
 
 func (r *refusals) fault(text string) error {
-	return fault.New(fault.Transient, text, r.last).
-		WithHint("check the account's limits and who else uses the key, then run again to resume")
+	return fault.New(fault.Host, text, r.last).
+		WithHint("check the account's limits and who else uses the key, then resume the run")
 }
