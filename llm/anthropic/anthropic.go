@@ -26,6 +26,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -74,7 +75,11 @@ func New(cfg endpoint.Config) (*Model, error) {
 
 // open returns a model that is not connected yet.
 func open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
-	p.Translate = translate(cfg.Model)
+	base, _, err := cfg.Target(p)
+	if err != nil {
+		return nil, err
+	}
+	p.Translate = translate(cfg.Model, p.Provider != Protocol.Provider || isAnthropic(base))
 	at, err := endpoint.Open(cfg, p)
 	if err != nil {
 		return nil, err
@@ -102,6 +107,12 @@ func (m *Model) connect(options ...option.RequestOption) {
 func root(address string) string {
 	address = strings.TrimRight(address, "/")
 	return strings.TrimSuffix(strings.TrimSuffix(address, "/messages"), "/v1")
+}
+
+// isAnthropic reports whether a base URL is Anthropic's own server.
+func isAnthropic(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && u.Hostname() == "api.anthropic.com"
 }
 
 // RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].

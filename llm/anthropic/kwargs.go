@@ -10,6 +10,14 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
+// taken are the members of a request that Anthropic's servers take, besides those that the
+// run sets: those of the SDK's MessageNewParams and BetaMessageNewParams.
+var taken = []string{
+	"cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "inference_geo",
+	"max_tokens", "mcp_servers", "metadata", "output_config", "output_format", "service_tier", "speed", "stop_sequences", "temperature",
+	"thinking", "tool_choice", "top_k", "top_p",
+}
+
 // untaken are members of OpenAI's requests that have no counterpart here.
 var untaken = []string{
 	"audio", "frequency_penalty", "function_call", "logit_bias", "logprobs", "modalities", "prediction", "presence_penalty",
@@ -34,8 +42,9 @@ type translation struct {
 }
 
 // translate returns what turns members as LiteLLM takes them into those of a request to
-// model. What it does not know is passed on.
-func translate(model string) func(map[string]any) ([]string, error) {
+// model. Anthropic's servers and the clouds refuse members that they do not know; other
+// servers get them.
+func translate(model string, strict bool) func(map[string]any) ([]string, error) {
 	return func(members map[string]any) ([]string, error) {
 		t := &translation{members: members, family: familyOf(model)}
 		t.leaveOut()
@@ -43,6 +52,11 @@ func translate(model string) func(map[string]any) ([]string, error) {
 		for _, step := range []func() error{t.toolChoice, t.stopSequences, t.thinking, t.effort, t.format} {
 			if err := step(); err != nil {
 				return nil, err
+			}
+		}
+		if strict {
+			for _, name := range endpoint.Others(members, slices.Concat(taken, t.refused)) {
+				t.refuse(name)
 			}
 		}
 		return t.refused, nil

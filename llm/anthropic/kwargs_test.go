@@ -41,7 +41,7 @@ func TestModelKwargsBecomeMembersOfTheAPI(t *testing.T) {
 		"a schema":                 {"claude-sonnet-5", `{"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object"}}}}`, `{"max_tokens":64000,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`},
 		"text":                     {"claude-sonnet-5", `{"response_format":{"type":"text"}}`, `{"max_tokens":64000}`},
 		"what is dropped":          {"claude-sonnet-5", `{"drop_params":true,"seed":1,"logprobs":true,"frequency_penalty":0,"service_tier":"flex","response_format":{"type":"json_object"}}`, `{"max_tokens":64000}`},
-		"what nobody knows":        {"claude-sonnet-5", `{"context_management":{"edits":[]},"extra_body":{"seed":1}}`, `{"max_tokens":64000,"context_management":{"edits":[]},"seed":1}`},
+		"what is not translated":        {"claude-sonnet-5", `{"context_management":{"edits":[]},"extra_body":{"seed":1}}`, `{"max_tokens":64000,"context_management":{"edits":[]},"seed":1}`},
 		"null":                     {"claude-sonnet-5", `{"temperature":null,"seed":null}`, `{"max_tokens":64000}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,6 +76,7 @@ func decode(t *testing.T, text string, into any) {
 func TestModelKwargsThatCannotBeTakenAreRefused(t *testing.T) {
 	for kwargs, want := range map[string]string{
 		`{"seed":1}`:                                   "model_kwargs.seed: Anthropic does not take it",
+		`{"temprature":1}`:                             "model_kwargs.temprature: Anthropic does not take it",
 		`{"temperature":0}`:                            "model_kwargs.temperature: Anthropic does not take it",
 		`{"n":2}`:                                      "model_kwargs.n",
 		`{"tool_choice":"some"}`:                       "tool_choice: expected",
@@ -97,6 +98,10 @@ func TestModelKwargsThatCannotBeTakenAreRefused(t *testing.T) {
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v (%v), want a Usage fault with %q", kwargs, err, fault.KindOf(err), want)
 		}
+	}
+	elsewhere := endpoint.Config{Model: "m", BaseURL: "http://localhost:1", Kwargs: map[string]any{"repetition_penalty": 1.1}}
+	if m, err := New(elsewhere); err != nil || m.settings.body["repetition_penalty"] != 1.1 {
+		t.Errorf("a member that another server may know: %v, want it sent", err)
 	}
 	if _, err := New(endpoint.Config{Model: "claude-sonnet-5"}); fault.KindOf(err) != fault.Host || !strings.Contains(fault.HintOf(err), "ANTHROPIC_API_KEY") {
 		t.Errorf("without a key: %v, want a Host fault with the name of its variable", err)

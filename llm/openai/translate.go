@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
@@ -34,5 +35,5 @@ func translate(members map[string]any, model string, openAI bool) (refused []str
 	if _, isWord := members["reasoning_effort"].(string); !isWord && asked != "" {
 		members["reasoning_effort"] = asked // chat completions take no more than the word
 	}
-	return append(openaiapi.Others(members, taken), openaiapi.Refused(model, asked, members)...), nil
+	return append(endpoint.Others(members, taken), openaiapi.Refused(model, asked, members)...), nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 
+	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
@@ -55,7 +56,7 @@ func translate(members map[string]any, model string, openAI bool) (refused []str
 		return nil, nil
 	}
 	asked, _ := reasoning["effort"].(string)
-	return append(openaiapi.Others(members, taken), openaiapi.Refused(model, asked, members)...), nil
+	return append(endpoint.Others(members, taken), openaiapi.Refused(model, asked, members)...), nil
 }
 
 // translateText moves what a request says of the answer's form into text.

@@ -110,16 +110,6 @@ func isOne(value any) bool {
 	return false
 }
 
-// Others returns the names of members that are not in known.
-func Others(members map[string]any, known []string) (names []string) {
-	for name := range members {
-		if !slices.Contains(known, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // Effort reads reasoning_effort: a word, or an object as the Responses API has it.
 func Effort(value any) (map[string]any, error) {
 	switch v := value.(type) {
