@@ -5,8 +5,9 @@
 // A recording is one file of JSON lines per instance, an [exchange] each, appended when the
 // exchange has ended: a crash loses at most those under way. It has no secrets: of the
 // headers only known harmless ones are kept, and what the [mask.Masker] knows is hidden in
-// all texts, also where a stream has it in pieces. What is answered is exactly what was received, byte for byte where nothing was
-// hidden: status, kept headers, body, failures of the connection, and bodies that were cut.
+// all texts, also where a stream has it in pieces. What is answered is exactly what was
+// received, byte for byte where nothing was hidden: status, kept headers, body, failures of
+// the connection, and bodies that were cut.
 //
 // A conversation's requests repeat each other's beginnings. Of each body, only what follows
 // the beginning that it shares with the request before is kept, so that a file grows by what
