@@ -25,7 +25,7 @@ func (t *trial) end(now time.Time) {
 	if t.sent < trials {
 		return
 	}
-	share, rate := float64(t.refused)/float64(t.sent), float64(t.sent)/now.Sub(t.began).Seconds()
+	share, rate := float64(t.refused)/float64(t.sent), per(t.sent, now.Sub(t.began))
 	helpless := share > t.share/2 && share < t.share*2
 	switch {
 	case !helpless:
