@@ -27,7 +27,9 @@
 // its input from the cache.
 //
 // A conversation whose replies alone reach the limit cannot be brought to half of it by
-// shorten or drop. Then there is less room, and rewrites come more often.
+// shorten or drop. Then there is less room, and rewrites come more often. A summary that
+// does not help, since it is empty or too long, is not asked for again: from then on,
+// observations are dropped.
 //
 // # The same again
 //
@@ -112,7 +114,7 @@ func (p *Policy) Rewrite(ctx context.Context, c agent.Conversation) (*agent.Rewr
 	if d.from >= d.to {
 		return nil, nil
 	}
-	if p.name == Summarize {
+	if p.name == Summarize && !d.fruitless() {
 		edit, err := p.summarize(ctx, c, d)
 		switch {
 		case err != nil:
@@ -122,15 +124,15 @@ func (p *Policy) Rewrite(ctx context.Context, c agent.Conversation) (*agent.Rewr
 		case !d.unanswered:
 			return nil, nil
 		}
-		d.drop() // if that is not enough, the model is asked, and paid, again before the next call
-		return d.rewriting(Drop), nil
+		d.drop()
+		return d.edits(Drop), nil // also if that is not enough, see fruitless
 	}
 	if p.name == Shorten {
 		d.shorten()
-	} else {
-		d.drop()
+		return d.rewriting(Shorten), nil
 	}
-	return d.rewriting(p.name), nil
+	d.drop()
+	return d.rewriting(Drop), nil
 }
 
 // goal returns how long the request may be after a rewrite, and how long it should be, in

@@ -289,6 +289,30 @@ func TestASummaryIsAskedForWithTheConversationItself(t *testing.T) {
 	}
 }
 
+// Else a conversation that cannot be made short enough would pay for a summary at each step.
+func TestASummaryThatDidNotHelpIsNotPaidForAgain(t *testing.T) {
+	long := llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(strings.Repeat("word ", 20_000), llm.ToolCall{ID: "1", Name: "bash"})} // which nothing shortens
+	messages := []llm.Message{system("s"), user("the task"), long, result("1", text(9000)), asks("2"), result("2", text(1))}
+	p := newPolicy(t, Config{Policy: Summarize, Limit: 8000, Keep: 2})
+	a := &asked{answers: []any{" "}}
+	for step := range 4 {
+		conv := conversation(messages)
+		conv.Ask = a.ask
+		w, err := p.Rewrite(t.Context(), conv)
+		if err != nil || step == 0 && (w == nil || w.Policy != Drop) {
+			t.Fatalf("step %d: %+v, %v; want observations dropped", step, w, err)
+		}
+		if w != nil {
+			messages = apply(messages, w)
+		}
+		id := fmt.Sprint(step + 3)
+		messages = append(messages, asks(id), result(id, text(9000)))
+	}
+	if len(a.got) != 1 {
+		t.Errorf("the model was asked %d times for a summary, want once", len(a.got))
+	}
+}
+
 func TestAnImpossibleSummaryIsNotPaidFor(t *testing.T) {
 	messages := []llm.Message{system("s"), user("the task"), asks("1"), result("1", text(8)), asks("2"), result("2", text(90_000))}
 	conv := conversation(messages)

@@ -1,6 +1,8 @@
 package compaction
 
 import (
+	"slices"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/llm"
 )
@@ -57,7 +59,15 @@ func (d *draft) replace(i int, m llm.Message) {
 
 // rewriting returns the edits; nil if they do not make the request short enough.
 func (d *draft) rewriting(policy string) *agent.Rewriting {
-	if d.tokens > d.most || len(d.replaced) == 0 {
+	if d.tokens > d.most {
+		return nil
+	}
+	return d.edits(policy)
+}
+
+// edits returns what is replaced; nil if nothing is.
+func (d *draft) edits(policy string) *agent.Rewriting {
+	if len(d.replaced) == 0 {
 		return nil
 	}
 	w := &agent.Rewriting{Policy: policy}
@@ -67,6 +77,13 @@ func (d *draft) rewriting(policy string) *agent.Rewriting {
 		}
 	}
 	return w
+}
+
+// fruitless reports whether a summary that was asked for did not help: with Summarize, only
+// that leaves dropped observations behind. The model is not paid for another one then, which
+// would be asked for before every call.
+func (d *draft) fruitless() bool {
+	return slices.ContainsFunc(d.messages[d.from:d.to], func(m llm.Message) bool { return m.Extra[rewrittenMember] == Drop })
 }
 
 // drop replaces observations by a line, the oldest first.
