@@ -41,7 +41,7 @@ func TestModelKwargsBecomeMembersOfTheAPI(t *testing.T) {
 		"a schema":                 {"claude-sonnet-5", `{"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object"}}}}`, `{"max_tokens":64000,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`},
 		"text":                     {"claude-sonnet-5", `{"response_format":{"type":"text"}}`, `{"max_tokens":64000}`},
 		"what is dropped":          {"claude-sonnet-5", `{"drop_params":true,"seed":1,"logprobs":true,"frequency_penalty":0,"service_tier":"flex","response_format":{"type":"json_object"}}`, `{"max_tokens":64000}`},
-		"what is not translated":        {"claude-sonnet-5", `{"context_management":{"edits":[]},"extra_body":{"seed":1}}`, `{"max_tokens":64000,"context_management":{"edits":[]},"seed":1}`},
+		"what is not translated":   {"claude-sonnet-5", `{"context_management":{"edits":[]},"extra_body":{"seed":1}}`, `{"max_tokens":64000,"context_management":{"edits":[]},"seed":1}`},
 		"null":                     {"claude-sonnet-5", `{"temperature":null,"seed":null}`, `{"max_tokens":64000}`},
 	} {
 		t.Run(name, func(t *testing.T) {
