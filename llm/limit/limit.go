@@ -10,9 +10,10 @@
 //     whether the provider counts in windows or in buckets of any size.
 //   - Where it is not, it is learned: the number of calls at once grows until the first
 //     refusal, then the rate is what was accepted in a minute, and grows slowly until the next
-//     one. A known limit that turns out to be shared with somebody else is learned in the same
-//     way, below it. Refusals by chance, which a lower rate does not end, slow a run down to
-//     a quarter or more where they are up to a fifth of all, and to about a twelfth where they
+//     one. Fewer than eight calls at once learn it when many of their tries are refused. A
+//     known limit that turns out to be shared with somebody else is learned in the same way,
+//     below it. Refusals by chance, which a lower rate does not end, slow a run down to a
+//     quarter or more where they are up to a fifth of all, and to about a twelfth where they
 //     are a half.
 //   - A refusal pauses the key for as long as the provider asks. After a second one in a row, one
 //     try goes first after each pause, and the others when it was not refused. Where the

@@ -148,17 +148,16 @@ const (
 // many calls may be in flight.
 //
 // A rate is lowered to what was accepted in the last minute, and not further: a provider that
-// refuses a few requests by chance would be asked ever more slowly otherwise. Where most are refused,
-// it is lowered at once to what was accepted, unless that did not help the time before.
+// refuses a few requests by chance would be asked ever more slowly otherwise. Where many are
+// refused, it is lowered at once to what was accepted, unless that did not help the time
+// before.
 func (p *pace) cut(now, stalled time.Time, waiting bool, width, inFlight int) int {
 	p.calm = now
-	if !waiting && inFlight < firstWidth { // so few calls at once are hardly too many
-		return width
-	}
 	current := p.rate(now)
 	p.trial.end(now)
 	accepted := per(p.minute.sum(now), min(time.Minute, now.Sub(p.began)))
 	switch rate, ok := p.tooFast(now, stalled); {
+	case !ok && !waiting && inFlight < firstWidth: // so few calls at once are hardly too many
 	case current == 0 && ok:
 		p.learned = max(slowest, below*rate)
 		return 0
@@ -184,7 +183,7 @@ func (p *pace) tooFast(now, stalled time.Time) (rate float64, ok bool) {
 	if s.began.Before(stalled) { // what was refused in long pauses says nothing of the pace
 		p.resample(stalled)
 	}
-	if s.sent < many {
+	if s.sent < many || s.sent-s.refused < enough {
 		return 0, false
 	}
 	share, was := float64(s.refused)/float64(s.sent), s.helpless
