@@ -39,9 +39,9 @@ where prices are from. A model that is not listed runs as well.
   batch models -c model.litellm_model_registry=prices.json
 
 FROM is the day on which a price was last checked, or registry: the user's own
-file, in the form of LiteLLM's. READY says whether the provider's key is set, if it
-wants one; - is a cloud, where an account may be found without a key, or a model
-whose provider is not named.`,
+file, in the form of LiteLLM's. READY says whether the provider's key is set, if
+it wants one; - is a cloud, where an account may be found without a key, or a
+model whose provider is not named.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("`batch models` takes one pattern")
