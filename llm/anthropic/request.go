@@ -159,10 +159,7 @@ type wireTool struct {
 
 // hold makes messages those of the draft.
 func (d *draft) hold(messages []llm.Message) error {
-	known := d.lead
-	for known < min(len(d.messages), len(messages)) && history.Unchanged(d.messages[known], messages[known]) {
-		known++
-	}
+	known := history.Shared(d.messages, messages) // the lead at least, see Model.draft
 	for len(d.messages) > known {
 		d.pop()
 	}

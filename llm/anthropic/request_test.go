@@ -33,18 +33,7 @@ func caching(c *endpoint.Config) { c.CacheControl = endpoint.CacheControlEnd }
 // sent returns the JSON of a request.
 func sent(t testing.TB, m *Model, req *llm.Request) []byte {
 	t.Helper()
-	b, err := m.request(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(b.Reader())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !json.Valid(text) {
-		t.Fatalf("the request is not JSON: %s", text)
-	}
-	return text
+	return []byte(conformance.Step{Encode: m.request, Request: *req}.Sent(t))
 }
 
 // compact is JSON without the white space of a test's source.

@@ -52,7 +52,7 @@ func TestKwargsBecomeMembersOfTheRequest(t *testing.T) {
 // Those of mini-swe-agent's configurations, as of one that sets a member to null.
 func TestKwargsWithoutAValueAreNotRefused(t *testing.T) {
 	m := model(t, "gemini-3-pro", map[string]any{"drop_params": true, "parallel_tool_calls": true, "temperature": 0.0, "seed": nil, "logit_bias": nil, "reasoning_effort": nil})
-	if _, got := sent(t, m, &llm.Request{Messages: []llm.Message{said("user", "u")}}); !strings.Contains(got, `"generationConfig":{"temperature":0}`) || len(m.Dropped()) > 0 {
+	if got := sent(t, m, &llm.Request{Messages: []llm.Message{said("user", "u")}}); !strings.Contains(got, `"generationConfig":{"temperature":0}`) || len(m.Dropped()) > 0 {
 		t.Errorf("sent %s without %v, want the temperature alone, nothing dropped", got, m.Dropped())
 	}
 }

@@ -101,10 +101,7 @@ type function struct {
 
 // hold makes messages those of the draft.
 func (d *draft) hold(messages []llm.Message) error {
-	known := 0
-	for known < min(len(d.messages), len(messages)) && history.Unchanged(d.messages[known], messages[known]) {
-		known++
-	}
+	known := history.Shared(d.messages, messages)
 	for answersOn(d.messages, known) || answersOn(messages, known) {
 		known--
 	}

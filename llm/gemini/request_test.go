@@ -3,7 +3,6 @@ package gemini
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/internal/history"
 	"batch.example/batch/llm/llmtest/conformance"
 )
 
@@ -25,17 +23,10 @@ func model(t testing.TB, name string, kwargs map[string]any) *Model {
 }
 
 // sent returns the text of a request, which must be JSON.
-func sent(t testing.TB, m *Model, req *llm.Request) (history.Body, string) {
+// sent returns the JSON of a request.
+func sent(t testing.TB, m *Model, req *llm.Request) string {
 	t.Helper()
-	b, err := m.request(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(b.Reader())
-	if err != nil || !json.Valid(text) {
-		t.Fatalf("got %s, %v; want valid JSON, no error", text, err)
-	}
-	return b, string(text)
+	return conformance.Step{Encode: m.request, Request: *req}.Sent(t)
 }
 
 func kept(raw string) llm.Opaque { return llm.Opaque{Provider: provider, Data: raw} }
@@ -130,7 +121,7 @@ func TestRequests(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, got := sent(t, model(t, tt.model, tt.kwargs), &tt.req)
+			got := sent(t, model(t, tt.model, tt.kwargs), &tt.req)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -186,7 +177,7 @@ func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 func TestAnInvalidRequestDoesNotChangeTheMemo(t *testing.T) {
 	m, memo := model(t, "gemini-3-pro", nil), llm.Memo{}
 	good := []llm.Message{said("user", "u"), own, result("f1", "1")}
-	_, want := sent(t, m, &llm.Request{Messages: good, Memo: &memo})
+	want := sent(t, m, &llm.Request{Messages: good, Memo: &memo})
 	for _, bad := range []llm.Message{
 		{Role: llm.RoleExit},
 		{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Reasoning{Opaque: kept("{")}}},
@@ -194,7 +185,7 @@ func TestAnInvalidRequestDoesNotChangeTheMemo(t *testing.T) {
 		if _, err := m.request(&llm.Request{Messages: append(good[:2:2], bad), Memo: &memo}); err == nil || !strings.Contains(err.Error(), "message 2") {
 			t.Errorf("got %v, want an error with %q", err, "message 2")
 		}
-		if _, got := sent(t, m, &llm.Request{Messages: good, Memo: &memo}); got != want {
+		if got := sent(t, m, &llm.Request{Messages: good, Memo: &memo}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

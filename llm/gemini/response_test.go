@@ -89,7 +89,7 @@ func TestPartsComeBackByteForByteAfterAJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []llm.Message{msg, read} {
-		_, got := sent(t, model(t, "gemini-3-pro", nil), &llm.Request{Messages: []llm.Message{said("user", "u"), m}})
+		got := sent(t, model(t, "gemini-3-pro", nil), &llm.Request{Messages: []llm.Message{said("user", "u"), m}})
 		if want := `{"role":"model","parts":[` + parts + `]}`; !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s in it", got, want)
 		}
@@ -299,8 +299,8 @@ func FuzzResponse(f *testing.F) {
 			if err := json.Unmarshal(written, &read); err != nil {
 				t.Fatal(err)
 			}
-			_, want := sent(t, m, &llm.Request{Messages: []llm.Message{resp.Message}})
-			if _, got := sent(t, m, &llm.Request{Messages: []llm.Message{read}}); got != want {
+			want := sent(t, m, &llm.Request{Messages: []llm.Message{resp.Message}})
+			if got := sent(t, m, &llm.Request{Messages: []llm.Message{read}}); got != want {
 				t.Errorf("after a journal:\n%s\nbefore:\n%s", got, want)
 			}
 		}

@@ -3,13 +3,11 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/internal/history"
 	"batch.example/batch/llm/llmtest/conformance"
 )
 
@@ -23,17 +21,10 @@ func talk(n int) []llm.Message {
 	return messages
 }
 
-func sent(t testing.TB, m *Model, req *llm.Request) (history.Body, string) {
+// sent returns the JSON of a request.
+func sent(t testing.TB, m *Model, req *llm.Request) string {
 	t.Helper()
-	b, err := m.request(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(b.Reader())
-	if err != nil || !json.Valid(text) {
-		t.Fatalf("%v: got %s, want valid JSON in text, no error", err, text)
-	}
-	return b, string(text)
+	return conformance.Step{Encode: m.request, Request: *req}.Sent(t)
 }
 
 func model(t testing.TB, c endpoint.Config) *Model {
@@ -71,12 +62,12 @@ func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 
 func TestAnInvalidRequestDoesNotChangeTheMemo(t *testing.T) {
 	m, memo, long := model(t, endpoint.Config{}), llm.Memo{}, talk(2)
-	_, want := sent(t, m, &llm.Request{Messages: long, Memo: &memo})
+	want := sent(t, m, &llm.Request{Messages: long, Memo: &memo})
 	bad := append(long[:2:2], llm.Message{Role: llm.RoleExit})
 	if _, err := m.request(&llm.Request{Messages: bad, Memo: &memo}); err == nil || !strings.Contains(err.Error(), "message 2") {
 		t.Errorf("got %v, want an error with %q", err, "message 2")
 	}
-	if _, got := sent(t, m, &llm.Request{Messages: long, Memo: &memo}); got != want {
+	if got := sent(t, m, &llm.Request{Messages: long, Memo: &memo}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

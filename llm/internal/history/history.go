@@ -84,10 +84,7 @@ type draft struct {
 
 // hold makes messages those of the draft.
 func (d *draft) hold(messages []llm.Message) error {
-	known := 0
-	for known < min(len(d.messages), len(messages)) && Unchanged(d.messages[known], messages[known]) {
-		known++
-	}
+	known := Shared(d.messages, messages)
 	if known < len(d.messages) {
 		d.text = slices.Clone(d.text[:d.starts[known]])
 		d.messages, d.starts = d.messages[:known], d.starts[:known]
@@ -100,6 +97,15 @@ func (d *draft) hold(messages []llm.Message) error {
 		d.messages, d.starts, d.text = append(d.messages, msg), append(d.starts, len(d.text)), text
 	}
 	return nil
+}
+
+// Shared returns how many messages at the beginning of both are the same ones, see [Unchanged].
+func Shared(before, now []llm.Message) int {
+	n := 0
+	for n < min(len(before), len(now)) && Unchanged(before[n], now[n]) {
+		n++
+	}
+	return n
 }
 
 // Unchanged reports whether b is a, by where their parts are: nobody changes those.

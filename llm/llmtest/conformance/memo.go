@@ -22,9 +22,9 @@ func Memo(t *testing.T, steps []Step) {
 	var memo llm.Memo
 	kept, want := make([]history.Body, len(steps)), make([]string, len(steps))
 	for i, s := range steps {
-		want[i] = sent(t, encoded(t, s))
+		want[i] = s.Sent(t)
 		s.Request.Memo = &memo
-		kept[i] = encoded(t, s)
+		kept[i] = s.body(t)
 		if got := sent(t, kept[i]); got != want[i] {
 			t.Errorf("step %d:\ngot  %s\nwant %s", i, got, want[i])
 		}
@@ -36,7 +36,13 @@ func Memo(t *testing.T, steps []Step) {
 	}
 }
 
-func encoded(t *testing.T, s Step) history.Body {
+// Sent returns what goes to the server, which is JSON.
+func (s Step) Sent(t testing.TB) string {
+	t.Helper()
+	return sent(t, s.body(t))
+}
+
+func (s Step) body(t testing.TB) history.Body {
 	t.Helper()
 	body, err := s.Encode(&s.Request)
 	if err != nil {
@@ -45,8 +51,7 @@ func encoded(t *testing.T, s Step) history.Body {
 	return body
 }
 
-// sent is what goes to the server.
-func sent(t *testing.T, body history.Body) string {
+func sent(t testing.TB, body history.Body) string {
 	t.Helper()
 	text, err := io.ReadAll(body.Reader())
 	if err != nil || !json.Valid(text) {
