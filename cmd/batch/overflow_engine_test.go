@@ -156,14 +156,7 @@ func TestASummaryIsPaidOnceOverAKill(t *testing.T) {
 // placeOf is the place, from 1, of the first record of a type in the only journal.
 func placeOf(t *testing.T, dir, typ string) int {
 	t.Helper()
-	paths, _ := filepath.Glob(filepath.Join(dir, "out", "*", "journal.jsonl"))
-	if len(paths) != 1 {
-		t.Fatalf("%d journals, want 1", len(paths))
-	}
-	records, _, err := journal.Read(paths[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := onlyJournal(t, dir)
 	i := slices.IndexFunc(records, func(r journal.Record) bool { return r.Type == typ })
 	if i < 1 || records[i-1].Type != journal.TypeSummary {
 		t.Fatalf("no %s after a summary in the journal", typ)

@@ -101,8 +101,8 @@ func checkRan(t *testing.T, dir string, replies []string) {
 	}
 }
 
-// commandsRun are the commands of the only instance, as its journal has them.
-func commandsRun(t *testing.T, dir string) (commands []string) {
+// onlyJournal are the records of the only instance.
+func onlyJournal(t *testing.T, dir string) []journal.Record {
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(dir, "out", "*", "journal.jsonl"))
 	if len(paths) != 1 {
@@ -112,7 +112,13 @@ func commandsRun(t *testing.T, dir string) (commands []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range records {
+	return records
+}
+
+// commandsRun are the commands of the only instance, as its journal has them.
+func commandsRun(t *testing.T, dir string) (commands []string) {
+	t.Helper()
+	for _, r := range onlyJournal(t, dir) {
 		if r.Type != journal.TypeAction {
 			continue
 		}

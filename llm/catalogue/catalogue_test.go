@@ -179,18 +179,7 @@ func TestScriptedModelsContinueAfterTheConversation(t *testing.T) {
 	for _, name := range []string{"scripted/demo", "scripted/" + path, "oracle", "noop"} {
 		s := with(name)
 		s.Demo, s.ActionRegex = fs.FS(demo), "<do>(.*?)</do>"
-		m, err := Find(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		models, err := m.Open(false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		model, err := models(Attempt{ID: "a__1", Patch: "diff --git a/x b/x\n", Heard: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := modelOf(t, s, Attempt{ID: "a__1", Patch: "diff --git a/x b/x\n", Heard: 1})
 		resp, err := model.Generate(t.Context(), &llm.Request{})
 		if err != nil && name != "noop" { // which has no second reply
 			t.Errorf("%s: %v", name, err)
@@ -208,18 +197,7 @@ func TestPlayedModelsWriteCommandsAsTheConfigurationAsks(t *testing.T) {
 	} {
 		s := with("oracle")
 		s.ActionRegex = form
-		m, err := Find(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		models, err := m.Open(false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		model, err := models(Attempt{ID: "a__1", Patch: "diff --git a/x b/x\n"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := modelOf(t, s, Attempt{ID: "a__1", Patch: "diff --git a/x b/x\n"})
 		resp, err := model.Generate(t.Context(), &llm.Request{})
 		if err != nil {
 			t.Fatal(err)

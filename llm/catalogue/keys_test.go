@@ -121,6 +121,13 @@ func TestTheErrorOfAKeyOfTheConfigurationNamesIt(t *testing.T) {
 // askOnce makes a call of an instance.
 func askOnce(t *testing.T, s Settings) error {
 	t.Helper()
+	_, err := modelOf(t, s, Attempt{ID: "a"}).Generate(t.Context(), question())
+	return err
+}
+
+// modelOf is the model of an attempt.
+func modelOf(t *testing.T, s Settings, a Attempt) llm.Model {
+	t.Helper()
 	m, err := Find(s)
 	if err != nil {
 		t.Fatal(err)
@@ -129,12 +136,11 @@ func askOnce(t *testing.T, s Settings) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := models(Attempt{ID: "a"})
+	model, err := models(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = model.Generate(t.Context(), question())
-	return err
+	return model
 }
 
 func TestAProviderWithoutAKeyReadsNoVariable(t *testing.T) {
