@@ -39,6 +39,7 @@ func (l costLimits) withoutPrice(what string, free bool) (warning string, err er
 		return "", nil
 	}
 	return "", fault.Newf(fault.Usage, "%s, so %s", price, problem).
-		WithHint("`batch models` lists the names that have one; give its price with -c model.litellm_model_registry=prices.json, a file in the form of LiteLLM's,\n"+
+		WithHint("`batch models` lists the names that have one;\n"+
+			"give its price with -c model.litellm_model_registry=prices.json, a file in the form of LiteLLM's,\n"+
 			"or run without a price: %s", strings.Join(ways, ", "))
 }
