@@ -31,9 +31,12 @@ const (
 	Host
 	// Bug is a defect of batch: a recovered panic or a broken invariant.
 	Bug
+	// Expired means that the credentials that came with a turn have expired or are refused:
+	// the turn can be tried again with fresh ones.
+	Expired
 )
 
-var kindNames = [...]string{"unknown", "usage", "instance", "transient", "host", "bug"}
+var kindNames = [...]string{"unknown", "usage", "instance", "transient", "host", "bug", "expired"}
 
 // String returns the lower-case name used in records and tables.
 func (k Kind) String() string {
@@ -57,6 +60,8 @@ func (k Kind) Status() vocab.Status {
 		return vocab.StatusHostFault
 	case Bug:
 		return vocab.StatusBug
+	case Expired:
+		return vocab.StatusExpiredFault
 	default:
 		return vocab.StatusUnknownFault
 	}

@@ -56,7 +56,7 @@ func TestACancellationHasNoKind(t *testing.T) {
 
 func TestStatusNamesEveryKind(t *testing.T) {
 	seen := map[vocab.Status]bool{}
-	for k := fault.Unknown; k <= fault.Bug; k++ {
+	for k := fault.Unknown; k <= fault.Expired; k++ {
 		if s := k.Status(); seen[s] {
 			t.Errorf("%v: status %q is used twice", k, s)
 		} else {

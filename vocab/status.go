@@ -12,13 +12,17 @@ const (
 	StatusContentPolicyViolation Status = "ContentPolicyViolation" // the provider refuses its content
 	StatusEnvironmentDestroyed   Status = "EnvironmentDestroyed"   // the agent's commands made it unusable
 	StatusRepeatedFormatError    Status = "RepeatedFormatError"
+	StatusAnswered               Status = "Answered"         // the model answered without calling a tool, where that ends a run
+	StatusInputRequired          Status = "InputRequired"    // the model has asked the person something
 	StatusUserInterruption       Status = "UserInterruption" // the run was asked to stop
+	StatusEnded                  Status = "Ended"            // a person ended the conversation, whose last turn had no result
 )
 
 // Interrupts that a run continues after. No attempt ends with one of them.
 const (
 	StatusFormatError      Status = "FormatError"
 	StatusExecutionTimeout Status = "ExecutionTimeout"
+	StatusModelError       Status = "ModelError" // a call that failed, which the model is shown
 )
 
 // Exit statuses of an attempt that ended with a fault, one for each kind.
@@ -29,6 +33,7 @@ const (
 	StatusTransientFault Status = "TransientFault"
 	StatusHostFault      Status = "HostFault"
 	StatusBug            Status = "Bug"
+	StatusExpiredFault   Status = "ExpiredFault"
 )
 
 // Exit statuses of an attempt or instance that did not finish by itself.
@@ -51,8 +56,8 @@ const (
 func Statuses() []Status {
 	return []Status{
 		StatusSubmitted, StatusLimitsExceeded, StatusTimeExceeded, StatusContextWindowExceeded,
-		StatusContentPolicyViolation, StatusEnvironmentDestroyed, StatusRepeatedFormatError,
-		StatusTransientFault, StatusInstanceFault, StatusHostFault, StatusUsageFault, StatusUnknownFault, StatusBug,
+		StatusContentPolicyViolation, StatusEnvironmentDestroyed, StatusRepeatedFormatError, StatusAnswered, StatusInputRequired, StatusEnded,
+		StatusTransientFault, StatusInstanceFault, StatusHostFault, StatusUsageFault, StatusUnknownFault, StatusBug, StatusExpiredFault,
 		StatusUserInterruption, StatusInterrupted, StatusBudgetExceeded, StatusReplayDiverged,
 	}
 }
@@ -66,7 +71,7 @@ func (s Status) Outcome() Outcome {
 		return OutcomeLimit
 	case StatusRepeatedFormatError:
 		return OutcomeFormat
-	case StatusContentPolicyViolation, StatusContentPolicyViolationError, StatusEnvironmentDestroyed:
+	case StatusContentPolicyViolation, StatusContentPolicyViolationError, StatusEnvironmentDestroyed, StatusAnswered, StatusInputRequired, StatusEnded:
 		return OutcomeFailed
 	case StatusUserInterruption, StatusInterrupted, StatusBudgetExceeded, StatusRunning, StatusNotRun:
 		return OutcomePending

@@ -19,11 +19,14 @@ func TestOutcomeOfAStatus(t *testing.T) {
 		vocab.StatusContextWindowExceeded: vocab.OutcomeLimit,
 		vocab.StatusRepeatedFormatError:   vocab.OutcomeFormat,
 		vocab.StatusEnvironmentDestroyed:  vocab.OutcomeFailed,
+		vocab.StatusAnswered:              vocab.OutcomeFailed,
+		vocab.StatusInputRequired:         vocab.OutcomeFailed,
 		vocab.StatusUserInterruption:      vocab.OutcomePending,
 		vocab.StatusBudgetExceeded:        vocab.OutcomePending,
 		vocab.StatusReplayDiverged:        vocab.OutcomeDiverged,
 		vocab.StatusTransientFault:        vocab.OutcomeInfrastructure,
 		vocab.StatusBug:                   vocab.OutcomeInfrastructure,
+		vocab.StatusExpiredFault:          vocab.OutcomeInfrastructure,
 		"an unknown status":               vocab.OutcomeInfrastructure,
 	} {
 		if got := status.Outcome(); got != want {
