@@ -45,11 +45,23 @@
 //	            SummaryRequestData, SummaryData: a call in which the model writes a summary for
 //	            the rewrite that follows; it is paid, and is not a step
 //	lost        LostData: calls were not answered, and may have been charged
-//	action      ActionData: a command is about to run
+//	action      ActionData: a command is about to run, or has run if it changes nothing
 //	output      OutputData: the command ended
 //	interrupt   InterruptData: the flow was interrupted; the messages follow
 //	submission  SubmissionData: what the agent submitted
 //	salvage     SalvageData: the working tree's diff, if nothing was submitted
+//
+// An attempt is one turn of the agent, unless it has these records, which package session
+// writes:
+//
+//	session     SessionData: what a person says of the session
+//	turn        TurnData: a turn began
+//	turn_end    TurnEndData: the turn ended
+//	retry       null: the open turn is tried again. As after a resume, what was recorded
+//	            after its last request is recorded again
+//	artifact    ArtifactData: something that the session has made
+//	clear       null: the conversation and the artifacts so far are forgotten. They stay in
+//	            the journal for its readers
 //
 // JSON cannot hold bytes that are not UTF-8, so exact bytes are encoded.
 //

@@ -68,7 +68,8 @@ type RewriteData struct {
 	Edits   []Edit `json:"edits"`             // in order, without overlaps
 }
 
-// Edit replaces the messages from index From up to, but not including, To.
+// Edit replaces the messages from index From up to, but not including, To. Indexes count
+// the messages that are sent: not those of the role exit, with which turns end.
 type Edit struct {
 	From     int               `json:"from"`
 	To       int               `json:"to"`
@@ -147,11 +148,12 @@ type LostData struct {
 	Cost  float64 `json:"cost"`
 }
 
-// ActionData is a command about to run.
+// ActionData is a command about to run, or one that has run and changes nothing.
 type ActionData struct {
 	Step    int    `json:"step"`
 	Action  int    `json:"action"` // of the reply, from 1
 	Command string `json:"command"`
+	Tool    string `json:"tool,omitempty"` // the tool's name, if there is no command
 }
 
 // OutputData is what a command did.

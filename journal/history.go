@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +57,16 @@ type History struct {
 
 	Pull, Start, Prepare, Replay float64 // seconds until its containers were ready, in total
 
-	path    string // of the journal
+	// Of a session; a batch run's attempt has none of these.
+	Session   *SessionData
+	Turns     []Turn
+	Artifacts []Artifact
+	Cleared   int // times that the conversation was forgotten
+
+	closed int // steps that nothing is left to do of, since a turn has ended after them
+	first  int // the first turn since the conversation was forgotten
+
+	open    func() (io.ReaderAt, io.Closer, error) // the journal
 	outputs map[OutputRef]keptOutput
 	replies map[int]span // by step
 }
@@ -102,18 +112,22 @@ func (h *History) SummaryOf(digest string) *ReplyData {
 
 // Source reads the data that a [History] only refers to.
 type Source struct {
-	h *History
-	f *os.File
+	h     *History
+	f     io.ReaderAt
+	close io.Closer
 }
 
 // Source opens the journal to read from it. The caller must Close it.
 func (h *History) Source() (*Source, error) {
-	f, err := os.Open(h.path)
-	return &Source{h, f}, atomicfile.Fault("opening a journal", err)
+	f, c, err := h.open()
+	if err != nil {
+		return nil, atomicfile.Fault("opening a journal", err)
+	}
+	return &Source{h, f, c}, nil
 }
 
 // Close closes the journal.
-func (s *Source) Close() error { return s.f.Close() }
+func (s *Source) Close() error { return s.close.Close() }
 
 // Output reads the kept bytes of an action's output, and returns how many bytes it had;
 // nil if there is no output.
@@ -169,6 +183,7 @@ type Step struct {
 // Action is a command that was started.
 type Action struct {
 	Command string
+	Tool    string      // if there is no command
 	Output  *OutputData // nil: it was still running; only the last action can be
 }
 
@@ -196,9 +211,10 @@ func (h *History) Output(step, action int) ([]byte, error) {
 	return out, err
 }
 
-// Last returns the last step if it has a reply, so no request follows the reply; else nil.
+// Last returns the last step if it has a reply, so no request follows the reply, and its
+// turn has not ended; else nil.
 func (h *History) Last() *Step {
-	if n := len(h.Steps); n > 0 && h.Steps[n-1].Reply != nil {
+	if n := len(h.Steps); n > h.closed && h.Steps[n-1].Reply != nil {
 		return &h.Steps[n-1]
 	}
 	return nil
@@ -246,7 +262,10 @@ func readHistory(path string, number int) (*History, error) {
 	if err == nil {
 		var h *History
 		if h, err = readAttempt(f, tail); err == nil {
-			h.path = path
+			h.open = func() (io.ReaderAt, io.Closer, error) {
+				f, err := os.Open(path)
+				return f, f, err
+			}
 			return h, nil
 		}
 	}
@@ -297,7 +316,10 @@ func (b *builder) add(r *Record, line line) error {
 		b.h.Opened = append(b.h.Opened, r.Data)
 	case TypeResume:
 		b.h.Opened = append(b.h.Opened, r.Data)
-		b.resume()
+		b.h.Resumed++
+		b.again()
+	case TypeSession, TypeTurn, TypeTurnEnd, TypeRetry, TypeArtifact, TypeClear:
+		return b.turn(r)
 	case TypeContainer:
 		b.h.Container = &ContainerData{}
 		err := json.Unmarshal(r.Data, b.h.Container)
@@ -357,6 +379,9 @@ func (b *builder) step(r *Record, line line) error {
 		if err := b.commit(); err != nil {
 			return err
 		}
+		if t := h.Turn(); t != nil {
+			t.Asked, t.said = true, true
+		}
 		h.FormatErrors = b.format
 		if n := len(h.Steps); n > 0 {
 			h.Steps[n-1].forget()
@@ -387,7 +412,7 @@ func (b *builder) step(r *Record, line line) error {
 		if n := len(s.Actions); n > 0 && s.Actions[n-1].Output == nil {
 			s.Actions = s.Actions[:n-1] // it was still running, and is requested again
 		}
-		s.Actions = append(s.Actions, Action{Command: d.Command})
+		s.Actions = append(s.Actions, Action{Command: d.Command, Tool: d.Tool})
 		return err
 	default:
 		n := len(s.Actions)
@@ -433,22 +458,40 @@ func (b *builder) closeSummaries(are func(digest string) bool) {
 	}
 }
 
-// apply returns messages with edits applied.
+// apply returns messages with edits applied, whose indexes count what is sent to a model:
+// not the messages with which turns have ended.
 func apply(edits []Edit, messages []json.RawMessage) (sent []json.RawMessage, err error) {
-	at := 0
-	for _, e := range edits {
-		if e.From < at || e.To < e.From || e.To > len(messages) {
-			return nil, fmt.Errorf("messages %d to %d of %d were rewritten", e.From, e.To, len(messages))
+	var places []int
+	for i, m := range messages {
+		if !isExit(m) {
+			places = append(places, i)
 		}
-		sent = slices.Concat(sent, messages[at:e.From], e.Messages)
-		at = e.To
 	}
-	return append(sent, messages[at:]...), nil
+	at, done := 0, 0 // among the places, and the messages
+	for _, e := range edits {
+		if e.From < at || e.To < e.From || e.To > len(places) {
+			return nil, fmt.Errorf("messages %d to %d of %d were rewritten", e.From, e.To, len(places))
+		}
+		from := len(messages)
+		if e.From < len(places) {
+			from = places[e.From]
+		}
+		sent = slices.Concat(sent, messages[done:from], e.Messages)
+		if at, done = e.To, from; e.To > e.From {
+			done = places[e.To-1] + 1
+		}
+	}
+	return append(sent, messages[done:]...), nil
 }
 
-// resume forgets what followed the last request and will be recorded again.
-func (b *builder) resume() {
-	b.h.Resumed++
+// isExit reports whether a message ends a turn.
+func isExit(message json.RawMessage) bool {
+	var m struct{ Role string }
+	return bytes.Contains(message, []byte(`"exit"`)) && json.Unmarshal(message, &m) == nil && m.Role == "exit"
+}
+
+// again forgets what followed the last request and will be recorded again.
+func (b *builder) again() {
 	b.h.Later, b.h.End = nil, nil
 	b.h.Rewrites, b.pending = b.h.Rewrites[:len(b.h.Rewrites)-b.pending], 0
 	b.h.Submission, b.h.Prediction = nil, nil
@@ -511,7 +554,7 @@ func (b *builder) since(r *Record) time.Duration {
 // finish completes the history after the last record.
 func (b *builder) finish(journal io.ReaderAt) (*History, error) {
 	h := b.h
-	if len(h.Steps) == 0 {
+	if len(h.Steps) == h.closed {
 		return h, nil
 	}
 	last := &h.Steps[len(h.Steps)-1]

@@ -17,14 +17,17 @@ import (
 // version is the newest version of the records that this package writes. It reads older ones
 // too: in version 1 a reply's text was in its message, in its response, and again in the
 // messages after it. Until version 2 a rewrite had one edit, and there were no summaries.
-const version = 3
+// Until version 3 an attempt had one turn.
+const version = 4
 
 // versionOf is the oldest version whose readers understand a record of this type as it is
 // written now, so that they refuse no others.
 func versionOf(typ string) int {
 	switch typ {
-	case TypeRewrite, TypeSummaryRequest, TypeSummary:
+	case TypeSession, TypeTurn, TypeTurnEnd, TypeRetry, TypeArtifact, TypeClear:
 		return version
+	case TypeRewrite, TypeSummaryRequest, TypeSummary:
+		return 3
 	}
 	return 2
 }
@@ -51,11 +54,19 @@ const (
 	TypeSummary        = "summary"         // it was answered; data.reply.cost is its price in US dollars
 
 	TypeLost       = "lost"       // calls were not answered and may have been charged
-	TypeAction     = "action"     // a command is about to run
+	TypeAction     = "action"     // a command is about to run, or has run if it changes nothing
 	TypeOutput     = "output"     // the command ended
 	TypeInterrupt  = "interrupt"  // the flow was interrupted; messages follow
 	TypeSubmission = "submission" // what the agent submitted
 	TypeSalvage    = "salvage"    // the working tree's diff, if it did not submit
+
+	// Of a session: an attempt whose agent is spoken to more than once.
+	TypeSession  = "session"  // what a person says of the session
+	TypeTurn     = "turn"     // a turn began
+	TypeTurnEnd  = "turn_end" // the turn ended
+	TypeRetry    = "retry"    // a turn that failed is tried again, from its last request or reply
+	TypeArtifact = "artifact" // something that the session has made
+	TypeClear    = "clear"    // the conversation and the artifacts are forgotten
 )
 
 // Record is one line of a journal.

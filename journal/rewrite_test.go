@@ -67,6 +67,12 @@ func TestTheConversationHasEveryRewriteThatWasSent(t *testing.T) {
 				journal.TypeRewrite, rewritten(edit(1, 3)), journal.TypeRequest, request(1),
 			}, `["a"]`, `["a" "b" "c"]`, []int{3, 3},
 		},
+		"the ends of turns are not counted": {
+			[]any{
+				journal.TypeMessages, says(`{"role":"exit"}`, `"a"`, `"b"`, `{"role":"exit"}`, `"\"exit\""`, `"c"`, `{"role":"exit"}`),
+				journal.TypeRewrite, rewritten(edit(0, 0, `"0"`), edit(1, 2, `"B"`), edit(2, 4), edit(4, 4, `"D"`)), journal.TypeRequest, request(1),
+			}, `[{"role":"exit"} "0" "a" "B" {"role":"exit"} {"role":"exit"} "D"]`, `[{"role":"exit"} "a" "b" {"role":"exit"} "\"exit\"" "c" {"role":"exit"}]`, []int{7},
+		},
 		"of an old version": {
 			[]any{
 				journal.TypeMessages, says(`"a"`, `"b"`), journal.TypeRewrite,

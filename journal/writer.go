@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -41,7 +40,7 @@ func (o Options) mode() fs.FileMode {
 // Writer appends to the history of one instance. Methods are safe for concurrent use.
 type Writer struct {
 	mu        sync.Mutex
-	f         *os.File
+	f         File
 	path      string
 	inject    *inject.Plan
 	level     Durability
@@ -74,7 +73,11 @@ func Open(path string, tail Tail, o Options) (*Writer, error) {
 		f.Close()
 		return nil, atomicfile.Fault("creating "+path, err)
 	}
-	return &Writer{f: f, path: path, inject: o.Files.Inject, level: o.Durability, spend: o.Spend, written: tail.End, last: tail.Last}, nil
+	return newWriter(osFile{f}, path, tail, o), nil
+}
+
+func newWriter(f File, path string, tail Tail, o Options) *Writer {
+	return &Writer{f: f, path: path, inject: o.Files.Inject, level: o.Durability, spend: o.Spend, written: tail.End, last: tail.Last}
 }
 
 // Append adds a record of the given type with v as its JSON data. It is kept
@@ -261,8 +264,8 @@ func (j *Writer) syncFile() error {
 	return nil
 }
 
-// write hands the pending lines to the system. As long as that fails, it returns the
-// first failure, so that callers who meet several can see that they are one.
+// write hands the pending lines to the system. As long as that fails, it returns the first
+// failure of the kind, so that callers who meet several can see that they are one.
 func (j *Writer) write() error {
 	if j.broken != nil {
 		return j.broken
@@ -271,7 +274,9 @@ func (j *Writer) write() error {
 		return nil
 	}
 	if err := j.writePending(); err != nil {
-		j.failed = cmp.Or(j.failed, err)
+		if j.failed == nil || fault.KindOf(j.failed) != fault.KindOf(err) {
+			j.failed = err
+		}
 		return j.failed
 	}
 	j.failed = nil

@@ -1,0 +1,81 @@
+package journal
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+)
+
+// File is where a journal's bytes are kept, if not in a file: see [OpenFile]. Its errors
+// are those of files, or faults. A [Writer] writes whole lines at the end of what it has
+// written, and again at the same place if that failed.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	Size() (int64, error)
+	Truncate(size int64) error
+	Sync() error // makes durable what was written
+	Close() error
+}
+
+// OpenFile continues the journal in f, without its torn tail. The Writer owns f from then
+// on. Options' Files are not used, except Inject.
+func OpenFile(f File, o Options) (*Writer, error) {
+	tail, err := tailOf(f)
+	if err == nil && tail.Torn > 0 {
+		err = atomicfile.Fault("truncating a torn journal", f.Truncate(tail.End))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return newWriter(f, "the journal", tail, o), nil
+}
+
+func tailOf(f File) (Tail, error) {
+	size, err := f.Size()
+	if err != nil {
+		return Tail{}, atomicfile.Fault("reading a journal", err)
+	}
+	return TailAt(f, size)
+}
+
+// HistoryOf is [ReadHistory] of the journal in f, which must stay open for as long as the
+// History's outputs are read.
+func HistoryOf(f File) (*History, error) {
+	tail, err := tailOf(f)
+	if err != nil {
+		return nil, err
+	}
+	if tail.Last.Seq == 0 {
+		return nil, os.ErrNotExist
+	}
+	h, err := readAttempt(f, tail)
+	if err != nil {
+		return nil, fault.New(fault.KindOf(err), "reading a journal", err)
+	}
+	h.open = func() (io.ReaderAt, io.Closer, error) { return f, io.NopCloser(nil), nil }
+	return h, nil
+}
+
+// HistoryHere is the history of what w has written, including what is not synced yet.
+func (j *Writer) HistoryHere() (*History, error) {
+	if err := j.Flush(); err != nil {
+		return nil, err
+	}
+	return HistoryOf(j.f)
+}
+
+// osFile is a journal in a file.
+type osFile struct{ *os.File }
+
+// Size implements [File].
+func (f osFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
