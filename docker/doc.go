@@ -53,6 +53,12 @@
 // helper are killed, and [vocab.Output.Restarted] is set. Commands have an oom_score_adj of
 // 300, so that the kernel kills them first when memory runs out.
 //
+// [containers.Container.Stream] starts a program whose stdin and stdout the caller has, for
+// servers that speak over them. It is the only thing that uses the engine's exec. The
+// helper does not know such a program, so its processes are recognized by a variable in
+// their environment: they are killed when the stream is closed, and by the next stream with
+// the same name if nobody closed it.
+//
 // [containers.Command.Ahead] starts the next bash as soon as a command has ended and
 // evaluates its start files (BASH_ENV, and with -l the profiles, such as conda's
 // activation), so that no command waits for either. Each command sees what the previous

@@ -33,6 +33,12 @@ type Config struct {
 	Prefix string             // registry or mirror from which images are pulled
 	Lease  string             // file that names the process that owns the containers, see [containers.LabelLease]; empty: none
 
+	// From is the lease of another directory, which this process holds too; empty: none. Open
+	// takes over the container that its Opening names also if it is one that a run there
+	// left. From then on the container is that of this Lease alone: no run takes it over that
+	// does not have both.
+	From string
+
 	Name string // distinguishes the hosts of a [Shared]
 
 	// Instances are the instances for which sandboxes will be opened, in that order. Their

@@ -180,3 +180,12 @@ func (f *Fleet) Leftovers(ctx context.Context, path string) ([]Summary, error) {
 func (f *Fleet) Remove(ctx context.Context, id string) error {
 	return (&Container{engine: f.engine, fleet: f, id: id}).Remove(ctx)
 }
+
+// Rename gives the container with the given id another name.
+func (f *Fleet) Rename(ctx context.Context, id, name string) error {
+	if err := f.engine.Ready(ctx); err != nil {
+		return err
+	}
+	err := f.engine.API.ContainerRename(ctx, id, name)
+	return f.engine.Blame(err, fault.Transient, "renaming a container")
+}

@@ -45,7 +45,7 @@ type Command struct {
 // At Timeout, and when ctx is canceled, every process of the command is
 // killed; what it wrote before is in the result. If some process cannot be killed, the
 // container is restarted: its files stay, all its processes end. But a command with an ID
-// continues when ctx is canceled.
+// continues when ctx is canceled, except with the cause [vocab.ErrInterrupted].
 //
 // When the connection breaks, Run connects again, and no command runs twice. When the
 // container has used up its memory with something that no process holds, the command has
@@ -73,7 +73,7 @@ func (c *Container) Run(ctx context.Context, cmd Command) (vocab.Output, error) 
 		return vocab.Output{ExitCode: -1, TimedOut: true, Restarted: true, Duration: q.limit}, c.restart(ctx, "killing a command in")
 	}
 	if err != nil {
-		if ctx.Err() != nil && cmd.ID != "" { // a killed command has no result to return
+		if ctx.Err() != nil && cmd.ID != "" && !errors.Is(context.Cause(ctx), vocab.ErrInterrupted) { // a killed command has no result to return
 			return vocab.Output{}, context.Cause(ctx)
 		}
 		if ctx.Err() != nil {
