@@ -46,6 +46,7 @@ const provider = "anthropic"
 var Protocol = endpoint.Protocol{
 	Provider: "Anthropic", Prefix: "anthropic/", DefaultBase: "https://api.anthropic.com",
 	KeyVariable: "ANTHROPIC_API_KEY", AddressVariable: "ANTHROPIC_BASE_URL", Streaming: endpoint.StreamsByDefault,
+	KeyHeader: "X-Api-Key",
 }
 
 // Model implements [llm.Model]. It is safe for concurrent use.

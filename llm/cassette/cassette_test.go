@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"batch.example/batch/authority"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm/cassette"
@@ -158,6 +159,27 @@ func TestARecordingHasNoSecrets(t *testing.T) {
 }
 
 // A pattern may match all that follows in a line, such as the quotes around a string.
+// The masker of a recorder does not know the keys that come with turns.
+func TestARecordingDoesNotHaveTheKeyOfATurn(t *testing.T) {
+	const key = "sk-of-a-turn-0123456789fedcba"
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"error":"wrong key `+key+`"}`)
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	ctx := authority.With(cassette.With(t.Context(), "a"), &authority.Authority{ModelKey: key})
+	if heard := ask(ctx, t, recorder(t, dir), s.URL, `{"said":"`+key+`"}`); !strings.Contains(heard.body, key) {
+		t.Errorf("the caller got %q, want the answer as it was", heard.body)
+	}
+	text, err := os.ReadFile(files(dir)("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), key) || !strings.Contains(string(text), "wrong key "+mask.Hidden) {
+		t.Errorf("recorded %s, want the exchange without the key", text)
+	}
+}
+
 func TestWhatAPatternHidesInAnAnswerLeavesJSON(t *testing.T) {
 	const stream = "event: x\ndata: {\"a\":\"corp-1 %[1]s\",\"b\":1}\r\n\r\ndata:{\"a\":\"corp-2\",\"b\":2}\n\n: corp-3 %[1]s\ndata: [DONE]\n"
 	for body, want := range map[string]string{

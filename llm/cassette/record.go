@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"batch.example/batch/authority"
 	"batch.example/batch/internal/mask"
 )
 
@@ -47,22 +48,26 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	sent := req.Clone(req.Context())
 	sent.Body, sent.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	x := recorded{body: r.Mask.JSON(body)}
-	x.Version, x.Method, x.Path, x.Time = version, req.Method, r.Mask.Text(req.URL.Path), time.Now().UTC()
-	x.Request.Headers = kept(req.Header, r.Mask)
+	hide := r.Mask
+	if turn := authority.From(req.Context()); turn != nil && turn.ModelKey != "" {
+		hide = hide.With(mask.Secret{Name: "ModelKey", Value: turn.ModelKey})
+	}
+	x := recorded{body: hide.JSON(body)}
+	x.Version, x.Method, x.Path, x.Time = version, req.Method, hide.Text(req.URL.Path), time.Now().UTC()
+	x.Request.Headers = kept(req.Header, hide)
 	answer, err := r.Next.RoundTrip(sent)
 	x.Waited = time.Since(x.Time).Seconds()
 	if err != nil {
-		x.Failure = newFailure(err, r.Mask.Text(err.Error()))
+		x.Failure = newFailure(err, hide.Text(err.Error()))
 		r.end(req.Context(), instance, &x)
 		return nil, err
 	}
 	x.Status = answer.StatusCode
 	answer.Body = &tee{ReadCloser: answer.Body, end: func(read []byte, err error) {
-		m := newMessage(kept(answer.Header, r.Mask), 0, scrub(read, r.Mask))
+		m := newMessage(kept(answer.Header, hide), 0, scrub(read, hide))
 		x.Answer = &m
 		if err != nil {
-			x.Failure = newFailure(err, r.Mask.Text(err.Error()))
+			x.Failure = newFailure(err, hide.Text(err.Error()))
 		}
 		r.end(req.Context(), instance, &x)
 	}}

@@ -62,6 +62,11 @@ type Settings struct {
 	Demo         fs.FS          // the embedded demo, which has a script of its own
 	Getenv       func(string) string
 
+	// KeyFromTurn says that the calls bring keys of their own, in an [authority.Authority] of
+	// their context: a provider's key need not be set then, and without it a call that brings
+	// none is a Usage fault. A key that is set is used for calls that bring none.
+	KeyFromTurn bool
+
 	// Gate returns what admits the calls with a key at a base URL; nil admits all at once.
 	Gate func(provider, base, key string) llm.Gate
 	HTTP *http.Client // sends the requests; nil = a new client

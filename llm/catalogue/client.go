@@ -22,7 +22,8 @@ type client struct {
 type keyed struct {
 	llm.Model
 	policy llm.RetryPolicy
-	gate   llm.Gate
+	gate   llm.Gate                  // nil: none
+	gates  func(key string) llm.Gate // of keys that come with the calls
 }
 
 // Generate implements [llm.Model].
@@ -37,7 +38,12 @@ func (c *client) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 func (c *client) RetryPolicy() llm.RetryPolicy { return c.policy }
 
 // Gate is that of the key, for [llm.Calls]; nil if there is none.
-func (c *client) Gate() llm.Gate { return c.gate }
+func (c *client) Gate() llm.Gate {
+	if c.gate == nil {
+		return nil
+	}
+	return &turnGate{own: c.gate, of: c.gates}
+}
 
 // Keys returns the keys of p that are set, and the variable that has them.
 func (p Provider) Keys(getenv func(string) string) (keys []string, variable string) {
@@ -66,6 +72,8 @@ func (p Provider) configs(s Settings, cfg endpoint.Config) ([]endpoint.Config, e
 	case named != "":
 		keys, variable = []string{named}, "model_kwargs.api_key"
 	case len(keys) == 0 && p.Account:
+		keys = []string{""}
+	case len(keys) == 0 && s.KeyFromTurn && !isLoopback(base) && !p.Keyless:
 		keys = []string{""}
 	case len(keys) == 0 && p.Key != "" && !isLoopback(base) && !p.Keyless:
 		hint := "set it: `export " + p.Key + "=...`"
@@ -106,6 +114,7 @@ func (p Provider) open(s Settings, configs []endpoint.Config, proven bool) (clie
 		if s.Gate != nil {
 			base, _, _ := cfg.Target(p.protocol) // it was read before
 			list[i].gate = s.Gate(p.Name, base, cfg.APIKey)
+			list[i].gates = func(key string) llm.Gate { return s.Gate(p.Name, base, key) }
 		}
 	}
 	return list, nil

@@ -21,10 +21,14 @@ func compatible(name string, p endpoint.Protocol) Provider {
 
 // further is the row of one that is not OpenAI; its variables begin with prefix.
 func further(name, title, prefix, base string) Provider {
-	row := compatible(name, endpoint.Protocol{
+	p := endpoint.Protocol{
 		Provider: title, Prefix: name + "/", DefaultBase: base, Streaming: endpoint.StreamsOnRequest,
 		KeyVariable: prefix + "_API_KEY", AddressVariable: prefix + "_API_BASE",
-	})
+	}
+	if title == openaiapi.Azure {
+		p.KeyHeader = "Api-Key"
+	}
+	row := compatible(name, p)
 	row.Further = true
 	return row
 }

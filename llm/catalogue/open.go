@@ -26,7 +26,7 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 	}
 	cfg := endpoint.Config{
 		Model: name, Provider: p.Name, APIVersion: s.Getenv(p.Version), BaseURL: s.Getenv(p.Base), Kwargs: s.Kwargs,
-		Prices: prices, IgnoreCost: s.IgnoreCost, HTTP: s.HTTP,
+		Prices: prices, IgnoreCost: s.IgnoreCost, HTTP: s.HTTP, KeyFromTurn: s.KeyFromTurn,
 	}
 	if s.CacheControl != nil {
 		cfg.CacheControl = *s.CacheControl
@@ -96,6 +96,9 @@ func (p Provider) played(s Settings, name string) (Model, error) {
 	}
 	return Model{Provider: p.Name, Name: name, Played: true, Open: func(bool) (Models, error) { return models, nil }}, nil
 }
+
+// Fence returns how a reply of an agent without tools has a command.
+func (s Settings) Fence() func(command string) string { return s.script().Fenced }
 
 // script returns how played models write their commands: in the form that a text
 // agent asks for, where that is literal text around the command, line breaks included.

@@ -23,8 +23,18 @@ type Send func(try context.Context) (*http.Response, *llm.Response, error)
 // of another protocol, is an [llm.WrongAddress]. After an answer, such failures
 // mean that the server restarts behind a proxy, and a refusal means that the cause is in
 // the request.
+//
+// If the context has an [authority.Authority] with a key, the request is made with that
+// one. A refusal of it is a fault of the kind [fault.Expired] then, which concerns nobody
+// else, and whatever the server says, the key is hidden in it.
 func (e *Endpoint) Ask(ctx context.Context, req *llm.Request, send Send) (*llm.Response, error) {
+	if err := e.checkKey(ctx); err != nil {
+		return nil, &llm.Unpaid{Err: err}
+	}
 	resp, err := e.ask(ctx, send)
+	if err != nil && turnKey(ctx) != "" {
+		err = e.refusedTurn(err)
+	}
 	if own := transportFault(err); own != nil {
 		return nil, own
 	}

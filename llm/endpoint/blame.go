@@ -52,7 +52,10 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 	said := strings.ToValidUTF8(e.Mask.Text(s.text), "\uFFFD")
 	cause := fmt.Errorf("%s: %s", statusText(status), mask.Clip(said, maxSaid))
 	kind, hint := e.verdict(status, s)
-	if kind == fault.Instance {
+	switch {
+	case kind == fault.Host && e.ofKey(status):
+		cause = &refusedKey{cause}
+	case kind == fault.Instance:
 		cause = s.typed(status, cause)
 	}
 	after, ok := retryAfter(header, s, time.Now())
@@ -88,6 +91,12 @@ func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
 		return fault.Transient, ""
 	}
 	return fault.Instance, ""
+}
+
+// ofKey reports whether a refusal that stops a run is about the key or its account. So is
+// a model that does not exist, if it has answered others.
+func (e *Endpoint) ofKey(status int) bool {
+	return status != http.StatusNotFound && status != http.StatusMethodNotAllowed || e.answered.Load()
 }
 
 // untrusted reports whether the endpoint's certificate was refused.

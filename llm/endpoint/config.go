@@ -31,6 +31,10 @@ type Config struct {
 	BaseURL  string // "" = the provider's own
 	APIKey   string // "" sends none
 
+	// KeyFromTurn says that each call brings a key of its own, see [Endpoint.Ask]: no other
+	// one is needed, and without APIKey a call that brings none is a Usage fault.
+	KeyFromTurn bool
+
 	// Kwargs are members of the request (temperature, max_tokens, ...), as
 	// model_kwargs of mini-swe-agent's YAML files. Members of extra_body are set
 	// unchanged, extra_headers are sent. Of LiteLLM's own keys api_base, api_key,
@@ -73,6 +77,12 @@ type Protocol struct {
 	KeyVariable     string // of the environment, for a person to check
 	AddressVariable string
 	Streaming       Streaming
+
+	// KeyHeader has the key in a request; "" is Authorization, with "Bearer" in front.
+	// Signs says that the requests are signed by an account instead, so that a key cannot
+	// come with a call.
+	KeyHeader string
+	Signs     bool
 
 	// Adapt returns the base URL of requests from the one that a user names. Nil means
 	// that it is the same.
@@ -134,6 +144,7 @@ func Open(cfg Config, p Protocol) (*Endpoint, error) {
 		e.RequestTimeout = cmp.Or(cfg.RequestTimeout, DefaultStreamTimeout)
 	}
 	e.HTTP = newClient(cfg.HTTP, e.Stream, cmp.Or(cfg.IdleTimeout, DefaultIdleTimeout))
+	e.HTTP.Transport, e.signs = &turnKeys{next: e.HTTP.Transport, header: p.KeyHeader}, p.Signs
 	return e, nil
 }
 
@@ -156,7 +167,7 @@ func (cfg Config) check(p Protocol) (*url.URL, error) {
 		return nil, fault.Newf(fault.Usage, "configuring the model: %s", wrong).
 			WithHint("%s or api_base should look like %s", p.AddressVariable, cmp.Or(p.DefaultBase, "https://HOST"))
 	}
-	if own, err := url.Parse(p.DefaultBase); cfg.APIKey == "" && err == nil && base.Host == own.Host {
+	if own, err := url.Parse(p.DefaultBase); cfg.APIKey == "" && !cfg.KeyFromTurn && err == nil && base.Host == own.Host {
 		return nil, fault.Newf(fault.Host, "configuring the model: %s needs an API key, and none is set", p.Provider).
 			WithHint("set %s, or %s for another endpoint", cmp.Or(cfg.KeyVariable, p.KeyVariable), p.AddressVariable)
 	}

@@ -30,6 +30,7 @@ var Protocol = endpoint.Protocol{
 	Provider: "Gemini", Prefix: "gemini/", DefaultBase: "https://generativelanguage.googleapis.com",
 	KeyVariable: "GEMINI_API_KEY", AddressVariable: "GEMINI_API_BASE",
 	Streaming: endpoint.StreamsOnRequest,
+	KeyHeader: "X-Goog-Api-Key",
 	Translate: translate,
 }
 

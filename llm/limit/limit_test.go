@@ -3,6 +3,7 @@ package limit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -345,4 +346,21 @@ func TestAPoolHasOneLimiterForEachKey(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+func TestAPoolForgetsTheLimitersThatNobodyUses(t *testing.T) {
+	var p limit.Pool
+	busy := p.For("openai", "base", "busy")
+	pass := enter(t, busy, &llm.Ticket{})
+	idle := p.For("openai", "base", "idle")
+	for i := range 5000 {
+		p.For("openai", "base", fmt.Sprint("of a turn ", i))
+	}
+	if p.For("openai", "base", "busy") != busy {
+		t.Error("the limiter of a key in use was forgotten")
+	}
+	if p.For("openai", "base", "idle") == idle {
+		t.Error("the limiter of a key that was used once is kept, want room for others")
+	}
+	pass.Done(nil, nil)
 }

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"crypto/sha256"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,11 +30,25 @@ func (p *Pool) For(provider, address, key string) *Limiter {
 	}
 	l := p.limiters[id]
 	if l == nil {
+		if len(p.limiters) >= mostKept {
+			maps.DeleteFunc(p.limiters, func(_ [sha256.Size]byte, l *Limiter) bool { return l.idle() })
+		}
 		l = New(Limits{})
 		l.freeCache = freeCache[provider]
 		p.limiters[id] = l
 	}
 	return l
+}
+
+// mostKept is how many limiters are kept before those that nobody uses are forgotten: the
+// keys that come with turns have no end.
+const mostKept = 4096
+
+// idle reports whether no call is under way or waits.
+func (l *Limiter) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inFlight == 0 && len(l.queue) == 0
 }
 
 // freeCache are the providers that do not limit tokens which are read from their cache.

@@ -19,6 +19,14 @@ var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)\\s*\n(.*?)\n
 
 func fence(command string) string { return "```mswea_bash_command\n" + command + "\n```" }
 
+// Fenced is a reply with a command for a request without tools.
+func (c Config) Fenced(command string) string {
+	if c.Fence == nil {
+		return fence(command)
+	}
+	return c.Fence(command)
+}
+
 // message renders the n-th reply in the form that the request can take.
 func (m *Model) message(r *Reply, n int, tools bool) llm.Message {
 	if r.message != nil && !m.cfg.Convert {

@@ -79,6 +79,9 @@ var parts = []struct {
 	{"rate-limit headers", (*suite).rateHeaders},
 	{"secrets", (*suite).secrets},
 	{"redirects", (*suite).redirects},
+	{"keys of turns", (*suite).turnKeys},
+	{"no key but a turn's", (*suite).withoutKey},
+	{"a turn's key refused", (*suite).turnRefused},
 	{"connections", (*suite).connections},
 	{"cancel", (*suite).cancel},
 }

@@ -1,0 +1,154 @@
+package endpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"batch.example/batch/authority"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm"
+)
+
+// turnKey returns the key that a call must be made with; "" for the configured one.
+func turnKey(ctx context.Context) string {
+	if a := authority.From(ctx); a != nil {
+		return strings.TrimSpace(a.ModelKey)
+	}
+	return ""
+}
+
+// checkKey refuses a call that has no key, or one that cannot be sent.
+func (e *Endpoint) checkKey(ctx context.Context) error {
+	switch given := turnKey(ctx) != ""; {
+	case given && e.signs:
+		return fault.Newf(fault.Usage, "%s: the provider is asked with an account, and cannot take a key per turn", e.Op()).
+			WithHint("leave the key out, or choose a model of another provider")
+	case !given && e.KeyFromTurn && e.APIKey == "":
+		return fault.Newf(fault.Usage, "%s: no key is set, and none came with the turn", e.Op()).
+			WithHint("give the turn a key, or set %s", e.KeyVariable)
+	}
+	return nil
+}
+
+// refusedKey is in the chain of a refusal that is about the key or its account.
+type refusedKey struct{ error }
+
+// Unwrap returns the cause.
+func (r *refusedKey) Unwrap() error { return r.error }
+
+// refusedTurn is err, the failure of a call with a turn's key: it is the turn's, not the
+// run's, if the key is what was refused.
+func (e *Endpoint) refusedTurn(err error) error {
+	refused, ok := errors.AsType[*refusedKey](err)
+	if !ok {
+		return err
+	}
+	err = fault.New(fault.Expired, e.Op(), fmt.Errorf("%w: %w", authority.ErrRefused, refused.error)).
+		WithHint("try the turn again with other credentials, which may use model %s", e.Model)
+	return &llm.Unpaid{Err: err}
+}
+
+// keyHeaders are where requests of all protocols have a key.
+var keyHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
+
+// turnKeys is a transport that sends the key of a turn in place of all configured ones, and
+// hides it in the answer. Other requests pass unchanged.
+type turnKeys struct {
+	next   http.RoundTripper
+	header string // see Protocol.KeyHeader
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *turnKeys) RoundTrip(r *http.Request) (*http.Response, error) {
+	key := turnKey(r.Context())
+	if key == "" {
+		return t.next.RoundTrip(r)
+	}
+	sent := r.Clone(r.Context())
+	for _, name := range keyHeaders {
+		sent.Header.Del(name)
+	}
+	if t.header == "" {
+		sent.Header.Set("Authorization", "Bearer "+key)
+	} else {
+		sent.Header.Set(t.header, key)
+	}
+	hide := mask.New(mask.Secret{Name: "ModelKey", Value: key})
+	if len(key) >= mask.MinLength { // a pattern is looked for in all strings of JSON, however they are written
+		hide.AddPatterns(regexp.MustCompile(regexp.QuoteMeta(key)))
+	}
+	answer, err := t.next.RoundTrip(sent)
+	if err != nil {
+		if text := hide.Text(err.Error()); text != err.Error() { // a server's line that is not HTTP
+			err = errors.New(text)
+		}
+		return nil, err
+	}
+	answer.Request, answer.ContentLength = r, -1
+	answer.Header.Del("Content-Length")
+	for _, values := range answer.Header {
+		for i := range values {
+			values[i] = hide.Text(values[i])
+		}
+	}
+	answer.Body = &hidingBody{ReadCloser: answer.Body, hide: hide}
+	return answer, nil
+}
+
+// hidingBody is an answer in which secrets are hidden, line by line: an event of a stream is
+// one, and so are most other answers.
+type hidingBody struct {
+	io.ReadCloser
+	hide  *mask.Masker
+	ready []byte // to be read
+	rest  []byte // of a line that has not ended
+	err   error  // after ready
+	piece [4 << 10]byte
+}
+
+// Read implements [io.Reader].
+func (b *hidingBody) Read(p []byte) (int, error) {
+	for len(b.ready) == 0 && b.err == nil {
+		var n int
+		n, b.err = b.ReadCloser.Read(b.piece[:])
+		end := len(b.rest) + bytes.LastIndexByte(b.piece[:n], '\n') + 1
+		if end == len(b.rest) { // no line has ended
+			end = 0
+		}
+		b.rest = append(b.rest, b.piece[:n]...)
+		if b.err != nil {
+			end = len(b.rest)
+		}
+		b.ready, b.rest = hideLines(b.rest[:end], b.hide), b.rest[end:]
+	}
+	if len(b.ready) == 0 {
+		return 0, b.err
+	}
+	n := copy(p, b.ready)
+	b.ready = b.ready[n:]
+	return n, nil
+}
+
+// hideLines returns lines with what is secret hidden, also in strings of JSON in any spelling.
+func hideLines(lines []byte, hide *mask.Masker) []byte {
+	var out []byte
+	for line := range bytes.Lines(lines) {
+		field := 0
+		if bytes.HasPrefix(line, []byte("data:")) {
+			field = len("data:")
+		}
+		if json.Valid(line[field:]) {
+			line = append(line[:field:field], hide.JSON(line[field:])...)
+		}
+		out = append(out, hide.Bytes(line)...)
+	}
+	return out
+}
