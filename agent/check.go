@@ -93,7 +93,7 @@ func (r *run) checkObservations() error {
 }
 
 func (r *run) checkFormatErrors() error {
-	for _, bad := range r.loop.form.sampleErrors() {
+	for _, bad := range r.form.sampleErrors() {
 		for _, reason := range []string{"stop", "length", "tool_calls", "content_filter", ""} {
 			err := r.refuse(&llm.Response{FinishReason: reason, Message: bad.reply}, bad.err)
 			if _, rendered := errors.AsType[*Interrupt](err); !rendered {

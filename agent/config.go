@@ -45,6 +45,7 @@ type ActionForm struct {
 	Kind  FormKind
 	Regex string // for Text: at most one group, matched as Python's re.DOTALL; empty is DefaultRegex
 	Tools []Tool // for Tools; empty is BashTool and EditorTool
+	Ask   bool   // also offers AskTool; not for Text
 }
 
 // Config is what all runs of a Loop share. Templates are Jinja; a limit of
@@ -65,6 +66,15 @@ type Config struct {
 	CostLimit       float64       // US dollars
 	WallTimeLimit   time.Duration // of work, without waits for rate limits; checked before each call, interrupts nothing
 	MaxFormatErrors int           // in a row; zero is 3, negative means no limit
+
+	// FinishWithoutCalls ends a run with the first reply that says something and calls no
+	// tool, with the status Answered. Otherwise, such a reply is a format error, as those
+	// that are empty or were cut off always are. Not for Text.
+	FinishWithoutCalls bool
+
+	// ModelErrors is how many calls in a row may fail with a Transient fault, after their
+	// retries, and be shown to the model, which is then called again. One more ends the run.
+	ModelErrors int
 
 	Actions ActionForm
 	Vars    map[string]any   // configuration that templates may show; not changed after NewLoop
@@ -92,6 +102,9 @@ func NewLoop(c Config) (*Loop, error) {
 	form, err := newForm(c.Actions)
 	if err != nil {
 		return nil, err
+	}
+	if c.FinishWithoutCalls && form.kind == Text {
+		return nil, fault.Newf(fault.Usage, "agent.finish_without_calls needs an action form with tools: in the form text, no reply calls one")
 	}
 	l := &Loop{config: c, form: form}
 	for _, t := range []struct {

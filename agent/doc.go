@@ -9,6 +9,11 @@
 // [Interrupt], an error that carries the messages to append. Everything that must
 // survive the run goes to the [Recorder], before it takes effect.
 //
+// What a [Config] or a [Turn] may allow in addition: a reply without tool calls ends the run
+// (FinishWithoutCalls), the model asks a person and gets the answer as the result of its call
+// ([AskTool]), and it is shown that a call of it failed and is called again (ModelErrors).
+// What a tool of a table finds wrong is always shown to the model as the tool's output.
+//
 // Differences from mini-swe-agent, all on purpose:
 //   - When an action submits, the outputs of earlier actions of the same reply are kept.
 //   - After a time-out the remaining actions of the reply are not run, and the model is
@@ -17,6 +22,9 @@
 //   - A submission that was cut short is refused, not accepted.
 //   - The text about a time-out does not show how commands are run.
 //   - Bytes that are not UTF-8 are kept in addition to the text.
+//   - Calls beside each other that change nothing, such as the editor's view, run at the
+//     same time where the [Environment] is a [Reader]. Everything is recorded, and shown to
+//     the model, as if they had run in order.
 //   - An answer that a content filter has emptied ends the run; mini-swe-agent counts it
 //     as a format error.
 //   - A conversation that is too long, or refused by the provider's content policy, ends

@@ -125,7 +125,13 @@ func TestEditorViews(t *testing.T) {
 func TestEditorArguments(t *testing.T) {
 	for name, args := range map[string]map[string]any{
 		"Missing 'path'":            {"command": "view"},
-		"Unknown editor command":    {"command": "undo", "path": "a"},
+		"Unknown editor command":    {"command": "redo", "path": "a"},
+		"Missing 'insert_text'":     {"command": "insert", "path": "a", "insert_line": 0},
+		"'insert_line' of the":      {"command": "insert", "path": "a", "insert_text": "b"},
+		"the line before the text":  {"command": "insert", "path": "a", "insert_text": "b", "insert_line": -1},
+		"or 0.":                     {"command": "insert", "path": "a", "insert_text": "b", "insert_line": 1.5},
+		"leave out 'new_str'":       {"command": "insert", "path": "a", "insert_text": "b", "insert_line": 1, "new_str": "c"},
+		"leave out 'content'":       {"command": "create", "path": "a", "file_text": "b", "content": "c"},
 		"Missing 'file_text'":       {"command": "create", "path": "a"},
 		"'old_str' of the editor":   {"command": "str_replace", "path": "a", "old_str": "", "new_str": "b"},
 		"are the same":              {"command": "str_replace", "path": "a", "old_str": "b", "new_str": "b"},
@@ -183,7 +189,7 @@ func FuzzEditorReplace(f *testing.F) {
 		if ok {
 			want = strings.Replace(content, old, replacement, 1)
 		}
-		said, code := use(t, ".", map[string]any{"command": "str_replace", "path": file, "old_str": old, "new_str": replacement})
+		said, code := use(t, filepath.Dir(file), map[string]any{"command": "str_replace", "path": file, "old_str": old, "new_str": replacement})
 		got, _ := os.ReadFile(file)
 		if string(got) != want || (code == 0) != ok {
 			t.Errorf("%q -> %q, want %q; said %q", content, got, want, said)

@@ -76,7 +76,7 @@ type ReplyRef struct {
 type EventType string
 
 // The events of a run, in the order in which a step raises them. A call that fails raises
-// no reply: a refusal, an interrupt or the end follows. When a run completes an [Unfinished] step, the
+// no reply: a refusal, a failure, an interrupt or the end follows. When a run completes an [Unfinished] step, the
 // parts of it that were known before the run raise no events again. A run that panics
 // raises no end.
 const (
@@ -86,7 +86,8 @@ const (
 	EventRepeat    EventType = "repeat"    // it failed and will be made again: Repeat
 	EventReply     EventType = "reply"     // the call was answered and must be paid for: Response
 	EventRefused   EventType = "refused"   // the provider found the conversation too long: Err. A shorter one may be sent
-	EventAction    EventType = "action"    // Command is about to run: Tool, CallID
+	EventFailed    EventType = "failed"    // the call failed, and the model will be shown that and called again: Err
+	EventAction    EventType = "action"    // Command is about to run, or has run if it changes nothing: Tool, CallID
 	EventOutput    EventType = "output"    // it ended: Output
 	EventInterrupt EventType = "interrupt" // Interrupt names what broke the flow; its messages follow
 	EventEnd       EventType = "end"       // the run ended: Ending, Err
@@ -114,10 +115,11 @@ type Event struct {
 	Tool      string          // of an action: the tool's name
 	CallID    string          // of an action: the tool call's; empty for actions in text
 	Command   string
+	Arguments map[string]any // of an action without a command: those of the tool call
 	Output    *vocab.Output
 	Shown     string // of an output: what the model is shown of it; empty where it submits
 	Interrupt vocab.Status
 	Ending    *Ending
-	Err       error   // of the end: what [Loop.Run] returns; of a refused call: what the provider said
+	Err       error   // of the end: what [Loop.Run] returns; of a call that was refused or failed: why
 	Cost      float64 // US dollars spent by this run so far
 }

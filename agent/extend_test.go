@@ -211,3 +211,47 @@ func TestAnInvalidRewriteIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestATurnHasToolsOfItsOwn(t *testing.T) {
+	var kept []string
+	e := &env{outputs: submitting("p")}
+	m := &script{replies: []*llm.Response{
+		say("", llm.ToolCall{ID: "1", Name: "note", Arguments: `{"text":"a"}`}),
+		ask("2", submit),
+	}}
+	loop := newLoop(t, nil)
+	end, err := loop.Run(t.Context(), Turn{Model: m, Env: e, Tools: []Tool{noteTool(&kept)}})
+	if err != nil || end.Status != vocab.StatusSubmitted {
+		t.Fatalf("got %+v, %v; want status %v, no error", end, err, vocab.StatusSubmitted)
+	}
+	if d := cmp.Diff([]string{"a"}, kept); d != "" {
+		t.Errorf("kept (-want +got):\n%s", d)
+	}
+	m = &script{replies: []*llm.Response{
+		say("", llm.ToolCall{ID: "1", Name: "note", Arguments: `{"text":"b"}`}),
+		ask("2", submit),
+	}}
+	e.outputs = submitting("p")
+	if _, err := loop.Run(t.Context(), Turn{Model: m, Env: e}); err != nil {
+		t.Fatal(err)
+	}
+	if len(kept) != 1 || !strings.Contains(m.asked[1][2].Text(), "Unknown tool 'note'") {
+		t.Errorf("another turn of the same loop: kept %q, the model received %q", kept, m.asked[1][2].Text())
+	}
+}
+
+func TestToolsThatDoNotFitATurnAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Config)
+		tool   Tool
+		kind   fault.Kind
+	}{
+		"a name twice": {nil, BashTool(), fault.Bug},
+		"text":         {func(c *Config) { c.Actions = ActionForm{Kind: Text} }, noteTool(nil), fault.Usage},
+	} {
+		end, err := newLoop(t, c.change).Run(t.Context(), Turn{Model: &script{}, Env: &env{}, Tools: []Tool{c.tool}})
+		if fault.KindOf(err) != c.kind || end.Calls != 0 {
+			t.Errorf("%s: %v after %d calls, want a %v fault before the first", name, err, end.Calls, c.kind)
+		}
+	}
+}

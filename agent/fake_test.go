@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,12 +87,17 @@ func (e *env) Vars() map[string]any { return map[string]any{"cwd": "/testbed"} }
 
 func printed(s string) vocab.Output { return vocab.Output{Bytes: []byte(s)} }
 
-// host runs commands with the bash of this machine.
+// host runs commands with the bash of this machine. What the editor keeps in a container's
+// /tmp is in a folder beside dir.
 type host struct{ dir string }
 
 func (h host) Execute(ctx context.Context, command string) (vocab.Output, error) {
 	start := time.Now()
-	cmd := exec.CommandContext(ctx, "bash", "-c", command)
+	tmp := filepath.Join(filepath.Dir(h.dir), "tmp")
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return vocab.Output{}, err
+	}
+	cmd := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(command, "/tmp/.batch-", tmp+"/.batch-"))
 	cmd.Dir = h.dir
 	data, err := cmd.CombinedOutput()
 	out := vocab.Output{Bytes: data, Total: int64(len(data)), Duration: time.Since(start)}

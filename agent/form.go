@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type action struct {
 	tool   *Tool
 	id     string // of the tool call it answers; empty in the text form
 	number int    // in the reply, from 1; 0 if it does not run
+	early  *early // if it was executed before its turn
 }
 
 // record returns the action as a message's extra has it.
@@ -40,10 +42,18 @@ func (a action) record() map[string]any {
 
 // execute runs the action in env, or with its tool's own Execute.
 func (a action) execute(ctx context.Context, env Environment) (vocab.Output, error) {
-	if a.tool.Execute != nil {
-		return a.tool.Execute(ctx, env, a.Call)
+	if a.tool.Execute == nil {
+		return env.Execute(ctx, a.Command)
 	}
-	return env.Execute(ctx, a.Command)
+	out, err := a.tool.Execute(ctx, env, a.Call)
+	if err == nil || ctx.Err() != nil || fault.Canceled(err) || errors.Is(err, vocab.ErrDestroyed) {
+		return out, err
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return out, err
+	}
+	text := fmt.Sprintf("Tool %s error: %v", a.tool.Name, err)
+	return vocab.Output{Bytes: []byte(text), Total: int64(len(text)), ExitCode: 1, Duration: out.Duration}, nil
 }
 
 // badForm says why a reply does not have the required form.
@@ -65,15 +75,22 @@ type form struct {
 }
 
 func newForm(c ActionForm) (*form, error) {
+	var ask []Tool
+	if c.Ask {
+		ask = []Tool{AskTool()}
+	}
 	switch c.Kind {
 	case ToolCall:
-		return newToolForm(c.Kind, BashTool())
+		return newToolForm(c.Kind, append([]Tool{BashTool()}, ask...)...)
 	case Tools:
 		if len(c.Tools) > 0 {
-			return newToolForm(c.Kind, c.Tools...)
+			return newToolForm(c.Kind, slices.Concat(c.Tools, ask)...)
 		}
-		return newToolForm(c.Kind, BashTool(), EditorTool())
+		return newToolForm(c.Kind, append([]Tool{BashTool(), EditorTool()}, ask...)...)
 	case Text:
+		if c.Ask {
+			return nil, fault.Newf(fault.Usage, "agent.ask needs an action form with tools: in the form text, no reply calls one")
+		}
 		return newTextForm(c.Regex)
 	default:
 		return nil, fault.Newf(fault.Bug, "unknown action form %d", c.Kind)
@@ -91,6 +108,17 @@ func newToolForm(kind FormKind, table ...Tool) (*form, error) {
 		f.tools = append(f.tools, t.Tool)
 	}
 	return f, nil
+}
+
+// with returns the form with more tools, which only one run has.
+func (f *form) with(tools []Tool) (*form, error) {
+	switch {
+	case len(tools) == 0:
+		return f, nil
+	case f.kind == Text:
+		return nil, fault.Newf(fault.Usage, "the action form text has no tools, but %d more were given", len(tools))
+	}
+	return newToolForm(f.kind, slices.Concat(f.table, tools)...)
 }
 
 func newTextForm(pattern string) (*form, error) {

@@ -1,12 +1,16 @@
 package agent
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
@@ -45,6 +49,20 @@ func exitMessage(status vocab.Status, content string, submitted []byte) llm.Mess
 	return llm.Message{Role: llm.RoleExit, Parts: llm.Say(content), Extra: extra}
 }
 
+// Submission is what was submitted with the message that ended a run; ok is false if nothing
+// was.
+func Submission(m llm.Message) (patch []byte, ok bool) {
+	if m.Role != llm.RoleExit || m.Extra["exit_status"] != string(vocab.StatusSubmitted) {
+		return nil, false
+	}
+	if text, exact := m.Extra["submission_base64"].(string); exact {
+		patch, err := base64.StdEncoding.DecodeString(text)
+		return patch, err == nil
+	}
+	text, ok := m.Extra["submission"].(string)
+	return []byte(text), ok
+}
+
 // errorMessage returns the message that ends a run with an error, with mini-swe-agent's
 // fields.
 func errorMessage(status vocab.Status, err error) llm.Message {
@@ -54,6 +72,65 @@ func errorMessage(status vocab.Status, err error) llm.Message {
 		m.Extra["hint"] = hint
 	}
 	return m
+}
+
+// asks returns the interrupt of an action that asks a person, after observations. The
+// person may have answered already.
+func (r *run) asks(observations []llm.Message, actions []action) error {
+	a := actions[0]
+	if r.say != "" {
+		observations = append(observations, answerOf(a.id, r.say))
+		r.say = ""
+		return r.skip(&Interrupt{Name: vocab.StatusUserInterruption}, observations, actions[1:])
+	}
+	r.end.Question, _ = a.Arguments["question"].(string)
+	return &Interrupt{vocab.StatusInputRequired, append(observations, exitMessage(vocab.StatusInputRequired, r.end.Question, nil))}
+}
+
+// answerOf is what a person answers to a call that asked.
+func answerOf(callID, words string) llm.Message {
+	return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: callID, Parts: llm.Say(words)}}}
+}
+
+// shown returns the interrupt that shows the model the failure of a call, if that is
+// allowed. Any other error is returned unchanged.
+func (r *run) shown(ctx context.Context, step int, err error) error {
+	if fault.KindOf(err) != fault.Transient || ctx.Err() != nil || r.modelErrors() >= r.loop.config.ModelErrors {
+		return err
+	}
+	if lost := r.record(ctx, Event{Type: EventFailed, Step: step, Err: err}); lost != nil {
+		return lost
+	}
+	return &Interrupt{vocab.StatusModelError, []llm.Message{{
+		Role: llm.RoleUser, Parts: llm.Say("The last call of the model failed: " + reason(err) + "\nContinue, or try a different approach."),
+		Extra: map[string]any{"interrupt_type": string(vocab.StatusModelError)},
+	}}}
+}
+
+// modelErrors is how many of the last calls failed and were shown to the model. The
+// messages say so, also in a run that is resumed.
+func (r *run) modelErrors() (n int) {
+	for _, m := range slices.Backward(r.sent) {
+		if m.Extra["interrupt_type"] != string(vocab.StatusModelError) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// maxReason is how many bytes of a failure the model is shown.
+const maxReason = 300
+
+// reason is why a call failed, in short: without what was tried, and how often.
+func reason(err error) string {
+	for {
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || f.Err == nil {
+			return mask.Clip(strings.Join(strings.Fields(err.Error()), " "), maxReason)
+		}
+		err = f.Err
+	}
 }
 
 // refusal returns the interrupt for a call that failed because of the conversation's
@@ -72,9 +149,15 @@ func (r *run) refusal(err error) error {
 }
 
 // filtered returns the interrupt for a reply that a content filter has emptied. The reply
-// was paid for, so it is kept with the exit message, as after a format error.
+// was paid for, so it is kept with the exit message, as after a format error. If a person
+// has said something since, the run continues with that.
 func (r *run) filtered(resp *llm.Response) error {
-	stop := r.refused(vocab.StatusContentPolicyViolation, fmt.Errorf("%w: the answer is empty and its finish_reason is %q", llm.ErrContentPolicy, resp.FinishReason))
+	var stop *Interrupt
+	if r.say != "" {
+		stop = r.interjection()
+	} else {
+		stop = r.refused(vocab.StatusContentPolicyViolation, fmt.Errorf("%w: the answer is empty and its finish_reason is %q", llm.ErrContentPolicy, resp.FinishReason))
+	}
 	extra := stop.Messages[0].Extra
 	extra["cost"], extra["response"] = resp.Cost, ReplyRef{r.end.Calls}
 	return stop

@@ -29,17 +29,26 @@ type Turn struct {
 	// system and the task message. Messages of role exit are kept but not sent.
 	// Tool calls that it leaves without an answer are answered first.
 	Messages []llm.Message
-	Say      string        // a person's message after the history; empty for none
 	Calls    int           // made so far; counts towards the step limit
 	Cost     float64       // spent so far, US dollars; counts towards the cost limit
 	Elapsed  time.Duration // worked so far; counts towards the wall time limit
-	Tokens   int64         // estimated length of the request that Messages were sent with; 0 if it is not known
+	Earlier  Spent         // the parts of Calls and Cost that do not count, since earlier turns made them
+
+	// Say is a person's message after the history, and the answer to the question that the
+	// history may end with; empty for none. If a step is unfinished,
+	// it comes after what is known of that step, and the rest of the step does not run.
+	Say    string
+	Tokens int64 // estimated length of the request that Messages were sent with; 0 if it is not known
 
 	FormatErrors int // in a row at the end of Messages
 	// Unfinished is the step after Messages if a run was interrupted in the middle
 	// of it; nil if there is none. It is completed before the next call. Limits, Admit
 	// and the Recorder do not see the parts that it holds.
 	Unfinished *Unfinished
+
+	// Tools can be called in addition to those of the [ActionForm], which must not be Text.
+	// Their names differ from all others. A resumed run needs the same.
+	Tools []Tool
 
 	Model    llm.Model
 	Window   int64 // the model's context in tokens, for the Recorder; 0 if it is not known
@@ -67,6 +76,12 @@ type Turn struct {
 	Ready func(context.Context) error
 }
 
+// Spent is what model calls have used.
+type Spent struct {
+	Calls int
+	Cost  float64 // US dollars
+}
+
 // Unfinished is a step whose reply, and perhaps the outputs of its first actions, are known.
 type Unfinished struct {
 	Reply   *llm.Response  // not counted yet in the Turn's Calls and Cost
@@ -78,6 +93,7 @@ type Ending struct {
 	Status     vocab.Status // an interrupt's name, or a fault kind's Status
 	Submission []byte       // exact; not nil when Submitted
 	Submitted  bool
+	Question   string        // that the model has asked the person, if input is required
 	Reason     string        // the error of the provider or the environment, if that ended the run
 	Messages   []llm.Message // the whole conversation, the history first; nothing of it is rewritten
 	Calls      int           // answered and paid steps, including the Turn's
@@ -92,7 +108,7 @@ type Ending struct {
 }
 
 // Run takes steps until the run ends. The Ending is never nil and holds what is known
-// so far. The error is nil if the run submits, gives up, reaches a limit, has a
+// so far. The error is nil if the run submits, answers, asks a person, gives up, reaches a limit, has a
 // conversation that the provider no longer accepts (llm.ErrContextLength,
 // llm.ErrContentPolicy) or has destroyed its environment ([vocab.ErrDestroyed]). Any
 // error is a fault, the error of Admit or the recorder, or a cancellation; the last
@@ -138,7 +154,8 @@ func (r *run) handle(ctx context.Context, err error) error {
 
 func (r *run) countFormatError(stop *Interrupt) *Interrupt {
 	r.formatErrors++
-	if limit := r.loop.config.MaxFormatErrors; limit < 0 || r.formatErrors < limit {
+	limit := r.loop.config.MaxFormatErrors
+	if limit < 0 || r.formatErrors < limit || r.say != "" { // the model has yet to see the person's words
 		return stop
 	}
 	last := exit(vocab.StatusRepeatedFormatError)

@@ -52,7 +52,7 @@ func (r *run) observe(a action, out vocab.Output) (llm.Message, error) {
 		extra["exception_type"], extra["exception"] = "TimeoutExpired", info
 	}
 	m := llm.Message{Role: llm.RoleUser, Parts: llm.Say(content), Extra: extra}
-	if r.loop.form.kind != Text {
+	if r.form.kind != Text {
 		m.Role, m.Parts = llm.RoleTool, []llm.Part{llm.ToolResult{CallID: a.id, Parts: m.Parts}}
 	}
 	return m, nil

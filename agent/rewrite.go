@@ -89,7 +89,7 @@ func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 	}
 	r.sent = nil
 	clear(r.callIDs) // a run that is resumed has those of the conversation only
-	r.digest, r.gauge = newDigest(r.loop.form.tools), newGauge(r.loop.form.tools)
+	r.digest, r.gauge = newDigest(r.form.tools), newGauge(r.form.tools)
 	for _, m := range sent {
 		r.send(m)
 	}
@@ -167,7 +167,7 @@ type Summary struct {
 
 // ask is [Conversation.Ask]: a call that is not a step.
 func (r *run) ask(ctx context.Context, messages []llm.Message) (*llm.Response, error) {
-	sum, size := newDigest(r.loop.form.tools), newGauge(r.loop.form.tools)
+	sum, size := newDigest(r.form.tools), newGauge(r.form.tools)
 	for _, m := range messages {
 		sum.add(m)
 		size.add(m)

@@ -14,6 +14,8 @@ import (
 type run struct {
 	loop     *Loop
 	turn     Turn
+	form     *form // the loop's, with the turn's tools
+	unusable error // of the turn's tools
 	started  time.Time
 	messages []llm.Message   // all of them
 	sent     []llm.Message   // those a provider sees
@@ -26,14 +28,19 @@ type run struct {
 	end      Ending
 
 	formatErrors int            // in a row
-	waited       time.Duration  // for the environment
+	waited       time.Duration  // for the environment, for a person, and in calls that failed
 	known        []vocab.Output // of the current step's actions that ran before
+	say          string         // a person's words that wait for the end of an unfinished step
 }
 
 func newRun(l *Loop, t Turn) *run {
+	form, err := l.form.with(t.Tools)
+	if err != nil {
+		form = l.form // no request is made
+	}
 	r := &run{
-		loop: l, turn: t, started: l.config.Now().Add(-t.Elapsed), callIDs: map[string]bool{},
-		digest: newDigest(l.form.tools), gauge: newGauge(l.form.tools),
+		loop: l, turn: t, form: form, unusable: err, started: l.config.Now().Add(-t.Elapsed), callIDs: map[string]bool{},
+		digest: newDigest(form.tools), gauge: newGauge(form.tools),
 	}
 	r.end.Calls, r.end.Cost, r.formatErrors = t.Calls, t.Cost, t.FormatErrors
 	r.keep(t.Messages...)
@@ -46,12 +53,18 @@ func newRun(l *Loop, t Turn) *run {
 
 // begin appends the first messages, or prepares a history to be continued.
 func (r *run) begin(ctx context.Context) error {
+	if r.unusable != nil {
+		return r.unusable
+	}
 	if len(r.sent) > 0 {
 		return r.continueRun(ctx)
 	}
 	first, err := r.firstMessages()
 	if err != nil {
 		return err
+	}
+	if r.turn.Say != "" {
+		first = append(first, llm.Message{Role: llm.RoleUser, Parts: llm.Say(r.turn.Say)})
 	}
 	return r.append(ctx, first...)
 }
@@ -74,12 +87,16 @@ func (r *run) continueRun(ctx context.Context) error {
 	if err := r.answerPending(ctx); err != nil || r.turn.Say == "" {
 		return err
 	}
+	if r.turn.Unfinished != nil {
+		r.say = r.turn.Say
+		return nil
+	}
 	return r.append(ctx, llm.Message{Role: llm.RoleUser, Parts: llm.Say(r.turn.Say)})
 }
 
 // answerPending answers the actions of the last reply that have no answer yet, because the
-// run was interrupted between them or one of them submitted. Providers refuse tool calls
-// without an answer.
+// run was interrupted between them or one of them submitted or asked a person. Providers
+// refuse tool calls without an answer.
 func (r *run) answerPending(ctx context.Context) error {
 	last := len(r.sent) - 1
 	for last >= 0 && r.sent[last].Role == llm.RoleTool {
@@ -95,13 +112,18 @@ func (r *run) answerPending(ctx context.Context) error {
 			pending = append(pending, action{id: c.ID})
 		}
 	}
-	if r.loop.form.kind == Text && last == len(r.sent)-1 {
+	if r.form.kind == Text && last == len(r.sent)-1 {
 		pending = []action{{}}
 	}
 	var messages []llm.Message
 	for i, a := range pending {
+		if i == 0 && r.turn.Say != "" && r.endedBefore(vocab.StatusInputRequired) {
+			messages = append(messages, answerOf(a.id, r.turn.Say))
+			r.turn.Say = ""
+			continue
+		}
 		out := notExecuted()
-		if i == 0 && r.submittedBefore() {
+		if i == 0 && r.endedBefore(vocab.StatusSubmitted) {
 			out = vocab.Output{}
 		}
 		m, err := r.observe(a, out)
@@ -113,9 +135,10 @@ func (r *run) answerPending(ctx context.Context) error {
 	return r.append(ctx, messages...)
 }
 
-func (r *run) submittedBefore() bool {
+// endedBefore reports whether the history ends with a run that ended so.
+func (r *run) endedBefore(status vocab.Status) bool {
 	m := r.messages[len(r.messages)-1]
-	return m.Role == llm.RoleExit && m.Extra["exit_status"] == string(vocab.StatusSubmitted)
+	return m.Role == llm.RoleExit && m.Extra["exit_status"] == string(status)
 }
 
 // done reports whether a message of this run has ended it.

@@ -32,12 +32,29 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 	if resp.Filtered() {
 		return nil, r.filtered(resp)
 	}
-	actions, err := r.loop.form.parse(resp.Message)
+	if r.finishes(resp) {
+		r.formatErrors = 0
+		if err := r.append(ctx, r.reply(resp, nil)); err != nil {
+			return nil, err
+		}
+		if r.say != "" {
+			return nil, r.interjection()
+		}
+		return nil, exit(vocab.StatusAnswered)
+	}
+	actions, err := r.form.parse(resp.Message)
 	if err != nil {
 		return nil, r.refuse(resp, err)
 	}
 	r.formatErrors = 0
 	return actions, r.append(ctx, r.reply(resp, actions))
+}
+
+// finishes reports whether a reply ends the run because it calls no tool.
+func (r *run) finishes(resp *llm.Response) bool {
+	m := &resp.Message
+	return r.loop.config.FinishWithoutCalls && len(m.ToolCalls()) == 0 && strings.TrimSpace(m.Text()) != "" &&
+		resp.FinishReason != "length" && resp.FinishReason != "tool_calls" // else it was cut off
 }
 
 // answer makes one call, or takes the reply of an unfinished step. The reply is counted
@@ -48,6 +65,9 @@ func (r *run) answer(ctx context.Context) (*llm.Response, error) {
 		r.turn.Unfinished, r.known = nil, u.Outputs
 		r.pay(u.Reply)
 		return r.identified(u.Reply, step), ctx.Err()
+	}
+	if r.say != "" {
+		return nil, r.interjection()
 	}
 	if err := r.withinLimits(ctx); err != nil {
 		return nil, err
@@ -84,7 +104,9 @@ func (r *run) call(ctx context.Context, step int) (*llm.Response, error) {
 	latency := r.loop.config.Now().Sub(start)
 	r.end.ModelTime += latency
 	if err != nil {
-		return nil, r.failed(ctx, step, err)
+		waited, _ := llm.Waited(err)
+		r.waited += max(0, latency-waited) // as a resumed run counts it
+		return nil, r.shown(ctx, step, r.failed(ctx, step, err))
 	}
 	resp = r.identified(resp, step)
 	r.spendRest()
@@ -93,7 +115,7 @@ func (r *run) call(ctx context.Context, step int) (*llm.Response, error) {
 }
 
 func (r *run) request(ctx context.Context, step int) *llm.Request {
-	req := &llm.Request{Messages: r.sent, Tools: r.loop.form.tools, Memo: &r.memo, Tokens: r.gauge.tokens}
+	req := &llm.Request{Messages: r.sent, Tools: r.form.tools, Memo: &r.memo, Tokens: r.gauge.tokens}
 	if r.turn.Recorder != nil {
 		req.Repeating = func(next llm.Repeat) { // an error does not end the call
 			_ = r.record(ctx, Event{Type: EventRepeat, Step: step, Repeat: &next})
@@ -121,7 +143,8 @@ func (r *run) withinLimits(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case 0 < c.StepLimit && c.StepLimit <= r.end.Calls, 0 < c.CostLimit && c.CostLimit <= r.end.Cost:
+	case 0 < c.StepLimit && c.StepLimit <= r.end.Calls-r.turn.Earlier.Calls,
+		0 < c.CostLimit && c.CostLimit <= r.end.Cost-r.turn.Earlier.Cost:
 		return exit(vocab.StatusLimitsExceeded)
 	case 0 < c.WallTimeLimit && c.WallTimeLimit <= r.elapsed():
 		return exit(vocab.StatusTimeExceeded)
@@ -219,11 +242,17 @@ func fits(text []byte) bool {
 		json.Valid(slices.Concat(bytes.Repeat([]byte("["), around), text, bytes.Repeat([]byte("]"), around)))
 }
 
-// execute runs a reply's actions in order and appends what they did.
+// execute runs a reply's actions in order and appends what they did. Read-only ones beside
+// each other run at the same time: see readAhead.
 func (r *run) execute(ctx context.Context, actions []action) error {
 	var observations []llm.Message
-	for i, a := range actions {
+	for i := range actions {
+		r.readAhead(ctx, actions[i:])
+		a := actions[i]
 		a.number = i + 1
+		if a.tool.Asks {
+			return r.asks(observations, actions[i:])
+		}
 		m, out, err := r.act(ctx, a)
 		if no, ok := errors.AsType[*unapproved](err); ok {
 			return r.skip(no.stop, observations, actions[i:])
@@ -259,7 +288,7 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out vocab.Outpu
 		return m, out, err
 	}
 	patch, submits := submission(out)
-	if submits = submits && a.tool.Submits && !capped(out); !submits {
+	if submits = submits && a.tool.Submits && !capped(out) && r.say == ""; !submits {
 		m, err = r.observe(a, out)
 	}
 	if !known {
@@ -273,14 +302,26 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out vocab.Outpu
 }
 
 func (r *run) command(ctx context.Context, a action) (vocab.Output, error) {
-	if err := r.approve(ctx, a); err != nil {
+	if a.early != nil && a.early.refused != nil {
+		return vocab.Output{}, a.early.refused
+	}
+	if a.early == nil {
+		if err := r.approve(ctx, a); err != nil {
+			return vocab.Output{}, err
+		}
+		if err := r.await(ctx); err != nil {
+			return vocab.Output{}, err
+		}
+	}
+	began := Event{Type: EventAction, Action: a.number, Tool: a.tool.Name, CallID: a.id, Command: a.Command}
+	if a.Command == "" {
+		began.Arguments = a.Arguments
+	}
+	if err := r.record(ctx, began); err != nil {
 		return vocab.Output{}, err
 	}
-	if err := r.await(ctx); err != nil {
-		return vocab.Output{}, err
-	}
-	if err := r.record(ctx, Event{Type: EventAction, Action: a.number, Tool: a.tool.Name, CallID: a.id, Command: a.Command}); err != nil {
-		return vocab.Output{}, err
+	if a.early != nil {
+		return a.early.out, r.destroyed(a.early.err)
 	}
 	start := r.loop.config.Now()
 	out, err := a.execute(ctx, r.turn.Env)
@@ -293,8 +334,18 @@ type unapproved struct{ stop *Interrupt }
 
 func (u *unapproved) Error() string { return u.stop.Error() }
 
+// interjection returns the interrupt with the words that wait, which do so no longer.
+func (r *run) interjection() *Interrupt {
+	words := r.say
+	r.say = ""
+	return Interrupted(words)
+}
+
 // approve checks whether an action may run.
 func (r *run) approve(ctx context.Context, a action) error {
+	if r.say != "" {
+		return &unapproved{r.interjection()}
+	}
 	if r.turn.Approve == nil {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 const (
 	bashTool   = "bash"
 	editorTool = "editor"
+	askTool    = "ask"
 )
 
 // Tool is a tool that a reply may call: its description for the model, how a call is
@@ -28,12 +29,28 @@ type Tool struct {
 	// The problems are everything that is wrong with them, as sentences for the model.
 	Decode func(args map[string]any) (c Call, problems []string)
 
+	// Exact gives Decode each number as the [json.Number] that was written, for a tool that
+	// passes its arguments on.
+	Exact bool
+
 	// Execute executes the decoded call, with the guarantees of [Environment.Execute].
-	// Nil executes the Command in the environment.
+	// But an error that is neither a fault, nor [vocab.ErrDestroyed], nor a cancellation is
+	// the tool's: the model is shown it as the output. Nil executes the Command in the
+	// environment.
 	Execute func(ctx context.Context, env Environment, c Call) (vocab.Output, error)
+
+	// ReadOnly reports whether a call changes nothing, so that it may run twice, and at the
+	// same time as others of its reply; nil: no call. Execute then gets an Environment that
+	// is safe for concurrent use.
+	ReadOnly func(c Call) bool
 
 	// Submits allows an output of the tool to be a submission.
 	Submits bool
+
+	// Asks is for a tool that is not executed: a call of it ends the run with the status
+	// InputRequired, and the argument question is the [Ending]'s. What a person says in the
+	// next Turn is the call's result.
+	Asks bool
 }
 
 // Call is one call of a tool, decoded.
@@ -68,6 +85,30 @@ func BashTool() Tool {
 	}
 }
 
+// AskTool asks a person, who answers in the next [Turn].
+func AskTool() Tool {
+	return Tool{
+		Tool: llm.Tool{
+			Name: askTool,
+			Description: "Ask the person that you work for, and wait for the answer. Calls after it in the same reply are not executed. " +
+				"Use it only for what you cannot find out or decide yourself.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"question":` +
+				`{"type":"string","description":"What you want to know"}},"required":["question"]}`),
+		},
+		Decode: func(args map[string]any) (c Call, problems []string) {
+			question, problem := stringArgument(args, "question", askTool, true)
+			switch {
+			case problem != "":
+				problems = []string{problem}
+			case strings.TrimSpace(question) == "":
+				problems = []string{"Argument 'question' of the ask tool is empty."}
+			}
+			return Call{Arguments: args}, problems
+		},
+		Asks: true,
+	}
+}
+
 // EditorTool views, creates and changes files with commands in the environment, which
 // must have bash and coreutils.
 func EditorTool() Tool {
@@ -75,15 +116,18 @@ func EditorTool() Tool {
 		Tool: llm.Tool{
 			Name: editorTool,
 			Description: "View, create and change files. view shows a file with line numbers, or lists a directory; " +
-				"create writes a whole file; str_replace replaces old_str, which must occur exactly once, by new_str.",
+				"create writes a whole file; str_replace replaces old_str, which must occur exactly once, by new_str; " +
+				"insert inserts insert_text as whole lines; undo takes back the last create, str_replace or insert of the file.",
 			Parameters: json.RawMessage(`{"type":"object","properties":{` +
-				`"command":{"type":"string","enum":["view","create","str_replace"],"description":"What to do"},` +
+				`"command":{"type":"string","enum":["view","create","str_replace","insert","undo"],"description":"What to do"},` +
 				`"path":{"type":"string","description":"The file or directory"},` +
 				`"view_range":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2,` +
 				`"description":"Of view: first and last line, counted from 1; a last line of -1 is the end"},` +
 				`"file_text":{"type":"string","description":"Of create: the whole content"},` +
 				`"old_str":{"type":"string","description":"Of str_replace: the exact text to replace"},` +
-				`"new_str":{"type":"string","description":"Of str_replace: the new text; empty deletes"}},` +
+				`"new_str":{"type":"string","description":"Of str_replace: the new text; empty deletes"},` +
+				`"insert_line":{"type":"integer","description":"Of insert: the line after which the text is inserted; 0 is the beginning"},` +
+				`"insert_text":{"type":"string","description":"Of insert: the lines to insert"}},` +
 				`"required":["command","path"]}`),
 		},
 		Decode: func(args map[string]any) (Call, []string) {
@@ -93,6 +137,7 @@ func EditorTool() Tool {
 			}
 			return Call{Command: e.script(), Arguments: args}, nil
 		},
+		ReadOnly: func(c Call) bool { return c.Arguments["command"] == "view" },
 	}
 }
 
@@ -108,6 +153,12 @@ func (f *form) parseCall(c llm.ToolCall) (action, error) {
 	if i < 0 {
 		problems = append(problems, fmt.Sprintf("Unknown tool '%s'.", c.Name))
 		i = 0 // also report what is missing for that tool
+	}
+	if f.table[i].Exact && args != nil {
+		exact := json.NewDecoder(strings.NewReader(c.Arguments))
+		exact.UseNumber()
+		args = nil
+		_ = exact.Decode(&args) // it is an object
 	}
 	call, more := f.table[i].Decode(args)
 	if problems = append(problems, more...); len(problems) > 0 {

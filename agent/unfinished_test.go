@@ -63,3 +63,31 @@ func TestAResumeShowsTheModelTheSameObservation(t *testing.T) {
 		t.Errorf("asked with %+v, %v; want 1 request, text %q, no error", m.asked, err, "all that there was")
 	}
 }
+
+// A person has said something since the reply that a run would end with: it continues.
+func TestWordsAreSaidAfterAnUnusableReply(t *testing.T) {
+	filtered := say("")
+	filtered.FinishReason = "content_filter"
+	for name, reply := range map[string]*llm.Response{"a format error": say("nothing"), "a filtered reply": filtered} {
+		m, j := &script{replies: []*llm.Response{ask("2", submit)}}, &journal{}
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{
+			Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, FormatErrors: 1, Model: m, Env: &env{outputs: submitting("p")},
+			Recorder: j, Unfinished: &Unfinished{Reply: reply}, Say: "words",
+		})
+		if err != nil || end.Status != vocab.StatusSubmitted || end.Calls != 2 || len(m.asked) != 1 {
+			t.Fatalf("%s: got %+v, %v after %d requests; want it submitted after 1", name, end, err, len(m.asked))
+		}
+		if last := m.asked[0][len(m.asked[0])-1]; last.Text() != "words" {
+			t.Errorf("%s: the model was asked with %+v, want the words last", name, m.asked[0])
+		}
+		paid := 0
+		for _, m := range end.Messages {
+			if _, ok := m.Extra["response"]; ok {
+				paid++
+			}
+		}
+		if paid != 2 {
+			t.Errorf("%s: %d messages refer to a paid reply, want 2: %+v", name, paid, end.Messages)
+		}
+	}
+}

@@ -1,8 +1,8 @@
 // Package compaction keeps a conversation within the model's context: it shortens the
 // oldest observations, drops them, or lets the model write a summary of what is past.
 //
-// A [Policy] acts in two cases: before a call, if the estimated length of the request is
-// over the limit; and once more, harder, if the provider refuses the request because of its
+// A [Policy] acts in two cases: before a call, if the request has more messages, or is
+// longer by an estimate, than the limits say; and once more, harder, if the provider refuses the request because of its
 // length. Otherwise, and if it cannot help, the conversation stays as it is, and a provider
 // that refuses it ends the run as ContextWindowExceeded.
 //
@@ -11,7 +11,10 @@
 // The system message, the first message of the user (the task) and the last messages, as
 // many as Keep says, are never touched; if a tool call and its result are on both sides of
 // that boundary, both are kept. Between them, only observations are shortened or dropped: a
-// dropped one leaves a line in its place, so that its call is still answered. Replies of
+// dropped one leaves a line in its place, so that its call is still answered. Where there
+// are too many messages, whole steps are dropped, each reply with all its results, and one
+// line says how many. What a person has said, or answered to a question, is kept word for
+// word, except in a summary, which is followed by the last of these words. Replies of
 // the model are never changed. Providers check what they have signed in them: Anthropic the
 // thinking blocks, Gemini the thought signatures of calls, OpenAI that a reasoning item is
 // followed by its call. A summary replaces whole replies and all their results.
@@ -64,7 +67,12 @@ const DefaultKeep = 8
 type Config struct {
 	Policy string
 	Limit  int64 // estimated tokens over which the policy acts; 0: only if the provider refuses
-	Keep   int   // last messages that are not touched; 0 is DefaultKeep, negative keeps only the last step's
+
+	// Messages is how many messages the conversation may have. Drop and Summarize can keep
+	// to it; the limit must leave room for as many again as are kept. 0: any number.
+	Messages int
+
+	Keep int // last messages that are not touched; 0 is DefaultKeep, negative keeps only the last step's
 
 	SummaryTemplate string                  // Jinja, see [DefaultSummaryTemplate]; empty is that
 	Place           func(offset int) string // describes a place in it for error messages; nil: line and column
@@ -74,13 +82,14 @@ type Config struct {
 type Policy struct {
 	name    string
 	limit   int64
+	most    int // messages; 0: any number
 	keep    int
 	summary *template.Template
 }
 
 // New returns the policy. Errors are Usage faults.
 func New(c Config) (*Policy, error) {
-	p := &Policy{name: c.Policy, limit: c.Limit, keep: c.Keep}
+	p := &Policy{name: c.Policy, limit: c.Limit, most: c.Messages, keep: c.Keep}
 	switch c.Policy {
 	case Shorten, Drop, Summarize:
 	default:
@@ -92,6 +101,9 @@ func New(c Config) (*Policy, error) {
 	}
 	if p.keep == 0 {
 		p.keep = DefaultKeep
+	}
+	if err := p.checkMessages(); err != nil {
+		return nil, err
 	}
 	source := c.SummaryTemplate
 	if source == "" {
@@ -107,9 +119,43 @@ func New(c Config) (*Policy, error) {
 
 // Rewrite is a [agent.Turn]'s Rewrite.
 func (p *Policy) Rewrite(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) {
-	if !c.Refused && (p.limit == 0 || c.Tokens <= p.limit) {
+	long := p.limit > 0 && c.Tokens > p.limit
+	if !c.Refused && !long && !p.many(c) {
 		return nil, nil
 	}
+	return p.shorter(ctx, c)
+}
+
+// Now is Rewrite for a conversation of any length.
+func (p *Policy) Now(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) {
+	return p.shorter(ctx, c)
+}
+
+// many reports whether there are too many messages. What the provider refuses has too many
+// tokens.
+func (p *Policy) many(c agent.Conversation) bool {
+	return !c.Refused && p.most > 0 && len(c.Messages) > p.most
+}
+
+func (p *Policy) checkMessages() error {
+	switch {
+	case p.most < 0:
+		return fault.Newf(fault.Usage, "the context may have %d messages, expected 0 or more", p.most)
+	case p.most > 0 && p.name == Shorten:
+		return fault.Newf(fault.Usage, "the context policy %s cannot limit the number of messages", Shorten).
+			WithHint("choose %s or %s", Drop, Summarize)
+	case p.most > 0 && p.most < 2*max(1, p.keep)+beginning:
+		return fault.Newf(fault.Usage, "the context may have %d messages: too few, when the last %d are kept", p.most, max(1, p.keep)).
+			WithHint("allow %d, or keep fewer", 2*max(1, p.keep)+beginning)
+	}
+	return nil
+}
+
+// beginning is how many messages are about the beginning: the system message, the task, and
+// what stands for the messages that were dropped or summarized.
+const beginning = 4
+
+func (p *Policy) shorter(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) {
 	d := p.draft(c)
 	if d.from >= d.to {
 		return nil, nil
@@ -124,8 +170,14 @@ func (p *Policy) Rewrite(ctx context.Context, c agent.Conversation) (*agent.Rewr
 		case !d.unanswered:
 			return nil, nil
 		}
+		if p.many(c) {
+			return d.remove(p.most / 2), nil
+		}
 		d.drop()
 		return d.edits(Drop), nil // also if that is not enough, see fruitless
+	}
+	if p.many(c) {
+		return d.remove(p.most / 2), nil
 	}
 	if p.name == Shorten {
 		d.shorten()
@@ -139,7 +191,10 @@ func (p *Policy) Rewrite(ctx context.Context, c agent.Conversation) (*agent.Rewr
 // estimated tokens. What a provider has refused is too long, whatever the estimate says.
 func (p *Policy) goal(c agent.Conversation) (most, aim int64) {
 	most = p.limit
-	if !c.Refused {
+	switch {
+	case !c.Refused && (most == 0 || c.Tokens <= most): // because of the messages, or of a person
+		return c.Tokens - 1, c.Tokens / 2
+	case !c.Refused:
 		return most, most / 2
 	}
 	if most == 0 || most > c.Tokens-c.Tokens/10 {
@@ -150,6 +205,13 @@ func (p *Policy) goal(c agent.Conversation) (most, aim int64) {
 
 // String describes the policy in a line.
 func (p *Policy) String() string {
+	if p.most > 0 {
+		text := fmt.Sprintf("%s, over %d messages", p.name, p.most)
+		if p.limit > 0 {
+			text += fmt.Sprintf(" or about %d tokens", p.limit)
+		}
+		return text
+	}
 	if p.limit == 0 {
 		return fmt.Sprintf("%s, when the provider refuses the conversation", p.name)
 	}

@@ -6,23 +6,33 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
 )
 
 // Members of the extra data of a message that a policy wrote. A message without them is as
 // the agent made it.
 const (
-	rewrittenMember  = "rewritten"  // the policy
-	charactersMember = "characters" // length of the text that an observation had at first
-	exitMember       = "returncode" // the agent's mark of an observation
+	rewrittenMember  = "rewritten"      // the policy
+	charactersMember = "characters"     // length of the text that an observation had at first
+	messagesMember   = "messages"       // how many messages were left out
+	exitMember       = "returncode"     // the agent's mark of an observation
+	interruptMember  = "interrupt_type" // and of a message that broke the flow
 )
 
 // isObservation reports whether a message shows what an action did.
 func isObservation(m llm.Message) bool {
-	if m.Role == llm.RoleTool {
-		return true
-	}
 	_, shows := m.Extra[exitMember]
-	return m.Role == llm.RoleUser && shows
+	return shows && (m.Role == llm.RoleTool || m.Role == llm.RoleUser)
+}
+
+// isSaid reports whether a message has the words of a person: what they asked for, said in
+// between, or answered to a question, which is the result of a call.
+func isSaid(m llm.Message) bool {
+	if m.Role != llm.RoleTool && m.Role != llm.RoleUser || isObservation(m) || m.Extra[rewrittenMember] != nil {
+		return false
+	}
+	stop, broken := m.Extra[interruptMember]
+	return !broken || stop == string(vocab.StatusUserInterruption)
 }
 
 // cutTo returns an observation with only edge characters of its beginning and of its end;

@@ -39,7 +39,15 @@ func summaryVars(task string, messages int) map[string]any {
 // the edit that puts it there. Without a usable answer the edit is nil.
 func (p *Policy) summarize(ctx context.Context, c agent.Conversation, d *draft) (*agent.Edit, error) {
 	n := d.to - d.from
+	said := d.lastSaid()
 	rest := d.tokens
+	for _, m := range said {
+		n--
+		rest += d.size(m)
+	}
+	if p.many(c) && len(d.messages)-n+1 > p.most {
+		return nil, nil // too many are kept
+	}
 	for _, m := range d.messages[d.from:d.to] {
 		rest -= d.size(m)
 	}
@@ -70,7 +78,7 @@ func (p *Policy) summarize(ctx context.Context, c agent.Conversation, d *draft) 
 		return nil, nil
 	}
 	d.unanswered = false
-	return &agent.Edit{From: d.from, To: d.to, Messages: []llm.Message{m}}, nil
+	return &agent.Edit{From: d.from, To: d.to, Messages: append([]llm.Message{m}, said...)}, nil
 }
 
 // ask sends everything up to the messages that are kept, and the question. What the

@@ -13,7 +13,10 @@ var builtinFiles embed.FS
 
 // builtins are the names of batch's own configurations. They are not files
 // names: those of mini-swe-agent, which has a default.yaml too, mean its files.
-var builtins = []string{"default", "text", "tools"}
+var builtins = []string{"default", "text", "tools", Chat}
+
+// Chat is the built-in configuration for conversations with a person.
+const Chat = "chat"
 
 // Builtin returns one of batch's own configurations, as a YAML file.
 func Builtin(name string) (string, error) {

@@ -47,7 +47,7 @@ func (l *long) Execute(context.Context, string) (vocab.Output, error) {
 func (l *long) Vars() map[string]any { return nil }
 
 func TestBuiltinPromptsRender(t *testing.T) {
-	for _, name := range []string{"default", "text", "tools"} {
+	for _, name := range []string{"default", "text", "tools", "chat"} {
 		t.Run(name, func(t *testing.T) {
 			loop, err := agent.NewLoop(load(t, name).Loop())
 			if err != nil {
@@ -59,7 +59,7 @@ func TestBuiltinPromptsRender(t *testing.T) {
 			}
 			for i, want := range map[int]string{
 				0: "software engineer",
-				1: "<issue>\nTHE TASK\n</issue>",
+				1: "THE TASK\n",
 				2: "limit of output tokens",
 				3: "<error>\n",
 				5: "2345 characters elided",

@@ -31,11 +31,19 @@ type AgentConfig struct {
 	WallTimeLimitSeconds       int     `yaml:"wall_time_limit_seconds"`
 	MaxConsecutiveFormatErrors int     `yaml:"max_consecutive_format_errors"`
 
+	// batch's own: see [agent.Config] and agent.AskTool.
+	FinishWithoutCalls bool `yaml:"finish_without_calls"`
+	Ask                bool `yaml:"ask"`
+	ModelErrors        int  `yaml:"model_errors"`
+
 	// batch's own: see package compaction.
 	ContextPolicy   string `yaml:"context_policy"`   // none, shorten, drop or summarize; empty: none
 	ContextLimit    int    `yaml:"context_limit"`    // tokens; 0 is 90 % of the model's context
+	ContextMessages int    `yaml:"context_messages"` // 0: any number
 	ContextKeep     int    `yaml:"context_keep"`     // messages; 0 is compaction.DefaultKeep
 	SummaryTemplate string `yaml:"summary_template"` // empty is compaction.DefaultSummaryTemplate
+
+	MCPServers map[string]MCPServer `yaml:"mcp_servers"` // batch's own: see package mcp; empty: none
 }
 
 // EnvironmentConfig is the container's part.
@@ -124,6 +132,12 @@ func (c *Config) Given(path string) bool { return c.places[path].byHand() }
 // ActionForm is how replies ask for commands: as action_form says, else text
 // where the model class, a regular expression or a prompt asks for it, else tool calls.
 func (c *Config) ActionForm() agent.ActionForm {
+	f := c.actionForm()
+	f.Ask = c.Agent.Ask
+	return f
+}
+
+func (c *Config) actionForm() agent.ActionForm {
 	m := &c.Model
 	text := agent.ActionForm{Kind: agent.Text, Regex: m.ActionRegex}
 	switch m.ActionForm {
@@ -157,6 +171,8 @@ func (c *Config) Loop() agent.Config {
 		CostLimit:           c.Agent.CostLimit,
 		WallTimeLimit:       c.timeLimit(),
 		MaxFormatErrors:     formatErrors,
+		FinishWithoutCalls:  c.Agent.FinishWithoutCalls,
+		ModelErrors:         c.Agent.ModelErrors,
 		Actions:             c.ActionForm(),
 		Vars:                c.Vars(),
 		Place:               c.placeWithin,

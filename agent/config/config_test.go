@@ -229,6 +229,9 @@ func TestBadConfigurations(t *testing.T) {
 		{"text for a section", "agent: x\n", `agent is "x", expected keys and values`},
 		{"a mapping in a list", "environment: {run_args: [{a: 1}]}\n", "holds a mapping, expected text"},
 		{"a negative limit", "agent: {cost_limit: -1}\n", "agent.cost_limit is negative"},
+		{"a negative number of errors", "agent: {model_errors: -1}\n", "agent.model_errors is negative"},
+		{"an end without calls of a form in text", "agent:\n  finish_without_calls: true\nmodel: {action_form: text}\n", "f.yaml:2: agent.finish_without_calls needs an action form with tools"},
+		{"questions of a form in text", "agent:\n  ask: true\nmodel: {model_class: litellm_textbased}\n", "f.yaml:2: agent.ask needs an action form with tools"},
 		{"a foreign environment", "environment: {environment_class: swerex_modal, startup_timeout: 1}\n", "environment_class swerex_modal is not supported"},
 		{"an unknown container flag", "environment: {run_args: [--gpus, all]}\n", "--gpus, which batch does not know"},
 		{"a mount", "environment: {run_args: [-v, '/:/host']}\n", "not mounted"},
@@ -404,6 +407,17 @@ func TestActionForms(t *testing.T) {
 			}
 		})
 	}
+	t.Run("questions and ends without calls", func(t *testing.T) {
+		for _, form := range []string{"toolcall", "tools"} {
+			c := load(t, "model.action_form="+form, "agent.ask=true", "agent.finish_without_calls=true", "agent.model_errors=2", "model.model_kwargs.temperature=0.7").Loop()
+			if !c.Actions.Ask || c.Actions.Kind.String() != form || !c.FinishWithoutCalls || c.ModelErrors != 2 {
+				t.Errorf("got %+v, want form %s with all three", c, form)
+			}
+		}
+		if c := load(t).Loop(); c.Actions.Ask || c.FinishWithoutCalls || c.ModelErrors != 0 {
+			t.Errorf("got %+v, want none of them by default", c)
+		}
+	})
 	t.Run("keys of the first version move", func(t *testing.T) {
 		c := load(t, "agent.action_observation_template=OBS", "agent.format_error_template=BAD")
 		if c.Model.ObservationTemplate != "OBS" || c.Model.FormatErrorTemplate != "BAD" {

@@ -15,27 +15,33 @@ const contextShare = 90
 
 // ContextPolicy returns what keeps conversations within the model's context, which has
 // window tokens; 0 is not known. It is nil where agent.context_policy is none. Without a
-// limit, a policy needs the window. Errors are Usage faults.
+// limit of tokens or messages, a policy needs the window. Errors are Usage faults.
 func (c *Config) ContextPolicy(window int64) (*compaction.Policy, error) {
 	a := &c.Agent
 	if a.ContextPolicy == "" {
 		return nil, nil
 	}
-	limit := int64(a.ContextLimit)
-	if limit == 0 {
-		limit = window * contextShare / 100
-	}
-	if limit == 0 {
+	limit := c.ContextLimit(window)
+	if limit == 0 && a.ContextMessages == 0 {
 		return nil, fault.Newf(fault.Usage, "agent.context_policy=%s: the length of the context of model %q is not known", a.ContextPolicy, c.Model.ModelName).
 			WithHint("set agent.context_limit to the number of tokens over which the policy acts, such as -c agent.context_limit=100000")
 	}
 	return compaction.New(c.compaction(limit))
 }
 
+// ContextLimit returns over how many tokens a conversation is long for a model whose context
+// has window tokens; 0 is not known.
+func (c *Config) ContextLimit(window int64) int64 {
+	if limit := c.Agent.ContextLimit; limit != 0 {
+		return int64(limit)
+	}
+	return window * contextShare / 100
+}
+
 func (c *Config) compaction(limit int64) compaction.Config {
 	a := &c.Agent
 	return compaction.Config{
-		Policy: a.ContextPolicy, Limit: limit, Keep: a.ContextKeep,
+		Policy: a.ContextPolicy, Limit: limit, Messages: a.ContextMessages, Keep: a.ContextKeep,
 		SummaryTemplate: a.SummaryTemplate, Place: c.placeWithin("agent.summary_template"),
 	}
 }
@@ -52,10 +58,15 @@ func (c *Config) checkContext() (problems []string) {
 		}
 		return problems
 	}
-	for _, path := range []string{"agent.context_limit", "agent.context_keep", "agent.summary_template"} {
-		if !c.field(path).IsZero() {
-			c.Warnings = append(c.Warnings, c.Origin(path)+": "+path+" has no effect without agent.context_policy")
+	for _, path := range []string{"agent.context_limit", "agent.context_messages", "agent.context_keep", "agent.summary_template"} {
+		if c.field(path).IsZero() {
+			continue
 		}
+		effect := "has no effect"
+		if path == "agent.context_limit" || path == "agent.context_messages" {
+			effect = "only warns, and in a chat only,"
+		}
+		c.Warnings = append(c.Warnings, c.Origin(path)+": "+path+" "+effect+" without agent.context_policy")
 	}
 	return nil
 }

@@ -26,7 +26,14 @@ func TestAContextPolicyIsChecked(t *testing.T) {
 		"a negative limit":         {[]string{"agent.context_limit=-1"}, 0, "", "agent.context_limit is negative", ""},
 		"a wrong template":         {[]string{"agent.context_policy=summarize", "agent.summary_template={{ tsk }}"}, 0, "", `unknown variable "tsk"; did you mean task?`, ""},
 		"a broken template":        {[]string{"agent.summary_template={% if"}, 0, "", "agent.summary_template", ""},
-		"a limit without a policy": {[]string{"agent.context_limit=7"}, 0, "", "", "agent.context_limit has no effect without agent.context_policy"},
+		"messages":                 {[]string{"agent.context_policy=drop", "agent.context_messages=30"}, 0, "drop, over 30 messages", "", ""},
+		"messages and tokens":      {[]string{"agent.context_policy=summarize", "agent.context_messages=30"}, 100_000, "summarize, over 30 messages or about 90000 tokens", "", ""},
+		"too few messages":         {[]string{"agent.context_policy=drop", "agent.context_messages=10"}, 0, "", "the context may have 10 messages", ""},
+		"messages to shorten":      {[]string{"agent.context_policy=shorten", "agent.context_messages=30"}, 0, "", "shorten cannot limit the number", ""},
+		"negative messages":        {[]string{"agent.context_messages=-1"}, 0, "", "agent.context_messages is negative", ""},
+		"messages without policy":  {[]string{"agent.context_messages=30"}, 0, "", "", "agent.context_messages only warns"},
+		"keep without a policy":    {[]string{"agent.context_keep=7"}, 0, "", "", "agent.context_keep has no effect"},
+		"a limit without a policy": {[]string{"agent.context_limit=7"}, 0, "", "", "agent.context_limit only warns, and in a chat only, without agent.context_policy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, err := Load(c.specs, Options{})

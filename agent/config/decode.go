@@ -132,6 +132,8 @@ func (d *decoder) leaf(path string, v *value, field reflect.Value) {
 		d.list(path, v, to)
 	case *map[string]string:
 		d.texts(path, v, to)
+	case *map[string]MCPServer:
+		d.servers(path, v, to)
 	case *map[string]any:
 		m, ok := v.plain().(map[string]any)
 		if !ok {

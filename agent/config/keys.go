@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -31,14 +32,19 @@ type describedKey struct {
 var describedKeys = []describedKey{
 	{"agent.system_template", "", nil, "The first message: how the model is to work."},
 	{"agent.instance_template", "", nil, "The second message: the issue and what to do about it."},
-	{"agent.step_limit", "no limit", nil, "Model calls that an attempt may make; 0 means no limit."},
-	{"agent.cost_limit", "no limit", nil, "US dollars that an attempt may cost; 0 means no limit."},
-	{"agent.wall_time_limit_seconds", "no limit", nil, "Seconds that an attempt may work, without waits for rate limits; 0 means no limit."},
-	{"agent.max_consecutive_format_errors", "no limit", nil, "Replies in a row without a usable command that end an attempt; 0 means no limit."},
+	{"agent.step_limit", "no limit", nil, "Model calls that an attempt, or a turn of a conversation, may make; 0 means no limit."},
+	{"agent.cost_limit", "no limit", nil, "US dollars that an attempt, or a turn of a conversation, may cost; 0 means no limit."},
+	{"agent.wall_time_limit_seconds", "no limit", nil, "Seconds that an attempt, or a turn of a conversation, may work, without waits for rate limits; 0 means no limit."},
+	{"agent.max_consecutive_format_errors", "no limit", nil, "Replies in a row without a usable command that end an attempt, or a turn of a conversation; 0 means no limit."},
+	{"agent.finish_without_calls", "false", nil, "End an attempt with the first reply that calls no tool, with the status Answered; not for the action form text."},
+	{"agent.ask", "false", nil, "Offer the tool ask, with which the model asks a person and waits for the answer; for sessions, not for the action form text."},
+	{"agent.model_errors", "0", nil, "Calls in a row that may fail after their retries and be shown to the model, which is then called again."},
 	{"agent.context_policy", noPolicy, append([]string{noPolicy}, compaction.Names...), "What to do when the conversation is too long: shorten or drop the oldest outputs, or let the model summarize."},
 	{"agent.context_limit", "90 % of the window", nil, "Estimated tokens of a request over which agent.context_policy acts; a refusal by the provider counts too."},
+	{"agent.context_messages", "no limit", nil, "Messages of a conversation over which agent.context_policy acts, too; for drop and summarize."},
 	{"agent.context_keep", strconv.Itoa(compaction.DefaultKeep), nil, "Messages at the end of the conversation that agent.context_policy does not touch; 0 means 8."},
 	{"agent.summary_template", "batch's own", nil, "How agent.context_policy=summarize asks for a summary."},
+	{mcpServers, "none", nil, "Servers whose tools the agent may use, by name: see `batch help mcp`."},
 
 	{"environment.environment_class", "docker", []string{"docker", "podman"}, "The kind of environment; batch runs containers on the engine that it reaches."},
 	{"environment.image", "the instance's image", nil, "Refused: every instance runs in its own image."},
@@ -153,6 +159,13 @@ func (d *decoder) unknownKey(path string, v *value) {
 // another section, or written nearly so.
 func nearest(path string) string {
 	name := path[strings.LastIndexByte(path, '.')+1:]
+	if strings.HasPrefix(path, mcpServers+".") {
+		meant := near.Name(name, slices.Collect(maps.Keys(fieldsOf(&MCPServer{}))))
+		if meant == "" {
+			return ""
+		}
+		return strings.TrimSuffix(path, name) + meant
+	}
 	var paths, names []string
 	byName := map[string]string{}
 	for _, d := range describedKeys {

@@ -139,9 +139,16 @@ func (c *Config) check(opts Options) (problems []string) {
 		"agent.wall_time_limit_seconds": float64(c.Agent.WallTimeLimitSeconds),
 		"model.requests_per_minute":     float64(c.Model.RequestsPerMinute), "model.tokens_per_minute": float64(c.Model.TokensPerMinute),
 		"agent.context_limit": float64(c.Agent.ContextLimit), "agent.context_keep": float64(c.Agent.ContextKeep),
+		"agent.context_messages": float64(c.Agent.ContextMessages),
+		"agent.model_errors":     float64(c.Agent.ModelErrors),
 	} {
 		if n < 0 {
 			say(path, "is negative, expected 0 (no limit) or more")
+		}
+	}
+	for path, set := range map[string]bool{"agent.finish_without_calls": c.Agent.FinishWithoutCalls, "agent.ask": c.Agent.Ask} {
+		if set && c.ActionForm().Kind == agent.Text {
+			say(path, "needs an action form with tools: in the form text, no reply calls one")
 		}
 	}
 	for _, p := range c.Run.MaskPatterns {
@@ -225,7 +232,7 @@ func (c *Config) checkLoop() (problems []string) {
 		problems = append(problems, problemOf(err))
 	}
 	if len(problems) == 0 {
-		problems = c.checkContext()
+		problems = append(c.checkContext(), c.checkMCP()...)
 	}
 	if len(problems) > 0 {
 		return problems

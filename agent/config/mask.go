@@ -16,22 +16,27 @@ func MaskSpec(spec string) string {
 	if !ok {
 		return spec
 	}
-	key := path[strings.LastIndex(path, ".")+1:]
+	keys := strings.Split(path, ".")
+	var in within
+	for _, outer := range keys[:len(keys)-1] {
+		in = in.below(outer)
+	}
+	key := keys[len(keys)-1]
 	var v any
 	if strings.HasPrefix(value, "{") || strings.HasPrefix(value, "[") {
 		if err := json.Unmarshal([]byte(value), &v); err == nil {
-			return path + "=" + maskJSON(key, v, value)
+			return path + "=" + maskJSON(key, v, value, in)
 		}
 	}
-	if mask.KeyName(key) {
+	if mask.KeyName(key) || in.login {
 		return path + "=" + mask.Hidden
 	}
 	return path + "=" + MaskSpec(mask.URL(value))
 }
 
 // maskJSON writes v again only where something is hidden; text is v as it was given.
-func maskJSON(key string, v any, text string) string {
-	hidden := hide(key, v)
+func maskJSON(key string, v any, text string, in within) string {
+	hidden := hideIn(key, v, in)
 	if reflect.DeepEqual(hidden, v) {
 		return text
 	}
@@ -42,11 +47,13 @@ func maskJSON(key string, v any, text string) string {
 	return string(data)
 }
 
-// hide copies v with everything hidden that stands under a secret's name, and
-// the passwords in addresses.
-func hide(key string, v any) any {
-	return mapTexts(key, v, func(t textAt) string {
-		if mask.KeyName(t.name) && t.text != "" {
+// hide copies v with everything hidden that stands under a secret's name or is sent to an
+// MCP server, and the passwords in addresses.
+func hide(key string, v any) any { return hideIn(key, v, within{}) }
+
+func hideIn(key string, v any, in within) any {
+	return mapUnder(key, v, in, func(t textAt) string {
+		if (mask.KeyName(t.name) || t.login) && t.text != "" {
 			return t.before + mask.Hidden
 		}
 		return t.before + mask.URL(t.text)
@@ -75,10 +82,25 @@ func (c *Config) Secrets() []mask.Secret {
 
 // textAt is a text of a configuration.
 type textAt struct {
-	name     string // that it stands under
-	before   string // in an argument like --env=NAME=VALUE, all up to the value
-	text     string
+	name   string // that it stands under
+	before string // in an argument like --env=NAME=VALUE, all up to the value
+	text   string
+	within
+}
+
+// within says in which mappings a text is.
+type within struct {
 	handedOn bool // to a container or a server
+	servers  bool // of MCP servers
+	login    bool // the variables or headers of an MCP server
+}
+
+// below returns what is true in the mapping at key.
+func (w within) below(key string) within {
+	w.handedOn = slices.Contains(handsOn, key)
+	w.login = w.login || w.servers && w.handedOn
+	w.servers = w.servers || key == "mcp_servers"
+	return w
 }
 
 // handsOn are the keys whose members are handed on: variables and headers.
@@ -86,22 +108,22 @@ var handsOn = []string{"env", "extra_headers", "headers"}
 
 // mapTexts copies v, which stands under key, with its texts changed.
 func mapTexts(key string, v any, change func(textAt) string) any {
-	return mapUnder(key, v, false, change)
+	return mapUnder(key, v, within{}, change)
 }
 
-func mapUnder(key string, v any, handedOn bool, change func(textAt) string) any {
+func mapUnder(key string, v any, in within, change func(textAt) string) any {
 	switch x := v.(type) {
 	case map[string]any:
-		handedOn = slices.Contains(handsOn, key)
+		in = in.below(key)
 		m := map[string]any{}
 		for k, item := range x {
-			m[k] = mapUnder(k, item, handedOn, change)
+			m[k] = mapUnder(k, item, in, change)
 		}
 		return m
 	case []any:
 		list := slices.Clone(x)
 		for i := range list {
-			list[i] = mapUnder(key, list[i], handedOn, change)
+			list[i] = mapUnder(key, list[i], in, change)
 		}
 		return list
 	case string:
@@ -111,7 +133,7 @@ func mapUnder(key string, v any, handedOn bool, change func(textAt) string) any 
 		case key == "run_args":
 			return change(argument(x))
 		}
-		return change(textAt{name: key, text: x, handedOn: handedOn})
+		return change(textAt{name: key, text: x, within: in})
 	}
 	return v
 }
@@ -130,5 +152,5 @@ func argument(arg string) textAt {
 	if !ok {
 		return textAt{name: "run_args", text: arg}
 	}
-	return textAt{name: name, before: strings.TrimSuffix(arg, text), text: text, handedOn: true}
+	return textAt{name: name, before: strings.TrimSuffix(arg, text), text: text, within: within{handedOn: true}}
 }

@@ -13,6 +13,9 @@ func (c *Config) Resolved() map[string]any {
 	for name, section := range fieldsOf(c) {
 		m := map[string]any{}
 		for key, field := range fieldsOf(section.Addr().Interface()) {
+			if servers, ok := field.Interface().(map[string]MCPServer); ok && len(servers) == 0 {
+				continue // the same as in a directory that was begun without this key
+			}
 			m[key] = hide(key, copyOf(field))
 		}
 		all[name] = m
@@ -53,6 +56,8 @@ func copyOf(field reflect.Value) any {
 			m[k] = s
 		}
 		return m
+	case map[string]MCPServer:
+		return plainServers(v)
 	case map[string]any:
 		if v == nil {
 			return map[string]any{}

@@ -41,6 +41,11 @@ func (s Setting) value() (*value, error) {
 	return under(s.Path, fromJSON(s.Value, at))
 }
 
+// OnlyKeys reports whether -c arguments only have values for keys, and name no file.
+func OnlyKeys(specs []string) bool {
+	return !slices.ContainsFunc(specs, func(spec string) bool { return !strings.Contains(spec, "=") })
+}
+
 // readSpec reads one -c argument: key=value, one of batch's own names, or a
 // file's name.
 func readSpec(spec string, opts Options) (v *value, warning string, err error) {

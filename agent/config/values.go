@@ -87,8 +87,12 @@ func (c *Config) members(path, key string, members map[string]any) (list []Value
 func (c *Config) removed(path string, members map[string]any) (names []string) {
 	for at := range c.places {
 		if mapping, ok := memberOf(at); ok && mapping == path {
-			if _, there := members[at[len(path)+1:]]; !there {
-				names = append(names, at[len(path)+1:])
+			name := at[len(path)+1:]
+			if path == mcpServers {
+				name, _, _ = strings.Cut(name, ".")
+			}
+			if _, there := members[name]; !there && !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}
@@ -98,7 +102,7 @@ func (c *Config) removed(path string, members map[string]any) (names []string) {
 // memberOf returns the key of the mapping in which a path's value stands, where
 // it stands in one.
 func memberOf(path string) (mapping string, ok bool) {
-	for _, key := range []string{"environment.env", "model.model_kwargs"} {
+	for _, key := range []string{"environment.env", "model.model_kwargs", mcpServers} {
 		if strings.HasPrefix(path, key+".") {
 			return key, true
 		}

@@ -93,6 +93,12 @@ func run(ctx context.Context, box Shell, script string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch out.ExitCode {
+	case 4:
+		return nil, fault.Newf(fault.Instance, "the git repository has no commit to compare with")
+	case 5:
+		return nil, fault.Newf(fault.Instance, "the working directory is not in a git repository")
+	}
 	if out.ExitCode != 0 || out.Total > int64(len(out.Bytes)) {
 		return nil, fault.Newf(fault.Instance, "exit code %d, %d bytes of output", out.ExitCode, out.Total)
 	}

@@ -9,7 +9,7 @@ package boxgit
 const scratchRepo = `exec 2> /dev/null
 for v in ${!GIT_*}; do unset "$v"; done
 top=$(pwd -P)
-until [ -e "$top/.git" ]; do [ -n "$top" ] || exit 3; top=${top%/*}; done
+until [ -e "$top/.git" ]; do [ -n "$top" ] || exit 5; top=${top%/*}; done
 own=$top/.git
 if [ -f "$own" ]; then
 	IFS= read -r own < "$own"; own=${own#gitdir: }

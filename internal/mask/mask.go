@@ -78,6 +78,17 @@ func (m *Masker) Add(secrets ...Secret) {
 	m.known.Store(m.known.Load().with(secrets))
 }
 
+// With returns a Masker that hides what m does now, and more secrets. It may be called on
+// nil.
+func (m *Masker) With(secrets ...Secret) *Masker {
+	if m == nil {
+		return New(secrets...)
+	}
+	more := &Masker{}
+	more.known.Store(m.known.Load().with(secrets))
+	return more
+}
+
 // AddPatterns makes m hide the matches of patterns, in any line of text. An empty match
 // hides nothing.
 func (m *Masker) AddPatterns(patterns ...*regexp.Regexp) {

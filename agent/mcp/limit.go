@@ -1,0 +1,49 @@
+package mcp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync/atomic"
+)
+
+const (
+	// maxReceived is how many bytes a server may send between two calls, or in one answer
+	// over HTTP.
+	maxReceived = 32 << 20
+	// maxLines bounds the messages in them, each of which is a line.
+	maxLines = 20_000
+)
+
+var errTooMuch = errors.New("the server sent too much")
+
+// allowance is what a server may still send.
+type allowance struct{ bytes, lines atomic.Int64 }
+
+func (a *allowance) renew() {
+	a.bytes.Store(maxReceived)
+	a.lines.Store(maxLines)
+}
+
+// take counts what was received.
+func (a *allowance) take(p []byte) error {
+	if a.bytes.Add(-int64(len(p))) < 0 || a.lines.Add(-int64(bytes.Count(p, []byte{'\n'}))) < 0 {
+		return errTooMuch
+	}
+	return nil
+}
+
+// limited is a reader that fails when the allowance is used up.
+type limited struct {
+	io.ReadCloser
+	left *allowance
+}
+
+// Read implements io.Reader.
+func (l limited) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if failed := l.left.take(p[:n]); failed != nil {
+		return 0, failed
+	}
+	return n, err
+}
