@@ -1,0 +1,111 @@
+package session
+
+import (
+	"encoding/json"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+	"batch.example/batch/journal"
+	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
+)
+
+// continueFrom adds to a turn what happened before it, in this attempt, and releases the
+// history's conversation.
+func continueFrom(h *journal.History, turn *agent.Turn) error {
+	if h == nil {
+		return nil
+	}
+	for _, raw := range h.Conversation() {
+		m, err := message(raw)
+		if err != nil {
+			return err
+		}
+		turn.Messages = append(turn.Messages, m)
+	}
+	for _, s := range h.Before() {
+		turn.Calls++
+		turn.Cost += s.Reply.Cost
+	}
+	if t := h.Turn(); t != nil {
+		turn.Earlier = agent.Spent{Calls: t.Calls, Cost: t.Cost}
+	}
+	turn.Tokens, turn.Elapsed, turn.FormatErrors = h.Tokens(), turnTime(h), h.FormatErrors
+	if err := summaries(h, turn); err != nil {
+		return err
+	}
+	last := h.Last()
+	h.Release() // the agent has it now
+	if last == nil {
+		return nil
+	}
+	reply, err := message(last.Reply.Message)
+	if err != nil {
+		return err
+	}
+	turn.Unfinished = &agent.Unfinished{Reply: response(reply, last.Reply)}
+	turn.Elapsed += turn.Unfinished.Reply.Waited // the journal left it out, and the agent will when it takes the reply
+	for _, a := range last.Actions {
+		if a.Output != nil {
+			turn.Unfinished.Outputs = append(turn.Unfinished.Outputs, output(a.Output))
+		}
+	}
+	return nil
+}
+
+// spent is what a turn begins with, and what its run has yet to count of an unfinished step.
+func spent(turn *agent.Turn) agent.Spent {
+	all := agent.Spent{Calls: turn.Calls, Cost: turn.Cost}
+	if u := turn.Unfinished; u != nil {
+		all.Calls++
+		all.Cost += u.Reply.Cost
+	}
+	for _, s := range turn.Summaries {
+		all.Cost += s.Reply.Cost
+	}
+	return all
+}
+
+// summaries adds the summaries that were written before the interruption. The agent has yet
+// to use those that are open.
+func summaries(h *journal.History, turn *agent.Turn) error {
+	for i := range h.Summaries {
+		s := &h.Summaries[i]
+		if !s.Open {
+			turn.Cost += s.Reply.Cost
+			continue
+		}
+		m, err := message(s.Reply.Message)
+		if err != nil {
+			return err
+		}
+		turn.Summaries = append(turn.Summaries, agent.Summary{Digest: s.Digest, Reply: response(m, &s.Reply)})
+		turn.Elapsed += seconds(s.Reply.Waited) // as with the last reply
+	}
+	return nil
+}
+
+// message decodes a message from the journal.
+func message(raw json.RawMessage) (llm.Message, error) {
+	var m llm.Message
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, fault.New(fault.Instance, "reading a message of the journal", err)
+	}
+	return m, nil
+}
+
+func response(m llm.Message, r *journal.ReplyData) *llm.Response {
+	return &llm.Response{
+		Message: m, FinishReason: r.FinishReason, Usage: r.Usage, Cost: r.Cost, Priced: r.Priced,
+		Model: r.Model, Raw: r.Response, Waited: seconds(r.Waited), RateLimited: seconds(r.RateLimited()),
+	}
+}
+
+func output(o *journal.OutputData) vocab.Output {
+	out := o.Output
+	out.Bytes, out.Timeout, out.Duration = o.Kept, seconds(o.Timeout), seconds(o.Seconds)
+	return out
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,0 +1,22 @@
+package session
+
+import (
+	"context"
+
+	"batch.example/batch/journal"
+)
+
+// Last returns the last turn, with the metadata that it began with and how it ended; ok is
+// false for a session without turns. A server that was killed finds out by it what became of
+// the words that it had taken.
+func (s *Session) Last(ctx context.Context) (last journal.Turn, ok bool, err error) {
+	err = s.idle("reading the last turn", func() error {
+		h, err := s.c.Store.History(ctx)
+		if err != nil || h == nil || h.Turn() == nil {
+			return err
+		}
+		last, ok = *h.Turn(), true
+		return nil
+	})
+	return last, ok, err
+}

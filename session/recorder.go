@@ -1,0 +1,234 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+	"batch.example/batch/journal"
+	"batch.example/batch/llm"
+)
+
+// Reservation is the money reserved for one call. [*runner.Reservation] implements it.
+type Reservation interface {
+	Reserved() float64      // US dollars; 0 if there is no limit
+	Limited() bool          // whether there is a limit
+	Settle(dollars float64) // the call was answered, and cost so much
+	Lose(calls int) float64 // calls were not answered and may have been charged; returns what they count as
+	Release()               // the call was not made, or cost nothing; after Settle it does nothing
+}
+
+// unlimited is a Reservation without a limit.
+type unlimited struct{}
+
+func (unlimited) Reserved() float64 { return 0 }
+func (unlimited) Limited() bool     { return false }
+func (unlimited) Settle(float64)    {}
+func (unlimited) Lose(int) float64  { return 0 }
+func (unlimited) Release()          {}
+
+// recorder writes what the agent does to the store, and settles the cost of calls. It
+// implements [agent.Recorder].
+type recorder struct {
+	store  Store
+	log    *slog.Logger
+	saving func() (done func()) // measures the time spent on records
+	model  string               // its name, for people
+
+	turn   int
+	call   Reservation // of the current or the last call
+	asked  int         // step of a recorded call that may have been made and has no answer yet; 0 if none
+	kept   int64       // bytes of the outputs in the journal
+	action string      // id of the action that was recorded last
+}
+
+// Record implements [agent.Recorder]. A request is durable before it is sent and an
+// action before it runs, each with every earlier event. Replies and outputs survive
+// the end of this process at once; they become durable with the next request or action.
+func (r *recorder) Record(ctx context.Context, e agent.Event) error {
+	switch e.Type {
+	case agent.EventMessages:
+		defer r.saving()()
+		return r.store.AppendMessages(ctx, r.turn, e.Messages)
+	case agent.EventRewrite: // durable with the request that follows
+		return r.append(journal.TypeRewrite, rewriteData(e))
+	case agent.EventRequest:
+		return r.request(journal.TypeRequest, e)
+	case agent.EventSummaryRequest:
+		return r.request(journal.TypeSummaryRequest, e)
+	case agent.EventReply:
+		return r.answered(e, journal.TypeReply, replyData(e))
+	case agent.EventSummary:
+		return r.answered(e, journal.TypeSummary, journal.SummaryData{Step: e.Step, Digest: e.Digest, Reply: replyData(e)})
+	case agent.EventRefused:
+		return r.refused(e)
+	case agent.EventFailed:
+		return r.failed(e)
+	case agent.EventAction:
+		r.action = ActionID(e.Step, e.Action)
+		data := journal.ActionData{Step: e.Step, Action: e.Action, Command: e.Command}
+		if e.Command == "" {
+			data.Tool = e.Tool
+		}
+		return r.durable(journal.TypeAction, data)
+	case agent.EventOutput:
+		return r.output(e)
+	case agent.EventInterrupt:
+		return r.append(journal.TypeInterrupt, journal.InterruptData{Step: e.Step, Name: e.Interrupt})
+	default:
+		return nil
+	}
+}
+
+// ActionID names an action in its attempt's environments. It is the same in a resumed run,
+// so that an action that was running when a process died does not run twice.
+func ActionID(step, action int) string { return fmt.Sprintf("%d.%d", step, action) }
+
+// request records a call that is about to be made.
+func (r *recorder) request(typ string, e agent.Event) error {
+	err := r.durable(typ, journal.RequestData{Step: e.Step, Digest: e.Digest, Tokens: e.Tokens, Reserved: r.call.Reserved()})
+	if err == nil {
+		r.asked = e.Step
+	}
+	return err
+}
+
+func replyData(e agent.Event) journal.ReplyData {
+	res := e.Response
+	return journal.ReplyData{
+		Step: e.Step, Cost: res.Cost, Usage: res.Usage, Model: res.Model,
+		Seconds: e.Latency.Seconds(), Waited: res.Waited.Seconds(), Limited: new(res.RateLimited.Seconds()),
+		Message: rawMessage(res.Message), FinishReason: res.FinishReason, Priced: res.Priced,
+		Response: e.Answer,
+	}
+}
+
+// answered settles the cost of a call and records its answer.
+func (r *recorder) answered(e agent.Event, typ string, data any) error {
+	res := e.Response
+	r.asked = 0
+	if err := r.lost(e.Step, res.Lost); err != nil {
+		return err
+	}
+	r.call.Settle(res.Cost)
+	if err := r.flushed(typ, data); err != nil || res.Priced || !r.call.Limited() {
+		return err
+	}
+	why, hint := Unpriced(r.model, res)
+	return fault.Newf(fault.Host, "%s: the total cost limit cannot be enforced", why).WithHint("%sleave out --cost-limit-total", hint)
+}
+
+// Unpriced says why the cost of a model's reply is not known, and the beginning of what a
+// person can do.
+func Unpriced(model string, resp *llm.Response) (why, hint string) {
+	why, hint = "no price is known", "give its price with -c model.litellm_model_registry=prices.json, or "
+	if u := resp.Usage; u.Input+u.Output == 0 {
+		why, hint = "did not say how many tokens it used", ""
+	}
+	return "the provider did not say what the reply of model " + model + " costs, and " + why, hint
+}
+
+// refused settles a call that the provider refused; another one may follow.
+func (r *recorder) refused(e agent.Event) error {
+	r.asked = 0
+	r.log.Warn("the provider refused a call because the conversation is too long", "step", e.Step, "err", e.Err)
+	err := r.lost(e.Step, llm.Lost(e.Err))
+	r.call.Release()
+	return err
+}
+
+// failed settles a call that failed; another one follows.
+func (r *recorder) failed(e agent.Event) error {
+	r.asked = 0
+	r.log.Warn("a call failed: the model will be shown that", "step", e.Step, "err", e.Err)
+	err := r.lost(e.Step, llm.Lost(e.Err))
+	r.call.Release()
+	return err
+}
+
+// unanswered settles a call that was still open when a run ended: it counts as
+// spent unless it is known that nothing was charged.
+func (r *recorder) unanswered(err error) error {
+	defer r.call.Release()
+	if r.asked == 0 {
+		return nil
+	}
+	step := r.asked
+	r.asked = 0
+	return r.lost(step, llm.Lost(err))
+}
+
+func rewriteData(e agent.Event) journal.RewriteData {
+	w := e.Rewritten
+	data := journal.RewriteData{Step: e.Step, Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Summary: w.Summary}
+	for _, edit := range w.Edits {
+		data.Edits = append(data.Edits, journal.Edit{From: edit.From, To: edit.To, Messages: rawMessages(edit.Messages)})
+	}
+	return data
+}
+
+// lost records calls that were not answered and may have been charged.
+func (r *recorder) lost(step, calls int) error {
+	dollars := r.call.Lose(calls)
+	if dollars == 0 {
+		return nil
+	}
+	r.log.Warn("calls were not answered and may have been charged: they count as spent", "step", step, "calls", calls, "cost", dollars)
+	return r.flushed(journal.TypeLost, journal.LostData{Step: step, Calls: calls, Cost: dollars})
+}
+
+const (
+	// keptOutputs is how many bytes of outputs the journal keeps of an attempt. After
+	// that, only the first and the last keptEnds bytes of each output are kept. The
+	// model still sees the whole output, and a submission is kept whole.
+	keptOutputs = 64 << 20
+	keptEnds    = 32 << 10
+)
+
+func (r *recorder) output(e agent.Event) error {
+	o := e.Output
+	data := journal.OutputData{
+		Step: e.Step, Action: e.Action, Output: *o, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(),
+		SHA256: Sum(o.Bytes), Kept: o.Bytes,
+	}
+	if r.kept+int64(len(o.Bytes)) > keptOutputs && len(o.Bytes) > 2*keptEnds && e.Shown != "" {
+		data.Kept = slices.Concat(o.Bytes[:keptEnds], o.Bytes[len(o.Bytes)-keptEnds:])
+		data.Shown = e.Shown
+		r.log.Warn("the outputs of this attempt exceed the journal's limit: only the beginning and the end of this one are kept",
+			"step", e.Step, "bytes", o.Total, "kept", len(data.Kept))
+	}
+	r.kept += int64(len(data.Kept))
+	return r.flushed(journal.TypeOutput, data)
+}
+
+// Sum is the digest that the journal has of an output: SHA-256 in hexadecimal.
+func Sum(b []byte) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:])
+}
+
+func (r *recorder) append(typ string, data any) error {
+	defer r.saving()()
+	return r.store.Append(typ, data)
+}
+
+func (r *recorder) flushed(typ string, data any) error {
+	defer r.saving()()
+	if err := r.store.Append(typ, data); err != nil {
+		return err
+	}
+	return r.store.Flush()
+}
+
+func (r *recorder) durable(typ string, data any) error {
+	defer r.saving()()
+	if err := r.store.Append(typ, data); err != nil {
+		return err
+	}
+	return r.store.Sync()
+}

@@ -1,0 +1,278 @@
+package sessiontest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/session"
+)
+
+// Variable is the environment variable with which a test starts itself as another process.
+// Where it is set, the test's TestMain calls [Main] with its value, and exits.
+const Variable = "BATCH_SESSION_TEST"
+
+// task is what another process does.
+type task struct {
+	Mode   string // see Main
+	Place  string
+	ID     string
+	Dir    string // of the environment
+	URL    string // of the model
+	KillAt int    // dies at this point; 0: at none
+	Manual bool
+}
+
+// Main does what the value of [Variable] asks for, writes what the test wants to know, and
+// returns when the process may end.
+func Main(value string, in io.Reader, out io.Writer, s Store) error {
+	var c task
+	if err := json.Unmarshal([]byte(value), &c); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	store, err := s.Open(ctx, c.Place, c.ID, session.Options{Manual: c.Manual})
+	if c.Mode == "try" { // says how an opening fails
+		if err == nil {
+			return errors.Join(errors.New("the session was opened"), store.Close())
+		}
+		_, err = fmt.Fprintln(out, errors.Is(err, session.ErrInUse), fault.KindOf(err))
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	switch c.Mode {
+	case "hold": // keeps it open until the input ends
+		if _, err := fmt.Fprintln(out, "open"); err != nil {
+			return err
+		}
+		_, err := io.Copy(io.Discard, in)
+		return errors.Join(err, store.Close())
+	case "talk": // leads the whole conversation, and writes how many points there were
+		p := &points{killAt: int64(c.KillAt)}
+		if err := c.talk(ctx, &pointed{store, p}, p); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(out, p.passed.Load())
+		return err
+	default: // "turn", "save": has one turn, which is saved or not, and dies
+		sess, err := c.session(ctx, store)
+		if err != nil {
+			return err
+		}
+		if _, err := sess.Turn(ctx, c.input("the first words", &points{})); err != nil {
+			return err
+		}
+		if c.Mode == "save" {
+			if err := sess.Save(ctx); err != nil {
+				return err
+			}
+		}
+		die()
+		return nil
+	}
+}
+
+// die ends this process as kill -9 does.
+func die() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// points counts the points at which a process may die.
+type points struct {
+	killAt int64
+	passed atomic.Int64
+}
+
+func (p *points) at() {
+	if p.passed.Add(1) == p.killAt {
+		die()
+	}
+}
+
+// pointed is a store with a point before each operation that writes.
+type pointed struct {
+	session.Store
+	p *points
+}
+
+// Append implements [session.Journal].
+func (s *pointed) Append(typ string, data any) error {
+	s.p.at()
+	return s.Store.Append(typ, data)
+}
+
+// Flush implements [session.Journal].
+func (s *pointed) Flush() error {
+	s.p.at()
+	return s.Store.Flush()
+}
+
+// Sync implements [session.Journal].
+func (s *pointed) Sync() error {
+	s.p.at()
+	return s.Store.Sync()
+}
+
+// AppendMessages implements [session.MessageStore].
+func (s *pointed) AppendMessages(ctx context.Context, turn int, messages []llm.Message) error {
+	s.p.at()
+	return s.Store.AppendMessages(ctx, turn, messages)
+}
+
+// SaveArtifact implements [session.ArtifactStore].
+func (s *pointed) SaveArtifact(ctx context.Context, a session.Artifact) error {
+	s.p.at()
+	return s.Store.SaveArtifact(ctx, a)
+}
+
+// SaveState implements [session.StateStore].
+func (s *pointed) SaveState(ctx context.Context, st session.State) error {
+	s.p.at()
+	return s.Store.SaveState(ctx, st)
+}
+
+// Save implements [session.Store].
+func (s *pointed) Save() error {
+	s.p.at()
+	return s.Store.Save()
+}
+
+// Close implements [session.Store].
+func (s *pointed) Close() error {
+	s.p.at()
+	return s.Store.Close()
+}
+
+// session returns the session on a store, started.
+func (c *task) session(ctx context.Context, store session.Store) (*session.Session, error) {
+	loop, err := newLoop()
+	if err != nil {
+		return nil, err
+	}
+	s := session.New(session.Config{ContextID: c.ID, Store: store, Loop: loop, Metadata: map[string]string{"owner": "test"}})
+	return s, s.Start(ctx)
+}
+
+func (c *task) input(words string, p *points) session.Input {
+	return session.Input{Words: words, Model: remoteModel{c.URL, p.at}, Env: folderEnv{c.Dir, p.at}}
+}
+
+// words are what the person says in the conversation of three turns, and replies is what the
+// model does: a turn that ends with an answer, one with a question, and one with a
+// submission.
+var (
+	words   = []string{"the first words", "the second words", "the answer"}
+	replies = []reply{
+		bash("one a", "one b"), bash("one c"), say("the first turn is done"),
+		bash("two a"),
+		{Text: "a call that there is not", Calls: []llm.ToolCall{{ID: "x", Name: "fly", Arguments: "{}"}}},
+		ask("which one?"),
+		bash("three a"), bash("submit the patch\n"),
+	}
+)
+
+// talk continues the conversation, wherever it stands, to its end. After each turn it
+// saves an artifact.
+func (c *task) talk(ctx context.Context, store session.Store, p *points) error {
+	s, err := c.session(ctx, store)
+	if err != nil {
+		return err
+	}
+	for turn := s.State().Turns; ; turn++ {
+		if s.State().Retry {
+			if _, err := s.Turn(ctx, c.input("", p)); err != nil {
+				return err
+			}
+		}
+		if err := c.keep(ctx, s, turn); err != nil {
+			return err
+		}
+		if turn == len(words) {
+			return s.Shutdown(ctx)
+		}
+		if _, err := s.Turn(ctx, c.input(words[turn], p)); err != nil {
+			return err
+		}
+	}
+}
+
+// keep saves the artifact of a turn that has ended, unless that was done.
+func (c *task) keep(ctx context.Context, s *session.Session, turn int) error {
+	if turn == 0 {
+		return nil
+	}
+	name := fmt.Sprintf("turn %d", turn)
+	list, err := s.Artifacts(ctx)
+	if err != nil || slices.ContainsFunc(list, func(a session.Artifact) bool { return a.Name == name }) {
+		return err
+	}
+	return s.SaveArtifact(ctx, name, "text/plain", []byte{byte(turn), 0, 0xff})
+}
+
+// process is another process with a task.
+type process struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func start(t *testing.T, c task) *process {
+	t.Helper()
+	value, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(cmd.Environ(), Variable+"="+string(value))
+	p := &process{cmd: cmd}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		p.in, err = cmd.StdinPipe()
+	}
+	cmd.Stderr = t.Output()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	return p
+}
+
+// line reads what the process says next; empty if it ends instead.
+func (p *process) line() string {
+	line, _ := p.out.ReadString('\n')
+	return line
+}
+
+// end waits for the process, and fails the test unless it ended as it should.
+func (p *process) end(t *testing.T, killed bool) (said string) {
+	t.Helper()
+	p.in.Close()
+	rest, _ := io.ReadAll(p.out)
+	err := p.cmd.Wait()
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if died := ok && status.Signaled() && status.Signal() == syscall.SIGKILL; died != killed || !killed && err != nil {
+		t.Fatalf("the process ended with %v; want killed: %v", err, killed)
+	}
+	return string(rest)
+}

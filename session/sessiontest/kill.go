@@ -1,0 +1,194 @@
+package sessiontest
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"batch.example/batch/journal"
+	"batch.example/batch/session"
+)
+
+// Kill leads a conversation of three turns again and again, each time in a process that is
+// killed at another point: before an operation of the store, before a call, and before and
+// after an action. Another process continues it. It tests each every-th point. The conversation
+// must be the same as one without an interruption; nothing that is in the journal may be
+// asked or done again.
+func Kill(t *testing.T, s Store, every int) {
+	whole := s.talk(t, "whole", 0)
+	if len(whole.asked) != len(replies) || len(whole.called) != 6 {
+		t.Fatalf("without an interruption, there were %d calls of the model and %d actions: %q", len(whole.asked), len(whole.called), whole.called)
+	}
+	t.Logf("%d points", whole.points)
+	for n := 1; n <= whole.points; n += every {
+		t.Run(fmt.Sprintf("point %d", n), func(t *testing.T) {
+			t.Parallel()
+			got := s.talk(t, fmt.Sprintf("killed-%d", n), n)
+			if diff := cmp.Diff(whole.result, got.result); diff != "" {
+				t.Errorf("the session has changed (-uninterrupted +resumed):\n%s", diff)
+			}
+			wantParts(t, "the model was asked", got.asked, got.later.asked, whole.asked, got.answered)
+			wantParts(t, "actions were started", got.called, got.later.called, whole.called, got.outputs)
+			if diff := cmp.Diff(whole.ran, got.later.ran); diff != "" {
+				t.Errorf("other actions ran (-uninterrupted +resumed):\n%s", diff)
+			}
+		})
+	}
+}
+
+// wantParts checks what was done before and after a kill, of which known was in the journal
+// then: one more may have been, and the second process does the rest.
+func wantParts(t *testing.T, what string, before, after, want []string, known int) {
+	t.Helper()
+	if n := len(before); n < known || n > known+1 || !slices.Equal(before, want[:n]) {
+		t.Errorf("before the kill, %s %d times, of which %d are known:\n%s", what, n, known, strings.Join(before, "\n"))
+	}
+	if diff := cmp.Diff(want[known:], after, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("after the kill, %s (-unknown +done):\n%s", what, diff)
+	}
+}
+
+// talked is what is known of a conversation.
+type talked struct {
+	points   int
+	result   result
+	done     // in the first process
+	later    done
+	answered int // calls that are in the journal after the first process
+	outputs  int // of actions, in that journal
+}
+
+type done struct{ asked, called, ran []string }
+
+// result is what a session has become, without times.
+type result struct {
+	Messages  []string
+	Artifacts []string
+	State     string
+	Ends      []journal.TurnEndData
+}
+
+// talk leads a conversation in a process that dies at a point, if that is not 0, and then in
+// another one.
+func (s Store) talk(t *testing.T, id string, killAt int) talked {
+	t.Helper()
+	m := &model{replies: replies}
+	c := task{Mode: "talk", Place: s.Place, ID: id, Dir: t.TempDir(), URL: m.serve(t), KillAt: killAt}
+	var r talked
+	take := func(from done) done {
+		called := linesOf(t, filepath.Join(c.Dir, calledFile))
+		return done{m.take(), called[len(from.called):], linesOf(t, filepath.Join(c.Dir, ranFile))}
+	}
+	said := start(t, c).end(t, killAt > 0)
+	r.done = take(done{})
+	if killAt == 0 {
+		var err error
+		if r.points, err = strconv.Atoi(strings.TrimSpace(said)); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		s.check(t, id)
+		r.answered, r.outputs = s.known(t, id)
+		c.KillAt = 0
+		start(t, c).end(t, false)
+		r.later = take(r.done)
+	}
+	s.check(t, id)
+	r.result = s.resultOf(t, id)
+	return r
+}
+
+func (s Store) check(t *testing.T, id string) {
+	t.Helper()
+	if s.Check != nil {
+		s.Check(t, id)
+	}
+}
+
+// known returns how many answers and outputs the journal of a session has.
+func (s Store) known(t *testing.T, id string) (answers, outputs int) {
+	t.Helper()
+	store := s.open(t, id)
+	h, err := store.History(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range h.Steps {
+		if step.Reply != nil {
+			answers++
+		}
+		for _, a := range step.Actions {
+			if a.Output != nil {
+				outputs++
+			}
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return answers, outputs
+}
+
+// open opens a session in this process.
+func (s Store) open(t *testing.T, id string) session.Store {
+	t.Helper()
+	store, err := s.Open(t.Context(), s.Place, id, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func (s Store) resultOf(t *testing.T, id string) (r result) {
+	t.Helper()
+	store := s.open(t, id)
+	defer store.Close()
+	st, _, err := store.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.State = fmt.Sprintf("%s, %d turns, retry %v, %q, %d calls, $%g, %v", st.Status, st.Turns, st.Retry, st.Error, st.Calls, st.Cost, st.Metadata)
+	messages, err := store.Messages(t.Context(), session.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Messages = texts(t, messages)
+	artifacts, err := store.Artifacts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range artifacts {
+		r.Artifacts = append(r.Artifacts, fmt.Sprintf("%s %s %x of turn %d", a.Name, a.MediaType, a.Data, a.Turn))
+	}
+	h, err := store.History(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, turn := range h.Turns {
+		if turn.End == nil {
+			t.Fatalf("turn %d has not ended", turn.Turn)
+		}
+		r.Ends = append(r.Ends, *turn.End)
+	}
+	return r
+}
+
+// texts are messages as the journal has them, without the time.
+func texts(t *testing.T, messages []session.Message) (list []string) {
+	t.Helper()
+	for _, m := range messages {
+		delete(m.Extra, "timestamp")
+		text, err := m.Message.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, fmt.Sprintf("%d %s", m.Turn, text))
+	}
+	return list
+}

@@ -1,0 +1,425 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/authority"
+	"batch.example/batch/journal"
+	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
+)
+
+// Environment is where a session's actions run.
+type Environment interface {
+	// Execute runs a command as [agent.Environment] describes. A command with an id that
+	// was started before, even by a process that died since, does not run again: Execute
+	// waits for it and returns its result. A command with an empty id always runs; several
+	// may at the same time.
+	Execute(ctx context.Context, id, command string) (vocab.Output, error)
+	// Vars implements [agent.Environment].
+	Vars() map[string]any
+}
+
+// Input is what a turn begins with. Model and Env are required.
+type Input struct {
+	// Words are what the person says: the task in the first turn. Without words, a turn that
+	// is open is tried again; else the agent continues where the last turn ended.
+	Words    string
+	Metadata map[string]string // recorded with the turn
+
+	// Task and Vars are template variables. In a session with more than one turn, the task
+	// is the words of the first one.
+	Task string
+	Vars map[string]any
+
+	// Authority is what this turn may act with; nil: what the process may. The turn's
+	// context carries it, and nothing stores it.
+	Authority *authority.Authority
+
+	Model llm.Model
+	Env   Environment
+	Tools []agent.Tool // in addition to the loop's
+
+	Reserve func(context.Context) (Reservation, error) // reserves money for each call; nil: there is no limit
+	Listen  agent.Listener                             // sees everything the agent does; nil: none
+	// Watch is called with each event of the turn, on the goroutine that runs it. It must not
+	// use the session. Nil: nobody is. See also Turn.Events.
+	Watch func(Event)
+	// Before is called with each event before it is recorded; nil: nothing is.
+	Before agent.Listener
+
+	// Those of [agent.Turn].
+	Approve func(ctx context.Context, tool string, c agent.Call) error
+	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) // nil: Config.Compact
+
+	// Compact makes the conversation shorter before the first call of this turn, however
+	// short it is; nil: only Rewrite and the session's Compact do. A turn that is tried again
+	// after its first call has done so already.
+	Compact func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
+	Ready   func(context.Context) error
+}
+
+// Result is how a turn ended.
+type Result struct {
+	Turn     int
+	End      journal.TurnEnd
+	Answer   string // what the model said last; partial at a limit
+	Question string // that the agent has asked, if input is required
+	Ending   *agent.Ending
+}
+
+// Turn is one turn of a session.
+type Turn struct {
+	s      *Session
+	in     Input
+	number int
+	run    agent.Turn
+	stream *stream
+
+	known    agent.Spent // that is in the store, of the session so far
+	asked    bool        // a call was made in this turn before it was tried again
+	messages int         // of the conversation
+	warned   bool        // that it is long
+}
+
+// Begin prepares a turn and records its beginning. The caller must [Turn.Run] it. Where
+// nothing can be said now, the error is a Usage fault around [ErrBusy], [ErrNotStarted] or
+// [ErrNothing]; for credentials that have expired it is one of the kind [fault.Expired]. In
+// these cases nothing is recorded.
+func (s *Session) Begin(ctx context.Context, in Input) (*Turn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.turn != nil:
+		return nil, busy("beginning a turn")
+	case s.state.Status != Ready:
+		return nil, s.notStarted("beginning a turn")
+	}
+	if err := in.Authority.Check(s.c.Now()); err != nil {
+		return nil, err
+	}
+	t := &Turn{s: s, in: in, stream: newStream()}
+	if err := s.begin(context.WithoutCancel(ctx), t); err != nil {
+		return nil, err
+	}
+	s.turn, s.state.Status = t, Busy
+	return t, nil
+}
+
+// begin records the beginning of a turn and finds out where it continues. s.mu is held.
+func (s *Session) begin(ctx context.Context, t *Turn) (err error) {
+	defer func() { s.unsure = err != nil }()
+	if !s.c.Single {
+		if err := s.beginTurn(ctx, t); err != nil {
+			return err
+		}
+	}
+	h, err := s.c.Store.History(ctx)
+	if err != nil {
+		return err
+	}
+	s.records.turn, s.records.asked, s.records.call = t.number, 0, unlimited{}
+	if h != nil {
+		s.records.kept = h.Kept
+	}
+	t.run = agent.Turn{Task: t.in.Task, Vars: t.in.Vars}
+	if !s.c.Single {
+		t.run.Task, t.run.Say, t.asked = h.Task(), h.Unsaid(), h.Turn().Asked
+	}
+	err = continueFrom(h, &t.run)
+	t.known, t.messages = spent(&t.run), sentOf(t.run.Messages)
+	return err
+}
+
+// beginTurn records the beginning of a session's turn.
+func (s *Session) beginTurn(ctx context.Context, t *Turn) error {
+	turns, open, words := s.state.Turns, s.state.Retry, t.in.Words
+	if s.unsure || words == "" && !open { // otherwise the state says enough, and the journal is long
+		h, err := s.c.Store.History(ctx)
+		if err != nil {
+			return err
+		}
+		turns, open = 0, false
+		if h != nil && h.Turn() != nil {
+			turns, open = len(h.Turns), h.Turn().Open()
+		}
+		if last := h.Turn(); s.unsure && open && !last.Asked && last.Words == words {
+			words = "" // they were recorded when the turn could not be begun
+		}
+		if words == "" && (turns == 0 || len(h.Messages) == 0 && !open) {
+			return usage("beginning a turn", ErrNothing)
+		}
+	}
+	t.number = turns
+	if open {
+		if err := s.c.Store.Append(journal.TypeRetry, nil); err != nil {
+			return err
+		}
+	}
+	if words != "" || !open {
+		t.number++
+		if err := s.c.Store.Append(journal.TypeTurn, journal.TurnData{Turn: t.number, Words: words, Metadata: t.in.Metadata}); err != nil {
+			return err
+		}
+	}
+	if err := s.c.Store.Sync(); err != nil {
+		return err
+	}
+	s.state.Turns, s.state.LastActivity, s.state.Retry, s.state.Error = t.number, s.c.Now(), true, ""
+	return nil
+}
+
+// Turn begins a turn and runs it.
+func (s *Session) Turn(ctx context.Context, in Input) (*Result, error) {
+	t, err := s.Begin(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return t.Run(ctx)
+}
+
+// Number is the turn's number, from 1; that of the turn that is tried again, if it is.
+func (t *Turn) Number() int { return t.number }
+
+// Events yields what the turn does, from its beginning to its end, or until ctx ends. It may
+// be called by many listeners, also after the end. Each reads at its own speed: a slow one
+// delays nobody, since the events stay in memory until nobody holds the turn any more. They
+// take about as much as the texts and the outputs of the turn, of which each has 64 KiB at
+// most. Of a session that is [Config.Single], only the end is kept.
+func (t *Turn) Events(ctx context.Context) iter.Seq[Event] { return t.stream.all(ctx) }
+
+// errPanic stands for a run that did not return.
+var errPanic = errors.New("a panic")
+
+// Run runs the turn on the caller's goroutine. The Result is never nil. The error is that of
+// [agent.Loop.Run], or of the store; then the turn has failed and can be tried again. After
+// a panic the session is no longer busy.
+func (t *Turn) Run(ctx context.Context) (res *Result, err error) {
+	s, rec := t.s, &t.s.records
+	in := t.in
+	ctx = authority.With(ctx, in.Authority)
+	run := t.run
+	run.Model, run.Env, run.Window = in.Model, &actions{env: in.Env, rec: rec}, s.c.Window
+	run.Tools = in.Tools
+	run.Recorder = agent.Recorders(before{in.Before, rec}, t.listen, in.Listen)
+	run.Admit = func() error { return t.admit(ctx) }
+	run.Approve, run.Rewrite, run.Ready = t.approve(), t.rewrite(), in.Ready
+	t.send(Event{Kind: KindStatus, Status: Busy})
+	var ending *agent.Ending
+	failed := errPanic
+	defer func() {
+		res, err = t.end(ctx, ending, failed, rec.unanswered(failed))
+	}()
+	ending, failed = s.c.Loop.Run(ctx, run)
+	return res, err
+}
+
+// admit reserves money for a call, if the turn may still act.
+func (t *Turn) admit(ctx context.Context) error {
+	if err := t.in.Authority.Check(t.s.c.Now()); err != nil || t.in.Reserve == nil {
+		return err
+	}
+	call, err := t.in.Reserve(ctx)
+	if err == nil {
+		t.s.records.call = call
+	}
+	return err
+}
+
+// approve asks whether an action may run; nil if nobody wants to know.
+func (t *Turn) approve() func(context.Context, string, agent.Call) error {
+	if t.in.Authority == nil {
+		return t.in.Approve
+	}
+	return func(ctx context.Context, tool string, c agent.Call) error {
+		if err := t.in.Authority.Check(t.s.c.Now()); err != nil || t.in.Approve == nil {
+			return err
+		}
+		return t.in.Approve(ctx, tool, c)
+	}
+}
+
+// rewrite returns what keeps the conversation short; nil if nothing does.
+func (t *Turn) rewrite() func(context.Context, agent.Conversation) (*agent.Rewriting, error) {
+	always := t.in.Rewrite
+	if always == nil {
+		always = t.s.c.Compact
+	}
+	once := t.in.Compact
+	if once == nil || t.asked {
+		return always
+	}
+	return func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) {
+		if first := once; first != nil && !c.Refused {
+			once = nil
+			if w, err := first(ctx, c); w != nil || err != nil {
+				return w, err
+			}
+		}
+		if always == nil {
+			return nil, nil
+		}
+		return always(ctx, c)
+	}
+}
+
+func (t *Turn) listen(e agent.Event) {
+	switch e.Type {
+	case agent.EventReply:
+		t.known.Calls++
+		t.known.Cost += e.Response.Cost
+	case agent.EventSummary:
+		t.known.Cost += e.Response.Cost
+	}
+	t.warn(e)
+	events := seen(e)
+	for i := range events {
+		events[i].Turn = t.number
+	}
+	t.publish(events...)
+}
+
+// publish shows events to those who watch. A batch run has thousands of turns that nobody
+// watches: their events are not kept.
+func (t *Turn) publish(events ...Event) {
+	if len(events) == 0 {
+		return
+	}
+	if end := events[len(events)-1].End != ""; end || !t.s.c.Single {
+		t.stream.send(end, events...)
+	}
+	if t.in.Watch == nil {
+		return
+	}
+	for _, e := range events {
+		t.in.Watch(e)
+	}
+}
+
+func (t *Turn) send(e Event) {
+	e.Time, e.Turn = t.s.c.Now(), t.number
+	t.publish(e)
+}
+
+// end records how the turn ended.
+func (t *Turn) end(ctx context.Context, ending *agent.Ending, err, lost error) (*Result, error) {
+	s := t.s
+	if ending == nil { // a panic: the runner reports it
+		ending = &agent.Ending{Status: vocab.StatusBug, Calls: t.known.Calls, Cost: t.known.Cost}
+	}
+	if lost != nil && !errors.Is(err, lost) {
+		err = errors.Join(err, lost)
+	}
+	res := &Result{Turn: t.number, End: endOf(ending, err), Answer: answer(ending.Messages), Question: ending.Question, Ending: ending}
+	reason := ending.Reason
+	switch {
+	case err != nil:
+		reason = err.Error()
+	case res.End == journal.TurnFailed && reason == "":
+		reason = "the turn ended with the status " + string(ending.Status)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn, s.state.Status = nil, Ready
+	if !s.c.Single {
+		saved := t.ended(ctx, res, reason)
+		if saved != nil && !errors.Is(err, saved) {
+			err = errors.Join(err, saved)
+		}
+	}
+	t.send(Event{
+		Kind: KindStatus, Status: Ready, End: res.End, Error: reason, Question: res.Question, Step: ending.Calls, Cost: ending.Cost,
+	})
+	return res, err
+}
+
+// ended records the end of a session's turn. s.mu is held.
+func (t *Turn) ended(ctx context.Context, res *Result, reason string) error {
+	s := t.s
+	// The run may have failed before it counted what is known of its last step.
+	s.state.LastActivity, s.state.Calls, s.state.Cost = s.c.Now(), max(res.Ending.Calls, t.known.Calls), max(res.Ending.Cost, t.known.Cost)
+	s.state.Retry, s.state.Error = res.End == journal.TurnFailed, ""
+	if s.state.Retry {
+		s.state.Error = reason
+	}
+	data := journal.TurnEndData{Turn: res.Turn, End: res.End, Status: res.Ending.Status, Question: res.Question, Error: s.state.Error}
+	if err := s.records.durable(journal.TypeTurnEnd, data); err != nil {
+		return err
+	}
+	return s.saveState(ctx)
+}
+
+// warn tells those who listen, once, that the conversation is long.
+func (t *Turn) warn(e agent.Event) {
+	switch e.Type {
+	case agent.EventMessages:
+		t.messages += sentOf(e.Messages)
+	case agent.EventRewrite:
+		for _, edit := range e.Rewritten.Edits {
+			t.messages += len(edit.Messages) - (edit.To - edit.From)
+		}
+	case agent.EventRequest:
+		c := &t.s.c
+		many := 0 < c.MaxMessages && c.MaxMessages < t.messages
+		if t.warned || !many && (c.MaxTokens <= 0 || e.Tokens <= c.MaxTokens) {
+			return
+		}
+		t.warned = true
+		c.Log.Warn("the conversation is long", "context", c.ContextID, "messages", t.messages, "tokens", e.Tokens)
+		note := fmt.Sprintf("the conversation is long: %d messages, about %d tokens; it can be compacted or cleared", t.messages, e.Tokens)
+		t.send(Event{Kind: KindStatus, Status: Busy, Step: e.Step, Note: note})
+	}
+}
+
+// sentOf counts the messages that a provider sees.
+func sentOf(messages []llm.Message) (n int) {
+	for _, m := range messages {
+		if m.Role != llm.RoleExit {
+			n++
+		}
+	}
+	return n
+}
+
+// actions runs the agent's actions in an environment, each under the id of its record.
+type actions struct {
+	env Environment
+	rec *recorder
+	mu  sync.Mutex
+}
+
+// Execute implements [agent.Environment]. A command without a record of its own has no id.
+func (a *actions) Execute(ctx context.Context, command string) (vocab.Output, error) {
+	a.mu.Lock()
+	id := a.rec.action
+	a.rec.action = ""
+	a.mu.Unlock()
+	return a.env.Execute(ctx, id, command)
+}
+
+// Read implements [agent.Reader].
+func (a *actions) Read(ctx context.Context, command string) (vocab.Output, error) {
+	return a.env.Execute(ctx, "", command)
+}
+
+// Vars implements [agent.Environment].
+func (a *actions) Vars() map[string]any { return a.env.Vars() }
+
+// before calls a listener before each event is recorded.
+type before struct {
+	listen agent.Listener
+	agent.Recorder
+}
+
+// Record implements [agent.Recorder].
+func (b before) Record(ctx context.Context, e agent.Event) error {
+	if b.listen != nil {
+		b.listen(e)
+	}
+	return b.Recorder.Record(ctx, e)
+}
