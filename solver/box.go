@@ -2,6 +2,7 @@ package solver
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"batch.example/batch/sandbox"
@@ -14,21 +15,25 @@ import (
 // that was running is requested again by its id.
 type keptBox struct {
 	Sandbox
-	failed  bool // a call to the sandbox failed
-	doubted bool // a call had failed before the resume too
+	failed  atomic.Bool // a call to the sandbox failed
+	doubted bool        // a call had failed before the resume too
 }
 
 // Execute implements [Sandbox].
 func (b *keptBox) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
 	out, err := b.Sandbox.Execute(ctx, id, command)
-	b.failed = b.failed || err != nil
+	if err != nil {
+		b.failed.Store(true)
+	}
 	return out, err
 }
 
 // Script implements [Sandbox].
 func (b *keptBox) Script(ctx context.Context, script string) (vocab.Output, error) {
 	out, err := b.Sandbox.Script(ctx, script)
-	b.failed = b.failed || err != nil
+	if err != nil {
+		b.failed.Store(true)
+	}
 	return out, err
 }
 
@@ -82,7 +87,7 @@ func (t *attempt) opening(phase string) {
 // lives reports whether the sandbox can still run commands. Only one that failed before
 // the resume is checked.
 func (b *keptBox) lives(ctx context.Context) bool {
-	b.doubted, b.failed = b.failed, false
+	b.doubted = b.failed.Swap(false)
 	if !b.doubted {
 		return true
 	}
@@ -92,7 +97,7 @@ func (b *keptBox) lives(ctx context.Context) bool {
 // keeps reports whether the sandbox is kept for a resume: the attempt failed but was not
 // canceled, and the sandbox did not fail twice in a row.
 func (t *attempt) keeps(ctx context.Context, box *keptBox, err error) bool {
-	return err != nil && !(box.failed && box.doubted) && ctx.Err() == nil
+	return err != nil && !(box.failed.Load() && box.doubted) && ctx.Err() == nil
 }
 
 func (t *attempt) close(box Sandbox) {

@@ -3,16 +3,12 @@ package solver
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"time"
 
-	"batch.example/batch/agent"
-	"batch.example/batch/fault"
 	"batch.example/batch/journal"
-	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
+	"batch.example/batch/session"
 	"batch.example/batch/vocab"
 )
 
@@ -42,7 +38,7 @@ func (t *attempt) recall() {
 		rec.Cost += s.Reply.Cost
 		rec.Usage = rec.Usage.Add(s.Reply.Usage)
 	}
-	t.carried, t.kept = t.carry(), h.Kept
+	t.carried = t.carry()
 }
 
 // carried is the usage and time that the ending of a resumed attempt does not include.
@@ -123,7 +119,7 @@ func (t *attempt) container() string {
 // ready brings the sandbox to the state that the recorded actions left, and records that
 // in the journal. If the attempt continues with a model call, [attempt.settle] may record
 // it later.
-func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
+func (t *attempt) ready(ctx context.Context, box Sandbox) error {
 	defer t.watch.during(&t.watch.spent.Prepare)()
 	if t.box.Adopted { // the image's name may refer to another image by now
 		was := t.past.Container
@@ -142,7 +138,7 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 		if err := t.repository(ctx, box); err != nil {
 			return err
 		}
-		if err := t.replay(ctx, box, rec, &data); err != nil {
+		if err := t.replay(ctx, box, &data); err != nil {
 			return err
 		}
 	}
@@ -151,7 +147,7 @@ func (t *attempt) ready(ctx context.Context, box Sandbox, rec *recorder) error {
 	if t.scrub.running() && t.beginsWithCall() {
 		return nil
 	}
-	return t.settle(ctx, rec)
+	return t.settle(ctx)
 }
 
 // beginsWithCall reports whether the attempt begins with a model call.
@@ -160,7 +156,7 @@ func (t *attempt) beginsWithCall() bool { return t.past == nil || t.past.Last() 
 // replay executes the recorded actions again. The recorded outputs are kept even if the
 // new ones differ, because the later replies are based on them. If an output differs, or
 // an action makes the container unusable, the attempt has diverged.
-func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *journal.ContainerData) error {
+func (t *attempt) replay(ctx context.Context, box Sandbox, data *journal.ContainerData) error {
 	steps := t.replied()
 	if len(steps) == 0 {
 		return nil
@@ -183,14 +179,19 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 			if t.destroyed {
 				return nil
 			}
-			if a.Command == "" {
-				continue // its tool works outside the sandbox
+			if a.Command == "" { // its tool does not work with commands
+				if a.Output != nil && t.calledInside(a) {
+					if err := t.missing(s.Number, i+1, a, data); err != nil {
+						return err
+					}
+				}
+				continue
 			}
 			if a.Output == nil {
 				t.log.Warn("an action was running in a container that no longer exists; it runs again in a new one", "step", s.Number, "command", a.Command)
 				continue // the agent runs it next
 			}
-			if err := t.replayAction(ctx, box, rec, s.Number, i+1, a, data); err != nil {
+			if err := t.replayAction(ctx, box, s.Number, i+1, a, data); err != nil {
 				return err
 			}
 		}
@@ -199,13 +200,13 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, rec *recorder, data *
 	return nil
 }
 
-func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, step, number int, a journal.Action, data *journal.ContainerData) error {
-	out, err := box.Execute(ctx, actionID(step, number), a.Command)
+func (t *attempt) replayAction(ctx context.Context, box Sandbox, step, number int, a journal.Action, data *journal.ContainerData) error {
+	out, err := box.Execute(ctx, session.ActionID(step, number), a.Command)
 	if errors.Is(err, vocab.ErrDestroyed) { // it did not do this before
 		t.log.Warn("a recorded action destroyed its container when it ran again", "step", step, "command", a.Command, "err", err)
 		t.destroyed, t.diverged = true, true
 		data.Replayed, data.Differences = data.Replayed+1, data.Differences+1
-		return t.recordDifference(rec, step, number, a, out)
+		return t.recordDifference(step, number, a, out)
 	}
 	if err != nil {
 		return err
@@ -217,7 +218,7 @@ func (t *attempt) replayAction(ctx context.Context, box Sandbox, rec *recorder, 
 	}
 	t.diverged = true
 	data.Differences++
-	return t.recordDifference(rec, step, number, a, out)
+	return t.recordDifference(step, number, a, out)
 }
 
 // same reports whether an action did the same as recorded, except for noise.
@@ -225,110 +226,27 @@ func (t *attempt) same(step, number int, now vocab.Output, was *journal.OutputDa
 	if now.ExitCode != was.ExitCode || now.TimedOut != was.TimedOut {
 		return false, nil
 	}
-	if now.Total == was.Total && sum(now.Bytes) == was.SHA256 {
+	if now.Total == was.Total && session.Sum(now.Bytes) == was.SHA256 {
 		return true, nil
 	}
 	recorded, err := t.past.Output(step, number)
 	if err != nil {
 		return false, err
 	}
-	return sum(recorded) == was.SHA256 && bytes.Equal(withoutNoise(now.Bytes), withoutNoise(recorded)), nil
+	return session.Sum(recorded) == was.SHA256 && bytes.Equal(withoutNoise(now.Bytes), withoutNoise(recorded)), nil
 }
 
-func (t *attempt) recordDifference(rec *recorder, step, action int, was journal.Action, now vocab.Output) error {
+func (t *attempt) recordDifference(step, action int, was journal.Action, now vocab.Output) error {
 	t.result.Record.Differences++
 	t.log.Warn("a recorded action had a different result when it ran again; the recorded result is kept",
 		"step", step, "command", was.Command, "returncode", now.ExitCode, "was", was.Output.ExitCode,
 		"bytes", now.Total, "were", was.Output.Total)
-	return rec.append(journal.TypeDifference, journal.DifferenceData{
+	d := journal.DifferenceData{
 		Step: step, Action: action, Command: was.Command, Output: now.Bytes[:min(len(now.Bytes), maxDifference)],
 		Total: now.Total, ExitCode: now.ExitCode, TimedOut: now.TimedOut,
-	})
+	}
+	if t.Talk != nil {
+		t.differences = append(t.differences, d)
+	}
+	return t.append(journal.TypeDifference, d)
 }
-
-// turn returns where the agent begins: at the start, or where the journal ends.
-func (t *attempt) turn() (agent.Turn, error) {
-	var turn agent.Turn
-	h := t.past
-	if h == nil {
-		return turn, nil
-	}
-	for _, raw := range h.Conversation() {
-		m, err := message(raw)
-		if err != nil {
-			return turn, err
-		}
-		turn.Messages = append(turn.Messages, m)
-	}
-	for _, s := range h.Before() {
-		turn.Calls++
-		turn.Cost += s.Reply.Cost
-	}
-	if n := len(h.Steps); n > 0 {
-		turn.Tokens = h.Steps[n-1].Tokens
-	}
-	turn.Elapsed, turn.FormatErrors = h.Elapsed, h.FormatErrors
-	if err := summaries(h, &turn); err != nil {
-		return turn, err
-	}
-	last := h.Last()
-	h.Release() // the agent has it now
-	if last == nil {
-		return turn, nil
-	}
-	reply, err := message(last.Reply.Message)
-	if err != nil {
-		return turn, err
-	}
-	turn.Unfinished = &agent.Unfinished{Reply: response(reply, last.Reply)}
-	turn.Elapsed += turn.Unfinished.Reply.Waited // the journal left it out, and the agent will when it takes the reply
-	for _, a := range last.Actions {
-		if a.Output != nil {
-			turn.Unfinished.Outputs = append(turn.Unfinished.Outputs, output(a.Output))
-		}
-	}
-	return turn, nil
-}
-
-// summaries adds the summaries that were written before the interruption. The agent has yet
-// to use those that are open.
-func summaries(h *journal.History, turn *agent.Turn) error {
-	for i := range h.Summaries {
-		s := &h.Summaries[i]
-		if !s.Open {
-			turn.Cost += s.Reply.Cost
-			continue
-		}
-		m, err := message(s.Reply.Message)
-		if err != nil {
-			return err
-		}
-		turn.Summaries = append(turn.Summaries, agent.Summary{Digest: s.Digest, Reply: response(m, &s.Reply)})
-		turn.Elapsed += seconds(s.Reply.Waited) // as with the last reply
-	}
-	return nil
-}
-
-// message decodes a message from the journal.
-func message(raw json.RawMessage) (llm.Message, error) {
-	var m llm.Message
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return m, fault.New(fault.Instance, "reading a message of the journal", err)
-	}
-	return m, nil
-}
-
-func response(m llm.Message, r *journal.ReplyData) *llm.Response {
-	return &llm.Response{
-		Message: m, FinishReason: r.FinishReason, Usage: r.Usage, Cost: r.Cost, Priced: r.Priced,
-		Model: r.Model, Raw: r.Response, Waited: seconds(r.Waited), RateLimited: seconds(r.RateLimited()),
-	}
-}
-
-func output(o *journal.OutputData) vocab.Output {
-	out := o.Output
-	out.Bytes, out.Timeout, out.Duration = o.Kept, seconds(o.Timeout), seconds(o.Seconds)
-	return out
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/agent/mcp"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
@@ -76,6 +77,10 @@ func (w *world) Execute(_ context.Context, id, command string) (vocab.Output, er
 }
 
 func (w *world) run(command string) (vocab.Output, error) {
+	if strings.HasPrefix(command, "look ") { // changes nothing, and may run at the same time as others
+		time.Sleep(w.takes)
+		return vocab.Output{Bytes: []byte(command), Total: int64(len(command))}, nil
+	}
 	if !strings.HasPrefix(command, "do ") && !strings.HasPrefix(command, "submit") {
 		return vocab.Output{ExitCode: 1}, nil // a script of the solver
 	}
@@ -150,6 +155,28 @@ func bash(commands ...string) (r scripted.Reply) {
 	return r
 }
 
+// looks is a reply that calls the tool look, and bash with the commands of that tool's form.
+func looks(commands ...string) scripted.Reply {
+	r := bash(commands...)
+	for i, c := range commands {
+		if strings.HasPrefix(c, "look ") {
+			r.ToolCalls[i].Name = "look"
+		}
+	}
+	return r
+}
+
+// looking sets a tool table whose tool look changes nothing.
+func looking(c *agent.Config) {
+	c.Actions = agent.ActionForm{Kind: agent.Tools, Tools: lookingTools()}
+}
+
+func lookingTools() []agent.Tool {
+	look := agent.BashTool()
+	look.Name, look.Submits, look.ReadOnly = "look", false, func(agent.Call) bool { return true }
+	return []agent.Tool{agent.BashTool(), look}
+}
+
 // plays are attempts that cover everything that an attempt can contain.
 var plays = map[string][]scripted.Reply{
 	"submits": {
@@ -162,7 +189,11 @@ var plays = map[string][]scripted.Reply{
 	"rewrites":            {bash("do 1"), bash("do 2", "do 3"), bash("do 4"), {Content: "none", Cost: 0.5}, bash("do 5"), bash("do 6", "do 7"), bash("submit")},
 	"meets its limit":     {bash("do 1"), bash("do 2"), bash("do 3"), bash("do 4"), bash("do 5"), bash("do 6"), bash("do 7"), bash("do 8")},
 	"ruins its container": {bash("do 1", "do kill"), bash("do kill"), bash("do 2", "do ruin", "do 3")},
-	"never learns":        {bash("do 1"), {Content: "a"}, bash("do 2"), {Content: "b"}, {Content: "c"}, {Content: "d"}},
+	"reads": {
+		looks("look a", "look b", "look c"), looks("do 1", "look d", "look e", "do 2", "look f"),
+		looks("look g", "look h", "do 3"), looks("submit"),
+	},
+	"never learns": {bash("do 1"), {Content: "a"}, bash("do 2"), {Content: "b"}, {Content: "c"}, {Content: "d"}},
 }
 
 // playing makes attempts of one play.
@@ -188,6 +219,7 @@ type playing struct {
 	budget  *runner.Budget   // nil: no limit
 	window  int64            // of the model
 	log     *slog.Logger     // the run's
+	servers []mcp.Server
 }
 
 // shorten replaces the oldest replies and their results by a word.
@@ -202,12 +234,16 @@ func shorten(_ context.Context, c agent.Conversation) (*agent.Rewriting, error) 
 	return &agent.Rewriting{Edits: []agent.Edit{{From: 2, To: to, Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("so far")}}}}}, nil
 }
 
-func newPlaying(t *testing.T, play []scripted.Reply) *playing {
+func newPlaying(t *testing.T, play []scripted.Reply, change ...func(*agent.Config)) *playing {
 	t.Helper()
-	loop, err := agent.NewLoop(agent.Config{
+	config := agent.Config{
 		SystemTemplate: "You are a shell.", InstanceTemplate: "{{task}}",
 		ObservationTemplate: "{{output.returncode}} {{output.exception_info}} {{output.output}}", StepLimit: 8, Now: clock,
-	})
+	}
+	for _, c := range change {
+		c(&config)
+	}
+	loop, err := agent.NewLoop(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +291,7 @@ func (p *playing) try(dir string) (*results.Result, error) {
 	}
 	s := solver.New(solver.Config{
 		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: solver.In(store), Now: p.now, RestartDiverged: p.restarts, Rewrite: p.rewrite,
-		Window: p.window, Log: p.log,
+		Window: p.window, Log: p.log, Servers: p.servers,
 		Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
 			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{Delay: p.delay})
 			m.Skip(heard)
@@ -358,6 +394,9 @@ func TestAnAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlaying(t, play)
+			if name == "reads" {
+				p = newPlaying(t, play, looking)
+			}
 			if name == "rewrites" {
 				p.rewrite = shorten
 			}
@@ -370,7 +409,7 @@ func TestAnAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 				t.Fatal("the trajectory was not written again")
 			}
 			step := 3
-			if name == "submits" || name == "ruins its container" {
+			if name == "reads" || name == "submits" || name == "ruins its container" {
 				step = 1
 			}
 			if testing.Short() {

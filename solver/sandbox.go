@@ -19,7 +19,8 @@ type Sandbox interface {
 	// Execute runs an agent's command as agent.Environment describes. The id names the
 	// command in this sandbox: if a command with this id was started before, even by a
 	// process that was killed since, it does not run again; Execute waits for it and
-	// returns its result. A command with an empty id always runs.
+	// returns its result. A command with an empty id always runs; several may at the same
+	// time.
 	Execute(ctx context.Context, id, command string) (vocab.Output, error)
 	// Vars implements agent.Environment.
 	Vars() map[string]any
@@ -45,16 +46,4 @@ type ownScripts struct{ Sandbox }
 
 func (o ownScripts) Execute(ctx context.Context, script string) (vocab.Output, error) {
 	return o.Script(ctx, script)
-}
-
-// actions adapts a sandbox to agent.Environment: Execute runs the action that was
-// recorded last.
-type actions struct {
-	Sandbox
-	rec *recorder
-}
-
-func (a actions) Execute(ctx context.Context, command string) (vocab.Output, error) {
-	defer a.rec.watch.during(&a.rec.watch.spent.Commands)()
-	return a.Sandbox.Execute(ctx, a.rec.action, command)
 }

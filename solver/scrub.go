@@ -197,7 +197,7 @@ func (t *attempt) scrubbed(ctx context.Context) error {
 
 // settle waits until the sandbox is ready for an action, and records it in the journal,
 // so that the attempt can be resumed in it. Further calls do nothing.
-func (t *attempt) settle(ctx context.Context, rec *recorder) error {
+func (t *attempt) settle(ctx context.Context) error {
 	if t.unsettled == nil {
 		return nil
 	}
@@ -208,5 +208,5 @@ func (t *attempt) settle(ctx context.Context, rec *recorder) error {
 	t.unsettled = nil
 	spent := t.watch.read()
 	data.Pull, data.Start, data.Prepare, data.Replay = spent.Pull, spent.Start, spent.Prepare, spent.Replay
-	return rec.flushed(journal.TypeContainer, data)
+	return t.flushed(journal.TypeContainer, data)
 }

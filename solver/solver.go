@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/sandbox"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/agent/mcp"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
@@ -20,6 +21,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
+	"batch.example/batch/session"
 	"batch.example/batch/vocab"
 )
 
@@ -43,10 +45,20 @@ type Config struct {
 	Approve func(ctx context.Context, tool string, c agent.Call) error                // see agent.Turn
 	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) // see agent.Turn
 
-	Window int64        // the model's context in tokens; 0 if it is not known
-	Log    *slog.Logger // the run's log, for what matters beyond one instance; nil discards
+	Servers []mcp.Server // to which each attempt connects, for their tools
+
+	Window int64 // the model's context in tokens; 0 if it is not known
+
+	// MaxMessages and MaxTokens are how long the conversation of a Talk may be without a
+	// warning; 0: any length.
+	MaxMessages int
+	MaxTokens   int64
+
+	Log *slog.Logger // the run's log, for what matters beyond one instance; nil discards
 
 	Listen Listen // of the caller's listeners; nil for none
+
+	Talk Talk // leads the conversation of each attempt; nil: it has one turn
 
 	Now func() time.Time
 
@@ -149,15 +161,14 @@ type attempt struct {
 	scrubWait time.Duration
 	at        runner.Progress // reported last
 
-	ending    *agent.Ending
-	result    *results.Result
-	diverged  bool                // the sandbox does not match what the model saw
-	destroyed bool                // the sandbox also cannot run commands any more
-	asked     int                 // step of a recorded call that may have been made and has no answer yet; 0 if none
-	call      *runner.Reservation // of the current or the last call
-	kept      int64               // bytes of the attempt's outputs in the journal
-	long      bool                // it was warned of the conversation's length
-	free      bool                // it was warned of replies whose cost is not known
+	ending      *agent.Ending
+	result      *results.Result
+	diverged    bool                     // the sandbox does not match what the model saw
+	differences []journal.DifferenceData // of this process
+	destroyed   bool                     // the sandbox also cannot run commands any more
+	long        bool                     // it was warned of the conversation's length
+	free        bool                     // it was warned of replies whose cost is not known
+	limited     bool                     // there is a limit on the cost of calls
 }
 
 func (t *attempt) solve(ctx context.Context) error {
@@ -177,9 +188,8 @@ func (t *attempt) solve(ctx context.Context) error {
 			t.close(box)
 		}
 	}()
-	rec := &recorder{attempt: t}
-	if err = t.ready(ctx, box, rec); err == nil && !t.destroyed && !(t.diverged && t.RestartDiverged) {
-		err = t.run(ctx, model, box, rec)
+	if err = t.ready(ctx, box); err == nil && !t.destroyed && !(t.diverged && t.RestartDiverged) {
+		err = t.run(ctx, model, box)
 	}
 	t.watch.to(&t.watch.spent.Finish)
 	t.scrub.end()
@@ -205,37 +215,26 @@ func (t *attempt) startup(ctx context.Context, box Sandbox) error {
 	return nil
 }
 
-func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox, rec *recorder) error {
+func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox) error {
 	t.watch.to(&t.watch.spent.Agent)
-	turn, err := t.turn()
-	if err != nil {
-		return err
-	}
-	task := Task(t.in)
-	turn.Task, turn.Vars = task.Task, task.Vars
-	turn.Model, turn.Env, turn.Recorder, turn.Admit = timed{model, t.watch}, actions{box, rec}, agent.Recorders(rec, t.progress, t.heard), func() error { return t.reserve(ctx) }
-	turn.Approve, turn.Rewrite, turn.Window = t.Approve, t.Rewrite, t.Window
-	turn.Ready = func(ctx context.Context) error { return t.settle(ctx, rec) }
-	ending, err := t.loop(ctx, turn, rec)
+	err := t.talk(ctx, model, box)
 	t.watch.to(&t.watch.spent.Finish)
-	t.ending = ending
-	t.at.Step, t.at.Cost = t.steps(), t.cost()
 	t.report("finish")
 	if ctx.Err() == nil {
-		if failed := t.settle(ctx, rec); failed != nil && errors.Is(err, failed) {
+		if failed := t.settle(ctx); failed != nil && errors.Is(err, failed) {
 			return err
 		} else if failed != nil {
 			return joined(failed, err)
 		}
 	}
-	if err != nil && (ctx.Err() != nil || errors.Is(err, runner.ErrBudget)) {
+	if t.ending == nil || err != nil && (fault.Canceled(err) || ctx.Err() != nil || errors.Is(err, runner.ErrBudget)) {
 		return err // the working tree is salvaged when the instance is resumed
 	}
-	if !ending.Submitted {
+	if !t.ending.Submitted {
 		t.salvage(ctx, box, t.Salvage && err == nil)
 		return err
 	}
-	if err := rec.durable(journal.TypeSubmission, journal.SubmissionData{Submission: ending.Submission}); err != nil {
+	if err := t.durable(journal.TypeSubmission, journal.SubmissionData{Submission: t.ending.Submission}); err != nil {
 		return err
 	}
 	t.predict(ctx, box)
@@ -251,37 +250,10 @@ func joined(first, second error) error {
 	return errors.Join(first, second)
 }
 
-// errPanic stands for a run that did not return.
-var errPanic = errors.New("a panic")
-
-// loop runs the agent. It also settles a call that is still open at the end, even after a
-// panic, because other attempts may wait for the money reserved for it.
-func (t *attempt) loop(ctx context.Context, turn agent.Turn, rec *recorder) (ending *agent.Ending, err error) {
-	err = errPanic
-	defer func() {
-		if lost := t.unanswered(rec, err); lost != nil {
-			err = joined(err, lost)
-		}
-	}()
-	return t.Loop.Run(ctx, turn)
-}
-
 // Task returns the part of a turn that the instance's row determines: its template
 // variables.
 func Task(in dataset.Instance) agent.Turn {
 	return agent.Turn{Task: in.ProblemStatement, Vars: map[string]any{"instance_id": in.ID}}
-}
-
-// unanswered settles a call that was still open when a run ended: it counts as
-// spent unless it is known that nothing was charged.
-func (t *attempt) unanswered(rec *recorder, err error) error {
-	defer t.call.Release()
-	if t.asked == 0 {
-		return nil
-	}
-	step := t.asked
-	t.asked = 0
-	return rec.lost(step, llm.Lost(err))
 }
 
 // timed is a model whose calls are measured by a stopwatch.
@@ -302,12 +274,10 @@ func (t *attempt) report(phase string) {
 }
 
 // reserve reserves money for the next call.
-func (t *attempt) reserve(ctx context.Context) error {
+func (t *attempt) reserve(ctx context.Context) (session.Reservation, error) {
 	call, err := t.runner.Reserve(ctx)
-	if err == nil {
-		t.call = call
-	}
-	return err
+	t.limited = call.Limited()
+	return call, err
 }
 
 // predict turns the submission into a prediction.
@@ -332,7 +302,7 @@ func (t *attempt) finish(err error) {
 		rec.Usage = t.carried.usage.Add(e.Usage)
 		rec.PatchBytes = len(t.result.Submission)
 	}
-	if t.diverged && err == nil {
+	if t.diverged && err == nil && t.Talk == nil { // a person or program leads it, and knows
 		rec.Status, rec.Outcome = vocab.StatusReplayDiverged, vocab.OutcomeDiverged
 		rec.Error = "resumed in a new container, the replayed actions had different outputs (agent.log has the first): " +
 			"this is not a result, and the next run starts the instance from the beginning"

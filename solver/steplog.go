@@ -2,6 +2,7 @@ package solver
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -65,6 +66,14 @@ func (l stepLog) summary(e agent.Event) {
 }
 
 func (l stepLog) command(e agent.Event) {
+	if e.Arguments != nil {
+		args, err := json.Marshal(e.Arguments)
+		if err != nil { // a tool has put something else in
+			args = nil
+		}
+		l.block(fmt.Sprintf("step %d: calling %s", e.Step, e.Tool), ends(l.mask.Text(string(args)), loggedCommand, 0))
+		return
+	}
 	lines := ends(l.mask.Text(e.Command), loggedCommand, 0)
 	if len(lines) == 0 {
 		lines = []string{""}

@@ -31,6 +31,7 @@ func TestTheStepLogIsReadable(t *testing.T) {
 	l.output(agent.Event{Step: 2, Output: &vocab.Output{ExitCode: -1, TimedOut: true, Duration: time.Minute}})
 	l.output(agent.Event{Step: 3, Output: &vocab.Output{Bytes: []byte(vocab.Marker + "\npatch"), Total: 43}})
 	l.output(agent.Event{Step: 4, Output: &vocab.Output{Bytes: []byte(strings.Repeat("x", 310)), Total: 310}})
+	l.command(agent.Event{Step: 5, Tool: "notes__add", Arguments: map[string]any{"text": "a\nb"}})
 	want := `03:04:05 step 1: the model answered in 4.1s, 2s of it waiting ($0.0022, 1488 tokens in, 49 out)
     I look.
 03:04:05 step 1: command
@@ -52,6 +53,8 @@ func TestTheStepLogIsReadable(t *testing.T) {
 03:04:05 step 3: exit 0 after 0s, 43 bytes of output
 03:04:05 step 4: exit 0 after 0s, 310 bytes of output
     | ` + strings.Repeat("x", 300) + ` ... 10 characters hidden
+03:04:05 step 5: calling notes__add
+    {"text":"a\nb"}
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)

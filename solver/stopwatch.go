@@ -1,6 +1,7 @@
 package solver
 
 import (
+	"sync"
 	"time"
 
 	"batch.example/batch/results"
@@ -8,13 +9,19 @@ import (
 
 // stopwatch measures how an attempt's time is spent. It starts in the phase Start and
 // counts for one phase at a time, so that the phases add up to the total. Only the
-// attempt's goroutine uses it.
+// attempt's goroutine uses it, and those that it waits for, with together.
 type stopwatch struct {
 	now   func() time.Time
 	begun time.Time
 	since time.Time // start of the current phase
 	phase *float64
 	spent results.Phases
+
+	person float64 // seconds in which the attempt waited for a person: not of its time
+
+	mu     sync.Mutex
+	inside int    // callers of together
+	leave  func() // ends their phase
 }
 
 func newStopwatch(now func() time.Time) *stopwatch {
@@ -37,10 +44,27 @@ func (w *stopwatch) during(phase *float64) func() {
 	return func() { w.to(before) }
 }
 
+// together is during for several goroutines: the phase lasts from the first one's beginning
+// to the last one's end.
+func (w *stopwatch) together(phase *float64) func() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.inside++; w.inside == 1 {
+		w.leave = w.during(phase)
+	}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.inside--; w.inside == 0 {
+			w.leave()
+		}
+	}
+}
+
 // read returns the time spent so far.
 func (w *stopwatch) read() results.Phases {
 	w.to(w.phase)
 	p := w.spent
-	p.Total = w.since.Sub(w.begun).Seconds()
+	p.Total = w.since.Sub(w.begun).Seconds() - w.person
 	return p
 }

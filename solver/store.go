@@ -7,6 +7,7 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/session"
 )
 
 // Store is where attempts are kept. It is safe for concurrent use.
@@ -28,9 +29,8 @@ type Opened struct {
 
 // Journal receives an attempt's records. [journal.Writer] implements it.
 type Journal interface {
-	Append(typ string, data any) error
-	Flush() error
-	Sync() error
+	session.Journal
+	HistoryHere() (*journal.History, error) // of the attempt, with everything so far
 }
 
 // In returns a Store that keeps attempts in a run directory on this machine.

@@ -1,0 +1,239 @@
+package solver
+
+import (
+	"context"
+	"slices"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/dataset"
+	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/journal"
+	"batch.example/batch/llm"
+	"batch.example/batch/sandbox"
+	"batch.example/batch/session"
+	"batch.example/batch/vocab"
+)
+
+// Talk leads an attempt's conversation, in place of the one turn of a batch run. When it
+// returns nil, the attempt ends with the result of the last turn: what the agent submitted,
+// or else the working tree's diff. An error ends the attempt too; after context.Canceled,
+// or before a turn has ended, a later run resumes it.
+type Talk func(ctx context.Context, c *Conversation) error
+
+// Conversation is an attempt whose sandbox is ready, for its [Talk]. Its methods are not
+// safe for concurrent use, except those of its Session, and are not to be used after the
+// Talk has returned.
+type Conversation struct {
+	Session  *session.Session // ready
+	Instance dataset.Instance
+	Facts    sandbox.Facts
+
+	// Resumed says that the attempt was interrupted before, and Diverged that its sandbox is
+	// a new one in which some of its actions did something else than before.
+	Resumed, Diverged bool
+
+	// Differences are the recorded actions that did something else when they ran again in
+	// this sandbox.
+	Differences []journal.DifferenceData
+
+	t     *attempt
+	model llm.Model
+	box   Sandbox
+	store session.Store
+	tools []agent.Tool // of MCP servers
+}
+
+// talk makes the attempt a conversation, or the one turn of a batch run.
+func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error {
+	store := session.OnJournal(t.in.ID, t.journal, t.records)
+	s := session.New(session.Config{
+		ContextID: t.in.ID, Store: store, Loop: t.Loop,
+		Single: t.Talk == nil, Window: t.Window, Model: t.ModelName, Log: t.log, Now: t.Now,
+		MaxMessages: t.MaxMessages, MaxTokens: t.MaxTokens,
+		Saving: func() func() { return t.watch.during(&t.watch.spent.Save) },
+	})
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	servers, err := t.connect(ctx, box)
+	if err != nil {
+		return err
+	}
+	defer servers.Close()
+	c := &Conversation{
+		Session: s, Instance: t.in, Facts: t.box, Resumed: t.past != nil, Diverged: t.diverged, Differences: t.differences,
+		t: t, model: model, box: box, store: store, tools: servers.Tools(),
+	}
+	if t.Talk == nil {
+		task := Task(t.in)
+		_, err := c.Turn(ctx, session.Input{Task: task.Task, Vars: task.Vars})
+		return err
+	}
+	if err := t.leads(ctx, c); err != nil {
+		return err
+	}
+	return c.end(ctx)
+}
+
+// leads calls the Talk. What passes between its turns is the person's time.
+func (t *attempt) leads(ctx context.Context, c *Conversation) error {
+	defer t.watch.during(&t.watch.person)()
+	return t.Talk(ctx, c)
+}
+
+// end makes the ending of the last turn that of the attempt, also if that turn ran before a
+// resume.
+func (c *Conversation) end(ctx context.Context) error {
+	t := c.t
+	if t.ending == nil {
+		past, err := c.earlier(ctx)
+		if err != nil {
+			return err
+		}
+		t.ending = past
+	}
+	if t.ending == nil {
+		return context.Canceled // nothing was said yet
+	}
+	if !outcome(t.ending).Final() {
+		t.ending.Status, t.ending.Reason = vocab.StatusEnded, ""
+	}
+	return nil
+}
+
+// earlier is the ending of the last turn, which ran before a resume; nil if there was none.
+func (c *Conversation) earlier(ctx context.Context) (*agent.Ending, error) {
+	h, err := c.store.History(ctx)
+	if err != nil || h == nil || h.Turn() == nil {
+		return nil, err
+	}
+	list, err := c.Messages(ctx, session.Query{})
+	if err != nil {
+		return nil, err
+	}
+	st := c.Session.State()
+	e := &agent.Ending{Status: vocab.StatusEnded, Calls: st.Calls, Cost: st.Cost, ModelID: c.t.result.Record.ModelID}
+	for _, m := range list {
+		e.Messages = append(e.Messages, m.Message)
+	}
+	if end := h.Turn().End; end != nil {
+		e.Status = end.Status
+	}
+	if e.Status == vocab.StatusSubmitted && len(list) > 0 {
+		e.Submission, e.Submitted = agent.Submission(list[len(list)-1].Message)
+	}
+	return e, nil
+}
+
+// Model is the attempt's model.
+func (c *Conversation) Model() llm.Model { return c.model }
+
+// Messages is what the Session's Messages returns, also while a turn waits for its Approve
+// or its model.
+func (c *Conversation) Messages(ctx context.Context, q session.Query) ([]session.Message, error) {
+	return c.store.Messages(ctx, q)
+}
+
+// Salvage makes the working tree's diff the prediction if the last turn does not submit.
+func (c *Conversation) Salvage() { c.t.Salvage = true }
+
+// records is the attempt's history, for its session.
+func (t *attempt) records() (*journal.History, error) {
+	if t.Talk == nil {
+		return t.past, nil
+	}
+	return t.journal.HistoryHere()
+}
+
+// Turn runs one turn; see [Conversation.Begin].
+func (c *Conversation) Turn(ctx context.Context, in session.Input) (*session.Result, error) {
+	_, run, err := c.Begin(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx)
+}
+
+// Begin begins a turn, with the attempt's model, sandbox, budget and listeners, and the
+// template variables of its instance. The caller must call run, on the goroutine of the
+// Talk; other goroutines may read the turn's events meanwhile.
+func (c *Conversation) Begin(ctx context.Context, in session.Input) (turn *session.Turn, run func(context.Context) (*session.Result, error), err error) {
+	t := c.t
+	if in.Vars == nil {
+		in.Vars = Task(t.in).Vars
+	}
+	if in.Model == nil {
+		in.Model = c.model
+	}
+	if in.Approve == nil {
+		in.Approve = t.Approve
+	}
+	if in.Rewrite == nil {
+		in.Rewrite = t.Rewrite
+	}
+	if approve := in.Approve; approve != nil && t.Talk != nil {
+		in.Approve = func(ctx context.Context, tool string, a agent.Call) error {
+			defer t.watch.during(&t.watch.person)()
+			return approve(ctx, tool, a)
+		}
+	}
+	in.Model, in.Env = timed{in.Model, t.watch}, measured{c.box, t.watch}
+	in.Tools = slices.Concat(in.Tools, c.tools)
+	in.Reserve, in.Ready, in.Before = t.reserve, t.settle, t.logEvent
+	listen := in.Listen
+	in.Listen = func(e agent.Event) {
+		for _, l := range []agent.Listener{t.progress, t.heard, listen} {
+			if l != nil {
+				l(e)
+			}
+		}
+	}
+	if turn, err = c.Session.Begin(ctx, in); err != nil {
+		return nil, nil, err
+	}
+	return turn, func(ctx context.Context) (*session.Result, error) {
+		defer t.watch.to(t.watch.to(&t.watch.spent.Agent))
+		res, err := turn.Run(ctx)
+		t.ending = after(t.ending, res.Ending)
+		t.at.Step, t.at.Cost = t.steps(), t.cost()
+		return res, err
+	}, nil
+}
+
+// Diff is the working tree's diff against the commit that the agent began at, so it
+// includes what the agent committed.
+func (c *Conversation) Diff(ctx context.Context) ([]byte, error) {
+	if err := c.t.settle(ctx); err != nil {
+		return nil, err
+	}
+	return boxgit.WorktreeDiff(ctx, ownScripts{c.box}, c.t.commits()...)
+}
+
+// after is the ending of two runs, one after the other.
+func after(first, second *agent.Ending) *agent.Ending {
+	if first == nil {
+		return second
+	}
+	both := *second
+	both.Usage = first.Usage.Add(second.Usage)
+	both.ModelTime += first.ModelTime
+	both.RateWait += first.RateWait
+	both.Backoff += first.Backoff
+	both.CommandTime += first.CommandTime
+	if both.ModelID == "" {
+		both.ModelID = first.ModelID
+	}
+	return &both
+}
+
+// measured is a sandbox whose agent's commands are measured by a stopwatch.
+type measured struct {
+	Sandbox
+	watch *stopwatch
+}
+
+// Execute implements [session.Environment].
+func (m measured) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
+	defer m.watch.together(&m.watch.spent.Commands)()
+	return m.Sandbox.Execute(ctx, id, command)
+}
