@@ -16,7 +16,8 @@ import (
 
 // next is what `batch resume` would do in a directory.
 type next struct {
-	resumable bool // it has the manifest of a `batch run`
+	resumable bool   // it has the manifest of a `batch run`
+	talk      string // the command of a conversation, which alone continues it; empty otherwise
 	selected  map[string]bool
 	base      float64 // --cost-limit-total of the last `batch run`, which `batch resume` repeats; 0 is none
 	limit     float64 // that of the last command, which may have changed it
@@ -24,7 +25,8 @@ type next struct {
 }
 
 func nextOf(m *manifest.Manifest, spent float64) next {
-	n := next{resumable: !m.OnlyGraded(), selected: map[string]bool{}, spent: spent}
+	n := next{talk: m.Talk(), selected: map[string]bool{}, spent: spent}
+	n.resumable = !m.OnlyGraded() && n.talk == ""
 	for _, id := range m.Dataset.Instances {
 		n.selected[id] = true
 	}
@@ -112,6 +114,9 @@ func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
 		if n := len(outside); n > 0 {
 			add(s.next.withLimit(retry(s.Dir, outside), outside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances")+" of earlier commands")
 		}
+	}
+	if s.Owner == "" && s.next.talk != "" && len(inside)+len(outside) > 0 {
+		add("batch "+s.next.talk+" ... -o "+word(s.Dir), "continue the conversation, by the command that began it")
 	}
 	if g := s.Grading; g != nil && s.Owner == "" && g.Graded < g.Predictions {
 		add("batch grade "+word(s.Dir), "grade "+printable.Count(g.Predictions-g.Graded, "prediction", "predictions")+" without a verdict")

@@ -38,6 +38,8 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 		{"not selected, and the limit was reached", []string{"x"}, []results.Record{broken}, limited, nil, "  batch retry out a --cost-limit-total 0.02  ", "retry out a  "},
 		{"not selected, and the limit was raised", []string{"x"}, []results.Record{broken}, limited, []string{"resume", "out", "--cost-limit-total", "4"}, "  batch retry out a --cost-limit-total 4  ", "retry out a  "},
 		{"far from the limit", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "5"}, nil, "  batch resume out  continue with", "cost-limit"},
+		{"a conversation", []string{"a"}, []results.Record{broken}, []string{"chat", "--image", "x"}, nil, "  batch chat ... -o out  continue the conversation", "batch resume"},
+		{"a conversation about another run", []string{"x"}, []results.Record{broken}, []string{"attach", "run", "a"}, nil, "  batch attach ... -o out  continue", "batch retry"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			snap := &results.Snapshot{

@@ -71,6 +71,9 @@ type Access struct {
 	// Limits are those of the keys; nil: calls do not wait for each other.
 	Limits *limit.Pool
 
+	// KeyFromTurn is that of [catalogue.Settings]: the turns of sessions bring their keys.
+	KeyFromTurn bool
+
 	// HTTP and Within are those of [catalogue.Settings]; nil for the defaults.
 	HTTP   *http.Client
 	Within func(ctx context.Context, instance string) context.Context
@@ -83,7 +86,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 		a.Getenv = func(string) string { return "" }
 	}
 	s := ModelSettings(cfg, a.Getenv)
-	s.HTTP, s.Within = a.HTTP, a.Within
+	s.HTTP, s.Within, s.KeyFromTurn = a.HTTP, a.Within, a.KeyFromTurn
 	if a.Limits != nil {
 		known := limit.Limits{Requests: int64(cfg.Model.RequestsPerMinute), Tokens: int64(cfg.Model.TokensPerMinute)}
 		s.Gate = func(provider, base, key string) llm.Gate {
@@ -130,7 +133,7 @@ func priced(m catalogue.Model) string {
 // contextPolicy returns the configuration's context policy for a model. A played model has
 // no context to exceed, so that it needs a limit to have one.
 func contextPolicy(cfg *config.Config, m catalogue.Model) (func(context.Context, agent.Conversation) (*agent.Rewriting, error), error) {
-	if m.Played && cfg.Agent.ContextLimit == 0 {
+	if m.Played && cfg.Agent.ContextLimit == 0 && cfg.Agent.ContextMessages == 0 {
 		return nil, nil
 	}
 	policy, err := cfg.ContextPolicy(m.Window)

@@ -184,6 +184,7 @@ func TestAPlanRefusesWhatARunRefuses(t *testing.T) {
 		"a file":              demoRun(t, file, 1),
 		"below a file":        demoRun(t, filepath.Join(file, "out", "deep"), 1),
 		"unreadable":          demoRun(t, torn, 1),
+		"questions":           demoRun(t, t.TempDir(), 1, "agent.ask=true"),
 	} {
 		_, planned := NewPlan(t.Context(), c)
 		r, opened := Open(t.Context(), c)

@@ -17,7 +17,9 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
+	"batch.example/batch/agent/mcp"
 	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/grading"
@@ -63,7 +65,27 @@ type Config struct {
 	// Listen returns none.
 	Listen solver.Listen
 
+	// Talk leads the conversation of each attempt, see [solver.Talk]; nil: each has one turn.
+	Talk solver.Talk
+	// Servers are the MCP servers to which each attempt connects: see package mcp.
+	Servers []mcp.Server
+	// Jobs are the instances to run, while the run works, in place of those of Instances
+	// that are left; nil: those.
+	Jobs runner.Source[dataset.Instance]
+
+	// Earlier is where Instances have attempts that this run continues, in copies of its own;
+	// nil: they have none.
+	Earlier *Earlier
+
 	Tell func(text string) // called with what the user should know before work begins; nil ignores
+}
+
+// Earlier is another run directory. It is only read.
+type Earlier struct {
+	Dir string
+	// Owned says that this process holds the directory's lock, so that it may take over the
+	// containers that a run there left.
+	Owned bool
 }
 
 // Run is a run directory that this process has locked.
@@ -81,7 +103,8 @@ type Run struct {
 }
 
 // Open locks the directory and makes a plan, as [NewPlan] does. Differences in settings
-// that are not accepted are Usage faults, and leave the directory as it was. The caller
+// that are not accepted are Usage faults, and leave the directory as it was; so is an agent
+// that may ask a person where there is no Talk. The caller
 // must Close the Run.
 func Open(ctx context.Context, c Config) (*Run, error) {
 	r, err := openStore(c)
@@ -97,6 +120,10 @@ func Open(ctx context.Context, c Config) (*Run, error) {
 
 // openStore fills in what c leaves out, and opens its directory.
 func openStore(c Config) (*Run, error) {
+	if c.Settings.Agent.Ask && c.Talk == nil {
+		return nil, fault.Newf(fault.Usage, "agent.ask is true, but nobody answers the questions of a batch run").
+			WithHint("leave it out; a person answers in `batch chat`, a client in `batch serve`")
+	}
 	if c.Tell == nil {
 		c.Tell = func(string) {}
 	}
@@ -111,9 +138,25 @@ func openStore(c Config) (*Run, error) {
 		c.Sandboxes.Docker.Before = func(call string) error { return plan.At("engine." + call) }
 	}
 	r := &Run{Config: c, settings: c.Settings.Resolved()}
+	if err := r.seed(); err != nil {
+		return nil, err
+	}
 	var err error
 	r.store, err = results.Open(c.Output, c.Store)
 	return r, err
+}
+
+// seed copies the attempts that are continued.
+func (r *Run) seed() error {
+	if r.Earlier == nil || r.Store.ReadOnly {
+		return nil
+	}
+	for _, in := range r.Instances {
+		if err := results.Seed(r.Output, in.ID, r.settingsOf(in), r.Earlier.Dir, in.ProblemStatement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Run) prepare(ctx context.Context) error {

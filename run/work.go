@@ -53,7 +53,7 @@ func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 
 // work is Work of a run that may share something with others; nil: nothing.
 func (r *Run) work(ctx context.Context, drain <-chan struct{}, v View, with *shared) error {
-	if len(r.todo)+len(r.ungraded) == 0 {
+	if len(r.todo)+len(r.ungraded) == 0 && r.Jobs == nil {
 		return nil
 	}
 	if v == nil {
@@ -66,7 +66,8 @@ func (r *Run) work(ctx context.Context, drain <-chan struct{}, v View, with *sha
 	defer closeLog()
 	r.logAsked(log)
 	r.store.SetLog(log)
-	models, err := r.openModel(log, modelReplied(r.store.Records()))
+	// Jobs that come have different authors, so that a refusal is about one of them.
+	models, err := r.openModel(log, r.Jobs != nil || modelReplied(r.store.Records()))
 	if err != nil {
 		return err
 	}
@@ -104,6 +105,9 @@ func (r *Run) attempt(ctx context.Context, drain <-chan struct{}, v View, log *s
 	}
 	v.Progress(false, kept, r.store.Spent())
 	jobs, budget, entered := runner.List(r.todo), r.budget(), func() {}
+	if r.Jobs != nil {
+		jobs = r.Jobs
+	}
 	if with != nil {
 		jobs, budget, entered = with.jobs, with.budget, with.jobs.Entered
 	}
@@ -153,6 +157,9 @@ func (r *Run) startHost(ctx context.Context, c sandbox.Config, with *shared) (*s
 func (r *Run) hostConfig(drain <-chan struct{}, v View, log *slog.Logger) sandbox.Config {
 	c := r.Sandboxes
 	c.Lease, c.Instances, c.Drain = rundir.Lease(r.Output), r.todo, drain
+	if r.Earlier != nil && r.Earlier.Owned {
+		c.From = rundir.Lease(r.Earlier.Dir)
+	}
 	c.Notify, c.Pulled, c.Log = v.Say, v.Pulled, log
 	return c
 }
@@ -194,11 +201,15 @@ func callEstimate(records []results.Record) float64 {
 
 func (r *Run) solver(models solver.Models, host *sandbox.Host, g *grader, log *slog.Logger) *solver.Solver {
 	env := r.Settings.Environment
-	return solver.New(solver.Config{
+	c := solver.Config{
 		Loop: r.Loop, Models: models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{host, g}, Store: solver.In(r.store),
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
 		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
-		Window: r.Model.Window, Rewrite: r.Model.Rewrite, Log: log,
-	})
+		Window: r.Model.Window, Rewrite: r.Model.Rewrite, Talk: r.Talk, Servers: r.Servers, Log: log,
+	}
+	if r.Model.Rewrite == nil { // otherwise they are not exceeded
+		c.MaxMessages, c.MaxTokens = r.Settings.Agent.ContextMessages, r.Settings.ContextLimit(r.Model.Window)
+	}
+	return solver.New(c)
 }

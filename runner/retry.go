@@ -26,12 +26,13 @@ func DefaultRetries() Retries {
 // faults that stop the whole run, nor an interruption, which is always continued.
 func Endings() []string {
 	return []string{
-		fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(),
+		fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(), fault.Expired.String(),
 		string(vocab.OutcomeEmpty), string(vocab.OutcomeLimit), string(vocab.OutcomeFormat), string(vocab.OutcomeFailed),
 		string(vocab.OutcomeDiverged), string(vocab.OutcomeInfrastructure),
 		string(vocab.StatusLimitsExceeded), string(vocab.StatusTimeExceeded), string(vocab.StatusRepeatedFormatError),
 		string(vocab.StatusContextWindowExceeded), string(vocab.StatusContentPolicyViolation), string(vocab.StatusEnvironmentDestroyed),
-		string(vocab.StatusTransientFault), string(vocab.StatusInstanceFault), string(vocab.StatusUnknownFault),
+		string(vocab.StatusAnswered), string(vocab.StatusInputRequired),
+		string(vocab.StatusTransientFault), string(vocab.StatusInstanceFault), string(vocab.StatusUnknownFault), string(vocab.StatusExpiredFault),
 	}
 }
 

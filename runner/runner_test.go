@@ -403,9 +403,9 @@ func TestInvalidRetriesAreRefused(t *testing.T) {
 		}
 	}
 	_, err := runner.ParseRetries([]string{"limits=1"})
-	const want = "did you mean limit? expected one of transient, instance, unknown, bug, empty, limit, format, failed, diverged, " +
+	const want = "did you mean limit? expected one of transient, instance, unknown, bug, expired, empty, limit, format, failed, diverged, " +
 		"infrastructure, LimitsExceeded, TimeExceeded, RepeatedFormatError, ContextWindowExceeded, ContentPolicyViolation, " +
-		"EnvironmentDestroyed, TransientFault, InstanceFault, UnknownFault"
+		"EnvironmentDestroyed, Answered, InputRequired, TransientFault, InstanceFault, UnknownFault, ExpiredFault"
 	if fault.HintOf(err) != want {
 		t.Errorf("hint %q, want %q", fault.HintOf(err), want)
 	}

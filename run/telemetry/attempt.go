@@ -88,6 +88,8 @@ func (a *attempt) Event(e agent.Event) {
 		a.reply(e)
 	case agent.EventRefused:
 		a.cut(e.Time, string(vocab.StatusContextWindowExceeded), a.errorText(e.Err.Error()))
+	case agent.EventFailed:
+		a.cut(e.Time, errorType(e.Err), a.errorText(e.Err.Error()))
 	case agent.EventAction:
 		a.start(e)
 	case agent.EventOutput:
