@@ -23,6 +23,8 @@
 //	  <id>/agent.log        this instance's log, all attempts
 //	  <id>/http.jsonl       with `batch run --record`: the model calls, see package cassette;
 //	                        written by the program, all attempts, append-only
+//	  <id>/a2a.jsonl        of a context of `batch serve`: what its caller was promised, see
+//	                        package serve; written by the program, append-only, mode 0600
 //
 // preds.json, the trajectories and exit_statuses.yaml have the form that mini-swe-agent 2
 // writes. The two JSON files are,
@@ -160,6 +162,10 @@
 //     command does not count as worked, and its own time limit keeps running.
 //   - Where that container is gone, such an action runs once in a fresh one, after
 //     the recorded ones; what it did in the old one is lost.
+//   - An action without a command is a call of a tool that executes none, and names the
+//     tool. One with an output is not replayed; if the tool was an MCP server's in the
+//     container, it has a difference record in a fresh one, since what it did there is
+//     missing. One that was under way is made again, so it may be made twice.
 //
 // In a fresh container the recorded actions are replayed, in order. An action whose
 // output or exit code is not the recorded one, times and addresses in memory aside, has a

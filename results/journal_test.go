@@ -170,7 +170,7 @@ func TestAJournalOfAnotherProgramIsMovedAside(t *testing.T) {
 
 func TestANewerJournalIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	body := `{"v":4,"seq":1,"attempt":1,"start":0,"calls":0,"cost":0,"t":"2030-01-01T00:00:00Z","type":"attempt","data":{}`
+	body := `{"v":99,"seq":1,"attempt":1,"start":0,"calls":0,"cost":0,"t":"2030-01-01T00:00:00Z","type":"attempt","data":{}`
 	write(t, body+fmt.Sprintf(",\"crc\":\"%08x\"}\n", castagnoli(body)), dir, "a", "journal.jsonl")
 	_, err := results.Open(dir, results.Options{})
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), "newer batch") {

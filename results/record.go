@@ -60,7 +60,7 @@ type Phases struct {
 	Agent    float64 `json:"agent"`     // the agent itself: templates, parsing, the conversation
 	Save     float64 `json:"save"`      // writing the journal, and making it durable
 	Finish   float64 `json:"finish"`    // patch, salvage and removal of the container
-	Total    float64 `json:"total"`
+	Total    float64 `json:"total"`     // without the time in which a conversation waited for a person
 
 	// Scrub is what the scrub of the git history took. It runs beside the first call, so
 	// that only ScrubWait, what the first action waited for it, is a part of Prepare.

@@ -130,7 +130,7 @@ func TestAPredictionOfANewerVersionIsRefused(t *testing.T) {
 	put(t, s, result("a", "p"))
 	closeStore(t, s)
 	path := filepath.Join(dir, "a", "journal.jsonl")
-	write(t, resealed(t, read(t, path), "prediction", `{"v":2,`, `{"v":4,`), path)
+	write(t, resealed(t, read(t, path), "prediction", `{"v":2,`, `{"v":99,`), path)
 	closeStore(t, open(t, dir)) // nothing has to be restored
 	if err := os.Remove(filepath.Join(dir, "preds.json")); err != nil {
 		t.Fatal(err)

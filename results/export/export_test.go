@@ -47,7 +47,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func tools() (list []export.Tool) {
-	for _, tool := range []agent.Tool{agent.BashTool(), agent.EditorTool()} {
+	for _, tool := range []agent.Tool{agent.BashTool(), agent.EditorTool(), agent.AskTool()} {
 		list = append(list, export.Tool{
 			Type: "function", Function: export.Function{Name: tool.Name, Description: tool.Description, Parameters: tool.Parameters},
 		})
@@ -481,6 +481,7 @@ func TestASweepsCellsHaveNamesOfTheirOwn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sweep")
 	for _, cell := range []string{"m-1", "m-2"} {
 		solved(t, filepath.Join(dir, cell), "a", submitted, calls, "x", "")
+		put(t, filepath.Join(dir, cell, manifest.File), []byte("{}"))
 	}
 	x := sweeps.Index{Cells: []sweeps.Cell{{Folder: "m-1"}, {Folder: "m-2"}, {Folder: "m-3"}}}
 	if err := x.Write(dir); err != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"batch.example/batch/fault"
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
 )
@@ -34,12 +33,12 @@ func Open(dirs []string) ([]Run, error) {
 			return nil, err
 		}
 		for i, cell := range x.Dirs(dir) {
-			snap, err := results.Read(cell)
-			if fault.KindOf(err) == fault.Usage {
-				continue // it has not begun
-			}
+			snap, err := sweeps.ReadCell(cell)
 			if err != nil {
 				return nil, err
+			}
+			if snap == nil {
+				continue
 			}
 			runs = add(runs, filepath.Join(baseOf(dir), x.Cells[i].Folder), snap)
 		}

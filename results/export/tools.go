@@ -18,25 +18,34 @@ type Function struct {
 	Parameters  json.RawMessage `json:"parameters"` // JSON schema
 }
 
+// ask is the name of the tool that asks a person.
+const ask = "ask"
+
 // offered returns the tools that the model was offered: all for the tool set, and bash for
-// tool calls. A model that writes its commands in its text is offered none. Where the form
-// was not set, as in other tools' trajectories, they are those that the model called.
-func (o Options) offered(a *attempt) []Tool {
-	form := ""
-	if model, ok := a.view.Info.Config["model"].(map[string]any); ok {
-		form, _ = model["action_form"].(string)
+// tool calls; ask only where the configuration says so. A model that writes its commands in
+// its text is offered none. Where the form was not set, as in other tools' trajectories, they
+// are those that the model called.
+func (o Options) offered(a *attempt) (list []Tool) {
+	setting := func(section, key string) any {
+		m, _ := a.view.Info.Config[section].(map[string]any)
+		return m[key]
 	}
-	called := []string{shell}
-	switch form {
-	case "tools":
-		return o.Tools
-	case "text":
-		return nil
-	case "toolcall":
-	default:
-		called = a.called()
+	called := a.called()
+	for _, t := range o.Tools {
+		name := t.Function.Name
+		var was bool
+		switch form, _ := setting("model", "action_form").(string); form {
+		case "tools", "toolcall":
+			was = name == ask && setting("agent", "ask") == true || name != ask && (form == "tools" || name == shell)
+		case "text":
+		default:
+			was = slices.Contains(called, name)
+		}
+		if was {
+			list = append(list, t)
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(o.Tools), func(t Tool) bool { return !slices.Contains(called, t.Function.Name) })
+	return list
 }
 
 // called are the names of the tools that were called.

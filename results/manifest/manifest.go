@@ -105,6 +105,20 @@ func (m *Manifest) OnlyGraded() bool {
 	return made >= 0 && (run < 0 || made < run)
 }
 
+// Talk names the command of batch that made the directory for a conversation: chat, attach
+// or serve; empty: another one did.
+func (m *Manifest) Talk() string {
+	for _, arg := range m.Argv {
+		switch arg {
+		case "chat", "attach", "serve":
+			return arg
+		case "run", "grade", "select":
+			return ""
+		}
+	}
+	return ""
+}
+
 // Read reads the manifest of a run directory. A missing one is
 // fs.ErrNotExist; a broken or newer one is a Usage fault.
 func Read(dir string) (*Manifest, error) {

@@ -20,6 +20,12 @@ func readRun(dir string) (Attempt, error) {
 	if err != nil {
 		return Attempt{}, err
 	}
+	return withReports(snap)
+}
+
+// withReports returns the attempt of a run directory, with the verdicts of reports beside it
+// if batch has graded nothing.
+func withReports(snap *results.Snapshot) (Attempt, error) {
 	a := FromSnapshot(snap)
 	if snap.GradingBegan {
 		return a, nil

@@ -142,10 +142,14 @@ func readSweep(dir string) ([]Entry, error) {
 
 // readCell reads the run directory of a cell, if it is there.
 func readCell(path string) (Attempt, error) {
-	if !exists(filepath.Join(path, manifest.File)) {
+	snap, err := sweeps.ReadCell(path)
+	switch {
+	case err != nil:
+		return Attempt{}, err
+	case snap == nil:
 		return Attempt{Path: path, Notes: []string{"it has not begun"}}, nil
 	}
-	return readRun(path)
+	return withReports(snap)
 }
 
 // nameOf is the name of a folder, also of ".".

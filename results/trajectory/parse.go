@@ -63,10 +63,13 @@ func (p *parser) add(m gjson.Result) {
 	role := roleOf(m)
 	refused := extra.Get("interrupt_type").String() == string(vocab.StatusFormatError)
 	switch {
-	case role == "assistant", refused, role == "exit" && extra.Get("response").Exists():
+	case role == "assistant", refused, extra.Get("response").Exists(): // of a reply that is not in the conversation
 		p.step(m, extra, at, refused)
-		if role == "exit" {
+		switch {
+		case role == "exit":
 			p.exit(m, extra)
+		case role != "assistant" && !refused: // a person's words, after a reply that was filtered
+			p.answer(m, extra, at)
 		}
 	case role == "exit":
 		p.exit(m, extra)

@@ -30,6 +30,20 @@ func TestARefusedReplyIsShownInEachProtocol(t *testing.T) {
 	}
 }
 
+// What a person says after a reply that was filtered refers to that reply, which is a step.
+func TestWordsAfterAFilteredReplyAreANoteOfItsStep(t *testing.T) {
+	v, err := trajectory.Parse([]byte(`{"messages":[{"role":"user","content":"t"},
+		{"role":"user","content":"words","extra":{"interrupt_type":"UserInterruption","cost":1,"response":{"choices":[{"message":{"role":"assistant","content":null}}]}}},
+		{"role":"assistant","content":"Done.","extra":{"response":{}}}]}`))
+	if err != nil || len(v.Steps) != 2 {
+		t.Fatalf("%v, %+v; want two steps", err, v)
+	}
+	s := v.Steps[0]
+	if len(s.Notes) != 1 || s.Notes[0].Text != "words" || !s.Refused || s.Cost == nil || v.Steps[1].Thought != "Done." {
+		t.Errorf("got %+v, and then %+v", s, v.Steps[1])
+	}
+}
+
 func TestWhatACallUsedIsReadInEachProtocol(t *testing.T) {
 	for response, want := range map[string]vocab.Usage{
 		`{"usage":{"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60}}}`:                              {Input: 100, Cached: 60, Output: 9},

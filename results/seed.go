@@ -1,0 +1,160 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/python"
+	"batch.example/batch/journal"
+	"batch.example/batch/results/manifest"
+)
+
+// Seed makes a copy of the last attempt at an instance in the run directory from the first
+// attempt in dir, which is made if it is missing, under the given settings. [Store.Resume]
+// resumes the copy, whose outcome is forgotten: the attempt is a session whose first turn
+// has the words task, and ended as the attempt did. That was the attempt of a batch run; one
+// that was a session is copied with its turns. The directory from is only read. Nothing is
+// done if dir has a journal of the instance, and nothing is half done after a crash.
+func Seed(dir, id string, under manifest.Settings, from, task string) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	if err := MakeDir(dir); err != nil {
+		return err
+	}
+	unlock, err := Lock(dir, DefaultOwner())
+	if err != nil {
+		return err
+	}
+	return errors.Join(seed(dir, id, under, from, task), unlock())
+}
+
+func seed(dir, id string, under manifest.Settings, from, task string) error {
+	path := filepath.Join(dir, id, journalFile)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	source := filepath.Join(from, id, journalFile)
+	h, err := journal.ReadHistory(source)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.Newf(fault.Usage, "%s has no journal of %s", from, id).WithHint("only what batch ran can be continued")
+	}
+	if err != nil {
+		return err
+	}
+	settings, err := python.Compact(under)
+	if err != nil {
+		return fault.New(fault.Bug, "encoding the settings of an attempt", err)
+	}
+	var out memory
+	w, err := journal.OpenFile(&out, journal.Options{Durability: journal.Process, Spend: func(float64) {}})
+	if err != nil {
+		return err
+	}
+	if err := w.Begin(1, attemptData{Owner: DefaultOwner(), Settings: settings}); err != nil {
+		return err
+	}
+	c := copier{w: w, attempt: h.Attempt, wrap: h.Turn() == nil}
+	if c.wrap {
+		if err := w.Append(journal.TypeTurn, journal.TurnData{Turn: 1, Words: task}); err != nil {
+			return err
+		}
+	}
+	if err := c.all(source); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return atomicfile.Fault("creating an instance's folder", err)
+	}
+	return atomicfile.Files{}.Write(path, 0o600, func(f io.Writer) error {
+		_, err := f.Write(out.Bytes())
+		return err
+	})
+}
+
+// copier copies the records of an attempt.
+type copier struct {
+	w       *journal.Writer
+	attempt int
+	wrap    bool     // the attempt is that of a batch run: its end becomes that of a turn
+	end     *endData // nil while the attempt runs
+}
+
+func (c *copier) all(source string) error {
+	f, err := os.Open(source)
+	if err != nil {
+		return atomicfile.Fault("opening a journal", err)
+	}
+	defer f.Close()
+	if _, err := journal.Scan(f, c.record); err != nil {
+		return fault.New(fault.KindOf(err), "reading "+source, err)
+	}
+	if !c.wrap || c.end == nil {
+		return nil
+	}
+	rec := c.end.Record
+	end := journal.TurnEndData{Turn: 1, End: journal.EndOf(rec.Status), Status: rec.Status}
+	if end.End == journal.TurnFailed {
+		end.Error = rec.Error
+	}
+	return c.w.Append(journal.TypeTurnEnd, end)
+}
+
+func (c *copier) record(r journal.Record) error {
+	if r.Attempt != c.attempt {
+		return nil
+	}
+	switch r.Type {
+	case journal.TypeAttempt, journal.TypePrediction, journal.TypeSubmission, journal.TypeSalvage, journal.TypeReset:
+		return nil
+	case journal.TypeEnd:
+		c.end = &endData{}
+		return json.Unmarshal(r.Data, c.end)
+	case journal.TypeResume:
+		c.end = nil
+		return c.w.Append(journal.TypeRetry, nil)
+	case journal.TypeOutput: // its bytes have a place of their own in a record
+		var d journal.OutputData
+		if err := json.Unmarshal(r.Data, &d); err != nil {
+			return err
+		}
+		return c.w.Append(r.Type, d)
+	}
+	return c.w.Append(r.Type, r.Data)
+}
+
+// memory is a journal that is not in a file yet.
+type memory struct{ bytes.Buffer }
+
+// ReadAt implements [journal.File].
+func (m *memory) ReadAt(b []byte, off int64) (int, error) {
+	return bytes.NewReader(m.Bytes()).ReadAt(b, off)
+}
+
+// WriteAt implements [journal.File]: a Writer only appends.
+func (m *memory) WriteAt(b []byte, _ int64) (int, error) { return m.Write(b) }
+
+// Size implements [journal.File].
+func (m *memory) Size() (int64, error) { return int64(m.Len()), nil }
+
+// Truncate implements [journal.File].
+func (m *memory) Truncate(size int64) error {
+	m.Buffer.Truncate(int(size))
+	return nil
+}
+
+// Sync implements [journal.File].
+func (m *memory) Sync() error { return nil }
+
+// Close implements [journal.File].
+func (m *memory) Close() error { return nil }
