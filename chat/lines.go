@@ -1,0 +1,128 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"batch.example/batch/session"
+)
+
+// NewLines returns the face of a program, which reads a JSON object per line from out: the
+// session's events, and those of this package.
+func NewLines(out io.Writer) Face { return &lines{out: out} }
+
+type lines struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// message is a line that is not an event of the session.
+type message struct {
+	Event string `json:"event"`
+
+	*Opened
+
+	Asked     Asked          `json:"asked,omitempty"`
+	Tool      string         `json:"tool,omitempty"`
+	Command   string         `json:"command,omitempty"`
+	Arguments map[string]any `json:"arguments,omitempty"`
+	Retry     *bool          `json:"may_retry,omitempty"`
+
+	Text     string   `json:"text,omitempty"`
+	Diff     *string  `json:"diff,omitempty"`
+	Messages []record `json:"messages,omitempty"`
+}
+
+// record is a message of the conversation.
+type record struct {
+	Turn  int    `json:"turn"`
+	Role  string `json:"role"`
+	Text  string `json:"text"`
+	Calls []call `json:"calls,omitempty"`
+}
+
+type call struct {
+	Tool      string `json:"tool"`
+	Arguments string `json:"arguments"`
+}
+
+func (l *lines) write(v any) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		text.Reset()
+		_ = e.Encode(message{Event: "error", Text: fmt.Sprintf("writing a line: %v", err)})
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = l.out.Write(text.Bytes()) // the reader may be gone: the conversation is in the journal
+	if f, ok := l.out.(interface{ Flush() error }); ok {
+		_ = f.Flush()
+	}
+}
+
+// Opened implements [Face].
+func (l *lines) Opened(o Opened) { l.write(message{Event: "opened", Opened: &o}) }
+
+// Event implements [Face].
+func (l *lines) Event(e session.Event) { l.write(e) }
+
+// Ask implements [Face].
+func (l *lines) Ask(q Question) {
+	m := message{Event: "ask", Asked: q.Asked, Tool: q.Tool, Command: q.Command, Arguments: q.Arguments}
+	if q.Asked == AskWords {
+		m.Retry = &q.Retry
+	}
+	l.write(m)
+}
+
+// Parse implements [Face].
+func (l *lines) Parse(line string, _ Question) (in Input, more bool, err error) {
+	if strings.TrimSpace(line) == "" {
+		return in, false, fmt.Errorf("an empty line: %s", expected)
+	}
+	in, err = jsonInput([]byte(line))
+	return in, false, err
+}
+
+// Refuse implements [Face].
+func (l *lines) Refuse(err error) { l.write(message{Event: "error", Text: err.Error()}) }
+
+// Note implements [Face].
+func (l *lines) Note(text string) { l.write(message{Event: "note", Text: text}) }
+
+// Diff implements [Face].
+func (l *lines) Diff(patch []byte) {
+	text := string(patch)
+	l.write(message{Event: "diff", Diff: &text})
+}
+
+// History implements [Face].
+func (l *lines) History(list []session.Message) {
+	m := message{Event: "history", Messages: []record{}}
+	for _, one := range list {
+		r := record{Turn: one.Turn, Role: string(one.Role), Text: one.Text()}
+		for _, c := range one.ToolCalls() {
+			r.Calls = append(r.Calls, call{c.Name, c.Arguments})
+		}
+		m.Messages = append(m.Messages, r)
+	}
+	l.write(m)
+}
+
+// Help implements [Face].
+func (l *lines) Help() { l.write(message{Event: "help", Text: expected}) }
+
+// Interrupted implements [Face].
+func (l *lines) Interrupted() { l.write(message{Event: "interrupted"}) }
+
+// Eager implements [Face].
+func (l *lines) Eager() bool { return true }
+
+// Forget implements [Face].
+func (l *lines) Forget() {}

@@ -1,0 +1,241 @@
+package chat
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/journal"
+	"batch.example/batch/session"
+)
+
+// TerminalConfig is what a terminal begins with.
+type TerminalConfig struct {
+	Out    io.Writer // flushed after each question, if it has a Flush
+	Forget func()    // drops what was typed and not read yet; nil: nothing
+}
+
+// NewTerminal returns the face of a terminal that sends whole lines. What comes from the
+// model and the commands cannot control the terminal.
+func NewTerminal(c TerminalConfig) Face { return &terminal{c: c} }
+
+type terminal struct {
+	c  TerminalConfig
+	mu sync.Mutex
+
+	shown string // the action that the last question showed
+}
+
+const (
+	outputLines = 100      // of an output, that are shown
+	outputBytes = 10 << 10 // likewise
+)
+
+func (t *terminal) say(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.c.Out, "%s\n", printable.Text(fmt.Sprintf(format, args...)))
+	t.flush()
+}
+
+func (t *terminal) flush() {
+	if f, ok := t.c.Out.(interface{ Flush() error }); ok {
+		_ = f.Flush() // the next write reports it
+	}
+}
+
+// Opened implements [Face].
+func (t *terminal) Opened(o Opened) {
+	t.say("%s in %s, model %s, mode %s; /h for help", o.Instance, o.Image, o.Model, o.Mode)
+	if !o.Resumed {
+		return
+	}
+	where := "a new container, in which the recorded commands ran again"
+	if o.Adopted {
+		where = "the container as it was"
+	}
+	t.say("continued after %s ($%.4f so far), in %s", printable.Count(o.Turns, "turn", "turns"), o.Spent, where)
+	for _, d := range o.Differences {
+		t.say("step %d did something else when it ran again (exit code %d): %s\n%s", d.Step, d.ExitCode, printable.Line(d.Command), indented(shorten(d.Output)))
+	}
+	if o.Retry {
+		t.say("the last turn did not come to its end: Enter continues it, and words begin another one")
+	}
+}
+
+// Event implements [Face].
+func (t *terminal) Event(e session.Event) {
+	switch e.Kind {
+	case session.KindText:
+		t.say("\nagent> %s", strings.TrimSpace(e.Text))
+	case session.KindToolCall:
+		if what := cmp.Or(e.Command, written(e.Arguments)); what != t.shown {
+			t.say("%s> %s", e.Tool, what)
+		}
+		t.shown = ""
+	case session.KindToolResult:
+		t.result(e)
+	case session.KindUsage:
+		t.say("  (step %d, $%.4f so far)", e.Step, e.Cost)
+	case session.KindStatus:
+		t.status(e)
+	}
+}
+
+func (t *terminal) result(e session.Event) {
+	note := ""
+	if e.TimedOut {
+		note = "  (timed out)\n"
+	} else if e.ExitCode != nil && *e.ExitCode != 0 {
+		note = fmt.Sprintf("  (exit code %d)\n", *e.ExitCode)
+	}
+	t.say("%s", strings.TrimSuffix(indented(shorten(e.Output))+note, "\n"))
+}
+
+func (t *terminal) status(e session.Event) {
+	switch {
+	case e.End == journal.TurnFailed:
+		t.say("the turn failed: %s", e.Error)
+	case e.End == journal.TurnMaxIterations:
+		t.say("the turn reached a limit; your words begin another one")
+	case e.End == journal.TurnInputRequired:
+		t.say("the agent asks: %s", e.Question)
+	case e.End == journal.TurnFinished:
+		t.say("the agent has finished its turn")
+	case e.Note != "":
+		t.say("  (%s)", e.Note)
+	}
+}
+
+// shorten cuts the middle out of a long output.
+func shorten(text string) string {
+	text = strings.TrimSuffix(text, "\n")
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) > outputLines {
+		left := len(lines) - outputLines
+		lines = append(append(lines[:outputLines/2:outputLines/2], fmt.Sprintf("... %s not shown ...", printable.Count(left, "line", "lines"))),
+			lines[len(lines)-outputLines/2:]...)
+	}
+	text = strings.Join(lines, "\n")
+	if len(text) > outputBytes {
+		left := len(text) - outputBytes
+		text = strings.ToValidUTF8(text[:outputBytes/2], "") + fmt.Sprintf("\n... %s not shown ...\n", printable.Count(left, "byte", "bytes")) +
+			strings.ToValidUTF8(text[len(text)-outputBytes/2:], "")
+	}
+	return text + "\n"
+}
+
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("  " + line)
+	}
+	return b.String()
+}
+
+// Ask implements [Face].
+func (t *terminal) Ask(q Question) {
+	prompt := "you> "
+	switch q.Asked {
+	case AskApprove:
+		arguments := written(q.Arguments)
+		t.shown = cmp.Or(q.Command, arguments)
+		t.say("%s> %s", q.Tool, cmp.Or(arguments, q.Command))
+		prompt = "run it? Enter, words to reject, /h> "
+	case AskCommand:
+		prompt = "$ "
+	case AskComment:
+		prompt = "comment, or Enter to continue> "
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprint(t.c.Out, prompt)
+	t.flush()
+}
+
+// written shows the arguments of a call; empty for none.
+func written(arguments map[string]any) string {
+	if len(arguments) == 0 {
+		return ""
+	}
+	text, err := json.MarshalIndent(arguments, "  ", "  ")
+	if err != nil { // they were JSON
+		return fmt.Sprint(arguments)
+	}
+	return string(text)
+}
+
+// Parse implements [Face]: a backslash at the end continues the line.
+func (t *terminal) Parse(text string, q Question) (in Input, more bool, err error) {
+	if strings.HasSuffix(text, `\`) {
+		return in, true, nil
+	}
+	if q.Asked != AskCommand { // in a command, the backslashes are bash's
+		text = strings.ReplaceAll(text, "\\\n", "\n")
+	}
+	in, err = lineInput(text, q)
+	return in, false, err
+}
+
+// Refuse implements [Face].
+func (t *terminal) Refuse(err error) { t.say("%v", err) }
+
+// Note implements [Face].
+func (t *terminal) Note(text string) { t.say("  (%s)", text) }
+
+// Diff implements [Face].
+func (t *terminal) Diff(patch []byte) {
+	if len(patch) == 0 {
+		t.say("  (no changes)")
+		return
+	}
+	t.say("%s", strings.TrimSuffix(string(patch), "\n"))
+}
+
+// History implements [Face].
+func (t *terminal) History(list []session.Message) {
+	for _, m := range list {
+		text := m.Text()
+		for _, call := range m.ToolCalls() {
+			text += fmt.Sprintf("\n%s %s", call.Name, call.Arguments)
+		}
+		t.say("turn %d, %s:\n%s", m.Turn, m.Role, strings.TrimSuffix(indented(shorten(strings.TrimSpace(text))), "\n"))
+	}
+}
+
+const help = `At a question:
+  Enter      run the action, continue the interrupted turn
+  words      say something; at an action: reject it, and the agent reads why
+  words \    the next line belongs to it
+  /c /y /u   mode confirm (ask before each action), yolo (do not), human (you
+             write the commands)
+  /d         the working tree's diff
+  /m [N]     the last N messages (10)
+  /s         save: the diff is the prediction when you end the conversation
+  /k         end the conversation, with its result
+  /q         leave: the same command continues it later
+  /h         this help
+ctrl-c stops the agent and asks for a comment; at a question, twice leaves.`
+
+// Help implements [Face].
+func (t *terminal) Help() { t.say("%s", help) }
+
+// Interrupted implements [Face].
+func (t *terminal) Interrupted() { t.say("interrupted") }
+
+// Eager implements [Face].
+func (t *terminal) Eager() bool { return false }
+
+// Forget implements [Face].
+func (t *terminal) Forget() {
+	if t.c.Forget != nil {
+		t.c.Forget()
+	}
+}

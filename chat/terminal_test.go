@@ -1,0 +1,89 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/session"
+)
+
+func onTerminal(show func(Face)) string {
+	var out strings.Builder
+	show(NewTerminal(TerminalConfig{Out: &out}))
+	return out.String()
+}
+
+// What a model or a command writes cannot control the terminal.
+func TestNothingControlsTheTerminal(t *testing.T) {
+	evil := "\x1b]0;title\x07\x1b[2Jx\rrun it?\u202e"
+	got := onTerminal(func(f Face) {
+		f.Opened(Opened{Instance: evil, Image: evil, Model: evil, Resumed: true, Differences: []Difference{{1, evil, 0, evil}}})
+		f.Event(session.Event{Kind: session.KindText, Text: evil})
+		f.Event(session.Event{Kind: session.KindToolCall, Tool: evil, Command: evil})
+		f.Event(session.Event{Kind: session.KindToolResult, Output: evil})
+		f.Event(session.Event{Kind: session.KindStatus, End: "input_required", Question: evil})
+		f.Ask(Question{Asked: AskApprove, Tool: evil, Arguments: map[string]any{evil: evil}})
+		f.Diff([]byte(evil))
+		f.Note(evil)
+		var m session.Message
+		m.Role, m.Parts = evil, llm.Say(evil)
+		f.History([]session.Message{m})
+	})
+	if i := strings.IndexAny(got, "\x1b\x07\r\u202e"); i >= 0 {
+		t.Errorf("%q is printed in %q", got[i], got)
+	}
+}
+
+// A call without a command is shown with its arguments, once.
+func TestACallIsShownWithItsArguments(t *testing.T) {
+	arguments := map[string]any{"path": "a b", "deep": map[string]any{"n": 1}}
+	got := onTerminal(func(f Face) {
+		f.Ask(Question{Asked: AskApprove, Tool: "mcp_files_read", Arguments: arguments})
+		f.Event(session.Event{Kind: session.KindToolCall, Tool: "mcp_files_read", Arguments: arguments})
+		f.Event(session.Event{Kind: session.KindToolCall, Tool: "other", Arguments: arguments})
+	})
+	if strings.Count(got, `"path": "a b"`) != 2 || strings.Count(got, "mcp_files_read> {") != 1 || !strings.Contains(got, "other> {") {
+		t.Errorf("got %s; want each of two calls once, with arguments", got)
+	}
+}
+
+func TestALongOutputIsShortened(t *testing.T) {
+	lines := strings.Repeat("line\n", 1000)
+	if got := shorten(lines); strings.Count(got, "\n") != outputLines+1 || !strings.Contains(got, "... 900 lines not shown ...") {
+		t.Errorf("got %d lines; want %d", strings.Count(got, "\n"), outputLines+1)
+	}
+	if got := shorten(strings.Repeat("é", outputBytes)); len(got) > outputBytes+100 || !strings.Contains(got, "bytes not shown") || strings.Contains(got, "\ufffd") {
+		t.Errorf("got %d bytes; want about %d, whole characters", len(got), outputBytes)
+	}
+	if shorten("\n") != "" || shorten("a") != "a\n" {
+		t.Errorf("got %q, %q; want nothing, a line", shorten("\n"), shorten("a"))
+	}
+}
+
+// A line continues behind a backslash: in words the backslash goes, in a command it is bash's.
+func TestALineThatContinues(t *testing.T) {
+	f := NewTerminal(TerminalConfig{})
+	if _, more, _ := f.Parse(`a \`, Question{Asked: AskWords}); !more {
+		t.Error("a line with a backslash at its end is taken as whole")
+	}
+	for asked, want := range map[Asked]string{AskWords: "a \nb", AskCommand: "a \\\nb"} {
+		if in, more, err := f.Parse("a \\\nb", Question{Asked: asked}); in.Text != want || more || err != nil {
+			t.Errorf("%s: %q, %v, %v; want %q", asked, in.Text, more, err, want)
+		}
+	}
+}
+
+func TestTheHistoryIsWhatWasSent(t *testing.T) {
+	message := func(role, text string) (m session.Message) {
+		m.Role, m.Parts = role, llm.Say(text)
+		return m
+	}
+	list := []session.Message{message(llm.RoleUser, "a"), message(llm.RoleExit, "Answered"), message(llm.RoleUser, "b"), message(llm.RoleAssistant, "c")}
+	if got := last(2, list); len(got) != 2 || got[0].Text() != "b" {
+		t.Errorf("got %v; want b, c", got)
+	}
+	if got := last(9, nil); len(got) != 0 {
+		t.Errorf("got %v; want nothing", got)
+	}
+}
