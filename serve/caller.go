@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"net/http"
+	"strings"
+	"time"
+
+	"batch.example/batch/fault"
+)
+
+// Callers say who may call. Without Tokens and Certificates, everybody who reaches the
+// server may, under one name.
+type Callers struct {
+	Tokens       *Tokens // bearer tokens; nil: none are asked for
+	Certificates bool    // TLS asks for a client's certificate, whose common name is the caller's
+}
+
+// open reports whether callers are not known.
+func (c Callers) open() bool { return c.Tokens == nil && !c.Certificates }
+
+// everybody is the name of a caller who is not asked for it.
+const everybody = "local"
+
+// caller is who makes a request.
+type caller struct {
+	name     string
+	modelKey string    // of the request alone
+	expires  time.Time // of the caller's certificate; zero: never
+}
+
+type callerKey struct{}
+
+func callerOf(ctx context.Context) caller {
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c
+}
+
+// Tokens are the bearer tokens of callers. Only their digests are kept.
+type Tokens struct{ names map[[sha256.Size]byte]string }
+
+// minToken is how short a token may be, in bytes.
+const minToken = 16
+
+// ParseTokens reads lines of the form NAME: TOKEN. Empty lines and those that begin with #
+// are comments. A caller may have several tokens. Errors are Usage faults that name the line
+// and hold no token.
+func ParseTokens(text string) (*Tokens, error) {
+	t := &Tokens{names: map[[sha256.Size]byte]string{}}
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, token, ok := strings.Cut(line, ":")
+		name, token = strings.TrimSpace(name), strings.TrimSpace(token)
+		sum := sha256.Sum256([]byte(token))
+		switch {
+		case !ok || name == "" || strings.ContainsAny(name, " \t"):
+			return nil, fault.Newf(fault.Usage, "line %d of the tokens: expected NAME: TOKEN", n)
+		case len(token) < minToken:
+			return nil, fault.Newf(fault.Usage, "line %d of the tokens: the token of %s is shorter than %d characters", n, name, minToken).
+				WithHint("make one with `openssl rand -hex 32`")
+		case t.names[sum] != "":
+			return nil, fault.Newf(fault.Usage, "line %d of the tokens: it is the token of an earlier line", n)
+		}
+		t.names[sum] = name
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fault.New(fault.Usage, "reading the tokens", err)
+	}
+	if len(t.names) == 0 {
+		return nil, fault.Newf(fault.Usage, "there are no tokens")
+	}
+	return t, nil
+}
+
+// name returns whose token it is. Digests are compared, so that the time that it takes says
+// nothing about the token.
+func (t *Tokens) name(token string) (string, bool) {
+	name, ok := t.names[sha256.Sum256([]byte(token))]
+	return name, ok
+}
+
+// identify returns who makes a request; ok is false for strangers.
+func (c Callers) identify(r *http.Request) (who caller, ok bool) {
+	who.name = everybody
+	if c.Certificates {
+		who.name, who.expires = certified(r.TLS)
+		if who.name == "" {
+			return who, false
+		}
+	}
+	if c.Tokens == nil {
+		return who, true
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return who, false
+	}
+	who.name, ok = c.Tokens.name(strings.TrimSpace(token))
+	return who, ok
+}
+
+// certified returns the name in a verified certificate, and until when it is valid.
+func certified(state *tls.ConnectionState) (string, time.Time) {
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return "", time.Time{}
+	}
+	leaf := state.VerifiedChains[0][0]
+	return leaf.Subject.CommonName, leaf.NotAfter
+}

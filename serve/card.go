@@ -1,0 +1,60 @@
+package serve
+
+import (
+	"slices"
+
+	"github.com/a2aproject/a2a-go/a2a"
+)
+
+// Card is what the agent says of itself.
+type Card struct {
+	Name        string // empty: batch
+	Description string
+	Version     string
+	URL         string // where it answers, for callers
+}
+
+// protocolVersion is the version of the protocol that the SDK has.
+const protocolVersion = "0.3.0"
+
+// outputModes are the media types that a task's messages and artifacts have.
+var outputModes = []string{"text/plain", "text/x-diff"}
+
+// offered reports whether a media type that a caller accepts is one of them.
+func offered(mode string) bool {
+	return slices.Contains(outputModes, mode) || mode == "text/*" || mode == "*/*" || mode == "text"
+}
+
+// card is the agent card.
+func (s *Server) card() *a2a.AgentCard {
+	c := s.c.Card
+	card := &a2a.AgentCard{
+		Name: c.Name, Description: c.Description, Version: c.Version, URL: c.URL,
+		ProtocolVersion: protocolVersion, PreferredTransport: a2a.TransportProtocolJSONRPC,
+		Capabilities:      a2a.AgentCapabilities{Streaming: true, PushNotifications: true},
+		DefaultInputModes: []string{"text/plain"}, DefaultOutputModes: outputModes,
+		Skills: []a2a.AgentSkill{{
+			ID: "code", Name: "Work on code", Tags: []string{"code", "shell", "git"},
+			Description: "Works on a repository in a container of its own, with a shell. Each message is a turn; " +
+				"the changes come as the artifact patch.",
+			Examples: []string{"Fix the failing test in tests/test_io.py."},
+		}},
+	}
+	if card.Name == "" {
+		card.Name = "batch"
+	}
+	required := a2a.SecurityRequirements{}
+	schemes := a2a.NamedSecuritySchemes{}
+	if s.c.Callers.Tokens != nil {
+		schemes["bearer"] = a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"}
+		required["bearer"] = a2a.SecuritySchemeScopes{}
+	}
+	if s.c.Callers.Certificates {
+		schemes["mtls"] = a2a.MutualTLSSecurityScheme{}
+		required["mtls"] = a2a.SecuritySchemeScopes{}
+	}
+	if len(required) > 0 {
+		card.SecuritySchemes, card.Security = schemes, []a2a.SecurityRequirements{required}
+	}
+	return card
+}

@@ -1,0 +1,90 @@
+package serve
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/a2a"
+)
+
+// The artifacts of a task.
+const (
+	patchName      = "patch"      // the working tree's diff after the turn
+	submissionName = "submission" // what the agent submitted
+)
+
+const (
+	maxText  = 16 << 10 // bytes of a text in an event
+	maxShown = 2 << 10  // bytes of a command or an output in an event
+	maxChunk = 6 << 10  // bytes of an artifact in an event; each may take six in JSON
+)
+
+// cut shortens a text for people to at most n bytes.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + "\n... the rest is left out"
+}
+
+// artifact is the product as the protocol has it: text, or bytes if it is not UTF-8.
+func (p *product) artifact() *a2a.Artifact {
+	return &a2a.Artifact{ID: a2a.ArtifactID(p.Name), Name: p.Name, Parts: a2a.ContentParts{p.part(p.Data)}}
+}
+
+func (p *product) part(data []byte) a2a.Part {
+	if utf8.Valid(p.Data) {
+		return a2a.TextPart{Text: string(data), Metadata: map[string]any{"mimeType": p.MediaType}}
+	}
+	meta := a2a.FileMeta{Name: p.Name, MimeType: p.MediaType}
+	return a2a.FilePart{File: a2a.FileBytes{FileMeta: meta, Bytes: base64.StdEncoding.EncodeToString(data)}}
+}
+
+// events are the product in pieces that a client can read. The parts of all pieces, one
+// behind the other, are the product.
+func (p *product) events(t *task) []a2a.Event {
+	var events []a2a.Event
+	text := utf8.Valid(p.Data)
+	for rest := p.Data; ; {
+		n := min(len(rest), maxChunk)
+		for text && n < len(rest) && !utf8.RuneStart(rest[n]) {
+			n--
+		}
+		e := &a2a.TaskArtifactUpdateEvent{
+			TaskID: t.id, ContextID: t.c.id, Append: len(events) > 0, LastChunk: n == len(rest),
+			Artifact: &a2a.Artifact{ID: a2a.ArtifactID(p.Name), Name: p.Name, Parts: a2a.ContentParts{p.part(rest[:n])}},
+		}
+		events = append(events, e)
+		if rest = rest[n:]; len(rest) == 0 {
+			return events
+		}
+	}
+}
+
+// retryKey and rowKey are members of a message's metadata.
+const (
+	retryKey = "batch/retry"    // true: the context's open turn is tried again; the text is not used
+	rowKey   = "batch/instance" // the row of the dataset in whose container a new context works
+)
+
+// wordsOf returns what a message says; ok is false if it has parts that are not text.
+func wordsOf(m *a2a.Message) (words string, ok bool) {
+	var list []string
+	for _, p := range m.Parts {
+		text, isText := p.(a2a.TextPart)
+		if !isText {
+			return "", false
+		}
+		list = append(list, text.Text)
+	}
+	return strings.Join(list, "\n\n"), true
+}
+
+func asksRetry(m *a2a.Message) bool {
+	again, _ := m.Metadata[retryKey].(bool)
+	return again
+}

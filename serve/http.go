@@ -1,0 +1,155 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/a2a"
+	"github.com/a2aproject/a2a-go/a2asrv"
+	"github.com/a2aproject/a2a-go/log"
+)
+
+const (
+	readLimit  = 30 * time.Second // for the body of a request to arrive
+	writeLimit = 30 * time.Second // for a caller to take a piece of an answer
+)
+
+// Handler answers HTTP requests: the agent card at its well-known address, and JSON-RPC at
+// the address that the card names. It limits how long the bodies of requests and the readers
+// of answers may take; the caller limits the time for headers.
+func (s *Server) Handler() http.Handler {
+	h := handler{s}
+	mux := http.NewServeMux()
+	mux.Handle(a2asrv.WellKnownAgentCardPath, a2asrv.NewStaticAgentCardHandler(s.card()))
+	rpc := a2asrv.NewJSONRPCHandler(&a2asrv.InterceptedHandler{Handler: h, Logger: s.c.Log})
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, rpc) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(log.WithLogger(r.Context(), s.c.Log))
+		mux.ServeHTTP(&timed{ResponseWriter: w, control: http.NewResponseController(w)}, r)
+	})
+}
+
+// answer answers a JSON-RPC request, whose form it checks.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, rpc http.Handler) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "JSON-RPC takes POST", http.StatusMethodNotAllowed)
+		return
+	}
+	if s.c.Callers.open() && !atHome(r) {
+		http.Error(w, "without bearer tokens or client certificates, only programs on this machine may call", http.StatusForbidden)
+		return
+	}
+	who, ok := s.c.Callers.identify(r)
+	if !ok {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="batch"`)
+		http.Error(w, "the caller is not known", http.StatusUnauthorized)
+		return
+	}
+	// What a page in a browser can send elsewhere without being asked has another type.
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		http.Error(w, "expected Content-Type: application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	body, err := s.body(w, r)
+	if err != nil {
+		refuse(w, nil, err)
+		return
+	}
+	req, err := parse(body)
+	if err != nil {
+		refuse(w, req.id(), err)
+		return
+	}
+	if s.c.ModelKeyHeader != "" {
+		who.modelKey = r.Header.Get(s.c.ModelKeyHeader)
+	}
+	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	w.Header().Set("Content-Type", "application/json")
+	silent := &watched{ResponseWriter: w}
+	rpc.ServeHTTP(silent, r)
+	if !silent.wrote { // the SDK leaves out a result that is null
+		_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": req.ID, "result": nil})
+	}
+}
+
+// atHome reports whether a request is from a program on this machine: neither from a web page
+// nor for a name that somebody else lets point here.
+func atHome(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	if r.Header.Get("Origin") != "" {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.IsLoopback()
+}
+
+// body reads the body of a request, in time.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(readLimit)) // a test's recorder has none
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.c.Limits.Body))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, problem{a2a.ErrInvalidRequest, "the request is larger than the server takes"}
+	}
+	if err != nil {
+		return nil, problem{a2a.ErrParseError, "the request did not arrive"}
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	return body, nil
+}
+
+// timed is a response whose reader must take each piece in time.
+type timed struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Write implements [io.Writer].
+func (t *timed) Write(p []byte) (int, error) {
+	_ = t.control.SetWriteDeadline(time.Now().Add(writeLimit)) // a test's recorder has none
+	return t.ResponseWriter.Write(p)
+}
+
+// Flush implements [http.Flusher].
+func (t *timed) Flush() { _ = t.control.Flush() }
+
+// Unwrap gives [http.ResponseController] what is below.
+func (t *timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// watched knows whether a response has begun.
+type watched struct {
+	http.ResponseWriter
+	wrote bool
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *watched) WriteHeader(code int) {
+	w.wrote = true
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements [io.Writer].
+func (w *watched) Write(p []byte) (int, error) {
+	w.wrote = true
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush implements [http.Flusher].
+func (w *watched) Flush() { w.ResponseWriter.(http.Flusher).Flush() }

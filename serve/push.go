@@ -1,0 +1,283 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/a2aproject/a2a-go/a2a"
+
+	"batch.example/batch/fault"
+)
+
+const (
+	pushLimit   = 10 * time.Second // for one try
+	pushTries   = 3
+	pushPause   = time.Second // before the second try; doubled for the third
+	maxPushes   = 8           // configurations of a task
+	tokenHeader = "X-A2A-Notification-Token"
+)
+
+// pusher sends notifications. Those of a task to one configuration are sent in order.
+type pusher struct {
+	rules  PushRules
+	client *http.Client
+	log    *slog.Logger
+	pause  time.Duration
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	sends  sync.WaitGroup
+
+	mu     sync.Mutex
+	boxes  map[string]*[][]byte // what is to be sent, by task and configuration
+	closed bool
+}
+
+func newPusher(rules PushRules, log *slog.Logger) *pusher {
+	p := &pusher{rules: rules, log: log, pause: pushPause, boxes: map[string]*[][]byte{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	dialer := &net.Dialer{Timeout: pushLimit, ControlContext: p.dialed}
+	p.client = &http.Client{
+		Timeout: pushLimit,
+		Transport: &http.Transport{
+			DialContext:         dialer.DialContext, // without a proxy, which would dial for us
+			TLSHandshakeTimeout: pushLimit, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return p
+}
+
+// check refuses a configuration to which nothing may be sent.
+func (p *pusher) check(c *a2a.PushConfig) error {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Host == "" || u.User != nil {
+		return invalid("pushNotificationConfig.url: expected an address such as https://example.org/hook")
+	}
+	if len(c.ID) > maxID || len(c.URL) > 2048 || len(c.Token) > 4096 || strings.ContainsAny(c.Token, "\r\n") {
+		return invalid("pushNotificationConfig: an id, an address or a token is too long, or has more than one line")
+	}
+	if a := c.Auth; a != nil && strings.ContainsAny(a.Credentials, "\r\n") {
+		return invalid("pushNotificationConfig.authentication: the credentials have more than one line")
+	}
+	if p.listed(u) {
+		return nil
+	}
+	ip, isIP := netip.ParseAddr(u.Hostname())
+	local := strings.EqualFold(u.Hostname(), "localhost") || isIP == nil && ip.Unmap().IsLoopback()
+	switch {
+	case local && p.rules.Loopback && (u.Scheme == "http" || u.Scheme == "https"):
+		return nil
+	case u.Scheme != "https":
+		return invalid("pushNotificationConfig.url: expected https")
+	case local || isIP == nil && !p.allowed(ip):
+		return invalid("pushNotificationConfig.url: this server sends nothing there")
+	}
+	return nil
+}
+
+// listed reports whether the rules name the host of an address.
+func (p *pusher) listed(u *url.URL) bool {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	same := func(h string) bool { return strings.EqualFold(h, u.Host) || strings.EqualFold(h, u.Hostname()) }
+	if slices.ContainsFunc(p.rules.Hosts, same) {
+		return true
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err == nil && p.inNetworks(ip)
+}
+
+func (p *pusher) inNetworks(ip netip.Addr) bool {
+	return slices.ContainsFunc(p.rules.Networks, func(n netip.Prefix) bool { return n.Contains(ip.Unmap()) })
+}
+
+// shared is the address space that providers use behind NAT: RFC 6598.
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// allowed reports whether notifications may go to an IP address.
+func (p *pusher) allowed(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	switch {
+	case p.inNetworks(ip):
+		return true
+	case ip.IsLoopback():
+		return p.rules.Loopback
+	default:
+		return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip)
+	}
+}
+
+type listedKey struct{}
+
+// dialed refuses a connection to an address that is not allowed, after its name was looked
+// up: the name may point to any.
+func (p *pusher) dialed(ctx context.Context, _, address string, _ syscall.RawConn) error {
+	if ok, _ := ctx.Value(listedKey{}).(bool); ok {
+		return nil
+	}
+	to, err := netip.ParseAddrPort(address)
+	if err == nil && p.allowed(to.Addr()) {
+		return nil
+	}
+	return fault.Newf(fault.Instance, "notifications may not go to %s", address)
+}
+
+// notify sends the task as it is to all its configurations. Its context's mutex is held.
+func (p *pusher) notify(t *task) {
+	targets := t.targets()
+	if len(targets) == 0 {
+		return
+	}
+	seen, err := t.snapshot(nil)
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(seen)
+	}
+	if err != nil {
+		p.log.Error("making a notification", "task", t.id, "err", err)
+		return
+	}
+	for _, c := range targets {
+		p.post(string(t.id)+"\x00"+c.ID, *c, body)
+	}
+}
+
+// post sends a body after those that were posted before it.
+func (p *pusher) post(key string, to a2a.PushConfig, body []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if box := p.boxes[key]; box != nil {
+		*box = append(*box, body)
+		return
+	}
+	p.boxes[key] = &[][]byte{body}
+	p.sends.Go(func() {
+		for {
+			body, ok := p.take(key)
+			if !ok {
+				return
+			}
+			p.deliver(to, body)
+		}
+	})
+}
+
+// take returns what is to be sent next.
+func (p *pusher) take(key string) ([]byte, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	box := p.boxes[key]
+	if len(*box) == 0 {
+		delete(p.boxes, key)
+		return nil, false
+	}
+	body := (*box)[0]
+	*box = (*box)[1:]
+	return body, true
+}
+
+// deliver tries to send a notification. One that cannot be sent is lost: the caller can ask
+// for the task.
+func (p *pusher) deliver(to a2a.PushConfig, body []byte) {
+	pause := p.pause
+	for try := 1; ; try++ {
+		again, err := p.send(to, body)
+		if err == nil {
+			return
+		}
+		if !again || try == pushTries || p.ctx.Err() != nil {
+			p.log.Warn("a notification was not delivered", "host", hostOf(to.URL), "tries", try, "err", err)
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-p.ctx.Done():
+		}
+		pause *= 2
+	}
+}
+
+// hostOf is what a log may say of an address, whose path may be a secret.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// send makes one try.
+func (p *pusher) send(to a2a.PushConfig, body []byte) (again bool, err error) {
+	u, err := url.Parse(to.URL)
+	if err != nil {
+		return false, err
+	}
+	ctx := context.WithValue(p.ctx, listedKey{}, p.listed(u))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
+	if err != nil {
+		return false, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if to.Token != "" {
+		req.Header.Set(tokenHeader, to.Token)
+	}
+	if a := to.Auth; a != nil && a.Credentials != "" {
+		for _, scheme := range a.Schemes {
+			if strings.EqualFold(scheme, "bearer") || strings.EqualFold(scheme, "basic") {
+				req.Header.Set("Authorization", scheme+" "+a.Credentials)
+				break
+			}
+		}
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		var at *url.Error
+		if e, ok := err.(*url.Error); ok {
+			at = e
+			err = at.Err // without the address
+		}
+		return true, err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return resp.StatusCode/100 == 5 || resp.StatusCode == http.StatusTooManyRequests, fmt.Errorf("the answer was %s", resp.Status)
+	}
+	return false, nil
+}
+
+// close sends what is there, for at most one try each, and then no more.
+func (p *pusher) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.sends.Wait()
+	}()
+	select {
+	case <-done:
+	case <-time.After(pushLimit):
+		p.cancel()
+		<-done
+	}
+	p.cancel()
+	p.client.CloseIdleConnections()
+}

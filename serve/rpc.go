@@ -1,0 +1,444 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/a2aproject/a2a-go/a2a"
+	"github.com/a2aproject/a2a-go/a2asrv"
+
+	"batch.example/batch/authority"
+	"batch.example/batch/fault"
+)
+
+// handler answers the protocol's requests: it implements [a2asrv.RequestHandler]. Errors wrap
+// one of those of package a2a, which says their code.
+type handler struct{ *Server }
+
+var _ a2asrv.RequestHandler = handler{}
+
+// maxID is how long the ids that callers choose may be.
+const maxID = 256
+
+// OnSendMessage implements [a2asrv.RequestHandler].
+func (h handler) OnSendMessage(ctx context.Context, p *a2a.MessageSendParams) (a2a.SendMessageResult, error) {
+	t, err := h.send(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	t.c.mu.Lock()
+	under := t.stream
+	t.c.mu.Unlock()
+	if blocking(p.Config) && under != nil {
+		select {
+		case <-under.done:
+		case <-h.stopped:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the request was given up: %w", a2a.ErrServerError)
+		}
+	}
+	var n *int
+	if p.Config != nil {
+		n = p.Config.HistoryLength
+	}
+	return h.see(t, n)
+}
+
+// blocking reports whether the answer waits for the end of the turn: that is the default.
+func blocking(c *a2a.MessageSendConfig) bool { return c == nil || c.Blocking == nil || *c.Blocking }
+
+// see returns a task as it is.
+func (h handler) see(t *task, n *int) (*a2a.Task, error) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	seen, err := t.snapshot(n)
+	return seen, h.internal(err)
+}
+
+// internal hides an error that is not the caller's, and logs it.
+func (h handler) internal(err error) error {
+	if err == nil {
+		return nil
+	}
+	h.c.Log.Error("answering a request", "err", err)
+	return fmt.Errorf("%w: the server's log has more", a2a.ErrInternalError)
+}
+
+// OnSendMessageStream implements [a2asrv.RequestHandler].
+func (h handler) OnSendMessageStream(ctx context.Context, p *a2a.MessageSendParams) iter.Seq2[a2a.Event, error] {
+	return h.guarded(func(yield func(a2a.Event, error) bool) {
+		t, err := h.send(ctx, p)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		h.follow(ctx, t)(yield)
+	})
+}
+
+// OnResubscribeToTask implements [a2asrv.RequestHandler]. Of a task that has ended, there is
+// only what it is.
+func (h handler) OnResubscribeToTask(ctx context.Context, p *a2a.TaskIDParams) iter.Seq2[a2a.Event, error] {
+	return h.guarded(func(yield func(a2a.Event, error) bool) {
+		t, err := h.mine(ctx, p.ID)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		h.follow(ctx, t)(yield)
+	})
+}
+
+// follow yields what a task is and does.
+func (h handler) follow(ctx context.Context, t *task) iter.Seq2[a2a.Event, error] {
+	t.c.mu.Lock()
+	events, more, from, err := t.listen()
+	t.c.mu.Unlock()
+	if err != nil {
+		return func(yield func(a2a.Event, error) bool) { yield(nil, h.internal(err)) }
+	}
+	return all(ctx, h.stopped, events, more, from)
+}
+
+// guarded makes a panic an error, since the SDK reads events on a goroutine of its own, and
+// lets Close wait for that.
+func (h handler) guarded(events iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		h.mu.Lock()
+		select {
+		case <-h.stopped:
+			h.mu.Unlock()
+			yield(nil, errStopping)
+			return
+		default:
+		}
+		h.streams.Add(1)
+		h.mu.Unlock()
+		defer h.streams.Done()
+		yielding := false
+		defer func() {
+			v := recover()
+			switch {
+			case v == nil:
+			case yielding:
+				panic(v) // it is the SDK's
+			default:
+				yield(nil, h.internal(fault.Newf(fault.Bug, "panic: %v", v)))
+			}
+		}()
+		for e, err := range events {
+			yielding = true
+			if !yield(e, err) {
+				return
+			}
+			yielding = false
+		}
+	}
+}
+
+// OnGetTask implements [a2asrv.RequestHandler].
+func (h handler) OnGetTask(ctx context.Context, q *a2a.TaskQueryParams) (*a2a.Task, error) {
+	t, err := h.mine(ctx, q.ID)
+	if err != nil {
+		return nil, err
+	}
+	if q.HistoryLength != nil && *q.HistoryLength < 0 {
+		return nil, invalid("historyLength %d: expected 0 or more", *q.HistoryLength)
+	}
+	return h.see(t, q.HistoryLength)
+}
+
+// OnCancelTask implements [a2asrv.RequestHandler]. It waits until the agent has stopped.
+func (h handler) OnCancelTask(ctx context.Context, p *a2a.TaskIDParams) (*a2a.Task, error) {
+	t, err := h.mine(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	done, err := t.c.cancel(t)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-done:
+	case <-h.stopped:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("the request was given up: %w", a2a.ErrServerError)
+	}
+	return h.see(t, nil)
+}
+
+// cancel stops a task. The channel is closed when it has stopped.
+func (c *conversation) cancel(t *task) (done <-chan struct{}, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.status.State.Terminal() {
+		return nil, fmt.Errorf("%w: it is %s", a2a.ErrTaskNotCancelable, t.status.State)
+	}
+	under := t.stream
+	switch w := c.work; {
+	case w == nil || w.task != t: // it waits for its caller
+	case c.running != nil:
+		w.canceled = true
+		c.running.cancel(errCanceled)
+		return under.done, nil
+	case c.seat == seated: // it is about to begin
+		w.canceled = true
+		return under.done, nil
+	}
+	if err := c.endHeld(t, a2a.TaskStateCanceled, "", nil); err != nil {
+		return nil, handler{c.s}.internal(err)
+	}
+	ended := make(chan struct{})
+	close(ended)
+	return ended, nil
+}
+
+// OnGetExtendedAgentCard implements [a2asrv.RequestHandler].
+func (handler) OnGetExtendedAgentCard(context.Context) (*a2a.AgentCard, error) {
+	return nil, a2a.ErrAuthenticatedExtendedCardNotConfigured
+}
+
+var errStopping = fmt.Errorf("%w: the server is being stopped", a2a.ErrServerError)
+
+// invalid says what is wrong with a request.
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", a2a.ErrInvalidParams, fmt.Sprintf(format, args...))
+}
+
+// limited says that a limit of the caller is reached.
+func limited(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", a2a.ErrServerError, fmt.Sprintf(format, args...))
+}
+
+// mine returns a task of the caller. Whether another caller has it cannot be seen.
+func (h handler) mine(ctx context.Context, id a2a.TaskID) (*task, error) {
+	if c := h.find(contextOf(id), callerOf(ctx).name); c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if t := c.task(id); t != nil {
+			return t, nil
+		}
+	}
+	return nil, a2a.ErrTaskNotFound
+}
+
+// send accepts a message, and returns its task.
+func (h handler) send(ctx context.Context, p *a2a.MessageSendParams) (*task, error) {
+	words, err := h.checkMessage(p)
+	if err != nil {
+		return nil, err
+	}
+	caller := callerOf(ctx)
+	c, id, err := h.place(caller, p.Message)
+	if err != nil {
+		return nil, err
+	}
+	if h.c.Limits.Cost > 0 && h.spent(caller.name) >= h.c.Limits.Cost && !c.knows(p.Message.ID) {
+		h.forget(c)
+		return nil, limited("your cost limit of %v USD is reached", h.c.Limits.Cost)
+	}
+	w := &work{message: p.Message, words: words, retry: asksRetry(p.Message)}
+	w.authority = &authority.Authority{Actor: caller.name, ModelKey: caller.modelKey, Expires: caller.expires}
+	t, err := h.admit(c, id, w, p.Config)
+	if err != nil {
+		h.forget(c)
+	}
+	return t, err
+}
+
+// forget removes a context in which no message was accepted.
+func (h handler) forget(c *conversation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.forgotten = len(c.tasks) == 0; c.forgotten {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.contexts, c.id)
+	}
+}
+
+// checkMessage refuses what can never be accepted.
+func (h handler) checkMessage(p *a2a.MessageSendParams) (words string, err error) {
+	if p == nil || p.Message == nil {
+		return "", invalid("the message is missing")
+	}
+	m := p.Message
+	switch {
+	case m.ID == "" || len(m.ID) > maxID:
+		return "", invalid("messageId: expected 1 to %d bytes", maxID)
+	case m.Role != a2a.MessageRoleUser:
+		return "", invalid("role %.20q: expected user", m.Role)
+	case len(m.Parts) == 0:
+		return "", invalid("the message has no parts")
+	}
+	words, ok := wordsOf(m)
+	switch {
+	case !ok:
+		return "", fmt.Errorf("%w: a message has text parts only", a2a.ErrUnsupportedContentType)
+	case words == "" && !asksRetry(m):
+		return "", invalid("the message is empty")
+	}
+	if p.Config == nil {
+		return words, nil
+	}
+	if modes := p.Config.AcceptedOutputModes; len(modes) > 0 && !slices.ContainsFunc(modes, offered) {
+		return "", fmt.Errorf("%w: this agent's output is %v", a2a.ErrUnsupportedContentType, outputModes)
+	}
+	if n := p.Config.HistoryLength; n != nil && *n < 0 {
+		return "", invalid("historyLength %d: expected 0 or more", *n)
+	}
+	if to := p.Config.PushConfig; to != nil {
+		return words, h.push.check(to)
+	}
+	return words, nil
+}
+
+// place returns the context and the task that a message is for. The id is empty for a new
+// task.
+func (h handler) place(caller caller, m *a2a.Message) (*conversation, a2a.TaskID, error) {
+	switch {
+	case m.TaskID != "":
+		c := h.find(contextOf(m.TaskID), caller.name)
+		if c == nil {
+			return nil, "", a2a.ErrTaskNotFound
+		}
+		if m.ContextID != "" && m.ContextID != c.id {
+			return nil, "", invalid("contextId: it is not that of the task")
+		}
+		return c, m.TaskID, nil
+	case m.ContextID != "":
+		if c := h.find(m.ContextID, caller.name); c != nil {
+			return c, "", nil
+		}
+		return nil, "", invalid("contextId: there is no such context; leave it out to begin one")
+	}
+	c, err := h.begin(caller, m)
+	return c, "", err
+}
+
+// begin returns the context that a message without one begins. The id follows from the caller
+// and the message's id, so that a message that is sent twice begins one.
+func (h handler) begin(caller caller, m *a2a.Message) (*conversation, error) {
+	sum := sha256.Sum256([]byte(caller.name + "\x00" + m.ID))
+	id := hex.EncodeToString(sum[:16])
+	if c := h.find(id, caller.name); c != nil {
+		return c, nil
+	}
+	row, _ := m.Metadata[rowKey].(string)
+	if _, err := h.c.Instance(id, row); err != nil {
+		if fault.KindOf(err) == fault.Usage {
+			return nil, invalid("metadata %s: %s", rowKey, h.c.Mask(err.Error()))
+		}
+		return nil, h.internal(err)
+	}
+	have := len(h.owned(caller.name))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.contexts[id]; c != nil {
+		return c, nil
+	}
+	if h.closed {
+		return nil, errStopping
+	}
+	if most := h.c.Limits.Contexts; most > 0 && have >= most {
+		return nil, limited("you have %d contexts, and may have no more", have)
+	}
+	c := h.conversation(id)
+	c.owner, c.row, c.created = caller.name, row, h.c.Now().UTC()
+	h.contexts[id] = c
+	return c, nil
+}
+
+// knows reports whether a message was taken already.
+func (c *conversation) knows(message string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byMessage[message] != nil
+}
+
+// admit takes a message that is for a context, durably; id is its task's, empty for a new one.
+func (h handler) admit(c *conversation, id a2a.TaskID, w *work, config *a2a.MessageSendConfig) (*task, error) {
+	c.mu.Lock()
+	t, enqueue, err := c.admit(id, w, config)
+	c.mu.Unlock()
+	if enqueue {
+		h.enqueue(c)
+	}
+	return t, err
+}
+
+func (c *conversation) admit(id a2a.TaskID, w *work, config *a2a.MessageSendConfig) (t *task, enqueue bool, err error) {
+	if t := c.byMessage[w.message.ID]; t != nil {
+		return t, false, nil // it was sent twice
+	}
+	if t = c.task(id); t == nil && id != "" {
+		return nil, false, a2a.ErrTaskNotFound
+	}
+	switch most := c.s.c.Limits.Turns; {
+	case c.s.draining():
+		return nil, false, errStopping
+	case c.forgotten:
+		return nil, false, limited("the context was given up meanwhile; send the message again")
+	case t != nil && t.status.State.Terminal():
+		return nil, false, invalid("the task is %s; leave taskId out to begin another one in its context", t.status.State)
+	case c.work != nil:
+		return nil, false, fmt.Errorf("%w: the context works on task %s; wait for it, or cancel it", a2a.ErrUnsupportedOperation, c.work.task.id)
+	case most > 0 && c.messages >= most:
+		return nil, false, limited("this context has had %d messages, and takes no more", c.messages)
+	}
+	if err := c.record(t, w, config); err != nil {
+		return nil, false, handler{c.s}.internal(err)
+	}
+	w.task.begin()
+	return w.task, c.accept(w), nil
+}
+
+// record makes a message durable, with its task, which is a new one if t is nil.
+func (c *conversation) record(t *task, w *work, config *a2a.MessageSendConfig) (err error) {
+	now := c.s.c.Now().UTC()
+	var entries []entry
+	if c.log == nil {
+		if c.log, err = newLog(c.s.c.Dir, c.id); err != nil {
+			c.log = nil
+			return err
+		}
+	}
+	if c.log.size == 0 {
+		entries = append(entries, entry{Type: entryContext, Time: c.created, Owner: c.owner, Row: c.row})
+	}
+	id := taskID(c.id, len(c.tasks)+1)
+	if t != nil {
+		id = t.id
+	} else if n := len(c.tasks); n > 0 && !c.tasks[n-1].status.State.Terminal() {
+		old := c.tasks[n-1]
+		if err := c.endHeld(old, a2a.TaskStateCanceled, "another message continued this context", nil); err != nil {
+			return err
+		}
+	}
+	m := *w.message
+	m.TaskID, m.ContextID = id, c.id
+	w.message = &m
+	entries = append(entries, entry{Type: entryMessage, Time: now, Task: id, Message: &m, Keyed: w.authority.ModelKey != ""})
+	var push *a2a.PushConfig
+	if config != nil && config.PushConfig != nil {
+		push = named(config.PushConfig, id)
+		entries = append(entries, entry{Type: entryPush, Time: now, Task: id, Push: push})
+	}
+	if _, err := c.log.append(entries...); err != nil {
+		return err
+	}
+	if t == nil {
+		t = c.newTask(id)
+	}
+	w.task = t
+	t.keyed, t.status = w.authority.ModelKey != "", a2a.TaskStatus{State: a2a.TaskStateSubmitted, Timestamp: &now}
+	c.take(t, &m)
+	if push != nil {
+		t.subscribe(push)
+	}
+	return nil
+}

@@ -1,0 +1,341 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+)
+
+// Config describes a server. Dir, Instance and Width are required.
+type Config struct {
+	Dir   string // the run directory
+	Width int    // contexts that may have a container at the same time: the run's width
+
+	// Instance returns the instance of a context: its ID is id, and the rest, such as its
+	// image, depends on the row that the context began with, empty for none. It must return
+	// the same after a restart. A Usage fault says that there is no such row.
+	Instance func(id, row string) (dataset.Instance, error)
+
+	Card    Card
+	Callers Callers // who may call; the zero value lets everybody on this machine
+	Limits  Limits
+
+	// ModelKeyHeader is the name of an HTTP header with an API key for the model, which is
+	// used for the turn that the request begins; empty: there is none.
+	ModelKeyHeader string
+
+	Idle time.Duration // after which an unused context is paused; 0: never
+
+	// Push are the networks and hosts to which notifications may go beside public addresses
+	// over https.
+	Push PushRules
+
+	Mask func(string) string // hides secrets in texts; nil hides none
+	Log  *slog.Logger        // nil discards
+	Now  func() time.Time    // nil: time.Now
+}
+
+// Limits are what callers may do. Zero: no limit.
+type Limits struct {
+	Contexts int     // of each caller
+	Turns    int     // messages in a context
+	Cost     float64 // US dollars, of all contexts of a caller; a call that is under way when it is reached ends
+	Body     int64   // bytes of a request; 0: 1 MiB
+}
+
+// PushRules say where notifications may go.
+type PushRules struct {
+	Loopback bool           // also to this machine, without https
+	Hosts    []string       // names, or name:port, also without https and in private networks
+	Networks []netip.Prefix // likewise
+}
+
+// Server is an A2A server over one run. It is safe for concurrent use.
+type Server struct {
+	c    Config
+	push *pusher
+
+	mu       sync.Mutex
+	contexts map[string]*conversation
+	queue    []*conversation // that wait for a container
+	queued   chan struct{}   // has a token when the queue is not empty
+	seated   int             // contexts that the run has taken
+	closed   bool            // no further messages are accepted
+	watch    sync.Once
+
+	drain   chan struct{} // closed when contexts are to be paused
+	stopped chan struct{} // closed by Close
+	streams sync.WaitGroup
+}
+
+// defaultBody is the default of Limits.Body.
+const defaultBody = 1 << 20
+
+// New returns a server without contexts.
+func New(c Config) *Server {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Mask == nil {
+		c.Mask = func(text string) string { return text }
+	}
+	if c.Limits.Body <= 0 {
+		c.Limits.Body = defaultBody
+	}
+	if c.Width < 1 {
+		c.Width = 1
+	}
+	s := &Server{
+		c: c, contexts: map[string]*conversation{}, queued: make(chan struct{}, 1),
+		drain: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	s.push = newPusher(c.Push, c.Log)
+	return s
+}
+
+// Context is a context that a directory has.
+type Context struct{ ID, Row string }
+
+// Contexts returns the contexts in a run directory, without those whose log cannot be read.
+// Their instances are what a run over the directory has.
+func Contexts(dir string) ([]Context, error) {
+	var list []Context
+	err := eachLog(dir, func(id, path string) error {
+		c := Context{ID: id}
+		_, ok, err := openLog(path, func(e entry, _ place) error {
+			if e.Type == entryContext {
+				c.Row = e.Row
+			}
+			return nil
+		})
+		if ok && err == nil {
+			list = append(list, c)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// eachLog calls do with each context that has a log.
+func eachLog(dir string, do func(id, path string) error) error {
+	folders, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.Host, "reading the contexts", err)
+	}
+	for _, f := range folders {
+		path := filepath.Join(dir, f.Name(), logName)
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		if err := do(f.Name(), path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Load reads the contexts that Dir has, which the caller must have locked. What was accepted
+// and has not ended continues as soon as the run works. A context whose log is damaged is left
+// out and logged: the others are served.
+func (s *Server) Load() error {
+	return eachLog(s.c.Dir, func(id, path string) error {
+		c := s.conversation(id)
+		var ok bool
+		var err error
+		if c.log, ok, err = openLog(path, c.recall); err != nil {
+			s.c.Log.Error("a context is left out: its log cannot be read", "context", id, "err", err)
+			return nil
+		}
+		if !ok {
+			return nil
+		}
+		s.mu.Lock()
+		s.contexts[c.id] = c
+		s.mu.Unlock()
+		return c.resume()
+	})
+}
+
+// Drain makes the server accept no further messages. Running turns end, then their contexts
+// are paused. It may be called twice.
+func (s *Server) Drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	close(s.drain)
+}
+
+// Close ends all streams and notifications, and answers requests that wait for a turn with
+// what is known. The run must have ended before.
+func (s *Server) Close() {
+	s.Drain()
+	s.mu.Lock()
+	select {
+	case <-s.stopped:
+	default:
+		close(s.stopped)
+	}
+	s.mu.Unlock()
+	s.streams.Wait()
+	s.push.close()
+}
+
+// Contexts returns how many contexts there are.
+func (s *Server) Contexts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.contexts)
+}
+
+// draining reports whether contexts are to be paused.
+func (s *Server) draining() bool {
+	select {
+	case <-s.drain:
+		return true
+	default:
+		return false
+	}
+}
+
+// Next implements [runner.Source]: it waits for a context that has a message.
+func (s *Server) Next(ctx context.Context) (dataset.Instance, bool, error) {
+	s.watch.Do(func() { context.AfterFunc(ctx, s.Drain) }) // the run admits no more
+	for {
+		c := s.take()
+		if c == nil {
+			select {
+			case <-s.queued:
+				continue
+			case <-s.drain:
+				return dataset.Instance{}, false, nil
+			}
+		}
+		in, err := s.c.Instance(c.id, c.row)
+		if err == nil {
+			return in, true, nil
+		}
+		c.unseat(s.c.Mask(err.Error()))
+	}
+}
+
+// Left implements [runner.Source]: what waits is taken by a later run.
+func (*Server) Left() int { return 0 }
+
+// take returns a context that waits for a container, or nil.
+func (s *Server) take() *conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 || s.closed {
+		return nil
+	}
+	c := s.queue[0]
+	s.queue = s.queue[1:]
+	s.seated++
+	if len(s.queue) > 0 {
+		signal(s.queued)
+	}
+	return c
+}
+
+// enqueue makes the run take a context. Where all containers are in use, an idle one that
+// was used least recently is paused.
+func (s *Server) enqueue(c *conversation) {
+	s.mu.Lock()
+	s.queue = append(s.queue, c)
+	full := s.seated+len(s.queue) > s.c.Width
+	signal(s.queued)
+	s.mu.Unlock()
+	if full {
+		s.evict()
+	}
+}
+
+// signal puts a token into a channel that has room for one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// evict pauses the idle context that was used least recently, if there is one.
+func (s *Server) evict() {
+	s.mu.Lock()
+	all := make([]*conversation, 0, len(s.contexts))
+	for _, c := range s.contexts {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	var oldest *conversation
+	var used time.Time
+	for _, c := range all {
+		if at, idle := c.idleSince(); idle && (oldest == nil || at.Before(used)) {
+			oldest, used = c, at
+		}
+	}
+	if oldest != nil {
+		signal(oldest.leave)
+	}
+}
+
+// waiting reports whether contexts wait for a container.
+func (s *Server) waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue) > 0
+}
+
+// gone says that the run has done with a context.
+func (s *Server) gone() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seated--
+}
+
+// spent returns what all contexts of a caller have cost, in US dollars.
+func (s *Server) spent(owner string) float64 {
+	total := 0.0
+	for _, c := range s.owned(owner) {
+		total += c.spent()
+	}
+	return total
+}
+
+// owned returns the contexts of a caller.
+func (s *Server) owned(owner string) []*conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*conversation
+	for _, c := range s.contexts {
+		if c.owner == owner {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// find returns a caller's context, or nil.
+func (s *Server) find(id, owner string) *conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.contexts[id]
+	if c == nil || c.owner != owner {
+		return nil
+	}
+	return c
+}

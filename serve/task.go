@@ -1,0 +1,202 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/a2a"
+)
+
+// task is a task of the protocol. Its context's mutex guards it.
+type task struct {
+	c         *conversation
+	id        a2a.TaskID
+	status    a2a.TaskStatus
+	history   []*a2a.Message // the caller's messages, and what the agent said last to each
+	artifacts []artifact
+	pushes    map[string]*a2a.PushConfig
+	keyed     bool    // its last message came with credentials
+	stream    *stream // while it is under way
+}
+
+// artifact says where an artifact is.
+type artifact struct {
+	name string
+	place
+}
+
+// taskID returns the id of a context's task. It names the context, so that a task is found
+// without an index.
+func taskID(context string, number int) a2a.TaskID {
+	return a2a.TaskID(context + "." + strconv.Itoa(number))
+}
+
+// contextOf returns the context of a task.
+func contextOf(id a2a.TaskID) string {
+	context, _, _ := strings.Cut(string(id), ".")
+	return context
+}
+
+// TaskInfo implements [a2a.TaskInfoProvider].
+func (t *task) TaskInfo() a2a.TaskInfo { return a2a.TaskInfo{TaskID: t.id, ContextID: t.c.id} }
+
+// says returns words of the agent, or nil.
+func (t *task) says(words string) *a2a.Message {
+	if words == "" {
+		return nil
+	}
+	return a2a.NewMessageForTask(a2a.MessageRoleAgent, t, a2a.TextPart{Text: words})
+}
+
+// settle gives the task a durable status.
+func (t *task) settle(status a2a.TaskStatus) {
+	t.status = status
+	if status.Message != nil {
+		t.history = append(t.history, status.Message)
+	}
+}
+
+// made adds an artifact, or replaces one with the same name.
+func (t *task) made(name string, at place) {
+	t.artifacts = slices.DeleteFunc(t.artifacts, func(a artifact) bool { return a.name == name })
+	t.artifacts = append(t.artifacts, artifact{name, at})
+}
+
+func (t *task) subscribe(p *a2a.PushConfig) { t.pushes[p.ID] = p }
+
+// begin makes the task one that can be listened to.
+func (t *task) begin() {
+	if t.stream == nil {
+		t.stream = newStream()
+	}
+}
+
+// send shows events to those who listen.
+func (t *task) send(events ...a2a.Event) {
+	if t.stream != nil {
+		t.stream.send(events...)
+	}
+}
+
+// finish ends the listening with the task's status.
+func (t *task) finish() {
+	if t.stream == nil {
+		return
+	}
+	status := t.status
+	if m := status.Message; m != nil {
+		shown := *m
+		shown.Parts = shortened(m.Parts)
+		status.Message = &shown
+	}
+	t.stream.send(&a2a.TaskStatusUpdateEvent{TaskID: t.id, ContextID: t.c.id, Status: status, Final: true})
+	t.stream.end()
+	t.stream = nil
+}
+
+// shortened returns parts of which each fits into an event.
+func shortened(parts a2a.ContentParts) a2a.ContentParts {
+	var list a2a.ContentParts
+	for _, p := range parts {
+		if text, ok := p.(a2a.TextPart); ok {
+			text.Text = cut(text.Text, maxText)
+			p = text
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// snapshot is the task as it is, with the last n messages; with all if n is nil. c.mu is held.
+func (t *task) snapshot(n *int) (*a2a.Task, error) {
+	seen := &a2a.Task{ID: t.id, ContextID: t.c.id, Status: t.status, History: slices.Clone(t.history)}
+	if n != nil {
+		seen.History = seen.History[len(seen.History)-max(0, min(*n, len(seen.History))):]
+	}
+	for _, a := range t.artifacts {
+		p, err := t.c.log.artifact(a.place)
+		if err != nil {
+			return nil, err
+		}
+		seen.Artifacts = append(seen.Artifacts, p.artifact())
+	}
+	return seen, nil
+}
+
+// maxEvent is how many bytes of JSON the first event of a stream has at most: the SDK's
+// client reads lines of at most 64 KiB.
+const maxEvent = 48 << 10
+
+// first returns the events that a listener gets first: the task, without what does not fit
+// into one event, and then its artifacts. c.mu is held.
+func (t *task) first() ([]a2a.Event, error) {
+	seen, err := t.snapshot(nil)
+	if err != nil {
+		return nil, err
+	}
+	if m := seen.Status.Message; m != nil {
+		shown := *m
+		shown.Parts = shortened(m.Parts)
+		seen.Status.Message = &shown
+	}
+	events := []a2a.Event{seen}
+	if fits(seen) {
+		return events, nil
+	}
+	for _, a := range t.artifacts {
+		p, err := t.c.log.artifact(a.place)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, p.events(t)...)
+	}
+	seen.Artifacts = nil
+	if !fits(seen) {
+		seen.History = nil
+	}
+	return events, nil
+}
+
+func fits(t *a2a.Task) bool {
+	text, err := json.Marshal(t)
+	return err == nil && len(text) <= maxEvent
+}
+
+// listen returns what the task does from now on: first what it is, then what happens, until
+// it ends or waits for the caller. c.mu is held.
+func (t *task) listen() (events []a2a.Event, more *stream, from int, err error) {
+	events, err = t.first()
+	if t.stream != nil {
+		from = t.stream.len()
+	}
+	return events, t.stream, from, err
+}
+
+// targets are where notifications of the task go. c.mu is held.
+func (t *task) targets() []*a2a.PushConfig {
+	return slices.SortedFunc(maps.Values(t.pushes), func(a, b *a2a.PushConfig) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// all yields what a task is and does; see [task.listen].
+func all(ctx context.Context, stopped <-chan struct{}, events []a2a.Event, more *stream, from int) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if more == nil {
+			return
+		}
+		for e := range more.all(ctx, stopped, from) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
