@@ -44,6 +44,10 @@ func flagsFromManifest(dir string, own *pflag.FlagSet) (f runFlags, m *manifest.
 		return f, m, fault.Newf(fault.Usage, "%s has predictions that no run of batch made, and their grades", dir).
 			WithHint("to continue the grading: `batch grade %s`", printable.ShellWord(dir))
 	}
+	if talk := m.Talk(); talk != "" {
+		return f, m, fault.Newf(fault.Usage, "%s is the directory of a conversation, which `batch %s` continues", dir, talk).
+			WithHint("give it again, with -o %s", printable.ShellWord(dir))
+	}
 	if start < 0 {
 		return f, m, fault.Newf(fault.Usage, "%s: its manifest does not name the command that made it", dir).
 			WithHint("give that `batch run` again, with -o %s", dir)

@@ -62,7 +62,7 @@ func (a *app) root() *cobra.Command {
 	root.Version = version()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.runCommand(), a.sweepCommand(), a.statusCommand(), a.showCommand(), a.resumeCommand(), a.retryCommand(), a.gradeCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.diffCommand(), a.reportCommand(), a.exportCommand(), a.datasetCommand(), a.imagesCommand(), a.modelsCommand(), a.cleanCommand(), a.doctorCommand(), a.stubCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.sweepCommand(), a.chatCommand(), a.attachCommand(), a.serveCommand(), a.statusCommand(), a.showCommand(), a.resumeCommand(), a.retryCommand(), a.gradeCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.diffCommand(), a.reportCommand(), a.exportCommand(), a.datasetCommand(), a.imagesCommand(), a.modelsCommand(), a.cleanCommand(), a.doctorCommand(), a.stubCommand(), a.versionCommand())
 	root.AddCommand(a.configCommand())
 	root.AddCommand(topics()...)
 	root.AddCommand(a.generators()...)
@@ -222,4 +222,17 @@ func (a *app) versionCommand() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// tell writes a line for a person.
+func (a *app) tell(text string) { fmt.Fprintln(a.stderr, "batch: "+text) }
+
+// also joins a second error to err. It prints it where err is an interruption, of which
+// only the command that continues the run is printed.
+func (a *app) also(err, second error) error {
+	if second == nil || !interrupted(err) {
+		return errors.Join(err, second)
+	}
+	a.complain(second)
+	return err
 }

@@ -130,10 +130,21 @@ func (a *app) flagValues() map[string]completer {
 		"model":             a.modelNames,
 		"model-class":       fixed("toolcall", "textbased"),
 		"environment-class": fixed("docker", "podman"),
+		"mode":              fixed("confirm\tyou approve each action", "yolo\tactions run at once", "human\tyou write the commands"),
 		"order": fixed(orderGrouped+"\tinstances that share images near each other",
 			orderGiven+"\tas the dataset has them"),
 		"durability": fixed(string(journal.Power)+"\tsurvives a power cut",
 			string(journal.Process)+"\tsurvives the end of the program"),
+		"listen": func(c *cobra.Command, _ []string, _ string) []string {
+			if c.Name() != "serve" {
+				return nil
+			}
+			return []string{"127.0.0.1:4100\tthis machine only", "0.0.0.0:4100\tall networks"}
+		},
+		"token-file":    func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
+		"tls-cert":      func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
+		"tls-key":       func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
+		"client-ca":     func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
 		"network":       fixed("none\tno network", "bridge\tone network for all containers"),
 		"grade-workers": fixed("auto\tone for each CPU core of the engine"),
 		"workers":       fixed("auto\tas many as there is room for"),
@@ -238,7 +249,7 @@ func pricedProviders() []string {
 }
 
 // builtins are batch's own configurations.
-var builtins = []string{"default\tbatch's own prompts", "text\tcommands in a fence", "tools\tan editor beside bash"}
+var builtins = []string{"default\tbatch's own prompts", "text\tcommands in a fence", "tools\tan editor beside bash", "chat\tfor batch chat and batch serve"}
 
 // configs are batch's own configurations, YAML files here and in MSWEA_CONFIG_DIR,
 // and the keys.

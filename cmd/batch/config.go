@@ -33,7 +33,7 @@ type configFlags struct {
 func (f *configFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVarP(&f.model, "model", "m", "", "model: "+strings.Join(catalogue.Names(), ", "))
-	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE`, key=value, or batch's own default, text or tools; merged left to right\nover the default; may be repeated")
+	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE`, key=value, or batch's own default, text, tools or chat; merged left to right\nover the default; may be repeated")
 	fs.StringVar(&f.modelClass, "model-class", "", "sets model.model_class")
 	fs.StringVar(&f.envClass, "environment-class", "", "sets environment.environment_class")
 	inSection(fs, "Model and configuration")
@@ -201,9 +201,10 @@ key does. Set one in a YAML file, or with -c KEY=VALUE.`,
 func (a *app) configBuiltinCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "builtin NAME",
-		Short: "Print a built-in configuration: default, text or tools",
+		Short: "Print a built-in configuration: default, text, tools or chat",
 		Long: `Print a built-in configuration as it is: default (always underneath), text
-(commands in a fence) or tools (an editor beside bash).
+(commands in a fence), tools (an editor beside bash) or chat (which chat and
+serve use where no -c names a file).
 
   batch config builtin default > mine.yaml`,
 		Args: namedArgs("NAME"),

@@ -32,6 +32,25 @@ type display struct {
 	cell    string // of a sweep; empty: none
 }
 
+// judging is the display of work on patches: grading or selecting.
+type judging struct{ display }
+
+// Progress implements grading.View and selecting.View.
+func (d judging) Progress(ended bool, done, all int) {
+	e := d.run
+	e.Time, e.Type, e.Done, e.Total = time.Now(), progress.RunStart, done, all
+	if ended {
+		e.Type, e.Elapsed = progress.RunEnd, e.Time.Sub(d.started)
+		e.Outcomes = map[string]int{}
+		for outcome, n := range map[vocab.Outcome]int{vocab.OutcomeSubmitted: done, vocab.OutcomeInfrastructure: all - done} {
+			if n > 0 {
+				e.Outcomes[string(outcome)] = n
+			}
+		}
+	}
+	d.show(e)
+}
+
 // show shows e, with its secrets hidden.
 func (d display) show(e progress.Event) {
 	e.Text, e.Error = d.mask.Text(e.Text), d.mask.Text(e.Error)

@@ -13,6 +13,9 @@
 //	sweep       Run a grid of models, configurations and attempts
 //	resume      Continue an interrupted or crashed run
 //	retry       Run chosen instances of a run directory again
+//	chat        Talk with an agent in a container
+//	attach      Talk with the agent of an instance of a run
+//	serve       Serve the agent over the A2A protocol
 //	grade       Decide which predictions resolve their instances
 //	status      Show the state of a run directory
 //	show        Show what happened in one instance, step by step
@@ -112,8 +115,11 @@
 //	format          too many replies without a valid command
 //	failed          the provider's content policy refused the conversation
 //	                (ContentPolicyViolation), or the agent made its own container
-//	                unusable (EnvironmentDestroyed)
-//	infrastructure  no result: the engine, network, provider or image failed
+//	                unusable (EnvironmentDestroyed). Where the configuration allows it: the
+//	                model ended with an answer that calls no tool (Answered), or asked a
+//	                person (InputRequired)
+//	infrastructure  no result: the engine, network, provider or image failed, or the
+//	                credentials that came with a turn have expired (ExpiredFault)
 //	pending         no result: not run yet, interrupted, or the cost limit was reached
 //	diverged        no result: resumed in a new container, its recorded commands gave
 //	                other outputs, so it starts from the beginning

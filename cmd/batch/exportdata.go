@@ -109,7 +109,7 @@ func leftOut(s export.Summary) string {
 // offeredTools are the tools that batch offers to models.
 func offeredTools() []export.Tool {
 	var list []export.Tool
-	for _, t := range []agent.Tool{agent.BashTool(), agent.EditorTool()} {
+	for _, t := range []agent.Tool{agent.BashTool(), agent.EditorTool(), agent.AskTool()} {
 		list = append(list, export.Tool{
 			Type: "function", Function: export.Function{Name: t.Name, Description: t.Description, Parameters: t.Parameters},
 		})

@@ -274,8 +274,6 @@ func (s *gradeSession) grade(ctx context.Context, r grading.Request) (d *grading
 	return d, s.conclude(d, err)
 }
 
-func (s *gradeSession) tell(text string) { fmt.Fprintln(s.stderr, "batch: "+text) }
-
 // work grades what is left, and shows it.
 func (s *gradeSession) work(ctx context.Context, d *grading.Directory) error {
 	view := s.newView(d)

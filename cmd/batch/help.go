@@ -24,7 +24,7 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"Run:", []string{"run", "sweep", "resume", "retry"}},
+	{"Run:", []string{"run", "sweep", "resume", "retry", "chat", "attach", "serve"}},
 	{"Look at results:", []string{"grade", "status", "show", "compare", "attempts", "select", "diff", "report", "export"}},
 	{"Data, configuration and images:", []string{"dataset", "config", "models", "images"}},
 	{"This machine:", []string{"doctor", "stub", "clean", "completion", "version", "help"}},
@@ -151,7 +151,7 @@ func knownTopic(help *cobra.Command, args []string) error {
 // configurations is part of `batch help config`.
 func topics() []*cobra.Command {
 	var list []*cobra.Command
-	for _, name := range []string{"environment", "events", "exit-codes", "formats"} {
+	for _, name := range []string{"environment", "events", "exit-codes", "formats", "mcp"} {
 		text := helpText(name)
 		short, _, _ := strings.Cut(text, "\n")
 		if name == "events" {

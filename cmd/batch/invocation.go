@@ -44,6 +44,7 @@ type invocation struct {
 	git      *run.GitProbe
 
 	limits    *limit.Pool         // of the keys
+	turnKeys  bool                // turns bring keys of their own
 	telemetry *telemetry.Settings // nil: none is sent
 	started   time.Time
 }
@@ -92,9 +93,6 @@ func checkNetwork(ctx context.Context, c run.Config) error {
 	return nil
 }
 
-// tell writes a line for a person.
-func (s *invocation) tell(text string) { fmt.Fprintln(s.stderr, "batch: "+text) }
-
 // interruption returns err, for which a cancellation becomes errInterrupted, after it has
 // named the command that continues the run.
 func (s *invocation) interruption(err error) error {
@@ -106,16 +104,6 @@ func (s *invocation) interruption(err error) error {
 }
 
 func interrupted(err error) bool { return errors.Is(err, errInterrupted) || fault.Canceled(err) }
-
-// also joins a second error to err. It prints it where err is an interruption, of which
-// only the command that continues the run is printed.
-func (s *invocation) also(err, second error) error {
-	if second == nil || !interrupted(err) {
-		return errors.Join(err, second)
-	}
-	s.complain(second)
-	return err
-}
 
 // resumeCommand is the command that continues the run with this cost limit.
 func (s *invocation) resumeCommand(costLimit float64) string {
@@ -158,6 +146,10 @@ func (s *invocation) config() (c run.Config, err error) {
 	if s.telemetry, err = telemetry.FromEnv(s.getenv); err != nil {
 		return c, err
 	}
+	servers, err := s.cfg.MCPServers(s.getenv)
+	if err != nil {
+		return c, err
+	}
 	retries, err := runner.ParseRetries(s.flags.retry)
 	if err != nil {
 		return c, err
@@ -175,8 +167,8 @@ func (s *invocation) config() (c run.Config, err error) {
 		About: s.about(), Git: s.git.Known, Argv: maskArgs(s.args),
 		Width: runner.NewWidth(s.flags.workers.n), WidthWhy: s.flags.workers.why, ByImage: s.flags.order != orderGiven,
 		Retries: retries, CostLimit: s.flags.totalCost, Beside: beside, Salvage: s.flags.salvage,
-		Grading: s.grading(),
-		Redo:    s.flags.redo, Again: s.flags.retrying, Fresh: s.flags.fresh, Settled: s.flags.dir != "", Accept: s.flags.accept,
+		Grading: s.grading(), Servers: servers,
+		Redo: s.flags.redo, Again: s.flags.retrying, Fresh: s.flags.fresh, Settled: s.flags.dir != "", Accept: s.flags.accept,
 		Tell: s.tell,
 	}, nil
 }

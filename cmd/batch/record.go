@@ -67,7 +67,7 @@ func (f *recordFlags) checkAsked(provider string) error {
 
 // access says how the run's models are asked.
 func (s *invocation) access() run.Access {
-	a := run.Access{Getenv: s.getenv}
+	a := run.Access{Getenv: s.getenv, KeyFromTurn: s.turnKeys}
 	switch {
 	case s.flags.record:
 		a.Limits = s.limits

@@ -65,21 +65,33 @@ func (f *paceFlags) addPace(fs *pflag.FlagSet) {
 	fs.VarP(&f.workers, "workers", "w", "instances to run at once; auto chooses by the engine's CPU cores and memory")
 	f.gradeWorkers = width{auto: true}
 	fs.Var(&f.gradeWorkers, "grade-workers", "predictions to grade at once, beside the agents; auto: one for each of the engine's CPU cores")
-	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "limit in US dollars on the cost of all runs into the directory together (0: no limit);\nrefused if the model's price is not known")
-	fs.StringSliceVar(&f.retry, "retry", nil, "retry an instance up to N times if it ends with KIND (`KIND=N`): a kind of fault\n(transient, instance, unknown, bug), an outcome (empty, limit, format, failed, diverged) or an exit status;\nmay be repeated (default "+runner.DefaultRetries().String()+")")
+	f.addCost(fs)
+	fs.StringSliceVar(&f.retry, "retry", nil, "retry an instance up to N times if it ends with KIND (`KIND=N`): a kind of fault\n(transient, instance, unknown, bug, expired), an outcome (empty, limit, format, failed, diverged) or an exit status;\nmay be repeated (default "+runner.DefaultRetries().String()+")")
 	fs.StringSliceVar(&f.accept, "accept-changes", nil, "continue although these settings (`NAMES`, separated by commas; without them all) differ from the\ndirectory's manifest")
 	fs.Lookup("accept-changes").NoOptDefVal = "all"
 	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering during the run")
 	fs.StringVar(&f.durability, "durability", string(journal.Power), "what the journal survives: power (a power failure; one fsync before each model call and\ncommand) or process (a crash of the program only)")
+	f.addInject(fs)
+	inSection(fs, "Run")
+}
+
+func (f *paceFlags) addCost(fs *pflag.FlagSet) {
+	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "limit in US dollars on the cost of all runs into the directory together (0: no limit);\nrefused if the model's price is not known")
+}
+
+func (f *paceFlags) addInject(fs *pflag.FlagSet) {
 	fs.StringVar(&f.inject, "inject", "", "make chosen steps fail, see internal/inject")
 	_ = fs.MarkHidden("inject")
-	inSection(fs, "Run")
+}
+
+func (f *paceFlags) addMask(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&f.mask, "mask", nil, "hide matches of `REGEX` in all files except patches, as keys and logins are hidden;\nmay be repeated (adds to run.mask_patterns)")
 }
 
 func (f *paceFlags) addOutput(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
-	fs.StringArrayVar(&f.mask, "mask", nil, "hide matches of `REGEX` in all files except patches, as keys and logins are hidden;\nmay be repeated (adds to run.mask_patterns)")
+	f.addMask(fs)
 	inSection(fs, "Output")
 }
 

@@ -112,7 +112,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: await 'BASH'")
 	}
-	for end := time.Now().Add(time.Minute); ts.Exec("bash", "-c", args[0]) != nil; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ts.Exec("bash", "-c", args[0]) != nil; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			ts.Fatalf("did not succeed in time: %s", args[0])
 		}

@@ -52,6 +52,7 @@ func (a *app) hideKnown(environ []string) {
 // and what its patterns and those of --mask match.
 func (a *app) hideAsked(cfg *config.Config, patterns []string) error {
 	a.mask.Add(cfg.Secrets()...)
+	a.mask.Add(cfg.MCPSecrets(a.getenv)...)
 	for _, name := range cfg.Environment.Forwarded() {
 		a.mask.Add(mask.PassedOn(name, a.getenv(name))...)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -403,5 +402,3 @@ func (s *selectSession) conclude(d *selecting.Selecting, ended error) error {
 	}
 	return nil
 }
-
-func (s *selectSession) tell(text string) { fmt.Fprintln(s.stderr, "batch: "+text) }

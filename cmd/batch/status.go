@@ -2,10 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +9,6 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
-	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 )
 
@@ -77,21 +72,13 @@ func readSweep(dir string) (report.Sweep, error) {
 	}
 	var cells []report.SweepCell
 	for i, path := range x.Dirs(dir) {
-		snap, err := readCell(path)
+		snap, err := sweeps.ReadCell(path)
 		if err != nil {
 			return report.Sweep{}, err
 		}
 		cells = append(cells, report.NewSweepCell(x.Cells[i], snap))
 	}
 	return report.NewSweep(dir, cells), nil
-}
-
-// readCell reads the run directory of a cell; nil: it has not begun.
-func readCell(dir string) (*results.Snapshot, error) {
-	if _, err := os.Stat(filepath.Join(dir, manifest.File)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return results.Read(dir)
 }
 
 func (a *app) diffCommand() *cobra.Command {

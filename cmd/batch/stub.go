@@ -207,7 +207,7 @@ func (a *app) stub(ctx context.Context, f *stubFlags) error {
 		l.Close()
 		return err
 	}
-	if err := serve(ctx, l, h); err != nil {
+	if err := answer(ctx, l, h); err != nil {
 		return fault.New(fault.Host, "serving", err)
 	}
 	n := h.Counts()
@@ -216,8 +216,8 @@ func (a *app) stub(ctx context.Context, f *stubFlags) error {
 	return err
 }
 
-// serve answers until ctx ends, and returns when no request is left.
-func serve(ctx context.Context, l net.Listener, h *llmtest.Handler) error {
+// answer answers until ctx ends, and returns when no request is left.
+func answer(ctx context.Context, l net.Listener, h *llmtest.Handler) error {
 	h.Done = ctx.Done()
 	var running sync.WaitGroup
 	server := &http.Server{

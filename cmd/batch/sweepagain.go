@@ -30,7 +30,7 @@ func (a *app) retrySweep(ctx context.Context, dir string, pick run.Choice, fresh
 	var flags []runFlags
 	var none error // of the first cell without such an instance
 	for i, f := range s.flags {
-		snap, err := readCell(f.output)
+		snap, err := sweeps.ReadCell(f.output)
 		if err != nil {
 			return err
 		}

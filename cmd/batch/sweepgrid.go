@@ -61,7 +61,7 @@ func (g grid) cells(each []string) ([]sweeps.Cell, error) {
 			}
 			for n, extra := range g.attempts {
 				specs := slices.Concat(g.common, m.specs, c.specs, extra)
-				specs = slices.DeleteFunc(specs, func(spec string) bool { return spec == "default" && len(specs) > 0 }) // always the base
+				specs = slices.DeleteFunc(specs, func(spec string) bool { return spec == "default" }) // always the base
 				list = append(list, sweeps.Cell{
 					Folder: fmt.Sprintf("%s@%d", entry, n+1), Entry: entry, Attempt: n + 1,
 					Model: m.model, Config: maskArgs(specs), Argv: cellArgs(each, m.model, specs),

@@ -121,7 +121,7 @@ func (s *sweeping) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = s.first().also(err, sweep.Close()) }()
+	defer func() { err = s.also(err, sweep.Close()) }()
 	if sweep.Todo() == 0 {
 		s.tell(fmt.Sprintf("nothing to do: all instances of %s have a result", printable.Count(len(s.cells), "cell", "cells")))
 		return s.conclude(sweep, nil)
@@ -162,8 +162,6 @@ func (s *sweeping) writeIndex() error {
 
 // first is the run of the first cell: what all have in common is its.
 func (s *sweeping) first() *invocation { return s.invocations[0] }
-
-func (s *sweeping) tell(text string) { fmt.Fprintln(s.stderr, "batch: "+text) }
 
 // configs prepares the runs of all cells over one selection.
 func (s *sweeping) configs(ctx context.Context, git *run.GitProbe) ([]run.Config, error) {
@@ -303,7 +301,7 @@ func spentIn(dir string, x *sweeps.Index, except map[string]bool) (spent float64
 		if except[cell.Folder] {
 			continue
 		}
-		snap, err := readCell(filepath.Join(dir, cell.Folder))
+		snap, err := sweeps.ReadCell(filepath.Join(dir, cell.Folder))
 		if err != nil {
 			return 0, err
 		}
@@ -352,14 +350,14 @@ func (s *sweeping) conclude(sweep *run.Sweep, runErr error) error {
 	missing, budget := 0, false
 	for _, r := range sweep.Runs() {
 		if err := r.Close(); err != nil {
-			runErr = s.first().also(runErr, err)
+			runErr = s.also(runErr, err)
 		}
 		sum := r.Summary()
 		missing += sum.Missing + sum.Ungraded
 		budget = budget || sum.Budget
 	}
 	if err := s.summarize(); err != nil {
-		return s.first().also(runErr, err)
+		return s.also(runErr, err)
 	}
 	if budget {
 		limit, spent := s.index.CostLimit, sweep.Spent()

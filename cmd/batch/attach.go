@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"batch.example/batch/chat"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
+	"batch.example/batch/run"
+	"batch.example/batch/run/rundir"
+)
+
+func (a *app) attachCommand() *cobra.Command {
+	var own runFlags
+	var talk chatFlags
+	c := &cobra.Command{
+		Use:   "attach DIR INSTANCE",
+		Short: "Talk with the agent of an instance of a run",
+		Long: `Talk with the agent of an instance of a run, to debug it: one that is finished,
+failed, reached a limit or was interrupted. The agent knows the whole attempt.
+Nothing of it is asked or paid again; its cost counts for --cost-limit-total.
+It continues in the attempt's container if that still runs, as after a crash of
+the run, else in a new one in which the recorded commands run again. What they
+do differently is shown.
+
+  batch attach runs/gpt-5 django__django-11019
+  batch attach runs/gpt-5 django__django-11019 -m anthropic/claude-sonnet-4-5
+
+DIR is not changed, and its result stays. The conversation is an attempt of its
+own, in a run directory of its own: DIR-talk-INSTANCE, unless -o names another.
+The same command continues it. Model and configuration are those of DIR, unless
+they are given.
+
+` + chatHelp,
+		Args: namedArgs("DIR", "INSTANCE"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.attach(c.Context(), args[0], args[1], own, talk, c.Flags())
+		},
+	}
+	own.add(&cobra.Command{}) // the defaults of what a conversation has no flags for
+	fs := c.Flags()
+	talk.add(c)
+	own.configFlags.add(c)
+	fs.StringVarP(&own.output, "output", "o", "", "run directory of the conversation (default: DIR-talk-INSTANCE)")
+	own.addCost(fs)
+	own.addInject(fs)
+	inSection(fs, "Run")
+	own.addMask(fs)
+	inSection(fs, "Output")
+	return c
+}
+
+// attach talks with the agent of an instance in dir.
+func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk chatFlags, given *pflag.FlagSet) (err error) {
+	if err := a.checkTalk(&own, talk); err != nil {
+		return err
+	}
+	earlier, unlock, err := earlierAttempt(dir, id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	output := own.output
+	if output == "" {
+		output = filepath.Clean(dir) + "-talk-" + id
+	}
+	absolute, err := filepath.Abs(output)
+	if err != nil {
+		return fault.New(fault.Host, "finding the working directory", err)
+	}
+	if earlier.Dir, err = filepath.Abs(dir); err != nil {
+		return fault.New(fault.Host, "finding the working directory", err)
+	}
+	before, _, err := flagsFromManifest(dir, pflag.NewFlagSet("", pflag.ContinueOnError))
+	if err != nil {
+		return err
+	}
+	f, err := runFromManifest(dir, given)
+	if err != nil {
+		return err
+	}
+	if given.Changed("config") {
+		f.configs = append(before.configs, own.configs...)
+	}
+	f.inject = own.inject
+	f.dir, f.output, f.argv = output, absolute, maskArgs(a.args)
+	f.workers, f.grade, f.retry, f.salvage, f.durability = width{n: 1}, false, nil, false, own.durability
+	if !given.Changed("cost-limit-total") {
+		f.totalCost = 0
+	}
+	f.ids, f.named = []string{id}, nil
+	if err := f.check(); err != nil { // which also reads flags
+		return err
+	}
+	git := run.ProbeGit(ctx)
+	defer git.Stop()
+	s, err := a.configured(f, git)
+	if err != nil {
+		return err
+	}
+	talkative(s)
+	ds, selected, err := f.load(ctx, a)
+	if err == nil {
+		err = s.over(ds, selected)
+	}
+	if err != nil {
+		return err
+	}
+	return s.talk(ctx, talk, chat.Config{}, func(c *run.Config) { c.Earlier = earlier })
+}
+
+// earlierAttempt finds the attempt in a run directory that is talked about. It locks the
+// directory if the attempt has no result, and so may have a container; unlock must be called.
+func earlierAttempt(dir, id string) (_ *run.Earlier, unlock func() error, err error) {
+	snap, err := results.Read(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	rec, ok := results.Latest(snap.Records)[id]
+	switch {
+	case !ok && slices.Contains(snap.Asked(), id):
+		return nil, nil, fault.Newf(fault.Usage, "%s has not begun in %s: there is no agent to talk with", id, dir).
+			WithHint("`batch chat` begins a conversation on a row")
+	case !ok:
+		refused := fault.Newf(fault.Usage, "%s has no instance %s", dir, id)
+		if like := near.Name(id, snap.Asked()); like != "" {
+			return nil, nil, refused.WithHint("did you mean %s?", like)
+		}
+		return nil, nil, refused.WithHint("see `batch status %s --attempts`", printable.ShellWord(dir))
+	case rec.Outcome.Final():
+		return &run.Earlier{}, func() error { return nil }, nil
+	}
+	unlock, err = results.Lock(dir, rundir.Owner())
+	if _, locked := errors.AsType[*results.LockedError](err); locked {
+		return nil, nil, fault.New(fault.Usage, "attaching to "+id+", which has no result yet", err).
+			WithHint("wait until the run has ended the instance, or interrupt the run twice; then attach again")
+	}
+	return &run.Earlier{Owned: true}, unlock, err
+}

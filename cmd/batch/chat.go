@@ -1,0 +1,331 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/agent/config"
+	"batch.example/batch/chat"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/progress"
+	"batch.example/batch/results/grades"
+	"batch.example/batch/run"
+	"batch.example/batch/runner"
+)
+
+// chatFlags are the flags of `batch chat` that `batch attach` has too.
+type chatFlags struct {
+	mode      string
+	whitelist []string
+	noTTY     bool
+}
+
+func (f *chatFlags) add(c *cobra.Command) {
+	fs := c.Flags()
+	fs.StringVar(&f.mode, "mode", string(chat.Confirm), "who decides about actions: confirm (you are asked), yolo (nobody) or human (you write them)")
+	fs.StringArrayVar(&f.whitelist, "whitelist", nil, "run commands that match this `REGEX` at their beginning without asking; may be repeated")
+	fs.BoolVar(&f.noTTY, "no-tty", false, "read JSON lines from standard input and write JSON lines to standard output")
+	inSection(fs, "Conversation")
+}
+
+// chatHelp is what the help of both commands says of the conversation.
+const chatHelp = `At each question, /h lists what you can say: Enter runs an action, words reject
+it, /c /y /u switch modes, /d shows the diff, /m the history, /s saves the diff
+as the prediction, /k ends the conversation with its result, /q leaves it. A
+line that ends with a backslash continues. ctrl-c stops the agent, kills its
+command and asks for a comment; at a question, ctrl-c twice leaves.
+
+With --no-tty, standard input has one JSON object per line:
+  {"say":"..."} {"approve":true} {"reject":"why"} {"command":"..."}
+  {"interrupt":"comment"} {"mode":"confirm|yolo|human"} {"diff":true}
+  {"history":5} {"save":true} {"end":true} {"leave":true}
+and standard output the session's events, and opened, ask, diff, history, note,
+interrupted and error. The end of the input leaves the conversation.
+
+Exit codes: 0 the conversation ended with a result, 1 it had to stop,
+2 usage, 3 it was left and the same command continues it, 4 the directory is in
+use, 130 interrupted.`
+
+func (a *app) chatCommand() *cobra.Command {
+	var f runFlags
+	var talk chatFlags
+	var image string
+	c := &cobra.Command{
+		Use:   "chat {--image IMAGE [TASK] | INSTANCE}",
+		Short: "Talk with an agent in a container",
+		Long: `Talk with an agent in a container: watch it, approve or reject what it does,
+stop it, take over, and keep its work as a prediction. The container is of an
+image, or of a row, whose problem statement is then the first thing you say.
+
+  batch chat --image python:3.13 -c environment.cwd=/ -m openai/gpt-5 fizzbuzz
+  batch chat --subset verified django__django-11019 -m openai/gpt-5 --mode yolo
+  batch chat --image me/repo -m openai/gpt-5 --whitelist 'ls|cat|git diff'
+
+The conversation is a run directory with one instance; the same command
+continues it, also after a crash. Limits of steps, cost and time are those of
+each turn. The agent may end a turn with an answer or a question: by default
+agent.finish_without_calls and agent.ask are true, unless it writes its commands
+in a fence. Where no -c names a file, the prompts are those of -c chat. Commands
+start in environment.cwd, which the image must have.
+
+` + chatHelp,
+		RunE: func(c *cobra.Command, args []string) error {
+			f.argv = maskArgs(a.args)
+			return a.chat(c.Context(), f, talk, image, args)
+		},
+	}
+	f.add(&cobra.Command{}) // the defaults of what a chat has no flags for
+	fs := c.Flags()
+	fs.StringVar(&image, "image", "", "talk in a container of this image, instead of a row's")
+	inSection(fs, "Conversation")
+	talk.add(c)
+	f.addTalk(c)
+	return c
+}
+
+// addTalk adds those flags of a run that a conversation has too.
+func (f *runFlags) addTalk(c *cobra.Command) {
+	f.sourceFlags.add(c)
+	f.configFlags.add(c)
+	fs := c.Flags()
+	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/chat-IMAGE-MODEL, or INSTANCE for IMAGE)")
+	f.addCost(fs)
+	f.addInject(fs)
+	inSection(fs, "Run")
+	f.addPrefix(fs)
+	f.pullFlags.add(c)
+	f.addMask(fs)
+	inSection(fs, "Output")
+}
+
+// chat checks what `batch chat` was asked for, and talks.
+func (a *app) chat(ctx context.Context, f runFlags, talk chatFlags, image string, args []string) error {
+	var ds *dataset.Dataset
+	var err error
+	task := ""
+	switch {
+	case image != "" && len(args) > 1:
+		return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("quote the task: `batch chat --image %s '%s'`", image, strings.Join(args, " "))
+	case image != "":
+		task = strings.Join(args, "")
+		ds, err = imageDataset(image, "", task)
+	case len(args) != 1:
+		return fault.Newf(fault.Usage, "which image, or which instance?").WithHint("`batch chat --image IMAGE [TASK]`, or `batch chat --subset verified INSTANCE`")
+	default:
+		f.ids = args
+		ds, f.named, err = nil, args, nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.checkTalk(&f, talk); err != nil {
+		return err
+	}
+	if f.output == "" {
+		f.output = filepath.Join("runs", "chat-"+fileName(cmp.Or(image, strings.Join(args, "")))+"-"+fileName(f.model))
+	}
+	f.configs = talkConfig(f.configs)
+	git := run.ProbeGit(ctx)
+	defer git.Stop()
+	s, err := a.configured(f, git)
+	if err != nil {
+		return err
+	}
+	talkative(s)
+	if ds == nil {
+		var selected []dataset.Instance
+		if ds, selected, err = f.load(ctx, a); err != nil {
+			return err
+		}
+		task = selected[0].ProblemStatement
+		err = s.over(ds, selected)
+	} else {
+		err = s.over(ds, ds.Instances)
+	}
+	if err != nil {
+		return err
+	}
+	return s.talk(ctx, talk, chat.Config{Task: task}, nil)
+}
+
+// fileName writes a name as a part of a file's.
+func fileName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?@ `, r) || r < ' ' {
+			return '-'
+		}
+		return r
+	}, name)
+}
+
+// checkTalk refuses flags and a terminal with which there is no conversation.
+func (a *app) checkTalk(f *runFlags, talk chatFlags) error {
+	f.workers = width{n: 1}
+	if err := f.check(); err != nil {
+		return err
+	}
+	if _, err := chat.ParseMode(talk.mode); err != nil {
+		return fault.New(fault.Usage, "--mode", err)
+	}
+	if talk.noTTY {
+		return nil
+	}
+	if _, ok := a.terminal(); !ok {
+		return fault.Newf(fault.Usage, "standard input and output are not a terminal").
+			WithHint("run it in a terminal, or with `--no-tty` and JSON lines")
+	}
+	return nil
+}
+
+// terminal is the terminal of standard input, if it and standard output are one.
+func (a *app) terminal() (*os.File, bool) {
+	in, ok := a.stdin.(*os.File)
+	if !ok {
+		return nil, false
+	}
+	_, ok = progress.TerminalOf(a.stdout)
+	return in, ok && term.IsTerminal(int(in.Fd()))
+}
+
+// talkConfig is the configuration of a conversation: with the prompts for one, unless the
+// caller names a file. One that writes its commands in a fence needs other prompts.
+func talkConfig(configs []string) []string {
+	if !config.OnlyKeys(configs) || slices.Contains(configs, "model.action_form=text") {
+		return configs
+	}
+	return append([]string{config.Chat}, configs...)
+}
+
+// talkative lets the agent answer and ask, where the configuration does not say otherwise.
+func talkative(s *invocation) {
+	if s.cfg.ActionForm().Kind == agent.Text {
+		return
+	}
+	if !s.cfg.Given("agent.finish_without_calls") {
+		s.cfg.Agent.FinishWithoutCalls = true
+	}
+	if !s.cfg.Given("agent.ask") {
+		s.cfg.Agent.Ask = true
+	}
+}
+
+// talk runs the conversation. Prepare, if it is not nil, changes the run before it is
+// opened.
+func (s *invocation) talk(ctx context.Context, flags chatFlags, c chat.Config, prepare func(*run.Config)) (err error) {
+	cfg, err := s.config()
+	if err != nil {
+		return err
+	}
+	c.Face, c.Input = s.face(flags), s.stdin
+	c.Mode, c.Whitelist = chat.Mode(flags.mode), flags.whitelist
+	c.Model, c.Directory = s.cfg.Model.ModelName, s.flags.shown()
+	c.Fence = run.ModelSettings(s.cfg, s.getenv).Fence()
+	person, err := chat.New(c)
+	if err != nil {
+		return err
+	}
+	cfg.Talk, cfg.Retries, cfg.Settled = person.Talk, runner.Retries{}, true
+	if prepare != nil {
+		prepare(&cfg)
+	}
+	if err := checkNetwork(ctx, cfg); err != nil {
+		return err
+	}
+	r, err := run.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = s.also(err, r.Close()) }()
+	if r.Todo() == 0 {
+		s.tell("this conversation has ended; choose another directory with -o for a new one")
+		return nil
+	}
+	ctx, stop := s.watchTalk(ctx, person)
+	defer stop()
+	err = r.Work(ctx, nil, talkView{s.app, c.Face, flags.noTTY})
+	return s.concludeTalk(r, person, err)
+}
+
+// face is how the person is reached.
+func (s *invocation) face(flags chatFlags) chat.Face {
+	if flags.noTTY {
+		return chat.NewLines(s.stdout)
+	}
+	in, _ := s.terminal()
+	return chat.NewTerminal(chat.TerminalConfig{Out: s.stdout, Forget: func() { forgetInput(in) }})
+}
+
+// concludeTalk says how the conversation ended.
+func (s *invocation) concludeTalk(r *run.Run, person *chat.Chat, runErr error) error {
+	if err := r.Close(); err != nil {
+		return s.also(runErr, err)
+	}
+	sum := r.Summary()
+	switch {
+	case runErr != nil:
+		return s.interruption(runErr)
+	case sum.Host != nil:
+		return sum.Host
+	case sum.Budget:
+		s.tell(s.limitReached(sum.Spent))
+		return errIncomplete
+	case sum.Missing > 0 && person.Left():
+		s.tell("left; the same command continues the conversation in " + s.flags.shown())
+		return errIncomplete
+	case sum.Missing > 0:
+		for _, rec := range sum.Records {
+			if rec.Error != "" {
+				s.tell(rec.Error)
+			}
+		}
+		return errIncomplete
+	}
+	s.tell("the conversation ended; its result is in " + filepath.Join(s.flags.shown(), "preds.json"))
+	return nil
+}
+
+// talkView shows the person what a conversation waits for.
+type talkView struct {
+	*app
+	face  chat.Face
+	lines bool
+}
+
+// Say implements run.View.
+func (v talkView) Say(text string) {
+	if v.lines {
+		v.face.Note(text)
+		return
+	}
+	fmt.Fprintln(v.stderr, "batch: "+printable.Line(text))
+}
+
+// Event implements run.View.
+func (talkView) Event(runner.Event) {}
+
+// Pulled implements run.View.
+func (talkView) Pulled(string, imagecache.Progress) {}
+
+// Graded implements run.View.
+func (talkView) Graded(grades.Grade) {}
+
+// Progress implements run.View.
+func (talkView) Progress(bool, int, float64) {}
+
+// Log implements run.View: a person sees warnings and errors.
+func (v talkView) Log() slog.Handler {
+	return progress.LogHandler(func(e progress.Event) { v.Say(progress.Notice(e)) })
+}

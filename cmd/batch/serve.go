@@ -1,0 +1,489 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/run"
+	"batch.example/batch/runner"
+	"batch.example/batch/serve"
+	"batch.example/batch/solver"
+)
+
+// serveFlags are the flags of `batch serve` beside those that it shares with `batch run`.
+type serveFlags struct {
+	image  string
+	rows   bool // --subset was given
+	listen string
+	url    string
+	proxy  bool
+
+	tokenFile, tokenEnv string
+	cert, key, clientCA string
+	modelKey            string
+
+	limits serve.Limits
+	idle   time.Duration
+	push   []string
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var f runFlags
+	var s serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the agent over the A2A protocol",
+		Long: `Serve the agent to other programs over the A2A protocol (Agent2Agent 0.3,
+JSON-RPC). Each context is a session with a container of its own, of --image or
+of a row; each message is a turn; the changes come as the artifact patch.
+
+  batch serve --image python:3.13 -m openai/gpt-5 -o runs/agent
+  batch serve --subset verified -m openai/gpt-5 --idle 5m --max-contexts 20
+  batch serve --image IMAGE -m MODEL --listen 0.0.0.0:8443 --url https://HOST:8443/ \
+    --token-file tokens --tls-cert cert.pem --tls-key key.pem
+
+The agent card is at /.well-known/agent-card.json. With --subset, a message that
+begins a context names its row in its metadata: "batch/instance": "ID". A
+message whose metadata has "batch/retry": true tries a failed turn again.
+
+A file of tokens has lines NAME: TOKEN; callers see only their own contexts and
+tasks. With --client-ca, a caller has a certificate, and its common name is the
+caller's. Beyond this machine, one of the two is needed, and tokens need TLS.
+
+The directory is a run directory. The same command continues all contexts after
+a restart, also after kill -9: tasks that were under way continue. The first
+ctrl-c lets running turns end, the second stops them; both keep everything.
+
+Limits of agent.* are those of each turn. By default agent.finish_without_calls
+and agent.ask are true, unless the agent writes its commands in a fence. Where
+no -c names a file, the prompts are those of -c chat.
+
+Exit codes: 0 it was interrupted, 1 it could not continue, 2 usage, 4 the
+directory is in use.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.argv, s.rows = maskArgs(a.args), c.Flags().Changed("subset")
+			return a.serve(c.Context(), f, s)
+		},
+	}
+	f.add(&cobra.Command{}) // the defaults of what a server has no flags for
+	f.workers = width{n: 16}
+	fs := c.Flags()
+	fs.StringVar(&s.listen, "listen", "127.0.0.1:4100", "`ADDRESS` to listen at; port 0 is any free one")
+	fs.StringVar(&s.url, "url", "", "`URL` at which callers reach the server, for the agent card (default: by --listen)")
+	fs.StringVar(&s.tokenFile, "token-file", "", "`FILE` with the callers' bearer tokens: lines NAME: TOKEN")
+	fs.StringVar(&s.tokenEnv, "token-env", "", "environment variable `NAME` that holds such lines")
+	fs.StringVar(&s.cert, "tls-cert", "", "certificate of the server: a PEM `FILE`, with its chain")
+	fs.StringVar(&s.key, "tls-key", "", "key of --tls-cert: a PEM `FILE`")
+	fs.StringVar(&s.clientCA, "client-ca", "", "ask callers for a certificate of an authority in this PEM `FILE`")
+	fs.BoolVar(&s.proxy, "behind-proxy", false, "take bearer tokens without TLS beyond this machine: a proxy in front of the server has TLS")
+	fs.StringVar(&s.modelKey, "model-key-header", "", "HTTP header `NAME` with a key for the model that is used for the request's turn alone")
+	inSection(fs, "Server")
+	fs.Var(&f.workers, "workers", "contexts that have a container at the same time; beyond, idle ones are paused, then\nothers wait; auto chooses by the engine's CPU cores and memory")
+	fs.DurationVar(&s.idle, "idle", 10*time.Minute, "pause a context after this time without a message: its container is removed, and the next message\nruns the recorded commands again in a new one")
+	fs.IntVar(&s.limits.Contexts, "max-contexts", 100, "contexts that a caller may have in the directory (0: no limit)")
+	fs.IntVar(&s.limits.Turns, "max-turns", 100, "messages that a context may have (0: no limit)")
+	fs.Float64Var(&s.limits.Cost, "caller-cost-limit", 0, "limit in US dollars on the cost of all contexts of a caller (0: no limit)")
+	f.addCost(fs)
+	fs.StringSliceVar(&s.push, "push-allow", nil, "where push notifications may go beside public https addresses: a `HOST`, HOST:PORT or network such as\n10.0.0.0/8; may be repeated")
+	inSection(fs, "Limits")
+	fs.StringVar(&s.image, "image", "", "image of the containers of contexts that name no row")
+	f.sourceFlags.add(c)
+	f.configFlags.add(c)
+	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/serve-IMAGE-MODEL)")
+	inSection(fs, "Run")
+	f.addPrefix(fs)
+	f.pullFlags.add(c)
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print the address only")
+	f.addMask(fs)
+	inSection(fs, "Output")
+	return c
+}
+
+var (
+	headerName   = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+	takenHeaders = []string{"Authorization", "Content-Length", "Content-Type", "Host", "Origin"}
+)
+
+// check refuses flags with values that no server can have.
+func (f *serveFlags) check() error {
+	switch {
+	case f.image == "" && !f.rows:
+		return fault.Newf(fault.Usage, "which containers?").WithHint("name an image with --image, or rows with --subset")
+	case f.limits.Contexts < 0 || f.limits.Turns < 0:
+		return fault.Newf(fault.Usage, "--max-contexts and --max-turns: expected 0 or more")
+	case !(f.limits.Cost >= 0): // NaN is not either
+		return fault.Newf(fault.Usage, "--caller-cost-limit %v: expected an amount in US dollars, such as 2.50", f.limits.Cost)
+	case f.idle < 0:
+		return fault.Newf(fault.Usage, "--idle %v: expected a time such as 10m, or 0 for never", f.idle)
+	case f.modelKey != "" && !headerName.MatchString(f.modelKey) || slices.Contains(takenHeaders, http.CanonicalHeaderKey(f.modelKey)):
+		return fault.Newf(fault.Usage, "--model-key-header %q: expected the name of a header of its own, such as X-Model-Key", f.modelKey)
+	case (f.cert == "") != (f.key == ""):
+		return fault.Newf(fault.Usage, "--tls-cert and --tls-key are needed together")
+	case f.clientCA != "" && f.cert == "":
+		return fault.Newf(fault.Usage, "--client-ca needs --tls-cert and --tls-key")
+	case f.tokenFile != "" && f.tokenEnv != "":
+		return fault.Newf(fault.Usage, "--token-file and --token-env cannot be used together")
+	}
+	if f.url == "" {
+		return nil
+	}
+	if u, err := url.Parse(f.url); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" && u.Path != "/" {
+		return fault.Newf(fault.Usage, "--url %s: expected an address without a path, such as https://agent.example.org/", f.url)
+	}
+	return nil
+}
+
+// address resolves --listen, and refuses one at which strangers could call.
+func (f *serveFlags) address(ctx context.Context) (*net.TCPAddr, error) {
+	host, port, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "--listen "+f.listen, err).WithHint("expected an address such as 127.0.0.1:4100")
+	}
+	to := &net.TCPAddr{}
+	if to.Port, err = net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
+		return nil, fault.New(fault.Usage, "--listen "+f.listen, err)
+	}
+	if host != "" {
+		ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+		if err != nil {
+			return nil, fault.New(fault.Usage, "--listen "+f.listen, err)
+		}
+		to.IP, to.Zone = ips[0].IP, ips[0].Zone
+	}
+	tokens := f.tokenFile != "" || f.tokenEnv != ""
+	switch {
+	case to.IP.IsLoopback():
+	case !tokens && f.clientCA == "":
+		return nil, fault.Newf(fault.Usage, "--listen %s: programs on other machines could use the agent and spend your money", f.listen).
+			WithHint("ask callers for tokens with --token-file (and --tls-cert), or for certificates with --client-ca; or listen at 127.0.0.1")
+	case f.cert == "" && !f.proxy:
+		return nil, fault.Newf(fault.Usage, "--listen %s: without TLS, the callers' tokens could be read on the network", f.listen).
+			WithHint("give --tls-cert and --tls-key; or --behind-proxy where a proxy in front of this server has TLS")
+	}
+	return to, nil
+}
+
+// callers says who may call.
+func (f *serveFlags) callers(a *app) (serve.Callers, error) {
+	c := serve.Callers{Certificates: f.clientCA != ""}
+	text := ""
+	switch {
+	case f.tokenFile != "":
+		data, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return c, fault.New(fault.Usage, "reading --token-file", err)
+		}
+		text = string(data)
+	case f.tokenEnv != "":
+		if text = a.getenv(f.tokenEnv); text == "" {
+			return c, fault.Newf(fault.Usage, "--token-env %s: the variable is not set", f.tokenEnv)
+		}
+	default:
+		return c, nil
+	}
+	var err error
+	c.Tokens, err = serve.ParseTokens(text)
+	return c, err
+}
+
+// tls returns the settings of TLS; nil: there is none.
+func (f *serveFlags) tls() (*tls.Config, error) {
+	if f.cert == "" {
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading --tls-cert and --tls-key", err)
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	if f.clientCA == "" {
+		return c, nil
+	}
+	data, err := os.ReadFile(f.clientCA)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading --client-ca", err)
+	}
+	c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	if !c.ClientCAs.AppendCertsFromPEM(data) {
+		return nil, fault.Newf(fault.Usage, "--client-ca %s: there is no certificate in it", f.clientCA)
+	}
+	return c, nil
+}
+
+// rules says where notifications may go.
+func (f *serveFlags) rules(at *net.TCPAddr) serve.PushRules {
+	rules := serve.PushRules{Loopback: at.IP.IsLoopback()}
+	for _, to := range f.push {
+		if network, err := netip.ParsePrefix(to); err == nil {
+			rules.Networks = append(rules.Networks, network.Masked())
+			continue
+		}
+		rules.Hosts = append(rules.Hosts, to)
+	}
+	return rules
+}
+
+// contextInstances makes the instances of contexts.
+type contextInstances struct {
+	image string
+	rows  map[string]dataset.Instance
+}
+
+// of returns the instance of a context that began with a row, or without one.
+func (c contextInstances) of(id, row string) (dataset.Instance, error) {
+	if row == "" && c.image == "" {
+		return dataset.Instance{}, fault.Newf(fault.Usage, "name a row of the dataset")
+	}
+	if row == "" {
+		ds, err := imageDataset(c.image, id, "")
+		if err != nil {
+			return dataset.Instance{}, err
+		}
+		return ds.Instances[0], nil
+	}
+	in, ok := c.rows[row]
+	if !ok {
+		return in, fault.Newf(fault.Usage, "there is no row %.100q", row)
+	}
+	if in.ImageDerived() {
+		in.Image = in.ImageName("")
+	}
+	in.Fields = maps.Clone(in.Fields)
+	in.ID, in.Fields["instance_id"], in.Fields["image_name"] = id, id, in.Image
+	return in, nil
+}
+
+// loadRows reads what contexts can begin with.
+func (f *serveFlags) loadRows(ctx context.Context, a *app, source *runFlags) (contextInstances, *dataset.Dataset, error) {
+	c := contextInstances{image: f.image, rows: map[string]dataset.Instance{}}
+	if !f.rows {
+		ds, err := imageDataset(f.image, "context", "")
+		return c, ds, err
+	}
+	ds, selected, err := source.load(ctx, a)
+	if err != nil {
+		return c, nil, err
+	}
+	for _, in := range selected {
+		c.rows[in.ID] = in
+	}
+	checked := *ds
+	checked.Instances = selected
+	return c, &checked, nil
+}
+
+// serve checks what `batch serve` was asked for, and serves.
+func (a *app) serve(ctx context.Context, f runFlags, sf serveFlags) error {
+	if err := errors.Join(sf.check(), f.check()); err != nil {
+		return err
+	}
+	at, err := sf.address(ctx)
+	if err != nil {
+		return err
+	}
+	rows, ds, err := sf.loadRows(ctx, a, &f)
+	if err != nil {
+		return err
+	}
+	git := run.ProbeGit(ctx)
+	defer git.Stop()
+	f.configs = talkConfig(f.configs)
+	f.subset = "serve-" + strings.TrimPrefix(ds.Name, "image ")
+	s, err := a.configured(f, git)
+	if err != nil {
+		return err
+	}
+	talkative(s)
+	s.turnKeys = sf.modelKey != ""
+	if err := s.over(ds, ds.Instances); err != nil {
+		return err
+	}
+	s.measure(ctx)
+	return s.serve(ctx, sf, at, rows)
+}
+
+// shutLimit is how long callers may take to read the last answers.
+const shutLimit = 5 * time.Second
+
+// serving is a server that answers.
+type serving struct {
+	*invocation
+	server *serve.Server
+	http   *http.Server
+	listen net.Listener
+	url    string
+}
+
+// serve opens the directory and answers until it is interrupted.
+func (s *invocation) serve(ctx context.Context, f serveFlags, at *net.TCPAddr, rows contextInstances) (err error) {
+	known, err := serve.Contexts(s.flags.output)
+	if err != nil {
+		return err
+	}
+	s.selected = nil
+	for _, c := range known {
+		in, err := rows.of(c.ID, c.Row)
+		if err != nil {
+			return fault.New(fault.Usage, "context "+c.ID, err).WithHint("serve the rows with which the contexts of %s began", s.flags.shown())
+		}
+		s.selected = append(s.selected, in)
+	}
+	v := &serving{invocation: s}
+	if err := v.open(ctx, f, at, rows); err != nil {
+		return err
+	}
+	defer v.listen.Close()
+	c, err := s.config()
+	if err != nil {
+		return err
+	}
+	c.Talk = func(ctx context.Context, conv *solver.Conversation) error { return v.server.Talk(ctx, conv) }
+	c.Jobs, c.Settled = v.server, true
+	c.Retries = runner.DefaultRetries()
+	delete(c.Retries, "diverged") // a context keeps its conversation
+	if err := checkNetwork(ctx, c); err != nil {
+		return err
+	}
+	r, err := run.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = s.also(err, r.Close()) }()
+	if err := v.server.Load(); err != nil {
+		return err
+	}
+	return v.work(ctx, r)
+}
+
+// open listens, and makes the server.
+func (v *serving) open(ctx context.Context, f serveFlags, at *net.TCPAddr, rows contextInstances) error {
+	callers, err := f.callers(v.app)
+	if err != nil {
+		return err
+	}
+	secure, err := f.tls()
+	if err != nil {
+		return err
+	}
+	if v.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp", at.String()); err != nil {
+		return fault.New(fault.Usage, "--listen "+f.listen, err)
+	}
+	v.url = f.at(v.listen.Addr().(*net.TCPAddr))
+	v.server = serve.New(serve.Config{
+		Dir: v.flags.output, Width: v.flags.workers.n, Instance: rows.of, Callers: callers, Limits: f.limits,
+		Card:           serve.Card{Name: "batch", Version: run.Version(), URL: v.url, Description: "A coding agent (" + v.cfg.Model.ModelName + ") that works in a container of its own."},
+		ModelKeyHeader: f.modelKey, Idle: f.idle, Push: f.rules(at), Mask: v.mask.Text, Log: v.warnings(),
+	})
+	v.http = &http.Server{
+		Handler: v.server.Handler(), TLSConfig: secure, ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	return nil
+}
+
+// at is the address for callers.
+func (f *serveFlags) at(listening *net.TCPAddr) string {
+	if f.url != "" {
+		return strings.TrimSuffix(f.url, "/") + "/"
+	}
+	host, scheme := listening.IP.String(), "http"
+	if listening.IP.IsUnspecified() {
+		if name, err := os.Hostname(); err == nil {
+			host = name
+		}
+	}
+	if f.cert != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, fmt.Sprint(listening.Port)) + "/"
+}
+
+// serveView shows a server's run, and lets the server see its events.
+type serveView struct {
+	display
+	server *serve.Server
+}
+
+// Event implements run.View.
+func (v serveView) Event(e runner.Event) {
+	v.server.Event(e)
+	v.display.Event(e)
+}
+
+// work answers requests while the run works.
+func (v *serving) work(ctx context.Context, r *run.Run) error {
+	if _, err := fmt.Fprintf(v.stdout, "serving %s at %s\nagent card %s.well-known/agent-card.json\ncontexts   %s, in %s\n",
+		printable.Line(v.cfg.Model.ModelName), v.url, v.url,
+		printable.Count(v.server.Contexts(), "context", "contexts"), filepath.Join(v.flags.shown(), "")); err != nil {
+		return err
+	}
+	d := v.newDisplay(r)
+	ctx, sig, stop := watchSignals(ctx, d.Say, v.stderr, "saving the running turns and removing their containers", "the same command")
+	defer stop()
+	failed := make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		err := v.answer()
+		if err != nil {
+			cancel()
+		}
+		failed <- err
+	}()
+	err := r.Work(ctx, sig.drain, serveView{d, v.server})
+	if err == nil && r.Summary().Budget && !sig.drained.Load() {
+		v.tell(v.limitReached(r.Summary().Spent) + "; tasks can be read until ctrl-c")
+		select {
+		case <-sig.drain:
+		case <-ctx.Done():
+		}
+	}
+	v.server.Close()
+	shut, done := context.WithTimeout(context.WithoutCancel(ctx), shutLimit)
+	defer done()
+	if v.http.Shutdown(shut) != nil { // a caller does not read its answer
+		_ = v.http.Close()
+	}
+	unanswered := <-failed
+	if closed := ignoreClosed(d.Close()); closed != nil {
+		v.tell(closed.Error())
+	}
+	if errors.Is(err, context.Canceled) || fault.Canceled(err) {
+		err = nil
+	}
+	return errors.Join(err, unanswered)
+}
+
+// answer answers requests until the server is closed.
+func (v *serving) answer() error {
+	var err error
+	if v.http.TLSConfig != nil {
+		err = v.http.ServeTLS(v.listen, "", "")
+	} else {
+		err = v.http.Serve(v.listen)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fault.New(fault.Host, "serving", err)
+}
