@@ -22,10 +22,14 @@ var mayImport = map[string][]string{
 	"vocab":      {},
 	"fault":      {},
 	"dataset":    {"fault", "internal/idlist", "internal/near", "internal/python"},
-	"docker":     {"fault", "internal/boxinit"},
+	"docker":     {"fault", "internal/bash", "internal/boxinit"},
 	"imagecache": {"fault", "internal/atomicfile"},
-	"llm":        {"fault", "internal/bash", "internal/mask", "internal/near"},
+	"llm":        {"authority", "fault", "internal/bash", "internal/mask", "internal/near"},
 	"agent":      {"llm", "fault", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable"},
+	"authority":  {"fault"},
+	"designs":    {},
+	"session":    {"agent", "authority", "llm", "journal", "fault", "internal/atomicfile"},
+	"chat":       {"solver", "session", "agent", "llm", "journal", "runner", "fault", "internal/printable"},
 	"journal":    {"fault", "internal/python", "internal/atomicfile", "internal/inject"},
 	"results":    {"journal", "fault", "internal/python", "internal/atomicfile", "internal/idlist", "internal/inject", "internal/mask", "internal/printable"},
 	"report":     {"results", "internal/printable"},
@@ -34,7 +38,8 @@ var mayImport = map[string][]string{
 	"sandbox":    {"dataset", "docker", "imagecache", "fault", "internal/bash", "internal/boxgit", "internal/meminfo"},
 	"run":        {"dataset", "grade", "agent", "llm", "results", "runner", "sandbox", "solver", "docker", "imagecache", "fault", "internal/atomicfile", "internal/mask", "internal/printable"},
 	"doctor":     {"docker", "dataset", "llm", "fault"},
-	"solver":     {"sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},
+	"solver":     {"session", "sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},
+	"serve":      {"session", "solver", "agent", "authority", "dataset", "journal", "runner", "fault", "internal/atomicfile"},
 	"internal":   {"fault", "vocab", "internal/bash", "internal/inject", "internal/printable"},
 	"cmd":        {"*"},
 	"scripts":    {"*"},
@@ -45,6 +50,10 @@ var onlyIn = map[string]string{
 	"github.com/docker/docker": "docker",
 	"github.com/docker/cli":    "docker",
 	"go.opentelemetry.io":      "run",
+
+	"github.com/modelcontextprotocol/go-sdk": "agent",
+	"github.com/a2aproject/a2a-go":           "serve",
+	"github.com/jackc/pgx":                   "session",
 }
 
 // atTheDoor are the names by which a program accesses its process. "*" is the

@@ -8,6 +8,7 @@ var holders = map[string][]string{
 	"./results":      {"./report", "./solver"},
 	"./agent":        {"./solver"},
 	"./agent/config": {"./agent"},
+	"./session":      {"./solver"},
 	"./solver":       {},
 	"./runner":       {},
 	"./docker":       {},
