@@ -214,9 +214,9 @@ func (c *conversation) now(stop, pause bool) (w *work, left bool) {
 }
 
 // unseat says that the run has done with the context. Work that is left continues in another
-// container if the context was paused, and in a later run if this one is being stopped; else
-// it has failed for a reason.
-func (c *conversation) unseat(reason string) {
+// container if the context was paused, and in a later run if it was interrupted or no context
+// is admitted any more; else it has failed for a reason.
+func (c *conversation) unseat(interrupted bool, reason string) {
 	c.s.gone()
 	c.mu.Lock()
 	paused := c.seat == leaving
@@ -231,6 +231,7 @@ func (c *conversation) unseat(reason string) {
 	case w == nil || c.s.draining():
 	case again:
 		c.s.enqueue(c)
+	case interrupted: // an interrupt may end it before the server is drained
 	default:
 		if err := c.end(w, a2a.TaskStateFailed, reason, nil); err != nil {
 			c.s.c.Log.Error("the end of a task could not be recorded", "context", c.id, "task", w.task.id, "err", err)

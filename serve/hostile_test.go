@@ -292,7 +292,7 @@ func TestATurnHasItsCallersAuthority(t *testing.T) {
 		t.Error("the next turn has a key that did not come with it")
 	}
 	held := send(t, keyed, atOnce(in(say("hold"), task.ContextID)))
-	<-s.model.held
+	s.model.wait(t)
 	w.stop()
 	noSecret(t, w, key)
 
@@ -570,7 +570,7 @@ func TestMemoryOfManyContexts(t *testing.T) {
 		return
 	}
 	for range n {
-		<-model.held
+		model.wait(t)
 	}
 	if got := w.boxes.count(); got != n {
 		t.Errorf("%d containers, want %d", got, n)

@@ -187,7 +187,7 @@ func TestATaskIsCanceled(t *testing.T) {
 	w := newWorld(t, settings{model: model, config: func(c *Config) { c.Width = 1 }})
 	c := w.client("")
 	running := send(t, c, atOnce(say("hang")))
-	<-model.held
+	model.wait(t)
 	waiting := send(t, c, atOnce(say("say hello")))
 	if waiting.Status.State != a2a.TaskStateSubmitted {
 		t.Errorf("the second context is %s while the only container is in use, want submitted", waiting.Status.State)
@@ -216,7 +216,7 @@ func TestAListenerComesBack(t *testing.T) {
 	w := newWorld(t, settings{model: model})
 	c := w.client("")
 	task := send(t, c, atOnce(say("hold")))
-	<-model.held
+	model.wait(t)
 	got := make(chan []a2a.TaskState)
 	for range 3 {
 		go func() {
@@ -253,7 +253,7 @@ func TestAMessageTwiceIsOneTurn(t *testing.T) {
 	c := w.client("")
 	p := say("hold")
 	first := send(t, c, atOnce(p))
-	<-model.held
+	model.wait(t)
 	second := send(t, c, p)
 	if second.ID != first.ID {
 		t.Errorf("the same message began the tasks %s and %s", first.ID, second.ID)
@@ -286,7 +286,7 @@ func TestContextsSurviveARestart(t *testing.T) {
 	done := send(t, c, p)
 	asked := send(t, c, say("ask Which?"))
 	held := send(t, c, atOnce(in(say("run echo c >> f.txt | hold"), done.ContextID)))
-	<-s.model.held
+	s.model.wait(t)
 	patch := product1(t, done, patchName)
 	calls := s.model.count()
 	w.stop()
@@ -296,7 +296,7 @@ func TestContextsSurviveARestart(t *testing.T) {
 	if n := w.server.Contexts(); n != 2 {
 		t.Errorf("%d contexts, want 2", n)
 	}
-	<-s.model.held // the interrupted call is made again
+	s.model.wait(t) // the interrupted call is made again
 	if got := get(t, c, held.ID); got.Status.State != a2a.TaskStateWorking {
 		t.Errorf("the interrupted task is %s, want working", got.Status.State)
 	}
@@ -461,7 +461,7 @@ func TestAContainerThatFails(t *testing.T) {
 			w := newWorld(t, settings{model: model, retries: retries})
 			c := w.client("")
 			task := send(t, c, atOnce(say("run echo b >> f.txt | hold")))
-			<-model.held
+			model.wait(t)
 			for _, b := range w.boxes.open {
 				b.mu.Lock()
 				b.broken = fault.Newf(fault.Transient, "the engine is away")

@@ -229,7 +229,7 @@ func (s *Server) Next(ctx context.Context) (dataset.Instance, bool, error) {
 		if err == nil {
 			return in, true, nil
 		}
-		c.unseat(s.c.Mask(err.Error()))
+		c.unseat(false, s.c.Mask(err.Error()))
 	}
 }
 

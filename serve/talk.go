@@ -87,7 +87,7 @@ func (s *Server) Event(e runner.Event) {
 	c := s.contexts[e.Job]
 	s.mu.Unlock()
 	if c != nil {
-		c.unseat(s.c.Mask("the context's container failed: " + e.Ending.Error))
+		c.unseat(e.Ending.Status == vocab.StatusInterrupted, s.c.Mask("the context's container failed: "+e.Ending.Error))
 	}
 }
 

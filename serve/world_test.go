@@ -353,6 +353,16 @@ func (p *parrot) hold() {
 	}
 }
 
+// wait waits for a call that is held.
+func (p *parrot) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.held:
+	case <-time.After(time.Minute):
+		t.Fatal("the model was not called")
+	}
+}
+
 func (p *parrot) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
