@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -184,10 +186,13 @@ func seatsOf(t *testing.T, contexts ...string) (n int) {
 func TestAServedContextSurvivesAKill(t *testing.T) {
 	needDocker(t)
 	t.Parallel()
+	var mu sync.Mutex
 	asked := map[int]int{}
 	model := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
 		n := r.Replies()
+		mu.Lock()
 		asked[n]++
+		mu.Unlock()
 		switch n {
 		case 0:
 			return llmtest.Bash("echo one >> work.txt; git add -N work.txt; until test -e /tmp/go; do sleep 0.1; done")
@@ -206,6 +211,7 @@ func TestAServedContextSurvivesAKill(t *testing.T) {
 		}
 	})
 	dir := t.TempDir()
+	t.Cleanup(keepContainers(filepath.Join(dir, "out")))
 	s := startServe(t, dir, model.URL)
 	at := toolCalled(t, s.client("", ""), words("write one", "", ""))
 	s.kill()
@@ -239,6 +245,8 @@ func TestAServedContextSurvivesAKill(t *testing.T) {
 	expectTask(t, canceled, a2a.TaskStateCanceled, "")
 	sent(t, c, words("and now?", at.ContextID, ""), a2a.TaskStateCompleted, "the third was stopped")
 	s.interrupt()
+	mu.Lock()
+	defer mu.Unlock()
 	for n := range 7 {
 		if asked[n] != 1 {
 			t.Errorf("call %d was asked for %d times, want once", n, asked[n])
