@@ -201,9 +201,11 @@ func (c *Container) endProgram(ctx context.Context, name string) error {
 }
 
 // endScript kills all processes that have the mark in their environment, or are in a
-// session with one that has it, until there are none.
+// session with one that has it, until there are none. It pauses in between: on a busy
+// machine, a killed process needs a moment to end. Read waits where there may be no sleep.
 const endScript = `sessions=" "
-for round in {1..20}; do
+SECONDS=0
+while ((SECONDS < 15)); do
   found=
   for p in /proc/[0-9]*; do
     pid=${p#/proc/} mine=
@@ -221,6 +223,7 @@ for round in {1..20}; do
     kill -9 "$pid" 2>/dev/null
   done
   [ "$found" ] || exit 0
+  read -rt 0.02 <> <(:)
 done
 exit 1
 `
