@@ -113,7 +113,7 @@
 //   - The loop is given the turn's number and the artifacts.
 //     Not done: it has no use for them. Events and artifacts have the number of their turn.
 //   - In another process, the next turn has the whole history. session.TestAKilledSessionInFilesIsResumed,
-//     [session.OpenFiles].
+//     cmd/batch.TestAKilledChatContinues, [session.OpenFiles].
 //   - A turn ends when the model has finished. [vocab.StatusAnswered], [journal.TurnFinished],
 //     agent.TestAReplyWithoutCallsEndsTheRunWhereTheConfigSaysSo.
 //   - It ends at the maximum of iterations, with a partial result and the reason.
@@ -136,12 +136,12 @@
 //   - Short-lived tokens work: one that has expired is an error of its own.
 //     [fault.Expired], [authority.ErrExpired], session.TestATurnWhoseCredentialsExpireIsTriedAgain.
 //   - An A2A server maps tasks to turns and contexts to sessions, several turns to one context.
-//     [serve.Server], serve.TestAMessageIsATurn.
+//     [serve.Server], serve.TestAMessageIsATurn, cmd/batch.TestAServedContextSurvivesAKill.
 //   - It streams events as they come (SSE), and internal events stay inside.
 //     [serve.Server], serve.TestAStreamHasTheTurn.
 //   - It makes a context id where the caller names none. [serve.Server], serve.TestAMessageIsATurn.
 //   - It saves the session after each turn, and an error does not leave it open.
-//     [serve.Server], serve.TestContextsSurviveARestart.
+//     [serve.Server], serve.TestContextsSurviveARestart, cmd/batch.TestAServedContextSurvivesAKill.
 //   - The session manages the history, not the loop. [session.Store], [agent.Turn],
 //     agent.TestOneLoopRunsManyAgents.
 //   - A person can compact the history by hand. [session.Input], session.TestACompactedSessionSendsTheSameAfterItWasOpenedAgain.
