@@ -108,6 +108,7 @@ func TestATurnsKeyIsHiddenInWhatIsNoHTTP(t *testing.T) {
 			return
 		}
 		defer c.Close()
+		_, _ = c.Read(make([]byte, 1)) // before the request, it would be no answer
 		_, _ = io.WriteString(c, "what-is-"+turnKey+"\r\n\r\n")
 		_, _ = io.Copy(io.Discard, c)
 	}()
