@@ -37,6 +37,7 @@ func TestDoctorSaysWhichProvidersCouldBeAsked(t *testing.T) {
 }
 
 func TestDoctorCallsTheModelThatIsNamed(t *testing.T) {
+	const plantedKey = "sk-planted-0123456789abcdef"
 	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
 		if len(r.Tools) != 1 {
 			t.Errorf("%d tools in the call, want bash alone", len(r.Tools))

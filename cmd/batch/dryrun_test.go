@@ -1,27 +1,10 @@
 package main
 
 import (
-	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/testscript"
 
 	"batch.example/batch/run"
 )
-
-// refused runs a command with and without --dry-run, which must end with the same exit
-// code and the same error: refused 2 batch run ...
-func refused(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 3 {
-		ts.Fatalf("usage: refused CODE COMMAND SUBCOMMAND [ARG...]")
-	}
-	exits(ts, false, append(append([]string{}, args...), "--dry-run"))
-	planned := ts.ReadFile("stderr")
-	exits(ts, false, args)
-	if said := ts.ReadFile("stderr"); said != planned || strings.TrimSpace(said) == "" {
-		ts.Fatalf("with --dry-run:\n%s\nwithout:\n%s", planned, said)
-	}
-}
 
 // A run that only grades what earlier ones predicted has something to do.
 func TestTheHeadlineOfAPlanCountsWhatIsGraded(t *testing.T) {

@@ -23,7 +23,11 @@ func TestGradingTakesTheSettingsOfItsRun(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "tools"), 0o755); err != nil { // not batch's own configuration
 		t.Fatal(err)
 	}
-	writeFiles(t, dir, map[string]string{manifest.File: string(text), "mini.yaml": ""})
+	for name, text := range map[string]string{manifest.File: string(text), "mini.yaml": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Chdir(here)
 	take := func(m *manifest.Manifest) gradeFlags {
 		t.Helper()
@@ -48,6 +52,8 @@ func TestGradingTakesTheSettingsOfItsRun(t *testing.T) {
 	if text, err = gone.Text(func(text []byte) []byte { return text }); err != nil {
 		t.Fatal(err)
 	}
-	writeFiles(t, dir, map[string]string{manifest.File: string(text)})
+	if err := os.WriteFile(filepath.Join(dir, manifest.File), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	take(&gone)
 }

@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/dataset/demo"
+	"batch.example/batch/docker"
+)
+
+// Connect returns the engine that runs of tests use, until the test has ended.
+func Connect(tb testing.TB) *docker.Engine {
+	tb.Helper()
+	home, _ := os.UserHomeDir()
+	engine, err := docker.Connect(tb.Context(), docker.FromEnv(os.Getenv, home))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = engine.Close() })
+	return engine
+}
+
+// DemoInstances returns the rows of the embedded dataset.
+func DemoInstances(t testing.TB) []dataset.Instance {
+	t.Helper()
+	ds, err := dataset.Open(t.Context(), dataset.Source{Name: "demo", Demo: demo.Files()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ds.Instances
+}
+
+// MakeInContainers makes a file in the containers of the instances with that id prefix.
+func MakeInContainers(t *testing.T, prefix, name string) {
+	t.Helper()
+	engine := Connect(t)
+	owned, err := engine.Owned(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range owned {
+		if !strings.HasPrefix(c.Instance, prefix) {
+			continue
+		}
+		if out, err := exec.CommandContext(t.Context(), "docker", "exec", c.ID, "touch", name).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+// ContainersOf counts the containers of the instances with that id prefix.
+func ContainersOf(t *testing.T, prefix string) int {
+	t.Helper()
+	owned, err := Connect(t).Owned(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, c := range owned {
+		if strings.HasPrefix(c.Instance, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// RemoveContainers removes the containers of the instances in dir/rows.jsonl, as somebody
+// else might.
+func RemoveContainers(t *testing.T, dir string) {
+	t.Helper()
+	rows, err := os.ReadFile(filepath.Join(dir, "rows.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := Connect(t)
+	owned, err := engine.Owned(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range owned { // which another test's run may have removed before
+		if !strings.Contains(string(rows), `"`+c.Instance+`"`) {
+			continue
+		}
+		if err := engine.Remove(t.Context(), c.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// RemoveImage removes an image from the engine.
+func RemoveImage(tb testing.TB, ref string) {
+	engine, err := docker.Connect(context.Background(), docker.FromEnv(os.Getenv, ""))
+	if err != nil {
+		tb.Error(err)
+		return
+	}
+	defer engine.Close()
+	if err := engine.RemoveImage(context.Background(), ref); err != nil {
+		tb.Error(err)
+	}
+}
+
+// NeedDocker skips a test where there is no engine with the demo's images.
+func NeedDocker(tb testing.TB) {
+	tb.Helper()
+	if err := dockerReady(tb); err != nil {
+		tb.Skipf("no Docker: %v", err)
+	}
+}
+
+// dockerReady returns nil when the engine is reachable and has the demo's images.
+func dockerReady(tb testing.TB) error {
+	tb.Helper()
+	err := haveDemoImages()
+	if err != nil && os.Getenv("BATCH_DOCKER") == "require" {
+		tb.Fatalf("BATCH_DOCKER=require: %v", err)
+	}
+	return err
+}
+
+// haveDemoImages asks the engine once: the images stay while tests run.
+var haveDemoImages = sync.OnceValue(func() error {
+	ctx := context.Background()
+	home, _ := os.UserHomeDir()
+	engine, err := docker.Connect(ctx, docker.FromEnv(os.Getenv, home))
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	ds, err := dataset.Open(ctx, dataset.Source{Name: "demo", Demo: demo.Files()})
+	if err != nil {
+		return err
+	}
+	for _, in := range ds.Instances {
+		if _, here, err := engine.Image(ctx, in.ImageName(""), ""); err != nil || !here {
+			return errors.Join(errors.New("the demo's images are not built: run scripts/demo-images"), err)
+		}
+	}
+	return nil
+})

@@ -1,0 +1,111 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"batch.example/batch/e2e"
+)
+
+// crashes is the number of crashes that BATCH_CRASHES asks for; 0 means the few of an
+// ordinary test.
+func crashes(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("BATCH_CRASHES")
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("BATCH_CRASHES: %v", err)
+	}
+	return n
+}
+
+// somePoints are where the ordinary test is killed, once in each process of one run:
+// before and after a record, with a container created and not yet recorded, a reply
+// paid and not yet recorded, a file written and not yet renamed.
+var somePoints = [][]string{
+	{"journal.append:4=kill", "engine.start:2=kill", "journal.sync:9=kill"},
+	{"model.answer:3=kill", "file.rename:2=kill", "journal.append:30=kill"},
+	{"engine.create:2=kill", "model.call:7=kill", "engine.remove:1=kill", "dir.sync:7=kill"},
+}
+
+func TestARunKilledAtSomePointsLosesNothing(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	want := undisturbed(t)
+	for _, specs := range somePoints {
+		t.Run(specs[0], func(t *testing.T) {
+			t.Parallel()
+			r := newCrashRun(t, 2)
+			for _, spec := range specs {
+				if !r.live("--inject", spec) {
+					t.Errorf("%s: the process was not killed", spec)
+				}
+			}
+			r.finish(want)
+			var sum tally
+			sum.add(r)
+			t.Log(sum)
+			sum.check(t, len(specs))
+		})
+	}
+}
+
+// TestARunKilledAtEveryPointLosesNothing kills a run at its n-th pass
+// through any point, for every n, and resumes it.
+func TestARunKilledAtEveryPointLosesNothing(t *testing.T) {
+	e2e.NeedDocker(t)
+	if crashes(t) == 0 {
+		t.Skip("takes minutes: set BATCH_CRASHES")
+	}
+	want := undisturbed(t)
+	var sum tally
+	for n, died := 1, true; died && !t.Failed(); n++ {
+		died = false
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			r := newCrashRun(t, 2)
+			died = r.live("--inject", fmt.Sprintf("*:%d=kill", n))
+			r.finish(want)
+			sum.add(r)
+		})
+	}
+	t.Log(sum)
+	sum.check(t, 1)
+}
+
+// TestARunKilledAtRandomInstantsLosesNothing kills a run of four workers
+// repeatedly until it is complete, and then the next one.
+func TestARunKilledAtRandomInstantsLosesNothing(t *testing.T) {
+	e2e.NeedDocker(t)
+	deaths := crashes(t)
+	if deaths == 0 {
+		t.Skip("takes minutes: set BATCH_CRASHES")
+	}
+	want := undisturbed(t)
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	var sum tally
+	for sum.deaths < deaths && !t.Failed() {
+		t.Run(strconv.Itoa(sum.deaths), func(t *testing.T) {
+			r := newCrashRun(t, 4)
+			for r.liveFor(time.Duration(rng.Int64N(int64(calm.took)))) {
+				if sum.deaths+r.deaths >= deaths {
+					break
+				}
+			}
+			r.finish(want)
+			sum.add(r)
+		})
+	}
+	t.Log(sum)
+	if deaths >= 20 { // fewer may all happen before the first call
+		sum.check(t, deaths)
+	}
+}

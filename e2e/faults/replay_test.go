@@ -1,0 +1,148 @@
+package faults
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"batch.example/batch/e2e"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/vocab"
+)
+
+// cherryPick does correct work that depends on something only the container has: the
+// hash of a commit, which is different whenever the commit is made again.
+func cherryPick(r *llmtest.Request) llmtest.Answer {
+	switch r.Replies() {
+	case 0:
+		return llmtest.Bash("git checkout -qb work && echo 'a line' >> README.md && git -c user.name=a -c user.email=a@b commit -qam work && sleep 1 && git rev-parse HEAD")
+	case 1:
+		return llmtest.Bash("git checkout -q - && git -c user.name=a -c user.email=a@b cherry-pick " + strings.TrimSpace(lastOutput(r)) + " && git diff HEAD~1 > /tmp/patch.txt")
+	}
+	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch.txt || true")
+}
+
+// lastOutput is the observation of the last command.
+func lastOutput(r *llmtest.Request) string {
+	var text string
+	_ = json.Unmarshal(r.Messages[len(r.Messages)-1].Content, &text)
+	_, text, _ = strings.Cut(text, "<output>\n")
+	text, _, _ = strings.Cut(text, "</output>")
+	return text
+}
+
+func cherryRun(t *testing.T) (dir, prefix string, args []string) {
+	t.Helper()
+	dir = t.TempDir()
+	return dir, e2e.OwnRows(t, dir), []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1", "-c", "model.model_kwargs.num_retries=0"}
+}
+
+// killWithContainer kills a run and its container before the second call.
+func killWithContainer(t *testing.T, dir string, server *llmtest.Server, args []string) {
+	t.Helper()
+	if out, code := e2e.RunOpenAI(t, dir, server.URL, append(slices.Clone(args), "--inject", "model.call:2=kill")...); code != -1 {
+		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
+	}
+	e2e.RemoveContainers(t, dir)
+}
+
+func checkCherry(t *testing.T, dir string) {
+	t.Helper()
+	patches := e2e.Predictions(t, filepath.Join(dir, "out"))
+	if len(patches) != 1 {
+		t.Errorf("got %d predictions, want 1 patch", len(patches))
+	}
+	for _, patch := range patches {
+		if !strings.Contains(patch, "\n+a line\n") {
+			t.Errorf("the patch is %q, want %q in the patch", patch, "\n+a line\n")
+		}
+	}
+}
+
+func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+		if n == 2 {
+			return llmtest.Refusal(503, "", "down for maintenance")
+		}
+		return cherryPick(r)
+	})
+	dir, prefix, args := cherryRun(t)
+	if out, code := e2e.RunOpenAI(t, dir, server.URL, args...); code != e2e.ExitOK {
+		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
+	}
+	checkCherry(t, dir)
+	if r := e2e.Record(t, dir); r.Resumed != 1 || r.Differences != 0 || r.Attempt != 1 || r.Steps != 3 {
+		t.Errorf("got %+v, want resumed 1, differences 0, attempt 1, steps 3", r)
+	}
+	if n := len(server.Requests()); n != 4 {
+		t.Errorf("%d requests, want one for each of 3 steps and the refused one", n)
+	}
+	if n := e2e.ContainersOf(t, prefix); n != 0 {
+		t.Errorf("%d containers are left", n)
+	}
+}
+
+func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return cherryPick(r) })
+	dir, _, args := cherryRun(t)
+	killWithContainer(t, dir, server, args)
+	out, code := e2e.RunOpenAI(t, dir, server.URL, args...)
+	if code != e2e.ExitOK {
+		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
+	}
+	checkCherry(t, dir)
+	if r := e2e.Record(t, dir); r.Attempt != 2 || r.Resumed != 0 {
+		t.Errorf("got %+v, want attempt 2, resumed 0", r)
+	}
+	if n := len(server.Requests()); n != 1+3 {
+		t.Errorf("%d requests, want one before the kill and three of the second attempt", n)
+	}
+}
+
+func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return cherryPick(r) })
+	dir, _, args := cherryRun(t)
+	killWithContainer(t, dir, server, args)
+	out, code := e2e.RunOpenAI(t, dir, server.URL, append(args, "--retry", "diverged=0")...)
+	if code != e2e.ExitIncomplete || !strings.Contains(out, string(vocab.StatusReplayDiverged)) {
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, e2e.ExitIncomplete, string(vocab.StatusReplayDiverged), out)
+	}
+	if r := e2e.Record(t, dir); r.Outcome != vocab.OutcomeDiverged || r.Attempt != 1 || r.Differences != 1 {
+		t.Errorf("got %+v, want outcome %v, attempt 1, differences 1", r, vocab.OutcomeDiverged)
+	}
+	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
+		t.Errorf("it became a prediction: %q, want no predictions", p)
+	}
+	// Divergence is not a result: the next run makes one, from the beginning.
+	if out, code := e2e.RunOpenAI(t, dir, server.URL, args...); code != e2e.ExitOK {
+		t.Errorf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
+	}
+	checkCherry(t, dir)
+}
+
+func TestTimesInOutputsAreNotReplayDifferences(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		if r.Replies() == 0 {
+			return llmtest.Bash("date; date -Iseconds; echo \"3 passed in 0.$RANDOM s\"; time true; touch f; ls -l f; printf '<Foo at 0x7f%06x>\\n' $RANDOM")
+		}
+		return e2e.WorkAndSubmit(r)
+	})
+	dir, _, args := cherryRun(t)
+	killWithContainer(t, dir, server, args)
+	if out, code := e2e.RunOpenAI(t, dir, server.URL, args...); code != e2e.ExitOK {
+		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
+	}
+	if r := e2e.Record(t, dir); r.Attempt != 1 || r.Resumed != 1 || r.Differences != 0 {
+		t.Errorf("got %+v, want attempt 1, resumed 1, differences 0", r)
+	}
+}

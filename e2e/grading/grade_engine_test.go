@@ -1,0 +1,363 @@
+package grading
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker/containers"
+	"batch.example/batch/e2e"
+	"batch.example/batch/results"
+	"batch.example/batch/results/grades"
+	"batch.example/batch/run/rundir"
+)
+
+// That gold resolves the whole demo and no patch does not, README's `batch grade --check` shows.
+func TestTheTestsOfTheSamePatchesDoNotRunAgain(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	grade := func(what, out string) (code int, said string, list []grades.Grade) {
+		code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "grade", what, "--subset", "demo", "--slice", ":3", "-o", out, "-w", "3", "-q"))
+		list, err := grades.Read(filepath.Join(dir, out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code, said, list
+	}
+	code, said, list := grade("gold", "gold")
+	if code != 0 || len(list) != 3 || !strings.Contains(said, "resolved 3 of 3 graded") {
+		t.Errorf("exit code %d, %d grades\n%s", code, len(list), said)
+	}
+	code, said, list = grade("gold/preds.json", "again")
+	cached := 0
+	for _, g := range list {
+		if g.Cached {
+			cached++
+		}
+	}
+	// One gold patch is not UTF-8, so that its text in preds.json is another patch.
+	if code != 0 || cached != 2 || !strings.Contains(said, "2 were judged from the cached log") {
+		t.Errorf("exit code %d, %d of %d from the cache\n%s", code, cached, len(list), said)
+	}
+}
+
+// copies writes a dataset of n copies of each demo row with other ids.
+func copies(t *testing.T, dir string, n int) (count int) {
+	t.Helper()
+	var rows strings.Builder
+	for i := range n {
+		for _, in := range e2e.DemoInstances(t) {
+			row := maps.Clone(in.Fields)
+			if strings.ContainsRune(strings.ToValidUTF8(in.Patch, "\uFFFD"), '\uFFFD') {
+				continue // JSON cannot hold it
+			}
+			row["instance_id"] = fmt.Sprintf("%s-copy%d", in.ID, i)
+			line, err := json.Marshal(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows.Write(append(line, '\n'))
+			count++
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return count
+}
+
+// A grading that is killed over and over grades each prediction once.
+func TestGradingKilledInTheMiddleGradesEachOnce(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	n := copies(t, dir, 2)
+	args := []string{"grade", "gold", "--subset", "rows.jsonl", "-o", "out", "-w", "8", "-q", "--no-cache"}
+	for kill := 1; kill <= 2; kill++ {
+		cmd := e2e.Batch(t, dir, args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		e2e.AwaitGrades(filepath.Join(dir, "out"), 4*kill)
+		_ = cmd.Process.Signal(syscall.SIGKILL)
+		_ = cmd.Wait()
+	}
+	if done := len(e2e.Verdicts(t, filepath.Join(dir, "out"))); done >= n {
+		t.Fatalf("all %d were graded before the last kill", done)
+	}
+	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, args...))
+	if code != 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	e2e.GradedOnce(t, filepath.Join(dir, "out"), n)
+	if code, out := e2e.ExitCode(t, e2e.Batch(t, dir, args...)); code != 0 || !strings.Contains(out, "nothing to do") {
+		t.Errorf("the same command again: exit code %d\n%s", code, out)
+	}
+}
+
+func TestARunGradesWhatItPredicts(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, "run", "--subset", "demo", "--slice", ":3", "-m", "oracle", "-o", "out", "-w", "3", "-q", "--grade"))
+	if code != 0 || !strings.Contains(out, "resolved 3 of 3 graded") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	e2e.GradedOnce(t, filepath.Join(dir, "out"), 3)
+	snap, err := results.Read(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range snap.Records {
+		if r.Resolved == nil || !*r.Resolved || r.Grade.Attempt != 1 {
+			t.Errorf("%s: %+v; want resolved, of attempt 1", r.InstanceID, r.Grade)
+		}
+	}
+	var report struct {
+		Resolved []string `json:"resolved_ids"`
+		Schema   int      `json:"schema_version"`
+	}
+	e2e.ReadJSON(t, filepath.Join(dir, "out", "oracle.out.json"), &report)
+	if len(report.Resolved) != 3 || report.Schema != 2 {
+		t.Errorf("report %+v", report)
+	}
+	// What lost its grades is graded by a resume, and no agent runs again.
+	if err := os.Remove(grades.Path(filepath.Join(dir, "out"))); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := e2e.ExitCode(t, e2e.Batch(t, dir, "resume", "out", "-q")); code != 0 {
+		t.Errorf("resume: exit code %d\n%s", code, out)
+	}
+	e2e.GradedOnce(t, filepath.Join(dir, "out"), 3)
+}
+
+// After a kill, the same command continues both: no agent starts a second attempt at what has a
+// result, and nothing is graded twice.
+func TestARunThatIsKilledWhileItGradesGradesEachOnce(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	args := []string{"run", "--subset", "demo", "--slice", ":6", "-m", "oracle", "-o", "out", "-w", "2", "-q", "--grade"}
+	cmd := e2e.Batch(t, dir, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	e2e.AwaitGrades(out, 1)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	before, err := results.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(e2e.Verdicts(t, out)); n == 0 || n == 6 {
+		t.Fatalf("%d of 6 were graded before the kill", n)
+	}
+	if code, text := e2e.ExitCode(t, e2e.Batch(t, dir, args...)); code != 0 || !strings.Contains(text, "resolved 6 of 6 graded") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	e2e.GradedOnce(t, out, 6)
+	after, err := results.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := results.Latest(after.Records)
+	for _, r := range before.Records {
+		if r.Outcome.Final() && last[r.InstanceID].Attempt != r.Attempt {
+			t.Errorf("%s has a result of attempt %d, and attempt %d was made", r.InstanceID, r.Attempt, last[r.InstanceID].Attempt)
+		}
+	}
+}
+
+// Agents cost money: they stop when what they submit cannot be graded.
+func TestARunStopsWhenItsGradingFails(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "out"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "out", "logs"), nil, 0o600); err != nil { // where a folder should be
+		t.Fatal(err)
+	}
+	args := []string{"run", "--subset", "demo", "-m", "oracle", "-o", "out", "-w", "1", "--grade"}
+	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, args...))
+	if code != e2e.ExitFailed || !strings.Contains(out, "grading stopped, so no further instance starts: ") {
+		t.Errorf("exit code %d, want %d\n%s", code, e2e.ExitFailed, out)
+	}
+	if n := len(e2e.Predictions(t, filepath.Join(dir, "out"))); n == 0 || n == 10 {
+		t.Errorf("%d of 10 instances have a result, want those that ran when grading failed", n)
+	}
+}
+
+func TestACheckNamesTheInstancesThatAreBroken(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	const before = ">>>>> Start Test Output'\n"
+	changes := []func(row map[string]any){
+		func(row map[string]any) { // its gold patch does not apply
+			row["patch"] = "diff --git a/nothing b/nothing\n--- a/nothing\n+++ b/nothing\n@@ -1 +1 @@\n-a\n+b\n"
+		},
+		func(row map[string]any) { row["FAIL_TO_PASS"] = []string{} }, // no patch is needed
+		func(row map[string]any) {},                                   // in order
+	}
+	write := func(name string, changes ...func(map[string]any)) {
+		var rows strings.Builder
+		for i, change := range changes {
+			row := maps.Clone(e2e.DemoInstances(t)[[]int{0, 1, 3}[i]].Fields) // JSON cannot hold that of 2
+			change(row)
+			line, err := json.Marshal(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows.Write(append(line, '\n'))
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(rows.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("rows.jsonl", changes...)
+	write("flaky.jsonl", func(row map[string]any) {
+		row["eval_script"] = strings.Replace(row["eval_script"].(string), before, before+"[ $((RANDOM % 2)) = 0 ] && exit 1\n", 1)
+	})
+	check := func(rows, repeat string, want ...string) {
+		t.Helper()
+		out := "check-" + rows
+		code, said := e2e.ExitCode(t, e2e.Batch(t, dir, "grade", "--check", "--subset", rows, "-o", out, "-w", "4", "-q", "--repeat", repeat))
+		list, err := os.ReadFile(filepath.Join(dir, out, grades.QuarantineFile))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		ids, err := grades.ParseQuarantine("list", string(list))
+		if code != e2e.ExitIncomplete || err != nil || len(ids) != len(want) {
+			t.Errorf("exit code %d, %v, %v; want %d and %d ids\n%s", code, ids, err, e2e.ExitIncomplete, len(want), said)
+		}
+		for _, why := range want {
+			if !strings.Contains(string(list), why) || !strings.Contains(said, why) {
+				t.Errorf("the list lacks %q:\n%s\n%s", why, list, said)
+			}
+		}
+	}
+	check("rows.jsonl", "1", "gold is not resolved: patch does not apply", "resolved without a patch")
+	check("flaky.jsonl", "10", "unstable with gold")
+	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, "grade", "gold", "--subset", "rows.jsonl", "-o", "graded", "-q",
+		"--quarantine", filepath.Join("check-rows.jsonl", grades.QuarantineFile)))
+	if code != 0 || !strings.Contains(out, "resolved 1 of 1 graded") || !strings.Contains(out, "quarantine") {
+		t.Errorf("exit code %d; want the quarantined left out and named\n%s", code, out)
+	}
+}
+
+func TestADirectoryIsGradedByOneAtATime(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	store, err := results.Open(filepath.Join(dir, "out"), results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, "grade", "gold", "--subset", "demo", "-o", "out"))
+	if code != e2e.ExitLocked {
+		t.Errorf("exit code %d, want %d\n%s", code, e2e.ExitLocked, out)
+	}
+}
+
+// After the first interrupt the running ones are graded, and the command says how to continue.
+func TestAnInterruptedGradingContinues(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	args := []string{"grade", "gold", "--subset", "demo", "--slice", ":6", "-o", "out", "-w", "2", "--json", "--no-cache"}
+	cmd := e2e.Batch(t, dir, args...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), `"phase":"tests"`) {
+			break
+		}
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	for lines.Scan() {
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != e2e.ExitInterrupted || !strings.Contains(said.String(), "continue with the same command") {
+		t.Errorf("exit code %d\n%s", code, &said)
+	}
+	if n := len(e2e.Verdicts(t, filepath.Join(dir, "out"))); n == 0 || n > 4 {
+		t.Errorf("%d were graded, want those that were under way", n)
+	}
+	if code, out := e2e.ExitCode(t, e2e.Batch(t, dir, args...)); code != 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	e2e.GradedOnce(t, filepath.Join(dir, "out"), 6)
+}
+
+// The tests of a killed grading do not run on beside those of the next one.
+func TestTheNextGradingRemovesTheContainersOfAKilledOne(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	script := ": '>>>>> Start Test Output'\nsleep 60\n: '>>>>> End Test Output'\n"
+	if err := os.WriteFile(filepath.Join(dir, "eval.sh"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() []string { // ids of the containers in which tests run
+		out, err := exec.CommandContext(t.Context(), "docker", "ps", "-q", "--filter", "label="+containers.LabelLease+"="+rundir.Lease(filepath.Join(dir, "out"))).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(out))
+	}
+	start := func(width string) (cmd *exec.Cmd, stderr *strings.Builder) {
+		cmd = e2e.Batch(t, dir, "grade", "gold", "--subset", "demo", "-o", "out", "-w", width, "-q", "--no-cache", "--eval-script", "eval.sh")
+		stderr = &strings.Builder{}
+		cmd.Stderr = stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, stderr
+	}
+	until := func(what string, done func() bool) {
+		for end := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("not within a minute: " + what)
+			}
+		}
+	}
+	killed, _ := start("2")
+	until("two containers", func() bool { return len(open()) == 2 })
+	_ = killed.Process.Kill()
+	_ = killed.Wait()
+	old := open()
+	next, said := start("1")
+	until("a container of the next grading alone", func() bool {
+		now := open()
+		return len(now) == 1 && !slices.Contains(old, now[0])
+	})
+	_ = next.Process.Signal(os.Interrupt)
+	time.Sleep(100 * time.Millisecond)
+	_ = next.Process.Signal(os.Interrupt)
+	_ = next.Wait()
+	if next.ProcessState.ExitCode() != e2e.ExitInterrupted || len(open()) > 0 {
+		t.Errorf("exit code %d, %d containers left\n%s", next.ProcessState.ExitCode(), len(open()), said)
+	}
+}

@@ -1,0 +1,77 @@
+package grading
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/e2e"
+	"batch.example/batch/results"
+	"batch.example/batch/results/grades"
+	"batch.example/batch/vocab"
+)
+
+// gradedFolder is another tool's predictions, which were graded.
+func gradedFolder(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	preds := `{"a__b-1": {"model_name_or_path": "m", "instance_id": "a__b-1", "model_patch": "p"}, "a__b-2": {"model_name_or_path": "m", "model_patch": "q"}}`
+	if err := os.WriteFile(filepath.Join(dir, "preds.json"), []byte(preds), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := s.Grades()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range []grades.Grade{
+		{
+			InstanceID: "a__b-1", Patch: grades.PatchDigest("p"), Verdict: vocab.VerdictUnresolved, Why: "1 of 2 FAIL_TO_PASS tests fails",
+			FailToPass: grades.Tests{Passed: []string{"one"}, Failed: []string{"two"}}, Log: "logs/run_evaluation/r/m/a__b-1",
+		},
+		{InstanceID: "a__b-2", Patch: grades.PatchDigest("q"), Verdict: vocab.VerdictResolved},
+	} {
+		if err := log.Add(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Quarantine([]byte("a__b-2 # gold fails\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestGradesOfPredictionsWithoutTrajectories(t *testing.T) {
+	dir := gradedFolder(t)
+	for args, want := range map[string][]string{
+		"status": {"resolved 0 of 1 graded (0.0%), 1 of 1 prediction graded", "1 quarantined instance, in no rate: a__b-2"},
+		"show a__b-1": {
+			"verdict   unresolved: 1 of 2 FAIL_TO_PASS tests fails", "FAIL_TO_PASS: 1 of 2 failed: two",
+			"test log  " + dir + "/logs/run_evaluation/r/m/a__b-1",
+		},
+		"show a__b-2":       {"verdict   resolved, quarantined"},
+		"status --json":     {`"graded": 1`, `"quarantined": [`, `"why": "1 of 2 FAIL_TO_PASS tests fails"`},
+		"status --attempts": {"a__b-2          0  Unknown      resolved, quarantined"},
+	} {
+		words := strings.Fields(args)
+		out, err := e2e.Batch(t, dir, append([]string{words[0], dir}, words[1:]...)...).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+		for _, text := range want {
+			if !strings.Contains(string(out), text) {
+				t.Errorf("%s: want %q in\n%s", args, text, out)
+			}
+		}
+	}
+	if out, err := e2e.Batch(t, dir, "show", dir, "a__b-1", "--attempt", "3").CombinedOutput(); err == nil {
+		t.Errorf("an attempt that does not exist is shown:\n%s", out)
+	}
+}

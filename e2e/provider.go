@@ -1,0 +1,33 @@
+package e2e
+
+import (
+	"os/exec"
+	"testing"
+
+	"batch.example/batch/llm/llmtest"
+)
+
+// PlantedKey must be in no file that a run writes.
+const PlantedKey = "sk-planted-0123456789abcdef"
+
+// RunOpenAI runs the demo's first instances against a stand-in provider.
+func RunOpenAI(t *testing.T, dir, url string, args ...string) (string, int) {
+	t.Helper()
+	cmd := Batch(t, dir, append([]string{
+		"run", "--subset", "demo", "-m", "openai/stub-1", "-o", "out", "-q",
+	}, args...)...)
+	cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+url, "OPENAI_API_KEY="+PlantedKey)
+	out, err := cmd.CombinedOutput()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// WorkAndSubmit edits a file, then submits the diff.
+func WorkAndSubmit(r *llmtest.Request) llmtest.Answer {
+	if r.Replies() == 0 {
+		return llmtest.Bash("echo hello > hello.txt && git add -N hello.txt && git diff > /tmp/patch.txt")
+	}
+	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
+}

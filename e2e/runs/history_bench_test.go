@@ -1,0 +1,122 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"batch.example/batch/docker/containers"
+	"batch.example/batch/e2e"
+)
+
+// history makes in /testbed a repository of 60,000 commits and checks out the one 5,000
+// before the last.
+const history = `mkdir -p /testbed && cd /testbed && rm -rf .git && git init -q -b main && python3 - <<'END' | git -c fastimport.unpackLimit=0 fast-import --quiet --depth=50 &&
+import random
+random.seed(7)
+for i in range(1, 60001):
+    f = random.randrange(400)
+    text = f"{i} {random.random()}\n" + "".join(f"line {j} of file {f} {(j * 7 + f) % 13}\n" for j in range(20))
+    print(f"commit refs/heads/main\nmark :{i}\ncommitter a <a@localhost> {1000000000 + i * 600} +0000\ndata 6\nchange")
+    print(f"M 100644 inline d{f % 20}/e{f % 5}/f{f}.py\ndata {len(text)}\n{text}")
+    if i % 500 == 0:
+        print(f"reset refs/tags/v{i // 500}\nfrom :{i}\n")
+END
+git reset -q --hard main~5000 && git rev-parse HEAD`
+
+const historyImage = "batch-test/history:1"
+
+// makeHistory makes the image, and returns the commit that it is at.
+func makeHistory(b *testing.B) string {
+	b.Helper()
+	engine := e2e.Connect(b)
+	c, err := engine.Create(b.Context(), containers.Spec{Image: "batch-demo/base:latest", Unattended: time.Minute})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := c.Remove(context.Background()); err != nil {
+			b.Error(err)
+		}
+	}()
+	r, err := c.Run(b.Context(), containers.Command{Script: history, Timeout: 10 * time.Minute})
+	if err == nil && r.ExitCode == 0 {
+		_, err = c.Commit(b.Context(), historyImage, nil)
+	}
+	if err != nil || r.ExitCode != 0 {
+		b.Fatalf("got %+v, %v; want exit code 0, no error", r, err)
+	}
+	b.Cleanup(func() {
+		if err := engine.RemoveImage(context.Background(), historyImage); err != nil {
+			b.Error(err)
+		}
+	})
+	return strings.TrimSpace(string(r.Bytes))
+}
+
+// BenchmarkHistorySweep runs 32 instances of 11 steps, all at once and with a model that
+// takes 1 s, on one image of 60,000 commits: with the history kept; scrubbed, on a
+// new image; and scrubbed, on an image that was used before. It reports how much longer the
+// last two take than the first, as medians of all rounds, which alternate.
+func BenchmarkHistorySweep(b *testing.B) {
+	e2e.NeedDocker(b)
+	dir, path, base := b.TempDir(), e2e.Build(b), makeHistory(b)
+	var rows, replies strings.Builder
+	for i := range 32 {
+		fmt.Fprintf(&rows, `{"instance_id": "bench__history-%d", "image_name": %q, "base_commit": %q, "problem_statement": "x"}`+"\n", i, historyImage, base)
+	}
+	replies.WriteString("'*':\n")
+	for range 10 {
+		replies.WriteString("- {content: step, bash: 'ls | head -3', delay: 1}\n")
+	}
+	replies.WriteString("- {content: done, bash: 'echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT', delay: 1}\n")
+	for name, text := range map[string]string{"rows.jsonl": rows.String(), "script.yaml": replies.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	batch := func(args ...string) time.Duration {
+		cmd := exec.Command(path, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+		began := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, out)
+		}
+		return time.Since(began)
+	}
+	b.Cleanup(func() { batch("images", "evict") })
+	took := map[string][]time.Duration{}
+	round := 0
+	sweep := func(kind string, more ...string) {
+		round++
+		took[kind] = append(took[kind], batch(append([]string{
+			"run", "--subset", "rows.jsonl", "-m", "scripted/script.yaml", "-w", "32", "-q", "-o", fmt.Sprint("out", round),
+		}, more...)...))
+	}
+	for b.Loop() {
+		batch("images", "evict")
+		if err := os.RemoveAll(filepath.Join(dir, "state")); err != nil {
+			b.Fatal(err)
+		}
+		sweep("kept", "--keep-git-history")
+		sweep("first")
+		sweep("kept", "--keep-git-history")
+		sweep("again")
+	}
+	middle := func(kind string) float64 {
+		slices.Sort(took[kind])
+		n := len(took[kind])
+		return (took[kind][n/2] + took[kind][(n-1)/2]).Seconds() / 2
+	}
+	b.ReportMetric(middle("kept"), "s/kept")
+	b.ReportMetric(middle("first")/middle("kept"), "x/first")
+	b.ReportMetric(middle("again")/middle("kept"), "x/again")
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,14 @@
+package runs
+
+import (
+	"testing"
+
+	"batch.example/batch/e2e"
+)
+
+func TestMain(m *testing.M) { e2e.Main(m, map[string]func(){"provider": provider}) }
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	e2e.Scripts(t)
+}

@@ -1,0 +1,168 @@
+package runs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"batch.example/batch/e2e"
+	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/results"
+)
+
+func TestARunOverAProviderThatMisbehaves(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	var calls atomic.Int64
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		a := e2e.WorkAndSubmit(r)
+		cost := 0.5
+		a.Cost = &cost
+		switch calls.Add(1) {
+		case 1:
+			a = llmtest.Refusal(429, "rate_limit_exceeded", "slow down, "+e2e.PlantedKey)
+			a.Header = map[string]string{"Retry-After": "0"}
+		case 2:
+			a = llmtest.Refusal(500, "", "oops")
+		case 3:
+			a.Fault = llmtest.Half
+		case 4:
+			a.Fault = llmtest.Garbage
+		}
+		return a
+	})
+	dir := t.TempDir()
+	out, code := e2e.RunOpenAI(t, dir, server.URL, "--slice", ":2", "-w", "1",
+		"-c", `model.model_kwargs={"extra_headers":{"X-Secret":"`+e2e.PlantedKey+`"}}`)
+	if code != e2e.ExitOK {
+		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
+	}
+	preds := e2e.Predictions(t, filepath.Join(dir, "out"))
+	if len(preds) != 2 {
+		t.Errorf("got %d predictions, want 2\n%s", len(preds), out)
+	}
+	for id, patch := range preds {
+		if !strings.Contains(patch, "+hello\n") {
+			t.Errorf("%s: patch %q, want %q in the patch", id, patch, "+hello\n")
+		}
+	}
+	if !strings.Contains(out, "2.00") {
+		t.Errorf("the output lacks the cost of four calls of 0.50 USD, 2.00:\n%s", out)
+	}
+	noKey(t, filepath.Join(dir, "out"), out)
+}
+
+// noKey fails when the planted key is in any file of dir or in out.
+func noKey(t *testing.T, dir, out string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), e2e.PlantedKey) {
+			t.Errorf("the key is in %s", path)
+		}
+		return err
+	})
+	if err != nil || files < 8 {
+		t.Errorf("got %v, %d files looked at; want files at least 8, no error", err, files)
+	}
+	if strings.Contains(out, e2e.PlantedKey) {
+		t.Errorf("the key is in the output:\n%s", out)
+	}
+}
+
+func TestARefusedKeyStopsTheRun(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	server := llmtest.NewServer(t, llmtest.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+e2e.PlantedKey))
+	dir := t.TempDir()
+	out, code := e2e.RunOpenAI(t, dir, server.URL, "-w", "1")
+	if code != e2e.ExitFailed || !strings.Contains(out, "OPENAI_API_KEY") {
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, e2e.ExitFailed, "OPENAI_API_KEY", out)
+	}
+	if n := len(server.Requests()); n != 1 {
+		t.Errorf("%d requests with a key that is refused, want 1", n)
+	}
+	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
+		t.Errorf("a refused key made predictions: %v", p)
+	}
+	noKey(t, filepath.Join(dir, "out"), out)
+}
+
+func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	cost := 0.5
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		a := e2e.WorkAndSubmit(r)
+		a.Cost = &cost
+		return a
+	})
+	dir := t.TempDir()
+	const price = `{"stub-1": {"input_cost_per_token": 1, "output_cost_per_token": 1}}` // the cost that the provider reports is used before it
+	if err := os.WriteFile(filepath.Join(dir, "prices.json"), []byte(price), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	limited := func(limit string) (string, int) {
+		return e2e.RunOpenAI(t, dir, server.URL, "--slice", ":4", "-w", "1", "--cost-limit-total", limit, "-c", "model.litellm_model_registry=prices.json")
+	}
+	out, code := limited("1.5")
+	if code != e2e.ExitIncomplete || !strings.Contains(out, "cost-limit-total") {
+		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, e2e.ExitIncomplete, "cost-limit-total", out)
+	}
+	if n := len(server.Requests()); n != 3 {
+		t.Errorf("%d calls of 0.50 USD under a limit of 1.50, want 3", n)
+	}
+	// With the same limit again, nothing is left to spend and no call is made.
+	if out, code = limited("1.5"); code != e2e.ExitIncomplete {
+		t.Errorf("exit code %d, want %v\n%s", code, e2e.ExitIncomplete, out)
+	}
+	if n := len(server.Requests()); n != 3 {
+		t.Errorf("%d calls after the limit was met, want still 3", n)
+	}
+	// With a higher limit, the run continues.
+	if out, code = limited("9"); code != e2e.ExitOK {
+		t.Errorf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
+	}
+	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
+		t.Errorf("got %d predictions, want 4", len(p))
+	}
+}
+
+func TestAConfigOfTextActionsAsksWithoutTools(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		if len(r.Tools) != 0 {
+			t.Error("tools are offered to a text agent")
+		}
+		return llmtest.Text("done\n\n```mswea_bash_command\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```")
+	})
+	dir := t.TempDir()
+	out, code := e2e.RunOpenAI(t, dir, server.URL, "--slice", ":1", "-c", "model.model_class=litellm_textbased")
+	if code != e2e.ExitOK {
+		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
+	}
+	traj := readTrajectory(t, filepath.Join(dir, "out"))
+	if traj.Info.ExitStatus != "Submitted" || traj.Info.ModelStats.Calls != 1 {
+		t.Errorf("got %+v, want exit status %q, calls 1", traj.Info, "Submitted")
+	}
+}
+
+func readTrajectory(t *testing.T, dir string) results.Trajectory {
+	t.Helper()
+	paths, _ := filepath.Glob(filepath.Join(dir, "*", "*.traj.json"))
+	if len(paths) != 1 {
+		t.Fatalf("got %d trajectories, want 1 path", len(paths))
+	}
+	var traj results.Trajectory
+	e2e.ReadJSON(t, paths[0], &traj)
+	return traj
+}

@@ -1,0 +1,230 @@
+package runs
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"batch.example/batch/e2e"
+)
+
+func TestTheOraclePredictsTheGoldPatches(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	out, err := e2e.Batch(t, dir, "run", "--subset", "demo", "-m", "oracle", "-o", "out", "-w", "4", "-q").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	texts := e2e.Predictions(t, filepath.Join(dir, "out"))
+	for _, in := range e2e.DemoInstances(t) {
+		patch, err := os.ReadFile(filepath.Join(dir, "out", in.ID, in.ID+".patch"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !bytes.Equal(patch, []byte(in.Patch)) {
+			t.Errorf("%s: the patch file differs from the gold patch", in.ID)
+		}
+		text, ok := texts[in.ID]
+		switch {
+		case !ok:
+			t.Errorf("%s: no prediction", in.ID)
+		case utf8.ValidString(in.Patch) && text != in.Patch:
+			t.Errorf("%s: the prediction differs from the gold patch", in.ID)
+		case !utf8.ValidString(in.Patch) && !strings.Contains(text, "GIT binary patch"):
+			t.Errorf("%s: a patch that is not UTF-8 became %.200q", in.ID, text)
+		}
+	}
+}
+
+func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	prefix := e2e.OwnRows(t, dir)
+	cmd, lines := e2e.StartSlow(t, dir, 2)
+	if n := e2e.ContainersOf(t, prefix); n != 2 {
+		t.Errorf("%d containers while two instances run, want 2", n)
+	}
+	start := time.Now()
+	// A process and its group often both get the signal; the second must change nothing.
+	for range 2 {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for lines.Scan() { // drains the pipe so that the program can end
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != e2e.ExitInterrupted {
+		t.Errorf("exit code %d, want %d", code, e2e.ExitInterrupted)
+	}
+	if d := time.Since(start); d > 90*time.Second { // the commands take longer
+		t.Errorf("took %v to stop, want less than the commands take", d)
+	}
+	if n := e2e.ContainersOf(t, prefix); n != 0 {
+		t.Errorf("%d containers left behind", n)
+	}
+	saved, _ := filepath.Glob(filepath.Join(dir, "out", "*", "*.traj.json"))
+	if len(saved) != 2 {
+		t.Errorf("%d trajectories saved, want those of the two that ran", len(saved))
+	}
+	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
+		t.Errorf("interrupted instances have predictions: %v, want none", p)
+	}
+}
+
+func TestTheFirstInterruptDrains(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	prefix := e2e.OwnRows(t, dir)
+	script := strings.Replace(e2e.SlowScript, "sleep ${NAP:-120}", "until test -e /tmp/go; do sleep 0.1; done", 1)
+	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "-w", "1", "-m", "scripted/slow.yaml", "-o", "out", "--json")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	sent := false
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		switch {
+		case !sent && strings.Contains(lines.Text(), `"phase":"commands"`):
+			sent = true
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		case strings.Contains(lines.Text(), "running instances finish"):
+			e2e.MakeInContainers(t, prefix, "/tmp/go")
+		}
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != e2e.ExitInterrupted {
+		t.Errorf("exit code %d, want %d", code, e2e.ExitInterrupted)
+	}
+	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 1 {
+		t.Errorf("%d predictions, want that of the one that was running", len(p))
+	}
+}
+
+func TestTheNextRunRepairsWhatAKilledRunLeft(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	prefix := e2e.OwnRows(t, dir)
+	cmd, _ := e2e.StartSlow(t, dir, 2, "NAP=10") // which the next run waits for, see [containers.Command.ID]
+
+	// Meanwhile no other run may write into the directory.
+	second := e2e.Batch(t, dir, e2e.SlowArgs...)
+	out, _ := second.CombinedOutput()
+	if code := second.ProcessState.ExitCode(); code != e2e.ExitLocked {
+		t.Errorf("a second run into the directory: exit code %d, want %d\n%s", code, e2e.ExitLocked, out)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	again := e2e.Batch(t, dir, e2e.SlowArgs...)
+	again.Env = append(again.Env, "NAP=0")
+	if out, err := again.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if n := e2e.ContainersOf(t, prefix); n != 0 {
+		t.Errorf("%d containers left behind", n)
+	}
+	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
+		t.Errorf("%d predictions, want 4", len(p))
+	}
+}
+
+func TestAClosedOutputPipeDoesNotStopTheRun(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	prefix := e2e.OwnRows(t, dir)
+	cmd, _ := e2e.StartSlow(t, dir, 2)
+	// e2e.StartSlow's pipe is dropped; from the next command on the script is quick.
+	if err := cmd.Process.Signal(syscall.SIGPIPE); err != nil {
+		t.Fatal(err)
+	}
+	if n := e2e.ContainersOf(t, prefix); n != 2 {
+		t.Errorf("%d containers while two instances run, want 2", n)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // closes the pipe: later writes fail with EPIPE
+	if code := cmd.ProcessState.ExitCode(); code != e2e.ExitInterrupted {
+		t.Errorf("exit code %d, want %d", code, e2e.ExitInterrupted)
+	}
+	if n := e2e.ContainersOf(t, prefix); n != 0 {
+		t.Errorf("%d containers left behind", n)
+	}
+}
+
+func TestRedoKeepsResultsUntilTheyAreReplaced(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	e2e.OwnRows(t, dir)
+	args := []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", "out", "-q"}
+	if out, err := e2e.Batch(t, dir, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	// An unreachable engine must not lose existing predictions.
+	gone := e2e.Batch(t, dir, append(slices.Clone(args), "--redo-existing")...)
+	gone.Env = append(gone.Env, "DOCKER_HOST=unix:///nonexistent/docker.sock")
+	if out, _ := gone.CombinedOutput(); gone.ProcessState.ExitCode() != e2e.ExitFailed {
+		t.Errorf("exit code %d, want %v\n%s", gone.ProcessState.ExitCode(), e2e.ExitFailed, out)
+	}
+	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
+		t.Errorf("%d predictions after a redo that could not start, want 4", len(p))
+	}
+	// Running part of the directory with another model would mix two models.
+	mixed := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "--slice", ":1", "-m", "scripted/demo", "-o", "out", "--redo-existing")
+	if out, _ := mixed.CombinedOutput(); mixed.ProcessState.ExitCode() != e2e.ExitUsage {
+		t.Errorf("exit code %d, want %v\n%s", mixed.ProcessState.ExitCode(), e2e.ExitUsage, out)
+	}
+	if out, err := e2e.Batch(t, dir, append(slices.Clone(args), "--redo-existing")...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	journals, _ := filepath.Glob(filepath.Join(dir, "out", "*", "journal.jsonl"))
+	for _, path := range journals {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(data), `"type":"end"`); n != 2 {
+			t.Errorf("%s: %d attempts, want two", path, n)
+		}
+	}
+}
+
+func TestAFailedRemovalIsRetried(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	prefix := e2e.OwnRows(t, dir)
+	for _, spec := range []string{"engine.remove:1=500", "engine.remove:1=503,engine.remove:2=ECONNRESET"} {
+		cmd := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "--slice", ":2", "-m", "noop", "-o", "out", "-q", "--redo-existing", "--inject", spec)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", spec, err, out)
+		}
+		if n := e2e.ContainersOf(t, prefix); n != 0 {
+			t.Errorf("%s: %d containers are left", spec, n)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"batch.example/batch/e2e/scripttest"
+	"batch.example/batch/internal/registrytest"
+)
+
+// Scripts runs the scripts of a package: see [scripttest.Run]. They also have
+//
+//	keep DIR       [Keep] until the script ends
+//	registry FILE  starts a registry with one image, whose address is in REGISTRY, and writes a
+//	               dataset of one instance that needs the image
+//	demo DIR       makes DIR the demo's sweep: see [DemoRun]
+func Scripts(t *testing.T) {
+	Program(t)
+	scripttest.Run(t, scripttest.Params{
+		Commands: map[string]scripttest.Command{"keep": keepCommand, "registry": registryCommand(t), "demo": demoCommand(t)},
+		Docker:   func() bool { return dockerReady(t) == nil },
+	})
+}
+
+func keepCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: keep DIR")
+	}
+	ts.Defer(Keep(ts.MkAbs(args[0])))
+}
+
+func registryCommand(t *testing.T) scripttest.Command {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: registry FILE")
+		}
+		r := registrytest.NewStub(t)
+		ts.Setenv("REGISTRY", r.Host())
+		row := fmt.Sprintf(`{"instance_id":"thing__1","problem_statement":"p","image_name":%q}`+"\n", r.Ref())
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(row), 0o600))
+		ts.Defer(func() { RemoveImage(t, r.Ref()) })
+	}
+}
+
+func demoCommand(t *testing.T) scripttest.Command {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: demo DIR")
+		}
+		DemoRun(t, ts.MkAbs(args[0]))
+	}
+}
