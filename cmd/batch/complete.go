@@ -170,7 +170,7 @@ func (a *app) flagValues() map[string]completer {
 			return list
 		},
 		"as":       fixed("text", "yaml", "json"),
-		"provider": fixed(pricedProviders()...),
+		"provider": func(*cobra.Command, []string, string) []string { return pricedProviders() },
 	}
 }
 
