@@ -1,7 +1,6 @@
 package results
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,8 +19,14 @@ import (
 
 const lockFile = ".batch.lock"
 
-// probeTime is longer than a look at the lock takes, which holds it meanwhile.
-const probeTime = 50 * time.Millisecond
+// While one program looks at the lock, another cannot take it, and an owner that was killed
+// has it until the system has closed its files. Tries are counted, not the time: on a busy
+// machine all of a short time may pass before the first of them.
+const (
+	lockPause = 10 * time.Millisecond
+	lockTries = 6    // that find an owner, until the directory is in use
+	lockMost  = 1000 // of all tries, also those that find a look, or an owner that has not yet written its name
+)
 
 // LockedError says that another run owns the directory.
 type LockedError struct {
@@ -40,14 +45,10 @@ func (e *LockedError) Error() string {
 func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, err error) {
 	path := filepath.Join(dir, lockFile)
 	l = flock.New(path, flock.SetPermissions(0o644))
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
-	defer cancel()
-	ok, err := l.TryLockContext(ctx, probeTime/5)
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	ok, before, err := take(l)
+	if err != nil {
 		return nil, "", atomicfile.Fault("locking the output directory", err)
 	}
-	text, _ := os.ReadFile(path) //nolint:errcheck // the owner's name is a courtesy
-	before := ownerIn(text)
 	if !ok {
 		return nil, "", inUse(dir, before)
 	}
@@ -58,6 +59,37 @@ func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, er
 		return nil, "", atomicfile.Fault("locking the output directory", joinUnlock(err, l))
 	}
 	return l, before, nil
+}
+
+// take tries until it has the lock, or it is certain that another run has it. owner is the
+// name in the file.
+func take(l *flock.Flock) (ok bool, owner string, err error) {
+	for tries, owned := 1, 0; ; tries++ {
+		ok, err = l.TryLock()
+		text, _ := os.ReadFile(l.Path()) //nolint:errcheck // the owner's name is a courtesy
+		owner = ownerIn(text)
+		if ok || err != nil {
+			return ok, owner, err
+		}
+		looking, err := canLook(l.Path())
+		if err != nil {
+			return false, owner, err
+		}
+		if owner != "" && !looking {
+			owned++
+		}
+		if owned == lockTries || tries == lockMost {
+			return false, owner, nil
+		}
+		time.Sleep(lockPause)
+	}
+}
+
+// canLook reports whether no run has the lock. Others may be looking at it too.
+func canLook(path string) (bool, error) {
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := l.TryRLock()
+	return free, errors.Join(err, l.Close())
 }
 
 // Lock takes the lock of a folder that has run directories in it, as [Open] takes that of a
@@ -98,12 +130,11 @@ func probeLock(dir string) (dead string, err error) {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && owner == "" {
 		return "", nil
 	}
-	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
-	free, err := l.TryRLock()
+	free, err := canLook(path)
 	if err == nil && !free {
 		return "", inUse(dir, owner)
 	}
-	return owner, atomicfile.Fault("locking the output directory", errors.Join(err, l.Close()))
+	return owner, atomicfile.Fault("locking the output directory", err)
 }
 
 func joinUnlock(err error, l *flock.Flock) error {

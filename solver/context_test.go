@@ -229,10 +229,8 @@ func tokensOf(messages []llm.Message) (tokens int64) {
 
 // An attempt whose conversation is rewritten is killed after each of its records, and once
 // more while it is resumed.
-//
-// It is not parallel: a process that another test starts at the same time would hold the
-// lock of a directory that is closed here, until its exec.
 func TestARewrittenAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
+	t.Parallel()
 	for name, c := range policies {
 		t.Run(name, func(t *testing.T) {
 			p := reading(t, c.config, c.model)
