@@ -8,17 +8,21 @@ import (
 	"batch.example/batch/internal/boxgit"
 )
 
-// many makes a packed repository in which most objects belong to another branch: git
+// makeMany makes a packed repository in which most objects belong to another branch: git
 // abbreviates ids to 8 digits in it, and to 7 with only the objects that HEAD needs.
-const many = `begin repo; { echo 'commit refs/heads/ahead'; printf 'committer a <a@localhost> 1 +0000\ndata 1\nx\n'
+const makeMany = `begin many; { echo 'commit refs/heads/ahead'; printf 'committer a <a@localhost> 1 +0000\ndata 1\nx\n'
 for ((i = 0; i < 16500; i++)); do printf 'M 100644 inline f%d\ndata %d\n%d\n' $i ${#i} $i; done; } | git fast-import --quiet
-git repack -qad; git checkout -q main; echo x >> a
+git repack -qad --window=0; git checkout -q main; echo x >> a
 `
 
 const shown = `git diff; git log --oneline; git rev-parse --short HEAD; git describe --always --abbrev=7 --long v1 HEAD`
 
 func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
 	t.Parallel()
+	many := repo{dir: fixtures, work: fixtures}
+	if out, code := many.bash(t, prelude+makeMany); code != 0 {
+		t.Fatalf("making the repository: exit code %d\n%s", code, out)
+	}
 	for _, tt := range []struct {
 		name, script string
 		digits       int
@@ -33,7 +37,7 @@ func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := hostile(t, many+tt.script, "repo")
+			r := hostile(t, `cp -R "$TEMPLATE/../many" repo; cd repo; `+tt.script, "repo")
 			for _, e := range tt.env {
 				r.env = append(r.env, strings.ReplaceAll(e, "%s", r.dir))
 			}

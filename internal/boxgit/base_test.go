@@ -41,6 +41,7 @@ func (r repo) base(t *testing.T) string {
 const gold = "diff --git a/%[1]s b/%[1]s\n--- a/%[1]s\n+++ b/%[1]s\n@@ -1 +1 @@\n-a\n+b\n"
 
 func TestTheCommitOfAnImageIsReported(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, script string
 		cut          int      // digits of the id in the row
@@ -148,6 +149,7 @@ func TestTheCommitOfAnImageIsReported(t *testing.T) {
 }
 
 func TestACommitThatChangesFilesOfTheGoldPatchIsNotSetup(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ file, patch string }{
 		"an edit":              {"lib/setup.py", fmt.Sprintf(gold, "lib/setup.py")},
 		"line ends of Windows": {"setup.py", strings.ReplaceAll(fmt.Sprintf(gold, "setup.py"), "\n", "\r\n")},
@@ -173,6 +175,7 @@ func TestACommitThatChangesFilesOfTheGoldPatchIsNotSetup(t *testing.T) {
 }
 
 func TestAnImageWithoutGitSaysSo(t *testing.T) {
+	t.Parallel()
 	r := hostile(t, wanted+"begin repo; want HEAD; mkdir ../bin; ln -s $(type -P bash) ../bin", "repo")
 	r.env = []string{"PATH=" + filepath.Join(r.dir, "bin")}
 	found, _, _ := r.look(t, r.base(t), "keep")
@@ -199,6 +202,7 @@ func twoCommits(tree string) (a, b string) {
 }
 
 func TestAnAmbiguousAbbreviationMatchesNoCommit(t *testing.T) {
+	t.Parallel()
 	r := hostile(t, "begin repo; git rev-parse HEAD^{tree} > ../tree", "repo")
 	tree, err := os.ReadFile(filepath.Join(r.dir, "tree"))
 	if err != nil {
@@ -229,6 +233,7 @@ func TestAnAmbiguousAbbreviationMatchesNoCommit(t *testing.T) {
 }
 
 func TestUncommittedChangesAreNamed(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ script, want string }{
 		"none":                        {`begin repo`, ""},
 		"only the time":               {`begin repo; touch -d 2001-01-01 a`, ""},
@@ -256,43 +261,31 @@ func TestUncommittedChangesAreNamed(t *testing.T) {
 	}
 }
 
-// everything is the state that a check must not change.
-const everything = `export GIT_CONFIG_GLOBAL=/dev/null
-find "$(git rev-parse --absolute-git-dir)" "$(cd "$(git rev-parse --git-common-dir)" && pwd)" -type f -exec sha256sum {} + | sort -u
-find . -name .git -prune -o -type f -exec sha256sum {} + | sort -k 2`
-
-func TestTheCheckChangesAndRunsNothing(t *testing.T) {
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			work := c.work
-			if work == "" {
-				work = "repo"
-			}
-			r := hostile(t, c.script, work)
-			before, _ := r.bash(t, everything)
-			head, code := r.bash(t, "git -c core.fsmonitor=false rev-parse -q --verify HEAD")
-			if code != 0 {
-				head = ""
-			}
-			_ = os.Remove(filepath.Join(r.dir, "ran"))
-			found, out, code := r.look(t, "0123456789", "keep")
-			report, err := boxgit.Read([]byte(out), code)
-			if err != nil || report != (boxgit.Report{Verdict: "kept"}) || found.Head != strings.TrimSpace(head) {
-				t.Errorf("%+v, %v, HEAD %s, want %s", report, err, found.Head, head)
-			}
-			if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {
-				t.Error("something that the repository configured was run")
-			}
-			after, _ := r.bash(t, everything)
-			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("changed (-before +after), want no difference:\n%s", diff)
-			}
-		})
+// changesAndRunsNothing looks at the repository without a scrub.
+func (r repo) changesAndRunsNothing(t *testing.T) {
+	t.Helper()
+	before := files(t, r.dir, "")
+	head, code := r.bash(t, "git -c core.fsmonitor=false rev-parse -q --verify HEAD")
+	if code != 0 {
+		head = ""
+	}
+	_ = os.Remove(filepath.Join(r.dir, "ran"))
+	found, out, code := r.look(t, "0123456789", "keep")
+	report, err := boxgit.Read([]byte(out), code)
+	if err != nil || report != (boxgit.Report{Verdict: "kept"}) || found.Head != strings.TrimSpace(head) {
+		t.Errorf("%+v, %v, HEAD %s, want %s", report, err, found.Head, head)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {
+		t.Error("something that the repository configured was run")
+	}
+	after := files(t, r.dir, "")
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("changed (-before +after), want no difference:\n%s", diff)
 	}
 }
 
 func TestTheBaseCommitSurvivesTheScrub(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"on another branch": `begin repo; git checkout -qb other HEAD~1; commit three; want HEAD; future secret; back; ahead secret2`,
 		"ahead":             `begin repo; commit three; want HEAD; ahead; git checkout -q --detach HEAD~1`,
@@ -307,12 +300,12 @@ func TestTheBaseCommitSurvivesTheScrub(t *testing.T) {
 			t.Parallel()
 			r := hostile(t, wanted+script, "repo")
 			base := r.base(t)
-			before, _ := r.bash(t, observed)
+			before := r.observe(t)
 			_, out, code := r.look(t, base, "")
 			if report, err := boxgit.Read([]byte(out), code); err != nil || report.Verdict != "scrubbed" {
 				t.Errorf("got %+v, %v; want verdict %q, no error", report, err, "scrubbed")
 			}
-			after, _ := r.bash(t, observed)
+			after := r.observe(t)
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("changed (-before +after), want no difference:\n%s", diff)
 			}
@@ -336,6 +329,7 @@ func TestTheBaseCommitSurvivesTheScrub(t *testing.T) {
 // An image of SWE-smith has a clone whose branches are the instances; a commit
 // with the bug, and one without the tests for it, are on top of the repository's.
 func TestABranchOfAnInstanceIsKept(t *testing.T) {
+	t.Parallel()
 	r := hostile(t, wanted+`begin origin; for i in o__r.1.one__a o__r.1.two__b; do git checkout -qb $i main; commit "Bug-$i"
 		[ $i = o__r.1.two__b ] && plant $(git rev-parse HEAD HEAD:); [ $i = o__r.1.one__a ] && want HEAD; git rm -q dir/one; git commit -qm 'Remove F2P Tests'; done
 		back; git gc -q; cd ..; git clone -q -o origin origin repo; cd repo; git checkout -q o__r.1.one__a`, "repo")

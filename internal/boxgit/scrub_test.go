@@ -2,6 +2,9 @@ package boxgit_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +20,7 @@ import (
 // repository "repo" with two commits and a tag, and functions for more.
 const prelude = `set -e
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@localhost
-export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=maintenance.auto GIT_CONFIG_VALUE_0=false GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost GIT_ALLOW_PROTOCOL=file
+export GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=maintenance.auto GIT_CONFIG_VALUE_0=false GIT_CONFIG_KEY_1=core.fsync GIT_CONFIG_VALUE_1=none GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost GIT_ALLOW_PROTOCOL=file
 top=$PWD
 plant() { printf '%s\n' "$@" >> "$top/secrets"; }
 commit() { # name: a commit with a change to a file, and a file of its own
@@ -35,15 +38,17 @@ back() { git checkout -q "${1:-main}"; }
 ahead() { git checkout -q -b ahead && future "${1:-secret}" && back; }
 `
 
-// observed is the state that must not change. Nothing that the repository configured is run.
+// observed is the state that must not change, with the files. Nothing that the repository
+// configured is run.
 const observed = `export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c diff.external= "$@"; }
-git status >/dev/null 2>&1 # refreshes the index
-git rev-parse HEAD; git symbolic-ref -q HEAD; git log --format=%H%d --decorate-refs=refs/tags/v1 -- 2>&1
-if [ "$(git rev-parse --is-bare-repository)" = true ]; then exit 0; fi
-git describe --tags 2>/dev/null; git ls-files -s; git status --porcelain=v2 --ignored; git diff; git diff --cached
-git submodule status 2>&1
-find . -name .git -prune -o -type f -exec sha256sum {} + | sort -k 2`
+git status --porcelain=v2 --ignored 2>/dev/null # refreshes the index
+bare=$(git rev-parse --is-bare-repository HEAD 2>&1); echo "$bare"
+git symbolic-ref -q HEAD; git log --format=%H%d --decorate-refs=refs/tags/v1 -- 2>&1
+if [[ $bare == true* ]]; then exit 0; fi
+git describe --tags 2>/dev/null; git ls-files -s; git diff; git diff --cached
+[ ! -f .gitmodules ] || git submodule status 2>&1
+`
 
 // found looks for planted objects, also by their names in the text of any file.
 const found = `git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null "$@"; }
@@ -51,7 +56,7 @@ git cat-file --batch-check < "$SECRETS" | grep -v ' missing$'
 grep -raoF -f "$SECRETS" "$(git rev-parse --git-common-dir)"
 git log --all --reflog --format=%s | grep -E 'secret|future'
 git fsck --full --unreachable --no-reflogs 2>&1 | grep -v ^notice:
-git stash list 2>/dev/null; git for-each-ref refs/remotes refs/notes refs/stash; git remote`
+git for-each-ref refs/remotes refs/notes refs/stash; git remote`
 
 type repo struct {
 	dir, work string // directories of the case and of its repository
@@ -71,6 +76,39 @@ func (r repo) bash(t *testing.T, script string, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
+// observe returns what must not change: what git shows, and the files of the working tree.
+func (r repo) observe(t *testing.T) string {
+	t.Helper()
+	shown, _ := r.bash(t, observed)
+	if _, err := os.Stat(filepath.Join(r.work, "HEAD")); err == nil {
+		return shown // a bare repository has no other files than git's
+	}
+	return shown + files(t, r.work, ".git")
+}
+
+// files returns the digests of the files in dir. It does not enter folders with the name skip.
+func files(t *testing.T, dir, skip string) string {
+	t.Helper()
+	var list strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.Name() == skip && d.IsDir():
+			return fs.SkipDir
+		case d.Name() == skip || !d.Type().IsRegular():
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		fmt.Fprintf(&list, "%x %s\n", sha256.Sum256(data), path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.String()
+}
+
 func (r repo) scrub(t *testing.T) boxgit.Report {
 	t.Helper()
 	out, code := r.bash(t, boxgit.Script)
@@ -81,18 +119,21 @@ func (r repo) scrub(t *testing.T) boxgit.Report {
 	return report
 }
 
+// fixtures has the repositories that the cases are copies of.
+var fixtures string
+
 // TestMain makes the repository that most cases are a copy of.
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "gitscrub-")
-	if err != nil {
+	var err error
+	if fixtures, err = os.MkdirTemp("", "gitscrub-"); err != nil {
 		panic(err)
 	}
 	cmd := exec.Command("bash", "-p", "-c", prelude+"begin template")
-	cmd.Dir = dir
+	cmd.Dir = fixtures
 	_ = cmd.Run() // without git the tests are skipped
-	os.Setenv("TEMPLATE", filepath.Join(dir, "template"))
+	os.Setenv("TEMPLATE", filepath.Join(fixtures, "template"))
 	code := m.Run()
-	_ = os.RemoveAll(dir)
+	_ = os.RemoveAll(fixtures)
 	os.Exit(code)
 }
 
@@ -117,7 +158,9 @@ func hostile(t *testing.T, script, work string) repo {
 	return r
 }
 
-func TestNothingBeyondHEADIsLeft(t *testing.T) {
+// The check comes first, and changes nothing, so that both share a case's repository.
+func TestTheCheckChangesNothingAndTheScrubLeavesNothingBeyondHEAD(t *testing.T) {
+	t.Parallel()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -129,7 +172,8 @@ func TestNothingBeyondHEADIsLeft(t *testing.T) {
 			if planted, err := os.ReadFile(filepath.Join(r.dir, "secrets")); err != nil || (len(planted) == 0) != c.clean {
 				t.Fatalf("planted %q, %v; want nothing planted: %v, no error", planted, err, c.clean)
 			}
-			before, _ := r.bash(t, observed)
+			r.changesAndRunsNothing(t)
+			before := r.observe(t)
 			index, _ := os.ReadFile(filepath.Join(r.work, ".git", "index"))
 			_ = os.Remove(filepath.Join(r.dir, "ran"))
 			report := r.scrub(t)
@@ -140,7 +184,7 @@ func TestNothingBeyondHEADIsLeft(t *testing.T) {
 			if !bytes.Equal(index, again) {
 				t.Error("the index has changed")
 			}
-			after, _ := r.bash(t, observed)
+			after := r.observe(t)
 			if diff := cmp.Diff(before, after); diff != "" && !c.differs {
 				t.Errorf("changed (-before +after):\n%s", diff)
 			}
@@ -163,6 +207,7 @@ func TestNothingBeyondHEADIsLeft(t *testing.T) {
 }
 
 func TestADirectoryWithoutARepositoryIsNotAnError(t *testing.T) {
+	t.Parallel()
 	r := hostile(t, "mkdir empty .git; mkdir -p half/.git/objects", "empty")
 	if report := r.scrub(t); report.Verdict != "no repository" {
 		t.Errorf("got %+v, want verdict %q", report, "no repository")
@@ -179,6 +224,7 @@ func TestADirectoryWithoutARepositoryIsNotAnError(t *testing.T) {
 }
 
 func TestAHistoryThatCannotBeScrubbedIsAnError(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"HEAD's commit is missing":                                 "begin repo; rm -rf .git/objects/??",
 		"a file of HEAD's history is missing, and refs are locked": "begin repo; ahead; git pack-refs --all; touch .git/packed-refs.lock",
