@@ -114,8 +114,14 @@ func (b *tab) quiet() {
 // open shows the page of d on a screen.
 func (b *tab) open(d page.Data, width, height int64, scheme string) {
 	b.t.Helper()
+	b.show(written(b.t, d), width, height, scheme)
+}
+
+// show shows a page that is written, once for all the screens that it is shown on.
+func (b *tab) show(text string, width, height int64, scheme string) {
+	b.t.Helper()
 	file := filepath.Join(b.dir, "report.html")
-	if err := os.WriteFile(file, []byte(written(b.t, d)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
 	if err := chromium.Look(b.ctx, width, height, 1, "screen", scheme); err != nil {

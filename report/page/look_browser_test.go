@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"batch.example/batch/internal/chromium"
+	"batch.example/batch/report/page"
 )
 
 // contrasts is a script that returns what WCAG 2 calls too weak: text below 4.5 to 1, large
@@ -44,9 +45,9 @@ const contrasts = `(() => {
 })()`
 
 func contrast(t *testing.T, b *tab) {
-	d := invented(40, 8, 1)
+	text := written(t, invented(40, 8, 1))
 	for _, look := range []struct{ medium, scheme string }{{"screen", "light"}, {"screen", "dark"}, {"print", "dark"}} {
-		b.open(d, 1280, 900, look.scheme)
+		b.show(text, 1280, 900, look.scheme)
 		if err := chromium.Look(b.ctx, 1280, 900, 1, look.medium, look.scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -71,13 +72,10 @@ func widths(t *testing.T, b *tab) {
 	long := invented(30, 3, 1)
 	long.Entries[0].Name = strings.Repeat("averylongname", 20)
 	long.Entries[1].Name = strings.Repeat("a very long name ", 20)
-	hostile := hostileData()
-	for _, width := range []int64{320, 375, 1280} {
-		for name, d := range map[string]func(){
-			"usual": func() { b.open(invented(60, 4, 1), width, 900, "light") }, "long": func() { b.open(long, width, 900, "light") },
-			"hostile": func() { b.open(hostile, width, 900, "light") },
-		} {
-			d()
+	for name, d := range map[string]page.Data{"usual": invented(60, 4, 1), "long": long, "hostile": hostileData()} {
+		text := written(t, d)
+		for _, width := range []int64{320, 375, 1280} {
+			b.show(text, width, 900, "light")
 			_ = js[bool](b, `document.querySelectorAll("details").forEach(d => d.open = true), true`)
 			if got := js[int64](b, `document.documentElement.scrollWidth`); got > width {
 				wide := js[[]string](b, `[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll *") && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + "." + e.getAttribute("class")).slice(0, 8)`)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"math"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -94,20 +93,6 @@ func TestPagesOfLittle(t *testing.T) {
 		if !strings.Contains(text, c.want) || strings.Contains(text, c.not) {
 			t.Errorf("%s: want %q and no %q in\n%.3000s", name, c.want, c.not, text)
 		}
-	}
-}
-
-// TestTheMemoryOfAPage fails where the page of 500 instances x 4 runs allocates more in all than it
-// may have at once.
-func TestTheMemoryOfAPage(t *testing.T) {
-	d := invented(500, 4, 1)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	written(t, d)
-	runtime.ReadMemStats(&after)
-	const most = 300 << 20
-	if used := after.TotalAlloc - before.TotalAlloc; used > most {
-		t.Errorf("%d MB allocated, want at most %d", used>>20, most>>20)
 	}
 }
 

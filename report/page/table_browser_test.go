@@ -127,17 +127,19 @@ func filtering(t *testing.T, b *tab) {
 
 // keyboard uses no mouse.
 func keyboard(t *testing.T, b *tab) {
-	b.open(invented(40, 2, 1), 1280, 900, "light")
+	text := written(t, invented(40, 2, 1))
+	b.show(text, 1280, 900, "light")
 	focused := func() string {
 		return js[string](b, `(e => [e.tagName, e.id, e.type ?? "", e.ariaLabel ?? e.innerText.trim()].join(" "))(document.activeElement)`)
 	}
 	until := func(what string, most int) bool {
 		for range most {
 			b.press(kb.Tab)
-			if width := js[string](b, `getComputedStyle(document.activeElement).outlineWidth + getComputedStyle(document.activeElement).outlineStyle`); width != "2pxsolid" && !strings.Contains(focused(), "BODY") {
-				t.Errorf("the focus on %q cannot be seen: %s", focused(), width)
+			on := focused()
+			if width := js[string](b, `getComputedStyle(document.activeElement).outlineWidth + getComputedStyle(document.activeElement).outlineStyle`); width != "2pxsolid" && !strings.Contains(on, "BODY") {
+				t.Errorf("the focus on %q cannot be seen: %s", on, width)
 			}
-			if strings.Contains(focused(), what) {
+			if strings.Contains(on, what) {
 				return true
 			}
 		}
@@ -163,7 +165,7 @@ func keyboard(t *testing.T, b *tab) {
 	if got := js[string](b, `document.activeElement.closest("th").getAttribute("aria-sort")`); got != "ascending" {
 		t.Errorf("after Enter and Space the order is %q", got)
 	}
-	b.open(invented(40, 2, 1), 1280, 900, "light")
+	b.show(text, 1280, 900, "light")
 	if !until("SUMMARY", 40) {
 		t.Fatalf("no list to open: %q", focused())
 	}
