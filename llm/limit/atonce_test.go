@@ -22,7 +22,7 @@ func TestALimitOfCallsAtOnceIsLearned(t *testing.T) {
 						meter: func() meter { return &bucket{size: 1e6, rate: 1e6} }, says: says, atOnce: atOnce,
 						latency: func(id string) float64 { return 2 * delay(id) },
 					}
-					client := p.serve(t)
+					client := p.serve()
 					m := llm.Calls{Gate: limit.New(limit.Limits{Requests: given})}.Compose(newModel(client, "key"))
 					took, _ := sweep{32, 30, 32}.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 0) })
 					least := time.Duration(32 * 30 * mean / atOnce * float64(time.Second))

@@ -23,7 +23,7 @@ func TestRefusalsByChanceDoNotStopARun(t *testing.T) {
 						meter: func() meter { return &bucket{size: 1e6, rate: 1e6} }, says: says, limit: 60_000,
 						unlucky: func() bool { return random.Float64() < share },
 					}
-					m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(p.serve(t), "key"))
+					m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(p.serve(), "key"))
 					s := sweep{conversations: 64, steps: 20, workers: 16}
 					took, _ := s.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 0) })
 					const mean = 1.6 // seconds of a call

@@ -20,7 +20,7 @@ func TestALowLimitIsLearnedByFewWorkers(t *testing.T) {
 						meter: func() meter { return &bucket{size: 1, rate: perMinute / 60} }, says: says,
 						latency: func(string) float64 { return 0.5 },
 					}
-					m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(p.serve(t), "key"))
+					m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(p.serve(), "key"))
 					took, _ := sweep{6, 50, 3}.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 0) })
 					least := time.Duration(300 / perMinute * float64(time.Minute))
 					t.Logf("%v, at least %v, %d refused", took.Round(time.Second), least, p.refused)

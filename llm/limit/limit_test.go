@@ -67,7 +67,7 @@ func TestCallsAreAdmittedInOrderAndARefusedOneKeepsItsPlace(t *testing.T) {
 func TestNoConversationStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{meter: func() meter { return &bucket{size: 1, rate: 1} }, latency: func(string) float64 { return 1 }}
-		client := p.serve(t)
+		client := p.serve()
 		m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(client, "key"))
 		var mu sync.Mutex
 		longest := time.Duration(0)
@@ -143,7 +143,7 @@ func TestTokensAreLimited(t *testing.T) {
 			meter:  func() meter { return &bucket{size: 1e6, rate: 1e6} },
 			tokens: func() meter { return &window{limit: 600_000} },
 		}
-		client := p.serve(t)
+		client := p.serve()
 		m := llm.Calls{Gate: limit.New(limit.Limits{Tokens: 600_000})}.Compose(newModel(client, "key"))
 		took, _ := sweep{64, 10, 32}.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 5000) })
 		if least := 320 * time.Second; took > least*105/100 || p.refused > 6 { // 3.2 million tokens
@@ -209,7 +209,7 @@ func TestAnEstimateStaysWhereTheAnswerDoesNotCount(t *testing.T) {
 func TestTwoKeysDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{meter: func() meter { return &bucket{size: 10, rate: 10} }}
-		client := p.serve(t)
+		client := p.serve()
 		var pool limit.Pool
 		var took [2]time.Duration
 		var all sync.WaitGroup
@@ -260,7 +260,7 @@ func TestAKeyIsSharedWithSomebodyElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &provider{meter: c.meter, says: c.says, limit: 600}
-				client := p.serve(t)
+				client := p.serve()
 				m := llm.Calls{Gate: limit.New(limit.Limits{Requests: c.given})}.Compose(newModel(client, "key"))
 				ctx, cancel := context.WithCancel(t.Context())
 				var other sync.WaitGroup
@@ -280,7 +280,7 @@ func TestAKeyIsSharedWithSomebodyElse(t *testing.T) {
 func TestAKeyThatOnlyRefusesEndsItsCallsAtLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{meter: func() meter { return &bucket{} }}
-		client := p.serve(t)
+		client := p.serve()
 		m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(client, "key"))
 		began := time.Now()
 		_, err := ask(t, m, "x", 0)

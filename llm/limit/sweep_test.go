@@ -110,7 +110,7 @@ func TestASweepUsesTheLimitAndIsHardlyRefused(t *testing.T) {
 					t.Run(name, func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
 							p := &provider{meter: meter, says: says, limit: 600, outages: outages}
-							client := p.serve(t)
+							client := p.serve()
 							m := llm.Calls{Gate: limit.New(limit.Limits{Requests: given})}.Compose(newModel(client, "key"))
 							took, waited := s.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 1000) })
 							t.Logf("%v, at least %v (%+.1f %%), %d refused (%.2f %%), %v waited", took.Round(time.Second/10), least.Round(time.Second/10),
@@ -144,7 +144,7 @@ func TestFewCallsBeforeASweepDoNotSlowItDown(t *testing.T) {
 		t.Run("it says "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &provider{meter: func() meter { return &bucket{size: 8, rate: 4} }, says: says}
-				m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(p.serve(t), "key"))
+				m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(p.serve(), "key"))
 				for range 3 {
 					if _, err := ask(t, m, "early", 0); err != nil {
 						t.Fatal(err)
@@ -172,7 +172,7 @@ func TestALoneConversationGetsThroughFrequentOutages(t *testing.T) {
 		t.Run("it says "+said, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &provider{meter: func() meter { return &bucket{size: 15, rate: 15} }, says: says, limit: 900, outages: outages}
-				client := p.serve(t)
+				client := p.serve()
 				m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(client, "key"))
 				for _, s := range []sweep{{20, 3, 16}, {3, 10, 1}} {
 					took, _ := s.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 0) })
