@@ -116,7 +116,7 @@ func (s *suite) price() {
 
 // oddAnswers are read, and can be continued from.
 func (s *suite) oddAnswers() {
-	huge := strings.Repeat("0123456789abcdef", 4<<16)
+	huge := strings.Repeat("0123456789abcdef", 17<<12) // more than a buffer of 64 KiB or 1 MiB
 	for _, tt := range []struct {
 		name  string
 		a     llmtest.Answer
