@@ -1,4 +1,4 @@
-package docker_test
+package main
 
 import (
 	"os"
@@ -17,7 +17,7 @@ func checkout(t *testing.T) string {
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.CommandContext(t.Context(), "cp", "-r", filepath.Join("..", name), to).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "cp", "-r", filepath.Join("../..", name), to).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
