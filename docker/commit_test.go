@@ -13,7 +13,7 @@ import (
 func TestACommittedImageHasOnlyTheFilesOfItsContainer(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	const name = "batch-test/committed:1"
+	name := ownImage()
 	c := start(t, e, containers.Spec{
 		WorkDir: "/tmp", Disk: 1 << 40, Labels: map[string]string{containers.LabelRun: "r", containers.LabelInstance: "i"},
 	})

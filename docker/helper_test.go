@@ -83,9 +83,11 @@ func start(t testing.TB, e *docker.Engine, s containers.Spec) *containers.Contai
 	return c
 }
 
-// testRepo is the name of the images made by these tests. Each process has its
-// own, so that it may remove them.
+// testRepo is the name of the images made by these tests.
 const testRepo = "batch-docker-test"
+
+// ownImage returns the name of an image that no other test and no other process makes.
+func ownImage() string { return testRepo + ":" + strings.ToLower(rand.Text()) }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -110,7 +112,7 @@ func importImage() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name := testRepo + ":" + strings.ToLower(rand.Text())
+	name := ownImage()
 	body, err := api.ImageImport(ctx, image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"}, name,
 		image.ImportOptions{Changes: []string{"ENV PATH=/usr/bin:/bin"}})
 	if err != nil {

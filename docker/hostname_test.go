@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"context"
+	"crypto/rand"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestAContainersOwnNameResolves(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	image := demoImage(t)
-	const named = "batch-test-named"
+	named := "batch-test-" + strings.ToLower(rand.Text())
 	made, err := raw(t).NetworkCreate(t.Context(), named, network.CreateOptions{Driver: "bridge"})
 	if err != nil {
 		t.Fatal(err)

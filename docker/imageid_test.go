@@ -2,9 +2,7 @@ package docker_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -20,7 +18,7 @@ import (
 func TestAMovedTagDoesNotChangeTheImageThatRuns(t *testing.T) {
 	api := raw(t)
 	connect(t) // skips without an engine
-	ref := fmt.Sprintf("batch-docker-test:moves-%d", os.Getpid())
+	ref := ownImage()
 	other := commit(t, "touch /moved")
 	if err := api.ImageTag(t.Context(), testImage(t), ref); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package docker_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"io"
 	"os"
 	"os/exec"
@@ -27,7 +26,7 @@ func imageOf(t *testing.T, programs []string, files map[string]string, changes .
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, name := raw(t), testRepo+":"+strings.ToLower(rand.Text())
+	api, name := raw(t), ownImage()
 	body, err := api.ImageImport(t.Context(), image.ImportSource{Source: bytes.NewReader(root), SourceName: "-"}, name,
 		image.ImportOptions{Changes: changes})
 	if err != nil {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"os/exec"
@@ -61,6 +62,9 @@ func demoInstances(t *testing.T) []dataset.Instance {
 	return ds.Instances
 }
 
+// ownImage returns the name of an image that no other test and no other process makes.
+func ownImage() string { return "batch-test/" + strings.ToLower(rand.Text()) + ":1" }
+
 func (h *Host) removeAtEnd(t *testing.T, ref string) {
 	t.Cleanup(func() {
 		if err := h.engine.RemoveImage(context.Background(), ref); err != nil {
@@ -87,7 +91,7 @@ func (h *Host) open(t *testing.T, o Opening) *Sandbox {
 // The image is built or pulled again by somebody just before its container
 // is created.
 func TestTheImageThatRanIsRecorded(t *testing.T) {
-	const ref = "batch-test/moves:1"
+	ref := ownImage()
 	first, second := demoInstances(t)[0], demoInstances(t)[1]
 	tag := func(image string) error { return exec.Command("docker", "tag", image, ref).Run() }
 	h := testHost(t, func(c *Config) {

@@ -45,7 +45,7 @@ echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost c
 
 // What several instances need is scrubbed once, and no record shows it.
 func TestAScrubbedImageIsSharedAndNotRecorded(t *testing.T) {
-	const name = "batch-test/future:1"
+	name := ownImage()
 	s := testHost(t, func(c *Config) { c.Env, c.Container.Env = []string{"LEAKED=x"}, []string{"LEAKED2=x"} })
 	s.ShareScrubs, s.scrubs = true, &scrubs{turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
 	future := futureImage(t, s, name)
@@ -89,7 +89,7 @@ func TestAScrubbedImageIsSharedAndNotRecorded(t *testing.T) {
 }
 
 func TestAnImageOfOneInstanceIsScrubbedInItsContainer(t *testing.T) {
-	const name = "batch-test/future:2"
+	name := ownImage()
 	s := testHost(t, nil)
 	s.ShareScrubs, s.scrubs = true, &scrubs{slow: time.Second, turns: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler)}
 	futureImage(t, s, name)
@@ -117,7 +117,7 @@ func TestAnImageOfOneInstanceIsScrubbedInItsContainer(t *testing.T) {
 
 // An image that cannot be made does not fail an attempt.
 func TestWithoutAScrubbedImageTheOriginalIsUsed(t *testing.T) {
-	const name = "batch-test/future:3"
+	name := ownImage()
 	commits := 0
 	s := testHost(t, func(c *Config) {
 		c.Docker.Before = func(call string) error {
