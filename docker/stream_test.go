@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,36 @@ func TestAStreamOfAProgramThatDoesNotExistEnds(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A busy engine passes on the end of a program's output before it notes the program's end.
+func TestTheExitCodeOfAStreamIsWaitedFor(t *testing.T) {
+	s := newEngineStub(t)
+	s.ends = true
+	s.own["POST /containers/*/exec"] = answer(http.StatusCreated, map[string]string{"Id": "program"})
+	s.own["POST /exec/*/start"] = func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+			_ = conn.Close()
+		}
+	}
+	const looks = 3
+	s.own["GET /exec/*/json"] = func(w http.ResponseWriter, r *http.Request) {
+		running := s.count("GET /exec/*/json") < looks
+		answer(http.StatusOK, map[string]any{"Running": running, "ExitCode": 7})(w, r)
+	}
+	c, err := s.connect(t, time.Minute).Create(t.Context(), containers.Spec{Image: stubImage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := stream(t, c, containers.Program{Name: "short", Args: []string{"true"}})
+	said, err := io.ReadAll(p)
+	if code, ended := p.Exit(); len(said) > 0 || err != nil || code != 7 || !ended {
+		t.Errorf("read %q, %v; exit code %d, %v; want 7", said, err, code, ended)
+	}
+	if n := s.count("GET /exec/*/json"); n != looks {
+		t.Errorf("the engine was asked %d times, want %d", n, looks)
 	}
 }
 

@@ -30,6 +30,7 @@ type stub struct {
 	said  map[string]http.HandlerFunc // the test's answers
 	calls []string                    // their forms, in order
 	made  []container.CreateRequest
+	ends  bool          // every command ends at once, with exit code 0
 	let   func()        // releases the calls that hang
 	gone  chan struct{} // closed by let
 }
@@ -199,7 +200,7 @@ func (s *stub) keep(asked container.CreateRequest) {
 }
 
 // attach acts as an init that starts nothing: it answers whether it is ready and whether
-// commands could be run, and no command ever ends.
+// commands could be run, and no command ever ends, unless s.ends is set.
 func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -231,6 +232,8 @@ func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
 			number = m.Connection
 			in.Begin(m.Connection)
 			_ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(wire.Welcome{Version: wire.Version, Connection: m.Connection})})
+		case f.Kind == wire.KindRun && s.ends:
+			_ = out.Write(number, wire.Frame{Kind: wire.KindResult, ID: f.ID, Data: wire.Encode(wire.Result{})})
 		case f.Kind == wire.KindReady || f.Kind == wire.KindKill:
 			_ = out.Write(number, wire.Frame{Kind: wire.KindDone, ID: f.ID, Data: wire.Encode(wire.Done{})})
 		}

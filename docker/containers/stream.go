@@ -49,7 +49,8 @@ type Stream struct {
 const (
 	// politeness is how long a program may take to end after its stdin has ended.
 	politeness = 2 * time.Second
-	// endLimit is how long ending the processes of a program may take.
+	// endLimit is how long ending the processes of a program may take, and the engine to
+	// note the end.
 	endLimit = 20 * time.Second
 )
 
@@ -131,12 +132,24 @@ func (s *Stream) attach(ctx context.Context) error {
 func (s *Stream) copy(stdout *io.PipeWriter, stderr io.Writer) {
 	defer close(s.done)
 	_, err := stdcopy.StdCopy(stdout, stderr, s.conn.Reader)
-	ctx, stop := context.WithTimeout(context.Background(), politeness)
-	defer stop()
-	if in, failed := s.container.engine.API.ContainerExecInspect(ctx, s.id); failed == nil && !in.Running {
-		s.exit = in.ExitCode
-	}
+	s.exit = s.exitCode()
 	_ = stdout.CloseWithError(err) // always nil
+}
+
+// exitCode asks the engine how the program ended; -1: not known. A busy engine passes on
+// the end of the output before it notes the end of the program.
+func (s *Stream) exitCode() int {
+	ctx, stop := context.WithTimeout(context.Background(), endLimit)
+	defer stop()
+	for {
+		in, err := s.container.engine.API.ContainerExecInspect(ctx, s.id)
+		if err == nil && !in.Running {
+			return in.ExitCode
+		}
+		if err != nil || engine.Sleep(ctx, endLimit/1000) != nil {
+			return -1
+		}
+	}
 }
 
 // Read reads the program's stdout; io.EOF means that it has ended.
