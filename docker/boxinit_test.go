@@ -107,7 +107,7 @@ func runsInit(t *testing.T, api *client.Client, id, args string) {
 	t.Helper()
 	top, err := api.ContainerTop(t.Context(), id, strings.Fields(args))
 	// The engine reports the start shortly before the runtime executes boxinit.
-	for n := 0; n < 100 && err == nil && len(top.Processes) == 1 && !slices.Contains(top.Processes[0], boxinit.Path); n++ {
+	for end := time.Now().Add(enough); err == nil && len(top.Processes) == 1 && !slices.Contains(top.Processes[0], boxinit.Path) && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 		top, err = api.ContainerTop(t.Context(), id, strings.Fields(args))
 	}

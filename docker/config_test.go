@@ -1,7 +1,6 @@
 package docker_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -136,18 +135,14 @@ func TestTheEngineOfADockerContextIsUsedAndWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cut := make(chan time.Time, 1)
 	go func() {
 		awaitFile(t, made, "/tmp/began")
-		cut <- time.Now()
 		r.cut()
 	}()
-	_, err = c.Run(context.WithoutCancel(t.Context()), containers.Command{Script: "echo >/tmp/began; sleep 600"})
+	// An outage that is not noticed ends the context of the call.
+	_, err = c.Run(soon(t), containers.Command{Script: "echo >/tmp/began; sleep 600"})
 	if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
 		t.Errorf("got a fault of kind %v: %v, want a Host fault, a hint", fault.KindOf(err), err)
-	}
-	if d := time.Since(<-cut); d > time.Minute {
-		t.Errorf("the outage was detected after %v", d)
 	}
 	if err := c.Remove(t.Context()); fault.KindOf(err) != fault.Host {
 		t.Errorf("removing: %v, want a Host fault", err)

@@ -1,14 +1,12 @@
 package docker_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
 
 	"batch.example/batch/docker/containers"
 )
@@ -23,15 +21,9 @@ func TestFortyConcurrentContainersLeaveNothing(t *testing.T) {
 	if err := open(t).Close(); err != nil { // the counts below are taken without an engine
 		t.Fatal(err)
 	}
-	api, label := raw(t), "batch.test="+t.Name()
+	api, label := raw(t), map[string]string{"batch.test": rand.Text()}
 	testImage(t)
-	count := func() int {
-		list, err := api.ContainerList(t.Context(), container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", label))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(list)
-	}
+	count := func() int { return labeled(t, api, label) }
 	boxes, goroutines, files := count(), runtime.NumGoroutine(), openFiles(t)
 	e := open(t)
 	var all, ready sync.WaitGroup
@@ -39,7 +31,7 @@ func TestFortyConcurrentContainersLeaveNothing(t *testing.T) {
 	for range 40 {
 		all.Go(func() {
 			c, err := e.Create(t.Context(), containers.Spec{
-				Image: testImage(t), Unattended: 10 * time.Minute, Labels: map[string]string{"batch.test": t.Name()},
+				Image: testImage(t), Unattended: 10 * time.Minute, Labels: label,
 			})
 			ready.Done()
 			if err != nil {
@@ -61,7 +53,7 @@ func TestFortyConcurrentContainersLeaveNothing(t *testing.T) {
 		t.Error(err)
 	}
 	_ = api.Close()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(enough)
 	for (runtime.NumGoroutine() > goroutines || openFiles(t) > files) && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond) // closed connections end a little later
 	}

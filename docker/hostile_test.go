@@ -2,7 +2,6 @@ package docker_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"strings"
@@ -173,12 +172,10 @@ func (h hostile) check(t *testing.T, r vocab.Output) {
 func stopAllFromNowOn(t *testing.T, e *docker.Engine) {
 	t.Parallel()
 	c := start(t, e, containers.Spec{})
-	run(t, c, "(sleep 0.2; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
-	time.Sleep(300 * time.Millisecond)
+	run(t, c, "(while kill -0 $$; do sleep 0.01; done; echo >/tmp/begins; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
+	awaitFile(t, c, "/tmp/begins")
 	for range 4 {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		r, err := c.Run(ctx, containers.Command{Script: "echo next", Timeout: time.Second})
-		cancel()
+		r, err := c.Run(soon(t), containers.Command{Script: "echo next", Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func TestProcessesAreTracedAfterTheirSupervisorIsKilled(t *testing.T) {
 		"kill -9 $PPID; (setsid sleep 7001 &); sleep 7002",
 		"(setsid sleep 7001 &); kill -9 $PPID; sleep 7002",
 	} {
-		r := runCommand(t, c, containers.Command{Script: "echo on; " + script, Timeout: time.Second})
+		r := runCommand(t, c, containers.Command{Script: "echo on; " + script, Timeout: 3 * time.Second})
 		if !r.TimedOut || string(r.Bytes) != "on\n" {
 			t.Errorf("got %+v, %q; want timed out true, output %q", r, r.Bytes, "on\n")
 		}

@@ -103,11 +103,7 @@ func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
 				}
 				ran <- err
 			}()
-			for {
-				if _, err := c.CopyOut(t.Context(), "/count"); err == nil {
-					break
-				}
-			}
+			awaitFile(t, c, "/count")
 			d.Kill(sig)
 			d.Restart()
 			if err := c.CopyIn(t.Context(), "/go", 0o644, nil); err != nil {

@@ -1,7 +1,6 @@
 package docker_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -18,16 +17,12 @@ func TestACommandContinuesAfterItsRunnerIsKilled(t *testing.T) {
 	e := connect(t)
 	c := start(t, e, containers.Spec{})
 	ran := make(chan error, 1)
-	cmd := containers.Command{ID: "s1.1", Script: "echo ran >>/tmp/count; until [ -e /tmp/go ]; do sleep 0.01; done; echo done; exit 3", Timeout: time.Minute}
+	cmd := containers.Command{ID: "s1.1", Script: "echo ran >>/tmp/count; until [ -e /tmp/go ]; do sleep 0.01; done; echo done; exit 3", Timeout: enough}
 	go func() {
 		_, err := c.Run(t.Context(), cmd)
 		ran <- err
 	}()
-	for {
-		if _, err := c.CopyOut(t.Context(), "/tmp/count"); err == nil {
-			break
-		}
-	}
+	awaitFile(t, c, "/tmp/count")
 	c.Close() // like the end of its process
 	if err := <-ran; fault.KindOf(err) != fault.Transient {
 		t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
@@ -126,8 +121,7 @@ func TestForgedFramesAreRefused(t *testing.T) {
 func TestAContainerThatKeepsForgingFramesIsDestroyed(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{CapAdd: []string{"SYS_PTRACE"}})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := soon(t)
 	_, err := c.Run(ctx, containers.Command{Script: "while echo forged >/proc/1/fd/1; do :; done >/dev/null 2>&1 &"})
 	for err == nil {
 		_, err = c.Run(ctx, containers.Command{Script: "true"})

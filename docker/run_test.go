@@ -179,10 +179,9 @@ func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 
 func TestRunEndsEndlessOutputAtTheTimeout(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
-	begin := time.Now()
 	r := runCommand(t, c, containers.Command{Script: "yes", Timeout: 3 * time.Second, Limit: 4096})
-	if d := time.Since(begin); !r.TimedOut || r.Restarted || d > time.Minute || len(r.Bytes) != 4096 || r.Total < 1<<20 {
-		t.Errorf("timed out %v after %v, restarted %v, kept %d of %d", r.TimedOut, d, r.Restarted, len(r.Bytes), r.Total)
+	if !r.TimedOut || r.Restarted || len(r.Bytes) != 4096 || r.Total < 1<<20 {
+		t.Errorf("timed out %v, restarted %v, kept %d of %d", r.TimedOut, r.Restarted, len(r.Bytes), r.Total)
 	}
 	if left := processes(t, c); len(left) > 0 {
 		t.Errorf("still running: %q, want no process", left)
@@ -191,17 +190,10 @@ func TestRunEndsEndlessOutputAtTheTimeout(t *testing.T) {
 
 func TestRunDoesNotWaitForABackgroundProcess(t *testing.T) {
 	c := start(t, connect(t), containers.Spec{})
-	took := time.Hour
-	for n := 0; n < 5 && took > 1500*time.Millisecond; n++ { // a busy machine delays it too, but not every time
-		begin := time.Now()
-		r := run(t, c, "sleep 600 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")
-		took = time.Since(begin)
-		if !strings.Contains(string(r.Bytes), "started\n") || r.ExitCode != 4 {
-			t.Errorf("output %q, exit code %d", r.Bytes, r.ExitCode)
-		}
-	}
-	if took > 1500*time.Millisecond {
-		t.Errorf("took %v", took)
+	// A run that waited would wait until its time limit.
+	r := run(t, c, "sleep 600 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")
+	if !strings.Contains(string(r.Bytes), "started\n") || r.ExitCode != 4 || r.TimedOut {
+		t.Errorf("output %q, exit code %d, timed out %v", r.Bytes, r.ExitCode, r.TimedOut)
 	}
 	if left := processes(t, c); len(left) == 0 {
 		t.Error("the background process did not survive")
@@ -245,9 +237,9 @@ func TestRunSurvivesAForkBomb(t *testing.T) {
 	}
 }
 
-// awaitFile waits until a command has made a file.
+// awaitFile waits until a command has made a file, but not for ever.
 func awaitFile(t testing.TB, c *containers.Container, name string) {
-	for t.Context().Err() == nil {
+	for end := time.Now().Add(enough); t.Context().Err() == nil && time.Now().Before(end); {
 		if _, err := c.CopyOut(t.Context(), name); err == nil {
 			return
 		}

@@ -28,8 +28,8 @@ func TestAnImageWhoseBashWarnsAtStartIsUsable(t *testing.T) {
 			if string(quiet.Bytes) != "marker\n" {
 				t.Errorf("unexpected output of a bash that does not warn: %q", quiet.Bytes)
 			}
-			run(t, c, "nohup sleep 60 >/dev/null 2>&1 &")
-			if r := runCommand(t, c, containers.Command{Script: "sleep 61", Timeout: 300 * time.Millisecond}); !r.TimedOut {
+			run(t, c, "nohup sleep 600 >/dev/null 2>&1 &")
+			if r := runCommand(t, c, containers.Command{Script: "sleep 601", Timeout: 300 * time.Millisecond}); !r.TimedOut {
 				t.Errorf("result %+v, want timed out true", r)
 			}
 			if left := processes(t, c); len(left) != 1 {

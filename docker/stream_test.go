@@ -146,12 +146,8 @@ func TestAStreamThatNobodyReadsCanBeClosed(t *testing.T) {
 	if _, err := s.Read(make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
 	if err := s.Close(); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(begin); took > enough {
-		t.Errorf("closing took %v", took)
 	}
 	if got := left(t, c, "345678"); got != "" {
 		t.Errorf("left: %s", got)
