@@ -177,8 +177,8 @@ func TestAStalePrestartedBashIsReplaced(t *testing.T) {
 
 func TestStartFilesWithOptionsAndTraps(t *testing.T) {
 	t.Parallel()
-	e := connect(t)
-	for _, tt := range []struct{ name, text, want string }{
+	c := start(t, connect(t), containers.Spec{})
+	for n, tt := range []struct{ name, text, want string }{
 		{"errexit", "set -e\n", "a\n"},
 		{"nounset", "set -u\n", "a\n"},
 		{"tracing", "set -x\n", "+ echo a\na\n"},
@@ -203,16 +203,17 @@ func TestStartFilesWithOptionsAndTraps(t *testing.T) {
 		{"a syntax error", "if\n", "a\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, e, containers.Spec{})
-			if err := c.CopyIn(t.Context(), "/home/.bash_profile", 0o644, []byte(tt.text)); err != nil {
+			home := fmt.Sprintf("/home/%d", n)
+			profile := home + "/.bash_profile"
+			if err := c.CopyIn(t.Context(), profile, 0o644, []byte(tt.text)); err != nil {
 				t.Fatal(err)
 			}
 			for _, cmd := range []containers.Command{
-				{Env: []string{"BASH_ENV=/home/.bash_profile"}},
-				{Args: []string{"bash", "-lc"}, Env: []string{"HOME=/home"}},
-				{Args: []string{"bash", "-l", "-c"}, Env: []string{"HOME=/home"}},
+				{Env: []string{"BASH_ENV=" + profile}},
+				{Args: []string{"bash", "-lc"}, Env: []string{"HOME=" + home}},
+				{Args: []string{"bash", "-l", "-c"}, Env: []string{"HOME=" + home}},
 			} {
-				cmd.Script, cmd.Ahead, cmd.Timeout = "echo a", true, time.Minute
+				cmd.Script, cmd.Ahead, cmd.Timeout = "echo a", true, enough
 				for range 2 {
 					if r := runCommand(t, c, cmd); !strings.HasSuffix(string(r.Bytes), tt.want) || r.TimedOut {
 						t.Errorf("%q: output %q, code %d; want %q", cmd.Args, r.Bytes, r.ExitCode, tt.want)

@@ -3,7 +3,6 @@ package docker_test
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +22,7 @@ type hostile struct {
 	output       func(vocab.Output) bool
 	oom          bool
 	ruins        bool   // the container is destroyed by it
+	shares       bool   // it leaves its container as it was: one serves all of these, one after the other
 	later        string // a file that shows when the processes it left have finished
 }
 
@@ -42,10 +42,10 @@ func writes(least int64) func(vocab.Output) bool {
 const toEach = `for d in /proc/[1-9]*; do p=${d#/proc/}; ((p == 1 || p == BASHPID)) || `
 
 var hostiles = []hostile{
-	{name: "kill -9 -1", script: "kill -9 -1; exit 9", code: 9}, // which does not reach the caller,
-	{name: "kill its shell", script: "echo a; kill -9 $$; sleep 50", code: 137, output: prints("a\n")},
-	{name: "kill the parent", script: "kill -9 $PPID; exit 9", code: 9},
-	{name: "terminate its shell", script: "kill $$; sleep 50", code: 143},
+	{name: "kill -9 -1", shares: true, script: "kill -9 -1; exit 9", code: 9}, // which does not reach the caller,
+	{name: "kill its shell", shares: true, script: "echo a; kill -9 $$; sleep 50", code: 137, output: prints("a\n")},
+	{name: "kill the parent", shares: true, script: "kill -9 $PPID; exit 9", code: 9},
+	{name: "terminate its shell", shares: true, script: "kill $$; sleep 50", code: 143},
 	{name: "stop its shell", script: "echo stopped; kill -STOP $$", timeout: 2 * time.Second, timesOut: true, output: prints("stopped\n")},
 	{name: "stop its supervisor", script: "kill -STOP $PPID; exit 0", timeout: 2 * time.Second, timesOut: true},
 	{name: "stop all", script: "kill -STOP -1; exit 0", timeout: 2 * time.Second, timesOut: true},
@@ -57,12 +57,12 @@ var hostiles = []hostile{
 	},
 	{name: "/dev/null as a pipe", script: "rm -f /dev/null; mkfifo /dev/null; echo gone", output: prints("gone\n")},
 	{name: "stop itself", script: "kill -STOP $BASHPID", timeout: 2 * time.Second, timesOut: true},
-	{name: "interrupt its group", script: "kill -INT 0; sleep 50", code: 130},
+	{name: "interrupt its group", shares: true, script: "kill -INT 0; sleep 50", code: 130},
 	{name: "kill what waits later", script: "(sleep 0.3; " + toEach + "kill -9 $p; done; echo >/tmp/done) >/dev/null 2>&1 & exit 3", code: 3, later: "/tmp/done"},
-	{name: "exec", script: "exec echo replaced", output: prints("replaced\n")},
-	{name: "exec what is not there", script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
-	{name: "close all descriptors", script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
-	{name: "stty", script: "stty raw -echo; stty sane; echo $?", output: func(r vocab.Output) bool { return strings.HasSuffix(string(r.Bytes), "1\n") }},
+	{name: "exec", shares: true, script: "exec echo replaced", output: prints("replaced\n")},
+	{name: "exec what is not there", shares: true, script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
+	{name: "close all descriptors", shares: true, script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
+	{name: "stty", shares: true, script: "stty raw -echo; stty sane; echo $?", output: func(r vocab.Output) bool { return strings.HasSuffix(string(r.Bytes), "1\n") }},
 	{name: "a fork bomb", script: "f() { f | f & }; f; sleep 50", spec: containers.Spec{PidsLimit: 120}, timeout: 2 * time.Second, timesOut: true},
 	{name: "all processes there may be", script: "for i in {1..300}; do sleep 50 & done 2>/dev/null; wait", spec: containers.Spec{PidsLimit: 60}, timeout: 2 * time.Second, timesOut: true},
 	{
@@ -74,33 +74,33 @@ var hostiles = []hostile{
 	{name: "no bash any more", script: "rm -f /bin/bash /usr/bin/bash; echo gone", output: prints("gone\n"), ruins: true},
 	{name: "no /dev/null any more", script: "rm -f /dev/null; echo gone", output: prints("gone\n")},
 	{name: "no programs any more", script: "PATH=; rm() { /usr/bin/rm \"$@\"; }; rm -rf /usr; echo gone", output: prints("gone\n"), ruins: true},
-	{name: "lines like batch's own", script: "printf 'ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\\n'; printf 's\\ne 0 0\\ng 1 1\\n'; exit 5", code: 5, output: prints("ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\ns\ne 0 0\ng 1 1\n")},
-	{name: "all that can be read of its shell", script: "cat /proc/$$/cmdline /proc/$$/environ /proc/$$/stat /proc/$$/maps; exit 5", code: 5, output: writes(500)},
-	{name: "its stdin is read", script: "timeout 0.3 cat </proc/$$/fd/0; exit 6", code: 6},
-	{name: "and stolen later", script: "cat </proc/$$/fd/0 >/dev/null & exit 6", code: 6},
-	{name: "and added to", script: "printf garbage >/proc/$$/fd/0; exit 6", code: 6},
-	{name: "and to what it says", script: "printf garbage >/proc/$$/fd/1; exit 6", code: 6, output: prints("garbage")},
-	{name: "NUL and all bytes", script: `printf 'a\0b'; for i in {1..255}; do printf "\\x$(printf %x $i)"; done; exit 3`, code: 3, output: func(r vocab.Output) bool {
+	{name: "lines like batch's own", shares: true, script: "printf 'ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\\n'; printf 's\\ne 0 0\\ng 1 1\\n'; exit 5", code: 5, output: prints("ABCDEFGHIJKLMNOPQRSTUVWXYZe 0 0\ns\ne 0 0\ng 1 1\n")},
+	{name: "all that can be read of its shell", shares: true, script: "cat /proc/$$/cmdline /proc/$$/environ /proc/$$/stat /proc/$$/maps; exit 5", code: 5, output: writes(500)},
+	{name: "its stdin is read", shares: true, script: "timeout 0.3 cat </proc/$$/fd/0; exit 6", code: 6},
+	{name: "and stolen later", shares: true, script: "cat </proc/$$/fd/0 >/dev/null & exit 6", code: 6},
+	{name: "and added to", shares: true, script: "printf garbage >/proc/$$/fd/0; exit 6", code: 6},
+	{name: "and to what it says", shares: true, script: "printf garbage >/proc/$$/fd/1; exit 6", code: 6, output: prints("garbage")},
+	{name: "NUL and all bytes", shares: true, script: `printf 'a\0b'; for i in {1..255}; do printf "\\x$(printf %x $i)"; done; exit 3`, code: 3, output: func(r vocab.Output) bool {
 		want := []byte("a\x00b")
 		for i := 1; i < 256; i++ {
 			want = append(want, byte(i))
 		}
 		return bytes.Equal(r.Bytes, want)
 	}},
-	{name: "100 MB on one line", script: "head -c 100000000 /dev/zero", output: writes(100_000_000)},
+	{name: "100 MB on one line", shares: true, script: "head -c 100000000 /dev/zero", output: writes(100_000_000)},
 	{name: "cat /dev/zero", script: "cat /dev/zero", timeout: 3 * time.Second, timesOut: true, output: writes(1 << 20)},
 	{name: "cat /dev/urandom", script: "cat /dev/urandom", timeout: 3 * time.Second, timesOut: true, output: writes(1 << 20)},
 	{name: "yes", script: "yes", timeout: 3 * time.Second, timesOut: true, output: writes(1 << 20)},
-	{name: "cat of the terminal", script: "cat /dev/tty", code: 1},
-	{name: "no newline", script: "printf end", output: prints("end")},
-	{name: "exit 300", script: "exit 300", code: 44},
+	{name: "cat of the terminal", shares: true, script: "cat /dev/tty", code: 1},
+	{name: "no newline", shares: true, script: "printf end", output: prints("end")},
+	{name: "exit 300", shares: true, script: "exit 300", code: 44},
 	{name: "its directory removed", script: "mkdir /tmp/d && cd /tmp/d && rm -rf /tmp/d; cd /testbed && rm -rf /testbed; mkdir /testbed", output: prints("")},
-	{name: "limits", script: "ulimit -n 3; ulimit -f 0; ulimit -t 1; umask 777; exit 2", code: 2},
-	{name: "a processor's time", script: "ulimit -t 1; while :; do :; done", code: 137},
+	{name: "limits", shares: true, script: "ulimit -n 3; ulimit -f 0; ulimit -t 1; umask 777; exit 2", code: 2},
+	{name: "a processor's time", shares: true, script: "ulimit -t 1; while :; do :; done", code: 137},
 	{name: "signals ignored", script: "trap '' HUP INT TERM QUIT TSTP CHLD PIPE; while :; do :; done", timeout: time.Second, timesOut: true},
 	{name: "a background writer", script: "while :; do echo noise; sleep 0.01; done & echo started; exit 4", code: 4, output: begins("")},
 	{name: "a daemon with our output", script: "setsid bash -c 'while :; do echo noise; sleep 0.02; done' & exit 0", output: begins("")},
-	{name: "batch's names redefined", script: "builtin() { :; }; exec() { :; }; _bw=x; readonly _bw; enable -n wait; exit 3", code: 3},
+	{name: "batch's names redefined", shares: true, script: "builtin() { :; }; exec() { :; }; _bw=x; readonly _bw; enable -n wait; exit 3", code: 3},
 }
 
 func TestHostileCommandsDoNotBreakTheContainer(t *testing.T) {
@@ -110,45 +110,57 @@ func TestHostileCommandsDoNotBreakTheContainer(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	t.Run("stop all from now on", func(t *testing.T) { stopAllFromNowOn(t, e) })
+	t.Run("in one container", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, e, containers.Spec{WorkDir: "/testbed"})
+		for _, h := range hostiles {
+			if h.shares {
+				t.Run(h.name, func(t *testing.T) { h.run(t, c) })
+			}
+		}
+	})
 	for _, h := range hostiles {
+		if h.shares {
+			continue
+		}
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			h.spec.WorkDir = "/testbed"
-			c := start(t, e, h.spec)
-			run(t, c, "echo ran >>/tmp/before") // so that the shell is not new
-			limit := h.timeout
-			if limit == 0 {
-				limit = enough
-			}
-			r := runCommand(t, c, containers.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
-			h.check(t, r)
-			for h.later != "" {
-				if _, err := c.CopyOut(t.Context(), h.later); err == nil {
-					break
-				} else if !errors.Is(err, fs.ErrNotExist) {
-					t.Fatal(err)
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
-			if h.ruins {
-				if _, err := c.Run(t.Context(), containers.Command{Script: "echo next"}); !errors.Is(err, vocab.ErrDestroyed) {
-					t.Errorf("the next command: %v, want error %v", err, vocab.ErrDestroyed)
-				}
-				return
-			}
-			for range 2 {
-				if r := run(t, c, "echo next"); string(r.Bytes) != "next\n" || r.ExitCode != 0 || r.TimedOut {
-					t.Errorf("the next command has output %q, code %d, timed out %v", r.Bytes, r.ExitCode, r.TimedOut)
-				}
-			}
-			r = run(t, c, "mapfile -t n </tmp/count; echo ${#n[@]}")
-			if string(r.Bytes) != "1\n" {
-				t.Errorf("it ran %q times, want output %q", r.Bytes, "1\n")
-			}
-			if left := processes(t, c); h.timesOut && len(left) > 0 {
-				t.Errorf("still running: %q, want no process when h.timesOut", left)
-			}
+			h.run(t, start(t, e, h.spec))
 		})
+	}
+}
+
+// run runs the command in c, and then others.
+func (h hostile) run(t *testing.T, c *containers.Container) {
+	t.Helper()
+	run(t, c, "rm -f /tmp/count") // so that the shell is not new
+	limit := h.timeout
+	if limit == 0 {
+		limit = enough
+	}
+	r := runCommand(t, c, containers.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
+	h.check(t, r)
+	if h.later != "" {
+		awaitFile(t, c, h.later)
+	}
+	if h.ruins {
+		if _, err := c.Run(t.Context(), containers.Command{Script: "echo next"}); !errors.Is(err, vocab.ErrDestroyed) {
+			t.Errorf("the next command: %v, want error %v", err, vocab.ErrDestroyed)
+		}
+		return
+	}
+	for range 2 {
+		if r := run(t, c, "echo next"); string(r.Bytes) != "next\n" || r.ExitCode != 0 || r.TimedOut {
+			t.Errorf("the next command has output %q, code %d, timed out %v", r.Bytes, r.ExitCode, r.TimedOut)
+		}
+	}
+	r = run(t, c, "mapfile -t n </tmp/count; echo ${#n[@]}")
+	if string(r.Bytes) != "1\n" {
+		t.Errorf("it ran %q times, want output %q", r.Bytes, "1\n")
+	}
+	if left := processes(t, c); h.timesOut && len(left) > 0 {
+		t.Errorf("still running: %q, want no process when h.timesOut", left)
 	}
 }
 

@@ -2,7 +2,6 @@ package docker_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +38,7 @@ func TestAnonymousVolumesAreRemovedWithTheirContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer api.Close()
-	c := start(t, e, containers.Spec{Image: imageOf(t, strings.Fields(tools), nil, "ENV PATH=/usr/bin:/bin", "VOLUME /data")})
+	c := start(t, e, containers.Spec{Image: imageOf(t, []string{"bash"}, nil, "ENV PATH=/usr/bin:/bin", "VOLUME /data")})
 	in, err := api.ContainerInspect(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ const killEvery = "for d in /proc/[0-9]*; do p=${d#/proc/}; ((p == BASHPID || p 
 
 func TestACommandThatKillsAllProcessesIsAnObservation(t *testing.T) {
 	t.Parallel()
-	e := connect(t)
+	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
 	for name, tt := range map[string]struct {
 		script string
 		code   int
@@ -32,10 +32,9 @@ func TestACommandThatKillsAllProcessesIsAnObservation(t *testing.T) {
 		"every signal there":   {"echo part; for s in {1..64}; do kill -$s 1; done 2>/dev/null; exit 4", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := start(t, e, containers.Spec{WorkDir: "/testbed"})
 			run(t, c, "echo kept >file")
 			for n := range 20 {
-				r := runCommand(t, c, containers.Command{Script: tt.script, Ahead: true, Fresh: n%2 == 1, Timeout: time.Minute})
+				r := runCommand(t, c, containers.Command{Script: tt.script, Ahead: true, Fresh: n%2 == 1, Timeout: enough})
 				if r.ExitCode != tt.code || string(r.Bytes) != "part\n" || r.TimedOut || r.OOM || r.Restarted {
 					t.Errorf("result %+v, output %q; want exit code %v, output %q, timed out false, OOM false, restarted false",
 						r, r.Bytes, tt.code, "part\n")
@@ -76,6 +75,7 @@ func TestAContainerStoppedFromOutsideIsATransientFault(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := start(t, e, containers.Spec{Memory: 64 << 20})
 			run(t, c, "kill -9 -1")
 			run(t, c, "x=x; while :; do x=$x$x; done")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,8 +153,8 @@ func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
 
 func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 	t.Parallel()
-	e := connect(t)
-	for _, tt := range []struct{ name, script, want string }{
+	c := start(t, connect(t), containers.Spec{})
+	trees := []struct{ name, script, want string }{
 		{"a sleeping command", "echo before; sleep 600", "before\n"},
 		{"a pipeline", "sleep 601 | cat", ""},
 		{"children in sessions of their own", "setsid sleep 602 & setsid setsid sleep 603 & echo $((1+1)); sleep 604", "2\n"},
@@ -161,19 +162,21 @@ func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 		{"a child without environment", "env -i /usr/bin/setsid /usr/bin/sleep 608 & sleep 609", ""},
 		{"a command that ignores signals", "trap '' TERM INT HUP; while :; do sleep 1; done", ""},
 		{"a stopped command", "kill -STOP $$; sleep 610", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			c := start(t, e, containers.Spec{})
+	}
+	var all sync.WaitGroup
+	for _, tt := range trees { // beside one another: each is killed, and no other with it
+		all.Go(func() {
 			// A busy machine must start what is to be killed within this time.
-			r := runCommand(t, c, containers.Command{Script: tt.script, Timeout: 3 * time.Second})
-			if !r.TimedOut || r.ExitCode != -1 || string(r.Bytes) != tt.want || r.Restarted {
-				t.Errorf("timed out %v, code %d, restarted %v, output %q; want %q", r.TimedOut, r.ExitCode, r.Restarted, r.Bytes, tt.want)
-			}
-			if left := processes(t, c); len(left) > 0 {
-				t.Errorf("still running: %q, want no process", left)
+			r, err := c.Run(t.Context(), containers.Command{Script: tt.script, Timeout: 5 * time.Second})
+			if err != nil || !r.TimedOut || r.ExitCode != -1 || string(r.Bytes) != tt.want || r.Restarted {
+				t.Errorf("%s: %v, timed out %v, code %d, restarted %v, output %q; want %q",
+					tt.name, err, r.TimedOut, r.ExitCode, r.Restarted, r.Bytes, tt.want)
 			}
 		})
+	}
+	all.Wait()
+	if left := processes(t, c); len(left) > 0 {
+		t.Errorf("still running: %q, want no process", left)
 	}
 }
 
@@ -244,6 +247,9 @@ func awaitFile(t testing.TB, c *containers.Container, name string) {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+	if t.Context().Err() == nil {
+		t.Errorf("no %s after %v", name, enough)
 	}
 }
 
