@@ -25,7 +25,7 @@ func TestACommandHasNothingOfTheAgent(t *testing.T) {
 	if want := max(256<<20/16, containers.MaxOutput); err != nil || len(out.Bytes) != want || out.Total != 20<<20 {
 		t.Errorf("kept %d of %d bytes, want %d, %v", len(out.Bytes), out.Total, want, err)
 	}
-	out, err = box.Run(t.Context(), Command{Script: "pwd; sleep 60", Dir: "/tmp", Timeout: time.Second})
+	out, err = box.Run(t.Context(), Command{Script: "pwd; sleep 60", Dir: "/tmp", Timeout: 3 * time.Second})
 	if err != nil || !out.TimedOut || strings.TrimSpace(string(out.Bytes)) != "/tmp" {
 		t.Errorf("got %q, timed out %v, %v", out.Bytes, out.TimedOut, err)
 	}
