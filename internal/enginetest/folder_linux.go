@@ -61,7 +61,8 @@ func sweep(t testing.TB) {
 	}
 }
 
-// remove removes the directory of an engine that has ended, and the cgroups of its containers.
+// remove removes the directory of an engine that has ended, and the cgroups of its
+// containers. Processes of a killed test may end, and write files, a little later.
 func remove(t testing.TB, dir string) {
 	t.Helper()
 	var groups []string
@@ -74,7 +75,12 @@ func remove(t testing.TB, dir string) {
 			t.Error(err)
 		}
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	end := time.Now().Add(patience)
+	err := os.RemoveAll(dir)
+	for ; err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil {
 		t.Error(err)
 	}
 }
