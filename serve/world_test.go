@@ -358,7 +358,7 @@ func (p *parrot) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-p.held:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("the model was not called")
 	}
 }

@@ -27,7 +27,7 @@ func engine(t *testing.T) *sandbox.Host {
 	t.Helper()
 	home, _ := os.UserHomeDir()
 	h, err := sandbox.Start(t.Context(), sandbox.Config{
-		Docker: docker.FromEnv(os.Getenv, home), State: t.TempDir(), Timeout: 30 * time.Second,
+		Docker: docker.FromEnv(os.Getenv, home), State: t.TempDir(), Timeout: 3 * time.Minute,
 		Container: containers.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	})
 	if err != nil && os.Getenv("BATCH_DOCKER") == "require" {

@@ -405,7 +405,7 @@ func TestACollectorThatDoesNotWorkIsOneLineInTheLog(t *testing.T) {
 			if n := strings.Count(s.log.String(), "level=WARN"); n != 1 {
 				t.Errorf("%d warnings, want one:\n%s", n, &s.log)
 			}
-			for deadline := time.Now().Add(5 * time.Second); sdkGoroutines() > 0; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(2 * time.Minute); sdkGoroutines() > 0; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) { // the SDK does not wait for those that watch a context that is done
 					t.Fatalf("%d goroutines of the SDK are left", sdkGoroutines())
 				}
