@@ -64,11 +64,7 @@ func TestAFrozenEngineFailsCallsUnderWayAndLeavesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for known := false; !known; { // until the hang is detected
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		known = e.Ready(ctx) != nil
-		cancel()
-	}
+	awaitOutage(t, e)
 	frozen.Store(false)
 	r.gate.Unlock()
 	all.Wait()
@@ -77,5 +73,15 @@ func TestAFrozenEngineFailsCallsUnderWayAndLeavesNothing(t *testing.T) {
 	}
 	if n := labeled(t, raw(t), label); n > 0 {
 		t.Errorf("%d containers are left", n)
+	}
+}
+
+// awaitOutage waits until e has noticed that its engine does not answer.
+func awaitOutage(t *testing.T, e *docker.Engine) {
+	t.Helper()
+	for known := false; !known; time.Sleep(time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		known = e.Ready(ctx) != nil
+		cancel()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
@@ -60,11 +59,7 @@ func TestCallsToAStoppedEngineAreMadeWhenItIsBack(t *testing.T) {
 	d, e := privateEngine(t)
 	c := start(t, e, containers.Spec{Image: "outage:test"})
 	d.Kill(syscall.SIGKILL)
-	for known := false; !known; { // until the outage is detected
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		known = e.Ready(ctx) != nil
-		cancel()
-	}
+	awaitOutage(t, e)
 	done := make(chan error, 3)
 	go func() {
 		_, err := c.Run(t.Context(), containers.Command{Script: "true"})
