@@ -150,7 +150,7 @@ func (r run) print(out io.Writer) {
 	for _, of := range list {
 		t := r[of]
 		folder := "." + strings.TrimPrefix(of.pkg, "batch.example/batch")
-		fmt.Fprintf(out, "\n-- %s\n", strings.TrimSpace(fmt.Sprintf("%s %s (%.1f s)", folder, of.test, t.elapsed)))
+		fmt.Fprintf(out, "\n-- %s (%.1f s)\n", strings.TrimSpace(folder+" "+of.test), t.elapsed)
 		for _, line := range t.lines[max(0, len(t.lines)-kept):] {
 			fmt.Fprintf(out, "   %.200s\n", line)
 		}
