@@ -57,8 +57,64 @@ func TestTheReadmeTranscriptsAreTrue(t *testing.T) {
 					t.Fatal(err) // later commands need it
 				}
 			}
+			leaveDemoRun(t, dir)
 		})
 	}
+}
+
+// leaveDemoRun copies the demo's sweep to BATCH_DEMO_RUN, as soon as a block has made it: package
+// e2e has tests that look at it.
+func leaveDemoRun(t *testing.T, dir string) {
+	t.Helper()
+	from, to := filepath.Join(dir, "demo-run"), os.Getenv("BATCH_DEMO_RUN")
+	if _, err := os.Stat(from); to == "" || err != nil {
+		return
+	}
+	if _, err := os.Stat(to); err == nil {
+		return
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// `make demo` installs and builds, and then runs what the README shows.
+func TestTheDemoRunsWhatTheReadmeShows(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile(filepath.Join(root, "scripts", "demo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := blocks(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(list, func(b block) bool { return b.docker })
+	if at < 0 || !strings.HasPrefix(list[at].commands[0].text, "batch sweep ") {
+		t.Fatal("the first block that needs Docker does not begin with a sweep")
+	}
+	var shown, run []string
+	for _, c := range list[at].commands {
+		shown = append(shown, words(c.text))
+	}
+	plain := strings.NewReplacer("\\\n", " ", "bin/batch", "batch", `"$out/report.html"`, "demo-run/report.html", `"$out"`, "demo-run").Replace(string(script))
+	for line := range strings.Lines(plain) {
+		if strings.HasPrefix(line, "batch ") {
+			run = append(run, words(line))
+		}
+	}
+	if len(run) == 0 || len(run) > len(shown) || !slices.Equal(run, shown[:len(run)]) {
+		t.Errorf("scripts/demo runs\n%s\nREADME.md shows\n%s", strings.Join(run, "\n"), strings.Join(shown, "\n"))
+	}
+}
+
+// words is a command with its words in alphabetical order: that of its flags does not matter.
+func words(command string) string {
+	return strings.Join(slices.Sorted(strings.FieldsSeq(command)), " ")
 }
 
 // checkUsage has batch parse the commands in a block that is not run:
@@ -81,14 +137,17 @@ func (b block) checkUsage(t *testing.T, dir string, env []string) {
 // Its one group is the subcommand.
 var batchCommand = regexp.MustCompile(`^(?:\w+=\S* )*batch (\w+)`)
 
-// environment builds the program and returns what commands see.
+// environment returns what commands see. It builds the program, unless BATCH_PROGRAM names one.
 func environment(t *testing.T, root string) []string {
 	t.Helper()
-	bin, home := t.TempDir(), t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "batch"), "./cmd/batch")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building batch: %v\n%s", err, out)
+	bin, home := filepath.Dir(os.Getenv("BATCH_PROGRAM")), t.TempDir()
+	if os.Getenv("BATCH_PROGRAM") == "" {
+		bin = t.TempDir()
+		build := exec.Command("go", "build", "-o", filepath.Join(bin, "batch"), "./cmd/batch")
+		build.Dir = root
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("building batch: %v\n%s", err, out)
+		}
 	}
 	dockerConfig := os.Getenv("DOCKER_CONFIG")
 	if dockerConfig == "" {
