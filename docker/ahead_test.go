@@ -64,6 +64,7 @@ var unlike = []struct{ name, script, ahead, fresh string }{
 }
 
 func TestDifferencesOfAPrestartedBash(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	runCommand(t, c, containers.Command{Script: "true", Ahead: true})
 	for _, tt := range unlike {
@@ -120,6 +121,7 @@ nvm use v20; shopt -s extglob; plain=1
 )
 
 func TestEachCommandReadsTheCurrentStartFiles(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	do := func(script, want string) {
 		t.Helper()
@@ -148,6 +150,7 @@ func TestEachCommandReadsTheCurrentStartFiles(t *testing.T) {
 // A waiting bash may be killed, stopped, or have its directory removed: the next command
 // still runs once.
 func TestAStalePrestartedBashIsReplaced(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
 	do := func(script string) string {
 		t.Helper()

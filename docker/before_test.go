@@ -56,6 +56,7 @@ func (a *asked) connect(t *testing.T) (*docker.Engine, error) {
 }
 
 func TestBeforeIsCalledForEveryCall(t *testing.T) {
+	t.Parallel()
 	a := &asked{}
 	e, err := a.connect(t)
 	if err != nil {
@@ -76,6 +77,7 @@ func TestBeforeIsCalledForEveryCall(t *testing.T) {
 }
 
 func TestAnInjectedFailureHasTheKindOfARealOne(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		call string
 		err  error

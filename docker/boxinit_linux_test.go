@@ -76,7 +76,7 @@ func removed(t *testing.T, e *docker.Engine, api *client.Client, ids ...string) 
 func severalFill(t *testing.T, api *client.Client, image string) {
 	e, _ := at(t, api.DaemonHost())
 	for range 2 {
-		var ids [4]string
+		var ids [3]string
 		var wg sync.WaitGroup
 		for i := range ids {
 			other, _ := at(t, e.Host()) // a connection like that of another process

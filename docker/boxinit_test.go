@@ -29,9 +29,15 @@ import (
 	"batch.example/batch/fault"
 )
 
+// helpers are the results of helper: unpacking takes long under the race detector.
+var helpers sync.Map
+
 // helper is the boxinit for amd64 or arm64, as it must be in a container.
 func helper(t *testing.T, arch string) []byte {
 	t.Helper()
+	if known, ok := helpers.Load(arch); ok {
+		return known.([]byte)
+	}
 	gz, err := os.ReadFile("boxinit/linux-" + arch + ".gz")
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +50,7 @@ func helper(t *testing.T, arch string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	helpers.Store(arch, program)
 	return program
 }
 

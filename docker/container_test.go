@@ -38,6 +38,7 @@ func raw(t testing.TB) *client.Client {
 }
 
 func TestContainersAreRestrictedByDefault(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	c := start(t, e, containers.Spec{Memory: 64 << 20, CPUs: 0.5, Labels: map[string]string{containers.LabelRun: "r"}})
 	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
@@ -56,6 +57,7 @@ func TestContainersAreRestrictedByDefault(t *testing.T) {
 }
 
 func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	label := map[string]string{"batch.test": rand.Text()}
 	canceled, cancel := context.WithCancel(t.Context())
@@ -122,6 +124,7 @@ func TestAnUnattendedContainerEndsAfterItsTimeLimit(t *testing.T) {
 }
 
 func TestAnAgentCannotStopItsContainerWithSIGTERM(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	run(t, c, `for d in /proc/[0-9]*; do kill -TERM ${d#/proc/}; kill -HUP ${d#/proc/}; done 2>/dev/null`)
 	if r := run(t, c, "echo alive"); string(r.Bytes) != "alive\n" {
@@ -175,6 +178,7 @@ func TestARemovedContainerIsAFaultNotAnObservation(t *testing.T) {
 }
 
 func TestACommandKilledForMemoryIsReportedAsSuch(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), containers.Spec{Memory: 24 << 20})
 	r := run(t, c, "x=$(yes | head -c 200000000); echo $?")
 	if r.ExitCode != 137 || !r.OOM {
@@ -268,6 +272,7 @@ func openFiles(t testing.TB) int {
 }
 
 func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	mine := start(t, e, containers.Spec{Labels: map[string]string{containers.LabelRun: "mine", containers.LabelInstance: "i"}})
 	api := raw(t)

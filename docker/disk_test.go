@@ -37,7 +37,7 @@ func TestAContainerThatFillsItsDiskDoesNotAffectOthers(t *testing.T) {
 	c, other := start(t, e, containers.Spec{Disk: 64 << 20}), start(t, e, containers.Spec{Disk: 64 << 20})
 	ended := make(chan vocab.Output, 1)
 	go func() {
-		r, err := other.Run(t.Context(), containers.Command{Script: "head -c 30000000 /dev/zero >/small; sleep 20"})
+		r, err := other.Run(t.Context(), containers.Command{Script: "head -c 30000000 /dev/zero >/small; until [ -e /end ]; do sleep 0.1; done"})
 		if err != nil {
 			t.Error(err)
 		}
@@ -57,6 +57,9 @@ func TestAContainerThatFillsItsDiskDoesNotAffectOthers(t *testing.T) {
 		if r := run(t, c, "echo fine"); string(r.Bytes) != "fine\n" || r.Disk != nil {
 			t.Errorf("got %+v, %+v; want output %q, disk nil", r, r.Disk, "fine\n")
 		}
+	}
+	if err := other.CopyIn(t.Context(), "/end", 0o644, nil); err != nil {
+		t.Error(err)
 	}
 	if r := <-ended; r.ExitCode != 0 || r.Disk != nil {
 		t.Errorf("the other container: %+v, %+v; want exit code 0, disk nil", r, r.Disk)

@@ -17,6 +17,7 @@ import (
 // An engine that is frozen, like a stopped process or a machine that swaps, carries out
 // what was sent to it when it continues, even if the caller has gone.
 func TestAFrozenEngineFailsCallsUnderWayAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	socket, ok := strings.CutPrefix(connect(t).Host(), "unix://")
 	if !ok {
 		t.Skip("the engine is not at a socket")

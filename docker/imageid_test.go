@@ -16,6 +16,7 @@ import (
 
 // A tag may move at any time: the image that was looked up must run.
 func TestAMovedTagDoesNotChangeTheImageThatRuns(t *testing.T) {
+	t.Parallel()
 	api := raw(t)
 	connect(t) // skips without an engine
 	ref := ownImage()

@@ -84,6 +84,7 @@ func TestCapabilitiesAreGivenAndTakenAsAsked(t *testing.T) {
 }
 
 func TestRootCanDoWhatInstallersDo(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), containers.Spec{Image: demoImage(t)})
 	const script = `set -e
 mkdir /opt/pkg && echo hi > /opt/pkg/f && chown -R 12345:54321 /opt/pkg && chmod 2755 /opt/pkg && chmod 4755 /opt/pkg/f
@@ -123,6 +124,7 @@ func demoImage(t *testing.T) string {
 }
 
 func TestContainersShareOneNetworkAndDoNotReachOneAnother(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	api := raw(t)
 	spec := containers.Spec{Image: demoImage(t), Network: containers.NetworkBridge}
@@ -158,6 +160,7 @@ until (exec 3<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do :; done`}
 }
 
 func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	api := raw(t)
 	mine := start(t, e, containers.Spec{})
@@ -209,6 +212,7 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 }
 
 func TestOneNetworkIsMadeHoweverManyAskForIt(t *testing.T) {
+	t.Parallel()
 	api := raw(t)
 	engines := []*docker.Engine{connect(t), connect(t), connect(t), connect(t)}
 	if _, err := engines[0].RemoveNetwork(t.Context()); err != nil { // not removed if another test uses it

@@ -16,6 +16,7 @@ import (
 )
 
 func TestContainersOfADeadProcessGoToTheHolderOfItsLease(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	dead := strings.Split(containers.Owner(), "/")
 	dead[4] = strconv.Itoa(1 << 30) // a process id that no system assigns

@@ -22,6 +22,7 @@ func soon(t *testing.T) context.Context {
 }
 
 func TestEveryEngineCallHasATimeLimit(t *testing.T) {
+	t.Parallel()
 	create := func(ctx context.Context, e *docker.Engine) error {
 		_, err := e.Create(ctx, containers.Spec{Image: stubImage})
 		return err

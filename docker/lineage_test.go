@@ -97,6 +97,7 @@ func TestACommandIsNotAffectedByEarlierOnes(t *testing.T) {
 // Reused process ids change nothing: a process is not mistaken for another
 // that ended, nor is output.
 func TestReusedProcessIDs(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -24,7 +23,7 @@ func privateEngine(t *testing.T, flags ...string) (*enginetest.Daemon, *docker.E
 		t.Skip("BATCH_DOCKER is not set")
 	}
 	d := enginetest.Start(t, flags...)
-	root, err := enginetest.Root(strings.Fields(tools), nil)
+	root, err := enginetest.Root([]string{"bash", "cat", "sleep"}, nil) // copied for each container
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ func removeLater(t testing.TB, ref string) {
 }
 
 func TestAnImageIsPulledForTheRequestedPlatform(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	r := newStub(t)
 	r.Offer(t, "amd64", "arm64")
@@ -75,6 +76,7 @@ func TestAnImageIsPulledForTheRequestedPlatform(t *testing.T) {
 }
 
 func TestAnImageForAnotherPlatformIsRefused(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	r := newStub(t)
 	r.Fault = registrytest.Refuse(404, "MANIFEST_UNKNOWN", "manifest unknown")

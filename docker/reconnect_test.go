@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
@@ -102,17 +101,21 @@ func TestForgedFramesAreRefused(t *testing.T) {
 			t.Parallel()
 			c := start(t, e, containers.Spec{CapAdd: []string{"SYS_PTRACE"}})
 			run(t, c, "true")
-			for n := range 2 {
-				r, err := c.Run(t.Context(), containers.Command{Script: "echo ran >>/tmp/count; " + script, Timeout: time.Minute})
+			rounds := 2
+			if name == "a large length" { // the rest of the frame is waited for
+				rounds = 1
+			}
+			for n := range rounds {
+				r, err := c.Run(t.Context(), containers.Command{Script: "echo ran >>/tmp/count; " + script, Timeout: enough})
 				if err != nil || r.ExitCode != 0 || len(r.Bytes) > 0 {
 					t.Fatalf("%d: got %+v, %q, %v; want exit code 0, no bytes, no error", n, r, r.Bytes, err)
 				}
-				if r := runCommand(t, c, containers.Command{Script: "echo next >>/tmp/next; cat /tmp/next", Timeout: time.Minute}); string(r.Bytes) != strings.Repeat("next\n", n+1) {
+				if r := runCommand(t, c, containers.Command{Script: "echo next >>/tmp/next; cat /tmp/next", Timeout: enough}); string(r.Bytes) != strings.Repeat("next\n", n+1) {
 					t.Errorf("%d: got %+v, %q; want output %q", n, r, r.Bytes, strings.Repeat("next\n", n+1))
 				}
 			}
-			if r := run(t, c, "cat /tmp/count"); string(r.Bytes) != "ran\nran\n" {
-				t.Errorf("it ran %q, want output %q", r.Bytes, "ran\nran\n")
+			if r := run(t, c, "cat /tmp/count"); string(r.Bytes) != strings.Repeat("ran\n", rounds) {
+				t.Errorf("it ran %q, want output %q", r.Bytes, strings.Repeat("ran\n", rounds))
 			}
 		})
 	}

@@ -181,6 +181,7 @@ func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 }
 
 func TestRunEndsEndlessOutputAtTheTimeout(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	r := runCommand(t, c, containers.Command{Script: "yes", Timeout: 3 * time.Second, Limit: 4096})
 	if !r.TimedOut || r.Restarted || len(r.Bytes) != 4096 || r.Total < 1<<20 {
@@ -192,6 +193,7 @@ func TestRunEndsEndlessOutputAtTheTimeout(t *testing.T) {
 }
 
 func TestRunDoesNotWaitForABackgroundProcess(t *testing.T) {
+	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
 	// A run that waited would wait until its time limit.
 	r := run(t, c, "sleep 600 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")

@@ -33,6 +33,7 @@ func TestAWorkDirMustBeInTheImage(t *testing.T) {
 }
 
 func TestCreateReportsInvalidSettings(t *testing.T) {
+	t.Parallel()
 	e := connect(t)
 	for _, tt := range []struct {
 		name string
