@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -85,15 +87,7 @@ func TestOnlyTheCommandReadsTheProcess(t *testing.T) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			src, err := os.ReadFile(filepath.Join(p.Dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			found, err := doorViolations(p.ImportPath, name, src)
-			if err != nil {
-				t.Error(err)
-			}
-			for _, v := range found {
+			for _, v := range doorViolations(p.ImportPath, goFile(t, filepath.Join(p.Dir, name))) {
 				t.Error(v)
 			}
 		}
@@ -103,25 +97,31 @@ func TestOnlyTheCommandReadsTheProcess(t *testing.T) {
 // listed is every package of the module as the go command sees it.
 func listed(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
-	cmd.Dir = filepath.Join("..", "..")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	list, err := packages()
 	if err != nil {
 		t.Fatalf("listing the packages: %v", err)
-	}
-	var list []pkg
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p pkg
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, p)
 	}
 	if len(list) < 5 {
 		t.Fatalf("only %d packages found: is this the module's root?", len(list))
 	}
 	return list
 }
+
+var packages = sync.OnceValues(func() (list []pkg, err error) {
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+})

@@ -3,8 +3,6 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,20 +68,15 @@ func within(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }
 
-// doorViolations reports where the source of a file in the package
-// with path uses what only the command may.
-func doorViolations(path, name string, src []byte) ([]string, error) {
+// doorViolations reports where a file of the package with path uses what only the command
+// may.
+func doorViolations(path string, file source) []string {
 	if slices.Contains(doors, roomOf(path)) {
-		return nil, nil
-	}
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, path+"/"+name, src, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
+		return nil
 	}
 	var found []string
 	report := func(n ast.Node, what string) {
-		found = append(found, fmt.Sprintf("%s: %s is for cmd/batch alone", fset.Position(n.Pos()), what))
+		found = append(found, fmt.Sprintf("%s: %s is for cmd/batch alone", file.set.Position(n.Pos()), what))
 	}
 	names := map[string]string{} // a package's name in this file -> its path
 	for _, spec := range file.Imports {
@@ -97,7 +90,7 @@ func doorViolations(path, name string, src []byte) ([]string, error) {
 			report(spec, "importing "+imported)
 		}
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
+	ast.Inspect(file.File, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
 			if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(atTheDoor[names[x.Name]], sel.Sel.Name) {
 				report(sel, x.Name+"."+sel.Sel.Name)
@@ -105,5 +98,5 @@ func doorViolations(path, name string, src []byte) ([]string, error) {
 		}
 		return true
 	})
-	return found, nil
+	return found
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
@@ -17,46 +16,47 @@ import (
 
 // banned are constructions that a reader stumbles over, and what to write instead. A
 // space matches any white space, line breaks and comment marks included. A match
-// that passes one of the exceptions in except is let through.
+// that passes one of the exceptions in except is let through. Like are examples for the test,
+// with every alternative.
 var banned = []struct {
-	pattern, instead string
+	pattern, instead, like string
 }{
-	{`(go|goes|going|went|gone) on`, "continue, resume, run"},
-	{`told`, "asked, reported, said, distinguished"},
-	{`tell(s|ing)? of`, "reports, describes"},
-	{`peers?`, "mini-swe-agent, or the tool's name"},
-	{`(?:[a-z]+) (?:is|are|was|were) (?:no|none) [a-z]+`, "is not a"},
-	{`befall\w*|befell`, "happens to"},
-	{`afresh|anew`, "from the beginning, again"},
-	{`alike`, "the same, similar"},
-	{`ours|theirs`, "say whose: infrastructure, batch, the model"},
-	{`incomparable`, "different settings"},
-	{`(differ|differs) besides`, "other differences"},
-	{`besides[.;:]`, "also, too"},
-	{`(come|comes|came) to pass`, "happens"},
-	{`who(so)?ever`, "anyone who, the caller"},
-	{`(there|where|here)(of|in|upon|unto|to)`, "of it, in it"},
-	{`whither|thither|hither|hitherto|whence|thence`, "where, from which"},
-	{`otherwise than`, "differently from"},
-	{`of (its|their) own accord`, "by itself"},
-	{`holds results of something else`, "was made with different settings"},
-	{`dead runs?`, "crashed run"},
-	{`lest|upon|unto|amongst|whilst|nought|naught|ere|nigh|shall|thus|hence`, "plain modern English"},
-	{`mend(s|ed|ing)?`, "fix"},
-	{`has none of it|knows no`, "does not know"},
-	{`work trees?`, "working tree"},
-	{`make(s)? sure of`, "checks, ensures"},
-	{`all that (is|are|was)`, "everything"},
-	{`strayed|astray`, "leftover, abandoned"},
-	{`that it is not`, "say the fact directly"},
-	{`(and|which|who|it|they) needs? none`, "does not need one"},
-	{`(which|who|that|it|he) (has|have) none`, "does not have one"},
-	{`in vain`, "without success"},
-	{`(see|sees|saw|seen|seeing) to`, "checks, ensures, handles"},
-	{`(let|lets|letting) go of`, "releases"},
-	{`(come|comes|came) of`, "the result of"},
-	{`but for`, "except"},
-	{`dear(er|est)?`, "expensive"},
+	{`(go|goes|going|went|gone) on`, "continue, resume, run", "it goes on; they go on; Gone on"},
+	{`told`, "asked, reported, said, distinguished", "as told"},
+	{`tell(s|ing)? of`, "reports, describes", "it tells of; tell of; telling of"},
+	{`peers?`, "mini-swe-agent, or the tool's name", "a peer; the peers"},
+	{`(?:[a-z]+) (?:is|are|was|were) (?:no|none) [a-z]+`, "is not a", "this is no file; they were none left"},
+	{`befall\w*|befell`, "happens to", "befalls; befell"},
+	{`afresh|anew`, "from the beginning, again", "afresh; anew"},
+	{`alike`, "the same, similar", "alike"},
+	{`ours|theirs`, "say whose: infrastructure, batch, the model", "ours; theirs"},
+	{`incomparable`, "different settings", "incomparable"},
+	{`(differ|differs) besides`, "other differences", "they differ besides"},
+	{`besides[.;:]`, "also, too", "and besides.x"},
+	{`(come|comes|came) to pass`, "happens", "it came to pass"},
+	{`who(so)?ever`, "anyone who, the caller", "whoever; whosoever"},
+	{`(there|where|here)(of|in|upon|unto|to)`, "of it, in it", "thereof; whereupon; hereunto"},
+	{`whither|thither|hither|hitherto|whence|thence`, "where, from which", "whither; thither; hither; hitherto; whence; thence"},
+	{`otherwise than`, "differently from", "otherwise than"},
+	{`of (its|their) own accord`, "by itself", "of their own accord"},
+	{`holds results of something else`, "was made with different settings", "it holds results of something else"},
+	{`dead runs?`, "crashed run", "a dead run; dead runs"},
+	{`lest|upon|unto|amongst|whilst|nought|naught|ere|nigh|shall|thus|hence`, "plain modern English", "lest; upon; unto; amongst; whilst; nought; naught; ere; nigh; shall; thus; hence"},
+	{`mend(s|ed|ing)?`, "fix", "mend; mended"},
+	{`has none of it|knows no`, "does not know", "it has none of it; he knows no more"},
+	{`work trees?`, "working tree", "a work tree; work trees"},
+	{`make(s)? sure of`, "checks, ensures", "make sure of; makes sure of"},
+	{`all that (is|are|was)`, "everything", "all that was"},
+	{`strayed|astray`, "leftover, abandoned", "strayed; astray"},
+	{`that it is not`, "say the fact directly", "that it is not"},
+	{`(and|which|who|it|they) needs? none`, "does not need one", "which needs none; they need none"},
+	{`(which|who|that|it|he) (has|have) none`, "does not have one", "who have none"},
+	{`in vain`, "without success", "in vain"},
+	{`(see|sees|saw|seen|seeing) to`, "checks, ensures, handles", "he saw to; seen to"},
+	{`(let|lets|letting) go of`, "releases", "let go of; letting go of"},
+	{`(come|comes|came) of`, "the result of", "what came of"},
+	{`but for`, "except", "all but for"},
+	{`dear(er|est)?`, "expensive", "dear; dearest"},
 }
 
 // bannedNames are words that no identifier may equal or begin with.
@@ -85,25 +85,16 @@ var quotes = []string{
 // an ending are found by their first line.
 var proseEndings = []string{".md", ".txtar", ".txt", ".golden", ".yaml", ".sh"}
 
-type rule struct {
-	*regexp.Regexp
-	instead string
-}
-
-func rules() []rule {
-	var list []rule
-	for _, b := range banned {
-		list = append(list, rule{regexp.MustCompile(`(?i)\b(?:` + strings.ReplaceAll(b.pattern, " ", `[\s/#*]+`) + `)\b`), b.instead})
-	}
-	return list
-}
-
 var blank = regexp.MustCompile(`[\s/#*]+`)
 
 // badEnglish lists what is banned in text, which begins at a line of file name.
-func badEnglish(name string, line int, text string, list []rule) []string {
+func (c *checker) badEnglish(name string, line int, text string) []string {
 	var found []string
-	for _, r := range list {
+	words := c.wordsIn(text)
+	for _, r := range c.rules {
+		if !slices.ContainsFunc(r.needs, words.has) {
+			continue
+		}
 		for at := 0; at < len(text); {
 			m := r.FindStringIndex(text[at:])
 			if m == nil {
@@ -131,38 +122,38 @@ func excepted(text string, from, to int) bool {
 }
 
 // badGo lists what is banned in the comments, texts and names of a Go file.
-func badGo(name string, src []byte, list []rule) ([]string, error) {
-	set := token.NewFileSet()
-	f, err := parser.ParseFile(set, name, src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
+func (c *checker) badGo(name string, f source) []string {
 	var found []string
 	look := func(pos, end token.Pos) {
-		from, to := set.Position(pos), set.Position(end)
-		found = append(found, badEnglish(name, from.Line, string(src[from.Offset:to.Offset]), list)...)
+		from, to := f.set.Position(pos), f.set.Position(end)
+		found = append(found, c.badEnglish(name, from.Line, f.text[from.Offset:to.Offset])...)
 	}
-	for _, c := range f.Comments {
-		look(c.Pos(), c.End())
+	for _, group := range f.Comments {
+		look(group.Pos(), group.End())
 	}
-	ast.Inspect(f, func(n ast.Node) bool {
+	ast.Inspect(f.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BasicLit:
 			if n.Kind == token.STRING {
 				look(n.Pos(), n.End())
 			}
 		case *ast.Ident:
-			if bannedNames.MatchString(n.Name) {
-				found = append(found, fmt.Sprintf("%s:%d: name %s: say what it does", name, set.Position(n.Pos()).Line, n.Name))
+			is, known := c.names[n.Name]
+			if !known {
+				is = bannedNames.MatchString(n.Name)
+				c.names[n.Name] = is
+			}
+			if is {
+				found = append(found, fmt.Sprintf("%s:%d: name %s: say what it does", name, f.set.Position(n.Pos()).Line, n.Name))
 			}
 		}
 		return true
 	})
-	return found, nil
+	return found
 }
 
 func TestPlainEnglish(t *testing.T) {
-	list, root, files := rules(), filepath.Join("..", ".."), 0
+	c, root, files := newChecker(), filepath.Join("..", ".."), 0
 	err := filepath.WalkDir(root, func(full string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -178,21 +169,19 @@ func TestPlainEnglish(t *testing.T) {
 		if !e.Type().IsRegular() || slices.ContainsFunc(quotes, func(f string) bool { return within(path, f) }) {
 			return nil
 		}
-		src, err := os.ReadFile(full)
-		if err != nil {
-			return err
-		}
 		ending := filepath.Ext(path)
 		var found []string
-		switch {
-		case ending == ".go":
-			if found, err = badGo(path, src, list); err != nil {
+		if ending == ".go" {
+			found = c.badGo(path, goFile(t, full))
+		} else {
+			src, err := os.ReadFile(full)
+			if err != nil {
 				return err
 			}
-		case slices.Contains(proseEndings, ending), path == "Makefile", bytes.HasPrefix(src, []byte("#!")):
-			found = badEnglish(path, 1, string(src), list)
-		default:
-			return nil
+			if !slices.Contains(proseEndings, ending) && path != "Makefile" && !bytes.HasPrefix(src, []byte("#!")) {
+				return nil
+			}
+			found = c.badEnglish(path, 1, string(src))
 		}
 		files++
 		for _, v := range found {
@@ -209,7 +198,21 @@ func TestPlainEnglish(t *testing.T) {
 }
 
 func TestTheEnglishCheckCatches(t *testing.T) {
-	list := rules()
+	check := newChecker()
+	for i, b := range banned {
+		r := check.rules[i]
+		for _, like := range strings.Split(b.like, "; ") {
+			if found := strings.Join(check.badEnglish("x", 1, "A word "+like+" is one."), "\n"); !strings.Contains(found, r.instead) {
+				t.Errorf("%s: found %q in %q", b.pattern, found, like)
+			}
+		}
+		words := check.wordsIn(b.like)
+		for at, need := range r.needs {
+			if !words.has(need) {
+				t.Errorf("%s: no example of %q", b.pattern, alternatives(b.pattern)[at])
+			}
+		}
+	}
 	for src, want := range map[string]string{
 		"package p\n\n// it goes\n// on with it":      `f.go:3: "goes on": better: continue, resume, run`,
 		"package p\n\nvar a = \"x is no file\"":       `f.go:3: "x is no file": better: is not a`,
@@ -224,15 +227,11 @@ func TestTheEnglishCheckCatches(t *testing.T) {
 		"package p // it came often, not for two":     "",
 		"package p\n\nvar told = lacking":             "",
 	} {
-		found, err := badGo("f.go", []byte(src), list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(found, "\n"); got != want {
+		if got := strings.Join(check.badGo("f.go", parsed(t, "f.go", src)), "\n"); got != want {
 			t.Errorf("%s:\nfound %q\nwant  %q", src, got, want)
 		}
 	}
-	if found := badEnglish("x", 1, "Alike\nthereof. aliken", list); len(found) != 2 {
+	if found := check.badEnglish("x", 1, "Alike\nthereof. aliken"); len(found) != 2 {
 		t.Errorf("found %q, want 2 found", found)
 	}
 }

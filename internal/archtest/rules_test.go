@@ -94,20 +94,17 @@ func TestTheSourceCheckCatches(t *testing.T) {
 		{"nothing in a namesake", `type os struct{ Args int }; func f(os os) { _ = os.Args }`, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			src := []byte("package p; " + c.src)
-			found, err := doorViolations(join("runner"), "f.go", src)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := parsed(t, "f.go", "package p; "+c.src)
+			found := doorViolations(join("runner"), src)
 			if (len(found) > 0) != (c.want != "") || c.want != "" && !strings.Contains(found[0], c.want) {
 				t.Errorf("found %q, want %q", found, c.want)
 			}
-			if found, _ := doorViolations(join("cmd/batch"), "f.go", src); found != nil {
+			if found := doorViolations(join("cmd/batch"), src); found != nil {
 				t.Errorf("the check refuses uses in the command itself: %q", found)
 			}
 		})
 	}
-	if _, err := doorViolations(join("runner"), "f.go", []byte("package")); err == nil {
+	if _, err := parse("f.go", "package"); err == nil {
 		t.Error("the check accepts a file that is not Go")
 	}
 }

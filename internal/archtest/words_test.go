@@ -23,7 +23,7 @@ func TestNoExitStatusIsWrittenOutsideVocab(t *testing.T) {
 	}
 	var statuses []string
 	for _, name := range files {
-		statuses = append(statuses, statusesIn(t, parsed(t, name, nil))...)
+		statuses = append(statuses, statusesIn(t, goFile(t, name))...)
 	}
 	if len(statuses) < 20 {
 		t.Fatalf("only %d exit statuses are found in vocab: %q", len(statuses), statuses)
@@ -36,12 +36,7 @@ func TestNoExitStatusIsWrittenOutsideVocab(t *testing.T) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			src, err := os.ReadFile(filepath.Join(p.Dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := strings.TrimPrefix(p.ImportPath+"/"+name, module+"/")
-			for _, v := range written(t, parsed(t, path, src), statuses) {
+			for _, v := range written(t, goFile(t, filepath.Join(p.Dir, name)), statuses) {
 				t.Errorf("%s: use the constant of package vocab", v)
 			}
 		}
@@ -49,7 +44,7 @@ func TestNoExitStatusIsWrittenOutsideVocab(t *testing.T) {
 }
 
 func TestTheStatusCheckCatches(t *testing.T) {
-	words := statusesIn(t, parsed(t, "vocab.go", []byte(`package vocab; const ( A Status = "Done"; B Outcome = "done"; C = "x" )`)))
+	words := statusesIn(t, parsed(t, "vocab.go", `package vocab; const ( A Status = "Done"; B Outcome = "done"; C = "x" )`))
 	if !slices.Equal(words, []string{"Done"}) {
 		t.Errorf("found %q in vocab, want words %v", words, []string{"Done"})
 	}
@@ -62,30 +57,57 @@ func TestTheStatusCheckCatches(t *testing.T) {
 		`package p; import "Done"`:                  false,
 		`package p // "Done"`:                       false,
 	} {
-		if found := written(t, parsed(t, "f.go", []byte(src)), words); (len(found) > 0) != caught {
+		if found := written(t, parsed(t, "f.go", src), words); (len(found) > 0) != caught {
 			t.Errorf("%s: found %q, want it caught: %v", src, found, caught)
 		}
 	}
 }
 
-// source is a file and where its nodes stand.
+// source is a file, where its nodes stand, and its text.
 type source struct {
 	*ast.File
-	set *token.FileSet
+	set  *token.FileSet
+	text string
 }
 
-func parsed(t *testing.T, name string, src []byte) source {
+// sources are the files of the program that were parsed, by their absolute names. Those of
+// tests are wanted once, and would only be work for the garbage collector.
+var sources = map[string]source{}
+
+// goFile returns a file of the module.
+func goFile(t *testing.T, path string) source {
 	t.Helper()
-	set := token.NewFileSet()
-	var text any
-	if src != nil {
-		text = src
-	}
-	f, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
+	path, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return source{f, set}
+	f, ok := sources[path]
+	if !ok {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f = parsed(t, path, string(text))
+		if !strings.HasSuffix(path, "_test.go") {
+			sources[path] = f
+		}
+	}
+	return f
+}
+
+func parsed(t *testing.T, name, text string) source {
+	t.Helper()
+	f, err := parse(name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func parse(name, text string) (source, error) {
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	return source{f, set, text}, err
 }
 
 // statusesIn returns the values of the constants of type Status.
