@@ -88,7 +88,9 @@ func sdkServer() *sdk.Server {
 		return say("first " + strings.Repeat("x", 3<<20) + " last"), nil
 	})
 	add("huge", nil, func(context.Context, string) (*sdk.CallToolResult, error) {
-		return say(strings.Repeat("x", 40<<20)), nil
+		// As an answer is sent, but without encoding it: that would be most of the test's work.
+		fmt.Print(`{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 33<<20))
+		return say(`"}]}}`), nil
 	})
 	add("media", nil, func(context.Context, string) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{
@@ -242,7 +244,7 @@ var rawServers = map[string]func(){
 		if method == "tools/list" {
 			return `{"tools":[` + oneTool("t") + `]}`
 		}
-		for range 200_000 {
+		for range 25_000 { // more than a client reads
 			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
 		}
 		return okay

@@ -143,7 +143,7 @@ func environment(t *testing.T, root string) []string {
 	bin, home := filepath.Dir(os.Getenv("BATCH_PROGRAM")), t.TempDir()
 	if os.Getenv("BATCH_PROGRAM") == "" {
 		bin = t.TempDir()
-		build := exec.Command("go", "build", "-o", filepath.Join(bin, "batch"), "./cmd/batch")
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(bin, "batch"), "./cmd/batch")
 		build.Dir = root
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("building batch: %v\n%s", err, out)
