@@ -104,7 +104,7 @@ func Build(tb testing.TB) string {
 }
 
 func build(ctx context.Context, path string, race bool) error {
-	cmd := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%t", race), "-o", path, "batch.example/batch/cmd/batch")
+	cmd := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%t", race), "-ldflags=-s -w", "-o", path, "batch.example/batch/cmd/batch")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building batch: %w\n%s", err, out)
 	}

@@ -2,20 +2,23 @@ package faults
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
 	"time"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/sample"
 )
 
-// crashes is the number of crashes that BATCH_CRASHES asks for; 0 means the few of an
-// ordinary test.
+// crashes is the number of crashes that BATCH_CRASHES asks for, 20 where everything runs; 0 means
+// the few of an ordinary test.
 func crashes(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("BATCH_CRASHES")
+	if text == "" && sample.All() {
+		return 20
+	}
 	if text == "" {
 		return 0
 	}
@@ -57,15 +60,29 @@ func TestARunKilledAtSomePointsLosesNothing(t *testing.T) {
 	}
 }
 
-// TestARunKilledAtEveryPointLosesNothing kills a run at its n-th pass
-// through any point, for every n, and resumes it.
-func TestARunKilledAtEveryPointLosesNothing(t *testing.T) {
+// points is how often a run passes a point at least: some of its processes are killed at one
+// of these.
+const points = 60
+
+// TestARunKilledAtAnyPointLosesNothing kills a run at its n-th pass through any point and
+// resumes it: for every n, or for two that the seed chooses.
+func TestARunKilledAtAnyPointLosesNothing(t *testing.T) {
 	e2e.NeedDocker(t)
-	if crashes(t) == 0 {
-		t.Skip("takes minutes: set BATCH_CRASHES")
-	}
+	t.Parallel()
 	want := undisturbed(t)
 	var sum tally
+	if crashes(t) == 0 {
+		for _, n := range sample.Of(t, 2, points) {
+			r := newCrashRun(t, 2)
+			if spec := fmt.Sprintf("*:%d=kill", n+1); !r.live("--inject", spec) {
+				t.Errorf("%s: the process was not killed", spec)
+			}
+			r.finish(want)
+			sum.add(r)
+		}
+		t.Log(sum)
+		return
+	}
 	for n, died := 1, true; died && !t.Failed(); n++ {
 		died = false
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -88,9 +105,7 @@ func TestARunKilledAtRandomInstantsLosesNothing(t *testing.T) {
 		t.Skip("takes minutes: set BATCH_CRASHES")
 	}
 	want := undisturbed(t)
-	seed := uint64(time.Now().UnixNano())
-	rng := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("seed %d", seed)
+	rng := sample.Rand(t)
 	var sum tally
 	for sum.deaths < deaths && !t.Failed() {
 		t.Run(strconv.Itoa(sum.deaths), func(t *testing.T) {

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
@@ -27,7 +29,8 @@ import (
 // TestSoak repeats sweeps while provider, engine and process fail at
 // random. Every patch must equal the undisturbed run's, the cost counted as spent
 // must be what the provider charged, and memory, files and containers must not
-// increase. BATCH_SOAK sets the duration, such as 1h, with 64 workers; without it the test is short.
+// increase. BATCH_SOAK sets the duration, such as 1h, with 64 workers; it is 10m where everything
+// runs, and otherwise the test is short.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -85,16 +88,14 @@ func newSoak(t *testing.T) *soak {
 		t: t, dir: t.TempDir(), prefix: "soak-" + strings.ToLower(rand.Text()[:8]) + "__",
 		workers: 8, length: 20 * time.Second, began: time.Now(),
 	}
-	if text := os.Getenv("BATCH_SOAK"); text != "" {
+	if text := cmp.Or(os.Getenv("BATCH_SOAK"), map[bool]string{true: "10m"}[sample.All()]); text != "" {
 		length, err := time.ParseDuration(text)
 		if err != nil {
 			t.Fatalf("BATCH_SOAK: %v", err)
 		}
 		s.length, s.workers = length, 64
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	s.rng = mathrand.New(mathrand.NewPCG(seed, 0))
+	s.rng = sample.Rand(t)
 	var rows strings.Builder
 	for i := range 2 * s.workers {
 		name := fmt.Sprintf("n%03d", i)
