@@ -41,7 +41,7 @@
 //     [fault.Error], [solver.Solver.Save], agent.TestFaults, solver.TestAFailedAttemptIsSavedWithItsFaultKind.
 //   - The last message says why the run ended. agent.TestTrajectoryIsJSON, [vocab.StatusSubmitted].
 //   - An interactive agent extends the default one. [agent.Turn] has the hooks,
-//     cmd/batch.TestScripts, cmd/batch.TestAChatOnATerminal.
+//     e2e/talk.TestScripts, e2e/talk.TestAChatOnATerminal.
 //   - A visual interface extends it too.
 //     Not done: `batch chat` is for a plain terminal, and its JSON lines are for other programs.
 //   - Tests cover steps, whole runs, format errors, time-outs and limits, with environments that
@@ -113,7 +113,7 @@
 //   - The loop is given the turn's number and the artifacts.
 //     Not done: it has no use for them. Events and artifacts have the number of their turn.
 //   - In another process, the next turn has the whole history. session.TestAKilledSessionInFilesIsResumed,
-//     cmd/batch.TestAKilledChatContinues, [session.OpenFiles].
+//     e2e/talk.TestAKilledChatContinues, [session.OpenFiles].
 //   - A turn ends when the model has finished. [vocab.StatusAnswered], [journal.TurnFinished],
 //     agent.TestAReplyWithoutCallsEndsTheRunWhereTheConfigSaysSo.
 //   - It ends at the maximum of iterations, with a partial result and the reason.
@@ -136,12 +136,12 @@
 //   - Short-lived tokens work: one that has expired is an error of its own.
 //     [fault.Expired], [authority.ErrExpired], session.TestATurnWhoseCredentialsExpireIsTriedAgain.
 //   - An A2A server maps tasks to turns and contexts to sessions, several turns to one context.
-//     [serve.Server], serve.TestAMessageIsATurn, cmd/batch.TestAServedContextSurvivesAKill.
+//     [serve.Server], serve.TestAMessageIsATurn, e2e/talk.TestAServedContextSurvivesAKill.
 //   - It streams events as they come (SSE), and internal events stay inside.
 //     [serve.Server], serve.TestAStreamHasTheTurn.
 //   - It makes a context id where the caller names none. [serve.Server], serve.TestAMessageIsATurn.
 //   - It saves the session after each turn, and an error does not leave it open.
-//     [serve.Server], serve.TestContextsSurviveARestart, cmd/batch.TestAServedContextSurvivesAKill.
+//     [serve.Server], serve.TestContextsSurviveARestart, e2e/talk.TestAServedContextSurvivesAKill.
 //   - The session manages the history, not the loop. [session.Store], [agent.Turn],
 //     agent.TestOneLoopRunsManyAgents.
 //   - A person can compact the history by hand. [session.Input], session.TestACompactedSessionSendsTheSameAfterItWasOpenedAgain.

@@ -65,7 +65,7 @@ const kept = 15
 
 type run map[id]*result
 
-// read adds the events of one file. Lines that are no event, such as those of a program that wrote
+// read adds the events of one file. Lines that are not events, such as those of a program that wrote
 // into the middle of one, are left out.
 func (r run) read(in io.Reader) error {
 	lines := bufio.NewReader(in)
