@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,7 +164,7 @@ func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "scripts" || d.Name() == "testdata" || path != root && strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
+		if d.IsDir() && (slices.Contains([]string{"scripts", "testdata", "e2e", "sample"}, d.Name()) || path != root && strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || d.Name() == "man.go" || strings.Contains(path, "test/") {
