@@ -233,6 +233,7 @@ func TestARewrittenAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 	t.Parallel()
 	for name, c := range policies {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for the disk
 			p := reading(t, c.config, c.model)
 			whole := t.TempDir()
 			want := rewrittenInvariant(t, whole, p.solve(whole))
