@@ -1,7 +1,9 @@
 package runs
 
 import (
+	"fmt"
 	"log/slog"
+	"os"
 	"os/exec"
 	"testing"
 
@@ -58,7 +60,7 @@ func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
 	e := e2e.Connect(t)
 	r := registrytest.NewStub(t)
 	r.Offer(t, "amd64", "arm64")
-	const name = "batch-test/named:1"
+	name := fmt.Sprintf("batch-test/named:%d", os.Getpid())
 	ledger, err := imagecache.OpenLedger(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
