@@ -55,7 +55,7 @@ func (s *server) execute(c *command) {
 	}
 	if p == nil && !c.over() {
 		s.prepare(c)
-		if p = s.startWith(c); p != nil {
+		if p = s.startWith(c, before); p != nil {
 			c.follow(p)
 		}
 	}
@@ -120,11 +120,17 @@ func (s *server) attempt(c *command, p *process) *process {
 }
 
 // startWith starts an interpreter with the script as its last argument. When none
-// can be started it returns nil, and the command has its result.
-func (s *server) startWith(c *command) *process {
+// can be started it returns nil, and the command has its result. kills is how many processes of the
+// container had been killed for memory before.
+func (s *server) startWith(c *command, kills uint64) *process {
 	p, err := s.start(c, slices.Concat(c.run.Args, []string{c.run.Script}))
 	if err == nil {
 		return p
+	}
+	if noRoom(err) && oomKills() > kills {
+		// What no process holds, such as files in /dev/shm, uses up the memory. Only a container
+		// that starts again is free of it, and the runner starts one that ended like this.
+		os.Exit(wire.ExitCrash)
 	}
 	c.result.Code = codeNotRun
 	if err := dirError(c.run.Dir); err != nil {

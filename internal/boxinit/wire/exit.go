@@ -2,6 +2,6 @@ package wire
 
 // The init's exit codes. By itself, it ends with no others.
 const (
-	ExitCrash = 2  // the exit code of a crashed Go program
+	ExitCrash = 2  // the exit code of a crashed Go program, also where no memory is left for a command
 	ExitLease = 75 // its lease has run out
 )
