@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/compaction"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/llm"
 	"batch.example/batch/session"
 )
@@ -88,7 +90,12 @@ func conversations() map[string]struct {
 // A conversation that is kept short is the same whether it is interrupted or not: each of its
 // requests fails once, in a session that was opened for it, and is made again in another one.
 func TestACompactedSessionSendsTheSameAfterItWasOpenedAgain(t *testing.T) {
-	for name, c := range conversations() {
+	type one struct {
+		name string
+		of   compaction.Config
+	}
+	var all []one
+	for _, name := range slices.Sorted(maps.Keys(conversations())) {
 		for _, of := range []compaction.Config{
 			{Policy: compaction.Drop, Messages: 16, Keep: 4},
 			{Policy: compaction.Summarize, Messages: 16, Keep: 4},
@@ -96,62 +103,66 @@ func TestACompactedSessionSendsTheSameAfterItWasOpenedAgain(t *testing.T) {
 			{Policy: compaction.Drop, Limit: 1500, Keep: 4},
 			{Policy: compaction.Summarize, Limit: 1500, Keep: 4},
 		} {
-			t.Run(name+" "+policy(t, of).String(), func(t *testing.T) {
-				whole := newScene(t, c.form, c.answers...)
-				whole.config.Compact = policy(t, of).Rewrite
-				whole.with(func(s *session.Session) {
-					for _, words := range c.words {
-						if _, err := s.Turn(t.Context(), whole.input(words)); err != nil {
-							t.Fatal(err)
-						}
-					}
-				})
-				if len(whole.model.asked) != len(c.answers) {
-					t.Fatalf("made %d calls, want %d", len(whole.model.asked), len(c.answers))
-				}
-				shorter := 0
-				for i := 1; i < len(whole.model.asked); i++ {
-					if len(whole.model.asked[i]) < len(whole.model.asked[i-1]) {
-						shorter++
-					}
-				}
-				if shorter == 0 {
-					t.Fatal("no request was shorter than the one before: nothing was tested")
-				}
-				if of.Policy == compaction.Summarize && len(whole.model.sums) == 0 {
-					t.Fatal("no summary was asked for")
-				}
-
-				broken := newScene(t, c.form, c.answers...)
-				broken.config.Compact = policy(t, of).Rewrite
+			all = append(all, one{name, of})
+		}
+	}
+	for _, o := range sample.Some(t, 3, all) {
+		c, of := conversations()[o.name], o.of
+		t.Run(o.name+" "+policy(t, of).String(), func(t *testing.T) {
+			whole := newScene(t, c.form, c.answers...)
+			whole.config.Compact = policy(t, of).Rewrite
+			whole.with(func(s *session.Session) {
 				for _, words := range c.words {
-					broken.interrupted(broken.input(words), 1)
-				}
-				if got := pairs(t, broken.model.asked); !slices.Equal(got, whole.model.asked) {
-					for i := range min(len(got), len(whole.model.asked)) {
-						if got[i] != whole.model.asked[i] {
-							t.Fatalf("request %d is\n%s\nwant\n%s", i+1, got[i], whole.model.asked[i])
-						}
+					if _, err := s.Turn(t.Context(), whole.input(words)); err != nil {
+						t.Fatal(err)
 					}
-					t.Fatalf("made %d calls, want %d", len(got), len(whole.model.asked))
-				}
-				if !slices.Equal(broken.model.sums, whole.model.sums) {
-					t.Errorf("paid for %d summaries, want %d", len(broken.model.sums), len(whole.model.sums))
-				}
-				if !slices.Equal(broken.env.ran, whole.env.ran) {
-					t.Errorf("ran %q, want %q", broken.env.ran, whole.env.ran)
-				}
-				stored := broken.stored()
-				for _, words := range c.words {
-					if !slices.ContainsFunc(stored, func(m session.Message) bool { return strings.Contains(shown([]llm.Message{m.Message}), words) }) {
-						t.Errorf("the messages do not have %q", words)
-					}
-				}
-				if n := strings.Count(shown(messagesOf(stored)), "output of command 0 0"); n != 50 {
-					t.Errorf("the messages have %d lines of the first output, want all 50", n)
 				}
 			})
-		}
+			if len(whole.model.asked) != len(c.answers) {
+				t.Fatalf("made %d calls, want %d", len(whole.model.asked), len(c.answers))
+			}
+			shorter := 0
+			for i := 1; i < len(whole.model.asked); i++ {
+				if len(whole.model.asked[i]) < len(whole.model.asked[i-1]) {
+					shorter++
+				}
+			}
+			if shorter == 0 {
+				t.Fatal("no request was shorter than the one before: nothing was tested")
+			}
+			if of.Policy == compaction.Summarize && len(whole.model.sums) == 0 {
+				t.Fatal("no summary was asked for")
+			}
+
+			broken := newScene(t, c.form, c.answers...)
+			broken.config.Compact = policy(t, of).Rewrite
+			for _, words := range c.words {
+				broken.interrupted(broken.input(words), 1)
+			}
+			if got := pairs(t, broken.model.asked); !slices.Equal(got, whole.model.asked) {
+				for i := range min(len(got), len(whole.model.asked)) {
+					if got[i] != whole.model.asked[i] {
+						t.Fatalf("request %d is\n%s\nwant\n%s", i+1, got[i], whole.model.asked[i])
+					}
+				}
+				t.Fatalf("made %d calls, want %d", len(got), len(whole.model.asked))
+			}
+			if !slices.Equal(broken.model.sums, whole.model.sums) {
+				t.Errorf("paid for %d summaries, want %d", len(broken.model.sums), len(whole.model.sums))
+			}
+			if !slices.Equal(broken.env.ran, whole.env.ran) {
+				t.Errorf("ran %q, want %q", broken.env.ran, whole.env.ran)
+			}
+			stored := broken.stored()
+			for _, words := range c.words {
+				if !slices.ContainsFunc(stored, func(m session.Message) bool { return strings.Contains(shown([]llm.Message{m.Message}), words) }) {
+					t.Errorf("the messages do not have %q", words)
+				}
+			}
+			if n := strings.Count(shown(messagesOf(stored)), "output of command 0 0"); n != 50 {
+				t.Errorf("the messages have %d lines of the first output, want all 50", n)
+			}
+		})
 	}
 }
 
