@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
@@ -50,18 +50,14 @@ func putSome(dir string, plan *inject.Plan, safe func(id string)) error {
 }
 
 // everyPass calls try with a spec for each pass through any point until one
-// fails nothing: every fifth from a random one, with -short every
-// tenth, or all of them if BATCH_CRASHES is set.
+// fails nothing: every eighth from a random one, or all of them with BATCH_TESTS=all.
 func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (harmed bool)) {
 	t.Parallel() // it waits for the disk
-	step := 5
-	if testing.Short() {
-		step = 10
-	}
-	if os.Getenv("BATCH_CRASHES") != "" {
+	step := 8
+	if sample.All() {
 		step = 1
 	}
-	n := 1 + rand.IntN(step)
+	n := 1 + sample.Rand(t).IntN(step)
 	for try(t, fmt.Sprintf("*:%d=%s", n, what)) {
 		if t.Failed() {
 			t.Fatalf("at pass %d, want failed false", n)
