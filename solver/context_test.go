@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/compaction"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
@@ -227,8 +228,8 @@ func tokensOf(messages []llm.Message) (tokens int64) {
 	return tokens
 }
 
-// An attempt whose conversation is rewritten is killed after each of its records, and once
-// more while it is resumed.
+// An attempt whose conversation is rewritten is killed after some of its records, mostly those
+// around a rewrite, and once more while it is resumed.
 func TestARewrittenAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 	t.Parallel()
 	for name, c := range policies {
@@ -263,16 +264,20 @@ func TestARewrittenAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 					t.Errorf("%s: %d answers were paid for, want %d", when, paid, replies(lines))
 				}
 			}
+			var near, far []int                 // records around those of the policy, and others
 			for k := 1; k < len(lines)-1; k++ { // the last two close the attempt
-				near := slices.ContainsFunc(lines[max(0, k-2):min(len(lines), k+2)], func(l []byte) bool {
+				if slices.ContainsFunc(lines[max(0, k-2):min(len(lines), k+2)], func(l []byte) bool {
 					return strings.Contains(string(l), `"type":"summary`) || strings.Contains(string(l), `"type":"rewrite"`)
-				})
-				if !near && k%5 != 0 || testing.Short() && k%2 == 0 {
-					continue
+				}) {
+					near = append(near, k)
+				} else if k%5 == 0 {
+					far = append(far, k)
 				}
+			}
+			for _, k := range slices.Concat(sample.Some(t, 3, near), sample.Some(t, 1, far)) {
 				dir := p.crashed(lines[:k], k%5 != 0)
 				check(dir, fmt.Sprintf("cut behind record %d", k))
-				if near {
+				if slices.Contains(near, k) {
 					again := p.lines(dir)
 					check(p.crashed(again[:min(k+3, len(again)-2)], true), fmt.Sprintf("cut behind record %d, and again", k))
 				}

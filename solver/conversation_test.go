@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
@@ -175,10 +176,10 @@ func TestAnUnreadableMessageIsAFaultBeforeAPaidCall(t *testing.T) {
 }
 
 // The journal keeps 64 MiB of outputs. Of later ones it keeps the ends,
-// and what the model was shown.
+// and what the model was shown. A test of package session holds the same in every pass.
 func TestTheJournalKeepsTheEndsOfLargeOutputs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("keeps 80 MiB of outputs")
+	if !sample.All() {
+		t.Skip("writes and reads 80 MiB of outputs: BATCH_TESTS=all runs it")
 	}
 	t.Parallel() // it takes seconds
 	loop, err := agent.NewLoop(agent.Config{

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +23,7 @@ import (
 	"batch.example/batch/agent/mcp"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
@@ -408,36 +408,43 @@ func TestAnAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 			if p.rewrite != nil && !bytes.Contains(bytes.Join(lines, nil), []byte(`"type":"rewrite"`)) {
 				t.Fatal("the trajectory was not written again")
 			}
-			step := 3
-			if name == "reads" || name == "submits" || name == "ruins its container" {
-				step = 1
-			}
-			if testing.Short() {
-				step *= 3
-			}
-			for k := 1 + rand.IntN(step); k < len(lines)-1; k += step { // the last two close the attempt
-				for _, box := range []string{"gone", "alive", "alive and did not hear of the last command"} {
-					lives := box != "gone"
-					p.unheard = box != "alive"
-					if !lives && k%2 == 0 {
-						continue // tests with a new container take longer, so only some are made
-					}
-					dir := p.crashed(lines[:k], lives)
-					p.check(dir, want, ran, fmt.Sprintf("cut behind record %d, container %s", k, box))
-					if d := cmp.Diff(asked, sent(t, p.requests[len(p.requests)-1])); d != "" && p.rewrite != nil && k < len(lines)-6 {
-						t.Errorf("cut after record %d: the last request: %s", k, d)
-					}
-					if k%5 != 0 {
-						continue
-					}
-					// Crash once more, shortly after the resume's own records.
-					again := p.lines(dir)
-					dir = p.crashed(again[:min(k+4, len(again)-2)], lives)
-					p.check(dir, want, ran, fmt.Sprintf("cut again behind record %d, container %s", k+4, box))
+			for i, c := range sample.Some(t, 8, crashes(len(lines))) {
+				p.unheard = c.box != "alive"
+				dir := p.crashed(lines[:c.after], c.lives())
+				p.check(dir, want, ran, fmt.Sprintf("cut behind record %d, container %s", c.after, c.box))
+				if d := cmp.Diff(asked, sent(t, p.requests[len(p.requests)-1])); d != "" && p.rewrite != nil && c.after < len(lines)-6 {
+					t.Errorf("cut after record %d: the last request: %s", c.after, d)
 				}
+				if i%4 != 0 {
+					continue
+				}
+				// Crash once more, shortly after the resume's own records.
+				again := p.lines(dir)
+				dir = p.crashed(again[:min(c.after+4, len(again)-2)], c.lives())
+				p.check(dir, want, ran, fmt.Sprintf("cut again behind record %d, container %s", c.after+4, c.box))
 			}
 		})
 	}
+}
+
+// crash is where an attempt ends, and what becomes of its container.
+type crash struct {
+	after int // records
+	box   string
+}
+
+func (c crash) lives() bool { return c.box != "gone" }
+
+// crashes are those of an attempt with so many records. The last two close it. With a new
+// container a resume takes longer, so only some are made.
+func crashes(records int) (list []crash) {
+	for k := 1; k < records-1; k++ {
+		if k%2 != 0 {
+			list = append(list, crash{k, "gone"})
+		}
+		list = append(list, crash{k, "alive"}, crash{k, "alive and did not hear of the last command"})
+	}
+	return list
 }
 
 // An action that was under way is requested by its id, in its own container
