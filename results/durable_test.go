@@ -3,6 +3,7 @@ package results_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -185,11 +186,23 @@ func TestDurabilityValues(t *testing.T) {
 	}
 }
 
+// lines are those of a log, as they are written.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
+}
+
 func TestPredictionsThatCannotBeWrittenAreReportedAndWrittenLater(t *testing.T) {
 	dir := t.TempDir()
-	s := injected(t, dir, "file.rename:3=ENOSPC,file.rename:4=ENOSPC") // after patch and trajectory: once in the background, once on Close
+	s := injected(t, dir, "file.rename:3=ENOSPC,file.rename:4=ENOSPC") // after patch and trajectory: in the background, then on request
+	log := make(lines, 100)
+	s.SetLog(slog.New(slog.NewTextHandler(log, nil)))
 	if err := s.Put(t.Context(), result("a", "p")); err != nil {
 		t.Fatal(err)
+	}
+	for !strings.Contains(<-log, "predictions are behind") {
 	}
 	if err := s.WritePredictions(t.Context()); fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
 		t.Errorf("on the full disk: got %v, want an error", err)
