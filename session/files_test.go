@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/session"
 	"batch.example/batch/session/sessiontest"
 )
@@ -31,6 +32,8 @@ func files(dir string) sessiontest.Store {
 	}
 }
 
-func TestAKilledSessionInFilesIsResumed(t *testing.T) { sessiontest.Kill(t, files(t.TempDir()), 1) }
+func TestAKilledSessionInFilesIsResumed(t *testing.T) {
+	sessiontest.Kill(t, files(t.TempDir()), func(points []int) []int { return sample.Some(t, 25, points) })
+}
 
 func TestSessionsInFiles(t *testing.T) { sessiontest.Run(t, files(t.TempDir())) }

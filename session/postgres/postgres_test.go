@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
 	"batch.example/batch/session"
 	"batch.example/batch/session/postgres"
@@ -21,7 +22,7 @@ import (
 
 func TestAKilledSessionInPostgresIsResumed(t *testing.T) {
 	s, _ := sessions(t)
-	sessiontest.Kill(t, s, 2)
+	sessiontest.Kill(t, s, func(points []int) []int { return sample.Some(t, 25, points) })
 }
 
 // sameAsJournal compares the tables with the journal of a session that no process has open,

@@ -16,17 +16,21 @@ import (
 )
 
 // Kill leads a conversation of three turns again and again, each time in a process that is
-// killed at another point: before an operation of the store, before a call, and before and
-// after an action. Another process continues it. It tests each every-th point. The conversation
+// killed at another of the points that choose takes: before an operation of the store, before
+// a call, and before and after an action. Another process continues it. The conversation
 // must be the same as one without an interruption; nothing that is in the journal may be
 // asked or done again.
-func Kill(t *testing.T, s Store, every int) {
+func Kill(t *testing.T, s Store, choose func(points []int) []int) {
 	whole := s.talk(t, "whole", 0)
 	if len(whole.asked) != len(replies) || len(whole.called) != 6 {
 		t.Fatalf("without an interruption, there were %d calls of the model and %d actions: %q", len(whole.asked), len(whole.called), whole.called)
 	}
 	t.Logf("%d points", whole.points)
-	for n := 1; n <= whole.points; n += every {
+	points := make([]int, whole.points)
+	for i := range points {
+		points[i] = i + 1
+	}
+	for _, n := range choose(points) {
 		t.Run(fmt.Sprintf("point %d", n), func(t *testing.T) {
 			t.Parallel()
 			got := s.talk(t, fmt.Sprintf("killed-%d", n), n)
