@@ -21,6 +21,7 @@ import (
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/progress"
+	"batch.example/batch/internal/tty"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/run"
 	"batch.example/batch/runner"
@@ -265,7 +266,7 @@ func (s *invocation) face(flags chatFlags) chat.Face {
 		return chat.NewLines(s.stdout)
 	}
 	in, _ := s.terminal()
-	return chat.NewTerminal(chat.TerminalConfig{Out: s.stdout, Forget: func() { forgetInput(in) }})
+	return chat.NewTerminal(chat.TerminalConfig{Out: s.stdout, Forget: func() { tty.Forget(in) }})
 }
 
 // concludeTalk says how the conversation ended.

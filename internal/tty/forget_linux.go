@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetInput drops what was typed at a terminal and not read yet: it does not answer the
+// Forget drops what was typed at a terminal and not read yet: it does not answer the
 // question that comes now.
-func forgetInput(terminal *os.File) {
+func Forget(terminal *os.File) {
 	_ = unix.IoctlSetInt(int(terminal.Fd()), unix.TCFLSH, unix.TCIFLUSH)
 }
