@@ -105,6 +105,9 @@ func Build(tb testing.TB) string {
 
 func build(ctx context.Context, path string, race bool) error {
 	cmd := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%t", race), "-ldflags=-s -w", "-o", path, "batch.example/batch/cmd/batch")
+	if !race {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as scripts/build, which has compiled it
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building batch: %w\n%s", err, out)
 	}
