@@ -27,7 +27,7 @@ func DemoRun(tb testing.TB, dir string) {
 	swept.Lock()
 	defer swept.Unlock()
 	from := os.Getenv("BATCH_DEMO_RUN")
-	if from == "" {
+	if _, err := os.Stat(from); err != nil {
 		from = swept.dir
 	}
 	if from == "" {
