@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,13 +84,22 @@ func TestTheEventsOfARunAreAsTheSchemaSays(t *testing.T) {
 			t.Errorf("%d events of type %s, want %d", seen[kind], kind, want)
 		}
 	}
-	first, last := events[0], events[len(events)-1]
+	end := slices.IndexFunc(events, func(e map[string]any) bool { return e["type"] == "run_end" })
+	if end < 0 {
+		t.Fatal("there is no event run_end")
+	}
+	for _, e := range events[end+1:] { // of other tests' crashed runs
+		if e["type"] != "message" {
+			t.Errorf("the event %v follows run_end", e)
+		}
+	}
+	first, last := events[0], events[end]
 	if abs, _ := filepath.EvalSymlinks(filepath.Join(dir, "out")); first["directory"] != abs && first["directory"] != filepath.Join(dir, "out") ||
 		first["model"] != "openai/stub-1" || first["dataset"] != "demo" || first["instances"] != 2.0 || first["workers"] != 2.0 {
 		t.Errorf("the first event is %v, want the run's directory, model, dataset, instances and workers", first)
 	}
 	if outcomes, _ := last["outcomes"].(map[string]any); last["done"] != 2.0 || outcomes["submitted"] != 2.0 {
-		t.Errorf("the last event is %v, want 2 done and 2 submitted", last)
+		t.Errorf("run_end is %v, want 2 done and 2 submitted", last)
 	}
 	snap, err := results.Read(filepath.Join(dir, "out"))
 	if err != nil {
