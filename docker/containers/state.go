@@ -88,6 +88,10 @@ func seconds(t time.Time) string { return fmt.Sprintf("%d.%09d", t.Unix(), t.Nan
 
 var errRemoved = errors.New("the container was removed")
 
+// shutdownTime is how long an engine that shuts down answers at most, after it killed the first of
+// its containers: dockerd's default of --shutdown-timeout.
+const shutdownTime = 15 * time.Second
+
 // killed returns the fault f of a container that something killed, or the fault of an
 // outage: an engine that shuts down first kills its containers, without removing them, and
 // answers until all have ended. Only the first call for a container waits for that.
@@ -95,7 +99,7 @@ func (c *Container) killed(ctx context.Context, doing string, f error) error {
 	if fault.KindOf(f) != fault.Transient || errors.Is(f, errRemoved) || c.engineLost() || c.engineStayed.Load() {
 		return f
 	}
-	for end := time.Now().Add(engine.SettleTime); time.Now().Before(end); {
+	for end := time.Now().Add(shutdownTime); time.Now().Before(end); {
 		if engine.Sleep(ctx, settle/4) != nil {
 			return f
 		}

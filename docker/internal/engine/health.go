@@ -133,16 +133,16 @@ func (h *health) Losses() int {
 	return h.losses
 }
 
-// SettleTime is how long an engine that shuts down may still answer after the
-// first of its connections broke, or after it killed the first of its containers.
-const SettleTime = 5 * time.Second
+// settleTime is how long an engine that shuts down may still answer after the
+// first of its connections broke.
+const settleTime = 5 * time.Second
 
 // StableLosses returns the count of Losses, or -1 while it is not known whether an engine
 // that was lost a moment ago will keep answering.
 func (h *health) StableLosses() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.outage != nil || h.losses > 0 && time.Since(h.lostAt) < SettleTime {
+	if h.outage != nil || h.losses > 0 && time.Since(h.lostAt) < settleTime {
 		return -1
 	}
 	return h.losses
