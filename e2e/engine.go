@@ -15,9 +15,11 @@ import (
 	"batch.example/batch/docker"
 )
 
-// Connect returns the engine that runs of tests use, until the test has ended.
+// Connect returns the engine that runs of tests use, until the test has ended. Without one the
+// test is skipped: see [NeedDocker].
 func Connect(tb testing.TB) *docker.Engine {
 	tb.Helper()
+	NeedDocker(tb)
 	home, _ := os.UserHomeDir()
 	engine, err := docker.Connect(tb.Context(), docker.FromEnv(os.Getenv, home))
 	if err != nil {

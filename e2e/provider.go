@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os/exec"
 	"testing"
 
 	"batch.example/batch/llm/llmtest"
@@ -17,11 +16,8 @@ func RunOpenAI(t *testing.T, dir, url string, args ...string) (string, int) {
 		"run", "--subset", "demo", "-m", "openai/stub-1", "-o", "out", "-q",
 	}, args...)...)
 	cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+url, "OPENAI_API_KEY="+PlantedKey)
-	out, err := cmd.CombinedOutput()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
-		t.Fatal(err)
-	}
-	return string(out), cmd.ProcessState.ExitCode()
+	code, out := ExitCode(t, cmd)
+	return out, code
 }
 
 // WorkAndSubmit edits a file, then submits the diff.
