@@ -66,7 +66,7 @@ func (c *Container) endedItself(ctx context.Context) bool {
 }
 
 // stoppedByClient reports whether a client made the engine kill or stop the container since
-// the given time, as far as the engine remembers. The container's OOMKilled does not answer
+// the given time, as far as the engine remembers: dockerd keeps 256 events. The container's OOMKilled does not answer
 // that: the engine sets it as soon as one process ran out of memory, whatever ended the
 // container.
 func (c *Container) stoppedByClient(ctx context.Context, since string) bool {
