@@ -3,8 +3,9 @@
 //
 //	go run ./scripts/failed FILE...
 //
-// The files are those of gotestsum --jsonfile, the events of `go test -json`. A test that failed
-// and passed when it was run again has not failed.
+// The files are those of gotestsum --jsonfile, the events of `go test -json`; the tests in
+// measured.json are built without the race detector. A test that failed and passed when it was run
+// again has not failed. One that did not end has, if its package failed.
 package main
 
 import (
@@ -35,7 +36,7 @@ func command(out io.Writer, files []string) error {
 		if err != nil {
 			return err
 		}
-		err = r.read(f)
+		err = r.read(f, path.Base(name) == "measured.json")
 		if err := errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -55,9 +56,10 @@ type id struct{ pkg, test string }
 
 // result is how a test ended the last time, and the end of what it printed.
 type result struct {
-	action  string
-	elapsed float64
-	lines   []string
+	action   string // empty: it has not ended
+	elapsed  float64
+	lines    []string
+	measured bool // it is built without the race detector
 }
 
 // kept is how many lines of a test are shown.
@@ -67,13 +69,13 @@ type run map[id]*result
 
 // read adds the events of one file. Lines that are not events, such as those of a program that wrote
 // into the middle of one, are left out.
-func (r run) read(in io.Reader) error {
+func (r run) read(in io.Reader, measured bool) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
 		var e event
 		if json.Unmarshal(line, &e) == nil && e.Action != "" {
-			r.add(e)
+			r.add(e, measured)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -84,16 +86,17 @@ func (r run) read(in io.Reader) error {
 	}
 }
 
-func (r run) add(e event) {
-	of := id{cmp.Or(e.Package, e.ImportPath), e.Test}
+func (r run) add(e event, measured bool) {
+	built, _, _ := strings.Cut(e.ImportPath, " ") // "PACKAGE [PACKAGE.test]"
+	of := id{cmp.Or(e.Package, built), e.Test}
 	t := r[of]
 	if t == nil {
-		t = &result{}
+		t = &result{measured: measured}
 		r[of] = t
 	}
 	switch e.Action {
 	case "start", "run":
-		*t = result{}
+		*t = result{measured: measured}
 	case "output", "build-output":
 		line := strings.TrimRight(e.Output, "\n")
 		if mark := strings.TrimSpace(line); mark == "" || strings.HasPrefix(mark, "=== ") {
@@ -110,7 +113,7 @@ func (r run) add(e event) {
 func (r run) failed() []id {
 	var list []id
 	for of, t := range r {
-		if t.action == "fail" && !r.failedBelow(of) {
+		if r.badly(of, t) && !r.failedBelow(of) {
 			list = append(list, of)
 		}
 	}
@@ -118,10 +121,16 @@ func (r run) failed() []id {
 	return list
 }
 
+// badly reports whether a test failed, or hung until its package was ended.
+func (r run) badly(of id, t *result) bool {
+	whole := r[id{pkg: of.pkg}]
+	return t.action == "fail" || t.action == "" && of.test != "" && whole != nil && whole.action == "fail"
+}
+
 func (r run) failedBelow(of id) bool {
 	for other, t := range r {
 		below := of.test == "" && other.test != "" || of.test != "" && strings.HasPrefix(other.test, of.test+"/")
-		if below && other.pkg == of.pkg && t.action == "fail" {
+		if below && other.pkg == of.pkg && r.badly(other, t) {
 			return true
 		}
 	}
@@ -150,21 +159,43 @@ func (r run) print(out io.Writer) {
 	for _, of := range list {
 		t := r[of]
 		folder := "." + strings.TrimPrefix(of.pkg, "batch.example/batch")
-		fmt.Fprintf(out, "\n-- %s (%.1f s)\n", strings.TrimSpace(folder+" "+of.test), t.elapsed)
+		ended := fmt.Sprintf("%.1f s", t.elapsed)
+		if t.action == "" {
+			ended = "did not end"
+		}
+		fmt.Fprintf(out, "\n-- %s (%s)\n", strings.TrimSpace(folder+" "+of.test), ended)
 		for _, line := range t.lines[max(0, len(t.lines)-kept):] {
 			fmt.Fprintf(out, "   %.200s\n", line)
 		}
-		only := ""
-		if of.test != "" {
-			only = " -run '" + pattern(of.test) + "'"
+		without, only := " -race", ""
+		if t.measured {
+			without = ""
 		}
-		fmt.Fprintf(out, "   alone: %sscripts/test %s -race%s\n", r.seed(of), folder, only)
+		if of.test != "" {
+			only = " -run '" + pattern(of) + "'"
+		}
+		fmt.Fprintf(out, "   alone: %s%sscripts/test %s%s%s\n", r.seed(of), variables(t), folder, without, only)
 	}
 }
 
-// pattern is the -run flag for one test.
-func pattern(test string) string {
-	names := strings.Split(test, "/")
+// variables are those that the command that runs a test alone needs, beside the seed.
+func variables(t *result) string {
+	text := ""
+	if os.Getenv("BATCH_TESTS") == "all" {
+		text = "BATCH_TESTS=all "
+	}
+	if t.measured {
+		text += "CGO_ENABLED=0 "
+	}
+	return text
+}
+
+// pattern is the -run flag for one test. A command of the README needs those before it.
+func pattern(of id) string {
+	names := strings.Split(of.test, "/")
+	if strings.HasSuffix(of.pkg, "internal/readme") {
+		names = names[:1]
+	}
 	for i, name := range names {
 		names[i] = "^" + regexp.QuoteMeta(name) + "$"
 	}

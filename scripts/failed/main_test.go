@@ -18,7 +18,21 @@ const events = `{"Action":"start","Package":"batch.example/batch/runner"}
 not an event
 {"Action":"build-output","ImportPath":"batch.example/batch/vocab","Output":"vocab/id.go:3: undefined: x\n"}
 {"Action":"build-fail","ImportPath":"batch.example/batch/vocab"}
+{"Action":"build-output","ImportPath":"batch.example/batch/grade [batch.example/batch/grade.test]","Output":"grade_test.go:3: undefined: y\n"}
+{"Action":"build-fail","ImportPath":"batch.example/batch/grade [batch.example/batch/grade.test]"}
+{"Action":"run","Package":"batch.example/batch/chat","Test":"TestHangs"}
+{"Action":"run","Package":"batch.example/batch/chat","Test":"TestHangs/here"}
+{"Action":"output","Package":"batch.example/batch/chat","Test":"TestHangs/here","Output":"panic: test timed out after 40m0s\n"}
+{"Action":"pass","Package":"batch.example/batch/chat","Test":"TestEnds"}
+{"Action":"fail","Package":"batch.example/batch/chat","Elapsed":2400}
+{"Action":"fail","Package":"batch.example/batch/internal/readme","Test":"TestIt/line_7","Elapsed":2}
+{"Action":"fail","Package":"batch.example/batch/internal/readme","Elapsed":2}
 {"Action":"pass","Package":"batch.example/batch/fault","Test":"TestKinds"}
+{"Action":"run","Package":"batch.example/batch/fault","Test":"TestStopped"}
+`
+
+const slow = `{"Action":"fail","Package":"batch.example/batch/agent","Test":"TestMemory","Elapsed":3}
+{"Action":"fail","Package":"batch.example/batch/agent","Elapsed":3}
 `
 
 const again = `{"Action":"run","Package":"batch.example/batch/runner","Test":"TestWidth"}
@@ -27,14 +41,29 @@ const again = `{"Action":"run","Package":"batch.example/batch/runner","Test":"Te
 
 func TestTheScreenOfAFailedRun(t *testing.T) {
 	r := run{}
-	for _, text := range []string{events, again} {
-		if err := r.read(strings.NewReader(text)); err != nil {
+	t.Setenv("BATCH_TESTS", "")
+	for _, text := range []string{events, again, slow} {
+		if err := r.read(strings.NewReader(text), text == slow); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var b strings.Builder
 	r.print(&b)
-	const want = `== 2 failed
+	const want = `== 6 failed
+
+-- ./agent TestMemory (3.0 s)
+   alone: CGO_ENABLED=0 scripts/test ./agent -run '^TestMemory$'
+
+-- ./chat TestHangs/here (did not end)
+   panic: test timed out after 40m0s
+   alone: scripts/test ./chat -race -run '^TestHangs$/^here$'
+
+-- ./grade (0.0 s)
+   grade_test.go:3: undefined: y
+   alone: scripts/test ./grade -race
+
+-- ./internal/readme TestIt/line_7 (2.0 s)
+   alone: scripts/test ./internal/readme -race -run '^TestIt$'
 
 -- ./runner TestDrain/two (2) (1.2 s)
        drain_test.go:12: got 1, want 2
