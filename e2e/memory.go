@@ -9,7 +9,7 @@ import (
 
 // PeakMemory watches a process until it has ended and returns the most memory
 // that it used, in MiB. What wait reports includes the memory of this test process
-// before the exec.
+// before the exec. Without /proc it returns 0.
 func PeakMemory(pid int) (mib int) {
 	for {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
