@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"maps"
 	mathrand "math/rand/v2"
@@ -39,12 +40,16 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	s := newSoak(t)
 	s.calm()
-	for time.Since(s.began) < s.length && !t.Failed() {
+	// On a slow machine a round takes longer than the whole soak should: one has faults anyway.
+	for began := time.Now(); !t.Failed() && (s.rounds < 2 || time.Since(began) < s.length); {
 		s.round()
 	}
 	t.Logf("%d rounds: %d instances, %d calls of which %d were refused, %d cut or silent; %d processes killed, %d interrupted; "+
 		"%d containers removed; %d attempts resumed, %d replayed, %d diverged",
 		s.rounds, s.instances, s.calls, s.refused, s.cut, s.killed, s.stopped, s.removed, s.resumed, s.replayed, s.diverged)
+	if s.refused+s.cut+s.killed+s.stopped+s.removed == 0 {
+		t.Error("nothing was refused, cut, killed, interrupted or removed: nothing was tested")
+	}
 	if len(s.peaks) > 3 {
 		t.Logf("peaks of memory in MiB, in order: %v", s.peaks)
 		third := len(s.peaks) / 3
@@ -65,15 +70,16 @@ type soak struct {
 	names   []string
 	workers int
 	length  time.Duration
-	began   time.Time
 	server  *llmtest.Server
 	want    map[string]string
 
 	mu      sync.Mutex
-	rng     *mathrand.Rand
-	wild    bool // faults are on
-	calls   int  // all that reached the provider
-	refused int  // those not charged
+	seed    uint64
+	wild    bool           // faults are on
+	life    int            // of this round
+	asked   map[string]int // calls of this life, by instance and reply
+	calls   int            // all that reached the provider
+	refused int            // those not charged
 	cut     int
 	charged float64 // in this round
 
@@ -86,7 +92,7 @@ func newSoak(t *testing.T) *soak {
 	t.Helper()
 	s := &soak{
 		t: t, dir: t.TempDir(), prefix: "soak-" + strings.ToLower(rand.Text()[:8]) + "__",
-		workers: 8, length: 20 * time.Second, began: time.Now(),
+		workers: 8, length: 20 * time.Second,
 	}
 	if text := cmp.Or(os.Getenv("BATCH_SOAK"), map[bool]string{true: "10m"}[sample.All()]); text != "" {
 		length, err := time.ParseDuration(text)
@@ -95,7 +101,7 @@ func newSoak(t *testing.T) *soak {
 		}
 		s.length, s.workers = length, 64
 	}
-	s.rng = sample.Rand(t)
+	s.seed = sample.Seed(t)
 	var rows strings.Builder
 	for i := range 2 * s.workers {
 		name := fmt.Sprintf("n%03d", i)
@@ -113,8 +119,16 @@ func newSoak(t *testing.T) *soak {
 	return s
 }
 
+// dice are for one decision, by the round, the process and what it is about: a seed repeats them
+// in whatever order calls arrive.
+func (s *soak) dice(about ...any) *mathrand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintln(h, s.rounds, s.life, about)
+	return mathrand.New(mathrand.NewPCG(s.seed, h.Sum64()))
+}
+
 // chance is true in one of n calls while faults are on.
-func (s *soak) chance(n int) bool { return s.wild && s.rng.IntN(n) == 0 }
+func (s *soak) chance(dice *mathrand.Rand, n int) bool { return s.wild && dice.IntN(n) == 0 }
 
 // answer is the model and its provider, which charges for every call except those that
 // it refuses.
@@ -127,18 +141,22 @@ func (s *soak) answer(_ int, r *llmtest.Request) llmtest.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-	if s.chance(12) {
+	reply := fmt.Sprint(name, " ", n)
+	s.asked[reply]++
+	dice := s.dice(reply, s.asked[reply])
+	always := s.wild && s.rounds == 1 && reply == s.names[0]+" 0" && s.asked[reply] == 1 // whatever the seed
+	if s.chance(dice, 12) || always {
 		s.refused++
-		a := llmtest.Refusal([]int{429, 500, 503}[s.rng.IntN(3)], "", "not now")
+		a := llmtest.Refusal([]int{429, 500, 503}[dice.IntN(3)], "", "not now")
 		a.Header = map[string]string{"Retry-After": "0"}
 		return a
 	}
 	s.charged += soakCost
 	a := soakAnswer(name, n)
 	a.Usage.Input = 10_000
-	if s.chance(25) {
+	if s.chance(dice, 25) {
 		s.cut++
-		a.Fault = []llmtest.Fault{llmtest.Half, llmtest.Garbage, llmtest.Hangup, llmtest.Silence}[s.rng.IntN(4)]
+		a.Fault = []llmtest.Fault{llmtest.Half, llmtest.Garbage, llmtest.Hangup, llmtest.Silence}[dice.IntN(4)]
 	}
 	return a
 }
@@ -189,7 +207,9 @@ func (s *soak) round() {
 			s.t.Fatalf("the sweep did not end after %d processes: exit code %d\n%s", lives, code, out)
 		}
 	}
+	s.mu.Lock()
 	s.rounds++
+	s.mu.Unlock()
 	s.instances += len(s.names)
 	s.check(undisturbed)
 }
@@ -202,11 +222,13 @@ func (s *soak) live(life int) (code int, out string, disturbed bool) {
 		"-c", "model.model_kwargs.timeout=3", "-c", "model.model_kwargs.num_retries=20", "--retry", "transient=20", "--retry", "diverged=20",
 	}
 	s.mu.Lock()
-	if s.chance(2) {
-		args = append(args, "--inject", fmt.Sprintf("engine.%s:%d=%s", []string{"start", "create", "remove", "inspect", "attach"}[s.rng.IntN(5)],
-			1+s.rng.IntN(3*s.workers), []string{"500", "503", "ECONNRESET", "EPIPE"}[s.rng.IntN(4)]))
+	s.life, s.asked = life, map[string]int{}
+	dice := s.dice("process")
+	if s.chance(dice, 2) {
+		args = append(args, "--inject", fmt.Sprintf("engine.%s:%d=%s", []string{"start", "create", "remove", "inspect", "attach"}[dice.IntN(5)],
+			1+dice.IntN(3*s.workers), []string{"500", "503", "ECONNRESET", "EPIPE"}[dice.IntN(4)]))
 	}
-	kind, after := s.rng.IntN(4), time.Duration(s.rng.Int64N(int64(8*time.Second)))
+	kind, after := dice.IntN(4), time.Duration(dice.Int64N(int64(8*time.Second)))
 	wild := s.wild && life < 20
 	s.mu.Unlock()
 	cmd := e2e.Batch(s.t, s.dir, args...)
@@ -255,7 +277,7 @@ func (s *soak) end(kind int, cmd *exec.Cmd) {
 // removeSome removes a container of the run from time to time.
 func (s *soak) removeSome(ended <-chan struct{}) {
 	engine := e2e.Connect(s.t)
-	for {
+	for look := 0; ; look++ {
 		select {
 		case <-ended:
 			return
@@ -266,8 +288,12 @@ func (s *soak) removeSome(ended <-chan struct{}) {
 			continue
 		}
 		for _, c := range owned {
+			name, own := strings.CutPrefix(c.Instance, s.prefix)
+			if !own {
+				continue
+			}
 			s.mu.Lock()
-			unlucky := strings.HasPrefix(c.Instance, s.prefix) && s.chance(8)
+			unlucky := s.chance(s.dice("remove", name, look), 8)
 			s.mu.Unlock()
 			if unlucky && engine.Remove(s.t.Context(), c.ID) == nil {
 				s.removed++
