@@ -103,14 +103,23 @@ func TestReusedProcessIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// From Linux 6.14 on, each pid namespace has a limit of its own.
-	few := exec.Command("nsenter", "-t", fmt.Sprint(in.State.Pid), "-p", "sh", "-c", "echo 400 >/proc/sys/kernel/pid_max")
+	// From Linux 6.14 on, each pid namespace has a limit of its own; before, it is the machine's.
+	const limit = "/proc/sys/kernel/pid_max"
+	var major, minor int
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	if _, err := fmt.Sscanf(string(release), "%d.%d", &major, &minor); err != nil || major < 6 || major == 6 && minor < 14 {
+		t.Skipf("the number of process ids is the machine's: Linux %s", release)
+	}
+	before, err := os.ReadFile(limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := exec.Command("nsenter", "-t", fmt.Sprint(in.State.Pid), "-p", "sh", "-c", "echo 400 >"+limit)
 	if out, err := few.CombinedOutput(); err != nil {
 		t.Skipf("the number of process ids cannot be lowered: %v, %s", err, out)
 	}
-	if all, _ := os.ReadFile("/proc/sys/kernel/pid_max"); strings.TrimSpace(string(all)) == "400" {
-		_ = os.WriteFile("/proc/sys/kernel/pid_max", []byte("4194304"), 0o644)
-		t.Skip("the number of process ids is the machine's")
+	if all, _ := os.ReadFile(limit); string(all) != string(before) {
+		t.Fatalf("the machine's number of process ids became %s, was %s: %v", all, before, os.WriteFile(limit, before, 0o644))
 	}
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
 	for n := range 20 { // in each, of 400 ids more than 60
