@@ -21,12 +21,12 @@ import (
 func TestARunUnderARateLimitLosesNothing(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	const instances, steps, wall = 20, 3, 4
+	const instances, steps, wall = 6, 3, 12 // seconds: far longer than an attempt works on a busy machine
 	server := llmtest.Start(t, &llmtest.Handler{
-		Limits: llmtest.Limits{RPM: 900, Every: 10 * time.Second, Refuse: (wall + 1) * time.Second},
+		Limits: llmtest.Limits{RPM: 900, Every: (wall + 3) * time.Second, Refuse: (wall + 1) * time.Second},
 		Next: func(_ int, r *llmtest.Request) llmtest.Answer {
 			if r.Replies() < steps-2 {
-				return llmtest.Bash("true")
+				return llmtest.Bash("sleep 3") // until the next refusals
 			}
 			a := llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
 			if r.Replies() == steps-2 {
@@ -44,7 +44,7 @@ func TestARunUnderARateLimitLosesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := e2e.RunOpenAI(t, dir, server.URL, "--subset", "rows.jsonl", "-w", "16", "-c", "model.cost_tracking=ignore_errors",
+	if out, code := e2e.RunOpenAI(t, dir, server.URL, "--subset", "rows.jsonl", "-w", fmt.Sprint(instances), "-c", "model.cost_tracking=ignore_errors",
 		"-c", fmt.Sprint("agent.wall_time_limit_seconds=", wall)); code != e2e.ExitOK {
 		t.Fatalf("exit code %d, want %d\n%s", code, e2e.ExitOK, out)
 	}
