@@ -27,18 +27,18 @@ func OwnRows(t *testing.T, dir string) (prefix string) {
 	return prefix
 }
 
-// SlowScript makes every instance sleep in its first command, for long unless
-// the program's environment says otherwise. A resumed attempt
+// SlowScript makes every instance wait in its first command for the file /tmp/go in its
+// container (see [MakeInContainers]), unless the program's environment has GO. A resumed attempt
 // repeats the command with the environment of then.
 const SlowScript = `"*":
-  - bash: "echo working > work.txt; sleep ${NAP:-120}"
+  - bash: 'echo working > work.txt; until test "$GO" || test -e /tmp/go; do sleep 0.1; done'
   - bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 `
 
 // SlowArgs run OwnRows with SlowScript.
 var SlowArgs = []string{
-	"run", "--subset", "rows.jsonl", "-w", "2", "-m", "scripted/slow.yaml", "-o", "out", "-c", "environment.timeout=200",
-	"-c", `environment.forward_env=["NAP"]`,
+	"run", "--subset", "rows.jsonl", "-w", "2", "-m", "scripted/slow.yaml", "-o", "out", "-c", "environment.timeout=600",
+	"-c", `environment.forward_env=["GO"]`,
 }
 
 // StartSlow starts a run and waits until its instances are in their command.

@@ -14,7 +14,7 @@ func TestKeptContainersStay(t *testing.T) {
 	dir := t.TempDir()
 	prefix := e2e.OwnRows(t, dir)
 	stop := e2e.Keep(dir + "/out")
-	cmd, _ := e2e.StartSlow(t, dir, 2, "NAP=10")
+	cmd, _ := e2e.StartSlow(t, dir, 2)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

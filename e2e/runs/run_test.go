@@ -67,7 +67,7 @@ func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != e2e.ExitInterrupted {
 		t.Errorf("exit code %d, want %d", code, e2e.ExitInterrupted)
 	}
-	if d := time.Since(start); d > 90*time.Second { // the commands take longer
+	if d := time.Since(start); d > e2e.Patience { // the commands take longer
 		t.Errorf("took %v to stop, want less than the commands take", d)
 	}
 	if n := e2e.ContainersOf(t, prefix); n != 0 {
@@ -87,11 +87,10 @@ func TestTheFirstInterruptDrains(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	prefix := e2e.OwnRows(t, dir)
-	script := strings.Replace(e2e.SlowScript, "sleep ${NAP:-120}", "until test -e /tmp/go; do sleep 0.1; done", 1)
-	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(script), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(e2e.SlowScript), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "-w", "1", "-m", "scripted/slow.yaml", "-o", "out", "--json")
+	cmd := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "-w", "1", "-m", "scripted/slow.yaml", "-o", "out", "-c", "environment.timeout=600", "--json")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +124,8 @@ func TestTheNextRunRepairsWhatAKilledRunLeft(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	prefix := e2e.OwnRows(t, dir)
-	cmd, _ := e2e.StartSlow(t, dir, 2, "NAP=10") // which the next run waits for, see [containers.Command.ID]
+	free := e2e.Keep(filepath.Join(dir, "out")) // other runs remove the containers otherwise
+	cmd, _ := e2e.StartSlow(t, dir, 2)
 
 	// Meanwhile no other run may write into the directory.
 	second := e2e.Batch(t, dir, e2e.SlowArgs...)
@@ -137,8 +137,10 @@ func TestTheNextRunRepairsWhatAKilledRunLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
+	e2e.MakeInContainers(t, prefix, "/tmp/go") // the next run waits for these commands, see [containers.Command.ID]
+	free()
 	again := e2e.Batch(t, dir, e2e.SlowArgs...)
-	again.Env = append(again.Env, "NAP=0")
+	again.Env = append(again.Env, "GO=1")
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -75,7 +75,7 @@ func TestAnInterruptedRunSendsItsAttempts(t *testing.T) {
 		t.Errorf("want two pending attempts, and two commands that were canceled:\n%s", tree)
 	}
 	again := e2e.Batch(t, dir, e2e.SlowArgs...)
-	again.Env = append(again.Env, "NAP=0", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
+	again.Env = append(again.Env, "GO=1", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
