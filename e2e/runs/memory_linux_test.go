@@ -49,7 +49,9 @@ func TestMemoryDoesNotGrowWithOutputs(t *testing.T) {
 		}
 		return out.String(), cmd.ProcessState.ExitCode()
 	}
-	run("--inject", "model.call:"+map[bool]string{true: "20", false: "90"}[testing.Short()]+"=kill")
+	if out, code := run("--inject", "model.call:"+map[bool]string{true: "20", false: "90"}[testing.Short()]+"=kill"); code != -1 {
+		t.Fatalf("exit code %d, want a kill in the middle\n%s", code, out)
+	}
 	if out, code := run(); code != e2e.ExitOK || !strings.Contains(out, "Submitted (empty)") {
 		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, e2e.ExitOK, "Submitted (empty)", out)
 	}
