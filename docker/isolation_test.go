@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/enginetest"
 )
 
 // status returns the values of /proc/self/status in the container by name.
@@ -118,7 +119,7 @@ func demoImage(t *testing.T) string {
 	t.Helper()
 	const name = "batch-demo/demo__slug-1:latest"
 	if _, here, err := connect(t).Image(t.Context(), name, ""); err != nil || !here {
-		t.Skipf("no image %s: %v", name, err)
+		enginetest.Lacks(t, "no image %s: %v", name, err)
 	}
 	return name
 }

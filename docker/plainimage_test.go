@@ -51,7 +51,7 @@ func TestAnImageWithoutBashCanRun(t *testing.T) {
 	e := connect(t)
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
-		t.Skip("no busybox is installed, whose ash alpine has")
+		enginetest.Lacks(t, "no busybox is installed, whose ash alpine has")
 	}
 	ash, err := os.ReadFile(busybox)
 	if err != nil {

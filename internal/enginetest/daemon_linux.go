@@ -35,7 +35,7 @@ type Daemon struct {
 }
 
 // Start starts a dockerd with the given flags in addition to Start's own. It skips the
-// test if a dockerd cannot run here. At the end of the test, even if it failed, everything
+// test if a dockerd cannot run here: see [Lacks]. At the end of the test, even if it failed, everything
 // is removed, including the containers. If the test is killed, the processes, network links
 // and mounts end too, and the next Start removes the files and cgroups.
 func Start(t testing.TB, flags ...string) *Daemon {
@@ -45,7 +45,7 @@ func Start(t testing.TB, flags ...string) *Daemon {
 	}
 	for _, program := range []string{"dockerd", "containerd"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("no %s is installed", program)
+			Lacks(t, "no %s is installed", program)
 		}
 	}
 	sweep(t)
@@ -56,7 +56,7 @@ func Start(t testing.TB, flags ...string) *Daemon {
 	d := &Daemon{t: t, dir: dir, held: held}
 	t.Cleanup(d.destroy)
 	if d.room, err = openRoom(); err != nil {
-		t.Skipf("a separate dockerd needs namespaces: %v", err)
+		Lacks(t, "a separate dockerd needs namespaces: %v", err)
 	}
 	for name, text := range map[string]string{
 		"daemon.json": "{}", // instead of the machine's own
