@@ -115,12 +115,14 @@ func GradedOnce(t *testing.T, dir string, want int) {
 }
 
 // AwaitGrades waits until a run directory has n grades.
-func AwaitGrades(dir string, n int) {
+func AwaitGrades(t testing.TB, dir string, n int) {
+	t.Helper()
 	for end := time.Now().Add(Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if list, err := grades.Read(dir); err == nil && len(list) >= n {
 			return
 		}
 	}
+	t.Fatalf("%s does not have %d grades after %v", dir, n, Patience)
 }
 
 // OnlyJournal are the records of the only instance.

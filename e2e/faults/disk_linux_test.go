@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/llm/llmtest"
 )
 
@@ -28,10 +29,10 @@ func smallDisk(t *testing.T, dir string, size int64) {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", image).CombinedOutput(); err != nil {
-		t.Skipf("mkfs.ext4: %v %s", err, out)
+		enginetest.Lacks(t, "mkfs.ext4: %v %s", err, out)
 	}
 	if out, err := exec.Command("mount", "-o", "loop", image, dir).CombinedOutput(); err != nil {
-		t.Skipf("mounting a small file system: %v %s", err, out)
+		enginetest.Lacks(t, "mounting a small file system: %v %s", err, out)
 	}
 	t.Cleanup(func() {
 		// Lazily: a process that still reads in there must not keep the loop device.
@@ -106,7 +107,7 @@ func TestAFullDiskStopsGradingAndNoVerdictIsLost(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	e2e.AwaitGrades(out, 1)
+	e2e.AwaitGrades(t, out, 1)
 	filler := filepath.Join(out, "filler")
 	if err := fill(filler); err != nil {
 		t.Error(err)

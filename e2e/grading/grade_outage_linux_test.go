@@ -59,7 +59,7 @@ func TestGradingSurvivesARestartOfItsEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out")
-	e2e.AwaitGrades(out, 2)
+	e2e.AwaitGrades(t, out, 2)
 	d.Kill(syscall.SIGKILL)
 	d.Restart()
 	if err := cmd.Wait(); err != nil {
