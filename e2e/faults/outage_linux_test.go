@@ -131,7 +131,7 @@ func startOutage(t *testing.T, d *enginetest.Daemon) *outage {
 // poll waits until ready is true, with a generous time limit.
 func (o *outage) poll(what string, ready func() bool) {
 	o.Helper()
-	for end := time.Now().Add(3 * time.Minute); !ready(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(e2e.Patience); !ready(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			o.Fatalf("waited without success for %s; the run said:\n%s", what, o.output())
 		}
@@ -188,8 +188,8 @@ func (o *outage) awaitEnd(want string) {
 		if err != nil {
 			o.Errorf("%v\n%s", err, o.output())
 		}
-	case <-time.After(5 * time.Minute):
-		o.Fatalf("the run did not end within 5 minutes:\n%s", o.output())
+	case <-time.After(e2e.Patience):
+		o.Fatalf("the run did not end within %v:\n%s", e2e.Patience, o.output())
 	}
 	if p := e2e.Predictions(o, filepath.Join(o.dir, "out")); len(p) != 5 || p["outage__0"] != want || p["outage__4"] != "done\n" {
 		o.Errorf("predictions %q, want 5 predictions, outage__0 %v, outage__4 %q\n%s", p, want, "done\n", o.output())

@@ -86,7 +86,7 @@ func (u *underWay) journal(typ string) (all []json.RawMessage) {
 // await waits for the n-th record of an action, and returns the container.
 func (u *underWay) await(n int) (container string) {
 	u.Helper()
-	for end := time.Now().Add(2 * time.Minute); len(u.journal(journal.TypeAction)) < n; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(e2e.Patience); len(u.journal(journal.TypeAction)) < n; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			_ = u.cmd.Process.Kill()
 			_ = u.cmd.Wait()

@@ -65,7 +65,7 @@ func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 				case <-arrived:
 					interrupt(t, cmd.Process)
 				case <-ended:
-				case <-time.After(time.Minute):
+				case <-time.After(e2e.Patience):
 					t.Fatalf("got neither a call nor the end of the run\n%s", out.String())
 				}
 				select {

@@ -21,7 +21,7 @@ import (
 // ErrMissing says that no server is installed.
 var ErrMissing = errors.New("no PostgreSQL server is installed: scripts/ensure-extras installs it")
 
-const patience = time.Minute // for one step, which takes about a second
+const patience = 5 * time.Minute // for one step, which takes about a second on an idle machine
 
 // Server is a running server, with one database.
 type Server struct {

@@ -20,6 +20,9 @@ import (
 	"batch.example/batch/report/page"
 )
 
+// patience is how long a step may take, on a busy machine too.
+const patience = 5 * time.Minute
+
 // TestInABrowser looks at pages as people do. What the tests have in common: whatever a page
 // shows, it makes no request and writes nothing into the console.
 func TestInABrowser(t *testing.T) {
@@ -29,7 +32,7 @@ func TestInABrowser(t *testing.T) {
 	if chromium.Path() == "" {
 		t.Skip("no chromium: scripts/ensure-extras installs it")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	t.Cleanup(cancel)
 	first, stop, err := chromium.Open(ctx)
 	if err != nil {
@@ -132,7 +135,7 @@ func (b *tab) show(text string, width, height int64, scheme string) {
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.t.Fatal(err)
@@ -142,7 +145,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 // js is the value of a JavaScript expression.
 func js[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
