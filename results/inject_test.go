@@ -50,9 +50,15 @@ func putSome(dir string, plan *inject.Plan, safe func(id string)) error {
 }
 
 // everyPass calls try with a spec for each pass through any point until one
-// fails nothing: every eighth from a random one, or all of them with BATCH_TESTS=all.
+// fails nothing: every eighth from a random one, or all of them with BATCH_TESTS=all. Always tried
+// are the sync of a result, and the replacement of a file.
 func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (harmed bool)) {
 	t.Parallel() // it waits for the disk
+	for _, point := range []string{"journal.sync:1", "file.rename:2"} {
+		if !try(t, point+"="+what) {
+			t.Errorf("%s is not reached", point)
+		}
+	}
 	step := 8
 	if sample.All() {
 		step = 1
