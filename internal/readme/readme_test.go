@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"batch.example/batch/llm/llmtest"
 )
 
@@ -31,6 +33,7 @@ func TestTheReadmeTranscriptsAreTrue(t *testing.T) {
 	if len(list) == 0 {
 		t.Fatal("README.md shows no command in a console block")
 	}
+	alone(t)
 	env := environment(t, root)
 	dir := t.TempDir()
 	for _, b := range list {
@@ -60,6 +63,20 @@ func TestTheReadmeTranscriptsAreTrue(t *testing.T) {
 			leaveDemoRun(t, dir)
 		})
 	}
+}
+
+// alone waits until no other test of a README runs on this machine: the commands name images,
+// which are the same for all.
+func alone(t *testing.T) {
+	t.Helper()
+	if os.Getenv("BATCH_DOCKER") != "require" {
+		return
+	}
+	lock := flock.New(filepath.Join("/tmp", fmt.Sprintf(".readme-%d.lock", os.Getuid())))
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Unlock() })
 }
 
 // leaveDemoRun copies the demo's sweep to BATCH_DEMO_RUN, as soon as a block has made it: package
