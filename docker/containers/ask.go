@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	attachLimit  = time.Minute      // for a new init to answer
-	welcomeLimit = 20 * time.Second // for one that runs already
+	attachLimit = time.Minute // for an init to answer, which may have a small part of a processor
 
 	aliveEvery = 5 * time.Second  // how often the init is pinged
 	aliveLimit = 20 * time.Second // how long it may send nothing while a question is open
@@ -184,7 +183,7 @@ func (c *Container) reconnect(ctx context.Context) (*link.Link, error) {
 		}
 		l, err := link.Attach(ctx, c.engine, c.id, c.key)
 		if err == nil {
-			if err = c.begin(ctx, l, nil, welcomeLimit); err == nil {
+			if err = c.begin(ctx, l, nil, attachLimit); err == nil {
 				return l, nil
 			}
 		}
