@@ -190,7 +190,7 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 				case err = <-errs:
 				}
 			}
-			if err != nil && !errdefs.IsNotFound(err) {
+			if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
 				t.Fatal(err)
 			}
 		}
