@@ -217,10 +217,11 @@ func (r *Run) writeFinal() error {
 	if err != nil {
 		return err
 	}
-	list, err := r.store.Predictions(ids(r.Instances))
+	whole := r.manifest.Dataset.Instances
+	list, err := r.store.Predictions(whole)
 	if err != nil {
 		return err
 	}
-	r.report, err = grading.Final(r.Output, r.Grading.RunIDOf(r.Output), r.Grading.Rules, ids(r.Instances), list, grades.Latest(journal.All()), quarantined)
+	r.report, err = grading.Final(r.Output, r.Grading.RunIDOf(r.Output), r.Grading.Rules, whole, list, grades.Latest(journal.All()), quarantined)
 	return err
 }

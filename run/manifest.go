@@ -65,8 +65,11 @@ func (r *Run) checkManifest(m *manifest.Manifest) error {
 		return fault.Newf(fault.Usage, "%s was made with different settings:\n  %s", r.Output, strings.Join(refused, "\n  ")).
 			WithHint("%s", r.acceptHint())
 	}
-	if r.Again {
-		m.Dataset = old.Dataset // the selection of the original run, not only the instances of this one
+	switch {
+	case r.Again:
+		m.Dataset = old.Dataset
+	case len(refused) == 0 || !r.replacesAll(): // otherwise nothing of the earlier selection is left
+		m.Dataset.Add(old.Dataset)
 	}
 	m.Created = old.Created
 	m.Images, m.ModelIDs = old.Images, old.ModelIDs

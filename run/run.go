@@ -192,6 +192,7 @@ type Summary struct {
 	runner.Summary                  // of this run's work
 	Began          bool             // instances were admitted
 	Asked          []string         // ids of the selected instances
+	Directory      []string         // ids of all instances that runs into the directory selected
 	Records        []results.Record // of all attempts, also at other instances
 	Spent          float64          // US dollars, by all runs into the directory
 	Missing        int              // selected instances without a result
@@ -203,6 +204,10 @@ type Summary struct {
 // Summary reports how the run's instances have ended. It may be called after Close.
 func (r *Run) Summary() Summary {
 	s := Summary{Summary: r.sum, Began: r.began, Asked: ids(r.Instances), Records: r.store.Records(), Spent: r.store.Spent()}
+	s.Directory = s.Asked
+	if r.manifest != nil {
+		s.Directory = r.manifest.Dataset.Instances
+	}
 	s.Report, s.Ungraded, s.Waiting = r.report, r.countUngraded(s.Records), r.waiting
 	for _, in := range r.Instances {
 		if _, done := r.store.Finished(in.ID); !done {

@@ -66,7 +66,7 @@ func flagsFromManifest(dir string, own *pflag.FlagSet) (f runFlags, m *manifest.
 		return f, m, fault.New(fault.Host, "finding the working directory", err)
 	}
 	f.argv, f.dir = m.Argv, dir
-	f.named = c.Flags().Args()
+	f.named, f.whole = c.Flags().Args(), m.Dataset.Instances
 	if f.instances != "" { // the file may have changed, or was standard input
 		f.ids = m.Dataset.Instances
 	}
@@ -200,7 +200,7 @@ exit_statuses.yaml.`,
 			if err != nil {
 				return err
 			}
-			f.retrying, f.fresh, f.ids, f.named = true, own.fresh, chosen, nil
+			f.retrying, f.fresh, f.ids, f.named, f.whole = true, own.fresh, chosen, nil, nil
 			return a.run(c.Context(), f)
 		},
 	}

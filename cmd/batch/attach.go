@@ -96,7 +96,7 @@ func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk cha
 	if !given.Changed("cost-limit-total") {
 		f.totalCost = 0
 	}
-	f.ids, f.named = []string{id}, nil
+	f.ids, f.named, f.whole = []string{id}, nil, nil
 	if err := f.check(); err != nil { // which also reads flags
 		return err
 	}

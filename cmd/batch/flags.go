@@ -75,7 +75,8 @@ func (f *imageFlags) check() (err error) {
 	return f.pullFlags.check()
 }
 
-// narrow keeps those of the selected instances that were named as arguments.
+// narrow keeps those of the selected instances that were named as arguments, and adds the
+// instances of the directory's selection.
 func (f *runFlags) narrow(ds *dataset.Dataset, selected []dataset.Instance) ([]dataset.Instance, error) {
 	if len(f.named) > 0 && slices.Equal(f.accept, []string{"all"}) && checkAccept(f.named[:1]) == nil {
 		if _, err := (dataset.Selection{IDs: f.named[:1]}).Apply(ds.Instances); err != nil {
@@ -83,7 +84,19 @@ func (f *runFlags) narrow(ds *dataset.Dataset, selected []dataset.Instance) ([]d
 				WithHint("did you mean `--accept-changes=%s`?", f.named[0])
 		}
 	}
-	return narrow(ds, selected, f.named)
+	kept, err := narrow(ds, selected, f.named)
+	if err != nil || len(f.whole) == 0 {
+		return kept, err
+	}
+	keep := map[string]bool{}
+	for _, in := range kept {
+		keep[in.ID] = true
+	}
+	for _, id := range f.whole {
+		keep[id] = true
+	}
+	all, err := (dataset.Selection{Shuffle: f.shuffle, Seed: f.seed}).Apply(ds.Instances)
+	return slices.DeleteFunc(all, func(in dataset.Instance) bool { return !keep[in.ID] }), err
 }
 
 // narrow keeps those of the selected instances that are named, if any are.

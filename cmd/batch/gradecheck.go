@@ -20,7 +20,7 @@ import (
 // those that are broken here.
 func (s *gradeSession) checkMachine(ctx context.Context) error {
 	found := map[string][]string{} // id -> what is wrong
-	complete := true
+	complete, all := true, 0
 	for _, word := range []string{wordGold, wordEmpty} {
 		s.what.word = word
 		r, err := s.request(filepath.Join(s.flags.output, word), s.made(word))
@@ -39,7 +39,11 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 			return err
 		}
 		complete = complete && err == nil
-		_, list := d.Grades()
+		_, list, err := d.Whole() // also what an earlier check found about other instances
+		if err != nil {
+			return err
+		}
+		all = len(list)
 		for _, g := range list {
 			if why := broken(word, g); why != "" {
 				found[g.InstanceID] = append(found[g.InstanceID], why)
@@ -49,7 +53,7 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 	if s.flags.dryRun {
 		return nil
 	}
-	if err := s.writeBroken(found); err != nil {
+	if err := s.writeBroken(found, all); err != nil {
 		return err
 	}
 	if len(found) > 0 || !complete {
@@ -79,8 +83,9 @@ func broken(word string, g grades.Grade) string {
 	return ""
 }
 
-// writeBroken writes the list for --quarantine and shows it.
-func (s *gradeSession) writeBroken(found map[string][]string) error {
+// writeBroken writes the list for --quarantine and shows it. All is how many instances were
+// checked, in this command or before.
+func (s *gradeSession) writeBroken(found map[string][]string, all int) error {
 	var ids []string
 	for id := range found {
 		ids = append(ids, id)
@@ -104,10 +109,10 @@ func (s *gradeSession) writeBroken(found map[string][]string) error {
 		out = s.stderr
 	}
 	if len(ids) == 0 {
-		_, err = fmt.Fprintf(out, "\nno instance is broken on this machine, of %d\n", len(s.selected))
+		_, err = fmt.Fprintf(out, "\nno instance is broken on this machine, of %d\n", all)
 		return writing(err)
 	}
-	fmt.Fprintf(out, "\n%s on this machine, of %d:\n", printable.Count(len(ids), "instance is broken", "instances are broken"), len(s.selected))
+	fmt.Fprintf(out, "\n%s on this machine, of %d:\n", printable.Count(len(ids), "instance is broken", "instances are broken"), all)
 	for _, id := range ids {
 		fmt.Fprintf(out, "  %s  %s\n", id, printable.Line(strings.Join(found[id], "; ")))
 	}

@@ -39,6 +39,7 @@ type gradeSession struct {
 	cfg      *config.Config
 	ds       *dataset.Dataset
 	selected []dataset.Instance
+	flagged  []dataset.Instance // what the flags select, without arguments
 	started  time.Time
 }
 
@@ -88,7 +89,8 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 	if s.ds, s.selected, err = s.flags.load(ctx, s.app); err != nil {
 		return err
 	}
-	if s.selected, err = narrow(s.ds, s.selected, s.flags.named); err != nil {
+	s.flagged = s.selected
+	if s.selected, err = narrow(s.ds, s.flagged, s.flags.named); err != nil {
 		return err
 	}
 	if s.flags.digest != "" && s.ds.Digest != s.flags.digest {
@@ -197,6 +199,9 @@ func (s *gradeSession) request(output string, list []results.Prediction) (r grad
 		Output: output, Instances: s.selected, Import: list, Settings: s.settings(), Redo: f.redo, ByImage: f.order != orderGiven,
 		Sandboxes: s.sandboxes(s.cfg, f.imageFlags, f.imagePrefix, f.engineWait), Store: results.Options{Mask: s.mask},
 		Width: runner.NewWidth(f.workers.n), Retries: retries, Tell: s.tell,
+	}
+	for _, in := range s.flagged {
+		r.Selected = append(r.Selected, in.ID)
 	}
 	if list != nil {
 		r.About = s.about()
@@ -329,17 +334,30 @@ func (s *gradeSession) writeTable(d *grading.Directory, path string) error {
 	if err != nil {
 		return err
 	}
-	predictions, list := d.Grades()
-	ids := make([]string, len(predictions))
-	cached := 0
-	for i, p := range predictions {
+	whole, list, err := d.Whole()
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(whole))
+	for i, p := range whole {
 		ids[i] = p.InstanceID
-		if list[i].Cached {
-			cached++
-		}
 	}
 	if err := report.WriteGrades(out, ids, snap.Records); err != nil {
 		return err
+	}
+	touched, own := d.Grades()
+	if len(touched) < len(whole) {
+		ids = ids[:0]
+		for _, p := range touched {
+			ids = append(ids, p.InstanceID)
+		}
+		fmt.Fprintf(out, "this command was for %d of these %d predictions: %s\n", len(touched), len(whole), some(ids))
+	}
+	cached := 0
+	for _, g := range own {
+		if g.Cached {
+			cached++
+		}
 	}
 	if cached > 0 {
 		fmt.Fprintf(out, "%s judged from the cached log of the same test run\n", printable.Count(cached, "was", "were"))

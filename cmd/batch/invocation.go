@@ -252,7 +252,10 @@ func (s *invocation) conclude(r *run.Run, runErr error) error {
 		out = s.stderr // standard output holds events only
 	}
 	sum := r.Summary()
-	err := report.Summary(out, report.SummaryData{Asked: sum.Asked, Records: sum.Records, Spent: sum.Spent, Elapsed: time.Since(s.started)})
+	err := report.Summary(out, report.SummaryData{Asked: sum.Directory, Records: sum.Records, Spent: sum.Spent, Elapsed: time.Since(s.started)})
+	if err == nil && len(sum.Asked) < len(sum.Directory) {
+		_, err = fmt.Fprintf(out, "\nthis command was for %d of these %d instances: %s\n", len(sum.Asked), len(sum.Directory), some(sum.Asked))
+	}
 	if err == nil {
 		_, err = fmt.Fprintf(out, "\npredictions   %s\ntrajectories  %s\n",
 			filepath.Join(s.flags.shown(), "preds.json"), filepath.Join(s.flags.shown(), "INSTANCE", "INSTANCE.traj.json"))

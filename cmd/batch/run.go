@@ -35,6 +35,7 @@ type runFlags struct {
 	recordFlags
 
 	named    []string // ids that were given as arguments; they narrow the selection
+	whole    []string // ids that earlier runs into the directory selected; they are selected too
 	argv     []string // of the `batch run` that this is, for the manifest
 	dir      string   // the run directory as a person named it; empty: output
 	retrying bool     // run the selected instances again, of a directory's own selection

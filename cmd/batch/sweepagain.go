@@ -44,7 +44,7 @@ func (a *app) retrySweep(ctx context.Context, dir string, pick run.Choice, fresh
 			}
 			continue
 		}
-		f.retrying, f.fresh, f.ids, f.named = true, fresh, chosen, nil
+		f.retrying, f.fresh, f.ids, f.named, f.whole = true, fresh, chosen, nil, nil
 		cells, flags = append(cells, s.cells[i]), append(flags, f)
 	}
 	if len(cells) == 0 {

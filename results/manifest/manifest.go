@@ -67,6 +67,29 @@ type Dataset struct {
 	Instances []string `json:"instances,omitempty"` // their ids, in order
 }
 
+// Add makes d the selection of a directory into which earlier was selected before: the
+// instances of both, those of earlier first.
+func (d *Dataset) Add(earlier Dataset) {
+	all := slices.Clone(earlier.Instances)
+	known := map[string]bool{}
+	for _, id := range all {
+		known[id] = true
+	}
+	for _, id := range d.Instances {
+		if !known[id] {
+			all = append(all, id)
+		}
+	}
+	switch len(all) {
+	case len(earlier.Instances):
+		d.Selection = earlier.Selection
+	case len(d.Instances): // it has all of earlier
+	default:
+		d.Selection = earlier.Selection + ", then " + d.Selection
+	}
+	d.Instances, d.Count = all, len(all)
+}
+
 // Title names the dataset and the split, if it has one: "demo (split test)".
 func (d Dataset) Title() string {
 	if d.Split == "" {

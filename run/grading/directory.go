@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 type Request struct {
 	Output     string
 	Instances  []dataset.Instance   // asked for; only their predictions are graded
+	Selected   []string             // ids of the instances that a directory without manifest is for, beside Instances
 	Import     []results.Prediction // become the directory's predictions; nil: it has them
 	About      *manifest.Manifest   // of a directory that has no manifest; nil: none
 	Quarantine []byte               // becomes the directory's list; nil: what it has
@@ -372,18 +374,63 @@ func (d *Directory) Grades() ([]results.Prediction, []grades.Grade) {
 // verdict that counts, even if an earlier one stands.
 func (d *Directory) Missing() int { return d.Todo() - d.sum.Final }
 
-// Report writes the harness's final report and returns its path.
+// Whole returns the predictions of all instances that the directory is for, in the order of
+// preds.json, and the grade of each that counts: also what this Directory was not asked to
+// grade.
+func (d *Directory) Whole() ([]results.Prediction, []grades.Grade, error) {
+	_, predictions, err := d.whole()
+	if err != nil {
+		return nil, nil, err
+	}
+	latest := grades.Latest(d.log.All())
+	list := make([]grades.Grade, len(predictions))
+	for i, p := range predictions {
+		list[i] = latest[KeyOf(p)]
+	}
+	return predictions, list, nil
+}
+
+// Report writes the harness's final report, which is of all instances that the directory is
+// for, and returns its path.
 func (d *Directory) Report() (string, error) {
 	quarantined, err := grades.Quarantined(d.Output)
 	if err != nil {
 		return "", err
 	}
-	var asked []string
+	asked, predictions, err := d.whole()
+	if err != nil {
+		return "", err
+	}
+	return Final(d.Output, d.RunIDOf(d.Output), d.Rules, asked, predictions, grades.Latest(d.log.All()), quarantined)
+}
+
+// whole returns the ids of all instances that the directory is for, by its manifest, and their
+// predictions. Without a manifest it is for what was selected and what it has predictions of.
+func (d *Directory) whole() (asked []string, predictions []results.Prediction, err error) {
+	m, known := d.store.Manifest()
+	if known {
+		asked = slices.Clone(m.Dataset.Instances)
+	} else {
+		asked = slices.Clone(d.Selected)
+	}
 	for _, in := range d.Instances {
 		asked = append(asked, in.ID)
 	}
-	predictions, _ := d.Grades()
-	return Final(d.Output, d.RunIDOf(d.Output), d.Rules, asked, predictions, grades.Latest(d.log.All()), quarantined)
+	predictions, err = d.store.Predictions(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !known {
+		for _, p := range predictions {
+			asked = append(asked, p.InstanceID)
+		}
+	}
+	slices.Sort(asked)
+	asked = slices.Compact(asked)
+	return asked, slices.DeleteFunc(predictions, func(p results.Prediction) bool {
+		_, found := slices.BinarySearch(asked, p.InstanceID)
+		return !found
+	}), nil
 }
 
 // Close completes the files of the directory and unlocks it. It may be called twice.
