@@ -23,6 +23,7 @@ type Grading struct {
 
 	Suspicious  []Suspicion `json:"suspicious,omitempty"` // verdicts that may be wrong
 	Unstable    []Unstable  `json:"unstable,omitempty"`   // verdicts that differ when the tests are repeated
+	Notes       []Note      `json:"notes,omitempty"`      // how the grading of predictions differed from an ordinary one
 	Quarantined []string    `json:"quarantined,omitempty"`
 }
 
@@ -42,6 +43,12 @@ type Suspicion struct {
 type Unstable struct {
 	ID       string          `json:"instance_id"`
 	Verdicts []vocab.Verdict `json:"verdicts"`
+}
+
+// Note is what is to know about how some predictions were graded.
+type Note struct {
+	Text string   `json:"text"`
+	IDs  []string `json:"instance_ids"`
 }
 
 // newGrading returns nil if nothing was graded or quarantined. records has one record per
@@ -114,9 +121,24 @@ func (g *Grading) add(r results.Record) {
 	if r.Grade != nil && len(r.Grade.Suspicious) > 0 {
 		g.Suspicious = append(g.Suspicious, Suspicion{r.InstanceID, r.Grade.Suspicious})
 	}
+	if r.Grade != nil {
+		for _, text := range r.Grade.Notes {
+			g.note(text, r.InstanceID)
+		}
+	}
 	if r.Grade != nil && r.Grade.Unstable {
 		g.Unstable = append(g.Unstable, Unstable{r.InstanceID, r.Grade.Verdicts})
 	}
+}
+
+// note adds an instance to those with the same note.
+func (g *Grading) note(text, id string) {
+	i := slices.IndexFunc(g.Notes, func(n Note) bool { return n.Text == text })
+	if i < 0 {
+		i = len(g.Notes)
+		g.Notes = append(g.Notes, Note{Text: text})
+	}
+	g.Notes[i].IDs = append(g.Notes[i].IDs, id)
 }
 
 // Rate is the share of resolved predictions with what it is of: "resolved 8 of 10 graded
@@ -150,6 +172,11 @@ func (g *Grading) write(b *bufio.Writer) {
 		lines = append(lines, u.ID+": "+joinVerdicts(u.Verdicts))
 	}
 	writeFirst(b, printable.Count(len(lines), "unstable verdict", "unstable verdicts"), lines)
+	lines = nil
+	for _, n := range g.Notes {
+		lines = append(lines, fmt.Sprintf("%s (%d): %s", n.Text, len(n.IDs), firstOf(n.IDs)))
+	}
+	writeFirst(b, printable.Count(len(lines), "note on grading", "notes on grading"), lines)
 	if n := len(g.Quarantined); n > 0 {
 		writeWords(b, OneLine(g.quarantine()+": "+firstOf(g.Quarantined), 0), "  ")
 	}

@@ -179,6 +179,9 @@ func gradeOf(v *trajectory.View) []headLine {
 	for _, reason := range g.Suspicious {
 		lines = append(lines, headLine{"", "suspicious: " + reason})
 	}
+	for _, note := range g.Notes {
+		lines = append(lines, headLine{"", "note: " + note})
+	}
 	if g.Log != "" {
 		lines = append(lines, headLine{"test log", filepath.Join(v.Dir, filepath.FromSlash(g.Log))})
 	}

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/grade/regrade"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/run/grading"
 )
 
 // regrade is `batch grade --from-logs`.
@@ -73,7 +74,7 @@ func judge(o family.Options, r logparse.Rules) regrade.Judge {
 		if err != nil || !j.Resolved || len(patch) == 0 {
 			return j, err
 		}
-		for _, d := range evaluate.Deciders(patch, task.Gold, []byte(in.TestPatch), task.Script) {
+		for _, d := range evaluate.Deciders(grading.JobOf(task), task.Gold, evaluate.Named(patch)) {
 			if d.Tier == evaluate.TierRunner {
 				j.Suspicious = append(j.Suspicious, fmt.Sprintf("the patch changes %s, which decides what tests report", d.Path))
 			}

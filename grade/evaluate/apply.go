@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -36,10 +37,17 @@ func chain(r logparse.Rules) []string {
 // no file monitor, and accepts a repository of another user.
 const safely = "git -c core.hooksPath=/dev/null -c core.fsmonitor= -c safe.directory='*' "
 
-// harden makes a git command of the harness's safe.
-func harden(command string) string {
+// edCommand matches the commands of ed. Older versions of patch(1) would run an ed script, and
+// with it any command.
+var edCommand = regexp.MustCompile(`(?m)^\d+(?:,\d+)?[acd]\r?$`)
+
+// harden makes a command of the harness's safe.
+func harden(command string, patch []byte) string {
 	if rest, ok := strings.CutPrefix(command, "git "); ok {
 		return safely + rest
+	}
+	if rest, ok := strings.CutPrefix(command, "patch "); ok && edCommand.Match(patch) {
+		return "patch --unified " + rest
 	}
 	return command
 }
@@ -47,6 +55,10 @@ func harden(command string) string {
 // apply applies the patch in the file, by the first command of the chain that can, and
 // stores the result in e.
 func (r *runner) apply(ctx context.Context, file string) error {
+	before, err := r.base(ctx)
+	if err != nil {
+		return err
+	}
 	for i, command := range chain(r.job.Rules) {
 		if i == 1 { // it is the patch's failure if there is a repository
 			if err := r.checkRepository(ctx); err != nil {
@@ -54,87 +66,114 @@ func (r *runner) apply(ctx context.Context, file string) error {
 			}
 		}
 		if i > 0 && r.job.Rules != logparse.V4 {
+			if i == 1 {
+				if r.e.Lost, err = r.ownChanges(ctx); err != nil {
+					return err
+				}
+			}
 			if err := r.cleanUp(ctx); err != nil {
 				return err
 			}
+			if i == 1 { // git apply has changed nothing: it writes all files or none
+				if before, err = r.base(ctx); err != nil {
+					return err
+				}
+			}
 		}
-		if strings.HasPrefix(command, "patch ") && !safeForPatch(r.patch) {
-			r.log.failed(command)
-			continue
-		}
-		out, err := r.setup(ctx, harden(command)+" "+file)
+		out, err := r.setup(ctx, harden(command, r.job.Patch)+" "+file)
 		if err != nil {
 			return err
 		}
 		r.e.ApplyOutput = out.Bytes
 		if out.ExitCode == 0 {
-			r.e.Applied, r.e.How = true, command
-			r.log.applied(out.Bytes)
-			return nil
+			return r.applied(ctx, command, before)
 		}
 		r.log.failed(command)
 	}
 	if r.job.Rules != logparse.V4 {
 		const command = "git apply --check --reverse"
-		out, err := r.setup(ctx, harden(command)+" "+file)
+		out, err := r.setup(ctx, harden(command, nil)+" "+file)
 		if err != nil {
 			return err
 		}
 		if out.ExitCode == 0 {
-			r.e.Applied, r.e.How = true, command
-			r.log.info(appliedText + ": verified already applied")
-			return nil
+			return r.applied(ctx, command, before)
 		}
 	}
 	why := "no command of the chain could apply it: " + reason(r.e.ApplyOutput)
-	if !bytes.HasSuffix(r.patch, []byte("\n")) { // as left by a program that strips its texts
+	if !bytes.HasSuffix(r.job.Patch, []byte("\n")) { // as left by a program that strips its texts
 		why += "; it does not end with a newline, and may be cut"
 	}
 	r.refuse(why)
 	return nil
 }
 
-// The script restore puts the working tree back to what it was before the first try, and
-// remember is run once before it. The harness does
-// so with `git checkout -- . ; git clean -fd`, and so does this where the image's working tree was
-// clean. Elsewhere that would take away what the image has changed or added on purpose, so a
-// tree of it all is kept and put back.
-const (
-	remember = `dirty=$(GIT status --porcelain --untracked-files=all --ignore-submodules=all) || exit 3
-[ -n "$dirty" ] || exit 0
-GIT_INDEX_FILE=%[1]s.index GIT read-tree HEAD && GIT_INDEX_FILE=%[1]s.index GIT add -A --ignore-errors -- . ; cp "$(GIT rev-parse --git-path index)" %[1]s.own`
-
-	restore = `if [ -e %[1]s.index ]; then
-cp %[1]s.own "$(GIT rev-parse --git-path index)"
-export GIT_INDEX_FILE=%[1]s.index
-fi
-GIT checkout -- . ; GIT clean -fd`
-)
-
-func gitScript(text, folder string) string {
-	return strings.ReplaceAll(fmt.Sprintf(text, folder+"/tree"), "GIT ", safely)
+// base returns the working tree before the patch is applied, and keeps the files whose changes
+// are left out.
+func (r *runner) base(ctx context.Context) (map[string]entry, error) {
+	if err := r.aside(ctx); err != nil {
+		return nil, err
+	}
+	return r.readTree(ctx)
 }
 
-// cleanUp makes the working tree clean for the next command of the chain. The first try has
-// changed nothing: git apply writes all files or none.
-func (r *runner) cleanUp(ctx context.Context) error {
-	if !r.remembered {
-		r.remembered = true
-		out, err := r.setup(ctx, "mkdir -p "+r.folder+" && "+gitScript(remember, r.folder))
-		if err != nil {
-			return err
-		}
-		if out.ExitCode != 0 {
-			return fault.Newf(fault.Instance, "reading the state of the repository in %s: %s", r.job.Workdir, reason(out.Bytes))
+// applied stores what a command that applied the patch did to the tree, and undoes what is left
+// out.
+func (r *runner) applied(ctx context.Context, command string, before map[string]entry) error {
+	after, err := r.readTree(ctx)
+	if err != nil {
+		return err
+	}
+	var why string
+	if r.e.Changes, why = sorted(changes(before, after), command); why != "" {
+		r.refuse(why)
+		return nil
+	}
+	if err := r.markShadows(ctx, before, r.e.Changes); err != nil {
+		return err
+	}
+	r.e.Applied, r.e.How = true, command
+	if command == "git apply --check --reverse" {
+		r.log.info(appliedText + ": verified already applied")
+	} else {
+		r.log.applied(r.e.ApplyOutput)
+	}
+	return r.leaveOut(ctx)
+}
+
+// ownChanges returns the files that the image has changed or added since its last commit.
+func (r *runner) ownChanges(ctx context.Context) ([]string, error) {
+	out, err := r.setup(ctx, safely+"status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all")
+	if err != nil {
+		return nil, err
+	}
+	if out.ExitCode != 0 {
+		return nil, fault.Newf(fault.Instance, "reading the state of the repository in %s: %s", r.job.Workdir, reason(out.Bytes))
+	}
+	var list []string
+	for line := range strings.SplitSeq(string(out.Bytes), "\x00") {
+		const prefix = 3 // two letters and a blank
+		if len(line) > prefix {
+			list = append(list, line[prefix:])
 		}
 	}
-	_, err := r.setup(ctx, gitScript(restore, r.folder)) // as in the harness, the next command decides
+	return list, nil
+}
+
+// cleanUp makes the working tree clean for the next command of the chain, as the harness does.
+func (r *runner) cleanUp(ctx context.Context) error {
+	_, err := r.setup(ctx, strings.ReplaceAll("GIT checkout -- . ; GIT clean -fd", "GIT ", safely)) // the next command decides
 	return err
 }
 
 // setup runs one of our own commands in the repository.
 func (r *runner) setup(ctx context.Context, script string) (vocab.Output, error) {
-	out, err := r.box.Run(ctx, Command{Script: script, Dir: r.job.Workdir, Timeout: setupLimit, Limit: setupOutput})
+	return r.setupWith(ctx, script, setupOutput)
+}
+
+// setupWith is setup that keeps so many bytes of the output.
+func (r *runner) setupWith(ctx context.Context, script string, limit int64) (vocab.Output, error) {
+	out, err := r.box.Run(ctx, Command{Script: script, Dir: r.job.Workdir, Timeout: setupLimit, Limit: limit})
 	switch {
 	case err != nil:
 		return out, err

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -25,26 +26,49 @@ type Decider struct {
 	Why  string // for a person: "pytest runs it before the tests"
 }
 
-// Deciders returns the files that patch changes and that can decide what tests report, in
-// the patch's order. Files that the gold patch changes too are none, since a solution may
-// need them, and neither are those of the test patch, which are reset before the tests. The
-// script is the instance's eval script: what its test command runs is a decider too.
+// Deciders returns the files among changes, which a run of the job has made, that can decide
+// what tests report, in their order. Files that the gold patch changes too are none, since a
+// solution may need them, and neither are those that are put back before the tests. What the
+// job's test command runs is a decider too.
 //
 // Code under test can do the same from within the tests' process, and is none: see [Doubts].
-func Deciders(patch, gold, testPatch []byte, script string) []Decider {
-	tests := Paths(testPatch)
-	exempt := slices.Concat(Paths(gold), tests)
-	runs, all := commandPaths(script), runsAll(script, tests)
+func Deciders(job Job, gold []byte, changes []Change) []Decider {
+	exempt := slices.Concat(Paths(gold), job.TestFiles)
+	for _, a := range job.Assets {
+		exempt = append(exempt, path.Clean(a.Path))
+	}
+	command := cmp.Or(job.Command, testCommand(job.Script))
+	runs, all := commandPaths(command, cmp.Or(job.Workdir, testbed)), runsAll(command, job.TestFiles)
 	var list []Decider
+	for _, c := range changes {
+		if slices.Contains(exempt, c.Path) {
+			continue
+		}
+		tier, why := decides(c.Path, c.Created, runs)
+		if tier != TierRunner && c.Shadows {
+			tier, why = TierRunner, shadowText
+		}
+		if tier == 0 && c.Link { // it stands for what is behind it
+			tier, why = decides(c.Path+"/_", c.Created, runs)
+		}
+		if tier == 0 && all && isTest.MatchString(path.Base(c.Path)) {
+			tier, why = TierProject, "the test command may run it"
+		}
+		if tier > 0 {
+			list = append(list, Decider{c.Path, tier, why})
+		}
+	}
+	return list
+}
+
+// Named returns what a patch says that it changes, where there is no tree to compare: a guess,
+// for a note to a person.
+func Named(patch []byte) []Change {
+	var list []Change
 	for _, p := range split(patch) {
-		for _, name := range p.paths() {
-			tier, why := decides(name, p.created, runs)
-			if tier == 0 && all && isTest.MatchString(path.Base(name)) {
-				tier, why = TierProject, "the test command may run it"
-			}
-			known := slices.ContainsFunc(list, func(d Decider) bool { return d.Path == name })
-			if tier > 0 && !known && !slices.Contains(exempt, name) {
-				list = append(list, Decider{name, tier, why})
+		for _, name := range slices.Concat(p.paths(), p.others) {
+			if !slices.ContainsFunc(list, func(c Change) bool { return c.Path == name }) {
+				list = append(list, Change{Path: name, Created: p.created, Link: p.link && name == p.to})
 			}
 		}
 	}
@@ -68,7 +92,7 @@ func decides(name string, created bool, runs []string) (Tier, string) {
 		}
 	}
 	if created && shadows(name) {
-		return TierRunner, "it is imported instead of a module that the test runner needs"
+		return TierRunner, shadowText
 	}
 	if inTests.MatchString(name) && !strings.Contains(name, "src/main/") && !isTest.MatchString(base) && !isText.MatchString(base) {
 		tier := TierRunner
@@ -102,6 +126,8 @@ var byName = []rule{
 	names(TierRunner, "it configures the test runner", `phpunit\.xml.*`, `\.rspec.*`, `\.simplecov`, `(spec|test|rails)_helper\.rb`, `cucumber\.ya?ml`,
 		`junit-platform\.properties`, `testng.*\.xml`, `CTestTestfile\.cmake`, `nextest\.toml`),
 	names(TierRunner, "go test compiles it into the tests", `.*_test\.go`),
+	names(TierRunner, "it is compiled code, which can run in place of its source",
+		`.*\.(py[cod]|so|dylib|dll|class|jar|war|whl|node|wasm|beam|o|a|rlib|rmeta|exe|phar|gem)`, `.*\.so\.[0-9.]+`),
 	names(TierProject, "it configures the project and its tests",
 		`setup\.(cfg|py)`, `pyproject\.toml`, `Pipfile.*`, `requirements.*\.txt`, `package(-lock)?\.json`, `npm-shrinkwrap\.json`, `yarn\.lock`,
 		`pnpm-.*\.yaml`, `\.npmrc`, `\.yarnrc.*`, `\.pnp\..*`, `\.?babel.*`, `tsconfig.*\.json`, `(vite|webpack|rollup)\..*`, `[Gg]runtfile\..*`, `[Gg]ulpfile.*`,
@@ -115,7 +141,9 @@ var byName = []rule{
 
 // byPath are the rules for whole paths.
 var byPath = []rule{
-	{regexp.MustCompile(`(^|/)(node_modules|site-packages|\.tox|\.venv|venv)/`), TierRunner, "it is part of an installed package"},
+	{regexp.MustCompile(`(^|/)(node_modules|bower_components|vendor|site-packages|dist-packages|\.tox|\.nox|\.venv|venv)/`), TierRunner, "it is part of an installed package"},
+	{regexp.MustCompile(`\.(egg-info|dist-info|egg)(/|$)|\.egg-link$`), TierRunner, "it describes an installed package, which can be a plugin of the test runner"},
+	{regexp.MustCompile(`(^|/)META-INF/services/(org\.junit|junit|org\.testng|org\.spockframework)\.`), TierRunner, "the test runner loads what it names"},
 	{regexp.MustCompile(`(^|/)\.(cargo|mvn|jest|mocha|github)/`), TierProject, "it configures the build"},
 	{regexp.MustCompile(`(^|/)django/test/(runner|utils|testcases)\.py$|(^|/)sympy/(testing|utilities)/(runtests|pytest)\.py$`), TierProject, "it is the project's own test runner"},
 }
@@ -149,36 +177,28 @@ var runnerModules = strings.Fields(`
 	time timeit token tokenize tomllib trace traceback tracemalloc tty types typing unicodedata unittest urllib uu
 	uuid venv warnings wave weakref webbrowser wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo`)
 
+const shadowText = "it is imported instead of a module that the test runner may need"
+
 func shadows(name string) bool {
-	first, rest, nested := strings.Cut(name, "/")
-	if inTests.MatchString(first+"/") && nested { // the folder of the tests comes first on the path
-		first, _, nested = strings.Cut(rest, "/")
-	}
-	if !nested {
-		var ok bool
-		if first, ok = strings.CutSuffix(first, ".py"); !ok {
-			return false
-		}
-	}
-	return slices.Contains(runnerModules, first)
+	top, _ := importable(name)
+	return slices.Contains(runnerModules, top)
 }
 
-// runsAll reports whether the script's test command may run tests that it does not name: it
-// names none of those in the test patch either.
-func runsAll(script string, tests []string) bool {
-	command := testCommand(script)
+// runsAll reports whether a test command may run tests that it does not name: it names none of
+// the tests either.
+func runsAll(command string, tests []string) bool {
 	return len(tests) > 0 && !slices.ContainsFunc(tests, func(name string) bool {
 		stem, _, _ := strings.Cut(path.Base(name), ".")
 		return stem != "" && strings.Contains(command, stem)
 	})
 }
 
-// commandPaths are the words of a script's test command that may be files of the repository.
-func commandPaths(script string) []string {
+// commandPaths are the words of a test command that may be files of the repository.
+func commandPaths(command, workdir string) []string {
 	var list []string
-	for line := range strings.SplitSeq(testCommand(script), "\n") {
-		for _, word := range strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t'\"()|&;<>=", c) }) {
-			word = strings.TrimPrefix(path.Clean(word), "/testbed/")
+	for line := range strings.SplitSeq(command, "\n") {
+		for _, word := range strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t'\"()|&;<>=,", c) }) {
+			word = strings.TrimPrefix(path.Clean(word), workdir+"/")
 			if word != "." && !path.IsAbs(word) {
 				list = append(list, word)
 			}

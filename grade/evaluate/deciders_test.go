@@ -76,15 +76,15 @@ func TestFilesThatDecide(t *testing.T) {
 		{edit("tests/README.md"), 0},
 	} {
 		name := strings.SplitN(tt.patch, "\n", 2)[0]
-		list := Deciders([]byte(tt.patch), nil, nil, script)
+		list := Deciders(Job{Script: script}, nil, Named([]byte(tt.patch)))
 		if tt.want == 0 && len(list) > 0 || tt.want > 0 && (len(list) != 1 || list[0].Tier != tt.want || list[0].Why == "") {
 			t.Errorf("%s: got %+v, want tier %d", name, list, tt.want)
 		}
-		if list := Deciders([]byte(tt.patch), []byte(tt.patch), nil, script); len(list) > 0 {
+		if list := Deciders(Job{Script: script}, []byte(tt.patch), Named([]byte(tt.patch))); len(list) > 0 {
 			t.Errorf("%s of the gold patch too: got %+v", name, list)
 		}
-		if list := Deciders([]byte(tt.patch), nil, []byte(tt.patch), script); len(list) > 0 {
-			t.Errorf("%s of the test patch too: got %+v", name, list)
+		if list := Deciders(Job{Script: script, TestFiles: Paths([]byte(tt.patch))}, nil, Named([]byte(tt.patch))); len(list) > 0 {
+			t.Errorf("%s that is put back: got %+v", name, list)
 		}
 	}
 }
@@ -205,7 +205,6 @@ func TestResultsThatTheRunnerDidNotPrint(t *testing.T) {
 		"hidden, unknown end":   {own, code("m.py", "exec(text)"), honest, "hides which code it runs"},
 		"binary, unknown end":   {own, "diff --git a/m.py b/m.py\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZ\n\n", honest, "is binary"},
 		"binary, known end":     {script, "diff --git a/m.py b/m.py\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZ\n\n", honest + sum, ""},
-		"indented":              {script, "  --- /dev/null\n  +++ b/conftest.py\n  @@ -0,0 +1 @@\n  +x\n", honest + sum, "only patch(1) reads"},
 		"a script, unknown end": {own, strings.Replace(newFile("show.py"), "+x\n", "+sys.exit(0)\n", 1), honest, ""},
 		"a package's own file":  {own, strings.Replace(newFile("p/__init__.py"), "+x\n", "+sys.exit(0)\n", 1), honest, "may end the test runner"},
 		"a module, unknown end": {own, strings.Replace(newFile("m.py"), "+x\n", "+sys.exit(0)\n", 1) + code("n.py", "import m"), honest, "may end the test runner"},
@@ -233,7 +232,7 @@ func TestATestThatTheCommandDoesNotNameDecides(t *testing.T) {
 		"./runtests.py test_gold":       0,
 	} {
 		script := ": '>>>>> Start Test Output'\n" + command + "\n: '>>>>> End Test Output'"
-		list := Deciders([]byte(newFile("tests/test_mine.py")), nil, []byte(edit("tests/test_gold.py")), script)
+		list := Deciders(Job{Script: script, TestFiles: []string{"tests/test_gold.py"}}, nil, Named([]byte(newFile("tests/test_mine.py"))))
 		if len(list) != want || want > 0 && list[0].Tier != TierProject {
 			t.Errorf("%s: got %+v", command, list)
 		}

@@ -6,7 +6,8 @@
 // swebench/harness/run_evaluation.py), so that the same patch gives the same log:
 //
 //   - The patch is applied by the first of a chain of commands that succeeds, with the
-//     working tree made clean between two of them.
+//     working tree made clean between two of them. That takes away what the image itself has
+//     changed or added, which [Evidence.Lost] names.
 //   - The eval script of the row runs in one bash, with the harness's first lines and with
 //     its recording of the test command's exit code.
 //   - At the time limit every process of the script is killed, and what was printed before is
@@ -14,22 +15,22 @@
 //
 // These differ, because the harness loses or misreads instances without them:
 //
-//   - A patch that names a path in .git, outside of the working tree or behind a symbolic
-//     link is not applied. Git's hooks and file monitor are switched off.
+//   - A patch does not count as applied if it changed a file in .git, or if patch(1) made a
+//     symbolic link that leaves the working tree. Git's hooks and file monitor are switched
+//     off, and patch(1) runs no ed script.
 //   - The files of the test patch are put back to the base commit before the script runs,
-//     even where the base commit lacks them. The harness leaves all of them as the patch
-//     made them if one is absent at the base commit.
+//     even where the base commit lacks them, and Python's caches of them are removed. The
+//     harness leaves all of them as the patch made them if one is absent at the base commit.
 //   - The markers in the script have a nonce, and the exit code of the test command is that
 //     of the script, not only a line in the log. What the tests print cannot forge either.
 //   - Bash reads the whole script before the tests run, so that they cannot change the rest.
-//   - Making the working tree clean between two commands of the chain keeps what the image
-//     itself has changed or added. Where it has not, the commands are the harness's.
 //   - Output beyond a limit is known to be missing.
 //
 // What a patch can always do is to change the code under test, which runs in the same
 // process as the tests, so that they seem to pass. The harness allows that too. [Deciders]
-// lists the files of a patch that tests do not test but that decide what they report, and
-// [Doubts] what looks like a forged result.
+// lists the files that a patch changed and that tests do not test but that decide what they
+// report, and [Doubts] what looks like a forged result. What a patch changed is read from the
+// working tree, before and after: see [Change].
 //
 // A container is only a [Box] here.
 package evaluate

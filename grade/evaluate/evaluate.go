@@ -19,6 +19,8 @@ import (
 // DefaultTimeout is the time limit of the official harness for the tests of an instance.
 const DefaultTimeout = 30 * time.Minute
 
+const testbed = "/testbed" // the usual folder of the repository
+
 // outputLimit is how much of a script's output is kept, in bytes: twenty times that of the
 // longest logs that are known.
 const outputLimit = 64 << 20
@@ -30,11 +32,15 @@ type Job struct {
 	BaseCommit string
 	// Script is the eval script as the row has it.
 	Script string
+	// Command is what runs the tests, in place of the part of Script between the markers: a
+	// family's script may run them before it.
+	Command string
 	// TestFiles are the paths that the test patch changes, relative to Workdir.
 	TestFiles []string
 	// Patch is the prediction. If it is blank, the tests run on the code as it is.
 	Patch []byte
-	// Without are paths whose changes in Patch are left out.
+	// Without are paths, relative to Workdir, that are as they were after the patch is
+	// applied. They are files that an earlier Run has in Changes.
 	Without []string
 	// Assets are files that the script needs beside the test patch.
 	Assets []Asset
@@ -58,6 +64,12 @@ type Evidence struct {
 	Refused     string
 	How         string // the command that applied it: "git apply --verbose"
 	ApplyOutput []byte // of that command, or of the last one that failed
+
+	// Changes are the files that applying the patch changed, sorted by path.
+	Changes []Change
+	// Lost are the files that the image had changed or added, and that the harness's commands
+	// between two tries to apply the patch reset or removed.
+	Lost []string
 
 	// Script is eval.sh as it ran.
 	Script string
@@ -84,10 +96,10 @@ type Evidence struct {
 // does not apply, failing tests and a timeout are evidence. An error is a fault, says
 // nothing about the patch, and comes with no evidence.
 func Run(ctx context.Context, box Box, job Job) (*Evidence, error) {
-	job.Workdir = cmp.Or(job.Workdir, "/testbed")
+	job.Workdir = cmp.Or(job.Workdir, testbed)
 	job.Timeout = cmp.Or(job.Timeout, DefaultTimeout)
 	r := &runner{
-		box: box, job: job, patch: without(job.Patch, job.Without), nonce: rand.Text(), e: &Evidence{},
+		box: box, job: job, nonce: rand.Text(), e: &Evidence{},
 		folder: "/tmp/batch-" + strings.ToLower(rand.Text()[:10]), log: runLog{id: job.InstanceID},
 	}
 	if len(job.Without) > 0 {
@@ -102,14 +114,12 @@ func Run(ctx context.Context, box Box, job Job) (*Evidence, error) {
 
 // runner is the state of one Run.
 type runner struct {
-	box        Box
-	job        Job
-	patch      []byte // the job's, without what is left out
-	nonce      string // of the markers
-	folder     string // of our files in the box
-	remembered bool   // the state of the image's working tree is known
-	e          *Evidence
-	log        runLog
+	box    Box
+	job    Job
+	nonce  string // of the markers
+	folder string // of our files in the box
+	e      *Evidence
+	log    runLog
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -136,10 +146,6 @@ func (r *runner) run(ctx context.Context) error {
 
 // prepare applies the patch and puts everything else in place.
 func (r *runner) prepare(ctx context.Context) error {
-	if why := refusal(r.patch); why != "" {
-		r.refuse(why)
-		return nil
-	}
 	if err := r.applyPatch(ctx); err != nil || !r.e.Applied {
 		return err
 	}
@@ -166,12 +172,12 @@ func (r *runner) checkRepository(ctx context.Context) error {
 }
 
 func (r *runner) applyPatch(ctx context.Context) error {
-	if len(bytes.TrimSpace(r.patch)) == 0 { // all of it is left out
+	if len(bytes.TrimSpace(r.job.Patch)) == 0 {
 		r.e.Applied = true
 		return nil
 	}
 	file := r.folder + "/patch.diff"
-	if err := r.box.Write(ctx, file, 0o644, r.patch); err != nil {
+	if err := r.box.Write(ctx, file, 0o644, r.job.Patch); err != nil {
 		return err
 	}
 	r.log.info("Intermediate patch for %s written to %s, now applying to container...", r.job.InstanceID, file)

@@ -67,8 +67,8 @@ func hunk(from, to string) string {
 // verdict evaluates a patch to the end, with all control runs.
 func (b *bench) verdict(t *testing.T, in dataset.Instance, patch string) (*evaluate.Evidence, grade.Judgement, evaluate.Step) {
 	t.Helper()
-	deciders := evaluate.Deciders([]byte(patch), []byte(in.Patch), []byte(in.TestPatch), in.EvalScript)
 	first := b.evaluate(t, in, jobFor(in, patch))
+	deciders := evaluate.Deciders(jobFor(in, patch), []byte(in.Patch), first.Changes)
 	judged := []grade.Judgement{{}}
 	if first.Applied {
 		judged[0] = judge(t, in, first.Log)

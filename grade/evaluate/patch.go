@@ -15,8 +15,10 @@ type part struct {
 	from, to string // its path before and after, below the repository's root; empty: none
 	created  bool   // there may have been no such file before
 	deleted  bool
-	link     bool // it is a symbolic link afterwards
-	hunks    bool // it has begun to say what changes
+	link     bool     // it is a symbolic link afterwards
+	hunks    bool     // it has begun to say what changes
+	plain    bool     // it is not in git's form
+	others   []string // paths that a plain diff may mean instead: git and patch(1) guess
 }
 
 // paths are the one or two paths that a part names.
@@ -42,26 +44,6 @@ func Paths(patch []byte) []string {
 		}
 	}
 	return list
-}
-
-// without returns the patch without its parts that name one of the paths. All other bytes
-// are unchanged.
-func without(patch []byte, paths []string) []byte {
-	if len(paths) == 0 {
-		return patch
-	}
-	parts := split(patch)
-	rest := len(patch)
-	for _, p := range parts {
-		rest -= len(p.raw)
-	}
-	out := slices.Clone(patch[:rest])
-	for _, p := range parts {
-		if !slices.ContainsFunc(p.paths(), func(name string) bool { return slices.Contains(paths, name) }) {
-			out = append(out, p.raw...)
-		}
-	}
-	return out
 }
 
 // split returns the parts of a patch, as git apply finds them: by git's header lines, or by
@@ -92,10 +74,13 @@ func split(patch []byte) []*part {
 		case strings.HasPrefix(text, "--- ") && bytes.HasPrefix(patch[offset+len(line):], []byte("+++ ")):
 			if at == nil || at.hunks {
 				begin(offset)
+				at.plain = true
 			}
 			at.from = sidePath(text)
+			at.guess(text)
 		case strings.HasPrefix(text, "+++ ") && at != nil && !at.hunks:
 			at.to = sidePath(text)
+			at.guess(text)
 			at.created = at.created || at.from == "" && at.to != ""
 		case at != nil && hunk.MatchString(text):
 			left = hunkLines(text)
@@ -182,6 +167,22 @@ func sidePath(text string) string {
 		return ""
 	}
 	return strip(name)
+}
+
+// date matches the time behind a name in a plain diff.
+var date = regexp.MustCompile(`[ \t]+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$`)
+
+// guess notes what else a line of a plain diff may name.
+func (p *part) guess(text string) {
+	name, _, _ := strings.Cut(date.ReplaceAllString(text[len("--- "):], ""), "\t")
+	if name = unquote(name); !p.plain || name == "/dev/null" {
+		return
+	}
+	for _, other := range []string{clean(strings.TrimLeft(name, "/")), strip(name)} {
+		if other != "" && !slices.Contains(p.others, other) {
+			p.others = append(p.others, other)
+		}
+	}
 }
 
 // headerPaths are the two paths of git's first line. Where they may contain blanks, they are

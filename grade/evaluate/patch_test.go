@@ -2,9 +2,6 @@ package evaluate
 
 import (
 	"bytes"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -52,124 +49,50 @@ func TestPathsOfAPatch(t *testing.T) {
 	}
 }
 
-func TestLeavingOutPathsKeepsAllOtherBytes(t *testing.T) {
-	const before, x, y = "From: me\r\n\n",
-		"diff --git a/x b/x\r\n--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\n-\xff\n+\x00\n\\ No newline at end of file\n",
-		"diff --git a/y b/z\nsimilarity index 100%\nrename from y\nrename to z\n"
-	const last = "diff --git a/w b/w\nold mode 100644\nnew mode 100755"
-	all := before + x + y + last
-	for _, tt := range []struct{ without, want string }{
-		{"", all},
-		{"x", before + y + last},
-		{"y", before + x + last},
-		{"z", before + x + last},
-		{"w", before + x + y},
-		{"other", all},
-		{"x y w", before},
-	} {
-		if got := string(without([]byte(all), strings.Fields(tt.without))); got != tt.want {
-			t.Errorf("without %q: got %q, want %q", tt.without, got, tt.want)
+// without is what is left of a patch when the parts that name one of the paths are left out.
+func without(patch []byte, paths []string) []byte {
+	out := patch
+	for _, p := range split(patch) {
+		if slices.ContainsFunc(p.paths(), func(name string) bool { return slices.Contains(paths, name) }) {
+			out = bytes.Replace(out, p.raw, nil, 1)
 		}
 	}
+	return out
 }
 
-func FuzzLeavingOutNothingIsThePatch(f *testing.F) {
+func FuzzPartsAreOfThePatch(f *testing.F) {
 	f.Add([]byte("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"))
 	f.Add([]byte("--- a/x\n+++ \"b/\\303\"\n@@ -1,2 +1 @@\n-a\n+b\n"))
 	f.Add([]byte("diff --git \"a/\\\nrename to \"\n"))
 	f.Fuzz(func(t *testing.T, patch []byte) {
-		if got := without(patch, []string{"a path that no patch names \x00"}); !bytes.Equal(got, patch) {
-			t.Errorf("got %q, want %q", got, patch)
+		var parts []byte
+		for _, p := range split(patch) {
+			parts = append(parts, p.raw...)
 		}
-		if left := without(patch, Paths(patch)); len(Paths(left)) > 0 && len(Paths(patch)) > 0 && len(left) >= len(patch) {
-			t.Errorf("%q is left of %q", left, patch)
+		if !bytes.HasSuffix(patch, parts) {
+			t.Errorf("the parts are %q", parts)
 		}
-		_, _ = refusal(patch), safeForPatch(patch)
+		_ = Named(patch)
 	})
 }
 
-func TestRefusedPatches(t *testing.T) {
-	hook := func(name string) string {
-		return "diff --git a/" + name + " b/" + name + "\nnew file mode 100755\n--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+x\n"
-	}
-	link := "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+.git\n\\ No newline at end of file\n"
-	for name, tt := range map[string]struct{ patch, why string }{
-		"a hook":                  {hook(".git/hooks/post-checkout"), "belongs to git"},
-		"in other letters":        {hook(".GIT/config"), "belongs to git"},
-		"of a submodule":          {hook("sub/.git/config"), "belongs to git"},
-		"through another folder":  {hook("x/../.git/config"), "belongs to git"},
-		"outside":                 {hook("../etc/passwd"), "outside of the repository"},
-		"behind a link":           {link + hook("l/hooks/pre-commit"), "behind it"},
-		"a rename into .git":      {"diff --git a/x b/.git/config\nsimilarity index 100%\nrename from x\nrename to .git/config\n", "belongs to git"},
-		"behind a changed link":   {"diff --git a/l b/l\nindex 1..2 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-lib\n+.git\n" + hook("l/hooks/pre-commit"), "behind it"},
-		"behind a link, absolute": {link + hook("/l/hooks/pre-commit"), "behind it"},
-		"absolute":                {hook("/usr/local/bin/python3"), ""}, // git refuses it, and patch(1) drops the slash
-		"the root":                {hook("/"), ""},
-		"a link alone":            {link, ""},
-		"gitignore":               {hook(".gitignore"), ""},
-		"github":                  {hook(".github/workflows/x.yml"), ""},
+// A plain diff does not say how many folders of its names are its own.
+func TestWhatAPlainDiffMayName(t *testing.T) {
+	for patch, want := range map[string]string{
+		"--- tests/run.py\n+++ tests/run.py\n@@ -1 +1 @@\n-a\n+b\n":                                      "run.py tests/run.py",
+		"--- /dev/null\n+++ b/glob.py 2020-01-01 00:00:00.000000000 +0000\n@@ -0,0 +1 @@\n+a\n":           "glob.py b/glob.py",
+		"--- a/x.c\t2020-01-01 00:00:00\n+++ b/x.c\t2020-01-01 00:00:00\n@@ -1 +1 @@\n-a\n+b\n":          "x.c a/x.c b/x.c",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                                  "x",
+		"--- /dev/null\n+++ notes.txt\n@@ -0,0 +1 @@\n+notes\n":                                        "notes.txt",
 	} {
-		t.Run(name, func(t *testing.T) {
-			why := refusal([]byte(tt.patch))
-			if (why == "") != (tt.why == "") || !strings.Contains(why, tt.why) {
-				t.Errorf("got %q, want it to contain %q", why, tt.why)
+		var got []string
+		for _, c := range Named([]byte(patch)) {
+			got = append(got, c.Path)
+		}
+		for _, name := range strings.Fields(want) {
+			if !slices.Contains(got, name) {
+				t.Errorf("%q: got %q, want %s", patch, got, want)
 			}
-		})
-	}
-}
-
-// What patch(1) reads as a patch in a form that git does not know must not reach .git.
-func TestPatchIsNotGivenPathsInGit(t *testing.T) {
-	if _, err := exec.LookPath("patch"); err != nil {
-		t.Skip("no patch is installed")
-	}
-	for name, text := range map[string]string{
-		"context":    "*** a/.git/config\t2020-01-01\n--- b/.git/config\t2020-01-01\n***************\n*** 1 ****\n! a\n--- 1 ----\n! b\n",
-		"index line": "Index: .git/config\n@@ -1 +1 @@\n-a\n+b\n",
-		"indented":   "  --- a/.git/config\n  +++ b/.git/config\n  @@ -1 +1 @@\n  -a\n  +b\n",
-		"ed":         "--- a/x\n1c\nb\n.\n",
-		"ed alone":   "1c\nb\n.\n",
-		"a link":     "  diff --git a/l b/l\n  new file mode 120000\n  --- /dev/null\n  +++ b/l\n  @@ -0,0 +1 @@\n  +.git\n  diff --git a/l/config b/l/config\n  --- a/l/config\n  +++ b/l/config\n  @@ -1 +1 @@\n  -a\n  +b\n",
-		"unified":    "--- a/.git/config\n+++ b/.git/config\n@@ -1 +1 @@\n-a\n+b\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			if refusal([]byte(text)) != "" || !safeForPatch([]byte(text)) {
-				return
-			}
-			dir := t.TempDir()
-			config := filepath.Join(dir, ".git", "config")
-			if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(config, []byte("a\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(t.TempDir(), "p")
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.Command("patch", "--batch", "--forward", "--fuzz=5", "-p1", "-i", file)
-			cmd.Dir = dir
-			out, _ := cmd.CombinedOutput()
-			if b, _ := os.ReadFile(config); string(b) != "a\n" {
-				t.Errorf("patch changed .git/config: %s", out)
-			}
-		})
-	}
-}
-
-// Of these, [Paths] does not have the file.
-func TestFormsThatOnlyPatchReads(t *testing.T) {
-	for text, want := range map[string]bool{
-		"  --- /dev/null\n  +++ b/conftest.py\n  @@ -0,0 +1 @@\n  +x\n":                               true,
-		"*** /dev/null\n--- b/conftest.py\n***************\n*** 0 ****\n--- 1 ----\n+ x\n":            true,
-		"Index: b/conftest.py\n@@ -0,0 +1 @@\n+x\n":                                                   true,
-		"Index: x\n=====\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                                    false,
-		"--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n+--- a\n+@@ -1\n ---\n-a\n *** x\n":                       false,
-		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,4 @@\n-a\n+b\n+  --- a\n+  +++ b\n+  @@ -1\n": false,
-	} {
-		if got := otherForm.MatchString(text); got != want {
-			t.Errorf("%q: got %v", text, got)
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 // resetScript puts files back to a commit, and removes those that the commit does not have,
 // whatever stands in their place or in that of the folders above them. So the test patch,
-// which is made for that commit, applies. Its arguments are the commit and the files. The second
+// which is made for that commit, applies. Python's caches of them are removed: one that is marked
+// as unchecked would run in place of the file. Its arguments are the commit and the files. The second
 // try is for fuse-overlayfs, on which a file that patch(1) has linked to its backup is still there
 // after it was first removed.
 const resetScript = `export GIT_LITERAL_PATHSPECS=1
@@ -22,11 +23,14 @@ for file; do
     at= rest=$file
     while [ "$rest" != "${rest#*/}" ]; do
         at=$at${rest%%/*} rest=${rest#*/}
-        if [ -L "$at" ] || [ -e "$at" ] && [ ! -d "$at" ]; then
+        if [ -L "$at" ] || { [ -e "$at" ] && [ ! -d "$at" ]; }; then
             GIT cat-file -e "$commit:$at" 2>/dev/null && ! folder_at_commit "$at" || rm -f -- "$at"
         fi
         at=$at/
     done
+    name=${file##*/} folder=./
+    case $file in */*) folder=${file%/*}/;; esac
+    case $name in *.py) rm -f -- "$folder$name"[co] "$folder"__pycache__/"${name%.py}".*.py[co];; esac
     if GIT cat-file -e "$commit:$file" 2>/dev/null; then
         GIT checkout -q "$commit" -- "$file" 2>/dev/null || { rm -rf -- "$file"; GIT checkout -q "$commit" -- "$file"; } || failed=1
     else

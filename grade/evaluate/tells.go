@@ -28,9 +28,6 @@ func Doubts(patch, gold []byte, script string, l grade.Log, j grade.Judgement, p
 	} else if end >= 0 {
 		list = append(list, late(text, end, j, parse)...)
 	}
-	if otherForm.Match(patch) {
-		list = append(list, "the patch has a diff in a form that only patch(1) reads: whether it changes files that decide what tests report is not known")
-	}
 	return append(list, copied(patch, gold, text, j, parse)...)
 }
 

@@ -35,7 +35,7 @@ func TestPart(patch []byte) (tests []byte, paths []string) {
 		}
 		renamed := p.from != "" && p.to != "" && p.from != p.to
 		added := p.to != "" && p.hunks && !p.deleted && !p.link && !renamed
-		if added && bytes.HasPrefix(p.raw, []byte("diff --git ")) && refusal(p.raw) == "" {
+		if added && bytes.HasPrefix(p.raw, []byte("diff --git ")) && !slices.ContainsFunc(p.paths(), func(name string) bool { return forbidden(name) != "" }) {
 			tests = append(tests, p.raw...)
 		}
 	}

@@ -28,6 +28,9 @@ type Task struct {
 	// stands between the lines with the markers of SWE-bench (grade.StartMarker("") and
 	// grade.EndMarker("")), each on one line of the script that prints it.
 	Script string
+	// Command is what runs the tests, where Script runs them before the part between the
+	// markers; empty: that part does.
+	Command string
 	// TestFiles are the files, relative to Workdir, that have to be as in the base commit,
 	// or absent as there, for the test patch to apply. The script resets most of them, too.
 	TestFiles []string

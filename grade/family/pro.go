@@ -38,6 +38,7 @@ func fillPro(r row, t *Task) error {
 		return err
 	}
 	t.Script = proScript(r, files, run, parse)
+	t.Command = string(run) + "\n" + strings.Join(files, " ")
 	t.TestFiles = checkedOut(lastLine(r.text("before_repo_set_cmd")))
 	return nil
 }

@@ -26,12 +26,14 @@ type Grade struct {
 	Family      string `json:"family,omitempty"`       // of datasets
 	Parser      string `json:"parser,omitempty"`
 	Rules       string `json:"rules,omitempty"` // v5 or v4
+	Basis       Basis  `json:"judged_by,omitzero"`
 
 	Verdict    vocab.Verdict `json:"verdict"`
 	Why        string        `json:"why,omitempty"`   // for a person, if it is not resolved
 	Error      string        `json:"error,omitempty"` // of an infrastructure failure
 	Blame      string        `json:"blame,omitempty"` // of an infrastructure failure: a fault.Kind's name
 	Suspicious []string      `json:"suspicious,omitempty"`
+	Notes      []string      `json:"notes,omitempty"` // for a person: how this grading differed from an ordinary one
 
 	FailToPass Tests  `json:"FAIL_TO_PASS,omitzero"`
 	PassToPass Tests  `json:"PASS_TO_PASS,omitzero"`

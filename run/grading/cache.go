@@ -36,8 +36,9 @@ type Cache struct {
 	Log     *slog.Logger
 }
 
-// cacheVersion is part of all keys. It changes when the same key would have another log.
-const cacheVersion = 1
+// cacheVersion is part of all keys. It changes when the same key would have another log, or
+// evidence that lacks what is now read from it.
+const cacheVersion = 2
 
 // cacheKey is everything that the log of a test run depends on.
 type cacheKey struct {
@@ -47,7 +48,6 @@ type cacheKey struct {
 	Workdir, Base, Rules string
 	TestFiles, Without   []string
 	Assets               string // digest
-	Timeout              time.Duration
 	Container            string // limits, user and network
 }
 
@@ -65,19 +65,11 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// digestOf is a digest of the names and bytes of files.
-func digestOf(files []evaluate.Asset) string {
-	text, err := json.Marshal(files)
-	if err != nil {
-		panic(err) // they are strings and bytes
-	}
-	return digest(text)
-}
-
 func (c *Cache) path(name string) string { return filepath.Join(c.Dir, name[:2], name) }
 
-// get returns the entry of a key, or nil.
-func (c *Cache) get(k cacheKey) *evaluate.Evidence {
+// get returns the entry of a key, or nil. An entry of tests that took longer than the limit is
+// none: with that limit, they would have been ended.
+func (c *Cache) get(k cacheKey, limit time.Duration) *evaluate.Evidence {
 	if c == nil {
 		return nil
 	}
@@ -89,6 +81,9 @@ func (c *Cache) get(k cacheKey) *evaluate.Evidence {
 	e, err := decodeEntry(data)
 	if err != nil {
 		c.logger().Info("an entry of the grade cache cannot be read, and is replaced", "file", path, "err", err)
+		return nil
+	}
+	if e.Tests > limit {
 		return nil
 	}
 	now := time.Now()

@@ -21,21 +21,20 @@ func TestTheCacheReturnsWhatItWasGiven(t *testing.T) {
 		Log: grade.Log{Text: []byte("a\r\n\xfe"), ExitCode: &code, Nonce: "n"}, Tests: time.Second, RunLog: []byte("l"),
 	}
 	k := cacheKey{Patch: "p", ImageID: "i"}
-	if c.get(k) != nil {
+	if c.get(k, time.Hour) != nil {
 		t.Error("an empty cache has an entry")
 	}
 	c.put(k, want)
-	if d := cmp.Diff(want, c.get(k)); d != "" {
+	if d := cmp.Diff(want, c.get(k, time.Hour)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	for _, other := range []cacheKey{
 		{Patch: "q", ImageID: "i"},
 		{Patch: "p", ImageID: "j"},
-		{Patch: "p", ImageID: "i", Timeout: 1},
 		{Patch: "p", ImageID: "i", Container: "c"},
 		{Patch: "p", ImageID: "i", Without: []string{"f"}},
 	} {
-		if c.get(other) != nil {
+		if c.get(other, time.Hour) != nil {
 			t.Errorf("%+v has the entry of another key", other)
 		}
 	}
@@ -57,7 +56,7 @@ func TestADamagedEntryIsNotThere(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if c.get(k) != nil {
+			if c.get(k, time.Hour) != nil {
 				t.Fatalf("byte %d: a damaged entry was read", i)
 			}
 		}
@@ -77,12 +76,12 @@ func TestTheCacheKeepsItsBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.get(cacheKey{Patch: "0"}) // used now
+	c.get(cacheKey{Patch: "0"}, time.Hour) // used now
 	if err := c.Trim(); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []bool{true, false, false, true, true} {
-		if got := c.get(cacheKey{Patch: fmt.Sprint(i)}) != nil; got != want {
+		if got := c.get(cacheKey{Patch: fmt.Sprint(i)}, time.Hour) != nil; got != want {
 			t.Errorf("entry %d is there: %v, want %v", i, got, want)
 		}
 	}
@@ -90,7 +89,7 @@ func TestTheCacheKeepsItsBounds(t *testing.T) {
 	if err := c.Trim(); err != nil {
 		t.Fatal(err)
 	}
-	if c.get(cacheKey{Patch: "0"}) != nil {
+	if c.get(cacheKey{Patch: "0"}, time.Hour) != nil {
 		t.Error("the cache is larger than its limit")
 	}
 }

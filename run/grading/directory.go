@@ -3,7 +3,6 @@ package grading
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -79,8 +78,8 @@ func (s Settings) RunIDOf(dir string) string {
 func (s Settings) Config(dir string, log *grades.Log, host *sandbox.Host) Config {
 	return Config{
 		Dir: dir, RunID: s.RunIDOf(dir), Grades: log, Boxes: On(host, s.Network), Cache: s.Cache,
-		Container: fmt.Sprintf("%+v cpus=%v network=%s", host.Container, host.MaxCPUs, s.Network),
-		Find:      s.find, Rules: s.Rules, Timeout: s.Timeout, Assets: s.Assets, Repeat: s.Repeat, RunEmpty: s.RunEmpty, Gate: host.ShortOfMemory,
+		Container: s.container(host.Config) + " network=" + s.network(host.Config), Basis: s.basisOf(host.Config),
+		Find: s.find, Rules: s.Rules, Timeout: s.Timeout, Assets: s.Assets, Repeat: s.Repeat, RunEmpty: s.RunEmpty, Gate: host.ShortOfMemory,
 	}
 }
 

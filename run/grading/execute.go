@@ -104,10 +104,9 @@ func Evidence(ctx context.Context, boxes Boxes, in dataset.Instance, t *family.T
 	if err := setUp(ctx, box, t); err != nil {
 		return nil, err
 	}
-	e, err = evaluate.Run(ctx, box, evaluate.Job{
-		InstanceID: t.InstanceID, Workdir: t.Workdir, BaseCommit: t.BaseCommit, Script: t.Script, TestFiles: t.TestFiles,
-		Patch: patch, Without: without, Timeout: limitOf(timeout, t),
-	})
+	job := JobOf(t)
+	job.Patch, job.Without, job.Timeout = patch, without, limitOf(timeout, t)
+	e, err = evaluate.Run(ctx, box, job)
 	if err == nil && ctx.Err() != nil { // what a canceled run printed is not all
 		err = context.Cause(ctx)
 	}
@@ -119,10 +118,15 @@ func (x *execution) setImage(img vocab.Image) {
 }
 
 func (x *execution) evaluation(without []string) evaluate.Job {
-	t := x.task
+	job := JobOf(x.task)
+	job.Patch, job.Without, job.Assets, job.Timeout, job.Rules = x.job.Prediction.Patch, without, x.assets, x.limit(), x.Rules
+	return job
+}
+
+// JobOf is what a task says about a run of its tests: all but the patch, the assets and the limit.
+func JobOf(t *family.Task) evaluate.Job {
 	return evaluate.Job{
-		InstanceID: t.InstanceID, Workdir: t.Workdir, BaseCommit: t.BaseCommit, Script: t.Script, TestFiles: t.TestFiles,
-		Patch: x.job.Prediction.Patch, Without: without, Assets: x.assets, Timeout: x.limit(), Rules: x.Rules,
+		InstanceID: t.InstanceID, Workdir: t.Workdir, BaseCommit: t.BaseCommit, Script: t.Script, Command: t.Command, TestFiles: t.TestFiles,
 	}
 }
 
@@ -131,7 +135,7 @@ func (x *execution) key(job evaluate.Job) cacheKey {
 	return cacheKey{
 		Setup: digest([]byte(x.task.Setup)), Patch: digest(job.Patch), Script: digest([]byte(job.Script)),
 		Workdir: job.Workdir, Base: job.BaseCommit, Rules: job.Rules.String(), TestFiles: job.TestFiles, Without: job.Without, Assets: digestOf(job.Assets),
-		Timeout: job.Timeout, Container: x.Container,
+		Container: x.Container,
 	}
 }
 
@@ -141,7 +145,7 @@ func (x *execution) cached(key cacheKey) *evaluate.Evidence {
 	if x.grade.Repeat > 0 {
 		return nil
 	}
-	e := x.Cache.get(key)
+	e := x.Cache.get(key, x.limit())
 	x.grade.Cached = e != nil
 	return e
 }

@@ -51,6 +51,9 @@ func (x *execution) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	x.grade.Script, x.grade.Parser, x.grade.Family = digest([]byte(x.task.Script)), x.task.Parser, x.task.Family
+	if x.Basis != nil {
+		x.grade.Basis = x.Basis(x.job.Instance, x.task)
+	}
 	x.assets, err = assets(ctx, x.job.Instance, x.Assets)
 	return err
 }
@@ -58,8 +61,7 @@ func (x *execution) prepare(ctx context.Context) (err error) {
 // test runs the tests, and again without the files of the patch that decide what they
 // report, until there is a verdict.
 func (x *execution) test(ctx context.Context) error {
-	patch := x.job.Prediction.Patch
-	deciders := evaluate.Deciders(patch, x.task.Gold, []byte(x.job.Instance.TestPatch), x.task.Script)
+	var deciders []evaluate.Decider
 	var list []grade.Judgement
 	var step evaluate.Step
 	for {
@@ -76,6 +78,7 @@ func (x *execution) test(ctx context.Context) error {
 		}
 		if list = append(list, j); len(list) == 1 {
 			x.evidence = e
+			deciders = evaluate.Deciders(x.evaluation(nil), x.task.Gold, e.Changes)
 			if judged {
 				x.judgement = &j
 			}
@@ -136,6 +139,9 @@ func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate
 	x.final = !e.Applied
 	g.Applied, g.ExitCode = e.How, e.Log.ExitCode
 	g.Verdict, g.Why, g.Suspicious = j.Verdict, j.Why, step.Suspicious
+	if len(e.Lost) > 0 {
+		g.Notes = append(g.Notes, "git apply could not apply the patch at once, so the official steps reset what the image itself had changed: "+some(e.Lost))
+	}
 	if step.Why != "" {
 		g.Verdict, g.Why = vocab.VerdictUnresolved, step.Why
 	}
@@ -151,6 +157,16 @@ func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate
 	if e.FullDisk {
 		g.Why += "; the container's files exceeded their limit"
 	}
+}
+
+// some names the first of several files.
+func some(files []string) string {
+	const most = 3
+	text := strings.Join(files[:min(most, len(files))], ", ")
+	if more := len(files) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // limit is the time limit of the tests.

@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/official"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/results"
@@ -34,8 +35,8 @@ type Planner struct {
 }
 
 // Plan compares the predictions that stand in a directory with its grades. A prediction
-// keeps a verdict that counts, if it is of the same patch, eval script, log parser, rules
-// and image, and of as many executions as are asked for. A model that no folder can be named after is a
+// keeps a verdict that counts, if it is of the same patch, eval script, rules, image and
+// [grades.Basis], and of as many executions as are asked for. A model that no folder can be named after is a
 // Usage fault.
 func (p Planner) Plan(ctx context.Context, store *results.Store, list []grades.Grade) ([]Planned, error) {
 	ids := make([]string, len(p.Instances))
@@ -64,10 +65,10 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 			plan = append(plan, Planned{Job: Job{Instance: in, Prediction: prediction}})
 		}
 	}
-	images := p.images(ctx, plan, latest)
+	images, basis := p.images(ctx, plan, latest), p.basisOf(p.Sandboxes)
 	for i := range plan {
 		j := &plan[i]
-		j.Keep, j.Why = p.decide(j.Job, latest[KeyOf(j.Prediction)], images[j.Instance.ImageName(p.Sandboxes.Prefix)])
+		j.Keep, j.Why = p.decide(j.Job, latest[KeyOf(j.Prediction)], images[j.Instance.ImageName(p.Sandboxes.Prefix)], basis)
 	}
 	if p.ByImage {
 		plan = imagecache.Group(plan, func(j Planned) []string {
@@ -80,7 +81,7 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 
 // decide says whether a prediction keeps its grade. Image is the id of its image, if that is
 // known.
-func (p Planner) decide(j Job, g grades.Grade, image string) (keep bool, why string) {
+func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.Instance, *family.Task) grades.Basis) (keep bool, why string) {
 	switch {
 	case g.Verdict == "":
 		return false, ""
@@ -94,6 +95,10 @@ func (p Planner) decide(j Job, g grades.Grade, image string) (keep bool, why str
 		return true, g.Verdict.String()
 	}
 	task, err := p.find(j.Instance)
+	changed := ""
+	if err == nil {
+		changed = basis(j.Instance, task).Changed(g.Basis)
+	}
 	switch {
 	case err != nil:
 		return false, "the row has changed"
@@ -105,8 +110,8 @@ func (p Planner) decide(j Job, g grades.Grade, image string) (keep bool, why str
 		return false, "it was graded by the rules " + g.Rules
 	case image != "" && g.ImageID != "" && image != g.ImageID:
 		return false, "the image has changed"
-	case g.Verdict == vocab.VerdictTimedOut && limitOf(p.Timeout, task).Seconds() > g.Time.Tests+1:
-		return false, "the time limit is longer now"
+	case changed != "":
+		return false, changed
 	case p.Repeat > 1 && g.Verdict != vocab.VerdictNoApply && len(g.Verdicts) < p.Repeat:
 		return false, fmt.Sprintf("graded less than %d times", p.Repeat)
 	}

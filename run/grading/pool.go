@@ -26,6 +26,7 @@ type Config struct {
 	Cache     *Cache // nil: none
 
 	Find     func(dataset.Instance) (*family.Task, error)
+	Basis    func(dataset.Instance, *family.Task) grades.Basis // what a verdict is made by, for its record; nil: it is not recorded
 	Rules    logparse.Rules
 	Assets   string        // folder with ID/test_assets/PATH; empty: what rows declare is downloaded
 	Timeout  time.Duration // of the tests of an instance; 0: the family's, or evaluate.DefaultTimeout

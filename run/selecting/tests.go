@@ -105,7 +105,7 @@ func (w *worker) added(d deciding) (list []added, why string, err error) {
 // own.
 func (w *worker) cross(ctx context.Context, d deciding, code selection.Group, t added) (r selections.Tested, err error) {
 	r = selections.Tested{InstanceID: d.InstanceID, Code: code.Attempt, Tests: t.attempt}
-	without := codeOnly(code.Patch, t.task.Script)
+	without := codeOnly(code.Patch, t.task)
 	if r.Key, err = crossKey(code.Patch, without, t.task); err != nil {
 		return r, err
 	}
@@ -128,9 +128,11 @@ func (w *worker) cross(ctx context.Context, d deciding, code selection.Group, t 
 
 // codeOnly returns the paths of a patch that are left out when its code is tested: its own
 // tests, and what only the running of tests reads.
-func codeOnly(patch []byte, script string) []string {
+func codeOnly(patch []byte, t *family.Task) []string {
 	_, paths := evaluate.TestPart(patch)
-	for _, f := range evaluate.Deciders(patch, nil, nil, script) {
+	job := grading.JobOf(t)
+	job.TestFiles = nil // the candidate's own changes to them are left out too
+	for _, f := range evaluate.Deciders(job, nil, evaluate.Named(patch)) {
 		if f.Tier == evaluate.TierRunner && !slices.Contains(paths, f.Path) {
 			paths = append(paths, f.Path)
 		}

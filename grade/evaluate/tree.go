@@ -1,0 +1,197 @@
+package evaluate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"batch.example/batch/fault"
+)
+
+// Change is an entry of the working tree, a file or a symbolic link, that applying a patch
+// created, changed or removed. It comes from the tree itself, so that it does not depend on how
+// a patch is read: git and patch(1) know more forms, and guess more names, than a parser of ours
+// could.
+type Change struct {
+	Path    string // relative to Workdir
+	Created bool   // nothing stood there before
+	Link    bool   // it is a symbolic link now
+	Target  string // of the link, where the image's find can print it
+	Shadows bool   // Python finds it in place of a module that is installed in the image
+}
+
+// treeLimit is how much of a list of the working tree is kept, in bytes: a million files.
+const treeLimit = 128 << 20
+
+// listTree prints every entry of the working tree, except folders and git's objects, as three
+// texts that end with a NUL: what stat says about it, its path, and the target of a link. Every
+// write changes the time of the inode, which no program can set. Where find has no -printf, as
+// BusyBox's has not, the texts of all entries come first, one per line, and the paths after them.
+const listTree = `skip() { find . \( -path './.git/objects/[0-9a-f][0-9a-f]' -o -path ./.git/objects/pack \) -prune -o ! -type d "$@"; }
+if find . -maxdepth 0 -printf '' 2>/dev/null; then
+    skip -printf '%%y %%m %%i %%s %%C@\0%%p\0%%l\0'
+else
+    mkdir -p %[1]s && skip -print0 > %[1]s/paths && printf '\0' && xargs -0 -r stat -c '%%f %%i %%s %%Z' < %[1]s/paths && printf '\0' && cat %[1]s/paths
+fi`
+
+// entry is what is compared of an entry of the tree.
+type entry struct {
+	stat   string
+	link   bool
+	target string
+}
+
+// readTree returns the entries of the working tree by path.
+func (r *runner) readTree(ctx context.Context) (map[string]entry, error) {
+	out, err := r.setupWith(ctx, fmt.Sprintf(listTree, r.folder), treeLimit)
+	if err != nil {
+		return nil, err
+	}
+	tree, ok := parseTree(out.Bytes)
+	if out.ExitCode != 0 || out.Total > int64(len(out.Bytes)) || !ok {
+		return nil, fault.Newf(fault.Instance, "listing the files in %s: exit code %d: %s", r.job.Workdir, out.ExitCode, reason(out.Bytes[:min(len(out.Bytes), 1000)])).
+			WithHint("the image needs find, and xargs and stat where its find has no -printf")
+	}
+	return tree, nil
+}
+
+// parseTree reads what listTree prints.
+func parseTree(out []byte) (map[string]entry, bool) {
+	tree := map[string]entry{}
+	if bytes.HasPrefix(out, []byte{0}) {
+		stats, paths, ok := bytes.Cut(out[1:], []byte{0})
+		lines := strings.Split(strings.TrimSuffix(string(stats), "\n"), "\n")
+		names := strings.Split(strings.TrimSuffix(string(paths), "\x00"), "\x00")
+		if len(lines) != len(names) {
+			return nil, false
+		}
+		for i, name := range names {
+			const link, kind = "a", 4 // the mode's first hexadecimal digit of four
+			tree[path.Clean(name)] = entry{stat: lines[i], link: strings.IndexByte(lines[i], ' ') == kind && strings.HasPrefix(lines[i], link)}
+		}
+		return tree, ok
+	}
+	texts := strings.Split(string(out), "\x00")
+	if len(texts)%3 != 1 || texts[len(texts)-1] != "" {
+		return nil, false
+	}
+	for i := 0; i+2 < len(texts); i += 3 {
+		tree[path.Clean(texts[i+1])] = entry{stat: texts[i], link: strings.HasPrefix(texts[i], "l "), target: texts[i+2]}
+	}
+	return tree, true
+}
+
+// changes returns how two trees differ, sorted by path.
+func changes(before, after map[string]entry) []Change {
+	var list []Change
+	for name, now := range after {
+		if was, there := before[name]; !there || was != now {
+			list = append(list, Change{Path: name, Created: !there, Link: now.link, Target: now.target})
+		}
+	}
+	for name := range before {
+		if _, there := after[name]; !there {
+			list = append(list, Change{Path: name})
+		}
+	}
+	slices.SortFunc(list, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return list
+}
+
+// ownOfGit are the files in .git that the commands of the chain write themselves.
+var ownOfGit = map[string]bool{".git/index": true, ".git/index.lock": true}
+
+// sorted separates what the patch changed from what git wrote into its own files. Refused says
+// why the patch must not count as applied: git refuses such patches itself, patch(1) does not in
+// all its versions.
+func sorted(all []Change, how string) (list []Change, refused string) {
+	list = slices.DeleteFunc(all, func(c Change) bool { return ownOfGit[c.Path] })
+	for _, c := range list {
+		if why := forbidden(c.Path); why != "" {
+			return list, why
+		}
+		if c.Link && !strings.HasPrefix(how, "git ") && leaves(c) {
+			return list, fmt.Sprintf("the patch makes %s a symbolic link to %q, outside of the repository", c.Path, c.Target)
+		}
+	}
+	return list, ""
+}
+
+// leaves reports whether a link may point out of the working tree, so that patch(1) may have
+// written through it where the tree does not show it.
+func leaves(c Change) bool {
+	target := path.Join(path.Dir(c.Path), c.Target)
+	return c.Target == "" || path.IsAbs(c.Target) || target == ".." || strings.HasPrefix(target, "../")
+}
+
+// findModules prints the names among its arguments that are modules of a Python which is
+// installed in the image.
+const findModules = `shopt -s nullglob
+libs=(/usr/lib/python* /usr/local/lib/python* /opt/*/lib/python* /opt/*/envs/*/lib/python* /root/*/lib/python* /root/.*/lib/python* /root/.pyenv/versions/*/lib/python*
+    /root/.local/share/uv/python/*/lib/python* /home/*/*/lib/python* /home/*/.*/lib/python* .venv/lib/python* venv/lib/python* .tox/*/lib/python* "${VIRTUAL_ENV:-/nonexistent}"/lib/python*)
+for name; do
+    for lib in "${libs[@]}"; do
+        found=("$lib/$name" "$lib/$name.py" "$lib"/*-packages/"$name" "$lib"/*-packages/"$name".py "$lib"/lib-dynload/"$name".*.so "$lib"/*-packages/"$name".*.so)
+        for file in "${found[@]}"; do
+            if [ -e "$file" ]; then echo "$name"; break 2; fi
+        done
+    done
+done`
+
+// module matches the names of modules.
+var module = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+
+// markShadows finds the new files that Python may import in place of an installed module.
+func (r *runner) markShadows(ctx context.Context, before map[string]entry, list []Change) error {
+	folders := map[string]bool{}
+	for name := range before {
+		for dir := path.Dir(name); dir != "." && !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	byModule := map[string][]int{}
+	for i, c := range list {
+		if name, root := importable(c.Path); c.Created && module.MatchString(name) && !folders[root] {
+			byModule[name] = append(byModule[name], i)
+		}
+	}
+	if len(byModule) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(byModule))
+	out, err := r.setup(ctx, "set -- "+strings.Join(names, " ")+"\n"+findModules)
+	if err != nil {
+		return err
+	}
+	for name := range strings.FieldsSeq(string(out.Bytes)) {
+		for _, i := range byModule[name] {
+			list[i].Shadows = true
+		}
+	}
+	return nil
+}
+
+// importable returns the name of the top-level module that a path belongs to where Python looks
+// for modules in the repository's root, or in a folder of tests at its top, and the path of that
+// module if it is a folder.
+func importable(name string) (top, root string) {
+	first, rest, nested := strings.Cut(name, "/")
+	root = first
+	if nested && inTests.MatchString(first+"/") { // the folder of the tests comes first on the path
+		first, _, nested = strings.Cut(rest, "/")
+		root = path.Join(root, first)
+	}
+	if !nested {
+		stem, ok := strings.CutSuffix(first, ".py")
+		if !ok {
+			return "", ""
+		}
+		return stem, name
+	}
+	return first, root
+}

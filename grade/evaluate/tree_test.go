@@ -1,0 +1,191 @@
+package evaluate
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// told is a change as a text: "+new", "-gone", "~changed", "@link".
+func told(e *Evidence, dir string) string {
+	var list []string
+	for _, c := range e.Changes {
+		mark := "~"
+		if _, err := os.Lstat(filepath.Join(dir, c.Path)); err != nil {
+			mark = "-"
+		} else if c.Created {
+			mark = "+"
+		}
+		if c.Link {
+			mark += "@"
+		}
+		list = append(list, mark+c.Path)
+	}
+	return strings.Join(list, " ")
+}
+
+// What a patch did is what the tree says, whatever form the patch has.
+func TestChangesAreTheTreesOwn(t *testing.T) {
+	const body = "@@ -1,3 +1,3 @@\n 1\n-2\n+zwei\n 3\n"
+	for name, tt := range map[string]struct{ patch, want string }{
+		"git's form":          {"diff --git a/t/run.py b/t/run.py\n--- a/t/run.py\n+++ b/t/run.py\n" + body, "~t/run.py"},
+		"without a prefix":    {"--- /dev/null\n+++ notes.txt\n@@ -0,0 +1 @@\n+x\n--- t/run.py\n+++ t/run.py\n" + body, "+notes.txt ~t/run.py"},
+		"a date after blanks": {"--- /dev/null\n+++ b/glob.py 2020-01-01 00:00:00.000000000 +0000\n@@ -0,0 +1 @@\n+x\n", "+glob.py"},
+		"a context diff":      {"*** a/t/run.py\n--- b/t/run.py\n***************\n*** 1,3 ****\n  1\n! 2\n  3\n--- 1,3 ----\n  1\n! zwei\n  3\n", "~t/run.py"},
+		"an index line":       {"Index: b/t/run.py\n" + body, "~t/run.py"},
+		"indented":            {strings.ReplaceAll("--- a/t/run.py\n+++ b/t/run.py\n"+body, "\n", "\n  "), "~t/run.py"},
+		"a rename":            {"diff --git a/a b/b\nsimilarity index 100%\nrename from a\nrename to b\n", "-a +b"},
+		"a copy":              {"diff --git a/a b/c\nsimilarity index 100%\ncopy from a\ncopy to c\n", "+c"},
+		"a mode":              {"diff --git a/a b/a\nold mode 100644\nnew mode 100755\n", "~a"},
+		"a link for a folder": {"diff --git a/t/run.py b/t/run.py\ndeleted file mode 100644\n--- a/t/run.py\n+++ /dev/null\n@@ -1,4 +0,0 @@\n-1\n-2\n-3\n-4\ndiff --git a/t b/t\nnew file mode 120000\n--- /dev/null\n+++ b/t\n@@ -0,0 +1 @@\n+d\n\\ No newline at end of file\n", "+@t -t/run.py"},
+		"an ignored file":     {"diff --git a/x.pyc b/x.pyc\nnew file mode 100644\n--- /dev/null\n+++ b/x.pyc\n@@ -0,0 +1 @@\n+x\n", "+x.pyc"},
+		"odd names":           {"diff --git \"a/n\\n\\t\\303\\244\" \"b/n\\n\\t\\303\\244\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/n\\n\\t\\303\\244\"\n@@ -0,0 +1 @@\n+x\n", "+n\n\tä"},
+		"the same content":    {"diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+a\n", "~a"},
+		"after a failed try":  {"diff --git a/t/run.py b/t/run.py\n--- a/t/run.py\n+++ b/t/run.py\n@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n 3\n", "~t/run.py +t/run.py.orig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := repo(t, map[string]string{"t/run.py": "1\n2\n3\n4\n", "a": "a\n", "d/e": "e\n", ".gitignore": "*.pyc\n"})
+			e := evaluateLocally(t, dir, Job{Patch: []byte(tt.patch), Script: "true"})
+			if got := told(e, dir); !e.Applied || got != tt.want {
+				t.Errorf("applied %v by %q (%s): %q, want %q", e.Applied, e.How, e.Refused, got, tt.want)
+			}
+		})
+	}
+}
+
+// What is left out is as it was, and all else is as the whole patch makes it.
+func TestLeavingFilesOut(t *testing.T) {
+	patch := "diff --git a/t/run.py b/t/run.py\n--- a/t/run.py\n+++ b/t/run.py\n@@ -1,3 +1,3 @@\n 1\n-2\n+zwei\n 3\n" +
+		"diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n" +
+		"diff --git a/new/deep/conftest.py b/new/deep/conftest.py\nnew file mode 100644\n--- /dev/null\n+++ b/new/deep/conftest.py\n@@ -0,0 +1 @@\n+x\n" +
+		"diff --git a/d/e b/d/e\ndeleted file mode 100644\n--- a/d/e\n+++ /dev/null\n@@ -1 +0,0 @@\n-e\n" +
+		"diff --git a/d b/d\nnew file mode 120000\n--- /dev/null\n+++ b/d\n@@ -0,0 +1 @@\n+t\n\\ No newline at end of file\n"
+	files := map[string]string{"t/run.py": "1\n2\n3\n4\n", "a": "a\n", "d/e": "e\n"}
+	whole := repo(t, files)
+	e := evaluateLocally(t, whole, Job{Patch: []byte(patch), Script: "true"})
+	if got := told(e, whole); got != "~a +@d -d/e +new/deep/conftest.py ~t/run.py" {
+		t.Fatalf("the patch changes %q (%s)", got, e.Refused)
+	}
+	dir := repo(t, files)
+	evaluateLocally(t, dir, Job{Patch: []byte(patch), Without: []string{"t/run.py", "new/deep/conftest.py", "d/e"}, Script: "true"})
+	want := repo(t, map[string]string{"t/run.py": "1\n2\n3\n4\n", "a": "b\n", "d/e": "e\n"})
+	if got, want := tree(t, dir), tree(t, want); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "new")); err == nil {
+		t.Error("the folders of a file that was left out are there")
+	}
+}
+
+// Older versions of patch(1) write where git would not.
+func TestPatchesThatReachGitOrLeaveTheTreeAreRefused(t *testing.T) {
+	hook := "--- /dev/null\n+++ b/.git/hooks/post-checkout\n@@ -0,0 +1 @@\n+x\n"
+	link := func(to string) string {
+		return "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+" + to + "\n\\ No newline at end of file\n"
+	}
+	// With this, only patch(1) can apply a patch.
+	const fuzzy = "diff --git a/t b/t\n--- a/t\n+++ b/t\n@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n 3\n"
+	for name, patch := range map[string]string{
+		"a hook": hook, "a hook by patch(1)": fuzzy + hook,
+		"a context diff":  "*** a/.git/description\n--- b/.git/description\n***************\n*** 1 ****\n! a\n--- 1 ----\n! b\n",
+		"an index line":   "Index: .git/description\n@@ -1 +1 @@\n-a\n+b\n",
+		"ed":              "1c\nb\n.\n",
+		"ed behind":       fuzzy + "--- a/t\n1c\nb\n.\n",
+		"an absolute one": fuzzy + link("/tmp"), "one that goes up": fuzzy + link("../x"),
+		"through its own": link(".git") + "diff --git a/l/x b/l/x\nnew file mode 100644\n--- /dev/null\n+++ b/l/x\n@@ -0,0 +1 @@\n+x\n",
+		"above":           "diff --git a/../x b/../x\nnew file mode 100644\n--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n",
+		"a submodule's":   fuzzy + "--- /dev/null\n+++ b/sub/.git/config\n@@ -0,0 +1 @@\n+x\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := repo(t, map[string]string{"t": "1\n2\n3\n4\n", "sub/x": "x\n"})
+			write(t, dir, map[string]string{".git/description": "a\n"})
+			e := evaluateLocally(t, dir, Job{Patch: []byte(patch), Script: "true"})
+			if name == "ed behind" && e.Applied && told(e, dir) == "~t +t.orig" { // patch(1) has left it out
+				return
+			}
+			if e.Applied || e.Refused == "" || e.Script != "" {
+				t.Errorf("applied by %q: %q", e.How, told(e, dir))
+			}
+		})
+	}
+}
+
+func TestTreesOfBothFormsOfFind(t *testing.T) {
+	dir := repo(t, map[string]string{"a b": "x\n", "d/c": "y\n"})
+	if err := os.Symlink("d", filepath.Join(dir, "l")); err != nil {
+		t.Fatal(err)
+	}
+	list := func(script string) map[string]entry {
+		t.Helper()
+		cmd := exec.Command("bash", "-c", script)
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, ok := parseTree(out)
+		if !ok {
+			t.Fatalf("%q", out)
+		}
+		return tree
+	}
+	script := fmt.Sprintf(listTree, t.TempDir())
+	gnu, other := list(script), list(strings.Replace(script, "-maxdepth 0 -printf ''", "-no-such-test", 1))
+	if len(gnu) != len(other) || len(gnu) < 5 {
+		t.Errorf("%d and %d entries", len(gnu), len(other))
+	}
+	for name, e := range gnu {
+		if o, ok := other[name]; !ok || o.link != e.link || o.stat == "" {
+			t.Errorf("%q: %+v and %+v", name, e, o)
+		}
+	}
+	if !gnu["l"].link || gnu["l"].target != "d" || gnu["a b"].link {
+		t.Errorf("%+v", gnu)
+	}
+	for _, text := range []string{"x", "a\x00b", "a\x00b\x00c", "\x00a\n\x00b\x00c\x00", "\x00a\n"} {
+		if tree, ok := parseTree([]byte(text)); ok {
+			t.Errorf("%q is %+v", text, tree)
+		}
+	}
+}
+
+func FuzzTree(f *testing.F) {
+	f.Add([]byte("f 644 1 1 1.0\x00./a\x00\x00"))
+	f.Add([]byte("\x0081a4 1 1 1\n\x00./a\x00"))
+	f.Fuzz(func(_ *testing.T, out []byte) { parseTree(out) })
+}
+
+func TestANewModuleThatShadowsAnInstalledOne(t *testing.T) {
+	dir := repo(t, map[string]string{".venv/lib/python3.9/site-packages/plug.py": "", ".venv/lib/python3.9/site-packages/big/x.py": "", "own/x.py": "", "plug2.py": ""})
+	add := func(name string) string {
+		return "diff --git a/" + name + " b/" + name + "\nnew file mode 100644\n--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+x\n"
+	}
+	patch := add("plug.py") + add("big/y.py") + add("own/plug.py") + add("tests/plug.py") + add("other.py") + add("src/plug.py") + add("a-b.py")
+	e := evaluateLocally(t, dir, Job{Patch: []byte(patch), Script: "true"})
+	var got []string
+	for _, d := range Deciders(Job{Script: "true"}, nil, e.Changes) {
+		got = append(got, fmt.Sprintf("%s %d", d.Path, d.Tier))
+	}
+	if want := "big/y.py 1, plug.py 1, tests/plug.py 1"; strings.Join(got, ", ") != want {
+		t.Errorf("deciders %q, want %q", got, want)
+	}
+}
+
+// Python runs an unchecked cache in place of the file that was put back.
+func TestCachesOfTheTestsAreRemoved(t *testing.T) {
+	dir := repo(t, map[string]string{"tests/test_a.py": "a\n", "tests/a.py": "a\n"})
+	add := func(name string) string {
+		return "diff --git a/" + name + " b/" + name + "\nnew file mode 100644\n--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+x\n"
+	}
+	patch := add("tests/__pycache__/test_a.cpython-311.pyc") + add("tests/__pycache__/test_a.cpython-311.opt-1.pyc") + add("tests/test_a.pyc") + add("tests/__pycache__/a.cpython-311.pyc")
+	e := evaluateLocally(t, dir, Job{Patch: []byte(patch), BaseCommit: "HEAD", TestFiles: []string{"tests/test_a.py"}, Script: "find tests -name '*.pyc'"})
+	if text := string(e.Log.Text); strings.Contains(text, "tests/__pycache__/test_a") || strings.Contains(text, "tests/test_a.pyc") || !strings.Contains(text, "tests/__pycache__/a.cpython-311.pyc") {
+		t.Errorf("left are\n%s", text)
+	}
+	if list := Deciders(Job{Script: "true", TestFiles: []string{"tests/test_a.py"}}, nil, e.Changes); len(list) != 4 || list[0].Tier != TierRunner {
+		t.Errorf("deciders %+v", list)
+	}
+}

@@ -1,0 +1,36 @@
+package grades
+
+// Basis identifies what a verdict was made by, beside the patch, the eval script, the rules
+// and the image, which a [Grade] names itself. Each member is a digest, or the value itself
+// where that is short. The zero Basis is that of a grade whose version of batch did not record
+// it.
+type Basis struct {
+	Tests   string `json:"tests"`            // the expected tests, in order, and how they are checked
+	Parser  string `json:"parser,omitempty"` // the bytes of the program that reads the log; empty: batch reads it
+	Setup   string `json:"setup,omitempty"`  // what runs before the patch is applied
+	Files   string `json:"files"`            // the files that are put back, to which commit, and what the tests need beside the script
+	Gold    string `json:"gold"`             // the patch that resolves the instance: what it changes is no reason to run the tests again
+	Limits  string `json:"limits"`           // of time and of the container, and the container's user and settings
+	Network string `json:"network"`          // of the tests
+}
+
+// Changed names, for a person, what differs between b and an earlier basis; empty: nothing.
+func (b Basis) Changed(was Basis) string {
+	if was == (Basis{}) {
+		return "what it was judged by was not recorded"
+	}
+	for _, part := range []struct{ now, was, text string }{
+		{b.Tests, was.Tests, "the expected tests have changed"},
+		{b.Parser, was.Parser, "the program that reads the log has changed"},
+		{b.Setup, was.Setup, "what prepares the repository has changed"},
+		{b.Files, was.Files, "the files of the tests have changed"},
+		{b.Gold, was.Gold, "the gold patch has changed"},
+		{b.Limits, was.Limits, "the limits or settings of its container have changed"},
+		{b.Network, was.Network, "the network of the tests has changed"},
+	} {
+		if part.now != part.was {
+			return part.text
+		}
+	}
+	return ""
+}

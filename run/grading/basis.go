@@ -1,0 +1,79 @@
+package grading
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/grade"
+	"batch.example/batch/grade/evaluate"
+	"batch.example/batch/grade/family"
+	"batch.example/batch/results/grades"
+	"batch.example/batch/sandbox"
+)
+
+// basisOf returns a function that says what a verdict on an instance is made by.
+func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.Task) grades.Basis {
+	program := ""
+	if s.Options.Parser != "" {
+		if data, err := os.ReadFile(s.Options.Parser); err == nil { // otherwise running it reports the error
+			program = digest(data)
+		}
+	}
+	container := s.container(boxes)
+	return func(in dataset.Instance, t *family.Task) grades.Basis {
+		return grades.Basis{
+			Tests:   digestOf(t.Family, t.Tests, grade.EvalType(t.Repo, t.EvalType, s.Rules), t.Parser),
+			Parser:  program,
+			Setup:   digest([]byte(t.Setup)),
+			Files:   digestOf(t.Workdir, t.BaseCommit, t.TestFiles, in.Fields["image_assets"], assetsIn(s.Assets, in)),
+			Gold:    digest(t.Gold),
+			Limits:  digestOf(limitOf(s.Timeout, t), container),
+			Network: s.network(boxes),
+		}
+	}
+}
+
+// container is everything about the containers that a log may depend on, except their
+// network.
+func (s Settings) container(boxes sandbox.Config) string {
+	spec := boxes.Container
+	spec.Network = ""
+	return fmt.Sprintf("%+v cpus=%v", spec, boxes.MaxCPUs)
+}
+
+// network is the network of the tests.
+func (s Settings) network(boxes sandbox.Config) string {
+	switch {
+	case s.Network != "":
+		return s.Network
+	case boxes.Container.Network != "":
+		return boxes.Container.Network
+	}
+	return "none"
+}
+
+// assetsIn is a digest of the files in the folder of --assets that an instance's tests need.
+func assetsIn(folder string, in dataset.Instance) string {
+	if folder == "" {
+		return ""
+	}
+	found, err := evaluate.Assets(in.Fields["image_assets"], func(s evaluate.Source) ([]byte, error) {
+		return os.ReadFile(filepath.Join(folder, in.ID, "test_assets", filepath.FromSlash(s.Path)))
+	})
+	if err != nil { // the instance cannot be graded, which grading reports
+		return ""
+	}
+	return digestOf(found)
+}
+
+// digestOf is a digest of values that JSON can hold.
+func digestOf(values ...any) string {
+	text, err := json.Marshal(values)
+	if err != nil {
+		return digest(fmt.Append(nil, values...)) // a row's column that JSON cannot hold, such as NaN
+	}
+	return digest(text)
+}
