@@ -127,6 +127,9 @@ func priced(m catalogue.Model) string {
 	if m.Price != nil {
 		return fmt.Sprintf("the service tier of model_kwargs with model %q", m.Name)
 	}
+	if m.Refused != "" {
+		return fmt.Sprintf("model %q (its price in the registry is not used: %s)", m.Name, m.Refused)
+	}
 	return fmt.Sprintf("model %q", m.Name)
 }
 

@@ -8,9 +8,11 @@ import (
 // Rates are US dollars per token.
 type Rates struct {
 	Input       float64 `json:"input"`
-	CachedInput float64 `json:"cached_input"`             // input read from the provider's cache
-	CacheWrite  float64 `json:"cache_write,omitempty"`    // input written to that cache; 0 = the price of other input
-	CacheHour   float64 `json:"cache_write_1h,omitempty"` // input written to be kept for an hour; 0 = not known
+	CachedInput float64 `json:"cached_input"`                  // input read from the provider's cache
+	CacheWrite  float64 `json:"cache_write,omitempty"`         // input written to that cache; 0 = the price of other input
+	CacheHour   float64 `json:"cache_write_1h,omitempty"`      // input written to be kept for an hour; 0 = not known
+	FreeWrite   bool    `json:"cache_write_free,omitempty"`    // CacheWrite is 0 because that costs nothing
+	FreeHour    bool    `json:"cache_write_1h_free,omitempty"` // CacheHour likewise
 	Output      float64 `json:"output"`
 }
 
@@ -61,11 +63,11 @@ func (r Rates) cost(u Usage) (usd float64, known bool) {
 	read := min(u.Cached, u.Input)
 	written := min(u.CacheWrite, u.Input-read)
 	hour := min(u.CacheHour, written)
-	if hour > 0 && r.CacheHour == 0 && r.Input > 0 {
+	if hour > 0 && r.CacheHour == 0 && !r.FreeHour && r.Input > 0 {
 		return 0, false
 	}
 	write := r.CacheWrite
-	if write == 0 {
+	if write == 0 && !r.FreeWrite {
 		write = r.Input
 	}
 	return float64(u.Input-read-written)*r.Input + float64(read)*r.CachedInput +

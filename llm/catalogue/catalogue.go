@@ -79,6 +79,7 @@ type Model struct {
 	Provider string       // whose it is
 	Name     string       // as its provider has it
 	Price    *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
+	Refused  string       // why the price in the user's registry is not used; empty if it is, or there is none
 	Cost     Cost
 	Window   int64                       // tokens of input that it takes; 0 if that is not known
 	Played   bool                        // by batch itself: nobody is asked, nothing is paid

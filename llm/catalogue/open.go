@@ -56,6 +56,8 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 	m.Dropped = clients.dropped()
 	m.Window, _ = prices.Window(p.Name+"/"+name, name)
 	price, known := prices.Lookup(p.Name + "/" + name)
+	found, _ := prices.Find(p.Name + "/" + name)
+	m.Refused = found.Refused
 	if known {
 		m.Price = &price
 		_, known = price.Cost(vocab.Usage{}, s.service(m.Dropped))

@@ -22,10 +22,12 @@ type Model struct {
 	Window   int64        // tokens of context that it can read; 0 if that is not known
 	Output   int64        // most tokens of a reply; 0 if that is not known
 
-	Own    bool   // from the user's registry
-	Source string // where the price was read; "" in a registry
-	Date   string // when, 2006-01-02
-	Until  string // last day on which the price is valid; "" if that is not known
+	Own bool // from the user's registry
+	// Refused says why a price in the user's registry is not used; "" if it is, or there is none.
+	Refused string
+	Source  string // where the price was read; "" in a registry
+	Date    string // when, 2006-01-02
+	Until   string // last day on which the price is valid; "" if that is not known
 }
 
 // Find returns what is known of a model. Names are those by which it may be known,
@@ -113,7 +115,7 @@ func (m Model) with(name string, own Model) Model {
 	if own.Provider == "" && (own.Price == nil || strings.HasPrefix(name, m.Provider+"/")) {
 		own.Provider = m.Provider
 	}
-	if own.Price == nil {
+	if own.Price == nil && own.Refused == "" {
 		own.Price, own.Source, own.Date, own.Until = m.Price, m.Source, m.Date, m.Until
 	}
 	if own.Window == 0 {

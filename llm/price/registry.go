@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,16 +28,18 @@ const registrySample = "sample_spec"
 //   - cache_read_input_token_cost (else such input costs as much as other input),
 //     cache_creation_input_token_cost (likewise), and
 //     cache_creation_input_token_cost_above_1hr for a cache that is kept for an hour;
-//   - each of them with _above_200k_tokens behind it, or another length, for calls
-//     with more input than that; or all of them in tiered_pricing, by range;
+//   - each of them with _above_200k_tokens or _above_32000_tokens behind it, or another length,
+//     for calls with more input than that; or in tiered_pricing, by range, which counts where
+//     both are there;
 //   - each of them with _flex, _priority or _batches behind it, for that service tier.
 //     It is read where it says what everything costs that has a price of its own in
 //     the standard tier;
 //   - litellm_provider, max_input_tokens and max_output_tokens.
 //
-// Prices other than per token of text are not read. A model that is charged by the
-// request too, or otherwise for reasoning than for other output, is as one without a
-// price. Errors are Usage faults that name the model and the field.
+// An explicit 0 is a price of 0. Prices other than per token of text are not read. A model that
+// is charged by the request too, or otherwise for reasoning than for other output, or that has a
+// member about prices which is not understood, is as one without a price: see [Model.Refused].
+// Errors are Usage faults that name the model and the field.
 func Load(r io.Reader) (Table, error) {
 	var entries map[string]json.RawMessage
 	if err := json.NewDecoder(r).Decode(&entries); err != nil {
@@ -50,7 +55,7 @@ func Load(r io.Reader) (Table, error) {
 		if err != nil {
 			return nil, fault.New(fault.Usage, fmt.Sprintf("reading the price of model %q", name), err)
 		}
-		if m.Price != nil || m.Window > 0 {
+		if m.Price != nil || m.Window > 0 || m.Refused != "" {
 			models[name] = m
 		}
 	}
@@ -92,7 +97,7 @@ func readEntry(raw json.RawMessage) (Model, error) {
 	var errs [3]error
 	m.Window, errs[0] = e.tokens("max_input_tokens")
 	m.Output, errs[1] = e.tokens("max_output_tokens")
-	m.Price, errs[2] = e.price()
+	m.Price, m.Refused, errs[2] = e.price()
 	return m, errors.Join(errs[:]...)
 }
 
@@ -124,77 +129,149 @@ func (e registryEntry) tokens(name string) (int64, error) {
 	return int64(n), nil
 }
 
-// price returns nil where the entry does not say what every token costs.
-func (e registryEntry) price() (*vocab.Price, error) {
-	if otherwise, err := e.charges(); err != nil || otherwise {
-		return nil, err
+// price returns nil and why not where the entry does not say what every token costs, or says
+// something about prices that is not understood: a price must not be read as less than it is.
+func (e registryEntry) price() (p *vocab.Price, why string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		if set(e[name]) && isPrice(name) && !understood(name) {
+			return nil, "its member " + name + " is not understood", nil
+		}
 	}
-	if set(e[tieredPricing]) && !set(e[inputCost]) {
-		return e.ranges()
+	if why, err := e.charges(); err != nil || why != "" {
+		return nil, why, err
 	}
-	p, ok, err := e.service("")
+	standard, ok, why, err := e.standard()
 	if err != nil || !ok {
-		return nil, err
+		return nil, why, err
 	}
 	for name, ending := range services {
 		s, ok, err := e.service(ending)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if !ok {
 			continue
 		}
-		if p.Services == nil {
-			p.Services = map[string]vocab.Price{}
+		if standard.Services == nil {
+			standard.Services = map[string]vocab.Price{}
 		}
-		p.Services[name] = s
+		standard.Services[name] = s
 	}
-	return &p, nil
+	return &standard, "", nil
 }
 
-// charges reports whether calls cost more than their tokens do, or some tokens of a
-// reply cost more than the others.
-func (e registryEntry) charges() (otherwise bool, err error) {
+// tokenCosts are the names of members that say what a token of text costs.
+var tokenCosts = []string{inputCost, outputCost, cacheReadCost, cacheHitCost, cacheWriteCost, reasoningCost}
+
+// isPrice matches the names of members about prices.
+var prices = regexp.MustCompile(`cost|pric`)
+
+// otherCosts matches the members about what calls of an agent have not: other media, tools of the
+// provider, fine-tuning, and prices in another unit beside those per token.
+var otherCosts = regexp.MustCompile(`character|image|audio|video|second|minute|hour_of|per_hour|pixel|quer(y|ies)|page|session|_gb|dbu_cost|db_cost|1k_calls|1k_tokens|search|ocr|annotation|training|per_request_`)
+
+func isPrice(name string) bool { return prices.MatchString(name) && !otherCosts.MatchString(name) }
+
+// modifier matches what may follow the name of a cost: how long a cache is kept, the length of
+// a call, and the service.
+var modifier = regexp.MustCompile(`^(_above_1hr)?(?:_above_(\d+)(k?)_tokens)?(_flex|_priority|_batches)?$`)
+
+func understood(name string) bool {
+	if name == tieredPricing || name == requestCost {
+		return true
+	}
+	return slices.ContainsFunc(tokenCosts, func(cost string) bool {
+		rest, ok := strings.CutPrefix(name, cost)
+		m := modifier.FindStringSubmatch(rest)
+		return ok && m != nil && (m[1] == "" || cost == cacheWriteCost)
+	})
+}
+
+// charges says why tokens alone do not say what a call costs, or some tokens of a reply cost more
+// than the others; empty: they do.
+func (e registryEntry) charges() (why string, err error) {
 	request, err := e.exact(requestCost)
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	reasoning, err := e.exact(reasoningCost)
-	if err != nil {
-		return false, err
+	if request != nil && *request > 0 {
+		return "requests cost too (" + requestCost + ")", nil
 	}
 	output, err := e.exact(outputCost)
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	return request != nil && *request > 0 || reasoning != nil && output != nil && *reasoning != *output, nil
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		if !strings.HasPrefix(name, reasoningCost) {
+			continue
+		}
+		reasoning, err := e.exact(name)
+		if err != nil {
+			return "", err
+		}
+		of, err := e.exact(outputCost + strings.TrimPrefix(name, reasoningCost))
+		if err != nil {
+			return "", err
+		}
+		if of == nil {
+			of = output
+		}
+		if reasoning != nil && of != nil && *reasoning != *of {
+			return "reasoning has a price of its own (" + name + ")", nil
+		}
+	}
+	return "", nil
 }
 
-// ranges reads tiered_pricing: what every token costs in a call whose input is in a range.
-func (e registryEntry) ranges() (*vocab.Price, error) {
+// standard returns the price of the standard service: by ranges where the entry has them, else by
+// lengths.
+func (e registryEntry) standard() (p vocab.Price, ok bool, why string, err error) {
+	if set(e[tieredPricing]) {
+		return e.ranges()
+	}
+	p, ok, err = e.service("")
+	return p, ok, "", err
+}
+
+// ranges reads tiered_pricing: what every token costs in a call whose input is in a range. What a
+// range does not say is as in the entry itself.
+func (e registryEntry) ranges() (p vocab.Price, ok bool, why string, err error) {
+	for name := range e {
+		if above, _, ok := modified(name, inputCost, false); ok && above > 0 && set(e[name]) {
+			return p, false, "it has both " + tieredPricing + " and " + name, nil
+		}
+	}
 	var ranges []registryEntry
 	if err := json.Unmarshal(e[tieredPricing], &ranges); err != nil {
-		return nil, fmt.Errorf("%s: %w", tieredPricing, err)
+		return p, false, "", fmt.Errorf("%s: %w", tieredPricing, err)
 	}
-	var p vocab.Price
 	for i, r := range ranges {
-		otherwise, err := r.charges()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", tieredPricing, err)
+		whole := registryEntry{}
+		for _, cost := range append([]string{cacheHourCost}, tokenCosts...) {
+			if set(e[cost]) {
+				whole[cost] = e[cost]
+			}
 		}
-		rates, ok, err := r.rates("", "")
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", tieredPricing, err)
+		maps.Copy(whole, r)
+		for _, name := range slices.Sorted(maps.Keys(r)) {
+			if isPrice(name) && !slices.Contains(tokenCosts, name) && name != cacheHourCost {
+				return p, false, tieredPricing + ": " + name + " is not understood", nil
+			}
 		}
-		if !ok || otherwise || !set(r["range"]) {
-			return nil, nil
+		why, err := whole.charges()
+		if err != nil || why != "" {
+			return p, false, why, wrapped(tieredPricing, err)
+		}
+		rates, ok, err := whole.rates(0, "")
+		if err != nil || !ok {
+			return p, false, tieredPricing + ": a range has no price", wrapped(tieredPricing, err)
 		}
 		var limits []float64
 		if err := json.Unmarshal(r["range"], &limits); err != nil || len(limits) == 0 || limits[0] < 0 || limits[0] > 1e12 {
-			return nil, fmt.Errorf("%s: range: %s is not two numbers of tokens", tieredPricing, r["range"])
+			return p, false, "", fmt.Errorf("%s: range: %s is not two numbers of tokens", tieredPricing, cmp.Or(string(r["range"]), "nothing"))
 		}
 		if (i == 0) != (limits[0] == 0) {
-			return nil, nil
+			return p, false, tieredPricing + ": its first range does not begin at 0", nil
 		}
 		if i == 0 {
 			p.Rates = rates
@@ -202,11 +279,15 @@ func (e registryEntry) ranges() (*vocab.Price, error) {
 			p.Tiers = append(p.Tiers, vocab.Tier{Above: int64(limits[0]), Rates: rates})
 		}
 	}
-	if len(ranges) == 0 {
-		return nil, nil
-	}
 	sortTiers(p.Tiers)
-	return &p, nil
+	return p, len(ranges) > 0, "", nil
+}
+
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 func sortTiers(tiers []vocab.Tier) {
@@ -214,95 +295,131 @@ func sortTiers(tiers []vocab.Tier) {
 }
 
 // service returns the price of a service, "" for the standard one, and false where the
-// entry does not say what everything costs.
+// entry does not say what everything costs. A call is as expensive as the members of the
+// greatest length say that it is longer than, each kind of token by itself.
 func (e registryEntry) service(ending string) (p vocab.Price, ok bool, err error) {
-	if p.Rates, ok, err = e.rates("", ending); err != nil || !ok {
+	if p.Rates, ok, err = e.rates(0, ending); err != nil || !ok {
 		return p, false, err
 	}
-	for name := range e {
-		above, isTier := strings.CutPrefix(name, inputCost+"_above_")
-		above, isService := strings.CutSuffix(above, ending)
-		thousands, isTokens := strings.CutSuffix(above, "k_tokens")
-		n, err := strconv.ParseInt(thousands, 10, 32)
-		if !isTier || !isService || !isTokens || err != nil || !set(e[name]) {
-			continue
-		}
-		rates, ok, err := e.rates("_above_"+above, ending)
+	for _, above := range e.lengths(ending) {
+		rates, ok, err := e.rates(above, ending)
 		if err != nil {
 			return p, false, err
 		}
-		if ok {
-			p.Tiers = append(p.Tiers, vocab.Tier{Above: n * 1000, Rates: rates})
+		if !ok {
+			return p, false, nil
 		}
+		p.Tiers = append(p.Tiers, vocab.Tier{Above: above, Rates: rates})
 	}
-	sortTiers(p.Tiers)
 	return p, true, nil
 }
 
-// rates returns what a token costs in calls of a length ("_above_200k_tokens", or "") by a
-// service. What is not said of a length is as for all of the standard service; of another
-// service everything must be said.
-func (e registryEntry) rates(length, service string) (r vocab.Rates, ok bool, err error) {
-	input, err := e.rate(inputCost, length, service)
-	if err != nil {
-		return r, false, err
+// lengths returns the lengths in tokens at which some price of a service changes, in order.
+func (e registryEntry) lengths(service string) []int64 {
+	var list []int64
+	for member := range e {
+		for _, cost := range tokenCosts {
+			above, of, ok := modified(member, cost, true)
+			if ok && of == service && above > 0 && set(e[member]) && !slices.Contains(list, above) {
+				list = append(list, above)
+			}
+		}
 	}
-	output, err := e.rate(outputCost, length, service)
-	if err != nil || input == nil || output == nil {
-		return r, false, err
+	slices.Sort(list)
+	return list
+}
+
+// modified reads what follows the name of a cost in that of a member: the length of the calls, in
+// tokens, and the ending of the service. Hour says that an hour's cache is meant too.
+func modified(member, cost string, hour bool) (above int64, service string, ok bool) {
+	rest, ok := strings.CutPrefix(member, cost)
+	m := modifier.FindStringSubmatch(rest)
+	if !ok || m == nil || m[1] != "" && !hour {
+		return 0, "", false
+	}
+	if m[2] != "" {
+		n, err := strconv.ParseInt(m[2], 10, 40)
+		if err != nil {
+			return 0, "", false
+		}
+		above = n
+	}
+	if m[3] != "" {
+		above *= 1000
+	}
+	return above, m[4], true
+}
+
+// rates returns what a token costs in calls that are longer than above, or of any length, by a
+// service. What is not said of a length is as for the length below; of another service everything
+// must be said.
+func (e registryEntry) rates(above int64, service string) (r vocab.Rates, ok bool, err error) {
+	var found [6]*float64
+	for i, cost := range []string{inputCost, outputCost, cacheHitCost, cacheReadCost, cacheWriteCost, cacheHourCost} {
+		if found[i], err = e.rate(cost, above, service); err != nil {
+			return r, false, err
+		}
+	}
+	input, output, read, write, hour := found[0], found[1], cmp.Or(found[3], found[2]), found[4], found[5]
+	if input == nil || output == nil {
+		return r, false, nil
 	}
 	r = vocab.Rates{Input: *input, CachedInput: *input, Output: *output}
-	hit, err := e.rate(cacheHitCost, length, service)
-	if err != nil {
-		return r, false, err
-	}
-	read, err := e.rate(cacheReadCost, length, service)
-	if err != nil {
-		return r, false, err
-	}
-	write, err := e.rate(cacheWriteCost, length, service)
-	if err != nil {
-		return r, false, err
-	}
-	hour, err := e.exact(cacheHourCost + length + service)
-	if err != nil {
-		return r, false, err
-	}
-	if read = cmp.Or(read, hit); read != nil {
+	if read != nil {
 		r.CachedInput = *read
 	} else if service != "" && (set(e[cacheReadCost]) || set(e[cacheHitCost])) {
 		return r, false, nil
 	}
 	if write != nil {
-		r.CacheWrite = *write
+		r.CacheWrite, r.FreeWrite = *write, *write == 0
 	} else if service != "" && set(e[cacheWriteCost]) {
 		return r, false, nil
 	}
 	if hour != nil {
-		r.CacheHour = *hour
+		r.CacheHour, r.FreeHour = *hour, *hour == 0
 	}
 	return r, true, nil
 }
 
-// rate reads the price of one kind of token.
-func (e registryEntry) rate(name, length, service string) (*float64, error) {
-	rate, err := e.exact(name + length + service)
-	if rate == nil && err == nil && length != "" && service == "" {
-		return e.exact(name)
+// rate reads the price of one kind of token: the one of the greatest length that is at most
+// above. Of another service than the standard one, and of an hour's cache, it is that of this
+// length alone.
+func (e registryEntry) rate(cost string, above int64, service string) (*float64, error) {
+	best, name := int64(-1), ""
+	for member := range e {
+		n, of, ok := modified(member, cost, false)
+		if ok && of == service && n <= above && n > best && set(e[member]) {
+			best, name = n, member
+		}
 	}
-	return rate, err
+	if best < above && (service != "" || cost == cacheHourCost) {
+		return nil, nil
+	}
+	return e.exact(name)
 }
 
+// mostPerToken is far above every price, and so low that no sum of costs overflows.
+const mostPerToken = 1e6
+
+// exact reads a member. Some registries have their numbers as texts.
 func (e registryEntry) exact(name string) (*float64, error) {
 	if !set(e[name]) {
 		return nil, nil
 	}
-	var rate float64
-	if err := json.Unmarshal(e[name], &rate); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	text := string(e[name])
+	var quoted string
+	if json.Unmarshal(e[name], &quoted) == nil {
+		text = strings.TrimSpace(quoted)
+	}
+	rate, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(rate) || math.IsInf(rate, 0) {
+		return nil, fmt.Errorf("%s: %s is not a number of dollars", name, e[name])
 	}
 	if rate < 0 {
 		return nil, fmt.Errorf("%s is negative: %v", name, rate)
+	}
+	if rate > mostPerToken {
+		return nil, fmt.Errorf("%s: %v dollars for one token", name, rate)
 	}
 	return &rate, nil
 }

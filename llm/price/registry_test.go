@@ -29,6 +29,18 @@ const services = `{
   {"input_cost_per_token": 3e-06, "output_cost_per_token": 15e-06, "range": [32000.0, 128000.0]}]},
  "thinker": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "output_cost_per_reasoning_token": 3e-06, "max_input_tokens": 1000},
  "by the request": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_request": 0.01},
+ "other lengths": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_token_above_32000_tokens": 3e-06, "output_cost_per_token_above_32000_tokens": 6e-06},
+ "mixed": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "cache_read_input_token_cost": 5e-07,
+  "input_cost_per_token_above_64k_tokens": 2e-06, "output_cost_per_token_above_100500_tokens": 5e-06, "cache_read_input_token_cost_above_128k_tokens": 8e-07},
+ "both": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "tiered_pricing": [
+  {"input_cost_per_token": 1e-06, "range": [0, 32000]}, {"input_cost_per_token": 3e-06, "output_cost_per_token": 6e-06, "range": [32000, 256000]}]},
+ "free writes": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "cache_creation_input_token_cost": 0, "cache_creation_input_token_cost_above_1hr": "0"},
+ "in quotes": {"input_cost_per_token": "1e-06", "output_cost_per_token": " 2e-06 "},
+ "half a tier": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_token_flex": 1e-06, "output_cost_per_token_flex": 2e-06, "input_cost_per_token_above_64k_tokens_flex": 2e-06},
+ "another member": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_token_at_night": 9e-06},
+ "two ways": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_token_above_64k_tokens": 2e-06, "tiered_pricing": [{"range": [0, 5]}]},
+ "long reasoning": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "output_cost_per_reasoning_token": 2e-06, "output_cost_per_reasoning_token_above_64k_tokens": 9e-06},
+ "with images": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_image": 5, "output_cost_per_audio_token": 5, "search_context_cost_per_query": {"a": 1}, "input_cost_per_token_flex": null},
  "half a range": {"tiered_pricing": [{"input_cost_per_token": 1e-06, "output_cost_per_token": 5e-06, "range": [1000, 32000]}]}
 }`
 
@@ -61,12 +73,37 @@ func TestLoadReadsServicesAndRanges(t *testing.T) {
 		"the next range":                {"ranges", "", vocab.Usage{Input: 32_001, Cached: 1_000, Output: 10}, 32_001*3 + 10*15},
 		"reasoning with its own price":  {"thinker", "", short, -1},
 		"requests that cost":            {"by the request", "", short, -1},
+		"a length in tokens":            {"other lengths", "", vocab.Usage{Input: 32_001, Output: 10}, 32_001*3 + 10*6},
+		"at that length":                {"other lengths", "", vocab.Usage{Input: 32_000, Output: 10}, 32_000*1 + 10*2},
+		"mixed lengths, one":            {"mixed", "", vocab.Usage{Input: 70_000, Cached: 10_000, Output: 10}, 60_000*2 + 10_000*0.5 + 10*2},
+		"mixed lengths, two":            {"mixed", "", vocab.Usage{Input: 110_000, Cached: 10_000, Output: 10}, 100_000*2 + 10_000*0.5 + 10*5},
+		"mixed lengths, three":          {"mixed", "", vocab.Usage{Input: 130_000, Cached: 10_000, Output: 10}, 120_000*2 + 10_000*0.8 + 10*5},
+		"ranges beside a price":         {"both", "", vocab.Usage{Input: 144_564, Output: 45}, 144_564*3 + 45*6},
+		"what a range leaves out":       {"both", "", vocab.Usage{Input: 1_000, Output: 45}, 1_000*1 + 45*2},
+		"writes that are free":          {"free writes", "", vocab.Usage{Input: 1_000, CacheWrite: 900, CacheHour: 100, Output: 10}, 100*1 + 10*2},
+		"numbers in quotes":             {"in quotes", "", vocab.Usage{Input: 1_000, Output: 10}, 1_000*1 + 10*2},
+		"half a tier of a service":      {"half a tier", "flex", vocab.Usage{Input: 70_000, Output: 10}, -1},
+		"a member nobody knows":         {"another member", "", short, -1},
+		"lengths and ranges":            {"two ways", "", short, -1},
+		"reasoning that is dear later":  {"long reasoning", "", short, -1},
+		"other media":                   {"with images", "", vocab.Usage{Input: 1_000, Output: 10}, 1_000*1 + 10*2},
 		"no price for the first tokens": {"half a range", "", short, -1},
 	} {
 		got, ok := prices.Cost(c.used, c.service, c.model)
 		if ok != (c.want >= 0) || ok && math.Abs(got-c.want/1e6) > 1e-12 {
 			t.Errorf("%s: %v, %v; want %v", name, got, ok, c.want/1e6)
 		}
+	}
+	for name, member := range map[string]string{
+		"another member": "input_cost_per_token_at_night", "two ways": "input_cost_per_token_above_64k_tokens",
+		"by the request": "input_cost_per_request", "long reasoning": "output_cost_per_reasoning_token_above_64k_tokens",
+	} {
+		if m := prices[name]; !strings.Contains(m.Refused, member) {
+			t.Errorf("%s: refused %q, want it to name %s", name, m.Refused, member)
+		}
+	}
+	if m := prices["with images"]; m.Refused != "" {
+		t.Errorf("other media: %s", m.Refused)
 	}
 	if m := prices["tiered"]; m.Window != 922_000 || m.Output != 128_000 || m.Provider != "openai" || !m.Own {
 		t.Errorf("got %+v", m)
@@ -105,4 +142,28 @@ func TestLoadNamesTheModelAndTheFieldThatAreWrong(t *testing.T) {
 			t.Errorf("%s: %v, want a Usage fault that names %s and the model", entry, err, field)
 		}
 	}
+}
+
+// Whatever its members are called, a price is never less than the lowest that they say.
+func FuzzRegistry(f *testing.F) {
+	f.Add(services)
+	f.Add(`{"m": {"input_cost_per_token": 1, "output_cost_per_token": 1, "input_cost_per_token_above_5k_tokens_flex": 2}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		prices, err := price.Load(strings.NewReader(text))
+		if err != nil {
+			if fault.KindOf(err) != fault.Usage {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		for name, m := range prices {
+			if m.Price == nil {
+				continue
+			}
+			short, _ := m.Price.Cost(vocab.Usage{Input: 1, Output: 1}, "")
+			if math.IsNaN(short) || math.IsInf(short, 0) || short < 0 || m.Refused != "" {
+				t.Errorf("%s costs %v, refused %q", name, short, m.Refused)
+			}
+		}
+	})
 }
