@@ -12,14 +12,15 @@ import (
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/vocab"
 )
 
 // message holds the members that we need of an answer. The SDK's own type is stricter
 // than the servers that claim to be compatible.
 type message struct {
-	Model      string          `json:"model"`
+	Model      json.RawMessage `json:"model"`
 	Content    json.RawMessage `json:"content"`
-	StopReason string          `json:"stop_reason"`
+	StopReason json.RawMessage `json:"stop_reason"`
 	Usage      json.RawMessage `json:"usage"`
 	Error      json.RawMessage `json:"error"`
 }
@@ -50,15 +51,15 @@ func (m *Model) response(raw []byte, header http.Header) (*llm.Response, error) 
 	if endpoint.IsSet(answer.Error) {
 		return nil, m.at.RefusedInside(header, raw)
 	}
-	var content []json.RawMessage
-	if err := json.Unmarshal(answer.Content, &content); err != nil {
+	stopped := endpoint.Word(answer.StopReason)
+	if answer.Content == nil && readUsage(answer.Usage) == (vocab.Usage{}) {
 		return nil, m.garbled("the answer has no content", nil)
 	}
 	resp := &llm.Response{
-		Message:      llm.Message{Role: llm.RoleAssistant, Parts: parts(content, answer.StopReason)},
-		FinishReason: answer.StopReason,
+		Message:      llm.Message{Role: llm.RoleAssistant, Parts: parts(endpoint.List(answer.Content), stopped)},
+		FinishReason: stopped,
 		Service:      service(answer.Usage),
-		Model:        cmp.Or(answer.Model, m.at.Model),
+		Model:        cmp.Or(endpoint.Word(answer.Model), m.at.Model),
 		Raw:          raw,
 	}
 	m.bill(resp, answer.Usage)
@@ -124,10 +125,20 @@ func withdrawn(list []llm.Part) (kept []llm.Part) {
 // part has no field for is sealed in it.
 func readPart(raw json.RawMessage) llm.Part {
 	members := endpoint.Members(raw)
+	if members == nil { // a text, as some servers write
+		if text := endpoint.Word(raw); text != "" {
+			return llm.Text{Text: text}
+		}
+		return nil
+	}
 	kind, _ := word(members["type"])
 	whole := llm.Opaque{Provider: provider, Data: string(raw)}
 	switch kind {
 	case kindText:
+		if _, ok := word(members["text"]); !ok {
+			members["text"] = quote(endpoint.Word(members["text"]))
+			whole.Data = string(write(members))
+		}
 		if text, ok := word(members["text"]); ok {
 			p := llm.Text{Text: text, Opaque: seal(members, "type", "text")}
 			if !exact(text) {
@@ -147,8 +158,7 @@ func readPart(raw json.RawMessage) llm.Part {
 			return p
 		}
 	case kindToolUse:
-		id, _ := word(members["id"])
-		name, _ := word(members["name"])
+		id, name := endpoint.Word(members["id"]), endpoint.Word(members["name"])
 		return llm.ToolCall{
 			ID: id, Name: name, Arguments: arguments(members["input"]), Opaque: seal(members, "type", "id", "name", "input"),
 		}

@@ -2,8 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"math"
-	"strconv"
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
@@ -16,13 +14,13 @@ import (
 func readUsage(raw json.RawMessage) vocab.Usage {
 	usage := endpoint.Members(raw)
 	u := vocab.Usage{
-		Cached:     tokens(usage["cache_read_input_tokens"]),
-		CacheWrite: tokens(usage["cache_creation_input_tokens"]),
-		CacheHour:  tokens(endpoint.Members(usage["cache_creation"])["ephemeral_1h_input_tokens"]),
-		Output:     tokens(usage["output_tokens"]),
-		Reasoning:  tokens(endpoint.Members(usage["output_tokens_details"])["thinking_tokens"]),
+		Cached:     endpoint.Tokens(usage["cache_read_input_tokens"]),
+		CacheWrite: endpoint.Tokens(usage["cache_creation_input_tokens"]),
+		CacheHour:  endpoint.Tokens(endpoint.Members(usage["cache_creation"])["ephemeral_1h_input_tokens"]),
+		Output:     endpoint.Tokens(usage["output_tokens"]),
+		Reasoning:  endpoint.Tokens(endpoint.Members(usage["output_tokens_details"])["thinking_tokens"]),
 	}
-	u.Input = tokens(usage["input_tokens"]) + u.Cached + u.CacheWrite
+	u.Input = endpoint.Tokens(usage["input_tokens"]) + u.Cached + u.CacheWrite
 	return u
 }
 
@@ -44,14 +42,6 @@ func (m *Model) bill(resp *llm.Response, usage json.RawMessage) {
 		resp.Cost, resp.Priced = resp.Cost+summary.Cost, resp.Priced && summary.Priced
 	}
 	resp.Cost *= m.surcharge(usage)
-}
-
-func tokens(raw json.RawMessage) int64 {
-	n, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil || !(n >= 0 && n <= math.MaxInt32) {
-		return 0
-	}
-	return int64(n)
 }
 
 // service is the name of how the API answered, as far as it changes what a token costs.

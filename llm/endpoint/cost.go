@@ -2,9 +2,12 @@ package endpoint
 
 import "batch.example/batch/llm"
 
-// Price fills in what resp cost: what the provider says (named, nil if it does not), else
-// what the table says.
+// Price fills in what resp cost: what the provider says in US dollars (named, nil if it does
+// not), else what the table says.
 func (e *Endpoint) Price(resp *llm.Response, named *float64) {
+	if named != nil && *named > mostPerCall { // it is not dollars
+		named = nil
+	}
 	if named != nil {
 		resp.Cost, resp.Priced = *named, true
 		return

@@ -15,22 +15,25 @@ import (
 
 // answer holds the members that we need of a GenerateContentResponse.
 type answer struct {
-	Candidates []candidate `json:"candidates"`
-	Feedback   struct {
-		BlockReason string `json:"blockReason"`
-		Message     string `json:"blockReasonMessage"`
-	} `json:"promptFeedback"`
-	Usage json.RawMessage `json:"usageMetadata"`
-	Model string          `json:"modelVersion"`
-	Error json.RawMessage `json:"error"`
+	Candidates json.RawMessage `json:"candidates"`
+	Feedback   json.RawMessage `json:"promptFeedback"`
+	Usage      json.RawMessage `json:"usageMetadata"`
+	Model      json.RawMessage `json:"modelVersion"`
+	Error      json.RawMessage `json:"error"`
 }
 
 type candidate struct {
-	Content struct {
-		Parts []json.RawMessage `json:"parts"`
-	} `json:"content"`
-	FinishReason  string `json:"finishReason"`
-	FinishMessage string `json:"finishMessage"`
+	Content       json.RawMessage `json:"content"`
+	FinishReason  json.RawMessage `json:"finishReason"`
+	FinishMessage json.RawMessage `json:"finishMessage"`
+}
+
+// parts are those of the content, which some servers write as it is, without an object around it.
+func (c candidate) parts() []json.RawMessage {
+	if members := endpoint.Members(c.Content); members != nil {
+		return endpoint.List(members["parts"])
+	}
+	return endpoint.List(c.Content)
 }
 
 // response reads an answer. Anything that is wrong with a model's reply is part of the
@@ -44,30 +47,30 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	if endpoint.IsSet(a.Error) {
 		return nil, m.at.RefusedInside(header, body)
 	}
-	if len(a.Candidates) == 0 {
+	var reply candidate
+	candidates := endpoint.List(a.Candidates)
+	switch {
+	case len(candidates) > 0:
+		_ = json.Unmarshal(candidates[0], &reply) // of anything but an object, nothing is read
+	case usage(a.Usage).Output == 0, endpoint.IsSet(endpoint.Members(a.Feedback)["blockReason"]):
 		return nil, m.withoutReply(a)
 	}
-	reply := a.Candidates[0]
 	msg := llm.Message{Role: llm.RoleAssistant}
-	for i, raw := range reply.Content.Parts {
-		p, err := readPart(raw)
-		if err != nil {
-			return nil, m.garbled(fmt.Sprintf("part %d of the answer is not an object", i+1), nil)
-		}
-		if p != nil {
+	for _, raw := range reply.parts() {
+		if p := readPart(raw); p != nil {
 			msg.Parts = append(msg.Parts, p)
 		}
 	}
-	if reply.malformed() && reply.FinishMessage != "" {
+	if said := endpoint.Word(reply.FinishMessage); reply.malformed() && said != "" {
 		// Its call, which is nowhere else. Without it the model could not see what it did wrong.
-		msg.Parts = append(msg.Parts, llm.Text{Text: reply.FinishMessage})
+		msg.Parts = append(msg.Parts, llm.Text{Text: said})
 	}
 	resp := &llm.Response{
 		Message:      msg,
-		FinishReason: reply.FinishReason,
+		FinishReason: endpoint.Word(reply.FinishReason),
 		Usage:        usage(a.Usage),
 		Service:      service(a.Usage, header),
-		Model:        cmp.Or(a.Model, m.at.Model),
+		Model:        cmp.Or(endpoint.Word(a.Model), m.at.Model),
 		Raw:          body,
 	}
 	m.at.Price(resp, nil)
@@ -76,7 +79,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 
 // malformed reports whether the server could not read the model's call.
 func (c candidate) malformed() bool {
-	switch c.FinishReason {
+	switch endpoint.Word(c.FinishReason) {
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL":
 		return true
 	}
@@ -85,11 +88,12 @@ func (c candidate) malformed() bool {
 
 // withoutReply is the fault of an answer that has no candidate.
 func (m *Model) withoutReply(a answer) error {
-	if reason := a.Feedback.BlockReason; reason != "" {
-		said := strings.TrimSuffix(m.at.Mask.Text(reason+": "+a.Feedback.Message), ": ")
+	feedback := endpoint.Members(a.Feedback)
+	if reason := endpoint.Word(feedback["blockReason"]); reason != "" {
+		said := strings.TrimSuffix(m.at.Mask.Text(reason+": "+endpoint.Word(feedback["blockReasonMessage"])), ": ")
 		return fault.New(fault.Instance, m.at.Op(), fmt.Errorf("%w: the prompt was blocked: %s", llm.ErrContentPolicy, said))
 	}
-	if a.Model != "" || endpoint.IsSet(a.Usage) {
+	if endpoint.IsSet(a.Model) || endpoint.IsSet(a.Usage) {
 		return fault.Newf(fault.Transient, "%s: the answer has no candidate", m.at.Op())
 	}
 	return m.garbled("the answer has no candidate", nil)
@@ -100,46 +104,39 @@ func (m *Model) garbled(what string, err error) error {
 	return m.at.NoReply(what, err, "is an endpoint of the Gemini API, such as "+Protocol.DefaultBase)
 }
 
-// part holds the members of a part that have a meaning here.
-type part struct {
-	Text         *string `json:"text"`
-	Thought      bool    `json:"thought"`
-	FunctionCall *struct {
-		ID   string          `json:"id"`
-		Name string          `json:"name"`
-		Args json.RawMessage `json:"args"`
-	} `json:"functionCall"`
-}
-
 // readPart returns a part of a reply, nil if it is empty. All of it is kept where it is
 // more than text: its signature, or what we do not know.
-func readPart(raw json.RawMessage) (llm.Part, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, err
+func readPart(raw json.RawMessage) llm.Part {
+	members := endpoint.Members(raw)
+	if members == nil { // a text, as some servers write
+		if text := endpoint.Word(raw); text != "" {
+			return llm.Text{Text: text}
+		}
+		return nil
 	}
 	kept := llm.Opaque{Provider: provider, Data: compact(raw)}
-	var p part
-	if len(members) == 0 || json.Unmarshal(raw, &p) != nil {
-		return llm.Reasoning{Opaque: kept}, nil
-	}
+	call, text := endpoint.Members(members["functionCall"]), endpoint.Word(members["text"])
+	_, said := members["text"]
 	switch {
-	case p.FunctionCall != nil:
-		c := llm.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: "{}", Opaque: kept}
-		if endpoint.IsSet(p.FunctionCall.Args) {
-			c.Arguments = compact(p.FunctionCall.Args)
+	case call != nil:
+		c := llm.ToolCall{ID: endpoint.Word(call["id"]), Name: endpoint.Word(call["name"]), Arguments: "{}", Opaque: kept}
+		if endpoint.IsSet(call["args"]) {
+			c.Arguments = compact(call["args"])
 		}
-		return c, nil
-	case p.Text == nil:
-		return llm.Reasoning{Opaque: kept}, nil
-	case p.Thought:
-		return llm.Reasoning{Text: *p.Text, Opaque: kept}, nil
+		if call["args"] != nil && call["args"][0] == '"' {
+			c.Arguments = endpoint.Word(call["args"])
+		}
+		return c
+	case len(members) == 0 || !said:
+		return llm.Reasoning{Opaque: kept}
+	case endpoint.IsSet(members["thought"]):
+		return llm.Reasoning{Text: text, Opaque: kept}
 	case len(members) > 1:
-		return llm.Text{Text: *p.Text, Opaque: kept}, nil
-	case *p.Text == "":
-		return nil, nil
+		return llm.Text{Text: text, Opaque: kept}
+	case text == "":
+		return nil
 	}
-	return llm.Text{Text: *p.Text}, nil
+	return llm.Text{Text: text}
 }
 
 // usage adds up what the protocol counts apart: what a server's tools put into the prompt
@@ -153,10 +150,7 @@ func usage(raw json.RawMessage) vocab.Usage {
 		"promptTokenCount": &u.Prompt, "cachedContentTokenCount": &u.Cached, "toolUsePromptTokenCount": &u.ToolUse,
 		"candidatesTokenCount": &u.Candidates, "thoughtsTokenCount": &u.Thoughts,
 	} {
-		var n int32 // as the protocol has it; another value is passed over, since the answer is paid for
-		if json.Unmarshal(members[name], &n) == nil && n > 0 {
-			*into = int64(n)
-		}
+		*into = endpoint.Tokens(members[name])
 	}
 	return vocab.Usage{
 		Input: u.Prompt + u.ToolUse, Cached: u.Cached,

@@ -59,9 +59,7 @@ func (m *Model) take(all *collected, data []byte, header http.Header) error {
 	default:
 		return m.at.Broke(header, data)
 	}
-	if err := all.add(members); err != nil {
-		return m.garbled("an event of the answer is not of the Gemini API", err)
-	}
+	all.add(members)
 	return nil
 }
 
@@ -79,38 +77,26 @@ type run struct {
 	text    strings.Builder
 }
 
-func (c *collected) add(members map[string]json.RawMessage) error {
+func (c *collected) add(members map[string]json.RawMessage) {
 	if c.members == nil {
 		c.members, c.candidate, c.content = map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	}
-	var candidates []map[string]json.RawMessage
-	var content map[string]json.RawMessage
-	var parts []json.RawMessage
-	if raw := members["candidates"]; endpoint.IsSet(raw) {
-		if err := json.Unmarshal(raw, &candidates); err != nil {
-			return err
-		}
-	}
 	update(c.members, members)
+	candidates := endpoint.List(members["candidates"])
 	if len(candidates) == 0 {
-		return nil
+		return
 	}
-	update(c.candidate, candidates[0])
-	if raw := candidates[0]["content"]; endpoint.IsSet(raw) {
-		if err := json.Unmarshal(raw, &content); err != nil {
-			return err
-		}
-	}
+	first := endpoint.Members(candidates[0])
+	update(c.candidate, first)
+	content := endpoint.Members(first["content"])
 	update(c.content, content)
-	if raw := content["parts"]; endpoint.IsSet(raw) {
-		if err := json.Unmarshal(raw, &parts); err != nil {
-			return err
-		}
+	parts := endpoint.List(content["parts"])
+	if content == nil {
+		parts = endpoint.List(first["content"])
 	}
 	for _, p := range parts {
 		c.addPart(p)
 	}
-	return nil
 }
 
 func update(all, members map[string]json.RawMessage) {
@@ -124,19 +110,20 @@ func update(all, members map[string]json.RawMessage) {
 // addPart appends a part. Text alone continues the text before it; a part with anything
 // else in it, such as a signature, stays as it came.
 func (c *collected) addPart(raw json.RawMessage) {
-	var p part
 	members := endpoint.Members(raw)
-	plain := json.Unmarshal(raw, &p) == nil && p.Text != nil && (len(members) == 1 || len(members) == 2 && p.Thought)
+	var text string
+	thought := endpoint.IsSet(members["thought"])
+	plain := json.Unmarshal(members["text"], &text) == nil && (len(members) == 1 || len(members) == 2 && thought)
 	if !plain {
 		c.flush()
 		c.parts = append(c.parts, raw)
 		return
 	}
-	if c.text == nil || c.text.thought != p.Thought {
+	if c.text == nil || c.text.thought != thought {
 		c.flush()
-		c.text = &run{thought: p.Thought}
+		c.text = &run{thought: thought}
 	}
-	c.text.text.WriteString(*p.Text)
+	c.text.text.WriteString(text)
 }
 
 // flush makes a part of the text so far.

@@ -4,93 +4,156 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
 	"batch.example/batch/llm/internal/openaiapi"
+	"batch.example/batch/vocab"
 )
 
-// completion holds the members we need of a chat completion. The SDK's own
-// type is stricter than the servers that claim to be compatible.
-type completion struct {
-	Model   string `json:"model"`
-	Service any    `json:"service_tier"` // a string
-	Choices []struct {
-		FinishReason string          `json:"finish_reason"`
-		Message      json.RawMessage `json:"message"`
-		Usage        json.RawMessage `json:"usage"` // Moonshot streams it here
-		Error        json.RawMessage `json:"error"`
-	} `json:"choices"`
-	Usage json.RawMessage `json:"usage"`
-	Error json.RawMessage `json:"error"`
-}
-
+// response reads an answer. A reply is paid for, so that nothing that is odd about it has it asked
+// for again: what can be read is read, and what cannot is the model's format error.
 func (m *Model) response(body []byte, header http.Header) (*llm.Response, error) {
 	body = endpoint.Text(body)
-	var c completion
+	var c map[string]json.RawMessage // the SDK's own type is stricter than the servers that claim to be compatible
 	if err := json.Unmarshal(body, &c); err != nil {
 		return nil, m.garbled("the answer is not a chat completion", err)
 	}
-	if endpoint.IsSet(c.Error) {
+	if endpoint.IsSet(c["error"]) {
 		return nil, m.at.RefusedInside(header, body)
 	}
-	if len(c.Choices) == 0 {
+	var choice map[string]json.RawMessage
+	if choices := endpoint.List(c["choices"]); len(choices) > 0 {
+		choice = endpoint.Members(choices[0])
+	}
+	if endpoint.IsSet(choice["error"]) {
+		return nil, m.at.Broke(header, wrap(choice["error"]))
+	}
+	used := c["usage"]
+	if !endpoint.IsSet(used) {
+		used = choice["usage"] // Moonshot streams it here
+	}
+	finish := endpoint.Word(choice["finish_reason"])
+	usage, cost := readUsage(used, header)
+	paid := usage != vocab.Usage{} || cost != nil || (&llm.Response{FinishReason: finish}).Filtered() // Gemini leaves the message out then
+	switch {
+	case paid:
+	case choice == nil:
 		return nil, m.garbled("the answer has no choices", nil)
+	case endpoint.Members(choice["message"]) == nil:
+		return nil, fault.Newf(fault.Transient, "%s: the answer has no message", m.at.Op())
 	}
-	choice := c.Choices[0]
-	if endpoint.IsSet(choice.Error) {
-		return nil, m.at.Broke(header, wrap(choice.Error))
-	}
-	if !endpoint.IsSet(choice.Message) && (&llm.Response{FinishReason: choice.FinishReason}).Filtered() {
-		choice.Message = json.RawMessage(`{"content":null}`) // Gemini leaves it out
-	}
-	msg, err := readMessage(choice.Message)
+	msg, err := readMessage(choice["message"])
 	if err != nil {
 		return nil, fault.Newf(fault.Transient, "%s: the answer has no message: %s", m.at.Op(), m.at.Mask.Text(err.Error()))
 	}
-	if !endpoint.IsSet(c.Usage) {
-		c.Usage = choice.Usage
-	}
-	usage, cost := readUsage(c.Usage, header)
 	resp := &llm.Response{
 		Message:      msg,
-		FinishReason: choice.FinishReason,
+		FinishReason: finish,
 		Usage:        usage,
-		Model:        cmp.Or(c.Model, m.at.Model),
-		Service:      openaiapi.Service(c.Service),
+		Model:        cmp.Or(endpoint.Word(c["model"]), m.at.Model),
+		Service:      openaiapi.Service(c["service_tier"]),
 		Raw:          body,
 	}
 	m.at.Price(resp, cost)
 	return resp, nil
 }
 
-// readMessage keeps the provider's object, and adds the role where it is missing.
+// readMessage keeps the provider's object, and adds the role where it is missing. Members of an odd
+// type are as they should have been written.
 func readMessage(raw json.RawMessage) (llm.Message, error) {
 	if msg, err := llm.AsWritten(raw); err == nil && msg.Role == llm.RoleAssistant {
 		msg.Chat, msg.Extra = bytes.Clone(raw), nil
 		return msg, nil
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
+	fixed, err := history.Encode(mended(raw))
+	if err != nil {
 		return llm.Message{}, err
 	}
-	if members == nil {
-		return llm.Message{}, fmt.Errorf("it is null")
-	}
-	if string(members["role"]) != `"assistant"` {
-		members["role"] = json.RawMessage(`"assistant"`)
-		fixed, err := json.Marshal(members)
-		if err != nil {
-			return llm.Message{}, err
-		}
-		raw = fixed
-	}
-	msg, err := llm.AsWritten(raw)
-	msg.Chat, msg.Extra = bytes.Clone(raw), nil
+	msg, err := llm.AsWritten(fixed)
+	msg.Chat, msg.Extra = fixed, nil
 	return msg, err
+}
+
+// mended is a message whose members have the types of the protocol. What says nothing, or cannot
+// be read, is left out.
+func mended(raw json.RawMessage) map[string]any {
+	members := endpoint.Members(raw)
+	message := map[string]any{}
+	for name, value := range members {
+		message[name] = value
+	}
+	message["role"] = llm.RoleAssistant
+	if members == nil {
+		message["content"] = endpoint.Word(raw)
+		return message
+	}
+	message["content"] = said(members["content"])
+	delete(message, "extra") // it would be read as our own
+	delete(message, "tool_call_id")
+	delete(message, "tool_calls")
+	var calls []json.RawMessage
+	_ = json.Unmarshal(members["tool_calls"], &calls)
+	var list []any
+	for _, call := range calls {
+		if c := endpoint.Members(call); c != nil {
+			list = append(list, toolCall(c))
+		}
+	}
+	if list != nil {
+		message["tool_calls"] = list
+	}
+	return message
+}
+
+// said is text, or a list of parts.
+func said(raw json.RawMessage) any {
+	if !endpoint.IsSet(raw) {
+		return nil
+	}
+	if raw[0] != '[' && raw[0] != '{' {
+		return endpoint.Word(raw)
+	}
+	list := []any{}
+	for _, part := range endpoint.List(raw) {
+		members := endpoint.Members(part)
+		if members == nil {
+			members = map[string]json.RawMessage{"type": json.RawMessage(`"text"`), "text": part}
+		}
+		whole := map[string]any{}
+		for name, value := range members {
+			whole[name] = value
+		}
+		if _, ok := members["text"]; ok {
+			whole["text"] = endpoint.Word(members["text"])
+		}
+		list = append(list, whole)
+	}
+	return list
+}
+
+// toolCall is a call whose id and name are text.
+func toolCall(members map[string]json.RawMessage) map[string]any {
+	call := map[string]any{"type": "function"}
+	for name, value := range members {
+		call[name] = value
+	}
+	call["id"] = endpoint.Word(members["id"])
+	function := map[string]any{"name": "", "arguments": ""}
+	for name, value := range endpoint.Members(members["function"]) {
+		function[name] = value
+		if name == "name" {
+			function[name] = endpoint.Word(value)
+		}
+		if name == "arguments" && !endpoint.IsSet(value) {
+			function[name] = ""
+		}
+	}
+	call["function"] = function
+	return call
 }
 
 // garbled is the fault of an answer that a chat endpoint would not give.

@@ -3,7 +3,6 @@ package responses
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,15 +17,13 @@ import (
 // answer holds the members we need of a response. The SDK's own type is stricter than
 // the servers that claim to be compatible.
 type answer struct {
-	Status     string            `json:"status"`
-	Model      string            `json:"model"`
-	Service    any               `json:"service_tier"` // a string
-	Output     []json.RawMessage `json:"output"`
-	Usage      json.RawMessage   `json:"usage"`
-	Error      json.RawMessage   `json:"error"`
-	Incomplete struct {
-		Reason string `json:"reason"`
-	} `json:"incomplete_details"`
+	Status     json.RawMessage `json:"status"`
+	Model      json.RawMessage `json:"model"`
+	Service    json.RawMessage `json:"service_tier"`
+	Output     json.RawMessage `json:"output"`
+	Usage      json.RawMessage `json:"usage"`
+	Error      json.RawMessage `json:"error"`
+	Incomplete json.RawMessage `json:"incomplete_details"`
 }
 
 func (m *Model) response(body []byte, header http.Header) (*llm.Response, error) {
@@ -40,25 +37,25 @@ func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response
 	if err := json.Unmarshal(body, &a); err != nil {
 		return nil, m.garbled("the answer is not a response", err)
 	}
+	output, status := endpoint.List(a.Output), endpoint.Word(a.Status)
+	paid := charged(a.Usage, header)
 	switch {
 	case endpoint.IsSet(a.Error):
-		return nil, m.failed(header, a.Error, began || len(a.Output) > 0 || charged(a.Usage, header))
-	case a.Output == nil && a.Status == "":
+		return nil, m.failed(header, a.Error, began || len(output) > 0 || paid)
+	case status == "" && !paid && !slices.ContainsFunc(output, isObject):
 		return nil, m.garbled("the answer has no output", nil)
-	case a.Status != "" && a.Status != "completed" && a.Status != "incomplete":
-		return nil, fault.Newf(fault.Transient, "%s: the answer's status is %q", m.at.Op(), m.at.Mask.Text(a.Status))
+	case status != "" && status != "completed" && status != "incomplete" && !paid:
+		return nil, fault.Newf(fault.Transient, "%s: the answer's status is %q", m.at.Op(), m.at.Mask.Text(status))
 	}
 	msg := llm.Message{Role: llm.RoleAssistant}
-	for _, raw := range a.Output {
-		p, err := part(raw)
-		if err != nil {
-			return nil, m.garbled("an item of the answer is not an object", err)
+	for _, raw := range output {
+		if p := part(raw); p != nil {
+			msg.Parts = append(msg.Parts, p)
 		}
-		msg.Parts = append(msg.Parts, p)
 	}
 	usage, cost := readUsage(a.Usage, header)
 	resp := &llm.Response{
-		Message: msg, FinishReason: a.finish(msg), Usage: usage, Model: cmp.Or(a.Model, m.at.Model), Raw: body,
+		Message: msg, FinishReason: a.finish(msg), Usage: usage, Model: cmp.Or(endpoint.Word(a.Model), m.at.Model), Raw: body,
 		Service: openaiapi.Service(a.Service),
 	}
 	m.at.Price(resp, cost)
@@ -68,71 +65,57 @@ func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response
 // finish says why the answer ended in the words of chat completions, which the templates
 // of configurations compare with.
 func (a *answer) finish(msg llm.Message) string {
-	switch reason := a.Incomplete.Reason; {
+	switch reason, status := endpoint.Word(endpoint.Members(a.Incomplete)["reason"]), endpoint.Word(a.Status); {
 	case reason == "max_output_tokens" || reason == "max_tokens":
 		return "length"
 	case reason != "":
 		return reason // content_filter
-	case a.Status == "incomplete":
-		return a.Status
+	case status == "incomplete":
+		return status
 	case len(msg.ToolCalls()) > 0:
 		return "tool_calls"
 	}
 	return "stop"
 }
 
-// itemMembers are the members of an item that we read.
-type itemMembers struct {
-	Type      string          `json:"type"`
-	CallID    string          `json:"call_id"`
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-	Content   []textMembers   `json:"content"`
-	Summary   []textMembers   `json:"summary"`
-}
+func isObject(raw json.RawMessage) bool { return endpoint.Members(raw) != nil }
 
-type textMembers struct {
-	Text    string `json:"text"`
-	Refusal string `json:"refusal"`
-}
-
-// part returns the part that an item of an answer is.
-func part(raw json.RawMessage) (llm.Part, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
-		return nil, cmp.Or(err, errors.New("it is null"))
+// part returns the part that an item of an answer is; nil if it says nothing.
+func part(raw json.RawMessage) llm.Part {
+	members := endpoint.Members(raw)
+	if members == nil { // a text, as some servers write
+		if text := endpoint.Word(raw); text != "" {
+			return llm.Text{Text: text}
+		}
+		return nil
 	}
 	as := llm.Opaque{Provider: opaque, Data: string(raw)}
-	var it itemMembers
-	if json.Unmarshal(raw, &it) != nil {
-		return llm.Reasoning{Opaque: as}, nil // its kind is not known
-	}
-	switch it.Type {
+	switch endpoint.Word(members["type"]) {
 	case "message":
-		return llm.Text{Text: join(it.Content, ""), Opaque: as}, nil
+		return llm.Text{Text: join(members["content"], ""), Opaque: as}
 	case "function_call":
-		return llm.ToolCall{ID: it.CallID, Name: it.Name, Arguments: argumentText(it.Arguments), Opaque: as}, nil
+		return llm.ToolCall{
+			ID: endpoint.Word(members["call_id"]), Name: endpoint.Word(members["name"]), Arguments: endpoint.Word(members["arguments"]), Opaque: as,
+		}
 	case "reasoning":
-		return llm.Reasoning{Text: cmp.Or(join(it.Summary, "\n\n"), join(it.Content, "\n\n")), Opaque: as}, nil
+		return llm.Reasoning{Text: cmp.Or(join(members["summary"], "\n\n"), join(members["content"], "\n\n")), Opaque: as}
 	}
-	return llm.Reasoning{Opaque: as}, nil
+	return llm.Reasoning{Opaque: as}
 }
 
-func join(list []textMembers, sep string) string {
-	texts := make([]string, len(list))
-	for i, t := range list {
-		texts[i] = cmp.Or(t.Text, t.Refusal)
+// join returns what the texts of a list say. One may be a plain text in place of an object.
+func join(list json.RawMessage, sep string) string {
+	var texts []string
+	for _, raw := range endpoint.List(list) {
+		text := endpoint.Word(raw)
+		if members := endpoint.Members(raw); members != nil {
+			text = cmp.Or(endpoint.Word(members["text"]), endpoint.Word(members["refusal"]))
+		}
+		if text != "" {
+			texts = append(texts, text)
+		}
 	}
-	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), sep)
-}
-
-// argumentText is JSON in a string; some servers write the JSON itself instead.
-func argumentText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
+	return strings.Join(texts, sep)
 }
 
 // readUsage reads what it understands of an answer's usage and passes over the
@@ -141,11 +124,11 @@ func readUsage(raw json.RawMessage, header http.Header) (u vocab.Usage, cost *fl
 	usage := endpoint.Members(raw)
 	input, output := endpoint.Members(usage["input_tokens_details"]), endpoint.Members(usage["output_tokens_details"])
 	u = vocab.Usage{
-		Input:  openaiapi.Tokens(usage["input_tokens"]),
-		Cached: openaiapi.Tokens(input["cached_tokens"]), CacheWrite: openaiapi.Tokens(input["cache_write_tokens"]),
-		Reasoning: openaiapi.Tokens(output["reasoning_tokens"]),
+		Input:  endpoint.Tokens(usage["input_tokens"]),
+		Cached: endpoint.Tokens(input["cached_tokens"]), CacheWrite: endpoint.Tokens(input["cache_write_tokens"]),
+		Reasoning: endpoint.Tokens(output["reasoning_tokens"]),
 	}
-	u.Output = openaiapi.Output(openaiapi.Tokens(usage["total_tokens"]), u.Input, openaiapi.Tokens(usage["output_tokens"]), u.Reasoning)
+	u.Output = openaiapi.Output(endpoint.Tokens(usage["total_tokens"]), u.Input, endpoint.Tokens(usage["output_tokens"]), u.Reasoning)
 	return u, openaiapi.Cost(usage, header)
 }
 
@@ -165,7 +148,7 @@ func verdict(raw json.RawMessage) (status int, body []byte) {
 	var code, kind string
 	_ = json.Unmarshal(members["code"], &code)
 	_ = json.Unmarshal(members["type"], &kind)
-	if status = int(openaiapi.Tokens(members["code"])); status < 400 || status >= 600 { // vLLM has the status there
+	if status = int(endpoint.Tokens(members["code"])); status < 400 || status >= 600 { // vLLM has the status there
 		status = statuses(cmp.Or(code, kind))
 	}
 	kinds := code + " " + kind

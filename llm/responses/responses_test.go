@@ -334,7 +334,8 @@ func TestWhyAnAnswerEnded(t *testing.T) {
 		"filtered":         {`{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`, "content_filter", "", true},
 		"nobody says why":  {`{"status":"incomplete","output":[]}`, "incomplete", "", false},
 		"without a status": {`{"output":[` + text + `]}`, "stop", "I will not.", false},
-		"an odd item":      {whole(`{"type":"message","content":"x"}`), "stop", "", false},
+		"an odd item":      {whole(`{"type":"message","content":"x"}`), "stop", "x", false},
+		"a plain text":     {whole(`"x"`), "stop", "x", false},
 	} {
 		resp, err := newModel(t, serve(t, reply{body: tc.body}), nil).Generate(t.Context(), ask())
 		if err != nil {

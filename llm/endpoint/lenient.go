@@ -1,0 +1,51 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// A reply is paid for: one odd type in it must not have it thrown away and asked for again. These
+// functions read what an answer means, whatever type it has.
+
+// Word returns a member as text: that of a string, nothing for null, false and what is absent, and
+// the JSON of any other value.
+func Word(raw json.RawMessage) string {
+	var text string
+	switch {
+	case json.Unmarshal(raw, &text) == nil:
+		return text
+	case string(raw) == "false":
+		return ""
+	}
+	return string(raw)
+}
+
+// List returns the elements of a list, and a value that is no list as its only element; none if
+// nothing is there.
+func List(raw json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil || !IsSet(raw) {
+		return list
+	}
+	return []json.RawMessage{raw}
+}
+
+// Amount reads a number that may stand in quotes. It is finite and not negative.
+func Amount(raw json.RawMessage) (float64, bool) {
+	n, err := strconv.ParseFloat(Word(raw), 64)
+	return n, err == nil && n >= 0 && !math.IsInf(n, 0)
+}
+
+// Tokens reads a number of tokens; 0 if it is none.
+func Tokens(raw json.RawMessage) int64 {
+	n, ok := Amount(raw)
+	if !ok || n > math.MaxInt32 {
+		return 0
+	}
+	return int64(n)
+}
+
+// mostPerCall is far above what any call costs, in US dollars, and so low that no sum overflows.
+const mostPerCall = 1e6
