@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,9 @@ import (
 	"sync"
 
 	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
 	"batch.example/batch/grade/official"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/run/grading"
@@ -31,6 +34,30 @@ func (r *Run) checkGrading() error {
 	}
 	_, err := official.ModelDir(r.Settings.Model.ModelName)
 	return err
+}
+
+// checkTests refuses instances that would cost money and whose rows can never be graded.
+func (r *Run) checkTests(todo []Planned) error {
+	if r.Grading == nil {
+		return nil
+	}
+	var first error
+	var refused []string
+	for _, p := range todo {
+		if err := r.Grading.Check(p.Instance); err != nil {
+			first = cmp.Or(first, err)
+			refused = append(refused, p.ID)
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	hint := "leave them out, or run without --grade"
+	if why := fault.HintOf(first); why != "" {
+		hint = why + "\n" + hint
+	}
+	return fault.Newf(fault.Usage, "%s cannot be graded: %w", printable.Count(len(refused), "instance", "instances"), first).
+		WithHint("%s", hint)
 }
 
 // planGrading finds the predictions that an earlier run left without a verdict; list has the

@@ -127,6 +127,9 @@ func (r *Run) makePlan() (*Plan, error) {
 	if err := r.checkUnfinished(todo); err != nil {
 		return nil, err
 	}
+	if err := r.checkTests(todo); err != nil {
+		return nil, err
+	}
 	if r.ByImage {
 		todo = byImage(todo, r.Sandboxes.Prefix)
 	}

@@ -149,10 +149,16 @@
 //
 // Rates count the first five only, and tables show how many predictions those are. What a
 // test prints cannot end the log early or change the exit code. If a resolved prediction
-// changes files that decide what tests report (conftest.py, the test runner, setup.cfg and
-// the like), the tests run again without these changes: a prediction that needs a
-// conftest.py or a runner of its own is unresolved, one that needs a project's file stays
-// resolved and is named suspicious.
+// changed files that decide what tests report (conftest.py, the test runner, compiled code,
+// setup.cfg and the like; what it changed is read from the working tree), the tests run again
+// without these changes: a prediction that needs a conftest.py or a runner of its own is
+// unresolved, one that needs a project's file stays resolved and is named suspicious.
+//
+// A verdict belongs to all that it was made by: the expected tests, script, parser, rules,
+// image, network and limits. When one of them has changed, the next batch grade judges again,
+// from the log that it has where that is still right. The table and the final report
+// (MODEL.RUN.json) are always of the whole directory, whatever instances a command was for.
+// batch run --grade refuses rows that cannot be graded before their agents cost anything.
 //
 // # Exit codes
 //

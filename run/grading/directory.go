@@ -89,6 +89,12 @@ func (s Settings) find(in dataset.Instance) (*family.Task, error) {
 	return s.prepared(in, t, err)
 }
 
+// Check returns why an instance can never be graded, as its row is; nil: it can be.
+func (s Settings) Check(in dataset.Instance) error {
+	_, err := s.find(in)
+	return err
+}
+
 // WithTests returns the task of an instance with another test patch in place of the row's: see
 // [family.WithTests]. The start-up command is before its own preparation.
 func (s Settings) WithTests(in dataset.Instance, testPatch string) (*family.Task, error) {
