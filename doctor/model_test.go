@@ -40,8 +40,8 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 			"ok model openai/gpt-5 answered in ", " s as gpt-5-2025-08-07: 20 tokens in, 1 token out",
 			"ok price 1.25 USD in and 10.00 USD out per million tokens; this call cost 0.000035 USD",
 		}},
-		{"openai/gpt-5.2", llmtest.Answer{Content: "OK", Usage: usage, ServiceTier: "flex"}, []string{
-			"warn price 1.75 USD in and 14.00 USD out per million tokens, but not of calls such as this one (flex): costs cannot be counted",
+		{"openai/gpt-4o", llmtest.Answer{Content: "OK", Usage: usage, ServiceTier: "flex"}, []string{
+			"warn price 2.50 USD in and 10.00 USD out per million tokens, but not of calls such as this one (flex): costs cannot be counted",
 			"model.litellm_model_registry",
 		}},
 		{"openai/gpt-5", llmtest.Answer{Content: "OK", NoUsage: true}, []string{"but not of calls such as this one: costs cannot"}},

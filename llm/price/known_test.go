@@ -63,6 +63,11 @@ func TestCostOfCallsToEachProvider(t *testing.T) {
 			10_000*10 + 200_000*1 + 90_000*12.5 + 4_000*37.5,
 		},
 		{
+		{
+			"OpenAI: priority, by its new name, long", "openai/gpt-6-luna", "fast",
+			vocab.Usage{Input: 300_000, Cached: 200_000, CacheWrite: 90_000, Output: 4_000},
+			10_000*0.4 + 200_000*0.04 + 90_000*0.5 + 4_000*1.5,
+		},
 			"OpenAI: an older snapshot", "openai/gpt-4o-2024-05-13", "",
 			vocab.Usage{Input: 1_000, Cached: 500, Output: 100},
 			1_000*5 + 100*15,
@@ -160,7 +165,7 @@ func TestCostIsUnknownRatherThanWrong(t *testing.T) {
 		model, service string
 		used           vocab.Usage
 	}{
-		"a service without rates":                {"openai/gpt-5.2", "flex", small},
+		"a service without rates":                {"openai/gpt-4o", "flex", small},
 		"an unheard-of service":                  {"openai/gpt-5", "scale", small},
 		"committed capacity":                     {"anthropic/claude-opus-4-8", "priority", small},
 		"throughput that was bought":             {"vertex_ai/gemini-2.5-pro", "PROVISIONED_THROUGHPUT", small},
