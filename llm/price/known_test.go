@@ -94,6 +94,11 @@ func TestCostOfCallsToEachProvider(t *testing.T) {
 			4_000*1.5 + 4_000*0.15 + 2_000*3 + 500*7.5,
 		},
 		{
+		{
+			"Anthropic: fast", "anthropic/claude-opus-5-5", "fast",
+			vocab.Usage{Input: 10_000, Cached: 4_000, CacheWrite: 2_000, Output: 500},
+			4_000*8 + 4_000*0.4 + 2_000*10 + 500*40,
+		},
 			"Anthropic: one that is short up to 100k", "anthropic/claude-haiku-5-5", "",
 			vocab.Usage{Input: 120_000, Cached: 110_000, Output: 1_000},
 			10_000*0.5 + 110_000*0.05 + 1_000*2.5,
