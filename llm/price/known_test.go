@@ -121,7 +121,8 @@ func TestCostOfCallsToEachProvider(t *testing.T) {
 		},
 
 		{"Mistral", "mistral/devstral-2512", "", vocab.Usage{Input: 50_000, Cached: 30_000, Output: 700}, 20_000*0.4 + 30_000*0.04 + 700*2},
-		{"xAI, long", "xai/grok-4.5", "", vocab.Usage{Input: 210_000, Cached: 200_000, Output: 500}, 10_000*4 + 200_000*1 + 500*12},
+		{"xAI, long", "xai/grok-4.5", "", vocab.Usage{Input: 210_000, Cached: 200_000, Output: 500}, 10_000*4 + 200_000*0.6 + 500*12},
+		{"xAI: the limit itself is long", "xai/grok-4.7", "", vocab.Usage{Input: 200_000, Cached: 150_000, Output: 500}, 50_000*4 + 150_000*1 + 500*12},
 		{"Groq", "groq/openai/gpt-oss-120b", "on_demand", vocab.Usage{Input: 9_000, Cached: 1_000, Output: 100}, 8_000*0.15 + 1_000*0.075 + 100*0.6},
 		{"Moonshot", "moonshot/kimi-k3", "", vocab.Usage{Input: 9_000, Cached: 8_000, Output: 100}, 1_000*3 + 8_000*0.3 + 100*15},
 		{"Qwen, writing", "dashscope/qwen3.7-max", "", vocab.Usage{Input: 9_000, Cached: 4_000, CacheWrite: 3_000, Output: 100}, 2_000*2.5 + 4_000*0.5 + 3_000*3.125 + 100*7.5},
