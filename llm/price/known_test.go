@@ -127,6 +127,7 @@ func TestCostOfCallsToEachProvider(t *testing.T) {
 		{"Moonshot", "moonshot/kimi-k3", "", vocab.Usage{Input: 9_000, Cached: 8_000, Output: 100}, 1_000*3 + 8_000*0.3 + 100*15},
 		{"Qwen, writing", "dashscope/qwen3.7-max", "", vocab.Usage{Input: 9_000, Cached: 4_000, CacheWrite: 3_000, Output: 100}, 2_000*2.5 + 4_000*0.5 + 3_000*3.125 + 100*7.5},
 		{"GLM", "zai/glm-4.6", "", vocab.Usage{Input: 9_000, Cached: 4_000, Output: 100}, 5_000*0.6 + 4_000*0.11 + 100*2.2},
+		{"Qwen, the third length", "dashscope/qwen3-coder-plus", "", vocab.Usage{Input: 200_000, Output: 100}, 200_000*3 + 100*15},
 		{"a free one", "zai/glm-4.7-flash", "", vocab.Usage{Input: 9_000, Output: 100}, 0},
 		{"MiniMax, long", "minimax/MiniMax-M3", "", vocab.Usage{Input: 600_000, Cached: 500_000, Output: 100}, 100_000*0.6 + 500_000*0.12 + 100*2.4},
 		{
