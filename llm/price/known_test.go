@@ -11,7 +11,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// day is one on which every price of the table is valid.
+// day is one on which every price of the table is valid, but for those of models that
+// were retired.
 var day = time.Date(2026, time.November, 18, 12, 0, 0, 0, time.UTC)
 
 // Computed by hand, in millionths of a dollar: tokens times dollars per million.
@@ -63,11 +64,11 @@ func TestCostOfCallsToEachProvider(t *testing.T) {
 			10_000*10 + 200_000*1 + 90_000*12.5 + 4_000*37.5,
 		},
 		{
-		{
 			"OpenAI: priority, by its new name, long", "openai/gpt-6-luna", "fast",
 			vocab.Usage{Input: 300_000, Cached: 200_000, CacheWrite: 90_000, Output: 4_000},
 			10_000*0.4 + 200_000*0.04 + 90_000*0.5 + 4_000*1.5,
 		},
+		{
 			"OpenAI: an older snapshot", "openai/gpt-4o-2024-05-13", "",
 			vocab.Usage{Input: 1_000, Cached: 500, Output: 100},
 			1_000*5 + 100*15,
@@ -94,11 +95,11 @@ func TestCostOfCallsToEachProvider(t *testing.T) {
 			4_000*1.5 + 4_000*0.15 + 2_000*3 + 500*7.5,
 		},
 		{
-		{
 			"Anthropic: fast", "anthropic/claude-opus-5-5", "fast",
 			vocab.Usage{Input: 10_000, Cached: 4_000, CacheWrite: 2_000, Output: 500},
 			4_000*8 + 4_000*0.4 + 2_000*10 + 500*40,
 		},
+		{
 			"Anthropic: one that is short up to 100k", "anthropic/claude-haiku-5-5", "",
 			vocab.Usage{Input: 120_000, Cached: 110_000, Output: 1_000},
 			10_000*0.5 + 110_000*0.05 + 1_000*2.5,
@@ -126,8 +127,8 @@ func TestCostOfCallsToEachProvider(t *testing.T) {
 		{"Groq", "groq/openai/gpt-oss-120b", "on_demand", vocab.Usage{Input: 9_000, Cached: 1_000, Output: 100}, 8_000*0.15 + 1_000*0.075 + 100*0.6},
 		{"Moonshot", "moonshot/kimi-k3", "", vocab.Usage{Input: 9_000, Cached: 8_000, Output: 100}, 1_000*3 + 8_000*0.3 + 100*15},
 		{"Qwen, writing", "dashscope/qwen3.7-max", "", vocab.Usage{Input: 9_000, Cached: 4_000, CacheWrite: 3_000, Output: 100}, 2_000*2.5 + 4_000*0.5 + 3_000*3.125 + 100*7.5},
-		{"GLM", "zai/glm-4.6", "", vocab.Usage{Input: 9_000, Cached: 4_000, Output: 100}, 5_000*0.6 + 4_000*0.11 + 100*2.2},
 		{"Qwen, the third length", "dashscope/qwen3-coder-plus", "", vocab.Usage{Input: 200_000, Output: 100}, 200_000*3 + 100*15},
+		{"GLM", "zai/glm-4.6", "", vocab.Usage{Input: 9_000, Cached: 4_000, Output: 100}, 5_000*0.6 + 4_000*0.11 + 100*2.2},
 		{"a free one", "zai/glm-4.7-flash", "", vocab.Usage{Input: 9_000, Output: 100}, 0},
 		{"MiniMax, long", "minimax/MiniMax-M3", "", vocab.Usage{Input: 600_000, Cached: 500_000, Output: 100}, 100_000*0.6 + 500_000*0.12 + 100*2.4},
 		{
@@ -177,6 +178,7 @@ func TestCostIsUnknownRatherThanWrong(t *testing.T) {
 		"committed capacity":                     {"anthropic/claude-opus-4-8", "priority", small},
 		"throughput that was bought":             {"vertex_ai/gemini-2.5-pro", "PROVISIONED_THROUGHPUT", small},
 		"a long call by a service for short":     {"openai/gpt-5.4", "priority", vocab.Usage{Input: 300_000, Output: 1}},
+		"a model that was retired":               {"moonshot/kimi-k2-thinking", "", small},
 		"an hour's cache at no known rate":       {"anthropic/claude-opus-4-8", "fast", vocab.Usage{Input: 10, CacheWrite: 5, CacheHour: 5}},
 		"an hour's cache where there is none":    {"openai/gpt-5", "", vocab.Usage{Input: 10, CacheWrite: 5, CacheHour: 5}},
 		"prices by the time of day":              {"deepseek/deepseek-v4-pro", "", small},
