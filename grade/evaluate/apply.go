@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,9 +38,9 @@ func chain(r logparse.Rules) []string {
 // no file monitor, and accepts a repository of another user.
 const safely = "git -c core.hooksPath=/dev/null -c core.fsmonitor= -c safe.directory='*' "
 
-// edCommand matches the commands of ed. Older versions of patch(1) would run an ed script, and
-// with it any command.
-var edCommand = regexp.MustCompile(`(?m)^\d+(?:,\d+)?[acd]\r?$`)
+// edCommand matches the commands of ed, as patch(1) does. Older versions of it would run an ed
+// script, and with it any command.
+var edCommand = regexp.MustCompile(`(?m)^[ \t>X]*\d[\d,]*[acd][ \t]*\r?$`)
 
 // harden makes a command of the harness's safe.
 func harden(command string, patch []byte) string {
@@ -55,10 +56,14 @@ func harden(command string, patch []byte) string {
 // apply applies the patch in the file, by the first command of the chain that can, and
 // stores the result in e.
 func (r *runner) apply(ctx context.Context, file string) error {
-	before, err := r.base(ctx)
+	if err := r.aside(ctx, r.job.Without); err != nil {
+		return err
+	}
+	before, err := r.readTree(ctx)
 	if err != nil {
 		return err
 	}
+	var unpatched map[string]entry // the tree before patch(1); nil: it has not run
 	for i, command := range chain(r.job.Rules) {
 		if i == 1 { // it is the patch's failure if there is a repository
 			if err := r.checkRepository(ctx); err != nil {
@@ -66,18 +71,13 @@ func (r *runner) apply(ctx context.Context, file string) error {
 			}
 		}
 		if i > 0 && r.job.Rules != logparse.V4 {
-			if i == 1 {
-				if r.e.Lost, err = r.ownChanges(ctx); err != nil {
-					return err
-				}
-			}
-			if err := r.cleanUp(ctx); err != nil {
+			if err := r.cleanUp(ctx, before, i == 1); err != nil {
 				return err
 			}
-			if i == 1 { // git apply has changed nothing: it writes all files or none
-				if before, err = r.base(ctx); err != nil {
-					return err
-				}
+		}
+		if strings.HasPrefix(command, "patch ") {
+			if unpatched, err = r.readTree(ctx); err != nil {
+				return err
 			}
 		}
 		out, err := r.setup(ctx, harden(command, r.job.Patch)+" "+file)
@@ -86,7 +86,7 @@ func (r *runner) apply(ctx context.Context, file string) error {
 		}
 		r.e.ApplyOutput = out.Bytes
 		if out.ExitCode == 0 {
-			return r.applied(ctx, command, before)
+			return r.applied(ctx, command, before, unpatched)
 		}
 		r.log.failed(command)
 	}
@@ -97,7 +97,7 @@ func (r *runner) apply(ctx context.Context, file string) error {
 			return err
 		}
 		if out.ExitCode == 0 {
-			return r.applied(ctx, command, before)
+			return r.applied(ctx, command, before, unpatched)
 		}
 	}
 	why := "no command of the chain could apply it: " + reason(r.e.ApplyOutput)
@@ -108,28 +108,23 @@ func (r *runner) apply(ctx context.Context, file string) error {
 	return nil
 }
 
-// base returns the working tree before the patch is applied, and keeps the files whose changes
-// are left out.
-func (r *runner) base(ctx context.Context) (map[string]entry, error) {
-	if err := r.aside(ctx); err != nil {
-		return nil, err
-	}
-	return r.readTree(ctx)
-}
-
 // applied stores what a command that applied the patch did to the tree, and undoes what is left
 // out.
-func (r *runner) applied(ctx context.Context, command string, before map[string]entry) error {
+func (r *runner) applied(ctx context.Context, command string, before, unpatched map[string]entry) error {
 	after, err := r.readTree(ctx)
 	if err != nil {
 		return err
 	}
 	var why string
-	if r.e.Changes, why = sorted(changes(before, after), command); why != "" {
+	if r.e.Changes, why = ofPatch(before, unpatched, after); why != "" {
 		r.refuse(why)
 		return nil
 	}
 	if err := r.markShadows(ctx, before, r.e.Changes); err != nil {
+		return err
+	}
+	if done, err := r.leaveOut(ctx); err != nil || !done {
+		r.refuse("what is left out of the patch could not be put back")
 		return err
 	}
 	r.e.Applied, r.e.How = true, command
@@ -138,7 +133,54 @@ func (r *runner) applied(ctx context.Context, command string, before map[string]
 	} else {
 		r.log.applied(r.e.ApplyOutput)
 	}
-	return r.leaveOut(ctx)
+	return nil
+}
+
+// cleanUp makes the working tree clean for the next command of the chain, as the harness does.
+// What the image itself had changed is not there afterwards: the first time, it is noted, and the
+// tree before the patch is as if it had never been there. All else that is left of the command
+// that failed is the patch's: git apply may fail when it has written some files, and ignored
+// files stay.
+func (r *runner) cleanUp(ctx context.Context, before map[string]entry, first bool) error {
+	if first {
+		if err := r.noteLost(ctx, before); err != nil {
+			return err
+		}
+	}
+	_, err := r.setup(ctx, strings.ReplaceAll("GIT checkout -- . ; GIT clean -fd", "GIT ", safely)) // the next command decides
+	if err != nil || !first || len(r.e.Lost) == 0 {
+		return err
+	}
+	clean, err := r.readTree(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range r.e.Lost {
+		delete(before, name)
+		if e, there := clean[name]; there {
+			before[name] = e
+		}
+	}
+	return r.aside(ctx, slices.DeleteFunc(slices.Clone(r.job.Without), func(name string) bool { return !slices.Contains(r.e.Lost, name) }))
+}
+
+// noteLost stores what the image itself has changed, of which a command that failed has written
+// nothing.
+func (r *runner) noteLost(ctx context.Context, before map[string]entry) error {
+	own, err := r.ownChanges(ctx)
+	if err != nil || len(own) == 0 {
+		return err
+	}
+	now, err := r.readTree(ctx)
+	if err != nil {
+		return err
+	}
+	written := map[string]bool{}
+	for _, c := range changes(before, now) {
+		written[c.Path] = true
+	}
+	r.e.Lost = slices.DeleteFunc(own, func(name string) bool { return written[name] })
+	return nil
 }
 
 // ownChanges returns the files that the image has changed or added since its last commit.
@@ -158,12 +200,6 @@ func (r *runner) ownChanges(ctx context.Context) ([]string, error) {
 		}
 	}
 	return list, nil
-}
-
-// cleanUp makes the working tree clean for the next command of the chain, as the harness does.
-func (r *runner) cleanUp(ctx context.Context) error {
-	_, err := r.setup(ctx, strings.ReplaceAll("GIT checkout -- . ; GIT clean -fd", "GIT ", safely)) // the next command decides
-	return err
 }
 
 // setup runs one of our own commands in the repository.

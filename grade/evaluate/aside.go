@@ -1,27 +1,27 @@
 package evaluate
 
 import (
+	"bytes"
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/bash"
 )
 
-// asideScript keeps copies of the files that are its arguments in the folder %[1]s, and
-// restoreScript puts them back, or removes those that were not there. So a patch is applied as a
-// whole, in whatever form it is, and the rest of it is exact.
+// asideScript keeps copies of files in the folder AT, and restoreScript puts them back, or removes
+// those that were not there. So a patch is applied as a whole, in whatever form it is, and the
+// rest of it is exact. The list has a number and a path for each file, which may be too many for
+// the arguments of a program.
 const (
-	asideScript = `rm -rf AT && mkdir -p AT || exit 1
-i=0
-for file; do
-    i=$((i+1))
+	asideScript = `mkdir -p AT || exit 1
+while IFS= read -r -d '' i && IFS= read -r -d '' file; do
+    rm -rf AT/$i
     if [ -L "$file" ] || [ -e "$file" ]; then cp -dpR -- "$file" AT/$i || exit 1; fi
-done`
+done <LIST`
 
-	restoreScript = `i=0
-for file; do
-    i=$((i+1))
+	restoreScript = `while IFS= read -r -d '' i && IFS= read -r -d '' file; do
     if [ -L AT/$i ] || [ -e AT/$i ]; then
         at= rest=$file
         while [ "$rest" != "${rest#*/}" ]; do
@@ -29,34 +29,44 @@ for file; do
             if [ -L "$at" ] || { [ -e "$at" ] && [ ! -d "$at" ]; }; then rm -f -- "$at"; fi
             at=$at/
         done
-        rm -rf -- "$file"
-        case $file in */*) mkdir -p -- "${file%/*}";; esac
-        cp -dpR -- AT/$i "$file" || exit 1
+        rm -rf -- "$file" && mkdir -p -- "${file%/*}" && cp -dpR -- AT/$i "$file" || exit 1
     else
-        rm -rf -- "$file"
-        case $file in */*) rmdir -p -- "${file%/*}" 2>/dev/null;; esac
+        rm -rf -- "$file" || exit 1
+        rmdir -p -- "${file%/*}" 2>/dev/null
     fi
-done
+done <LIST
 exit 0`
 )
 
-// aside keeps copies of the files whose changes are left out, as they are now.
-func (r *runner) aside(ctx context.Context) error { return r.eachLeftOut(ctx, asideScript) }
-
-// leaveOut undoes what the patch did to the files whose changes are left out.
-func (r *runner) leaveOut(ctx context.Context) error { return r.eachLeftOut(ctx, restoreScript) }
-
-func (r *runner) eachLeftOut(ctx context.Context, script string) error {
-	if len(r.job.Without) == 0 {
+// aside keeps copies of files as they are now: some of those whose changes are left out.
+func (r *runner) aside(ctx context.Context, files []string) error {
+	if len(files) == 0 {
 		return nil
 	}
-	words := []string{"set --"}
-	for _, name := range r.job.Without {
-		words = append(words, bash.Quote("./"+name))
-	}
-	out, err := r.setup(ctx, strings.Join(words, " ")+"\n"+strings.ReplaceAll(script, "AT", r.folder+"/aside"))
-	if err == nil && out.ExitCode != 0 {
-		err = fault.Newf(fault.Instance, "leaving files out of the patch: %s", reason(out.Bytes))
+	done, err := r.eachLeftOut(ctx, files, asideScript)
+	if err == nil && !done {
+		err = fault.Newf(fault.Instance, "keeping what is left out of the patch: the files in %s cannot be copied", r.job.Workdir)
 	}
 	return err
+}
+
+// leaveOut undoes what the patch did to the files whose changes are left out, and reports whether
+// it could.
+func (r *runner) leaveOut(ctx context.Context) (done bool, err error) {
+	if len(r.job.Without) == 0 {
+		return true, nil
+	}
+	return r.eachLeftOut(ctx, r.job.Without, restoreScript)
+}
+
+func (r *runner) eachLeftOut(ctx context.Context, files []string, script string) (done bool, err error) {
+	var list bytes.Buffer
+	for _, name := range files {
+		list.WriteString(strconv.Itoa(slices.Index(r.job.Without, name)) + "\x00./" + name + "\x00")
+	}
+	if err := r.box.Write(ctx, r.folder+"/left-out", 0o644, list.Bytes()); err != nil {
+		return false, err
+	}
+	out, err := r.setup(ctx, strings.NewReplacer("AT", r.folder+"/aside", "LIST", r.folder+"/left-out").Replace(script))
+	return out.ExitCode == 0, err
 }

@@ -8,6 +8,10 @@ import (
 	"strings"
 )
 
+// Rules is the number of the rules in this package about what decides a verdict. It changes with
+// every change of these after which a patch could have another verdict.
+const Rules = 1
+
 // Tier says what else a decider is for.
 type Tier int
 
@@ -119,19 +123,19 @@ var byName = []rule{
 	names(TierRunner, "pytest runs it before the tests", `conftest\.py`),
 	names(TierRunner, "Python runs it whenever it starts", `sitecustomize\.py`, `usercustomize\.py`, `.*\.pth`),
 	names(TierRunner, "it configures the Python test runner",
-		`\.?pytest\.(ini|toml)`, `tox\.(ini|toml)`, `\.coveragerc`, `\.?nose\.cfg`, `\.noserc`, `noxfile\.py`, `runtests\.py`, `\.testr?\.conf`),
+		`\.?pytest\.(ini|toml)`, `tox\.(ini|toml)`, `\.coveragerc`, `\.?nose\.cfg`, `\.noserc`, `noxfile\.py`, `runtests\.py`, `\.s?testr?\.conf`, `nose2\.cfg`, `unittest\.cfg`),
 	names(TierRunner, "it configures the JavaScript test runner",
-		`jest[.-].*`, `karma\..*`, `vitest\..*`, `\.mocharc.*`, `mocha\.opts`, `\.nycrc.*`, `ava\.config\..*`, `cypress\..*`,
+		`jest[.-].*`, `karma\..*`, `vitest\..*`, `\.mocharc.*`, `mocha\.opts`, `\.nycrc.*`, `ava\.config\..*`, `cypress\..*`, `setupTests\..*`, `bunfig\.toml`, `\.taprc`, `\.swcrc`,
 		`playwright\.config\..*`, `\.?jasmine.*\.(js|cjs|mjs|ts|json)`, `wdio\..*`, `testem\..*`),
 	names(TierRunner, "it configures the test runner", `phpunit\.xml.*`, `\.rspec.*`, `\.simplecov`, `(spec|test|rails)_helper\.rb`, `cucumber\.ya?ml`,
-		`junit-platform\.properties`, `testng.*\.xml`, `CTestTestfile\.cmake`, `nextest\.toml`),
+		`junit-platform\.properties`, `testng.*\.xml`, `CTestTestfile\.cmake`, `nextest\.toml`, `\.proverc`),
 	names(TierRunner, "go test compiles it into the tests", `.*_test\.go`),
 	names(TierRunner, "it is compiled code, which can run in place of its source",
 		`.*\.(py[cod]|so|dylib|dll|class|jar|war|whl|node|wasm|beam|o|a|rlib|rmeta|exe|phar|gem)`, `.*\.so\.[0-9.]+`),
 	names(TierProject, "it configures the project and its tests",
 		`setup\.(cfg|py)`, `pyproject\.toml`, `Pipfile.*`, `requirements.*\.txt`, `package(-lock)?\.json`, `npm-shrinkwrap\.json`, `yarn\.lock`,
 		`pnpm-.*\.yaml`, `\.npmrc`, `\.yarnrc.*`, `\.pnp\..*`, `\.?babel.*`, `tsconfig.*\.json`, `(vite|webpack|rollup)\..*`, `[Gg]runtfile\..*`, `[Gg]ulpfile.*`,
-		`composer\.(json|lock)`, `Gemfile.*`, `Rakefile`, `.*\.gemspec`, `.*\.rake`),
+		`versioneer\.py`, `composer\.(json|lock)`, `Directory\.Build\..*`, `.*\.csproj`, `build\.sbt`, `mix\.exs`, `Gemfile.*`, `Rakefile`, `.*\.gemspec`, `.*\.rake`),
 	names(TierProject, "it builds the project and its tests",
 		`(GNU)?[Mm]akefile.*`, `.*\.mk`, `CMakeLists\.txt`, `.*\.cmake`, `configure(\.ac)?`, `meson\.build`, `pom\.xml`, `build\.xml`, `.*\.gradle(\.kts)?`,
 		`gradle.*\.properties`, `gradlew.*`, `mvnw.*`, `Cargo\.(toml|lock)`, `build\.rs`, `rust-toolchain.*`, `go\.(mod|sum|work)`),
@@ -144,6 +148,8 @@ var byPath = []rule{
 	{regexp.MustCompile(`(^|/)(node_modules|bower_components|vendor|site-packages|dist-packages|\.tox|\.nox|\.venv|venv)/`), TierRunner, "it is part of an installed package"},
 	{regexp.MustCompile(`\.(egg-info|dist-info|egg)(/|$)|\.egg-link$`), TierRunner, "it describes an installed package, which can be a plugin of the test runner"},
 	{regexp.MustCompile(`(^|/)META-INF/services/(org\.junit|junit|org\.testng|org\.spockframework)\.`), TierRunner, "the test runner loads what it names"},
+	{regexp.MustCompile(`(^|/)__mocks__/|(^|/)lib/minitest/.*_plugin\.rb$|(^|/)java/(org/(junit|testng|hamcrest|mockito|assertj)|junit)/`), TierRunner, "the test runner loads it"},
+	{regexp.MustCompile(`(^|/)_testing(/|\.py$)|(^|/)testing\.py$`), TierProject, "tests use it"},
 	{regexp.MustCompile(`(^|/)\.(cargo|mvn|jest|mocha|github)/`), TierProject, "it configures the build"},
 	{regexp.MustCompile(`(^|/)django/test/(runner|utils|testcases)\.py$|(^|/)sympy/(testing|utilities)/(runtests|pytest)\.py$`), TierProject, "it is the project's own test runner"},
 }
@@ -185,9 +191,9 @@ func shadows(name string) bool {
 }
 
 // runsAll reports whether a test command may run tests that it does not name: it names none of
-// the tests either.
+// the tests either, or it is not known which these are.
 func runsAll(command string, tests []string) bool {
-	return len(tests) > 0 && !slices.ContainsFunc(tests, func(name string) bool {
+	return !slices.ContainsFunc(tests, func(name string) bool {
 		stem, _, _ := strings.Cut(path.Base(name), ".")
 		return stem != "" && strings.Contains(command, stem)
 	})

@@ -20,6 +20,7 @@ func edit(name string) string {
 
 func TestFilesThatDecide(t *testing.T) {
 	const script = "pytest elsewhere\n: '>>>>> Start Test Output'\nPYTHONPATH=lib ./bin/test -C sympy/core/tests/test_x.py && python tools/check.py\n: '>>>>> End Test Output'\ngit checkout after.py"
+	named := []string{"sympy/core/tests/test_x.py"}
 	for _, tt := range []struct {
 		patch string
 		want  Tier
@@ -71,19 +72,26 @@ func TestFilesThatDecide(t *testing.T) {
 		{edit("lib/matplotlib/testing/decorators.py"), TierProject},
 		{edit("tests/helpers.py"), TierRunner},
 		{edit("src/main/java/org/x/test/Spec.java"), 0},
+		{newFile("pkg/fast.cpython-311-x86_64-linux-gnu.so"), TierRunner},
+		{newFile("tests/__pycache__/test_x.cpython-311.pyc"), TierRunner},
+		{edit("shop.egg-info/entry_points.txt"), TierRunner},
+		{newFile("lib/evil-1.0.dist-info/METADATA"), TierRunner},
+		{newFile("src/main/java/org/junit/Test.java"), TierRunner},
+		{edit("xarray/testing.py"), TierProject},
+		{edit("versioneer.py"), TierProject},
 		{edit("src/pkg/core.py"), 0},
 		{edit("docs/conf.py"), 0},
 		{edit("tests/README.md"), 0},
 	} {
 		name := strings.SplitN(tt.patch, "\n", 2)[0]
-		list := Deciders(Job{Script: script}, nil, Named([]byte(tt.patch)))
+		list := Deciders(Job{Script: script, TestFiles: named}, nil, Named([]byte(tt.patch)))
 		if tt.want == 0 && len(list) > 0 || tt.want > 0 && (len(list) != 1 || list[0].Tier != tt.want || list[0].Why == "") {
 			t.Errorf("%s: got %+v, want tier %d", name, list, tt.want)
 		}
-		if list := Deciders(Job{Script: script}, []byte(tt.patch), Named([]byte(tt.patch))); len(list) > 0 {
+		if list := Deciders(Job{Script: script, TestFiles: named}, []byte(tt.patch), Named([]byte(tt.patch))); len(list) > 0 {
 			t.Errorf("%s of the gold patch too: got %+v", name, list)
 		}
-		if list := Deciders(Job{Script: script, TestFiles: Paths([]byte(tt.patch))}, nil, Named([]byte(tt.patch))); len(list) > 0 {
+		if list := Deciders(Job{Script: script, TestFiles: append(Paths([]byte(tt.patch)), named...)}, nil, Named([]byte(tt.patch))); len(list) > 0 {
 			t.Errorf("%s that is put back: got %+v", name, list)
 		}
 	}
@@ -221,6 +229,21 @@ func TestResultsThatTheRunnerDidNotPrint(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// Where the tests are not known, the command may run any.
+func TestWithoutKnownTestsAnyMayRun(t *testing.T) {
+	if list := Deciders(Job{Script: "python -m tornado.test"}, nil, Named([]byte(edit("tornado/test/web_test.py")))); len(list) != 1 || list[0].Tier != TierProject {
+		t.Errorf("got %+v", list)
+	}
+}
+
+// A family's script may run its tests before what is read.
+func TestACommandBeforeTheMarkersDecides(t *testing.T) {
+	job := Job{Workdir: "/app", Script: ": '>>>>> Start Test Output'\ncat out.json\n: '>>>>> End Test Output'", Command: "bash /app/tools/run.sh tests/test_a.py"}
+	if list := Deciders(job, nil, Named([]byte(edit("tools/run.sh")))); len(list) != 1 || list[0].Tier != TierRunner {
+		t.Errorf("got %+v", list)
 	}
 }
 

@@ -79,11 +79,11 @@ func FuzzPartsAreOfThePatch(f *testing.F) {
 // A plain diff does not say how many folders of its names are its own.
 func TestWhatAPlainDiffMayName(t *testing.T) {
 	for patch, want := range map[string]string{
-		"--- tests/run.py\n+++ tests/run.py\n@@ -1 +1 @@\n-a\n+b\n":                                      "run.py tests/run.py",
-		"--- /dev/null\n+++ b/glob.py 2020-01-01 00:00:00.000000000 +0000\n@@ -0,0 +1 @@\n+a\n":           "glob.py b/glob.py",
-		"--- a/x.c\t2020-01-01 00:00:00\n+++ b/x.c\t2020-01-01 00:00:00\n@@ -1 +1 @@\n-a\n+b\n":          "x.c a/x.c b/x.c",
-		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                                  "x",
-		"--- /dev/null\n+++ notes.txt\n@@ -0,0 +1 @@\n+notes\n":                                        "notes.txt",
+		"--- tests/run.py\n+++ tests/run.py\n@@ -1 +1 @@\n-a\n+b\n":                             "run.py tests/run.py",
+		"--- /dev/null\n+++ b/glob.py 2020-01-01 00:00:00.000000000 +0000\n@@ -0,0 +1 @@\n+a\n": "glob.py b/glob.py",
+		"--- a/x.c\t2020-01-01 00:00:00\n+++ b/x.c\t2020-01-01 00:00:00\n@@ -1 +1 @@\n-a\n+b\n": "x.c a/x.c b/x.c",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                           "x",
+		"--- /dev/null\n+++ notes.txt\n@@ -0,0 +1 @@\n+notes\n":                                 "notes.txt",
 	} {
 		var got []string
 		for _, c := range Named([]byte(patch)) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// forbidden says why a path is none that a patch or a row may name; it is empty if it is one.
+// forbidden says why neither a patch nor a row may name a path; it is empty if they may.
 func forbidden(name string) string {
 	for folder := range strings.SplitSeq(name, "/") {
 		switch {

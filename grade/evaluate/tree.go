@@ -3,6 +3,7 @@ package evaluate
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -15,7 +16,7 @@ import (
 
 // Change is an entry of the working tree, a file or a symbolic link, that applying a patch
 // created, changed or removed. It comes from the tree itself, so that it does not depend on how
-// a patch is read: git and patch(1) know more forms, and guess more names, than a parser of ours
+// a patch is read: git and patch(1) know more forms, and guess more names, than another parser
 // could.
 type Change struct {
 	Path    string // relative to Workdir
@@ -25,18 +26,39 @@ type Change struct {
 	Shadows bool   // Python finds it in place of a module that is installed in the image
 }
 
+// MarshalJSON keeps the bytes of names that are not UTF-8.
+func (c Change) MarshalJSON() ([]byte, error) {
+	return json.Marshal(changeJSON{[]byte(c.Path), []byte(c.Target), c.Created, c.Link, c.Shadows})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Change) UnmarshalJSON(data []byte) error {
+	var j changeJSON
+	err := json.Unmarshal(data, &j)
+	*c = Change{Path: string(j.Path), Target: string(j.Target), Created: j.Created, Link: j.Link, Shadows: j.Shadows}
+	return err
+}
+
+type changeJSON struct {
+	Path, Target           []byte
+	Created, Link, Shadows bool
+}
+
 // treeLimit is how much of a list of the working tree is kept, in bytes: a million files.
 const treeLimit = 128 << 20
 
-// listTree prints every entry of the working tree, except folders and git's objects, as three
-// texts that end with a NUL: what stat says about it, its path, and the target of a link. Every
-// write changes the time of the inode, which no program can set. Where find has no -printf, as
-// BusyBox's has not, the texts of all entries come first, one per line, and the paths after them.
-const listTree = `skip() { find . \( -path './.git/objects/[0-9a-f][0-9a-f]' -o -path ./.git/objects/pack \) -prune -o ! -type d "$@"; }
-if find . -maxdepth 0 -printf '' 2>/dev/null; then
-    skip -printf '%%y %%m %%i %%s %%C@\0%%p\0%%l\0'
+// listTree prints every entry of the working tree except folders, as three texts that end with a
+// NUL: what stat says about it, its path, and the target of a link. Every write changes the time
+// of the inode, which no program can set. Where find has no -printf, as BusyBox's has not, the
+// texts of all entries come first, one per line, and the paths after them. A folder that may not
+// be read is as if it were empty: no patch can write there either.
+const listTree = `exec 2>/dev/null
+if find . -maxdepth 0 -printf ''; then
+    find . ! -type d -printf '%%y %%m %%i %%s %%C@\0%%p\0%%l\0'
 else
-    mkdir -p %[1]s && skip -print0 > %[1]s/paths && printf '\0' && xargs -0 -r stat -c '%%f %%i %%s %%Z' < %[1]s/paths && printf '\0' && cat %[1]s/paths
+    mkdir -p %[1]s || exit 2
+    find . ! -type d -print0 > %[1]s/paths
+    printf '\0'; xargs -0 -r stat -c '%%f %%i %%s %%Z' < %[1]s/paths && printf '\0' && cat %[1]s/paths
 fi`
 
 // entry is what is compared of an entry of the tree.
@@ -53,7 +75,7 @@ func (r *runner) readTree(ctx context.Context) (map[string]entry, error) {
 		return nil, err
 	}
 	tree, ok := parseTree(out.Bytes)
-	if out.ExitCode != 0 || out.Total > int64(len(out.Bytes)) || !ok {
+	if out.ExitCode > 1 || out.Total > int64(len(out.Bytes)) || !ok {
 		return nil, fault.Newf(fault.Instance, "listing the files in %s: exit code %d: %s", r.job.Workdir, out.ExitCode, reason(out.Bytes[:min(len(out.Bytes), 1000)])).
 			WithHint("the image needs find, and xargs and stat where its find has no -printf")
 	}
@@ -103,23 +125,21 @@ func changes(before, after map[string]entry) []Change {
 	return list
 }
 
-// ownOfGit are the files in .git that the commands of the chain write themselves.
-var ownOfGit = map[string]bool{".git/index": true, ".git/index.lock": true}
-
-// sorted separates what the patch changed from what git wrote into its own files. Refused says
-// why the patch must not count as applied: git refuses such patches itself, patch(1) does not in
-// all its versions.
-func sorted(all []Change, how string) (list []Change, refused string) {
-	list = slices.DeleteFunc(all, func(c Change) bool { return ownOfGit[c.Path] })
-	for _, c := range list {
-		if why := forbidden(c.Path); why != "" {
-			return list, why
-		}
-		if c.Link && !strings.HasPrefix(how, "git ") && leaves(c) {
-			return list, fmt.Sprintf("the patch makes %s a symbolic link to %q, outside of the repository", c.Path, c.Target)
+// ofPatch returns how a patch changed the tree. What git wrote into its own files is left out:
+// git writes nothing there for a patch. Refused says why the patch must not count as applied:
+// where patch(1) has run, on the tree unpatched, it may have written what git refuses to.
+func ofPatch(before, unpatched, after map[string]entry) (list []Change, refused string) {
+	if unpatched != nil {
+		for _, c := range changes(unpatched, after) {
+			if why := forbidden(c.Path); why != "" {
+				return nil, why
+			}
+			if c.Link && leaves(c) {
+				return nil, fmt.Sprintf("the patch makes %s a symbolic link to %q, outside of the repository", c.Path, c.Target)
+			}
 		}
 	}
-	return list, ""
+	return slices.DeleteFunc(changes(before, after), func(c Change) bool { return forbidden(c.Path) != "" }), ""
 }
 
 // leaves reports whether a link may point out of the working tree, so that patch(1) may have

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,8 +10,8 @@ import (
 	"testing"
 )
 
-// told is a change as a text: "+new", "-gone", "~changed", "@link".
-func told(e *Evidence, dir string) string {
+// inWords lists changes: "+new", "-gone", "~changed", "@link".
+func inWords(e *Evidence, dir string) string {
 	var list []string
 	for _, c := range e.Changes {
 		mark := "~"
@@ -49,7 +50,7 @@ func TestChangesAreTheTreesOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := repo(t, map[string]string{"t/run.py": "1\n2\n3\n4\n", "a": "a\n", "d/e": "e\n", ".gitignore": "*.pyc\n"})
 			e := evaluateLocally(t, dir, Job{Patch: []byte(tt.patch), Script: "true"})
-			if got := told(e, dir); !e.Applied || got != tt.want {
+			if got := inWords(e, dir); !e.Applied || got != tt.want {
 				t.Errorf("applied %v by %q (%s): %q, want %q", e.Applied, e.How, e.Refused, got, tt.want)
 			}
 		})
@@ -66,7 +67,7 @@ func TestLeavingFilesOut(t *testing.T) {
 	files := map[string]string{"t/run.py": "1\n2\n3\n4\n", "a": "a\n", "d/e": "e\n"}
 	whole := repo(t, files)
 	e := evaluateLocally(t, whole, Job{Patch: []byte(patch), Script: "true"})
-	if got := told(e, whole); got != "~a +@d -d/e +new/deep/conftest.py ~t/run.py" {
+	if got := inWords(e, whole); got != "~a +@d -d/e +new/deep/conftest.py ~t/run.py" {
 		t.Fatalf("the patch changes %q (%s)", got, e.Refused)
 	}
 	dir := repo(t, files)
@@ -103,11 +104,11 @@ func TestPatchesThatReachGitOrLeaveTheTreeAreRefused(t *testing.T) {
 			dir := repo(t, map[string]string{"t": "1\n2\n3\n4\n", "sub/x": "x\n"})
 			write(t, dir, map[string]string{".git/description": "a\n"})
 			e := evaluateLocally(t, dir, Job{Patch: []byte(patch), Script: "true"})
-			if name == "ed behind" && e.Applied && told(e, dir) == "~t +t.orig" { // patch(1) has left it out
+			if name == "ed behind" && e.Applied && inWords(e, dir) == "~t +t.orig" { // patch(1) has left it out
 				return
 			}
 			if e.Applied || e.Refused == "" || e.Script != "" {
-				t.Errorf("applied by %q: %q", e.How, told(e, dir))
+				t.Errorf("applied by %q: %q", e.How, inWords(e, dir))
 			}
 		})
 	}
@@ -187,5 +188,76 @@ func TestCachesOfTheTestsAreRemoved(t *testing.T) {
 	}
 	if list := Deciders(Job{Script: "true", TestFiles: []string{"tests/test_a.py"}}, nil, e.Changes); len(list) != 4 || list[0].Tier != TierRunner {
 		t.Errorf("deciders %+v", list)
+	}
+}
+
+// git apply may fail when it has written some files, and ignored ones survive the clean-up.
+func TestWhatAFailedTryLeftIsThePatchs(t *testing.T) {
+	files := map[string]string{".gitignore": "*.egg-info\n", "README.md": "x\n", "good.txt": "good\n"}
+	patch := "diff --git a/p.egg-info/entry_points.txt b/p.egg-info/entry_points.txt\nnew file mode 100644\n--- /dev/null\n+++ b/p.egg-info/entry_points.txt\n@@ -0,0 +1 @@\n+evil\n" +
+		"--- a/good.txt\t1970-01-01 00:00:00.000000000 +0000\n+++ b/README.md/x\t2020-01-01 00:00:00.000000000 +0000\n@@ -0,0 +1 @@\n+x\n"
+	dir := repo(t, files)
+	e := evaluateLocally(t, dir, Job{Patch: []byte(patch), Script: "true"})
+	if !e.Applied {
+		t.Skipf("this version of git or patch refuses it: %s", e.Refused)
+	}
+	if got := inWords(e, dir); !strings.Contains(got, "+p.egg-info/entry_points.txt") {
+		t.Errorf("applied by %q: %q", e.How, got)
+	}
+	again := repo(t, files)
+	evaluateLocally(t, again, Job{Patch: []byte(patch), Without: []string{"p.egg-info/entry_points.txt"}, Script: "true"})
+	if _, err := os.Stat(filepath.Join(again, "p.egg-info", "entry_points.txt")); err == nil {
+		t.Error("what was left out is there")
+	}
+}
+
+// Git would read a forged object in place of the file that is put back, and a lock would make the
+// patch's failure one of the machine.
+func TestPatchesThatWriteGitsFilesAreRefused(t *testing.T) {
+	const fuzzy = "--- a/t\n+++ b/t\n@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n 3\n"
+	for _, name := range []string{".git/objects/pack/x.pack", ".git/objects/aa/bb", ".git/index.lock", ".git/refs/heads/x", "sub/.GIT/x"} {
+		dir := repo(t, map[string]string{"t": "1\n2\n3\n4\n", "sub/x": "x\n"})
+		patch := fuzzy + "--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+x\n"
+		if e := evaluateLocally(t, dir, Job{Patch: []byte(patch), Script: "true"}); e.Applied || e.Refused == "" {
+			t.Errorf("%s: applied by %q: %s", name, e.How, inWords(e, dir))
+		}
+	}
+}
+
+func TestManyFilesAreLeftOut(t *testing.T) {
+	var patch strings.Builder
+	var without []string
+	for i := range 2000 {
+		name := fmt.Sprintf("node_modules/%s/%d.js", strings.Repeat("x", 80), i)
+		without = append(without, name)
+		fmt.Fprintf(&patch, "diff --git a/%[1]s b/%[1]s\nnew file mode 100644\n--- /dev/null\n+++ b/%[1]s\n@@ -0,0 +1 @@\n+x\n", name)
+	}
+	dir := repo(t, map[string]string{"a": "a\n"})
+	e := evaluateLocally(t, dir, Job{Patch: []byte(patch.String()), Without: without, Script: "ls"})
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); !e.Applied || len(e.Changes) != len(without) || err == nil {
+		t.Errorf("applied %v (%s), %d changes, node_modules: %v", e.Applied, e.Refused, len(e.Changes), err)
+	}
+}
+
+// The cache of test runs has changes as JSON, which holds no other bytes than UTF-8.
+func TestChangesKeepTheirBytes(t *testing.T) {
+	want := Change{Path: "evil\xe9.egg-info/x", Target: "\xff", Created: true, Link: true, Shadows: true}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Change
+	if err := json.Unmarshal(text, &got); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+func TestCommandsOfEdAreSeen(t *testing.T) {
+	for text, want := range map[string]bool{
+		"1d\n": true, "  1d\n  .\n": true, "1,2c  \n": true, "X 5a\r\n": true, "+1d\n": false, "-1d\n": false, "5c5\n": false, " text 1d\n": false,
+	} {
+		if got := strings.Contains(harden("patch -p1", []byte(text)), "--unified"); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
 	}
 }

@@ -33,6 +33,7 @@ func fillLive(r row, t *Task) error {
 		prepare = append(prepare, strings.Join(rebuild, " ; "))
 	}
 	tests := []string{strings.Join(test, " ; ")}
+	t.Command = tests[0]
 	if len(print) > 0 { // what they print is read, not what the tests print
 		prepare = append(prepare, tests...)
 		tests = []string{strings.Join(print, " ; ")}

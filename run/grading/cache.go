@@ -46,8 +46,8 @@ type cacheKey struct {
 	Setup, Script, Patch string // digests
 	ImageID              string
 	Workdir, Base, Rules string
-	TestFiles, Without   []string
-	Assets               string // digest
+	TestFiles            []string
+	Without, Assets      string // digests
 	Container            string // limits, user and network
 }
 

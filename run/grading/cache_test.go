@@ -32,7 +32,7 @@ func TestTheCacheReturnsWhatItWasGiven(t *testing.T) {
 		{Patch: "q", ImageID: "i"},
 		{Patch: "p", ImageID: "j"},
 		{Patch: "p", ImageID: "i", Container: "c"},
-		{Patch: "p", ImageID: "i", Without: []string{"f"}},
+		{Patch: "p", ImageID: "i", Without: "f"},
 	} {
 		if c.get(other, time.Hour) != nil {
 			t.Errorf("%+v has the entry of another key", other)

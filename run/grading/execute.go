@@ -134,9 +134,21 @@ func JobOf(t *family.Task) evaluate.Job {
 func (x *execution) key(job evaluate.Job) cacheKey {
 	return cacheKey{
 		Setup: digest([]byte(x.task.Setup)), Patch: digest(job.Patch), Script: digest([]byte(job.Script)),
-		Workdir: job.Workdir, Base: job.BaseCommit, Rules: job.Rules.String(), TestFiles: job.TestFiles, Without: job.Without, Assets: digestOf(job.Assets),
+		Workdir: job.Workdir, Base: job.BaseCommit, Rules: job.Rules.String(), TestFiles: job.TestFiles, Without: namesDigest(job.Without), Assets: digestOf(job.Assets),
 		Container: x.Container,
 	}
+}
+
+// namesDigest identifies a list of paths, whose names need not be UTF-8; "" is an empty list.
+func namesDigest(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	names := make([][]byte, len(paths))
+	for i, name := range paths {
+		names[i] = []byte(name)
+	}
+	return digestOf(names)
 }
 
 // cached returns the log of an earlier run. Repeated executions are to find out whether it
