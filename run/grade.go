@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"batch.example/batch/dataset"
@@ -63,7 +64,7 @@ func (r *Run) checkTests(todo []Planned) error {
 // planGrading finds the predictions that an earlier run left without a verdict; list has the
 // grades of the directory.
 func (r *Run) planGrading(ctx context.Context, plan *Plan, list []grades.Grade) ([]grading.Job, error) {
-	p := grading.Planner{Settings: r.Grading.Settings, Sandboxes: r.Sandboxes, ByImage: r.ByImage, Tell: r.Tell}
+	p := grading.Planner{Settings: r.Grading.Settings, Sandboxes: r.Sandboxes, ByImage: r.ByImage, Tell: r.Tell, Standing: true}
 	for _, in := range plan.Instances {
 		if in.Action == Keep {
 			p.Instances = append(p.Instances, in.Instance)
@@ -244,11 +245,16 @@ func (r *Run) writeFinal() error {
 	if err != nil {
 		return err
 	}
-	whole := r.manifest.Dataset.Instances
-	list, err := r.store.Predictions(whole)
+	list, err := r.store.Predictions(nil)
 	if err != nil {
 		return err
 	}
+	whole := slices.Clone(r.manifest.Dataset.Instances)
+	for _, p := range list { // an earlier version may have left only some in the manifest
+		whole = append(whole, p.InstanceID)
+	}
+	slices.Sort(whole)
+	whole = slices.Compact(whole)
 	r.report, err = grading.Final(r.Output, r.Grading.RunIDOf(r.Output), r.Grading.Rules, whole, list, grades.Latest(journal.All()), quarantined)
 	return err
 }

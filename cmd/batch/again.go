@@ -126,9 +126,10 @@ func (a *app) resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume DIR",
 		Short: "Continue an interrupted or crashed run",
-		Long: `Continue an interrupted or crashed run: what the last ` + "`batch run`" + ` into DIR asked
-for, as its manifest says. Instances with a result are kept, and those that
-failed for infrastructure reasons are retried. Unfinished ones continue after
+		Long: `Continue an interrupted or crashed run, with the settings of the last ` + "`batch run`" + `
+into DIR: all instances that runs into DIR selected, as its manifest says. Those
+with a result are kept, and those that failed for infrastructure reasons are
+retried. Unfinished ones continue after
 the last step in their journal: in their own container if it still runs
 (reattach), else in a new one in which the recorded commands run again (replay).
 A command that was running in a container that is still there is not run twice:
@@ -137,7 +138,7 @@ its output is used. A reply that is in a journal is never paid for again.
   batch resume runs/gpt-5
   batch resume runs/gpt-5 -w 16 --cost-limit-total 50
 
-` + "`batch run`" + ` with the same arguments does the same.`,
+` + "`batch run`" + ` with the arguments of the last one runs what that one selected.`,
 		Args: namedArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if sweeps.Is(args[0]) {

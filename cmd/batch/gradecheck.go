@@ -43,8 +43,11 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		all = len(list)
+		all = 0
 		for _, g := range list {
+			if g.Verdict != "" {
+				all++
+			}
 			if why := broken(word, g); why != "" {
 				found[g.InstanceID] = append(found[g.InstanceID], why)
 			}

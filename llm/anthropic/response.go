@@ -48,11 +48,12 @@ func (m *Model) response(raw []byte, header http.Header) (*llm.Response, error) 
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		return nil, m.garbled("the answer is not a message", err)
 	}
-	if endpoint.IsSet(answer.Error) {
+	if endpoint.IsError(answer.Error) {
 		return nil, m.at.RefusedInside(header, raw)
 	}
 	stopped := endpoint.Word(answer.StopReason)
-	if answer.Content == nil && readUsage(answer.Usage) == (vocab.Usage{}) {
+	var list []json.RawMessage
+	if json.Unmarshal(answer.Content, &list) != nil && readUsage(answer.Usage) == (vocab.Usage{}) {
 		return nil, m.garbled("the answer has no content", nil)
 	}
 	resp := &llm.Response{

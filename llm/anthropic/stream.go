@@ -1,12 +1,14 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"batch.example/batch/fault"
@@ -27,7 +29,7 @@ const (
 // event holds the members of the events that we know.
 type event struct {
 	Type    string          `json:"type"`
-	Index   int             `json:"index"`
+	Index   json.RawMessage `json:"index"`
 	Message json.RawMessage `json:"message"`
 	Block   json.RawMessage `json:"content_block"`
 	Delta   json.RawMessage `json:"delta"`
@@ -94,15 +96,16 @@ func (s *stream) add(e event, data []byte) error {
 		s.usage = endpoint.Members(s.message["usage"])
 	case eventBlockStart:
 		members := endpoint.Members(e.Block)
-		if e.Index != len(s.blocks) || members == nil {
+		if index := endpoint.Word(e.Index); index != "" && index != strconv.Itoa(len(s.blocks)) || members == nil {
 			return errors.New("a block starts that is not the next one")
 		}
 		s.blocks = append(s.blocks, &growing{members: members})
 	case eventBlockDelta:
-		if e.Index < 0 || e.Index >= len(s.blocks) {
+		index, err := strconv.Atoi(cmp.Or(endpoint.Word(e.Index), strconv.Itoa(len(s.blocks)-1)))
+		if err != nil || index < 0 || index >= len(s.blocks) {
 			return errors.New("a delta belongs to no block")
 		}
-		return s.blocks[e.Index].add(e.Delta)
+		return s.blocks[index].add(e.Delta)
 	case eventMessageDelta:
 		s.change(data)
 	case eventMessageStop:

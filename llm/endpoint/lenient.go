@@ -22,7 +22,7 @@ func Word(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// List returns the elements of a list, and a value that is no list as its only element; none if
+// List returns the elements of a list, and any other value as its only element; none if
 // nothing is there.
 func List(raw json.RawMessage) []json.RawMessage {
 	var list []json.RawMessage
@@ -30,6 +30,21 @@ func List(raw json.RawMessage) []json.RawMessage {
 		return list
 	}
 	return []json.RawMessage{raw}
+}
+
+// IsError reports whether a member of an answer that is about an error says anything of one. Some
+// servers have an empty one beside every reply.
+func IsError(raw json.RawMessage) bool {
+	members := Members(raw)
+	if members == nil {
+		return IsSet(raw) && string(raw) != "0" && string(raw) != "[]"
+	}
+	for name, value := range members {
+		if IsSet(value) && string(value) != "0" && string(value) != "[]" && name != "param" {
+			return true
+		}
+	}
+	return false
 }
 
 // Amount reads a number that may stand in quotes. It is finite and not negative.

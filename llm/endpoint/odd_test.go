@@ -80,6 +80,7 @@ func TestOddRepliesArePaidOnceAndRead(t *testing.T) {
 		{"openai", `{"content":"x","tool_calls":` + with(`"a"`) + `}`, "x"},
 		{"openai", `{"content":"x","tool_calls":["y",null,{"id":"a","function":"bash"}]}`, "x [a  ]"},
 		{"openai", `{"content":null,"tool_calls":[{"id":"a","function":{"name":null,"arguments":{"a":1}}}]}`, `[a  {"a":1}]`},
+		{"openai", `{"content":null,"tool_calls":[{"id":"a","type":1,"function":{"name":"bash","arguments":"{}"}}]}`, "[a bash {}]"},
 		{"openai", `"just text"`, "just text"},
 		{"openai", `null`, ""},
 		{"openai", `[1]`, "[1]"},
@@ -116,6 +117,7 @@ func TestOddRepliesArePaidOnceAndRead(t *testing.T) {
 func TestOddAnswersArePaidOnce(t *testing.T) {
 	for body, name := range map[string]string{
 		`{"model":5,"service_tier":{},"choices":{"finish_reason":3,"message":{"content":"x"}},"usage":{"prompt_tokens":"1000","completion_tokens":10.0}}`: "openai",
+		`{"error":{"code":0,"message":""},"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":1000,"completion_tokens":10}}`:                 "openai",
 		`{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":10}}`:                                                                            "openai",
 		`{"choices":"x","usage":{"prompt_tokens":1000,"completion_tokens":10,"cost":1e308}}`:                                                              "openai",
 		`{"model":{},"status":"odd","incomplete_details":"x","output":5,"usage":{"input_tokens":1000,"output_tokens":10}}`:                                "responses",
@@ -126,6 +128,18 @@ func TestOddAnswersArePaidOnce(t *testing.T) {
 		_, resp, err := protocols[name].heard(t, body)
 		if err != nil || resp.Usage.Input != 1000 || resp.Usage.Output != 10 || resp.Cost < 0.01 || resp.Cost > 0.02 {
 			t.Errorf("%s: %s: %+v, %v", name, body, resp, err)
+		}
+	}
+}
+
+// What is odd and not paid for is no reply.
+func TestOddAnswersThatCostNothingAreFaults(t *testing.T) {
+	for body, name := range map[string]string{
+		`{"choices":[],"usage":{"cost":0}}`: "openai", `{"content":"upstream overloaded"}`: "anthropic", `{"candidates":"x"}`: "gemini",
+		`{"output":[1]}`: "responses", `{"error":"overloaded","choices":[]}`: "openai", `{"error":{"message":"x"}}`: "gemini",
+	} {
+		if said, _, err := protocols[name].heard(t, body); err == nil {
+			t.Errorf("%s: %s: %q", name, body, said)
 		}
 	}
 }

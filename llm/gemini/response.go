@@ -44,15 +44,15 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	if err := json.Unmarshal(body, &a); err != nil {
 		return nil, m.garbled("the answer is not of the Gemini API", err)
 	}
-	if endpoint.IsSet(a.Error) {
+	if endpoint.IsError(a.Error) {
 		return nil, m.at.RefusedInside(header, body)
 	}
 	var reply candidate
 	candidates := endpoint.List(a.Candidates)
 	switch {
-	case len(candidates) > 0:
-		_ = json.Unmarshal(candidates[0], &reply) // of anything but an object, nothing is read
-	case usage(a.Usage).Output == 0, endpoint.IsSet(endpoint.Members(a.Feedback)["blockReason"]):
+	case len(candidates) > 0 && (endpoint.Members(candidates[0]) != nil || usage(a.Usage) != vocab.Usage{}):
+		_ = json.Unmarshal(candidates[0], &reply) // of anything else than an object, nothing is read
+	case usage(a.Usage) == vocab.Usage{}, endpoint.IsSet(endpoint.Members(a.Feedback)["blockReason"]):
 		return nil, m.withoutReply(a)
 	}
 	msg := llm.Message{Role: llm.RoleAssistant}

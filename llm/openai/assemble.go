@@ -20,14 +20,14 @@ type chunk struct {
 // read sorts the members.
 func (c *chunk) read() {
 	c.err = c.members["error"]
-	var choices []map[string]json.RawMessage
-	_ = json.Unmarshal(c.members["choices"], &choices)
+	choices := endpoint.List(c.members["choices"])
 	delete(c.members, "choices")
-	for _, choice := range choices {
-		if index := string(choice["index"]); index != "" && index != "0" && index != "null" {
+	for _, raw := range choices {
+		choice := endpoint.Members(raw)
+		if index := endpoint.Word(choice["index"]); choice == nil || index != "" && index != "0" && index != "null" {
 			continue
 		}
-		if c.choice = choice; endpoint.IsSet(choice["error"]) {
+		if c.choice = choice; endpoint.IsError(choice["error"]) {
 			c.err = choice["error"]
 		}
 		c.delta = endpoint.Members(choice["delta"])
@@ -208,9 +208,13 @@ type calls struct {
 }
 
 func (c *calls) add(raw json.RawMessage) {
-	var list []map[string]json.RawMessage
+	var list []json.RawMessage
 	_ = json.Unmarshal(raw, &list)
-	for _, members := range list {
+	for _, raw := range list {
+		members := endpoint.Members(raw)
+		if members == nil {
+			continue
+		}
 		call := c.of(members)
 		delete(members, "index")
 		call.add(members, false)
@@ -221,7 +225,7 @@ func (c *calls) add(raw json.RawMessage) {
 // index, or all with the same one; others write a new id into each piece of a call.
 // Only a call's first piece has its name.
 func (c *calls) of(members map[string]json.RawMessage) *object {
-	index, err := strconv.Atoi(string(members["index"]))
+	index, err := strconv.Atoi(endpoint.Word(members["index"]))
 	if err != nil || index < 0 {
 		index = max(0, len(c.list)-1)
 	}

@@ -22,14 +22,14 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	if err := json.Unmarshal(body, &c); err != nil {
 		return nil, m.garbled("the answer is not a chat completion", err)
 	}
-	if endpoint.IsSet(c["error"]) {
+	if endpoint.IsError(c["error"]) {
 		return nil, m.at.RefusedInside(header, body)
 	}
 	var choice map[string]json.RawMessage
 	if choices := endpoint.List(c["choices"]); len(choices) > 0 {
 		choice = endpoint.Members(choices[0])
 	}
-	if endpoint.IsSet(choice["error"]) {
+	if endpoint.IsError(choice["error"]) {
 		return nil, m.at.Broke(header, wrap(choice["error"]))
 	}
 	used := c["usage"]
@@ -38,7 +38,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	}
 	finish := endpoint.Word(choice["finish_reason"])
 	usage, cost := readUsage(used, header)
-	paid := usage != vocab.Usage{} || cost != nil || (&llm.Response{FinishReason: finish}).Filtered() // Gemini leaves the message out then
+	paid := usage != vocab.Usage{} || cost != nil && *cost > 0 || (&llm.Response{FinishReason: finish}).Filtered() // Gemini leaves the message out then
 	switch {
 	case paid:
 	case choice == nil:
@@ -47,8 +47,8 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 		return nil, fault.Newf(fault.Transient, "%s: the answer has no message", m.at.Op())
 	}
 	msg, err := readMessage(choice["message"])
-	if err != nil {
-		return nil, fault.Newf(fault.Transient, "%s: the answer has no message: %s", m.at.Op(), m.at.Mask.Text(err.Error()))
+	if err != nil { // it is paid for
+		msg = llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(string(choice["message"]))}
 	}
 	resp := &llm.Response{
 		Message:      msg,
@@ -69,7 +69,7 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 		msg.Chat, msg.Extra = bytes.Clone(raw), nil
 		return msg, nil
 	}
-	fixed, err := history.Encode(mended(raw))
+	fixed, err := history.Encode(repaired(raw))
 	if err != nil {
 		return llm.Message{}, err
 	}
@@ -78,9 +78,9 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 	return msg, err
 }
 
-// mended is a message whose members have the types of the protocol. What says nothing, or cannot
+// repaired is a message whose members have the types of the protocol. What says nothing, or cannot
 // be read, is left out.
-func mended(raw json.RawMessage) map[string]any {
+func repaired(raw json.RawMessage) map[string]any {
 	members := endpoint.Members(raw)
 	message := map[string]any{}
 	for name, value := range members {
@@ -141,7 +141,7 @@ func toolCall(members map[string]json.RawMessage) map[string]any {
 	for name, value := range members {
 		call[name] = value
 	}
-	call["id"] = endpoint.Word(members["id"])
+	call["id"], call["type"] = endpoint.Word(members["id"]), cmp.Or(endpoint.Word(members["type"]), "function")
 	function := map[string]any{"name": "", "arguments": ""}
 	for name, value := range endpoint.Members(members["function"]) {
 		function[name] = value

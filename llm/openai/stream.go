@@ -18,7 +18,7 @@ func (m *Model) stream(a openaiapi.Answer) (*llm.Response, error) {
 		if err := json.Unmarshal(e.Data, &c.members); err != nil {
 			return nil, m.soiled(some, err)
 		}
-		if c.read(); endpoint.IsSet(c.err) {
+		if c.read(); endpoint.IsError(c.err) {
 			if !some {
 				return nil, m.at.RefusedInside(a.Header, wrap(c.err))
 			}

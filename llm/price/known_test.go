@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// day is one on which every price of the table is valid, but for those of models that
+// day is one on which every price of the table is valid, except those of models that
 // were retired.
 var day = time.Date(2026, time.November, 18, 12, 0, 0, 0, time.UTC)
 

@@ -170,7 +170,10 @@ var prices = regexp.MustCompile(`cost|pric`)
 // provider, fine-tuning, and prices in another unit beside those per token.
 var otherCosts = regexp.MustCompile(`character|image|audio|video|second|minute|hour_of|per_hour|pixel|quer(y|ies)|page|session|_gb|dbu_cost|db_cost|1k_calls|1k_tokens|search|ocr|annotation|training|per_request_`)
 
-func isPrice(name string) bool { return prices.MatchString(name) && !otherCosts.MatchString(name) }
+func isPrice(name string) bool {
+	of := func(cost string) bool { return strings.HasPrefix(name, cost) }
+	return prices.MatchString(name) && (!otherCosts.MatchString(name) || slices.ContainsFunc(tokenCosts, of))
+}
 
 // modifier matches what may follow the name of a cost: how long a cache is kept, the length of
 // a call, and the service.
@@ -236,9 +239,11 @@ func (e registryEntry) standard() (p vocab.Price, ok bool, why string, err error
 // ranges reads tiered_pricing: what every token costs in a call whose input is in a range. What a
 // range does not say is as in the entry itself.
 func (e registryEntry) ranges() (p vocab.Price, ok bool, why string, err error) {
-	for name := range e {
-		if above, _, ok := modified(name, inputCost, false); ok && above > 0 && set(e[name]) {
-			return p, false, "it has both " + tieredPricing + " and " + name, nil
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		for _, cost := range tokenCosts {
+			if above, _, ok := modified(name, cost, true); ok && above > 0 && set(e[name]) {
+				return p, false, "it has both " + tieredPricing + " and " + name, nil
+			}
 		}
 	}
 	var ranges []registryEntry
@@ -385,17 +390,25 @@ func (e registryEntry) rates(above int64, service string) (r vocab.Rates, ok boo
 // above. Of another service than the standard one, and of an hour's cache, it is that of this
 // length alone.
 func (e registryEntry) rate(cost string, above int64, service string) (*float64, error) {
-	best, name := int64(-1), ""
+	best := int64(-1)
+	var found *float64
 	for member := range e {
 		n, of, ok := modified(member, cost, false)
-		if ok && of == service && n <= above && n > best && set(e[member]) {
-			best, name = n, member
+		if !ok || of != service || n > above || n < best || !set(e[member]) {
+			continue
+		}
+		rate, err := e.exact(member)
+		if err != nil {
+			return nil, err
+		}
+		if n > best || *rate > *found { // 200k and 200000 are the same length: the higher price counts
+			best, found = n, rate
 		}
 	}
 	if best < above && (service != "" || cost == cacheHourCost) {
 		return nil, nil
 	}
-	return e.exact(name)
+	return found, nil
 }
 
 // mostPerToken is far above every price, and so low that no sum of costs overflows.

@@ -39,6 +39,9 @@ const services = `{
  "half a tier": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_token_flex": 1e-06, "output_cost_per_token_flex": 2e-06, "input_cost_per_token_above_64k_tokens_flex": 2e-06},
  "another member": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_token_at_night": 9e-06},
  "two ways": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_token_above_64k_tokens": 2e-06, "tiered_pricing": [{"range": [0, 5]}]},
+ "two spellings": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_token_above_200k_tokens": 2e-06, "input_cost_per_token_above_200000_tokens": 3e-06},
+ "output beside ranges": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "output_cost_per_token_above_64k_tokens": 2e-06, "tiered_pricing": [{"range": [0, 5]}]},
+ "a hidden member": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "output_cost_per_token_image_mode": 2e-05},
  "long reasoning": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "output_cost_per_reasoning_token": 2e-06, "output_cost_per_reasoning_token_above_64k_tokens": 9e-06},
  "with images": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_image": 5, "output_cost_per_audio_token": 5, "search_context_cost_per_query": {"a": 1}, "input_cost_per_token_flex": null},
  "half a range": {"tiered_pricing": [{"input_cost_per_token": 1e-06, "output_cost_per_token": 5e-06, "range": [1000, 32000]}]}
@@ -85,7 +88,10 @@ func TestLoadReadsServicesAndRanges(t *testing.T) {
 		"half a tier of a service":      {"half a tier", "flex", vocab.Usage{Input: 70_000, Output: 10}, -1},
 		"a member nobody knows":         {"another member", "", short, -1},
 		"lengths and ranges":            {"two ways", "", short, -1},
-		"reasoning that is dear later":  {"long reasoning", "", short, -1},
+		"one length in two spellings":   {"two spellings", "", vocab.Usage{Input: 200_001, Output: 10}, 200_001*3 + 10*2},
+		"a length beside ranges":        {"output beside ranges", "", short, -1},
+		"a member like another medium":  {"a hidden member", "", short, -1},
+		"reasoning with another tier":   {"long reasoning", "", short, -1},
 		"other media":                   {"with images", "", vocab.Usage{Input: 1_000, Output: 10}, 1_000*1 + 10*2},
 		"no price for the first tokens": {"half a range", "", short, -1},
 	} {

@@ -40,7 +40,7 @@ func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response
 	output, status := endpoint.List(a.Output), endpoint.Word(a.Status)
 	paid := charged(a.Usage, header)
 	switch {
-	case endpoint.IsSet(a.Error):
+	case endpoint.IsError(a.Error):
 		return nil, m.failed(header, a.Error, began || len(output) > 0 || paid)
 	case status == "" && !paid && !slices.ContainsFunc(output, isObject):
 		return nil, m.garbled("the answer has no output", nil)

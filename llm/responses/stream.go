@@ -18,7 +18,7 @@ import (
 type event struct {
 	Type     string          `json:"type"`
 	Response json.RawMessage `json:"response"`
-	Index    int             `json:"output_index"`
+	Index    json.RawMessage `json:"output_index"`
 	Item     json.RawMessage `json:"item"`
 	Error    json.RawMessage `json:"error"`
 }
@@ -38,7 +38,7 @@ func (m *Model) stream(a openaiapi.Answer) (*llm.Response, error) {
 		}
 		switch began = began || strings.HasPrefix(ev.Type, "response.output_item."); ev.Type {
 		case "response.output_item.done":
-			items[ev.Index] = ev.Item
+			items[int(endpoint.Tokens(ev.Index))] = ev.Item
 		case "response.completed", "response.incomplete", "response.failed":
 			return m.read(complete(ev.Response, items), a.Header, began)
 		case "error":

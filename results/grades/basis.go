@@ -9,15 +9,19 @@ type Basis struct {
 	Parser  string `json:"parser,omitempty"` // the bytes of the program that reads the log; empty: batch reads it
 	Setup   string `json:"setup,omitempty"`  // what runs before the patch is applied
 	Files   string `json:"files"`            // the files that are put back, to which commit, and what the tests need beside the script
-	Gold    string `json:"gold"`             // the patch that resolves the instance: what it changes is no reason to run the tests again
+	Gold    string `json:"gold"`             // the patch that resolves the instance: tests do not run again for what it changes
 	Limits  string `json:"limits"`           // of time and of the container, and the container's user and settings
 	Network string `json:"network"`          // of the tests
+	Rules   int    `json:"rules"`            // number of batch's own rules about what decides a verdict, see package evaluate
 }
 
 // Changed names, for a person, what differs between b and an earlier basis; empty: nothing.
 func (b Basis) Changed(was Basis) string {
-	if was == (Basis{}) {
+	switch {
+	case was == (Basis{}):
 		return "what it was judged by was not recorded"
+	case b.Rules != was.Rules:
+		return "this version of batch has other rules about what decides a verdict"
 	}
 	for _, part := range []struct{ now, was, text string }{
 		{b.Tests, was.Tests, "the expected tests have changed"},

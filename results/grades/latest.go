@@ -18,7 +18,7 @@ func (g *Grade) Prediction() Prediction { return Prediction{g.InstanceID, g.Atte
 
 // Latest returns for each prediction the grade that counts, of grades in the order of the
 // file: the last one, but a grade whose verdict does not count never replaces one that
-// does, unless it is known to be of another eval script, another image or another [Basis].
+// does, unless it is known to be of another eval script or another image.
 //
 // Of executions repeated with --repeat, the grade that counts has the verdict that most of
 // them had, of those that are not resolved unless all are. Its Verdicts and Unstable are set.
@@ -55,12 +55,11 @@ func next(set []Grade, g Grade) []Grade {
 	return []Grade{g}
 }
 
-// sameTests reports whether two executions may have been of the same tests in the same image.
-// What is not known is taken as the same.
+// sameTests reports whether two executions may have been of the same eval script in the
+// same image. What is not known is taken as the same.
 func sameTests(a, b *Grade) bool {
 	same := func(x, y string) bool { return x == y || x == "" || y == "" }
-	sameBasis := a.Basis == b.Basis || a.Basis == (Basis{}) || b.Basis == (Basis{})
-	return same(a.Script, b.Script) && same(a.ImageID, b.ImageID) && sameBasis
+	return same(a.Script, b.Script) && same(a.ImageID, b.ImageID)
 }
 
 // choose returns the grade that counts of repeated executions.

@@ -32,6 +32,7 @@ func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.T
 			Gold:    digest(t.Gold),
 			Limits:  digestOf(limitOf(s.Timeout, t), container),
 			Network: s.network(boxes),
+			Rules:   evaluate.Rules,
 		}
 	}
 }

@@ -409,23 +409,21 @@ func (d *Directory) Report() (string, error) {
 	return Final(d.Output, d.RunIDOf(d.Output), d.Rules, asked, predictions, grades.Latest(d.log.All()), quarantined)
 }
 
-// whole returns the ids of all instances that the directory is for, by its manifest, and their
-// predictions. Without a manifest it is for what was selected and what it has predictions of.
+// whole returns the ids of all instances that the directory is for, and their predictions. A
+// directory of predictions that were imported is for those that its manifest selects, that of a
+// run also for all others that it has predictions of; one without a manifest for these and what
+// was selected.
 func (d *Directory) whole() (asked []string, predictions []results.Prediction, err error) {
+	if predictions, err = d.store.Predictions(nil); err != nil {
+		return nil, nil, err
+	}
 	m, known := d.store.Manifest()
 	if known {
 		asked = slices.Clone(m.Dataset.Instances)
 	} else {
 		asked = slices.Clone(d.Selected)
 	}
-	for _, in := range d.Instances {
-		asked = append(asked, in.ID)
-	}
-	predictions, err = d.store.Predictions(nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !known {
+	if !known || !m.OnlyGraded() {
 		for _, p := range predictions {
 			asked = append(asked, p.InstanceID)
 		}

@@ -36,8 +36,8 @@ func Cost(usage map[string]json.RawMessage, header http.Header) *float64 {
 	return nil
 }
 
-// Service returns the service tier that answered; empty for the standard one, and for what is no
-// name.
+// Service returns the service tier that answered; empty for the standard one, and for anything else
+// than a name.
 func Service(tier json.RawMessage) string {
 	var name string
 	_ = json.Unmarshal(tier, &name)
