@@ -132,7 +132,7 @@ func TestOddAnswersArePaidOnce(t *testing.T) {
 	}
 }
 
-// What is odd and not paid for is no reply.
+// An odd answer that cost nothing is not a reply.
 func TestOddAnswersThatCostNothingAreFaults(t *testing.T) {
 	for body, name := range map[string]string{
 		`{"choices":[],"usage":{"cost":0}}`: "openai", `{"content":"upstream overloaded"}`: "anthropic", `{"candidates":"x"}`: "gemini",
