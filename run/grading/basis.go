@@ -25,7 +25,7 @@ func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.T
 	container := s.container(boxes)
 	return func(in dataset.Instance, t *family.Task) grades.Basis {
 		return grades.Basis{
-			Tests:   digestOf(t.Family, t.Tests, grade.EvalType(t.Repo, t.EvalType, s.Rules), t.Parser),
+			Tests:   digestOf(t.Family, t.Tests, grade.EvalType(t.Repo, t.EvalType, s.Rules)),
 			Parser:  program,
 			Setup:   digest([]byte(t.Setup)),
 			Files:   digestOf(t.Workdir, t.BaseCommit, t.TestFiles, in.Fields["image_assets"], assetsIn(s.Assets, in)),
