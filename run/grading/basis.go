@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/grade"
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/results/grades"
@@ -25,7 +24,7 @@ func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.T
 	container := s.container(boxes)
 	return func(in dataset.Instance, t *family.Task) grades.Basis {
 		return grades.Basis{
-			Tests:   digestOf(t.Family, t.Tests, grade.EvalType(t.Repo, t.EvalType, s.Rules)),
+			Tests:   digestOf(t.Family, t.Tests, t.Repo, t.EvalType),
 			Parser:  program,
 			Setup:   digest([]byte(t.Setup)),
 			Files:   digestOf(t.Workdir, t.BaseCommit, t.TestFiles, in.Fields["image_assets"], assetsIn(s.Assets, in)),
