@@ -14,6 +14,9 @@ package run
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
@@ -138,6 +141,15 @@ func openStore(c Config) (*Run, error) {
 		c.Sandboxes.Docker.Before = func(call string) error { return plan.At("engine." + call) }
 	}
 	r := &Run{Config: c, settings: c.Settings.Resolved()}
+	if _, err := os.Stat(c.Output); errors.Is(err, fs.ErrNotExist) { // refused later, a run would leave a directory
+		all := make([]Planned, len(c.Instances))
+		for i, in := range c.Instances {
+			all[i].Instance = in
+		}
+		if err := r.checkTests(all); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.seed(); err != nil {
 		return nil, err
 	}

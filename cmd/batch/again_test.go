@@ -84,6 +84,7 @@ func TestWhatARunSelectedIsSelectedAgain(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"--slice", "1:4", "b", "a"},
+		{"b"}, // a part of what an earlier run selected
 		{"--filter", "[ab]", "--shard", "1/1", "a", "b", "c"},
 		{"--instances", "gone", "--slice", "1:4"},
 		{"--instances", "-", "--shard", "2/2", "--filter", "[abc]"},
