@@ -53,12 +53,26 @@ func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, er
 		return nil, "", inUse(dir, before)
 	}
 	if err = plan.At("lock.write"); err == nil {
-		err = os.WriteFile(path, []byte(owner+"\n"), 0o644)
+		err = writeOwner(path, []byte(owner+"\n"))
 	}
 	if err != nil {
 		return nil, "", atomicfile.Fault("locking the output directory", joinUnlock(err, l))
 	}
 	return l, before, nil
+}
+
+// writeOwner replaces the text of the lock's file, which is never empty meanwhile: another run
+// that looks then would take the containers of the directory for abandoned, and remove them.
+func writeOwner(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(text, 0)
+	if err == nil {
+		err = f.Truncate(int64(len(text)))
+	}
+	return errors.Join(err, f.Close())
 }
 
 // take tries until it has the lock, or it is certain that another run has it. owner is the

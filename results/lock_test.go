@@ -92,3 +92,37 @@ func TestTheOwnerThatIsInTheWayIsNamed(t *testing.T) {
 		}
 	})
 }
+
+// A process that looks at the lease of a container while a run takes the directory over must not
+// find it without an owner.
+func TestALockThatIsTakenOverIsNeverEmpty(t *testing.T) {
+	dir := t.TempDir()
+	path := LockPath(dir)
+	if err := os.WriteFile(path, []byte("a dead owner with a longer name\nand another line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done, ended, empty := make(chan struct{}), make(chan struct{}), 0
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if text, err := os.ReadFile(path); err == nil && len(text) == 0 {
+				empty++
+			}
+		}
+	}()
+	for range 2000 {
+		if err := writeOwner(path, []byte("a living owner\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(done)
+	<-ended
+	if text, err := os.ReadFile(path); empty > 0 || string(text) != "a living owner\n" {
+		t.Errorf("%d times empty; at the end %q, %v", empty, text, err)
+	}
+}
