@@ -126,8 +126,8 @@ func (a *app) resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume DIR",
 		Short: "Continue an interrupted or crashed run",
-		Long: `Continue an interrupted or crashed run, with the settings of the last ` + "`batch run`" + `
-into DIR: all instances that runs into DIR selected, as its manifest says. Those
+		Long: `Continue an interrupted or crashed run: all instances that runs into DIR
+selected, with the settings of the last ` + "`batch run`" + `, as its manifest says. Those
 with a result are kept, and those that failed for infrastructure reasons are
 retried. Unfinished ones continue after
 the last step in their journal: in their own container if it still runs
