@@ -232,13 +232,12 @@ data: [DONE]
 func TestAnotherModelIsAnotherRequest(t *testing.T) {
 	s, dir := server(t), t.TempDir()
 	in := cassette.With(t.Context(), "a")
-	ask(in, t, recorder(t, dir), s.URL+"/models/m:generate", "go")
+	recorded := ask(in, t, recorder(t, dir), s.URL+"/models/m:generate", "go")
 	played := ask(in, t, player(dir), "http://nowhere.invalid/models/n:generate", "go")
 	if fault.KindOf(played.err) != fault.Instance || !strings.Contains(played.err.Error(), "it asks for n:generate/v1/") {
 		t.Errorf("got %+v, want an instance fault with both models", played)
 	}
-	compare(t, "the same model below another address", ask(in, t, player(dir), "http://nowhere.invalid/base/models/m:generate", "go"),
-		ask(in, t, recorder(t, t.TempDir()), s.URL, "go"))
+	compare(t, "the same model below another address", ask(in, t, player(dir), "http://nowhere.invalid/base/models/m:generate", "go"), recorded)
 }
 
 // Requests repeat the conversation, the recording does not.
