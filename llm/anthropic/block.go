@@ -131,6 +131,9 @@ func arguments(input json.RawMessage) string {
 			return text
 		}
 	}
+	if text, ok := word(input); ok && isObject([]byte(text)) { // some servers write it as text
+		return text
+	}
 	return string(input)
 }
 

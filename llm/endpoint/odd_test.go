@@ -91,6 +91,7 @@ func TestOddRepliesArePaidOnceAndRead(t *testing.T) {
 		{"anthropic", `"I think so."`, "I think so."},
 		{"anthropic", `null`, ""},
 		{"anthropic", `[{"type":"text","text":null},{"type":"tool_use","id":5,"name":"bash","input":{}},"y"]`, "y [5 bash {}]"},
+		{"anthropic", `[{"type":"tool_use","id":"a","name":"bash","input":"{\"a\":1}"}]`, `[a bash {"a":1}]`},
 		{"anthropic", `{"type":"text","text":"x"}`, "x"},
 		{"gemini", `{"parts":["plain",{"functionCall":{"id":3,"name":"bash","args":"{\"a\":1}"}}]}`, `plain [3 bash {"a":1}]`},
 		{"gemini", `{"parts":{"text":"x"}}`, "x"},
