@@ -129,11 +129,11 @@ func (a *app) resumeCommand() *cobra.Command {
 		Long: `Continue an interrupted or crashed run: all instances that runs into DIR
 selected, with the settings of the last ` + "`batch run`" + `, as its manifest says. Those
 with a result are kept, and those that failed for infrastructure reasons are
-retried. Unfinished ones continue after
-the last step in their journal: in their own container if it still runs
-(reattach), else in a new one in which the recorded commands run again (replay).
-A command that was running in a container that is still there is not run twice:
-its output is used. A reply that is in a journal is never paid for again.
+retried. Unfinished ones continue after the last step in their journal: in their
+own container if it still runs (reattach), else in a new one in which the
+recorded commands run again (replay). A command that was running in a container
+that is still there is not run twice: its output is used. A reply that is in a
+journal is never paid for again.
 
   batch resume runs/gpt-5
   batch resume runs/gpt-5 -w 16 --cost-limit-total 50

@@ -147,7 +147,7 @@ func (r *runner) cleanUp(ctx context.Context, before map[string]entry, first boo
 			return err
 		}
 	}
-	_, err := r.setup(ctx, strings.ReplaceAll("GIT checkout -- . ; GIT clean -fd", "GIT ", safely)) // the next command decides
+	_, err := r.setup(ctx, safely+"checkout -- . ; "+safely+"clean -fd") // the next command decides
 	if err != nil || !first || len(r.e.Lost) == 0 {
 		return err
 	}

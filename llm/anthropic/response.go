@@ -126,11 +126,8 @@ func withdrawn(list []llm.Part) (kept []llm.Part) {
 // part has no field for is sealed in it.
 func readPart(raw json.RawMessage) llm.Part {
 	members := endpoint.Members(raw)
-	if members == nil { // a text, as some servers write
-		if text := endpoint.Word(raw); text != "" {
-			return llm.Text{Text: text}
-		}
-		return nil
+	if members == nil {
+		return endpoint.Plain(raw)
 	}
 	kind, _ := word(members["type"])
 	whole := llm.Opaque{Provider: provider, Data: string(raw)}

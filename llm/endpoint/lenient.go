@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"batch.example/batch/llm"
 )
 
 // A reply is paid for: one odd type in it must not have it thrown away and asked for again. These
@@ -20,6 +22,15 @@ func Word(raw json.RawMessage) string {
 		return ""
 	}
 	return string(raw)
+}
+
+// Plain returns the part that stands where an object should, as some servers write a text; nil if
+// it says nothing.
+func Plain(raw json.RawMessage) llm.Part {
+	if text := Word(raw); text != "" {
+		return llm.Text{Text: text}
+	}
+	return nil
 }
 
 // List returns the elements of a list, and any other value as its only element; none if

@@ -108,11 +108,8 @@ func (m *Model) garbled(what string, err error) error {
 // more than text: its signature, or what we do not know.
 func readPart(raw json.RawMessage) llm.Part {
 	members := endpoint.Members(raw)
-	if members == nil { // a text, as some servers write
-		if text := endpoint.Word(raw); text != "" {
-			return llm.Text{Text: text}
-		}
-		return nil
+	if members == nil {
+		return endpoint.Plain(raw)
 	}
 	kept := llm.Opaque{Provider: provider, Data: compact(raw)}
 	call, text := endpoint.Members(members["functionCall"]), endpoint.Word(members["text"])

@@ -163,13 +163,14 @@ func (e registryEntry) price() (p *vocab.Price, why string, err error) {
 // tokenCosts are the names of members that say what a token of text costs.
 var tokenCosts = []string{inputCost, outputCost, cacheReadCost, cacheHitCost, cacheWriteCost, reasoningCost}
 
-// isPrice matches the names of members about prices.
+// prices matches the names of members about prices.
 var prices = regexp.MustCompile(`cost|pric`)
 
 // otherCosts matches the members about what calls of an agent have not: other media, tools of the
 // provider, fine-tuning, and prices in another unit beside those per token.
 var otherCosts = regexp.MustCompile(`character|image|audio|video|second|minute|hour_of|per_hour|pixel|quer(y|ies)|page|session|_gb|dbu_cost|db_cost|1k_calls|1k_tokens|search|ocr|annotation|training|per_request_`)
 
+// isPrice reports whether a member says something about what calls of an agent cost.
 func isPrice(name string) bool {
 	of := func(cost string) bool { return strings.HasPrefix(name, cost) }
 	return prices.MatchString(name) && (!otherCosts.MatchString(name) || slices.ContainsFunc(tokenCosts, of))

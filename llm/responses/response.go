@@ -83,11 +83,8 @@ func isObject(raw json.RawMessage) bool { return endpoint.Members(raw) != nil }
 // part returns the part that an item of an answer is; nil if it says nothing.
 func part(raw json.RawMessage) llm.Part {
 	members := endpoint.Members(raw)
-	if members == nil { // a text, as some servers write
-		if text := endpoint.Word(raw); text != "" {
-			return llm.Text{Text: text}
-		}
-		return nil
+	if members == nil {
+		return endpoint.Plain(raw)
 	}
 	as := llm.Opaque{Provider: opaque, Data: string(raw)}
 	switch endpoint.Word(members["type"]) {

@@ -1,10 +1,10 @@
 package grading
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/grade/evaluate"
@@ -60,10 +60,8 @@ func assetsIn(folder string, in dataset.Instance) string {
 	if folder == "" {
 		return ""
 	}
-	found, err := evaluate.Assets(in.Fields["image_assets"], func(s evaluate.Source) ([]byte, error) {
-		return os.ReadFile(filepath.Join(folder, in.ID, "test_assets", filepath.FromSlash(s.Path)))
-	})
-	if err != nil { // the instance cannot be graded, which grading reports
+	found, err := assets(context.Background(), in, folder) // which downloads nothing from a folder
+	if err != nil {                                        // the instance cannot be graded, which grading reports
 		return ""
 	}
 	return digestOf(found)

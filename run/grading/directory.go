@@ -245,20 +245,12 @@ func (d *Directory) writeManifest() error {
 	case !made:
 		return d.store.WriteManifest(d.About)
 	}
-	was := len(m.Dataset.Instances)
-	known := make(map[string]bool, was)
-	for _, id := range m.Dataset.Instances {
-		known[id] = true
-	}
-	for _, id := range d.About.Dataset.Instances {
-		if !known[id] {
-			m.Dataset.Instances = append(m.Dataset.Instances, id)
-		}
-	}
-	if len(m.Dataset.Instances) == was {
+	both := d.About.Dataset
+	both.Add(m.Dataset)
+	if both.Count == len(m.Dataset.Instances) {
 		return nil
 	}
-	m.Dataset.Count = len(m.Dataset.Instances)
+	m.Dataset.Instances, m.Dataset.Count = both.Instances, both.Count
 	m.Runs = append(m.Runs, d.About.Runs...)
 	return d.store.WriteManifest(m)
 }
