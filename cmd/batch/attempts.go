@@ -19,9 +19,9 @@ func (a *app) attemptsCommand() *cobra.Command {
 		Short: "Show pass@k and pass^k of several attempts at the same instances",
 		Long: `Show what several attempts at the same instances are worth: pass@k (one of k
 attempts resolves the instance) and pass^k (all of k do), both by the unbiased
-estimators, and the mean resolved rate, with 95% intervals, standard errors that
-are clustered by repository, and the cost. Instances that some attempts resolve
-and others do not are named as flaky.
+estimators, and the mean resolved rate, with 95% intervals and standard errors
+that are clustered by repository, and the cost. Instances that some attempts
+resolve and others do not are named as flaky.
 
 DIR is the folder of a sweep, which gets a table for each entry, or a run
 directory: several are the attempts 1, 2 and so on.

@@ -47,8 +47,12 @@ NAME=PATH gives a name, NAME=PATH,PATH makes several paths the attempts of one.
 
 A gate passes if all of the interval satisfies it: 'resolved >= -1pt' (not worse
 by more than a point), 'resolved > 0pt' (better), 'cost <= +10%' (also steps and
-seconds). The interval of a difference of rates is a bootstrap of repositories,
-or exact for few instances; p values are McNemar's exact ones.
+seconds).
+
+One test, a bootstrap of repositories, gives the interval of a difference of
+rates, its p value and the verdict. With more than two entries, Holm's correction
+for all pairs decides. With instances of fewer than six repositories, instances
+are resampled: the result is then of these repositories, not of others like them.
 
 Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
 		Args: someArgs("A"),

@@ -168,6 +168,7 @@ func (b Best) writeRates(out *bytes.Buffer) {
 	}
 	fmt.Fprintln(out)
 	t.Write(out)
+	b.Chosen.Resolved.writeScope(out)
 	fmt.Fprintln(out)
 }
 

@@ -7,6 +7,6 @@
 // with fewer than k are left out of k, and counted. The estimate for all instances is
 // their mean, its standard error that of instances clustered by repository.
 //
-// The interval of an estimate is Wilson's where each instance is 0 or 1, and by Student's t
-// on the clustered error otherwise; with one repository, instances are taken as independent.
+// The interval of an estimate is clustered by repository too, by [stats.Bootstrap.Rate]. With
+// fewer than six repositories it is of the instances of these, not of others like them.
 package attempts

@@ -1,20 +1,20 @@
 package attempts
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/report/stats"
 )
-
-// level is that of all intervals.
-const level = 0.95
 
 // Estimate is the mean of a rate over instances. What cannot be computed is nil.
 type Estimate struct {
 	Value    *float64        `json:"value"`
-	SE       *float64        `json:"se"` // clustered by repository
-	Interval *stats.Interval `json:"ci"` // 95 %
+	SE       *float64        `json:"se"`               // clustered by repository
+	Interval *stats.Interval `json:"ci"`               // 95 %
+	Method   stats.Method    `json:"method,omitempty"` // of the interval
 }
 
 // newEstimate estimates the mean of values, one per instance and in 0..1, of these
@@ -25,31 +25,10 @@ func newEstimate(values []float64, repositories []string) Estimate {
 	if len(values) == 0 {
 		return e
 	}
-	if i := interval(values, repositories); i.Known() {
-		i.Low, i.High = max(0, min(i.Low, mean)), min(1, max(i.High, mean))
-		e.Interval = &i
+	if i, method := (stats.Bootstrap{}).Rate(values, repositories); i.Known() {
+		e.Interval, e.Method = &i, method
 	}
 	return e
-}
-
-func interval(values []float64, repositories []string) stats.Interval {
-	whole, sum := true, 0
-	for _, v := range values {
-		switch v {
-		case 0:
-		case 1:
-			sum++
-		default:
-			whole = false
-		}
-	}
-	if whole {
-		return stats.Wilson(sum, len(values), level)
-	}
-	if i := stats.ClusteredInterval(values, repositories, level); i.Known() {
-		return i
-	}
-	return stats.ClusteredInterval(values, make([]string, len(values)), level)
 }
 
 func known(v float64) *float64 {
@@ -90,4 +69,11 @@ func (e Estimate) interval() string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f-%.1f%%", 100*e.Interval.Low, 100*e.Interval.High)
+}
+
+// writeScope says what the interval is of where it is not of repositories.
+func (e Estimate) writeScope(b *bytes.Buffer) {
+	if e.Method == stats.ByInstance {
+		fmt.Fprintln(b, printable.Words(fmt.Sprintf("note: with instances of fewer than %d repositories, intervals are of these repositories, not of others like them", stats.Bootstrap{}.Least()), "  ", width))
+	}
 }

@@ -48,7 +48,8 @@ func (t Table) writeRows(b *bytes.Buffer) {
 	}
 	fmt.Fprintln(b)
 	table.Write(b)
-	fmt.Fprintln(b, "\npass@k: one of k attempts resolves the instance; pass^k: all of k do. SE, the\nstandard error in points, is clustered by repository. The cost is of k attempts\nat one instance, on average.")
+	fmt.Fprintln(b, "\npass@k: one of k attempts resolves the instance; pass^k: all of k do. SE, the\nstandard error in points, and intervals are clustered by repository. The cost is\nof k attempts at one instance, on average.")
+	t.Mean.writeScope(b)
 }
 
 func (t Table) writeMean(b *bytes.Buffer) {

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -32,10 +33,12 @@ func New(entries []scores.Entry, o Options) Comparison {
 	}
 	common := commonOf(sides)
 	c.Common = len(common)
+	repos := reposOf(sides)
 	for _, s := range sides {
-		c.Entries = append(c.Entries, s.entry(common, c.Level))
+		c.Entries = append(c.Entries, s.entry(common, repos, o.Bootstrap))
 	}
 	all := everyPair(sides, o.Bootstrap)
+	adjust(all, o.Bootstrap)
 	c.rank(all)
 	for _, p := range all {
 		if p.a == 0 || o.AllPairs {
@@ -45,8 +48,6 @@ func New(entries []scores.Entry, o Options) Comparison {
 	}
 	if len(c.Pairs) == 1 {
 		c.Pair = &c.Pairs[0]
-	} else {
-		c.adjust()
 	}
 	c.Notes = notes(entries, c)
 	for _, g := range o.Gates {
@@ -79,7 +80,7 @@ func (p *pairOf) fill(sides []side, o Options) {
 	if o.RatesOnly {
 		return
 	}
-	p.Power = newPower(p.Pair, 1-b.Level)
+	p.Power = newPower(p.Pair, b)
 	p.Cost = newMeasure(a, other, b, func(r result) *float64 { return r.cost })
 	p.Steps = newMeasure(a, other, b, func(r result) *float64 { return r.steps })
 	p.Seconds = newMeasure(a, other, b, func(r result) *float64 { return r.seconds })
@@ -97,8 +98,33 @@ func commonOf(sides []side) []string {
 	return common
 }
 
-// rank finds the best entry and those that cannot be distinguished from it: the correction is
-// for all pairs, since the best one is only known from the same data.
+// reposOf are the repositories of all instances, as far as one of the sides knows them.
+func reposOf(sides []side) map[string]string {
+	repos := map[string]string{}
+	for _, s := range sides {
+		for id, r := range s.results {
+			repos[id] = cmp.Or(repos[id], r.repo)
+		}
+	}
+	return repos
+}
+
+// adjust corrects the p values and the verdicts for the number of pairs.
+func adjust(all []pairOf, b stats.Bootstrap) {
+	if len(all) < 2 {
+		return
+	}
+	p := make([]float64, len(all))
+	for i, pair := range all {
+		p[i] = pair.P
+	}
+	for i, adjusted := range stats.Holm(p) {
+		all[i].Holm, all[i].Tied = &adjusted, !b.Shows(adjusted)
+	}
+}
+
+// rank finds the best entry and those that cannot be distinguished from it. The correction for
+// all pairs holds for whichever entry is the best one, which is only known from the same data.
 func (c *Comparison) rank(all []pairOf) {
 	if c.Common == 0 {
 		return
@@ -110,32 +136,19 @@ func (c *Comparison) rank(all []pairOf) {
 		}
 	}
 	c.Best = c.Entries[best].Name
-	compared := make([]stats.Compared, len(all))
-	crossing := map[int]bool{best: true}
-	for n, p := range all {
-		compared[n] = stats.Compared{A: p.a, B: p.b, P: p.McNemar}
-		if p.a == best && p.Tied {
-			crossing[p.b] = true
-		} else if p.b == best && p.Tied {
-			crossing[p.a] = true
+	tied := map[int]bool{best: true}
+	for _, p := range all {
+		switch {
+		case p.a == best:
+			tied[p.b] = p.Tied
+		case p.b == best:
+			tied[p.a] = p.Tied
 		}
 	}
-	for i, tied := range stats.Tied(len(c.Entries), best, compared, 1-c.Level) {
-		if several := len(all) > 1; crossing[i] || tied && several {
-			c.TiedSet = append(c.TiedSet, c.Entries[i].Name)
+	for i, e := range c.Entries {
+		if tied[i] {
+			c.TiedSet = append(c.TiedSet, e.Name)
 		}
-	}
-}
-
-// adjust corrects the p values for the number of pairs.
-func (c *Comparison) adjust() {
-	p := make([]float64, len(c.Pairs))
-	for i, pair := range c.Pairs {
-		p[i] = pair.McNemar
-	}
-	for i, adjusted := range stats.Holm(p) {
-		c.Pairs[i].Holm = &adjusted
-		c.Pairs[i].Tied = c.Pairs[i].Tied || adjusted > 1-c.Level
 	}
 }
 
@@ -163,12 +176,37 @@ func notes(entries []scores.Entry, c Comparison) []string {
 	for _, p := range c.Pairs {
 		list = append(list, settingNotes(p)...)
 	}
+	list = append(list, c.Limits()...)
 	list = append(list, withoutManifest(entries)...)
 	if c.Common == 0 && len(c.Entries) > 2 {
 		list = append(list, "no instance has a score in all entries: only pairs are compared")
 	}
 	return list
 }
+
+// Limits say in words what the intervals are of, and what no p value can show, where there are
+// few repositories.
+func (c Comparison) Limits() []string {
+	var list []string
+	least := stats.Bootstrap{Level: c.Level}.Least()
+	if slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.Method == stats.ByInstance }) {
+		list = append(list, fmt.Sprintf("instances of fewer than %d repositories: the intervals and p are of these repositories, not of others like them", least))
+	}
+	pairs := c.everyPair()
+	i := slices.IndexFunc(c.Pairs, func(p Pair) bool { return p.N > 0 && float64(pairs)*p.LeastP > 1-c.Level+1e-9 })
+	switch {
+	case i < 0:
+	case pairs == 1:
+		list = append(list, fmt.Sprintf("with fewer than %d instances, p is above %.2g whatever they show", least, 1-c.Level))
+	default:
+		list = append(list, fmt.Sprintf("so few repositories cannot show a difference among %d entries: the least p, %s, is above %.2g after Holm's correction for %d pairs",
+			len(c.Entries), pValue(c.Pairs[i].LeastP), 1-c.Level, pairs))
+	}
+	return list
+}
+
+// everyPair is the number of pairs that the p values are corrected for.
+func (c Comparison) everyPair() int { return len(c.Entries) * (len(c.Entries) - 1) / 2 }
 
 // ids are the instances that one of the two sides knows, sorted.
 func ids(a, b side) []string {

@@ -12,6 +12,11 @@
 // attempts, an entry's result on an instance is the mean of the attempts that have a score,
 // between 0 and 1: the unit is the instance, so that more attempts do not pretend to be more
 // instances. Both, OnlyA, OnlyB and Neither are then sums of fractions: what one attempt of
-// each side, drawn by chance, would give on average. McNemar's test counts the instances on
+// each side, drawn by chance, would give on average. HigherA and HigherB count the instances on
 // which one side's mean is higher, which with single attempts are OnlyA and OnlyB.
+//
+// One test of package stats gives the interval of a difference, its p value, the verdict and
+// the power. It resamples repositories. With more than two entries, the p values of all their
+// pairs are corrected by Holm's method, and the corrected ones decide; intervals stay as they
+// are.
 package compare

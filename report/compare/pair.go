@@ -32,13 +32,24 @@ func newPair(a, b side, boot stats.Bootstrap) Pair {
 		p.RateA, p.RateB = (p.Both+p.OnlyA)/n, (p.Both+p.OnlyB)/n
 		p.Difference = (p.OnlyB - p.OnlyA) / n
 	}
-	p.IntervalA = rateInterval(p.Both+p.OnlyA, p.N, boot.Level)
-	p.IntervalB = rateInterval(p.Both+p.OnlyB, p.N, boot.Level)
-	interval, method := stats.DifferenceInterval(pairs, boot)
-	p.Low, p.High, p.Method = interval.Low, interval.High, method
-	p.McNemar = stats.McNemar(p.HigherA, p.HigherB)
-	p.Tied = interval.Contains(0)
+	p.IntervalA, p.IntervalB = rateIntervals(pairs, boot)
+	test := boot.RateDifference(pairs)
+	p.Low, p.High, p.Method, p.P, p.LeastP = test.Interval.Low, test.Interval.High, test.Method, test.P, test.LeastP
+	p.Tied = !boot.Shows(p.P)
+	p.compared = pairs
 	return p
+}
+
+// rateIntervals are those of both sides' rates.
+func rateIntervals(pairs []stats.Pair, boot stats.Bootstrap) (a, b stats.Interval) {
+	var clusters []string
+	var ratesA, ratesB []float64
+	for _, p := range pairs {
+		clusters, ratesA, ratesB = append(clusters, p.Cluster), append(ratesA, p.A), append(ratesB, p.B)
+	}
+	a, _ = boot.Rate(ratesA, clusters)
+	b, _ = boot.Rate(ratesB, clusters)
+	return a, b
 }
 
 // add counts an instance. With several attempts, the four counts share it: each has the chance
@@ -133,16 +144,16 @@ func known(i stats.Interval) *stats.Interval {
 // powerAsked is the chance of showing a difference that [Power] is about.
 const powerAsked = 0.8
 
-func newPower(p Pair, alpha float64) Power {
+func newPower(p Pair, boot stats.Bootstrap) Power {
 	if p.N == 0 {
 		return Power{}
 	}
 	var power Power
-	discordant := (p.OnlyA + p.OnlyB) / float64(p.N)
-	if n, ok := stats.Needed(p.Difference, discordant, powerAsked, alpha); ok {
+	plan := boot.Plan(p.compared)
+	if n, ok := plan.Needed(p.Difference, powerAsked); ok {
 		power.Needed = &n
 	}
-	if d, ok := stats.Detectable(p.N, discordant, powerAsked, alpha); ok {
+	if d, ok := plan.Detectable(powerAsked); ok {
 		power.Smallest = &d
 	}
 	return power

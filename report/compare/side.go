@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"math"
 	"slices"
 
 	"batch.example/batch/report/stats"
@@ -117,8 +116,8 @@ func mean(list []float64) *float64 {
 	return &sum
 }
 
-// entry sums up a side over the common instances.
-func (s side) entry(common []string, level float64) Entry {
+// entry sums up a side over the common instances, of these repositories.
+func (s side) entry(common []string, repoOf map[string]string, boot stats.Bootstrap) Entry {
 	e := Entry{Name: s.scores.Name, Model: s.scores.Model, Attempts: len(s.scores.Attempts), Paths: []string{}, Flaky: []Flaky{}}
 	for _, a := range s.scores.Attempts {
 		e.Paths = append(e.Paths, a.Path)
@@ -135,25 +134,17 @@ func (s side) entry(common []string, level float64) Entry {
 		}
 	}
 	slices.SortFunc(e.Flaky, func(a, b Flaky) int { return compareIDs(a.ID, b.ID) })
-	sum := 0.0
-	var cost, steps, seconds []float64
+	var rates, cost, steps, seconds []float64
+	var repositories []string
 	for _, id := range common {
 		r := s.at(id)
-		sum += r.rate()
+		rates, repositories = append(rates, r.rate()), append(repositories, repoOf[id])
 		cost, steps, seconds = appended(cost, r.cost), appended(steps, r.steps), appended(seconds, r.seconds)
 	}
-	if len(common) > 0 {
-		e.Rate = sum / float64(len(common))
+	if rate := mean(rates); rate != nil {
+		e.Rate = *rate
 	}
-	e.Interval = rateInterval(sum, len(common), level)
+	e.Interval, _ = boot.Rate(rates, repositories)
 	e.Cost, e.Steps, e.Seconds = mean(cost), mean(steps), mean(seconds)
 	return e
-}
-
-// rateInterval is Wilson's. A sum of fractions gets what the whole numbers around it have: it
-// is wider than it needs to be, since a mean of attempts varies less than one attempt.
-func rateInterval(sum float64, n int, level float64) stats.Interval {
-	const rounding = 1e-9
-	low, high := int(math.Floor(sum+rounding)), int(math.Ceil(sum-rounding))
-	return stats.Interval{Low: stats.Wilson(low, n, level).Low, High: stats.Wilson(high, n, level).High}
 }

@@ -180,7 +180,7 @@ func (p Pair) counts(a, b string) string {
 
 // tested says how the figures of a pair were made.
 func (p Pair) tested() string {
-	return fmt.Sprintf("interval of the difference: %s; McNemar's exact p %s", p.Method, equals(pValue(p.McNemar)))
+	return fmt.Sprintf("test of the difference: %s; p %s", p.Method, equals(pValue(p.P)))
 }
 
 // pValue shows two digits that mean something.
@@ -291,8 +291,8 @@ func (t text) pairs() {
 	}
 	table.Write(t)
 	fmt.Fprintln(t)
-	t.words("  ", "gained: only the first of the two resolved it, lost: only the second; p: McNemar's exact one after Holm's correction for %s",
-		printable.Count(len(t.c.Pairs), "pair", "pairs"))
+	t.words("  ", "gained: only the first of the two resolved it, lost: only the second; p, which decides: after Holm's correction for the %d pairs of %d entries; intervals are without it",
+		t.c.everyPair(), len(t.c.Entries))
 }
 
 // pairHead is the head of the table of several pairs.

@@ -65,13 +65,14 @@ type Pair struct {
 	Difference float64        `json:"difference"` // RateB - RateA
 	Low        float64        `json:"ci_low"`
 	High       float64        `json:"ci_high"`
-	Method     stats.Method   `json:"method"` // of the interval of the difference
+	Method     stats.Method   `json:"method"` // of the test of the difference and of all intervals of rates
 
 	HigherA int      `json:"higher_a"` // instances on which A's mean is higher
 	HigherB int      `json:"higher_b"`
-	McNemar float64  `json:"mcnemar_p"`        // exact, of HigherA and HigherB
-	Holm    *float64 `json:"holm_p,omitempty"` // McNemar, adjusted for all pairs; only with several
-	Tied    bool     `json:"tied"`             // the two cannot be distinguished at this n
+	P       float64  `json:"p"`                // of no difference, by the test that the interval is of
+	LeastP  float64  `json:"least_p"`          // that so few repositories, or instances, can give
+	Holm    *float64 `json:"holm_p,omitempty"` // P, adjusted for all pairs of entries; only with more than two entries
+	Tied    bool     `json:"tied"`             // the two cannot be distinguished at this n: Holm, else P, is above 1 - level
 
 	LeftOut LeftOut `json:"left_out"`
 
@@ -82,6 +83,8 @@ type Pair struct {
 	Power      Power                 `json:"power"`
 	Discordant []Discordant          `json:"discordant"` // by instance id
 	Settings   []manifest.Difference `json:"settings"`   // that affect results; "was" is A's, "now" is B's
+
+	compared []stats.Pair
 }
 
 // LeftOut counts the instances that are in neither rate, by the reason of each side. An
@@ -112,9 +115,9 @@ type Measure struct {
 }
 
 // Power says what this number of instances can show, with a power of 0.8 at the level of the
-// intervals.
+// intervals, by the same test and without Holm's correction.
 type Power struct {
-	Needed   *int     `json:"instances_needed"`    // to show the difference that was observed; null: none was
+	Needed   *int     `json:"instances_needed"`    // of these repositories, to show the difference that was observed; null: no number shows it
 	Smallest *float64 `json:"smallest_difference"` // that these instances would show; null: not even 1
 }
 

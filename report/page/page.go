@@ -85,9 +85,8 @@ type view struct {
 // section is an entry of the table of contents.
 type section struct{ ID, Name string }
 
-const methods = "Made by batch report. Rates of single attempts have Wilson’s interval. " +
-	"Differences are paired by instance and always second minus first; their interval is exact where instances are few, else from " +
-	"resampling repositories. p is McNemar’s exact test; Holm’s correction is over all pairs."
+const methods = "Made by batch report. Intervals of rates and of differences are from resampling repositories. " +
+	"Differences are paired by instance and always second minus first; p is of the test that their interval is of; Holm’s correction is over all pairs."
 
 func (s study) view(entries []scores.Entry) view {
 	pairs := s.compared(entries)

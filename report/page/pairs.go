@@ -78,7 +78,10 @@ func (s study) pairsView(c *compare.Comparison) *pairsView {
 		v.Rows = append(v.Rows, s.pairRow(p, a))
 		left = left || p.LeftOut.Instances > 0
 	}
-	v.Note = "Instances with a verdict in both runs. A difference is second minus first, in percentage points; where its interval contains 0, the two cannot be distinguished at this number of instances."
+	v.Note = "Instances with a verdict in both runs. A difference is second minus first, in percentage points; " + distinguished[len(c.Pairs) > 1]
+	for _, limit := range c.Limits() {
+		v.Note += " " + strings.ToUpper(limit[:1]) + limit[1:] + "."
+	}
 	if v.Several {
 		v.Note += " With several attempts, the counts are sums of fractions: what one attempt of each run would give on average."
 	}
@@ -86,6 +89,12 @@ func (s study) pairsView(c *compare.Comparison) *pairsView {
 		v.Note += " Instances without a verdict in one of the two are left out of both."
 	}
 	return v
+}
+
+// distinguished says, for several pairs or for one, when the two of a pair are.
+var distinguished = map[bool]string{
+	false: "where its interval contains 0, the two cannot be distinguished at this number of instances.",
+	true:  "where p after Holm’s correction is above 0.05, the two cannot be distinguished at this number of instances. Intervals are without the correction.",
 }
 
 func (s study) pairRow(p compare.Pair, a axis) pairRow {
@@ -96,7 +105,7 @@ func (s study) pairRow(p compare.Pair, a axis) pairRow {
 	if p.N == 0 {
 		return row
 	}
-	row.Difference, row.P, row.Holm = points(p.Difference), pValue(p.McNemar), optional(p.Holm, pValue)
+	row.Difference, row.P, row.Holm = points(p.Difference), pValue(p.P), optional(p.Holm, pValue)
 	row.Shares = row.shares(p)
 	if i := intervalOf(p); i.Known() {
 		row.Interval = pointSpan(i)
@@ -172,7 +181,7 @@ func (s study) findings(c *compare.Comparison) []string {
 	case len(s.entries) == 0:
 		return nil
 	case len(s.entries) == 1:
-		r := s.entries[0].rateOf(s.ids)
+		r := s.rateOf(s.entries[0], s.ids)
 		if r.instances == 0 {
 			return []string{notGraded}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 
 	"batch.example/batch/report/stats"
 )
@@ -27,7 +28,7 @@ func (s study) ratesView() ratesView {
 	rates := make([]rate, len(s.entries))
 	low, high := 1.0, 0.0
 	for i, e := range s.entries {
-		if rates[i] = e.rateOf(s.ids); rates[i].instances > 0 {
+		if rates[i] = s.rateOf(e, s.ids); rates[i].instances > 0 {
 			low, high = min(low, rates[i].Low), max(high, rates[i].High)
 		}
 	}
@@ -37,8 +38,10 @@ func (s study) ratesView() ratesView {
 	a := newAxis(low, high, 4)
 	v := ratesView{Axis: a.row(percentTick), Note: "A rate is of the instances with a verdict."}
 	if s.several() {
-		v.Note = "A rate is the mean over instances with a verdict, each with the mean of its attempts. " +
-			"With several attempts, the interval takes each instance as one observation, which makes it wider than it has to be."
+		v.Note = "A rate is the mean over instances with a verdict, each with the mean of its attempts."
+	}
+	if slices.ContainsFunc(rates, func(r rate) bool { return r.method == stats.ByInstance }) {
+		v.Note += fmt.Sprintf(" With instances of fewer than %d repositories, the interval is of these repositories, not of others like them.", stats.Bootstrap{}.Least())
 	}
 	for i, e := range s.entries {
 		v.Rows = append(v.Rows, e.rateRow(s, rates[i], a))

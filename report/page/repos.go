@@ -45,7 +45,7 @@ func (s study) reposView() *reposView {
 	for _, name := range names[:min(mostRepos, len(names))] {
 		v.Rows = append(v.Rows, s.repoRow(name, byRepo[name], a))
 	}
-	v.Note = "A repository with few instances has a wide interval: compare within a row with care."
+	v.Note = "The interval within a repository takes its instances as independent. With few of them it is wide: compare within a row with care."
 	if rest := len(names) - mostRepos; rest > 0 {
 		v.Note += fmt.Sprintf(" %s with fewer instances not shown.", printable.Count(rest, "repository", "repositories"))
 	}
@@ -58,7 +58,7 @@ func (s study) repoRow(name string, ids []string, a axis) repoRow {
 	rates := make([]rate, len(s.entries))
 	text := ""
 	for i, e := range s.entries {
-		rates[i] = e.rateOf(ids)
+		rates[i] = s.rateOf(e, ids)
 		if rates[i].instances == 0 {
 			row.Rates = append(row.Rates, "–")
 			continue

@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 
 	"batch.example/batch/report/stats"
@@ -131,12 +130,15 @@ type rate struct {
 	attempts  int // with one
 	resolved  int // attempts
 	value     float64
+	method    stats.Method
 	stats.Interval
 }
 
 // rateOf is the rate among these instances.
-func (e entry) rateOf(ids []string) rate {
+func (s study) rateOf(e entry, ids []string) rate {
 	var r rate
+	var values []float64
+	var repositories []string
 	for _, id := range ids {
 		c := e.cells[id]
 		v, ok := c.rate()
@@ -147,22 +149,20 @@ func (e entry) rateOf(ids []string) rate {
 		r.attempts += c.graded
 		r.resolved += c.resolved
 		r.value += v
+		values, repositories = append(values, v), append(repositories, s.cluster(id))
 	}
 	if r.instances == 0 {
 		return r
 	}
 	r.value /= float64(r.instances)
-	r.Interval = wilson(r.value, r.instances)
+	r.Interval, r.method = stats.Bootstrap{}.Rate(values, repositories)
 	return r
 }
 
-const level = 0.95
-
-// wilson is the interval of a mean of values in 0..1 over n instances, as [compare] has it:
-// between two whole numbers of successes, what both have.
-func wilson(mean float64, n int) stats.Interval {
-	const slack = 1e-9 // of sums of fractions
-	sum := mean * float64(n)
-	low, high := int(math.Floor(sum+slack)), int(math.Ceil(sum-slack))
-	return stats.Interval{Low: stats.Wilson(low, n, level).Low, High: stats.Wilson(high, n, level).High}
+// cluster is the repository of an instance; empty if that is not known: then it stands alone.
+func (s study) cluster(id string) string {
+	if repo := s.repos[id]; repo != noRepo {
+		return repo
+	}
+	return ""
 }

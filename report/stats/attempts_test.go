@@ -37,16 +37,8 @@ func TestClusteredMean(t *testing.T) {
 	// statsmodels 0.13.5: OLS(y, np.ones(12)).fit(cov_type="cluster", cov_kwds={"groups": g})
 	near(t, "mean", mean, 0.58333333, 1e-8)
 	near(t, "standard error", se, 0.13078192, 1e-8)
-	// R 4.2.2 with clubSandwich 0.5.8: conf_int(lm(y ~ 1), vcov = "CR2", cluster = g)
-	nearInterval(t, "interval", ClusteredInterval(values, clusters, 0.95), Interval{0.0438174456, 1.1228492211}, 1e-6)
-
-	// Each value a cluster of its own: the standard error of the mean, and Student's interval.
-	// R: t.test(y)$conf.int
-	none := make([]string, len(values))
-	nearInterval(t, "without clusters", ClusteredInterval(values, none, 0.95), Interval{0.2561632776, 0.9105033890}, 1e-6)
-
 	for name, clusters := range map[string][]string{"one cluster": {"a", "a"}, "too few names": {"a"}} {
-		if _, se := ClusteredMean([]float64{1, 0}, clusters); !math.IsNaN(se) || ClusteredInterval([]float64{1, 0}, clusters, 0.95).Known() {
+		if _, se := ClusteredMean([]float64{1, 0}, clusters); !math.IsNaN(se) {
 			t.Errorf("%s: standard error %v", name, se)
 		}
 	}

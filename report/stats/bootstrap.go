@@ -63,30 +63,9 @@ func (b Bootstrap) Difference(pairs []Pair) Interval { return b.interval(pairs, 
 // MedianDifference is the interval of the median of B - A over pairs, as [Bootstrap.Difference].
 func (b Bootstrap) MedianDifference(pairs []Pair) Interval { return b.interval(pairs, groups.medians) }
 
-// P is the two-sided p value of no difference between mean(A) and mean(B). It belongs to
-// [Bootstrap.Difference]: the interval leaves out 0 exactly where it is at most 1 - Level. Unlike
-// [McNemar] and [SignedRank] it takes pairs of a cluster as dependent, and it works
-// for means over several attempts. It cannot be below 2/2^G for G clusters, nor below 2/Draws. With fewer
-// than 6 clusters (at 0.95) it is over instances. Without pairs it is 1; with a value that is
-// not finite it is NaN.
-func (b Bootstrap) P(pairs []Pair) float64 {
-	b = b.withDefaults()
-	if !finite(pairs) || !b.possible() {
-		return math.NaN()
-	}
-	if len(pairs) == 0 {
-		return 1
-	}
-	g := b.grouped(pairs)
-	values := b.values(g.clusters, g.means())
-	slices.Sort(values)
-	ranks := float64(len(values) + 1)
-	rank := rankOf(values, 0)
-	return min(1, 2*(math.Floor(min(rank, ranks-rank))+1)/ranks)
-}
-
-// statistic gives the values over the clusters that are in a draw and over the others.
-type statistic func(in []bool) (float64, float64)
+// statistic appends the values over the clusters that are in a draw and over the others, where
+// there are any.
+type statistic func(values []float64, in []bool) []float64
 
 func (b Bootstrap) interval(pairs []Pair, of func(groups) statistic) Interval {
 	b = b.withDefaults()
@@ -94,73 +73,62 @@ func (b Bootstrap) interval(pairs []Pair, of func(groups) statistic) Interval {
 		return unknown
 	}
 	g := b.grouped(pairs)
-	if g.clusters < b.least() {
+	if g.clusters < b.Least() {
 		return unknown
 	}
-	values := b.values(g.clusters, of(g))
-	slices.Sort(values)
-	// N values make N+1 gaps of equal probability.
-	rank := max(1, math.Floor((1-b.Level)/2*float64(len(values)+1)+1e-9))
-	low := valueAt(values, rank)
-	for i := range values {
-		values[i] = -values[i]
-	}
-	slices.Reverse(values)
-	return Interval{Low: low, High: -valueAt(values, rank)}
+	return b.typical(g.clusters, of(g)).interval()
 }
 
 func (b Bootstrap) possible() bool { return 0 < b.Level && b.Level < 1 }
 
-// least is how many clusters have enough subsets for the level.
-func (b Bootstrap) least() int {
+// Least is how many clusters the level needs: 6 for 0.95. With fewer, instances are resampled.
+func (b Bootstrap) Least() int {
+	b = b.withDefaults()
 	return int(math.Ceil(math.Log2(2/(1-b.Level)) - 1e-9))
 }
 
 // alwaysAll is the number of subsets that are all taken, whatever the number of draws.
 const alwaysAll = 64
 
-// values are the statistic's over the subsets, except the empty one.
-func (b Bootstrap) values(clusters int, of statistic) []float64 {
+// typical are the values of a statistic over the subsets.
+func (b Bootstrap) typical(clusters int, of statistic) typical {
+	var values []float64
 	in := make([]bool, clusters)
 	if clusters < 30 && 1<<clusters <= max(b.Draws, alwaysAll) {
-		return everySubset(in, of)
-	}
-	values := make([]float64, 0, b.Draws+1)
-	for source := rand.NewPCG(b.Seed, 0); len(values) < b.Draws; {
-		if n := draw(source, in); 0 < n && n < clusters {
-			x, y := of(in)
-			values = append(values, x, y)
+		values = everySubset(in, of)
+	} else {
+		for source, n := rand.NewPCG(b.Seed, 0), 0; n < b.Draws; n += 2 {
+			draw(source, in)
+			values = of(values, in)
 		}
 	}
-	return values
+	slices.Sort(values)
+	ranks := float64(len(values) + 1)
+	return typical{values: values, tail: (1 - b.Level) / 2, step: max(1, ranks/math.Exp2(float64(clusters)))}
 }
 
-// draw chooses a subset and returns its size.
-func draw(source rand.Source, in []bool) int {
-	n := 0
+// draw chooses a subset.
+func draw(source rand.Source, in []bool) {
 	for i := 0; i < len(in); i += 64 {
 		bits := source.Uint64()
 		for j := i; j < min(i+64, len(in)); j++ {
 			in[j] = bits&1 == 1
-			n += int(bits & 1)
 			bits >>= 1
 		}
 	}
-	return n
 }
 
 // everySubset fixes the last cluster: its complement is there too.
 func everySubset(in []bool, of statistic) []float64 {
-	values := make([]float64, 0, 1<<len(in))
+	if len(in) == 0 {
+		return of(nil, in)
+	}
+	var values []float64
 	for mask := range 1 << (len(in) - 1) {
 		for i := range in {
 			in[i] = mask>>i&1 == 1
 		}
-		x, y := of(in)
-		if mask > 0 {
-			values = append(values, x)
-		}
-		values = append(values, y)
+		values = of(values, in)
 	}
 	return values
 }

@@ -18,7 +18,7 @@ type groups struct {
 // that have one. It makes each pair a cluster where clusters are too few.
 func (b Bootstrap) grouped(pairs []Pair) groups {
 	g := byCluster(pairs)
-	if g.clusters < b.least() {
+	if g.clusters < b.Least() {
 		for i := range g.cluster {
 			g.cluster[i] = i
 		}
@@ -54,24 +54,66 @@ func finite(pairs []Pair) bool {
 }
 
 // means gives the mean difference of the clusters in a draw, and of the others.
-func (g groups) means() statistic {
-	sums, sizes := make([]float64, g.clusters), make([]int, g.clusters)
-	for i, d := range g.diffs {
-		sums[g.cluster[i]] += d
-		sizes[g.cluster[i]]++
+func (g groups) means() statistic { return g.meansOf([]cluster{{}}) }
+
+// meansWith is means, of the clusters alone and with a part of an instance added that has the
+// low value, the high one, or one of both.
+func (g groups) meansWith(low, high, part float64) statistic {
+	return g.meansOf([]cluster{{}, {part * low, part}, {part * high, part}, {part * (low + high), 2 * part}})
+}
+
+// grain is the smallest difference that is not 0, and 1 if there is none: that of single
+// attempts.
+func (g groups) grain() float64 {
+	least := 1.0
+	for _, d := range g.diffs {
+		if size := math.Abs(d); size > 0 {
+			least = min(least, size)
+		}
 	}
-	return func(in []bool) (float64, float64) {
-		var sum, others float64
-		var n, rest int
+	return least
+}
+
+// cluster is the sum of some differences, and how many there are.
+type cluster struct{ sum, n float64 }
+
+func (g groups) sums() []cluster {
+	list := make([]cluster, g.clusters)
+	for i, d := range g.diffs {
+		list[g.cluster[i]].sum += d
+		list[g.cluster[i]].n++
+	}
+	return list
+}
+
+func (g groups) meansOf(extra []cluster) statistic {
+	sums := g.sums()
+	return func(values []float64, in []bool) []float64 {
+		var drawn, others cluster
 		for c, is := range in {
 			if is {
-				sum, n = sum+sums[c], n+sizes[c]
+				drawn.sum, drawn.n = drawn.sum+sums[c].sum, drawn.n+sums[c].n
 			} else {
-				others, rest = others+sums[c], rest+sizes[c]
+				others.sum, others.n = others.sum+sums[c].sum, others.n+sums[c].n
 			}
 		}
-		return sum / float64(n), others / float64(rest)
+		for _, part := range []cluster{drawn, others} {
+			for _, e := range extra {
+				if n := part.n + e.n; n > 0 {
+					values = append(values, (part.sum+e.sum)/n)
+				}
+			}
+		}
+		return values
 	}
+}
+
+func (g groups) mean() float64 {
+	sum := 0.0
+	for _, c := range g.sums() {
+		sum += c.sum
+	}
+	return sum / float64(len(g.diffs))
 }
 
 // medians gives the median difference of the clusters in a draw, and of the others.
@@ -82,7 +124,7 @@ func (g groups) medians() statistic {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(g.diffs[i], g.diffs[j]) })
 	var drawn, others []float64
-	return func(in []bool) (float64, float64) {
+	return func(values []float64, in []bool) []float64 {
 		drawn, others = drawn[:0], others[:0]
 		for _, i := range order {
 			if in[g.cluster[i]] {
@@ -91,6 +133,11 @@ func (g groups) medians() statistic {
 				others = append(others, g.diffs[i])
 			}
 		}
-		return middle(drawn), middle(others)
+		for _, sorted := range [][]float64{drawn, others} {
+			if len(sorted) > 0 {
+				values = append(values, middle(sorted))
+			}
+		}
+		return values
 	}
 }

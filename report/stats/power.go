@@ -2,112 +2,198 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// mostExact is the number of instances up to which [Needed] computes the exact power.
-const mostExact = 5000
+// Plan says what [Bootstrap.RateDifference] would show with other differences and other numbers
+// of instances, of the same repositories. It takes from the pairs that it is made of how large
+// the repositories are, on how many instances the sides differ, by how much, and how the
+// difference varies between repositories.
+//
+// By repository, it draws comparisons and tests them. With more than 16 repositories the test's
+// many subsets are taken as normal; by instance all is.
+type Plan struct {
+	level   float64
+	by      Method
+	sizes   []float64 // instances by cluster
+	n       float64
+	sizeOf  []float64 // of the differences of single pairs
+	mean    float64   // of sizeOf
+	squares float64   // mean of their squares
+	grain   float64   // the smallest of sizeOf
+	between float64   // standard deviation of the clusters' differences
+}
 
-// mostNeeded is the number of instances above which [Needed] gives up.
-const mostNeeded = 1_000_000_000
+// Plan is made of the pairs of a comparison.
+func (b Bootstrap) Plan(pairs []Pair) Plan {
+	b = b.withDefaults()
+	p := Plan{level: b.Level, by: b.method(pairs), n: float64(len(pairs))}
+	if len(pairs) == 0 || !b.possible() || !areRates(pairs) {
+		return Plan{}
+	}
+	diffs, clusters := make([]float64, len(pairs)), make([]string, len(pairs))
+	for i, pair := range pairs {
+		d := pair.B - pair.A
+		diffs[i], clusters[i] = d, pair.Cluster
+		p.sizeOf = append(p.sizeOf, math.Abs(d))
+		p.mean, p.squares = p.mean+math.Abs(d), p.squares+d*d
+	}
+	p.grain = byCluster(pairs).grain()
+	if p.mean == 0 { // that no pair differs does not mean that none ever does
+		p.sizeOf = append(p.sizeOf, p.grain)
+		p.mean, p.squares = p.grain, p.grain*p.grain
+	}
+	p.mean, p.squares = p.mean/float64(len(p.sizeOf)), p.squares/float64(len(p.sizeOf))
+	if p.by == ByRepository {
+		c, _ := clustered(diffs, clusters)
+		p.sizes = c.sizes
+		sum := 0.0
+		for _, n := range c.sizes {
+			sum += n * n / p.n / p.n
+		}
+		se := c.correctedError()
+		p.between = math.Sqrt(max(0, se*se-(p.squares-c.mean*c.mean)/p.n) / sum)
+	}
+	return p
+}
 
-// Power is the chance that McNemar's exact two-sided test at alpha shows a difference
-// between paired rates over n instances, where a share of discordant pairs of them differs.
-// A share below the size of the difference is taken as that size. Pairs are taken as
-// independent; where differences vary by repository, more instances are needed.
-func Power(n int, difference, discordant, alpha float64) float64 {
+// Power is the chance that a difference of rates is shown over n instances.
+func (p Plan) Power(n int, difference float64) float64 {
 	difference = math.Abs(difference)
-	discordant = max(discordant, difference)
-	if n < 0 || !(0 <= difference && discordant <= 1 && 0 < alpha && alpha < 1) {
+	if n < 1 || p.n == 0 || !(difference <= 1) {
 		return math.NaN()
 	}
-	if discordant == 0 {
+	// A difference larger than the share that differs needs more that differ.
+	more := 0.0
+	if difference > p.mean {
+		more = (difference - p.mean) / (1 - p.mean)
+	}
+	w := planned{Plan: p, difference: difference, more: more}
+	w.mean, w.squares = p.mean+more*(1-p.mean), p.squares+more*(1-p.squares)
+	if p.by == ByInstance {
+		return w.normal(float64(n))
+	}
+	return w.drawn(float64(n))
+}
+
+// planned is what differences are drawn from.
+type planned struct {
+	Plan
+	difference, more float64
+}
+
+// normal is the power by Connor's formula (Biometrics 43, 1987).
+func (w planned) normal(n float64) float64 {
+	if math.Exp2(1-n) > 1-w.level+1e-9 {
 		return 0
 	}
-	better, sum := (1+difference/discordant)/2, 0.0
-	if discordant == 1 { // the density of a binomial with P = 1 is NaN
-		return shown(n, better, alpha)
-	}
-	pairs := distuv.Binomial{N: float64(n), P: discordant}
-	low, high := around(pairs)
-	for m := low; m <= high; m++ {
-		sum += pairs.Prob(float64(m)) * shown(m, better, alpha)
-	}
-	return min(1, sum)
+	z := distuv.UnitNormal.Quantile((1 + w.level) / 2)
+	spread := math.Sqrt(max(1e-12, w.squares-w.difference*w.difference))
+	return distuv.UnitNormal.CDF((w.difference*math.Sqrt(n) - z*math.Sqrt(w.squares)) / spread)
 }
 
-// shown is the power given m discordant pairs, a share of better of which one side wins.
-func shown(m int, better, alpha float64) float64 {
-	c := critical(m, alpha)
-	if c < 0 {
-		return 0
+// plans is how many comparisons are drawn.
+const plans = 400
+
+func (w planned) drawn(n float64) float64 {
+	r := rand.New(rand.NewPCG(1, 2))
+	sums, count := make([]float64, len(w.sizes)), 0
+	for range plans {
+		for i, size := range w.sizes {
+			sums[i] = w.sum(r, math.Round(size*n/w.n))
+		}
+		if w.shown(sums) {
+			count++
+		}
 	}
-	return below(c, m, better) + below(c, m, 1-better)
+	return float64(count) / plans
 }
 
-// around is the range of counts that are not too improbable to matter.
-func around(b distuv.Binomial) (low, high int) {
-	width := 9*b.StdDev() + 9
-	return int(max(0, b.Mean()-width)), int(min(b.N, b.Mean()+width))
-}
+// manyDrawn is the number of instances whose sum is taken as normal.
+const manyDrawn = 50
 
-// critical is the largest count of the rarer kind among m discordant pairs that the test
-// still calls a difference, or -1.
-func critical(m int, alpha float64) int {
-	low, high := -1, m/2
-	for low < high {
-		mid := (low + high + 1) / 2
-		if McNemar(mid, m-mid) <= alpha {
-			low = mid
+// sum is that of the differences of a cluster of so many instances. How many numbers it draws
+// does not depend on the difference.
+func (w planned) sum(r *rand.Rand, size float64) float64 {
+	here := max(-w.mean, min(w.mean, w.difference+w.between*r.NormFloat64()))
+	if size > manyDrawn {
+		return here*size + math.Sqrt(max(0, w.squares-here*here)*size)*r.NormFloat64()
+	}
+	sum := 0.0
+	for range int(size) {
+		d, more, sign := w.sizeOf[r.IntN(len(w.sizeOf))], r.Float64(), r.Float64()
+		if more < w.more {
+			d = 1
+		}
+		if sign < (1+here/w.mean)/2 {
+			sum += d
 		} else {
-			high = mid - 1
+			sum -= d
 		}
 	}
-	return low
+	return sum
 }
 
-// below is the probability of at most k of m with probability p.
-func below(k, m int, p float64) float64 {
-	return beta{float64(m - k), float64(k + 1)}.cdf(1 - p)
+// mostPlanned is the number of clusters whose subsets are all taken.
+const mostPlanned = 16
+
+// shown reports whether the test shows a difference of these sums of clusters.
+func (w planned) shown(sums []float64) bool {
+	if len(sums) > mostPlanned {
+		sum, squares := 0.0, w.grain*w.grain/2
+		for _, s := range sums {
+			sum, squares = sum+s, squares+s*s
+		}
+		return math.Abs(sum) >= math.Sqrt(squares)*distuv.UnitNormal.Quantile((1+w.level)/2)
+	}
+	half := len(sums) / 2
+	first, second := subsetSums(sums[:half]), subsetSums(sums[half:])
+	const rounding = 1e-9
+	below := 0.5
+	for _, added := range []float64{-w.grain / 2, 0, 0, w.grain / 2} {
+		below += float64(atMost(first, second, -added-rounding)+atMost(first, second, -added+rounding)) / 2
+	}
+	ranks := 4 * math.Exp2(float64(len(sums)))
+	steps := math.Floor(min(below, ranks-below) / 4)
+	return 2*(steps+1)*4/ranks <= 1-w.level+1e-9
 }
 
-// Needed is the number of instances whose power, as [Power] has it, reaches power: exact up
-// to 5,000 instances, by the formula of Connor (Biometrics 43, 1987) above. It is false for
-// a difference of 0 or more than 1, impossible shares, and more than a billion instances.
-func Needed(difference, discordant, power, alpha float64) (n int, ok bool) {
-	difference = math.Abs(difference)
-	discordant = max(discordant, difference)
-	if !(0 < difference && discordant <= 1 && 0 < power && power < 1 && 0 < alpha && alpha < 1) {
-		return 0, false
-	}
-	guess := connor(difference, discordant, power, alpha)
-	if guess > mostNeeded {
-		return 0, false
-	}
-	if guess <= mostExact*0.9 {
-		if n, ok := leastExact(difference, discordant, power, alpha); ok {
-			return n, true
+// subsetSums are the sums of all subsets, sorted.
+func subsetSums(values []float64) []float64 {
+	sums := make([]float64, 1, 1<<len(values))
+	for _, v := range values {
+		for _, without := range sums {
+			sums = append(sums, without+v)
 		}
 	}
-	return int(math.Ceil(guess)), true
+	slices.Sort(sums)
+	return sums
 }
 
-func connor(difference, discordant, power, alpha float64) float64 {
-	z, y := distuv.UnitNormal.Quantile(1-alpha/2), distuv.UnitNormal.Quantile(power)
-	root := z*math.Sqrt(discordant) + y*math.Sqrt(discordant-difference*difference)
-	return root * root / (difference * difference)
+// atMost counts the pairs of sorted values that sum up to at most a limit.
+func atMost(first, second []float64, limit float64) (n int) {
+	j := len(second)
+	for _, v := range first {
+		for j > 0 && v+second[j-1] > limit {
+			j--
+		}
+		n += j
+	}
+	return n
 }
 
-// leastExact searches by halves: power increases with n, except for steps of the test's
-// discreteness, which averaging over the number of discordant pairs makes small.
-func leastExact(difference, discordant, power, alpha float64) (int, bool) {
-	low, high := 0, mostExact
-	if Power(high, difference, discordant, alpha) < power {
+// Detectable is the smallest difference that as many instances as the plan is of show with a
+// power. It is false where even a difference of 1 is not shown.
+func (p Plan) Detectable(power float64) (difference float64, ok bool) {
+	if !(0 < power && power < 1) || !(p.Power(int(p.n), 1) >= power) {
 		return 0, false
 	}
-	for high-low > 1 {
-		if mid := (low + high) / 2; Power(mid, difference, discordant, alpha) >= power {
+	low, high := 0.0, 1.0
+	for range 12 {
+		if mid := (low + high) / 2; p.Power(int(p.n), mid) >= power {
 			high = mid
 		} else {
 			low = mid
@@ -116,16 +202,27 @@ func leastExact(difference, discordant, power, alpha float64) (int, bool) {
 	return high, true
 }
 
-// Detectable is the smallest difference of paired rates that n instances show with power,
-// for the share of discordant pairs, as [Power] has it. It is false where even a difference
-// of 1 is not shown, and for impossible shares.
-func Detectable(n int, discordant, power, alpha float64) (difference float64, ok bool) {
-	if !(0 <= discordant && discordant <= 1 && 0 < power && power < 1) || !(Power(n, 1, 1, alpha) >= power) {
+// mostNeeded is the number of instances above which [Plan.Needed] gives up.
+const mostNeeded = 1_000_000_000
+
+// Needed is the number of instances of the same repositories that show a difference with a
+// power. It is false for a difference of 0 or more than 1, and where more instances never show
+// it, since it varies too much between too few repositories.
+func (p Plan) Needed(difference, power float64) (n int, ok bool) {
+	difference = math.Abs(difference)
+	if !(0 < difference && 0 < power && power < 1) || !(p.Power(mostNeeded, difference) >= power) {
 		return 0, false
 	}
-	low, high := 0.0, 1.0
-	for range 30 {
-		if mid := (low + high) / 2; Power(n, mid, discordant, alpha) >= power {
+	low, high := 0, mostNeeded
+	for high-low > max(1, low/1000) {
+		mid := (low + high) / 2
+		if low > 0 { // by orders of magnitude
+			mid = int(math.Sqrt(float64(low) * float64(high)))
+		} else if high > 1000 {
+			mid = high / 1000
+		}
+		mid = max(low+1, min(high-1, mid))
+		if p.Power(mid, difference) >= power {
 			high = mid
 		} else {
 			low = mid

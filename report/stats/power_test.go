@@ -2,79 +2,143 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
+
+	sampled "batch.example/batch/internal/sample"
 )
 
-// The values are of scipy 1.10.1, for n, d, psi, alpha:
-//
-//	sum(binom.pmf(m, n, psi) * binom.pmf(k, m, (1 + d/psi) / 2)
-//	    for m in range(n+1) for k in range(m+1) if binomtest(k, m).pvalue <= alpha)
-func TestPowerIsThatOfScipy(t *testing.T) {
-	for _, c := range []struct {
-		n                      int
-		difference, discordant float64
-		want                   float64
-	}{
-		{50, 0.1, 0.2, 0.2411885553925302},
-		{120, -0.1, 0.2, 0.6333966513524909},
-		{30, 0.3, 0.3, 0.9234052479924488},
-		{80, 0, 0.4, 0.03137762475818668},
-	} {
-		near(t, "power", Power(c.n, c.difference, c.discordant, 0.05), c.want, 1e-9)
-	}
-	near(t, "power of none", Power(0, 0.1, 0.2, 0.05), 0, 0)
-	near(t, "power without differences", Power(100, 0, 0, 0.05), 0, 0)
-	near(t, "power of a sure difference", Power(6, 1, 1, 0.05), 1, 1e-12)
-}
-
-// The least n of the sums above with at least the power.
-func TestNeededIsThatOfScipy(t *testing.T) {
-	for _, c := range []struct {
-		difference, discordant, power float64
-		want                          int
-	}{{0.2, 0.3, 0.8, 61}, {-0.3, 0.3, 0.9, 29}, {0.3, 0.1, 0.9, 29}} {
-		if n, ok := Needed(c.difference, c.discordant, c.power, 0.05); !ok || n != c.want {
-			t.Errorf("%v: %v %v, want %v", c, n, ok, c.want)
+// alone are n pairs of one repository, a tenth of them won by each side.
+func alone(n int) []Pair {
+	pairs := make([]Pair, n)
+	for i := range pairs {
+		pairs[i].Cluster = "a"
+		switch i % 10 {
+		case 0:
+			pairs[i].A = 1
+		case 5:
+			pairs[i].B = 1
 		}
 	}
-	// Connor's formula in R 4.2.2, above 5,000: with d <- .01; psi <- .1,
-	// ((qnorm(.975)*sqrt(psi) + qnorm(.8)*sqrt(psi-d^2)) / d)^2
-	if n, ok := Needed(0.01, 0.1, 0.8, 0.05); !ok || n != 7847 {
-		t.Errorf("a point: %v %v, want 7847", n, ok)
-	}
+	return pairs
+}
+
+// By instance, the plan is Connor's formula. In Python, with D = (100 * 0.2 + 1) / 101:
+//
+//	NormalDist().cdf((.1 * 100**.5 - 1.959964 * D**.5) / (D - .01)**.5)
+func TestPowerByInstanceIsConnors(t *testing.T) {
+	p := Bootstrap{}.Plan(alone(100))
+	near(t, "power", p.Power(100, 0.1), 0.5944, 5e-4)
+	near(t, "power of the opposite", p.Power(100, -0.1), p.Power(100, 0.1), 0)
+	near(t, "power of five instances", p.Power(5, 1), 0, 0)
 }
 
 func TestNeededAndDetectableAgree(t *testing.T) {
-	for _, n := range []int{30, 100, 500} {
-		d, ok := Detectable(n, 0.2, 0.8, 0.05)
-		if !ok {
-			t.Fatalf("%d instances show nothing", n)
+	for name, pairs := range map[string][]Pair{
+		"by instance":   alone(100),
+		"by repository": scenario{n: 500, repos: 12, attempts: 1, discordant: 0.2}.pairs(rand.New(rand.NewPCG(3, 3))),
+		"30":            scenario{n: 300, repos: 30, attempts: 3, discordant: 0.3}.pairs(rand.New(rand.NewPCG(4, 4))),
+	} {
+		p := Bootstrap{}.Plan(pairs)
+		d, ok := p.Detectable(0.8)
+		if !ok || d < 0.02 || d > 0.5 {
+			t.Fatalf("%s: %v %v", name, d, ok)
 		}
-		if p := Power(n, d, 0.2, 0.05); math.Abs(p-0.8) > 0.001 {
-			t.Errorf("the power at %v is %v, want 0.8", d, p)
-		}
-		if again, ok := Needed(d, 0.2, 0.8, 0.05); !ok || again < n-max(3, n/50) || again > n+max(3, n/50) {
-			t.Errorf("%d instances show %v, which needs %d", n, d, again)
+		if n, ok := p.Needed(d, 0.8); !ok || n < len(pairs)*8/10 || n > len(pairs)*12/10 {
+			t.Errorf("%s: %d instances show %v, which needs %d", name, len(pairs), d, n)
 		}
 	}
 }
 
-func TestPowerOfTheImpossible(t *testing.T) {
+// Where the repositories disagree and are few, more instances of them never show a difference.
+func TestMoreInstancesDoNotHelpWhereRepositoriesDisagree(t *testing.T) {
+	var pairs []Pair
+	for i := range 300 {
+		p := Pair{Cluster: strconv.Itoa(i % 6)}
+		if i%6 < 2 {
+			p.A = 1
+		} else {
+			p.B = 1
+		}
+		pairs = append(pairs, p)
+	}
+	if n, ok := (Bootstrap{}).Plan(pairs).Needed(1.0/3, 0.8); ok {
+		t.Errorf("needs %d", n)
+	}
+}
+
+func TestPlansOfTheImpossible(t *testing.T) {
 	nan := math.NaN()
-	for _, c := range [][4]float64{{0, 0.2, 0.8, 0.05}, {1.5, 1, 0.8, 0.05}, {nan, 0.2, 0.8, 0.05}, {0.1, nan, 0.8, 0.05}, {0.1, 2, 0.8, 0.05}, {0.1, 0.2, 1, 0.05}, {0.1, 0.2, 0.8, 0}, {1e-9, 0.2, 0.8, 0.05}} {
-		if n, ok := Needed(c[0], c[1], c[2], c[3]); ok {
+	p := Bootstrap{}.Plan(alone(100))
+	for _, c := range [][2]float64{{0, 0.8}, {1.5, 0.8}, {nan, 0.8}, {0.1, 1}, {0.1, nan}, {1e-9, 0.8}} {
+		if n, ok := p.Needed(c[0], c[1]); ok {
 			t.Errorf("Needed%v is %d", c, n)
 		}
 	}
-	if d, ok := Detectable(5, 0.2, 0.8, 0.05); ok {
+	if d, ok := (Bootstrap{}).Plan(alone(5)).Detectable(0.8); ok {
 		t.Errorf("five instances show %v", d)
 	}
-	for _, c := range [][3]float64{{nan, 0.8, 0.05}, {-1, 0.8, 0.05}, {2, 0.8, 0.05}, {0.1, nan, 0.05}, {0.1, 0.8, nan}} {
-		if d, ok := Detectable(100, c[0], c[1], c[2]); ok {
-			t.Errorf("Detectable%v is %v", c, d)
+	for _, none := range []Plan{{}, (Bootstrap{}).Plan(nil), (Bootstrap{}).Plan([]Pair{{A: nan}}), (Bootstrap{Level: 2}).Plan(alone(9))} {
+		if d, ok := none.Detectable(0.8); ok || !math.IsNaN(none.Power(10, 0.1)) {
+			t.Errorf("a plan of nothing shows %v", d)
 		}
 	}
-	if !math.IsNaN(Power(-1, 0.1, 0.2, 0.05)) || !math.IsNaN(Power(10, 0.1, nan, 0.05)) {
-		t.Error("impossible numbers have a power")
+}
+
+// At exactly the difference that a comparison says it would show with a power of 0.8, about four
+// of five comparisons show it.
+func TestPowerSimulated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
 	}
+	var all []scenario
+	for _, n := range []int{30, 100, 500} {
+		for _, repos := range []int{1, 7, 8, 12, 30} {
+			for _, attempts := range []int{1, 3} {
+				for _, e := range [][2]float64{{0.2, 0}, {0.2, 0.06}, {0.4, 0.03}} {
+					if repos > 1 || e[1] == 0 && n < 500 {
+						all = append(all, scenario{n: n, repos: repos, attempts: attempts, discordant: e[0], between: e[1]})
+					}
+				}
+			}
+		}
+	}
+	chosen := sampled.Of(t, 1, len(all))
+	for i, s := range all {
+		// McNemar's power is 43 to 59 % there.
+		if telling := s == (scenario{500, 12, 1, 0, 0.2, 0.06}); !telling && !slices.Contains(chosen, i) {
+			continue
+		}
+		const draws = 300
+		r, better, none, mean := rand.New(rand.NewPCG(uint64(i), 29)), 0, 0, 0.0
+		for range draws {
+			d, ok := drawn.Plan(s.pairs(r)).Detectable(0.8)
+			if !ok {
+				none++
+				continue
+			}
+			other := s
+			other.difference = d * s.truthOf()
+			other.discordant = max(s.discordant, min(1, other.difference))
+			mean += d
+			if drawn.Shows(drawn.RateDifference(other.pairs(r)).P) {
+				better++
+			}
+		}
+		share := float64(better) / float64(draws-none)
+		t.Logf("seed %3d: %v: at the printed difference, %.3f on average, %.1f %% show it; %d of %d print none", i, s, mean/float64(draws-none), 100*share, none, draws)
+		if none < draws/2 && (share < 0.7 || share > 0.9) {
+			t.Errorf("seed %d: %v: the power is %.3f, want about 0.8", i, s, share)
+		}
+	}
+}
+
+// truthOf is what a difference has to be multiplied by to be the scenario's.
+func (s scenario) truthOf() float64 {
+	if s.attempts > 1 {
+		return 1 / 0.8
+	}
+	return 1
 }

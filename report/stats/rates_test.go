@@ -2,6 +2,9 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -18,41 +21,156 @@ func nearInterval(t *testing.T, what string, got, want Interval, tolerance float
 	near(t, what+", high end,", got.High, want.High, tolerance)
 }
 
-// The values are of scipy 1.10.1:
-//
-//	binomtest(k, n).proportion_ci(0.95, method="wilson")
-//	binomtest(k, n).proportion_ci(0.95, method="exact")
-//	binomtest(k, n).proportion_ci(0.9, method="exact")
-func TestRateIntervalsAreThoseOfScipy(t *testing.T) {
+// paired gives the pairs of these clusters, a letter each, these differences.
+func paired(clusters string, diffs ...float64) []Pair {
+	pairs := make([]Pair, len(diffs))
+	for i, d := range diffs {
+		pairs[i] = Pair{Cluster: clusters[i : i+1], A: max(0, -d), B: max(0, d)}
+	}
+	return pairs
+}
+
+const (
+	third = 1.0 / 3
+	repos = "aabcccdeffghhb" // eight, of unequal size
+)
+
+// The values are of a program in Python, written from the documentation with exact fractions:
+// all subsets of the clusters and the two added results; equal values share the middle of their
+// ranks; an end of the interval and 0 are between ranks on a straight line. Where all values are
+// the same, the ends are those of Clopper and Pearson: 1 - 0.025^(1/n), or 0.025^(1/n).
+func TestRateDifferenceIsThatOfAllSubsets(t *testing.T) {
+	single := []float64{1, -1, 1, 0, 1, 1, -1, 0, 1, 1, 0, 1, 1, 0}
+	thirds := []float64{third, -2 * third, 1, 0, 2 * third, third, -third, 0, 1, third, 0, 2 * third, 1, -third}
+	two := []float64{1, 0, -1, 1, 0, 0, 1, -1}
 	for _, c := range []struct {
-		k, n               int
-		wilson, exact, e90 Interval
+		name     string
+		pairs    []Pair
+		want     Interval
+		p, least float64
+		method   Method
 	}{
-		{8, 10, Interval{0.4901624715366418, 0.9433178485456248}, Interval{0.4439045376923585, 0.9747892736731665}, Interval{0.4930986989367976, 0.9632285621125349}},
-		{0, 10, Interval{0, 0.27753279986288926}, Interval{0, 0.30849710781876294}, Interval{0, 0.25886555089334723}},
-		{10, 10, Interval{0.7224672001371109, 1}, Interval{0.6915028921812371, 1}, Interval{0.7411344491066528, 1}},
-		{1, 3, Interval{0.06149194472039626, 0.7923403991979523}, Interval{0.008403758659612647, 0.9057006759492866}, Interval{0.01695242750844312, 0.8646496378284162}},
-		{212, 500, Interval{0.3814241177938639, 0.467734781956292}, Interval{0.3802441766064346, 0.4686596702974515}, Interval{0.3870532772125762, 0.4616172968811889}},
-		{499, 500, Interval{0.9887592932948532, 0.9996468636054407}, Interval{0.9889075231009973, 0.9999493656659925}, Interval{0.9905477177919456, 0.999897418673523}},
+		{name: "eight repositories", pairs: paired(repos, single...), want: Interval{-0.23636363636363636, 0.775599128540305}, p: 0.1328125, least: 0.0078125, method: ByRepository},
+		{name: "three attempts", pairs: paired(repos, thirds...), want: Interval{-0.15247252747252749, 0.5729323308270676}, p: 0.1328125, least: 0.0078125, method: ByRepository},
+		{name: "two repositories", pairs: paired("abababab", two...), want: Interval{-0.5490196078431373, 0.7321428571428571}, p: 0.6953125, least: 0.0078125, method: ByInstance},
+		{name: "five instances", pairs: paired("aaaaa", 1, 1, 1, 1, 1), want: Interval{2*0.4781762498950185 - 1, 1}, p: 0.0625, least: 0.0625, method: ByInstance},
+		{name: "six instances", pairs: paired("aaaaaa", 1, 1, 1, 1, 1, 1), want: Interval{2*0.5407419 - 1, 1}, p: 0.03125, least: 0.03125, method: ByInstance},
+		{name: "none differs", pairs: paired("aaaaaaaa", 0, 0, 0, 0, 0, 0, 0, 0), want: Interval{-0.3694166, 0.3694166}, p: 1, least: 0.0078125, method: ByInstance},
 	} {
-		nearInterval(t, "wilson", Wilson(c.k, c.n, 0.95), c.wilson, 1e-9)
-		nearInterval(t, "exact", Exact(c.k, c.n, 0.95), c.exact, 1e-9)
-		nearInterval(t, "exact at 0.9", Exact(c.k, c.n, 0.9), c.e90, 1e-9)
+		got := Bootstrap{}.RateDifference(c.pairs)
+		nearInterval(t, c.name, got.Interval, c.want, 1e-7)
+		near(t, c.name+", p", got.P, c.p, 1e-12)
+		near(t, c.name+", least p", got.LeastP, c.least, 1e-12)
+		if got.Method != c.method {
+			t.Errorf("%s: %q, want %q", c.name, got.Method, c.method)
+		}
+	}
+	rates := func(values []float64, clusters string) ([]float64, []string) {
+		var names []string
+		for i := range values {
+			names = append(names, clusters[i:i+1])
+		}
+		return values, names
+	}
+	for _, c := range []struct {
+		name     string
+		values   []float64
+		clusters string
+		want     Interval
+	}{
+		{"rate", []float64{1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 1, 0}, repos, Interval{0.35984848484848486, 0.96875}},
+		{"rate of three attempts", []float64{third, 2 * third, 1, 0, 2 * third, third, third, 0, 1, third, 0, 2 * third, 1, third}, repos, Interval{0.2328042328042328, 0.6862745098039216}},
+		{"none resolved", make([]float64, 8), "aaaaaaaa", Interval{0, 0.3694166}},
+		{"all resolved", []float64{1, 1, 1, 1, 1}, "aaaaa", Interval{0.4781762, 1}},
+	} {
+		values, clusters := rates(c.values, c.clusters)
+		got, _ := Bootstrap{}.Rate(values, clusters)
+		nearInterval(t, c.name, got, c.want, 1e-7)
 	}
 }
 
-func TestRateIntervalsOfNothingAndOfTheImpossible(t *testing.T) {
-	for name, f := range map[string]func(int, int, float64) Interval{"wilson": Wilson, "exact": Exact} {
-		if got := f(0, 0, 0.95); got != (Interval{0, 1}) {
-			t.Errorf("%s of no instances is %v, want 0..1", name, got)
+func exchanged(pairs []Pair) []Pair {
+	other := slices.Clone(pairs)
+	for i, p := range pairs {
+		other[i].A, other[i].B = p.B, p.A
+	}
+	return other
+}
+
+func TestRatesOfNothingAndOfTheImpossible(t *testing.T) {
+	if got := (Bootstrap{}).RateDifference(nil); got.Interval != (Interval{-1, 1}) || got.P != 1 {
+		t.Errorf("of no pairs: %+v", got)
+	}
+	if got, _ := (Bootstrap{}).Rate(nil, nil); got != (Interval{0, 1}) {
+		t.Errorf("of no values: %v", got)
+	}
+	for _, bad := range []Pair{{A: math.NaN()}, {B: 1.1}, {A: -1}, {B: math.Inf(1)}} {
+		pairs := append(paired("aaaaaaaa", 1, 0, 1, 0, 1, 0, 0, 0), bad)
+		if got := (Bootstrap{}).RateDifference(pairs); got.Interval.Known() || !math.IsNaN(got.P) {
+			t.Errorf("with %v: %+v, want unknown", bad, got)
 		}
-		for _, c := range []struct {
-			k, n  int
-			level float64
-		}{{6, 5, 0.95}, {-1, 5, 0.95}, {0, -1, 0.95}, {1, 2, 0}, {1, 2, 1}, {1, 2, math.NaN()}} {
-			if got := f(c.k, c.n, c.level); got.Known() {
-				t.Errorf("%s%v is %v, want unknown", name, c, got)
+	}
+	if got, _ := (Bootstrap{}).Rate([]float64{1, 2}, []string{"", ""}); got.Known() {
+		t.Errorf("of 2: %v, want unknown", got)
+	}
+	if got, _ := (Bootstrap{}).Rate([]float64{1}, nil); got.Known() {
+		t.Errorf("without a cluster's name: %v, want unknown", got)
+	}
+	if got := (Bootstrap{Level: 3}).RateDifference(paired("aa", 1, 0)); got.Interval.Known() {
+		t.Errorf("at level 3: %+v, want unknown", got)
+	}
+}
+
+// Any pairs of rates: no panic, the interval has a width, contains the difference, leaves out 0
+// exactly where p is low enough, is negated when the sides are exchanged, and grows with the
+// level.
+func FuzzRateDifference(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, uint8(3), uint8(1))
+	f.Add([]byte("a benchmark has twelve repositories, one of them with half of the instances"), uint8(12), uint8(4))
+	f.Add([]byte("\x10\x10\x10\x10\x10\x10\x10\x10\x10\x10"), uint8(7), uint8(0))
+	f.Add([]byte{}, uint8(0), uint8(0))
+	f.Fuzz(func(t *testing.T, data []byte, repos, attempts uint8) {
+		pairs, k := make([]Pair, min(len(data), 300)), int(attempts%5)+1
+		for i := range pairs {
+			pairs[i].A = float64(int(data[i]>>4)%(k+1)) / float64(k)
+			pairs[i].B = float64(int(data[i]&15)%(k+1)) / float64(k)
+			if repos > 0 {
+				pairs[i].Cluster = strconv.Itoa(i * i % int(repos))
 			}
 		}
+		b := Bootstrap{Draws: 2000}
+		got := b.RateDifference(pairs)
+		in := got.Interval
+		if !in.Known() || !(in.High > in.Low) || in.Low < -1 || in.High > 1 || !(got.P >= got.LeastP && got.P <= 1) {
+			t.Fatalf("%+v", got)
+		}
+		mean := 0.0
+		for _, p := range pairs {
+			mean += (p.B - p.A) / float64(len(pairs))
+		}
+		if mean < in.Low-1e-9 || mean > in.High+1e-9 {
+			t.Errorf("%+v does not contain %v", got, mean)
+		}
+		if in.Contains(0) == b.Shows(got.P) {
+			t.Errorf("%+v: interval and p do not agree", got)
+		}
+		other := b.RateDifference(exchanged(pairs))
+		nearInterval(t, "exchanged", other.Interval, in.negated(), 1e-9)
+		near(t, "p, exchanged", other.P, got.P, 1e-9)
+		if byCluster(pairs).clusters >= (Bootstrap{}).Least() { // else the levels resample different things
+			if less := (Bootstrap{Draws: 2000, Level: 0.8}).RateDifference(pairs).Interval; less.Low < in.Low-1e-9 || less.High > in.High+1e-9 {
+				t.Errorf("at 0.8 %v is not in %v", less, in)
+			}
+		}
+		if s := SignedRank(pairs); s < 0 || s > 1 {
+			t.Errorf("signed-rank p = %v", s)
+		}
+	})
+}
+
+func BenchmarkRateDifference(b *testing.B) {
+	pairs := scenario{n: 500, repos: 12, attempts: 1, discordant: 0.2}.pairs(rand.New(rand.NewPCG(1, 1)))
+	for b.Loop() {
+		Bootstrap{}.RateDifference(pairs)
 	}
 }

@@ -25,18 +25,22 @@ func (g groups) ratios(pairs []Pair, bad func()) statistic {
 		base[g.cluster[i]] += pairs[i].A
 		change[g.cluster[i]] += d
 	}
-	return func(in []bool) (float64, float64) {
-		var whole, part, others, rest float64
-		for c, is := range in {
-			if is {
-				whole, part = whole+base[c], part+change[c]
-			} else {
-				others, rest = others+base[c], rest+change[c]
+	return func(values []float64, in []bool) []float64 {
+		for _, side := range []bool{true, false} {
+			if !slices.Contains(in, side) {
+				continue
 			}
+			whole, part := 0.0, 0.0
+			for c, is := range in {
+				if is == side {
+					whole, part = whole+base[c], part+change[c]
+				}
+			}
+			if whole <= 0 {
+				bad()
+			}
+			values = append(values, part/whole)
 		}
-		if (whole <= 0 || others <= 0) && slices.Contains(in, true) { // the value of the empty draw is not used
-			bad()
-		}
-		return part / whole, rest / others
+		return values
 	}
 }

@@ -1,9 +1,11 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	sampled "batch.example/batch/internal/sample"
@@ -12,122 +14,245 @@ import (
 // verified are the sizes of the twelve repositories of SWE-bench Verified.
 var verified = []int{231, 75, 44, 34, 32, 22, 22, 19, 10, 8, 2, 1}
 
-// world has a true difference of rates, which a repository's differs from by a standard
-// deviation, and a share of pairs where the sides differ.
-type world struct{ difference, discordant, between float64 }
+// scenario is a benchmark with two models: n instances drawn from the first repositories of SWE-bench
+// Verified, or from as many of equal size if there are more than twelve. The rates differ by
+// a true difference; a repository's differs from it by a standard deviation. On a share of
+// the instances the models differ. With several attempts, an instance where they differ is
+// resolved with a chance of 0.9 against 0.1, and some others with a chance of 0.5 by both.
+type scenario struct {
+	n, repos, attempts              int
+	difference, discordant, between float64
+}
 
-// draw gives n of the 500 instances: one attempt of both sides at each.
-func (w *world) draw(r *rand.Rand, n int) []Pair {
-	var names []string
-	here := map[string]float64{}
-	for i, size := range verified {
-		name := string(rune('a' + i))
-		for range size {
-			names = append(names, name)
-		}
-		here[name] = w.difference + w.between*math.Sqrt(3)*(2*r.Float64()-1)
+func (s scenario) String() string {
+	return fmt.Sprintf("n %3d, %2d repositories, %d attempts, difference %.3f of %.2f that differ, between %.2f",
+		s.n, s.repos, s.attempts, s.difference, s.discordant, s.between)
+}
+
+// truth is the difference of the expected rates.
+func (s scenario) truth() float64 {
+	if s.attempts > 1 {
+		return 0.8 * s.difference
 	}
-	pairs := make([]Pair, n)
-	for i, at := range r.Perm(len(names))[:n] {
-		pairs[i].Cluster = names[at]
+	return s.difference
+}
+
+// places are the repositories of n instances drawn without replacement.
+func (s scenario) places(r *rand.Rand) []int {
+	var all []int
+	for i := range s.repos {
+		size := s.n/s.repos + 1
+		if s.repos <= len(verified) {
+			of := 0
+			for _, v := range verified[:s.repos] {
+				of += v
+			}
+			size = verified[i] * ((s.n-1)/of + 1)
+		}
+		for range size {
+			all = append(all, i)
+		}
+	}
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:s.n]
+}
+
+// spread draws the repositories' own values around a mean.
+func (s scenario) spread(r *rand.Rand, mean float64) []float64 {
+	here := make([]float64, s.repos)
+	for i := range here {
+		here[i] = mean + s.between*math.Sqrt(3)*(2*r.Float64()-1)
+	}
+	return here
+}
+
+func (s scenario) pairs(r *rand.Rand) []Pair {
+	here := s.spread(r, s.difference)
+	pairs := make([]Pair, s.n)
+	for i, repo := range s.places(r) {
+		pairs[i].Cluster = strconv.Itoa(repo)
+		better := max(-s.discordant, min(s.discordant, here[repo]))
 		switch u := r.Float64(); {
-		case u < (w.discordant+here[names[at]])/2:
+		case u < (s.discordant+better)/2:
 			pairs[i].B = 1
-		case u < w.discordant:
+		case u < s.discordant:
 			pairs[i].A = 1
 		}
+		if s.attempts > 1 {
+			a, b := 0.1+0.8*pairs[i].A, 0.1+0.8*pairs[i].B
+			if pairs[i].A == pairs[i].B {
+				a = []float64{0, 0.5, 1}[r.IntN(3)]
+				b = a
+			}
+			pairs[i].A, pairs[i].B = attempted(r, a, s.attempts), attempted(r, b, s.attempts)
+		}
 	}
 	return pairs
 }
 
-// repeated makes means over attempts of pairs that differ in truth, at odds of 9 to 1, and
-// lets some of the others vary from attempt to attempt. Its true difference is 0.8 of w's.
-func (w *world) repeated(r *rand.Rand, n, attempts int) []Pair {
-	pairs := w.draw(r, n)
-	mean := func(p float64) (sum float64) {
-		for range attempts {
-			if r.Float64() < p {
-				sum++
+// attempted is the mean of attempts that are resolved with a chance.
+func attempted(r *rand.Rand, chance float64, attempts int) (mean float64) {
+	for range attempts {
+		if r.Float64() < chance {
+			mean += 1 / float64(attempts)
+		}
+	}
+	return mean
+}
+
+// simulated are the drawn data sets of a cell. All are seeded: a cell gives the same in each pass.
+const simulated = 2000
+
+// drawn resamples as users do where all subsets are taken, and with fewer draws elsewhere.
+var drawn = Bootstrap{Draws: 4096}
+
+// cell is a scenario with the coverage that the documentation of the package claims.
+type cell struct {
+	scenario
+	least, most float64
+}
+
+// cells are all scenarios. Repositories are the first of SWE-bench Verified, where one has half
+// of the instances; "claimed" in the documentation is what is bounded here on both sides.
+func cells() []cell {
+	var all []cell
+	for _, n := range []int{30, 50, 100, 500} {
+		for _, repos := range []int{1, 3, 6, 7, 8, 12, 30} {
+			for _, attempts := range []int{1, 3} {
+				for _, e := range [][3]float64{{0, 0.2, 0}, {0, 0.2, 0.06}, {0.1, 0.2, 0}, {0.3, 0.4, 0.1}, {0.5, 0.6, 0.1}} {
+					s := scenario{n, repos, attempts, e[0], e[1], e[2]}
+					if repos < 6 && (s.between > 0 || n == 500) {
+						continue // by instance, the interval is not of other repositories
+					}
+					all = append(all, cell{s, 0.93, s.mostClaimed()})
+				}
 			}
 		}
-		return sum / float64(attempts)
 	}
-	for i, p := range pairs {
-		chanceA, chanceB := 0.1+0.8*p.A, 0.1+0.8*p.B
-		if p.A == p.B {
-			chanceA = []float64{0, 0.5, 1}[r.IntN(3)]
-			chanceB = chanceA
-		}
-		pairs[i].A, pairs[i].B = mean(chanceA), mean(chanceB)
-	}
-	return pairs
+	return all
 }
 
-// The interval covers the true difference in 93-97 % of 1,000 seeded draws, where it is made by
-// the bootstrap, with differences between repositories and without. The exact interval of
-// few instances may cover it more often; it takes instances as independent, and the last
-// world is where it stops to be exact. All subsets of twelve repositories are fewer than
-// 10,000, so that the bootstrap is the one that users get.
-func TestIntervalsCoverTheTrueDifference(t *testing.T) {
+// mostClaimed is 0.97, and 1 where so few sums are possible that the interval has to be wider:
+// up to seven repositories have few subsets, and few instances that differ few sums.
+func (s scenario) mostClaimed() float64 {
+	if s.repos == 6 || s.repos == 7 || float64(s.n)*s.discordant < 40 {
+		return 1
+	}
+	return 0.97
+}
+
+func TestRateDifferenceSimulated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	same, better, apart, far := world{0, 0.2, 0}, world{0.05, 0.2, 0}, world{0, 0.2, 0.03}, world{0.04, 0.2, 0.06}
-	type experiment struct {
-		n, attempts int
-		world       world
-		seed        uint64
-		least, most float64
-		method      Method
-	}
-	var all []experiment
-	for _, c := range []struct {
-		n, attempts int
-		worlds      []world
-		least, most float64
-		method      Method
-	}{
-		{500, 1, []world{same, better, apart, far}, 0.93, 0.97, ByRepository},
-		{500, 4, []world{apart}, 0.93, 0.97, ByRepository},
-		{100, 1, []world{same, better, apart, far}, 0.93, 0.97, ByRepository},
-		{100, 4, []world{apart}, 0.93, 0.97, ByRepository},
-		{25, 1, []world{same, far}, 0.94, 1, ByExact},
-		{25, 4, []world{better}, 0.95, 1, ByExact},
-	} {
-		for i, w := range c.worlds {
-			all = append(all, experiment{c.n, c.attempts, w, uint64(i + 1), c.least, c.most, c.method})
-		}
-	}
+	all := cells()
 	chosen := sampled.Of(t, 2, len(all))
 	for i, c := range all {
-		// An interval that takes instances as independent covers 69 % there.
-		if telling := c.n == 500 && c.world == far; !telling && !slices.Contains(chosen, i) {
+		// The first is where instances taken as independent cover 69 %, the second where there
+		// are few of them and strong effects.
+		telling := c.scenario == scenario{500, 12, 1, 0, 0.2, 0.06} || c.scenario == scenario{50, 8, 1, 0.3, 0.4, 0.1}
+		if !telling && !slices.Contains(chosen, i) {
 			continue
 		}
-		share, methods := covered(&c.world, c.n, c.attempts, c.seed)
-		t.Logf("%d instances, %d attempts, %v: %.1f %% %v", c.n, c.attempts, c.world, 100*share, methods)
-		if share < c.least || share > c.most {
-			t.Errorf("%d instances, %d attempts, %v: covers %.3f, want %v to %v", c.n, c.attempts, c.world, share, c.least, c.most)
+		covered, better, width := 0, 0, 0.0
+		r := rand.New(rand.NewPCG(uint64(i), 27))
+		for range simulated {
+			got := drawn.RateDifference(c.pairs(r))
+			if got.Interval.Contains(c.truth()) {
+				covered++
+			}
+			if drawn.Shows(got.P) {
+				better++
+			}
+			width += (got.Interval.High - got.Interval.Low) / simulated
 		}
-		if methods[c.method] < 850 {
-			t.Errorf("%d instances, %d attempts, %v: methods %v, want mostly %q", c.n, c.attempts, c.world, methods, c.method)
+		share, shown := float64(covered)/simulated, float64(better)/simulated
+		t.Logf("seed %3d: %v: covers %.1f %%, better or worse %.1f %%, width %.3f", i, c.scenario, 100*share, 100*shown, width)
+		if share < c.least || share > c.most {
+			t.Errorf("seed %d: %v: covers %.3f, want %v to %v", i, c.scenario, share, c.least, c.most)
+		}
+		if c.difference == 0 && shown > 0.06 {
+			t.Errorf("seed %d: %v: better or worse in %.3f without a difference", i, c.scenario, shown)
 		}
 	}
 }
 
-func covered(w *world, n, attempts int, seed uint64) (float64, map[Method]int) {
-	const draws = 1000
-	r, count, methods := rand.New(rand.NewPCG(seed, uint64(n))), 0, map[Method]int{}
-	for range draws {
-		pairs, truth := w.draw(r, n), w.difference
-		if attempts > 1 {
-			pairs, truth = w.repeated(r, n, attempts), 0.8*w.difference
+// rateScenario is one model: a true rate, which a repository's differs from by the scenario's
+// standard deviation. With several attempts, seven of ten instances are always resolved or never.
+type rateScenario struct {
+	scenario
+	rate float64
+}
+
+func (s rateScenario) String() string {
+	return fmt.Sprintf("n %3d, %2d repositories, %d attempts, rate %.2f, between %.2f", s.n, s.repos, s.attempts, s.rate, s.between)
+}
+
+func (s rateScenario) values(r *rand.Rand) (values []float64, clusters []string) {
+	here := s.spread(r, s.rate)
+	for _, repo := range s.places(r) {
+		chance := here[repo]
+		if s.attempts > 1 && r.Float64() < 0.7 {
+			chance = attempted(r, chance, 1)
 		}
-		in, method := DifferenceInterval(pairs, Bootstrap{})
-		methods[method]++
-		if in.Contains(truth) {
-			count++
+		values, clusters = append(values, attempted(r, chance, s.attempts)), append(clusters, strconv.Itoa(repo))
+	}
+	return values, clusters
+}
+
+func TestRateSimulated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	var all []rateScenario
+	for _, n := range []int{30, 50, 100, 500} {
+		for _, repos := range []int{1, 3, 6, 7, 8, 12, 30} {
+			for _, attempts := range []int{1, 3} {
+				for _, e := range [][2]float64{{0.5, 0}, {0.5, 0.15}, {0.25, 0.1}, {0.1, 0.04}, {0.8, 0.1}} {
+					s := rateScenario{scenario{n: n, repos: repos, attempts: attempts, between: e[1]}, e[0]}
+					if repos < 6 {
+						s.between = 0
+					}
+					if repos >= 6 || n < 500 && e[1] != 0.15 {
+						all = append(all, s)
+					}
+				}
+			}
 		}
 	}
-	return float64(count) / draws, methods
+	chosen := sampled.Of(t, 2, len(all))
+	for i, s := range all {
+		// Wilson's interval covers 52 to 71 % there.
+		telling := s.n == 500 && s.repos == 12 && s.attempts == 1 && s.between == 0.15
+		if !telling && !slices.Contains(chosen, i) {
+			continue
+		}
+		covered, width := 0, 0.0
+		r := rand.New(rand.NewPCG(uint64(i), 28))
+		for range simulated {
+			in, _ := drawn.Rate(s.values(r))
+			if in.Contains(s.rate) {
+				covered++
+			}
+			width += (in.High - in.Low) / simulated
+		}
+		share := float64(covered) / simulated
+		t.Logf("seed %3d: %v: covers %.1f %%, width %.3f", i, s, 100*share, width)
+		least, most := s.claimed()
+		if share < least || share > most {
+			t.Errorf("seed %d: %v: covers %.3f, want %v to %v", i, s, share, least, most)
+		}
+	}
+}
+
+// claimed is 0.93 to 0.97, except where few sums are possible.
+func (s rateScenario) claimed() (least, most float64) {
+	least, most = 0.93, 0.97
+	if s.n < 100 || s.repos == 6 || s.repos == 7 {
+		most = 1
+	}
+	if s.n < 100 {
+		least = 0.91
+	}
+	return least, most
 }
