@@ -183,12 +183,12 @@ func (p Pair) tested() string {
 	return fmt.Sprintf("test of the difference: %s; p %s", p.Method, equals(pValue(p.P)))
 }
 
-// pValue shows two digits that mean something.
+// pValue shows three digits that mean something: 0.0504 is not 0.05.
 func pValue(p float64) string {
 	if p < 0.0001 {
 		return "< 0.0001"
 	}
-	return strconv.FormatFloat(p, 'g', 2, 64)
+	return strconv.FormatFloat(p, 'g', 3, 64)
 }
 
 // equals puts a sign before a value that does not have one.
@@ -223,8 +223,12 @@ func (p Pair) powerWords() string {
 		parts = append(parts, fmt.Sprintf("with a power of 0.8, %s with this share of differing ones show a difference of %s or more",
 			printable.Count(p.N, "instance", "instances"), points(*p.Power.Smallest)))
 	}
-	if p.Power.Needed != nil && p.Tied {
-		parts = append(parts, fmt.Sprintf("a difference of %s needs %s", points(max(p.Difference, -p.Difference)), printable.Count(*p.Power.Needed, "instance", "instances")))
+	switch seen := points(max(p.Difference, -p.Difference)); {
+	case !p.Tied || p.Difference == 0:
+	case p.Power.Needed != nil:
+		parts = append(parts, fmt.Sprintf("a difference of %s needs %s", seen, printable.Count(*p.Power.Needed, "instance", "instances")))
+	default:
+		parts = append(parts, fmt.Sprintf("no number of instances of these repositories shows a difference of %s", seen))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -291,7 +295,7 @@ func (t text) pairs() {
 	}
 	table.Write(t)
 	fmt.Fprintln(t)
-	t.words("  ", "gained: only the first of the two resolved it, lost: only the second; p, which decides: after Holm's correction for the %d pairs of %d entries; intervals are without it",
+	t.words("  ", "gained: only the first of the two resolved it, lost: only the second; p: after Holm's correction for %d pairs of %d entries, which decides; intervals are without it",
 		t.c.everyPair(), len(t.c.Entries))
 }
 

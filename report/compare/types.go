@@ -69,7 +69,7 @@ type Pair struct {
 
 	HigherA int      `json:"higher_a"` // instances on which A's mean is higher
 	HigherB int      `json:"higher_b"`
-	P       float64  `json:"p"`                // of no difference, by the test that the interval is of
+	P       float64  `json:"p"`                // of no difference, by the test that the interval is of; replaces mcnemar_p, which was of another test
 	LeastP  float64  `json:"least_p"`          // that so few repositories, or instances, can give
 	Holm    *float64 `json:"holm_p,omitempty"` // P, adjusted for all pairs of entries; only with more than two entries
 	Tied    bool     `json:"tied"`             // the two cannot be distinguished at this n: Holm, else P, is above 1 - level

@@ -2,11 +2,13 @@ package page_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math"
 	"strings"
 	"testing"
 
+	"batch.example/batch/report/compare"
 	"batch.example/batch/report/page"
 	"batch.example/batch/results/scores"
 )
@@ -29,6 +31,33 @@ func TestTheSizeOfAPage(t *testing.T) {
 	} {
 		if n := len(written(t, invented(c.instances, c.models, c.attempts))); n > c.most {
 			t.Errorf("%d x %d x %d: %d bytes, want at most %d", c.instances, c.models, c.attempts, n, c.most)
+		}
+	}
+}
+
+// The page has the figures of `batch compare`.
+func TestAPageHasTheFiguresOfCompare(t *testing.T) {
+	t.Parallel()
+	for _, models := range []int{2, 3} {
+		d := invented(60, models, 2)
+		text := written(t, d)
+		for _, p := range compare.New(d.Entries, compare.Options{AllPairs: true}).Pairs {
+			want := []float64{p.P}
+			if p.Holm != nil {
+				want = append(want, *p.Holm)
+			}
+			for _, v := range want {
+				format := `<td class="n">%.2f</td>`
+				if v < 0.1 {
+					format = `<td class="n">%.3f</td>`
+				}
+				if cell := fmt.Sprintf(format, v); v > 0.001 && !strings.Contains(text, cell) {
+					t.Errorf("%d models: %s and %s: %s is not in the page", models, p.A, p.B, cell)
+				}
+			}
+		}
+		if strings.Contains(text, "McNemar") || strings.Contains(text, "Wilson") {
+			t.Error("the page names tests that are not used")
 		}
 	}
 }

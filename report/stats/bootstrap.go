@@ -57,7 +57,7 @@ func (b Bootstrap) withDefaults() Bootstrap {
 // is negated when the sides are exchanged. With fewer clusters than the level needs (6 for
 // 0.95) instances are resampled instead; with fewer instances than that, or a value that is
 // not finite, it is unknown. Where all pairs have the same difference it has no width: see
-// [DifferenceInterval] for rates.
+// [Bootstrap.RateDifference] for rates.
 func (b Bootstrap) Difference(pairs []Pair) Interval { return b.interval(pairs, groups.means) }
 
 // MedianDifference is the interval of the median of B - A over pairs, as [Bootstrap.Difference].

@@ -96,14 +96,15 @@ func (w planned) normal(n float64) float64 {
 }
 
 // plans is how many comparisons are drawn.
-const plans = 400
+const plans = 300
 
 func (w planned) drawn(n float64) float64 {
 	r := rand.New(rand.NewPCG(1, 2))
 	sums, count := make([]float64, len(w.sizes)), 0
 	for range plans {
+		between := w.between * w.doubt(r)
 		for i, size := range w.sizes {
-			sums[i] = w.sum(r, math.Round(size*n/w.n))
+			sums[i] = w.sum(r, between, math.Round(size*n/w.n))
 		}
 		if w.shown(sums) {
 			count++
@@ -112,13 +113,28 @@ func (w planned) drawn(n float64) float64 {
 	return float64(count) / plans
 }
 
+// doubt is what a standard deviation that is known from few repositories may have to be
+// multiplied by: as many degrees of freedom as repositories of equal size would have.
+func (w planned) doubt(r *rand.Rand) float64 {
+	squares, sum := 0.0, 0.0
+	for _, size := range w.sizes {
+		squares += size * size / w.n / w.n
+	}
+	freedom := max(2, math.Round(1/squares))
+	for range int(freedom) {
+		z := r.NormFloat64()
+		sum += z * z
+	}
+	return math.Sqrt(freedom / sum)
+}
+
 // manyDrawn is the number of instances whose sum is taken as normal.
-const manyDrawn = 50
+const manyDrawn = 30
 
 // sum is that of the differences of a cluster of so many instances. How many numbers it draws
 // does not depend on the difference.
-func (w planned) sum(r *rand.Rand, size float64) float64 {
-	here := max(-w.mean, min(w.mean, w.difference+w.between*r.NormFloat64()))
+func (w planned) sum(r *rand.Rand, between, size float64) float64 {
+	here := max(-w.mean, min(w.mean, w.difference+between*r.NormFloat64()))
 	if size > manyDrawn {
 		return here*size + math.Sqrt(max(0, w.squares-here*here)*size)*r.NormFloat64()
 	}

@@ -25,12 +25,12 @@ func alone(n int) []Pair {
 	return pairs
 }
 
-// By instance, the plan is Connor's formula. In Python, with D = (100 * 0.2 + 1) / 101:
+// By instance, the plan is Connor's formula. In Python, with D = 0.2:
 //
 //	NormalDist().cdf((.1 * 100**.5 - 1.959964 * D**.5) / (D - .01)**.5)
 func TestPowerByInstanceIsConnors(t *testing.T) {
 	p := Bootstrap{}.Plan(alone(100))
-	near(t, "power", p.Power(100, 0.1), 0.5944, 5e-4)
+	near(t, "power", p.Power(100, 0.1), 0.6115176, 1e-6)
 	near(t, "power of the opposite", p.Power(100, -0.1), p.Power(100, 0.1), 0)
 	near(t, "power of five instances", p.Power(5, 1), 0, 0)
 }
@@ -114,7 +114,7 @@ func TestPowerSimulated(t *testing.T) {
 		const draws = 300
 		r, better, none, mean := rand.New(rand.NewPCG(uint64(i), 29)), 0, 0, 0.0
 		for range draws {
-			d, ok := drawn.Plan(s.pairs(r)).Detectable(0.8)
+			d, ok := s.bootstrap().Plan(s.pairs(r)).Detectable(0.8)
 			if !ok {
 				none++
 				continue
@@ -123,7 +123,7 @@ func TestPowerSimulated(t *testing.T) {
 			other.difference = d * s.truthOf()
 			other.discordant = max(s.discordant, min(1, other.difference))
 			mean += d
-			if drawn.Shows(drawn.RateDifference(other.pairs(r)).P) {
+			if s.bootstrap().Shows(s.bootstrap().RateDifference(other.pairs(r)).P) {
 				better++
 			}
 		}

@@ -101,10 +101,16 @@ func attempted(r *rand.Rand, chance float64, attempts int) (mean float64) {
 }
 
 // simulated are the drawn data sets of a cell. All are seeded: a cell gives the same in each pass.
-const simulated = 2000
+const simulated = 1000
 
-// drawn resamples as users do where all subsets are taken, and with fewer draws elsewhere.
-var drawn = Bootstrap{Draws: 4096}
+// bootstrap takes all subsets of up to twelve repositories, as it does for users, and fewer draws
+// elsewhere.
+func (s scenario) bootstrap() Bootstrap {
+	if s.repos == 12 {
+		return Bootstrap{Draws: 1 << 12}
+	}
+	return Bootstrap{Draws: 1 << 10}
+}
 
 // cell is a scenario with the coverage that the documentation of the package claims.
 type cell struct {
@@ -157,11 +163,11 @@ func TestRateDifferenceSimulated(t *testing.T) {
 		covered, better, width := 0, 0, 0.0
 		r := rand.New(rand.NewPCG(uint64(i), 27))
 		for range simulated {
-			got := drawn.RateDifference(c.pairs(r))
+			got := c.bootstrap().RateDifference(c.pairs(r))
 			if got.Interval.Contains(c.truth()) {
 				covered++
 			}
-			if drawn.Shows(got.P) {
+			if c.bootstrap().Shows(got.P) {
 				better++
 			}
 			width += (got.Interval.High - got.Interval.Low) / simulated
@@ -230,7 +236,7 @@ func TestRateSimulated(t *testing.T) {
 		covered, width := 0, 0.0
 		r := rand.New(rand.NewPCG(uint64(i), 28))
 		for range simulated {
-			in, _ := drawn.Rate(s.values(r))
+			in, _ := s.bootstrap().Rate(s.values(r))
 			if in.Contains(s.rate) {
 				covered++
 			}
@@ -255,4 +261,88 @@ func (s rateScenario) claimed() (least, most float64) {
 		least = 0.91
 	}
 	return least, most
+}
+
+// runs draws the results of equal models: an instance has its difficulty, and each model
+// deviates from it by repository. The standard deviation of a difference of two is the scenario's.
+func (s scenario) runs(r *rand.Rand, models int) (values [][]float64, clusters []string) {
+	own := s
+	own.between /= math.Sqrt2
+	here := make([][]float64, models)
+	for m := range here {
+		here[m] = own.spread(r, 0)
+	}
+	values = make([][]float64, models)
+	for _, repo := range s.places(r) {
+		clusters = append(clusters, strconv.Itoa(repo))
+		chance := []float64{0.1, 0.3, 0.7, 0.9}[r.IntN(4)]
+		for m := range values {
+			values[m] = append(values[m], attempted(r, max(0, min(1, chance+here[m][repo])), s.attempts))
+		}
+	}
+	return values, clusters
+}
+
+// Among equal models, Holm's correction keeps the chance that any pair differs.
+func TestSeveralRunsSimulated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	type several struct {
+		scenario
+		models int
+	}
+	var all []several
+	for _, models := range []int{3, 5} {
+		for _, n := range []int{30, 100, 500} {
+			for _, repos := range []int{1, 8, 12, 30} {
+				for _, attempts := range []int{1, 3} {
+					for _, between := range []float64{0, 0.06} {
+						if repos > 1 || between == 0 && n < 500 {
+							all = append(all, several{scenario{n: n, repos: repos, attempts: attempts, between: between}, models})
+						}
+					}
+				}
+			}
+		}
+	}
+	chosen := sampled.Of(t, 1, len(all))
+	for i, c := range all {
+		// Without a correction, 13 to 24 % of such data sets have a pair that differs.
+		telling := c == several{scenario{n: 100, repos: 30, attempts: 1, between: 0.06}, 5}
+		if !telling && !slices.Contains(chosen, i) {
+			continue
+		}
+		const draws = 500
+		r, corrected, not := rand.New(rand.NewPCG(uint64(i), 30)), 0, 0
+		for range draws {
+			p := c.everyP(c.runs(r, c.models))
+			if c.bootstrap().Shows(slices.Min(p)) {
+				not++
+			}
+			if c.bootstrap().Shows(slices.Min(Holm(p))) {
+				corrected++
+			}
+		}
+		share := float64(corrected) / draws
+		t.Logf("seed %3d: %d equal models, n %3d, %2d repositories, %d attempts, between %.2f: some pair differs in %.1f %%, without Holm %.1f %%",
+			i, c.models, c.n, c.repos, c.attempts, c.between, 100*share, 100*float64(not)/draws)
+		if share > 0.06 {
+			t.Errorf("seed %d: %+v: some pair differs in %.3f", i, c, share)
+		}
+	}
+}
+
+// everyP are the p values of all pairs of models.
+func (s scenario) everyP(values [][]float64, clusters []string) (list []float64) {
+	for a := range values {
+		for b := a + 1; b < len(values); b++ {
+			pairs := make([]Pair, len(clusters))
+			for i, cluster := range clusters {
+				pairs[i] = Pair{cluster, values[a][i], values[b][i]}
+			}
+			list = append(list, s.bootstrap().RateDifference(pairs).P)
+		}
+	}
+	return list
 }
