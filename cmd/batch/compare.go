@@ -51,8 +51,8 @@ seconds).
 
 One test, a bootstrap of repositories, gives the interval of a difference of
 rates, its p value and the verdict. With more than two entries, p after Holm's
-correction for all pairs decides. With fewer than six repositories, instances are
-resampled: the result is then of these repositories, not of others like them.
+correction for all pairs decides. With fewer than six repositories, instances
+are resampled: the result is of these repositories, not of others like them.
 
 Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
 		Args: someArgs("A"),
