@@ -189,7 +189,7 @@ func notes(entries []scores.Entry, c Comparison) []string {
 func (c Comparison) Limits() []string {
 	var list []string
 	least := stats.Bootstrap{Level: c.Level}.Least()
-	if slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.Method == stats.ByInstance }) {
+	if slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.N > 0 && p.Method == stats.ByInstance }) {
 		list = append(list, fmt.Sprintf("instances of fewer than %d repositories: the intervals and p are of these repositories, not of others like them", least))
 	}
 	pairs := c.everyPair()

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -277,5 +278,60 @@ func TestSettingsThatDifferAreNoted(t *testing.T) {
 	same.Model = "b"
 	if c := compare.New([]scores.Entry{with(entry("a", "y"), &one), with(entry("b", "y"), &same)}, compare.Options{}); strings.Contains(strings.Join(c.Notes, "\n"), "differ") {
 		t.Errorf("models are what is compared: %q", c.Notes)
+	}
+}
+
+// in gives the scores of an entry another number of repositories.
+func in(repositories int, e scores.Entry) scores.Entry {
+	for _, a := range e.Attempts {
+		for id, s := range a.Scores {
+			n, _ := strconv.Atoi(id[len(id)-2:])
+			s.Repo = fmt.Sprintf("r%d", n%repositories)
+			a.Scores[id] = s
+		}
+	}
+	return e
+}
+
+// The text says what the interval is of, and when no p value could be low enough.
+func TestFewRepositoriesAreNoted(t *testing.T) {
+	good, bad := strings.Repeat("y", 42), strings.Repeat("n", 42)
+	few, instances, pairs := "instances of fewer than 6 repositories", "fewer than 6 instances, p is above 0.05", "so few repositories cannot show a difference among 3 entries"
+	for name, c := range map[string]struct {
+		entries []scores.Entry
+		want    []string
+		better  bool
+	}{
+		"five repositories":         {[]scores.Entry{in(5, entry("a", bad)), in(5, entry("b", good))}, []string{few}, true},
+		"five instances":            {[]scores.Entry{entry("a", bad[:5]), entry("b", good[:5])}, []string{few, instances}, false},
+		"six repositories":          {[]scores.Entry{in(6, entry("a", bad)), in(6, entry("b", good))}, nil, true},
+		"six, of three entries":     {[]scores.Entry{in(6, entry("a", bad)), in(6, entry("b", good)), in(6, entry("c", bad))}, []string{pairs}, false},
+		"seven, of three entries":   {[]scores.Entry{in(7, entry("a", bad)), in(7, entry("b", good)), in(7, entry("c", bad))}, nil, true},
+		"nothing for one of a pair": {[]scores.Entry{in(7, entry("a", bad)), in(7, entry("b", good)), in(7, entry("c", "i"))}, nil, true},
+	} {
+		compared := compare.New(c.entries, compare.Options{})
+		text := strings.Join(compared.Notes, "\n")
+		for _, note := range []string{few, instances, pairs} {
+			if got := strings.Contains(text, note); got != slices.Contains(c.want, note) {
+				t.Errorf("%s: %q is in the notes: %v\n%s", name, note, got, text)
+			}
+		}
+		if p := compared.Pairs[0]; p.Tied == c.better {
+			t.Errorf("%s: tied is %v at p = %v of at least %v", name, p.Tied, p.P, p.LeastP)
+		}
+	}
+}
+
+// Where the repositories disagree, more instances of the same ones do not help, and the text
+// says so.
+func TestNoNumberOfInstancesIsSaid(t *testing.T) {
+	a, b := in(6, entry("a", strings.Repeat("yynnnn", 10))), in(6, entry("b", strings.Repeat("nnyyyy", 10)))
+	c := compare.New([]scores.Entry{a, b}, compare.Options{})
+	var text strings.Builder
+	if err := c.Write(&text, false); err != nil {
+		t.Fatal(err)
+	}
+	if want := "no number of instances of these repositories shows a difference of 33.3 points"; c.Power.Needed != nil || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
+		t.Errorf("want %q in\n%s", want, &text)
 	}
 }

@@ -41,12 +41,10 @@ func (b Bootstrap) Plan(pairs []Pair) Plan {
 		p.sizeOf = append(p.sizeOf, math.Abs(d))
 		p.mean, p.squares = p.mean+math.Abs(d), p.squares+d*d
 	}
+	// What the test adds counts here too: that no pair differs does not mean that none ever does.
 	p.grain = byCluster(pairs).grain()
-	if p.mean == 0 { // that no pair differs does not mean that none ever does
-		p.sizeOf = append(p.sizeOf, p.grain)
-		p.mean, p.squares = p.grain, p.grain*p.grain
-	}
-	p.mean, p.squares = p.mean/float64(len(p.sizeOf)), p.squares/float64(len(p.sizeOf))
+	p.sizeOf = append(p.sizeOf, p.grain)
+	p.mean, p.squares = (p.mean+p.grain)/(p.n+1), (p.squares+p.grain*p.grain)/(p.n+1)
 	if p.by == ByRepository {
 		c, _ := clustered(diffs, clusters)
 		p.sizes = c.sizes

@@ -25,12 +25,12 @@ func alone(n int) []Pair {
 	return pairs
 }
 
-// By instance, the plan is Connor's formula. In Python, with D = 0.2:
+// By instance, the plan is Connor's formula. In Python, with D = 21 / 101, since the test adds an instance:
 //
 //	NormalDist().cdf((.1 * 100**.5 - 1.959964 * D**.5) / (D - .01)**.5)
 func TestPowerByInstanceIsConnors(t *testing.T) {
 	p := Bootstrap{}.Plan(alone(100))
-	near(t, "power", p.Power(100, 0.1), 0.6115176, 1e-6)
+	near(t, "power", p.Power(100, 0.1), 0.5944142, 1e-6)
 	near(t, "power of the opposite", p.Power(100, -0.1), p.Power(100, 0.1), 0)
 	near(t, "power of five instances", p.Power(5, 1), 0, 0)
 }
@@ -129,8 +129,12 @@ func TestPowerSimulated(t *testing.T) {
 		}
 		share := float64(better) / float64(draws-none)
 		t.Logf("seed %3d: %v: at the printed difference, %.3f on average, %.1f %% show it; %d of %d print none", i, s, mean/float64(draws-none), 100*share, none, draws)
-		if none < draws/2 && (share < 0.7 || share > 0.9) {
-			t.Errorf("seed %d: %v: the power is %.3f, want about 0.8", i, s, share)
+		least, most := 0.7, 0.9
+		if s.n < 100 { // so few say little of how often the sides differ
+			least, most = 0.6, 0.95
+		}
+		if share < least || share > most {
+			t.Errorf("seed %d: %v: the power is %.3f, want %v to %v", i, s, share, least, most)
 		}
 	}
 }
