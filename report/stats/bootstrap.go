@@ -34,10 +34,6 @@ type Pair struct {
 // 94-97 %, with and without differences between repositories. An interval that takes
 // instances as independent is a quarter narrower, and where the difference varies between
 // repositories by a standard deviation of 0.06 it covers the truth in 69 %.
-//
-// The tests simulate intervals of rates at 30 to 500 instances of 1 to 30 repositories, with
-// one attempt and with three, with differences up to 0.5, and print the tables with
-// BATCH_TESTS=all and -v.
 type Bootstrap struct {
 	Draws int     // at least 1,000 for a level of 0.95
 	Seed  uint64  // 0 is 1

@@ -7,4 +7,19 @@
 // the whole range.
 //
 // A difference is always B minus A, where A is the baseline. Rates are in 0..1.
+//
+// # What the simulations show
+//
+// The tests draw benchmarks of 30 to 500 instances, of one repository, of the first 6 to 12 of
+// SWE-bench Verified and of 30 equal ones, with one attempt and with three, with differences
+// up to 0.5 that vary between repositories or do not. The intervals of rates and of their
+// differences cover the truth in 93 to 97 % from 100 instances on, except with six or seven
+// repositories: these have few subsets, and the intervals cover the truth in 93 to 100 %. With
+// fewer instances it is 92 to 100 %, and 93 to 97 % for differences of one repository. Equal
+// models are called different in at most 6 % of the comparisons, and any of five equal ones,
+// after [Holm], in at most 6 % of the sets. At the difference that [Plan.Detectable] gives for
+// a power of 0.8, a comparison at the same instances shows it in 70 to 90 % from 100 instances
+// on, and in 65 to 93 % at 30. This prints the tables:
+//
+//	BATCH_TESTS=all go test -v -run Simulated -timeout 2h ./report/stats
 package stats

@@ -121,8 +121,7 @@ type cell struct {
 	least, most float64
 }
 
-// cells are all scenarios. Repositories are the first of SWE-bench Verified, where one has half
-// of the instances; "claimed" in the documentation is what is bounded here on both sides.
+// cells are all scenarios.
 func cells() []cell {
 	var all []cell
 	for _, n := range []int{30, 50, 100, 500} {
