@@ -111,7 +111,10 @@ func TestPowerSimulated(t *testing.T) {
 		if telling := s == (scenario{500, 12, 1, 0, 0.2, 0.06}); !telling && !slices.Contains(chosen, i) {
 			continue
 		}
-		const draws = 300
+		draws, slack := 300, 0.0
+		if !sampled.All() { // fewer draws say less
+			draws, slack = 120, 0.06
+		}
 		r, better, none, mean := rand.New(rand.NewPCG(uint64(i), 29)), 0, 0, 0.0
 		for range draws {
 			places := s.places(r)
@@ -134,7 +137,7 @@ func TestPowerSimulated(t *testing.T) {
 		if s.n < 100 { // so few say little of how often the sides differ
 			least, most = 0.65, 0.93
 		}
-		if share < least || share > most {
+		if share < least-slack || share > most+slack {
 			t.Errorf("seed %d: %v: the power is %.3f, want %v to %v", i, s, share, least, most)
 		}
 	}

@@ -144,7 +144,7 @@ func cells() []cell {
 // six or seven repositories have few subsets, and few instances of a repository few sums.
 func (s scenario) mostClaimed() float64 {
 	switch {
-	case s.repos < 6, s.repos == 30 && s.n >= 50, s.repos >= 8 && s.n >= 100:
+	case s.repos < 6, s.repos >= 12 && s.n >= 100, s.repos >= 8 && s.n >= 500:
 		return 0.97
 	}
 	return 1
@@ -259,7 +259,7 @@ func (s rateScenario) claimed() (least, most float64) {
 	switch {
 	case s.n < 100:
 		return 0.92, 1
-	case s.repos == 6, s.repos == 7:
+	case s.repos == 6, s.repos == 7, s.repos == 8 && s.n < 500:
 		return 0.93, 1
 	}
 	return 0.93, 0.97
