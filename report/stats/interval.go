@@ -15,7 +15,4 @@ func (i Interval) Known() bool { return !math.IsNaN(i.Low) && !math.IsNaN(i.High
 // Contains reports whether x is in the interval. An unknown interval contains nothing.
 func (i Interval) Contains(x float64) bool { return i.Low <= x && x <= i.High }
 
-// negated is the interval of the same difference with the sides exchanged.
-func (i Interval) negated() Interval { return Interval{Low: -i.High, High: -i.Low} }
-
 var unknown = Interval{Low: math.NaN(), High: math.NaN()}
