@@ -84,6 +84,7 @@ const (
 	EventRewrite   EventType = "rewrite"   // a part of what is sent was replaced: Rewritten
 	EventRequest   EventType = "request"   // a call is about to be made; Digest and Tokens are the request's
 	EventRepeat    EventType = "repeat"    // it failed and will be made again: Repeat
+	EventTry       EventType = "try"       // it is about to be made again
 	EventReply     EventType = "reply"     // the call was answered and must be paid for: Response
 	EventRefused   EventType = "refused"   // the provider found the conversation too long: Err. A shorter one may be sent
 	EventFailed    EventType = "failed"    // the call failed, and the model will be shown that and called again: Err

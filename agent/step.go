@@ -121,6 +121,14 @@ func (r *run) request(ctx context.Context, step int) *llm.Request {
 			_ = r.record(ctx, Event{Type: EventRepeat, Step: step, Repeat: &next})
 		}
 	}
+	req.Trying = func() error {
+		if r.turn.Admit != nil {
+			if err := r.turn.Admit(); err != nil {
+				return err
+			}
+		}
+		return r.record(ctx, Event{Type: EventTry, Step: step})
+	}
 	return req
 }
 

@@ -7,7 +7,7 @@
 //
 // One record per line, in JSON (UTF-8), members always in this order:
 //
-//	{"v":2,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
+//	{"v":2,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"lost":1,"spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
 //
 //	v        version of the format that understands the record; a reader refuses records newer
 //	         than it knows
@@ -16,8 +16,9 @@
 //	start    byte offset of the line with which that attempt began
 //	calls    replies of that attempt so far, this record included
 //	cost     US dollars of those replies, and of summaries
-//	spent    cost, plus that of calls that may have been charged although no answer is
-//	         known; absent if equal to cost
+//	lost     calls of that attempt that may have been charged although no answer is known; a
+//	         call that is under way is one of them; absent if 0
+//	spent    cost, plus what the lost calls count as; absent if equal to cost
 //	t        time, RFC 3339 with nanoseconds, UTC
 //	type     lower-case word; readers skip types that they do not know
 //	data     any JSON
@@ -44,6 +45,8 @@
 //	summary_request, summary
 //	            SummaryRequestData, SummaryData: a call in which the model writes a summary for
 //	            the rewrite that follows; it is paid, and is not a step
+//	try         TryData: another try of the call is about to be made
+//	unpaid      UnpaidData: the last try failed, and was not charged
 //	lost        LostData: calls were not answered, and may have been charged
 //	action      ActionData: a command is about to run, or has run if it changes nothing
 //	output      OutputData: the command ended

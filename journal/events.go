@@ -99,9 +99,21 @@ type RequestData struct {
 	Digest string `json:"digest"`           // of the request's messages and tools
 	Tokens int64  `json:"tokens,omitempty"` // how long the request is by an estimate
 
-	// Reserved is what a limited budget reserved for the call, in US dollars.
-	// It counts as spent only if the answer was lost in a crash.
+	// Reserved is what was reserved for the call, in US dollars. It counts as spent until
+	// the call is answered, or it is known that it was not charged.
 	Reserved float64 `json:"reserved,omitempty"`
+}
+
+// TryData announces another try of the call of a step. The one before ended with [LostData]
+// or [UnpaidData].
+type TryData struct {
+	Step     int     `json:"step"`
+	Reserved float64 `json:"reserved,omitempty"` // as of RequestData
+}
+
+// UnpaidData says that the last try of a step's call failed and was not charged.
+type UnpaidData struct {
+	Step int `json:"step"`
 }
 
 // SummaryRequestData announces a call for a summary. Step is that of the next request.
@@ -140,8 +152,8 @@ func (r *ReplyData) RateLimited() float64 {
 	return *r.Limited
 }
 
-// LostData describes calls that were not answered but may have been charged. Cost is
-// what a limited budget counts for them, in US dollars.
+// LostData describes calls that were not answered but may have been charged, the last try
+// included. Cost is what they count as, in US dollars.
 type LostData struct {
 	Step  int     `json:"step"`
 	Calls int     `json:"calls"`

@@ -503,7 +503,8 @@ func (b *builder) again() {
 // has its container, except for calls, which may be made before that; during a call that
 // got no answer; and while an answered call waited for a rate limit or a retry.
 func (b *builder) clock(r *Record) {
-	if r.Type == TypeLost { // it comes between a request and its reply
+	switch r.Type {
+	case TypeTry, TypeUnpaid, TypeLost: // they come between a request and its reply
 		return
 	}
 	switch r.Type {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -105,8 +106,19 @@ func lastIn(r *reader, within bool) (t Tail, err error) {
 	}
 	if text != nil {
 		t.Last, err = decodeRecord(text)
+		t.Last.countOpen()
 	}
 	return t, err
+}
+
+// countOpen counts the call that r announces as lost. Versions that did not count calls that
+// are under way wrote what they had reserved for them.
+func (r *Record) countOpen() {
+	var d RequestData
+	if r.Lost > 0 || r.Type != TypeRequest && r.Type != TypeSummaryRequest || json.Unmarshal(r.Data, &d) != nil || d.Reserved <= 0 {
+		return
+	}
+	r.Lost, r.Spent = 1, r.SpentSoFar()+d.Reserved
 }
 
 // Cut removes the torn tail of the journal at path, whose end is t.

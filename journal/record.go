@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/crc32"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -53,6 +54,8 @@ const (
 	TypeSummaryRequest = "summary_request" // it is about to be made
 	TypeSummary        = "summary"         // it was answered; data.reply.cost is its price in US dollars
 
+	TypeTry        = "try"        // another try of the call is about to be made
+	TypeUnpaid     = "unpaid"     // the last try failed, and was not charged
 	TypeLost       = "lost"       // calls were not answered and may have been charged
 	TypeAction     = "action"     // a command is about to run, or has run if it changes nothing
 	TypeOutput     = "output"     // the command ended
@@ -78,7 +81,10 @@ type Record struct {
 	Calls   int     `json:"calls"`   // replies of that attempt up to here
 	Cost    float64 `json:"cost"`    // US dollars of those replies, and of summaries
 
-	// Spent is Cost plus what lost calls count as, in US dollars; 0 if that equals Cost.
+	// Lost is how many calls of the attempt may have been charged although no answer is known,
+	// the one that is under way included. Spent is Cost plus what they count as, in US
+	// dollars; 0 if that equals Cost.
+	Lost  int     `json:"lost,omitempty"`
 	Spent float64 `json:"spent,omitempty"`
 
 	Time time.Time       `json:"t"`
@@ -88,6 +94,12 @@ type Record struct {
 
 // SpentSoFar is what the attempt has spent up to this record, in US dollars.
 func (r *Record) SpentSoFar() float64 { return max(r.Cost, r.Spent) }
+
+// Held is what the lost calls up to this record count as, in US dollars.
+func (r *Record) Held() float64 { return Difference(r.SpentSoFar(), r.Cost) }
+
+// Difference is a - b without the rounding error of a sum of costs.
+func Difference(a, b float64) float64 { return math.Round((a-b)*1e9) / 1e9 }
 
 // A line ends with its checksum, so that its bytes can be verified before
 // anything in it is used: `,"crc":"` + 8 hex digits + `"}`.
@@ -135,6 +147,10 @@ func appendHead(b []byte, r *Record) []byte {
 	b = strconv.AppendInt(b, int64(r.Calls), 10)
 	b = append(b, `,"cost":`...)
 	b = strconv.AppendFloat(b, r.Cost, 'g', -1, 64)
+	if r.Lost > 0 {
+		b = append(b, `,"lost":`...)
+		b = strconv.AppendInt(b, int64(r.Lost), 10)
+	}
 	if r.Spent > 0 {
 		b = append(b, `,"spent":`...)
 		b = strconv.AppendFloat(b, r.Spent, 'g', -1, 64)

@@ -22,7 +22,7 @@ func writer(t testing.TB, path string) *journal.Writer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := journal.Open(path, tail, journal.Options{Files: atomicfile.Files{}, Spend: func(float64) {}})
+	w, err := journal.Open(path, tail, journal.Options{Files: atomicfile.Files{}, Spend: func(_, _ float64) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestNoRecordRefersToAReplyThatWasNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	w, err := journal.Open(path, journal.Tail{}, journal.Options{Files: atomicfile.Files{Inject: plan}, Spend: func(float64) {}})
+	w, err := journal.Open(path, journal.Tail{}, journal.Options{Files: atomicfile.Files{Inject: plan}, Spend: func(_, _ float64) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

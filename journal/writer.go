@@ -26,7 +26,7 @@ const (
 type Options struct {
 	Durability Durability            // empty: Power
 	Files      atomicfile.Files      // asked before every write and fsync
-	Spend      func(dollars float64) // called whenever money is spent
+	Spend      Spend                 // called whenever money is spent
 	Public     bool                  // it holds no secrets: its mode is 0644, less the umask, and not 0600
 }
 
@@ -36,6 +36,10 @@ func (o Options) mode() fs.FileMode {
 	}
 	return journalMode
 }
+
+// Spend is called with the US dollars that were spent since the last time, and how many of
+// them are of calls without an answer. Both may be negative, when such a call has ended.
+type Spend func(dollars, held float64)
 
 // Writer appends to the history of one instance. Methods are safe for concurrent use.
 type Writer struct {
@@ -51,7 +55,14 @@ type Writer struct {
 	ended     bool                  // Finish has closed the attempt
 	broken    error                 // a sync failed: the file's content is no longer known
 	failed    error                 // what the last write or sync failed with, which its caller was given
-	spend     func(dollars float64) // called whenever money is spent
+	spend     Spend
+
+	held   float64 // what calls without an answer count as, in US dollars
+	open   bool    // a call is under way
+	before struct {
+		lost int
+		held float64
+	} // as it is if that call costs nothing
 }
 
 // Open opens the file at path for appending after tail, which [ReadTail] returned for it,
@@ -77,7 +88,7 @@ func Open(path string, tail Tail, o Options) (*Writer, error) {
 }
 
 func newWriter(f File, path string, tail Tail, o Options) *Writer {
-	return &Writer{f: f, path: path, inject: o.Files.Inject, level: o.Durability, spend: o.Spend, written: tail.End, last: tail.Last}
+	return &Writer{f: f, path: path, inject: o.Files.Inject, level: o.Durability, spend: o.Spend, written: tail.End, last: tail.Last, held: tail.Last.Held()}
 }
 
 // Append adds a record of the given type with v as its JSON data. It is kept
@@ -137,18 +148,10 @@ func (j *Writer) append(typ string, data, output []byte) error {
 	}
 	r := j.last
 	r.Version, r.Seq, r.Type, r.Data, r.Time = versionOf(typ), r.Seq+1, typ, data, time.Now().UTC()
-	switch typ {
-	case TypeReply:
-		r.Calls++
-		r.add(costOf(data, "cost"))
-	case TypeSummary:
-		r.add(costOf(data, "reply.cost"))
-	case TypeLost:
-		r.Spent = r.SpentSoFar() + costOf(data, "cost")
-	}
+	j.count(&r, data)
 	j.pending = appendRecord(j.pending, &r, output)
-	if r.SpentSoFar() != j.last.SpentSoFar() {
-		j.spend(r.SpentSoFar() - j.last.SpentSoFar())
+	if spent, held := r.SpentSoFar()-j.last.SpentSoFar(), r.Held()-j.last.Held(); spent != 0 || held != 0 {
+		j.spend(spent, held)
 	}
 	r.Data = nil
 	j.last = r
@@ -158,11 +161,37 @@ func (j *Writer) append(typ string, data, output []byte) error {
 	return j.write()
 }
 
-// add adds the price of an answered call.
-func (r *Record) add(dollars float64) {
-	r.Cost += dollars
-	if r.Spent > 0 {
-		r.Spent += dollars
+// count counts a record's calls and what they cost. A call counts as lost from its request
+// on, so that a crash at any point leaves the right figures. j.mu is held.
+func (j *Writer) count(r *Record, data []byte) {
+	switch r.Type {
+	case TypeRequest, TypeSummaryRequest, TypeTry:
+		j.open, j.before.lost, j.before.held = true, r.Lost, j.held
+		r.Lost++
+		j.held += costOf(data, "reserved")
+	case TypeReply:
+		j.settle(r)
+		r.Calls++
+		r.Cost += costOf(data, "cost")
+	case TypeSummary:
+		j.settle(r)
+		r.Cost += costOf(data, "reply.cost")
+	case TypeUnpaid:
+		j.settle(r)
+	case TypeLost:
+		j.settle(r)
+		r.Lost += max(0, int(gjson.GetBytes(data, "calls").Int()))
+		j.held += costOf(data, "cost")
+	}
+	if r.Spent = 0; j.held > 0 {
+		r.Spent = r.Cost + j.held
+	}
+}
+
+// settle takes back what the call under way counts as.
+func (j *Writer) settle(r *Record) {
+	if j.open {
+		j.open, r.Lost, j.held = false, j.before.lost, j.before.held
 	}
 }
 
@@ -179,7 +208,8 @@ func (j *Writer) Begin(n int, v any) error {
 	defer j.mu.Unlock()
 	j.ended = false
 	j.lastReply = lastReply{}
-	j.last.Attempt, j.last.Calls, j.last.Cost, j.last.Spent = n, 0, 0, 0
+	j.last.Attempt, j.last.Calls, j.last.Cost, j.last.Lost, j.last.Spent = n, 0, 0, 0, 0
+	j.open, j.held = false, 0
 	j.last.Start = j.written + int64(len(j.pending))
 	return j.append(TypeAttempt, data, nil)
 }
@@ -194,12 +224,13 @@ func (j *Writer) Resume(v any, spent float64, last *ReplyData) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.ended = false
+	j.ended, j.open = false, false
 	if last != nil {
 		j.lastReply = lastReplyIn(last)
 	}
 	if spent > j.last.Cost {
 		j.last.Spent = spent
+		j.held = j.last.Held()
 	}
 	return j.append(TypeResume, data, nil)
 }

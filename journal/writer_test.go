@@ -19,7 +19,7 @@ func injected(t *testing.T, spec string) *journal.Writer {
 		t.Fatal(err)
 	}
 	w, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), journal.Tail{},
-		journal.Options{Files: atomicfile.Files{Inject: plan}, Spend: func(float64) {}})
+		journal.Options{Files: atomicfile.Files{Inject: plan}, Spend: func(_, _ float64) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,10 @@ type Request struct {
 
 	// Repeating is called before each wait for another try. Nil ignores.
 	Repeating func(Repeat)
+
+	// Trying is called before each try but the first, after Repeating and the wait. An error
+	// ends the call, and nothing is sent. Nil ignores.
+	Trying func() error
 }
 
 // Memo holds data that a model keeps for a conversation. The zero value is ready to use; a

@@ -132,6 +132,12 @@ type call struct {
 
 // try makes one try. The time until it begins is a wait.
 func (c *call) try(ctx context.Context) (resp *Response, err error) {
+	if again := c.tries+c.ticket.Refused > 0; again && c.req.Trying != nil {
+		c.began = time.Time{}
+		if err := c.req.Trying(); err != nil {
+			return nil, err
+		}
+	}
 	arrived := time.Now()
 	if c.started.IsZero() {
 		c.started = arrived
@@ -155,7 +161,7 @@ func (c *call) try(ctx context.Context) (resp *Response, err error) {
 
 // next waits before the next try, except where the gate does. An error ends the call.
 func (c *call) next(ctx context.Context, err error) error {
-	if c.began.IsZero() { // the gate's
+	if c.began.IsZero() { // nothing was sent
 		return stopped(ctx, err)
 	}
 	c.sum.lost += Lost(err)
@@ -165,7 +171,7 @@ func (c *call) next(ctx context.Context, err error) error {
 	}
 	limited, isLimited := errors.AsType[*RateLimited](err)
 	gated := isLimited && c.gate != nil
-	again := Repeat{RateLimited: isLimited, Reason: c.shortReason(err)}
+	again := Repeat{RateLimited: isLimited, Unpaid: Lost(err) == 0, Reason: c.shortReason(err)}
 	if gated {
 		c.ticket.Refused++
 		again.Wait = c.ticket.Wait
@@ -252,6 +258,7 @@ type Repeat struct {
 	Try, Tries  int           // number of the next try, and the maximum, which grows with each that a [Gate] repeats
 	Wait        time.Duration // until the next try; about, if a [Gate] decides it
 	RateLimited bool          // the call met a rate limit
+	Unpaid      bool          // it was not charged
 	Reason      string        // why it failed, in short
 }
 

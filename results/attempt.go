@@ -278,12 +278,11 @@ func (a *Attempt) Close() error {
 	return err
 }
 
-// brokenOff is the record of an attempt that no end record closes. A call that
-// was under way counts with what was set aside for it: it may have been billed.
+// brokenOff is the record of an attempt that no end record closes.
 func brokenOff(id string, last journal.Record, started time.Time) pastAttempt {
-	return pastAttempt{Spent: last.SpentSoFar() + setAside(last), Record: Record{
+	return pastAttempt{Spent: last.SpentSoFar(), Record: Record{
 		InstanceID: id, Attempt: last.Attempt, Status: vocab.StatusInterrupted, Outcome: vocab.OutcomePending,
-		Steps: last.Calls, Cost: last.Cost, Started: started,
+		Steps: last.Calls, Cost: last.Cost, Lost: last.Lost, Held: last.Held(), Started: started,
 	}}
 }
 
@@ -293,15 +292,6 @@ func (s *Store) History(id string) (*journal.History, error) {
 		return nil, err
 	}
 	return journal.ReadHistory(s.path(id, journalFile))
-}
-
-// setAside returns the money reserved for the call that r announces, if it does.
-func setAside(r journal.Record) float64 {
-	var d journal.RequestData
-	if r.Type != journal.TypeRequest && r.Type != journal.TypeSummaryRequest || json.Unmarshal(r.Data, &d) != nil {
-		return 0
-	}
-	return max(0, d.Reserved)
 }
 
 // Resumable returns the settings of the attempt that [Store.Resume] would resume

@@ -58,6 +58,9 @@ func (s *Store) Put(_ context.Context, r *Result) error {
 	if last, _ := a.journal.State(); r.Record.Steps == 0 && last.Attempt == a.number { // nothing is known after a panic
 		r.Record.Steps, r.Record.Cost = last.Calls, max(r.Record.Cost, last.Cost)
 	}
+	if last, _ := a.journal.State(); last.Attempt == a.number {
+		r.Record.Lost, r.Record.Held = last.Lost, last.Held()
+	}
 	r.Record.PatchBytes = patchBytes(r)
 	err = s.put(in, a, r)
 	if opened {
@@ -197,14 +200,15 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 	}
 	earlier, replaced := s.others(in, a.number)
 	last, _ := a.journal.State()
-	counted := last.SpentSoFar() // reported to the store as the replies came
+	spent, held := last.SpentSoFar(), last.Held() // reported to the store as the replies came
 	if replaced != nil {
-		counted = replaced.Spent
+		spent, held = replaced.Spent, replaced.Record.Held
 	}
 	s.mu.Lock()
 	in.past = append(earlier, end.pastAttempt)
 	in.state = stateAfter(end.Record)
-	s.spent += end.Spent - counted
+	s.spent += end.Spent - spent
+	s.held += end.Record.Held - held
 	if entry != nil {
 		s.preds.set(entry)
 	}

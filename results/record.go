@@ -26,7 +26,13 @@ type Record struct {
 	ImageDigest string        `json:"image_digest,omitempty"` // in its registry; empty for a local one
 	Steps       int           `json:"steps"`                  // model calls, billed ones included
 	Usage       vocab.Usage   `json:"usage"`
-	Cost        float64       `json:"cost"` // US dollars
+	Cost        float64       `json:"cost"` // US dollars of answered calls
+
+	// Lost is how many calls may have been charged although no answer is known, and Held what
+	// they may have cost, in US dollars. They are not in Steps and Cost.
+	Lost int     `json:"lost,omitempty"`
+	Held float64 `json:"held,omitempty"`
+
 	PatchBytes  int           `json:"patch_bytes"`
 	Salvaged    bool          `json:"salvaged,omitempty"` // the prediction is the working tree's diff
 	// Of an attempt that was resumed after a crash or a stop: how often,
@@ -143,6 +149,8 @@ type Row struct {
 
 	Steps            *int     `parquet:"steps,optional"`
 	Cost             *float64 `parquet:"cost,optional"`
+	Lost             *int     `parquet:"lost,optional"`
+	Held             *float64 `parquet:"held,optional"`
 	InputTokens      *int64   `parquet:"input_tokens,optional"`
 	CachedTokens     *int64   `parquet:"cached_tokens,optional"`
 	CacheWriteTokens *int64   `parquet:"cache_write_tokens,optional"`
@@ -207,6 +215,9 @@ func rowOf(r Record, last bool) Row {
 	}
 	if r.Measured() {
 		row.Steps, row.Cost = &r.Steps, &r.Cost
+	}
+	if r.Attempt > 0 {
+		row.Lost, row.Held = &r.Lost, &r.Held
 	}
 	if r.Attempt > 0 && r.Model != "" { // neither another tool's nor cut off by a crash
 		u := &r.Usage

@@ -165,8 +165,11 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 		return nil, fault.New(fault.KindOf(err), "reading "+s.path(id, journalFile), err)
 	}
 	s.instances[id] = r.instance
-	for _, p := range r.past {
+	for i := range r.past {
+		p := &r.past[i]
+		p.countHeld()
 		s.spent += p.Spent
+		s.held += p.Record.Held
 	}
 	return r, nil
 }

@@ -54,7 +54,7 @@ func seed(dir, id string, under manifest.Settings, from, task string) error {
 		return fault.New(fault.Bug, "encoding the settings of an attempt", err)
 	}
 	var out memory
-	w, err := journal.OpenFile(&out, journal.Options{Durability: journal.Process, Spend: func(float64) {}})
+	w, err := journal.OpenFile(&out, journal.Options{Durability: journal.Process, Spend: func(_, _ float64) {}})
 	if err != nil {
 		return err
 	}

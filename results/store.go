@@ -84,6 +84,7 @@ type Store struct {
 	instances map[string]*instance
 	preds     predictions
 	spent     float64
+	held      float64 // of spent: of calls that were not answered
 	closed    bool
 }
 
@@ -126,6 +127,13 @@ func (s state) brokenOff() bool { return s == abandoned || s == crashed }
 type pastAttempt struct {
 	Record Record  `json:"record"`
 	Spent  float64 `json:"spent"` // never less than Record.Cost or the journalled replies' sum
+}
+
+// countHeld completes the record of a version that did not count calls without an answer.
+func (p *pastAttempt) countHeld() {
+	if p.Record.Held == 0 {
+		p.Record.Held = max(0, journal.Difference(p.Spent, p.Record.Cost))
+	}
 }
 
 // Open makes dir a run directory, or takes it up again, and locks it. When
@@ -244,17 +252,26 @@ func (s *Store) records() []Record {
 }
 
 // Spent returns the US dollars of every attempt ever journalled here: ended,
-// crashed, reset, and those of running ones up to their last reply.
+// crashed, reset, and running ones. Calls that were not answered and may have been
+// charged count, those that are under way too.
 func (s *Store) Spent() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.spent
 }
 
-func (s *Store) addSpent(dollars float64) {
+// Cost returns the US dollars of answered calls: [Store.Spent] without the others.
+func (s *Store) Cost() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, journal.Difference(s.spent, s.held))
+}
+
+func (s *Store) addSpent(dollars, held float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spent += dollars
+	s.held += held
 }
 
 // instance returns the state of id, making it when it is new.

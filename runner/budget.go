@@ -13,7 +13,7 @@ var ErrBudget = errors.New("the cost limit of the whole run is reached")
 // Budget counts what a run spends against its limit. It is safe for
 // concurrent use.
 //
-// Each call is expected to cost as much as the most expensive call before it. It begins only
+// Each try of a call is a call of its own. Each call is expected to cost as much as the most expensive call before it. It begins only
 // if the limit allows that cost for it and for each running call. So the sum exceeds the
 // limit only by what a call costs more than the most expensive call before it. Until the
 // cost of a first call is known, one call is made at a time.
@@ -78,16 +78,14 @@ func (b *Budget) take() (*Reservation, <-chan struct{}, error) {
 // rounding is the largest error of a sum of costs.
 const rounding = 1e-9
 
-// fits reports whether n more calls fit. b.mu is held.
+// fits reports whether n calls fit. A guess does not refuse the first call of all. b.mu is
+// held.
 func (b *Budget) fits(n int) bool {
-	if !b.known {
-		return b.left()
+	if !b.known && b.spent == 0 {
+		return true
 	}
-	return b.left() && b.spent+float64(n)*b.highest <= b.limit+rounding
+	return b.spent < b.limit-rounding && b.spent+float64(n)*b.highest <= b.limit+rounding
 }
-
-// left reports whether any money is left. b.mu is held.
-func (b *Budget) left() bool { return b.spent < b.limit-rounding }
 
 // Open reports whether a call can begin, now or after the running calls have
 // ended. Once false, it stays false.
@@ -134,9 +132,9 @@ type Reservation struct {
 	ended   bool
 }
 
-// Reserved returns the reserved US dollars, 0 if there is no limit.
+// Reserved returns what the call may cost, in US dollars; 0 if nothing is known of that.
 func (r *Reservation) Reserved() float64 {
-	if !r.Limited() {
+	if r == nil {
 		return 0
 	}
 	return r.dollars
@@ -149,7 +147,7 @@ func (r *Reservation) Limited() bool { return r != nil && r.budget.limit > 0 }
 // amount. They were made under this reservation in addition to the one that is settled or
 // released. It returns the US dollars counted.
 func (r *Reservation) Lose(calls int) float64 {
-	if !r.Limited() || calls <= 0 {
+	if r == nil || calls <= 0 {
 		return 0
 	}
 	dollars := float64(calls) * r.dollars

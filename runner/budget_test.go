@@ -111,6 +111,7 @@ func (p *play) step() {
 		p.begin(w)
 	case n == 1: // the provider refuses without charging
 		p.billed -= w.cost
+		p.journal(w, journal.TypeUnpaid, journal.UnpaidData{Step: w.steps})
 		w.call.Release()
 		w.call = nil
 	default:
@@ -308,8 +309,8 @@ func TestUnansweredCallsCountAsSpent(t *testing.T) {
 	for n := 0; ; n++ {
 		call, err := b.Reserve(t.Context())
 		if errors.Is(err, runner.ErrBudget) {
-			if n != 4 {
-				t.Errorf("%d calls were made, want 4 of a guessed $0.30 under a limit of $1", n)
+			if n != 3 || b.Spent() > 1 {
+				t.Errorf("%d calls were made and %v is spent, want 3 of a guessed $0.30 under a limit of $1", n, b.Spent())
 			}
 			break
 		}
@@ -334,8 +335,24 @@ func TestUnansweredCallsCountAsSpent(t *testing.T) {
 		t.Errorf("spent %v, want 0.1, twice 0.1 and 0.2", spent)
 	}
 	unlimited := runner.NewBudget(0, 0, 0)
-	if call, err := unlimited.Reserve(t.Context()); err != nil || call.Lose(3) != 0 || call.Limited() {
-		t.Errorf("without a limit: %v, want nothing lost, limited false, no error", err)
+	unlimited.Guess(0.3)
+	if call, err := unlimited.Reserve(t.Context()); err != nil || math.Abs(call.Lose(3)-0.9) > 1e-9 || call.Limited() {
+		t.Errorf("without a limit: %v, want 3 times the guess lost, limited false, no error", err)
+	}
+}
+
+// A guess that is higher than the limit does not refuse the first call, but the one after it.
+func TestAGuessRefusesNoFirstCall(t *testing.T) {
+	b := runner.NewBudget(0.2, 0, 0)
+	b.Guess(0.3)
+	call, err := b.Reserve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Lose(1)
+	call.Release()
+	if _, err := b.Reserve(t.Context()); !errors.Is(err, runner.ErrBudget) {
+		t.Errorf("got %v after a call that counts as more than the limit", err)
 	}
 }
 
@@ -373,16 +390,16 @@ func TestAReservationIsReleasedOnce(t *testing.T) {
 		t.Error("Reserve returned nil")
 	}
 	b = runner.NewBudget(0, 0, 0)
-	for range 2 { // the second call knows the cost of a call
+	for _, want := range []float64{0, 0.5} { // the second call knows the cost of a call
 		if call, err = b.Reserve(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if call.Lose(1) != 0 || call.Reserved() != 0 {
-			t.Error("a budget without a limit reserves money")
+		if lost := call.Lose(1); lost != want || call.Reserved() != want {
+			t.Errorf("without a limit, an unanswered call counts as %v, reserved %v; want %v", lost, call.Reserved(), want)
 		}
 		call.Settle(0.5)
 	}
-	near("without a limit", 1)
+	near("without a limit", 1.5)
 }
 
 func TestAReservationOfExactlyTheRestIsGranted(t *testing.T) {

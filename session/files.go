@@ -104,7 +104,7 @@ func OpenFile(id string, f journal.File, o Options) (*FileStore, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, f.Close())
 	}
-	s.writer, err = journal.OpenFile(f, journal.Options{Durability: cmp.Or(o.Durability, journal.Power), Spend: func(float64) {}})
+	s.writer, err = journal.OpenFile(f, journal.Options{Durability: cmp.Or(o.Durability, journal.Power), Spend: func(_, _ float64) {}})
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 // Reservation is the money reserved for one call. [*runner.Reservation] implements it.
 type Reservation interface {
-	Reserved() float64      // US dollars; 0 if there is no limit
+	Reserved() float64      // US dollars that the call may cost; 0 if that is not known
 	Limited() bool          // whether there is a limit
 	Settle(dollars float64) // the call was answered, and cost so much
 	Lose(calls int) float64 // calls were not answered and may have been charged; returns what they count as
@@ -41,10 +41,11 @@ type recorder struct {
 	model  string               // its name, for people
 
 	turn   int
-	call   Reservation // of the current or the last call
-	asked  int         // step of a recorded call that may have been made and has no answer yet; 0 if none
-	kept   int64       // bytes of the outputs in the journal
-	action string      // id of the action that was recorded last
+	call    Reservation // of the current or the last try of a call
+	asked   int         // step of a recorded try that may have been made and has no answer yet; 0 if none
+	counted int         // tries of the call that were recorded as lost
+	kept    int64       // bytes of the outputs in the journal
+	action  string      // id of the action that was recorded last
 }
 
 // Record implements [agent.Recorder]. A request is durable before it is sent and an
@@ -61,6 +62,10 @@ func (r *recorder) Record(ctx context.Context, e agent.Event) error {
 		return r.request(journal.TypeRequest, e)
 	case agent.EventSummaryRequest:
 		return r.request(journal.TypeSummaryRequest, e)
+	case agent.EventRepeat:
+		return r.repeating(e)
+	case agent.EventTry:
+		return r.try(e)
 	case agent.EventReply:
 		return r.answered(e, journal.TypeReply, replyData(e))
 	case agent.EventSummary:
@@ -93,9 +98,27 @@ func ActionID(step, action int) string { return fmt.Sprintf("%d.%d", step, actio
 func (r *recorder) request(typ string, e agent.Event) error {
 	err := r.durable(typ, journal.RequestData{Step: e.Step, Digest: e.Digest, Tokens: e.Tokens, Reserved: r.call.Reserved()})
 	if err == nil {
+		r.asked, r.counted = e.Step, 0
+	}
+	return err
+}
+
+// try records another try of a call that is about to be made.
+func (r *recorder) try(e agent.Event) error {
+	err := r.durable(journal.TypeTry, journal.TryData{Step: e.Step, Reserved: r.call.Reserved()})
+	if err == nil {
 		r.asked = e.Step
 	}
 	return err
+}
+
+// repeating settles a try that failed, before the wait for the next one.
+func (r *recorder) repeating(e agent.Event) error {
+	lost := 1
+	if e.Repeat.Unpaid {
+		lost = 0
+	}
+	return r.settle(e.Step, r.counted+lost)
 }
 
 func replyData(e agent.Event) journal.ReplyData {
@@ -112,7 +135,7 @@ func replyData(e agent.Event) journal.ReplyData {
 func (r *recorder) answered(e agent.Event, typ string, data any) error {
 	res := e.Response
 	r.asked = 0
-	if err := r.lost(e.Step, res.Lost); err != nil {
+	if err := r.lost(e.Step, res.Lost-r.counted); err != nil {
 		return err
 	}
 	r.call.Settle(res.Cost)
@@ -135,32 +158,36 @@ func Unpriced(model string, resp *llm.Response) (why, hint string) {
 
 // refused settles a call that the provider refused; another one may follow.
 func (r *recorder) refused(e agent.Event) error {
-	r.asked = 0
 	r.log.Warn("the provider refused a call because the conversation is too long", "step", e.Step, "err", e.Err)
-	err := r.lost(e.Step, llm.Lost(e.Err))
-	r.call.Release()
-	return err
+	return r.settle(e.Step, llm.Lost(e.Err))
 }
 
 // failed settles a call that failed; another one follows.
 func (r *recorder) failed(e agent.Event) error {
-	r.asked = 0
 	r.log.Warn("a call failed: the model will be shown that", "step", e.Step, "err", e.Err)
-	err := r.lost(e.Step, llm.Lost(e.Err))
-	r.call.Release()
-	return err
+	return r.settle(e.Step, llm.Lost(e.Err))
 }
 
 // unanswered settles a call that was still open when a run ended: it counts as
 // spent unless it is known that nothing was charged.
 func (r *recorder) unanswered(err error) error {
-	defer r.call.Release()
 	if r.asked == 0 {
+		r.call.Release()
 		return nil
 	}
-	step := r.asked
+	return r.settle(r.asked, llm.Lost(err))
+}
+
+// settle settles a try that was not answered. Lost is how many tries of the call so far may
+// have been charged.
+func (r *recorder) settle(step, lost int) error {
+	defer r.call.Release()
+	open := r.asked != 0
 	r.asked = 0
-	return r.lost(step, llm.Lost(err))
+	if lost > r.counted || !open {
+		return r.lost(step, lost-r.counted)
+	}
+	return r.flushed(journal.TypeUnpaid, journal.UnpaidData{Step: step})
 }
 
 func rewriteData(e agent.Event) journal.RewriteData {
@@ -172,12 +199,13 @@ func rewriteData(e agent.Event) journal.RewriteData {
 	return data
 }
 
-// lost records calls that were not answered and may have been charged.
+// lost records tries that were not answered and may have been charged.
 func (r *recorder) lost(step, calls int) error {
-	dollars := r.call.Lose(calls)
-	if dollars == 0 {
+	if calls <= 0 {
 		return nil
 	}
+	r.counted += calls
+	dollars := r.call.Lose(calls)
 	r.log.Warn("calls were not answered and may have been charged: they count as spent", "step", step, "calls", calls, "cost", dollars)
 	return r.flushed(journal.TypeLost, journal.LostData{Step: step, Calls: calls, Cost: dollars})
 }

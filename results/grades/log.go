@@ -56,7 +56,7 @@ func Open(dir string, o Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.writer, err = journal.Open(l.path, tail, journal.Options{Files: o.Files, Public: true, Spend: func(float64) {}})
+	l.writer, err = journal.Open(l.path, tail, journal.Options{Files: o.Files, Public: true, Spend: func(_, _ float64) {}})
 	return l, err
 }
 

@@ -86,7 +86,7 @@ func Open(dir string, o Options) (*Log, error) {
 			return nil, err
 		}
 	}
-	l.writer, err = journal.Open(path, tail, journal.Options{Files: o.Files, Public: true, Spend: func(float64) {}})
+	l.writer, err = journal.Open(path, tail, journal.Options{Files: o.Files, Public: true, Spend: func(_, _ float64) {}})
 	if err != nil {
 		return nil, err
 	}
