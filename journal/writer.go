@@ -24,10 +24,10 @@ const (
 
 // Options are how a journal is opened for writing; Spend is needed.
 type Options struct {
-	Durability Durability            // empty: Power
-	Files      atomicfile.Files      // asked before every write and fsync
-	Spend      Spend                 // called whenever money is spent
-	Public     bool                  // it holds no secrets: its mode is 0644, less the umask, and not 0600
+	Durability Durability       // empty: Power
+	Files      atomicfile.Files // asked before every write and fsync
+	Spend      Spend            // called whenever money is spent
+	Public     bool             // it holds no secrets: its mode is 0644, less the umask, and not 0600
 }
 
 func (o Options) mode() fs.FileMode {
@@ -52,9 +52,9 @@ type Writer struct {
 	written   int64  // bytes of whole lines in the file
 	last      Record
 	lastReply lastReply
-	ended     bool                  // Finish has closed the attempt
-	broken    error                 // a sync failed: the file's content is no longer known
-	failed    error                 // what the last write or sync failed with, which its caller was given
+	ended     bool  // Finish has closed the attempt
+	broken    error // a sync failed: the file's content is no longer known
+	failed    error // what the last write or sync failed with, which its caller was given
 	spend     Spend
 
 	held   float64 // what calls without an answer count as, in US dollars

@@ -36,7 +36,7 @@ func (d Diff) Write(w io.Writer) error {
 func writeSide(b *bufio.Writer, name string, s Status) {
 	fmt.Fprintf(b, "%s  %s\n", name, s.title())
 	fmt.Fprint(b, "   ")
-	writeWords(b, fmt.Sprintf("%s; cost %s", s.cover, Dollars(s.Cost)), "   ")
+	writeWords(b, fmt.Sprintf("%s; cost %s", s.cover, UpTo(s.Cost, results.UnansweredOf(s.records()))), "   ")
 	if g := s.Grading; g != nil {
 		text := g.Rate()
 		if len(g.Quarantined) > 0 {

@@ -14,23 +14,24 @@ import (
 
 // Status is the state of a run directory: what `batch status --json` writes.
 type Status struct {
-	Dir       string           `json:"dir"`
-	Model     string           `json:"model"`
-	Dataset   string           `json:"dataset"`
-	Owner     string           `json:"in_use_by,omitempty"` // host, process and time of the run that works there
-	Asked     int              `json:"asked"`               // instances
-	Results   int              `json:"with_result"`
-	Graded    int              `json:"graded"`            // results with a verdict that counts, without the quarantined ones
-	Resolved  int              `json:"resolved"`          // of Graded
-	Grading   *Grading         `json:"grading,omitempty"` // nil: nothing is graded
-	Attempts  int              `json:"attempts"`
-	Cost      float64          `json:"cost"`  // US dollars of each instance's attempt that counts
-	Spent     float64          `json:"spent"` // US dollars of all attempts ever made
-	Seconds   results.Phases   `json:"seconds"`
-	Outcomes  []OutcomeStatus  `json:"outcomes"`
-	Instances []InstanceStatus `json:"instances,omitempty"`
-	Records   []results.Record `json:"records,omitempty"` // of every attempt; in their grades, the tests that passed are left out
-	Notes     []string         `json:"notes,omitempty"`   // what is damaged, or left over from a crash
+	Dir                string           `json:"dir"`
+	Model              string           `json:"model"`
+	Dataset            string           `json:"dataset"`
+	Owner              string           `json:"in_use_by,omitempty"` // host, process and time of the run that works there
+	Asked              int              `json:"asked"`               // instances
+	Results            int              `json:"with_result"`
+	Graded             int              `json:"graded"`            // results with a verdict that counts, without the quarantined ones
+	Resolved           int              `json:"resolved"`          // of Graded
+	Grading            *Grading         `json:"grading,omitempty"` // nil: nothing is graded
+	Attempts           int              `json:"attempts"`
+	Cost               float64          `json:"cost"`  // US dollars of each instance's attempt that counts
+	Spent              float64          `json:"spent"` // US dollars of all attempts ever made, with held
+	results.Unanswered                  // of all attempts ever made
+	Seconds            results.Phases   `json:"seconds"`
+	Outcomes           []OutcomeStatus  `json:"outcomes"`
+	Instances          []InstanceStatus `json:"instances,omitempty"`
+	Records            []results.Record `json:"records,omitempty"` // of every attempt; in their grades, the tests that passed are left out
+	Notes              []string         `json:"notes,omitempty"`   // what is damaged, or left over from a crash
 
 	next       next
 	cover      coverage
@@ -54,14 +55,14 @@ type OutcomeStatus struct {
 type InstanceStatus struct {
 	results.Record
 	Attempts int     `json:"attempts"`
-	Spent    float64 `json:"spent"` // US dollars of all its attempts
+	Spent    float64 `json:"spent"` // US dollars of all its attempts, with held
 }
 
 // NewStatus sums up a directory. An instance without a record is pending, its exit
 // status "not run".
 func NewStatus(snap *results.Snapshot) Status {
 	records := withoutPassed(snap.Records)
-	s := Status{Dir: snap.Dir, Owner: snap.Owner, Spent: snap.Spent, Records: sorted(records), Notes: snap.Notes}
+	s := Status{Dir: snap.Dir, Owner: snap.Owner, Spent: snap.Spent, Unanswered: results.UnansweredOf(records), Records: sorted(records), Notes: snap.Notes}
 	if m := snap.Manifest; m != nil {
 		s.Model, s.Dataset, s.next, s.onlyGraded = m.Model, m.Dataset.Title(), nextOf(m, snap.Spent), m.OnlyGraded()
 	}
@@ -71,7 +72,7 @@ func NewStatus(snap *results.Snapshot) Status {
 	attempts, spent := map[string]int{}, map[string]float64{}
 	for _, r := range s.Records {
 		addPhases(&s.Seconds, r.Time)
-		spent[r.InstanceID] += r.Cost
+		spent[r.InstanceID] += r.Cost + r.Held
 		if r.Attempt > 0 {
 			attempts[r.InstanceID]++
 		}
@@ -178,7 +179,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 		fmt.Fprintln(b)
 		records := s.records()
 		s.cover.write(b)
-		writeCost(b, SummaryData{Spent: s.Spent}, records)
+		writeCost(b, SummaryData{Spent: s.Spent, Records: s.Records}, records)
 		writeResumed(b, records)
 		s.Grading.write(b)
 		if s.Seconds.Total > 0 {

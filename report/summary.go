@@ -169,9 +169,11 @@ func writeCost(b *bufio.Writer, d SummaryData, records []results.Record) {
 	for _, r := range records {
 		sum += r.Cost
 	}
-	text := "cost " + Dollars(sum)
-	if d.Spent > sum+0.00005 {
-		text += fmt.Sprintf(" (%s with all attempts ever made in this directory)", Dollars(d.Spent))
+	lost := results.UnansweredOf(d.Records)
+	all := d.Spent - lost.Held // of answered calls
+	text := "cost " + UpTo(sum, lost)
+	if all > sum+0.00005 {
+		text = fmt.Sprintf("cost %s (%s with all attempts ever made in this directory)", Dollars(sum), UpTo(all, lost))
 	}
 	if d.Elapsed > 0 {
 		text += ", elapsed " + Seconds(d.Elapsed.Seconds())

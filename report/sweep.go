@@ -12,11 +12,12 @@ import (
 
 // Sweep is the state of the folder of a sweep: what `batch status --json` writes.
 type Sweep struct {
-	Dir       string      `json:"dir"`
-	Instances int         `json:"instances"`   // that all cells together are asked for
-	Results   int         `json:"with_result"` // of Instances
-	Spent     float64     `json:"spent"`       // US dollars, by all attempts ever
-	Cells     []SweepCell `json:"cells"`
+	Dir                string      `json:"dir"`
+	Instances          int         `json:"instances"`   // that all cells together are asked for
+	Results            int         `json:"with_result"` // of Instances
+	Spent              float64     `json:"spent"`       // US dollars, by all attempts ever, with held
+	results.Unanswered             // by all attempts ever
+	Cells              []SweepCell `json:"cells"`
 }
 
 // SweepCell is one cell of a sweep. Status is nil where it has not begun.
@@ -44,6 +45,8 @@ func NewSweep(dir string, cells []SweepCell) Sweep {
 			s.Instances += c.Status.Asked
 			s.Results += c.Status.Results
 			s.Spent += c.Status.Spent
+			s.Lost += c.Status.Lost
+			s.Held += c.Status.Held
 		}
 	}
 	return s
@@ -54,7 +57,7 @@ func (s Sweep) Write(w io.Writer) error {
 	return buffered(w, func(b *bufio.Writer) {
 		fmt.Fprintf(b, "%s: %s\n", OneLine(s.Dir, 0), printable.Count(len(s.Cells), "cell", "cells"))
 		if s.Spent > 0 {
-			fmt.Fprintf(b, "cost %s with all attempts ever made\n", Dollars(s.Spent))
+			fmt.Fprintf(b, "cost %s with all attempts ever made\n", UpTo(s.Spent-s.Held, s.Unanswered))
 		}
 		fmt.Fprintln(b)
 		t := &Table{}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
 )
 
 // Dollars shows a sum of US dollars: cents, and of a small sum as many digits as it needs.
@@ -15,6 +16,20 @@ func Dollars(v float64) string {
 		return fmt.Sprintf("$%.4f", v)
 	}
 	return fmt.Sprintf("$%.2f", v)
+}
+
+// UpTo is a cost with what unanswered calls may add to it: "$6.00; up to $10.00 with 8 calls
+// that were not answered".
+func UpTo(cost float64, u results.Unanswered) string {
+	text := Dollars(cost)
+	if u.Held > 0 {
+		calls := "calls that were"
+		if u.Lost > 0 { // else the journals are of a version that did not count them
+			calls = printable.Count(u.Lost, "call that was", "calls that were")
+		}
+		text += fmt.Sprintf("; up to %s with %s not answered", Dollars(cost+u.Held), calls)
+	}
+	return text
 }
 
 // Seconds shows a duration in seconds in the unit a person would choose.

@@ -42,7 +42,7 @@ func (t *trajectoryPage) head(v *trajectory.View) {
 	row("attempt", attemptOf(v))
 	if r := v.Record; r != nil && r.Attempt > 0 {
 		row("steps", fmt.Sprint(max(r.Steps, len(v.Steps))))
-		row("cost", Dollars(r.Cost))
+		row("cost", UpTo(r.Cost, r.Unanswered))
 		row("tokens", tokens(usageOf(v)))
 		row("context", rewritesText(v.Info.Rewrites))
 		row("time", timeOf(r.Time))

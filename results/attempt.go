@@ -278,11 +278,16 @@ func (a *Attempt) Close() error {
 	return err
 }
 
+// unanswered returns the calls that an attempt's last record counts as lost.
+func unanswered(last journal.Record) Unanswered {
+	return Unanswered{Lost: last.Lost, Held: last.Held()}
+}
+
 // brokenOff is the record of an attempt that no end record closes.
 func brokenOff(id string, last journal.Record, started time.Time) pastAttempt {
 	return pastAttempt{Spent: last.SpentSoFar(), Record: Record{
 		InstanceID: id, Attempt: last.Attempt, Status: vocab.StatusInterrupted, Outcome: vocab.OutcomePending,
-		Steps: last.Calls, Cost: last.Cost, Lost: last.Lost, Held: last.Held(), Started: started,
+		Steps: last.Calls, Cost: last.Cost, Unanswered: unanswered(last), Started: started,
 	}}
 }
 

@@ -28,13 +28,9 @@ type Record struct {
 	Usage       vocab.Usage   `json:"usage"`
 	Cost        float64       `json:"cost"` // US dollars of answered calls
 
-	// Lost is how many calls may have been charged although no answer is known, and Held what
-	// they may have cost, in US dollars. They are not in Steps and Cost.
-	Lost int     `json:"lost,omitempty"`
-	Held float64 `json:"held,omitempty"`
-
-	PatchBytes  int           `json:"patch_bytes"`
-	Salvaged    bool          `json:"salvaged,omitempty"` // the prediction is the working tree's diff
+	Unanswered      // calls that are not in Steps and Cost
+	PatchBytes int  `json:"patch_bytes"`
+	Salvaged   bool `json:"salvaged,omitempty"` // the prediction is the working tree's diff
 	// Of an attempt that was resumed after a crash or a stop: how often,
 	// and how many of its actions had another output when they ran again.
 	Resumed     int `json:"resumed,omitempty"`
@@ -78,6 +74,21 @@ type Phases struct {
 // another tool's prediction are not, unless its trajectory is there.
 func (r Record) Measured() bool {
 	return r.Attempt > 0 || r.Status != vocab.StatusUnknown && r.Status != vocab.StatusNotRun
+}
+
+// Unanswered is calls that may have been charged although no answer is known.
+type Unanswered struct {
+	Lost int     `json:"lost,omitempty"` // how many
+	Held float64 `json:"held,omitempty"` // what they may have cost, in US dollars
+}
+
+// UnansweredOf sums up the calls of attempts.
+func UnansweredOf(records []Record) (u Unanswered) {
+	for _, r := range records {
+		u.Lost += r.Lost
+		u.Held += r.Held
+	}
+	return u
 }
 
 // Latest returns, by instance id, the record that counts: that of the last

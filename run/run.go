@@ -213,6 +213,9 @@ type Summary struct {
 	Report         string           // path of the harness's final report, if the run grades
 }
 
+// Cost returns the US dollars of all answered calls of runs into the directory so far.
+func (r *Run) Cost() float64 { return r.store.Cost() }
+
 // Summary reports how the run's instances have ended. It may be called after Close.
 func (r *Run) Summary() Summary {
 	s := Summary{Summary: r.sum, Began: r.began, Asked: ids(r.Instances), Records: r.store.Records(), Spent: r.store.Spent()}

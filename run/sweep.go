@@ -91,6 +91,15 @@ func (s *Sweep) Spent() float64 {
 	return spent
 }
 
+// Cost is Spent without calls of its cells that were not answered.
+func (s *Sweep) Cost() float64 {
+	cost := s.SweepConfig.Spent
+	for _, r := range s.runs {
+		cost += r.store.Cost()
+	}
+	return cost
+}
+
 // Close closes the runs and unlocks the folder. It may be called twice.
 func (s *Sweep) Close() error {
 	var errs []error

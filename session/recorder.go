@@ -40,7 +40,7 @@ type recorder struct {
 	saving func() (done func()) // measures the time spent on records
 	model  string               // its name, for people
 
-	turn   int
+	turn    int
 	call    Reservation // of the current or the last try of a call
 	asked   int         // step of a recorded try that may have been made and has no answer yet; 0 if none
 	counted int         // tries of the call that were recorded as lost

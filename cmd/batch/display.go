@@ -27,6 +27,7 @@ type display struct {
 	mask    *mask.Masker
 	run     progress.Event // what is known of the run before it begins
 	sum     func() run.Summary
+	cost    func() float64 // of all answered calls so far; nil: nothing costs anything
 	json    bool
 	started time.Time
 	cell    string // of a sweep; empty: none
@@ -57,6 +58,9 @@ func (d display) show(e progress.Event) {
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
+	if d.cost != nil {
+		e.Spent = d.cost()
+	}
 	if d.cell != "" && e.Instance != "" {
 		e.Cell = d.cell
 	}
@@ -65,7 +69,7 @@ func (d display) show(e progress.Event) {
 
 // newDisplay returns the display of a run, chosen by the flags and by what stderr is.
 func (s *invocation) newDisplay(r *run.Run) display {
-	d := display{started: s.started, mask: s.mask, sum: r.Summary, json: s.flags.json, run: progress.Event{
+	d := display{started: s.started, mask: s.mask, sum: r.Summary, cost: r.Cost, json: s.flags.json, run: progress.Event{
 		Directory: s.flags.output, Model: s.cfg.Model.ModelName, Dataset: s.ds.Name, Version: run.Version(),
 		PID: os.Getpid(), Workers: s.flags.workers.n, Total: len(s.selected),
 	}}
@@ -138,9 +142,11 @@ func (d display) Graded(g grades.Grade) {
 func (d display) Progress(ended bool, done int, spent float64) {
 	e := d.run
 	e.Time, e.Type, e.Done, e.Cost = time.Now(), progress.RunStart, done, spent
+	sum := d.sum()
+	lost := results.UnansweredOf(sum.Records)
+	e.Lost, e.Held = lost.Lost, lost.Held
 	if ended {
 		e.Type, e.Elapsed = progress.RunEnd, e.Time.Sub(d.started)
-		sum := d.sum()
 		e.Outcomes = outcomes(sum)
 		if d.json && sum.Host != nil { // else the command says so when it ends
 			e.Error = sum.Host.Error()

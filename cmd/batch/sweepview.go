@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/internal/progress"
+	"batch.example/batch/results"
 	"batch.example/batch/run"
 )
 
@@ -27,7 +28,7 @@ func (s *sweeping) newDisplay(sweep *run.Sweep) sweepDisplay {
 	for _, in := range s.invocations {
 		total += len(in.selected)
 	}
-	d := display{started: s.started, mask: s.mask, json: first.flags.json, run: progress.Event{
+	d := display{started: s.started, mask: s.mask, json: first.flags.json, cost: sweep.Cost, run: progress.Event{
 		Directory: s.dir, Model: s.models(), Dataset: first.ds.Name, Version: run.Version(),
 		PID: os.Getpid(), Workers: first.flags.workers.n, Total: total,
 	}}
@@ -63,6 +64,8 @@ func (d sweepDisplay) total(kind string) {
 	counts := map[string]int{}
 	for _, r := range d.sweep.Runs() {
 		sum := r.Summary()
+		lost := results.UnansweredOf(sum.Records)
+		e.Lost, e.Held = e.Lost+lost.Lost, e.Held+lost.Held
 		e.Done += len(sum.Asked) - sum.Missing
 		for outcome, n := range outcomes(sum) {
 			counts[outcome] += n

@@ -37,7 +37,7 @@ func barLine(s *state, now time.Time, cols int) string {
 	if d, known := s.left(now); known {
 		eta = "ETA " + span(d)
 	}
-	elapsed, cost := span(s.elapsed(now)), dollars(s.cost())
+	elapsed, cost := span(s.elapsed(now)), dollars(s.spent)
 	parts := []string{elapsed, eta, cost}
 	if !s.end.IsZero() {
 		parts = []string{elapsed, cost}

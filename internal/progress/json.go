@@ -72,6 +72,9 @@ func (e Event) members() []member {
 	ending := append(work, member{"status", e.Status, false}, member{"outcome", e.Outcome, false},
 		member{"blame", e.Blame, true}, member{"error", e.Error, true})
 	totals := []member{{"instances", e.Total, false}, {"done", e.Done, false}, {"cost", e.Cost, false}}
+	if e.Lost > 0 {
+		totals = append(totals, member{"lost", e.Lost, true}, member{"held", e.Held, true})
+	}
 	switch e.Type {
 	case RunStart:
 		return append(totals, member{"directory", e.Directory, false}, member{"model", e.Model, false}, member{"dataset", e.Dataset, false},

@@ -129,7 +129,7 @@ func (l *Lines) summary() string {
 		fmt.Fprintf(&b, ", %d running", len(s.running))
 	}
 	if !s.grading {
-		fmt.Fprintf(&b, ", %s", dollars(s.cost()))
+		fmt.Fprintf(&b, ", %s", dollars(s.spent))
 	}
 	fmt.Fprintf(&b, ", elapsed %s", span(s.elapsed(l.last)))
 	if len(s.graded) > 0 {

@@ -18,10 +18,10 @@ func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
 		l.Event(Event{Type: InstanceStart, Instance: "one", Attempt: 1})
 		l.Event(Event{Type: InstanceStart, Instance: "two\n\x1b[2J", Attempt: 2})
 		for step := range 65 {
-			l.Event(Event{Type: InstancePhase, Instance: "one", Phase: "model", Step: step, Cost: 0.01})
+			l.Event(Event{Type: InstancePhase, Instance: "one", Phase: "model", Step: step, Cost: 0.01, Spent: 0.51})
 			time.Sleep(time.Second)
 		}
-		l.Event(Event{Type: InstanceEnd, Instance: "one", Status: "Submitted", Outcome: "submitted", Step: 65, Cost: 0.02})
+		l.Event(Event{Type: InstanceEnd, Instance: "one", Status: "Submitted", Outcome: "submitted", Step: 65, Cost: 0.02, Spent: 0.52})
 		l.Event(Event{Type: InstanceEnd, Instance: "two\n\x1b[2J", Status: "HostFault", Outcome: "infrastructure", Error: "engine gone:\nEOF"})
 		l.Event(Event{Type: Message, Text: "draining"})
 		l.Event(Event{Type: RunEnd})

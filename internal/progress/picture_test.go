@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,13 +16,15 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/display.txt")
 
-// recorded are the events of a real run of the demo, as batch run --json wrote them.
+// recorded are the events of a real run of the demo, as batch run --json wrote them, each with
+// what the attempts had cost by then.
 func recorded(t *testing.T) (list []Event) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/demo-events.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
+	cost := map[string]float64{}
 	for line := range bytes.Lines(b) {
 		var e struct {
 			Event
@@ -30,6 +34,12 @@ func recorded(t *testing.T) (list []Event) {
 			t.Fatalf("%s: %v", line, err)
 		}
 		e.Total = e.Instances
+		if e.Instance != "" {
+			cost[e.Instance] = max(cost[e.Instance], e.Cost)
+		}
+		for _, id := range slices.Sorted(maps.Keys(cost)) {
+			e.Spent += cost[id]
+		}
 		list = append(list, e.Event)
 	}
 	return list

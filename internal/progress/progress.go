@@ -41,6 +41,7 @@ type Event struct {
 	Phase    string  // what the attempt does now
 	Step     int     // model calls of the attempt so far
 	Cost     float64 // US dollars: of the attempt so far; of RunStart and RunEnd, of all runs into the directory
+	Spent    float64 // US dollars of all answered calls into the directory so far; 0: not known; not in JSON
 	Status   string  // exit status
 	Outcome  string  // a [vocab.Outcome]
 	Blame    string  // kind of the fault that ended the attempt
@@ -66,6 +67,8 @@ type Event struct {
 	Outcomes                           map[string]int
 	Elapsed                            time.Duration // of this run
 	Grading                            bool          // predictions are graded, no agent runs
+	Lost                               int           // calls that may have been charged although no answer is known
+	Held                               float64       // of Cost, what they may have cost
 }
 
 // name names the instance to a person, with its cell where there is one.

@@ -55,15 +55,15 @@ func newState(total, workers int, now time.Time) *state {
 // left out: reports may arrive after the end they belong to.
 func (s *state) apply(e Event) {
 	s.begun = s.begun || e.Type != Message
+	s.spent = max(s.spent, e.Spent) // events of several goroutines may overtake each other
 	switch e.Type {
 	case RunStart:
-		s.start, s.kept, s.spent = e.Time, e.Done, e.Cost
+		s.start, s.kept, s.spent = e.Time, e.Done, e.Cost-e.Held
 		s.grading = e.Grading
 		s.total, s.workers = cmp.Or(e.Total, s.total), cmp.Or(e.Workers, s.workers)
 	case InstanceStart:
 		s.seq++
 		delete(s.ended, e.name())
-		s.forget(e.name())
 		s.running[e.name()] = &attempt{
 			id: printable.Line(e.name()), seq: s.seq, phase: printable.Line(e.Phase), start: e.Time,
 		}
@@ -77,7 +77,6 @@ func (s *state) apply(e Event) {
 			a.phase, a.step, a.cost = waiting(e), e.Step, e.Cost
 		}
 	case InstanceEnd:
-		s.spent += e.Cost
 		delete(s.running, e.name())
 		s.ended[e.name()] = ending{printable.Line(e.label()), vocab.Outcome(e.Outcome)}
 	case Graded:
@@ -89,10 +88,8 @@ func (s *state) apply(e Event) {
 	case RunEnd:
 		s.end = e.Time
 		s.total = cmp.Or(e.Total, s.total)
-		for id := range s.running {
-			s.forget(id)
-		}
-		s.spent = cmp.Or(e.Cost, s.spent)
+		clear(s.running)
+		s.spent = cmp.Or(e.Cost-e.Held, s.spent)
 		clear(s.pulls)
 	}
 }
@@ -103,14 +100,6 @@ func waiting(e Event) string {
 		return "rate limit"
 	}
 	return "back-off"
-}
-
-// forget takes id off the running ones without an end; its money stays spent.
-func (s *state) forget(id string) {
-	if a := s.running[id]; a != nil {
-		s.spent += a.cost
-		delete(s.running, id)
-	}
 }
 
 func (s *state) applyPull(e Event) {
@@ -148,15 +137,6 @@ func (s *state) endedWith(is func(ending) bool) int {
 		}
 	}
 	return n
-}
-
-// cost is what was spent so far, running attempts included.
-func (s *state) cost() float64 {
-	sum := s.spent
-	for _, a := range s.running {
-		sum += a.cost
-	}
-	return sum
 }
 
 func (s *state) elapsed(now time.Time) time.Duration {

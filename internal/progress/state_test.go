@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-func TestARetriedInstanceCountsOnceAndCostsTwice(t *testing.T) {
+func TestARetriedInstanceCountsOnce(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := newState(2, 1, now)
 	for range 2 {
@@ -16,34 +16,36 @@ func TestARetriedInstanceCountsOnceAndCostsTwice(t *testing.T) {
 		if s.done() != 0 {
 			t.Errorf("%d instances are done while one runs again", s.done())
 		}
-		s.apply(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Outcome: "infrastructure", Cost: 2})
+		s.apply(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Outcome: "infrastructure", Cost: 2, Spent: 4})
 	}
-	s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 100}) // arrives late
-	if s.done() != 0 || s.failed() != 1 || s.cost() != 4 || len(s.running) != 0 {
-		t.Errorf("done %d, failed %d, cost %v, running %d; want 0, 1, 4, 0", s.done(), s.failed(), s.cost(), len(s.running))
+	s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 100, Spent: 3}) // arrives late
+	if s.done() != 0 || s.failed() != 1 || s.spent != 4 || len(s.running) != 0 {
+		t.Errorf("done %d, failed %d, cost %v, running %d; want 0, 1, 4, 0", s.done(), s.failed(), s.spent, len(s.running))
 	}
 }
 
-func TestARestartKeepsWhatWasSpent(t *testing.T) {
+// The cost of a resumed attempt has what it cost before, which the run's beginning counts too.
+func TestWhatAnAttemptCostIsNotAddedToTheRuns(t *testing.T) {
 	s := newState(2, 1, time.Unix(0, 0))
-	for range 3 {
-		s.apply(Event{Type: InstanceStart, Instance: "one"})
-		s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 2})
+	s.apply(Event{Type: RunStart, Cost: 5, Lost: 1, Held: 1})
+	for _, spent := range []float64{4, 5, 6} {
+		s.apply(Event{Type: InstanceStart, Instance: "one", Spent: spent})
+		s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 4, Spent: spent})
 	}
-	if s.cost() != 6 || len(s.running) != 1 {
-		t.Errorf("cost %v, running %d; want 6, 1", s.cost(), len(s.running))
+	if s.spent != 6 || len(s.running) != 1 {
+		t.Errorf("cost %v, running %d; want 6, 1", s.spent, len(s.running))
 	}
 	s.apply(Event{Type: Pull, Instance: "two", Bytes: 1})
 	if list := s.oldestFirst(); len(list) != 1 {
 		t.Errorf("a pull for an instance that does not run is shown: %v", list[1])
 	}
 	s.apply(Event{Type: RunEnd})
-	if s.cost() != 6 || len(s.running) != 0 {
-		t.Errorf("at the end: cost %v, running %d; want 6, 0", s.cost(), len(s.running))
+	if s.spent != 6 || len(s.running) != 0 {
+		t.Errorf("at the end: cost %v, running %d; want 6, 0", s.spent, len(s.running))
 	}
 	s.apply(Event{Type: RunEnd, Cost: 7})
-	if s.cost() != 7 {
-		t.Errorf("cost %v, want what the end of the run says", s.cost())
+	if s.spent != 7 {
+		t.Errorf("cost %v, want what the end of the run says", s.spent)
 	}
 }
 
@@ -82,10 +84,10 @@ func TestPendingInstancesAreNotDone(t *testing.T) {
 	s := newState(6, 2, begin)
 	s.apply(Event{Type: RunStart, Time: begin, Total: 6})
 	for _, id := range []string{"a", "b"} {
-		s.apply(Event{Type: InstanceEnd, Instance: id, Status: "Interrupted", Outcome: "pending", Cost: 1})
+		s.apply(Event{Type: InstanceEnd, Instance: id, Status: "Interrupted", Outcome: "pending", Cost: 1, Spent: 2})
 	}
-	if _, known := s.left(now); known || s.done() != 0 || s.failed() != 0 || s.cost() != 2 {
-		t.Errorf("done %d, cost %v, time left known: %v; want 0, 2, false", s.done(), s.cost(), known)
+	if _, known := s.left(now); known || s.done() != 0 || s.failed() != 0 || s.spent != 2 {
+		t.Errorf("done %d, cost %v, time left known: %v; want 0, 2, false", s.done(), s.spent, known)
 	}
 	if c := s.counts(); len(c) != 1 || c[0] != (tally{"Interrupted", 2}) {
 		t.Errorf("counts %v, want both shown as Interrupted", c)

@@ -35,6 +35,9 @@ func phase(t *Terminal, id, phase string, step int, cost float64) {
 	t.Event(Event{Type: InstancePhase, Instance: id, Phase: phase, Step: step, Cost: cost})
 }
 
+// spent reports what the run has cost, with an event of an instance that does not run.
+func spent(t *Terminal, dollars float64) { t.Event(Event{Type: InstancePhase, Spent: dollars}) }
+
 func say(t *Terminal, text string) { t.Event(Event{Type: Message, Text: text}) }
 
 func end(t *Terminal, id, status string, cost float64) {
@@ -58,6 +61,7 @@ func tenMinutes(d *Terminal) {
 	time.Sleep(9 * time.Minute)
 	start(d, "flask-1")
 	end(d, "flask-1", "LimitsExceeded", 0.25)
+	spent(d, 2.02)
 	time.Sleep(soon)
 }
 
@@ -73,6 +77,7 @@ sympy__sympy-20590                                     commands    step 12      
 ...ame-of-an-organization__and-of-its-repository-4711  pull        34MB/120MB                 9m00s
 `)
 		end(d, "sympy__sympy-20590", "Submitted", 1.5)
+		spent(d, 2.27)
 		end(d, "a-very-long-name-of-an-organization__and-of-its-repository-4711", "Submitted", 0)
 		d.Event(Event{Type: RunEnd})
 		time.Sleep(time.Hour)
