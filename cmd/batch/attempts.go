@@ -74,6 +74,7 @@ func (s *selectSession) writeBest(d *selecting.Selecting) error {
 		return err
 	}
 	best := attempts.NewBest(s.entry, d.By, d.Selections(), scores.FromSnapshot(snap))
+	best.Unanswered = d.Unanswered()
 	if s.flags.json {
 		return s.printJSON(best)
 	}

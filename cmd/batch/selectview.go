@@ -13,7 +13,7 @@ import (
 type selectView struct{ judging }
 
 func (s *selectSession) newSelectView(d *selecting.Selecting) selectView {
-	v := selectView{judging{display{started: s.started, mask: s.mask, run: progress.Event{
+	v := selectView{judging{display{started: s.started, mask: s.mask, cost: d.Cost, run: progress.Event{
 		Directory: d.Output, Model: "--by " + d.By, Version: run.Version(), PID: os.Getpid(), Workers: d.Width.N(), Total: len(d.Selections()) + d.Todo(),
 	}}}}
 	if abs, err := filepath.Abs(d.Output); err == nil {

@@ -114,12 +114,12 @@ func (m *Model) Left() int { return max(0, len(m.replies)-int(m.next.Load())) }
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	n := int(m.next.Add(1))
 	if n > len(m.replies) {
-		return nil, m.end(len(m.replies))
+		return nil, &llm.Unpaid{Err: m.end(len(m.replies))}
 	}
 	r := &m.replies[n-1]
 	if err := sleep(ctx, m.cfg.Delay+r.Delay); err != nil {
 		m.next.Add(-1)
-		return nil, fmt.Errorf("asking the script: %w", err)
+		return nil, &llm.Unpaid{Err: fmt.Errorf("asking the script: %w", err)}
 	}
 	resp := &llm.Response{Usage: r.Usage, Cost: r.Cost, Priced: true, Model: ModelName}
 	resp.Message = m.message(r, n, len(req.Tools) > 0)

@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
+	"batch.example/batch/results"
 	"batch.example/batch/results/scores"
 	"batch.example/batch/results/selections"
 )
@@ -36,6 +37,8 @@ type Best struct {
 	Any    Choice `json:"oracle"` // at least one of the attempts is resolved: the bound of every selector
 
 	SelectionCost float64 `json:"selection_cost"` // US dollars of all selections
+
+	results.Unanswered // calls of the judge, which are not in SelectionCost
 }
 
 // Choice is a way of choosing an attempt.
@@ -135,8 +138,8 @@ func (b Best) Write(w io.Writer) error {
 	if b.Ungraded > 0 {
 		fmt.Fprintf(&out, "%s a verdict and in no rate: `batch grade` OUT, then select again\n", printable.Count(b.Ungraded, "chosen patch is without", "chosen patches are without"))
 	}
-	if b.SelectionCost > 0 {
-		fmt.Fprintf(&out, "the judge has cost %s\n", report.Dollars(b.SelectionCost))
+	if b.SelectionCost+b.Held > 0 {
+		fmt.Fprintf(&out, "the judge has cost %s\n", report.UpTo(b.SelectionCost, b.Unanswered))
 	}
 	if b.Unreadable > 0 {
 		fmt.Fprintf(&out, "%s no candidate\n", printable.Count(b.Unreadable, "reply of the judge names", "replies of the judge name"))

@@ -8,6 +8,8 @@
 // and cost are 0. The types are
 //
 //	selection   [Selection]: what was chosen for an instance, and why
+//	asked       [Asked]: a judge is about to be asked; durable before the call is made
+//	unpaid      [Unpaid]: the call was not charged
 //	judged      [Reply]: what a judge replied, and its cost
 //	tested      [Tested]: what the code of one attempt passed of the tests of another one
 //

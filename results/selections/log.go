@@ -22,7 +22,9 @@ const File = "selection.jsonl"
 // The types of its records.
 const (
 	typeSelection = "selection"
+	typeAsked     = "asked"
 	typeReply     = "judged"
+	typeUnpaid    = "unpaid"
 	typeTested    = "tested"
 )
 
@@ -31,6 +33,25 @@ type Records struct {
 	Selections []Selection
 	Replies    []Reply
 	Tested     []Tested
+	Unanswered []Asked // calls of a judge that may have been charged although no reply is known
+}
+
+// Held returns what the unanswered calls may have cost, in US dollars.
+func (r *Records) Held() (sum float64) {
+	for _, asked := range r.Unanswered {
+		sum += asked.Reserved
+	}
+	return sum
+}
+
+// settle takes back the last call about an instance: it was answered, or was not charged.
+func (r *Records) settle(id string) {
+	for i, asked := range slices.Backward(r.Unanswered) {
+		if asked.InstanceID == id {
+			r.Unanswered = slices.Delete(r.Unanswered, i, i+1)
+			return
+		}
+	}
 }
 
 // Latest returns the selection that counts of each instance.
@@ -102,10 +123,24 @@ func (l *Log) AddSelection(s Selection) error {
 	return l.add(typeSelection, s, func(all *Records) { all.Selections = append(all.Selections, s) })
 }
 
-// AddReply appends a reply, with its secrets hidden.
+// AddAsked appends a call that is about to be made. Calls about one instance are made one after
+// the other.
+func (l *Log) AddAsked(a Asked) error {
+	return l.add(typeAsked, a, func(all *Records) { all.Unanswered = append(all.Unanswered, a) })
+}
+
+// AddUnpaid appends that the last call about an instance was not charged.
+func (l *Log) AddUnpaid(u Unpaid) error {
+	return l.add(typeUnpaid, u, func(all *Records) { all.settle(u.InstanceID) })
+}
+
+// AddReply appends the reply to the last call about an instance, with its secrets hidden.
 func (l *Log) AddReply(r Reply) error {
 	r.Text = l.mask.Text(r.Text)
-	return l.add(typeReply, r, func(all *Records) { all.Replies = append(all.Replies, r) })
+	return l.add(typeReply, r, func(all *Records) {
+		all.Replies = append(all.Replies, r)
+		all.settle(r.InstanceID)
+	})
 }
 
 // AddTested appends a test run.
@@ -132,7 +167,7 @@ func (l *Log) add(typ string, v any, keep func(*Records)) error {
 func (l *Log) All() Records {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Records{slices.Clone(l.all.Selections), slices.Clone(l.all.Replies), slices.Clone(l.all.Tested)}
+	return Records{slices.Clone(l.all.Selections), slices.Clone(l.all.Replies), slices.Clone(l.all.Tested), slices.Clone(l.all.Unanswered)}
 }
 
 // Close closes the file. A second Close does nothing.
@@ -162,8 +197,17 @@ func (r *Records) take(record journal.Record) (err error) {
 	switch record.Type {
 	case typeSelection:
 		r.Selections, err = appended(r.Selections, record)
+	case typeAsked:
+		r.Unanswered, err = appended(r.Unanswered, record)
 	case typeReply:
-		r.Replies, err = appended(r.Replies, record)
+		if r.Replies, err = appended(r.Replies, record); err == nil {
+			r.settle(r.Replies[len(r.Replies)-1].InstanceID)
+		}
+	case typeUnpaid:
+		var u []Unpaid
+		if u, err = appended(u, record); err == nil {
+			r.settle(u[0].InstanceID)
+		}
 	case typeTested:
 		r.Tested, err = appended(r.Tested, record)
 	}

@@ -23,8 +23,13 @@ func open(t *testing.T, dir string) *Log {
 func fill(t *testing.T, l *Log) {
 	t.Helper()
 	for _, err := range []error{
+		l.AddAsked(Asked{InstanceID: "a__1", Reserved: 8}), // answered
+		l.AddAsked(Asked{InstanceID: "a__2", Reserved: 4}), // lost
 		l.AddReply(Reply{InstanceID: "a__1", Try: 1, Text: "SELECTED: 1", Chosen: 1, Cost: 0.5}),
 		l.AddReply(Reply{InstanceID: "a__1", Try: 2, Cost: 0.25}),
+		l.AddAsked(Asked{InstanceID: "a__2", Reserved: 2}), // lost
+		l.AddAsked(Asked{InstanceID: "a__2", Reserved: 1}),
+		l.AddUnpaid(Unpaid{InstanceID: "a__2"}),
 		l.AddTested(Tested{InstanceID: "a__1", Code: 1, Tests: 2, Passed: 3}),
 		l.AddSelection(Selection{InstanceID: "a__1", Attempt: 1}),
 		l.AddSelection(Selection{InstanceID: "a__1", Attempt: 2, Candidates: []Candidate{{Attempt: 1}}}),
@@ -46,7 +51,7 @@ func TestWhatWasAddedIsRead(t *testing.T) {
 	if held := l.All(); !reflect.DeepEqual(*all, held) {
 		t.Errorf("the file has %+v, the log %+v", *all, held)
 	}
-	if len(all.Replies) != 2 || all.Replies[0].Text != "SELECTED: 1" || all.Cost() != 0.75 || len(all.Tested) != 1 {
+	if len(all.Replies) != 2 || all.Replies[0].Text != "SELECTED: 1" || all.Cost() != 0.75 || len(all.Unanswered) != 2 || all.Held() != 6 || len(all.Tested) != 1 {
 		t.Errorf("read %+v", *all)
 	}
 	if last := all.Latest()["a__1"]; last.Attempt != 2 {

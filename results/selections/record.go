@@ -37,6 +37,20 @@ type Candidate struct {
 	Number  int      `json:"number,omitempty"`   // under which the judge saw it
 }
 
+// Asked says that a judge is about to be asked about an instance. It may be charged: until a
+// [Reply] or an [Unpaid] of the instance follows, it counts as what was reserved for it.
+type Asked struct {
+	InstanceID string  `json:"instance_id"`
+	Prompt     string  `json:"prompt_sha256"` // of the text that is asked
+	Model      string  `json:"model"`         // as it was asked for
+	Reserved   float64 `json:"reserved"`      // US dollars
+}
+
+// Unpaid says that the last call about an instance failed, and was not charged.
+type Unpaid struct {
+	InstanceID string `json:"instance_id"`
+}
+
 // Reply is what a judge replied.
 type Reply struct {
 	InstanceID string      `json:"instance_id"`

@@ -161,8 +161,15 @@ func (s *Selecting) Undecided() (ids []string) {
 // Summary says how the instances that Work decided have ended.
 func (s *Selecting) Summary() runner.Summary { return s.sum }
 
-// Spent returns the US dollars that the judge has cost so far, earlier calls included.
-func (s *Selecting) Spent() float64 {
+// Cost returns the US dollars of the judge's replies so far, those to earlier calls included.
+func (s *Selecting) Cost() float64 {
 	all := s.log.All()
 	return all.Cost()
+}
+
+// Unanswered returns the calls of the judge that may have been charged although no reply is
+// known.
+func (s *Selecting) Unanswered() results.Unanswered {
+	all := s.log.All()
+	return results.Unanswered{Lost: len(all.Unanswered), Held: all.Held()}
 }

@@ -100,12 +100,12 @@ func again(n int) string {
 var guessed = vocab.Usage{Input: 20_000, Output: 2_000}
 
 // budget is the cost limit, with what earlier calls have spent.
-func (j *Judge) budget(replies []selections.Reply) *runner.Budget {
-	spent, most := 0.0, 0.0
-	for _, r := range replies {
-		spent, most = spent+r.Cost, max(most, r.Cost)
+func (j *Judge) budget(earlier selections.Records) *runner.Budget {
+	most := 0.0
+	for _, r := range earlier.Replies {
+		most = max(most, r.Cost)
 	}
-	b := runner.NewBudget(j.costLimit, spent, most)
+	b := runner.NewBudget(j.costLimit, earlier.Cost()+earlier.Held(), most)
 	if p := j.model.Price; p != nil {
 		cost, _ := p.Cost(guessed, "")
 		b.Guess(cost)
@@ -173,20 +173,25 @@ func (w *worker) reply(ctx context.Context, a runner.Attempt[*choice], prompt st
 	if err != nil {
 		return r, err
 	}
-	call, err := a.Reserve(ctx)
-	if err != nil {
+	call := asking{
+		log: w.Selecting.log, asked: selections.Asked{InstanceID: r.InstanceID, Prompt: r.Prompt, Model: r.Model},
+		reserve: func() (*runner.Reservation, error) { return a.Reserve(ctx) },
+	}
+	if err := call.begin(); err != nil {
 		return r, err
 	}
+	defer func() { call.reserved.Release() }() // of a panic, too
 	a.Report(runner.Progress{Phase: "model", Step: try})
 	began := time.Now()
-	resp, err := model.Generate(ctx, &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say(prompt)}}})
+	resp, err := model.Generate(ctx, &llm.Request{
+		Messages:  []llm.Message{{Role: llm.RoleUser, Parts: llm.Say(prompt)}},
+		Repeating: func(next llm.Repeat) { _ = call.failed(next.Unpaid) },
+		Trying:    call.begin,
+	})
 	if err != nil {
-		call.Lose(llm.Lost(err))
-		call.Release()
-		return r, err
+		return r, errors.Join(err, call.failed(llm.Lost(err) == call.lost))
 	}
-	call.Lose(resp.Lost)
-	call.Settle(resp.Cost)
+	call.reserved.Settle(resp.Cost)
 	r.ModelID, r.Text, r.Cost, r.Usage, r.Seconds = resp.Model, resp.Message.Text(), resp.Cost, resp.Usage, time.Since(began).Seconds()
 	if g, ok := b.Answer(r.Text); ok {
 		for i := range b.Groups {
@@ -198,7 +203,7 @@ func (w *worker) reply(ctx context.Context, a runner.Attempt[*choice], prompt st
 	if err := w.Selecting.log.AddReply(r); err != nil {
 		return r, err
 	}
-	if !resp.Priced && call.Limited() {
+	if !resp.Priced && call.reserved.Limited() {
 		return r, fault.Newf(fault.Host, "the provider did not say what a reply of model %s costs: the cost limit cannot be enforced", w.Judge.name).
 			WithHint("give its price with -c model.litellm_model_registry=prices.json, or leave out --cost-limit-total")
 	}

@@ -393,8 +393,8 @@ func TestTheCostLimitHolds(t *testing.T) {
 	if err := s.Work(t.Context(), nil, silent{}); err != nil {
 		t.Fatal(err)
 	}
-	if len(m.prompts) != 2 || s.Missing() != 1 || !s.Summary().Budget || s.Spent() != 1 {
-		t.Errorf("asked %d times, %d without a selection, spent %v", len(m.prompts), s.Missing(), s.Spent())
+	if len(m.prompts) != 2 || s.Missing() != 1 || !s.Summary().Budget || s.Cost() != 1 {
+		t.Errorf("asked %d times, %d without a selection, spent %v", len(m.prompts), s.Missing(), s.Cost())
 	}
 	if err := errors.Join(s.Write(), s.Close()); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v View) err
 	}
 	switch s.By {
 	case ByJudge:
-		c.Budget = s.Judge.budget(s.log.All().Replies)
+		c.Budget = s.Judge.budget(s.log.All())
 		if w.models, err = s.Judge.open(s.Store.Mask, log); err != nil {
 			return err
 		}
