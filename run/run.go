@@ -54,7 +54,8 @@ type Config struct {
 	ByImage   bool           // instances that share an image run near each other
 	Retries   runner.Retries // nil: the default ones
 	CostLimit float64        // US dollars that all runs into Output may cost together; 0: no limit
-	Beside    float64        // US dollars of CostLimit that were spent in other directories
+	Sweep     string         // folder of the sweep that Output is a cell of, whose cells share CostLimit; empty: none
+	Beside    float64        // US dollars of CostLimit that the other cells had spent before this run
 	Grading   *Grading       // nil: predictions are not graded
 	Salvage   bool           // a missing submission is predicted from the working tree
 

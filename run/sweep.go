@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
+	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
@@ -118,7 +119,7 @@ type SweepView interface {
 
 // Work runs the instances that are left in all cells, as [Run.Work] does in one. The error
 // names the cells that it concerns.
-func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, v SweepView) error {
+func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, v SweepView) (err error) {
 	if s.Todo() == 0 {
 		return nil
 	}
@@ -138,7 +139,14 @@ func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, v SweepView) er
 			log.Error("closing the connection to the engine", "err", err)
 		}
 	}()
-	jobs, budget := newTurns(order), s.budget()
+	jobs := newTurns(order)
+	budget, share, err := s.budget()
+	if err != nil {
+		return err
+	}
+	if share != nil {
+		defer func() { err = errors.Join(err, share.Close()) }()
+	}
 	errs := make([]error, len(s.runs))
 	var working sync.WaitGroup
 	for i, r := range s.runs {
@@ -210,16 +218,27 @@ func (s *Sweep) sharedConfig(drain <-chan struct{}, v SweepView, log *slog.Logge
 }
 
 // budget returns the limit over all cells. A call is expected to cost what the most expensive
-// one of any cell did.
-func (s *Sweep) budget() *runner.Budget {
-	var estimate, guess float64
+// one of any cell did. Share is nil if there is no limit; otherwise it must be closed.
+func (s *Sweep) budget() (b *runner.Budget, share *sweeps.Share, err error) {
+	var estimate, guess, spent float64
 	for _, r := range s.runs {
 		estimate = max(estimate, callEstimate(r.store.Records()))
 		guess = max(guess, r.guess())
+		spent += r.store.Spent()
 	}
-	b := runner.NewBudget(s.CostLimit, s.Spent(), estimate)
+	b = runner.NewBudget(s.CostLimit, spent, estimate)
 	b.Guess(guess)
-	return b
+	if s.CostLimit > 0 {
+		cells := make([]string, len(s.Cells))
+		for i, c := range s.Cells {
+			cells[i] = c.Name
+		}
+		if share, err = sweeps.OpenShare(s.Dir, cells, spent); err != nil {
+			return nil, nil, err
+		}
+		b.Share(share)
+	}
+	return b, share, nil
 }
 
 // joined returns the errors of the cells as one, with the names of the cells. Those that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"batch.example/batch/imagecache"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
+	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
@@ -97,6 +99,16 @@ func (r *Run) work(ctx context.Context, drain <-chan struct{}, v View, with *sha
 func (r *Run) attempt(ctx context.Context, drain <-chan struct{}, v View, log *slog.Logger, host *sandbox.Host, models solver.Models, with *shared) (err error) {
 	r.began = true
 	kept := len(r.Instances) - len(r.todo)
+	var budget *runner.Budget
+	if with == nil {
+		var share *sweeps.Share
+		if budget, share, err = r.sharedBudget(); err != nil {
+			return err
+		}
+		if share != nil {
+			defer func() { err = errors.Join(err, share.Close()) }()
+		}
+	}
 	drain, stop := stoppable(drain)
 	defer stop()
 	g, err := r.startGrading(ctx, drain, v, log, host, stop)
@@ -104,7 +116,7 @@ func (r *Run) attempt(ctx context.Context, drain <-chan struct{}, v View, log *s
 		return err
 	}
 	v.Progress(false, kept, r.store.Spent())
-	jobs, budget, entered := runner.List(r.todo), r.budget(), func() {}
+	jobs, entered := runner.List(r.todo), func() {}
 	if r.Jobs != nil {
 		jobs = r.Jobs
 	}
@@ -171,6 +183,22 @@ func (r *Run) budget() *runner.Budget {
 	return b
 }
 
+// sharedBudget is budget for work: the cells of a sweep share their limit, also those that
+// other processes work in. Share is nil if nothing is shared; otherwise it must be closed.
+func (r *Run) sharedBudget() (b *runner.Budget, share *sweeps.Share, err error) {
+	if r.Sweep == "" || r.CostLimit <= 0 {
+		return r.budget(), nil, nil
+	}
+	share, err = sweeps.OpenShare(r.Sweep, []string{filepath.Base(r.Output)}, r.store.Spent())
+	if err != nil {
+		return nil, nil, err
+	}
+	b = runner.NewBudget(r.CostLimit, r.store.Spent(), callEstimate(r.store.Records()))
+	b.Guess(r.guess())
+	b.Share(share)
+	return b, share, nil
+}
+
 // guess is what a call may cost before one is known to have cost something; 0: not known.
 func (r *Run) guess() float64 {
 	if r.Model.Price == nil {
@@ -190,11 +218,14 @@ func modelReplied(records []results.Record) bool {
 var guessed = vocab.Usage{Input: 10_000, Output: 2_000}
 
 // callEstimate estimates the cost of a call from earlier runs: the highest average cost per
-// call of any attempt.
+// call of any attempt, and what was reserved for calls that were not answered.
 func callEstimate(records []results.Record) float64 {
 	most := 0.0
 	for _, r := range records {
 		most = max(most, r.Cost/float64(max(1, r.Steps)))
+		if r.Cost > 0 && r.Lost > 0 {
+			most = max(most, r.Held/float64(r.Lost))
+		}
 	}
 	return most
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // ErrBudget means that the whole run's cost limit is reached. It is not a failure: the
@@ -18,7 +19,8 @@ var ErrBudget = errors.New("the cost limit of the whole run is reached")
 // limit only by what a call costs more than the most expensive call before it. Until the
 // cost of a first call is known, one call is made at a time.
 type Budget struct {
-	limit float64
+	limit  float64
+	shared Shared // nil: no other process spends of the limit
 
 	mu       sync.Mutex
 	spent    float64
@@ -26,7 +28,22 @@ type Budget struct {
 	known    bool          // highest is the cost of a call, not a guess
 	underWay int           // calls reserved and not ended
 	changed  chan struct{} // closed when a call ends
+
+	others struct{ spent, reserved float64 } // what other processes have, as far as known
 }
+
+// Shared is a limit that other processes spend of, too. [*sweeps.Share] implements it.
+type Shared interface {
+	// Update calls decide with the US dollars that the others have spent and reserved, and
+	// passes on what decide returns for this process. No other process decides meanwhile.
+	Update(decide func(spent, reserved float64) (ownSpent, ownReserved float64)) error
+}
+
+// Share shares the limit with other processes. It must be called before the first Reserve.
+func (b *Budget) Share(s Shared) { b.shared = s }
+
+// poll is how often a reservation that waits looks for what other processes have freed.
+const poll = 200 * time.Millisecond
 
 // NewBudget returns a budget of limit US dollars; 0 means no limit. Spent is what
 // earlier runs into the same directory have spent already. Estimate is the highest cost of
@@ -52,8 +69,13 @@ func (b *Budget) Reserve(ctx context.Context) (*Reservation, error) {
 		if r != nil || err != nil {
 			return r, err
 		}
+		var others <-chan time.Time
+		if b.shared != nil {
+			others = time.After(poll)
+		}
 		select {
 		case <-wait:
+		case <-others:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -61,30 +83,53 @@ func (b *Budget) Reserve(ctx context.Context) (*Reservation, error) {
 }
 
 // take reserves, refuses, or returns what to wait for.
-func (b *Budget) take() (*Reservation, <-chan struct{}, error) {
+func (b *Budget) take() (r *Reservation, wait <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case b.limit <= 0, b.fits(b.underWay+1) && (b.known || b.underWay == 0):
-		b.underWay++
-		return &Reservation{budget: b, dollars: b.highest}, nil, nil
-	case !b.fits(1):
-		return nil, nil, ErrBudget
-	default:
-		return nil, b.changed, nil
+	failed := b.update(func() {
+		switch {
+		case b.limit <= 0, b.fits(b.underWay+1, b.others.reserved) && (b.known || b.underWay == 0):
+			b.underWay++
+			r = &Reservation{budget: b, dollars: b.highest}
+		case !b.fits(1, 0):
+			err = ErrBudget
+		default:
+			wait = b.changed
+		}
+	})
+	if failed != nil && r != nil {
+		b.underWay--
 	}
+	if failed != nil {
+		return nil, nil, failed
+	}
+	return r, wait, err
+}
+
+// update makes a change, and passes it on to those who share the limit. b.mu is held.
+func (b *Budget) update(change func()) error {
+	if b.shared == nil {
+		change()
+		return nil
+	}
+	return b.shared.Update(func(spent, reserved float64) (float64, float64) {
+		b.others.spent, b.others.reserved = spent, reserved
+		change()
+		return b.spent, float64(b.underWay) * b.highest
+	})
 }
 
 // rounding is the largest error of a sum of costs.
 const rounding = 1e-9
 
-// fits reports whether n calls fit. A guess does not refuse the first call of all. b.mu is
-// held.
-func (b *Budget) fits(n int) bool {
-	if !b.known && b.spent == 0 {
+// fits reports whether n calls fit beside what others have reserved. A guess does not refuse
+// the first call of all. b.mu is held.
+func (b *Budget) fits(n int, reserved float64) bool {
+	spent := b.spent + b.others.spent + reserved
+	if !b.known && spent == 0 {
 		return true
 	}
-	return b.spent < b.limit-rounding && b.spent+float64(n)*b.highest <= b.limit+rounding
+	return spent < b.limit-rounding && spent+float64(n)*b.highest <= b.limit+rounding
 }
 
 // Open reports whether a call can begin, now or after the running calls have
@@ -92,7 +137,7 @@ func (b *Budget) fits(n int) bool {
 func (b *Budget) Open() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.limit <= 0 || b.fits(1)
+	return b.limit <= 0 || b.fits(1, 0)
 }
 
 // Spent returns the US dollars settled so far, earlier runs included.
@@ -106,14 +151,16 @@ func (b *Budget) Spent() float64 {
 func (b *Budget) end(dollars float64, paid bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.underWay--
-	if paid {
-		b.spent += dollars
-		if !b.known {
-			b.highest = 0 // it was a guess
+	_ = b.settle(func() { // an error would come again with the next call
+		b.underWay--
+		if paid {
+			b.spent += dollars
+			if !b.known {
+				b.highest = 0 // it was a guess
+			}
+			b.highest, b.known = max(b.highest, dollars), true
 		}
-		b.highest, b.known = max(b.highest, dollars), true
-	}
+	})
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
@@ -121,7 +168,14 @@ func (b *Budget) end(dollars float64, paid bool) {
 func (b *Budget) lose(dollars float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.spent += dollars
+	_ = b.settle(func() { b.spent += dollars })
+}
+
+// settle makes a change, also if it cannot be passed on. b.mu is held.
+func (b *Budget) settle(change func()) error {
+	change = sync.OnceFunc(change)
+	defer change()
+	return b.update(change)
 }
 
 // Reservation is the money reserved for one call; a nil Reservation has none. Only the first

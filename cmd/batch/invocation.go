@@ -154,9 +154,9 @@ func (s *invocation) config() (c run.Config, err error) {
 	if err != nil {
 		return c, err
 	}
-	beside := 0.0
+	sweep, beside := "", 0.0
 	if s.flags.totalCost > 0 {
-		if beside, err = spentBeside(s.flags.output); err != nil {
+		if sweep, beside, err = spentBeside(s.flags.output); err != nil {
 			return c, err
 		}
 	}
@@ -166,7 +166,7 @@ func (s *invocation) config() (c run.Config, err error) {
 		Store: results.Options{Durability: journal.Durability(s.flags.durability), Mask: s.mask, Inject: s.inject},
 		About: s.about(), Git: s.git.Known, Argv: maskArgs(s.args),
 		Width: runner.NewWidth(s.flags.workers.n), WidthWhy: s.flags.workers.why, ByImage: s.flags.order != orderGiven,
-		Retries: retries, CostLimit: s.flags.totalCost, Beside: beside, Salvage: s.flags.salvage,
+		Retries: retries, CostLimit: s.flags.totalCost, Sweep: sweep, Beside: beside, Salvage: s.flags.salvage,
 		Grading: s.grading(), Servers: servers,
 		Redo: s.flags.redo, Again: s.flags.retrying, Fresh: s.flags.fresh, Settled: s.flags.dir != "", Accept: s.flags.accept,
 		Tell: s.tell,

@@ -280,19 +280,21 @@ func (s *sweeping) sweepConfig(configs []run.Config) (c run.SweepConfig, err err
 	return c, err
 }
 
-// spentBeside returns the US dollars that the other cells of a run directory's sweep have cost,
-// since its limit is one over all of them; 0 if the directory is not in a sweep.
-func spentBeside(dir string) (float64, error) {
+// spentBeside returns the sweep that a run directory is a cell of, and the US dollars that its
+// other cells have cost, since its limit is one over all of them; "" if the directory is not
+// in a sweep.
+func spentBeside(dir string) (sweep string, dollars float64, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return 0, fault.New(fault.Host, "finding the working directory", err)
+		return "", 0, fault.New(fault.Host, "finding the working directory", err)
 	}
 	folder, name := filepath.Split(abs)
 	x, err := sweeps.Read(filepath.Clean(folder))
 	if err != nil || !slices.ContainsFunc(x.Cells, func(c sweeps.Cell) bool { return c.Folder == name }) {
-		return 0, nil
+		return "", 0, nil
 	}
-	return spentIn(folder, x, map[string]bool{name: true})
+	dollars, err = spentIn(folder, x, map[string]bool{name: true})
+	return filepath.Clean(folder), dollars, err
 }
 
 // spentIn returns the US dollars that the cells of a sweep have cost, except some.

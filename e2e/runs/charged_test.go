@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -211,5 +212,37 @@ func TestJudgeCallsUnderWayAtACrashAreInTheBill(t *testing.T) {
 	code, out = e2e.ExitCode(t, judge())
 	if want := "the judge has cost $0.14; up to $0.28 with 2 calls that were not answered"; code != 0 || !strings.Contains(out, want) {
 		t.Errorf("exit code %d, want %q in\n%s", code, want, out)
+	}
+}
+
+// Cells of a sweep that are resumed side by side share its limit.
+func TestCellsResumedSideBySideShareTheLimit(t *testing.T) {
+	t.Parallel()
+	c := newCharging(t, 0.25, func(int64, *llmtest.Request) llmtest.Answer {
+		a := llmtest.Bash("true")
+		a.Delay = 50 * time.Millisecond
+		return a
+	})
+	first := c.command(t, "sweep", "--subset", "rows.jsonl", "--slice", ":1", "-m", "openai/stub-1", "--attempts", "3", "-w", "1", "-o", "out", "-q",
+		"--cost-limit-total", "0.25", "--set", "model.litellm_model_registry=prices.json")
+	if code, out := e2e.ExitCode(t, first); code != 3 {
+		t.Fatalf("exit code %d, want 3\n%s", code, out)
+	}
+	var beside sync.WaitGroup
+	for _, cell := range []string{"out/stub-1@1", "out/stub-1@2", "out/stub-1@3"} {
+		cmd := c.command(t, "resume", cell, "-q", "--cost-limit-total", "2")
+		beside.Go(func() {
+			if code, out := e2e.ExitCode(t, cmd); code != 3 {
+				t.Errorf("%s: exit code %d, want 3\n%s", cell, code, out)
+			}
+		})
+	}
+	beside.Wait()
+	if n := c.calls.Load(); n != 8 {
+		t.Errorf("%d calls of $0.25 under a limit of $2, want 8", n)
+	}
+	code, out := e2e.ExitCode(t, c.command(t, "resume", "out", "-q", "--cost-limit-total", "2.5"))
+	if n := c.calls.Load(); n != 10 || code != 3 {
+		t.Errorf("exit code %d, %d calls of $0.25 under a limit of $2.50; want 3, 10 calls\n%s", code, n, out)
 	}
 }

@@ -1,0 +1,152 @@
+package sweeps
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofrs/flock"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/results"
+)
+
+// ledgerFile is the file in the sweep's folder through which processes that work in different
+// cells share the cost limit. What it says of cells that no process works in comes from their
+// journals.
+const ledgerFile = ".batch.ledger"
+
+type ledger struct {
+	Working []*working         `json:"working"`
+	Ended   map[string]float64 `json:"ended"` // US dollars of the other cells, by folder
+}
+
+// working is a process that works in cells.
+type working struct {
+	Owner    string   `json:"owner"`
+	Cells    []string `json:"cells"`    // folders
+	Spent    float64  `json:"spent"`    // US dollars of these cells
+	Reserved float64  `json:"reserved"` // for calls that are under way
+}
+
+// Share is a process's part in the cost limit of a sweep. It is not safe for concurrent use.
+type Share struct {
+	dir   string
+	cells []string
+	lock  *flock.Flock
+}
+
+// OpenShare enters a process that has locked cells of the sweep in dir, and what they have cost
+// so far. The caller must Close the share before it unlocks the cells.
+func OpenShare(dir string, cells []string, spent float64) (*Share, error) {
+	x, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Share{dir: dir, cells: cells, lock: flock.New(filepath.Join(dir, ledgerFile), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))}
+	return s, s.change(true, func(l *ledger) error {
+		l.Working = slices.DeleteFunc(l.Working, func(w *working) bool { return results.IsDead(w.Owner) || slices.ContainsFunc(w.Cells, s.has) })
+		l.Ended = map[string]float64{}
+		for _, c := range x.Cells {
+			if s.has(c.Folder) || slices.ContainsFunc(l.Working, func(w *working) bool { return slices.Contains(w.Cells, c.Folder) }) {
+				continue
+			}
+			snap, err := ReadCell(filepath.Join(dir, c.Folder))
+			if err != nil {
+				return err
+			}
+			if snap != nil {
+				l.Ended[c.Folder] = snap.Spent
+			}
+		}
+		l.Working = append(l.Working, &working{Owner: results.DefaultOwner(), Cells: cells, Spent: spent})
+		return nil
+	})
+}
+
+func (s *Share) has(cell string) bool { return slices.Contains(s.cells, cell) }
+
+// Update calls decide with the US dollars that all other cells have spent, and that other
+// processes have reserved, and enters what decide returns for this process. No process
+// decides meanwhile. What a dead process had reserved is spent.
+func (s *Share) Update(decide func(spent, reserved float64) (ownSpent, ownReserved float64)) error {
+	return s.change(false, func(l *ledger) error {
+		own, spent, reserved := l.others(s)
+		if own == nil {
+			return fault.Newf(fault.Host, "%s has no entry of this run", s.lock.Path()).WithHint("run again: it is made anew")
+		}
+		own.Spent, own.Reserved = decide(spent, reserved)
+		return nil
+	})
+}
+
+// others returns the share's own entry, and the sums of all others.
+func (l *ledger) others(s *Share) (own *working, spent, reserved float64) {
+	for _, w := range l.Working {
+		switch {
+		case slices.ContainsFunc(w.Cells, s.has):
+			own = w
+		case results.IsDead(w.Owner):
+			spent += w.Spent + w.Reserved
+		default:
+			spent, reserved = spent+w.Spent, reserved+w.Reserved
+		}
+	}
+	for _, dollars := range l.Ended {
+		spent += dollars
+	}
+	return own, spent, reserved
+}
+
+// Close enters that the process no longer works in its cells.
+func (s *Share) Close() error {
+	err := s.change(false, func(l *ledger) error {
+		if own, _, _ := l.others(s); own != nil {
+			l.Working = slices.DeleteFunc(l.Working, func(w *working) bool { return w == own })
+			l.Ended[s.cells[0]] = own.Spent + own.Reserved
+		}
+		return nil
+	})
+	return errors.Join(err, s.lock.Close())
+}
+
+// change changes the ledger while no other process does. One that cannot be read is an error,
+// or begun anew.
+func (s *Share) change(anew bool, change func(*ledger) error) (err error) {
+	if err := s.lock.Lock(); err != nil {
+		return atomicfile.Fault("locking the ledger of the sweep", err)
+	}
+	defer func() { err = errors.Join(err, s.lock.Unlock()) }()
+	text, err := os.ReadFile(s.lock.Path())
+	if err != nil {
+		return atomicfile.Fault("reading the ledger of the sweep", err)
+	}
+	l := ledger{Ended: map[string]float64{}}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&l); err != nil && !anew { // a longer text may have been there before
+		return fault.New(fault.Host, "reading "+s.lock.Path(), err).WithHint("run again: it is made anew")
+	}
+	if err := change(&l); err != nil {
+		return err
+	}
+	return atomicfile.Fault("writing the ledger of the sweep", l.write(s.lock.Path()))
+}
+
+// write replaces the text of a file, which is never without a ledger meanwhile.
+func (l *ledger) write(path string) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(text, 0); err == nil {
+		err = f.Truncate(int64(len(text)))
+	}
+	return errors.Join(err, f.Close())
+}
