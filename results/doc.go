@@ -58,7 +58,9 @@
 //	blame, error            null without a fault; blame is a fault.Kind: "transient"
 //	model, model_id         as asked for, and as the provider returned it
 //	image, image_id, image_digest
-//	steps, cost             model calls, failed ones included, and US dollars
+//	steps, cost             answered model calls, and US dollars
+//	lost, held              calls that may have been charged although no answer is known, and
+//	                        US dollars that were reserved for them; not in steps and cost
 //	input_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
 //	reasoning_tokens        input includes cached and cache_write, cache_write what is kept
 //	                        for an hour, output includes reasoning
@@ -98,7 +100,7 @@
 //	            until the next one, over a resume too. Null, here and in submission: there is none
 //	prediction  {model_name_or_path, model_patch}: valid if an end record with its digest follows
 //	end         {record, spent, prediction_sha256, earlier, notes}: the attempt is over. record
-//	            is a Record; spent is never less than the replies' cost; the digest is of
+//	            is a Record; spent is its cost and held; the digest is of
 //	            model_name_or_path, a NUL byte and model_patch, and absent without a prediction;
 //	            notes are [Notes]. A second end of one attempt replaces the first
 //	reset       {earlier}: the result is forgotten; the instance is unfinished again

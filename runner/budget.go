@@ -32,7 +32,7 @@ type Budget struct {
 	others struct{ spent, reserved float64 } // what other processes have, as far as known
 }
 
-// Shared is a limit that other processes spend of, too. [*sweeps.Share] implements it.
+// Shared is a limit that other processes spend of, too. results/sweeps.Share implements it.
 type Shared interface {
 	// Update calls decide with the US dollars that the others have spent and reserved, and
 	// passes on what decide returns for this process. No other process decides meanwhile.

@@ -415,3 +415,65 @@ func TestAReservationOfExactlyTheRestIsGranted(t *testing.T) {
 		t.Errorf("got error %v with all of the limit spent", err)
 	}
 }
+
+// ledger is a limit that others spend of.
+type ledger struct {
+	spent, reserved float64 // by the others
+	own             string
+	err             error
+}
+
+func (l *ledger) Update(decide func(spent, reserved float64) (float64, float64)) error {
+	if l.err != nil {
+		return l.err
+	}
+	spent, reserved := decide(l.spent, l.reserved)
+	l.own = fmt.Sprint(spent, " ", reserved)
+	return nil
+}
+
+func TestOthersSpendOfASharedLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, others := runner.NewBudget(2, 0.5, 0.5), &ledger{spent: 0.5, reserved: 0.5}
+		b.Share(others)
+		call, err := b.Reserve(t.Context())
+		if err != nil || others.own != "0.5 0.5" {
+			t.Fatalf("%v, entered %s; want 0.5 spent and 0.5 reserved", err, others.own)
+		}
+		time.AfterFunc(time.Second, func() { others.reserved = 0 })
+		began := time.Now()
+		second, err := b.Reserve(t.Context())
+		if err != nil || time.Since(began) < time.Second {
+			t.Errorf("%v after %v, want a reservation when the others have released their money", err, time.Since(began))
+		}
+		call.Settle(0.5)
+		second.Lose(1)
+		second.Release()
+		if others.own != "1.5 0" {
+			t.Errorf("entered %s, want 1.5 spent", others.own)
+		}
+		if _, err := b.Reserve(t.Context()); !errors.Is(err, runner.ErrBudget) || b.Open() {
+			t.Errorf("got %v, want that nothing is left", err)
+		}
+	})
+}
+
+func TestASharedLimitThatCannotBeReadRefusesCalls(t *testing.T) {
+	b, others := runner.NewBudget(2, 0, 0.5), &ledger{}
+	b.Share(others)
+	call, err := b.Reserve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	others.err = errors.New("the disk is gone")
+	call.Settle(0.75)
+	if _, err := b.Reserve(t.Context()); !errors.Is(err, others.err) || b.Spent() != 0.75 {
+		t.Errorf("got %v and %v spent, want the error, 0.75", err, b.Spent())
+	}
+	if others.err = nil; others.own != "0 0.5" {
+		t.Errorf("entered %s", others.own)
+	}
+	if _, err = b.Reserve(t.Context()); err != nil || others.own != "0.75 0.75" {
+		t.Errorf("%v, entered %s; want what was spent meanwhile", err, others.own)
+	}
+}

@@ -33,7 +33,7 @@ var describedKeys = []describedKey{
 	{"agent.system_template", "", nil, "The first message: how the model is to work."},
 	{"agent.instance_template", "", nil, "The second message: the issue and what to do about it."},
 	{"agent.step_limit", "no limit", nil, "Model calls that an attempt, or a turn of a conversation, may make; 0 means no limit."},
-	{"agent.cost_limit", "no limit", nil, "US dollars that an attempt, or a turn of a conversation, may cost; 0 means no limit."},
+	{"agent.cost_limit", "no limit", nil, "US dollars that the answered calls of an attempt, or of a turn of a conversation, may cost; 0 means no limit."},
 	{"agent.wall_time_limit_seconds", "no limit", nil, "Seconds that an attempt, or a turn of a conversation, may work, without waits for rate limits; 0 means no limit."},
 	{"agent.max_consecutive_format_errors", "no limit", nil, "Replies in a row without a usable command that end an attempt, or a turn of a conversation; 0 means no limit."},
 	{"agent.finish_without_calls", "false", nil, "End an attempt with the first reply that calls no tool, with the status Answered; not for the action form text."},

@@ -62,6 +62,13 @@
 // it, and prefers the cost that a provider reports for each call, as OpenRouter does.
 // Without a price, --cost-limit-total and agent.cost_limit=VALUE are refused.
 //
+// Each try of a call is recorded before it is sent. One that was not answered and may
+// have been charged (a time-out, a broken connection, a crash) is in the bill with
+// what was reserved for it, the highest cost of a call so far; before that is known,
+// 12,000 tokens: "$6.00; up to $10.00 with 8 calls that were not answered". In JSON,
+// lost is how many, held what they may have cost, and spent includes held.
+// --cost-limit-total counts them; agent.cost_limit counts answered calls only.
+//
 // # Configurations
 //
 //	-c FILE          a file in the current directory or MSWEA_CONFIG_DIR; .yaml may be

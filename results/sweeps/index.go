@@ -1,7 +1,8 @@
 // Package sweeps reads and writes the index of a sweep: which run directories are in its
 // folder, and what each of them ran. A sweep is a grid of entries (a model with a
 // configuration) and attempts over one selection of instances; each cell of the grid is an
-// ordinary run directory, a folder in that of the sweep.
+// ordinary run directory, a folder in that of the sweep. Processes that work in different
+// cells of a sweep with a cost limit share it through a [Share].
 package sweeps
 
 import (

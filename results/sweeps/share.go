@@ -77,7 +77,7 @@ func (s *Share) Update(decide func(spent, reserved float64) (ownSpent, ownReserv
 	return s.change(false, func(l *ledger) error {
 		own, spent, reserved := l.others(s)
 		if own == nil {
-			return fault.Newf(fault.Host, "%s has no entry of this run", s.lock.Path()).WithHint("run again: it is made anew")
+			return fault.Newf(fault.Host, "%s has no entry of this run", s.lock.Path()).WithHint("run again: it is made again")
 		}
 		own.Spent, own.Reserved = decide(spent, reserved)
 		return nil
@@ -115,8 +115,8 @@ func (s *Share) Close() error {
 }
 
 // change changes the ledger while no other process does. One that cannot be read is an error,
-// or begun anew.
-func (s *Share) change(anew bool, change func(*ledger) error) (err error) {
+// or is made again.
+func (s *Share) change(create bool, change func(*ledger) error) (err error) {
 	if err := s.lock.Lock(); err != nil {
 		return atomicfile.Fault("locking the ledger of the sweep", err)
 	}
@@ -125,9 +125,12 @@ func (s *Share) change(anew bool, change func(*ledger) error) (err error) {
 	if err != nil {
 		return atomicfile.Fault("reading the ledger of the sweep", err)
 	}
-	l := ledger{Ended: map[string]float64{}}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&l); err != nil && !anew { // a longer text may have been there before
-		return fault.New(fault.Host, "reading "+s.lock.Path(), err).WithHint("run again: it is made anew")
+	var l ledger
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&l); err != nil && !create { // a longer text may have been there before
+		return fault.New(fault.Host, "reading "+s.lock.Path(), err).WithHint("run again: it is made again")
+	}
+	if l.Ended == nil {
+		l.Ended = map[string]float64{}
 	}
 	if err := change(&l); err != nil {
 		return err

@@ -1,0 +1,154 @@
+package sweeps_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/journal"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/sweeps"
+)
+
+// sweepOf makes the folder of a sweep with cells.
+func sweepOf(t *testing.T, cells ...string) string {
+	t.Helper()
+	dir, x := t.TempDir(), sweeps.Index{}
+	for _, name := range cells {
+		x.Cells = append(x.Cells, sweeps.Cell{Folder: name})
+	}
+	if err := x.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func share(t *testing.T, dir string, spent float64, cells ...string) *sweeps.Share {
+	t.Helper()
+	s, err := sweeps.OpenShare(dir, cells, spent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// others enters what a share has, and says what the others have.
+func others(t *testing.T, s *sweeps.Share, spent, reserved float64) (got string) {
+	t.Helper()
+	err := s.Update(func(otherSpent, otherReserved float64) (float64, float64) {
+		got = fmt.Sprint(otherSpent, " ", otherReserved)
+		return spent, reserved
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// call records in a cell a reply that cost a dollar, and a call that got no reply.
+func call(t *testing.T, dir string) {
+	t.Helper()
+	store, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.WriteManifest(&manifest.Manifest{}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := store.Begin("a__1", manifest.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range []struct {
+		typ  string
+		data any
+	}{
+		{journal.TypeRequest, journal.RequestData{Step: 1, Reserved: 4}},
+		{journal.TypeReply, journal.ReplyData{Step: 1, Cost: 1}},
+		{journal.TypeRequest, journal.RequestData{Step: 2, Reserved: 2}},
+	} {
+		if err := a.Journal().Append(record.typ, record.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSharesSeeEachOther(t *testing.T) {
+	dir := sweepOf(t, "a", "b", "c", "d")
+	call(t, filepath.Join(dir, "d"))
+	one := share(t, dir, 1, "a", "b")
+	if got := others(t, one, 1, 0.5); got != "3 0" {
+		t.Errorf("one sees %s, want 3 of the journal of d", got)
+	}
+	two := share(t, dir, 8, "c")
+	if got := others(t, two, 8, 0.25); got != "4 0.5" {
+		t.Errorf("two sees %s, want 3 of d, 1 and 0.5 reserved of one", got)
+	}
+	if got := others(t, one, 2, 0); got != "11 0.25" {
+		t.Errorf("one sees %s, want 3 of d, 8 and 0.25 reserved of two", got)
+	}
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := others(t, two, 8, 0); got != "5 0" {
+		t.Errorf("two sees %s, want 3 of d and the 2 of one, which has ended", got)
+	}
+	again := share(t, dir, 16, "d")
+	if got := others(t, again, 16, 0); got != "8 0" {
+		t.Errorf("d sees %s, want 8 of two, and nothing of a and b, which have no journal", got)
+	}
+}
+
+// What a process had reserved when it died may have been charged.
+func TestWhatADeadProcessHadReservedIsSpent(t *testing.T) {
+	dir := sweepOf(t, "a", "b")
+	s := share(t, dir, 0, "a")
+	file := filepath.Join(dir, ".batch.ledger")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := fmt.Sprintf(`"working":[{"owner":"host %s, pid %d, since 2026-01-02T03:04:05Z","cells":["b"],"spent":1,"reserved":0.5},`, host, ended.Process.Pid)
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), `"working":[`, dead, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := others(t, s, 0, 0); got != "1.5 0" {
+		t.Errorf("it sees %s, want 1.5 of the dead one", got)
+	}
+	if got := others(t, share(t, dir, 0, "a"), 0, 0); got != "0 0" {
+		t.Errorf("a new process sees %s, want nothing: the journals say what the dead one has spent", got)
+	}
+}
+
+func TestABrokenLedgerRefusesCallsUntilItIsMadeAgain(t *testing.T) {
+	dir := sweepOf(t, "a")
+	s := share(t, dir, 0, "a")
+	for _, text := range []string{"", "{", "null", "[]"} {
+		if err := os.WriteFile(filepath.Join(dir, ".batch.ledger"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := s.Update(func(_, _ float64) (float64, float64) { t.Errorf("%q: decided", text); return 0, 0 })
+		if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), ".batch.ledger") {
+			t.Errorf("%q: %v, want a host fault that names the file", text, err)
+		}
+	}
+	if got := others(t, share(t, dir, 0, "a"), 0, 0); got != "0 0" {
+		t.Errorf("it sees %s, want nothing", got)
+	}
+}
