@@ -373,3 +373,34 @@ func TestTheTextOfASummaryStaysWithin80Columns(t *testing.T) {
 		}
 	}
 }
+
+// A bill with calls that were not answered says what they may have cost, in this attempt or in
+// earlier ones.
+func TestABillHasCallsThatWereNotAnswered(t *testing.T) {
+	lost := func(n int, held float64) results.Unanswered { return results.Unanswered{Lost: n, Held: held} }
+	for _, c := range []struct {
+		records []results.Record
+		spent   float64
+		want    string
+	}{
+		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(8, 4)}}, 10, "cost $6.00; up to $10.00 with 8 calls that were not answered\n"},
+		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(1, 4)}}, 10, "cost $6.00; up to $10.00 with 1 call that was not answered\n"},
+		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(0, 4)}}, 10, "cost $6.00; up to $10.00 with calls that were not answered\n"},
+		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(3, 0)}}, 6, "cost $6.00\n"},
+		{
+			[]results.Record{{Attempt: 1, Cost: 2, Unanswered: lost(1, 1)}, {Attempt: 2, Cost: 6, Unanswered: lost(1, 3)}},
+			12, "cost $6.00 ($8.00 with all attempts ever made in this directory; up to $12.00 with 2 calls that were not answered)\n",
+		},
+	} {
+		for i := range c.records {
+			c.records[i].InstanceID, c.records[i].Status, c.records[i].Outcome = "a__1", vocab.StatusSubmitted, vocab.OutcomeSubmitted
+		}
+		var b bytes.Buffer
+		if err := report.Summary(&b, report.SummaryData{Records: c.records, Spent: c.spent}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(b.String(), "\n  ", " "); !strings.Contains(got, c.want) {
+			t.Errorf("want %q in\n%s", c.want, b.String())
+		}
+	}
+}

@@ -173,7 +173,7 @@ func writeCost(b *bufio.Writer, d SummaryData, records []results.Record) {
 	all := d.Spent - lost.Held // of answered calls
 	text := "cost " + UpTo(sum, lost)
 	if all > sum+0.00005 {
-		text = fmt.Sprintf("cost %s (%s with all attempts ever made in this directory)", Dollars(sum), UpTo(all, lost))
+		text = fmt.Sprintf("cost %s (%s with all attempts ever made in this directory%s)", Dollars(sum), Dollars(all), upTo(all, lost))
 	}
 	if d.Elapsed > 0 {
 		text += ", elapsed " + Seconds(d.Elapsed.Seconds())

@@ -20,16 +20,18 @@ func Dollars(v float64) string {
 
 // UpTo is a cost with what unanswered calls may add to it: "$6.00; up to $10.00 with 8 calls
 // that were not answered".
-func UpTo(cost float64, u results.Unanswered) string {
-	text := Dollars(cost)
-	if u.Held > 0 {
-		calls := "calls that were"
-		if u.Lost > 0 { // else the journals are of a version that did not count them
-			calls = printable.Count(u.Lost, "call that was", "calls that were")
-		}
-		text += fmt.Sprintf("; up to %s with %s not answered", Dollars(cost+u.Held), calls)
+func UpTo(cost float64, u results.Unanswered) string { return Dollars(cost) + upTo(cost, u) }
+
+// upTo is UpTo after the cost: empty if there is nothing to add.
+func upTo(cost float64, u results.Unanswered) string {
+	if u.Held <= 0 {
+		return ""
 	}
-	return text
+	calls := "calls that were"
+	if u.Lost > 0 { // else the journals are of a version that did not count them
+		calls = printable.Count(u.Lost, "call that was", "calls that were")
+	}
+	return fmt.Sprintf("; up to %s with %s not answered", Dollars(cost+u.Held), calls)
 }
 
 // Seconds shows a duration in seconds in the unit a person would choose.

@@ -155,7 +155,7 @@ func (b *Budget) end(dollars float64, paid bool) {
 		b.underWay--
 		if paid {
 			b.spent += dollars
-			if !b.known {
+			if !b.known && dollars > 0 {
 				b.highest = 0 // it was a guess
 			}
 			b.highest, b.known = max(b.highest, dollars), true

@@ -58,30 +58,30 @@ func (e entry) rateRow(s study, r rate, a axis) rateRow {
 		row.Rate, row.Interval = percent(r.value), span(r.Interval)
 		row.Resolved = fmt.Sprintf("%d of %d", r.resolved, r.attempts)
 	}
-	costs, sum := s.values(e, costOf), 0.0
-	for _, v := range e.allCosts() {
-		sum += v
-	}
+	costs := s.values(e, costOf)
 	row.CostEach, row.Cost = optional(mean(costs), dollars), "–"
 	if len(costs) > 0 {
-		row.Cost = dollars(sum)
+		sum, held := e.allCosts()
+		if row.Cost = dollars(sum); held > 0 { // of calls that were not answered
+			row.Cost += " to " + dollars(sum+held)
+		}
 	}
 	row.Steps = optional(median(s.values(e, stepsOf)), number)
 	row.Time = optional(median(s.values(e, secondsOf)), duration)
 	return row
 }
 
-// allCosts are those of all attempts at all instances.
-func (e entry) allCosts() []float64 {
-	var list []float64
+// allCosts sums up what all attempts at all instances have cost, and what calls without an
+// answer may have cost.
+func (e entry) allCosts() (sum, held float64) {
 	for _, a := range e.Attempts {
 		for _, id := range sortedIDs(a) {
 			if c := a.Scores[id].Cost; c != nil {
-				list = append(list, *c)
+				sum, held = sum+*c, held+a.Scores[id].Held
 			}
 		}
 	}
-	return list
+	return sum, held
 }
 
 func stepsOf(c cell) *float64   { return c.steps }

@@ -24,7 +24,7 @@ func fromRecord(r results.Record) Score {
 		s.Resolved = nil
 	}
 	if r.Measured() && r.Outcome.Final() {
-		s.Steps, s.Cost = &r.Steps, &r.Cost
+		s.Steps, s.Cost, s.Held = &r.Steps, &r.Cost, r.Held
 	}
 	if r.Time.Total > 0 && r.Outcome.Final() {
 		s.Seconds = &r.Time.Total

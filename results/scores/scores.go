@@ -32,7 +32,8 @@ type Score struct {
 	Resolved *bool  // nil: left out of all rates, for the reason Left
 	Left     Reason
 	Steps    *int     // model calls
-	Cost     *float64 // US dollars
+	Cost     *float64 // US dollars of answered calls
+	Held     float64  // US dollars that other calls may have cost, if Cost is known
 	Seconds  *float64 // of the attempt, without waiting for a worker
 }
 
