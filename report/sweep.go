@@ -57,7 +57,7 @@ func (s Sweep) Write(w io.Writer) error {
 	return buffered(w, func(b *bufio.Writer) {
 		fmt.Fprintf(b, "%s: %s\n", OneLine(s.Dir, 0), printable.Count(len(s.Cells), "cell", "cells"))
 		if s.Spent > 0 {
-			fmt.Fprintf(b, "cost %s with all attempts ever made\n", UpTo(s.Spent-s.Held, s.Unanswered))
+			fmt.Fprintf(b, "cost %s with all attempts ever made%s\n", Dollars(s.Spent-s.Held), upTo(s.Spent-s.Held, s.Unanswered))
 		}
 		fmt.Fprintln(b)
 		t := &Table{}

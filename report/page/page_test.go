@@ -141,3 +141,12 @@ func TestSumsThatAreTooLarge(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestACostWithUnansweredCallsIsARange(t *testing.T) {
+	cost, yes := 6.0, true
+	one := scores.Attempt{Scores: map[string]scores.Score{"a__1": {Resolved: &yes, Cost: &cost, Held: 4}}}
+	d := page.Data{Entries: []scores.Entry{{Name: "a", Attempts: []scores.Attempt{one}}}}
+	if text := written(t, d); !strings.Contains(text, "$6.00 to $10.00") {
+		t.Error("the page does not say that it has cost $6.00 to $10.00")
+	}
+}
