@@ -86,8 +86,8 @@ const (
 // Judgement is what a log says about a prediction.
 type Judgement struct {
 	// Found says that the log could be graded. A report has it as
-	// patch_successfully_applied. If it is false, only Why, Failure, Verdict and
-	// Suspicious have a value.
+	// patch_successfully_applied. If it is false, only Why, Failure, Verdict,
+	// Doubt, Lost and Suspicious have a value.
 	Found      bool
 	Statuses   logparse.Statuses
 	Tests      TestsStatus
@@ -99,6 +99,11 @@ type Judgement struct {
 	// "2 of 5 FAIL_TO_PASS tests fail: a, b". It is empty if it does.
 	Why     string
 	Failure Failure
+	// Doubt says in one line why a verdict of the tests may be wrong although nobody meant to
+	// decide it: expected tests are not in the log, and the log says what may have stopped them,
+	// or that a part of it was taken out. It is "" for most logs.
+	Doubt string
+	Lost  int // expected tests that are not in the log
 	// Suspicious has one line for everything in the log that looks like an attempt to
 	// decide the verdict.
 	Suspicious []string

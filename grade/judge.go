@@ -21,7 +21,11 @@ func Judge(l Log, parse Parse, t Tests, evalType string, r logparse.Rules) (Judg
 		return Judgement{}, err
 	}
 	if m.miss != nil {
-		return missed(text, m, l.Nonce), nil
+		j := missed(text, m, l.Nonce)
+		if j.Lost, j.Doubt = lost(text, m.seen, t, l.Nonce != ""); j.Verdict != vocab.VerdictUnresolved {
+			j.Doubt = "" // the verdict says what happened
+		}
+		return j, nil
 	}
 	tests := TestsStatus{
 		FailToPass: split(t.FailToPass, m.seen, check.failToPass),
@@ -31,6 +35,7 @@ func Judge(l Log, parse Parse, t Tests, evalType string, r logparse.Rules) (Judg
 		Found: true, Statuses: m.statuses, Tests: tests, Resolution: resolution(tests),
 		Verdict: vocab.VerdictUnresolved, Suspicious: m.suspicious,
 	}
+	j.Lost, j.Doubt = lost(text, m.seen, t, l.Nonce != "")
 	if j.Resolution == ResolvedFull {
 		j.Resolved, j.Verdict = true, vocab.VerdictResolved
 		j.Suspicious = append(j.Suspicious, contradictions(m, t, parse)...)

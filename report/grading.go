@@ -122,6 +122,9 @@ func (g *Grading) add(r results.Record) {
 		g.Suspicious = append(g.Suspicious, Suspicion{r.InstanceID, r.Grade.Suspicious})
 	}
 	if r.Grade != nil {
+		if doubt := r.Grade.Doubt; doubt != "" {
+			g.note("the verdict may be wrong: "+doubt, r.InstanceID)
+		}
 		for _, text := range r.Grade.Notes {
 			g.note(text, r.InstanceID)
 		}

@@ -40,6 +40,9 @@ func verdictCell(r results.Record) string {
 		if len(g.Suspicious) > 0 {
 			words = append(words, "suspicious")
 		}
+		if g.Doubt != "" {
+			words = append(words, "in doubt")
+		}
 	}
 	if r.Quarantined {
 		words = append(words, "quarantined")

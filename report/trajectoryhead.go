@@ -179,6 +179,9 @@ func gradeOf(v *trajectory.View) []headLine {
 	for _, reason := range g.Suspicious {
 		lines = append(lines, headLine{"", "suspicious: " + reason})
 	}
+	if g.Doubt != "" {
+		lines = append(lines, headLine{"", "in doubt: " + g.Doubt})
+	}
 	for _, note := range g.Notes {
 		lines = append(lines, headLine{"", "note: " + note})
 	}

@@ -154,7 +154,11 @@
 //	                      graded again by the next batch grade
 //	ungradeable           no verdict: the row has no script or parser, or the log is cut
 //
-// Rates count the first five only, and tables show how many predictions those are. What a
+// Rates count the first five only, and tables show how many predictions those are. The final
+// report (MODEL.RUN.json) blames as the table does: only resolved and unresolved predictions are
+// in completed_ids, only the table's infrastructure failures in infra_failure_ids. Where expected
+// tests are missing in a log that says why ("Killed", "No space left on device", an omitted
+// part), the verdict is in doubt: the table says so, and the report has the reason in doubts. What a
 // test prints cannot end the log early or change the exit code. If a resolved prediction
 // changed files that decide what tests report (conftest.py, the test runner, compiled code,
 // setup.cfg and the like; what it changed is read from the working tree), the tests run again
@@ -164,7 +168,7 @@
 // A verdict belongs to all that it was made by: the expected tests, script, parser, rules,
 // image, network and limits. When one of them has changed, the next batch grade judges again,
 // from the log that it has where that is still right. The table and the final report
-// (MODEL.RUN.json) are always of the whole directory, whatever instances a command was for.
+// are always of the whole directory, whatever instances a command was for.
 // batch run --grade refuses rows that cannot be graded before their agents cost anything.
 //
 // # Exit codes

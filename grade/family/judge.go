@@ -48,8 +48,11 @@ func (t *Task) decide(j *grade.Judgement) {
 	o := t.rule(j.Statuses, t.Tests)
 	j.Tests = grade.TestsStatus{FailToPass: o.failToPass, PassToPass: o.passToPass}
 	j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedFull, true, vocab.VerdictResolved, ""
+	doubt := j.Doubt
+	j.Doubt = "" // a rule that resolves does without the tests that are not in the log
 	if !o.resolved || len(j.Statuses) == 0 {
 		j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedNo, false, vocab.VerdictUnresolved, o.reason(len(j.Statuses))
+		j.Doubt = doubt
 	}
 }
 

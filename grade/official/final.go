@@ -6,6 +6,7 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/python"
+	"batch.example/batch/vocab"
 )
 
 // Entry is what the final report says about one prediction.
@@ -17,6 +18,25 @@ type Entry struct {
 	// Failure is what its test_output.txt and run_instance.log say, joined by "\n". It is
 	// not looked at where the prediction is resolved.
 	Failure grade.Failure
+	Doubt   string // why the verdict may be wrong, as in [grade.Judgement]
+}
+
+// EntryOf is the entry of a prediction with a verdict. The final report blames what the
+// verdict blames. Only a prediction that was judged by its tests is completed; one whose
+// evaluation ended otherwise is an error, as in the harness. Infrastructure failures are
+// those by the verdict: what logs say does not make one, since tests can print it. Failure
+// gives its reason, and what is ambiguous.
+func EntryOf(id string, v vocab.Verdict, failure grade.Failure, doubt string) Entry {
+	e := Entry{InstanceID: id, Empty: v == vocab.VerdictEmpty, Resolved: v == vocab.VerdictResolved, Failure: failure, Doubt: doubt}
+	e.Reported = e.Resolved || v == vocab.VerdictUnresolved
+	environment := failure.Tier == grade.Environment
+	switch {
+	case v == vocab.VerdictInfrastructure && !environment:
+		e.Failure = grade.Failure{Tier: grade.Environment, Reason: "infrastructure"}
+	case v != vocab.VerdictInfrastructure && environment:
+		e.Failure = grade.Failure{}
+	}
+	return e
 }
 
 // Final is the final report of a run: <model>.<run_id>.json.
@@ -55,12 +75,12 @@ func (f Final) JSON() ([]byte, error) {
 // outcomes are the ids of a final report by how they ended.
 type outcomes struct {
 	completed, incomplete, empty, submitted, resolved, unresolved, infra, ambiguous, failed []string
-	reasons                                                                                 map[string]string
+	reasons, doubts                                                                         map[string]string
 }
 
 func (f Final) outcomes() outcomes {
 	predicted := map[string]Entry{}
-	o := outcomes{reasons: map[string]string{}}
+	o := outcomes{reasons: map[string]string{}, doubts: map[string]string{}}
 	for _, e := range f.Predictions {
 		predicted[e.InstanceID] = e
 		o.submitted = append(o.submitted, e.InstanceID)
@@ -90,6 +110,9 @@ func (f Final) outcomes() outcomes {
 
 // tested sorts in a prediction with a patch.
 func (o *outcomes) tested(e Entry) {
+	if e.Doubt != "" {
+		o.doubts[e.InstanceID] = e.Doubt
+	}
 	switch {
 	case !e.Reported:
 		o.failed = append(o.failed, e.InstanceID)
@@ -134,17 +157,20 @@ func (f Final) members() object {
 		m = append(m, member{"infra_failure_ids", o.infra}, member{"ambiguous_failure_ids", o.ambiguous}, member{"failure_reasons", o.reasons})
 	}
 	m = append(m, member{"error_ids", o.failed}, member{"schema_version", 2})
-	return append(m, f.additions()...)
+	return append(m, f.additions(o.doubts)...)
 }
 
 // additions are the members that follow those of every final report.
-func (f Final) additions() object {
+func (f Final) additions(doubts map[string]string) object {
 	var m object
 	if f.Leftovers != nil {
 		m = append(
 			m, member{"unstopped_instances", len(f.Leftovers.Containers)},
 			member{"unstopped_containers", sorted(f.Leftovers.Containers)}, member{"unremoved_images", sorted(f.Leftovers.Images)},
 		)
+	}
+	if len(doubts) > 0 {
+		m = append(m, member{"doubts", doubts})
 	}
 	if len(f.Quarantined) > 0 {
 		m = append(m, member{"quarantined_instances", len(f.Quarantined)}, member{"quarantined_ids", sorted(f.Quarantined)})

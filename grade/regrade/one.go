@@ -28,13 +28,14 @@ type task struct {
 // evaluation.
 type outcome struct {
 	Graded
-	present bool
+	present  bool
+	reported bool // it has a report.json
 }
 
 // one grades a folder and writes its report, or removes what an earlier grading wrote.
 func (c Config) one(ctx context.Context, t task) (outcome, error) {
 	o, err := c.grade(ctx, t)
-	if err != nil || o.entry.Reported {
+	if err != nil || o.reported {
 		return o, err
 	}
 	dir, err := official.Dir(c.Out, t.folder.Run, t.folder.Model, t.in.ID)
@@ -52,11 +53,10 @@ func (c Config) grade(ctx context.Context, t task) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	o := outcome{Graded: Graded{InstanceID: t.in.ID, entry: official.Entry{InstanceID: t.in.ID}}, present: true}
+	o := outcome{Graded: Graded{InstanceID: t.in.ID}, present: true}
 	switch {
 	case files.Patch != nil && len(files.Patch) == 0 && files.Output == nil:
-		o.Verdict, o.Why, o.entry.Empty = vocab.VerdictEmpty, "the patch is empty", true
-		return o, nil
+		o.Verdict, o.Why = vocab.VerdictEmpty, "the patch is empty"
 	case files.Output != nil:
 		err = c.judge(ctx, t, files, &o)
 	case files.RunLog != nil:
@@ -65,9 +65,11 @@ func (c Config) grade(ctx context.Context, t task) (outcome, error) {
 		o.present = false
 		return o, nil
 	}
-	if !o.entry.Resolved {
-		o.entry.Failure = grade.Classify(logs(files))
+	var failure grade.Failure
+	if o.Verdict != vocab.VerdictResolved {
+		failure = grade.Classify(logs(files))
 	}
+	o.entry = official.EntryOf(t.in.ID, o.Verdict, failure, o.Doubt)
 	return o, err
 }
 
@@ -85,8 +87,8 @@ func (c Config) judge(ctx context.Context, t task, files official.Files, o *outc
 		o.Verdict, o.Why = vocab.VerdictUngradeable, err.Error()
 		return nil
 	}
-	o.Verdict, o.Why, o.Suspicious = j.Verdict, j.Why, j.Suspicious
-	o.entry.Reported, o.entry.Resolved = true, j.Resolved
+	o.Verdict, o.Why, o.Doubt, o.Suspicious = j.Verdict, j.Why, j.Doubt, j.Suspicious
+	o.reported = true
 	report, err := official.Report{InstanceID: t.in.ID, Judgement: j, Rules: c.Rules}.JSON()
 	if err != nil {
 		return fault.New(fault.Bug, "writing report.json", err)

@@ -43,6 +43,7 @@ type Graded struct {
 	InstanceID string
 	Verdict    vocab.Verdict
 	Why        string // one line, empty if it is resolved
+	Doubt      string // as in [grade.Judgement]
 	Suspicious []string
 	entry      official.Entry
 }

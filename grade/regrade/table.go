@@ -48,12 +48,17 @@ func (r Report) Write(w io.Writer) error {
 	return err
 }
 
-// notes names what a person should look at: predictions without a verdict that counts, and
-// logs that look suspicious.
+// notes names what a person should look at: predictions without a verdict that counts,
+// logs that lost tests, and logs that look suspicious.
 func (r Report) notes(w io.Writer) {
 	for _, g := range r.Graded {
 		if !g.Verdict.Counts() {
 			words(w, g.Verdict.String()+": "+g.InstanceID+": "+g.Why)
+		}
+	}
+	for _, g := range r.Graded {
+		if g.Doubt != "" {
+			words(w, "in doubt: "+g.InstanceID+": "+g.Doubt)
 		}
 	}
 	for _, g := range r.Graded {

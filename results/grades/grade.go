@@ -33,6 +33,7 @@ type Grade struct {
 	Error      string        `json:"error,omitempty"` // of an infrastructure failure
 	Blame      string        `json:"blame,omitempty"` // of an infrastructure failure: a fault.Kind's name
 	Suspicious []string      `json:"suspicious,omitempty"`
+	Doubt      string        `json:"doubt,omitempty"` // why a verdict of the tests may be wrong: the log lost tests
 	Notes      []string      `json:"notes,omitempty"` // for a person: how this grading differed from an ordinary one
 
 	FailToPass Tests  `json:"FAIL_TO_PASS,omitzero"`

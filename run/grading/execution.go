@@ -142,6 +142,15 @@ func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate
 	if len(e.Lost) > 0 {
 		g.Notes = append(g.Notes, "git apply could not apply the patch at once, so the official steps reset what the image itself had changed: "+some(e.Lost))
 	}
+	g.Doubt = j.Doubt
+	if all := len(x.task.Tests.FailToPass) + len(x.task.Tests.PassToPass); g.Doubt == "" && j.Lost > 0 && j.Verdict == vocab.VerdictUnresolved {
+		switch {
+		case e.OutOfMemory:
+			g.Doubt = grade.Missing(j.Lost, all, "the container ran out of memory")
+		case e.FullDisk:
+			g.Doubt = grade.Missing(j.Lost, all, "the container's files exceeded their limit")
+		}
+	}
 	if step.Why != "" {
 		g.Verdict, g.Why = vocab.VerdictUnresolved, step.Why
 	}

@@ -2,7 +2,6 @@ package grading
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -47,18 +46,14 @@ func KeyOf(p results.Prediction) grades.Prediction {
 }
 
 func finalEntry(dir string, p results.Prediction, g grades.Grade) official.Entry {
-	e := official.Entry{InstanceID: p.InstanceID, Empty: len(bytes.TrimSpace(p.Patch)) == 0 && g.Log == ""}
-	e.Resolved = g.Verdict == vocab.VerdictResolved
-	if g.Log == "" {
-		return e
+	if g.Verdict == "" { // the harness asks only whether there is a patch
+		return official.Entry{InstanceID: p.InstanceID, Empty: len(bytes.TrimSpace(p.Patch)) == 0}
 	}
-	folder := filepath.Join(dir, filepath.FromSlash(g.Log))
-	_, err := os.Stat(filepath.Join(folder, official.ReportName))
-	e.Reported = err == nil
-	if !e.Resolved {
-		if files, err := official.Read(folder); err == nil { // the failure is advice
-			e.Failure = grade.Classify(string(files.Output) + "\n" + string(files.RunLog))
+	var failure grade.Failure
+	if g.Log != "" && g.Verdict != vocab.VerdictResolved {
+		if files, err := official.Read(filepath.Join(dir, filepath.FromSlash(g.Log))); err == nil { // the failure is advice
+			failure = grade.Classify(string(files.Output) + "\n" + string(files.RunLog))
 		}
 	}
-	return e
+	return official.EntryOf(p.InstanceID, g.Verdict, failure, g.Doubt)
 }

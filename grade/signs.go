@@ -1,0 +1,133 @@
+package grade
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"batch.example/batch/internal/printable"
+)
+
+// lost returns how many of the expected tests the log does not have, and the reason to doubt
+// a verdict made without them: a text in the log that says that something beside the tests
+// stopped them, or that a part of the log was taken out. The reason is "" where no such text
+// is found. Own says that the log is of this module's own evaluation, which knows from
+// elsewhere whether the network failed.
+func lost(text string, s seen, t Tests, own bool) (n int, doubt string) {
+	all := len(t.FailToPass) + len(t.PassToPass)
+	for _, ids := range [][]string{t.FailToPass, t.PassToPass} {
+		for _, id := range ids {
+			if _, found := s.tolerant(id); !found {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return 0, ""
+	}
+	sign := stopped(text)
+	if sign == "" {
+		sign = elided(text)
+	}
+	if failure := Classify(text); sign == "" && !own && failure.Tier == Environment {
+		sign = failure.Reason
+	}
+	if sign == "" {
+		return n, ""
+	}
+	return n, Missing(n, all, fmt.Sprintf("the log says %q", sign))
+}
+
+// Missing is the reason to doubt a verdict that was made without n of all expected tests.
+func Missing(n, all int, because string) string {
+	return fmt.Sprintf("%d of %s not in the log, and %s", n, printable.Count(all, "expected test is", "expected tests are"), because)
+}
+
+// stopping are what the system and runners say when processes are killed or cannot write.
+var stopping = regexp.MustCompile(`(?m)` +
+	`^(?:.*: line [0-9]+: +[0-9]+ )?Killed(?: {2}.*)?$|\*\*\* \[[^\]\n]*\] Killed\b|\bsignal: killed\b|\bsignal: 9, SIGKILL|\bsignal[= ]"?SIGKILL|\bexit (?:code|value|status):? 137\b` +
+	`|Cannot allocate memory|OutOfMemoryError|heap out of memory` +
+	`|No space left on device|Disk quota exceeded|Read-only file system`)
+
+// stopped finds what says that the tests were stopped.
+func stopped(text string) string {
+	const kept = 60
+	found := strings.Join(strings.Fields(stopping.FindString(text)), " ")
+	return short(printable.Line(found[:min(len(found), kept)]))
+}
+
+var (
+	cutVerb = regexp.MustCompile(`(?i)\b(?:elided|truncated|truncating|omitted|omitting|snip|snipped|clipped|trimmed|skipped|skipping|removed|cut)\b`)
+	cutWord = regexp.MustCompile(`(?i)[a-z]+`)
+	edges   = regexp.MustCompile(`[\[\]<>(){}…\n]|\.\.\.`)
+)
+
+// cutWords are the words of texts that stand in the place of a part of a log.
+var cutWords = wordSet(`elided truncated truncating omitted omitting snip snipped clipped trimmed skipped skipping removed cut
+	output log logs text content console test the a in middle of line lines character characters char chars byte bytes b k kb kib m mb mib token tokens
+	more additional was were has have been is too long due to for length brevity here size limit first last rest next by from at total`)
+
+// cutUnits are the words of which one has to stand with a verb that test runners use too.
+var cutUnits = wordSet(`line lines character characters char chars byte bytes kb kib mb mib token tokens output log logs middle`)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// elided finds what tools write in the place of a part of a log: "[... 120 lines omitted ...]",
+// "<12345 characters elided>". Within a line, where runners shorten values, it must have a
+// number.
+func elided(text string) string {
+	for from := 0; from < len(text); {
+		at := cutVerb.FindStringIndex(text[from:])
+		if at == nil {
+			return ""
+		}
+		begin, end := from+at[0], from+at[1]
+		line := strings.LastIndexByte(text[:begin], '\n') + 1
+		if near := edges.FindAllStringIndex(text[max(line, begin-100):begin], -1); near != nil {
+			line = max(line, begin-100) + near[len(near)-1][1]
+		}
+		after := len(text)
+		if next := edges.FindStringIndex(text[end:]); next != nil {
+			after = end + next[0]
+		}
+		if segment := text[line:after]; isCut(segment, alone(text, line, after)) {
+			return short(printable.Line(strings.TrimSpace(segment)))
+		}
+		from = end
+	}
+	return ""
+}
+
+// alone reports whether nothing but marks stands before and after a part of a line.
+func alone(text string, begin, end int) bool {
+	before := text[strings.LastIndexByte(text[:begin], '\n')+1 : begin]
+	after, _, _ := strings.Cut(text[end:], "\n")
+	return !strings.ContainsFunc(before+after, func(r rune) bool { return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' })
+}
+
+// isCut reports whether a text says nothing but that a part was taken out.
+func isCut(segment string, alone bool) bool {
+	const longest = 120
+	if len(segment) > longest || !alone && !strings.ContainsAny(segment, "0123456789") {
+		return false
+	}
+	unit, strong := false, false
+	for _, w := range cutWord.FindAllString(segment, -1) {
+		w = strings.ToLower(w)
+		if !cutWords[w] {
+			return false
+		}
+		unit = unit || cutUnits[w]
+		switch w {
+		case "elided", "truncated", "omitted", "snip", "snipped":
+			strong = true
+		}
+	}
+	return unit || strong && alone
+}

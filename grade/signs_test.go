@@ -1,0 +1,72 @@
+package grade_test
+
+import (
+	"strings"
+	"testing"
+
+	"batch.example/batch/grade"
+	"batch.example/batch/grade/logparse"
+	"batch.example/batch/vocab"
+)
+
+// doubtOf judges a log whose last of three expected tests may be missing.
+func doubtOf(t *testing.T, body string) grade.Judgement {
+	t.Helper()
+	log := ">>>>> Start Test Output\n" + body + "\n>>>>> End Test Output\n"
+	return judge(t, log, words, grade.Tests{FailToPass: []string{"a"}, PassToPass: []string{"b", "c"}}, grade.PassAndFail, logparse.V5)
+}
+
+func TestALogThatLostTestsIsMarked(t *testing.T) {
+	for _, sign := range []string{
+		"Killed",
+		"/eval.sh: line 12:   345 Killed                  pytest -rA",
+		"make: *** [Makefile:3: test] Killed",
+		"FAIL example.com/x 1.2s: signal: killed",
+		"OSError: [Errno 28] No space left on device",
+		"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
+		"[... 1,204 lines omitted ...]",
+		"<12345 characters elided>",
+		"PASSED b PAS[35000 chars truncated]ED z",
+		"PASSED b\n...(output truncated)...",
+		"... skipping 1200 lines ...",
+		"--- log truncated ---",
+		"[snip]",
+	} {
+		j := doubtOf(t, "PASSED a\n"+sign+"\nPASSED b")
+		if j.Verdict != vocab.VerdictUnresolved || j.Lost != 1 || !strings.HasPrefix(j.Doubt, "1 of 3 expected tests are not in the log, and the log says ") {
+			t.Errorf("%q: %s, lost %d, doubt %q", sign, j.Verdict, j.Lost, j.Doubt)
+		}
+		if j := doubtOf(t, "PASSED a\n"+sign+"\nPASSED b\nFAILED c"); j.Doubt != "" {
+			t.Errorf("%q with all tests: %q", sign, j.Doubt)
+		}
+	}
+}
+
+func TestAnHonestLogIsNotMarked(t *testing.T) {
+	for _, text := range []string{
+		"",
+		"Killed the process",
+		"E       ...Full output truncated (12 lines hidden), use '-vv' to show",
+		"E         Skipping 132 identical leading characters in diff, use -v to show",
+		"=== 12 skipped in 3.20s ===",
+		"AssertionError: 'aaaaaaaaaaaaa [truncated]... != 'b'",
+		"First differing element 0:\n'[61 chars]'",
+		"\t... 23 common frames omitted",
+		"12 skipped",
+		"(3 durations < 0.005s hidden.  Use -vv to show these durations.)",
+		"FAILED test_skip - the cut is 3",
+	} {
+		if j := doubtOf(t, "PASSED a\n"+text+"\nPASSED b"); j.Doubt != "" {
+			t.Errorf("%q: %q", text, j.Doubt)
+		}
+	}
+}
+
+func TestALogWithoutResultsIsMarkedToo(t *testing.T) {
+	if j := doubtOf(t, "write error: No space left on device"); j.Verdict != vocab.VerdictUnresolved || j.Lost != 3 || j.Doubt == "" {
+		t.Errorf("%+v", j)
+	}
+	if j := doubtOf(t, "Killed"); j.Verdict != vocab.VerdictInfrastructure || j.Doubt != "" {
+		t.Errorf("%+v", j)
+	}
+}
