@@ -2,9 +2,11 @@ package grade
 
 import (
 	"errors"
+	"fmt"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/vocab"
 )
 
@@ -24,6 +26,8 @@ func Judge(l Log, parse Parse, t Tests, evalType string, r logparse.Rules) (Judg
 		j := missed(text, m, l.Nonce)
 		if j.Lost, j.Doubt = lost(text, m.seen, t, l.Nonce != ""); j.Verdict != vocab.VerdictUnresolved {
 			j.Doubt = "" // the verdict says what happened
+		} else if said := MissingRunner(l, "", false); j.Doubt == "" && said != "" {
+			j.Doubt = Missing(j.Lost, len(t.FailToPass)+len(t.PassToPass), fmt.Sprintf("the log says %q", short(printable.Line(said))))
 		}
 		return j, nil
 	}

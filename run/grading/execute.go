@@ -11,11 +11,10 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// execute returns what the tests printed, from the cache if it has the log of the same run.
+// execute returns what the tests of a job printed, from the cache if it has the log of the same run.
 // The key is the one under which the log may be kept; it is the zero key if it came from
 // there.
-func (x *execution) execute(ctx context.Context, without []string) (*evaluate.Evidence, cacheKey, error) {
-	job := x.evaluation(without)
+func (x *execution) execute(ctx context.Context, job evaluate.Job) (*evaluate.Evidence, cacheKey, error) {
 	key := x.key(job)
 	if img, here, err := x.Boxes.Image(ctx, x.job.Instance); err == nil && here {
 		x.setImage(img)

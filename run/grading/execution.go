@@ -65,13 +65,21 @@ func (x *execution) test(ctx context.Context) error {
 	var list []grade.Judgement
 	var step evaluate.Step
 	for {
-		e, key, err := x.execute(ctx, step.Without)
+		e, key, err := x.execute(ctx, x.evaluation(step.Without))
 		if err != nil {
 			return err
 		}
 		j, judged, err := x.judge(ctx, e)
 		if err != nil {
 			return err
+		}
+		if judged && len(list) == 0 {
+			if why, err := x.missingRunner(ctx, e, j); err != nil {
+				return err
+			} else if why != "" {
+				x.evidence = e
+				return x.settle(vocab.VerdictUngradeable, "the image cannot run the tests, with a patch or without: "+why)
+			}
 		}
 		if judged && j.Verdict.Counts() {
 			x.keep(key, e)
@@ -102,7 +110,29 @@ func (x *execution) test(ctx context.Context) error {
 	}
 }
 
-// settle gives the verdict that needs no tests.
+// missingRunner returns what the log says about a test runner that is not in the image, or "".
+// Since a patch can remove the runner, the tests run once more without it.
+func (x *execution) missingRunner(ctx context.Context, e *evaluate.Evidence, j grade.Judgement) (string, error) {
+	job := x.evaluation(nil)
+	if j.Verdict != vocab.VerdictUnresolved || len(j.Statuses) > 0 {
+		return "", nil
+	}
+	said := evaluate.MissingRunner(job, e.Log)
+	if said == "" || len(bytes.TrimSpace(job.Patch)) == 0 {
+		return said, nil
+	}
+	job.Patch = nil
+	e, _, err := x.execute(ctx, job)
+	if err != nil {
+		return "", err
+	}
+	if j, judged, err := x.judge(ctx, e); err != nil || !judged || len(j.Statuses) > 0 {
+		return "", err
+	}
+	return evaluate.MissingRunner(job, e.Log), nil
+}
+
+// settle gives a verdict that is not that of the tests.
 func (x *execution) settle(v vocab.Verdict, why string) error {
 	x.final = true
 	x.grade.Verdict, x.grade.Why = v, why

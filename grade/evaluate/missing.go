@@ -1,0 +1,12 @@
+package evaluate
+
+import (
+	"cmp"
+
+	"batch.example/batch/grade"
+)
+
+// MissingRunner is [grade.MissingRunner] for the log of a job that had no results.
+func MissingRunner(job Job, l grade.Log) string {
+	return grade.MissingRunner(l, cmp.Or(job.Command, testCommand(job.Script)), job.Command != "")
+}

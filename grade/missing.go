@@ -1,0 +1,48 @@
+package grade
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// absent are the lines by which shells, env, Python and make say that there is no program, or
+// none that can run; each has the program's name.
+var absent = []*regexp.Regexp{
+	regexp.MustCompile(`(?m)^(?:[^\n:]+: )?(?:line )?[0-9]+: (?P<name>\S+): (?:command )?not found$`),
+	regexp.MustCompile(`(?m)^(?:[^\n:]+: )?line [0-9]+: (?P<name>\S+): (?:No such file or directory|Permission denied|(?:cannot execute|bad interpreter)\b.*)$`),
+	regexp.MustCompile(`(?m)^(?:ba|da|z)?sh: (?:[0-9]+: )?(?:[Cc]an(?:not|'t) open )?(?P<name>\S+): No such file(?: or directory)?$`),
+	regexp.MustCompile(`(?m)^\S*env: ['"‘]?(?P<name>[^\s'"’:]+)['"’]?: (?:No such file or directory|Permission denied)$`),
+	regexp.MustCompile(`(?m)^\S*python[0-9.]*: (?:No module named |can't open file )['"]?(?P<name>[^\s'"]+)`),
+	regexp.MustCompile(`(?m)^make(?:\[[0-9]+\])?: (?P<name>\S+): (?:No such file or directory|Permission denied|Command not found)$`),
+	regexp.MustCompile(`(?m)^.*\bexec: "(?P<name>[^"\n]+)": executable file not found in \$PATH`),
+}
+
+// MissingRunner returns what a log without results says about a test runner that is not there,
+// in one line, or "": "line 6: pytest: command not found". Command is the script that runs the
+// tests. Only a program that it names counts, or any if the exit code of the tests says so.
+// Everywhere says that the tests do not print between the markers.
+//
+// Tests can print this too, and a patch can remove the runner: it is a reason to run the tests
+// without the patch.
+func MissingRunner(l Log, command string, everywhere bool) string {
+	text := Decode(l.Text)
+	if !everywhere {
+		text, _ = l.graded(text)
+	}
+	code, _ := l.exitCode(Decode(l.Text))
+	for _, line := range absent {
+		m := line.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		if code == "126" || code == "127" || strings.Contains(command, path.Base(m[1])) {
+			_, said, inScript := strings.Cut(m[0], "/eval.sh: ") // in a folder with a random name
+			if !inScript {
+				said = m[0]
+			}
+			return said
+		}
+	}
+	return ""
+}
