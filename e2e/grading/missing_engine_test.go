@@ -15,8 +15,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// An image that cannot run the tests is no failure of the patch, and a patch that removes the
-// test runner is one.
+// An image that cannot run the tests says nothing about the patch. A patch that removes the
+// test runner fails.
 func TestAMissingTestRunnerIsTheImages(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
