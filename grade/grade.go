@@ -88,7 +88,11 @@ type Judgement struct {
 	// Found says that the log could be graded. A report has it as
 	// patch_successfully_applied. If it is false, only Why, Failure, Verdict,
 	// Doubt, Lost and Suspicious have a value.
-	Found      bool
+	Found bool
+	// Whole says that the results were looked for in the whole log, since there were none
+	// between the markers. SWE-bench's logs of Modal have what tests print to standard output
+	// before them.
+	Whole      bool
 	Statuses   logparse.Statuses
 	Tests      TestsStatus
 	Resolution Resolution

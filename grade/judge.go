@@ -36,7 +36,7 @@ func Judge(l Log, parse Parse, t Tests, evalType string, r logparse.Rules) (Judg
 		PassToPass: split(t.PassToPass, m.seen, check.passToPass),
 	}
 	j := Judgement{
-		Found: true, Statuses: m.statuses, Tests: tests, Resolution: resolution(tests),
+		Found: true, Whole: m.whole, Statuses: m.statuses, Tests: tests, Resolution: resolution(tests),
 		Verdict: vocab.VerdictUnresolved, Suspicious: m.suspicious,
 	}
 	j.Lost, j.Doubt = lost(text, m.seen, t, l.Nonce != "")

@@ -13,6 +13,7 @@ import (
 type measured struct {
 	seen
 	part       string // what was parsed
+	whole      bool   // that is all of the log
 	miss       *miss
 	suspicious []string
 }
@@ -44,8 +45,8 @@ func measure(text string, l Log, parse Parse, r logparse.Rules) (measured, error
 		return m, nil
 	}
 	var err error
-	for _, part := range []string{graded, text} { // some runners print beside the markers
-		m.part = part
+	for i, part := range []string{graded, text} { // some runners print beside the markers
+		m.part, m.whole = part, i > 0
 		if m.statuses, m.order, err = parse(part); err != nil {
 			return m, parseError(err)
 		}

@@ -20,7 +20,7 @@ import (
 // The judgement is that of the log, and parse is the instance's parser.
 func Doubts(patch, gold []byte, script string, l grade.Log, j grade.Judgement, parse grade.Parse) []string {
 	command := testCommand(script)
-	_, text, _ := strings.Cut(grade.Decode(l.Text), grade.StartMarker(l.Nonce))
+	text := printed(script, l, j)
 	end, why := ending(command, text)
 	list := tells(patch, gold, why == "" && end < 0)
 	if why != "" {
@@ -29,6 +29,18 @@ func Doubts(patch, gold []byte, script string, l grade.Log, j grade.Judgement, p
 		list = append(list, late(text, end, j, parse)...)
 	}
 	return append(list, copied(patch, gold, text, j, parse)...)
+}
+
+// printed is what the test runner printed. In logs of SWE-bench on Modal, all of the standard
+// output stands before the standard error, which begins with the trace of the script.
+func printed(script string, l grade.Log, j grade.Judgement) string {
+	text := grade.Decode(l.Text)
+	if j.Whole && l.Nonce == "" {
+		text, _, _ = strings.Cut("\n"+text, "\n+ "+commands(script)[0]+"\n")
+		return text
+	}
+	_, text, _ = strings.Cut(text, grade.StartMarker(l.Nonce))
+	return text
 }
 
 // tell is what code hardly needs unless it means to decide what tests report.
@@ -222,5 +234,5 @@ func copied(patch, gold []byte, text string, j grade.Judgement, parse grade.Pars
 
 // passed are the ids of the expected tests that passed.
 func passed(j grade.Judgement) []string {
-	return slices.Concat(j.Tests.FailToPass.Success, j.Tests.PassToPass.Success)
+	return slices.DeleteFunc(slices.Concat(j.Tests.FailToPass.Success, j.Tests.PassToPass.Success), grade.IsProgress)
 }
