@@ -22,6 +22,8 @@ type measured struct {
 type miss struct {
 	verdict vocab.Verdict
 	why     string
+	// unlessResults says that it holds only if no results are found.
+	unlessResults bool
 }
 
 // refusals are texts by which older harnesses logged that there are no results. They count
@@ -30,17 +32,17 @@ var refusals = []struct {
 	text string
 	miss
 }{
-	{">>>>> Patch Apply Failed", miss{vocab.VerdictNoApply, "the patch does not apply"}},
-	{">>>>> Reset Failed", miss{vocab.VerdictInfrastructure, "the repository could not be reset"}},
-	{">>>>> Tests Errored", miss{vocab.VerdictUnresolved, "the tests could not be run"}},
-	{">>>>> Tests Timed Out", miss{vocab.VerdictTimedOut, "the tests took longer than their limit"}},
+	{">>>>> Patch Apply Failed", miss{verdict: vocab.VerdictNoApply, why: "the patch does not apply"}},
+	{">>>>> Reset Failed", miss{verdict: vocab.VerdictInfrastructure, why: "the repository could not be reset"}},
+	{">>>>> Tests Errored", miss{verdict: vocab.VerdictUnresolved, why: "the tests could not be run"}},
+	{">>>>> Tests Timed Out", miss{verdict: vocab.VerdictTimedOut, why: "the tests took longer than their limit"}},
 }
 
 // measure is the reference's get_logs_eval.
 func measure(text string, l Log, parse Parse, r logparse.Rules) (measured, error) {
 	graded, missing := l.graded(text)
 	m := measured{suspicious: l.suspicions(text, graded)}
-	if missing != nil {
+	if missing != nil && !missing.unlessResults {
 		m.miss = missing
 		return m, nil
 	}
@@ -54,18 +56,22 @@ func measure(text string, l Log, parse Parse, r logparse.Rules) (measured, error
 			break
 		}
 	}
+	if len(m.statuses) == 0 && missing != nil {
+		m.miss = missing
+		return m, nil
+	}
 	if r == logparse.V4 {
 		return m, nil
 	}
 	if len(m.statuses) == 0 {
 		if !suiteRan(text) {
-			m.miss = &miss{vocab.VerdictUnresolved, "the log has no test result"}
+			m.miss = &miss{verdict: vocab.VerdictUnresolved, why: "the log has no test result"}
 		}
 		return m, nil
 	}
 	// What says that all is well although the test command failed describes another run.
 	if code, known := l.exitCode(text); known && code != "0" && !m.anyFails() {
-		m.miss = &miss{vocab.VerdictUnresolved, fmt.Sprintf("the log has no failed test, but the test command ended with exit code %s", code)}
+		m.miss = &miss{verdict: vocab.VerdictUnresolved, why: fmt.Sprintf("the log has no failed test, but the test command ended with exit code %s", code)}
 	}
 	return m, nil
 }
@@ -82,10 +88,14 @@ func (l Log) graded(text string) (string, *miss) {
 	}
 	_, after, started := strings.Cut(text, startText)
 	if !started {
-		return "", &miss{vocab.VerdictUngradeable, "the log has no start marker: the tests were not begun, or the log is cut"}
+		missing := &miss{verdict: vocab.VerdictUngradeable, why: "the log has no start marker: the tests were not begun, or the log is cut"}
+		if IsOld(l) {
+			return old(text, missing)
+		}
+		return "", missing
 	}
 	if !strings.Contains(text, endText) {
-		return "", &miss{vocab.VerdictUngradeable, "the log has no end marker: the tests did not come to an end, or the log is cut"}
+		return "", &miss{verdict: vocab.VerdictUngradeable, why: "the log has no end marker: the tests did not come to an end, or the log is cut"}
 	}
 	after, _, _ = strings.Cut(after, startText)
 	part, _, _ := strings.Cut(after, endText)
@@ -97,11 +107,11 @@ func (l Log) graded(text string) (string, *miss) {
 func (l Log) own(text string) (string, *miss) {
 	_, after, started := strings.Cut(text, StartMarker(l.Nonce))
 	if !started {
-		return "", &miss{vocab.VerdictUngradeable, "the eval script did not get to the tests"}
+		return "", &miss{verdict: vocab.VerdictUngradeable, why: "the eval script did not get to the tests"}
 	}
 	end := strings.LastIndex(after, EndMarker(l.Nonce))
 	if end < 0 {
-		return after, &miss{vocab.VerdictUnresolved, "the tests stopped the eval script before it ended"}
+		return after, &miss{verdict: vocab.VerdictUnresolved, why: "the tests stopped the eval script before it ended"}
 	}
 	return after[:end], nil
 }

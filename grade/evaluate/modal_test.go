@@ -50,3 +50,14 @@ func TestAProgressThatARowTakesForATestIsNotSuspicious(t *testing.T) {
 		t.Errorf("resolved %v, %q", j.Resolved, list)
 	}
 }
+
+// Logs of releases 2.0 to 2.1.7 of the harness have no markers.
+func TestAnOldLogIsNotSuspicious(t *testing.T) {
+	const log = "Applied patch t.py cleanly.\n+ pytest -rA\nPASSED t.py::a\n===== 1 passed in 0.10s =====\n"
+	if j, list := doubts(t, log, "t.py::a"); !j.Resolved || len(list) > 0 {
+		t.Errorf("resolved %v, %q", j.Resolved, list)
+	}
+	if j, list := doubts(t, log+"PASSED t.py::a\n", "t.py::a"); !j.Resolved || len(list) != 1 {
+		t.Errorf("resolved %v, %q", j.Resolved, list)
+	}
+}

@@ -32,9 +32,13 @@ func Doubts(patch, gold []byte, script string, l grade.Log, j grade.Judgement, p
 }
 
 // printed is what the test runner printed. In logs of SWE-bench on Modal, all of the standard
-// output stands before the standard error, which begins with the trace of the script.
+// output stands before the standard error, which begins with the trace of the script. Old logs
+// have no markers.
 func printed(script string, l grade.Log, j grade.Judgement) string {
 	text := grade.Decode(l.Text)
+	if grade.IsOld(l) {
+		return grade.OldOutput(text)
+	}
 	if j.Whole && l.Nonce == "" {
 		text, _, _ = strings.Cut("\n"+text, "\n+ "+commands(script)[0]+"\n")
 		return text

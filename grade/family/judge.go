@@ -24,6 +24,9 @@ type outcome struct {
 // harness is a form of SWE-bench's. An error says that there is no verdict: it is what the
 // parser says, or the cancellation of ctx.
 func (t *Task) Judge(ctx context.Context, l grade.Log, r logparse.Rules) (grade.Judgement, error) {
+	if t.rule == nil && grade.IsOld(l) {
+		r = logparse.V4
+	}
 	parse := t.Parse(ctx, r)
 	if t.rule == nil {
 		return grade.Judge(l, parse, t.Tests, grade.EvalType(t.Repo, t.EvalType, r), r)
