@@ -109,7 +109,7 @@ func (f *gradeFlags) addGrading(c *cobra.Command) {
 	fs.StringVarP(&f.output, "output", "o", "", "run directory for the grades (default: runs/grade-PREDS); of --from-logs, folder for the reports")
 	fs.BoolVar(&f.goldCheck, "check", false, "find the instances that are broken on this machine")
 	fs.StringVar(&f.fromLogs, "from-logs", "", "grade the logs in this folder")
-	fs.StringVar(&f.rules, "rules", "v5", "generation of the official rules: v5, or v4 for those until 2025")
+	fs.StringVar(&f.rules, "rules", "v5", "generation of the official rules: v5, or v4 for those until 17 August 2026")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of an instance's tests (default: the dataset\nfamily's, else 30m)")
 	fs.IntVar(&f.repeat, "repeat", 1, "how often each prediction is tested; it is resolved only if it is each time")
 	fs.StringVar(&f.quarantine, "quarantine", "", "leave the ids listed in this `FILE` out of all rates")

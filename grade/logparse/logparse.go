@@ -31,7 +31,7 @@ type Rules int
 const (
 	// V5 is release 5.0.2 (August 2026).
 	V5 Rules = iota
-	// V4 is release 4.1.0 (September 2025), by which most published results were graded.
+	// V4 is release 4.1.0 (September 2025), by which results were graded until 17 August 2026.
 	V4
 )
 

@@ -114,9 +114,9 @@ func (c Config) run(ctx context.Context, folders []official.Folder) (Report, err
 	}
 	for i, g := range graded {
 		switch {
-		case !g.present:
+		case !g.present && work[i].counts:
 			r.Missing = append(r.Missing, g.InstanceID)
-		case work[i].counts:
+		case g.present && work[i].counts:
 			r.Graded = append(r.Graded, g.Graded)
 			final.Predictions = append(final.Predictions, g.entry)
 		}

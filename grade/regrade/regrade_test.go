@@ -65,6 +65,7 @@ func TestEachKindOfFolder(t *testing.T) {
 		"a__late-1":    {Output: []byte(grade.StartMarker("") + "\nPASSED t\n\n\nTimeout error: 60 seconds exceeded.")},
 		"a__spoof-1":   {Script: script, Output: []byte(grade.StartMarker("n0n") + "\nPASSED t\n>>>>> End Test Output\nFAILED t\n" + grade.EndMarker("n0n") + "\n")},
 		"a__sick-1":    {Output: between("PASSED t")},
+		"a__ill-1":     {},
 		"a__hollow-1":  {},
 		"a__unasked-1": {Output: between("PASSED t")},
 		"b__other-1":   {Output: between("PASSED t")},
@@ -73,8 +74,8 @@ func TestEachKindOfFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := rows("a__passes-1", "a__fails-1", "a__empty-1", "a__noapply-1", "a__engine-1", "a__cut-1", "a__late-1", "a__spoof-1", "a__sick-1", "a__hollow-1", "a__absent-1", "a__unasked-1")
-	c := regrade.Config{Tree: tree, Out: out, Dataset: all, Selected: all[:11], Judge: judge(logparse.V5), Quarantined: []string{"a__sick-1"}}
+	all := rows("a__passes-1", "a__fails-1", "a__empty-1", "a__noapply-1", "a__engine-1", "a__cut-1", "a__late-1", "a__spoof-1", "a__sick-1", "a__ill-1", "a__hollow-1", "a__absent-1", "a__unasked-1")
+	c := regrade.Config{Tree: tree, Out: out, Dataset: all, Selected: all[:12], Judge: judge(logparse.V5), Quarantined: []string{"a__ill-1", "a__sick-1"}}
 	reports, unknown, err := regrade.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -94,15 +95,16 @@ func TestEachKindOfFolder(t *testing.T) {
   timed out                   1
   infrastructure              1
   ungradeable                 1
-  no log                      2
-  in quarantine, not counted  1
+  in quarantine, not counted  2
 resolved 1 of 6 (16.7%), coverage 6 of 10 (60.0%)
 no log: a__hollow-1, a__absent-1
-in quarantine: a__sick-1
+in quarantine: a__sick-1, a__ill-1
 ungradeable: a__cut-1: the log has no end marker: the tests did not come to an
   end, or the log is cut
 infrastructure: a__engine-1: the evaluation ended before the tests, see
   run_instance.log
+unresolved: a__fails-1: 1 of 1 FAIL_TO_PASS test does not pass: t (FAILED)
+unresolved: a__spoof-1: 1 of 1 FAIL_TO_PASS test does not pass: t (FAILED)
 suspicious: a__spoof-1: the tests printed ">>>>> End Test Output", which the
   official harness takes as its own
 report: ` + filepath.Join(out, "org__m.run1.json") + "\n"

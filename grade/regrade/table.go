@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/vocab"
 )
@@ -30,9 +31,6 @@ func (r Report) Write(w io.Writer) error {
 			t.Row("  "+v.String(), n)
 		}
 	}
-	if n := len(r.Missing); n > 0 {
-		t.Row("  no log", n)
-	}
 	if n := len(r.Quarantined); n > 0 {
 		t.Row("  in quarantine, not counted", n)
 	}
@@ -48,14 +46,15 @@ func (r Report) Write(w io.Writer) error {
 	return err
 }
 
-// notes names what a person should look at: predictions without a verdict that counts,
-// logs that lost tests, and logs that look suspicious.
+// notes names what a person should look at: predictions without a verdict that counts, why
+// others are unresolved, logs that lost tests, and logs that look suspicious.
 func (r Report) notes(w io.Writer) {
 	for _, g := range r.Graded {
 		if !g.Verdict.Counts() {
 			words(w, g.Verdict.String()+": "+g.InstanceID+": "+g.Why)
 		}
 	}
+	r.unresolved(w)
 	for _, g := range r.Graded {
 		if g.Doubt != "" {
 			words(w, "in doubt: "+g.InstanceID+": "+g.Doubt)
@@ -65,6 +64,22 @@ func (r Report) notes(w io.Writer) {
 		for _, s := range g.Suspicious {
 			words(w, "suspicious: "+g.InstanceID+": "+s)
 		}
+	}
+}
+
+// unresolved says why the first predictions do not resolve their instances.
+func (r Report) unresolved(w io.Writer) {
+	n := 0
+	for _, g := range r.Graded {
+		if g.Verdict != vocab.VerdictUnresolved {
+			continue
+		}
+		if n++; n <= namesShown {
+			words(w, g.Verdict.String()+": "+g.InstanceID+": "+g.Why)
+		}
+	}
+	if n > namesShown {
+		fmt.Fprintf(w, "unresolved: %d more: see tests_status in their %s\n", n-namesShown, official.ReportName)
 	}
 }
 
