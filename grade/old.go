@@ -52,5 +52,5 @@ func old(text string, missing *miss) (string, *miss) {
 	return text, missing
 }
 
-// traced matches what bash shows of a command that is no marker.
+// traced matches what bash shows of a command, unless it is a marker.
 var traced = regexp.MustCompile(`\n\+ [^:]`)

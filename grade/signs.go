@@ -10,10 +10,10 @@ import (
 
 // lost returns how many of the expected tests the log does not have, and the reason to doubt
 // a verdict made without them: a text in the log that says that something beside the tests
-// stopped them, or that a part of the log was taken out. The reason is "" where no such text
-// is found. Own says that the log is of this module's own evaluation, which knows from
+// stopped them, or that a part of the log was taken out, or results in a form that is not read.
+// The reason is "" where nothing is found. Own says that the log is of this module's own evaluation, which knows from
 // elsewhere whether the network failed.
-func lost(text string, s seen, t Tests, own bool) (n int, doubt string) {
+func lost(text string, s seen, t Tests, parse Parse, own bool) (n int, doubt string) {
 	all := len(t.FailToPass) + len(t.PassToPass)
 	for _, ids := range [][]string{t.FailToPass, t.PassToPass} {
 		for _, id := range ids {
@@ -33,7 +33,10 @@ func lost(text string, s seen, t Tests, own bool) (n int, doubt string) {
 		sign = failure.Reason
 	}
 	if sign == "" {
-		return n, ""
+		if doubt = disguised(text, s, t, parse); doubt != "" {
+			doubt = Missing(n, all, doubt)
+		}
+		return n, doubt
 	}
 	return n, Missing(n, all, fmt.Sprintf("the log says %q", sign))
 }

@@ -70,3 +70,22 @@ func TestALogWithoutResultsIsMarkedToo(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 }
+
+func TestResultsInAnotherFormAreSaid(t *testing.T) {
+	for body, want := range map[string]string{
+		"\x1b[32mPASSED\x1b[0m a\n\x1b[31mPASSED b\x1b[0m\nPASSED c":                       "2 of 3 expected tests are not in the log, and 2 are found only without the log's colors",
+		"2026-01-02T03:04:05.123456789Z PASSED a\n2026-01-02T03:04:05Z FAILED b\nPASSED c": "2 of 3 expected tests are not in the log, and 2 are found only without the log's times at the beginning of its lines",
+		"[03:04:05] PASSED a\nPASSED b\nPASSED c":                                          "1 of 3 expected tests are not in the log, and 1 is found only without the log's times at the beginning of its lines",
+		"2026-01-02 03:04:05,678 stdout F \x1b[1mPASSED a\nPASSED b\nPASSED c":             "1 of 3 expected tests are not in the log, and 1 is found only without the log's times at the beginning of its lines",
+		"\x1b[1mstart\x1b[0m\nPASSED a\nPASSED b":                                          "",
+	} {
+		if j := doubtOf(t, body); j.Doubt != want {
+			t.Errorf("%q: %q, want %q", body, j.Doubt, want)
+		}
+	}
+	log := grade.Log{Text: []byte(">>>>> Start Test Output\nPASSED n\xe9e\n>>>>> End Test Output\n")}
+	j, err := grade.Judge(log, words, grade.Tests{FailToPass: []string{"née"}}, grade.PassAndFail, logparse.V5)
+	if err != nil || j.Doubt != "1 of 1 expected test is not in the log, and it has one with bytes that are not UTF-8: née" {
+		t.Errorf("%q, %v", j.Doubt, err)
+	}
+}

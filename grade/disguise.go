@@ -1,0 +1,89 @@
+package grade
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"batch.example/batch/internal/printable"
+)
+
+var (
+	color = regexp.MustCompile("\x1b\\[[0-9;:?]*[ -/]*[@-~]")
+	clock = regexp.MustCompile(`(?m)^\[?(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?(?: std(?:out|err) [FP])?(?: [-|]|:)?[ \t]`)
+)
+
+// disguised returns why expected tests that the log has are not read: what writes a log can put
+// colors or times before their results, which parsers, like the harness's, do not expect, or
+// write names in another encoding. It returns "" if that is not so.
+func disguised(text string, s seen, t Tests, parse Parse) string {
+	for _, cover := range []struct {
+		match *regexp.Regexp
+		name  string
+	}{{color, "colors"}, {clock, "times at the beginning of its lines"}} {
+		bare := cover.match.ReplaceAllLiteralString(text, "")
+		if len(bare) == len(text) {
+			continue
+		}
+		if n := more(bare, s, t, parse); n > 0 {
+			return fmt.Sprintf("%s only without the log's %s", printable.Count(n, "is found", "are found"), cover.name)
+		}
+		text = bare
+	}
+	for name := range s.statuses {
+		if strings.ContainsRune(name, utf8.RuneError) {
+			if id := damaged(name, s, t); id != "" {
+				return fmt.Sprintf("it has one with bytes that are not UTF-8: %s", short(printable.Line(id)))
+			}
+		}
+	}
+	return ""
+}
+
+// more returns how many expected tests a text has that s lacks.
+func more(text string, s seen, t Tests, parse Parse) (n int) {
+	statuses, order, err := parse(text)
+	if err != nil { // it cannot read a changed log
+		return 0
+	}
+	bare := seen{statuses, order}
+	for _, ids := range [][]string{t.FailToPass, t.PassToPass} {
+		for _, id := range ids {
+			if _, found := s.tolerant(id); found {
+				continue
+			}
+			if _, found := bare.tolerant(id); found {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// damaged returns the expected test that the log lacks and that a name fits in which U+FFFD
+// stands for any characters.
+func damaged(name string, s seen, t Tests) string {
+	pieces := strings.FieldsFunc("^"+name+"$", func(r rune) bool { return r == utf8.RuneError })
+	for _, ids := range [][]string{t.FailToPass, t.PassToPass} {
+		for _, id := range ids {
+			if _, found := s.exact(id); !found && fits("^"+id+"$", pieces) {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// fits reports whether text is the pieces with something between each two.
+func fits(text string, pieces []string) bool {
+	rest, ok := strings.CutPrefix(text, pieces[0])
+	for _, piece := range pieces[1:] {
+		if !ok || rest == "" {
+			return false
+		}
+		_, n := utf8.DecodeRuneInString(rest)
+		_, rest, ok = strings.Cut(rest[n:], piece)
+	}
+	return ok && rest == ""
+}
