@@ -16,7 +16,7 @@ import (
 // install_config.log_parser (SWE-rebench/SWE-rebench-V2, lib/agent/log_parsers.py). Names
 // are those of [NormalizeRebenchV2]; expected ids need the same treatment before they are
 // compared. The parsers are those that SWE-rebench-V2 took from SWE-bench, by v4 rules and in
-// part changed; for another name the error is a usage fault.
+// part changed, and the most used of its own; for another name the error is a usage fault.
 func RebenchV2(name, log string) (Statuses, error) {
 	parse, err := rebenchParser(name)
 	if err != nil {
@@ -38,13 +38,16 @@ func rebenchParser(name string) (parser, error) {
 	if parse, changed := rebenchParsers[same]; changed {
 		return parse, nil
 	}
+	if parse, own := rebenchOwn[same]; own {
+		return parse, nil
+	}
 	if slices.Contains(rebenchShared, same) {
 		return parsers[same], nil
 	}
-	known := slices.Concat(rebenchShared, slices.Collect(maps.Keys(rebenchParsers)), slices.Collect(maps.Keys(rebenchAliases)))
+	known := slices.Concat(rebenchShared, slices.Collect(maps.Keys(rebenchParsers)), slices.Collect(maps.Keys(rebenchOwn)), slices.Collect(maps.Keys(rebenchAliases)))
 	return nil, fault.Newf(fault.Usage, "no log parser for SWE-rebench-V2 has the name %q", name).
 		WithHint("%s", near.Hint(near.Name(name, known),
-			fmt.Sprintf("known are the %d that SWE-rebench-V2 has from SWE-bench; %s", len(known), bringOne)))
+			fmt.Sprintf("known are %d of those that SWE-rebench-V2 has; %s", len(known), bringOne)))
 }
 
 // rebenchAliases are names of parsers that SWE-rebench-V2 has under other names, too.
@@ -53,6 +56,8 @@ var rebenchAliases = map[string]string{
 	"parse_log_pvlib": "parse_log_pytest", "parse_log_pyvista": "parse_log_pytest", "parse_log_sqlfluff": "parse_log_pytest",
 	"parse_log_xarray": "parse_log_pytest", "parse_log_pydantic": "parse_log_pytest", "parse_log_dvc": "parse_log_pytest",
 	"parse_log_pydicom": "parse_log_pytest_options", "parse_log_requests": "parse_log_pytest_options", "parse_log_pylint": "parse_log_pytest_options",
+	"parse_log_java_mvn": "parse_java_mvn", "parse_log_java_mvn_v2": "parse_java_mvn_v2", "parse_log_kotlin_junit": "parse_logs_kotlin_junit",
+	"parse_log_junit": "parse_log_sbt", "parse_lua_nvim": "parse_lue_nvim", "parse_log_lua_nvim": "parse_lue_nvim",
 	"parse_log_astropy": "parse_log_pytest_v2", "parse_log_scikit": "parse_log_pytest_v2", "parse_log_sphinx": "parse_log_pytest_v2",
 }
 

@@ -85,6 +85,9 @@ func (c Config) judge(ctx context.Context, t task, files official.Files, o *outc
 			return err
 		}
 		o.Verdict, o.Why = vocab.VerdictUngradeable, err.Error()
+		if hint := fault.HintOf(err); hint != "" {
+			o.Why += " (" + strings.Join(strings.Fields(hint), " ") + ")"
+		}
 		return nil
 	}
 	o.Verdict, o.Why, o.Doubt, o.Suspicious = j.Verdict, j.Why, j.Doubt, j.Suspicious

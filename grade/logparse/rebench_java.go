@@ -1,0 +1,222 @@
+package logparse
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+var (
+	surefireRunning = expression(`^(?:\[INFO\]\s+)?Running\s+([A-Za-z0-9_$.]+)$`)
+	surefireCounts  = expression(`Tests run:\s*(\d+),\s*Failures:\s*(\d+),\s*Errors:\s*(\d+),\s*Skipped:\s*(\d+)`)
+)
+
+// rebenchMaven reads Surefire's output: classes by their counts, methods by Maven's errors. Then
+// test cases of JUnit's reports in the log, and what parse_log_maven finds, count where nothing
+// else is known.
+func rebenchMaven(log string, in input, out *results) error {
+	running := ""
+	var seen []string
+	for line := range splitLines(log) {
+		line = strip(line)
+		if m := surefireRunning().FindStringSubmatch(line); m != nil {
+			running = m[1]
+			seen = append(seen, running)
+			continue
+		}
+		if class, method, ok := mavenError(line); ok {
+			status := Failed
+			if strings.Contains(line, "Exception") && !strings.Contains(line, "AssertionError") {
+				status = Error
+			}
+			out.set(class+"."+method, status)
+			out.setFirst(class, Failed)
+			continue
+		}
+		if m := surefireCounts().FindStringSubmatch(line); m != nil {
+			if i := strings.LastIndex(line, " in "); i >= 0 {
+				running = strings.TrimRight(strip(line[i+len(" in "):]), ".:;")
+			}
+			if running != "" {
+				out.setFirst(running, countsStatus(m))
+			}
+			running = ""
+		}
+	}
+	for _, more := range []parser{rebenchJUnit, parsers["parse_log_maven"]} {
+		found := newResults(len(log))
+		if err := more(log, in, found); err != nil {
+			return err
+		}
+		for _, name := range found.order {
+			out.setFirst(name, found.statuses[name])
+		}
+	}
+	if len(out.order) == 0 {
+		for _, class := range seen {
+			out.set(class, Passed)
+		}
+	}
+	return nil
+}
+
+// countsStatus is the status of a class by its counts.
+func countsStatus(m []string) string {
+	switch {
+	case !isZero(m[2]) || !isZero(m[3]):
+		return Failed
+	case !isZero(m[4]):
+		return Skipped
+	}
+	return Passed
+}
+
+// isZero reports whether a number has no digit but zeros.
+func isZero(digits string) bool { return strings.Trim(digits, "0") == "" }
+
+// mavenError reads "[ERROR] CLASS.METHOD", at the beginning of a line, and what may follow. The
+// class is as long as it can be, and the method ends at the first end of a word.
+func mavenError(line string) (class, method string, ok bool) {
+	name, ok := afterMark(line, "[ERROR]")
+	if !ok {
+		return "", "", false
+	}
+	run := len(name)
+	for i := range run {
+		if !isJavaName(name[i]) {
+			run = i
+			break
+		}
+	}
+	for dot := strings.LastIndexByte(name[:run], '.'); dot > 0; dot = strings.LastIndexByte(name[:dot], '.') {
+		for end := dot + 2; end <= run; end++ {
+			if isWordEnd(name, end) || isLine(name[end:]) {
+				return name[:dot], name[dot+1 : end], true
+			}
+		}
+	}
+	return "", "", false
+}
+
+func isJavaName(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '$' || c == '.'
+}
+
+// isLine reports whether text begins with the number of a line, ":12", that ends with the word.
+func isLine(text string) bool {
+	digits, ok := strings.CutPrefix(text, ":")
+	rest, some := cutDigits(digits)
+	return ok && some && isWordEnd(text, len(text)-len(rest))
+}
+
+// isWordEnd is Python's \b behind the first i bytes of text, of which there are some.
+func isWordEnd(text string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, n := utf8.DecodeRuneInString(text[i:])
+	return isWord(before) != (n > 0 && isWord(after))
+}
+
+var (
+	kotlinRunning = expression(`^Running\s+(.+)$`)
+	kotlinCounts  = expression(`^Tests run:\s+(\d+),\s+Failures:\s+(\d+),\s+Errors:\s+(\d+),\s+Skipped:\s+(\d+)`)
+)
+
+// rebenchSurefire reads the counts of Surefire's classes.
+func rebenchSurefire(log string, _ input, out *results) error {
+	running := ""
+	for line := range splitLines(log) {
+		line = strip(line)
+		if m := kotlinRunning().FindStringSubmatch(line); m != nil {
+			running = m[1]
+		} else if m := kotlinCounts().FindStringSubmatch(line); m != nil && running != "" {
+			out.set(running, countsStatus(m))
+			running = ""
+		}
+	}
+	return nil
+}
+
+var reactorLine = expression(`^\[INFO\]\s+(.+?)\s+\.\.+\s+(SUCCESS|FAILURE|SKIPPED)(?:\s|\[|$)`)
+
+// rebenchReactor reads Maven's summary of modules. The first counts of tests are those of
+// "__suite__".
+func rebenchReactor(line string, out *results) {
+	if m := reactorLine().FindStringSubmatch(line); m != nil {
+		out.set(m[1], map[string]string{"SUCCESS": Passed, "FAILURE": Failed, "SKIPPED": Skipped}[m[2]])
+		return
+	}
+	m := surefireCounts().FindStringSubmatch(line)
+	switch {
+	case m == nil:
+	case !isZero(m[2]):
+		out.setFirst("__suite__", Failed)
+	case !isZero(m[3]):
+		out.setFirst("__suite__", Error)
+	case strings.TrimLeft(m[1], "0") == strings.TrimLeft(m[4], "0"):
+		out.setFirst("__suite__", Skipped)
+	default:
+		out.setFirst("__suite__", Passed)
+	}
+}
+
+var (
+	testcaseTag = expression(`<testcase((?:[^>` + wordChars + `][^>]*)?)>`)
+	xmlAttr     = expression(`(\w+)="([^"]*)"`)
+)
+
+// rebenchJUnit reads the test cases of JUnit's reports wherever they are in a log, with or
+// without the rest of the report.
+func rebenchJUnit(log string, _ input, out *results) error {
+	const end, window = "</testcase>", 4096
+	last := strings.LastIndex(log, end)
+	for pos := 0; ; {
+		m := testcaseTag().FindStringSubmatchIndex(log[pos:])
+		if m == nil {
+			return nil
+		}
+		tag := log[pos+m[2] : pos+m[3]]
+		pos += m[1]
+		attr := map[string]string{}
+		for _, a := range xmlAttr().FindAllStringSubmatch(tag, -1) {
+			attr[a[1]] = a[2]
+		}
+		if attr["name"] == "" {
+			continue
+		}
+		content := ""
+		if !strings.HasSuffix(strip(tag), "/") {
+			if pos <= last {
+				content, _, _ = strings.Cut(log[pos:], end)
+				pos += len(content) + len(end)
+			} else {
+				content = firstRunes(log[pos:], window)
+			}
+		}
+		name := attr["name"]
+		if class := attr["classname"]; class != "" {
+			name = strip(class + " " + name)
+		}
+		out.set(name, testcaseStatus(content))
+	}
+}
+
+func testcaseStatus(content string) string {
+	switch {
+	case strings.Contains(content, "<failure"):
+		return Failed
+	case strings.Contains(content, "<error"):
+		return Error
+	case strings.Contains(content, "<skipped"):
+		return Skipped
+	}
+	return Passed
+}
+
+// firstRunes returns at most the first n characters of text.
+func firstRunes(text string, n int) string {
+	for i := range text {
+		if n--; n < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}

@@ -1,0 +1,178 @@
+package logparse
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// The names of tests in what SWE-rebench-V2 reads of JavaScript's test runners have no times:
+// " (53ms)" and "53 ms" at the end are cut.
+var jsTime = expression(`(?i)\s*(?:\(\s*)?\d+(?:\.\d+)?\s*(?:ms|s)\s*\)?\s*$`)
+
+func withoutJSTime(name string) string {
+	return strip(jsTime().ReplaceAllLiteralString(name, ""))
+}
+
+// setJS records a status for a name without its time, if that is not empty. What passes does not
+// replace what is known.
+func (r *results) setJS(name, status string) {
+	name = withoutJSTime(name)
+	switch {
+	case name == "":
+	case status == Passed:
+		r.setFirst(name, status)
+	default:
+		r.set(name, status)
+	}
+}
+
+// afterMark cuts a mark and the white space behind it, of which there must be some.
+func afterMark(line, mark string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(line, mark)
+	if !ok {
+		return "", false
+	}
+	after := stripLeft(rest)
+	return after, len(after) < len(rest)
+}
+
+var (
+	jsFailure = expression(`^\[W\]\s*\d+\)\s+(.*?)$`)
+	jsHeading = expression(`^\d+\)\s+(.*?):$`)
+	jsNumber  = expression(`^\d+\)\s+(.*?)$`)
+)
+
+// rebenchJS reads mocha's output with its failures marked by "[W]", or by a heading that ends
+// with a colon.
+func rebenchJS(line string, out *results) {
+	if name, ok := afterMark(line, "-"); ok {
+		out.setJS(name, Skipped)
+	} else if m := jsHeading().FindStringSubmatch(line); m != nil {
+		out.setJS(m[1], Failed)
+	} else if m := jsFailure().FindStringSubmatch(line); m != nil {
+		out.setJS(m[1], Failed)
+	} else if name, ok := afterMark(line, "✔"); ok {
+		out.setJS(name, Passed)
+	}
+}
+
+// rebenchJS2 reads mocha's output.
+func rebenchJS2(line string, out *results) {
+	if name, ok := afterMark(line, "-"); ok {
+		out.setJS(name, Skipped)
+	} else if m := jsNumber().FindStringSubmatch(line); m != nil {
+		out.setJS(m[1], Failed)
+	} else if name, ok := afterMark(line, "✔"); ok {
+		out.setJS(name, Passed)
+	}
+}
+
+var tapLine = expression(`^(not ok|ok)\s+\d+\s+-\s+(.*?)(?:\s+#.*)?$`)
+
+// rebenchTAP reads TAP whose subtests stand in braces behind their suite.
+func rebenchTAP(log string, _ input, out *results) error {
+	var suites []string
+	for line := range splitLines(log) {
+		line = strip(line)
+		if ends := strings.Trim(line, "}") == ""; ends {
+			suites = suites[:max(0, len(suites)-len(line))]
+			continue
+		}
+		line, opens := strings.CutSuffix(line, "{")
+		if opens {
+			line = stripRight(line)
+		}
+		m := tapLine().FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		name := withoutJSTime(strip(m[2]))
+		if name == "" {
+			continue
+		}
+		status := Failed
+		if lower := strings.ToLower(m[2]); strings.Contains(lower, "# skip") || strings.Contains(lower, "# todo") {
+			status = Skipped
+		} else if m[1] == "ok" {
+			status = Passed
+		}
+		out.setTAP(status, suites, name)
+		if opens {
+			suites = append(suites, name)
+		}
+	}
+	return nil
+}
+
+// setTAP records a status for a test in suites: what passes does not replace what is known.
+func (r *results) setTAP(status string, suites []string, name string) {
+	var parts []string
+	for _, suite := range suites {
+		parts = append(parts, suite, " :: ")
+	}
+	parts = append(parts, name)
+	if status == Passed {
+		if _, known := r.statuses[strings.Join(parts, "")]; known {
+			return
+		}
+	}
+	r.setJoined(status, parts...)
+}
+
+// js4Skips mark a test that was skipped, anywhere in its line.
+var js4Skips = []string{"(skipped)", "[skip]", "[skipped]", "[pending]", "[todo]"}
+
+// rebenchJS4 reads the marks of several test runners.
+func rebenchJS4(line string, out *results) {
+	mark, n := utf8.DecodeRuneInString(line)
+	status := ""
+	switch mark {
+	case '✔', '✓':
+		status = Passed
+	case '✘', '✖', '×':
+		status = Failed
+	case '○', '◌', '◦', '⚪':
+		status = Skipped
+	}
+	if status != "" {
+		out.setJS(withoutTag(strip(line[n:])), status)
+		return
+	}
+	lower, name := strings.ToLower(line), line
+	skipped := false
+	for _, marker := range js4Skips {
+		skipped = skipped || strings.Contains(lower, marker)
+		name = strings.ReplaceAll(name, marker, "")
+	}
+	if skipped {
+		out.setJS(name, Skipped)
+	}
+}
+
+// withoutTag cuts "[tag]:" or ":" from the beginning.
+func withoutTag(name string) string {
+	if strings.HasPrefix(name, "[") {
+		if _, after, ok := strings.Cut(name, "]:"); ok {
+			name = strip(after)
+		}
+	}
+	if after, ok := strings.CutPrefix(name, ":"); ok {
+		name = strip(after)
+	}
+	return name
+}
+
+var (
+	npxPassed = expression(`^\s*✔\s+(.+?)(?:\s+\(\d+(?:ms)?\))?$`)
+	npxFailed = expression(`^\s*\d+\)\s+(.+)$`)
+	npxModule = expression(`\s+\([^)]+\)$`)
+)
+
+// rebenchNPX reads mocha's output. The last status of a test counts.
+func rebenchNPX(line string, out *results) {
+	if m := npxPassed().FindStringSubmatch(line); m != nil {
+		out.set(strip(m[1]), Passed)
+	} else if m := npxFailed().FindStringSubmatch(line); m != nil {
+		out.set(npxModule().ReplaceAllLiteralString(strip(m[1]), ""), Failed)
+	}
+}
