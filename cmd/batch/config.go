@@ -52,6 +52,9 @@ func (f *configFlags) addContainers(fs *pflag.FlagSet) {
 	inSection(fs, "Containers")
 }
 
+// testNetwork is the usage of --network where tests run and no agents.
+const testNetwork = "network of the tests: none, bridge, or an existing one's name (default: bridge if the row's\nscript installs something, else none)"
+
 // settings are the values that flags set.
 func (f *configFlags) settings() (list []config.Setting) {
 	for _, s := range []struct{ flag, path, value string }{

@@ -143,7 +143,8 @@
 //
 // batch grade, and batch run --grade, apply each prediction in a fresh container of its
 // instance's image, put the test files back to the base commit, and run the row's eval script
-// without network, within the run's limits. The verdicts:
+// within the run's limits, with a network if the script installs something: no package index that
+// answers, or --network none, makes installs fail at once, and the verdict says so. The verdicts:
 //
 //	resolved              all FAIL_TO_PASS and PASS_TO_PASS tests pass
 //	unresolved            some do not, or the tests could not be run on this code

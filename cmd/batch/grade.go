@@ -46,11 +46,12 @@ func (a *app) gradeCommand() *cobra.Command {
 		Use:   "grade DIR|PREDS|gold|empty [INSTANCE...]",
 		Short: "Decide which predictions resolve their instances",
 		Long: `Decide which predictions resolve their instances: each is tested in a fresh
-container of its instance's image, without network, as the official harness
-tests it. DIR is a run directory, or another tool's with a preds.json, and its
-grades go into it. PREDS is a file of predictions (a JSON list or object, or
-JSON lines); gold stands for each row's own patch, and empty for no patch: the
-tests run on the code as it is. INSTANCE arguments narrow the selection.
+container of its instance's image, as the official harness tests it, with a
+network if the row's script installs something. DIR is a run directory, or
+another tool's with a preds.json, and its grades go into it. PREDS is a file of
+predictions (a JSON list or object, or JSON lines); gold stands for each row's
+own patch, and empty for no patch: the tests run on the code as it is. INSTANCE
+arguments narrow the selection.
 
   batch grade runs/gpt-5
   batch grade preds.json --subset verified -w 8 -o graded
@@ -137,6 +138,7 @@ func (f *gradeFlags) addTests(c *cobra.Command) {
 	inSection(fs, "Tests")
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE` or key=value for environment.*; may be repeated (default: those of the run\nin DIR)")
 	f.addContainers(fs)
+	fs.Lookup("network").Usage = testNetwork
 }
 
 func (f *gradeFlags) addOutput(fs *pflag.FlagSet) {

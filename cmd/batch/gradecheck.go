@@ -20,6 +20,7 @@ import (
 // those that are broken here.
 func (s *gradeSession) checkMachine(ctx context.Context) error {
 	found := map[string][]string{} // id -> what is wrong
+	installs := map[string]bool{}  // ids of the instances whose scripts failed to install something
 	complete, all := true, 0
 	for _, word := range []string{wordGold, wordEmpty} {
 		s.what.word = word
@@ -45,6 +46,9 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 		}
 		all = 0
 		for _, g := range list {
+			if g.FailedInstall != "" {
+				installs[g.InstanceID] = true
+			}
 			if g.Verdict != "" {
 				all++
 			}
@@ -58,6 +62,10 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 	}
 	if err := s.writeBroken(found, all); err != nil {
 		return err
+	}
+	if n := len(installs); n > 0 {
+		s.tell(fmt.Sprintf("an install of the eval script failed for %s: what patches change in compiled code or in dependencies is not built on this machine",
+			printable.Count(n, "instance", "instances")))
 	}
 	if len(found) > 0 || !complete {
 		return errIncomplete

@@ -225,10 +225,11 @@ func (s *gradeSession) settings() grading.Settings {
 	f := &s.flags
 	c := grading.Settings{
 		Options: s.options(), Rules: f.parsed, Timeout: f.timeout, Assets: f.assets, Repeat: f.repeat, RunID: f.runID,
-		RunEmpty: f.goldCheck || s.what.word == wordEmpty, Network: "none", Startup: run.Startup(s.cfg),
+		RunEmpty: f.goldCheck || s.what.word == wordEmpty, Startup: run.Startup(s.cfg),
 	}
-	if s.what.dir == "" || f.given("network") { // the run's own is the agents'
-		c.Network = s.cfg.Environment.Flags().Network
+	network := s.cfg.Environment.Flags().Network
+	if asked := s.cfg.Given("environment.network") || network != "none"; f.given("network") || s.what.dir == "" && asked { // the run's own is the agents'
+		c.Network = network
 	}
 	if !f.noCache && !f.goldCheck { // a check is of the machine as it is now
 		c.Cache = s.gradeCache()

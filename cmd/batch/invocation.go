@@ -179,7 +179,7 @@ func (s *invocation) grading() *run.Grading {
 		return nil
 	}
 	c := grading.Settings{
-		Options: family.Options{Workdir: s.cfg.Environment.Cwd}, Network: "none", Startup: run.Startup(s.cfg), Cache: s.gradeCache(),
+		Options: family.Options{Workdir: s.cfg.Environment.Cwd}, Startup: run.Startup(s.cfg), Cache: s.gradeCache(),
 	}
 	return &run.Grading{Settings: c, Width: runner.NewWidth(s.flags.gradeWorkers.n)}
 }

@@ -54,7 +54,7 @@ attempts 1, 2 and so on.
                for git's index lines and the text after a hunk's line numbers.
 --by tests     the patch whose code passes most of the tests that the patches
                add or change: each candidate's code runs against the tests of
-               each, in fresh containers without network. The tests by which
+               each, in fresh containers. The tests by which
                instances are graded, and the gold patch, are not used.
 --by judge     the patch that the model of -m chooses. It sees the issue and the
                different patches in a shuffled order, and answers SELECTED: 2.
@@ -110,6 +110,7 @@ func (f *selectFlags) add(c *cobra.Command) {
 	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering")
 	inSection(fs, "Tests")
 	f.addContainers(fs)
+	fs.Lookup("network").Usage = testNetwork
 	fs.StringVar(&f.subset, "subset", "", "dataset of the attempts (default: the one that their manifest names)")
 	fs.StringVar(&f.split, "split", "", "split of the dataset (default: the only one, else test)")
 	fs.StringVar(&f.revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
@@ -209,7 +210,7 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 	if f.by == selecting.ByTests {
 		settings := s.gradeSession.settings()
 		if !f.given("network") { // the configuration's is the agents'
-			settings.Network = "none"
+			settings.Network = ""
 		}
 		c.Tests = &selecting.Tests{
 			Settings:  settings,

@@ -48,6 +48,8 @@ type Job struct {
 	Timeout time.Duration
 	// Rules selects the chain of commands that apply the patch.
 	Rules logparse.Rules
+	// Offline says that no package index can be reached: what the script installs fails at once.
+	Offline bool
 }
 
 // Asset is a file of the tests that a text patch cannot carry, such as an expected image.
@@ -136,7 +138,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	r.log.info("Eval script for %s written to %s", r.job.InstanceID, file)
 	r.e.Apply = time.Since(began)
-	out, err := r.box.Run(ctx, Command{Script: "exec /bin/bash " + file, Dir: r.job.Workdir, Timeout: r.job.Timeout, Limit: outputLimit})
+	out, err := r.box.Run(ctx, Command{Script: evalCommand(file, r.job.Offline), Dir: r.job.Workdir, Timeout: r.job.Timeout, Limit: outputLimit})
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,10 @@ type Grade struct {
 	Doubt      string        `json:"doubt,omitempty"` // why a verdict of the tests may be wrong: the log lost tests
 	Notes      []string      `json:"notes,omitempty"` // for a person: how this grading differed from an ordinary one
 
+	// FailedInstall is the line of the log with which the first install of the eval script failed:
+	// what it should have built is as the image has it.
+	FailedInstall string `json:"failed_install,omitempty"`
+
 	FailToPass Tests  `json:"FAIL_TO_PASS,omitzero"`
 	PassToPass Tests  `json:"PASS_TO_PASS,omitzero"`
 	ExitCode   *int   `json:"exit_code,omitempty"` // of the test command; nil: not known

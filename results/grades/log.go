@@ -28,7 +28,7 @@ func Path(dir string) string { return filepath.Join(dir, File) }
 // Options are how a [Log] is opened; the zero value works.
 type Options struct {
 	Files atomicfile.Files // asked before every write and fsync; for tests
-	Mask  *mask.Masker     // hides secrets in Error, Why, Doubt, Suspicious and Notes; nil hides nothing
+	Mask  *mask.Masker     // hides secrets in Error, Why, Doubt, FailedInstall, Suspicious and Notes; nil hides nothing
 }
 
 // Log is the file of a run directory, open for appending. Its methods are safe for
@@ -86,7 +86,7 @@ func (l *Log) Add(g Grade) error {
 		return err
 	}
 	g.Verdicts, g.Unstable = nil, false
-	g.Error, g.Why, g.Doubt = l.mask.Text(g.Error), l.mask.Text(g.Why), l.mask.Text(g.Doubt)
+	g.Error, g.Why, g.Doubt, g.FailedInstall = l.mask.Text(g.Error), l.mask.Text(g.Why), l.mask.Text(g.Doubt), l.mask.Text(g.FailedInstall)
 	g.Suspicious, g.Notes = slices.Clone(g.Suspicious), slices.Clone(g.Notes)
 	for _, list := range [][]string{g.Suspicious, g.Notes} {
 		for i, text := range list {

@@ -2,6 +2,8 @@ package scores
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
@@ -11,8 +13,16 @@ import (
 func FromSnapshot(snap *results.Snapshot) Attempt {
 	a := Attempt{Path: snap.Dir, Snapshot: snap, Notes: snap.Notes, Scores: map[string]Score{}}
 	last := results.Latest(snap.Records)
+	failed := 0
 	for _, id := range snap.Asked() {
-		a.Scores[id] = fromRecord(results.LatestOf(last, id))
+		r := results.LatestOf(last, id)
+		a.Scores[id] = fromRecord(r)
+		if r.Resolved != nil && r.Grade != nil && r.Grade.FailedInstall != "" {
+			failed++
+		}
+	}
+	if failed > 0 {
+		a.Notes = append(slices.Clip(a.Notes), fmt.Sprintf("an install of the eval script failed in %d of its verdicts", failed))
 	}
 	return a
 }

@@ -30,7 +30,7 @@ func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.T
 			Files:   digestOf(t.Workdir, t.BaseCommit, t.TestFiles, in.Fields["image_assets"], assetsIn(s.Assets, in)),
 			Gold:    digest(t.Gold),
 			Limits:  digestOf(limitOf(s.Timeout, t), container),
-			Network: s.network(boxes),
+			Network: networkOf(s.Network, t),
 			Rules:   evaluate.Rules,
 		}
 	}
@@ -42,17 +42,6 @@ func (s Settings) container(boxes sandbox.Config) string {
 	spec := boxes.Container
 	spec.Network = ""
 	return fmt.Sprintf("%+v cpus=%v", spec, boxes.MaxCPUs)
-}
-
-// network is the network of the tests.
-func (s Settings) network(boxes sandbox.Config) string {
-	switch {
-	case s.Network != "":
-		return s.Network
-	case boxes.Container.Network != "":
-		return boxes.Container.Network
-	}
-	return "none"
 }
 
 // assetsIn is a digest of the files in the folder of --assets that an instance's tests need.

@@ -13,37 +13,48 @@ import (
 type Boxes interface {
 	// Image returns the image of an instance if the engine has it.
 	Image(ctx context.Context, in dataset.Instance) (vocab.Image, bool, error)
-	// Open opens a fresh container, which the caller must Close. An error is a *fault.Error,
-	// and leaves nothing behind.
-	Open(ctx context.Context, in dataset.Instance, report func(phase string)) (Box, error)
+	// Open opens a fresh container in a network, which the caller must Close. An error is a
+	// *fault.Error, and leaves nothing behind.
+	Open(ctx context.Context, in dataset.Instance, network string, report func(phase string)) (Box, error)
 }
 
 // Box is one container.
 type Box interface {
 	evaluate.Box
 	Facts() sandbox.Facts
+	// Reaches reports whether a package index from which a script may install something can be
+	// reached. The folder is where the script runs.
+	Reaches(ctx context.Context, workdir, script string) (bool, error)
 	// Close removes the container. It also works after ctx was canceled.
 	Close() error
 }
 
-// On returns the Boxes of a host, with that network instead of the host's own.
-func On(host *sandbox.Host, network string) Boxes { return hosted{host, network} }
+// On returns the Boxes of a host.
+func On(host *sandbox.Host) Boxes { return hosted{host, &reach{known: map[string]reached{}}} }
 
 type hosted struct {
 	*sandbox.Host
-	network string
+	reach *reach
 }
 
 // Open implements Boxes.
-func (h hosted) Open(ctx context.Context, in dataset.Instance, report func(string)) (Box, error) {
-	s, err := h.Host.Open(ctx, sandbox.Opening{Instance: in, Report: report, Pristine: true, Network: h.network})
+func (h hosted) Open(ctx context.Context, in dataset.Instance, network string, report func(string)) (Box, error) {
+	s, err := h.Host.Open(ctx, sandbox.Opening{Instance: in, Report: report, Pristine: true, Network: network})
 	if err != nil {
 		return nil, err
 	}
-	return box{s}, nil
+	return box{s, h.reach}, nil
 }
 
-type box struct{ *sandbox.Sandbox }
+type box struct {
+	*sandbox.Sandbox
+	reach *reach
+}
+
+// Reaches implements Box.
+func (b box) Reaches(ctx context.Context, workdir, script string) (bool, error) {
+	return b.reach.any(ctx, b, workdir, script)
+}
 
 // Run implements evaluate.Box.
 func (b box) Run(ctx context.Context, c evaluate.Command) (vocab.Output, error) {

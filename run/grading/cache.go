@@ -38,7 +38,7 @@ type Cache struct {
 
 // cacheVersion is part of all keys. It changes when the same key would have another log, or
 // evidence that lacks what is now read from it.
-const cacheVersion = 2
+const cacheVersion = 3
 
 // cacheKey is everything that the log of a test run depends on.
 type cacheKey struct {
@@ -48,7 +48,8 @@ type cacheKey struct {
 	Workdir, Base, Rules string
 	TestFiles            []string
 	Without, Assets      string // digests
-	Container            string // limits, user and network
+	Container            string // limits and user
+	Network              string
 }
 
 func (k cacheKey) name() string {

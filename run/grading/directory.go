@@ -53,7 +53,7 @@ type Settings struct {
 	Repeat   int
 	RunEmpty bool
 	RunID    string // empty: the directory's name
-	Network  string // of the tests; empty: that of the sandboxes
+	Network  string // of the tests; empty: the shared bridge where the script installs something, else none
 
 	// Startup returns the command that prepares a container for an instance, as it does for
 	// the agent; "", or no function: there is no such command.
@@ -77,8 +77,8 @@ func (s Settings) RunIDOf(dir string) string {
 // Config returns the configuration of a pool that works in a directory, on a host of boxes.
 func (s Settings) Config(dir string, log *grades.Log, host *sandbox.Host) Config {
 	return Config{
-		Dir: dir, RunID: s.RunIDOf(dir), Grades: log, Boxes: On(host, s.Network), Cache: s.Cache,
-		Container: s.container(host.Config) + " network=" + s.network(host.Config), Basis: s.basisOf(host.Config),
+		Dir: dir, RunID: s.RunIDOf(dir), Grades: log, Boxes: On(host), Cache: s.Cache, Network: s.Network,
+		Container: s.container(host.Config), Basis: s.basisOf(host.Config),
 		Find: s.find, Rules: s.Rules, Timeout: s.Timeout, Assets: s.Assets, Repeat: s.Repeat, RunEmpty: s.RunEmpty, Gate: host.ShortOfMemory,
 	}
 }

@@ -24,7 +24,7 @@ func (x *execution) execute(ctx context.Context, job evaluate.Job) (*evaluate.Ev
 		}
 	}
 	started := time.Now()
-	box, err := x.Boxes.Open(ctx, x.job.Instance, x.report)
+	box, err := x.Boxes.Open(ctx, x.job.Instance, networkOf(x.Network, x.task), x.report)
 	if err != nil {
 		return nil, key, err
 	}
@@ -52,7 +52,7 @@ func (x *execution) inBox(ctx context.Context, box Box, job evaluate.Job, key *c
 			return e, nil
 		}
 	}
-	if err := x.setUp(ctx, box); err != nil {
+	if job.Offline, err = x.setUp(ctx, box); err != nil {
 		return nil, err
 	}
 	x.report("tests")
@@ -70,28 +70,31 @@ func (x *execution) inBox(ctx context.Context, box Box, job evaluate.Job, key *c
 // setupLimit is how long the preparation of a row's family may take.
 const setupLimit = 10 * time.Minute
 
-// setUp brings the repository to where the family of the row starts from.
-func (x *execution) setUp(ctx context.Context, box Box) error {
+// setUp brings the repository to where the family of the row starts from. Offline says that
+// nothing can be installed in the box.
+func (x *execution) setUp(ctx context.Context, box Box) (offline bool, err error) {
 	defer since(&x.grade.Time.Start, time.Now())
-	return setUp(ctx, box, x.task)
+	return setUp(ctx, box, networkOf(x.Network, x.task), x.task)
 }
 
-func setUp(ctx context.Context, box Box, t *family.Task) error {
-	if t.Setup == "" {
-		return nil
+func setUp(ctx context.Context, box Box, network string, t *family.Task) (isOffline bool, err error) {
+	if isOffline, err = offline(ctx, box, network, t); err != nil || t.Setup == "" {
+		return isOffline, err
 	}
 	out, err := box.Run(ctx, evaluate.Command{Script: t.Setup, Dir: t.Workdir, Timeout: setupLimit})
 	if err == nil && (out.ExitCode != 0 || out.TimedOut) {
 		err = fault.Newf(fault.Instance, "preparing the repository in %s: exit code %d: %.500s", t.Workdir, out.ExitCode, out.Bytes)
 	}
-	return err
+	return isOffline, err
 }
 
 // Evidence runs a task on a patch, without what the patch says about the paths in without, in
 // a fresh box of the instance's image. It gives no verdict, and keeps nothing. Timeout limits
-// the time of the tests; 0: the family's, or evaluate.DefaultTimeout.
-func Evidence(ctx context.Context, boxes Boxes, in dataset.Instance, t *family.Task, patch []byte, without []string, timeout time.Duration) (e *evaluate.Evidence, err error) {
-	box, err := boxes.Open(ctx, in, func(string) {})
+// the time of the tests; 0: the family's, or evaluate.DefaultTimeout. The network is as in
+// [Settings].
+func Evidence(ctx context.Context, boxes Boxes, network string, in dataset.Instance, t *family.Task, patch []byte, without []string, timeout time.Duration) (e *evaluate.Evidence, err error) {
+	network = networkOf(network, t)
+	box, err := boxes.Open(ctx, in, network, func(string) {})
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +103,12 @@ func Evidence(ctx context.Context, boxes Boxes, in dataset.Instance, t *family.T
 			err = closing
 		}
 	}()
-	if err := setUp(ctx, box, t); err != nil {
+	isOffline, err := setUp(ctx, box, network, t)
+	if err != nil {
 		return nil, err
 	}
 	job := JobOf(t)
+	job.Offline = isOffline
 	job.Patch, job.Without, job.Timeout = patch, without, limitOf(timeout, t)
 	e, err = evaluate.Run(ctx, box, job)
 	if err == nil && ctx.Err() != nil { // what a canceled run printed is not all
@@ -134,7 +139,7 @@ func (x *execution) key(job evaluate.Job) cacheKey {
 	return cacheKey{
 		Setup: digest([]byte(x.task.Setup)), Patch: digest(job.Patch), Script: digest([]byte(job.Script)),
 		Workdir: job.Workdir, Base: job.BaseCommit, Rules: job.Rules.String(), TestFiles: job.TestFiles, Without: namesDigest(job.Without), Assets: digestOf(job.Assets),
-		Container: x.Container,
+		Container: x.Container, Network: networkOf(x.Network, x.task),
 	}
 }
 
@@ -163,6 +168,9 @@ func (x *execution) cached(key cacheKey) *evaluate.Evidence {
 
 func (x *execution) keep(key cacheKey, e *evaluate.Evidence) {
 	whole := !e.TimedOut && !e.Cut && !e.OutOfMemory && !e.FullDisk // otherwise another run may print more
+	if key.Network != networkNone && evaluate.FailedInstall(x.task.Script, e.Log) != "" {
+		whole = false // the index may answer the next time
+	}
 	if key.ImageID != "" && whole && x.grade.Repeat == 0 {
 		x.Cache.put(key, e)
 	}

@@ -181,6 +181,10 @@ func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate
 			g.Doubt = grade.Missing(j.Lost, all, "the container's files exceeded their limit")
 		}
 	}
+	if line := evaluate.FailedInstall(x.task.Script, e.Log); line != "" {
+		g.FailedInstall = line
+		g.Notes = append(g.Notes, failedInstall)
+	}
 	if step.Why != "" {
 		g.Verdict, g.Why = vocab.VerdictUnresolved, step.Why
 	}
@@ -197,6 +201,10 @@ func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate
 		g.Why += "; the container's files exceeded their limit"
 	}
 }
+
+// failedInstall is the note of a verdict in whose log an install failed.
+const failedInstall = "an install of the eval script failed: what the patch changes in compiled code or in dependencies was not built. " +
+	"The verdict may be another one where a package index can be reached"
 
 // some names the first of several files.
 func some(files []string) string {

@@ -22,7 +22,8 @@ type Config struct {
 	Grades *grades.Log // of Dir
 
 	Boxes     Boxes
-	Container string // all settings of the containers that a log may depend on, for the cache
+	Network   string // of the tests; see Settings
+	Container string // all other settings of the containers that a log may depend on, for the cache
 	Cache     *Cache // nil: none
 
 	Find     func(dataset.Instance) (*family.Task, error)

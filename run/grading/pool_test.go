@@ -26,12 +26,15 @@ import (
 
 // boxes are containers that print what a test says.
 type boxes struct {
-	mu     sync.Mutex
-	opened int
-	closed int
-	image  string                                                 // id; empty: not pulled yet
-	fail   func(n int) error                                      // of the nth Open, from 1
-	tests  func(n int, in dataset.Instance) (vocab.Output, error) // of the nth box
+	mu      sync.Mutex
+	opened  int
+	closed  int
+	image   string                                                 // id; empty: not pulled yet
+	script  string                                                 // of the tests of the last box
+	network string                                                 // of the last box
+	reaches bool                                                   // a package index
+	fail    func(n int) error                                      // of the nth Open, from 1
+	tests   func(n int, in dataset.Instance) (vocab.Output, error) // of the nth box
 }
 
 func (b *boxes) Image(context.Context, dataset.Instance) (vocab.Image, bool, error) {
@@ -40,10 +43,11 @@ func (b *boxes) Image(context.Context, dataset.Instance) (vocab.Image, bool, err
 	return vocab.Image{Ref: "image", ID: b.image}, b.image != "", nil
 }
 
-func (b *boxes) Open(_ context.Context, in dataset.Instance, report func(string)) (grading.Box, error) {
+func (b *boxes) Open(_ context.Context, in dataset.Instance, network string, report func(string)) (grading.Box, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.opened++
+	b.network = network
 	report("start")
 	if b.fail != nil {
 		if err := b.fail(b.opened); err != nil {
@@ -66,6 +70,8 @@ func (f *fakeBox) Facts() sandbox.Facts {
 	return sandbox.Facts{Image: vocab.Image{Ref: "image", ID: f.image}}
 }
 
+func (f *fakeBox) Reaches(context.Context, string, string) (bool, error) { return f.reaches, nil }
+
 func (f *fakeBox) Write(context.Context, string, fs.FileMode, []byte) error { return nil }
 
 func (f *fakeBox) Run(_ context.Context, c evaluate.Command) (vocab.Output, error) {
@@ -75,6 +81,9 @@ func (f *fakeBox) Run(_ context.Context, c evaluate.Command) (vocab.Output, erro
 	case !strings.Contains(c.Script, "eval.sh"):
 		return vocab.Output{Bytes: []byte("true\n")}, nil
 	}
+	f.mu.Lock()
+	f.script = c.Script
+	f.mu.Unlock()
 	return f.tests(f.n, f.in)
 }
 

@@ -54,7 +54,7 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v View) err
 				log.Error("removing containers and closing the connection to the engine", "err", err)
 			}
 		}()
-		w.boxes, c.Gate = grading.On(host, s.Tests.Network), host.ShortOfMemory
+		w.boxes, c.Gate = grading.On(host), host.ShortOfMemory
 	}
 	done := len(s.Selections())
 	v.Progress(false, done, done+len(todo))

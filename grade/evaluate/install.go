@@ -1,0 +1,151 @@
+package evaluate
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"batch.example/batch/grade"
+	"batch.example/batch/internal/bash"
+)
+
+// installers are the calls of programs that get packages, or build with them, from an index, and
+// the public index that they use; empty: none that is known. A pattern that matches too much costs
+// a probe of the network, one that matches too little costs the right verdict.
+var installers = []struct {
+	calls *regexp.Regexp
+	index string
+}{
+	{regexp.MustCompile(`\bpip[\d.]*(?:\s+-\S+)*\s+(?:install|download|wheel)\b|\b(?:uv|uvx|poetry|pipenv|pdm|hatch|rye|tox|nox|easy_install)\s|\bsetup\.py\b.*\b(?:install|develop|test)\b`), "pypi.org:443"},
+	{regexp.MustCompile(`\b(?:conda|mamba|micromamba)\s+(?:install|create|update|env\s+(?:create|update))\b`), "conda.anaconda.org:443"},
+	{regexp.MustCompile(`\b(?:npm|pnpm|yarn|bun|npx|bunx|corepack|deno)(?:\s|$)`), "registry.npmjs.org:443"},
+	{regexp.MustCompile(`\bcargo\s`), "index.crates.io:443"},
+	{regexp.MustCompile(`\b(?:mvnd?|gradle|sbt|ant|lein|bazel)\s|\b(?:mvnw|gradlew)\b`), "repo.maven.apache.org:443"},
+	{regexp.MustCompile(`\bgo\s+(?:get|install|mod|work|test|build|run|generate|vet)\b`), "proxy.golang.org:443"},
+	{regexp.MustCompile(`\b(?:bundle|bundler|rake)\s|\bgem\s+install\b`), "rubygems.org:443"},
+	{regexp.MustCompile(`\bcomposer\s`), "repo.packagist.org:443"},
+	{regexp.MustCompile(`\b(?:apt|apt-get)\b.*\b(?:install|update)\b`), "deb.debian.org:80"},
+	{regexp.MustCompile(`\b(?:apk|yum|dnf|microdnf)\b.*\b(?:install|update|add)\b|\b(?:dotnet|nuget|mix|rebar3|cabal|stack|swift|opam|flutter|dart|nimble|luarocks|cpan|cpanm|curl|wget)\s|\bgit\b.*\b(?:clone|fetch|pull|submodule)\b`), ""},
+}
+
+// Installs reports whether a script calls a program that gets packages from an index.
+func Installs(script string) bool { return len(installersOf(script)) > 0 }
+
+// installersOf returns the public indexes of the installers that a script calls.
+func installersOf(script string) (list []string) {
+	for line := range strings.Lines(script) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for _, i := range installers {
+			if i.calls.MatchString(line) {
+				list = append(list, i.index)
+			}
+		}
+	}
+	return list
+}
+
+// offline are the settings with which installers do not try to reach an index, so that they fail
+// at once and not after all retries. What is installed or in a local cache is found as before.
+var offline = []string{
+	"PIP_NO_INDEX=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_RETRIES=0", "UV_OFFLINE=1", "CONDA_OFFLINE=true",
+	"npm_config_offline=true", "npm_config_fetch_retries=0", "YARN_ENABLE_NETWORK=0", "CARGO_NET_OFFLINE=true", "MAVEN_ARGS=--offline", "GOPROXY=off",
+	"BUNDLE_PREFER_LOCAL=true", "BUNDLE_RETRY=0", "BUNDLE_TIMEOUT=1", "COMPOSER_DISABLE_NETWORK=1",
+}
+
+// evalCommand is the command that runs eval.sh.
+func evalCommand(file string, isOffline bool) string {
+	command := "/bin/bash " + file
+	if isOffline {
+		command = "/usr/bin/env " + strings.Join(offline, " ") + " " + command
+	}
+	return "exec " + command
+}
+
+// Settings is a bash script that prints what a container's own settings say about indexes and
+// proxies. [Indexes] reads what it prints.
+const Settings = `{ env | grep -iE '^[a-z_]*(proxy|index|registry|mirror|channel)[a-z_]*='
+cat /etc/pip.conf /etc/xdg/pip/pip.conf ~/.pip/pip.conf ~/.config/pip/pip.conf ~/.pydistutils.cfg "${PIP_CONFIG_FILE:-/dev/null}" "${CONDA_PREFIX:-/dev}"/pip.conf \
+    ~/.config/uv/uv.toml ~/.condarc ~/.npmrc .npmrc /etc/npmrc /usr/etc/npmrc /usr/local/etc/npmrc ~/.yarnrc ~/.yarnrc.yml .yarnrc.yml \
+    ~/.cargo/config ~/.cargo/config.toml .cargo/config.toml ~/.m2/settings.xml ~/.gradle/gradle.properties ~/.gradle/init.gradle \
+    ~/.gemrc ~/.bundle/config .bundle/config ~/.composer/config.json ~/.config/composer/config.json ~/.config/go/env
+} 2>/dev/null | head -c 200000; :`
+
+// Indexes returns the addresses, host:port, at which what a script installs may be: the public
+// indexes of its installers, and the URLs in its calls and settings of them, and in what [Settings]
+// printed. They are sorted.
+func Indexes(script, settings string) []string {
+	list := slices.Concat(installersOf(script), addresses(settings))
+	for line := range strings.Lines(script) { // others are of tests and documents
+		if sets.MatchString(line) || len(installersOf(line)) > 0 {
+			list = append(list, addresses(line)...)
+		}
+	}
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(address string) bool { return address == "" })
+}
+
+var (
+	sets = regexp.MustCompile(`^\s*(?:export|declare)\s|\bconfig\b.*\bset\b`)
+	urls = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>|;,\\)]+`)
+	// bareProxy is a proxy without a scheme, which curl and its like accept.
+	bareProxy = regexp.MustCompile(`(?im)^[a-z_]*proxy=([\w.-]+:\d+)/?$`)
+)
+
+func addresses(text string) (list []string) {
+	for _, found := range urls.FindAllString(text, -1) {
+		u, err := url.Parse(found)
+		if err != nil || u.Hostname() == "" {
+			continue
+		}
+		port := u.Port()
+		if port == "" {
+			port = map[bool]string{true: "443", false: "80"}[strings.EqualFold(u.Scheme, "https")]
+		}
+		list = append(list, u.Hostname()+":"+port)
+	}
+	for _, found := range bareProxy.FindAllStringSubmatch(text, -1) {
+		list = append(list, found[1])
+	}
+	return list
+}
+
+// Connects is a bash script that prints the addresses of a list that accept a connection, a line
+// each.
+func Connects(list []string) string {
+	var b strings.Builder
+	for _, address := range list {
+		colon := strings.LastIndexByte(address, ':')
+		host, port := address[:colon], address[colon+1:]
+		b.WriteString("(exec 3<>" + bash.Quote("/dev/tcp/"+host+"/"+port) + " && echo " + bash.Quote(address) + ") 2>/dev/null &\n")
+	}
+	return b.String() + "wait\n"
+}
+
+// installErrors match the lines with which installers say that they failed.
+var installErrors = regexp.MustCompile(`(?m)^[ \t]*(?:` + strings.Join([]string{
+	`ERROR: (?:Exception:|Could not find a version that satisfies|No matching distribution found|Could not install packages|Failed (?:to build|building)|Cannot install|Directory '.*' is not installable|Could not build wheels).*`,
+	`(?:error|× ?.*): (?:subprocess-exited-with-error|metadata-generation-failed|externally-managed-environment|legacy-install-failure).*`,
+	`× (?:No solution found|Failed to|Building|Preparing metadata|Getting requirements|pip subprocess|Encountered error).*`, `error: Could not find suitable distribution for .*`, `error: Failed to (?:fetch|download|prepare|install).*`,
+	`npm (?:ERR!|error) .*`, `(?: ERR_PNPM_|ERR_PNPM_).*`, `error (?:An unexpected error occurred|Couldn't find package|.*network connection).*`, `➤ YN00\d\d: .*(?:Request|Usage|network) .*(?:failed|error|disabled).*`,
+	`error: (?:no matching package|failed to (?:get|download|select|load source|parse manifest)).*`, `error: .*--offline was specified.*`,
+	`\[ERROR\].*(?:Could not resolve dependencies|Could not transfer artifact|Cannot access .* in offline mode|could not be resolved|Non-resolvable).*`,
+	`> Could not (?:resolve|GET|download).*`, `(?:go: )?.*module lookup disabled by GOPROXY=off.*`, `go: .*(?:dial tcp|no required module provides|cannot find module).*`,
+	`Could not (?:fetch specs|find gem|reach host).*`, `Bundler::(?:HTTPError|GemNotFound).*`, `ERROR:  (?:Could not find a valid gem|While executing gem).*`,
+	`.*Composer\\Downloader\\TransportException.*`, `(?:CondaHTTPError|PackagesNotFoundError|CondaError|OfflineError|ResolvePackageNotFound).*`,
+	`E: (?:Unable to locate package|Failed to fetch|Package .* has no installation candidate|Unable to fetch).*`,
+	`curl: \(\d+\) .*`, `fatal: unable to access .*`, `wget: unable to resolve.*`,
+}, "|") + `)`)
+
+// FailedInstall returns the line with which a log says that an install of its script failed, or
+// "". What the tests print counts only where the tests themselves install, as Maven's and Cargo's do.
+func FailedInstall(script string, l grade.Log) string {
+	text := grade.Decode(l.Text)
+	before, tests, marked := strings.Cut(text, grade.StartMarker(l.Nonce))
+	if marked && Installs(testCommand(script)) {
+		before += tests
+	}
+	return strings.TrimSpace(installErrors.FindString(before))
+}

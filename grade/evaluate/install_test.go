@@ -1,0 +1,74 @@
+package evaluate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"batch.example/batch/dataset/datasettest"
+	"batch.example/batch/grade"
+)
+
+func TestInstalls(t *testing.T) {
+	for _, script := range []string{
+		"python -m pip install -e .", "pip3 install --no-build-isolation .", "pip --quiet install x", "uv pip install .", "python setup.py develop",
+		"conda env update -f x.yml", "npm ci", "yarn", "cargo test --no-fail-fast", "./mvnw test", "mvn -q test", "go test ./...", "bundle exec rake",
+		"apt-get -y install git", "git fetch origin", "curl -sSf http://x/y", "cd a && ./gradlew test",
+	} {
+		if !Installs("cd /testbed\n" + script + "\n") {
+			t.Errorf("%q installs", script)
+		}
+	}
+	for _, script := range []string{
+		"pytest -rA tests", "conda activate testbed", "git config --global --add safe.directory /testbed", "git checkout abc tests/x.py", "# pip install x",
+		"python -m pytest", "./bin/test -C --verbose", "git apply -v - <<'EOF'", "git diff base", "./tests/runtests.py --verbosity 2",
+	} {
+		if Installs("cd /testbed\n" + script + "\n") {
+			t.Errorf("%q does not install", script)
+		}
+	}
+}
+
+func TestIndexes(t *testing.T) {
+	list := Indexes("pip install --index-url https://user:secret@mirror.example/simple .\ncurl http://10.0.0.1:8080/x",
+		"HTTPS_PROXY=proxy.example:3128\nregistry=http://[::1]:4873/\nPIP_INDEX_URL=https://pypi.example:8443/simple\n")
+	for _, want := range []string{"mirror.example:443", "10.0.0.1:8080", "proxy.example:3128", "::1:4873", "pypi.example:8443", "pypi.org:443"} {
+		if !slices.Contains(list, want) {
+			t.Errorf("%s is missing in %q", want, list)
+		}
+	}
+	if text := Connects(list); strings.Contains(text, "secret") || !strings.Contains(text, "/dev/tcp/::1/4873") {
+		t.Error(text)
+	}
+}
+
+func TestFailedInstall(t *testing.T) {
+	const script = "python -m pip install -e .\n: '>>>>> Start Test Output'\npytest -rA\n: '>>>>> End Test Output'\n"
+	const maven = ": '>>>>> Start Test Output'\nmvn test\n: '>>>>> End Test Output'\n"
+	const marker = "+ : '>>>>> Start Test Output n'\n"
+	for _, c := range []struct{ script, log, want string }{
+		{script, "Looking in links\n  ERROR: Could not find a version that satisfies the requirement setuptools>=40 (from versions: none)\nERROR: No matching\n" + marker, "ERROR: Could not find a version that satisfies the requirement setuptools>=40 (from versions: none)"},
+		{script, "  error: subprocess-exited-with-error\n" + marker, "error: subprocess-exited-with-error"},
+		{script, "Successfully installed x\n" + marker + "ERROR: No matching distribution found for y\n", ""},
+		{script, "ERROR: pip's dependency resolver does not currently take into account all the packages\n" + marker, ""},
+		{script, "", ""},
+		{maven, marker + "[INFO] x\n[ERROR] Failed to execute goal: Could not resolve dependencies for project x\n", "[ERROR] Failed to execute goal: Could not resolve dependencies for project x"},
+		{maven, marker + "Tests run: 3\n", ""},
+	} {
+		if got := FailedInstall(c.script, grade.Log{Text: []byte(c.log), Nonce: "n"}); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.log, got, c.want)
+		}
+	}
+}
+
+func TestVerifiedRowsInstall(t *testing.T) {
+	n := 0
+	for _, in := range datasettest.Rows(t, "SWE-bench_Verified-test.parquet") {
+		if Installs(in.EvalScript) {
+			n++
+		}
+	}
+	if n != 498 {
+		t.Errorf("%d of 500 rows of Verified install something, want 498", n)
+	}
+}
