@@ -10,7 +10,7 @@ import (
 
 // Rules is the number of the rules in this package about what decides a verdict. It changes with
 // every change of these after which a patch could have another verdict.
-const Rules = 1
+const Rules = 2
 
 // Tier says what else a decider is for.
 type Tier int
@@ -33,7 +33,7 @@ type Decider struct {
 // Deciders returns the files among changes, which a run of the job has made, that can decide
 // what tests report, in their order. Files that the gold patch changes too are none, since a
 // solution may need them, and neither are those that are put back before the tests. What the
-// job's test command runs is a decider too.
+// job's test command and its scripts run is a decider too.
 //
 // Code under test can do the same from within the tests' process, and is none: see [Doubts].
 func Deciders(job Job, gold []byte, changes []Change) []Decider {
@@ -41,8 +41,7 @@ func Deciders(job Job, gold []byte, changes []Change) []Decider {
 	for _, a := range job.Assets {
 		exempt = append(exempt, path.Clean(a.Path))
 	}
-	command := cmp.Or(job.Command, testCommand(job.Script))
-	runs, all := commandPaths(command, cmp.Or(job.Workdir, testbed)), runsAll(command, job.TestFiles)
+	runs, all := commandPaths(job.command()+"\n"+job.Scripts, cmp.Or(job.Workdir, testbed)), runsAll(job.command(), job.TestFiles)
 	var list []Decider
 	for _, c := range changes {
 		if slices.Contains(exempt, c.Path) {
@@ -202,12 +201,10 @@ func runsAll(command string, tests []string) bool {
 // commandPaths are the words of a test command that may be files of the repository.
 func commandPaths(command, workdir string) []string {
 	var list []string
-	for line := range strings.SplitSeq(command, "\n") {
-		for _, word := range strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t'\"()|&;<>=,", c) }) {
-			word = strings.TrimPrefix(path.Clean(word), workdir+"/")
-			if word != "." && !path.IsAbs(word) {
-				list = append(list, word)
-			}
+	for _, word := range words(command) {
+		word = strings.TrimPrefix(path.Clean(word), workdir+"/")
+		if word != "." && !path.IsAbs(word) {
+			list = append(list, word)
 		}
 	}
 	return list

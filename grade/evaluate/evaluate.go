@@ -35,6 +35,8 @@ type Job struct {
 	// Command is what runs the tests, in place of the part of Script between the markers: a
 	// family's script may run them before it.
 	Command string
+	// Scripts is what an earlier Run has in [Evidence.Scripts]; Run ignores it.
+	Scripts string
 	// TestFiles are the paths that the test patch changes, relative to Workdir.
 	TestFiles []string
 	// Patch is the prediction. If it is blank, the tests run on the code as it is.
@@ -67,6 +69,8 @@ type Evidence struct {
 	How         string // the command that applied it: "git apply --verbose"
 	ApplyOutput []byte // of that command, or of the last one that failed
 
+	// Scripts is the text of the shell scripts that the test command runs, as the image has them.
+	Scripts string
 	// Changes are the files that applying the patch changed, sorted by path.
 	Changes []Change
 	// Lost are the files that the image had changed or added, and that the harness's commands
@@ -147,7 +151,10 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // prepare applies the patch and puts everything else in place.
-func (r *runner) prepare(ctx context.Context) error {
+func (r *runner) prepare(ctx context.Context) (err error) {
+	if r.e.Scripts, err = r.scripts(ctx); err != nil {
+		return err
+	}
 	if err := r.applyPatch(ctx); err != nil || !r.e.Applied {
 		return err
 	}

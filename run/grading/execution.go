@@ -86,7 +86,9 @@ func (x *execution) test(ctx context.Context) error {
 		}
 		if list = append(list, j); len(list) == 1 {
 			x.evidence = e
-			deciders = evaluate.Deciders(x.evaluation(nil), x.task.Gold, e.Changes)
+			job := x.evaluation(nil)
+			job.Scripts = e.Scripts
+			deciders = evaluate.Deciders(job, x.task.Gold, e.Changes)
 			if judged {
 				x.judgement = &j
 			}
