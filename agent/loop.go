@@ -32,7 +32,8 @@ type Turn struct {
 	Calls    int           // made so far; counts towards the step limit
 	Cost     float64       // spent so far, US dollars; counts towards the cost limit
 	Elapsed  time.Duration // worked so far; counts towards the wall time limit
-	Earlier  Spent         // the parts of Calls and Cost that do not count, since earlier turns made them
+	Unpriced int           // replies so far whose cost is not known; with one that counts, a cost limit is reached
+	Earlier  Spent         // the parts of Calls, Cost and Unpriced that do not count, since earlier turns made them
 
 	// Say is a person's message after the history, and the answer to the question that the
 	// history may end with; empty for none. If a step is unfinished,
@@ -50,11 +51,14 @@ type Turn struct {
 	// Their names differ from all others. A resumed run needs the same.
 	Tools []Tool
 
-	Model    llm.Model
-	Window   int64 // the model's context in tokens, for the Recorder; 0 if it is not known
-	Env      Environment
-	Recorder Recorder     // may be nil
-	Admit    func() error // asked before each paid call; may be nil; its error ends the run
+	Model  llm.Model
+	Window int64 // the model's context in tokens, for the Recorder; 0 if it is not known
+	// Uncounted says that costs need not be known: the cost limit has no effect on replies
+	// without a known cost.
+	Uncounted bool
+	Env       Environment
+	Recorder  Recorder     // may be nil
+	Admit     func() error // asked before each paid call; may be nil; its error ends the run
 
 	// Approve is called before each action, with the tool's name. If it returns an
 	// [Interrupt], the action and the rest of its reply do not run; the model is shown
@@ -80,6 +84,8 @@ type Turn struct {
 type Spent struct {
 	Calls int
 	Cost  float64 // US dollars
+	// Unpriced is how many replies have no known cost; they are not in Cost.
+	Unpriced int
 }
 
 // Unfinished is a step whose reply, and perhaps the outputs of its first actions, are known.
@@ -98,6 +104,7 @@ type Ending struct {
 	Messages   []llm.Message // the whole conversation, the history first; nothing of it is rewritten
 	Calls      int           // answered and paid steps, including the Turn's
 	Cost       float64       // US dollars, including the Turn's and that of summaries
+	Unpriced   int           // replies whose cost is not known and not in Cost, including the Turn's and summaries
 	Usage      vocab.Usage   // of this run, summaries included
 	ModelID    string        // the provider's name of the model that answered last
 

@@ -42,7 +42,7 @@ func newRun(l *Loop, t Turn) *run {
 		loop: l, turn: t, form: form, unusable: err, started: l.config.Now().Add(-t.Elapsed), callIDs: map[string]bool{},
 		digest: newDigest(form.tools), gauge: newGauge(form.tools),
 	}
-	r.end.Calls, r.end.Cost, r.formatErrors = t.Calls, t.Cost, t.FormatErrors
+	r.end.Calls, r.end.Cost, r.end.Unpriced, r.formatErrors = t.Calls, t.Cost, t.Unpriced, t.FormatErrors
 	r.keep(t.Messages...)
 	if t.Tokens > 0 {
 		r.gauge.tokens = t.Tokens

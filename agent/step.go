@@ -152,7 +152,7 @@ func (r *run) withinLimits(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case 0 < c.StepLimit && c.StepLimit <= r.end.Calls-r.turn.Earlier.Calls,
-		0 < c.CostLimit && c.CostLimit <= r.end.Cost-r.turn.Earlier.Cost:
+		0 < c.CostLimit && (c.CostLimit <= r.end.Cost-r.turn.Earlier.Cost || r.turn.Earlier.Unpriced < r.end.Unpriced && !r.turn.Uncounted):
 		return exit(vocab.StatusLimitsExceeded)
 	case 0 < c.WallTimeLimit && c.WallTimeLimit <= r.elapsed():
 		return exit(vocab.StatusTimeExceeded)
@@ -172,6 +172,9 @@ func (r *run) pay(resp *llm.Response) {
 // spend counts what an answer has cost.
 func (r *run) spend(resp *llm.Response) {
 	r.end.Cost += resp.Cost
+	if !resp.Priced {
+		r.end.Unpriced++
+	}
 	r.end.Usage = r.end.Usage.Add(resp.Usage)
 	r.waitedFor(resp.Waited, resp.RateLimited)
 }

@@ -46,18 +46,22 @@ func TestACallCountsFromItsRequestOn(t *testing.T) {
 		want string
 	}{
 		{journal.TypeRequest, journal.RequestData{Step: 1, Reserved: 0.5}, "0 for 0, 1 for 0.5, 0.5"},
-		{journal.TypeReply, journal.ReplyData{Step: 1, Cost: 0.25}, "1 for 0.25, 0 for 0, 0.25"},
+		{journal.TypeReply, journal.ReplyData{Step: 1, Cost: 0.25, Priced: true}, "1 for 0.25, 0 for 0, 0.25"},
 		{journal.TypeRequest, journal.RequestData{Step: 2, Reserved: 0.5}, "1 for 0.25, 1 for 0.5, 0.75"},
 		{journal.TypeUnpaid, journal.UnpaidData{Step: 2}, "1 for 0.25, 0 for 0, 0.25"},
 		{journal.TypeTry, journal.TryData{Step: 2, Reserved: 0.5}, "1 for 0.25, 1 for 0.5, 0.75"},
 		{journal.TypeLost, journal.LostData{Step: 2, Calls: 1, Cost: 0.5}, "1 for 0.25, 1 for 0.5, 0.75"},
 		{journal.TypeTry, journal.TryData{Step: 2, Reserved: 0.75}, "1 for 0.25, 2 for 1.25, 1.5"},
-		{journal.TypeReply, journal.ReplyData{Step: 2, Cost: 1}, "2 for 1.25, 1 for 0.5, 1.75"},
+		{journal.TypeReply, journal.ReplyData{Step: 2, Cost: 1, Priced: true}, "2 for 1.25, 1 for 0.5, 1.75"},
 		{journal.TypeSummaryRequest, journal.SummaryRequestData{Step: 3, Reserved: 1}, "2 for 1.25, 2 for 1.5, 2.75"},
 		{"crash", nil, "2 for 1.25, 2 for 1.5, 2.75"},
 		{journal.TypeSummaryRequest, journal.SummaryRequestData{Step: 3, Reserved: 1}, "2 for 1.25, 3 for 2.5, 3.75"},
-		{journal.TypeSummary, journal.SummaryData{Step: 3, Reply: journal.ReplyData{Cost: 2}}, "2 for 3.25, 2 for 1.5, 4.75"},
-		{journal.TypeRequest, journal.RequestData{Step: 3}, "2 for 3.25, 3 for 1.5, 4.75"}, // its cost cannot be known
+		{journal.TypeSummary, journal.SummaryData{Step: 3, Reply: journal.ReplyData{Cost: 2, Priced: true}}, "2 for 3.25, 2 for 1.5, 4.75"},
+		{journal.TypeRequest, journal.RequestData{Step: 3, Reserved: 2}, "2 for 3.25, 3 for 3.5, 6.75"},
+		{journal.TypeReply, journal.ReplyData{Step: 3}, "3 for 3.25, 3 for 3.5, 6.75"}, // of unknown cost
+		{journal.TypeSummaryRequest, journal.SummaryRequestData{Step: 4, Reserved: 1}, "3 for 3.25, 4 for 4.5, 7.75"},
+		{journal.TypeSummary, journal.SummaryData{Step: 4}, "3 for 3.25, 4 for 4.5, 7.75"},
+		{journal.TypeRequest, journal.RequestData{Step: 4}, "3 for 3.25, 5 for 4.5, 7.75"}, // its cost cannot be known
 	} {
 		if step.typ == "crash" {
 			w = open()
@@ -75,8 +79,8 @@ func TestACallCountsFromItsRequestOn(t *testing.T) {
 			t.Errorf("record %d, %s: %s; want %s", i, step.typ, got, step.want)
 		}
 	}
-	if spent != 4.75 || held != 1.5 {
-		t.Errorf("told of $%v, of which $%v are of calls without an answer; want 4.75, 1.5", spent, held)
+	if spent != 7.75 || held != 4.5 {
+		t.Errorf("told of $%v, of which $%v are of calls of unknown cost; want 7.75, 4.5", spent, held)
 	}
 }
 

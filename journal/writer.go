@@ -170,11 +170,11 @@ func (j *Writer) count(r *Record, data []byte) {
 		r.Lost++
 		j.held += costOf(data, "reserved")
 	case TypeReply:
-		j.settle(r)
+		j.answered(r, gjson.GetBytes(data, "priced"))
 		r.Calls++
 		r.Cost += costOf(data, "cost")
 	case TypeSummary:
-		j.settle(r)
+		j.answered(r, gjson.GetBytes(data, "reply.priced"))
 		r.Cost += costOf(data, "reply.cost")
 	case TypeUnpaid:
 		j.settle(r)
@@ -186,6 +186,16 @@ func (j *Writer) count(r *Record, data []byte) {
 	if r.Spent = 0; j.held > 0 {
 		r.Spent = r.Cost + j.held
 	}
+}
+
+// answered ends the call under way. If its cost is not known, it counts as before.
+func (j *Writer) answered(r *Record, priced gjson.Result) {
+	if !priced.Exists() || priced.Bool() {
+		j.settle(r)
+	} else if !j.open {
+		r.Lost++
+	}
+	j.open = false
 }
 
 // settle takes back what the call under way counts as.

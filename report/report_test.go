@@ -374,7 +374,7 @@ func TestTheTextOfASummaryStaysWithin80Columns(t *testing.T) {
 	}
 }
 
-// A bill with calls that were not answered says what they may have cost, in this attempt or in
+// A bill with calls of unknown cost says what they may have cost, in this attempt or in
 // earlier ones.
 func TestABillHasCallsThatWereNotAnswered(t *testing.T) {
 	lost := func(n int, held float64) results.Unanswered { return results.Unanswered{Lost: n, Held: held} }
@@ -383,13 +383,13 @@ func TestABillHasCallsThatWereNotAnswered(t *testing.T) {
 		spent   float64
 		want    string
 	}{
-		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(8, 4)}}, 10, "cost $6.00; up to $10.00 with 8 calls that were not answered\n"},
-		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(1, 4)}}, 10, "cost $6.00; up to $10.00 with 1 call that was not answered\n"},
-		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(0, 4)}}, 10, "cost $6.00; up to $10.00 with calls that were not answered\n"},
+		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(8, 4)}}, 10, "cost $6.00; up to $10.00 with 8 calls of unknown cost\n"},
+		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(1, 4)}}, 10, "cost $6.00; up to $10.00 with 1 call of unknown cost\n"},
+		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(0, 4)}}, 10, "cost $6.00; up to $10.00 with calls of unknown cost\n"},
 		{[]results.Record{{Attempt: 1, Cost: 6, Unanswered: lost(3, 0)}}, 6, "cost $6.00\n"},
 		{
 			[]results.Record{{Attempt: 1, Cost: 2, Unanswered: lost(1, 1)}, {Attempt: 2, Cost: 6, Unanswered: lost(1, 3)}},
-			12, "cost $6.00 ($8.00 with all attempts ever made in this directory; up to $12.00 with 2 calls that were not answered)\n",
+			12, "cost $6.00 ($8.00 with all attempts ever made in this directory; up to $12.00 with 2 calls of unknown cost)\n",
 		},
 	} {
 		for i := range c.records {

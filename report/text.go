@@ -10,28 +10,26 @@ import (
 	"batch.example/batch/results"
 )
 
-// Dollars shows a sum of US dollars: cents, and of a small sum as many digits as it needs.
-func Dollars(v float64) string {
-	if v != 0 && v < 0.01 && v > -0.01 {
-		return fmt.Sprintf("$%.4f", v)
-	}
-	return fmt.Sprintf("$%.2f", v)
-}
+// Dollars is [printable.Dollars].
+func Dollars(v float64) string { return printable.Dollars(v) }
 
-// UpTo is a cost with what unanswered calls may add to it: "$6.00; up to $10.00 with 8 calls
-// that were not answered".
+// UpTo is a cost with what calls of unknown cost may add to it: "$6.00; up to $10.00 with 8 calls
+// of unknown cost", or "$6.00 without 8 calls of unknown cost" where nothing is known of them.
 func UpTo(cost float64, u results.Unanswered) string { return Dollars(cost) + upTo(cost, u) }
 
 // upTo is UpTo after the cost: empty if there is nothing to add.
 func upTo(cost float64, u results.Unanswered) string {
-	if u.Held <= 0 {
-		return ""
-	}
-	calls := "calls that were"
+	calls := "calls"
 	if u.Lost > 0 { // else the journals are of a version that did not count them
-		calls = printable.Count(u.Lost, "call that was", "calls that were")
+		calls = printable.Count(u.Lost, "call", "calls")
 	}
-	return fmt.Sprintf("; up to %s with %s not answered", Dollars(cost+u.Held), calls)
+	switch {
+	case u.Held > 0:
+		return fmt.Sprintf("; up to %s with %s of unknown cost", Dollars(cost+u.Held), calls)
+	case u.Unpriced > 0:
+		return fmt.Sprintf(" without %s of unknown cost", printable.Count(u.Unpriced, "call", "calls"))
+	}
+	return ""
 }
 
 // Seconds shows a duration in seconds in the unit a person would choose.

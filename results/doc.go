@@ -59,8 +59,10 @@
 //	model, model_id         as asked for, and as the provider returned it
 //	image, image_id, image_digest
 //	steps, cost             answered model calls, and US dollars
-//	lost, held              calls that may have been charged although no answer is known, and
-//	                        US dollars that were reserved for them; not in steps and cost
+//	lost, held              calls whose cost is not known, since no answer came (these are not in
+//	                        steps) or its price is not known, and US dollars that were reserved
+//	                        for them; not in cost, which is a lower bound then
+//	unpriced                how many of lost were answered
 //	input_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
 //	reasoning_tokens        input includes cached and cache_write, cache_write what is kept
 //	                        for an hour, output includes reasoning

@@ -42,7 +42,7 @@ var (
 	container = journal.ContainerData{Container: "c1"}
 	request   = func(step int) journal.RequestData { return journal.RequestData{Step: step} }
 	reply     = func(step int) journal.ReplyData {
-		return journal.ReplyData{Step: step, Cost: 0.5, Message: json.RawMessage(`"r"`)}
+		return journal.ReplyData{Step: step, Cost: 0.5, Priced: true, Message: json.RawMessage(`"r"`)}
 	}
 	action = func(step int, c string) journal.ActionData { return journal.ActionData{Step: step, Command: c} }
 	output = func(step int, o string) journal.OutputData {

@@ -59,7 +59,7 @@ func (s *Store) Put(_ context.Context, r *Result) error {
 		r.Record.Steps, r.Record.Cost = last.Calls, max(r.Record.Cost, last.Cost)
 	}
 	if last, _ := a.journal.State(); last.Attempt == a.number {
-		r.Record.Unanswered = unanswered(last)
+		r.Record.Lost, r.Record.Held = last.Lost, last.Held()
 	}
 	r.Record.PatchBytes = patchBytes(r)
 	err = s.put(in, a, r)

@@ -28,7 +28,7 @@ type Record struct {
 	Usage       vocab.Usage   `json:"usage"`
 	Cost        float64       `json:"cost"` // US dollars of answered calls
 
-	Unanswered      // calls that are not in Steps and Cost
+	Unanswered      // calls that are not in Cost
 	PatchBytes int  `json:"patch_bytes"`
 	Salvaged   bool `json:"salvaged,omitempty"` // the prediction is the working tree's diff
 	// Of an attempt that was resumed after a crash or a stop: how often,
@@ -76,16 +76,19 @@ func (r Record) Measured() bool {
 	return r.Attempt > 0 || r.Status != vocab.StatusUnknown && r.Status != vocab.StatusNotRun
 }
 
-// Unanswered is calls that may have been charged although no answer is known.
+// Unanswered is calls whose cost is not known: those that may have been charged although no answer
+// is known, and those that were answered without a known price. The costs beside it are lower bounds.
 type Unanswered struct {
-	Lost int     `json:"lost,omitempty"` // how many
-	Held float64 `json:"held,omitempty"` // what they may have cost, in US dollars
+	Lost     int     `json:"lost,omitempty"`     // how many
+	Unpriced int     `json:"unpriced,omitempty"` // how many of them were answered, in an attempt that has ended
+	Held     float64 `json:"held,omitempty"`     // what they may have cost, in US dollars
 }
 
 // UnansweredOf sums up the calls of attempts.
 func UnansweredOf(records []Record) (u Unanswered) {
 	for _, r := range records {
 		u.Lost += r.Lost
+		u.Unpriced += r.Unpriced
 		u.Held += r.Held
 	}
 	return u
@@ -162,6 +165,7 @@ type Row struct {
 	Cost             *float64 `parquet:"cost,optional"`
 	Lost             *int     `parquet:"lost,optional"`
 	Held             *float64 `parquet:"held,optional"`
+	Unpriced         *int     `parquet:"unpriced,optional"`
 	InputTokens      *int64   `parquet:"input_tokens,optional"`
 	CachedTokens     *int64   `parquet:"cached_tokens,optional"`
 	CacheWriteTokens *int64   `parquet:"cache_write_tokens,optional"`
@@ -228,7 +232,7 @@ func rowOf(r Record, last bool) Row {
 		row.Steps, row.Cost = &r.Steps, &r.Cost
 	}
 	if r.Attempt > 0 {
-		row.Lost, row.Held = &r.Lost, &r.Held
+		row.Lost, row.Held, row.Unpriced = &r.Lost, &r.Held, &r.Unpriced
 	}
 	if r.Attempt > 0 && r.Model != "" { // neither another tool's nor cut off by a crash
 		u := &r.Usage

@@ -29,6 +29,9 @@ type Model struct {
 	Price *vocab.Price
 	// Window is how many tokens of context the model can read; 0 if that is not known.
 	Window int64
+	// Uncounted says that no price is known and none is needed: the model is on this machine, needs
+	// no key, or the user does not want costs counted.
+	Uncounted bool
 	// Rewrite keeps conversations within the context; nil leaves them as they are.
 	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
 	// Open is called once. Proven means that the directory has replies that this
@@ -119,7 +122,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 		}, err
 	}
 	rewrite, err := contextPolicy(cfg, m)
-	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, Rewrite: rewrite, Open: open}, warnings, err
+	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, Uncounted: m.Cost == catalogue.Uncounted, Rewrite: rewrite, Open: open}, warnings, err
 }
 
 // priced says what m has no known price for.

@@ -27,9 +27,15 @@ func continueFrom(h *journal.History, turn *agent.Turn) error {
 	for _, s := range h.Before() {
 		turn.Calls++
 		turn.Cost += s.Reply.Cost
+		if !s.Reply.Priced {
+			turn.Unpriced++
+		}
+		if t := h.Turn(); t != nil && turn.Calls == t.Calls {
+			turn.Earlier.Unpriced = turn.Unpriced
+		}
 	}
 	if t := h.Turn(); t != nil {
-		turn.Earlier = agent.Spent{Calls: t.Calls, Cost: t.Cost}
+		turn.Earlier.Calls, turn.Earlier.Cost = t.Calls, t.Cost
 	}
 	turn.Tokens, turn.Elapsed, turn.FormatErrors = h.Tokens(), turnTime(h), h.FormatErrors
 	if err := summaries(h, turn); err != nil {
@@ -74,6 +80,9 @@ func summaries(h *journal.History, turn *agent.Turn) error {
 		s := &h.Summaries[i]
 		if !s.Open {
 			turn.Cost += s.Reply.Cost
+			if !s.Reply.Priced {
+				turn.Unpriced++
+			}
 			continue
 		}
 		m, err := message(s.Reply.Message)

@@ -138,7 +138,12 @@ func (r *recorder) answered(e agent.Event, typ string, data any) error {
 	if err := r.lost(e.Step, res.Lost-r.counted); err != nil {
 		return err
 	}
-	r.call.Settle(res.Cost)
+	if res.Priced {
+		r.call.Settle(res.Cost)
+	} else { // what was reserved for it counts
+		r.call.Lose(1)
+		r.call.Release()
+	}
 	if err := r.flushed(typ, data); err != nil || res.Priced || !r.call.Limited() {
 		return err
 	}

@@ -43,10 +43,12 @@ type Config struct {
 	MaxMessages int
 	MaxTokens   int64
 
-	Window int64            // the model's context in tokens; 0 if it is not known
-	Model  string           // its name, for people
-	Log    *slog.Logger     // nil discards
-	Now    func() time.Time // nil: time.Now
+	Window int64 // the model's context in tokens; 0 if it is not known
+	// Uncounted is that of [agent.Turn].
+	Uncounted bool
+	Model     string           // its name, for people
+	Log       *slog.Logger     // nil discards
+	Now       func() time.Time // nil: time.Now
 
 	// Saving measures the time spent on records: it is called before each, and the function
 	// that it returns after it. Nil measures nothing.

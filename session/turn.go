@@ -204,7 +204,7 @@ func (t *Turn) Run(ctx context.Context) (res *Result, err error) {
 	in := t.in
 	ctx = authority.With(ctx, in.Authority)
 	run := t.run
-	run.Model, run.Env, run.Window = in.Model, &actions{env: in.Env, rec: rec}, s.c.Window
+	run.Model, run.Env, run.Window, run.Uncounted = in.Model, &actions{env: in.Env, rec: rec}, s.c.Window, s.c.Uncounted
 	run.Tools = in.Tools
 	run.Recorder = agent.Recorders(before{in.Before, rec}, t.listen, in.Listen)
 	run.Admit = func() error { return t.admit(ctx) }

@@ -70,7 +70,11 @@ func (t *attempt) warnOfPrice(e agent.Event) {
 	}
 	t.free = true
 	why, _ := session.Unpriced(t.ModelName, e.Response)
-	t.warn(why+": such replies count as free", "step", e.Step)
+	counts := "bills count what was reserved for such replies, and with a cost limit the attempt ends"
+	if t.Uncounted {
+		counts = "its cost is in no bill"
+	}
+	t.warn(why+": "+counts, "step", e.Step)
 }
 
 // warnedAt is how full the model's context is, in percent, when the attempt warns of it.

@@ -48,6 +48,8 @@ type Config struct {
 	Servers []mcp.Server // to which each attempt connects, for their tools
 
 	Window int64 // the model's context in tokens; 0 if it is not known
+	// Uncounted is that of [agent.Turn].
+	Uncounted bool
 
 	// MaxMessages and MaxTokens are how long the conversation of a Talk may be without a
 	// warning; 0: any length.
@@ -298,6 +300,7 @@ func (t *attempt) finish(err error) {
 	rec.Image, rec.ImageID, rec.ImageDigest = t.box.Image.Ref, t.box.Image.ID, t.box.Image.Digest
 	if e := t.ending; e != nil {
 		rec.Status, rec.Outcome, rec.Error = e.Status, outcome(e), e.Reason
+		rec.Unpriced = e.Unpriced
 		rec.Steps, rec.Cost, rec.ModelID = e.Calls, e.Cost, cmp.Or(e.ModelID, rec.ModelID)
 		rec.Usage = t.carried.usage.Add(e.Usage)
 		rec.PatchBytes = len(t.result.Submission)

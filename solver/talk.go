@@ -48,7 +48,7 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 	store := session.OnJournal(t.in.ID, t.journal, t.records)
 	s := session.New(session.Config{
 		ContextID: t.in.ID, Store: store, Loop: t.Loop,
-		Single: t.Talk == nil, Window: t.Window, Model: t.ModelName, Log: t.log, Now: t.Now,
+		Single: t.Talk == nil, Window: t.Window, Uncounted: t.Uncounted, Model: t.ModelName, Log: t.log, Now: t.Now,
 		MaxMessages: t.MaxMessages, MaxTokens: t.MaxTokens,
 		Saving: func() func() { return t.watch.during(&t.watch.spent.Save) },
 	})

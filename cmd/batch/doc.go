@@ -65,9 +65,12 @@
 // Each try of a call is recorded before it is sent. One that was not answered and may
 // have been charged (a time-out, a broken connection, a crash) is in the bill with
 // what was reserved for it, the highest cost of a call so far; before that is known,
-// 12,000 tokens: "$6.00; up to $10.00 with 8 calls that were not answered". In JSON,
+// 12,000 tokens: "$6.00; up to $10.00 with 8 calls of unknown cost". In JSON,
 // lost is how many, held what they may have cost, and spent includes held.
 // --cost-limit-total counts them; agent.cost_limit counts answered calls only.
+// A reply whose price is not known (another service tier, no usage) counts the same way:
+// unpriced is how many there are. With agent.cost_limit it ends the attempt
+// (LimitsExceeded), with --cost-limit-total the run, since neither could be kept.
 //
 // # Configurations
 //

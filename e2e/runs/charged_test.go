@@ -102,14 +102,14 @@ func TestCallsUnderWayAtACrashAreInEveryBill(t *testing.T) {
 			t.Errorf("%s: %d calls lost for $%v, $%v in all; want 2 for $0.5, $%v in all", when, s.Lost, s.Held, s.Spent, served)
 		}
 		text, err := c.command(t, "status", "out").CombinedOutput()
-		want := fmt.Sprintf("; up to $%.2f with 2 calls that were not answered", s.Spent)
+		want := fmt.Sprintf("; up to $%.2f with 2 calls of unknown cost", s.Spent)
 		if err != nil || !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
 			t.Errorf("%s: %v, want %q in\n%s", when, err, want, text)
 		}
 	}
 	bill("after the crash")
 	code, out := e2e.ExitCode(t, c.command(t, "resume", "out"))
-	if want := "cost $1.00; up to $1.50 with 2 calls that were not answered"; code != 0 || !strings.Contains(out, want) {
+	if want := "cost $1.00; up to $1.50 with 2 calls of unknown cost"; code != 0 || !strings.Contains(out, want) {
 		t.Errorf("exit code %d, want %q in\n%s", code, want, out)
 	}
 	bill("after the resume")
@@ -173,7 +173,7 @@ func TestALiveCostIsNotDoubledByAResume(t *testing.T) {
 	})
 	c.killed(t, c.run(t, 1, "-q"), 1)
 	code, out := e2e.ExitCode(t, c.command(t, "resume", "out"))
-	for _, want := range []string{"1/1 done, $2.50, elapsed", "cost $2.50; up to $3.00 with 1 call that was not answered"} {
+	for _, want := range []string{"1/1 done, $2.50, elapsed", "cost $2.50; up to $3.00 with 1 call of unknown cost"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, want %q in\n%s", code, want, out)
 		}
@@ -210,7 +210,7 @@ func TestJudgeCallsUnderWayAtACrashAreInTheBill(t *testing.T) {
 		t.Errorf("exit code %d, %d calls of $0.07 under a limit of $0.27; want 3, 3 calls\n%s", code, n, out)
 	}
 	code, out = e2e.ExitCode(t, judge())
-	if want := "the judge has cost $0.14; up to $0.28 with 2 calls that were not answered"; code != 0 || !strings.Contains(out, want) {
+	if want := "the judge has cost $0.14; up to $0.28 with 2 calls of unknown cost"; code != 0 || !strings.Contains(out, want) {
 		t.Errorf("exit code %d, want %q in\n%s", code, want, out)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/docker/go-units"
 	"github.com/schollz/progressbar/v3"
+
+	"batch.example/batch/internal/printable"
 )
 
 const (
@@ -37,7 +39,7 @@ func barLine(s *state, now time.Time, cols int) string {
 	if d, known := s.left(now); known {
 		eta = "ETA " + span(d)
 	}
-	elapsed, cost := span(s.elapsed(now)), dollars(s.spent)
+	elapsed, cost := span(s.elapsed(now)), printable.Dollars(s.spent)
 	parts := []string{elapsed, eta, cost}
 	if !s.end.IsZero() {
 		parts = []string{elapsed, cost}
@@ -147,7 +149,7 @@ func runningLine(a *attempt, now time.Time, idCols, cols int) string {
 	}
 	phase, cost := pad(clip(a.phase, phaseCols), phaseCols), ""
 	if a.cost > 0 {
-		cost = dollars(a.cost)
+		cost = printable.Dollars(a.cost)
 	}
 	var rest string
 	switch {

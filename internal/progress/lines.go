@@ -70,7 +70,7 @@ func (l *Lines) describe(e Event, started *attempt) string {
 	case InstanceEnd:
 		text := fmt.Sprintf("end %s: %s", e.name(), e.label())
 		if !l.state.grading {
-			text += fmt.Sprintf(", %s, %s", printable.Count(e.Step, "step", "steps"), dollars(e.Cost))
+			text += fmt.Sprintf(", %s, %s", printable.Count(e.Step, "step", "steps"), printable.Dollars(e.Cost))
 		}
 		if started != nil {
 			text += ", " + span(max(0, e.Time.Sub(started.start)))
@@ -129,7 +129,7 @@ func (l *Lines) summary() string {
 		fmt.Fprintf(&b, ", %d running", len(s.running))
 	}
 	if !s.grading {
-		fmt.Fprintf(&b, ", %s", dollars(s.spent))
+		fmt.Fprintf(&b, ", %s", printable.Dollars(s.spent))
 	}
 	fmt.Fprintf(&b, ", elapsed %s", span(s.elapsed(l.last)))
 	if len(s.graded) > 0 {

@@ -152,9 +152,9 @@ func TestDurationsAndCostsAreShort(t *testing.T) {
 			t.Errorf("span(%v) = %q, want %q", d, got, want)
 		}
 	}
-	for x, want := range map[float64]string{0: "$0.00", 0.0301: "$0.030", 12.345: "$12.35"} {
-		if got := dollars(x); got != want {
-			t.Errorf("dollars(%v) = %q, want %q", x, got, want)
+	for x, want := range map[float64]string{0: "$0.00", 0.0301: "$0.03", 12.345: "$12.35"} {
+		if got := printable.Dollars(x); got != want {
+			t.Errorf("Dollars(%v) = %q, want %q", x, got, want)
 		}
 	}
 }

@@ -60,11 +60,3 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 	}
 }
-
-// dollars writes an amount of money; small ones to a tenth of a cent.
-func dollars(x float64) string {
-	if x > 0 && x < 1 {
-		return fmt.Sprintf("$%.3f", x)
-	}
-	return fmt.Sprintf("$%.2f", x)
-}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/report/stats"
 )
 
@@ -36,7 +37,7 @@ type metric struct {
 
 var metrics = []metric{
 	{"Steps", stepsOf, number, fromZero, func(_ axis, v float64) string { return number(v) }},
-	{"Cost", costOf, dollars, fromZero, axis.dollars},
+	{"Cost", costOf, printable.Dollars, fromZero, axis.dollars},
 	{"Time", secondsOf, duration, newClock, func(_ axis, v float64) string { return clockTick(v) }},
 }
 

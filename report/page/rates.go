@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/report/stats"
 )
 
@@ -59,29 +60,32 @@ func (e entry) rateRow(s study, r rate, a axis) rateRow {
 		row.Resolved = fmt.Sprintf("%d of %d", r.resolved, r.attempts)
 	}
 	costs := s.values(e, costOf)
-	row.CostEach, row.Cost = optional(mean(costs), dollars), "–"
+	row.CostEach, row.Cost = optional(mean(costs), printable.Dollars), "–"
 	if len(costs) > 0 {
-		sum, held := e.allCosts()
-		if row.Cost = dollars(sum); held > 0 { // of calls that were not answered
-			row.Cost += " to " + dollars(sum+held)
-		}
+		row.Cost = e.allCosts()
 	}
 	row.Steps = optional(median(s.values(e, stepsOf)), number)
 	row.Time = optional(median(s.values(e, secondsOf)), duration)
 	return row
 }
 
-// allCosts sums up what all attempts at all instances have cost, and what calls without an
-// answer may have cost.
-func (e entry) allCosts() (sum, held float64) {
+// allCosts is what all attempts at all instances have cost, as far as that is known.
+func (e entry) allCosts() string {
+	sum, held, unpriced := 0.0, 0.0, 0
 	for _, a := range e.Attempts {
 		for _, id := range sortedIDs(a) {
-			if c := a.Scores[id].Cost; c != nil {
-				sum, held = sum+*c, held+a.Scores[id].Held
+			if s := a.Scores[id]; s.Cost != nil {
+				sum, held, unpriced = sum+*s.Cost, held+s.Held, unpriced+s.Unpriced
 			}
 		}
 	}
-	return sum, held
+	switch {
+	case held > 0: // of calls that were not answered, or have no known price
+		return printable.Dollars(sum) + " to " + printable.Dollars(sum+held)
+	case unpriced > 0:
+		return "at least " + printable.Dollars(sum)
+	}
+	return printable.Dollars(sum)
 }
 
 func stepsOf(c cell) *float64   { return c.steps }

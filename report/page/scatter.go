@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"slices"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/report/stats"
 )
 
@@ -58,7 +59,7 @@ func drawScatter(list []point) template.HTML {
 		if p.costs.Known() {
 			most = max(most, p.costs.High)
 		}
-		text += fmt.Sprintf("%s: %s per instance, %s resolved. ", p.Letter, dollars(p.cost), percent(p.value))
+		text += fmt.Sprintf("%s: %s per instance, %s resolved. ", p.Letter, printable.Dollars(p.cost), percent(p.value))
 	}
 	y, x := newAxis(low, high, 5), newAxis(0, most*1.05, 4)
 	down := func(v float64) float64 { return bottom - y.at(v)*(bottom-top) }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/results/scores"
 	"batch.example/batch/vocab"
@@ -98,7 +99,7 @@ func stateOf(c cell) string {
 func (s study) cell(e entry, id string) cellView {
 	c := e.cells[id]
 	v := cellView{
-		Class: stateOf(c), Steps: optional(c.steps, number), Cost: optional(c.cost, dollars), Time: optional(c.seconds, duration),
+		Class: stateOf(c), Steps: optional(c.steps, number), Cost: optional(c.cost, printable.Dollars), Time: optional(c.seconds, duration),
 		CostValue: sortable(c.cost), TimeValue: sortable(c.seconds),
 	}
 	if r, ok := c.rate(); ok {

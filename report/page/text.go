@@ -78,26 +78,16 @@ func optional(v *float64, show func(float64) string) string {
 	return show(*v)
 }
 
-// dollars shows three digits of a small sum, which differ from those of another one, and else
-// cents.
-func dollars(v float64) string {
-	if v >= 0.995 || v <= 0 {
-		return fmt.Sprintf("$%.2f", v)
-	}
-	digits := int(math.Ceil(-math.Log10(v))) + 1
-	return fmt.Sprintf("$%.*f", max(2, min(6, digits)), v)
-}
-
 func duration(v float64) string { return report.Seconds(v) }
 
 // signedDollars is a difference of sums.
 func signedDollars(v float64) string {
 	switch {
 	case v > 0:
-		return "+" + dollars(v)
+		return "+" + printable.Dollars(v)
 	case v < 0:
-		return "−" + dollars(-v)
+		return "−" + printable.Dollars(-v)
 	default:
-		return dollars(0)
+		return printable.Dollars(0)
 	}
 }

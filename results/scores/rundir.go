@@ -34,7 +34,7 @@ func fromRecord(r results.Record) Score {
 		s.Resolved = nil
 	}
 	if r.Measured() && r.Outcome.Final() {
-		s.Steps, s.Cost, s.Held = &r.Steps, &r.Cost, r.Held
+		s.Steps, s.Cost, s.Held, s.Unpriced = &r.Steps, &r.Cost, r.Held, r.Unpriced
 	}
 	if r.Time.Total > 0 && r.Outcome.Final() {
 		s.Seconds = &r.Time.Total

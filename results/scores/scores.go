@@ -34,6 +34,7 @@ type Score struct {
 	Steps    *int     // model calls
 	Cost     *float64 // US dollars of answered calls
 	Held     float64  // US dollars that other calls may have cost, if Cost is known
+	Unpriced int      // answered calls that are not in Cost, since their price is not known
 	Seconds  *float64 // of the attempt, without waiting for a worker
 }
 

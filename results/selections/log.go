@@ -33,7 +33,7 @@ type Records struct {
 	Selections []Selection
 	Replies    []Reply
 	Tested     []Tested
-	Unanswered []Asked // calls of a judge that may have been charged although no reply is known
+	Unanswered []Asked // calls of a judge whose cost is not known: no reply is, or the price is not
 }
 
 // Held returns what the unanswered calls may have cost, in US dollars.
@@ -51,6 +51,14 @@ func (r *Records) settle(id string) {
 			r.Unanswered = slices.Delete(r.Unanswered, i, i+1)
 			return
 		}
+	}
+}
+
+// reply takes the reply to the last call about an instance.
+func (r *Records) reply(reply Reply) {
+	r.Replies = append(r.Replies, reply)
+	if !reply.Unpriced {
+		r.settle(reply.InstanceID)
 	}
 }
 
@@ -138,8 +146,7 @@ func (l *Log) AddUnpaid(u Unpaid) error {
 func (l *Log) AddReply(r Reply) error {
 	r.Text = l.mask.Text(r.Text)
 	return l.add(typeReply, r, func(all *Records) {
-		all.Replies = append(all.Replies, r)
-		all.settle(r.InstanceID)
+		all.reply(r)
 	})
 }
 
@@ -200,8 +207,9 @@ func (r *Records) take(record journal.Record) (err error) {
 	case typeAsked:
 		r.Unanswered, err = appended(r.Unanswered, record)
 	case typeReply:
-		if r.Replies, err = appended(r.Replies, record); err == nil {
-			r.settle(r.Replies[len(r.Replies)-1].InstanceID)
+		var replies []Reply
+		if replies, err = appended(replies, record); err == nil {
+			r.reply(replies[0])
 		}
 	case typeUnpaid:
 		var u []Unpaid

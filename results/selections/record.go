@@ -59,8 +59,9 @@ type Reply struct {
 	ModelID    string      `json:"model_id,omitempty"`
 	Try        int         `json:"try"` // from 1; the second one follows a reply without a number
 	Text       string      `json:"text"`
-	Chosen     int         `json:"chosen"` // number of a candidate; 0: the reply names none
-	Cost       float64     `json:"cost"`   // US dollars
+	Chosen     int         `json:"chosen"`             // number of a candidate; 0: the reply names none
+	Cost       float64     `json:"cost"`               // US dollars
+	Unpriced   bool        `json:"unpriced,omitempty"` // the cost is not known: what was reserved counts
 	Usage      vocab.Usage `json:"usage"`
 	Seconds    float64     `json:"seconds"`
 }

@@ -191,7 +191,12 @@ func (w *worker) reply(ctx context.Context, a runner.Attempt[*choice], prompt st
 	if err != nil {
 		return r, errors.Join(err, call.failed(llm.Lost(err) == call.lost))
 	}
-	call.reserved.Settle(resp.Cost)
+	if r.Unpriced = !resp.Priced; r.Unpriced {
+		call.reserved.Lose(1)
+		call.reserved.Release()
+	} else {
+		call.reserved.Settle(resp.Cost)
+	}
 	r.ModelID, r.Text, r.Cost, r.Usage, r.Seconds = resp.Model, resp.Message.Text(), resp.Cost, resp.Usage, time.Since(began).Seconds()
 	if g, ok := b.Answer(r.Text); ok {
 		for i := range b.Groups {

@@ -1,0 +1,21 @@
+package printable
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Dollars shows a sum of US dollars: cents, and of a sum under a dollar the first two digits that
+// count, so that $0.024 is not read as $0.02; six decimals at most.
+func Dollars(v float64) string {
+	size := math.Abs(v)
+	if size >= 0.995 || size == 0 || math.IsNaN(size) {
+		return fmt.Sprintf("$%.2f", v)
+	}
+	const least, most = 2, 6
+	digits := min(most, int(math.Ceil(-math.Log10(size)))+1)
+	text := fmt.Sprintf("$%.*f", max(least, digits), v)
+	cents := strings.IndexByte(text, '.') + 1 + least
+	return text[:cents] + strings.TrimRight(text[cents:], "0")
+}
