@@ -80,7 +80,7 @@ func TestACallCountsFromItsRequestOn(t *testing.T) {
 		}
 	}
 	if spent != 7.75 || held != 4.5 {
-		t.Errorf("told of $%v, of which $%v are of calls of unknown cost; want 7.75, 4.5", spent, held)
+		t.Errorf("counted $%v, of which $%v are of calls of unknown cost; want 7.75, 4.5", spent, held)
 	}
 }
 

@@ -80,7 +80,7 @@ func rebenchRawLines(line func(line string, out *results)) parser {
 	}
 }
 
-// setFirst records a status for a name that has none.
+// setFirst records a status for a name without one.
 func (r *results) setFirst(name, status string) {
 	if _, known := r.statuses[name]; !known {
 		r.set(name, status)
