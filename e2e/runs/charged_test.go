@@ -159,27 +159,6 @@ func TestTwoKillsWithCallsUnderWayDoNotPassTheLimit(t *testing.T) {
 	}
 }
 
-// The display of a resumed run does not count twice what its attempts cost before.
-func TestALiveCostIsNotDoubledByAResume(t *testing.T) {
-	t.Parallel()
-	c := newCharging(t, 0.5, func(n int64, r *llmtest.Request) llmtest.Answer {
-		switch {
-		case n == 4:
-			return llmtest.Answer{Fault: llmtest.Silence}
-		case r.Replies() < 4:
-			return llmtest.Bash("true")
-		}
-		return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
-	})
-	c.killed(t, c.run(t, 1, "-q"), 1)
-	code, out := e2e.ExitCode(t, c.command(t, "resume", "out"))
-	for _, want := range []string{"1/1 done, $2.50, elapsed", "cost $2.50; up to $3.00 with 1 call of unknown cost"} {
-		if code != 0 || !strings.Contains(out, want) {
-			t.Errorf("exit code %d, want %q in\n%s", code, want, out)
-		}
-	}
-}
-
 // Calls of a judge are in its bill, also one that was under way when the program was killed.
 func TestJudgeCallsUnderWayAtACrashAreInTheBill(t *testing.T) {
 	t.Parallel()
