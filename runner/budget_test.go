@@ -418,12 +418,15 @@ func TestAReservationOfExactlyTheRestIsGranted(t *testing.T) {
 
 // ledger is a limit that others spend of.
 type ledger struct {
+	mu              sync.Mutex
 	spent, reserved float64 // by the others
 	own             string
 	err             error
 }
 
 func (l *ledger) Update(decide func(spent, reserved float64) (float64, float64)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.err != nil {
 		return l.err
 	}
@@ -440,7 +443,11 @@ func TestOthersSpendOfASharedLimit(t *testing.T) {
 		if err != nil || others.own != "0.5 0.5" {
 			t.Fatalf("%v, entered %s; want 0.5 spent and 0.5 reserved", err, others.own)
 		}
-		time.AfterFunc(time.Second, func() { others.reserved = 0 })
+		time.AfterFunc(time.Second, func() {
+			others.mu.Lock()
+			defer others.mu.Unlock()
+			others.reserved = 0
+		})
 		began := time.Now()
 		second, err := b.Reserve(t.Context())
 		if err != nil || time.Since(began) < time.Second {
