@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// rebenchOwn are the parsers that SWE-rebench-V2 wrote for test runners that SWE-bench has
-// not, by the names in its rows.
+// rebenchOwn are the parsers that SWE-rebench-V2 wrote for test runners that SWE-bench
+// does not have, by the names in its rows.
 var rebenchOwn = map[string]parser{
 	"parse_log_js":   rebenchLines(rebenchJS),
 	"parse_log_js_2": rebenchLines(rebenchJS2),
@@ -33,6 +33,20 @@ var rebenchOwn = map[string]parser{
 	"parse_log_php_v1":      rebenchLines(rebenchPest),
 	"parse_lue_nvim":        rebenchRawLines(rebenchPlenary),
 	"parse_log_pytest_nebo": rebenchXdist,
+
+	"parse_log_scala":    rebenchLines(rebenchScala),
+	"parse_log_scala_v2": rebenchLines(rebenchMunit),
+	"parse_log_scala_v3": rebenchScala3,
+	"parse_log_dart":     rebenchDart,
+	"parse_log_dart_v2":  rebenchLines(rebenchDart2),
+	"parse_log_dart_v3":  rebenchLines(rebenchDart3),
+	"parse_log_r":        rebenchTestthat,
+	"parse_log_r_v2":     rebenchCheck,
+	"parse_log_lein":     rebenchLein,
+
+	"parse_combined_test_reports": rebenchReports,
+	"parse_log_gradlew_v1":        rebenchGradlew,
+	"parse_logs_r_junit":          rebenchRJUnit,
 }
 
 // splitLines are the lines of Python's text.splitlines(), which knows more line ends than "\n".
@@ -181,7 +195,9 @@ func rebenchMinitest(log string, _ input, out *results) error {
 		}
 		name, status := strip(m[1]), minitestWords[m[2]]
 		if before, known := out.statuses[suite+name]; !known || minitestRanks[status] > minitestRanks[before] {
-			out.setJoined(status, suite, name)
+			if out.setJoined(status, suite, name); out.err != nil {
+				return out.err
+			}
 		}
 	}
 	return nil

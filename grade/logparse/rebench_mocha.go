@@ -96,7 +96,9 @@ func rebenchTAP(log string, _ input, out *results) error {
 		} else if m[1] == "ok" {
 			status = Passed
 		}
-		out.setTAP(status, suites, name)
+		if out.setTAP(status, suites, name); out.err != nil {
+			return out.err
+		}
 		if opens {
 			suites = append(suites, name)
 		}

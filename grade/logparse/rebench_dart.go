@@ -1,0 +1,137 @@
+package logparse
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// dartEvent is what is read of an event of Dart's JSON reporter.
+type dartEvent struct {
+	Type    any `json:"type"`
+	Test    any `json:"test"`
+	ID      any `json:"testID"`
+	Result  any `json:"result"`
+	Skipped any `json:"skipped"`
+	Hidden  any `json:"hidden"`
+}
+
+// rebenchDart reads the events of Dart's JSON reporter, one or a list of them in a line.
+func rebenchDart(log string, _ input, out *results) error {
+	names := map[any]string{}
+	for line := range splitLines(log) {
+		for _, e := range dartEvents(strip(line)) {
+			switch e.Type {
+			case "testStart":
+				test, _ := e.Test.(map[string]any)
+				name, _ := test["name"].(string)
+				if id := dartID(test["id"]); id != nil && name != "" && !strings.HasPrefix(name, "loading ") {
+					names[id] = name
+				}
+			case "testDone":
+				name, known := names[dartID(e.ID)]
+				if status := e.status(); known && status != "" && !isTrue(e.Hidden) {
+					out.set(name, status)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// dartEvents are the objects in a line.
+func dartEvents(line string) (events []dartEvent) {
+	var list []json.RawMessage
+	switch {
+	case strings.HasPrefix(line, "{"):
+		list = []json.RawMessage{json.RawMessage(line)}
+	case !strings.HasPrefix(line, "[") || json.Unmarshal([]byte(line), &list) != nil:
+		return nil
+	}
+	for _, text := range list {
+		var e dartEvent
+		if strings.HasPrefix(string(text), "{") && json.Unmarshal(text, &e) == nil {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// dartID is an id by which names can be looked up, or nil.
+func dartID(v any) any {
+	switch v.(type) {
+	case float64, string, bool:
+		return v
+	}
+	return nil
+}
+
+// isTrue is Python's bool of what JSON holds.
+func isTrue(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case float64:
+		return v != 0
+	case string:
+		return v != ""
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	}
+	return false
+}
+
+func (e dartEvent) status() string {
+	switch e.Result {
+	case "success":
+		return Passed
+	case "failure":
+		return Failed
+	case "error":
+		return Error
+	}
+	if isTrue(e.Skipped) {
+		return Skipped
+	}
+	return ""
+}
+
+var dartPackageLine = expression(`^\[[` + wordChars + `]+\]:\s+\d{2}:\d{2}\s+\+\d+:\s+(/[^:]+\.dart):\s+(.+)$`)
+
+// rebenchDart2 reads melos' output, in which a test that came to its end has two lines.
+func rebenchDart2(line string, out *results) {
+	if strings.Contains(strings.ToLower(line), "loading") {
+		return
+	}
+	if m := dartPackageLine().FindStringSubmatch(line); m != nil {
+		name := m[1] + ": " + m[2]
+		if _, known := out.statuses[name]; known {
+			out.set(name, Passed)
+		} else {
+			out.set(name, Error)
+		}
+	}
+}
+
+var (
+	dartLine    = expression(`^\d+:\d+\s+\+\d+(?:\s+-\d+)?:\s+(/[^:]+\.dart):\s+(.+?)(?:\s+\[E\])?$`)
+	dartLoading = expression(`^\d+:\d+\s+\+\d+\s+-\d+:\s+loading\s+(/[^:]+\.dart)\s+\[E\]$`)
+)
+
+// rebenchDart3 reads the output of `flutter test`.
+func rebenchDart3(line string, out *results) {
+	if m := dartLoading().FindStringSubmatch(line); m != nil {
+		out.set(m[1], Error)
+		return
+	}
+	m := dartLine().FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	if name := m[1] + ": " + strip(m[2]); strings.Contains(line, "[E]") {
+		out.set(name, Failed)
+	} else {
+		out.setFirst(name, Passed)
+	}
+}
