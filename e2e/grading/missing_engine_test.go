@@ -64,4 +64,19 @@ func TestAMissingTestRunnerIsTheImages(t *testing.T) {
 	if code != 0 || g.Verdict != vocab.VerdictUnresolved {
 		t.Errorf("exit code %d, %+v\n%s", code, g, said)
 	}
+
+	// A log that lost tests, and says why, is marked.
+	code, said, g = grade("killed", row.Patch, "bash tests/run.sh | head -n 2; echo Killed; (exit 137)")
+	const doubt = `6 of 8 expected tests are not in the log, and the log says "Killed"`
+	if code != 0 || g.Verdict != vocab.VerdictUnresolved || g.Doubt != doubt || !strings.Contains(said, "the verdict may be wrong") {
+		t.Errorf("exit code %d, %+v\n%s", code, g, said)
+	}
+	var marked struct {
+		Doubts map[string]string `json:"doubts"`
+		Infra  []string          `json:"infra_failure_ids"`
+	}
+	e2e.ReadJSON(t, filepath.Join(dir, "killed", "m.killed.json"), &marked)
+	if marked.Doubts[row.ID] != doubt || len(marked.Infra) > 0 {
+		t.Errorf("%+v", marked)
+	}
 }

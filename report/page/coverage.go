@@ -92,8 +92,12 @@ func (s study) note(v *coverageView, e entry, n int, id string) {
 	case score.Left != "":
 		row.Reason, row.Why = string(score.Left), cut(s.hide(why(r)), 300)
 		v.Left = append(v.Left, row)
-	case r.Grade != nil && (len(r.Grade.Suspicious) > 0 || r.Grade.Unstable):
-		row.Reason, row.Why = r.Grade.Verdict.String(), cut(s.hide(strings.Join(r.Grade.Suspicious, "; ")), 300)
+	case r.Grade != nil && (len(r.Grade.Suspicious) > 0 || r.Grade.Unstable || r.Grade.Doubt != ""):
+		reasons := slices.Clone(r.Grade.Suspicious)
+		if r.Grade.Doubt != "" {
+			reasons = append(reasons, r.Grade.Doubt)
+		}
+		row.Reason, row.Why = r.Grade.Verdict.String(), cut(s.hide(strings.Join(reasons, "; ")), 300)
 		if r.Grade.Unstable {
 			row.Reason += ", unstable"
 		}
