@@ -56,7 +56,7 @@ var rebenchAliases = map[string]string{
 	"parse_log_pvlib": "parse_log_pytest", "parse_log_pyvista": "parse_log_pytest", "parse_log_sqlfluff": "parse_log_pytest",
 	"parse_log_xarray": "parse_log_pytest", "parse_log_pydantic": "parse_log_pytest", "parse_log_dvc": "parse_log_pytest",
 	"parse_log_pydicom": "parse_log_pytest_options", "parse_log_requests": "parse_log_pytest_options", "parse_log_pylint": "parse_log_pytest_options",
-	"parse_log_java_mvn": "parse_java_mvn", "parse_log_java_mvn_v2": "parse_java_mvn_v2", "parse_log_kotlin_junit": "parse_logs_kotlin_junit", "parse_log_r_junit": "parse_logs_r_junit",
+	"parse_log_java_mvn": "parse_java_mvn", "parse_log_java_mvn_v2": "parse_java_mvn_v2", "parse_log_kotlin_junit": "parse_logs_kotlin_junit", "parse_log_r_junit": "parse_logs_r_junit", "parse_log_ocaml_v5": "parse_log_ocaml_v4",
 	"parse_log_junit": "parse_log_sbt", "parse_lua_nvim": "parse_lue_nvim", "parse_log_lua_nvim": "parse_lue_nvim",
 	"parse_log_astropy": "parse_log_pytest_v2", "parse_log_scikit": "parse_log_pytest_v2", "parse_log_sphinx": "parse_log_pytest_v2",
 }

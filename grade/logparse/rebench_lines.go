@@ -43,6 +43,11 @@ var rebenchOwn = map[string]parser{
 	"parse_log_r":        rebenchTestthat,
 	"parse_log_r_v2":     rebenchCheck,
 	"parse_log_lein":     rebenchLein,
+	"parse_log_julia":    rebenchJulia,
+	"parse_log_ocaml":    rebenchRawLines(rebenchAlcotest),
+	"parse_log_ocaml_v2": rebenchDune,
+	"parse_log_ocaml_v3": rebenchLines(rebenchBrackets),
+	"parse_log_ocaml_v4": rebenchRawLines(rebenchOcamlbuild),
 
 	"parse_combined_test_reports": rebenchReports,
 	"parse_log_gradlew_v1":        rebenchGradlew,

@@ -1,0 +1,150 @@
+package logparse
+
+import (
+	"slices"
+	"strings"
+)
+
+// worst is the order of statuses in which a later one of a test replaces an earlier one.
+var worst = []string{Passed, Skipped, Failed, Error}
+
+// setWorst records a status unless a worse one is known.
+func (r *results) setWorst(name, status string) {
+	if before, known := r.statuses[name]; !known || slices.Index(worst, status) >= slices.Index(worst, before) {
+		r.set(name, status)
+	}
+}
+
+var (
+	alcotestLine  = expression(`^\s*\[([A-Z]+)\]\s+(.*?)\s+(\d+)\s+(.+)$`)
+	alcotestWords = map[string]string{
+		"OK": Passed, "PASS": Passed, "FAIL": Failed, "FAILED": Failed, "ERROR": Error, "ERR": Error, "SKIP": Skipped, "SKIPPED": Skipped, "TODO": Skipped,
+	}
+)
+
+// rebenchAlcotest reads the output of Alcotest: "[OK] suite 1 name". Another word is an error.
+func rebenchAlcotest(line string, out *results) {
+	m := alcotestLine().FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	name := strip(m[2])
+	for _, part := range m[3:] {
+		name = strings.TrimPrefix(name+" "+strip(part), " ")
+	}
+	switch status := alcotestWords[m[1]]; status {
+	case Passed:
+		out.setFirst(name, Passed)
+	case "":
+		out.set(name, Error)
+	default:
+		out.set(name, status)
+	}
+}
+
+var (
+	duneRunning = expression(`^Running\[(\d+)\]:\s+\((.+)\)$`)
+	duneOutput  = expression(`^Output\[(\d+)\]:`)
+	duneFails   = []string{"FAIL", "ERROR", "EXCEPTION", "CRASH", "FATAL"}
+)
+
+// rebenchDune reads dune's log: what the output of a program says is the status of the program.
+func rebenchDune(log string, _ input, out *results) error {
+	names := map[string]string{}
+	active := ""
+	var seen []string
+	for line := range splitLines(log) {
+		line = strip(line)
+		if m := duneRunning().FindStringSubmatch(line); m != nil {
+			id := duneID(m[1])
+			active, names[id] = "", duneName(m[2], "run_"+id)
+			continue
+		}
+		if m := duneOutput().FindStringSubmatch(line); m != nil {
+			active = names[duneID(m[1])]
+			continue
+		}
+		if line == "" || active == "" {
+			continue
+		}
+		seen = append(seen, active)
+		upper := strings.ToUpper(line)
+		switch {
+		case slices.ContainsFunc(duneFails, func(word string) bool { return strings.Contains(upper, word) }):
+			out.setWorst(active, Failed)
+		case strings.Contains(upper, "SKIP"):
+			out.setWorst(active, Skipped)
+		case upper == "OK":
+			out.setWorst(active, Passed)
+		}
+	}
+	for _, name := range seen {
+		out.setFirst(name, Passed)
+	}
+	return nil
+}
+
+// duneID is a number without zeros before it.
+func duneID(digits string) string {
+	if short := strings.TrimLeft(digits, "0"); short != "" {
+		return short
+	}
+	return "0"
+}
+
+// duneName is the name of the program that a command runs last.
+func duneName(command, otherwise string) string {
+	parts := strings.Split(command, "&&")
+	command = strip(parts[len(parts)-1])
+	if after, ok := strings.CutPrefix(command, "exec "); ok {
+		command = strip(after)
+	}
+	program, _ := cutWord(strings.TrimPrefix(command, "./"))
+	if program = program[strings.LastIndexByte(program, '/')+1:]; program == "" {
+		return otherwise
+	}
+	return program
+}
+
+var (
+	inlineLine  = expression(`^\[([A-Za-z][A-Za-z0-9_-]*)\]\s+(.+)$`)
+	inlineWords = map[string]string{
+		"OK": Passed, "PASS": Passed, "PASSED": Passed, "SUCCESS": Passed,
+		"SKIP": Skipped, "SKIPPED": Skipped, "TODO": Skipped, "PENDING": Skipped, "DISABLED": Skipped,
+		"FAIL": Failed, "FAILED": Failed, "ERROR": Failed, "EXCEPTION": Failed, "CRASH": Failed, "FATAL": Failed, "KO": Failed, "PANIC": Failed,
+	}
+)
+
+// rebenchBrackets reads lines that begin with a word in brackets.
+func rebenchBrackets(line string, out *results) {
+	m := inlineLine().FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	name := strings.Join(words(m[2]), " ")
+	if status, known := inlineWords[strings.ToUpper(m[1])]; known && name != "" {
+		out.setWorst(name, status)
+	}
+}
+
+var (
+	ocamlbuildColor = expression("\x1b\\[[0-9;]*m")
+	ocamlbuildLine  = expression(`^(PASSED|FAILED|SKIPPED|ERROR)\s+(.*)$`)
+	ocamlbuildGap   = expression(`\s{2,}`)
+)
+
+// rebenchOcamlbuild reads lines of a status and a name, which ends before a gap.
+func rebenchOcamlbuild(line string, out *results) {
+	line = strip(stripANSI(ocamlbuildColor().ReplaceAllLiteralString(line, " ")))
+	m := ocamlbuildLine().FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	name := strip(m[2])
+	if gap := ocamlbuildGap().FindStringIndex(name); gap != nil {
+		name = name[:gap[0]]
+	}
+	if name != "" {
+		out.setWorst(name, m[1])
+	}
+}
