@@ -5,7 +5,8 @@ import (
 )
 
 var (
-	pestTimed   = expression(`^(✓|✔|⨯|x|X|-)\s+(.+?)\s{2,}\d+\.?\d*s(?:[^` + wordChars + `]|$)`)
+	pestTimed   = expression(`^(✓|✔|-)\s+(.+?)\s{2,}\d+\.?\d*s(?:[^` + wordChars + `]|$)`)
+	pestFailed  = expression(`(?i)^(⨯|x)\s+(.+?)\s{2,}\d+\.?\d*s(?:[^` + wordChars + `]|$)`)
 	pestBare    = expression(`^(✓|✔|⨯|x|X|-)\s+(.+?)\s*$`)
 	pestSuite   = expression(`(?i)^FA[iıİ]L(?:ED)?\s+(\S.+)$`)
 	pestSkipped = expression(`(?i)\([sſ][kK\x{212a}][iıİ]pped\)`)
@@ -28,6 +29,9 @@ func rebenchPest(line string, out *results) {
 		return
 	}
 	m := pestTimed().FindStringSubmatch(line)
+	if m == nil {
+		m = pestFailed().FindStringSubmatch(line)
+	}
 	if m == nil {
 		m = pestBare().FindStringSubmatch(line)
 	}

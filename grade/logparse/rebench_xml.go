@@ -62,18 +62,17 @@ func (c junitCase) status(first bool, status string) string {
 
 var xmlDeclaration = regexp.MustCompile(`^<\?xml[ \t\n]+version[ \t\n]*=[ \t\n]*(?:"[A-Za-z0-9._-]*"|'[A-Za-z0-9._-]*')` +
 	`(?:[ \t\n]+encoding[ \t\n]*=[ \t\n]*(?:"[A-Za-z][A-Za-z0-9._-]*"|'[A-Za-z][A-Za-z0-9._-]*'))?` +
-	`(?:[ \t\n]+standalone[ \t\n]*=[ \t\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\n]*\?>[ \t\n]*<[^/!?]`)
+	`(?:[ \t\n]+standalone[ \t\n]*=[ \t\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\n]*\?>[ \t\n]*()<[^/!?]`)
 
 // junitCases reads a report that begins with an XML declaration, right before its outermost
 // element. Other text has no cases.
 func junitCases(text string) []junitCase {
-	head := xmlDeclaration.FindString(text)
-	if head == "" {
+	head := xmlDeclaration.FindStringSubmatchIndex(text)
+	if head == nil {
 		return nil
 	}
 	var r junitReport
-	start := strings.LastIndexByte(head, '<')
-	if scanXML(strings.TrimRight(text[start:], xmlSpace), &r) != nil {
+	if scanXML(strings.TrimRight(text[head[2]:], xmlSpace), &r) != nil {
 		return nil
 	}
 	return r.cases
