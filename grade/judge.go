@@ -22,9 +22,12 @@ func Judge(l Log, parse Parse, t Tests, evalType string, r logparse.Rules) (Judg
 	if err != nil {
 		return Judgement{}, err
 	}
+	// An evaluation of this module knows from elsewhere whether the network failed, and logs for
+	// FailOnly never have most tests.
+	network := l.Nonce == "" && evalType == PassAndFail
 	if m.miss != nil {
 		j := missed(text, m, l.Nonce)
-		if j.Lost, j.Doubt = lost(text, m.seen, t, parse, l.Nonce != ""); j.Verdict != vocab.VerdictUnresolved {
+		if j.Lost, j.Doubt = lost(text, m.seen, t, parse, network); j.Verdict != vocab.VerdictUnresolved {
 			j.Doubt = "" // the verdict says what happened
 		} else if said := MissingRunner(l, "", false); j.Doubt == "" && said != "" {
 			j.Doubt = Missing(j.Lost, len(t.FailToPass)+len(t.PassToPass), fmt.Sprintf("the log says %q", short(printable.Line(said))))
@@ -39,7 +42,7 @@ func Judge(l Log, parse Parse, t Tests, evalType string, r logparse.Rules) (Judg
 		Found: true, Whole: m.whole, Statuses: m.statuses, Tests: tests, Resolution: resolution(tests),
 		Verdict: vocab.VerdictUnresolved, Suspicious: m.suspicious,
 	}
-	j.Lost, j.Doubt = lost(text, m.seen, t, parse, l.Nonce != "")
+	j.Lost, j.Doubt = lost(text, m.seen, t, parse, network)
 	if j.Resolution == ResolvedFull {
 		j.Resolved, j.Verdict = true, vocab.VerdictResolved
 		j.Suspicious = append(j.Suspicious, contradictions(m, t, parse)...)

@@ -11,9 +11,9 @@ import (
 // lost returns how many of the expected tests the log does not have, and the reason to doubt
 // a verdict made without them: a text in the log that says that something beside the tests
 // stopped them, or that a part of the log was taken out, or results in a form that is not read.
-// The reason is "" where nothing is found. Own says that the log is of this module's own evaluation, which knows from
-// elsewhere whether the network failed.
-func lost(text string, s seen, t Tests, parse Parse, own bool) (n int, doubt string) {
+// The reason is "" where nothing is found. Network says that the network may be the reason,
+// too.
+func lost(text string, s seen, t Tests, parse Parse, network bool) (n int, doubt string) {
 	all := len(t.FailToPass) + len(t.PassToPass)
 	for _, ids := range [][]string{t.FailToPass, t.PassToPass} {
 		for _, id := range ids {
@@ -29,8 +29,8 @@ func lost(text string, s seen, t Tests, parse Parse, own bool) (n int, doubt str
 	if sign == "" {
 		sign = elided(text)
 	}
-	if failure := Classify(text); sign == "" && !own && failure.Tier == Environment {
-		sign = failure.Reason
+	if sign == "" && network {
+		sign = unreachable.FindString(text)
 	}
 	if sign == "" {
 		if doubt = disguised(text, s, t, parse); doubt != "" {
@@ -51,6 +51,9 @@ var stopping = regexp.MustCompile(`(?m)` +
 	`^(?:.*: line [0-9]+: +[0-9]+ )?Killed(?: {2}.*)?$|\*\*\* \[[^\]\n]*\] Killed\b|\bsignal: killed\b|\bsignal: 9, SIGKILL|\bsignal[= ]"?SIGKILL|\bexit (?:code|value|status):? 137\b` +
 	`|Cannot allocate memory|OutOfMemoryError|heap out of memory` +
 	`|No space left on device|Disk quota exceeded|Read-only file system`)
+
+// unreachable are what programs say without a network, or without an engine.
+var unreachable = regexp.MustCompile(`Could not resolve host|Temporary failure in name resolution|Error response from daemon|Cannot connect to the Docker daemon`)
 
 // stopped finds what says that the tests were stopped.
 func stopped(text string) string {
