@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -391,12 +392,16 @@ func (s *gradeSession) dryRun(ctx context.Context, r grading.Request) error {
 	t := printable.NewTable(s.stdout)
 	t.Row("INSTANCE", "ACTION", "WHY", "IMAGE")
 	todo := 0
+	var refused error
 	for _, p := range plan {
-		action := "keep"
+		action, why := "keep", p.Why
 		if !p.Keep {
 			action, todo = "grade", todo+1
 		}
-		t.Row(p.Instance.ID, action, oneLine(cmp.Or(p.Why, s.notGradeable(p.Instance))), p.Instance.ImageName(s.flags.imagePrefix))
+		if _, err := family.Find(p.Instance, s.options()); err != nil {
+			why, refused = cmp.Or(why, string(vocab.VerdictUngradeable)+": "+err.Error()), cmp.Or(refused, err)
+		}
+		t.Row(p.Instance.ID, action, oneLine(why), p.Instance.ImageName(s.flags.imagePrefix))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -405,6 +410,9 @@ func (s *gradeSession) dryRun(ctx context.Context, r grading.Request) error {
 		todo, printable.Count(len(plan), "prediction", "predictions"), titled(s.ds), s.flags.workers.n, r.Output)
 	if err != nil {
 		return err
+	}
+	if refused != nil {
+		fmt.Fprintf(s.stdout, "\nwithout a verdict, as the row is:\n  %s\n", strings.ReplaceAll(strings.TrimSpace(refused.Error()+"\n"+fault.HintOf(refused)), "\n", "\n  "))
 	}
 	return s.dryQuarantine(r, plan)
 }
@@ -429,12 +437,4 @@ func (s *gradeSession) dryQuarantine(r grading.Request, plan []grading.Planned) 
 	}
 	_, err = fmt.Fprintf(s.stdout, "  quarantined, in no rate: %s\n", some(left))
 	return err
-}
-
-// notGradeable says why an instance has no tests that could be run.
-func (s *gradeSession) notGradeable(in dataset.Instance) string {
-	if _, err := family.Find(in, s.options()); err != nil {
-		return string(vocab.VerdictUngradeable) + ": " + err.Error()
-	}
-	return ""
 }
