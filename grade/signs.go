@@ -46,11 +46,13 @@ func Missing(n, all int, because string) string {
 	return fmt.Sprintf("%d of %s not in the log, and %s", n, printable.Count(all, "expected test is", "expected tests are"), because)
 }
 
-// stopping are what the system and runners say when processes are killed or cannot write.
+// stopping are what the system and runners say when processes are killed or cannot write, and
+// the mark of an omitted part.
 var stopping = regexp.MustCompile(`(?m)` +
 	`^(?:.*: line [0-9]+: +[0-9]+ )?Killed(?: {2}.*)?$|\*\*\* \[[^\]\n]*\] Killed\b|\bsignal: killed\b|\bsignal: 9, SIGKILL|\bsignal[= ]"?SIGKILL|\bexit (?:code|value|status):? 137\b` +
 	`|Cannot allocate memory|OutOfMemoryError|heap out of memory` +
-	`|No space left on device|Disk quota exceeded|Read-only file system`)
+	`|No space left on device|Disk quota exceeded|Read-only file system` +
+	`|^[ \t]*[\[(<] *(?:\.\.\.|…) *[\])>][ \t]*$`)
 
 // unreachable are what programs say without a network, or without an engine.
 var unreachable = regexp.MustCompile(`Could not resolve host|Temporary failure in name resolution|Error response from daemon|Cannot connect to the Docker daemon`)

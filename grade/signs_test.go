@@ -31,6 +31,7 @@ func TestALogThatLostTestsIsMarked(t *testing.T) {
 		"... skipping 1200 lines ...",
 		"--- log truncated ---",
 		"[snip]",
+		"[...]",
 		"curl: (6) Could not resolve host: pypi.org",
 	} {
 		j := doubtOf(t, "PASSED a\n"+sign+"\nPASSED b")
@@ -54,6 +55,8 @@ func TestAnHonestLogIsNotMarked(t *testing.T) {
 		"First differing element 0:\n'[61 chars]'",
 		"\t... 23 common frames omitted",
 		"12 skipped",
+		"...",
+		"x = [...]",
 		"(3 durations < 0.005s hidden.  Use -vv to show these durations.)",
 		"FAILED test_skip - the cut is 3",
 	} {
