@@ -154,7 +154,7 @@ func (in *instance) status() vocab.Status {
 	return last.Status
 }
 
-func (p *predictions) foreignOf(id string) *foreignEntry {
+func (p *predictionList) foreignOf(id string) *foreignEntry {
 	if e := p.entries[id]; e != nil {
 		return e.foreign
 	}

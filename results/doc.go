@@ -5,6 +5,7 @@
 //
 //	<dir>/
 //	  preds.json            derived: predictions, in order of completion
+//	  preds.json.original-<n>  a preds.json that another tool wrote in another form
 //	  exit_statuses.yaml    derived: exit status -> instance ids, the whole directory
 //	  results.parquet       derived: one row per attempt, for pandas and DuckDB
 //	  manifest.json         what was asked and what ran, see Manifest
@@ -35,13 +36,17 @@
 //
 // with an entry for every instance whose last attempt has a final [vocab.Outcome],
 // and none for the others, so that other tools run those again too. Entries of
-// other tools keep their text, members unknown here included. A preds.json
-// that cannot be read is renamed to preds.json.corrupt-<n>, and the entries
-// before the damage are kept.
+// other tools keep their text, members unknown here included. A preds.json in another form
+// that package predictions reads (a list, rows that follow each other, a byte order mark, NaN)
+// is copied to preds.json.original-<n> and written in this one. An entry that is no prediction
+// is kept and counts as nothing; its instance does not run, unless it is asked for again.
+// [Open] refuses a preds.json that cannot be read, since what is in it may have been paid for;
+// [Read] counts the entries before the damage. An empty one is as good as none where there
+// are journals.
 //
 // An instance id names a folder: it is 1 to 200 bytes, without slash,
 // backslash, NUL and newline, does not begin with a dot and is not one of the
-// names that stand in <dir> itself above, nor one with .corrupt-<n>.
+// names that stand in <dir> itself above, nor one with .corrupt-<n> or .original-<n>.
 //
 // # results.parquet
 //

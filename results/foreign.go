@@ -12,6 +12,7 @@ import (
 type foreignEntry struct {
 	model      string
 	patchBytes int
+	unfit      error // why it cannot be used as a prediction; nil: it can
 
 	read bool // info below has been looked for
 	info foreignInfo
@@ -37,6 +38,9 @@ func (s *Store) foreignRecord(p *prediction) (Record, bool) {
 		Steps: f.info.ModelStats.Calls, Cost: f.info.ModelStats.Cost,
 	}
 	r.Outcome = foreignOutcome(r.Status, f.patchBytes)
+	if f.unfit != nil && f.patchBytes == 0 {
+		r.Outcome = vocab.OutcomeInfrastructure
+	}
 	if r.Status == "" {
 		r.Status = vocab.StatusUnknown
 	}

@@ -2,18 +2,20 @@ package results
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/results/predictions"
 )
 
 // Prediction is one prediction that stands in preds.json.
@@ -36,12 +38,13 @@ func (p Prediction) WithText() Prediction {
 }
 
 // Predictions returns the predictions of instances with one of the ids, in the order of
-// preds.json; nil ids means all of them.
+// preds.json; nil ids means all of them that can be used. Of one that is named and cannot be
+// used, it returns the Usage fault of [Store.Fit].
 func (s *Store) Predictions(ids []string) ([]Prediction, error) {
 	s.mu.Lock()
 	entries := s.preds.of(ids)
 	if ids == nil {
-		entries = s.preds.ordered()
+		entries = slices.DeleteFunc(s.preds.ordered(), func(e *prediction) bool { return e.unfit() != nil })
 	}
 	own := make([]Record, len(entries))
 	for i, e := range entries {
@@ -62,17 +65,11 @@ func (s *Store) Predictions(ids []string) ([]Prediction, error) {
 }
 
 func (s *Store) prediction(e *prediction, r Record) (Prediction, error) {
-	var entry struct {
-		Model string  `json:"model_name_or_path"`
-		Patch *string `json:"model_patch"`
+	if e.unfit() != nil {
+		return Prediction{}, s.unfit(e)
 	}
-	if err := json.Unmarshal(e.text, &entry); err != nil {
-		return Prediction{}, fault.New(fault.Usage, "reading the prediction of "+e.id, err)
-	}
-	p := Prediction{InstanceID: e.id, Attempt: r.Attempt, Model: entry.Model}
-	if entry.Patch != nil {
-		p.Text, p.Patch = *entry.Patch, []byte(*entry.Patch)
-	}
+	read := predictions.Row(e.id, e.text)
+	p := Prediction{InstanceID: e.id, Attempt: r.Attempt, Model: read.Model, Text: read.Patch, Patch: []byte(read.Patch)}
 	if checkID(e.id) != nil {
 		return p, nil
 	}
@@ -90,6 +87,38 @@ func (s *Store) prediction(e *prediction, r Record) (Prediction, error) {
 	}
 	return p, nil
 }
+
+// Fit returns a Usage fault if preds.json has an entry for one of the instances that cannot be
+// used as a prediction, such as one whose patch is a list. To run the instance would replace
+// what somebody may have paid for.
+func (s *Store) Fit(ids []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.preds.of(ids) {
+		if e.unfit() != nil {
+			return s.unfit(e)
+		}
+	}
+	return nil
+}
+
+// unfit is the fault of an entry that cannot be used.
+func (s *Store) unfit(e *prediction) error {
+	return predictions.Fault(filepath.Join(s.dir, predsFile), "", fmt.Errorf("%w, in the entry of %s", e.unfit(), e.id)).
+		WithHint("correct the entry, or remove it to have the instance run")
+}
+
+// unfit says why the entry cannot be used as a prediction; nil: it can.
+func (e *prediction) unfit() error {
+	if e.foreign == nil {
+		return nil
+	}
+	return e.foreign.unfit
+}
+
+// Repeated returns how often preds.json had the instances that it had more than once when it
+// was read. The last entry counts.
+func (s *Store) Repeated() map[string]int { return maps.Clone(s.preds.times) }
 
 // asText returns a patch as text, without the bytes that are not UTF-8.
 func asText(patch []byte) string { return strings.ToValidUTF8(string(patch), "\uFFFD") }
@@ -139,6 +168,9 @@ func (s *Store) CanImport(list []Prediction) error {
 	}
 	models, patches := map[string]bool{}, map[string][]byte{}
 	for _, in := range list {
+		if err := s.Fit([]string{in.InstanceID}); err != nil {
+			return err
+		}
 		models[in.Model], patches[in.InstanceID] = true, in.Patch
 	}
 	for _, p := range standing {

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
@@ -18,6 +16,7 @@ import (
 	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
+	"batch.example/batch/results/predictions"
 )
 
 // prediction is one entry of preds.json, its text ready to be written.
@@ -32,16 +31,17 @@ type prediction struct {
 	foreign *foreignEntry // made by another tool
 }
 
-// predictions is preds.json in memory, in the order of the file.
-type predictions struct {
+// predictionList is preds.json in memory, in the order of the file.
+type predictionList struct {
 	entries map[string]*prediction
 	next    int64
+	times   map[string]int // how often the file had an instance; only those that it had more than once
 }
 
-func (p *predictions) get(id string) *prediction { return p.entries[id] }
+func (p *predictionList) get(id string) *prediction { return p.entries[id] }
 
 // set adds the entry behind all others, or puts it in its predecessor's place.
-func (p *predictions) set(e *prediction) {
+func (p *predictionList) set(e *prediction) {
 	if p.entries == nil {
 		p.entries = map[string]*prediction{}
 	}
@@ -55,22 +55,22 @@ func (p *predictions) set(e *prediction) {
 }
 
 // clone returns a copy to which entries can be added.
-func (p *predictions) clone() predictions { return predictions{maps.Clone(p.entries), p.next} }
+func (p *predictionList) clone() predictionList { return predictionList{maps.Clone(p.entries), p.next, p.times} }
 
-func (p *predictions) remove(id string) bool {
+func (p *predictionList) remove(id string) bool {
 	_, ok := p.entries[id]
 	delete(p.entries, id)
 	return ok
 }
 
 // ordered returns the entries in file order. They do not change any more.
-func (p *predictions) ordered() []*prediction {
+func (p *predictionList) ordered() []*prediction {
 	return inOrder(slices.Collect(maps.Values(p.entries)))
 }
 
 // of returns the entries with one of the ids in file order. It takes no longer if there are
 // more entries: with grading, it is called for each attempt.
-func (p *predictions) of(ids []string) []*prediction {
+func (p *predictionList) of(ids []string) []*prediction {
 	var list []*prediction
 	for _, id := range ids {
 		if e := p.entries[id]; e != nil {
@@ -119,76 +119,23 @@ func writePredictions(w io.Writer, entries []*prediction) error {
 	return err
 }
 
-// readPredictions reads a preds.json of any tool. Entries keep their text,
-// unknown members and odd escapes included. When the file breaks off or is no
-// such object, the error says where, and the entries whole before it are
-// returned.
-func readPredictions(text []byte) (predictions, error) {
-	var p predictions
-	if !utf8.Valid(text) {
-		return p, errors.New("it is not valid UTF-8")
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	if t, err := d.Token(); err != nil {
-		return p, whereInJSON(d, err)
-	} else if t != json.Delim('{') {
-		return p, errors.New("it is not a JSON object of predictions by instance id")
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return p, whereInJSON(d, err)
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return p, whereInJSON(d, err)
-		}
-		e, err := loadPrediction(key.(string), value)
-		if err != nil {
-			return p, err
-		}
-		p.set(e)
-	}
-	if _, err := d.Token(); err != nil {
-		return p, whereInJSON(d, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return p, fmt.Errorf("something follows the closing brace at byte %d", d.InputOffset())
-	}
-	return p, nil
-}
-
-func whereInJSON(d *json.Decoder, err error) error {
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("at byte %d: %w", d.InputOffset(), err)
-}
-
-func loadPrediction(id string, value json.RawMessage) (*prediction, error) {
-	var entry struct {
-		Model *string `json:"model_name_or_path"`
-		Patch *string `json:"model_patch"` // null where a tool submitted nothing
-	}
-	if err := json.Unmarshal(value, &entry); err != nil {
-		return nil, fmt.Errorf("prediction %q: %w", id, err)
-	}
-	var d predictionData
-	if entry.Model != nil {
-		d.Model = *entry.Model
-	}
-	if entry.Patch != nil {
-		d.Patch = *entry.Patch
-	}
-	text, err := python.Indent(value, "  ")
+// loadPrediction takes over an entry that a preds.json has. It keeps its text, unknown members
+// and odd escapes included.
+func loadPrediction(in predictions.Prediction) (*prediction, error) {
+	d := predictionData{Model: in.Model, Patch: in.Patch}
+	text, err := python.Indent(in.Text, "  ")
 	if err != nil {
 		return nil, err
 	}
-	key, err := python.JSON(id, "")
-	return &prediction{
-		id: id, key: key, text: text, digest: d.digest(), patch: grades.PatchDigest(d.Patch),
+	key, err := python.JSON(in.InstanceID, "")
+	e := &prediction{
+		id: in.InstanceID, key: key, text: text, digest: d.digest(), patch: grades.PatchDigest(d.Patch),
 		foreign: &foreignEntry{model: d.Model, patchBytes: len(d.Patch)},
-	}, err
+	}
+	if in.Unfit != nil {
+		e.foreign.unfit = fmt.Errorf("%s: %w", in.Where, in.Unfit)
+	}
+	return e, err
 }
 
 // matchPredictions holds preds.json against the journals. An entry that equals

@@ -3,8 +3,10 @@ package results_test
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/results"
+	"batch.example/batch/results/predictions"
 	"batch.example/batch/vocab"
 )
 
@@ -168,42 +172,169 @@ func TestALaterPredictionOfAnotherToolIsKept(t *testing.T) {
 	}
 }
 
-func TestACorruptPredictionsFileIsMovedAside(t *testing.T) {
-	whole := peers
-	cases := map[string]struct {
-		text string
-		kept int
-	}{
-		"empty":              {"", 0},
-		"white space":        {" \n", 0},
-		"zeros":              {"\x00\x00\x00", 0},
-		"no object":          {`["done"]`, 0},
-		"not UTF-8":          {"{\"a\xff\": 1}", 0},
-		"wrong entry":        {`{"a": "patch"}`, 0},
-		"wrong patch":        {`{"a": {"model_patch": 7}}`, 0},
-		"cut in an entry":    {whole[:strings.Index(whole, `"empty"`)+30], 2},
-		"cut between":        {whole[:strings.Index(whole, `"limit"`)], 1},
-		"cut at its end":     {strings.TrimSuffix(whole, "}"), 5},
-		"two objects":        {whole + whole, 5},
-		"something after it": {whole + "x", 5},
-	}
-	for name, c := range cases {
+// A file that cannot be read may hold what was paid for: nothing runs into its directory.
+func TestAPredictionsFileThatCannotBeReadIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":              {"", "it is empty"},
+		"white space":        {" \n", "it is empty"},
+		"zeros":              {"\x00\x00\x00", "it is empty"},
+		"no entries":         {`["done"]`, "entry 1: a prediction has to be a JSON object"},
+		"UTF-16":             {"\xff\xfe{\x00}\x00", "UTF-16"},
+		"a broken id":        {"{\"a\xff\": 1}", "entry 1: its name"},
+		"cut in an entry":    {peers[:strings.Index(peers, `"empty"`)+30], "entry 3: the JSON text ends too early"},
+		"cut between":        {peers[:strings.Index(peers, `"limit"`)], "entry 2: the JSON text ends too early"},
+		"cut at its end":     {strings.TrimSuffix(peers, "}"), "the file is cut"},
+		"two objects":        {peers + peers, "line 1: instance_id is missing"},
+		"something after it": {peers + "x", "line 5: text after the end"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, c.text, dir, "preds.json")
-			write(t, "older", dir, "preds.json.corrupt-1")
-			s := open(t, dir)
-			if told := s.Recovered(); len(told) != 1 || !strings.Contains(told[0], "preds.json.corrupt-2") {
-				t.Errorf("recovered %q, want 1 report, %q in the first report", told, "preds.json.corrupt-2")
+			for _, o := range []results.Options{{ReadOnly: true}, {}} {
+				_, err := results.Open(dir, o)
+				if fault.KindOf(err) != fault.Usage || !strings.Contains(fmt.Sprint(err), c.want) || fault.HintOf(err) == "" {
+					t.Errorf("got %v (hint %q), want a Usage fault with %q", err, fault.HintOf(err), c.want)
+				}
 			}
-			put(t, s, result("new", "x"))
-			closeStore(t, s)
-			if got := read(t, dir, "preds.json.corrupt-2"); got != c.text {
-				t.Errorf("kept aside: %q, want %v", got, c.text)
-			}
-			if got := len(preds(t, dir)); got != c.kept+1 {
-				t.Errorf("%d predictions, want %d", got, c.kept+1)
+			if got := read(t, dir, "preds.json"); got != c.text {
+				t.Errorf("preds.json is %q, was %q", got, c.text)
 			}
 		})
 	}
+}
+
+// What batch wrote is in the journals: a power cut that empties the file does not end a run.
+func TestAnEmptyPredictionsFileIsPutBackFromTheJournals(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, result("a", "patch"))
+	closeStore(t, s)
+	write(t, "\x00\x00", dir, "preds.json")
+	s = open(t, dir)
+	if r, ok := s.Finished("a"); !ok || r.Attempt != 1 {
+		t.Errorf("got %+v, %v; want attempt 1", r, ok)
+	}
+	closeStore(t, s)
+	if p := preds(t, dir); p["a"].Patch != "patch" {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// Each form that is tolerated keeps its predictions, and the file as it was.
+func TestOtherFormsOfPredictionsAreKept(t *testing.T) {
+	const entry = `{"model_name_or_path":"m","instance_id":"done","model_patch":"p"}`
+	for name, c := range map[string]struct{ text, told string }{
+		"byte order mark": {"\ufeff{\"done\": " + entry + "}", "byte order mark"},
+		"NaN":             {`{"done": {"cost": NaN, "x": [-Infinity], ` + entry[1:] + "}", "NaN or Infinity"},
+		"list":            {"[" + entry + "]", "is a list"},
+		"lines":           {entry + "\n", "rows that follow each other"},
+		"latin-1":         {"{\"done\": {\"note\": \"caf\xe9\", " + entry[1:] + "}", "bytes that are not UTF-8, the first in line 1"},
+		"comma":           {"{\"done\": " + entry + ",}", "a comma too many in line 1"},
+		"commas":          {"{,,\"done\": " + entry + "\n}", "a comma too many in line 1"},
+		"twice":           {"{\"done\": {\"model_patch\": \"q\"}, \"done\": " + entry + "}", "entries that are not written again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, c.text, dir, "preds.json")
+			write(t, "older", dir, "preds.json.original-1")
+			s := open(t, dir)
+			if told := strings.Join(s.Recovered(), "\n"); !strings.Contains(told, c.told) || !strings.Contains(told, "kept as preds.json.original-2") {
+				t.Errorf("told %q, want %q and the original's name", told, c.told)
+			}
+			if r, ok := s.Finished("done"); !ok || r.PatchBytes != 1 || r.Model != "m" {
+				t.Errorf("got %+v, %v", r, ok)
+			}
+			closeStore(t, s)
+			if got := read(t, dir, "preds.json.original-2"); got != c.text {
+				t.Errorf("the original is %q, want %q", got, c.text)
+			}
+			if p := preds(t, dir); p["done"].Patch != "p" || len(p) != 1 {
+				t.Errorf("got %+v", p)
+			}
+			s = open(t, dir)
+			if told := s.Recovered(); len(told) > 0 {
+				t.Errorf("told %q of what was written again", told)
+			}
+			closeStore(t, s)
+		})
+	}
+}
+
+// An entry that is no prediction is kept, counts as nothing, and is not replaced unasked.
+func TestAnEntryThatIsNoPredictionIsKept(t *testing.T) {
+	for _, bad := range []string{`null`, `"failed"`, `{"model_patch":["x"]}`, `{"model_name_or_path":"m"}`, `{"model_patch":NaN}`} {
+		dir := t.TempDir()
+		write(t, `{"bad": `+bad+`, "good": {"model_patch": "p"}}`, dir, "preds.json")
+		write(t, `{"info": {"exit_status": "Submitted"}}`, dir, "bad", "bad.traj.json")
+		s := open(t, dir)
+		if _, ok := s.Finished("bad"); ok {
+			t.Errorf("%s: it counts as a result", bad)
+		}
+		if err := s.Fit([]string{"good", "other"}); err != nil {
+			t.Errorf("%s: %v", bad, err)
+		}
+		for _, err := range []error{s.Fit([]string{"bad"}), s.CanImport([]results.Prediction{{InstanceID: "bad"}})} {
+			if fault.KindOf(err) != fault.Usage || !strings.Contains(fmt.Sprint(err), "entry 1: ") || !strings.Contains(fmt.Sprint(err), "bad") {
+				t.Errorf("%s: %v, want a Usage fault that names the entry", bad, err)
+			}
+		}
+		if _, err := s.Predictions([]string{"bad"}); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: %v, want a Usage fault", bad, err)
+		}
+		if all, err := s.Predictions(nil); err != nil || len(all) != 1 {
+			t.Errorf("%s: %v, %v", bad, all, err)
+		}
+		put(t, s, result("new", "q"))
+		closeStore(t, s)
+		var kept map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(read(t, dir, "preds.json")), &kept); err != nil || len(kept) != 3 {
+			t.Errorf("%s: %v, %s", bad, err, kept)
+		}
+		if bad == `"failed"` && string(kept["bad"]) != bad {
+			t.Errorf("%s became %s", bad, kept["bad"])
+		}
+	}
+}
+
+// Whatever one byte of a file is: the file is refused as it is, or what it says is in the new
+// file or in the kept original.
+func TestAWrongByteLosesNoPrediction(t *testing.T) {
+	const entry = `{"instance_id":"a_1","model_patch":"p\n"}`
+	for _, form := range []string{`{"a_1":` + entry + `,"b_2":{"model_patch":null}}`, "[" + entry + "]", entry + "\n" + entry} {
+		for i := range len(form) {
+			text := []byte(form)
+			text[i] ^= []byte{0x80, 0x01, 0x20}[i%3]
+			dir := t.TempDir()
+			write(t, string(text), dir, "preds.json")
+			s, err := results.Open(dir, results.Options{})
+			if err != nil {
+				if got := read(t, dir, "preds.json"); fault.KindOf(err) != fault.Usage || got != string(text) {
+					t.Errorf("%q: %v, and the file is %q", text, err, got)
+				}
+				continue
+			}
+			if err := errors.Join(s.WritePredictions(t.Context()), s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "preds.json.original-1")); err == nil {
+				continue
+			}
+			if want, got := scanned(t, text), scanned(t, []byte(read(t, dir, "preds.json"))); want != got {
+				t.Errorf("%q: it has %q, had %q", text, got, want)
+			}
+		}
+	}
+}
+
+// scanned is what a file says.
+func scanned(t *testing.T, text []byte) string {
+	var all strings.Builder
+	_, err := predictions.Scan("f", text, func(p predictions.Prediction) error {
+		fmt.Fprintf(&all, "%q %q %q %v\n", p.InstanceID, p.Model, p.Patch, p.Unfit)
+		return nil
+	})
+	if err != nil {
+		t.Errorf("%q: %v", text, err)
+	}
+	return all.String()
 }

@@ -2,9 +2,7 @@ package results
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +23,7 @@ func (s *Store) recover() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if changed, err = s.loadPredictions(); err != nil {
+	if changed, err = s.loadPredictions(entries); err != nil {
 		return false, err
 	}
 	var found []*recoveredInstance
@@ -93,35 +91,6 @@ func (s *Store) sweep(dir string, names []string, bases ...string) error {
 
 func (s *Store) tell(format string, args ...any) {
 	s.recovered = append(s.recovered, fmt.Sprintf(format, args...))
-}
-
-// loadPredictions reads preds.json. A broken one is moved aside, and what
-// stands whole in it is taken over.
-func (s *Store) loadPredictions() (changed bool, err error) {
-	path := filepath.Join(s.dir, predsFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, atomicfile.Fault("reading predictions", err)
-	}
-	p, readErr := readPredictions(text)
-	s.preds = p
-	if readErr == nil {
-		return false, nil
-	}
-	if s.reading {
-		s.tell("%s is corrupt (%v): %d whole predictions are counted", predsFile, readErr, len(p.entries))
-		return false, nil
-	}
-	aside, err := s.files.MoveAside(path)
-	if err != nil {
-		return false, atomicfile.Fault("moving a corrupt preds.json aside", err)
-	}
-	s.tell("%s was corrupt (%v): moved to %s, %d whole predictions taken over",
-		predsFile, readErr, filepath.Base(aside), len(p.entries))
-	return true, nil
 }
 
 // recoveredInstance is what the end of an instance's journal says.

@@ -82,7 +82,7 @@ type Store struct {
 
 	mu        sync.Mutex
 	instances map[string]*instance
-	preds     predictions
+	preds     predictionList
 	spent     float64
 	held      float64 // of spent: of calls that were not answered
 	closed    bool

@@ -130,11 +130,27 @@ func (r *Run) makePlan() (*Plan, error) {
 	if err := r.checkTests(todo); err != nil {
 		return nil, err
 	}
+	if err := r.checkFit(todo); err != nil {
+		return nil, err
+	}
 	if r.ByImage {
 		todo = byImage(todo, r.Sandboxes.Prefix)
 	}
 	plan.Instances, plan.Spent, plan.Exhausted = append(todo, kept...), r.store.Spent(), !r.budget().Open()
 	return &plan, nil
+}
+
+// checkFit refuses to run an instance whose prediction stands in the directory and cannot be
+// read, unless it is asked for again.
+func (r *Run) checkFit(todo []Planned) error {
+	if r.Redo || r.Again {
+		return nil
+	}
+	var list []string
+	for _, p := range todo {
+		list = append(list, p.ID)
+	}
+	return r.store.Fit(list)
 }
 
 // decide says what the run does with an instance. Last has the last attempts by instance id.

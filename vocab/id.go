@@ -17,8 +17,8 @@ var ownFiles = []string{
 	"grades.jsonl", "quarantine.txt", "logs",
 }
 
-// asideFiles are the beginnings of the names of files that were moved aside.
-var asideFiles = []string{"preds.json.corrupt-", "grades.jsonl.corrupt-"}
+// asideFiles are the beginnings of the names of files that were moved or copied aside.
+var asideFiles = []string{"preds.json.corrupt-", "preds.json.original-", "grades.jsonl.corrupt-"}
 
 // CheckID refuses an instance id that is not a valid folder name, since each instance
 // gets a folder. The error continues a sentence about the id: "is empty".

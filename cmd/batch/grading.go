@@ -25,6 +25,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/predictions"
 	"batch.example/batch/run"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/runner"
@@ -113,9 +114,14 @@ func (s *gradeSession) predictions() ([]results.Prediction, error) {
 	case s.what.word != "":
 		return s.made(s.what.word), nil
 	}
-	read, err := official.ReadPredictions(s.what.file)
+	read, err := predictions.Read(s.what.file)
 	if err != nil {
 		return nil, err
+	}
+	for _, p := range read.List {
+		if _, err := official.ModelDir(p.Model); err != nil {
+			return nil, predictions.Fault(read.Name, p.Where, err)
+		}
 	}
 	if err := s.check(read); err != nil {
 		return nil, err
@@ -130,7 +136,7 @@ func (s *gradeSession) predictions() ([]results.Prediction, error) {
 		selected[in.ID] = true
 	}
 	if !slices.ContainsFunc(list, func(p results.Prediction) bool { return selected[p.InstanceID] }) {
-		return nil, noneSelected(read.File)
+		return nil, noneSelected(read.Name)
 	}
 	return list, nil
 }
@@ -141,13 +147,13 @@ func noneSelected(where string) *fault.Error {
 }
 
 // tellNotes shows what was noted about a file of predictions.
-func (s *gradeSession) tellNotes(read official.Predictions) {
+func (s *gradeSession) tellNotes(read predictions.File) {
 	const most = 5
 	for _, note := range read.Notes[:min(most, len(read.Notes))] {
-		s.tell(read.File + ": " + note)
+		s.tell(read.Name + ": " + note)
 	}
 	if more := len(read.Notes) - most; more > 0 {
-		s.tell(fmt.Sprintf("%s: and %s like these", read.File, printable.Count(more, "entry", "entries")))
+		s.tell(fmt.Sprintf("%s: and %s like these", read.Name, printable.Count(more, "entry", "entries")))
 	}
 }
 
@@ -173,20 +179,11 @@ func (s *gradeSession) checkKnown() error {
 	if err != nil {
 		return err
 	}
-	has := official.Predictions{File: s.what.dir}
+	has := predictions.File{Name: s.what.dir}
 	for _, id := range slices.Sorted(maps.Keys(snap.Patches)) {
-		has.List = append(has.List, official.Prediction{InstanceID: id})
+		has.List = append(has.List, predictions.Prediction{InstanceID: id})
 	}
 	return s.check(has)
-}
-
-// check refuses predictions of instances that the dataset does not have.
-func (s *gradeSession) check(p official.Predictions) error {
-	ids := make([]string, len(s.ds.Instances))
-	for i, in := range s.ds.Instances {
-		ids[i] = in.ID
-	}
-	return p.Check(titled(s.ds), ids)
 }
 
 // request is what is graded, and how.

@@ -41,7 +41,7 @@ func Read(dir string) (*Run, error) {
 		r.Batch, r.Prompts = m.Batch, m.Prompts
 		ids = ordered(m.Dataset.Instances, ids)
 	}
-	reader := reader{dir: r.Dir, latest: grades.Latest(list), records: map[string][]results.Record{}, predicted: map[string]results.Prediction{}}
+	reader := reader{dir: r.Dir, latest: grades.Latest(list), records: map[string][]results.Record{}, predicted: map[string]results.Prediction{}, entries: store.Repeated()}
 	var own []string
 	for _, p := range predicted {
 		reader.predicted[p.InstanceID] = p
@@ -50,9 +50,6 @@ func Read(dir string) (*Run, error) {
 	ids = ordered(ids, own)
 	for _, rec := range snap.Records {
 		reader.records[rec.InstanceID] = append(reader.records[rec.InstanceID], rec)
-	}
-	if reader.entries, err = entries(filepath.Join(dir, "preds.json")); err != nil {
-		return nil, err
 	}
 	for _, id := range ids {
 		in, err := reader.instance(id)
@@ -154,35 +151,6 @@ func readLog(folder, id string) (Log, error) {
 		l.Resolved = report[id].Resolved
 	}
 	return l, nil
-}
-
-// entries counts the keys of a preds.json: a JSON object may have one twice.
-func entries(path string) (map[string]int, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, atomicfile.Fault("reading preds.json", err)
-	}
-	defer f.Close()
-	count := map[string]int{}
-	d := json.NewDecoder(f)
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, nil // results.Read has said what is wrong with it
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return count, nil
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return count, nil
-		}
-		count[key.(string)]++
-	}
-	return count, nil
 }
 
 func exists(path string) bool {

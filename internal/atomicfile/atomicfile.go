@@ -99,14 +99,39 @@ func (f Files) Rename(from, to string) error {
 
 // MoveAside renames path to the first free path.corrupt-<n>, which it returns.
 func (f Files) MoveAside(path string) (string, error) {
+	aside, err := free(path + ".corrupt-")
+	if err != nil {
+		return "", err
+	}
+	return aside, f.Rename(path, aside)
+}
+
+// KeepCopy copies the file at path to the first free path.original-<n>, which it returns.
+func (f Files) KeepCopy(path string) (string, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	kept, err := free(path + ".original-")
+	if err != nil {
+		return "", err
+	}
+	return kept, f.Write(kept, 0o644, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+}
+
+// free returns the first name, of a beginning and a number from 1, that no file has.
+func free(beginning string) (string, error) {
 	for n := 1; ; n++ {
-		aside := fmt.Sprintf("%s.corrupt-%d", path, n)
-		if _, err := os.Lstat(aside); err == nil {
-			continue
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		name := fmt.Sprint(beginning, n)
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		} else if err != nil {
 			return "", err
 		}
-		return aside, f.Rename(path, aside)
 	}
 }
 

@@ -244,11 +244,11 @@ func TestMalformedFilesAreRefusedByNameAndMember(t *testing.T) {
 
 func TestPredictionsOfASubmissionThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"instance_id": "a"}` + "\n{": "all_preds.jsonl: value 2: unexpected EOF",
-		`{"model_patch": 3}`:           `member "model_patch": expected an object, found number`,
-		`[{"instance_id": 3}]`:         `member "instance_id": expected a text, found number`,
-		`[{"model_patch": "x"}]`:       "prediction 1 has no instance_id",
-		`3`:                            "expected an object, found number",
+		`{"instance_id": "a"}` + "\n{": "all_preds.jsonl: line 2: the JSON text ends too early",
+		`{"model_patch": 3}`:           "line 1: instance_id is missing",
+		`[{"instance_id": 3}]`:         "entry 1: instance_id has to be a string",
+		`[{"model_patch": "x"}]`:       "entry 1: instance_id is missing",
+		`3`:                            "neither a JSON list nor an object",
 	} {
 		dir := folder(t, map[string]string{"results/results.json": `{"resolved": ["a"]}`, "all_preds.jsonl": text})
 		if _, err := scores.Read(dir); fault.KindOf(err) != fault.Usage || !strings.Contains(fmt.Sprint(err), want) {

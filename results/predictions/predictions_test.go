@@ -1,12 +1,13 @@
-package official_test
+package predictions_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/official"
+	"batch.example/batch/results/predictions"
 )
 
 func TestFormsOfPredictions(t *testing.T) {
@@ -30,7 +31,7 @@ func TestFormsOfPredictions(t *testing.T) {
 		"twice":                     {"preds.json", `[{"instance_id":"a","model_patch":"1"},{"instance_id":"b","model_patch":"2"},{"instance_id":"a","model_patch":"3"}]`, "a//3 b//2"},
 		"twice in object":           {"preds.json", `{"a":{"model_patch":"1"},"a":{"model_patch":"2"}}`, "a//2"},
 	} {
-		p, err := official.DecodePredictions(c.file, []byte(c.text))
+		p, err := predictions.Decode(c.file, []byte(c.text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -56,7 +57,6 @@ func TestBadPredictionsAreNamed(t *testing.T) {
 		{"p.json", "[\n{\"instance_id\":\"a\",}]", "entry 1, line 2: it is not JSON"},
 		{"p.json", "[\n\n{\"instance_id\":\"a\",\"model_patch\":\"p\"},\n\n{\"instance_id\":\"b\"\n,}\n\n]", "entry 2, line 6: it is not JSON"},
 		{"p.json", "[{\"instance_id\":\"a\",\"model_patch\":\"p\"}\n{}]", "entry 2, line 2: it is not JSON: expected a comma or ]"},
-		{"p.json", "[{\"instance_id\":\"a\",\"model_patch\":\"p\"},\n]", "entry 2, line 2: it is not JSON"},
 		{"p.json", `[{"instance_id": "a"`, "entry 1: the JSON text ends too early"},
 		{"p.json", `{"a": {"model_patch": "p"`, "entry 1: the JSON text ends too early"},
 		{"p.json", `{"a": {"model_patch": "p"},`, "entry 2: the JSON text ends too early"},
@@ -66,8 +66,6 @@ func TestBadPredictionsAreNamed(t *testing.T) {
 		{"p.json", `[{"instance_id":"a","model_patch":1NaN}]`, "entry 1, line 1: it is not JSON"},
 		{"p.json", `[{"instance_id":"a","model_patch":NaN}]`, "entry 1: model_patch has to be a string"},
 		{"p.json", `[{"instance_id":"a/b","model_patch":""}]`, `entry 1: instance_id "a/b" contains a slash`},
-		{"p.json", `[{"instance_id":"a","model_patch":"","model_name_or_path":".."}]`, `entry 1: model_name_or_path ".." cannot be the name of a folder`},
-		{"p.json", `[{"instance_id":"a","model_patch":"","model_name_or_path":"a\u0000"}]`, `entry 1: model_name_or_path "a\x00" cannot be the name of a folder`},
 		{"p.jsonl", "{\"instance_id\":\"a\",\"model_patch\":\"p\"}\n{\"instance_id\":\"b\",\"model\n{\"instance_id\":\"c\",\"model_patch\":\"p\"}\n", "line 2: it is not JSON"},
 		{"p.jsonl", "{\"instance_id\":\"a\",\"model_patch\":\"p\"}\n{", "line 2: the JSON text ends too early"},
 		{"p.jsonl", "{\"instance_id\":\"a\",\"model_pa\n{\"instance_id\":\"b\",\"model_patch\":\"p\"}\n", "line 1: it is not JSON"},
@@ -83,28 +81,91 @@ func TestBadPredictionsAreNamed(t *testing.T) {
 		{"p.json", `[{"instance_id":"a","model_patch":["p"]}]`, "entry 1: model_patch has to be a string"},
 		{"p.json", `[{"instance_id":"a","model_patch":"\ud83d x"}]`, "half of a surrogate pair"},
 		{"p.jsonl", "{\"instance_id\":\"a\",\"model_patch\":\"p\"}\n{\"instance_id\":\n", "line 2"},
-		{"p.jsonl", "{\"instance_id\":\"a\",\"model_patch\":\"p\"}\n{\"instance_id\":\"\xff\"}\n", "line 2: the text is not UTF-8"},
+		{"p.jsonl", "{\"instance_id\":\"a\",\"model_patch\":\"p\"}\n{\"instance_id\":\"\xff\"}\n", "line 2: instance_id has half of a surrogate pair, or a byte that is not UTF-8"},
 		{"p.jsonl", `{"org":"a","repo":"b","number":"x","fix_patch":""}`, "line 1: org, repo and number"},
 	} {
-		_, err := official.DecodePredictions(c.file, []byte(c.text))
+		_, err := predictions.Decode(c.file, []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) || fault.KindOf(err) != fault.Usage {
 			t.Errorf("%s: %v, want %q", c.text, err, c.want)
 		}
 	}
 }
 
-func TestPredictionsOfAnotherDatasetAreNamed(t *testing.T) {
-	p, err := official.DecodePredictions("p.json", []byte(`[{"instance_id":"django__django-1","model_patch":""},{"instance_id":"django__django-22","model_patch":""}]`))
-	if err != nil {
-		t.Fatal(err)
+func TestWhatIsToleratedIsNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"\ufeff{\"a\": {\"model_patch\": \"\"}}":                           "begins with a byte order mark",
+		"{\"a\": {\"model_patch\": \"\", \"x\": \"\xe9\"},\n\n,}":         "has bytes that are not UTF-8, the first in line 1; has a comma too many in line 3",
+		`[{"instance_id": "a", "model_patch": "", "x": NaN}]`:            "has NaN or Infinity, which JSON does not have; is a list",
+		`{"instance_id": "a", "model_patch": ""}`:                        "is rows that follow each other",
+		`{"a": {"model_patch": "NaN", "x": "\ud83d\ude00", "y": [1,2]}}`: "",
+	} {
+		f, err := predictions.Decode("f", []byte(text))
+		if got := strings.Join(f.Form, "; "); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", text, got, err, want)
+		}
 	}
-	if err := p.Check("demo", []string{"django__django-1", "django__django-22"}); err != nil {
-		t.Error(err)
+}
+
+func TestAnEntryKeepsItsText(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"model_patch":"","x":[NaN,-Infinity,Infinity,"NaN"],"y":-1}`: `{"model_patch":"","x":[null,null,null,"NaN"],"y":-1}`,
+		"{\"model_patch\":\"\",\"x\":\"caf\xe9\\\\\xff\"}":             `{"model_patch":"","x":"caf\udce9\\\udcff"}`,
+		`{ "model_patch" : "\u00E9" }`:                                  `{ "model_patch" : "\u00E9" }`,
+	} {
+		_, err := predictions.Scan("f", []byte(`{"a": `+text+"}"), func(p predictions.Prediction) error {
+			if string(p.Text) != want || p.Unfit != nil {
+				t.Errorf("%s: %s, %v, want %s", text, p.Text, p.Unfit, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
-	err = p.Check("demo", []string{"django__django-1", "django__django-2"})
-	if err == nil || !strings.Contains(err.Error(), `entry 2: "django__django-22" is not an instance of demo (as 1 of 2 predictions)`) || !strings.Contains(fault.HintOf(err), "django__django-2") {
-		t.Errorf("%v, %s", err, fault.HintOf(err))
+}
+
+// A byte that is not UTF-8 could be any character of the patch: it is not graded as one.
+func TestAPatchThatIsNoTextIsUnfit(t *testing.T) {
+	n := 0
+	_, err := predictions.Scan("f", []byte("{\"a\": {\"model_patch\": \"+caf\xe9\"}, \"b\": 7}"), func(p predictions.Prediction) error {
+		if n++; p.Unfit == nil || p.InstanceID == "a" && p.Patch == "" {
+			t.Errorf("%+v", p)
+		}
+		return nil
+	})
+	if err != nil || n != 2 {
+		t.Errorf("%v, %d entries", err, n)
 	}
+}
+
+func TestRepeatedInstancesAreCounted(t *testing.T) {
+	f, err := predictions.Decode("f", []byte(`[{"instance_id":"a","model_patch":"1"},{"instance_id":"b","model_patch":""},{"instance_id":"a","model_patch":"2"},{"instance_id":"a","model_patch":"3"}]`))
+	if err != nil || len(f.Times) != 1 || f.Times["a"] != 3 || len(f.List) != 2 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// What is taken over keeps its meaning when it is written as an entry by instance.
+func FuzzScan(f *testing.F) {
+	for _, text := range []string{
+		`[{"instance_id":"a","model_patch":null}]`, `{"a":{"model_patch":"\ud83d\ude00"},,}`, `[{"instance_id":"a","patch":"","x":[NaN,-Infinity]}]`,
+		"{\n\"instance_id\": \"a\",\n\"patch\":\"\xe9\"}\n{", `{"a":null,"b":"x","a":{"model_patch":["\ud83d"]}}`, "\ufeff{}", "\xff\xfe{",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, err := predictions.Scan("f", data, func(p predictions.Prediction) error {
+			again := predictions.Row(p.InstanceID, p.Text)
+			null := strings.Contains(string(p.Text), "null") // which may have been NaN
+			if !json.Valid(p.Text) || again.InstanceID != p.InstanceID || again.Model != p.Model || again.Patch != p.Patch || !null && (again.Unfit == nil) != (p.Unfit == nil) {
+				t.Errorf("%q: %+v, again %+v", p.Text, p, again)
+			}
+			return nil
+		})
+		if err != nil && fault.KindOf(err) != fault.Usage {
+			t.Error(err)
+		}
+	})
 }
 
 func FuzzPredictions(f *testing.F) {
@@ -114,7 +175,7 @@ func FuzzPredictions(f *testing.F) {
 	f.Add("p.json", []byte("{\n\"instance_id\":\"a\",\n\"patch\":\"\"}\n{"))
 	f.Add("p.jsonl", []byte("{\"org\":\"a\",\"repo\":\"b\",\"number\":1,\"fix_patch\":\"\"}\n"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		p, err := official.DecodePredictions(name, data)
+		p, err := predictions.Decode(name, data)
 		if err != nil {
 			var bad *fault.Error
 			if !errors.As(err, &bad) || bad.Kind != fault.Usage {
@@ -128,7 +189,7 @@ func FuzzPredictions(f *testing.F) {
 				t.Errorf("%+v", e)
 			}
 			seen[e.InstanceID] = true
-			if _, err := official.Dir("out", "run", e.Model, e.InstanceID); err != nil {
+			if err := e.CheckNames(); err != nil {
 				t.Error(err)
 			}
 		}

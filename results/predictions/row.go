@@ -1,6 +1,7 @@
-package official
+package predictions
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,56 +9,37 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"batch.example/batch/vocab"
 )
 
 // row is a prediction as a file has it. Names are compared exactly, as Python does.
 type row map[string]json.RawMessage
 
-// readRow reads one row. key is its instance if the row does not name one.
+// readRow reads one row. key is its instance if the row does not name one. With an error, the
+// prediction has what could be read, at least its instance where the row or the key names it.
 func readRow(key string, text []byte) (Prediction, error) {
 	var r row
 	if err := json.Unmarshal(text, &r); err != nil || r == nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return Prediction{}, err
-		}
-		return Prediction{}, errors.New("a prediction has to be a JSON object")
+		return Prediction{InstanceID: key}, errors.New("a prediction has to be a JSON object")
 	}
 	p := Prediction{}
 	var errID, errModel, errPatch error
 	p.InstanceID, errID = r.id(key)
 	p.Model, _, errModel = r.text("model_name_or_path", "prefix")
 	p.Patch, errPatch = r.patch()
-	for _, err := range []error{errID, errModel, errPatch} {
-		if err != nil {
-			return p, err
-		}
-	}
-	return p, p.checkNames()
-}
-
-// checkNames refuses what the folder of the prediction's logs cannot be named after.
-func (p Prediction) checkNames() error {
-	if err := vocab.CheckID(p.InstanceID); err != nil {
-		return fmt.Errorf("instance_id %q %w", p.InstanceID, err)
-	}
-	_, err := ModelDir(p.Model)
-	return err
+	return p, cmp.Or(errID, errModel, errPatch)
 }
 
 func (r row) id(key string) (string, error) {
 	id, found, err := r.text("instance_id")
 	switch {
 	case err != nil:
-		return "", err
+		return key, err
 	case found && id != "":
 		return id, nil
 	case r["org"] != nil && r["repo"] != nil && r["number"] != nil:
 		return r.pullRequest()
 	case found:
-		return "", errors.New("instance_id is empty")
+		return key, errors.New("instance_id is empty")
 	case key != "":
 		return key, nil
 	}
@@ -88,8 +70,11 @@ func (r row) patch() (string, error) {
 			return readText(name, raw)
 		}
 	}
-	return "", errors.New("model_patch is missing")
+	return "", ErrNoPatch
 }
+
+// ErrNoPatch is why a row without a patch is unfit. A null is a patch, an empty one.
+var ErrNoPatch = errors.New("model_patch is missing")
 
 // patchNames are what benchmarks call the patch.
 var patchNames = []string{"model_patch", "patch", "fix_patch"}
@@ -114,7 +99,7 @@ func readText(name string, raw json.RawMessage) (string, error) {
 		return "", fmt.Errorf("%s has to be a string", name)
 	}
 	if halfPair(raw) {
-		return "", fmt.Errorf("%s has half of a surrogate pair, which no file can hold", name)
+		return text, fmt.Errorf("%s has half of a surrogate pair, or a byte that is not UTF-8, which no text can hold", name)
 	}
 	return text, nil
 }

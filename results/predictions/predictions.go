@@ -1,0 +1,194 @@
+package predictions
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/vocab"
+)
+
+// Prediction is one entry of a file of predictions.
+type Prediction struct {
+	InstanceID string
+	Model      string // model_name_or_path; empty if the file does not have it
+	Patch      string // empty if it is null
+	Where      string // "line 3" or "entry 2"; empty if it is not known
+	Text       []byte // the entry as JSON, with its other members; valid until [Scan] returns
+
+	// Unfit says why the entry cannot be used as a prediction, as in `model_patch has to be a
+	// string`. The Model and the Patch are then what could be read of them. Nil: it can.
+	Unfit error
+}
+
+// CheckNames refuses a prediction whose instance no folder can be named after.
+func (p Prediction) CheckNames() error {
+	if err := vocab.CheckID(p.InstanceID); err != nil {
+		return fmt.Errorf("instance_id %q %w", p.InstanceID, err)
+	}
+	return nil
+}
+
+// About is what a person should know of a file that was read.
+type About struct {
+	// Form says in words how the file differs from an object by instance in plain JSON. If it
+	// is written again as one, what the words name is not in it any more.
+	Form []string
+
+	Notes []string       // on single entries, such as an instance that is there twice
+	Times map[string]int // how often the file has an instance; only those that it has more than once
+}
+
+// File is a file of predictions, with each instance's last, in the order in which the file
+// first has the instances.
+type File struct {
+	Name string
+	List []Prediction
+	About
+}
+
+// Read reads the file at path, as [Decode] does.
+func Read(path string) (File, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return File{}, fault.New(fault.Usage, "reading predictions", err)
+	}
+	return Decode(path, data)
+}
+
+// Decode reads a file of predictions that are to be used: each has to be fit, and its instance
+// the possible name of a folder. A file without predictions is refused. See [Scan].
+func Decode(name string, data []byte) (File, error) {
+	f := File{Name: name}
+	at := map[string]int{}
+	var err error
+	f.About, err = Scan(name, data, func(p Prediction) error {
+		p.Text = nil // it would keep the whole file in memory
+		if err := errors.Join(p.Unfit, p.CheckNames()); err != nil {
+			return err
+		}
+		if i, twice := at[p.InstanceID]; twice {
+			f.List[i] = p
+			return nil
+		}
+		at[p.InstanceID] = len(f.List)
+		f.List = append(f.List, p)
+		return nil
+	})
+	if err == nil && len(f.List) == 0 {
+		err = Fault(name, "", errors.New("it has no predictions"))
+	}
+	if err != nil {
+		return File{}, err
+	}
+	return f, nil
+}
+
+// Scan reads a file of predictions: a JSON list of rows, a JSON object of rows by instance, or
+// rows that follow each other, such as one per line. The content says which it is. It calls
+// take with each row in the file's order; a later row of an instance replaces the earlier one.
+//
+// A row has instance_id (or is an entry of an object by instance), model_name_or_path (or
+// prefix), and model_patch (or patch, or fix_patch), which may be null; with org, repo and
+// number, as in Multi-SWE-bench, it needs no instance_id. So the files of the official
+// harness, SWE-agent, mini-swe-agent, SWE-bench-Live, SWE-bench Pro and Multi-SWE-bench can
+// be read. What else they have is kept in Text.
+//
+// A byte order mark, NaN and Infinity, bytes that are not UTF-8 and commas too many are read
+// over, and named in [About.Form]. In Text, a byte that is not UTF-8 is the escape that Python's
+// surrogateescape gives it (\udce9), and NaN is null. A row whose instance is known, but which is
+// no prediction, is taken as an unfit one. All else, and an error of take, ends Scan: the
+// error is a usage fault that names the file, and the line or entry; what was taken before
+// stands in the file before that place.
+func Scan(name string, data []byte, take func(Prediction) error) (About, error) {
+	d := decoder{file: name, first: map[string]string{}, each: take}
+	if err := d.clean(data); err != nil {
+		return d.about, err
+	}
+	err := d.all()
+	return d.about, err
+}
+
+// Row reads the Text of a prediction again.
+func Row(instance string, text []byte) Prediction {
+	p, err := readRow(instance, text)
+	p.Unfit = err
+	return p
+}
+
+// Fault is the usage fault of a file of predictions, about the line or entry where.
+func Fault(file, where string, err error) *fault.Error {
+	if where != "" {
+		where += ": "
+	}
+	return fault.New(fault.Usage, "reading predictions", fmt.Errorf("%s: %s%w", file, where, err)).
+		WithHint("expected a JSON list, an object by instance, or a line for each row, with instance_id, model_name_or_path and model_patch")
+}
+
+// decoder reads the rows of one file.
+type decoder struct {
+	file string
+	text
+	first map[string]string // instance to where the file had it last
+	about About
+	each  func(Prediction) error
+
+	surplus bool // a comma that separates nothing was noted
+}
+
+func (d *decoder) fault(where string, err error) error { return Fault(d.file, where, err) }
+
+// differs notes once how the form of the file differs.
+func (d *decoder) differs(how string) { d.about.Form = append(d.about.Form, how) }
+
+// clean takes over the file's data, without what is only tolerated.
+func (d *decoder) clean(data []byte) error {
+	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
+		return d.fault("", errors.New("the text is UTF-16: save it as UTF-8"))
+	}
+	if rest, marked := bytes.CutPrefix(data, []byte("\ufeff")); marked {
+		data = rest
+		d.differs("begins with a byte order mark")
+	}
+	data, line := escapeBytes(data)
+	if line > 0 {
+		d.differs(fmt.Sprintf("has bytes that are not UTF-8, the first in line %d", line))
+	}
+	d.exact, d.data = data, data
+	if replaced := finite(data); !bytes.Equal(replaced, data) {
+		d.data = replaced
+		d.differs("has NaN or Infinity, which JSON does not have")
+	}
+	return nil
+}
+
+// add takes a row, which stands in data from start to end.
+func (d *decoder) add(where, key string, start, end int) error {
+	p, err := readRow(key, d.data[start:end])
+	if err != nil && p.InstanceID == "" {
+		return d.fault(where, err)
+	}
+	p.Where, p.Unfit, p.Text = where, err, d.data[start:end]
+	if exact := d.exact[start:end]; !bytes.Equal(exact, p.Text) {
+		p.Text = nulled(exact, p.Text)
+	}
+	shown := printable.Line(p.InstanceID)
+	if key != "" && key != p.InstanceID {
+		d.about.Notes = append(d.about.Notes, fmt.Sprintf("%s: %q has the instance_id %s, which counts", where, printable.Line(key), shown))
+	}
+	if first, twice := d.first[p.InstanceID]; twice {
+		d.about.Notes = append(d.about.Notes, fmt.Sprintf("%s: %s again; it replaces %s", where, shown, first))
+		if d.about.Times == nil {
+			d.about.Times = map[string]int{}
+		}
+		d.about.Times[p.InstanceID] = max(1, d.about.Times[p.InstanceID]) + 1
+	}
+	d.first[p.InstanceID] = where
+	if err := d.each(p); err != nil {
+		return d.fault(where, err)
+	}
+	return nil
+}
