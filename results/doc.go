@@ -38,7 +38,7 @@
 // and none for the others, so that other tools run those again too. Entries of
 // other tools keep their text, members unknown here included. A preds.json in another form
 // that package predictions reads (a list, rows that follow each other, a byte order mark, NaN)
-// is copied to preds.json.original-<n> and written in this one. An entry that is no prediction
+// is copied to preds.json.original-<n> and written in this one. An entry that is not a prediction
 // is kept and counts as nothing; its instance does not run, unless it is asked for again.
 // [Open] refuses a preds.json that cannot be read, since what is in it may have been paid for;
 // [Read] counts the entries before the damage. An empty one is as good as none where there

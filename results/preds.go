@@ -55,7 +55,9 @@ func (p *predictionList) set(e *prediction) {
 }
 
 // clone returns a copy to which entries can be added.
-func (p *predictionList) clone() predictionList { return predictionList{maps.Clone(p.entries), p.next, p.times} }
+func (p *predictionList) clone() predictionList {
+	return predictionList{maps.Clone(p.entries), p.next, p.times}
+}
 
 func (p *predictionList) remove(id string) bool {
 	_, ok := p.entries[id]

@@ -223,7 +223,7 @@ func TestAnEmptyPredictionsFileIsPutBackFromTheJournals(t *testing.T) {
 // Each form that is tolerated keeps its predictions, and the file as it was.
 func TestOtherFormsOfPredictionsAreKept(t *testing.T) {
 	const entry = `{"model_name_or_path":"m","instance_id":"done","model_patch":"p"}`
-	for name, c := range map[string]struct{ text, told string }{
+	for name, c := range map[string]struct{ text, note string }{
 		"byte order mark": {"\ufeff{\"done\": " + entry + "}", "byte order mark"},
 		"NaN":             {`{"done": {"cost": NaN, "x": [-Infinity], ` + entry[1:] + "}", "NaN or Infinity"},
 		"list":            {"[" + entry + "]", "is a list"},
@@ -238,8 +238,8 @@ func TestOtherFormsOfPredictionsAreKept(t *testing.T) {
 			write(t, c.text, dir, "preds.json")
 			write(t, "older", dir, "preds.json.original-1")
 			s := open(t, dir)
-			if told := strings.Join(s.Recovered(), "\n"); !strings.Contains(told, c.told) || !strings.Contains(told, "kept as preds.json.original-2") {
-				t.Errorf("told %q, want %q and the original's name", told, c.told)
+			if notes := strings.Join(s.Recovered(), "\n"); !strings.Contains(notes, c.note) || !strings.Contains(notes, "kept as preds.json.original-2") {
+				t.Errorf("notes %q, want %q and the original's name", notes, c.note)
 			}
 			if r, ok := s.Finished("done"); !ok || r.PatchBytes != 1 || r.Model != "m" {
 				t.Errorf("got %+v, %v", r, ok)
@@ -252,15 +252,15 @@ func TestOtherFormsOfPredictionsAreKept(t *testing.T) {
 				t.Errorf("got %+v", p)
 			}
 			s = open(t, dir)
-			if told := s.Recovered(); len(told) > 0 {
-				t.Errorf("told %q of what was written again", told)
+			if notes := s.Recovered(); len(notes) > 0 {
+				t.Errorf("notes %q on what was written again", notes)
 			}
 			closeStore(t, s)
 		})
 	}
 }
 
-// An entry that is no prediction is kept, counts as nothing, and is not replaced unasked.
+// An entry that is not a prediction is kept, counts as nothing, and is not replaced unasked.
 func TestAnEntryThatIsNoPredictionIsKept(t *testing.T) {
 	for _, bad := range []string{`null`, `"failed"`, `{"model_patch":["x"]}`, `{"model_name_or_path":"m"}`, `{"model_patch":NaN}`} {
 		dir := t.TempDir()

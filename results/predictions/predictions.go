@@ -100,7 +100,7 @@ func Decode(name string, data []byte) (File, error) {
 // A byte order mark, NaN and Infinity, bytes that are not UTF-8 and commas too many are read
 // over, and named in [About.Form]. In Text, a byte that is not UTF-8 is the escape that Python's
 // surrogateescape gives it (\udce9), and NaN is null. A row whose instance is known, but which is
-// no prediction, is taken as an unfit one. All else, and an error of take, ends Scan: the
+// not a prediction, is taken as an unfit one. All else, and an error of take, ends Scan: the
 // error is a usage fault that names the file, and the line or entry; what was taken before
 // stands in the file before that place.
 func Scan(name string, data []byte, take func(Prediction) error) (About, error) {

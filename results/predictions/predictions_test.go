@@ -93,8 +93,8 @@ func TestBadPredictionsAreNamed(t *testing.T) {
 
 func TestWhatIsToleratedIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"\ufeff{\"a\": {\"model_patch\": \"\"}}":                           "begins with a byte order mark",
-		"{\"a\": {\"model_patch\": \"\", \"x\": \"\xe9\"},\n\n,}":         "has bytes that are not UTF-8, the first in line 1; has a comma too many in line 3",
+		"\ufeff{\"a\": {\"model_patch\": \"\"}}":                         "begins with a byte order mark",
+		"{\"a\": {\"model_patch\": \"\", \"x\": \"\xe9\"},\n\n,}":        "has bytes that are not UTF-8, the first in line 1; has a comma too many in line 3",
 		`[{"instance_id": "a", "model_patch": "", "x": NaN}]`:            "has NaN or Infinity, which JSON does not have; is a list",
 		`{"instance_id": "a", "model_patch": ""}`:                        "is rows that follow each other",
 		`{"a": {"model_patch": "NaN", "x": "\ud83d\ude00", "y": [1,2]}}`: "",
@@ -110,7 +110,7 @@ func TestAnEntryKeepsItsText(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"model_patch":"","x":[NaN,-Infinity,Infinity,"NaN"],"y":-1}`: `{"model_patch":"","x":[null,null,null,"NaN"],"y":-1}`,
 		"{\"model_patch\":\"\",\"x\":\"caf\xe9\\\\\xff\"}":             `{"model_patch":"","x":"caf\udce9\\\udcff"}`,
-		`{ "model_patch" : "\u00E9" }`:                                  `{ "model_patch" : "\u00E9" }`,
+		`{ "model_patch" : "\u00E9" }`:                                 `{ "model_patch" : "\u00E9" }`,
 	} {
 		_, err := predictions.Scan("f", []byte(`{"a": `+text+"}"), func(p predictions.Prediction) error {
 			if string(p.Text) != want || p.Unfit != nil {

@@ -118,7 +118,7 @@ func (d *decoder) all() error {
 // isRow reports whether the object that t begins with is a row, and not an object of rows.
 func (t text) isRow() bool {
 	t.take('{')
-	first := false // the value of the first member is no object: it has to do where the text is broken
+	first := false // the value of the first member is not an object: it has to do where the text is broken
 	for n := 0; !t.take('}'); n++ {
 		if n > 0 && !t.take(',') {
 			return first
@@ -325,7 +325,7 @@ func nulled(exact, by []byte) []byte {
 
 // escapeBytes returns a text with each byte that is not UTF-8 as Python's surrogateescape has
 // it, and the line of the first one, or 0. Behind a backslash, such a byte stays: there it is
-// no JSON.
+// not JSON.
 func escapeBytes(data []byte) (escaped []byte, line int) {
 	if utf8.Valid(data) {
 		return data, 0
