@@ -12,13 +12,30 @@ import (
 )
 
 // row is a prediction as a file has it. Names are compared exactly, as Python does.
-type row map[string]json.RawMessage
+type row map[string][]byte
 
-// readRow reads one row. key is its instance if the row does not name one. With an error, the
+// members are those of a valid JSON object; nil if text is another value.
+func members(object []byte) row {
+	t := text{data: object}
+	if !t.take('{') {
+		return nil
+	}
+	r := row{}
+	for len(t.rest()) > 0 && !t.take('}') {
+		var name string
+		_ = json.Unmarshal(t.skip(), &name) // it is valid
+		t.take(':')
+		r[name] = t.skip()
+		t.take(',')
+	}
+	return r
+}
+
+// readRow reads one row, which is valid JSON. key is its instance if the row does not name one. With an error, the
 // prediction has what could be read, at least its instance where the row or the key names it.
 func readRow(key string, text []byte) (Prediction, error) {
-	var r row
-	if err := json.Unmarshal(text, &r); err != nil || r == nil {
+	r := members(text)
+	if r == nil {
 		return Prediction{InstanceID: key}, errors.New("a prediction has to be a JSON object")
 	}
 	p := Prediction{}
@@ -90,10 +107,10 @@ func (r row) text(names ...string) (text string, found bool, err error) {
 	return "", false, nil
 }
 
-func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
+func isNull(raw []byte) bool { return string(raw) == "null" }
 
 // readText reads a string. What Go would replace in silence is refused.
-func readText(name string, raw json.RawMessage) (string, error) {
+func readText(name string, raw []byte) (string, error) {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return "", fmt.Errorf("%s has to be a string", name)

@@ -80,19 +80,15 @@ func valueEnd(text []byte) int {
 
 // stringEnd returns the place of the quote that ends the string that begins at i.
 func stringEnd(text []byte, i int) int {
-	for {
-		n := bytes.IndexAny(text[i+1:], "\"\\")
-		if n < 0 {
-			return len(text)
-		}
-		if i += 1 + n; text[i] == '"' {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '"':
 			return i
-		}
-		i++ // what is escaped
-		if i >= len(text) {
-			return len(text)
+		case '\\':
+			i++
 		}
 	}
+	return len(text)
 }
 
 // line names the line of a position.
@@ -128,6 +124,9 @@ func (t text) isRow() bool {
 			return first
 		}
 		object := t.next() == '{'
+		if object && n == 0 && t.names(name) {
+			return false
+		}
 		first = first || n == 0 && !object
 		if rowNames[name] && !object {
 			return true
@@ -135,6 +134,16 @@ func (t text) isRow() bool {
 		t.skip()
 	}
 	return t.next() == '{'
+}
+
+// names reports whether the next value is a row of that instance.
+func (t text) names(instance string) bool {
+	start, end, err := t.value()
+	if err != nil {
+		return false
+	}
+	id, _, err := members(t.data[start:end]).text("instance_id")
+	return err == nil && id == instance
 }
 
 // skip returns the next value as [valueEnd] sees it, and moves behind it.
