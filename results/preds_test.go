@@ -184,7 +184,7 @@ func TestAPredictionsFileThatCannotBeReadIsRefused(t *testing.T) {
 		"cut in an entry":    {peers[:strings.Index(peers, `"empty"`)+30], "entry 3: the JSON text ends too early"},
 		"cut between":        {peers[:strings.Index(peers, `"limit"`)], "entry 2: the JSON text ends too early"},
 		"cut at its end":     {strings.TrimSuffix(peers, "}"), "the file is cut"},
-		"two objects":        {peers + peers, "line 1: instance_id is missing"},
+		"two objects":        {peers + peers, "line 5: text after the end"},
 		"something after it": {peers + "x", "line 5: text after the end"},
 	} {
 		t.Run(name, func(t *testing.T) {
