@@ -23,10 +23,11 @@ type compareFlags struct {
 	draws                            int
 	seed                             uint64
 	instances                        string
+	leftOut                          portion
 }
 
 func (a *app) compareCommand() *cobra.Command {
-	f := compareFlags{level: 0.95}
+	f := compareFlags{level: 0.95, leftOut: 0.5}
 	c := &cobra.Command{
 		Use:   "compare A [B...]",
 		Short: "Compare how models scored: which is better, by how much, how sure",
@@ -43,11 +44,13 @@ NAME=PATH gives a name, NAME=PATH,PATH makes several paths the attempts of one.
   batch compare runs/base runs/new
   batch compare runs/base runs/new --gate 'resolved >= -1pt' --markdown
   batch compare base=runs/1,runs/2 new=runs/3,runs/4 --list
+  batch compare runs/new --gate 'resolved >= 60%'
   batch compare runs/base runs/new --json | jq '{n, difference, ci_low, ci_high}'
 
 A gate passes if all of the interval satisfies it: 'resolved >= -1pt' (not worse
 by more than a point), 'resolved > 0pt' (better), 'cost <= +10%' (also steps and
-seconds).
+seconds); 'resolved >= 60%' is on the rate of one run, and needs no A. No gate
+passes while more than --max-left-out of the instances of a side have no score.
 
 One test, a bootstrap of repositories, gives the interval of a difference of
 rates, its p value and the verdict. With more than two entries, p after Holm's
@@ -61,6 +64,7 @@ Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
 	fs := c.Flags()
 	fs.BoolVar(&f.allPairs, "all-pairs", false, "compare each with each, not only with A")
 	fs.StringArrayVar(&f.gates, "gate", nil, "`CONDITION` that the difference must satisfy; may be repeated")
+	fs.Var(&f.leftOut, "max-left-out", "`SHARE` of a side's instances that may have no score where a gate\npasses")
 	fs.StringVar(&f.instances, "instances", "", "`FILE` with the ids of the dataset, one per line, for reports that\nlist only resolved instances")
 	inSection(fs, "What is compared")
 	fs.BoolVar(&f.list, "list", false, "list the instances on which two differ")
@@ -101,6 +105,9 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(entries) == 1 {
+		return a.compareOne(f, entries[0], o)
+	}
 	c := compare.New(entries, o)
 	if p, nothing := c.Nothing(); nothing {
 		return nothingInCommon(p)
@@ -124,7 +131,7 @@ func (a *app) compare(f compareFlags, args []string) error {
 
 // options checks the flags.
 func (f compareFlags) options() (compare.Options, error) {
-	o := compare.Options{AllPairs: f.allPairs, Bootstrap: stats.Bootstrap{Draws: f.draws, Seed: f.seed, Level: float64(f.level)}}
+	o := compare.Options{AllPairs: f.allPairs, MaxLeftOut: float64(f.leftOut), Bootstrap: stats.Bootstrap{Draws: f.draws, Seed: f.seed, Level: float64(f.level)}}
 	if f.asJSON && f.markdown {
 		return o, fault.Newf(fault.Usage, "--json and --markdown exclude each other")
 	}
@@ -145,7 +152,7 @@ func (f compareFlags) options() (compare.Options, error) {
 	return o, nil
 }
 
-// read reads the entries, of which there must be two.
+// read reads the entries, of which there must be two, or with a gate one.
 func (f compareFlags) read(args []string) ([]scores.Entry, error) {
 	var o scores.Options
 	if f.instances != "" {
@@ -158,9 +165,9 @@ func (f compareFlags) read(args []string) ([]scores.Entry, error) {
 		}
 	}
 	entries, err := o.ReadAll(args)
-	if err == nil && len(entries) < 2 {
+	if err == nil && len(entries) < 2 && (len(entries) == 0 || len(f.gates) == 0) {
 		err = fault.Newf(fault.Usage, "there is nothing to compare %s with", args[0]).
-			WithHint("name another run directory, or the folder of a sweep with several entries")
+			WithHint("name another run directory, or the folder of a sweep with several entries; or say with --gate 'resolved >= 60%%' what one must reach")
 	}
 	return entries, err
 }

@@ -12,10 +12,11 @@ import (
 
 // Options choose what is compared. The zero value compares all entries with the first.
 type Options struct {
-	AllPairs  bool
-	Bootstrap stats.Bootstrap // its Level is that of all intervals
-	Gates     []Gate          // for each entry against the first
-	RatesOnly bool            // leaves out the power, cost, steps and time of pairs, which take longest
+	AllPairs   bool
+	Bootstrap  stats.Bootstrap // its Level is that of all intervals
+	Gates      []Gate          // for each entry against the first
+	MaxLeftOut float64         // share of an entry's instances without a score with which a gate passes; 0: half
+	RatesOnly  bool            // leaves out the power, cost, steps and time of pairs, which take longest
 }
 
 // New compares entries, of which there are at least two with different names.
@@ -51,8 +52,13 @@ func New(entries []scores.Entry, o Options) Comparison {
 	}
 	c.Notes = notes(entries, c)
 	for _, g := range o.Gates {
+		if g.ofRate() {
+			c.Gates = append(c.Gates, g.ruleRates(sides, c.Level)...)
+			continue
+		}
 		c.Gates = append(c.Gates, g.rule(c)...)
 	}
+	holdBack(c.Gates, sides, o.MaxLeftOut)
 	return c
 }
 
@@ -77,6 +83,7 @@ func everyPair(sides []side, b stats.Bootstrap) []pairOf {
 func (p *pairOf) fill(sides []side, o Options) {
 	a, other, b := sides[p.a], sides[p.b], o.Bootstrap
 	p.Settings = settings(a.scores, other.scores)
+	p.Judged = judged(a, other)
 	if o.RatesOnly {
 		return
 	}
@@ -175,6 +182,7 @@ func notes(entries []scores.Entry, c Comparison) []string {
 	}
 	for _, p := range c.Pairs {
 		list = append(list, settingNotes(p)...)
+		list = append(list, judgedNotes(p)...)
 	}
 	list = append(list, c.Limits()...)
 	list = append(list, withoutManifest(entries)...)

@@ -19,4 +19,7 @@
 // the power. It resamples repositories. With more than two entries, the p values of all their
 // pairs are corrected by Holm's method, and the corrected ones decide; intervals stay as they
 // are.
+//
+// A gate does not pass while most instances of an entry have no score: what is left may be
+// the easy ones.
 package compare

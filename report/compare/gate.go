@@ -10,10 +10,11 @@ import (
 	"batch.example/batch/report/stats"
 )
 
-// Gate is a condition on a difference: all of its interval must satisfy it.
+// Gate is a condition on a difference, or on the rate of one entry: all of its interval must
+// satisfy it.
 type Gate struct {
 	text   string
-	metric string
+	metric string  // rate: the resolved rate of one entry
 	sign   string  // >=, >, <= or <
 	value  float64 // as a share: -1pt is -0.01, +10% is 0.1
 }
@@ -21,7 +22,7 @@ type Gate struct {
 // Ruling is what a gate says about an entry against the first one.
 type Ruling struct {
 	Gate     string          `json:"gate"`
-	A        string          `json:"a"`
+	A        string          `json:"a"` // empty: the gate is on B alone
 	B        string          `json:"b"`
 	Passed   bool            `json:"passed"`
 	Interval *stats.Interval `json:"interval"` // as a share; null: not known, and the gate failed
@@ -31,10 +32,11 @@ type Ruling struct {
 var gateForm = regexp.MustCompile(`^\s*([a-z]+)\s*(>=|<=|>|<)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*(pt|%|)\s*$`)
 
 // GateHelp is the form of a gate in words.
-const GateHelp = "such as 'resolved >= -1pt' (points of the rate) or 'cost <= +10%' (also steps and seconds); the signs are >=, >, <= and <"
+const GateHelp = "such as 'resolved >= -1pt' (points of the difference), 'resolved >= 60%' (the rate of one) or 'cost <= +10%' (also steps and seconds); the signs are >=, >, <= and <"
 
-// ParseGate reads a gate: METRIC SIGN VALUE, where resolved takes points of the rate, and
-// cost, steps and seconds a percentage of A's mean. The error does not repeat [GateHelp].
+// ParseGate reads a gate: METRIC SIGN VALUE, where resolved takes points of the difference of
+// two rates, or a percentage that is a rate itself, and cost, steps and seconds a percentage
+// of A's mean. The error does not repeat [GateHelp].
 func ParseGate(text string) (Gate, error) {
 	m := gateForm.FindStringSubmatch(text)
 	if m == nil {
@@ -48,6 +50,10 @@ func ParseGate(text string) (Gate, error) {
 	unit := "%"
 	switch g.metric {
 	case "resolved":
+		if m[4] == "%" && m[3][0] != '+' && m[3][0] != '-' && g.value <= 1 {
+			g.metric = rateMetric
+			return g, nil
+		}
 		unit = "pt"
 	case "cost", "steps", "seconds":
 	default:
@@ -109,9 +115,12 @@ var plural = map[string]string{"cost": "costs", "steps": "steps", "seconds": "ti
 
 // holds reports whether all of the interval satisfies the gate, and says what it looked at.
 func (g Gate) holds(in stats.Interval) (bool, string) {
-	show := Points
-	if g.metric != "resolved" {
-		show = Percent
+	show := Percent
+	switch g.metric {
+	case "resolved":
+		show = Points
+	case rateMetric:
+		show = rate
 	}
 	end, ok := in.Low, in.Low >= g.value
 	switch g.sign {

@@ -84,6 +84,8 @@ type Pair struct {
 	Discordant []Discordant          `json:"discordant"` // by instance id
 	Settings   []manifest.Difference `json:"settings"`   // that affect results; "was" is A's, "now" is B's
 
+	Judged []Judged `json:"judged,omitempty"` // by what the verdicts of the two sides differ
+
 	compared []stats.Pair
 }
 

@@ -1,0 +1,157 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
+	"batch.example/batch/results/grades"
+)
+
+// Judged says by what the verdicts of two entries differ beside the patch, and at how many
+// compared instances.
+type Judged struct {
+	What      string `json:"what"` // in words: "another network"
+	Instances int    `json:"instances"`
+	A         string `json:"a,omitempty"` // of A, where that is short and the same everywhere
+	B         string `json:"b,omitempty"`
+}
+
+// notRecorded counts the verdicts that do not say what they were made by.
+const notRecorded = "what the verdict was made by is not recorded on one side"
+
+// aspects are what enters a verdict beside the patch, in the order in which they are shown.
+var aspects = []struct {
+	what string
+	of   func(g *grades.Grade) string
+	show bool // the values say something to a person
+}{
+	{"other rules", func(g *grades.Grade) string { return g.Rules }, true},
+	{"other rules of batch itself", func(g *grades.Grade) string { return recorded(g, fmt.Sprint(g.Basis.Rules)) }, false},
+	{"another network", func(g *grades.Grade) string { return g.Basis.Network }, true},
+	{"another parser", func(g *grades.Grade) string { return g.Parser }, true},
+	{"another version of the parser's program", func(g *grades.Grade) string { return recorded(g, "program "+g.Basis.Parser) }, false},
+	{"other expected tests", func(g *grades.Grade) string { return g.Basis.Tests }, false},
+	{"another eval script", func(g *grades.Grade) string { return g.Script }, false},
+	{"another version of the row (files of the tests, gold patch or setup)", func(g *grades.Grade) string {
+		return recorded(g, g.Basis.Files+" "+g.Basis.Gold+" "+g.Basis.Setup)
+	}, false},
+	{"other limits", func(g *grades.Grade) string { return g.Basis.Limits }, false},
+}
+
+// recorded is empty for a grade that does not say what it was made by.
+func recorded(g *grades.Grade, value string) string {
+	if g.Basis == (grades.Basis{}) {
+		return ""
+	}
+	return value
+}
+
+// judged counts the compared instances whose verdicts were made by something else on the two
+// sides. Entries without grades of batch say nothing about it.
+func judged(a, b side) []Judged {
+	ga, gb := gradesOf(a), gradesOf(b)
+	if len(ga) == 0 || len(gb) == 0 {
+		return nil
+	}
+	count, values := map[string]int{}, map[string]map[[2]string]bool{}
+	for _, id := range slices.Sorted(maps.Keys(ga)) {
+		if !a.at(id).scored() || !b.at(id).scored() || len(gb[id]) == 0 {
+			continue
+		}
+		for what, pair := range differences(ga[id], gb[id]) {
+			count[what]++
+			if values[what] == nil {
+				values[what] = map[[2]string]bool{}
+			}
+			values[what][pair] = true
+		}
+	}
+	var list []Judged
+	add := func(what string, show bool) {
+		if count[what] == 0 {
+			return
+		}
+		j := Judged{What: what, Instances: count[what]}
+		if show && len(values[what]) == 1 {
+			for pair := range values[what] {
+				j.A, j.B = pair[0], pair[1]
+			}
+		}
+		list = append(list, j)
+	}
+	for _, aspect := range aspects {
+		add(aspect.what, aspect.show)
+	}
+	add(otherImage, false)
+	add(notRecorded, false)
+	return list
+}
+
+const otherImage = "another image"
+
+// differences are what differs between the grades of an instance, each with an example.
+func differences(a, b []*grades.Grade) map[string][2]string {
+	found := map[string][2]string{}
+	for _, x := range a {
+		for _, y := range b {
+			for _, aspect := range aspects {
+				if now, was := aspect.of(x), aspect.of(y); now != was && now != "" && was != "" {
+					found[aspect.what] = [2]string{now, was}
+				}
+			}
+			if differentImage(x, y) {
+				found[otherImage] = [2]string{}
+			}
+			if (x.Basis == grades.Basis{}) != (y.Basis == grades.Basis{}) {
+				found[notRecorded] = [2]string{}
+			}
+		}
+	}
+	return found
+}
+
+// differentImage compares what both know, the registry's digest first: one image has several
+// ids on engines of different kinds.
+func differentImage(x, y *grades.Grade) bool {
+	if x.ImageDigest != "" && y.ImageDigest != "" {
+		return x.ImageDigest != y.ImageDigest
+	}
+	return x.ImageID != "" && y.ImageID != "" && x.ImageID != y.ImageID
+}
+
+// gradesOf are the grades that count in the attempts of an entry, by instance.
+func gradesOf(s side) map[string][]*grades.Grade {
+	all := map[string][]*grades.Grade{}
+	for _, a := range s.scores.Attempts {
+		if a.Snapshot == nil {
+			continue
+		}
+		last := results.Latest(a.Snapshot.Records)
+		for id, r := range last {
+			if r.Grade != nil && r.Grade.Verdict.Counts() && a.At(id).Resolved != nil {
+				all[id] = append(all[id], r.Grade)
+			}
+		}
+	}
+	return all
+}
+
+// judgedNotes say it in words.
+func judgedNotes(p Pair) []string {
+	var parts []string
+	for _, j := range p.Judged {
+		part := fmt.Sprintf("%s (%s", j.What, printable.Count(j.Instances, "instance", "instances"))
+		if j.A != "" {
+			part += fmt.Sprintf(", %s and %s", j.A, j.B)
+		}
+		parts = append(parts, part+")")
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the verdicts of %s and %s were not made in the same way: %s", p.A, p.B, strings.Join(parts, "; "))}
+}
