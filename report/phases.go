@@ -70,8 +70,9 @@ func Parts(p results.Phases) []Phase {
 }
 
 // prepare is what an attempt spent on it. Versions that did not measure it had the wait
-// for the scrub beside the phases that add up.
-func prepare(p results.Phases) float64 { return max(p.Prepare, p.ScrubWait) }
+// for the scrub beside the phases that add up. In others it is in Prepare, or was counted as
+// another phase.
+func prepare(p results.Phases) float64 { return cmp.Or(p.Prepare, p.ScrubWait) }
 
 func addPhases(sum *results.Phases, p results.Phases) {
 	sum.Queue += p.Queue

@@ -404,3 +404,14 @@ func TestABillHasCallsThatWereNotAnswered(t *testing.T) {
 		}
 	}
 }
+
+// The wait for the scrub of another attempt was in Pull too: 409 of 300 seconds.
+func TestAWaitForAScrubIsCountedOnce(t *testing.T) {
+	sum := 0.0
+	for _, part := range report.Parts(results.Phases{Pull: 130, Prepare: 2, ScrubWait: 111, Model: 160, Commands: 8, Total: 300, Scrub: 111}) {
+		sum += part.Seconds
+	}
+	if sum != 300 {
+		t.Errorf("the parts of 300 s are %v s", sum)
+	}
+}

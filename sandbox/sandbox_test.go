@@ -75,7 +75,9 @@ func (h *Host) removeAtEnd(t *testing.T, ref string) {
 
 func (h *Host) open(t *testing.T, o Opening) *Sandbox {
 	t.Helper()
-	o.Report = func(string) {}
+	if o.Report == nil {
+		o.Report = func(string) {}
+	}
 	box, err := h.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -74,10 +74,13 @@ func (h *Host) base(ctx context.Context, ref string, image imagecache.Image, o O
 	}
 	var make func(context.Context) (imagecache.Image, error)
 	if noted || h.images.Sharing(ref) > cap(h.scrubs.turns) {
+		o.Report("scrub") // also while another instance scrubs
 		make = func(ctx context.Context) (imagecache.Image, error) { return h.scrubbed(ctx, d, b.key, o) }
 	}
 	scrubbed, release, err := h.images.Derive(ctx, d, make)
-	b.waited = time.Since(began)
+	if make != nil {
+		b.waited = time.Since(began)
+	}
 	switch {
 	case err != nil: // if the container cannot be created either, that error is reported
 		h.scrubs.log.Warn("could not create an image with scrubbed history", "image", ref, "err", err)
@@ -100,7 +103,6 @@ func (h *Host) scrubbed(ctx context.Context, d imagecache.Derived, key string, o
 	if n, ok := h.images.Note(key); none || ok && !h.scrubs.pays(n) {
 		return img, nil // another instance has found this out meanwhile
 	}
-	o.Report("scrub")
 	select {
 	case h.scrubs.turns <- struct{}{}:
 		defer func() { <-h.scrubs.turns }()

@@ -53,8 +53,9 @@ func TestAScrubbedImageIsSharedAndNotRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	phases := map[string][]string{}
 	row := func(id string) Opening {
-		return Opening{Instance: dataset.Instance{ID: id, Image: name}}
+		return Opening{Instance: dataset.Instance{ID: id, Image: name}, Report: func(phase string) { phases[id] = append(phases[id], phase) }}
 	}
 	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
 	t.Cleanup(func() { // runs after the sandboxes are closed
@@ -64,6 +65,11 @@ func TestAScrubbedImageIsSharedAndNotRecorded(t *testing.T) {
 		}
 	})
 	first, second := s.open(t, row("a")), s.open(t, row("b"))
+	for id, got := range phases { // a wait for another's scrub is in that phase, and not in the pull
+		if want := []string{"pull", "scrub", "start"}; !slices.Equal(got, want) {
+			t.Errorf("%s: phases %q, want %q", id, got, want)
+		}
+	}
 	for _, b := range []*Sandbox{first, second} {
 		f := b.Facts()
 		if !f.Scrubbed || f.Image.ID != source.ID || f.Image.Ref != name || b.container.ImageID() == source.ID {
