@@ -31,7 +31,8 @@ type Status struct {
 	Outcomes           []OutcomeStatus  `json:"outcomes"`
 	Instances          []InstanceStatus `json:"instances,omitempty"`
 	Records            []results.Record `json:"records,omitempty"` // of every attempt; in their grades, the tests that passed are left out
-	Notes              []string         `json:"notes,omitempty"`   // what is damaged, or left over from a crash
+	Notes              []string         `json:"notes,omitempty"`   // what is damaged, left over from a crash, or mixed
+	Mixed              *results.Mixed   `json:"mixed,omitempty"`   // nil: the results are of one model with the same settings
 
 	next       next
 	cover      coverage
@@ -62,7 +63,7 @@ type InstanceStatus struct {
 // status "not run".
 func NewStatus(snap *results.Snapshot) Status {
 	records := withoutPassed(snap.Records)
-	s := Status{Dir: snap.Dir, Owner: snap.Owner, Spent: snap.Spent, Unanswered: results.UnansweredOf(records), Records: sorted(records), Notes: snap.Notes}
+	s := Status{Dir: snap.Dir, Owner: snap.Owner, Spent: snap.Spent, Unanswered: results.UnansweredOf(records), Records: sorted(records), Notes: snap.Notes, Mixed: results.MixedIn(snap)}
 	if m := snap.Manifest; m != nil {
 		s.Model, s.Dataset, s.next, s.onlyGraded = m.Model, m.Dataset.Title(), nextOf(m, snap.Spent), m.OnlyGraded()
 	}

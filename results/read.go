@@ -68,6 +68,9 @@ func Read(dir string) (*Snapshot, error) {
 	}
 	snap.Records, snap.Spent, snap.Patches = s.Records(), s.Spent(), s.patchDigests()
 	snap.Notes = s.recovered
+	if mixed := MixedIn(snap).Note(); mixed != "" {
+		snap.Notes = append(snap.Notes, mixed)
+	}
 	snap.unreadable = s.unreadable
 	if snap.Manifest == nil && len(snap.Records) == 0 {
 		return nil, NotARun(dir, "it has neither a manifest.json nor a result")

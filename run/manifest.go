@@ -56,8 +56,13 @@ func (r *Run) checkManifest(m *manifest.Manifest) error {
 			WithHint("choose another directory with `-o`")
 	}
 	var refused []string
+	var accepted []manifest.Difference
 	for _, d := range m.Differences(old) {
-		if d.Matters && !slices.ContainsFunc(r.Accept, d.Covers) {
+		switch {
+		case !d.Matters:
+		case slices.ContainsFunc(r.Accept, d.Covers):
+			accepted = append(accepted, d)
+		default:
 			refused = append(refused, d.String())
 		}
 	}
@@ -70,6 +75,9 @@ func (r *Run) checkManifest(m *manifest.Manifest) error {
 		m.Dataset = old.Dataset
 	case len(refused) == 0 || !r.replacesAll(): // otherwise nothing of the earlier selection is left
 		m.Dataset.Add(old.Dataset)
+	}
+	if !r.replacesAll() {
+		m.Mix(old, accepted)
 	}
 	m.Created = old.Created
 	m.Images, m.ModelIDs = old.Images, old.ModelIDs

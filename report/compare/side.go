@@ -125,6 +125,7 @@ func (s side) entry(common []string, repoOf map[string]string, boot stats.Bootst
 			e.Notes = append(e.Notes, a.Path+": "+note)
 		}
 	}
+	e.mix(s.scores.Attempts)
 	for _, r := range s.results {
 		if r.scored() {
 			e.Scored++

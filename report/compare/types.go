@@ -2,6 +2,7 @@ package compare
 
 import (
 	"batch.example/batch/report/stats"
+	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/scores"
 )
@@ -38,6 +39,7 @@ type Entry struct {
 	Seconds  *float64       `json:"seconds"`  // likewise
 	Flaky    []Flaky        `json:"flaky"`
 	Notes    []string       `json:"notes,omitempty"` // what is damaged or missing, in words
+	Mixed    *results.Mixed `json:"mixed,omitempty"` // nil: the results are of one model with the same settings
 }
 
 // Flaky is an instance that some attempts of an entry resolved, and others did not.

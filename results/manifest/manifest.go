@@ -46,6 +46,10 @@ type Manifest struct {
 	Host     Host             `json:"host"`
 	Images   map[string]Image `json:"images,omitempty"` // by instance id
 	Runs     []Run            `json:"runs"`             // in order; a run that crashed has no end
+
+	// Mixed are the differences that affect results and were accepted while results of the
+	// earlier settings stayed: one for each name, with the values at the last time.
+	Mixed []Difference `json:"mixed,omitempty"`
 }
 
 // Git is the state of a git working tree.
@@ -65,6 +69,15 @@ type Dataset struct {
 	Count     int    `json:"count"` // instances selected
 
 	Instances []string `json:"instances,omitempty"` // their ids, in order
+}
+
+// Mix adds to m what earlier had mixed, and the differences that are accepted now.
+func (m *Manifest) Mix(earlier *Manifest, accepted []Difference) {
+	m.Mixed = slices.Clone(earlier.Mixed)
+	for _, d := range accepted {
+		m.Mixed = slices.DeleteFunc(m.Mixed, func(old Difference) bool { return old.Name == d.Name })
+		m.Mixed = append(m.Mixed, d)
+	}
 }
 
 // Add makes d the selection of a directory into which earlier was selected before: the

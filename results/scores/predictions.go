@@ -1,10 +1,11 @@
 package scores
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results/predictions"
@@ -14,7 +15,16 @@ import (
 type predicted struct {
 	ids   []string
 	empty map[string]bool
-	model string
+
+	models []string // that it names, in order
+}
+
+// model names the model that made the predictions, or all that did.
+func (p *predicted) model() string {
+	if len(p.models) > 1 {
+		return "several models: " + strings.Join(p.models, ", ")
+	}
+	return strings.Join(p.models, "")
 }
 
 // onlyEmpty adds what has no log because there was nothing to test.
@@ -48,7 +58,7 @@ func readPredictions(dir string) (*predicted, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		return p, p.model, nil
+		return p, p.model(), nil
 	}
 	return nil, "", nil
 }
@@ -65,7 +75,9 @@ func parsePredictions(path string, data []byte) (*predicted, error) {
 			p.ids = append(p.ids, one.InstanceID)
 		}
 		p.empty[one.InstanceID] = one.Patch == ""
-		p.model = cmp.Or(p.model, one.Model)
+		if one.Model != "" && !slices.Contains(p.models, one.Model) {
+			p.models = append(p.models, one.Model)
+		}
 		return nil
 	})
 	if err != nil {

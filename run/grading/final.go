@@ -2,20 +2,28 @@ package grading
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/grade/official"
+	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
 // Final writes the harness's final report of a run directory, and returns its path. Asked
 // are the ids of all instances, predictions those that were graded. The quarantined ones,
 // which are sorted, are left out. An ungraded prediction is one with an error, as in the harness.
+// The file of predictions that are mixed has a name that says so: see [finalName]. The file of
+// another name that an earlier call wrote is removed.
 func Final(dir, runID string, rules logparse.Rules, asked []string, predictions []results.Prediction, latest map[grades.Prediction]grades.Grade, quarantined []string) (string, error) {
 	out := func(id string) bool {
 		_, found := slices.BinarySearch(quarantined, id)
@@ -30,14 +38,64 @@ func Final(dir, runID string, rules logparse.Rules, asked []string, predictions 
 		}
 	}
 	for _, p := range predictions {
-		if f.Model == "" {
-			f.Model = p.Model
-		}
 		if !out(p.InstanceID) {
 			f.Predictions = append(f.Predictions, finalEntry(dir, p, latest[KeyOf(p)]))
 		}
 	}
+	name, others := finalName(dir, predictions)
+	for _, other := range others {
+		f.Model = other
+		if err := removeFinal(dir, f); err != nil {
+			return "", err
+		}
+	}
+	f.Model = name
 	return official.WriteFinal(dir, f)
+}
+
+const (
+	severalModels = "several-models"
+	mixedSettings = "+mixed-settings"
+)
+
+// finalName is what a final report has in place of the model's name: that name, with an ending
+// if results were made with different settings, or a word for several models. Others are the
+// names that it had before it was mixed, or while it was.
+func finalName(dir string, predictions []results.Prediction) (name string, others []string) {
+	var models []string
+	for _, p := range predictions {
+		if !slices.Contains(models, p.Model) {
+			models = append(models, p.Model)
+		}
+	}
+	if len(models) == 0 {
+		models = []string{""}
+	}
+	name = models[0]
+	m, err := manifest.Read(dir)
+	if err == nil && results.MixedIn(&results.Snapshot{Manifest: m}) != nil {
+		name += mixedSettings
+	}
+	if len(models) > 1 {
+		name = severalModels
+	}
+	others = append(others, severalModels)
+	for _, model := range models {
+		others = append(others, model, model+mixedSettings)
+	}
+	return name, slices.DeleteFunc(others, func(other string) bool { return other == name })
+}
+
+// removeFinal removes a final report, if it is there.
+func removeFinal(dir string, f official.Final) error {
+	name, err := f.Name()
+	if err == nil {
+		err = os.Remove(filepath.Join(dir, name))
+	}
+	if errors.Is(err, fs.ErrNotExist) || fault.KindOf(err) == fault.Usage {
+		return nil
+	}
+	return atomicfile.Fault("removing an earlier final report", err)
 }
 
 // KeyOf identifies a prediction among grades.
