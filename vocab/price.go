@@ -59,6 +59,9 @@ func (p Price) tier(input int64) Tier {
 	return in
 }
 
+// At returns the rates of a call with so much input, in the price's own service.
+func (p Price) At(input int64) Rates { return p.tier(input).Rates }
+
 func (r Rates) cost(u Usage) (usd float64, known bool) {
 	read := min(u.Cached, u.Input)
 	written := min(u.CacheWrite, u.Input-read)

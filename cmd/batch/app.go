@@ -46,6 +46,7 @@ var (
 	errIncomplete  = errors.New("some instances have no result")
 	errInterrupted = errors.New("interrupted")
 	errGate        = errors.New("a gate failed")
+	errPrices      = errors.New("a price differs")
 )
 
 func (a *app) root() *cobra.Command {
@@ -82,7 +83,8 @@ instance, step and cost limits, trajectories, patches and preds.json.
 
 Exit codes: 0 every instance has a result, 1 the run could not continue,
 2 usage, 3 some instances have no result, 4 the directory is in use,
-5 a gate of batch compare failed, 130 interrupted.`
+5 a gate of batch compare failed, or a price of batch models --against differs,
+130 interrupted.`
 
 // exit prints err for a person and returns the process's exit code.
 func (a *app) exit(err error) int {
@@ -90,7 +92,7 @@ func (a *app) exit(err error) int {
 		return exitOK
 	}
 	code := exitCode(err)
-	if errors.Is(err, errIncomplete) || errors.Is(err, errInterrupted) || errors.Is(err, errGate) {
+	if errors.Is(err, errIncomplete) || errors.Is(err, errInterrupted) || errors.Is(err, errGate) || errors.Is(err, errPrices) {
 		return code
 	}
 	a.complain(err)
@@ -116,7 +118,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errIncomplete):
 		return exitIncomplete
-	case errors.Is(err, errGate):
+	case errors.Is(err, errGate), errors.Is(err, errPrices):
 		return exitGate
 	case fault.KindOf(err) == fault.Usage:
 		return exitUsage

@@ -37,11 +37,14 @@ where prices are from. A model that is not listed runs as well.
   batch models claude-opus
   batch models 'openai/gpt-5*' --json
   batch models -c model.litellm_model_registry=prices.json
+  batch models --against model_prices_and_context_window.json
 
 FROM is the day on which a price was last checked, or registry: the user's own
 file, in the form of LiteLLM's. READY says whether the provider's key is set, if
 it wants one; - is a cloud, where an account may be found without a key, or a
-model whose provider is not named.`,
+model whose provider is not named.
+
+Exit codes: 0; 2 usage; 5 with --against, a price differs.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("`batch models` takes one pattern")
@@ -58,12 +61,14 @@ model whose provider is not named.`,
 	fs := c.Flags()
 	fs.StringVar(&f.provider, "provider", "", "only models of this provider, such as anthropic")
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
+	fs.StringVar(&f.against, "against", "", "list the prices that differ from those in `FILE`, in the form of LiteLLM's registry")
 	fs.BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
 	return c
 }
 
 type modelsFlags struct {
 	pattern, provider string
+	against           string
 	configs           []string
 	asJSON            bool
 }
@@ -97,6 +102,9 @@ func (a *app) models(f modelsFlags) error {
 	names, err := f.selected(table)
 	if err != nil {
 		return err
+	}
+	if f.against != "" {
+		return a.pricesAgainst(f, table, names)
 	}
 	ready := a.readyProviders()
 	var list []listedModel
@@ -297,7 +305,10 @@ func perMillion(p *vocab.Price) *vocab.Price {
 
 func ratesPerMillion(r vocab.Rates) vocab.Rates {
 	for _, rate := range []*float64{&r.Input, &r.CachedInput, &r.CacheWrite, &r.CacheHour, &r.Output} {
-		*rate = math.Round(*rate*1e15) / 1e9
+		*rate = million(*rate)
 	}
 	return r
 }
+
+// million is the price of a million tokens.
+func million(rate float64) float64 { return math.Round(rate*1e15) / 1e9 }

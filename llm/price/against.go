@@ -1,0 +1,103 @@
+package price
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"batch.example/batch/vocab"
+)
+
+// Difference is one price of a model that two tables have otherwise, in US dollars per token.
+type Difference struct {
+	Model   string
+	Service string // empty: the standard one
+	Above   int64  // tokens of input above which the price is meant; 0: every call that no other line is about
+	Member  string // input, cached_input, cache_write, cache_write_1h or output
+	Here    float64
+	There   float64
+}
+
+// Against is what a comparison of two tables found.
+type Against struct {
+	Differences []Difference      // by model, service, length and member
+	Compared    []string          // models with a price in both
+	Missing     []string          // models with a price only in the first
+	Unpriced    []string          // models with a price only in the other, which the first has without one
+	Refused     map[string]string // models whose price in the other is not understood, and why
+}
+
+// Against compares the prices of t's models with those that another table has for the same
+// models, each under its own name or one that stands for it. Rates are what a call costs by
+// them: a length for which only one side has rates of its own is compared with what the other
+// side takes for such calls. Services and caches that one side says nothing about are not
+// compared.
+func (t Table) Against(other Table) Against {
+	a := Against{Refused: map[string]string{}}
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		here := t[name].Price
+		m, found := other.named(name)
+		switch {
+		case found && m.Refused != "":
+			a.Refused[name] = m.Refused
+		case here != nil && m.Price == nil:
+			a.Missing = append(a.Missing, name)
+		case here == nil && m.Price != nil:
+			a.Unpriced = append(a.Unpriced, name)
+		case here != nil:
+			a.Compared = append(a.Compared, name)
+			a.Differences = append(a.Differences, compared(name, "", *here, *m.Price)...)
+			for _, service := range slices.Sorted(maps.Keys(here.Services)) {
+				if there, both := m.Price.Services[service]; both {
+					a.Differences = append(a.Differences, compared(name, service, here.Services[service], there)...)
+				}
+			}
+		}
+	}
+	return a
+}
+
+// compared are the differences of a service's rates, by length.
+func compared(name, service string, here, there vocab.Price) []Difference {
+	lengths := []int64{0}
+	for _, tier := range slices.Concat(here.Tiers, there.Tiers) {
+		lengths = append(lengths, tier.Above)
+	}
+	slices.Sort(lengths)
+	var list []Difference
+	for _, above := range slices.Compact(lengths) {
+		h, t := members(here.At(above+1)), members(there.At(above+1))
+		for i, member := range h {
+			if other := t[i]; member.known && other.known && !equal(member.rate, other.rate) {
+				list = append(list, Difference{name, service, above, member.name, member.rate, other.rate})
+			}
+		}
+	}
+	return list
+}
+
+// rate is one member of rates.
+type rate struct {
+	name  string
+	rate  float64
+	known bool
+}
+
+// members are what tokens of each kind cost. What is not said of a cache that is written to is
+// the price of other input, and for one that is kept for an hour it is not known.
+func members(r vocab.Rates) []rate {
+	write := r.CacheWrite
+	if write == 0 && !r.FreeWrite {
+		write = r.Input
+	}
+	return []rate{
+		{"input", r.Input, true},
+		{"cached_input", r.CachedInput, true},
+		{"cache_write", write, true},
+		{"cache_write_1h", r.CacheHour, r.CacheHour > 0 || r.FreeHour},
+		{"output", r.Output, true},
+	}
+}
+
+// equal allows for the last digits of a price that was divided or written otherwise.
+func equal(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
