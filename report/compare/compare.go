@@ -21,9 +21,7 @@ type Options struct {
 
 // New compares entries, of which there are at least two with different names.
 func New(entries []scores.Entry, o Options) Comparison {
-	o.Bootstrap.Draws = cmp.Or(o.Bootstrap.Draws, 10_000)
-	o.Bootstrap.Seed = cmp.Or(o.Bootstrap.Seed, 1)
-	o.Bootstrap.Level = cmp.Or(o.Bootstrap.Level, 0.95)
+	o.Bootstrap = complete(o.Bootstrap)
 	c := Comparison{
 		Level: o.Bootstrap.Level, Draws: o.Bootstrap.Draws, Seed: o.Bootstrap.Seed,
 		Entries: []Entry{}, TiedSet: []string{}, Pairs: []Pair{},
@@ -53,13 +51,19 @@ func New(entries []scores.Entry, o Options) Comparison {
 	c.Notes = notes(entries, c)
 	for _, g := range o.Gates {
 		if g.ofRate() {
-			c.Gates = append(c.Gates, g.ruleRates(sides, c.Level)...)
+			c.Gates = append(c.Gates, g.ruleRates(sides, o.Bootstrap)...)
 			continue
 		}
 		c.Gates = append(c.Gates, g.rule(c)...)
 	}
 	holdBack(c.Gates, sides, o.MaxLeftOut)
 	return c
+}
+
+// complete fills in what b leaves out.
+func complete(b stats.Bootstrap) stats.Bootstrap {
+	b.Draws, b.Seed, b.Level = cmp.Or(b.Draws, 10_000), cmp.Or(b.Seed, 1), cmp.Or(b.Level, 0.95)
+	return b
 }
 
 // pairOf is a pair with the indices of its entries.

@@ -2,11 +2,11 @@ package compare
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 
+	"batch.example/batch/report/stats"
 	"batch.example/batch/results/scores"
 )
 
@@ -17,11 +17,12 @@ func (g Gate) ofRate() bool { return g.metric == rateMetric }
 
 // ruleRates applies a gate on rates to each entry but the baseline, or to the only one. The
 // rate is that of all instances that the entry has a score for.
-func (g Gate) ruleRates(sides []side, level float64) []Ruling {
+func (g Gate) ruleRates(sides []side, boot stats.Bootstrap) []Ruling {
 	var list []Ruling
+	repos := reposOf(sides)
 	for _, s := range sides[min(1, len(sides)-1):] {
 		own := commonOf([]side{s})
-		interval := s.entry(own, level).Interval
+		interval := s.entry(own, repos, boot).Interval
 		r := Ruling{Gate: g.text, B: s.scores.Name, Interval: &interval}
 		verdict, why := "gate failed", ""
 		if r.Passed, why = g.holds(interval); r.Passed {
@@ -47,11 +48,11 @@ type One struct {
 // NewOne applies gates on rates to one entry. Other gates need a second entry: see [OnDifference].
 func NewOne(e scores.Entry, o Options) One {
 	s := newSide(e)
-	level := cmp.Or(o.Bootstrap.Level, 0.95)
-	one := One{Level: level, Entry: s.entry(commonOf([]side{s}), level), Gates: []Ruling{}}
+	boot := complete(o.Bootstrap)
+	one := One{Level: boot.Level, Entry: s.entry(commonOf([]side{s}), reposOf([]side{s}), boot), Gates: []Ruling{}}
 	one.LeftOut, _, _ = s.without()
 	for _, g := range o.Gates {
-		one.Gates = append(one.Gates, g.ruleRates([]side{s}, level)...)
+		one.Gates = append(one.Gates, g.ruleRates([]side{s}, boot)...)
 	}
 	holdBack(one.Gates, []side{s}, o.MaxLeftOut)
 	return one
