@@ -71,11 +71,14 @@ var tapLine = expression(`^(not ok|ok)\s+\d+\s+-\s+(.*?)(?:\s+#.*)?$`)
 
 // rebenchTAP reads TAP whose subtests stand in braces behind their suite.
 func rebenchTAP(log string, _ input, out *results) error {
-	var suites []string
+	var suites []byte // their names, each with what is behind it
+	var begins []int  // where each begins in suites
 	for line := range splitLines(log) {
 		line = strip(line)
-		if ends := strings.Trim(line, "}") == ""; ends {
-			suites = suites[:max(0, len(suites)-len(line))]
+		if strings.Trim(line, "}") == "" {
+			if open := max(0, len(begins)-len(line)); open < len(begins) {
+				suites, begins = suites[:begins[open]], begins[:open]
+			}
 			continue
 		}
 		line, opens := strings.CutSuffix(line, "{")
@@ -100,25 +103,25 @@ func rebenchTAP(log string, _ input, out *results) error {
 			return out.err
 		}
 		if opens {
-			suites = append(suites, name)
+			begins = append(begins, len(suites))
+			suites = append(suites, name+" :: "...)
 		}
 	}
 	return nil
 }
 
 // setTAP records a status for a test in suites: what passes does not replace what is known.
-func (r *results) setTAP(status string, suites []string, name string) {
-	var parts []string
-	for _, suite := range suites {
-		parts = append(parts, suite, " :: ")
+func (r *results) setTAP(status string, suites []byte, name string) {
+	if r.room -= len(suites) + len(name); r.room < 0 {
+		r.err = errNames
+		return
 	}
-	parts = append(parts, name)
+	name = string(suites) + name
 	if status == Passed {
-		if _, known := r.statuses[strings.Join(parts, "")]; known {
-			return
-		}
+		r.setFirst(name, status)
+	} else {
+		r.set(name, status)
 	}
-	r.setJoined(status, parts...)
 }
 
 // js4Skips mark a test that was skipped, anywhere in its line.
