@@ -69,7 +69,7 @@ func call(t *testing.T, dir string) {
 		data any
 	}{
 		{journal.TypeRequest, journal.RequestData{Step: 1, Reserved: 4}},
-		{journal.TypeReply, journal.ReplyData{Step: 1, Cost: 1}},
+		{journal.TypeReply, journal.ReplyData{Step: 1, Cost: 1, Priced: true}},
 		{journal.TypeRequest, journal.RequestData{Step: 2, Reserved: 2}},
 	} {
 		if err := a.Journal().Append(record.typ, record.data); err != nil {
