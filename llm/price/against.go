@@ -30,8 +30,9 @@ type Against struct {
 // Against compares the prices of t's models with those that another table has for the same
 // models, each under its own name or one that stands for it. Rates are what a call costs by
 // them: a length for which only one side has rates of its own is compared with what the other
-// side takes for such calls. Services and caches that one side says nothing about are not
-// compared.
+// side takes for such calls, and a cache without a price of its own costs what other input does,
+// as bills count it. Services, and caches kept for an hour, that one side says nothing about are
+// not compared.
 func (t Table) Against(other Table) Against {
 	a := Against{Refused: map[string]string{}}
 	for _, name := range slices.Sorted(maps.Keys(t)) {
