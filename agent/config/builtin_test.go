@@ -18,15 +18,15 @@ func (r *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, 
 	m := llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("nothing")}
 	switch {
 	case r.n == 1:
-		return &llm.Response{Message: m, FinishReason: "length"}, nil
+		return &llm.Response{Message: m, FinishReason: "length", Priced: true}, nil
 	case r.n == 2:
-		return &llm.Response{Message: m, FinishReason: "stop"}, nil
+		return &llm.Response{Message: m, FinishReason: "stop", Priced: true}, nil
 	case len(req.Tools) == 0:
 		m.Parts = llm.Say("```mswea_bash_command\nls\n```")
 	default:
 		m.Parts = llm.Say("nothing", llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"command":"ls"}`})
 	}
-	return &llm.Response{Message: m}, nil
+	return &llm.Response{Message: m, Priced: true}, nil
 }
 
 // long first prints too much, then runs too long, then submits.

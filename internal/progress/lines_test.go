@@ -35,12 +35,12 @@ func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
 00:00:00 running 2 instances; 1 of 3 has a result already
 00:00:00 start one
 00:00:00 start two \u001b[2J (attempt 2)
-00:00:30 1/3 done, 2 running, $0.510, elapsed 30s
-00:01:00 1/3 done, 2 running, $0.510, elapsed 1m00s
-00:01:05 end one: Submitted, 65 steps, $0.020, 1m05s [2/3]
+00:00:30 1/3 done, 2 running, $0.51, elapsed 30s
+00:01:00 1/3 done, 2 running, $0.51, elapsed 1m00s
+00:01:05 end one: Submitted, 65 steps, $0.02, 1m05s [2/3]
 00:01:05 end two \u001b[2J: HostFault, 0 steps, $0.00, 1m05s [2/3]: engine gone: EOF
 00:01:05 draining
-00:01:05 2/3 done, 1 failed and will be retried, $0.520, elapsed 1m05s; HostFault 1, Submitted 1
+00:01:05 2/3 done, 1 failed and will be retried, $0.52, elapsed 1m05s; HostFault 1, Submitted 1
 `
 		if d := cmp.Diff(want, "\n"+b.String()); d != "" {
 			t.Errorf("lines differ (-want +got):\n%s", d)
