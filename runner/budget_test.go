@@ -116,7 +116,7 @@ func (p *play) step() {
 		w.call.Release()
 		w.call = nil
 	default:
-		p.journal(w, journal.TypeReply, journal.ReplyData{Step: w.steps, Cost: w.cost})
+		p.journal(w, journal.TypeReply, journal.ReplyData{Step: w.steps, Cost: w.cost, Priced: true})
 		w.call.Settle(w.cost)
 		w.call = nil
 	}
