@@ -132,21 +132,22 @@ type call struct {
 
 // try makes one try. The time until it begins is a wait.
 func (c *call) try(ctx context.Context) (resp *Response, err error) {
-	if again := c.tries+c.ticket.Refused > 0; again && c.req.Trying != nil {
-		c.began = time.Time{}
-		if err := c.req.Trying(); err != nil {
-			return nil, err
-		}
-	}
 	arrived := time.Now()
 	if c.started.IsZero() {
 		c.started = arrived
 	}
-	c.sum.waited, c.began = arrived.Sub(c.started), arrived
+	c.began = time.Time{}
+	ready := arrived
+	if again := c.tries+c.ticket.Refused > 0; again && c.req.Trying != nil {
+		if err := c.req.Trying(); err != nil {
+			return nil, err
+		}
+		ready = time.Now()
+	}
 	if c.gate == nil {
+		c.sum.waited, c.began = ready.Sub(c.started), ready
 		return c.model.Generate(ctx, c.req)
 	}
-	c.began = time.Time{}
 	pass, err := c.gate.Enter(ctx, &c.ticket)
 	now := time.Now()
 	c.sum.waited = now.Sub(c.started)
