@@ -90,9 +90,10 @@ type Turn struct {
 	said      bool // its words are in the conversation, with those of the turns before
 
 	// What the attempt had used before the turn.
-	Calls   int
-	Cost    float64 // US dollars
-	Elapsed time.Duration
+	Calls    int
+	Cost     float64 // US dollars
+	Unpriced int     // replies, and summaries, whose cost is not known and not in Cost
+	Elapsed  time.Duration
 }
 
 // Open reports whether the turn can be continued: it runs, was interrupted, or failed, and
@@ -160,7 +161,7 @@ func (b *builder) turn(r *Record) error {
 		h.Session = &SessionData{}
 		return json.Unmarshal(r.Data, h.Session)
 	case TypeTurn:
-		t := Turn{Began: r.Time, From: len(h.Messages) + len(h.Later), Calls: r.Calls, Cost: r.Cost, Elapsed: h.Elapsed}
+		t := Turn{Began: r.Time, From: len(h.Messages) + len(h.Later), Calls: r.Calls, Cost: r.Cost, Unpriced: h.unpriced(), Elapsed: h.Elapsed}
 		err := json.Unmarshal(r.Data, &t.TurnData)
 		h.Turns = append(h.Turns, t)
 		b.format, h.FormatErrors = 0, 0
@@ -185,6 +186,21 @@ func (b *builder) turn(r *Record) error {
 		b.closeSummaries(func(string) bool { return true })
 	}
 	return nil
+}
+
+// unpriced counts the answers so far whose cost is not known.
+func (h *History) unpriced() (n int) {
+	for _, s := range h.Steps {
+		if s.Reply != nil && !s.Reply.Priced {
+			n++
+		}
+	}
+	for _, s := range h.Summaries {
+		if !s.Reply.Priced {
+			n++
+		}
+	}
+	return n
 }
 
 func (b *builder) endTurn(r *Record) error {

@@ -30,12 +30,9 @@ func continueFrom(h *journal.History, turn *agent.Turn) error {
 		if !s.Reply.Priced {
 			turn.Unpriced++
 		}
-		if t := h.Turn(); t != nil && turn.Calls == t.Calls {
-			turn.Earlier.Unpriced = turn.Unpriced
-		}
 	}
 	if t := h.Turn(); t != nil {
-		turn.Earlier.Calls, turn.Earlier.Cost = t.Calls, t.Cost
+		turn.Earlier = agent.Spent{Calls: t.Calls, Cost: t.Cost, Unpriced: t.Unpriced}
 	}
 	turn.Tokens, turn.Elapsed, turn.FormatErrors = h.Tokens(), turnTime(h), h.FormatErrors
 	if err := summaries(h, turn); err != nil {

@@ -24,6 +24,7 @@ type scene struct {
 	dir    string
 	form   agent.ActionForm
 	config session.Config // all but ContextID, Store and Loop
+	limit  float64        // agent.cost_limit
 	now    time.Time
 	model  *replies
 	env    *commands
@@ -41,6 +42,7 @@ func (k *scene) loop() *agent.Loop {
 	l, err := agent.NewLoop(agent.Config{
 		SystemTemplate: "You are an agent.", InstanceTemplate: "Task: {{ task }}", ObservationTemplate: "{{ output.output }}",
 		FinishWithoutCalls: k.form.Kind != agent.Text, Actions: k.form, Now: func() time.Time { return k.now },
+		CostLimit: k.limit,
 	})
 	if err != nil {
 		k.Fatal(err)
@@ -112,6 +114,7 @@ func (k *scene) stored() (list []session.Message) {
 type replies struct {
 	answers []llm.Message
 	before  func(n int) error // called before each; nil: nothing
+	unknown bool              // what replies cost
 
 	mu     sync.Mutex
 	asked  []string // requests for steps, as a provider would see them
@@ -128,7 +131,7 @@ func (m *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, 
 	text := shown(req.Messages)
 	if strings.Contains(req.Messages[len(req.Messages)-1].Text(), summaryQuestion) {
 		m.sums = append(m.sums, text)
-		return reply(llm.Message{Parts: llm.Say(fmt.Sprintf("summary %d", len(m.sums)))}), nil
+		return m.priced(reply(llm.Message{Parts: llm.Say(fmt.Sprintf("summary %d", len(m.sums)))})), nil
 	}
 	m.asked = append(m.asked, text)
 	if m.before != nil {
@@ -137,7 +140,15 @@ func (m *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, 
 		}
 	}
 	m.number++
-	return reply(m.answers[m.number-1]), nil
+	return m.priced(reply(m.answers[m.number-1])), nil
+}
+
+// priced is a response whose cost may not be known.
+func (m *replies) priced(res *llm.Response) *llm.Response {
+	if m.unknown {
+		res.Cost, res.Priced = 0, false
+	}
+	return res
 }
 
 func reply(m llm.Message) *llm.Response {
