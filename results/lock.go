@@ -116,6 +116,15 @@ func Lock(dir, owner string) (unlock func() error, err error) {
 	return sync.OnceValue(func() error { return unlockFile(l, nil) }), nil
 }
 
+// InUse reports whether a process has the lock of a run directory, or of a folder of some.
+func InUse(dir string) (bool, error) {
+	free, err := canLook(filepath.Join(dir, lockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && !free, atomicfile.Fault("looking at a lock", err)
+}
+
 // ownerIn is the owner's name in the text of the lock's file.
 func ownerIn(text []byte) string {
 	owner, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")

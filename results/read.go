@@ -56,7 +56,7 @@ func Read(dir string) (*Snapshot, error) {
 		return nil, fault.New(fault.Host, "reading the run directory", err).WithHint("make it readable for this user")
 	}
 	snap := &Snapshot{Dir: s.dir, Owner: ownerIn(owner)}
-	if IsDead(snap.Owner) {
+	if isDead(snap.Owner) {
 		s.tellDead(snap.Owner)
 		snap.Owner = ""
 	}
@@ -166,9 +166,9 @@ func (snap *Snapshot) Asked() []string {
 	return slices.Compact(ids)
 }
 
-// IsDead reports whether the owner, named as [DefaultOwner] does, was a
+// isDead reports whether the owner, named as [DefaultOwner] does, was a
 // process of this machine that has ended.
-func IsDead(owner string) bool {
+func isDead(owner string) bool {
 	name, pid, _, ok := parseOwner(owner)
 	host, err := os.Hostname()
 	return ok && err == nil && name == host && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)

@@ -25,9 +25,8 @@ type ledger struct {
 	Ended   map[string]float64 `json:"ended"` // US dollars of the other cells, by folder
 }
 
-// working is a process that works in cells.
+// working is a process that works in cells, and has their locks as long as it lives.
 type working struct {
-	Owner    string   `json:"owner"`
 	Cells    []string `json:"cells"`    // folders
 	Spent    float64  `json:"spent"`    // US dollars of these cells
 	Reserved float64  `json:"reserved"` // for calls that are under way
@@ -49,7 +48,10 @@ func OpenShare(dir string, cells []string, spent float64) (*Share, error) {
 	}
 	s := &Share{dir: dir, cells: cells, lock: flock.New(filepath.Join(dir, ledgerFile), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))}
 	return s, s.change(true, func(l *ledger) error {
-		l.Working = slices.DeleteFunc(l.Working, func(w *working) bool { return results.IsDead(w.Owner) || slices.ContainsFunc(w.Cells, s.has) })
+		l.Working = slices.DeleteFunc(l.Working, s.is)
+		if err := s.forgetDead(l); err != nil {
+			return err
+		}
 		l.Ended = map[string]float64{}
 		for _, c := range x.Cells {
 			if s.has(c.Folder) || slices.ContainsFunc(l.Working, func(w *working) bool { return slices.Contains(w.Cells, c.Folder) }) {
@@ -63,19 +65,52 @@ func OpenShare(dir string, cells []string, spent float64) (*Share, error) {
 				l.Ended[c.Folder] = snap.Spent
 			}
 		}
-		l.Working = append(l.Working, &working{Owner: results.DefaultOwner(), Cells: cells, Spent: spent})
+		l.Working = append(l.Working, &working{Cells: cells, Spent: spent})
 		return nil
 	})
 }
 
+// forgetDead removes the processes that have ended without a word.
+func (s *Share) forgetDead(l *ledger) error {
+	var alive []*working
+	for _, w := range l.Working {
+		lives, err := s.lives(w)
+		if err != nil {
+			return err
+		}
+		if lives {
+			alive = append(alive, w)
+		}
+	}
+	l.Working = alive
+	return nil
+}
+
+// lives reports whether a process has not ended. Its id would not say so: it may be of another
+// machine, or be that of another process by now.
+func (s *Share) lives(w *working) (bool, error) {
+	for _, c := range w.Cells {
+		if used, err := results.InUse(filepath.Join(s.dir, c)); used || err != nil {
+			return used, err
+		}
+	}
+	return false, nil
+}
+
 func (s *Share) has(cell string) bool { return slices.Contains(s.cells, cell) }
+
+// is reports whether w is the share's own entry, or one of an earlier process in its cells.
+func (s *Share) is(w *working) bool { return slices.ContainsFunc(w.Cells, s.has) }
 
 // Update calls decide with the US dollars that all other cells have spent, and that other
 // processes have reserved, and enters what decide returns for this process. No process
 // decides meanwhile. What a dead process had reserved is spent.
 func (s *Share) Update(decide func(spent, reserved float64) (ownSpent, ownReserved float64)) error {
 	return s.change(false, func(l *ledger) error {
-		own, spent, reserved := l.others(s)
+		own, spent, reserved, err := s.others(l)
+		if err != nil {
+			return err
+		}
 		if own == nil {
 			return fault.Newf(fault.Host, "%s has no entry of this run", s.lock.Path()).WithHint("run again: it is made again")
 		}
@@ -85,28 +120,36 @@ func (s *Share) Update(decide func(spent, reserved float64) (ownSpent, ownReserv
 }
 
 // others returns the share's own entry, and the sums of all others.
-func (l *ledger) others(s *Share) (own *working, spent, reserved float64) {
+func (s *Share) others(l *ledger) (own *working, spent, reserved float64, err error) {
 	for _, w := range l.Working {
-		switch {
-		case slices.ContainsFunc(w.Cells, s.has):
+		if s.is(w) {
 			own = w
-		case results.IsDead(w.Owner):
-			spent += w.Spent + w.Reserved
-		default:
-			spent, reserved = spent+w.Spent, reserved+w.Reserved
+			continue
+		}
+		lives, err := s.lives(w)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		spent += w.Spent
+		if lives {
+			reserved += w.Reserved
+		} else {
+			spent += w.Reserved
 		}
 	}
 	for _, dollars := range l.Ended {
 		spent += dollars
 	}
-	return own, spent, reserved
+	return own, spent, reserved, nil
 }
 
 // Close enters that the process no longer works in its cells.
 func (s *Share) Close() error {
 	err := s.change(false, func(l *ledger) error {
-		if own, _, _ := l.others(s); own != nil {
-			l.Working = slices.DeleteFunc(l.Working, func(w *working) bool { return w == own })
+		i := slices.IndexFunc(l.Working, s.is)
+		if i >= 0 {
+			own := l.Working[i]
+			l.Working = slices.Delete(l.Working, i, i+1)
 			l.Ended[s.cells[0]] = own.Spent + own.Reserved
 		}
 		return nil

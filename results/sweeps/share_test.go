@@ -3,7 +3,6 @@ package sweeps_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,7 +27,25 @@ func sweepOf(t *testing.T, cells ...string) string {
 	return dir
 }
 
+// share opens a share as a process does that works in cells.
 func share(t *testing.T, dir string, spent float64, cells ...string) *sweeps.Share {
+	t.Helper()
+	for _, cell := range cells {
+		cell = filepath.Join(dir, cell)
+		if err := os.MkdirAll(cell, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		unlock, err := results.Lock(cell, results.DefaultOwner())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unlock() })
+	}
+	return entered(t, dir, spent, cells...)
+}
+
+// entered opens a share without the locks of its cells.
+func entered(t *testing.T, dir string, spent float64, cells ...string) *sweeps.Share {
 	t.Helper()
 	s, err := sweeps.OpenShare(dir, cells, spent)
 	if err != nil {
@@ -107,31 +124,28 @@ func TestSharesSeeEachOther(t *testing.T) {
 	}
 }
 
-// What a process had reserved when it died may have been charged.
+// What a process had reserved when it died may have been charged. The locks of its cells say that
+// it died, wherever it ran.
 func TestWhatADeadProcessHadReservedIsSpent(t *testing.T) {
-	dir := sweepOf(t, "a", "b")
+	dir := sweepOf(t, "a", "b", "c")
+	dead := entered(t, dir, 0, "b")
+	others(t, dead, 1, 0.5)
 	s := share(t, dir, 0, "a")
-	file := filepath.Join(dir, ".batch.ledger")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	if got := others(t, s, 0, 0); got != "0 0" {
+		t.Errorf("it sees %s, want nothing: the journals say what the dead one has spent", got)
 	}
-	ended := exec.Command("true")
-	if err := ended.Run(); err != nil {
-		t.Fatal(err)
+	b := share(t, dir, 0, "b")
+	others(t, b, 1, 0.5)
+	if got := others(t, s, 0, 0); got != "1 0.5" {
+		t.Errorf("it sees %s, want what the other one has spent and reserved", got)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := fmt.Sprintf(`"working":[{"owner":"host %s, pid %d, since 2026-01-02T03:04:05Z","cells":["b"],"spent":1,"reserved":0.5},`, host, ended.Process.Pid)
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), `"working":[`, dead, 1)), 0o600); err != nil {
+	if err := os.Remove(filepath.Join(dir, "b", ".batch.lock")); err != nil { // it is gone with its process
 		t.Fatal(err)
 	}
 	if got := others(t, s, 0, 0); got != "1.5 0" {
 		t.Errorf("it sees %s, want 1.5 of the dead one", got)
 	}
-	if got := others(t, share(t, dir, 0, "a"), 0, 0); got != "0 0" {
+	if got := others(t, share(t, dir, 0, "c"), 0, 0); got != "0 0" {
 		t.Errorf("a new process sees %s, want nothing: the journals say what the dead one has spent", got)
 	}
 }
@@ -148,7 +162,7 @@ func TestABrokenLedgerRefusesCallsUntilItIsMadeAgain(t *testing.T) {
 			t.Errorf("%q: %v, want a host fault that names the file", text, err)
 		}
 	}
-	if got := others(t, share(t, dir, 0, "a"), 0, 0); got != "0 0" {
+	if got := others(t, entered(t, dir, 0, "a"), 0, 0); got != "0 0" {
 		t.Errorf("it sees %s, want nothing", got)
 	}
 }
