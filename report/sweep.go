@@ -46,6 +46,7 @@ func NewSweep(dir string, cells []SweepCell) Sweep {
 			s.Results += c.Status.Results
 			s.Spent += c.Status.Spent
 			s.Lost += c.Status.Lost
+			s.Unpriced += c.Status.Unpriced
 			s.Held += c.Status.Held
 		}
 	}
@@ -56,7 +57,7 @@ func NewSweep(dir string, cells []SweepCell) Sweep {
 func (s Sweep) Write(w io.Writer) error {
 	return buffered(w, func(b *bufio.Writer) {
 		fmt.Fprintf(b, "%s: %s\n", OneLine(s.Dir, 0), printable.Count(len(s.Cells), "cell", "cells"))
-		if s.Spent > 0 {
+		if s.Spent > 0 || s.Unpriced > 0 {
 			fmt.Fprintf(b, "cost %s with all attempts ever made%s\n", Dollars(s.Spent-s.Held), upTo(s.Spent-s.Held, s.Unanswered))
 		}
 		fmt.Fprintln(b)

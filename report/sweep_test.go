@@ -53,3 +53,22 @@ b@2                                              not begun
 		t.Errorf("%d of %d have a result, want 4 of 6", s.Results, s.Instances)
 	}
 }
+
+func TestTheCostOfASweepNamesCallsOfUnknownCost(t *testing.T) {
+	cell := func(u results.Unanswered) SweepCell {
+		r := results.Record{InstanceID: "a", Attempt: 1, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted, Unanswered: u}
+		return NewSweepCell(sweeps.Cell{}, &results.Snapshot{Dir: "s/x", Manifest: &manifest.Manifest{}, Records: []results.Record{r}, Spent: u.Held})
+	}
+	for want, of := range map[string][]results.Unanswered{
+		"cost $0.00 with all attempts ever made without 3 calls of unknown cost":           {{Lost: 1, Unpriced: 1}, {Lost: 2, Unpriced: 2}},
+		"cost $0.00 with all attempts ever made; up to $1.00 with 3 calls of unknown cost": {{Lost: 1, Held: 1}, {Lost: 2, Unpriced: 2}},
+	} {
+		var b strings.Builder
+		if err := NewSweep("s", []SweepCell{cell(of[0]), cell(of[1])}).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
