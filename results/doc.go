@@ -40,9 +40,9 @@
 // that package predictions reads (a list, rows that follow each other, a byte order mark, NaN)
 // is copied to preds.json.original-<n> and written in this one. An entry that is not a prediction
 // is kept and counts as nothing; its instance does not run, unless it is asked for again.
-// [Open] refuses a preds.json that cannot be read, since what is in it may have been paid for;
-// [Read] counts the entries before the damage. An empty one is as good as none where there
-// are journals.
+// [Open] refuses a preds.json that cannot be read, or that has only such entries, since what is
+// in it may have been paid for; [Read] counts the entries before the damage. An empty one is as
+// good as none where there are journals.
 //
 // An instance id names a folder: it is 1 to 200 bytes, without slash,
 // backslash, NUL and newline, does not begin with a dot and is not one of the

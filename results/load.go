@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,6 +40,9 @@ func (s *Store) loadPredictions(folders []os.DirEntry) (changed bool, err error)
 	if isBlank(text) {
 		err = predictions.Fault(path, "", errors.New("it is empty")).WithHint("remove it to have the instances run again")
 	}
+	if err == nil && s.allUnfit() && !s.hasJournals(folders) {
+		err = predictions.Fault(path, "", fmt.Errorf("it has no prediction: %w", s.preds.ordered()[0].unfit()))
+	}
 	if err != nil && s.lenient {
 		s.tell("%s, up to there, %s counted: %v", predsFile,
 			printable.Count(len(s.preds.entries), "prediction is", "predictions are"), err)
@@ -50,6 +54,13 @@ func (s *Store) loadPredictions(folders []os.DirEntry) (changed bool, err error)
 	s.preds.times = about.Times
 	s.tellEntries(about.Notes)
 	return s.keepOriginal(path, about)
+}
+
+// allUnfit reports whether no entry can be used, as in an object that has all predictions in one
+// of its members. Nothing would keep the instances in it from running.
+func (s *Store) allUnfit() bool {
+	entries := s.preds.ordered()
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e *prediction) bool { return e.unfit() == nil })
 }
 
 // isBlank reports whether a file holds nothing. After a power cut it may have zeros.

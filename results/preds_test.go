@@ -186,6 +186,8 @@ func TestAPredictionsFileThatCannotBeReadIsRefused(t *testing.T) {
 		"cut at its end":     {strings.TrimSuffix(peers, "}"), "the file is cut"},
 		"two objects":        {peers + peers, "line 5: text after the end"},
 		"something after it": {peers + "x", "line 5: text after the end"},
+		"a member has all":   {`{"predictions": [` + "{}" + `]}`, "it has no prediction: entry 1: a prediction has to be a JSON object"},
+		"by model":           {`{"m": {"a": {"model_patch": "p"}}}`, "it has no prediction: entry 1: model_patch is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
