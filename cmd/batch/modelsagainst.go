@@ -48,10 +48,15 @@ func (a *app) pricesAgainst(f modelsFlags, table price.Table, names []string) er
 	} else {
 		err = a.listDifferent(list, found, f.against)
 	}
-	if err == nil && len(list) > 0 {
-		err = errPrices
+	switch {
+	case err != nil:
+		return err
+	case len(found.Compared) == 0: // else a wrong file looks like one with the same prices
+		return fault.Newf(fault.Usage, "%s has a price of none of the models: nothing was compared", f.against)
+	case len(list) > 0:
+		return errPrices
 	}
-	return err
+	return nil
 }
 
 func (a *app) printDifferent(list []differentPrice) error {
