@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -180,7 +181,11 @@ func (r *recorder) unanswered(err error) error {
 		r.call.Release()
 		return nil
 	}
-	return r.settle(r.asked, llm.Lost(err))
+	lost := llm.Lost(err)
+	if errors.Is(err, errPanic) { // it knows nothing of the tries before
+		lost += r.counted
+	}
+	return r.settle(r.asked, lost)
 }
 
 // settle settles a try that was not answered. Lost is how many tries of the call so far may
