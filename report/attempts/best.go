@@ -38,7 +38,7 @@ type Best struct {
 
 	SelectionCost float64 `json:"selection_cost"` // US dollars of all selections
 
-	results.Unanswered // calls of the judge, which are not in SelectionCost
+	results.Unanswered // calls of the judge whose cost is not known, and not in SelectionCost
 }
 
 // Choice is a way of choosing an attempt.
@@ -138,7 +138,7 @@ func (b Best) Write(w io.Writer) error {
 	if b.Ungraded > 0 {
 		fmt.Fprintf(&out, "%s a verdict and in no rate: `batch grade` OUT, then select again\n", printable.Count(b.Ungraded, "chosen patch is without", "chosen patches are without"))
 	}
-	if b.SelectionCost+b.Held > 0 {
+	if b.SelectionCost+b.Held > 0 || b.Unpriced > 0 {
 		fmt.Fprintf(&out, "the judge has cost %s\n", report.UpTo(b.SelectionCost, b.Unanswered))
 	}
 	if b.Unreadable > 0 {

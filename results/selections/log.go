@@ -44,6 +44,16 @@ func (r *Records) Held() (sum float64) {
 	return sum
 }
 
+// Unpriced returns how many of the unanswered calls were answered, at a cost that is not known.
+func (r *Records) Unpriced() (n int) {
+	for _, reply := range r.Replies {
+		if reply.Unpriced {
+			n++
+		}
+	}
+	return n
+}
+
 // settle takes back the last call about an instance: it was answered, or was not charged.
 func (r *Records) settle(id string) {
 	for i, asked := range slices.Backward(r.Unanswered) {

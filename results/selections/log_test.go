@@ -30,6 +30,8 @@ func fill(t *testing.T, l *Log) {
 		l.AddAsked(Asked{InstanceID: "a__2", Reserved: 2}), // lost
 		l.AddAsked(Asked{InstanceID: "a__2", Reserved: 1}),
 		l.AddUnpaid(Unpaid{InstanceID: "a__2"}),
+		l.AddAsked(Asked{InstanceID: "a__3", Reserved: 16}),
+		l.AddReply(Reply{InstanceID: "a__3", Try: 1, Unpriced: true}),
 		l.AddTested(Tested{InstanceID: "a__1", Code: 1, Tests: 2, Passed: 3}),
 		l.AddSelection(Selection{InstanceID: "a__1", Attempt: 1}),
 		l.AddSelection(Selection{InstanceID: "a__1", Attempt: 2, Candidates: []Candidate{{Attempt: 1}}}),
@@ -51,7 +53,7 @@ func TestWhatWasAddedIsRead(t *testing.T) {
 	if held := l.All(); !reflect.DeepEqual(*all, held) {
 		t.Errorf("the file has %+v, the log %+v", *all, held)
 	}
-	if len(all.Replies) != 2 || all.Replies[0].Text != "SELECTED: 1" || all.Cost() != 0.75 || len(all.Unanswered) != 2 || all.Held() != 6 || len(all.Tested) != 1 {
+	if len(all.Replies) != 3 || all.Replies[0].Text != "SELECTED: 1" || all.Cost() != 0.75 || len(all.Unanswered) != 3 || all.Held() != 22 || all.Unpriced() != 1 || len(all.Tested) != 1 {
 		t.Errorf("read %+v", *all)
 	}
 	if last := all.Latest()["a__1"]; last.Attempt != 2 {

@@ -167,9 +167,8 @@ func (s *Selecting) Cost() float64 {
 	return all.Cost()
 }
 
-// Unanswered returns the calls of the judge that may have been charged although no reply is
-// known.
+// Unanswered returns the calls of the judge whose cost is not known.
 func (s *Selecting) Unanswered() results.Unanswered {
 	all := s.log.All()
-	return results.Unanswered{Lost: len(all.Unanswered), Held: all.Held()}
+	return results.Unanswered{Lost: len(all.Unanswered), Unpriced: all.Unpriced(), Held: all.Held()}
 }
