@@ -19,15 +19,11 @@ func UpTo(cost float64, u results.Unanswered) string { return Dollars(cost) + up
 
 // upTo is UpTo after the cost: empty if there is nothing to add.
 func upTo(cost float64, u results.Unanswered) string {
-	calls := "calls"
-	if u.Lost > 0 { // else the journals are of a version that did not count them
-		calls = printable.Count(u.Lost, "call", "calls")
-	}
 	switch {
 	case u.Held > 0:
-		return fmt.Sprintf("; up to %s with %s of unknown cost", Dollars(cost+u.Held), calls)
+		return fmt.Sprintf("; up to %s with %s", Dollars(cost+u.Held), u.Words())
 	case u.Unpriced > 0:
-		return fmt.Sprintf(" without %s of unknown cost", printable.Count(u.Unpriced, "call", "calls"))
+		return " without " + u.Words()
 	}
 	return ""
 }

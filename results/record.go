@@ -3,6 +3,7 @@ package results
 import (
 	"time"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
@@ -92,6 +93,14 @@ func UnansweredOf(records []Record) (u Unanswered) {
 		u.Held += r.Held
 	}
 	return u
+}
+
+// Words counts the calls: "8 calls of unknown cost".
+func (u Unanswered) Words() string {
+	if u.Lost == 0 { // the journals are of a version that did not count them
+		return "calls of unknown cost"
+	}
+	return printable.Count(u.Lost, "call", "calls") + " of unknown cost"
 }
 
 // Latest returns, by instance id, the record that counts: that of the last

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
@@ -14,9 +15,13 @@ func FromSnapshot(snap *results.Snapshot) Attempt {
 	a := Attempt{Path: snap.Dir, Snapshot: snap, Notes: snap.Notes, Scores: map[string]Score{}}
 	last := results.Latest(snap.Records)
 	failed := 0
+	var known []results.Record // those with a cost
 	for _, id := range snap.Asked() {
 		r := results.LatestOf(last, id)
 		a.Scores[id] = fromRecord(r)
+		if a.Scores[id].Cost != nil {
+			known = append(known, r)
+		}
 		if r.Resolved != nil && r.Grade != nil && r.Grade.FailedInstall != "" {
 			failed++
 		}
@@ -24,7 +29,21 @@ func FromSnapshot(snap *results.Snapshot) Attempt {
 	if failed > 0 {
 		a.Notes = append(slices.Clip(a.Notes), fmt.Sprintf("an install of the eval script failed in %d of its verdicts", failed))
 	}
+	if note := missed(results.UnansweredOf(known)); note != "" {
+		a.Notes = append(slices.Clip(a.Notes), note)
+	}
 	return a
+}
+
+// missed says that costs are lower bounds; empty if they are not.
+func missed(u results.Unanswered) string {
+	switch {
+	case u.Held > 0:
+		return fmt.Sprintf("its costs are without %s, up to %s together", u.Words(), printable.Dollars(u.Held))
+	case u.Unpriced > 0:
+		return "its costs are without " + u.Words()
+	}
+	return ""
 }
 
 // fromRecord returns the score of the attempt that counts.
