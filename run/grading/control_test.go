@@ -127,17 +127,23 @@ func TestARunWithoutWhatDecidesTheReports(t *testing.T) {
 	}
 }
 
-// A control run that has no verdict leaves the prediction without one.
+// A control run that has no verdict leaves the prediction without one, unless the rest of the patch
+// is the reason.
 func TestARunWithoutWhatDecidesTheReportsCanBeUngradeable(t *testing.T) {
-	d := newDesk(t)
-	cut := vocab.Output{Bytes: []byte("PASSED test_a"), Total: 1 << 40}
-	d.config.Boxes = &runs{play: []vocab.Output{{Bytes: []byte("PASSED test_a")}, cut}}
-	j := job("a__1", conftest)
-	if _, err := d.grade(j); err != nil {
-		t.Fatal(err)
-	}
-	if g := d.latest(j); g.Verdict != vocab.VerdictUngradeable || !strings.Contains(g.Why, "without conftest.py") {
-		t.Errorf("got %s (%s)", g.Verdict, g.Why)
+	passed, cut := vocab.Output{Bytes: []byte("PASSED test_a")}, vocab.Output{Bytes: []byte("PASSED test_a"), Total: 1 << 40}
+	for want, bare := range map[vocab.Verdict]vocab.Output{
+		vocab.VerdictUngradeable: cut,
+		vocab.VerdictUnresolved:  {Bytes: []byte("FAILED test_a")},
+	} {
+		d := newDesk(t)
+		d.config.Boxes = &runs{play: []vocab.Output{passed, cut, bare}}
+		j := job("a__1", conftest)
+		if _, err := d.grade(j); err != nil {
+			t.Fatal(err)
+		}
+		if g := d.latest(j); g.Verdict != want || !strings.Contains(g.Why, "conftest.py") {
+			t.Errorf("got %s (%s), want %s", g.Verdict, g.Why, want)
+		}
 	}
 }
 

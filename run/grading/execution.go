@@ -84,6 +84,12 @@ func (x *execution) test(ctx context.Context) error {
 		if judged && j.Verdict.Counts() {
 			x.keep(key, e)
 		}
+		runner := slices.ContainsFunc(deciders, func(d evaluate.Decider) bool { return d.Tier == evaluate.TierRunner })
+		if !j.Verdict.Counts() && (len(list) == 0 || runner) {
+			if j, judged, err = x.blame(ctx, j); err != nil {
+				return err
+			}
+		}
 		if list = append(list, j); len(list) == 1 {
 			x.evidence = e
 			job := x.evaluation(nil)
@@ -94,7 +100,7 @@ func (x *execution) test(ctx context.Context) error {
 			}
 		} else if !j.Verdict.Counts() {
 			why := "without " + strings.Join(step.Without, ", ") + " of the patch: " + j.Why
-			if slices.ContainsFunc(deciders, func(d evaluate.Decider) bool { return d.Tier == evaluate.TierRunner }) {
+			if runner {
 				return x.settle(vocab.VerdictUngradeable, why)
 			}
 			// Only a note depended on it.
@@ -123,15 +129,39 @@ func (x *execution) missingRunner(ctx context.Context, e *evaluate.Evidence, j g
 	if said == "" || len(bytes.TrimSpace(job.Patch)) == 0 {
 		return said, nil
 	}
-	job.Patch = nil
-	e, _, err := x.execute(ctx, job)
-	if err != nil {
-		return "", err
-	}
-	if j, judged, err := x.judge(ctx, e); err != nil || !judged || len(j.Statuses) > 0 {
+	e, j, err := x.withoutPatch(ctx)
+	if err != nil || !j.Verdict.Counts() || e.TimedOut || len(j.Statuses) > 0 {
 		return "", err
 	}
 	return evaluate.MissingRunner(job, e.Log), nil
+}
+
+// blame returns the judgement that counts for a run without a verdict. A patch can end the script
+// before the tests, print more than is kept, or what the parser cannot read. If the tests give a
+// verdict without it, it is the reason, and must not leave the rate by it. Judged says that it is.
+func (x *execution) blame(ctx context.Context, j grade.Judgement) (blamed grade.Judgement, judged bool, err error) {
+	if len(bytes.TrimSpace(x.job.Prediction.Patch)) == 0 {
+		return j, false, nil
+	}
+	_, bare, err := x.withoutPatch(ctx)
+	if err != nil || !bare.Verdict.Counts() {
+		return j, false, err
+	}
+	j.Resolution, j.Verdict = grade.ResolvedNo, vocab.VerdictUnresolved
+	j.Why = "because of the patch, " + j.Why + "; without it, the tests have a verdict"
+	return j, true, nil
+}
+
+// withoutPatch runs and judges the tests on the code as it is.
+func (x *execution) withoutPatch(ctx context.Context) (*evaluate.Evidence, grade.Judgement, error) {
+	job := x.evaluation(nil)
+	job.Patch = nil
+	e, _, err := x.execute(ctx, job)
+	if err != nil {
+		return nil, grade.Judgement{}, err
+	}
+	j, _, err := x.judge(ctx, e)
+	return e, j, err
 }
 
 // settle gives a verdict that is not that of the tests.

@@ -32,6 +32,7 @@ type boxes struct {
 	image   string                                                 // id; empty: not pulled yet
 	script  string                                                 // of the tests of the last box
 	network string                                                 // of the last box
+	eval    string                                                 // eval.sh of the last box
 	reaches bool                                                   // a package index
 	fail    func(n int) error                                      // of the nth Open, from 1
 	tests   func(n int, in dataset.Instance) (vocab.Output, error) // of the nth box
@@ -72,7 +73,22 @@ func (f *fakeBox) Facts() sandbox.Facts {
 
 func (f *fakeBox) Reaches(context.Context, string, string) (bool, error) { return f.reaches, nil }
 
-func (f *fakeBox) Write(context.Context, string, fs.FileMode, []byte) error { return nil }
+func (f *fakeBox) Write(_ context.Context, name string, _ fs.FileMode, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.HasSuffix(name, "/eval.sh") {
+		f.eval = string(data)
+	}
+	return nil
+}
+
+// between is what the tests of the last box print with its markers.
+func (b *boxes) between(text string) vocab.Output {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, after, _ := strings.Cut(b.eval, "./test\n")
+	return vocab.Output{Bytes: []byte(before + text + after)}
+}
 
 func (f *fakeBox) Run(_ context.Context, c evaluate.Command) (vocab.Output, error) {
 	switch {
@@ -210,6 +226,35 @@ func TestARowWithoutTestsIsUngradeable(t *testing.T) {
 	}
 }
 
+// A patch that ends the script before the tests, or prints more than is kept, must not leave the
+// rate by that. What happens without it, too, is not its doing.
+func TestAPatchCannotMakeItselfUngradeable(t *testing.T) {
+	for name, c := range map[string]struct {
+		patched vocab.Output
+		bare    string // "": as with the patch
+		want    vocab.Verdict
+	}{
+		"no tests":        {vocab.Output{Bytes: []byte("Killed")}, "FAILED test_a\n", vocab.VerdictUnresolved},
+		"too much":        {vocab.Output{Bytes: []byte("x"), Total: 1 << 40}, "FAILED test_a\n", vocab.VerdictUnresolved},
+		"nothing without": {vocab.Output{Bytes: []byte("Killed")}, "", vocab.VerdictUngradeable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.boxes.tests = func(n int, _ dataset.Instance) (vocab.Output, error) {
+				if n == 1 || c.bare == "" {
+					return c.patched, nil
+				}
+				return d.boxes.between(c.bare), nil
+			}
+			j := job("a__1", patchText)
+			_, err := d.grade(j)
+			if g := d.latest(j); err != nil || g.Verdict != c.want || d.boxes.opened != 2 {
+				t.Errorf("%d containers, %v, %+v; want %s", d.boxes.opened, err, g, c.want)
+			}
+		})
+	}
+}
+
 func TestAQueueGrowsWhileItIsGraded(t *testing.T) {
 	d := newDesk(t)
 	q := grading.NewQueue()
@@ -300,14 +345,14 @@ func TestTheLogsOfRepeatedExecutionsAreOnDiskAtOnce(t *testing.T) {
 				t.Errorf("execution %d has begun: %v", n, err)
 			}
 		}
-		return vocab.Output{Bytes: fmt.Appendf(nil, "log %d", n)}, nil
+		return d.boxes.between(fmt.Sprintf("log %d\n", n)), nil
 	}
 	j := job("a__1", patchText)
 	if _, err := d.grade(j); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"": "log 1", "repeat-1": "log 1", "repeat-2": "log 2", "repeat-3": "log 3"} {
-		if got, err := os.ReadFile(filepath.Join(folder, name, "test_output.txt")); err != nil || !strings.Contains(string(got), want) {
+		if got, err := os.ReadFile(filepath.Join(folder, name, "test_output.txt")); err != nil || !strings.Contains(string(got), want+"\n") {
 			t.Errorf("%q: %q, %v; want %q", name, got, err, want)
 		}
 	}
