@@ -86,6 +86,7 @@ func everyPair(sides []side, b stats.Bootstrap) []pairOf {
 // fill adds what a pair that is shown has beside its rates.
 func (p *pairOf) fill(sides []side, o Options) {
 	a, other, b := sides[p.a], sides[p.b], o.Bootstrap
+	p.IntervalA, p.IntervalB = rateIntervals(p.compared, b)
 	p.Settings = settings(a.scores, other.scores)
 	p.Judged = judged(a, other)
 	if o.RatesOnly {

@@ -32,7 +32,6 @@ func newPair(a, b side, boot stats.Bootstrap) Pair {
 		p.RateA, p.RateB = (p.Both+p.OnlyA)/n, (p.Both+p.OnlyB)/n
 		p.Difference = (p.OnlyB - p.OnlyA) / n
 	}
-	p.IntervalA, p.IntervalB = rateIntervals(pairs, boot)
 	test := boot.RateDifference(pairs)
 	p.Low, p.High, p.Method, p.P, p.LeastP = test.Interval.Low, test.Interval.High, test.Method, test.P, test.LeastP
 	p.Tied = !boot.Shows(p.P)

@@ -3,7 +3,6 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -177,13 +176,21 @@ func (w planned) shown(sums []float64) bool {
 
 // subsetSums are the sums of all subsets, sorted.
 func subsetSums(values []float64) []float64 {
-	sums := make([]float64, 1, 1<<len(values))
+	sums, with := make([]float64, 1, 1<<len(values)), make([]float64, 0, 1<<len(values))
 	for _, v := range values {
-		for _, without := range sums {
-			sums = append(sums, without+v)
+		with = with[:0]
+		i := 0
+		for _, without := range sums { // which are sorted, and so are those with v
+			for ; i < len(sums) && sums[i]+v < without; i++ {
+				with = append(with, sums[i]+v)
+			}
+			with = append(with, without)
 		}
+		for ; i < len(sums); i++ {
+			with = append(with, sums[i]+v)
+		}
+		sums, with = with, sums
 	}
-	slices.Sort(sums)
 	return sums
 }
 
