@@ -50,7 +50,8 @@ NAME=PATH gives a name, NAME=PATH,PATH makes several paths the attempts of one.
 A gate passes if all of the interval satisfies it: 'resolved >= -1pt' (not worse
 by more than a point), 'resolved > 0pt' (better), 'cost <= +10%' (also steps and
 seconds); 'resolved >= 60%' is on the rate of one run, and needs no A. No gate
-passes while more than --max-left-out of the instances of a side have no score.
+passes while more than --max-left-out of the instances of a side, or of those
+that both were asked for, have no score.
 
 One test, a bootstrap of repositories, gives the interval of a difference of
 rates, its p value and the verdict. With more than two entries, p after Holm's
@@ -64,7 +65,7 @@ Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
 	fs := c.Flags()
 	fs.BoolVar(&f.allPairs, "all-pairs", false, "compare each with each, not only with A")
 	fs.StringArrayVar(&f.gates, "gate", nil, "`CONDITION` that the difference must satisfy; may be repeated")
-	fs.Var(&f.leftOut, "max-left-out", "`SHARE` of a side's instances that may have no score where a gate\npasses")
+	fs.Var(&f.leftOut, "max-left-out", "`SHARE` of the instances of a side, or of both, that may have no score\nwhere a gate passes")
 	fs.StringVar(&f.instances, "instances", "", "`FILE` with the ids of the dataset, one per line, for reports that\nlist only resolved instances")
 	inSection(fs, "What is compared")
 	fs.BoolVar(&f.list, "list", false, "list the instances on which two differ")

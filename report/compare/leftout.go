@@ -24,12 +24,29 @@ func (s side) without() (reasons map[scores.Reason]int, missing, asked int) {
 	return reasons, missing, asked
 }
 
-// holdBack fails the gates of entries of which too many instances have no score: what is left
-// need not be like the rest. most is the share that is allowed, 0 for half.
+// together counts the instances that both sides were asked for, and those of them without a score
+// on one side, as without does.
+func together(a, b side) (missing, asked int) {
+	for id, r := range b.results {
+		other, known := a.results[id]
+		if !known || r.left == scores.Quarantined || other.left == scores.Quarantined {
+			continue
+		}
+		asked++
+		if !r.scored() || !other.scored() {
+			missing++
+		}
+	}
+	return missing, asked
+}
+
+// holdBack fails the gates of entries, and of pairs, of which too many instances have no score:
+// what is left need not be like the rest. most is the share that is allowed, 0 for half.
 func holdBack(gates []Ruling, sides []side, most float64) {
 	most = cmp.Or(most, 0.5)
-	why := map[string]string{}
+	why, named := map[string]string{}, map[string]side{}
 	for _, s := range sides {
+		named[s.scores.Name] = s
 		reasons, missing, asked := s.without()
 		if float64(missing) > most*float64(asked) {
 			why[s.scores.Name] = fmt.Sprintf("%d of the %d instances of %s have no score (%s)", missing, asked, s.scores.Name, ReasonWords(reasons))
@@ -37,7 +54,11 @@ func holdBack(gates []Ruling, sides []side, most float64) {
 	}
 	for i := range gates {
 		g := &gates[i]
-		if reason := cmp.Or(why[g.B], why[g.A]); g.Passed && reason != "" {
+		reason := cmp.Or(why[g.B], why[g.A])
+		if missing, asked := together(named[g.A], named[g.B]); reason == "" && float64(missing) > most*float64(asked) {
+			reason = fmt.Sprintf("%d of the %d instances of %s and %s have no score on one side", missing, asked, g.A, g.B)
+		}
+		if g.Passed && reason != "" {
 			g.Passed = false
 			g.Text = fmt.Sprintf("gate failed: %s: %s, and more than %s may not be without one", g.Gate, reason, rate(most))
 		}

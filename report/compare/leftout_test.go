@@ -54,6 +54,20 @@ func TestAGateDoesNotPassWhileMostOfASideHasNoScore(t *testing.T) {
 	}
 }
 
+// Two sides can each have a score for more than half, and hardly any together.
+func TestAGateDoesNotPassWhileMostOfAPairHasNoScore(t *testing.T) {
+	a, b := entry("base", strings.Repeat("n", 260)+strings.Repeat("i", 240)), entry("new", strings.Repeat("i", 240)+strings.Repeat("y", 260))
+	o := compare.Options{Gates: gates(t, "resolved >= -1pt", "resolved >= 50%"), RatesOnly: true}
+	got := compare.New([]scores.Entry{a, b}, o)
+	want := "gate failed: resolved >= -1pt: 480 of the 500 instances of base and new have no score on one side, and more than 50.0% may not be without one"
+	if got.Gates[0].Text != want || got.Gates[0].Passed || !got.Gates[1].Passed {
+		t.Errorf("%+v, want %q, and that the rate of one passes", got.Gates, want)
+	}
+	if o.MaxLeftOut = 0.96; !compare.New([]scores.Entry{a, b}, o).Passed() {
+		t.Error("what is allowed does not pass")
+	}
+}
+
 // A rate satisfies a gate if all of its interval does.
 func TestGatesOfOneEntry(t *testing.T) {
 	e := entry("new", strings.Repeat("y", 80)+strings.Repeat("n", 20)+"iq")
