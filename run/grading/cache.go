@@ -50,6 +50,7 @@ type cacheKey struct {
 	Without, Assets      string // digests
 	Container            string // limits and user
 	Network              string
+	Offline              bool `json:",omitempty"` // nothing could be installed although there is a network
 }
 
 func (k cacheKey) name() string {

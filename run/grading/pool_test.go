@@ -255,6 +255,44 @@ func TestAPatchCannotMakeItselfUngradeable(t *testing.T) {
 	}
 }
 
+// What tests print where nothing can be installed is not what they print where an index answers,
+// also where no line of the log says that an install failed.
+func TestALogWithoutAnIndexIsNotOneWithIt(t *testing.T) {
+	d := newDesk(t)
+	d.boxes.image = "sha256:1"
+	d.config.Cache = &grading.Cache{Dir: t.TempDir()}
+	d.config.Find = func(in dataset.Instance) (*family.Task, error) {
+		task, err := find(in)
+		task.Setup = "pip install -q x"
+		return task, err
+	}
+	ran := 0
+	d.boxes.tests = func(int, dataset.Instance) (vocab.Output, error) {
+		ran++
+		if d.boxes.reaches {
+			return d.boxes.between("PASSED test_a\n"), nil
+		}
+		return d.boxes.between("FAILED test_a\n"), nil
+	}
+	j := job("a__1", patchText)
+	for i, step := range []struct {
+		reaches bool
+		ran     int
+		want    vocab.Verdict
+	}{
+		{false, 1, vocab.VerdictUnresolved},
+		{false, 1, vocab.VerdictUnresolved},
+		{true, 2, vocab.VerdictResolved},
+		{true, 2, vocab.VerdictResolved},
+	} {
+		d.boxes.reaches = step.reaches
+		_, err := d.grade(j)
+		if list := d.log.All(); err != nil || list[len(list)-1].Verdict != step.want || ran != step.ran {
+			t.Errorf("%d: %v, %+v after %d test runs; want %s after %d", i, err, list[len(list)-1], ran, step.want, step.ran)
+		}
+	}
+}
+
 func TestAQueueGrowsWhileItIsGraded(t *testing.T) {
 	d := newDesk(t)
 	q := grading.NewQueue()
