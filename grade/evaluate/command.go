@@ -21,7 +21,7 @@ const readScripts = `for f in %s; do
     [ -f "$f" ] || continue
     case $f in
     *.sh | *.bash) ;;
-    *) IFS= read -r first < "$f" || continue
+    *) IFS= read -r -n 200 first < "$f" || continue
        case $first in '#!'*sh*) ;; *) continue ;; esac ;;
     esac
     printf '\0'; head -c 200000 "$f"

@@ -57,11 +57,11 @@ var offline = []string{
 
 // evalCommand is the command that runs eval.sh.
 func evalCommand(file string, isOffline bool) string {
-	command := "/bin/bash " + file
-	if isOffline {
-		command = "/usr/bin/env " + strings.Join(offline, " ") + " " + command
+	command := "exec /bin/bash " + file
+	if isOffline { // not by env, which not every image has in one place
+		command = strings.Join(offline, " ") + " " + command
 	}
-	return "exec " + command
+	return command
 }
 
 // Settings is a bash script that prints what a container's own settings say about indexes and

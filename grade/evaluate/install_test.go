@@ -1,6 +1,9 @@
 package evaluate
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -70,5 +73,20 @@ func TestVerifiedRowsInstall(t *testing.T) {
 	}
 	if n != 498 {
 		t.Errorf("%d of 500 rows of Verified install something, want 498", n)
+	}
+}
+
+func TestWithoutAnIndexInstallersDoNotAskIt(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "eval.sh")
+	if err := os.WriteFile(file, []byte("echo \"index ${PIP_NO_INDEX-} ${GOPROXY-}\"; exit 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for isOffline, want := range map[bool]string{false: "index  \n", true: "index 1 off\n"} {
+		c := exec.CommandContext(t.Context(), "bash", "-c", evalCommand(file, isOffline))
+		c.Env = []string{} // and so no PATH
+		out, err := c.Output()
+		if c.ProcessState.ExitCode() != 3 || string(out) != want {
+			t.Errorf("offline %v: %q, %v, want %q", isOffline, out, err, want)
+		}
 	}
 }
