@@ -47,7 +47,7 @@ func TestAMissingTestRunnerIsTheImages(t *testing.T) {
 
 	code, said, g := grade("absent", row.Patch, "no-such-runner -rA")
 	if code != e2e.ExitIncomplete || g.Verdict != vocab.VerdictUngradeable ||
-		!strings.HasPrefix(g.Why, "the image cannot run the tests, with a patch or without: line ") || !strings.HasSuffix(g.Why, ": no-such-runner: command not found") {
+		!strings.HasPrefix(g.Why, "the image cannot run the tests, whatever the patch: line ") || !strings.HasSuffix(g.Why, ": no-such-runner: command not found") {
 		t.Errorf("exit code %d, %+v\n%s", code, g, said)
 	}
 	var report struct {

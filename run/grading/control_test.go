@@ -147,6 +147,38 @@ func TestARunWithoutWhatDecidesTheReportsCanBeUngradeable(t *testing.T) {
 	}
 }
 
+// Tests in a compiled language have no runner where they do not compile, which is so without the
+// solution. The gold patch shows whether the image can run them.
+func TestTestsThatDoNotCompileAreThePatchs(t *testing.T) {
+	const gold = "diff --git a/gold b/gold\n--- a/gold\n+++ b/gold\n@@ -1 +1 @@\n-a\n+b\n"
+	absent := vocab.Output{Bytes: []byte("/tmp/batch-x/eval.sh: line 9: ./build/test: No such file or directory"), ExitCode: 127}
+	for name, tt := range map[string]struct {
+		patch string
+		play  []vocab.Output
+		want  vocab.Verdict
+	}{
+		"the patch": {patchText, []vocab.Output{absent, {Bytes: []byte("PASSED test_a")}}, vocab.VerdictUnresolved},
+		"the image": {patchText, []vocab.Output{absent, absent}, vocab.VerdictUngradeable},
+		"gold":      {gold, []vocab.Output{absent}, vocab.VerdictUngradeable},
+	} {
+		d := newDesk(t)
+		boxes := &runs{play: tt.play}
+		d.config.Boxes = boxes
+		d.config.Find = func(in dataset.Instance) (*family.Task, error) {
+			task, err := find(in)
+			task.Gold = []byte(gold)
+			return task, err
+		}
+		j := job("a__1", tt.patch)
+		if _, err := d.grade(j); err != nil {
+			t.Fatal(err)
+		}
+		if g := d.latest(j); g.Verdict != tt.want || boxes.opened != len(tt.play) || boxes.wrote["patch.diff"] != gold {
+			t.Errorf("%s: got %s (%s) after %d runs, the last with the patch\n%s", name, g.Verdict, g.Why, boxes.opened, boxes.wrote["patch.diff"])
+		}
+	}
+}
+
 // If the control run could only have added a note, the verdict stands without it.
 func TestARunWithoutAProjectsFileCanBeUngradeable(t *testing.T) {
 	d := newDesk(t)

@@ -78,7 +78,7 @@ func (x *execution) test(ctx context.Context) error {
 				return err
 			} else if why != "" {
 				x.evidence = e
-				return x.settle(vocab.VerdictUngradeable, "the image cannot run the tests, with a patch or without: "+why)
+				return x.settle(vocab.VerdictUngradeable, "the image cannot run the tests, whatever the patch: "+why)
 			}
 		}
 		if judged && j.Verdict.Counts() {
@@ -119,32 +119,33 @@ func (x *execution) test(ctx context.Context) error {
 }
 
 // missingRunner returns what the log says about a test runner that is not in the image, or "".
-// Since a patch can remove the runner, the tests run once more without it.
+// A patch can remove the runner, or fail to compile it, which the tests of many rows cannot be
+// without the solution: the tests run once more by [execution.control].
 func (x *execution) missingRunner(ctx context.Context, e *evaluate.Evidence, j grade.Judgement) (string, error) {
-	job := x.evaluation(nil)
 	if j.Verdict != vocab.VerdictUnresolved || len(j.Statuses) > 0 {
 		return "", nil
 	}
-	said := evaluate.MissingRunner(job, e.Log)
-	if said == "" || len(bytes.TrimSpace(job.Patch)) == 0 {
+	said := evaluate.MissingRunner(x.evaluation(nil), e.Log)
+	if said == "" || bytes.Equal(x.job.Prediction.Patch, x.task.Gold) {
 		return said, nil
 	}
-	e, j, err := x.withoutPatch(ctx)
+	e, j, err := x.control(ctx)
 	if err != nil || !j.Verdict.Counts() || e.TimedOut || len(j.Statuses) > 0 {
 		return "", err
 	}
-	return evaluate.MissingRunner(job, e.Log), nil
+	return evaluate.MissingRunner(x.evaluation(nil), e.Log), nil
 }
 
 // blame returns the judgement that counts for a run without a verdict. A patch can end the script
 // before the tests, print more than is kept, or what the parser cannot read. If the tests give a
 // verdict without it, it is the reason, and must not leave the rate by it. Judged says that it is.
 func (x *execution) blame(ctx context.Context, j grade.Judgement) (blamed grade.Judgement, judged bool, err error) {
-	if len(bytes.TrimSpace(x.job.Prediction.Patch)) == 0 {
+	patch := x.job.Prediction.Patch
+	if len(bytes.TrimSpace(patch)) == 0 || bytes.Equal(patch, x.task.Gold) {
 		return j, false, nil
 	}
-	_, bare, err := x.withoutPatch(ctx)
-	if err != nil || !bare.Verdict.Counts() {
+	_, other, err := x.control(ctx)
+	if err != nil || !other.Verdict.Counts() {
 		return j, false, err
 	}
 	j.Resolution, j.Verdict = grade.ResolvedNo, vocab.VerdictUnresolved
@@ -152,10 +153,11 @@ func (x *execution) blame(ctx context.Context, j grade.Judgement) (blamed grade.
 	return j, true, nil
 }
 
-// withoutPatch runs and judges the tests on the code as it is.
-func (x *execution) withoutPatch(ctx context.Context) (*evaluate.Evidence, grade.Judgement, error) {
+// control runs and judges the tests as the prediction has no part in them: with the gold patch, or
+// on the code as it is where the row has none.
+func (x *execution) control(ctx context.Context) (*evaluate.Evidence, grade.Judgement, error) {
 	job := x.evaluation(nil)
-	job.Patch = nil
+	job.Patch = x.task.Gold
 	e, _, err := x.execute(ctx, job)
 	if err != nil {
 		return nil, grade.Judgement{}, err
