@@ -128,8 +128,10 @@ func Connects(list []string) string {
 var installErrors = regexp.MustCompile(`(?m)^[ \t]*(?:` + strings.Join([]string{
 	`ERROR: (?:Exception:|Could not find a version that satisfies|No matching distribution found|Could not install packages|Failed (?:to build|building)|Cannot install|Directory '.*' is not installable|Could not build wheels).*`,
 	`(?:error|× ?.*): (?:subprocess-exited-with-error|metadata-generation-failed|externally-managed-environment|legacy-install-failure).*`,
-	`× (?:No solution found|Failed to|Building|Preparing metadata|Getting requirements|pip subprocess|Encountered error).*`, `error: Could not find suitable distribution for .*`, `error: Failed to (?:fetch|download|prepare|install).*`,
-	`npm (?:ERR!|error) .*`, `(?: ERR_PNPM_|ERR_PNPM_).*`, `error (?:An unexpected error occurred|Couldn't find package|.*network connection).*`, `➤ YN00\d\d: .*(?:Request|Usage|network) .*(?:failed|error|disabled).*`,
+	`× (?:No solution found when|Failed to (?:build|download|fetch|prepare|read|resolve)|Encountered error while trying|.* did not run successfully).*`, `error: Could not find suitable distribution for .*`, `error: Failed to (?:fetch|download|prepare|install).*`,
+	// npm and pnpm also say that a script failed, such as that of the tests.
+	`npm (?:ERR!|error) code (?:E[0-9]{3}|ENOT(?:CACHED|FOUND)|ECONN\w*|EAI_AGAIN|E\w*TIMED?OUT|E(?:NET|HOST)UNREACH|ERESOLVE|ETARGET|EINTEGRITY|EUSAGE|EUNSUPPORTEDPROTOCOL|ERR_\w+|\w+_CERT_\w+|\w+_SIGNATURE|CERT_\w+)\b.*`,
+	`npm (?:ERR!|error) path .*/node_modules/.*`, `ERR_PNPM_(?:\w*FETCH|NO_OFFLINE|NO_MATCHING|NO_VERSIONS|\w*TARBALL|\w*LOCKFILE|PEER_DEP|REGISTR)\w*.*`, `error (?:An unexpected error occurred|Couldn't find package|.*network connection).*`, `➤ YN00\d\d: .*(?:Request|Usage|network) .*(?:failed|error|disabled).*`,
 	`error: (?:no matching package|failed to (?:get|download|select|load source|parse manifest)).*`, `error: .*--offline was specified.*`,
 	`\[ERROR\].*(?:Could not resolve dependencies|Could not transfer artifact|Cannot access .* in offline mode|could not be resolved|Non-resolvable).*`,
 	`> Could not (?:resolve|GET|download).*`, `(?:go: )?.*module lookup disabled by GOPROXY=off.*`, `go: .*(?:dial tcp|no required module provides|cannot find module).*`,

@@ -48,6 +48,7 @@ func TestIndexes(t *testing.T) {
 func TestFailedInstall(t *testing.T) {
 	const script = "python -m pip install -e .\n: '>>>>> Start Test Output'\npytest -rA\n: '>>>>> End Test Output'\n"
 	const maven = ": '>>>>> Start Test Output'\nmvn test\n: '>>>>> End Test Output'\n"
+	const npm = "npm ci\n: '>>>>> Start Test Output'\nnpm test\n: '>>>>> End Test Output'\n"
 	const marker = "+ : '>>>>> Start Test Output n'\n"
 	for _, c := range []struct{ script, log, want string }{
 		{script, "Looking in links\n  ERROR: Could not find a version that satisfies the requirement setuptools>=40 (from versions: none)\nERROR: No matching\n" + marker, "ERROR: Could not find a version that satisfies the requirement setuptools>=40 (from versions: none)"},
@@ -57,6 +58,14 @@ func TestFailedInstall(t *testing.T) {
 		{script, "", ""},
 		{maven, marker + "[INFO] x\n[ERROR] Failed to execute goal: Could not resolve dependencies for project x\n", "[ERROR] Failed to execute goal: Could not resolve dependencies for project x"},
 		{maven, marker + "Tests run: 3\n", ""},
+		{npm, marker + "npm ERR! Test failed.  See above for more details.\nnpm ERR! code ELIFECYCLE\nnpm ERR! errno 1\n", ""},
+		{npm, marker + "npm error Lifecycle script `test` failed with error:\nnpm error code 1\nnpm error path /testbed\n", ""},
+		{npm, marker + " ERR_PNPM_RECURSIVE_RUN_FIRST_FAIL  a@1.0.0 test: `jest`\n × Building works\n", ""},
+		{npm, marker + "npm ERR! code ENOTCACHED\nnpm ERR! request to https://registry.npmjs.org/x failed\n", "npm ERR! code ENOTCACHED"},
+		{npm, "npm error code E404\n" + marker, "npm error code E404"},
+		{npm, "npm error code 1\nnpm error path /testbed/node_modules/canvas\n" + marker, "npm error path /testbed/node_modules/canvas"},
+		{npm, " ERR_PNPM_META_FETCH_FAIL  GET https://registry.npmjs.org/x: request failed\n" + marker, "ERR_PNPM_META_FETCH_FAIL  GET https://registry.npmjs.org/x: request failed"},
+		{script, "  × Getting requirements to build wheel did not run successfully.\n" + marker, "× Getting requirements to build wheel did not run successfully."},
 	} {
 		if got := FailedInstall(c.script, grade.Log{Text: []byte(c.log), Nonce: "n"}); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.log, got, c.want)
@@ -66,13 +75,13 @@ func TestFailedInstall(t *testing.T) {
 
 func TestVerifiedRowsInstall(t *testing.T) {
 	n := 0
-	for _, in := range datasettest.Rows(t, "SWE-bench_Verified-test.parquet") {
+	for _, in := range datasettest.Rows(t, "Verified-test") {
 		if Installs(in.EvalScript) {
 			n++
 		}
 	}
-	if n != 498 {
-		t.Errorf("%d of 500 rows of Verified install something, want 498", n)
+	if n != 500 {
+		t.Errorf("%d of 500 rows of Verified install something, want 500", n)
 	}
 }
 
