@@ -70,9 +70,9 @@ func (t *attempt) warnOfPrice(e agent.Event) {
 	}
 	t.free = true
 	why, _ := session.Unpriced(t.ModelName, e.Response)
-	counts := "bills count what was reserved for such replies, and with a cost limit the attempt ends"
-	if t.Uncounted {
-		counts = "its cost is in no bill"
+	counts := "bills name such replies, with what was reserved for them"
+	if !t.Uncounted {
+		counts += "; with agent.cost_limit the attempt ends"
 	}
 	t.warn(why+": "+counts, "step", e.Step)
 }

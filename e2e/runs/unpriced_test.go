@@ -30,6 +30,7 @@ func TestAReplyOfUnknownCostIsNotFree(t *testing.T) {
 		"the default limit":  {nil, 0, 2, "LimitsExceeded", "cost $1.00; up to $2.00 with 1 call of unknown cost"},
 		"no limit":           {[]string{"-c", "agent.cost_limit=0"}, 0, 3, "Submitted", "cost $2.00; up to $3.00 with 1 call of unknown cost"},
 		"costs do not count": {[]string{"-c", "model.cost_tracking=ignore_errors"}, 0, 3, "Submitted", "cost $2.00"},
+		"no price known":     {[]string{"-m", "openai/other"}, 0, 3, "Submitted", "cost $2.00; up to $3.00 with 1 call of unknown cost"},
 		"a total limit":      {[]string{"-c", "agent.cost_limit=0", "--cost-limit-total", "100"}, 1, 2, "", "the total cost limit cannot be enforced"},
 	} {
 		t.Run(name, func(t *testing.T) {
