@@ -31,7 +31,7 @@ func TestACostThatIsNotKnownEndsItsTurnOnly(t *testing.T) {
 			k.limit = 10
 			turn := func(in session.Input) *session.Result {
 				var res *session.Result
-				in.Words, in.Model, in.Env = "go on", k.model, k.env
+				in.Words, in.Model, in.Env = "continue", k.model, k.env
 				k.with(func(s *session.Session) {
 					var err error
 					if res, err = s.Turn(k.Context(), in); err != nil {
@@ -77,7 +77,7 @@ func TestEachTryBeforeAPanicIsInTheBill(t *testing.T) {
 				t.Error("it did not panic")
 			}
 		}()
-		_, err := s.Turn(k.Context(), session.Input{Words: "go on", Model: panicking{}, Env: k.env})
+		_, err := s.Turn(k.Context(), session.Input{Words: "continue", Model: panicking{}, Env: k.env})
 		t.Error(err)
 	})
 	files, err := filepath.Glob(filepath.Join(k.dir, "*", "*.jsonl"))
