@@ -88,7 +88,7 @@ func (a *app) listDifferent(list []differentPrice, found price.Against, file str
 		}
 		fmt.Fprintln(a.stdout)
 	}
-	fmt.Fprintf(a.stdout, "%s of %s differ, of %s compared with %s; US dollars per million tokens\n", printable.Count(len(list), "price", "prices"),
+	fmt.Fprintf(a.stdout, "%s of %s, of %s compared with %s; US dollars per million tokens\n", printable.Count(len(list), "different price", "different prices"),
 		printable.Count(len(models), "model", "models"), printable.Count(len(found.Compared), "model", "models"), file)
 	for _, name := range found.Unpriced {
 		fmt.Fprintf(a.stdout, "%s: a price there, and none here\n", printable.Line(name))
