@@ -86,9 +86,12 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
+// longestCut is the length of a text that stands in the place of a part of a log, in bytes.
+const longestCut = 120
+
 // elided finds what tools write in the place of a part of a log: "[... 120 lines omitted ...]",
 // "<12345 characters elided>". Within a line, where runners shorten values, it must have a
-// number.
+// number. It looks no further than such a text is long: tests print lines of any length.
 func elided(text string) string {
 	for from := 0; from < len(text); {
 		at := cutVerb.FindStringIndex(text[from:])
@@ -96,33 +99,43 @@ func elided(text string) string {
 			return ""
 		}
 		begin, end := from+at[0], from+at[1]
-		line := strings.LastIndexByte(text[:begin], '\n') + 1
-		if near := edges.FindAllStringIndex(text[max(line, begin-100):begin], -1); near != nil {
-			line = max(line, begin-100) + near[len(near)-1][1]
+		from = end
+		first, last := max(0, begin-longestCut), min(len(text), end+longestCut)
+		if near := edges.FindAllStringIndex(text[first:begin], -1); near != nil {
+			first += near[len(near)-1][1]
 		}
-		after := len(text)
-		if next := edges.FindStringIndex(text[end:]); next != nil {
-			after = end + next[0]
+		if next := edges.FindStringIndex(text[end:last]); next != nil {
+			last = end + next[0]
 		}
-		if segment := text[line:after]; isCut(segment, alone(text, line, after)) {
+		if segment := text[first:last]; isCut(segment, alone(text, first, last)) {
 			return short(printable.Line(strings.TrimSpace(segment)))
 		}
-		from = end
 	}
 	return ""
 }
 
 // alone reports whether nothing but marks stands before and after a part of a line.
 func alone(text string, begin, end int) bool {
-	before := text[strings.LastIndexByte(text[:begin], '\n')+1 : begin]
-	after, _, _ := strings.Cut(text[end:], "\n")
-	return !strings.ContainsFunc(before+after, func(r rune) bool { return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' })
+	for begin > 0 && text[begin-1] != '\n' {
+		if begin--; isWord(text[begin]) {
+			return false
+		}
+	}
+	for ; end < len(text) && text[end] != '\n'; end++ {
+		if isWord(text[end]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
 // isCut reports whether a text says nothing but that a part was taken out.
 func isCut(segment string, alone bool) bool {
-	const longest = 120
-	if len(segment) > longest || !alone && !strings.ContainsAny(segment, "0123456789") {
+	if len(segment) > longestCut || !alone && !strings.ContainsAny(segment, "0123456789") {
 		return false
 	}
 	unit, strong := false, false

@@ -3,6 +3,7 @@ package grade_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
@@ -91,5 +92,18 @@ func TestResultsInAnotherFormAreSaid(t *testing.T) {
 	j, err := grade.Judge(log, words, grade.Tests{FailToPass: []string{"née"}}, grade.PassAndFail, logparse.V5)
 	if err != nil || j.Doubt != "1 of 1 expected test is not in the log, and it has one with bytes that are not UTF-8: née" {
 		t.Errorf("%q, %v", j.Doubt, err)
+	}
+}
+
+// A patch can print what it likes: a verdict does not wait for minutes over one long line.
+func TestALongLineOfWordsTakesLinearTime(t *testing.T) {
+	began := time.Now()
+	for _, unit := range []string{"cut ", "[cut ", "line cut"} {
+		if j := doubtOf(t, strings.Repeat(unit, 200_000/len(unit))+"\n"); j.Doubt != "" {
+			t.Errorf("%q: %q", unit, j.Doubt)
+		}
+	}
+	if took := time.Since(began); took > 30*time.Second { // it took minutes for one
+		t.Errorf("it took %v", took)
 	}
 }
