@@ -80,8 +80,12 @@ func (r *runner) apply(ctx context.Context, file string) error {
 				return err
 			}
 		}
-		out, err := r.setup(ctx, harden(command, r.job.Patch)+" "+file)
-		if err != nil {
+		out, err := r.box.Run(ctx, Command{Script: harden(command, r.job.Patch) + " " + file, Dir: r.job.Workdir, Timeout: setupLimit, Limit: setupOutput})
+		if err == nil && (out.OOM || out.Disk != nil) { // a small patch can say to write without end
+			r.refuse("applying it takes more memory or disk space than the container may have")
+			return nil
+		}
+		if err = r.prepared(command, out, err); err != nil {
 			return err
 		}
 		r.e.ApplyOutput = out.Bytes
@@ -210,16 +214,21 @@ func (r *runner) setup(ctx context.Context, script string) (vocab.Output, error)
 // setupWith is setup that keeps so many bytes of the output.
 func (r *runner) setupWith(ctx context.Context, script string, limit int64) (vocab.Output, error) {
 	out, err := r.box.Run(ctx, Command{Script: script, Dir: r.job.Workdir, Timeout: setupLimit, Limit: limit})
+	return out, r.prepared(script, out, err)
+}
+
+// prepared is the error of one of our own commands that was run.
+func (r *runner) prepared(script string, out vocab.Output, err error) error {
 	switch {
 	case err != nil:
-		return out, err
+		return err
 	case out.TimedOut:
-		return out, fault.Newf(fault.Transient, "preparing the repository in %s: %.200s: no end after %v", r.job.Workdir, script, setupLimit)
+		return fault.Newf(fault.Transient, "preparing the repository in %s: %.200s: no end after %v", r.job.Workdir, script, setupLimit)
 	case out.OOM || out.Restarted || out.Disk != nil:
-		return out, fault.Newf(fault.Instance, "preparing the repository in %s: its container is out of memory or disk space", r.job.Workdir).
+		return fault.Newf(fault.Instance, "preparing the repository in %s: its container is out of memory or disk space", r.job.Workdir).
 			WithHint("raise the container's limits")
 	}
-	return out, nil
+	return nil
 }
 
 // reason is the first line of an output that says what is wrong, for a person.

@@ -310,3 +310,31 @@ func TestAPatchOfWhichNothingIsLeft(t *testing.T) {
 		t.Errorf("applied %v:\n%s", e.Applied, e.Log.Text)
 	}
 }
+
+// fullBox has no room for what git apply writes.
+type fullBox struct {
+	*localBox
+	full vocab.Output
+}
+
+func (b fullBox) Run(ctx context.Context, c Command) (vocab.Output, error) {
+	if strings.Contains(c.Script, "apply --verbose") {
+		return b.full, nil
+	}
+	return b.localBox.Run(ctx, c)
+}
+
+// A few bytes of a patch can say to write gigabytes. That is not the machine's failure, which would
+// leave the prediction out of the rate.
+func TestAPatchThatDoesNotFitIsRefused(t *testing.T) {
+	for name, full := range map[string]vocab.Output{
+		"memory": {OOM: true, ExitCode: 137, Restarted: true},
+		"disk":   {Disk: &vocab.DiskUse{Used: 2, Limit: 1, Killed: true}, ExitCode: 137},
+	} {
+		dir := repo(t, map[string]string{"a": "1\n"})
+		e, err := Run(t.Context(), fullBox{&localBox{t: t}, full}, Job{Workdir: dir, Patch: []byte(edit("a")), Script: "true"})
+		if err != nil || e.Applied || !strings.HasPrefix(e.Refused, "applying it takes more") {
+			t.Errorf("%s: %v, %+v", name, err, e)
+		}
+	}
+}
