@@ -157,7 +157,8 @@
 //	infrastructure        no verdict: the engine, the image or this machine failed;
 //	                      graded again by the next batch grade
 //	ungradeable           no verdict: the row has no script or parser, the log is cut, or the
-//	                      image lacks the program that runs the tests
+//	                      image lacks the program that runs the tests, also with the gold
+//	                      patch (without any where the row has none)
 //
 // Rates count the first five only, and tables show how many predictions those are. The final
 // report (MODEL.RUN.json) blames as the table does: only resolved and unresolved predictions are
