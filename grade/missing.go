@@ -31,12 +31,12 @@ func MissingRunner(l Log, command string, everywhere bool) string {
 		text, _ = l.graded(text)
 	}
 	code, _ := l.exitCode(Decode(l.Text))
+	const most = 100 // lines of a kind: other programs may be absent before the one that counts
 	for _, line := range absent {
-		m := line.FindStringSubmatch(text)
-		if m == nil {
-			continue
-		}
-		if code == "126" || code == "127" || strings.Contains(command, path.Base(m[1])) {
+		for _, m := range line.FindAllStringSubmatch(text, most) {
+			if code != "126" && code != "127" && !strings.Contains(command, path.Base(m[1])) {
+				continue
+			}
 			_, said, inScript := strings.Cut(m[0], "/eval.sh: ") // in a folder with a random name
 			if !inScript {
 				said = m[0]

@@ -23,6 +23,7 @@ func TestAMissingTestRunnerIsNamed(t *testing.T) {
 		{"make: pytest: No such file or directory\nmake: *** [test] Error 127\n", "make test # pytest", code(2), "make: pytest: No such file or directory"},
 		{"python3: can't open file '/testbed/tests/run.py': [Errno 2] No such file or directory\n", "python3 tests/run.py", code(2), "python3: can't open file '/testbed/tests/run.py"},
 		{"/tmp/batch-x/eval.sh: line 6: helper: command not found\n", "pytest -rA", code(1), ""},
+		{"/tmp/batch-x/eval.sh: line 6: helper: command not found\n/tmp/batch-x/eval.sh: line 7: pytest: command not found\n", "pytest -rA || true", code(0), "line 7: pytest: command not found"},
 		{"FAILED t - bash: pytest: not there\n", "pytest -rA", code(1), ""},
 	} {
 		l := grade.Log{Text: []byte("eval.sh: line 1: pytest: command not found\n" + start + c.said + end), Nonce: "n", ExitCode: c.code}
