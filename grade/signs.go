@@ -64,11 +64,8 @@ func stopped(text string) string {
 	return short(printable.Line(found[:min(len(found), kept)]))
 }
 
-var (
-	cutVerb = regexp.MustCompile(`(?i)\b(?:elided|truncated|truncating|omitted|omitting|snip|snipped|clipped|trimmed|skipped|skipping|removed|cut)\b`)
-	cutWord = regexp.MustCompile(`(?i)[a-z]+`)
-	edges   = regexp.MustCompile(`[\[\]<>(){}…\n]|\.\.\.`)
-)
+// cutVerbs are the words of which one has to stand in the place of a part of a log.
+var cutVerbs = wordSet(`elided truncated truncating omitted omitting snip snipped clipped trimmed skipped skipping removed cut`)
 
 // cutWords are the words of texts that stand in the place of a part of a log.
 var cutWords = wordSet(`elided truncated truncating omitted omitting snip snipped clipped trimmed skipped skipping removed cut
@@ -93,25 +90,52 @@ const longestCut = 120
 // "<12345 characters elided>". Within a line, where runners shorten values, it must have a
 // number. It looks no further than such a text is long: tests print lines of any length.
 func elided(text string) string {
-	for from := 0; from < len(text); {
-		at := cutVerb.FindStringIndex(text[from:])
-		if at == nil {
-			return ""
+	for begin, end := 0, 0; begin < len(text); begin = end {
+		end = begin + 1
+		if !isWord(text[begin]) {
+			continue
 		}
-		begin, end := from+at[0], from+at[1]
-		from = end
-		first, last := max(0, begin-longestCut), min(len(text), end+longestCut)
-		if near := edges.FindAllStringIndex(text[first:begin], -1); near != nil {
-			first += near[len(near)-1][1]
+		for end < len(text) && isWord(text[end]) {
+			end++
 		}
-		if next := edges.FindStringIndex(text[end:last]); next != nil {
-			last = end + next[0]
+		if end-begin > longestCut || !cutVerbs[strings.ToLower(text[begin:end])] {
+			continue
 		}
+		first, last := edgeBefore(text, begin), edgeBehind(text, end)
 		if segment := text[first:last]; isCut(segment, alone(text, first, last)) {
 			return short(printable.Line(strings.TrimSpace(segment)))
 		}
 	}
 	return ""
+}
+
+// edges are what a text in the place of a part of a log stands between.
+var edges = []string{"[", "]", "<", ">", "(", ")", "{", "}", "\n", "…", "..."}
+
+// edgeBefore returns the end of the last edge before an offset, or how far it looks for one.
+func edgeBefore(text string, at int) int {
+	least := max(0, at-longestCut)
+	for ; at > least; at-- {
+		for _, e := range edges {
+			if strings.HasSuffix(text[:at], e) {
+				return at
+			}
+		}
+	}
+	return least
+}
+
+// edgeBehind is edgeBefore for the begin of the first edge behind an offset.
+func edgeBehind(text string, at int) int {
+	most := min(len(text), at+longestCut)
+	for ; at < most; at++ {
+		for _, e := range edges {
+			if strings.HasPrefix(text[at:], e) {
+				return at
+			}
+		}
+	}
+	return most
 }
 
 // alone reports whether nothing but marks stands before and after a part of a line.
@@ -139,8 +163,7 @@ func isCut(segment string, alone bool) bool {
 		return false
 	}
 	unit, strong := false, false
-	for _, w := range cutWord.FindAllString(segment, -1) {
-		w = strings.ToLower(w)
+	for w := range strings.FieldsFuncSeq(strings.ToLower(segment), func(c rune) bool { return c < 'a' || c > 'z' }) {
 		if !cutWords[w] {
 			return false
 		}

@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
+	"batch.example/batch/vocab"
 )
 
 // Judged says by what the verdicts of two entries differ beside the patch, and at how many
@@ -123,7 +124,8 @@ func differentImage(x, y *grades.Grade) bool {
 	return x.ImageID != "" && y.ImageID != "" && x.ImageID != y.ImageID
 }
 
-// gradesOf are the grades that count in the attempts of an entry, by instance.
+// gradesOf are the grades that count in the attempts of an entry, by instance, without those of
+// empty predictions, which nothing was run for.
 func gradesOf(s side) map[string][]*grades.Grade {
 	all := map[string][]*grades.Grade{}
 	for _, a := range s.scores.Attempts {
@@ -132,7 +134,7 @@ func gradesOf(s side) map[string][]*grades.Grade {
 		}
 		last := results.Latest(a.Snapshot.Records)
 		for id, r := range last {
-			if r.Grade != nil && r.Grade.Verdict.Counts() && a.At(id).Resolved != nil {
+			if r.Grade != nil && r.Grade.Verdict.Counts() && r.Grade.Verdict != vocab.VerdictEmpty && a.At(id).Resolved != nil {
 				all[id] = append(all[id], r.Grade)
 			}
 		}
