@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"iter"
 	"net/url"
 	"regexp"
 	"slices"
@@ -30,21 +31,27 @@ var installers = []struct {
 }
 
 // Installs reports whether a script calls a program that gets packages from an index.
-func Installs(script string) bool { return len(installersOf(script)) > 0 }
+func Installs(script string) bool {
+	for range installersOf(script) {
+		return true // most scripts install before a long test patch, and whole datasets are planned
+	}
+	return false
+}
 
 // installersOf returns the public indexes of the installers that a script calls.
-func installersOf(script string) (list []string) {
-	for line := range strings.Lines(script) {
-		if strings.HasPrefix(strings.TrimSpace(line), "#") {
-			continue
-		}
-		for _, i := range installers {
-			if i.calls.MatchString(line) {
-				list = append(list, i.index)
+func installersOf(script string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(script) {
+			if strings.HasPrefix(strings.TrimSpace(line), "#") {
+				continue
+			}
+			for _, i := range installers {
+				if i.calls.MatchString(line) && !yield(i.index) {
+					return
+				}
 			}
 		}
 	}
-	return list
 }
 
 // offline are the settings with which installers do not try to reach an index, so that they fail
@@ -77,9 +84,9 @@ cat /etc/pip.conf /etc/xdg/pip/pip.conf ~/.pip/pip.conf ~/.config/pip/pip.conf ~
 // indexes of its installers, and the URLs in its calls and settings of them, and in what [Settings]
 // printed. They are sorted.
 func Indexes(script, settings string) []string {
-	list := slices.Concat(installersOf(script), addresses(settings))
+	list := slices.AppendSeq(addresses(settings), installersOf(script))
 	for line := range strings.Lines(script) { // others are of tests and documents
-		if sets.MatchString(line) || len(installersOf(line)) > 0 {
+		if sets.MatchString(line) || Installs(line) {
 			list = append(list, addresses(line)...)
 		}
 	}
