@@ -49,13 +49,27 @@ sort_refs() {
 	done
 }
 
+# copy_packed takes from the packs what a list has, with batch's helper where there is one,
+# and writes the rest of the list beside it. If it cannot, git packs all of the list.
+copy_packed() {
+	local word name
+	[[ -x $helper ]] && "$helper" keep-objects "$store/pack" <"$1" >"$1.packs" 2>/dev/null || { rm -f -- "$1.packs"; return 1; }
+	while read -r word name; do
+		if [[ $word == pack ]]; then keep["$name"]=1; else printf '%s\n' "$name"; fi
+	done <"$1.packs" >"$1.rest"
+	rm -f -- "$1.packs"
+}
+
 # repack leaves in the store what HEAD, the index and the refs to keep need, and
 # nothing else. What is borrowed from another repository becomes this one's own.
 repack() {
 	local list=$GIT_DIR/gitscrub.$$ n total=0 key value packs f name partial=
+	local -A keep=() # names of packs
 	local want=(${head:+"$head"} ${also:+"$also"} "${roots[@]}")
 	walk() { printf '%s\n' "${want[@]}" | git rev-list --objects --indexed-objects "$@" --stdin; }
-	complaint=$({ walk --missing=allow-any || walk; } 2>&1 >"$list") || # the option is of git 2.16
+	ids() { walk "$@" | cut -d' ' -f1; }
+	# The options are of git 2.16 and 2.22.
+	complaint=$({ set -o pipefail; walk --missing=allow-any --no-object-names || ids --missing=allow-any || ids; } 2>&1 >"$list") ||
 		[[ -z ${want[*]} && ! -e $GIT_DIR/index ]] || { rm -f -- "$list"; fail "listing what HEAD needs in $GIT_DIR"; }
 	# git knows the empty tree without having it.
 	n=$(grep -vcE '^(4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)' "$list")
@@ -67,18 +81,24 @@ repack() {
 		return
 	fi
 	changed=1 objects=$((objects + total - n))
+	mkdir -p -- "$store/pack"
+	if copy_packed "$list"; then
+		list=$list.rest
+	else
+		keep=()
+	fi
 	if [[ -s $list ]]; then
-		mkdir -p -- "$store/pack"
 		packs=$(git pack-objects -q --delta-base-offset --window=0 "$store/pack/pack" <"$list") ||
 			{ rm -f -- "$list"; fail "writing a pack into $store"; }
+		keep["pack-$packs"]=1
 	fi
-	rm -f -- "$list"
+	rm -f -- "$list" "${list%.rest}"
 	for f in "$store"/pack/*; do
 		name=${f##*/}
 		[[ $name == *.promisor ]] && partial=1
-		[[ $packs && $name == "pack-$packs".@(pack|idx) ]] || rm -rf -- "$f" || fail "removing $f"
+		[[ ${keep[${name%.*}]:-} && $name == *.@(pack|idx) ]] || rm -rf -- "$f" || fail "removing $f"
 	done
-	[[ $partial && $packs ]] && : >"$store/pack/pack-$packs.promisor"
+	for name in ${partial:+"${!keep[@]}"}; do : >"$store/pack/$name.promisor"; done
 	rm -rf -- "$store"/[0-9a-f][0-9a-f] "$store"/info/{alternates,http-alternates,packs,commit-graph,commit-graphs} ||
 		fail "removing objects of $store"
 	[[ -s $common/shallow ]] || return 0
@@ -171,6 +191,7 @@ nested() {
 	done < <(git config -f "$top/.gitmodules" -z --get-regexp '^submodule\..*\.path$')
 }
 
+helper=/dev/batch/init # boxinit.Path
 own_ref=refs/batch/base-commit
 changed=
 [[ $(type -P git) ]] || { fact none git && report "no git"; }

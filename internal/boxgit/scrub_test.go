@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -61,6 +62,7 @@ git for-each-ref refs/remotes refs/notes refs/stash; git remote`
 type repo struct {
 	dir, work string // directories of the case and of its repository
 	env       []string
+	helper    string // batch's, if the container has it
 }
 
 func (r repo) bash(t *testing.T, script string, args ...string) (string, int) {
@@ -111,7 +113,11 @@ func files(t *testing.T, dir, skip string) string {
 
 func (r repo) scrub(t *testing.T) boxgit.Report {
 	t.Helper()
-	out, code := r.bash(t, boxgit.Script)
+	script := boxgit.Script
+	if r.helper != "" {
+		script = strings.Replace(script, "helper=/dev/batch/init", "helper="+r.helper, 1)
+	}
+	out, code := r.bash(t, script)
 	report, err := boxgit.Read([]byte(out), code)
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +167,42 @@ func hostile(t *testing.T, script, work string) repo {
 // The check comes first, and changes nothing, so that both share a case's repository.
 func TestTheCheckChangesNothingAndTheScrubLeavesNothingBeyondHEAD(t *testing.T) {
 	t.Parallel()
+	for name, helper := range map[string]string{"by git": "", "by the helper": buildHelper(t)} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); testScrub(t, helper) })
+	}
+}
+
+// buildHelper builds the program that is process 1 of containers, and returns its path.
+func buildHelper(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("batch's helper runs on Linux")
+	}
+	path := filepath.Join(t.TempDir(), "init")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "batch.example/batch/internal/boxinit").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+func TestTheScrubUsesTheHelper(t *testing.T) {
+	t.Parallel()
+	r := hostile(t, "begin repo; ahead; git gc -q", "repo")
+	called := filepath.Join(r.dir, "called")
+	r.helper = filepath.Join(r.dir, "helper")
+	if err := os.WriteFile(r.helper, []byte("#!/bin/sh\necho \"$@\" > "+called+"\nexec "+buildHelper(t)+" \"$@\""), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if report := r.scrub(t); report.Verdict != "scrubbed" {
+		t.Errorf("got %+v, want verdict scrubbed", report)
+	}
+	want := "keep-objects " + filepath.Join(r.work, ".git/objects/pack") + "\n"
+	if got, err := os.ReadFile(called); err != nil || string(got) != want {
+		t.Errorf("it was called with %q, %v; want %q, no error", got, err, want)
+	}
+}
+
+func testScrub(t *testing.T, helper string) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -172,6 +214,7 @@ func TestTheCheckChangesNothingAndTheScrubLeavesNothingBeyondHEAD(t *testing.T) 
 			if planted, err := os.ReadFile(filepath.Join(r.dir, "secrets")); err != nil || (len(planted) == 0) != c.clean {
 				t.Fatalf("planted %q, %v; want nothing planted: %v, no error", planted, err, c.clean)
 			}
+			r.helper = helper
 			r.changesAndRunsNothing(t)
 			before := r.observe(t)
 			index, _ := os.ReadFile(filepath.Join(r.work, ".git", "index"))

@@ -14,7 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/internal/gitpack"
 )
+
+// keepWord is the argument that makes this program a tool of package boxgit's script.
+const keepWord = "keep-objects"
+
+// keepObjects runs [gitpack.Keep] on a folder of packs.
+func keepObjects(dir string) {
+	if err := gitpack.Keep(dir, os.Stdin, os.Stdout); err != nil {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		os.Exit(1)
+	}
+}
 
 // keyLimit is how long the key may take to come.
 const keyLimit = 2 * time.Minute
@@ -22,6 +34,10 @@ const keyLimit = 2 * time.Minute
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == superviseWord {
 		supervise(os.Args[2:])
+		return
+	}
+	if len(os.Args) == 3 && os.Args[1] == keepWord {
+		keepObjects(os.Args[2])
 		return
 	}
 	// A process that reads this one's memory or descriptors could forge its messages.
