@@ -44,7 +44,6 @@ type Cache struct {
 	changed chan struct{}           // closed and replaced at each change that another caller may wait for
 	plan    plan                    // what the run will need
 	shared  map[string]int          // ref -> number of instances in the plan
-	derived map[string]string       // ref -> id, of derived images that this process has entered in the ledger
 	held    map[string]int          // ref -> number of instances that have it or wait for it
 	kept    map[string]int          // ref -> number of Holds, which held counts too
 	running int                     // instances that were admitted and have not ended
@@ -66,7 +65,7 @@ func New(engine Engine, ledger *Ledger, o Options) *Cache {
 	return &Cache{
 		engine: engine, ledger: ledger, o: o, space: make(chan struct{}, 1), changed: make(chan struct{}),
 		held: map[string]int{}, kept: map[string]int{}, pulling: map[string]int{}, ahead: map[string]*flock.Flock{},
-		needed: map[string]time.Time{}, derived: map[string]string{},
+		needed: map[string]time.Time{},
 	}
 }
 

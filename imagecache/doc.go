@@ -15,10 +15,8 @@
 // the rest of the run does not need, in the order in which they were last needed; then the
 // others, those that the run needs last before those that it needs soon.
 //
-// [Cache.Derive] makes an image from another one on the engine. The derived image is in the
-// ledger too. It is evicted before its base image, or later if something else removed
-// the base image. The results of scrubbing the git history of images are saved beside the
-// ledger: see [Cache.Note].
+// The results of scrubbing the git history of images are saved beside the ledger: see
+// [Cache.Note].
 //
 // The package does not know Docker: it uses the small interface [Engine].
 package imagecache

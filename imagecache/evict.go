@@ -133,11 +133,6 @@ func (c *Cache) evict(ctx context.Context, e Entry, dry bool) (why string, err e
 		} // otherwise the image was removed with its name, which images for several platforms share
 		return why, c.forget(e.Ref, dry)
 	}
-	if e.Of == "" {
-		if why, err := c.evictDerived(ctx, e.ID, dry); why != "" || err != nil {
-			return why, err
-		}
-	}
 	if dry {
 		return "", nil
 	}

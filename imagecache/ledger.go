@@ -22,7 +22,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Entry is an image that batch pulled, or made from another one.
+// Entry is an image that batch pulled.
 type Entry struct {
 	vocab.Image           // its Ref is one of [Ref]
 	Size        int64     `json:"size"` // bytes, shared layers included
@@ -30,10 +30,9 @@ type Entry struct {
 	Pulled      time.Time `json:"pulled"`
 	Needed      time.Time `json:"needed"` // when an instance last began or ended with it
 
-	// Of and OfID are the base image's Ref and ID if batch made the image: see [Derived].
-	// Otherwise they are empty.
-	Of   string `json:"of,omitempty"`
-	OfID string `json:"of_id,omitempty"`
+	// Of is the base image's Ref of an image that an earlier version of batch made, with
+	// scrubbed history. Nothing uses such images any more.
+	Of string `json:"of,omitempty"`
 }
 
 // Ledger records which images of one engine batch pulled, and which of them a process

@@ -3,7 +3,6 @@ package imagecache
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // view is what the choice of victims depends on.
@@ -20,19 +19,13 @@ type view struct {
 func (v view) victims(force bool) []Entry {
 	var out []Entry
 	for _, e := range v.entries {
-		if !v.held[nameOf(e.Ref)] && !v.used[e.ID] && (force || !v.ahead[e.source()]) {
+		if !v.held[nameOf(e.Ref)] && !v.used[e.ID] && (force || !v.ahead[e.Ref]) {
 			out = append(out, e)
 		}
 	}
-	needed := map[string]time.Time{} // by source
-	for _, e := range out {
-		if at := e.Needed; at.After(needed[e.source()]) {
-			needed[e.source()] = at
-		}
-	}
 	slices.SortStableFunc(out, func(a, b Entry) int {
-		nextA, againA := v.next[a.source()]
-		nextB, againB := v.next[b.source()]
+		nextA, againA := v.next[a.Ref]
+		nextB, againB := v.next[b.Ref]
 		switch {
 		case againA != againB && againA:
 			return 1
@@ -41,19 +34,10 @@ func (v view) victims(force bool) []Entry {
 		case againA && nextA != nextB:
 			return cmp.Compare(nextB, nextA)
 		}
-		return cmp.Or(
-			needed[a.source()].Compare(needed[b.source()]),
-			cmp.Compare(a.source(), b.source()),
-			cmp.Compare(b.Of, a.Of), // a derived image before its base image
-			cmp.Compare(a.Ref, b.Ref),
-		)
+		return cmp.Or(a.Needed.Compare(b.Needed), cmp.Compare(a.Ref, b.Ref))
 	})
 	return out
 }
-
-// source returns the ref of e's base image, or of e if it is not derived. The plan has only
-// such refs.
-func (e Entry) source() string { return cmp.Or(e.Of, e.Ref) }
 
 // size returns the bytes that the images use together. It counts shared layers once.
 func size(entries []Entry) int64 {

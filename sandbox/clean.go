@@ -40,7 +40,7 @@ func Clean(ctx context.Context, c docker.Config, leases []string, dry bool) (*Cl
 		found.Abandoned, reapErr = engine.Reap(ctx, leases...)
 		network, netErr = engine.RemoveNetwork(ctx)
 		helper, initErr = engine.Init.Remove(ctx)
-		found.Shared, err = network || helper, errors.Join(reapErr, netErr, initErr)
+		found.Shared, err = network || helper, errors.Join(reapErr, netErr, initErr, engine.ReapVolumes(ctx))
 	}
 	slices.SortFunc(found.Abandoned, func(a, b containers.Summary) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))

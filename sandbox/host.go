@@ -58,9 +58,9 @@ type Config struct {
 	// be resumed, to a later Host: all sandboxes of this one are Pristine.
 	LeaveAttempts bool
 
-	// ShareScrubs saves the results of scrubbing the git history of images, and
-	// makes images of the results if a scrub takes long. Set it only if a result depends
-	// on nothing but the image.
+	// ShareScrubs saves the results of scrubbing the git history of images, and lets
+	// containers share them if a scrub takes long. Set it only if a result depends on nothing
+	// but the image.
 	ShareScrubs bool
 
 	Notify func(text string) // called with messages for the user; nil ignores

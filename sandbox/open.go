@@ -19,9 +19,9 @@ type Opening struct {
 	// over if it still runs. Otherwise Open removes it and creates a new container. It
 	// also removes all other containers of earlier runs for the instance.
 	Container string
-	Report    func(phase string) // "pull", "scrub" if the sandbox waits for a scrub, then "start"
+	Report    func(phase string) // "pull", then "start"
 
-	// Pristine opens the dataset's own image, never one with scrubbed history. It neither
+	// Pristine opens a sandbox whose history will not be scrubbed. It neither
 	// takes over nor removes containers of earlier runs, and starts no interpreter of the
 	// agent ahead of its commands. Its container is of no attempt: after a crash, the next
 	// Start under the lease removes it.
@@ -34,11 +34,9 @@ type Facts struct {
 	Container string // id
 	Adopted   bool   // the container is the Opening's
 	Known     bool   // the repository is known to need no scrub: see boxgit.Known
-	Scrubbed  bool   // the history in the container's image was scrubbed before
 	Image     vocab.Image
 	Pull      time.Duration
 	Start     time.Duration
-	Scrub     time.Duration // time that it waited for an image with scrubbed history
 }
 
 // Open returns a running sandbox, which the caller must Close. An error is a *fault.Error;
@@ -67,26 +65,18 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 		return nil, o.Instance.ExplainImage(err)
 	}
 	pull := time.Since(start)
-	from := base{image: image.ID, release: func() {}}
-	if !o.Pristine {
-		from = h.base(ctx, wanted, image, o)
-	}
-	giveUp := func() { from.release(); release() }
+	scrub := h.scrubbing(ctx, wanted, image, o)
 	o.Report("start")
-	if c, err = h.engine.Create(ctx, h.spec(ref, from.image, o)); err != nil {
-		giveUp()
+	spec := h.spec(ref, image.ID, o)
+	spec.Volumes = scrub.volumes(false)
+	if c, err = h.engine.Create(ctx, spec); err != nil {
+		release()
 		return nil, err
 	}
-	b := h.box(ctx, c, o, giveUp, Facts{
-		Image: vocab.Image{Ref: ref, Digest: image.Digest}, Known: from.known, Scrubbed: from.image != image.ID,
-		Pull: pull, Scrub: from.waited, Start: time.Since(start) - pull - from.waited,
+	b := h.box(ctx, c, o, release, Facts{
+		Image: vocab.Image{Ref: ref, Digest: image.Digest}, Known: scrub.known, Pull: pull, Start: time.Since(start) - pull,
 	})
-	if b.facts.Scrubbed {
-		b.facts.Image.ID = image.ID // report the dataset's image, not the one that batch made from it
-	}
-	if from.key != "" {
-		b.remember = func(clean bool, took time.Duration) { h.remember(from.key, clean, took) }
-	}
+	b.scrub, b.baseCommit = scrub, o.Instance.BaseCommit
 	return b, nil
 }
 

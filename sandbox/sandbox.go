@@ -17,9 +17,11 @@ type Sandbox struct {
 	host      *Host
 	opened    context.Context // the context of Open, which ends when the run is stopped
 	container *containers.Container
-	release   func()                               // releases the image
-	remember  func(clean bool, took time.Duration) // saves the result of the scrub; may be nil
+	release   func() // releases the image
 	facts     Facts
+
+	scrub      scrubbing
+	baseCommit string // of the instance
 }
 
 // outputLimit is how many bytes of a command's output are kept, unless the output is the
@@ -104,14 +106,6 @@ func (s *Sandbox) Alive(ctx context.Context) error {
 	}
 	_, err := s.container.Run(ctx, containers.Command{Script: ":"})
 	return err
-}
-
-// Scrubbed saves the result of scrubbing the repository: whether there was nothing to
-// remove, see boxgit.Clean, and how long it took.
-func (s *Sandbox) Scrubbed(clean bool, took time.Duration) {
-	if s.remember != nil {
-		s.remember(clean, took)
-	}
 }
 
 // Facts describes the sandbox and how it was opened.

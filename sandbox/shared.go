@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -22,10 +23,11 @@ type common struct {
 	engine *docker.Engine
 	info   docker.Info
 	images *imagecache.Cache
-	scrubs *scrubs
 	notify func(text string)
 	log    *slog.Logger
 	end    func() // ends pulling images ahead
+
+	histories *histories
 }
 
 // Turn is an instance for which the host with that name will open a sandbox.
@@ -56,7 +58,7 @@ func connect(ctx context.Context, c Config) (*common, error) {
 	}
 	return &common{
 		engine: stock.engine, info: stock.info, images: stock.Cache(c.Images), notify: c.Notify, log: c.Log,
-		scrubs: &scrubs{slow: slowScrub, turns: make(chan struct{}, max(1, stock.info.CPUs)), log: c.Log},
+		histories: newHistories(stock.engine, stock.info.CPUs, c.Log),
 	}, nil
 }
 
@@ -80,8 +82,10 @@ func (s *Shared) Close(ctx context.Context) error { return s.close(ctx) }
 
 func (s *common) close(ctx context.Context) error {
 	s.end()
-	s.reap(context.WithoutCancel(ctx))
-	return s.engine.Close()
+	ctx = context.WithoutCancel(ctx)
+	err := s.histories.remove(ctx)
+	s.reap(ctx)
+	return errors.Join(err, s.engine.Close())
 }
 
 // reap removes the containers of crashed runs. A failure is logged and does not stop the run.
@@ -91,6 +95,9 @@ func (s *common) reap(ctx context.Context) {
 	removed, err := s.engine.Reap(ctx)
 	if err != nil {
 		s.log.Warn("could not remove containers of crashed runs", "err", err)
+	}
+	if err := s.engine.ReapVolumes(ctx); err != nil {
+		s.log.Warn("could not remove volumes of crashed runs", "err", err)
 	}
 	switch len(removed) {
 	case 0:

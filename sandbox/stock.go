@@ -90,10 +90,7 @@ type Needed struct {
 	Size      int64      `json:"size,omitempty"` // bytes, shared layers included
 	Pulled    *time.Time `json:"pulled_by_batch,omitempty"`
 	Needed    *time.Time `json:"last_needed,omitempty"` // if batch pulled it
-	Scrubbed  []string   `json:"scrubbed,omitempty"`    // images that batch made from it, with scrubbed history
 	Error     string     `json:"error,omitempty"`       // why it cannot be pulled, if that is known
-
-	Made []imagecache.Entry `json:"-"` // the images in Scrubbed
 
 	explain func(error) error // adds to an error that the image's name was derived
 }
@@ -141,9 +138,6 @@ func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []
 	for _, e := range entries {
 		if e.Ref == imagecache.Ref(n.Ref, platform) && e.ID == image.ID {
 			n.Pulled, n.Needed = &e.Pulled, &e.Needed
-		}
-		if e.OfID == image.ID {
-			n.Made, n.Scrubbed = append(n.Made, e), append(n.Scrubbed, e.Ref)
 		}
 	}
 	return nil

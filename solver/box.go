@@ -37,10 +37,16 @@ func (b *keptBox) Script(ctx context.Context, script string) (vocab.Output, erro
 	return out, err
 }
 
-// Scrubbed implements [Rememberer].
+// ShareScrub implements [Scrubbing].
+func (b *keptBox) ShareScrub(ctx context.Context) (clean bool) {
+	s, ok := b.Sandbox.(Scrubbing)
+	return ok && s.ShareScrub(ctx)
+}
+
+// Scrubbed implements [Scrubbing].
 func (b *keptBox) Scrubbed(clean bool, took time.Duration) {
-	if r, ok := b.Sandbox.(Rememberer); ok {
-		r.Scrubbed(clean, took)
+	if s, ok := b.Sandbox.(Scrubbing); ok {
+		s.Scrubbed(clean, took)
 	}
 }
 
@@ -50,7 +56,7 @@ func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 	if box, ok := t.runner.Kept().(*keptBox); ok {
 		t.box = box.Facts()
 		if id := t.container(); id != "" && id == t.box.Container && box.lives(ctx) {
-			t.box.Adopted, t.box.Pull, t.box.Start, t.box.Scrub = true, 0, 0, 0
+			t.box.Adopted, t.box.Pull, t.box.Start = true, 0, 0
 			return box, nil
 		}
 		t.close(box)
@@ -75,9 +81,6 @@ func (t *attempt) opening(phase string) {
 	switch phase {
 	case "pull":
 		t.watch.to(&spent.Pull)
-	case "scrub":
-		t.watch.to(&spent.Prepare)
-		phase = "prepare"
 	default:
 		t.watch.to(&spent.Start)
 	}

@@ -35,9 +35,13 @@ type Sandbox interface {
 	Close() error
 }
 
-// Rememberer is a Sandbox that saves the result of scrubbing its repository: whether
-// there was nothing to remove, see boxgit.Clean, and how long it took.
-type Rememberer interface {
+// Scrubbing is a Sandbox that shares the scrubs of its repository with other sandboxes.
+type Scrubbing interface {
+	// ShareScrub waits until a scrub of the same repository in another container has ended,
+	// if the sandbox can use its outcome. Clean means that there is nothing to remove.
+	ShareScrub(ctx context.Context) (clean bool)
+	// Scrubbed saves whether there was nothing to remove, see boxgit.Clean, and how long the
+	// scrub took.
 	Scrubbed(clean bool, took time.Duration)
 }
 

@@ -40,7 +40,7 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 	if t.base == "" {
 		t.base = boxgit.Head(ctx, ownScripts{box})
 	}
-	if t.ScrubGitHistory && !t.box.Known && !t.box.Scrubbed {
+	if t.ScrubGitHistory && !t.box.Known {
 		t.scrub = t.beginScrub(ctx, box)
 	}
 	return nil
@@ -99,7 +99,7 @@ type scrub struct {
 	stop  context.CancelFunc
 	ended chan struct{}
 	err   error         // once ended
-	took  time.Duration // without the wait for its turn
+	took  time.Duration // without the wait for its turn and for another container
 }
 
 // beginScrub starts a scrub, which waits for its turn. The attempt must end it.
@@ -108,6 +108,10 @@ func (t *attempt) beginScrub(ctx context.Context, box Sandbox) *scrub {
 	s := &scrub{stop: stop, ended: make(chan struct{})}
 	go func() {
 		defer close(s.ended)
+		mode := boxgit.Scrub
+		if shared, ok := box.(Scrubbing); ok && shared.ShareScrub(ctx) {
+			mode = boxgit.Known
+		}
 		select {
 		case t.turns <- struct{}{}:
 			defer func() { <-t.turns }()
@@ -116,7 +120,7 @@ func (t *attempt) beginScrub(ctx context.Context, box Sandbox) *scrub {
 			return
 		}
 		began := t.Now()
-		s.err = t.hide(ctx, box)
+		s.err = t.hide(ctx, box, mode)
 		s.took = t.Now().Sub(began)
 	}()
 	return s
@@ -152,13 +156,13 @@ func (s *scrub) seconds() float64 {
 }
 
 // hide scrubs the repository.
-func (t *attempt) hide(ctx context.Context, box Sandbox) error {
-	out, err := t.prepare(ctx, box, boxgit.Scrub)
+func (t *attempt) hide(ctx context.Context, box Sandbox, mode string) error {
+	out, err := t.prepare(ctx, box, mode)
 	if err != nil {
 		return err
 	}
 	report, err := t.read(out)
-	if r, ok := box.(Rememberer); ok && err == nil {
+	if r, ok := box.(Scrubbing); ok && err == nil {
 		r.Scrubbed(report.Verdict == boxgit.Clean, out.Duration)
 	}
 	return err

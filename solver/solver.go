@@ -346,8 +346,8 @@ func (t *attempt) phases() results.Phases {
 		p.Backoff += e.Backoff.Seconds()
 	}
 	p.Queue = t.runner.Queued.Seconds()
-	p.Scrub = t.scrub.seconds() + t.box.Scrub.Seconds()
-	p.ScrubWait = t.scrubWait.Seconds() + t.box.Scrub.Seconds()
+	p.Scrub = t.scrub.seconds()
+	p.ScrubWait = t.scrubWait.Seconds()
 	return p
 }
 

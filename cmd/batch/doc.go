@@ -99,12 +99,12 @@
 // --keep-git-history is given.
 //
 // This runs in parallel with the first model call; the first command waits for it. The
-// outcome is remembered for later runs, by image, directory, base_commit and script. If it
-// takes a second or more, and the image was used before or more instances of the run
-// need it than the engine has CPUs, batch removes the history once, in a separate
-// container, and keeps the outcome as an image batch-scrubbed/..., from which it creates
-// the containers. Results still name the original image. The new image counts for
-// --disk-budget and is evicted before the original; batch images shows it. Nothing is
+// outcome is remembered for later runs, by image, directory, base_commit and script: where
+// nothing was found, nothing is searched again. If other instances of the run need the same
+// history and the scrub takes half a second or more, it is made once, in a container of its
+// own. The objects that stay are then in a volume of the engine, which the containers
+// have read-only at /dev/batch-history and borrow from (objects/info/alternates). The
+// volume is removed at the end of the run, or by the next run after a crash. Nothing is
 // remembered or shared with run.env_startup_command, with --user in environment.run_args
 // or with GIT_DIR.
 //

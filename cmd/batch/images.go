@@ -119,9 +119,6 @@ func (a *app) printImages(list []*sandbox.Needed) error {
 			bytes += l.Size
 		}
 		t.Row(l.Ref, l.Instances, state, size)
-		for _, e := range l.Made {
-			t.Row("  "+e.Ref, "-", "made of it", units.HumanSize(float64(e.Size)))
-		}
 	}
 	if err := t.Flush(); err != nil {
 		return err

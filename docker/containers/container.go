@@ -126,6 +126,9 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 		return err
 	}
 	limits.Mounts = append(limits.Mounts, helper)
+	for _, v := range s.Volumes {
+		limits.Mounts = append(limits.Mounts, v.mount())
+	}
 	// The engine may create the container although the caller has hung up, and
 	// its id would be lost. The call is short, so it is not canceled.
 	made, err := f.engine.API.ContainerCreate(context.WithoutCancel(ctx), s.config(time.Now(), f.owner, c.key), limits, nil, platform, s.Name)

@@ -72,6 +72,8 @@ type Spec struct {
 	ExtraHosts  []string // name:address, for /etc/hosts
 	ShmSize     int64    // bytes of /dev/shm; 0: the engine's default
 
+	Volumes []Volume
+
 	// Disk limits the size of the container's own files, in bytes, without the volumes of
 	// its image; 0: no limit. Where the storage driver has no quota for it,
 	// batch measures the size regularly: see package docker.

@@ -24,7 +24,7 @@ compare() { # id of a commit, perhaps abbreviated; empty: only say where HEAD is
 		return 0
 	fi
 	fact head "$head"
-	[[ $2 == scrub ]] || unsaved
+	[[ $2 == @(scrub|share) ]] || unsaved
 	[[ $1 && $head != "$1"* ]] || return 0
 	commit=$1
 	[[ ${#commit} == "${#head}" ]] || known || return 0

@@ -27,6 +27,9 @@ var hide string
 //
 //   - [Keep] does not change the history. It is quick.
 //   - [Scrub] does not search for changes in the working tree, because Keep has done so.
+//   - [Share] is Scrub in a container that is removed afterwards: it writes the objects that
+//     stay into the folder [Shared]. A Scrub in another container of the image that has
+//     this folder, perhaps read-only, uses them from there, which takes a moment.
 //   - [Known] only removes git's own files, such as reflogs. It is quick because it does
 //     not check objects, so use it only if a scrub of the same files was [Clean] or
 //     was made before.
@@ -43,8 +46,12 @@ func Command(baseCommit, what string) string {
 const (
 	Keep  = "keep"
 	Scrub = "scrub"
+	Share = "share"
 	Known = "known"
 )
+
+// Shared is the folder in which containers of one image share the outcome of a scrub.
+const Shared = "/dev/batch-history"
 
 // Clean is the verdict if there was nothing to remove.
 const Clean = "clean"

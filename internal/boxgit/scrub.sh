@@ -49,22 +49,51 @@ sort_refs() {
 	done
 }
 
+# count prints how often objects are stored.
+count() {
+	local key value total=0
+	while read -r key value; do
+		[[ $key == count: || $key == in-pack: ]] && total=$((total + value))
+	done < <(git count-objects -v 2>/dev/null)
+	echo "$total"
+}
+
 # copy_packed takes from the packs what a list has, with batch's helper where there is one,
 # and writes the rest of the list beside it. If it cannot, git packs all of the list.
-copy_packed() {
+copy_packed() { # list, folder of new packs
 	local word name
-	[[ -x $helper ]] && "$helper" keep-objects "$store/pack" <"$1" >"$1.packs" 2>/dev/null || { rm -f -- "$1.packs"; return 1; }
+	[[ -x $helper ]] && "$helper" keep-objects "$store/pack" "$2" <"$1" >"$1.packs" 2>/dev/null || { rm -f -- "$1.packs"; return 1; }
 	while read -r word name; do
 		if [[ $word == pack ]]; then keep["$name"]=1; else printf '%s\n' "$name"; fi
 	done <"$1.packs" >"$1.rest"
 	rm -f -- "$1.packs"
 }
 
+# pack writes what a list has as packs into a folder that may have others, and removes them.
+pack() { # list, folder
+	local list=$1 f name packs partial=
+	local -A keep=() # names of packs
+	mkdir -p -- "$2"
+	if copy_packed "$list" "$2"; then list=$list.rest; else keep=(); fi
+	if [[ -s $list ]]; then
+		mkdir -p -- "$store/pack" # git writes only there
+		packs=$(git pack-objects -q --delta-base-offset --window=0 "$store/pack/pack" <"$list") &&
+			{ [[ $2 -ef $store/pack ]] || cp -- "$store/pack/pack-$packs".@(pack|idx) "$2"; } || fail "writing a pack into $2"
+		keep["pack-$packs"]=1
+	fi
+	rm -f -- "$1.rest"
+	for f in "$store"/pack/*.promisor; do partial=1; done
+	for f in "$2"/*; do
+		name=${f##*/}
+		[[ ${keep[${name%.*}]:-} && $name == *.@(pack|idx) ]] || rm -rf -- "$f" || fail "removing $f"
+	done
+	for name in ${partial:+"${!keep[@]}"}; do : >"$2/$name.promisor"; done
+}
+
 # repack leaves in the store what HEAD, the index and the refs to keep need, and
 # nothing else. What is borrowed from another repository becomes this one's own.
 repack() {
-	local list=$GIT_DIR/gitscrub.$$ n total=0 key value packs f name partial=
-	local -A keep=() # names of packs
+	local list=$GIT_DIR/gitscrub.$$ n total
 	local want=(${head:+"$head"} ${also:+"$also"} "${roots[@]}")
 	walk() { printf '%s\n' "${want[@]}" | git rev-list --objects --indexed-objects "$@" --stdin; }
 	ids() { walk "$@" | cut -d' ' -f1; }
@@ -73,34 +102,48 @@ repack() {
 		[[ -z ${want[*]} && ! -e $GIT_DIR/index ]] || { rm -f -- "$list"; fail "listing what HEAD needs in $GIT_DIR"; }
 	# git knows the empty tree without having it.
 	n=$(grep -vcE '^(4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)' "$list")
-	while read -r key value; do
-		[[ $key == count: || $key == in-pack: ]] && total=$((total + value))
-	done < <(git count-objects -v)
+	total=$(count)
 	if ((n == total)) && [[ ! -e $store/info/alternates ]]; then
 		rm -f -- "$list"
 		return
 	fi
 	changed=1 objects=$((objects + total - n))
-	mkdir -p -- "$store/pack"
-	if copy_packed "$list"; then
-		list=$list.rest
-	else
-		keep=()
+	if [[ $share ]]; then
+		pack "$list" "$shared$store/pack"
+		rm -f -- "$list"
+		printf '%s\n' "$n" >"$shared$store/count" || fail "writing into $shared"
+		return
 	fi
-	if [[ -s $list ]]; then
-		packs=$(git pack-objects -q --delta-base-offset --window=0 "$store/pack/pack" <"$list") ||
-			{ rm -f -- "$list"; fail "writing a pack into $store"; }
-		keep["pack-$packs"]=1
-	fi
-	rm -f -- "$list" "${list%.rest}"
-	for f in "$store"/pack/*; do
-		name=${f##*/}
-		[[ $name == *.promisor ]] && partial=1
-		[[ ${keep[${name%.*}]:-} && $name == *.@(pack|idx) ]] || rm -rf -- "$f" || fail "removing $f"
-	done
-	for name in ${partial:+"${!keep[@]}"}; do : >"$store/pack/$name.promisor"; done
+	pack "$list" "$store/pack"
+	rm -f -- "$list"
+	remove_others
+	trim_shallow
+}
+
+# borrow does what repack does, with the packs that a repack in another container of the
+# image has written, if there are any.
+borrow() {
+	local n total
+	[[ ! $share && -s $shared$store/count ]] && read -r n <"$shared$store/count" || return 1
+	total=$(count)
+	((total == 0)) && [[ $(cat -- "$store/info/alternates" 2>/dev/null) == "$shared$store" ]] && return
+	changed=1 objects=$((objects + total - n))
+	rm -rf -- "$store"/pack/* || fail "removing packs of $store"
+	remove_others
+	mkdir -p -- "$store/info"
+	printf '%s\n' "$shared$store" >"$store/info/alternates" || fail "changing $store/info/alternates"
+	trim_shallow
+}
+
+# remove_others removes all objects that are not in the store's own packs.
+remove_others() {
 	rm -rf -- "$store"/[0-9a-f][0-9a-f] "$store"/info/{alternates,http-alternates,packs,commit-graph,commit-graphs} ||
 		fail "removing objects of $store"
+}
+
+# trim_shallow takes from the ends of a shallow history those that are not there any more.
+trim_shallow() {
+	local list=$GIT_DIR/gitscrub.$$
 	[[ -s $common/shallow ]] || return 0
 	git cat-file --batch-check='%(objectname)' <"$common/shallow" | grep -v missing >"$list"
 	mv -- "$list" "$common/shallow" || fail "changing $common/shallow"
@@ -165,7 +208,7 @@ scrub() { # git directory, commit to keep beside HEAD or nothing
 	cut_off
 	if [[ ! $known ]]; then
 		abbreviates && digits=$(shortest)
-		repack
+		borrow || repack
 		[[ ! $digits || $(shortest) == "$digits" ]] ||
 			git config --file "$common/config" core.abbrev "$digits" || fail "changing $common/config"
 	fi
@@ -191,7 +234,9 @@ nested() {
 	done < <(git config -f "$top/.gitmodules" -z --get-regexp '^submodule\..*\.path$')
 }
 
-helper=/dev/batch/init # boxinit.Path
+helper=/dev/batch/init      # boxinit.Path
+shared=/dev/batch-history   # Shared
+share=                      # whether to write into it
 own_ref=refs/batch/base-commit
 changed=
 [[ $(type -P git) ]] || { fact none git && report "no git"; }
@@ -200,6 +245,7 @@ if locate ""; then compare "${1:-}" "${2:-}"; else fact none repository; fi
 locate "$given" || report "no repository"
 known=
 [[ ${2:-} == known ]] && known=1
+[[ ${2:-} == share ]] && share=1 && umask 022
 scrub "$dir" "$apart"
 nested
 if [[ $known && $changed ]]; then # it was not

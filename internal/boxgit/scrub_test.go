@@ -63,6 +63,7 @@ type repo struct {
 	dir, work string // directories of the case and of its repository
 	env       []string
 	helper    string // batch's, if the container has it
+	shared    string // the folder that containers share
 }
 
 func (r repo) bash(t *testing.T, script string, args ...string) (string, int) {
@@ -111,13 +112,16 @@ func files(t *testing.T, dir, skip string) string {
 	return list.String()
 }
 
-func (r repo) scrub(t *testing.T) boxgit.Report {
+func (r repo) scrub(t *testing.T, args ...string) boxgit.Report {
 	t.Helper()
 	script := boxgit.Script
 	if r.helper != "" {
 		script = strings.Replace(script, "helper=/dev/batch/init", "helper="+r.helper, 1)
 	}
-	out, code := r.bash(t, script)
+	if r.shared != "" {
+		script = strings.Replace(script, "shared="+boxgit.Shared, "shared="+r.shared, 1)
+	}
+	out, code := r.bash(t, script, args...)
 	report, err := boxgit.Read([]byte(out), code)
 	if err != nil {
 		t.Fatal(err)
@@ -167,8 +171,12 @@ func hostile(t *testing.T, script, work string) repo {
 // The check comes first, and changes nothing, so that both share a case's repository.
 func TestTheCheckChangesNothingAndTheScrubLeavesNothingBeyondHEAD(t *testing.T) {
 	t.Parallel()
-	for name, helper := range map[string]string{"by git": "", "by the helper": buildHelper(t)} {
-		t.Run(name, func(t *testing.T) { t.Parallel(); testScrub(t, helper) })
+	built := buildHelper(t)
+	for _, way := range []struct {
+		name, helper string
+		shares       bool
+	}{{name: "by git"}, {name: "by the helper", helper: built}, {name: "in another container", helper: built, shares: true}} {
+		t.Run(way.name, func(t *testing.T) { t.Parallel(); testScrub(t, way.helper, way.shares) })
 	}
 }
 
@@ -185,6 +193,25 @@ func buildHelper(t *testing.T) string {
 	return path
 }
 
+// scrubElsewhere scrubs a copy of the repository, at the same place, as a container of the
+// same image would, and returns the repository with what that scrub shares.
+func (r repo) scrubElsewhere(t *testing.T) repo {
+	t.Helper()
+	kept := r.dir + ".kept"
+	r.shared = r.dir + ".shared"
+	if out, err := exec.CommandContext(t.Context(), "cp", "-pR", r.dir, kept).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r.scrub(t, "", boxgit.Share)
+	if err := os.RemoveAll(r.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(kept, r.dir); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func TestTheScrubUsesTheHelper(t *testing.T) {
 	t.Parallel()
 	r := hostile(t, "begin repo; ahead; git gc -q", "repo")
@@ -196,13 +223,14 @@ func TestTheScrubUsesTheHelper(t *testing.T) {
 	if report := r.scrub(t); report.Verdict != "scrubbed" {
 		t.Errorf("got %+v, want verdict scrubbed", report)
 	}
-	want := "keep-objects " + filepath.Join(r.work, ".git/objects/pack") + "\n"
+	packs := filepath.Join(r.work, ".git/objects/pack")
+	want := "keep-objects " + packs + " " + packs + "\n"
 	if got, err := os.ReadFile(called); err != nil || string(got) != want {
 		t.Errorf("it was called with %q, %v; want %q, no error", got, err, want)
 	}
 }
 
-func testScrub(t *testing.T, helper string) {
+func testScrub(t *testing.T, helper string, shares bool) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -219,7 +247,10 @@ func testScrub(t *testing.T, helper string) {
 			before := r.observe(t)
 			index, _ := os.ReadFile(filepath.Join(r.work, ".git", "index"))
 			_ = os.Remove(filepath.Join(r.dir, "ran"))
-			report := r.scrub(t)
+			if shares {
+				r = r.scrubElsewhere(t)
+			}
+			report := r.scrub(t, "", boxgit.Scrub)
 			if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {
 				t.Error("something that the repository configured was run")
 			}

@@ -20,9 +20,12 @@ import (
 // keepWord is the argument that makes this program a tool of package boxgit's script.
 const keepWord = "keep-objects"
 
-// keepObjects runs [gitpack.Keep] on a folder of packs.
-func keepObjects(dir string) {
-	if err := gitpack.Keep(dir, os.Stdin, os.Stdout); err != nil {
+// keepObjects runs [gitpack.Keep] on two folders of packs.
+func keepObjects(folders []string) {
+	if len(folders) != 2 {
+		os.Exit(2)
+	}
+	if err := gitpack.Keep(folders[0], folders[1], os.Stdin, os.Stdout); err != nil {
 		_, _ = os.Stderr.WriteString(err.Error() + "\n")
 		os.Exit(1)
 	}
@@ -36,8 +39,8 @@ func main() {
 		supervise(os.Args[2:])
 		return
 	}
-	if len(os.Args) == 3 && os.Args[1] == keepWord {
-		keepObjects(os.Args[2])
+	if len(os.Args) > 1 && os.Args[1] == keepWord {
+		keepObjects(os.Args[2:])
 		return
 	}
 	// A process that reads this one's memory or descriptors could forge its messages.

@@ -10,15 +10,17 @@ import (
 	"strings"
 )
 
-// Keep reads the ids of objects, one to a line, and writes for each pack in dir that has
-// others too a new pack, beside it, with the objects on the list and no others. An object
-// that several packs have stays in one of them. Keep removes nothing.
+// Keep reads the ids of objects, one to a line, and writes for each pack in the folder from
+// a new pack in the folder to, with the objects on the list and no others. An object that
+// several packs have is kept in one of them. If both folders have the same name, a pack
+// without other objects stays as it is. Keep removes nothing.
 //
-// It writes to out a line "pack NAME" for each pack to keep, new or old, without its folder
-// and its ending, and a line "rest ID" for each object on the list that is in no pack. On an
-// error, new packs may be left, and nothing of the list may be taken for done.
-func Keep(dir string, list io.Reader, out io.Writer) error {
-	packs, err := openAll(dir)
+// It writes to out a line "pack NAME" for each pack in the folder to that has objects on the
+// list, without its folder and its ending, and a line "rest ID" for each object on the list
+// that is in no pack. On an error, new packs may be left, and nothing of the list may be
+// taken for done.
+func Keep(from, to string, list io.Reader, out io.Writer) error {
+	packs, err := openAll(from)
 	defer func() {
 		for _, p := range packs {
 			_ = p.file.Close() // it was only read
@@ -38,8 +40,8 @@ func Keep(dir string, list io.Reader, out io.Writer) error {
 			continue
 		}
 		name := p.name
-		if n < p.len() {
-			if name, err = cutPack(p, kept[i]); err != nil {
+		if n < p.len() || from != to {
+			if name, err = cutPack(p, kept[i], to); err != nil {
 				return &os.PathError{Op: "copying from", Path: p.name + ".pack", Err: err}
 			}
 		}

@@ -83,7 +83,7 @@ func cutting(t *testing.T, dir string) (rest string) {
 	list := sh(t, dir, "git rev-list --objects end | cut -d' ' -f1")
 	packs := filepath.Join(dir, ".git/objects/pack")
 	var out bytes.Buffer
-	if err := gitpack.Keep(packs, strings.NewReader(list), &out); err != nil {
+	if err := gitpack.Keep(packs, packs, strings.NewReader(list), &out); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
@@ -164,6 +164,20 @@ func TestAWholePackStays(t *testing.T) {
 	}
 }
 
+func TestAWholePackIsWrittenElsewhere(t *testing.T) {
+	t.Parallel()
+	dir, to := repository(t, "git repack -qad"), t.TempDir()
+	list := sh(t, dir, "git rev-list --objects main | cut -d' ' -f1")
+	var out bytes.Buffer
+	if err := gitpack.Keep(filepath.Join(dir, ".git/objects/pack"), to, strings.NewReader(list), &out); err != nil {
+		t.Fatal(err)
+	}
+	name, ok := strings.CutPrefix(strings.TrimSpace(out.String()), "pack ")
+	if got := strings.Count(sh(t, to, "git show-index < "+name+".idx"), "\n"); !ok || got != strings.Count(list, "\n") {
+		t.Errorf("output %q, %d objects; want one pack, %d objects", out.String(), got, strings.Count(list, "\n"))
+	}
+}
+
 // Each kind of damage is an error, and no pack with it is written.
 func TestADamagedPackIsAnError(t *testing.T) {
 	t.Parallel()
@@ -182,7 +196,8 @@ func TestADamagedPackIsAnError(t *testing.T) {
 			list := sh(t, dir, "git rev-list --objects end | cut -d' ' -f1")
 			sh(t, dir, "cd .git/objects/pack; rm -f *.rev; "+damage)
 			var out bytes.Buffer
-			if err := gitpack.Keep(filepath.Join(dir, ".git/objects/pack"), strings.NewReader(list), &out); err == nil {
+			packs := filepath.Join(dir, ".git/objects/pack")
+			if err := gitpack.Keep(packs, packs, strings.NewReader(list), &out); err == nil {
 				t.Errorf("no error, and output %q", out.String())
 			}
 			if left := sh(t, dir, "ls .git/objects/pack | grep tmp || true"); left != "" {
@@ -195,7 +210,7 @@ func TestADamagedPackIsAnError(t *testing.T) {
 func TestWhatIsNoIDIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, list := range []string{"x\n", strings.Repeat("g", 40) + "\n", strings.Repeat("a", 64) + "\n"} {
-		if err := gitpack.Keep(t.TempDir(), strings.NewReader(list), &bytes.Buffer{}); err == nil {
+		if err := gitpack.Keep(t.TempDir(), t.TempDir(), strings.NewReader(list), &bytes.Buffer{}); err == nil {
 			t.Errorf("list %q: no error", list)
 		}
 	}
@@ -227,6 +242,6 @@ func FuzzKeep(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		_ = gitpack.Keep(dir, strings.NewReader(list), &bytes.Buffer{})
+		_ = gitpack.Keep(dir, dir, strings.NewReader(list), &bytes.Buffer{})
 	})
 }

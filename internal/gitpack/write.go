@@ -43,11 +43,10 @@ type cut struct {
 	head    []byte
 }
 
-// cutPack writes what k keeps of p beside p, and returns the path without its ending.
-func cutPack(p *pack, k keep) (name string, err error) {
+// cutPack writes what k keeps of p into dir, and returns the path without its ending.
+func cutPack(p *pack, k keep, dir string) (name string, err error) {
 	c := &cut{pack: p, k: k, offsets: make([]int64, p.len()), sums: make([]uint32, p.len())}
 	c.from = inflater{pack: p, limit: heldLimit}
-	dir := filepath.Dir(p.name)
 	unfinished, sum, err := writeFile(dir, c.writePack)
 	if err != nil {
 		return "", err

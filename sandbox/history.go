@@ -1,0 +1,197 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
+	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/boxgit"
+)
+
+// slowScrub is how long a scrub must take before containers share its outcome: a separate
+// container for it takes nearly as long.
+const slowScrub = 500 * time.Millisecond
+
+// histories are the scrubbed git histories that the containers of a run share. They are not
+// used if a command of the user runs before the scrub, or if the repository may not be the
+// image's own.
+type histories struct {
+	engine *docker.Engine
+	slow   time.Duration // a scrub that takes this long is shared
+	turns  chan struct{} // limits how many are made at the same time
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	byKey map[string]*history
+}
+
+// history is the scrubbed history of one image for one commit, in a volume of the engine.
+// Containers have the volume from their start. It is filled, in a container of its own,
+// when the first of them needs it.
+type history struct {
+	volume string
+	turn   chan struct{} // held while the volume is filled
+	done   bool          // it was filled, or cannot be; guarded by turn
+	clean  bool          // there is nothing to remove: nothing is in the volume; guarded by turn
+}
+
+func newHistories(engine *docker.Engine, cpus int, log *slog.Logger) *histories {
+	return &histories{
+		engine: engine, slow: slowScrub, turns: make(chan struct{}, max(1, cpus)), log: log, byKey: map[string]*history{},
+	}
+}
+
+// get returns the history under a key, with a volume that the engine has. It is nil if the
+// engine could not create one.
+func (s *histories) get(ctx context.Context, key string) *history {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.byKey[key]; h != nil {
+		return h
+	}
+	name, err := s.engine.CreateVolume(ctx)
+	if err != nil {
+		s.log.Warn("could not create a volume for a scrubbed git history", "err", err)
+		return nil
+	}
+	h := &history{volume: name, turn: make(chan struct{}, 1)}
+	s.byKey[key] = h
+	return h
+}
+
+// remove removes the volumes. All containers must have been removed before.
+func (s *histories) remove(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for key, h := range s.byKey {
+		errs = append(errs, s.engine.RemoveVolume(ctx, h.volume))
+		delete(s.byKey, key)
+	}
+	return errors.Join(errs...)
+}
+
+// scrubbing is what a sandbox knows about the scrub of its repository.
+type scrubbing struct {
+	key     string   // under which the outcome is saved; empty: it is not saved
+	known   bool     // there is nothing to remove
+	history *history // shared with other containers; may be nil
+}
+
+// scrubKey returns everything that the outcome of a scrub depends on.
+func (h *Host) scrubKey(image imagecache.Image, o Opening) string {
+	return strings.Join([]string{image.ID, boxgit.Version, boxgit.ID(o.Instance.BaseCommit), h.Container.WorkDir}, " ")
+}
+
+// scrubbing returns what is known about scrubbing the repository of a container that is
+// created from an image. Its outcome is shared if the scrub takes long and other instances of
+// the run need the same.
+func (h *Host) scrubbing(ctx context.Context, ref string, image imagecache.Image, o Opening) scrubbing {
+	if !h.ShareScrubs || o.Pristine {
+		return scrubbing{}
+	}
+	s := scrubbing{key: h.scrubKey(image, o)}
+	note, noted := h.images.Note(s.key)
+	s.known = note.Clean
+	if !s.known && (!noted || note.Seconds >= h.histories.slow.Seconds()) && h.images.Sharing(ref) > 1 {
+		s.history = h.histories.get(ctx, s.key)
+	}
+	return s
+}
+
+// volumes returns the volume in which the container finds the history.
+func (s scrubbing) volumes(writable bool) []containers.Volume {
+	if s.history == nil {
+		return nil
+	}
+	return []containers.Volume{{Name: s.history.volume, Path: boxgit.Shared, Writable: writable}}
+}
+
+// ShareScrub waits until a scrub of the same repository in another container has ended, if
+// this sandbox shares its outcome. Clean means that there is nothing to remove. Without an
+// outcome to share, the sandbox's own scrub does all the work.
+func (s *Sandbox) ShareScrub(ctx context.Context) (clean bool) {
+	h := s.scrub.history
+	if h == nil {
+		return s.scrub.known
+	}
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return false
+	}
+	if h.done {
+		return h.clean
+	}
+	clean, err := s.host.fill(ctx, s)
+	if ctx.Err() != nil { // another sandbox will fill it
+		return false
+	}
+	if err != nil {
+		s.host.log.Warn("could not scrub a git history for several containers", "image", s.facts.Image.Ref, "err", err)
+	}
+	h.done, h.clean = true, clean && err == nil
+	return h.clean
+}
+
+// fill scrubs the history in a separate container, without any of the run's settings.
+func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
+	select {
+	case h.histories.turns <- struct{}{}:
+		defer func() { <-h.histories.turns }()
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+	c, err := h.engine.Create(ctx, containers.Spec{
+		Name: "batch-scrub-" + strings.ToLower(rand.Text()[:8]), Image: s.facts.Image.Ref, ImageID: s.facts.Image.ID,
+		Platform: h.Container.Platform, WorkDir: h.Container.WorkDir, User: "0", Unattended: scriptLimit,
+		Volumes: s.scrub.volumes(true),
+	})
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if failed := c.Remove(ctx); failed != nil {
+			h.log.Error("removing a container", "container", c.ID(), "err", failed)
+		}
+	}()
+	res, err := c.Run(ctx, containers.Command{
+		Script:  boxgit.Command(s.baseCommit, boxgit.Share),
+		Timeout: scriptLimit, Dir: h.Container.WorkDir,
+	})
+	if err != nil {
+		return false, err
+	}
+	report, err := boxgit.Read(res.Bytes, res.ExitCode)
+	if err != nil {
+		return false, err
+	}
+	h.log.Info("scrubbed a git history for several containers", "image", s.facts.Image.Ref, "verdict", report.Verdict, "dur", res.Duration)
+	clean = report.Verdict == boxgit.Clean
+	h.remember(s.scrub.key, clean, res.Duration)
+	return clean, nil
+}
+
+// Scrubbed saves the result of scrubbing the repository: whether there was nothing to
+// remove, see boxgit.Clean, and how long it took. A scrub that used the outcome of another one
+// says nothing about the time.
+func (s *Sandbox) Scrubbed(clean bool, took time.Duration) {
+	if s.scrub.key != "" && s.scrub.history == nil {
+		s.host.remember(s.scrub.key, clean, took)
+	}
+}
+
+// remember saves the result of a scrub. If that fails, the next run finds it out again.
+func (h *Host) remember(key string, clean bool, took time.Duration) {
+	if err := h.images.Remember(key, imagecache.Note{Clean: clean, Seconds: took.Seconds()}); err != nil {
+		h.log.Info("could not save the result of a scrub", "err", err)
+	}
+}

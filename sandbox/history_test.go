@@ -1,0 +1,218 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/docker/containers"
+	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/boxgit"
+)
+
+// futureImage makes an image that has the solution on another branch, and returns the
+// id of its commit.
+func futureImage(t *testing.T, s *Host, name string) string {
+	t.Helper()
+	c, err := s.engine.Create(t.Context(), containers.Spec{Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Remove(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	r, err := c.Run(t.Context(), containers.Command{Timeout: time.Minute, Script: `cd /testbed && git checkout -q -b ahead &&
+echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost commit -qm ahead && git rev-parse HEAD && git checkout -q -`})
+	if err != nil || r.ExitCode != 0 {
+		t.Fatalf("got %+v, %v; want exit code 0, no error", r, err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "docker", "commit", c.ID(), name).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if err := s.engine.RemoveImage(context.Background(), name); err != nil {
+			t.Error(err)
+		}
+	})
+	return strings.TrimSpace(string(r.Bytes))
+}
+
+// What several instances need is scrubbed once, in a container without the run's settings.
+func TestContainersShareAScrub(t *testing.T) {
+	name := ownImage()
+	var log bytes.Buffer
+	s := testHost(t, func(c *Config) {
+		c.Env, c.Container.Env = []string{"LEAKED=x"}, []string{"LEAKED2=x"}
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	s.ShareScrubs = true
+	future := futureImage(t, s, name)
+	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
+	var boxes []*Sandbox
+	for _, id := range []string{"a", "b", "c"} {
+		boxes = append(boxes, s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}}))
+	}
+	volume := boxes[0].scrub.history.volume
+	var all sync.WaitGroup
+	for _, b := range boxes[:2] {
+		all.Go(func() {
+			if b.ShareScrub(t.Context()) {
+				t.Error("clean, want a history to scrub")
+			}
+			scrubHere(t, b, future)
+			if out, err := b.Script(t.Context(), "cat .git/objects/info/alternates; git cat-file -t HEAD; touch "+boxgit.Shared+"/x"); err != nil ||
+				!strings.Contains(string(out.Bytes), boxgit.Shared+"/testbed/.git/objects\ncommit\n") || out.ExitCode == 0 {
+				t.Errorf("got %+v, %v; want borrowed objects, and a folder that cannot be written", out, err)
+			}
+		})
+	}
+	all.Wait()
+	if strings.Count(log.String(), "for several containers") != 1 {
+		t.Errorf("log %s; want one scrub for several containers", log.String())
+	}
+	// Without the other's outcome, the sandbox does all the work.
+	scrubHere(t, boxes[2], future)
+	for _, b := range boxes {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.histories.remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left := volumes(t); strings.Contains(left, volume) {
+		t.Errorf("volume %s is left", volume)
+	}
+	note, noted := s.images.Note(boxes[0].scrub.key)
+	if !noted || note.Clean || note.Seconds == 0 {
+		t.Errorf("noted %+v, %v; want a time; log %s", note, noted, log.String())
+	}
+}
+
+// scrubHere scrubs the sandbox's own repository, and checks the outcome.
+func scrubHere(t *testing.T, b *Sandbox, future string) {
+	t.Helper()
+	out, err := b.Script(t.Context(), boxgit.Command("", boxgit.Scrub))
+	if err != nil || out.ExitCode != 0 || !strings.Contains(string(out.Bytes), "gitscrub: scrubbed") {
+		t.Errorf("got %+v, %v; want it scrubbed", out, err)
+	}
+	out, err = b.Script(t.Context(), "git fsck --full && git log --oneline --all && git cat-file -e "+future)
+	if err != nil || out.ExitCode == 0 || strings.Contains(string(out.Bytes), "ahead") || strings.Contains(string(out.Bytes), "LEAKED") {
+		t.Errorf("got %+v, %v; want a history without the future commit", out, err)
+	}
+}
+
+// volumes lists the engine's volumes.
+func volumes(t *testing.T) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "docker", "volume", "ls", "-q").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// A container has a volume only where others need the same and the scrub is not known to be
+// fast.
+func TestAScrubIsSharedOnlyWhereThatPays(t *testing.T) {
+	name := ownImage()
+	s := testHost(t, nil)
+	s.ShareScrubs = true
+	futureImage(t, s, name)
+	o := Opening{Instance: dataset.Instance{ID: "a", Image: name}}
+	for _, c := range []struct {
+		sharing int
+		note    imagecache.Note
+		known   bool
+		shared  bool
+	}{
+		{sharing: 1},
+		{sharing: 2, shared: true},
+		{sharing: 1, note: imagecache.Note{Seconds: 60}},
+		{sharing: 2, note: imagecache.Note{Seconds: 60}, shared: true},
+		{sharing: 2, note: imagecache.Note{Seconds: 0.01}},
+		{sharing: 2, note: imagecache.Note{Clean: true, Seconds: 60}, known: true},
+	} {
+		var needs []imagecache.Need
+		for i := range c.sharing {
+			needs = append(needs, imagecache.Need{ID: strings.Repeat("a", i+1), Ref: name})
+		}
+		s.images.Plan(needs)
+		if c.note.Seconds > 0 {
+			image, _, err := s.engine.Image(t.Context(), name, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.images.Remember(s.scrubKey(cacheImage(image), o), c.note); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := s.open(t, o)
+		if b.Facts().Known != c.known || (b.scrub.history != nil) != c.shared {
+			t.Errorf("%+v: known %v, shared %v", c, b.Facts().Known, b.scrub.history != nil)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// An engine that has no room for another container does not fail an attempt.
+func TestWithoutAnotherContainerTheSandboxScrubsItsOwn(t *testing.T) {
+	name := ownImage()
+	var refuse atomic.Bool
+	creates := 0
+	s := testHost(t, func(c *Config) {
+		c.Docker.Before = func(call string) error {
+			if call == "create" && refuse.Load() {
+				creates++
+				return fault.Newf(fault.Host, "no room")
+			}
+			return nil
+		}
+	})
+	s.ShareScrubs = true
+	future := futureImage(t, s, name)
+	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
+	b := s.open(t, Opening{Instance: dataset.Instance{ID: "b", Image: name}})
+	refuse.Store(true)
+	for _, box := range []*Sandbox{a, b} {
+		if box.ShareScrub(t.Context()) {
+			t.Error("clean, want a history to scrub")
+		}
+		scrubHere(t, box, future)
+	}
+	if creates != 1 {
+		t.Errorf("%d creates, want one try", creates)
+	}
+}
+
+// If the sandbox that fills the volume is closed, another one fills it.
+func TestACanceledScrubIsMadeByAnother(t *testing.T) {
+	name := ownImage()
+	s := testHost(t, nil)
+	s.ShareScrubs = true
+	future := futureImage(t, s, name)
+	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
+	b := s.open(t, Opening{Instance: dataset.Instance{ID: "b", Image: name}})
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	a.ShareScrub(canceled)
+	b.ShareScrub(t.Context())
+	scrubHere(t, b, future)
+	if out, err := b.Script(t.Context(), "cat .git/objects/info/alternates"); err != nil || out.ExitCode != 0 {
+		t.Errorf("got %+v, %v; want borrowed objects", out, err)
+	}
+}
