@@ -37,16 +37,20 @@ sort_refs() {
 	[[ -f $GIT_DIR/HEAD ]] && read -r line <"$GIT_DIR/HEAD" && keep["${line#ref: } "]=1 # a branch may stand for another
 	[[ $also && $(git rev-parse -q --verify "$own_ref" 2>/dev/null) == "$also" ]] && keep["$own_ref "]=1
 	mapfile -t all < <(git for-each-ref --format='%(refname)' 2>/dev/null)
-	if [[ $head && " ${all[*]}" == *' refs/tags/'* ]]; then
+	if [[ ! $share && -f $shared$GIT_DIR/keep ]]; then # another container of the image has asked git
+		mapfile -t tags <"$shared$GIT_DIR/keep"
+	elif [[ $head && " ${all[*]}" == *' refs/tags/'* ]]; then
 		mapfile -t tags < <(git for-each-ref --merged "$head" --format='%(refname)' refs/tags 2>/dev/null)
-		for ref in "${tags[@]}"; do keep["$ref "]=1; done
 	fi
+	for ref in "${tags[@]}"; do keep["$ref "]=1; done
 	for ref in "${all[@]}"; do
 		if [[ $ref == refs/replace/* && $(git cat-file -t "${ref##*/}" 2>/dev/null) == @(blob|tree) ]]; then
 			keep["$ref "]=1
 		fi
 		if [[ ${keep["$ref "]:-} ]]; then roots+=("$ref"); else doomed+=("$ref"); fi
 	done
+	[[ $share ]] || return 0
+	mkdir -p -- "$shared$GIT_DIR" && printf '%s\n' "${roots[@]}" >"$shared$GIT_DIR/keep" || fail "writing into $shared"
 }
 
 # count prints how often objects are stored.
