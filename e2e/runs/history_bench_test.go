@@ -32,6 +32,11 @@ git reset -q --hard main~5000 && git rev-parse HEAD`
 
 const historyImage = "batch-test/history:1"
 
+// each returns the name of the image of one of the instances that have one of their own.
+func each(i int) string { return fmt.Sprintf("batch-test/history-%d:1", i) }
+
+const eachOf = 4
+
 // makeHistory makes the image, and returns the commit that it is at.
 func makeHistory(b *testing.B) string {
 	b.Helper()
@@ -52,9 +57,18 @@ func makeHistory(b *testing.B) string {
 	if err != nil || r.ExitCode != 0 {
 		b.Fatalf("got %+v, %v; want exit code 0, no error", r, err)
 	}
+	names := []string{historyImage}
+	for i := range eachOf {
+		if err := exec.Command("docker", "tag", historyImage, each(i)).Run(); err != nil {
+			b.Fatal(err)
+		}
+		names = append(names, each(i))
+	}
 	b.Cleanup(func() {
-		if err := engine.RemoveImage(context.Background(), historyImage); err != nil {
-			b.Error(err)
+		for _, name := range slices.Backward(names) {
+			if err := engine.RemoveImage(context.Background(), name); err != nil {
+				b.Error(err)
+			}
 		}
 	})
 	return strings.TrimSpace(string(r.Bytes))
@@ -63,20 +77,27 @@ func makeHistory(b *testing.B) string {
 // BenchmarkHistorySweep runs 32 instances of 11 steps, all at once and with a model that
 // takes 1 s, on one image of 60,000 commits: with the history kept; scrubbed, on a
 // new image; and scrubbed, on an image that was used before. It reports how much longer the
-// last two take than the first, as medians of all rounds, which alternate.
+// last two take than the first, as medians of all rounds, which alternate. It does the same
+// with 4 instances that have an image each, whose scrub no other instance can use.
 func BenchmarkHistorySweep(b *testing.B) {
 	e2e.NeedDocker(b)
 	dir, path, base := b.TempDir(), e2e.Build(b), makeHistory(b)
-	var rows, replies strings.Builder
+	var rows, eachRows, replies strings.Builder
+	row := func(to *strings.Builder, i int, image string) {
+		fmt.Fprintf(to, `{"instance_id": "bench__history-%d", "image_name": %q, "base_commit": %q, "problem_statement": "x"}`+"\n", i, image, base)
+	}
 	for i := range 32 {
-		fmt.Fprintf(&rows, `{"instance_id": "bench__history-%d", "image_name": %q, "base_commit": %q, "problem_statement": "x"}`+"\n", i, historyImage, base)
+		row(&rows, i, historyImage)
+	}
+	for i := range eachOf {
+		row(&eachRows, i, each(i))
 	}
 	replies.WriteString("'*':\n")
 	for range 10 {
 		replies.WriteString("- {content: step, bash: 'ls | head -3', delay: 1}\n")
 	}
 	replies.WriteString("- {content: done, bash: 'echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT', delay: 1}\n")
-	for name, text := range map[string]string{"rows.jsonl": rows.String(), "script.yaml": replies.String()} {
+	for name, text := range map[string]string{"rows.jsonl": rows.String(), "each.jsonl": eachRows.String(), "script.yaml": replies.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			b.Fatal(err)
 		}
@@ -91,24 +112,24 @@ func BenchmarkHistorySweep(b *testing.B) {
 		}
 		return time.Since(began)
 	}
-	b.Cleanup(func() { batch("images", "evict") })
 	took := map[string][]time.Duration{}
 	round := 0
-	sweep := func(kind string, more ...string) {
+	sweep := func(kind, rows string, more ...string) {
 		round++
 		took[kind] = append(took[kind], batch(append([]string{
-			"run", "--subset", "rows.jsonl", "-m", "scripted/script.yaml", "-w", "32", "-q", "-o", fmt.Sprint("out", round),
+			"run", "--subset", rows, "-m", "scripted/script.yaml", "-w", "32", "-q", "-o", fmt.Sprint("out", round),
 		}, more...)...))
 	}
 	for b.Loop() {
-		batch("images", "evict")
 		if err := os.RemoveAll(filepath.Join(dir, "state")); err != nil {
 			b.Fatal(err)
 		}
-		sweep("kept", "--keep-git-history")
-		sweep("first")
-		sweep("kept", "--keep-git-history")
-		sweep("again")
+		sweep("kept", "rows.jsonl", "--keep-git-history")
+		sweep("first", "rows.jsonl")
+		sweep("kept", "rows.jsonl", "--keep-git-history")
+		sweep("again", "rows.jsonl")
+		sweep("each-kept", "each.jsonl", "--keep-git-history")
+		sweep("each", "each.jsonl")
 	}
 	middle := func(kind string) float64 {
 		slices.Sort(took[kind])
@@ -118,5 +139,7 @@ func BenchmarkHistorySweep(b *testing.B) {
 	b.ReportMetric(middle("kept"), "s/kept")
 	b.ReportMetric(middle("first")/middle("kept"), "x/first")
 	b.ReportMetric(middle("again")/middle("kept"), "x/again")
+	b.ReportMetric(middle("each-kept"), "s/each-kept")
+	b.ReportMetric(middle("each")/middle("each-kept"), "x/each")
 	b.ReportMetric(0, "ns/op")
 }
