@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"doctor":     {"docker", "dataset", "llm", "fault"},
 	"solver":     {"session", "sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},
 	"serve":      {"session", "solver", "agent", "authority", "dataset", "journal", "runner", "fault", "internal/atomicfile"},
-	"internal":   {"fault", "vocab", "internal/bash", "internal/inject", "internal/printable"},
+	"internal":   {"fault", "vocab", "internal/bash", "internal/gitpack", "internal/inject", "internal/printable"},
 	"cmd":        {"*"},
 	"scripts":    {"*"},
 	"e2e":        {"*"}, // tests of the whole program

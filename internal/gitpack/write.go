@@ -39,7 +39,7 @@ type cut struct {
 	out     *bufio.Writer
 	at      int64
 	deflate *zlib.Writer
-	whole   bytes.Buffer // an object that is deflated anew
+	whole   bytes.Buffer // an object that is deflated again
 	head    []byte
 }
 
