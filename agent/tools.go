@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
 )
@@ -220,14 +220,14 @@ func (r *run) identified(resp *llm.Response, step int) *llm.Response {
 }
 
 // numbered matches an id that counts calls, as Kimi models write and read them.
-var numbered = regexp.MustCompile(`^(.+:)([0-9]{1,9})$`)
+var numbered = lazy.Regexp(`^(.+:)([0-9]{1,9})$`)
 
 // newCallID returns an id that is not taken, to replace old. An id that counts calls is
 // replaced by the next number; every other id has nine letters and digits, which even the
 // strictest providers accept (Mistral).
 func newCallID(old string, step, n int, taken func(string) bool) string {
 	next := func() string { n++; return fmt.Sprintf("s%05dc%02d", step, n-1) }
-	if m := numbered.FindStringSubmatch(old); m != nil {
+	if m := numbered().FindStringSubmatch(old); m != nil {
 		count, _ := strconv.Atoi(m[2])
 		next = func() string { count++; return m[1] + strconv.Itoa(count) }
 	}

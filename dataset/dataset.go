@@ -7,12 +7,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/near"
 )
 
@@ -117,12 +117,12 @@ func (s Source) open(ctx context.Context) (*Dataset, error) {
 	}
 }
 
-var hubID = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
+var hubID = lazy.Regexp(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
 
 // isHubID tells an id from the name of a file that is not there.
 func isHubID(name string) bool {
 	_, isFile := parseName(name)
-	return hubID.MatchString(name) && !isFile
+	return hubID().MatchString(name) && !isFile
 }
 
 func (s Source) missing(err error) error {

@@ -3,12 +3,12 @@ package dataset
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // formats are the extensions read, best first: where a split lies there in
@@ -30,10 +30,10 @@ type shard struct {
 }
 
 var (
-	shardName = regexp.MustCompile(`^(.*)-(\d{5,9})-of-(\d{5,9})(?:-[0-9a-f]{8,})?$`)
-	partName  = regexp.MustCompile(`^(.*?)[-_.]?\d+$`)
+	shardName = lazy.Regexp(`^(.*)-(\d{5,9})-of-(\d{5,9})(?:-[0-9a-f]{8,})?$`)
+	partName  = lazy.Regexp(`^(.*?)[-_.]?\d+$`)
 	// splitWord finds the split that a name ends in: Lite-test, swebench_dev.
-	splitWord = regexp.MustCompile(`^(?:.*[-_.])?(train|test|dev|validation|valid|val|eval)$`)
+	splitWord = lazy.Regexp(`^(?:.*[-_.])?(train|test|dev|validation|valid|val|eval)$`)
 )
 
 // parseName reports what a file's name says, and whether it is a data file at all.
@@ -48,7 +48,7 @@ func parseName(name string) (dataFile, bool) {
 	if formats[f.format] == ".json" && metadata[stem] {
 		return f, false
 	}
-	if m := shardName.FindStringSubmatch(stem); m != nil {
+	if m := shardName().FindStringSubmatch(stem); m != nil {
 		f.shard.stem = path.Join(path.Dir(name), m[1])
 		f.shard.n, _ = strconv.Atoi(m[2]) // digits by the expression
 		f.shard.of, _ = strconv.Atoi(m[3])
@@ -67,15 +67,15 @@ var metadata = map[string]bool{
 }
 
 func splitOf(stem, folder string) string {
-	if m := splitWord.FindStringSubmatch(stem); m != nil {
+	if m := splitWord().FindStringSubmatch(stem); m != nil {
 		return m[1]
 	}
-	if m := partName.FindStringSubmatch(stem); m != nil {
-		if w := splitWord.FindStringSubmatch(m[1]); w != nil {
+	if m := partName().FindStringSubmatch(stem); m != nil {
+		if w := splitWord().FindStringSubmatch(m[1]); w != nil {
 			return w[1]
 		}
 	}
-	if m := splitWord.FindStringSubmatch(folder); m != nil {
+	if m := splitWord().FindStringSubmatch(folder); m != nil {
 		return m[1]
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/idlist"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/python"
 )
@@ -76,14 +76,14 @@ func (s Selection) Apply(in []Instance) ([]Instance, error) {
 	return out, nil
 }
 
-var pythonReference = regexp.MustCompile(`\(\?P=(\w+)\)`)
+var pythonReference = lazy.Regexp(`\(\?P=(\w+)\)`)
 
 func (s Selection) filter(in []Instance) ([]Instance, error) {
 	if s.Filter == "" {
 		return in, nil
 	}
 	// Python writes a named back-reference (?P=name); the option brings (?P<name>...).
-	re, err := regexp2.Compile(pythonReference.ReplaceAllString(s.Filter, `\k<$1>`), regexp2.RE2)
+	re, err := regexp2.Compile(pythonReference().ReplaceAllString(s.Filter, `\k<$1>`), regexp2.RE2)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading --filter "+s.Filter, err).
 			WithHint("it is a regular expression, matched from the start of an instance id")

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 )
 
 var (
-	color = regexp.MustCompile("\x1b\\[[0-9;:?]*[ -/]*[@-~]")
-	clock = regexp.MustCompile(`(?m)^\[?(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?(?: std(?:out|err) [FP])?(?: [-|]|:)?[ \t]`)
+	color = lazy.Regexp("\x1b\\[[0-9;:?]*[ -/]*[@-~]")
+	clock = lazy.Regexp(`(?m)^\[?(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?(?: std(?:out|err) [FP])?(?: [-|]|:)?[ \t]`)
 )
 
 // disguised returns why expected tests that the log has are not read: what writes a log can put
@@ -21,7 +22,7 @@ func disguised(text string, s seen, t Tests, parse Parse) string {
 	for _, cover := range []struct {
 		match *regexp.Regexp
 		name  string
-	}{{color, "colors"}, {clock, "times at the beginning of its lines"}} {
+	}{{color(), "colors"}, {clock(), "times at the beginning of its lines"}} {
 		bare := cover.match.ReplaceAllLiteralString(text, "")
 		if len(bare) == len(text) {
 			continue

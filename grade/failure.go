@@ -1,8 +1,9 @@
 package grade
 
 import (
-	"regexp"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // signatures are what logs say when something other than the tests failed; the first that
@@ -18,7 +19,7 @@ var signatures = []struct {
 	{Failure{Environment, "network_unreachable"}, anyOf("Could not resolve host", "Temporary failure in name resolution")},
 	{Failure{Ambiguous, "missing_module"}, anyOf("Cannot find module", "MODULE_NOT_FOUND", "ModuleNotFoundError")},
 	{Failure{Ambiguous, "no_tests_collected"}, anyOf("no tests ran", "collected 0 items")},
-	{Failure{Ambiguous, "tests_timed_out"}, timeLimit.MatchString},
+	{Failure{Ambiguous, "tests_timed_out"}, timeLimit().MatchString},
 }
 
 // Classify is the harness's classify_text: what logs say about a failure that may not be
@@ -50,12 +51,12 @@ func outOfMemory(text string) bool {
 }
 
 var (
-	timeLimit    = regexp.MustCompile(`Timeout error: \p{Nd}+ seconds exceeded`)
-	timeLimitEnd = regexp.MustCompile(`\n\nTimeout error: \p{Nd}+ seconds exceeded\.$`)
+	timeLimit    = lazy.Regexp(`Timeout error: \p{Nd}+ seconds exceeded`)
+	timeLimitEnd = lazy.Regexp(`\n\nTimeout error: \p{Nd}+ seconds exceeded\.$`)
 )
 
 // timedOut reports whether text ends with what the harness writes when it stops the tests.
 func timedOut(text string) bool {
 	const longest = 200
-	return timeLimitEnd.MatchString(text[max(0, len(text)-longest):])
+	return timeLimitEnd().MatchString(text[max(0, len(text)-longest):])
 }

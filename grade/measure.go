@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/vocab"
 )
 
@@ -120,7 +121,7 @@ func (l Log) own(text string) (string, *miss) {
 // parser finds nothing because only failures are logged. All counts have to be positive.
 func suiteRan(text string) bool {
 	for _, s := range totals {
-		if strings.Contains(text, s.word) && s.line.MatchString(text) {
+		if strings.Contains(text, s.word) && s.line().MatchString(text) {
 			return true
 		}
 	}
@@ -131,16 +132,16 @@ func suiteRan(text string) bool {
 // hundred times faster than the expression.
 var totals = []struct {
 	word string
-	line *regexp.Regexp
+	line func() *regexp.Regexp
 }{
-	{"Executed ", regexp.MustCompile(`Executed [1-9]\p{Nd}* of \p{Nd}`)}, // karma
-	{"TOTAL: ", regexp.MustCompile(`TOTAL: [1-9]\p{Nd}* (?:SUCCESS|FAILED)`)},
-	{" passing", regexp.MustCompile(`[1-9]\p{Nd}* passing`)}, // mocha
-	{"Tests:", regexp.MustCompile(`Tests:[` + spaces + `]+[1-9]`)},
-	{"Test Suites:", regexp.MustCompile(`Test Suites:[` + spaces + `]+(?:\p{Nd}+ [\p{L}\p{N}_]+, )*[1-9]\p{Nd}* total`)}, // jest
-	{"# tests ", regexp.MustCompile(`(?m)^# tests [1-9]`)},                                                               // tap
-	{" spec", regexp.MustCompile(`[1-9]\p{Nd}* specs?, \p{Nd}+ failures?`)},                                              // jasmine
-	{"': ok", regexp.MustCompile(`(?m)': ok$`)},                                                                          // openlayers
+	{"Executed ", lazy.Regexp(`Executed [1-9]\p{Nd}* of \p{Nd}`)}, // karma
+	{"TOTAL: ", lazy.Regexp(`TOTAL: [1-9]\p{Nd}* (?:SUCCESS|FAILED)`)},
+	{" passing", lazy.Regexp(`[1-9]\p{Nd}* passing`)}, // mocha
+	{"Tests:", lazy.Regexp(`Tests:[` + spaces + `]+[1-9]`)},
+	{"Test Suites:", lazy.Regexp(`Test Suites:[` + spaces + `]+(?:\p{Nd}+ [\p{L}\p{N}_]+, )*[1-9]\p{Nd}* total`)}, // jest
+	{"# tests ", lazy.Regexp(`(?m)^# tests [1-9]`)},                                                               // tap
+	{" spec", lazy.Regexp(`[1-9]\p{Nd}* specs?, \p{Nd}+ failures?`)},                                              // jasmine
+	{"': ok", lazy.Regexp(`(?m)': ok$`)},                                                                          // openlayers
 }
 
 // spaces are the characters of Python's \s, for use within brackets.

@@ -4,18 +4,20 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // absent are the lines by which shells, env, Python and make say that there is no program, or
 // none that can run; each has the program's name.
-var absent = []*regexp.Regexp{
-	regexp.MustCompile(`(?m)^(?:[^\n:]+: )?(?:line )?[0-9]+: (?P<name>\S+): (?:command )?not found$`),
-	regexp.MustCompile(`(?m)^(?:[^\n:]+: )?line [0-9]+: (?P<name>\S+): (?:No such file or directory|Permission denied|(?:cannot execute|bad interpreter)\b.*)$`),
-	regexp.MustCompile(`(?m)^(?:ba|da|z)?sh: (?:[0-9]+: )?(?:[Cc]an(?:not|'t) open )?(?P<name>\S+): No such file(?: or directory)?$`),
-	regexp.MustCompile(`(?m)^\S*env: ['"‘]?(?P<name>[^\s'"’:]+)['"’]?: (?:No such file or directory|Permission denied)$`),
-	regexp.MustCompile(`(?m)^\S*python[0-9.]*: (?:No module named |can't open file )['"]?(?P<name>[^\s'"]+)`),
-	regexp.MustCompile(`(?m)^make(?:\[[0-9]+\])?: (?P<name>\S+): (?:No such file or directory|Permission denied|Command not found)$`),
-	regexp.MustCompile(`(?m)^.*\bexec: "(?P<name>[^"\n]+)": executable file not found in \$PATH`),
+var absent = []func() *regexp.Regexp{
+	lazy.Regexp(`(?m)^(?:[^\n:]+: )?(?:line )?[0-9]+: (?P<name>\S+): (?:command )?not found$`),
+	lazy.Regexp(`(?m)^(?:[^\n:]+: )?line [0-9]+: (?P<name>\S+): (?:No such file or directory|Permission denied|(?:cannot execute|bad interpreter)\b.*)$`),
+	lazy.Regexp(`(?m)^(?:ba|da|z)?sh: (?:[0-9]+: )?(?:[Cc]an(?:not|'t) open )?(?P<name>\S+): No such file(?: or directory)?$`),
+	lazy.Regexp(`(?m)^\S*env: ['"‘]?(?P<name>[^\s'"’:]+)['"’]?: (?:No such file or directory|Permission denied)$`),
+	lazy.Regexp(`(?m)^\S*python[0-9.]*: (?:No module named |can't open file )['"]?(?P<name>[^\s'"]+)`),
+	lazy.Regexp(`(?m)^make(?:\[[0-9]+\])?: (?P<name>\S+): (?:No such file or directory|Permission denied|Command not found)$`),
+	lazy.Regexp(`(?m)^.*\bexec: "(?P<name>[^"\n]+)": executable file not found in \$PATH`),
 }
 
 // MissingRunner returns what a log without results says about a test runner that is not there,
@@ -33,7 +35,7 @@ func MissingRunner(l Log, command string, everywhere bool) string {
 	code, _ := l.exitCode(Decode(l.Text))
 	const most = 100 // lines of a kind: other programs may be absent before the one that counts
 	for _, line := range absent {
-		for _, m := range line.FindAllStringSubmatch(text, most) {
+		for _, m := range line().FindAllStringSubmatch(text, most) {
 			if code != "126" && code != "127" && !strings.Contains(command, path.Base(m[1])) {
 				continue
 			}

@@ -2,9 +2,9 @@ package grade
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/vocab"
 )
 
@@ -15,18 +15,18 @@ const (
 )
 
 // testPatchApplied is what git says of the test patch, after which the tests run.
-var testPatchApplied = regexp.MustCompile(`(?i)applied patch[^\n]*`)
+var testPatchApplied = lazy.Regexp(`(?i)applied patch[^\n]*`)
 
 // IsOld reports whether a log is of a release from 2.0 to 2.1.7 of the harness, or of a later
 // one and cut before the tests. The rules of those releases for statuses and tests are
 // [logparse.V4].
 func IsOld(l Log) bool {
-	return l.Nonce == "" && !bytes.Contains(l.Text, []byte(startText)) && !bytes.Contains(l.Text, []byte(endText)) && testPatchApplied.Match(l.Text)
+	return l.Nonce == "" && !bytes.Contains(l.Text, []byte(startText)) && !bytes.Contains(l.Text, []byte(endText)) && testPatchApplied().Match(l.Text)
 }
 
 // OldOutput returns what an old log has after the test patch, which is what the tests printed.
 func OldOutput(text string) string {
-	all := testPatchApplied.FindAllStringIndex(text, -1)
+	all := testPatchApplied().FindAllStringIndex(text, -1)
 	if all == nil {
 		return ""
 	}
@@ -45,7 +45,7 @@ func old(text string, missing *miss) (string, *miss) {
 	if i := strings.LastIndex(text, predApplied); i >= 0 {
 		text = text[i+len(predApplied):]
 	}
-	if traced.MatchString(OldOutput(text)) {
+	if traced().MatchString(OldOutput(text)) {
 		return text, nil
 	}
 	missing.unlessResults = true
@@ -53,4 +53,4 @@ func old(text string, missing *miss) (string, *miss) {
 }
 
 // traced matches what bash shows of a command, unless it is a marker.
-var traced = regexp.MustCompile(`\n\+ [^:]`)
+var traced = lazy.Regexp(`\n\+ [^:]`)

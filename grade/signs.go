@@ -2,9 +2,9 @@ package grade
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 )
 
@@ -30,7 +30,7 @@ func lost(text string, s seen, t Tests, parse Parse, network bool) (n int, doubt
 		sign = elided(text)
 	}
 	if sign == "" && network {
-		sign = unreachable.FindString(text)
+		sign = unreachable().FindString(text)
 	}
 	if sign == "" {
 		if doubt = disguised(text, s, t, parse); doubt != "" {
@@ -48,19 +48,19 @@ func Missing(n, all int, because string) string {
 
 // stopping are what the system and runners say when processes are killed or cannot write, and
 // the mark of an omitted part.
-var stopping = regexp.MustCompile(`(?m)` +
+var stopping = lazy.Regexp(`(?m)` +
 	`^(?:.*: line [0-9]+: +[0-9]+ )?Killed(?: {2}.*)?$|\*\*\* \[[^\]\n]*\] Killed\b|\bsignal: killed\b|\bsignal: 9, SIGKILL|\bsignal[= ]"?SIGKILL|\bexit (?:code|value|status):? 137\b` +
 	`|Cannot allocate memory|OutOfMemoryError|heap out of memory` +
 	`|No space left on device|Disk quota exceeded|Read-only file system` +
 	`|^[ \t]*[\[(<] *(?:\.\.\.|…) *[\])>][ \t]*$`)
 
 // unreachable are what programs say without a network, or without an engine.
-var unreachable = regexp.MustCompile(`Could not resolve host|Temporary failure in name resolution|Error response from daemon|Cannot connect to the Docker daemon`)
+var unreachable = lazy.Regexp(`Could not resolve host|Temporary failure in name resolution|Error response from daemon|Cannot connect to the Docker daemon`)
 
 // stopped finds what says that the tests were stopped.
 func stopped(text string) string {
 	const kept = 60
-	found := strings.Join(strings.Fields(stopping.FindString(text)), " ")
+	found := strings.Join(strings.Fields(stopping().FindString(text)), " ")
 	return short(printable.Line(found[:min(len(found), kept)]))
 }
 

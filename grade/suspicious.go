@@ -2,10 +2,10 @@ package grade
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/lazy"
 )
 
 // suspicions looks for texts that only the eval script should print.
@@ -69,11 +69,11 @@ func repeated(text, marker string) bool {
 var mayFail = anyOf("FAIL", "Fail", "fail", "ERR", "rror", "not ok", " F", " E", "✕", "✖", "✗", "✘", "×")
 
 // progress is how pytest shows how far it is.
-var progress = regexp.MustCompile(`^\[ *[0-9]+%\]$`)
+var progress = lazy.Regexp(`^\[ *[0-9]+%\]$`)
 
 // IsProgress reports whether a test's id is none, but how far pytest was, as in "PASSED [100%]":
 // rows of pytest's own repository have such ids, and logs have any result of them.
-func IsProgress(id string) bool { return progress.MatchString(id) }
+func IsProgress(id string) bool { return progress().MatchString(id) }
 
 // contradictions looks for expected tests that the log has as failed and as passed. The last
 // line about a test counts, so that what is printed after the results can replace them.

@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/gofrs/flock"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/journal"
 )
 
@@ -22,12 +22,12 @@ type Options struct {
 }
 
 // contextID is what a context id must look like: it is also the name of a directory.
-var contextID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var contextID = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // CheckID returns a Usage fault if id cannot be a context id: letters, digits, and . _ -
 // after the first, at most 128 in all.
 func CheckID(id string) error {
-	if !contextID.MatchString(id) {
+	if !contextID().MatchString(id) {
 		return fault.Newf(fault.Usage, "context id %.140q: expected at most 128 letters, digits, dots, dashes and underscores, the first one a letter or a digit", id)
 	}
 	return nil

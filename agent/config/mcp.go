@@ -2,13 +2,13 @@ package config
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/mcp"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/mask"
 )
 
@@ -32,7 +32,7 @@ const mcpServers = "agent.mcp_servers"
 var handedDown = []string{"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"}
 
 // reference matches a reference to a variable of batch's own environment.
-var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var reference = lazy.Regexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // MCPServers returns the servers whose tools the agent gets, sorted by name, with the
 // variables of batch's own environment that they refer to. A variable that is not set is a
@@ -44,8 +44,8 @@ func (c *Config) MCPServers(getenv func(string) string) ([]mcp.Server, error) {
 		filled := func(key string, values map[string]string) map[string]string {
 			filled := map[string]string{}
 			for k, v := range values {
-				filled[k] = reference.ReplaceAllStringFunc(v, func(ref string) string {
-					variable := reference.FindStringSubmatch(ref)[1]
+				filled[k] = reference().ReplaceAllStringFunc(v, func(ref string) string {
+					variable := reference().FindStringSubmatch(ref)[1]
 					value := getenv(variable)
 					if value == "" && missing == nil {
 						missing = fault.Newf(fault.Usage, "%s.%s.%s.%s refers to the environment variable %s, which is not set", mcpServers, name, key, k, variable).
@@ -92,8 +92,8 @@ func (c *Config) MCPSecrets(getenv func(string) string) []mask.Secret {
 	var found []mask.Secret
 	for _, s := range c.Agent.MCPServers {
 		for name, value := range s.Headers {
-			found = append(found, mask.Secret{Name: name, Value: reference.ReplaceAllStringFunc(value, func(ref string) string {
-				return getenv(reference.FindStringSubmatch(ref)[1])
+			found = append(found, mask.Secret{Name: name, Value: reference().ReplaceAllStringFunc(value, func(ref string) string {
+				return getenv(reference().FindStringSubmatch(ref)[1])
 			})})
 			if _, secret, ok := strings.Cut(value, " "); ok { // Bearer sk-...
 				found = append(found, mask.Secret{Name: name, Value: secret})
@@ -104,13 +104,13 @@ func (c *Config) MCPSecrets(getenv func(string) string) []mask.Secret {
 		}
 		for _, values := range []map[string]string{s.Headers, s.Env} {
 			for _, value := range values {
-				for _, ref := range reference.FindAllStringSubmatch(value, -1) {
+				for _, ref := range reference().FindAllStringSubmatch(value, -1) {
 					found = append(found, mask.Secret{Name: ref[1], Value: getenv(ref[1])})
 				}
 			}
 		}
 	}
-	return slices.DeleteFunc(found, func(s mask.Secret) bool { return reference.MatchString(s.Value) })
+	return slices.DeleteFunc(found, func(s mask.Secret) bool { return reference().MatchString(s.Value) })
 }
 
 // checkMCP looks at the settings of the servers.

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // DefaultTimeout is the limit of a call where the server's own is 0.
@@ -27,7 +28,7 @@ type Server struct {
 
 // serverName has no __ and no _ at its end, so that the name of a tool begins with that of
 // one server only.
-var serverName = regexp.MustCompile(`^[a-zA-Z0-9]+([_-][a-zA-Z0-9]+)*$`)
+var serverName = lazy.Regexp(`^[a-zA-Z0-9]+([_-][a-zA-Z0-9]+)*$`)
 
 // maxServerName leaves half of a tool's name to the tool.
 const maxServerName = 32
@@ -46,7 +47,7 @@ func (s Server) Check() (problems []Problem) {
 	say := func(key, format string, args ...any) {
 		problems = append(problems, Problem{key, fmt.Sprintf(format, args...)})
 	}
-	if !serverName.MatchString(s.Name) || len(s.Name) > maxServerName {
+	if !serverName().MatchString(s.Name) || len(s.Name) > maxServerName {
 		say("", "has a name that does not fit: expected at most %d letters and digits, with single - or _ between them", maxServerName)
 	}
 	hasCommand := len(s.Command) > 0

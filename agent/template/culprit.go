@@ -141,7 +141,7 @@ func target(e nodes.Node) nodes.Node {
 
 // missingMember adds to m which member is missing and which ones exist.
 func missingMember(r *exec.Renderer, e, of nodes.Node, m *mistake) {
-	missing := missingItem.FindStringSubmatch(m.text)
+	missing := missingItem().FindStringSubmatch(m.text)
 	v, failed := eval(r, of)
 	if missing == nil || failed != nil {
 		return

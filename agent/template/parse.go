@@ -3,7 +3,6 @@ package template
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/nikolalohinski/gonja/v2/parser"
 	"github.com/nikolalohinski/gonja/v2/tokens"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/near"
 )
 
@@ -147,12 +147,12 @@ func (p *parse) incomplete() *mistake {
 	return m
 }
 
-var expectedGot = regexp.MustCompile(`expected "(.+)", got (?:"(.+)"|EOF)`)
+var expectedGot = lazy.Regexp(`expected "(.+)", got (?:"(.+)"|EOF)`)
 
 // unreadable explains a token that cannot be read.
 func (p *parse) unreadable(tok *tokens.Token) *mistake {
 	m := &mistake{offset: min(tok.Pos, len(p.source)), text: plain(tok.Val)}
-	if words := expectedGot.FindStringSubmatch(tok.Val); words != nil {
+	if words := expectedGot().FindStringSubmatch(tok.Val); words != nil {
 		m.text = fmt.Sprintf("expected %q, found the end of the template", words[1])
 		if words[2] != "" {
 			m.offset-- // the engine has read it
@@ -178,8 +178,8 @@ func (p *parse) unreadable(tok *tokens.Token) *mistake {
 }
 
 var (
-	noTag   = regexp.MustCompile(`^ControlStructure '(.*)' not found`)
-	delimit = regexp.MustCompile(`^'(.*)' expected here|^Expected end of block "(.*)"`)
+	noTag   = lazy.Regexp(`^ControlStructure '(.*)' not found`)
+	delimit = lazy.Regexp(`^'(.*)' expected here|^Expected end of block "(.*)"`)
 )
 
 // syntax explains an error of the engine's parser.
@@ -194,10 +194,10 @@ func (p *parse) syntax(e *parser.SyntaxError) *mistake {
 		found = fmt.Sprintf("%q", e.Raw)
 	}
 	switch lower := strings.ToLower(e.Message); {
-	case noTag.MatchString(e.Message):
-		return p.unknownTag(m.offset, noTag.FindStringSubmatch(e.Message)[1])
-	case delimit.MatchString(e.Message):
-		words := delimit.FindStringSubmatch(e.Message)
+	case noTag().MatchString(e.Message):
+		return p.unknownTag(m.offset, noTag().FindStringSubmatch(e.Message)[1])
+	case delimit().MatchString(e.Message):
+		words := delimit().FindStringSubmatch(e.Message)
 		m.text = fmt.Sprintf("expected %q, found %s", words[1]+words[2], found)
 	case strings.Contains(lower, "expected an expression"), strings.Contains(lower, "expected either a number"):
 		m.text = "expected a value, found " + found

@@ -3,13 +3,14 @@ package template
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	controls "github.com/nikolalohinski/gonja/v2/builtins/control_structures"
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/nodes"
 	"github.com/nikolalohinski/gonja/v2/tokens"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // watch wraps output expressions, so that they report where they fail.
@@ -144,23 +145,23 @@ func (w *watched) blame(r *exec.Renderer, m *mistake) *mistake {
 }
 
 var (
-	unknownName = regexp.MustCompile(`Unable to evaluate name "([^"]*)"`)
-	missingItem = regexp.MustCompile(`(?:item|attribute) '?'?(.*?)'?'? not found$`)
-	invalidCall = regexp.MustCompile(`(?s)^invalid call to (?:method|filter|test|function) '[^']*'(?: of .*)?: (.*)$`)
-	noMethod    = regexp.MustCompile(`^unknown method '([^']*)'`)
+	unknownName = lazy.Regexp(`Unable to evaluate name "([^"]*)"`)
+	missingItem = lazy.Regexp(`(?:item|attribute) '?'?(.*?)'?'? not found$`)
+	invalidCall = lazy.Regexp(`(?s)^invalid call to (?:method|filter|test|function) '[^']*'(?: of .*)?: (.*)$`)
+	noMethod    = lazy.Regexp(`^unknown method '([^']*)'`)
 )
 
 // reason returns the mistake for an engine error.
 func reason(err error) *mistake {
 	text := innermost(err).Error()
-	if name := unknownName.FindStringSubmatch(text); name != nil {
+	if name := unknownName().FindStringSubmatch(text); name != nil {
 		return &mistake{unknown: name[1], text: fmt.Sprintf("unknown variable %q", name[1])}
 	}
 	text = strings.TrimPrefix(text, "unable to execute template: ")
-	if call := invalidCall.FindStringSubmatch(text); call != nil { // the value, which may be long, is left out
+	if call := invalidCall().FindStringSubmatch(text); call != nil { // the value, which may be long, is left out
 		text = call[1]
 	}
-	if method := noMethod.FindStringSubmatch(text); method != nil {
+	if method := noMethod().FindStringSubmatch(text); method != nil {
 		text = fmt.Sprintf("there is no method %q", method[1])
 	}
 	return &mistake{text: plain(text)}

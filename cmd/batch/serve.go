@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/run"
 	"batch.example/batch/runner"
@@ -120,7 +120,7 @@ directory is in use.`,
 }
 
 var (
-	headerName   = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+	headerName   = lazy.Regexp(`^[A-Za-z0-9-]+$`)
 	takenHeaders = []string{"Authorization", "Content-Length", "Content-Type", "Host", "Origin"}
 )
 
@@ -135,7 +135,7 @@ func (f *serveFlags) check() error {
 		return fault.Newf(fault.Usage, "--caller-cost-limit %v: expected an amount in US dollars, such as 2.50", f.limits.Cost)
 	case f.idle < 0:
 		return fault.Newf(fault.Usage, "--idle %v: expected a time such as 10m, or 0 for never", f.idle)
-	case f.modelKey != "" && !headerName.MatchString(f.modelKey) || slices.Contains(takenHeaders, http.CanonicalHeaderKey(f.modelKey)):
+	case f.modelKey != "" && !headerName().MatchString(f.modelKey) || slices.Contains(takenHeaders, http.CanonicalHeaderKey(f.modelKey)):
 		return fault.Newf(fault.Usage, "--model-key-header %q: expected the name of a header of its own, such as X-Model-Key", f.modelKey)
 	case (f.cert == "") != (f.key == ""):
 		return fault.Newf(fault.Usage, "--tls-cert and --tls-key are needed together")

@@ -27,13 +27,13 @@ func (c *Client) dir(repo string, parts ...string) string {
 // cached returns what the cache has of a revision.
 func (c *Client) cached(repo, revision string) (Snapshot, error) {
 	commit := revision
-	if !commitID.MatchString(revision) {
+	if !commitID().MatchString(revision) {
 		data, err := os.ReadFile(c.dir(repo, "refs", filepath.FromSlash(revision)))
 		if err != nil {
 			return Snapshot{}, fmt.Errorf("revision %s is not in the cache %s", revision, c.conf.CacheDir)
 		}
 		commit = strings.TrimSpace(string(data))
-		if !commitID.MatchString(commit) {
+		if !commitID().MatchString(commit) {
 			return Snapshot{}, fmt.Errorf("the cached reference of %s is damaged", revision)
 		}
 	}

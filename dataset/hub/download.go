@@ -75,7 +75,7 @@ func (f remoteFile) check(out *os.File) (wrong, err error) {
 		return fmt.Errorf("%d bytes where %d were announced", n, f.size), nil
 	}
 	// Large files have their SHA-256 for etag; other etags say nothing checkable.
-	if sum := hex.EncodeToString(h.Sum(nil)); sha256Etag.MatchString(f.etag) && sum != f.etag {
+	if sum := hex.EncodeToString(h.Sum(nil)); sha256Etag().MatchString(f.etag) && sum != f.etag {
 		return fmt.Errorf("sha-256 %s where %s was announced", sum, f.etag), nil
 	}
 	return nil, nil

@@ -10,11 +10,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // remoteFile is what the hub says of a file.
@@ -62,7 +62,7 @@ func (c *Client) whole(path string) bool {
 		return false
 	}
 	f := remoteFile{etag: filepath.Base(blob)}
-	if !sha256Etag.MatchString(f.etag) {
+	if !sha256Etag().MatchString(f.etag) {
 		return true
 	}
 	in, err := os.Open(blob)
@@ -123,14 +123,14 @@ func notHub(what string) error {
 }
 
 var (
-	hubEtag    = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) // a git blob's id, or a SHA-256
-	sha256Etag = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	hubEtag    = lazy.Regexp(`^([0-9a-f]{40}|[0-9a-f]{64})$`) // a git blob's id, or a SHA-256
+	sha256Etag = lazy.Regexp(`^[0-9a-f]{64}$`)
 )
 
 // blobName returns the etag where it says what is in the file. Others, of time
 // and size say, several files may have, and the name is made of the path too.
 func (f remoteFile) blobName() string {
-	if hubEtag.MatchString(f.etag) {
+	if hubEtag().MatchString(f.etag) {
 		return f.etag
 	}
 	sum := sha256.Sum256([]byte(f.etag + "\x00" + f.url.Path))

@@ -24,11 +24,11 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // DefaultEndpoint is the hub that an empty [Config.Endpoint] means.
@@ -123,8 +123,8 @@ type Snapshot struct {
 }
 
 var (
-	repoID   = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
-	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	repoID   = lazy.Regexp(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
+	commitID = lazy.Regexp(`^[0-9a-f]{40}$`)
 )
 
 // Resolve finds what a revision (branch, tag or commit; "" is main) of a
@@ -135,7 +135,7 @@ func (c *Client) Resolve(ctx context.Context, repo, revision string) (Snapshot, 
 	if revision == "" {
 		revision = "main"
 	}
-	if !repoID.MatchString(repo) || strings.Contains(repo, "..") || strings.Contains(repo, "--") {
+	if !repoID().MatchString(repo) || strings.Contains(repo, "..") || strings.Contains(repo, "--") {
 		return Snapshot{}, fault.Newf(fault.Usage, "opening dataset %q: not an id of the form owner/name", repo)
 	}
 	if !filepath.IsLocal(filepath.FromSlash(revision)) {

@@ -54,10 +54,10 @@ func (c *Client) ask(ctx context.Context, repo, revision string, tries int) (Sna
 		} `json:"siblings"`
 	}
 	err := c.retry(ctx, tries, func() error { return c.read(ctx, u, &info) })
-	if err == nil && !commitID.MatchString(info.SHA) {
+	if err == nil && !commitID().MatchString(info.SHA) {
 		err = notHub("an answer that names no commit")
 	}
-	if err == nil && commitID.MatchString(revision) && info.SHA != revision {
+	if err == nil && commitID().MatchString(revision) && info.SHA != revision {
 		err = notHub("an answer for commit " + info.SHA)
 	}
 	if err != nil {

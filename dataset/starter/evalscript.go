@@ -1,8 +1,9 @@
 package starter
 
 import (
-	"regexp"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // endOfPatch ends a here-document; SWE-bench's scripts have the same word.
@@ -27,13 +28,13 @@ func evalScript(c change, command string) string {
 		": '>>>>> Start Test Output'\n" + command + "\n: '>>>>> End Test Output'\n" + reset
 }
 
-var oldFile = regexp.MustCompile(`(?m)^--- a/([\w./@+-]+)\t?$`)
+var oldFile = lazy.Regexp(`(?m)^--- a/([\w./@+-]+)\t?$`)
 
 // oldFiles are the files that a patch changes or deletes. Names that a shell would read in
 // another way are left out: grading resets all files of the test patch by itself.
 func oldFiles(patch string) []string {
 	var names []string
-	for _, m := range oldFile.FindAllStringSubmatch(patch, -1) {
+	for _, m := range oldFile().FindAllStringSubmatch(patch, -1) {
 		names = append(names, m[1])
 	}
 	return names

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"batch.example/batch/fault"
@@ -19,7 +20,7 @@ import (
 //go:embed files
 var files embed.FS
 
-var templates = template.Must(template.ParseFS(files, "files/*"))
+var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(files, "files/*")) })
 
 const ignored = ".dockerignore"
 
@@ -38,7 +39,7 @@ func (t *target) write(ctx context.Context, repo repository, changes []change, w
 	}
 	for _, name := range []string{"Dockerfile", "dockerignore", "config.yaml", "README.md"} {
 		var b bytes.Buffer
-		if err := templates.ExecuteTemplate(&b, name, fill); err != nil {
+		if err := templates().ExecuteTemplate(&b, name, fill); err != nil {
 			return fault.New(fault.Bug, "writing "+name, err)
 		}
 		if name == "dockerignore" { // without the dot that keeps it out of go:embed

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // repository is a git repository on this machine.
@@ -195,7 +196,7 @@ func (r repository) diff(ctx context.Context, c change, paths []string) (string,
 	}, paths...)...)
 }
 
-var testFile = regexp.MustCompile(`(?i:(^|[._-])(tests?|specs?)([._-]|$))|^conftest\.py$|Tests?\.\w+$`)
+var testFile = lazy.Regexp(`(?i:(^|[._-])(tests?|specs?)([._-]|$))|^conftest\.py$|Tests?\.\w+$`)
 
 // isTest reports whether a file of a repository is one of its tests, by its name or a
 // folder's that it is in.
@@ -206,7 +207,7 @@ func isTest(name string) bool {
 			return true
 		}
 	}
-	return testFile.MatchString(path.Base(name))
+	return testFile().MatchString(path.Base(name))
 }
 
 // bundle is the file with the repository's history that the image is built from.

@@ -3,7 +3,6 @@ package images
 import (
 	"context"
 	"math/rand/v2"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/distribution/reference"
 
 	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/internal/lazy"
 )
 
 // pace says how often and after which waits a pull is tried again.
@@ -105,12 +105,12 @@ func (g *gate) served(round int) {
 }
 
 // The engine passes on a registry's message, but not the Retry-After header.
-var retryText = regexp.MustCompile(`(?i)(?:retry|try again)[- ](?:after|in):?\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|milliseconds?|s\b|sec|m\b|min|h\b|hours?)?`)
+var retryText = lazy.Regexp(`(?i)(?:retry|try again)[- ](?:after|in):?\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|milliseconds?|s\b|sec|m\b|min|h\b|hours?)?`)
 
 // retryAfter finds the time that a registry's message asks to wait. A number
 // without a unit is in seconds, as in the header.
 func retryAfter(text string) (time.Duration, bool) {
-	m := retryText.FindStringSubmatch(text)
+	m := retryText().FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}

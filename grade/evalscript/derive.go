@@ -1,9 +1,10 @@
 package evalscript
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // Row is what a script is derived from, each the column of that name.
@@ -107,7 +108,7 @@ const installAgain = `if ! git diff --quiet HEAD -- package.json 2>/dev/null; th
 	`else timeout 900 npm install --silent > /dev/null 2>&1 || true; fi; ` +
 	`chmod -R a+rX node_modules > /dev/null 2>&1 || true; fi`
 
-var packageDir = regexp.MustCompile(`^packages/[^/]+`)
+var packageDir = lazy.Regexp(`^packages/[^/]+`)
 
 // byPackage returns the test commands, one for each package that the test patch changes
 // where a repository is tested so: react-pdf since it is many packages, which is version 2.
@@ -117,7 +118,7 @@ func byPackage(row Row, commands []string) []string {
 	}
 	var dirs []string
 	for _, file := range TestFiles(row.TestPatch) {
-		if dir := packageDir.FindString(file); dir != "" && !slices.Contains(dirs, dir) {
+		if dir := packageDir().FindString(file); dir != "" && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}

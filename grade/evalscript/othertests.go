@@ -2,18 +2,18 @@ package evalscript
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // markerText is what the lines around the output of the tests have in common.
 const markerText = ">>>>>"
 
 // plainPath matches the paths that mean the same to every shell and test command.
-var plainPath = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+@-]*$`)
+var plainPath = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_./+@-]*$`)
 
 // CheckTests refuses, as an Instance fault, a test patch that a script cannot contain because it
 // would end the text in which the patch stands, or change what the script runs: a line with
@@ -25,7 +25,7 @@ func CheckTests(testPatch string) error {
 		}
 	}
 	for _, name := range append(Paths(testPatch), TestFiles(testPatch)...) { // the second also finds what looks like a header
-		if !plainPath.MatchString(name) || slices.Contains(strings.Split(name, "/"), "..") {
+		if !plainPath().MatchString(name) || slices.Contains(strings.Split(name, "/"), "..") {
 			return fault.Newf(fault.Instance, "the tests are in %q: only paths of letters, digits and _./+@- can be run", name)
 		}
 	}

@@ -1,21 +1,22 @@
 package evalscript
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // header is the first line of a file's part in a git diff. As in the SWE-bench harness, it
 // is searched for anywhere, and the last " b/" of the line counts.
-var header = regexp.MustCompile(`diff --git a/(.*) b/(.*)`)
+var header = lazy.Regexp(`diff --git a/(.*) b/(.*)`)
 
 // TestFiles returns the paths that a test patch changes, as they are after it: those that
 // are reset before it is applied and after the tests. A path can be absent from the base
 // commit. It is the list of SWE-bench 5 for Python repositories.
 func TestFiles(testPatch string) []string {
 	var files []string
-	for _, m := range header.FindAllStringSubmatch(testPatch, -1) {
+	for _, m := range header().FindAllStringSubmatch(testPatch, -1) {
 		files = append(files, m[2])
 	}
 	return files
@@ -39,7 +40,7 @@ func Paths(testPatch string) []string {
 var notTests = []string{".json", ".png", "csv", ".txt", ".md", ".jpg", ".jpeg", ".pkl", ".yml", ".yaml", ".toml"}
 
 // mypyCase is the name of a test in the data files of python/mypy.
-var mypyCase = regexp.MustCompile(`\[case ([^\]]+)\]`)
+var mypyCase = lazy.Regexp(`\[case ([^\]]+)\]`)
 
 // Directives returns what is added to the test command of a Python repository, so that the
 // tests that the test patch changes are run: paths, module names in django/django, and one
@@ -47,7 +48,7 @@ var mypyCase = regexp.MustCompile(`\[case ([^\]]+)\]`)
 func Directives(repository, testPatch string) []string {
 	if repository == "python/mypy" {
 		var cases []string
-		for _, m := range mypyCase.FindAllStringSubmatch(testPatch, -1) {
+		for _, m := range mypyCase().FindAllStringSubmatch(testPatch, -1) {
 			cases = append(cases, m[1])
 		}
 		return []string{`"` + strings.Join(cases, " or ") + `"`}
@@ -101,7 +102,7 @@ func changes(diff string) []change {
 // lastPath returns the path after the change from the first line of a file's part. It is
 // also the one before it, if the file is not renamed.
 func lastPath(line string) string {
-	if m := header.FindStringSubmatch(line); m != nil {
+	if m := header().FindStringSubmatch(line); m != nil {
 		return m[2]
 	}
 	return ""

@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/vocab"
 )
 
@@ -40,14 +40,14 @@ const safely = "git -c core.hooksPath=/dev/null -c core.fsmonitor= -c safe.direc
 
 // edCommand matches the commands of ed, as patch(1) does. Older versions of it would run an ed
 // script, and with it any command.
-var edCommand = regexp.MustCompile(`(?m)^[ \t>X]*\d[\d,]*[acd][ \t]*\r?$`)
+var edCommand = lazy.Regexp(`(?m)^[ \t>X]*\d[\d,]*[acd][ \t]*\r?$`)
 
 // harden makes a command of the harness's safe.
 func harden(command string, patch []byte) string {
 	if rest, ok := strings.CutPrefix(command, "git "); ok {
 		return safely + rest
 	}
-	if rest, ok := strings.CutPrefix(command, "patch "); ok && edCommand.Match(patch) {
+	if rest, ok := strings.CutPrefix(command, "patch "); ok && edCommand().Match(patch) {
 		return "patch --unified " + rest
 	}
 	return command

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // Rules is the number of the rules in this package about what decides a verdict. It changes with
@@ -54,7 +56,7 @@ func Deciders(job Job, gold []byte, changes []Change) []Decider {
 		if tier == 0 && c.Link { // it stands for what is behind it
 			tier, why = decides(c.Path+"/_", c.Created, runs)
 		}
-		if tier == 0 && all && isTest.MatchString(path.Base(c.Path)) {
+		if tier == 0 && all && isTest().MatchString(path.Base(c.Path)) {
 			tier, why = TierProject, "the test command may run it"
 		}
 		if tier > 0 {
@@ -85,21 +87,21 @@ func decides(name string, created bool, runs []string) (Tier, string) {
 		return TierRunner, "the test command runs it"
 	}
 	for _, r := range byName {
-		if r.match.MatchString(base) {
+		if r.match().MatchString(base) {
 			return r.tier, r.why
 		}
 	}
 	for _, r := range byPath {
-		if r.match.MatchString(name) {
+		if r.match().MatchString(name) {
 			return r.tier, r.why
 		}
 	}
 	if created && shadows(name) {
 		return TierRunner, shadowText
 	}
-	if inTests.MatchString(name) && !strings.Contains(name, "src/main/") && !isTest.MatchString(base) && !isText.MatchString(base) {
+	if inTests().MatchString(name) && !strings.Contains(name, "src/main/") && !isTest().MatchString(base) && !isText().MatchString(base) {
 		tier := TierRunner
-		if shipped.MatchString(name) {
+		if shipped().MatchString(name) {
 			tier = TierProject
 		}
 		return tier, "tests use it"
@@ -108,13 +110,13 @@ func decides(name string, created bool, runs []string) (Tier, string) {
 }
 
 type rule struct {
-	match *regexp.Regexp
+	match func() *regexp.Regexp
 	tier  Tier
 	why   string
 }
 
 func names(tier Tier, why string, patterns ...string) rule {
-	return rule{regexp.MustCompile(`^(?:` + strings.Join(patterns, "|") + `)$`), tier, why}
+	return rule{lazy.Regexp(`^(?:` + strings.Join(patterns, "|") + `)$`), tier, why}
 }
 
 // byName are the rules for the last part of a path.
@@ -144,23 +146,23 @@ var byName = []rule{
 
 // byPath are the rules for whole paths.
 var byPath = []rule{
-	{regexp.MustCompile(`(^|/)(node_modules|bower_components|vendor|site-packages|dist-packages|\.tox|\.nox|\.venv|venv)/`), TierRunner, "it is part of an installed package"},
-	{regexp.MustCompile(`\.(egg-info|dist-info|egg)(/|$)|\.egg-link$`), TierRunner, "it describes an installed package, which can be a plugin of the test runner"},
-	{regexp.MustCompile(`(^|/)META-INF/services/(org\.junit|junit|org\.testng|org\.spockframework)\.`), TierRunner, "the test runner loads what it names"},
-	{regexp.MustCompile(`(^|/)__mocks__/|(^|/)lib/minitest/.*_plugin\.rb$|(^|/)java/(org/(junit|testng|hamcrest|mockito|assertj)|junit)/`), TierRunner, "the test runner loads it"},
-	{regexp.MustCompile(`(^|/)_testing(/|\.py$)|(^|/)testing\.py$`), TierProject, "tests use it"},
-	{regexp.MustCompile(`(^|/)\.(cargo|mvn|jest|mocha|github)/`), TierProject, "it configures the build"},
-	{regexp.MustCompile(`(^|/)django/test/(runner|utils|testcases)\.py$|(^|/)sympy/(testing|utilities)/(runtests|pytest)\.py$`), TierProject, "it is the project's own test runner"},
+	{lazy.Regexp(`(^|/)(node_modules|bower_components|vendor|site-packages|dist-packages|\.tox|\.nox|\.venv|venv)/`), TierRunner, "it is part of an installed package"},
+	{lazy.Regexp(`\.(egg-info|dist-info|egg)(/|$)|\.egg-link$`), TierRunner, "it describes an installed package, which can be a plugin of the test runner"},
+	{lazy.Regexp(`(^|/)META-INF/services/(org\.junit|junit|org\.testng|org\.spockframework)\.`), TierRunner, "the test runner loads what it names"},
+	{lazy.Regexp(`(^|/)__mocks__/|(^|/)lib/minitest/.*_plugin\.rb$|(^|/)java/(org/(junit|testng|hamcrest|mockito|assertj)|junit)/`), TierRunner, "the test runner loads it"},
+	{lazy.Regexp(`(^|/)_testing(/|\.py$)|(^|/)testing\.py$`), TierProject, "tests use it"},
+	{lazy.Regexp(`(^|/)\.(cargo|mvn|jest|mocha|github)/`), TierProject, "it configures the build"},
+	{lazy.Regexp(`(^|/)django/test/(runner|utils|testcases)\.py$|(^|/)sympy/(testing|utilities)/(runtests|pytest)\.py$`), TierProject, "it is the project's own test runner"},
 }
 
 var (
-	inTests = regexp.MustCompile(`^(t|specs?)/|(^|/)(tests?|testing|__tests__|testdata|test-utils|test_utils|testutils?|[a-z]*/spec)/`)
+	inTests = lazy.Regexp(`^(t|specs?)/|(^|/)(tests?|testing|__tests__|testdata|test-utils|test_utils|testutils?|[a-z]*/spec)/`)
 	// shipped matches what a project offers to the tests of others, such as django/test/client.py:
 	// a solution may be there.
-	shipped = regexp.MustCompile(`^[^/]+/(.+/)?(test|testing)/`)
+	shipped = lazy.Regexp(`^[^/]+/(.+/)?(test|testing)/`)
 	// isTest matches files that only run if the test command names them.
-	isTest = regexp.MustCompile(`^tests?\.[a-z]+$|^[Tt]est|[_.-](test|tests|spec)\.[a-z]+$|Tests?\.[a-z]+$|\.(t|snap|expected|out|golden)$`)
-	isText = regexp.MustCompile(`(?i)\.(md|rst|txt|html?|css|csv|png|jpe?g|gif|svg|pdf|json|ya?ml|xml|po|mo|fits|dat|gz|zip)$`)
+	isTest = lazy.Regexp(`^tests?\.[a-z]+$|^[Tt]est|[_.-](test|tests|spec)\.[a-z]+$|Tests?\.[a-z]+$|\.(t|snap|expected|out|golden)$`)
+	isText = lazy.Regexp(`(?i)\.(md|rst|txt|html?|css|csv|png|jpe?g|gif|svg|pdf|json|ya?ml|xml|po|mo|fits|dat|gz|zip)$`)
 )
 
 // runnerModules are what Python's test runners import: Python's own modules, and pytest's. A new

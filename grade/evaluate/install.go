@@ -9,25 +9,26 @@ import (
 
 	"batch.example/batch/grade"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/lazy"
 )
 
 // installers are the calls of programs that get packages, or build with them, from an index, and
 // the public index that they use; empty: none that is known. A pattern that matches too much costs
 // a probe of the network, one that matches too little costs the right verdict.
 var installers = []struct {
-	calls *regexp.Regexp
+	calls func() *regexp.Regexp
 	index string
 }{
-	{regexp.MustCompile(`\bpip[\d.]*(?:\s+-\S+)*\s+(?:install|download|wheel)\b|\b(?:uv|uvx|poetry|pipenv|pdm|hatch|rye|tox|nox|easy_install)\s|\bsetup\.py\b.*\b(?:install|develop|test)\b`), "pypi.org:443"},
-	{regexp.MustCompile(`\b(?:conda|mamba|micromamba)\s+(?:install|create|update|env\s+(?:create|update))\b`), "conda.anaconda.org:443"},
-	{regexp.MustCompile(`\b(?:npm|pnpm|yarn|bun|npx|bunx|corepack|deno)(?:\s|$)`), "registry.npmjs.org:443"},
-	{regexp.MustCompile(`\bcargo\s`), "index.crates.io:443"},
-	{regexp.MustCompile(`\b(?:mvnd?|gradle|sbt|ant|lein|bazel)\s|\b(?:mvnw|gradlew)\b`), "repo.maven.apache.org:443"},
-	{regexp.MustCompile(`\bgo\s+(?:get|install|mod|work|test|build|run|generate|vet)\b`), "proxy.golang.org:443"},
-	{regexp.MustCompile(`\b(?:bundle|bundler|rake)\s|\bgem\s+install\b`), "rubygems.org:443"},
-	{regexp.MustCompile(`\bcomposer\s`), "repo.packagist.org:443"},
-	{regexp.MustCompile(`\b(?:apt|apt-get)\b.*\b(?:install|update)\b`), "deb.debian.org:80"},
-	{regexp.MustCompile(`\b(?:apk|yum|dnf|microdnf)\b.*\b(?:install|update|add)\b|\b(?:dotnet|nuget|mix|rebar3|cabal|stack|swift|opam|flutter|dart|nimble|luarocks|cpan|cpanm|curl|wget)\s|\bgit\b.*\b(?:clone|fetch|pull|submodule)\b`), ""},
+	{lazy.Regexp(`\bpip[\d.]*(?:\s+-\S+)*\s+(?:install|download|wheel)\b|\b(?:uv|uvx|poetry|pipenv|pdm|hatch|rye|tox|nox|easy_install)\s|\bsetup\.py\b.*\b(?:install|develop|test)\b`), "pypi.org:443"},
+	{lazy.Regexp(`\b(?:conda|mamba|micromamba)\s+(?:install|create|update|env\s+(?:create|update))\b`), "conda.anaconda.org:443"},
+	{lazy.Regexp(`\b(?:npm|pnpm|yarn|bun|npx|bunx|corepack|deno)(?:\s|$)`), "registry.npmjs.org:443"},
+	{lazy.Regexp(`\bcargo\s`), "index.crates.io:443"},
+	{lazy.Regexp(`\b(?:mvnd?|gradle|sbt|ant|lein|bazel)\s|\b(?:mvnw|gradlew)\b`), "repo.maven.apache.org:443"},
+	{lazy.Regexp(`\bgo\s+(?:get|install|mod|work|test|build|run|generate|vet)\b`), "proxy.golang.org:443"},
+	{lazy.Regexp(`\b(?:bundle|bundler|rake)\s|\bgem\s+install\b`), "rubygems.org:443"},
+	{lazy.Regexp(`\bcomposer\s`), "repo.packagist.org:443"},
+	{lazy.Regexp(`\b(?:apt|apt-get)\b.*\b(?:install|update)\b`), "deb.debian.org:80"},
+	{lazy.Regexp(`\b(?:apk|yum|dnf|microdnf)\b.*\b(?:install|update|add)\b|\b(?:dotnet|nuget|mix|rebar3|cabal|stack|swift|opam|flutter|dart|nimble|luarocks|cpan|cpanm|curl|wget)\s|\bgit\b.*\b(?:clone|fetch|pull|submodule)\b`), ""},
 }
 
 // Installs reports whether a script calls a program that gets packages from an index.
@@ -46,7 +47,7 @@ func installersOf(script string) iter.Seq[string] {
 				continue
 			}
 			for _, i := range installers {
-				if i.calls.MatchString(line) && !yield(i.index) {
+				if i.calls().MatchString(line) && !yield(i.index) {
 					return
 				}
 			}
@@ -86,7 +87,7 @@ cat /etc/pip.conf /etc/xdg/pip/pip.conf ~/.pip/pip.conf ~/.config/pip/pip.conf ~
 func Indexes(script, settings string) []string {
 	list := slices.AppendSeq(addresses(settings), installersOf(script))
 	for line := range strings.Lines(script) { // others are of tests and documents
-		if sets.MatchString(line) || Installs(line) {
+		if sets().MatchString(line) || Installs(line) {
 			list = append(list, addresses(line)...)
 		}
 	}
@@ -95,14 +96,14 @@ func Indexes(script, settings string) []string {
 }
 
 var (
-	sets = regexp.MustCompile(`^\s*(?:export|declare)\s|\bconfig\b.*\bset\b`)
-	urls = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>|;,\\)]+`)
+	sets = lazy.Regexp(`^\s*(?:export|declare)\s|\bconfig\b.*\bset\b`)
+	urls = lazy.Regexp(`(?i)\bhttps?://[^\s"'<>|;,\\)]+`)
 	// bareProxy is a proxy without a scheme, which curl and its like accept.
-	bareProxy = regexp.MustCompile(`(?im)^[a-z_]*proxy=([\w.-]+:\d+)/?$`)
+	bareProxy = lazy.Regexp(`(?im)^[a-z_]*proxy=([\w.-]+:\d+)/?$`)
 )
 
 func addresses(text string) (list []string) {
-	for _, found := range urls.FindAllString(text, -1) {
+	for _, found := range urls().FindAllString(text, -1) {
 		u, err := url.Parse(found)
 		if err != nil || u.Hostname() == "" {
 			continue
@@ -113,7 +114,7 @@ func addresses(text string) (list []string) {
 		}
 		list = append(list, u.Hostname()+":"+port)
 	}
-	for _, found := range bareProxy.FindAllStringSubmatch(text, -1) {
+	for _, found := range bareProxy().FindAllStringSubmatch(text, -1) {
 		list = append(list, found[1])
 	}
 	return list
@@ -132,7 +133,7 @@ func Connects(list []string) string {
 }
 
 // installErrors match the lines with which installers say that they failed.
-var installErrors = regexp.MustCompile(`(?m)^[ \t]*(?:` + strings.Join([]string{
+var installErrors = lazy.Regexp(`(?m)^[ \t]*(?:` + strings.Join([]string{
 	`ERROR: (?:Exception:|Could not find a version that satisfies|No matching distribution found|Could not install packages|Failed (?:to build|building)|Cannot install|Directory '.*' is not installable|Could not build wheels).*`,
 	`(?:error|× ?.*): (?:subprocess-exited-with-error|metadata-generation-failed|externally-managed-environment|legacy-install-failure).*`,
 	`× (?:No solution found when|Failed to (?:build|download|fetch|prepare|read|resolve)|Encountered error while trying|.* did not run successfully).*`, `error: Could not find suitable distribution for .*`, `error: Failed to (?:fetch|download|prepare|install).*`,
@@ -156,5 +157,5 @@ func FailedInstall(script string, l grade.Log) string {
 	if marked && Installs(testCommand(script)) {
 		before += tests
 	}
-	return strings.TrimSpace(installErrors.FindString(before))
+	return strings.TrimSpace(installErrors().FindString(before))
 }

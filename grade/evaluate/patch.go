@@ -3,10 +3,11 @@ package evaluate
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // part is what a patch says about one file.
@@ -82,7 +83,7 @@ func split(patch []byte) []*part {
 			at.to = sidePath(text)
 			at.guess(text)
 			at.created = at.created || at.from == "" && at.to != ""
-		case at != nil && hunk.MatchString(text):
+		case at != nil && hunk().MatchString(text):
 			left = hunkLines(text)
 			at.created = at.created || !at.hunks && left[0] == 0 // plain diffs say no more about a new file
 			at.hunks = true
@@ -120,11 +121,11 @@ func (p *part) extended(text string) {
 	}
 }
 
-var hunk = regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
+var hunk = lazy.Regexp(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
 
 // hunkLines returns how many lines of the old and the new file follow.
 func hunkLines(text string) (left [2]int) {
-	m := hunk.FindStringSubmatch(text)
+	m := hunk().FindStringSubmatch(text)
 	for i := range left {
 		left[i] = 1
 		if m[i+1] != "" {
@@ -170,11 +171,11 @@ func sidePath(text string) string {
 }
 
 // date matches the time behind a name in a plain diff.
-var date = regexp.MustCompile(`[ \t]+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$`)
+var date = lazy.Regexp(`[ \t]+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$`)
 
 // guess notes what else a line of a plain diff may name.
 func (p *part) guess(text string) {
-	name, _, _ := strings.Cut(date.ReplaceAllString(text[len("--- "):], ""), "\t")
+	name, _, _ := strings.Cut(date().ReplaceAllString(text[len("--- "):], ""), "\t")
 	if name = unquote(name); !p.plain || name == "/dev/null" {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"batch.example/batch/grade"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 )
 
@@ -49,16 +50,16 @@ func printed(script string, l grade.Log, j grade.Judgement) string {
 
 // tell is what code hardly needs unless it means to decide what tests report.
 type tell struct {
-	match *regexp.Regexp
+	match func() *regexp.Regexp
 	what  string
 }
 
 var allTells = []tell{
-	{regexp.MustCompile(`>>>>> (?:Start|End) Test Output|>>>>> Test Exit Code|SWEBENCH_`), "names what the grading of SWE-bench prints"},
-	{regexp.MustCompile(`\bos\._exit\(|\b_Exit\(|Runtime\.getRuntime\(\)\.halt\(|process\.reallyExit|POSIX::_exit`), "ends the process of the tests at once"},
-	{regexp.MustCompile(`/proc/(?:self|\$|%|\{|["']|\d)|\bgetppid\(|\$PPID\b`), "looks at other processes"},
-	{regexp.MustCompile(`pytest_runtest_|pytest_terminal_summary|\bTestReport\(|TestResult\.add(?:Success|Failure)`), "changes the reports of a test runner"},
-	{regexp.MustCompile(`\bgetattr\(\s*(?:os|posix|sys|builtins|__builtins__)\s*,[^,()]*\)\s*\(` +
+	{lazy.Regexp(`>>>>> (?:Start|End) Test Output|>>>>> Test Exit Code|SWEBENCH_`), "names what the grading of SWE-bench prints"},
+	{lazy.Regexp(`\bos\._exit\(|\b_Exit\(|Runtime\.getRuntime\(\)\.halt\(|process\.reallyExit|POSIX::_exit`), "ends the process of the tests at once"},
+	{lazy.Regexp(`/proc/(?:self|\$|%|\{|["']|\d)|\bgetppid\(|\$PPID\b`), "looks at other processes"},
+	{lazy.Regexp(`pytest_runtest_|pytest_terminal_summary|\bTestReport\(|TestResult\.add(?:Success|Failure)`), "changes the reports of a test runner"},
+	{lazy.Regexp(`\bgetattr\(\s*(?:os|posix|sys|builtins|__builtins__)\s*,[^,()]*\)\s*\(` +
 		`|\bgetattr\(\s*__import__|\b__import__\(\s*["'](?:os|posix|sys|ctypes|builtins)["']|\bimport_module\(\s*["'](?:os|posix|sys|ctypes|builtins)["']` +
 		`|\bctypes\.(?:CDLL|PyDLL|pythonapi)|\bmarshal\.loads\(|\bsys\.modules\[["'](?:os|posix|__main__|builtins)["']\]` +
 		`|\b(?:exec|eval|compile|Function)\s*\(\s*(?:\w+\.)*(?:\w*decode\w*|atob|fromhex|unhexlify|decompress|pack|unpack|Buffer\.from|__import__)\s*\(` +
@@ -68,8 +69,8 @@ var allTells = []tell{
 // endTells are for test runners whose end is not known, so that nothing else tells that they
 // were ended before it. Honest programs say this too, but rarely a patch.
 var endTells = []tell{
-	{regexp.MustCompile(`(?m)(?:^|[^.\w])(?:exec|eval)\s*\(|\b__import__\(|\bimportlib\b|\bctypes\b|\b[a-z]*(?:16|32|64|85)_?decode|\bfromhex\(|\bunhexlify\b|__builtins__|\bgetattr\(\s*(?:os|posix|sys|builtins)\b`), "hides which code it runs"},
-	{regexp.MustCompile(`(?m)\bsys\.exit\b|\bSystemExit\b|\bos\.(?:_exit|abort|kill|exec[lv]p?e?)\b|\batexit\b|\bprocess\.(?:exit|kill|abort)\b|\bSystem\.exit\(|\bos\.Exit\(|\bprocess::exit` +
+	{lazy.Regexp(`(?m)(?:^|[^.\w])(?:exec|eval)\s*\(|\b__import__\(|\bimportlib\b|\bctypes\b|\b[a-z]*(?:16|32|64|85)_?decode|\bfromhex\(|\bunhexlify\b|__builtins__|\bgetattr\(\s*(?:os|posix|sys|builtins)\b`), "hides which code it runs"},
+	{lazy.Regexp(`(?m)\bsys\.exit\b|\bSystemExit\b|\bos\.(?:_exit|abort|kill|exec[lv]p?e?)\b|\batexit\b|\bprocess\.(?:exit|kill|abort)\b|\bSystem\.exit\(|\bos\.Exit\(|\bprocess::exit` +
 		`|\b_?exit(?: ?\(?0\)?\s*$| ?\(?0?\)? *;)|\btrap\b.*\b(?:EXIT|0)\b|\bEND \{|\b__attribute__\(\((?:con|de)structor`), "may end the test runner"},
 }
 
@@ -85,13 +86,13 @@ func tells(patch, gold []byte, endUnknown bool) []string {
 		if endUnknown && !unused(parts, i) {
 			kinds = slices.Concat(allTells, endTells)
 		}
-		if endUnknown && code.MatchString(p.to) && bytes.Contains(p.raw, []byte("\nGIT binary patch")) {
+		if endUnknown && code().MatchString(p.to) && bytes.Contains(p.raw, []byte("\nGIT binary patch")) {
 			found = append(found, fmt.Sprintf("the patch to %s is binary: what it changes was not read", p.to))
 		}
 		last := ""
 		for _, t := range kinds {
-			if t.what != last && t.match.Match(added) && !t.match.Match(expected) {
-				found = append(found, fmt.Sprintf("the patch to %s %s: %.80q", list(p.paths()), t.what, bytes.TrimSpace(t.match.Find(added))))
+			if t.what != last && t.match().Match(added) && !t.match().Match(expected) {
+				found = append(found, fmt.Sprintf("the patch to %s %s: %.80q", list(p.paths()), t.what, bytes.TrimSpace(t.match().Find(added))))
 				last = t.what
 			}
 		}
@@ -100,7 +101,7 @@ func tells(patch, gold []byte, endUnknown bool) []string {
 }
 
 // code matches the names of source files.
-var code = regexp.MustCompile(`\.(?:py|[cm]?[jt]sx?|rb|p[lm]|sh|php|go|rs|[ch]|cc|cpp|hpp|java)$`)
+var code = lazy.Regexp(`\.(?:py|[cm]?[jt]sx?|rb|p[lm]|sh|php|go|rs|[ch]|cc|cpp|hpp|java)$`)
 
 // unused reports whether a part only adds a file that the others do not name, such as a
 // script that shows the bug. If it is a test that the command may run, it is a decider.
@@ -124,8 +125,8 @@ func addedLines(patch []byte) []byte {
 
 // summary is how a test runner ends its output.
 type summary struct {
-	command *regexp.Regexp // of the runner
-	line    *regexp.Regexp
+	command func() *regexp.Regexp // of the runner
+	line    func() *regexp.Regexp
 	name    string
 }
 
@@ -135,21 +136,21 @@ var (
 )
 
 var summaries = []summary{
-	{regexp.MustCompile(`\b(?:pytest|py\.test)\b`), regexp.MustCompile(pytestLine), "pytest"},
-	{regexp.MustCompile(`(?m)^(?:python\S* -m )?tox\b`), regexp.MustCompile(`(?m)` + pytestLine + `|` + unittestLine), "the test runner of tox"},
-	{regexp.MustCompile(`runtests\.py|-m unittest|manage\.py test`), regexp.MustCompile(`(?m)` + unittestLine), "unittest"},
-	{regexp.MustCompile(`\bbin/test\b`), regexp.MustCompile(`tests finished: `), "sympy's bin/test"},
-	{regexp.MustCompile(`\bcargo test\b`), regexp.MustCompile(`test result: `), "cargo test"},
-	{regexp.MustCompile(`\bgo test\b`), regexp.MustCompile(`(?m)^(?:ok|FAIL|PASS)\b`), "go test"},
-	{regexp.MustCompile(`\b(?:mvnd?|mvnw) .*\btest\b`), regexp.MustCompile(`BUILD (?:SUCCESS|FAILURE)`), "Maven"},
-	{regexp.MustCompile(`\bgradlew? .*\btest\b|\bant test`), regexp.MustCompile(`BUILD (?:SUCCESSFUL|FAILED)`), "the build tool"},
-	{regexp.MustCompile(`\bphpunit\b`), regexp.MustCompile(`(?m)^(?:OK \(|OK, but|Tests: \d)`), "PHPUnit"},
-	{regexp.MustCompile(`\bbundle exec ruby .*test`), regexp.MustCompile(`(?m)^\d+ (?:tests|runs), \d+ assertions`), "the Ruby test runner"},
-	{regexp.MustCompile(`\bctest\b`), regexp.MustCompile(`tests passed, \d+ tests? failed out of`), "ctest"},
+	{lazy.Regexp(`\b(?:pytest|py\.test)\b`), lazy.Regexp(pytestLine), "pytest"},
+	{lazy.Regexp(`(?m)^(?:python\S* -m )?tox\b`), lazy.Regexp(`(?m)` + pytestLine + `|` + unittestLine), "the test runner of tox"},
+	{lazy.Regexp(`runtests\.py|-m unittest|manage\.py test`), lazy.Regexp(`(?m)` + unittestLine), "unittest"},
+	{lazy.Regexp(`\bbin/test\b`), lazy.Regexp(`tests finished: `), "sympy's bin/test"},
+	{lazy.Regexp(`\bcargo test\b`), lazy.Regexp(`test result: `), "cargo test"},
+	{lazy.Regexp(`\bgo test\b`), lazy.Regexp(`(?m)^(?:ok|FAIL|PASS)\b`), "go test"},
+	{lazy.Regexp(`\b(?:mvnd?|mvnw) .*\btest\b`), lazy.Regexp(`BUILD (?:SUCCESS|FAILURE)`), "Maven"},
+	{lazy.Regexp(`\bgradlew? .*\btest\b|\bant test`), lazy.Regexp(`BUILD (?:SUCCESSFUL|FAILED)`), "the build tool"},
+	{lazy.Regexp(`\bphpunit\b`), lazy.Regexp(`(?m)^(?:OK \(|OK, but|Tests: \d)`), "PHPUnit"},
+	{lazy.Regexp(`\bbundle exec ruby .*test`), lazy.Regexp(`(?m)^\d+ (?:tests|runs), \d+ assertions`), "the Ruby test runner"},
+	{lazy.Regexp(`\bctest\b`), lazy.Regexp(`tests passed, \d+ tests? failed out of`), "ctest"},
 }
 
 // reformats matches commands that print the results of their test runner in another form.
-var reformats = regexp.MustCompile(`\bjq\b|--json\b|--format[ =]json\b|--reporter`)
+var reformats = lazy.Regexp(`\bjq\b|--json\b|--format[ =]json\b|--reporter`)
 
 // testCommand is the part of a script between the markers.
 func testCommand(script string) string {
@@ -166,14 +167,14 @@ func testCommand(script string) string {
 // offset is negative if no runner is known.
 func ending(command, text string) (end int, why string) {
 	end = -1
-	if reformats.MatchString(command) {
+	if reformats().MatchString(command) {
 		return end, ""
 	}
 	for _, s := range summaries {
-		if !s.command.MatchString(command) {
+		if !s.command().MatchString(command) {
 			continue
 		}
-		at := behindLast(s.line, text)
+		at := behindLast(s.line(), text)
 		if at < 0 {
 			return -1, s.name + " did not print its summary"
 		}

@@ -3,21 +3,22 @@ package evaluate
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // namedTest matches the names of files that are tests wherever they are.
-var namedTest = regexp.MustCompile(`^tests?\.[a-z]+$|^test_|[_.-](test|tests|spec)\.[a-z]+$|Tests?\.(java|kt|cs|php|swift|scala|groovy)$|\.t$`)
+var namedTest = lazy.Regexp(`^tests?\.[a-z]+$|^test_|[_.-](test|tests|spec)\.[a-z]+$|Tests?\.(java|kt|cs|php|swift|scala|groovy)$|\.t$`)
 
 // IsTest reports whether a path is that of a test, or of a file in a folder of tests. What
 // a project ships for the tests of others, such as django/test/client.py, is code.
 func IsTest(name string) bool {
-	if namedTest.MatchString(path.Base(name)) {
+	if namedTest().MatchString(path.Base(name)) {
 		return true
 	}
-	return inTests.MatchString(name) && !shipped.MatchString(name) && !strings.Contains(name, "src/main/")
+	return inTests().MatchString(name) && !shipped().MatchString(name) && !strings.Contains(name, "src/main/")
 }
 
 // TestPart divides a patch. Tests are its parts, byte for byte, that add or change tests:

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // Change is an entry of the working tree, a file or a symbolic link, that applying a patch
@@ -164,7 +164,7 @@ for name; do
 done`
 
 // module matches the names of modules.
-var module = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+var module = lazy.Regexp(`^[A-Za-z_]\w*$`)
 
 // markShadows finds the new files that Python may import in place of an installed module.
 func (r *runner) markShadows(ctx context.Context, before map[string]entry, list []Change) error {
@@ -176,7 +176,7 @@ func (r *runner) markShadows(ctx context.Context, before map[string]entry, list 
 	}
 	byModule := map[string][]int{}
 	for i, c := range list {
-		if name, root := importable(c.Path); c.Created && module.MatchString(name) && !folders[root] {
+		if name, root := importable(c.Path); c.Created && module().MatchString(name) && !folders[root] {
 			byModule[name] = append(byModule[name], i)
 		}
 	}
@@ -202,7 +202,7 @@ func (r *runner) markShadows(ctx context.Context, before map[string]entry, list 
 func importable(name string) (top, root string) {
 	first, rest, nested := strings.Cut(name, "/")
 	root = first
-	if nested && inTests.MatchString(first+"/") { // the folder of the tests comes first on the path
+	if nested && inTests().MatchString(first+"/") { // the folder of the tests comes first on the path
 		first, _, nested = strings.Cut(rest, "/")
 		root = path.Join(root, first)
 	}

@@ -1,7 +1,6 @@
 package family
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"batch.example/batch/grade/evalscript"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/lazy"
 )
 
 // SWE-PolyBench has the test command and the Dockerfile in the row, and a parser for each
@@ -58,11 +58,11 @@ func polyScript(workdir, testPatch, command string) string {
 	return script(prepare, []string{`cat "$d/stderr" "$d/stdout"`, `rm -r "$d"`})
 }
 
-var workdirLine = regexp.MustCompile(`(?mi)^[ \t]*WORKDIR[ \t]+"?(/[^\s"]*)"?[ \t]*\r?$`)
+var workdirLine = lazy.Regexp(`(?mi)^[ \t]*WORKDIR[ \t]+"?(/[^\s"]*)"?[ \t]*\r?$`)
 
 // workdirOf returns the last absolute WORKDIR of a Dockerfile, which is the image's.
 func workdirOf(dockerfile, otherwise string) string {
-	if all := workdirLine.FindAllStringSubmatch(dockerfile, -1); len(all) > 0 {
+	if all := workdirLine().FindAllStringSubmatch(dockerfile, -1); len(all) > 0 {
 		return all[len(all)-1][1]
 	}
 	return otherwise

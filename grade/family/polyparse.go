@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/python"
 )
 
@@ -55,20 +56,20 @@ func (p polyLists) add(test, status string) {
 }
 
 var (
-	readTrace   = regexp.MustCompile(`\+ read -r file\s*`)
-	buildFailed = regexp.MustCompile(`(?i)build failure|compilation error`)
-	testsFailed = regexp.MustCompile(`(?i)there are test failures`)
-	testSuite   = regexp.MustCompile(`(?s)<testsuite[^>]*>.*?</testsuite>`)
+	readTrace   = lazy.Regexp(`\+ read -r file\s*`)
+	buildFailed = lazy.Regexp(`(?i)build failure|compilation error`)
+	testsFailed = lazy.Regexp(`(?i)there are test failures`)
+	testSuite   = lazy.Regexp(`(?s)<testsuite[^>]*>.*?</testsuite>`)
 )
 
 // polyJava reads the reports of Surefire, which the test command prints.
 func polyJava(log string) logparse.Statuses {
-	log = readTrace.ReplaceAllString(log, "")
+	log = readTrace().ReplaceAllString(log, "")
 	p := newPolyLists()
-	if buildFailed.MatchString(log) && !testsFailed.MatchString(log) {
+	if buildFailed().MatchString(log) && !testsFailed().MatchString(log) {
 		return p.statuses
 	}
-	for _, report := range testSuite.FindAllString(log, -1) {
+	for _, report := range testSuite().FindAllString(log, -1) {
 		var suite element
 		if xml.Unmarshal([]byte(report), &suite) == nil {
 			suite.cases(p)
@@ -130,14 +131,14 @@ func reportIn(log string, re *regexp.Regexp, to any) bool {
 	return at != nil && json.NewDecoder(strings.NewReader(log[at[0]:])).Decode(to) == nil
 }
 
-var mochaReport, jestReport = regexp.MustCompile(`{\s*"stats"`), regexp.MustCompile(`{\s*"numFailedTestSuites"`)
+var mochaReport, jestReport = lazy.Regexp(`{\s*"stats"`), lazy.Regexp(`{\s*"numFailedTestSuites"`)
 
 // polyMocha reads what mocha --reporter json prints.
 func polyMocha(log string) logparse.Statuses {
 	p := newPolyLists()
 	type test struct{ FullTitle string }
 	var report struct{ Passes, Failures []test }
-	if reportIn(log, mochaReport, &report) {
+	if reportIn(log, mochaReport(), &report) {
 		for _, t := range report.Passes {
 			p.passed(t.FullTitle)
 		}
@@ -154,7 +155,7 @@ func polyMochaFiles(log string) logparse.Statuses {
 	var report struct {
 		Tests []struct{ File, FullTitle, Status string }
 	}
-	if reportIn(log, mochaReport, &report) {
+	if reportIn(log, mochaReport(), &report) {
 		for _, t := range report.Tests {
 			p.byWord(t.File+"->"+t.FullTitle, t.Status)
 		}
@@ -197,7 +198,7 @@ func polyJest(name func(jestTest) string) func(string) logparse.Statuses {
 				AssertionResults []jestTest
 			}
 		}
-		if reportIn(log, jestReport, &report) {
+		if reportIn(log, jestReport(), &report) {
 			for _, file := range report.TestResults {
 				for _, t := range file.AssertionResults {
 					p.byWord(file.Name+"->"+name(t), t.Status)
@@ -209,16 +210,16 @@ func polyJest(name func(jestTest) string) func(string) logparse.Statuses {
 }
 
 var (
-	mochaCommand = regexp.MustCompile(`(?m)^>.*--reporter json`)
-	tapVersion   = regexp.MustCompile(`(?m)^TAP\sversion\s\d+`)
+	mochaCommand = lazy.Regexp(`(?m)^>.*--reporter json`)
+	tapVersion   = lazy.Regexp(`(?m)^TAP\sversion\s\d+`)
 )
 
 func polyMochaOrTAP(log string) logparse.Statuses {
-	if strings.Contains(mochaCommand.FindString(log), "mocha") {
+	if strings.Contains(mochaCommand().FindString(log), "mocha") {
 		return polyMocha(log)
 	}
 	p := newPolyLists()
-	if !tapVersion.MatchString(log) {
+	if !tapVersion().MatchString(log) {
 		return p.statuses
 	}
 	for line := range strings.SplitSeq(log, "\n") {
@@ -263,11 +264,11 @@ func polyBazel(log string) logparse.Statuses {
 const w = `[\p{L}\p{N}_]`
 
 var (
-	pytestTestFirst = regexp.MustCompile(`(` + `[\p{L}\p{N}_/]+\.py)::(?:(` + w + `+)::)?(` + w + `+(?:\[[\p{L}\p{N}_\-]+\])?)` +
+	pytestTestFirst = lazy.Regexp(`(` + `[\p{L}\p{N}_/]+\.py)::(?:(` + w + `+)::)?(` + w + `+(?:\[[\p{L}\p{N}_\-]+\])?)` +
 		`(?:\s<-\s[\p{L}\p{N}_/]+\.py)?(?:[\s\S]*?)(PASSED|FAILED|SKIPPED|ERROR|XFAIL|XPASS)`)
-	pytestStatusFirst = regexp.MustCompile(`(PASSED|FAILED|SKIPPED|ERROR|XFAIL|XPASS)\s([\p{L}\p{N}_/]+\.py)::(?:(` + w + `+)::)?` +
+	pytestStatusFirst = lazy.Regexp(`(PASSED|FAILED|SKIPPED|ERROR|XFAIL|XPASS)\s([\p{L}\p{N}_/]+\.py)::(?:(` + w + `+)::)?` +
 		`(` + w + `+(?:\[[\p{L}\p{N}_\-]+\])?)(?:\s<-\s[\p{L}\p{N}_/]+\.py)?`)
-	unittestResult = regexp.MustCompile(`(?:(?:(` + w + `+) \(([\p{L}\p{N}_.]+)\)\n.*\n)?(` + w + `+)(?: \(([\p{L}\p{N}_.]+)\))?(?:\((.+?)\))? \.{3} ` +
+	unittestResult = lazy.Regexp(`(?:(?:(` + w + `+) \(([\p{L}\p{N}_.]+)\)\n.*\n)?(` + w + `+)(?: \(([\p{L}\p{N}_.]+)\))?(?:\((.+?)\))? \.{3} ` +
 		`(?:.*\n)*?(ok|FAIL|ERROR|skipped|expected failure|unexpected success)` +
 		`|(FAIL|ERROR|skipped|expected failure|unexpected success): (` + w + `+)(?: \(([\p{L}\p{N}_.]+)\))?(?:\((.+?)\))?)`)
 )
@@ -278,7 +279,7 @@ func polyPython(log string) logparse.Statuses {
 		return polyPytest(pytestPart(log))
 	}
 	p := newPolyLists()
-	for _, m := range unittestResult.FindAllStringSubmatch(log, -1) {
+	for _, m := range unittestResult().FindAllStringSubmatch(log, -1) {
 		name, class := m[3], m[4]
 		if m[1] != "" && m[2] != "" {
 			name, class = m[1], m[2]
@@ -302,12 +303,12 @@ func polyPytest(part string) logparse.Statuses {
 		}
 		p.byWord(file+":"+class+":"+test, strings.ToLower(status))
 	}
-	found := pytestTestFirst.FindAllStringSubmatch(part, -1)
+	found := pytestTestFirst().FindAllStringSubmatch(part, -1)
 	for _, m := range found {
 		add(m[1], m[2], m[3], m[4])
 	}
 	if found == nil {
-		for _, m := range pytestStatusFirst.FindAllStringSubmatch(part, -1) {
+		for _, m := range pytestStatusFirst().FindAllStringSubmatch(part, -1) {
 			add(m[2], m[3], m[4], m[1])
 		}
 	}

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"time"
 
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/lazy"
 )
 
 // R2E-Gym has its tests in the image, hidden from the agent, and the expected status of each
@@ -62,10 +62,10 @@ func r2eExpected(text string) (logparse.Statuses, error) {
 }
 
 // r2eEscape is what the reference removes from the output before it is read.
-var r2eEscape = regexp.MustCompile("\x1b\\[[0-9;]*m|\r")
+var r2eEscape = lazy.Regexp("\x1b\\[[0-9;]*m|\r")
 
 func r2eParse(_ context.Context, log string, r logparse.Rules) (logparse.Statuses, []string, error) {
-	return logparse.Parse("r2e_gym", r2eEscape.ReplaceAllString(log, ""), logparse.Row{}, r)
+	return logparse.Parse("r2e_gym", r2eEscape().ReplaceAllString(log, ""), logparse.Row{}, r)
 }
 
 // exactly wants the same tests with the same statuses as expected, no more and no fewer.

@@ -3,8 +3,9 @@ package family
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // reverse returns the diff that takes a git diff back. It has no binary files.
@@ -34,9 +35,9 @@ func reverse(diff string) (string, error) {
 }
 
 var (
-	gitLine   = regexp.MustCompile(`^diff --git a/(.*) b/(.*)\n?$`)
-	indexLine = regexp.MustCompile(`^index ([0-9a-f]+)\.\.([0-9a-f]+)(.*)\n?$`)
-	hunkLine  = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+	gitLine   = lazy.Regexp(`^diff --git a/(.*) b/(.*)\n?$`)
+	indexLine = lazy.Regexp(`^index ([0-9a-f]+)\.\.([0-9a-f]+)(.*)\n?$`)
+	hunkLine  = lazy.Regexp(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 )
 
 // swapped are the beginnings of header lines that mean each other in the reversed diff. The
@@ -55,11 +56,11 @@ func reverseHead(out *strings.Builder, head []string) error {
 		if strings.HasPrefix(line, "GIT binary patch") || strings.HasPrefix(line, "Binary files ") || strings.HasPrefix(line, "copy from ") {
 			return fmt.Errorf("%q cannot be taken back", strings.TrimSpace(line))
 		}
-		switch m := gitLine.FindStringSubmatch(line); {
+		switch m := gitLine().FindStringSubmatch(line); {
 		case m != nil:
 			line = "diff --git a/" + m[2] + " b/" + m[1] + "\n"
-		case indexLine.MatchString(line):
-			line = indexLine.ReplaceAllString(line, "index $2..$1$3\n")
+		case indexLine().MatchString(line):
+			line = indexLine().ReplaceAllString(line, "index $2..$1$3\n")
 		case strings.HasPrefix(line, "--- "):
 			from = line[len("--- "):]
 			continue
@@ -105,7 +106,7 @@ func swapHeader(head []string, i *int) string {
 
 // reverseHunk writes the hunk that lines begin with, and returns the lines after it.
 func reverseHunk(out *strings.Builder, lines []string) ([]string, error) {
-	m := hunkLine.FindStringSubmatch(lines[0])
+	m := hunkLine().FindStringSubmatch(lines[0])
 	if m == nil {
 		return nil, fmt.Errorf("%.80q is not the first line of a hunk", lines[0])
 	}

@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/python"
 )
 
@@ -209,10 +210,10 @@ func smithMypy(line string) (name, status string) {
 	return "", ""
 }
 
-var slugifyLine = regexp.MustCompile(`^([a-zA-Z0-9_\-,.\s()']+)\s\.{3}\s(ok|FAIL|ERROR)$`)
+var slugifyLine = lazy.Regexp(`^([a-zA-Z0-9_\-,.\s()']+)\s\.{3}\s(ok|FAIL|ERROR)$`)
 
 func smithSlugify(line string) (name, status string) {
-	m := slugifyLine.FindStringSubmatch(line)
+	m := slugifyLine().FindStringSubmatch(line)
 	if m == nil {
 		return "", ""
 	}
@@ -234,14 +235,14 @@ func smithTornado(line string) (name, status string) {
 }
 
 var (
-	statusFirst = regexp.MustCompile(`^(FAILED|PASSED|SKIPPED|ERROR|XFAIL)\s(\S+)`)
-	workerFirst = regexp.MustCompile(`^\[gw\d\]\s(FAILED|PASSED|SKIPPED|ERROR|XFAIL)\s(\S+)`)
+	statusFirst = lazy.Regexp(`^(FAILED|PASSED|SKIPPED|ERROR|XFAIL)\s(\S+)`)
+	workerFirst = lazy.Regexp(`^\[gw\d\]\s(FAILED|PASSED|SKIPPED|ERROR|XFAIL)\s(\S+)`)
 )
 
 // after reads lines on which the status stands before the test.
-func after(re *regexp.Regexp) func(string) (name, status string) {
+func after(re func() *regexp.Regexp) func(string) (name, status string) {
 	return func(line string) (name, status string) {
-		if m := re.FindStringSubmatch(line); m != nil {
+		if m := re().FindStringSubmatch(line); m != nil {
 			return m[2], m[1]
 		}
 		return "", ""

@@ -1,8 +1,9 @@
 package logparse
 
 import (
-	"regexp"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // junitCase is a test case of a JUnit report.
@@ -60,14 +61,14 @@ func (c junitCase) status(first bool, status string) string {
 	return Passed
 }
 
-var xmlDeclaration = regexp.MustCompile(`^<\?xml[ \t\n]+version[ \t\n]*=[ \t\n]*(?:"[A-Za-z0-9._-]*"|'[A-Za-z0-9._-]*')` +
+var xmlDeclaration = lazy.Regexp(`^<\?xml[ \t\n]+version[ \t\n]*=[ \t\n]*(?:"[A-Za-z0-9._-]*"|'[A-Za-z0-9._-]*')` +
 	`(?:[ \t\n]+encoding[ \t\n]*=[ \t\n]*(?:"[A-Za-z][A-Za-z0-9._-]*"|'[A-Za-z][A-Za-z0-9._-]*'))?` +
 	`(?:[ \t\n]+standalone[ \t\n]*=[ \t\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\n]*\?>[ \t\n]*()<[^/!?]`)
 
 // junitCases reads a report that begins with an XML declaration, right before its outermost
 // element. Other text has no cases.
 func junitCases(text string) []junitCase {
-	head := xmlDeclaration.FindStringSubmatchIndex(text)
+	head := xmlDeclaration().FindStringSubmatchIndex(text)
 	if head == nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/official"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/vocab"
 )
 
@@ -122,11 +123,11 @@ func logs(f official.Files) string {
 	return strings.Join(list, "\n")
 }
 
-var startMarker = regexp.MustCompile(regexp.QuoteMeta(grade.StartMarker("")) + ` ([0-9A-Za-z]+)`)
+var startMarker = lazy.Regexp(regexp.QuoteMeta(grade.StartMarker("")) + ` ([0-9A-Za-z]+)`)
 
 // nonce finds that of batch's own markers in an eval script, or returns "".
 func nonce(script []byte) string {
-	m := startMarker.FindSubmatch(script)
+	m := startMarker().FindSubmatch(script)
 	if m == nil || !bytes.Contains(script, []byte(grade.EndMarker(string(m[1])))) {
 		return ""
 	}

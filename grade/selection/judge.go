@@ -5,8 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/rand/v2"
-	"regexp"
 	"strconv"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // Ballot is what a judge chooses from.
@@ -36,12 +37,12 @@ func NewBallot(instance string, groups []Group, seed uint64) Ballot {
 	return b
 }
 
-var selected = regexp.MustCompile(`(?im)^[\s*_#>` + "`" + `]*selected[\s*_` + "`" + `]*:[\s*_#` + "`" + `]*([0-9]{1,6})[\s*_.` + "`" + `]*$`)
+var selected = lazy.Regexp(`(?im)^[\s*_#>` + "`" + `]*selected[\s*_` + "`" + `]*:[\s*_#` + "`" + `]*([0-9]{1,6})[\s*_.` + "`" + `]*$`)
 
 // Answer reads the reply of a judge: the number in its last line of the form "SELECTED: 2".
 // It returns false where there is no such line, or no candidate of that number.
 func (b Ballot) Answer(reply string) (Group, bool) {
-	lines := selected.FindAllStringSubmatch(reply, -1)
+	lines := selected().FindAllStringSubmatch(reply, -1)
 	if len(lines) == 0 {
 		return Group{}, false
 	}

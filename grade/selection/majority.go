@@ -3,8 +3,9 @@ package selection
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // Candidate is the patch of one attempt.
@@ -23,15 +24,15 @@ type Group struct {
 }
 
 var (
-	indexLine = regexp.MustCompile(`(?m)^index [0-9a-f]+\.\.[0-9a-f]+( [0-7]+)?\r?\n`)
-	hunkLine  = regexp.MustCompile(`(?m)^(@@ -[0-9,]+ \+[0-9,]+ @@).*$`)
+	indexLine = lazy.Regexp(`(?m)^index [0-9a-f]+\.\.[0-9a-f]+( [0-7]+)?\r?\n`)
+	hunkLine  = lazy.Regexp(`(?m)^(@@ -[0-9,]+ \+[0-9,]+ @@).*$`)
 )
 
 // normal is a patch without what does not change its effect: git's index lines, the text
 // after the line numbers of a hunk, and empty lines at both ends.
 func normal(patch []byte) string {
-	patch = indexLine.ReplaceAll(patch, nil)
-	patch = hunkLine.ReplaceAll(patch, []byte("$1"))
+	patch = indexLine().ReplaceAll(patch, nil)
+	patch = hunkLine().ReplaceAll(patch, []byte("$1"))
 	return string(bytes.Trim(patch, "\r\n"))
 }
 

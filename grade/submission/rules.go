@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"batch.example/batch/grade/evalscript"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/vocab"
 )
@@ -253,11 +253,11 @@ func settings(key string, v any) []setting {
 	return all
 }
 
-var folderName = regexp.MustCompile(`^\d{8}_.`)
+var folderName = lazy.Regexp(`^\d{8}_.`)
 
 // folder says how an entry's folder is named, where that is not how dir is.
 func (f *Findings) folder(dir string) {
-	if name := filepath.Base(dir); !folderName.MatchString(name) {
+	if name := filepath.Base(dir); !folderName().MatchString(name) {
 		f.note("the repository of entries names folders YYYYMMDD_NAME: rename %s for the pull request", name)
 	}
 }

@@ -17,8 +17,7 @@ const module = "batch.example/batch"
 
 // mayImport says for each room which other rooms it may know. A room is a
 // first-level folder with all below it; below internal, each folder is one.
-// A room that is not here may not exist. Every room may know vocab, the words that
-// they share, which may import no other room.
+// A room that is not here may not exist. Every room may know those in forAll.
 var mayImport = map[string][]string{
 	"":           {}, // doc.go
 	"vocab":      {},
@@ -47,6 +46,9 @@ var mayImport = map[string][]string{
 	"scripts":    {"*"},
 	"e2e":        {"*"}, // tests of the whole program
 }
+
+// forAll are the words that all rooms share, and what they postpone. They import no room.
+var forAll = []string{"vocab", "internal/lazy"}
 
 // onlyIn says which outside modules belong to one room alone.
 var onlyIn = map[string]string{

@@ -48,7 +48,7 @@ func forbidden(from string, allowed []string, path string) string {
 		return ""
 	}
 	to := roomOf(path)
-	if to == from || to == "vocab" || slices.Contains(allowed, to) || slices.Contains(allowed, "*") {
+	if to == from || slices.Contains(forAll, to) || slices.Contains(allowed, to) || slices.Contains(allowed, "*") {
 		return ""
 	}
 	return fmt.Sprintf("%q may import only %q", from, allowed)

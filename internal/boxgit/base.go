@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 )
 
@@ -41,19 +41,19 @@ func (f Files) String() string {
 	return text
 }
 
-var commitID = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+var commitID = lazy.Regexp(`^[0-9a-f]{7,64}$`)
 
 // ID returns a base_commit in the form that [Script] accepts. It is empty for a text that
 // is not a commit id, full or abbreviated to at least 7 digits.
 func ID(baseCommit string) string {
 	id := strings.ToLower(strings.TrimSpace(baseCommit))
-	if !commitID.MatchString(id) {
+	if !commitID().MatchString(id) {
 		return ""
 	}
 	return id
 }
 
-var factLine = regexp.MustCompile(`^base: ([a-z-]+) (.+)$`)
+var factLine = lazy.Regexp(`^base: ([a-z-]+) (.+)$`)
 
 // ReadBase reads what Script printed about the commit that it was given,
 // whatever the result of the scrub.
@@ -62,7 +62,7 @@ func ReadBase(output []byte, exitCode int) Base {
 	lines := bufio.NewScanner(bytes.NewReader(output))
 	lines.Buffer(nil, len(output)+1)
 	for lines.Scan() {
-		if m := factLine.FindStringSubmatch(lines.Text()); m != nil {
+		if m := factLine().FindStringSubmatch(lines.Text()); m != nil {
 			b.learn(m[1], m[2])
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/lazy"
 )
 
 // Portable returns a text that JSON can hold and that applies with the same effect as
@@ -45,7 +46,7 @@ git read-tree "$commit" && git apply --cached --whitespace=nowarn "$t/patch" > /
 %s "$commit"`, bash.Quote(commit), scratchRepo, firstCommit, bash.Print(patch), bash.Print([]byte(attributes)), gitDiff)
 }
 
-var headerPath = regexp.MustCompile(`(?m)^(?:---|\+\+\+) [ab]/([^\t\r\n]*)`)
+var headerPath = lazy.Regexp(`(?m)^(?:---|\+\+\+) [ab]/([^\t\r\n]*)`)
 
 // binaryAttributes marks the files whose part of the patch is not UTF-8.
 func binaryAttributes(patch []byte) string {
@@ -54,7 +55,7 @@ func binaryAttributes(patch []byte) string {
 		if utf8.Valid(part) {
 			continue
 		}
-		for _, m := range headerPath.FindAllSubmatch(part, -1) {
+		for _, m := range headerPath().FindAllSubmatch(part, -1) {
 			fmt.Fprintf(&b, "%q -diff\n", "/"+globQuote(string(m[1])))
 		}
 	}

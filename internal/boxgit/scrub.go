@@ -5,10 +5,10 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/lazy"
 )
 
 //go:embed repo.sh
@@ -66,11 +66,11 @@ type Report struct {
 	Objects int    // deleted, or packed more than once
 }
 
-var reportLine = regexp.MustCompile(`(?m)^gitscrub: ([a-z ]+), (\d+) refs, (-?\d+) objects$`)
+var reportLine = lazy.Regexp(`(?m)^gitscrub: ([a-z ]+), (\d+) refs, (-?\d+) objects$`)
 
 // Read reads the output of Script. An error means that history may be left.
 func Read(output []byte, exitCode int) (Report, error) {
-	m := reportLine.FindSubmatch(output)
+	m := reportLine().FindSubmatch(output)
 	if exitCode != 0 || m == nil {
 		return Report{}, fmt.Errorf("scrubbing the git history: exit code %d, output %.1000q", exitCode, bytes.TrimSpace(output))
 	}

@@ -2,7 +2,6 @@ package inject
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -10,12 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // maxReached is how many points the channel of [Plan.Reached] can hold.
 const maxReached = 64
 
-var pointName = regexp.MustCompile(`^(\*|[a-z]+(\.[a-z]+)*)$`)
+var pointName = lazy.Regexp(`^(\*|[a-z]+(\.[a-z]+)*)$`)
 
 // Parse parses a spec. For an empty spec, it returns a nil Plan. Errors are Usage faults
 // that name the rule.
@@ -44,7 +44,7 @@ func parseRule(text string) (*rule, error) {
 	if !found {
 		return bad("expected a colon and an equals sign")
 	}
-	if !pointName.MatchString(point) {
+	if !pointName().MatchString(point) {
 		return bad("POINT is not lower-case words joined by dots")
 	}
 	r := &rule{point: point, first: 1, last: math.MaxInt64}

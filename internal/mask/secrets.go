@@ -4,18 +4,19 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // KeyName reports whether a variable or a setting with that name holds a secret: the
 // name has key or token at the end of a word, or secret, password, credential and similar
 // words anywhere.
-func KeyName(name string) bool { return keyName.MatchString(name) }
+func KeyName(name string) bool { return keyName().MatchString(name) }
 
 // Plurals that count things are left out: max_tokens.
-var keyName = regexp.MustCompile(`(?i)(key|token|passwd|passphrase|[_-]pass|[_-]pwd)([^a-z]|$)|api_?key|secret|password|credential|authorization|cookie`)
+var keyName = lazy.Regexp(`(?i)(key|token|passwd|passphrase|[_-]pass|[_-]pwd)([^a-z]|$)|api_?key|secret|password|credential|authorization|cookie`)
 
 // Of returns the secrets in a setting that is used: its value if [KeyName] accepts the
 // name, and the secrets in a URL, see [InURL].
@@ -90,14 +91,14 @@ func InURL(name, value string) []Secret {
 }
 
 // userinfo matches the user and password in a URL.
-var userinfo = regexp.MustCompile(`(://[^/?#\s:@]*:)[^/?#\s]+@`)
+var userinfo = lazy.Regexp(`(://[^/?#\s:@]*:)[^/?#\s]+@`)
 
 // URL hides the password in every URL in text, known or not.
 func URL(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
-	return userinfo.ReplaceAllString(text, "${1}"+Hidden+"@")
+	return userinfo().ReplaceAllString(text, "${1}"+Hidden+"@")
 }
 
 // InDockerConfig returns the passwords and tokens in the text of the docker

@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // spellings returns the forms in which a value may be written; none for a value
@@ -22,7 +23,7 @@ func spellings(value string) []string {
 	}
 	forms := append([]string{value}, inBase64(value)...)
 	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value)} {
-		forms = append(forms, escaped, percent.ReplaceAllStringFunc(escaped, strings.ToLower))
+		forms = append(forms, escaped, percent().ReplaceAllStringFunc(escaped, strings.ToLower))
 	}
 	for _, once := range escapes(value) {
 		forms = append(append(forms, once), escapes(once)...)
@@ -31,7 +32,7 @@ func spellings(value string) []string {
 	return slices.Compact(forms)
 }
 
-var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
+var percent = lazy.Regexp(`%[0-9A-F]{2}`)
 
 func shortNumber(value string) bool {
 	return len(value) < 12 && strings.Trim(value, "0123456789.-+") == ""

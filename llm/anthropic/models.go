@@ -1,8 +1,9 @@
 package anthropic
 
 import (
-	"regexp"
 	"strconv"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // family is what a model's name says of its rules. Those of versions up to 5 are from
@@ -15,15 +16,15 @@ type family struct {
 
 // Names as Anthropic, Bedrock and Vertex write them; older ones have the version first.
 var (
-	lineFirst    = regexp.MustCompile(`claude-([a-z]+)-(\d)(?:[-.](\d{1,2}))?(?:[-@:\[]|$)`)
-	versionFirst = regexp.MustCompile(`claude-(\d)(?:[-.](\d{1,2}))?-([a-z]+)`)
+	lineFirst    = lazy.Regexp(`claude-([a-z]+)-(\d)(?:[-.](\d{1,2}))?(?:[-@:\[]|$)`)
+	versionFirst = lazy.Regexp(`claude-(\d)(?:[-.](\d{1,2}))?-([a-z]+)`)
 )
 
 func familyOf(model string) family {
 	line, major, minor := "", "", ""
-	if m := lineFirst.FindStringSubmatch(model); m != nil {
+	if m := lineFirst().FindStringSubmatch(model); m != nil {
 		line, major, minor = m[1], m[2], m[3]
-	} else if m := versionFirst.FindStringSubmatch(model); m != nil {
+	} else if m := versionFirst().FindStringSubmatch(model); m != nil {
 		major, minor, line = m[1], m[2], m[3]
 	}
 	if line == "" {

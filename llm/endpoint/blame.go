@@ -69,9 +69,9 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 
 func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
 	switch {
-	case noCredit.MatchString(s.code), lowCredit.MatchString(s.text), status == http.StatusPaymentRequired:
+	case noCredit().MatchString(s.code), lowCredit().MatchString(s.text), status == http.StatusPaymentRequired:
 		return fault.Host, "the account has no credit left; see the provider's billing page, then run again to resume"
-	case status == http.StatusTooManyRequests && ofDay.MatchString(s.code):
+	case status == http.StatusTooManyRequests && ofDay().MatchString(s.code):
 		return fault.Host, "the quota of " + e.KeyVariable + " for the day is used up; run again to resume when it is renewed"
 	case status == http.StatusBadRequest && s.refusesKey():
 		return fault.Host, "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
@@ -82,7 +82,7 @@ func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
 		return fault.Instance, ""
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fault.Host, "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
-	case status == http.StatusNotFound && ofItem.MatchString(s.text):
+	case status == http.StatusNotFound && ofItem().MatchString(s.text):
 		return fault.Instance, ""
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return fault.Host, "check the model name " + e.Model + " and " + e.AddressVariable + ", now " + e.Address

@@ -5,46 +5,46 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
 )
 
 // tooLong matches how providers say that the conversation does not fit; only
 // OpenAI and llama.cpp have a code for it.
-var tooLong = regexp.MustCompile(`(?i)context[ _-]?(length|window|size)|exceed\w* (the )?(model's )?context limit|` +
+var tooLong = lazy.Regexp(`(?i)context[ _-]?(length|window|size)|exceed\w* (the )?(model's )?context limit|` +
 	`maximum (context|model|input|prompt) length|(prompt|input|request) is too long|too many (input )?tokens|` +
 	`exceed\w* .{0,40}(max_model_len|token limit|input length|max(imum)? length|maximum number of tokens)|` +
 	`reduce the length of (the|your|either)|max_new_tokens. must be|range of input length|` +
 	`messages\[\d+\].{0,60}string too long|context_length_exceeded|exceed_context_size|request_too_large|ContextWindowExceeded`)
 
 // unwanted matches how a provider refuses what is in this conversation.
-var unwanted = regexp.MustCompile(`(?i)content[ _-]?(filter|polic|moderation|management)|(usage|safety) polic|safety system|` +
+var unwanted = lazy.Regexp(`(?i)content[ _-]?(filter|polic|moderation|management)|(usage|safety) polic|safety system|` +
 	`(input|prompt|content|request|message|chat|response|output)s?\b.{0,40}\bflagged|flagged_input|requires moderation|` +
 	`inappropriate content|content exists risk|prohibited[ _]content|data_?inspection_?failed|` +
 	`ContentPolicyViolation|ResponsibleAIPolicyViolation|sensitive_words_detected`)
 
 // ofAccount matches what concerns the account, and so every conversation.
-var ofAccount = regexp.MustCompile(`(?i)\b(accounts?|organi[sz]ations?|api[ _-]?keys?|your access)\b.{0,60}\b` +
+var ofAccount = lazy.Regexp(`(?i)\b(accounts?|organi[sz]ations?|api[ _-]?keys?|your access)\b.{0,60}\b` +
 	`(flagged|disabled|deactivated|suspended|terminated|banned|blocked)|(no|not have|denied) access|access to (the|this) model`)
 
 // ofParameter matches a complaint about a member of the request, which may
 // well be called context_length.
-var ofParameter = regexp.MustCompile(`(?i)(unknown|unrecognized|unsupported|unexpected) .{0,20}(parameter|argument|field|keyword|value)|` +
+var ofParameter = lazy.Regexp(`(?i)(unknown|unrecognized|unsupported|unexpected) .{0,20}(parameter|argument|field|keyword|value)|` +
 	`extra inputs are not permitted|(parameter|argument|field)s?\b.{0,60}(not|un)[ -]?(supported|permitted|recognized)`)
 
 // ofItem matches how OpenAI says, with a 404, that this conversation refers to something
 // that the server has not kept.
-var ofItem = regexp.MustCompile(`Item with id .{1,100} not found`)
+var ofItem = lazy.Regexp(`Item with id .{1,100} not found`)
 
 // noCredit matches the codes of an account that must be paid first.
-var noCredit = regexp.MustCompile(`insufficient_quota|billing_hard_limit_reached|billing_not_active|billing_error`)
+var noCredit = lazy.Regexp(`insufficient_quota|billing_hard_limit_reached|billing_not_active|billing_error`)
 
 // lowCredit matches how Anthropic says so, with the code of any other bad request.
-var lowCredit = regexp.MustCompile(`(?i)credit balance is too low`)
+var lowCredit = lazy.Regexp(`(?i)credit balance is too low`)
 
 // statuses are those that go with types of errors, for an error inside of a 200:
 // Anthropic's, and Bedrock's in a stream.
@@ -154,7 +154,7 @@ func (s errorBody) tooLong(status int) bool {
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return tooLong.MatchString(s.code+" "+s.text) && !ofParameter.MatchString(s.text)
+		return tooLong().MatchString(s.code+" "+s.text) && !ofParameter().MatchString(s.text)
 	}
 	return false
 }
@@ -165,7 +165,7 @@ func (s errorBody) unwanted(status int) bool {
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusUnavailableForLegalReasons:
-		return unwanted.MatchString(s.code+" "+s.text) && !ofAccount.MatchString(s.text) && !ofParameter.MatchString(s.text)
+		return unwanted().MatchString(s.code+" "+s.text) && !ofAccount().MatchString(s.text) && !ofParameter().MatchString(s.text)
 	}
 	return false
 }

@@ -2,24 +2,25 @@ package endpoint
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // ofKey matches how Google says that a key cannot be used: with a 400.
-var ofKey = regexp.MustCompile(`\bAPI_KEY_[A-Z_]+\b`)
+var ofKey = lazy.Regexp(`\bAPI_KEY_[A-Z_]+\b`)
 
 // ofPlace matches how it says so of a key that cannot be used from here, or only by those who
 // pay. The code is that of other refusals too.
-var ofPlace = regexp.MustCompile(`(?i)location is not supported|free tier|billing`)
+var ofPlace = lazy.Regexp(`(?i)location is not supported|free tier|billing`)
 
 // refusesKey reports whether a 400 is about the key.
 func (s errorBody) refusesKey() bool {
-	return ofKey.MatchString(s.code) || strings.Contains(s.code, "FAILED_PRECONDITION") && ofPlace.MatchString(s.text)
+	return ofKey().MatchString(s.code) || strings.Contains(s.code, "FAILED_PRECONDITION") && ofPlace().MatchString(s.text)
 }
 
 // ofDay matches Google's name of a quota that is renewed once a day.
-var ofDay = regexp.MustCompile(`PerDay`)
+var ofDay = lazy.Regexp(`PerDay`)
 
 // reasons are the codes in the details of an error of Google's: what is wrong, and which
 // quotas are exceeded.

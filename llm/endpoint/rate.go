@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
 )
 
@@ -94,7 +94,7 @@ const shortestReset = 10 * time.Second
 // field matches a parameter of RateLimit and RateLimit-Policy in the forms of all drafts:
 // limit=100, remaining=50, reset=30 with 100;w=60, and "default";r=50;t=30 with
 // "default";q=100;w=60.
-var field = regexp.MustCompile(`\b(limit|remaining|reset|q|r|t|w)\s*=\s*"?(\d+(?:\.\d+)?)`)
+var field = lazy.Regexp(`\b(limit|remaining|reset|q|r|t|w)\s*=\s*"?(\d+(?:\.\d+)?)`)
 
 // readFields reads RateLimit fields of no provider in particular.
 func readFields(h http.Header, now time.Time) llm.Window {
@@ -106,7 +106,7 @@ func readFields(h http.Header, now time.Time) llm.Window {
 				got["limit"] = cmp.Or(got["limit"], text[:i])
 			}
 		}
-		for _, m := range field.FindAllStringSubmatch(text, -1) {
+		for _, m := range field().FindAllStringSubmatch(text, -1) {
 			got[m[1]] = cmp.Or(got[m[1]], m[2]) // the first policy is the one that counts
 		}
 	}
@@ -224,7 +224,7 @@ const statusOverloaded = 529
 
 // busy matches how providers say that there are too many requests, in a code, or in the text
 // of a server's error.
-var busy = regexp.MustCompile(`(?i)rate_?limit|overloaded|too_many_requests|resource_exhausted|throttl|slow_down|\bslow down\b`)
+var busy = lazy.Regexp(`(?i)rate_?limit|overloaded|too_many_requests|resource_exhausted|throttl|slow_down|\bslow down\b`)
 
 // limited reports whether a transient error means that there are too many requests.
 func (s errorBody) limited(status int) bool {
@@ -234,5 +234,5 @@ func (s errorBody) limited(status int) bool {
 	case s.page:
 		return false
 	}
-	return busy.MatchString(s.code) || status >= 500 && busy.MatchString(s.text)
+	return busy().MatchString(s.code) || status >= 500 && busy().MatchString(s.text)
 }

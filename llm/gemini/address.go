@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm/endpoint"
 )
 
@@ -20,7 +20,7 @@ func newRequest(at *endpoint.Endpoint) (*http.Request, error) {
 	}
 	clean := strings.TrimRight(u.Path, "/")
 	version := path.Base(clean) // it may be left out
-	if versions.MatchString(version) {
+	if versions().MatchString(version) {
 		clean = strings.TrimSuffix(clean, "/"+version)
 	} else {
 		version = "v1beta"
@@ -52,4 +52,4 @@ func newRequest(at *endpoint.Endpoint) (*http.Request, error) {
 }
 
 // versions are the last elements of an address that name the API's version.
-var versions = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]*)?$`)
+var versions = lazy.Regexp(`^v[0-9]+((alpha|beta)[0-9]*)?$`)

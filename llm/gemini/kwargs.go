@@ -3,10 +3,11 @@ package gemini
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // inGeneration are the members as LiteLLM takes them that have the same values in the
@@ -184,12 +185,12 @@ func (m *Model) withThinking(members map[string]any) (map[string]any, error) {
 }
 
 // generationOf finds the generation in a model's name, such as gemini-2.5-flash.
-var generationOf = regexp.MustCompile(`gemini-([0-9]+)`)
+var generationOf = lazy.Regexp(`gemini-([0-9]+)`)
 
 // hasLevels reports whether a model is of Gemini 3 or later. A name without a number,
 // such as gemini-flash-latest, means a current model.
 func hasLevels(model string) bool {
-	found := generationOf.FindStringSubmatch(model)
+	found := generationOf().FindStringSubmatch(model)
 	if found == nil {
 		return strings.Contains(model, "gemini")
 	}

@@ -3,9 +3,9 @@ package llmtest
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
 )
 
@@ -142,7 +142,7 @@ type anthropicCheck struct {
 	marks int             // cache_control marks
 }
 
-var anthropicID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+var anthropicID = lazy.Regexp(`^[a-zA-Z0-9_-]+$`)
 
 func (c *anthropicCheck) count(blocks []anthropicBlock) {
 	for _, b := range blocks {
@@ -222,7 +222,7 @@ func (c *anthropicCheck) block(i, j int, role string, b anthropicBlock, last boo
 	case "tool_use":
 		var input map[string]json.RawMessage
 		switch {
-		case !anthropicID.MatchString(b.ID):
+		case !anthropicID().MatchString(b.ID):
 			return fmt.Errorf("%s.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", at)
 		case c.used[b.ID]:
 			return fmt.Errorf("messages: `tool_use` ids must be unique")

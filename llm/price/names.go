@@ -1,9 +1,10 @@
 package price
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // makers offer models of their own under their own names, which nobody else's models have.
@@ -18,9 +19,9 @@ var resold = map[string]string{
 }
 
 // dated matches the snapshot date at the end of a model's name.
-var dated = regexp.MustCompile(`(?:[-@](?:20\d\d-\d\d-\d\d|20\d{6})|@default)$`)
+var dated = lazy.Regexp(`(?:[-@](?:20\d\d-\d\d-\d\d|20\d{6})|@default)$`)
 
-func undated(name string) string { return dated.ReplaceAllString(name, "") }
+func undated(name string) string { return dated().ReplaceAllString(name, "") }
 
 // named finds a model by its name, dates and all.
 func (t Table) named(name string) (Model, bool) {

@@ -9,12 +9,12 @@ import (
 	"io"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/vocab"
 )
 
@@ -164,21 +164,21 @@ func (e registryEntry) price() (p *vocab.Price, why string, err error) {
 var tokenCosts = []string{inputCost, outputCost, cacheReadCost, cacheHitCost, cacheWriteCost, reasoningCost}
 
 // prices matches the names of members about prices.
-var prices = regexp.MustCompile(`cost|pric`)
+var prices = lazy.Regexp(`cost|pric`)
 
 // otherCosts matches the members about what calls of an agent have not: other media, tools of the
 // provider, fine-tuning, and prices in another unit beside those per token.
-var otherCosts = regexp.MustCompile(`character|image|audio|video|second|minute|hour_of|per_hour|pixel|quer(y|ies)|page|session|_gb|dbu_cost|db_cost|1k_calls|1k_tokens|search|ocr|annotation|training|per_request_`)
+var otherCosts = lazy.Regexp(`character|image|audio|video|second|minute|hour_of|per_hour|pixel|quer(y|ies)|page|session|_gb|dbu_cost|db_cost|1k_calls|1k_tokens|search|ocr|annotation|training|per_request_`)
 
 // isPrice reports whether a member says something about what calls of an agent cost.
 func isPrice(name string) bool {
 	of := func(cost string) bool { return strings.HasPrefix(name, cost) }
-	return prices.MatchString(name) && (!otherCosts.MatchString(name) || slices.ContainsFunc(tokenCosts, of))
+	return prices().MatchString(name) && (!otherCosts().MatchString(name) || slices.ContainsFunc(tokenCosts, of))
 }
 
 // modifier matches what may follow the name of a cost: how long a cache is kept, the length of
 // a call, and the service.
-var modifier = regexp.MustCompile(`^(_above_1hr)?(?:_above_(\d+)(k?)_tokens)?(_flex|_priority|_batches)?$`)
+var modifier = lazy.Regexp(`^(_above_1hr)?(?:_above_(\d+)(k?)_tokens)?(_flex|_priority|_batches)?$`)
 
 func understood(name string) bool {
 	if name == tieredPricing || name == requestCost {
@@ -186,7 +186,7 @@ func understood(name string) bool {
 	}
 	return slices.ContainsFunc(tokenCosts, func(cost string) bool {
 		rest, ok := strings.CutPrefix(name, cost)
-		m := modifier.FindStringSubmatch(rest)
+		m := modifier().FindStringSubmatch(rest)
 		return ok && m != nil && (m[1] == "" || cost == cacheWriteCost)
 	})
 }
@@ -339,7 +339,7 @@ func (e registryEntry) lengths(service string) []int64 {
 // tokens, and the ending of the service. Hour says that an hour's cache is meant too.
 func modified(member, cost string, hour bool) (above int64, service string, ok bool) {
 	rest, ok := strings.CutPrefix(member, cost)
-	m := modifier.FindStringSubmatch(rest)
+	m := modifier().FindStringSubmatch(rest)
 	if !ok || m == nil || m[1] != "" && !hour {
 		return 0, "", false
 	}

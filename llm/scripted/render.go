@@ -3,11 +3,11 @@ package scripted
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
 )
 
@@ -15,7 +15,7 @@ import (
 const bashTool = "bash"
 
 // fenced finds the commands in a text, in today's and the older form.
-var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)\\s*\n(.*?)\n```")
+var fenced = lazy.Regexp("(?s)```(?:mswea_bash_command|bash)\\s*\n(.*?)\n```")
 
 func fence(command string) string { return "```mswea_bash_command\n" + command + "\n```" }
 
@@ -64,7 +64,7 @@ func (m *Model) convert(msg *llm.Message, tools bool) string {
 		}
 	}
 	if tools && len(calls) == 0 {
-		if found := fenced.FindAllStringSubmatchIndex(text, 2); len(found) == 1 {
+		if found := fenced().FindAllStringSubmatchIndex(text, 2); len(found) == 1 {
 			at := found[0]
 			msg.Parts, msg.Chat = llm.Say(strings.TrimSpace(text[:at[0]]+text[at[1]:])), nil
 			return strings.TrimSpace(text[at[2]:at[3]])

@@ -3,10 +3,10 @@ package compare
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/report/stats"
 )
 
@@ -29,7 +29,7 @@ type Ruling struct {
 	Text     string          `json:"text"`     // in words: "gate passed: ..."
 }
 
-var gateForm = regexp.MustCompile(`^\s*([a-z]+)\s*(>=|<=|>|<)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*(pt|%|)\s*$`)
+var gateForm = lazy.Regexp(`^\s*([a-z]+)\s*(>=|<=|>|<)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*(pt|%|)\s*$`)
 
 // GateHelp is the form of a gate in words.
 const GateHelp = "such as 'resolved >= -1pt' (points of the difference), 'resolved >= 60%' (the rate of one) or 'cost <= +10%' (also steps and seconds); the signs are >=, >, <= and <"
@@ -38,7 +38,7 @@ const GateHelp = "such as 'resolved >= -1pt' (points of the difference), 'resolv
 // two rates, or a percentage that is a rate itself, and cost, steps and seconds a percentage
 // of A's mean. The error does not repeat [GateHelp].
 func ParseGate(text string) (Gate, error) {
-	m := gateForm.FindStringSubmatch(text)
+	m := gateForm().FindStringSubmatch(text)
 	if m == nil {
 		return Gate{}, errors.New("expected METRIC SIGN VALUE")
 	}

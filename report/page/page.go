@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"sync"
 
 	"batch.example/batch/results/scores"
 )
@@ -34,13 +35,13 @@ var (
 	style string
 	//go:embed page.js
 	script string
-
-	whole = template.Must(template.New("page").Parse(html))
 )
+
+var whole = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(html)) })
 
 // Write writes the page. The same data gives the same bytes.
 func Write(w io.Writer, d Data) error {
-	return whole.Execute(w, newStudy(d).view(d.Entries))
+	return whole().Execute(w, newStudy(d).view(d.Entries))
 }
 
 // Is reports whether a file that begins with these bytes, a kilobyte at least or all it has,

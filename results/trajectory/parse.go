@@ -3,13 +3,13 @@ package trajectory
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
@@ -128,7 +128,7 @@ func (p *parser) step(m, extra gjson.Result, at float64, refused bool) {
 
 // oldObservation is how mini-swe-agent shows the model an output, and where early versions
 // alone have it.
-var oldObservation = regexp.MustCompile(`(?s)^<returncode>(-?\d+)</returncode>\s*<output>\n?(.*?)\n?</output>\s*$`)
+var oldObservation = lazy.Regexp(`(?s)^<returncode>(-?\d+)</returncode>\s*<output>\n?(.*?)\n?</output>\s*$`)
 
 // answer reads what the model is sent after its reply: an output, or something else.
 func (p *parser) answer(m, extra gjson.Result, at float64) {
@@ -137,7 +137,7 @@ func (p *parser) answer(m, extra gjson.Result, at float64) {
 	code, text := extra.Get("returncode"), textOf(m)
 	var old []string
 	if !code.Exists() {
-		old = oldObservation.FindStringSubmatch(text)
+		old = oldObservation().FindStringSubmatch(text)
 	}
 	submits := n >= 0 && strings.Contains(s.Actions[n].Command, vocab.Marker)
 	if n < 0 || !code.Exists() && old == nil && !submits && roleOf(m) != "tool" || extra.Get("interrupt_type").Exists() {

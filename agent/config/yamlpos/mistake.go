@@ -2,11 +2,12 @@ package yamlpos
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // effort bounds the search for a mistake, in bytes that are read again.
@@ -66,8 +67,8 @@ func (s *search) back(end int, step func(end int) int) (from, to int, found bool
 const unknownAnchor = "unknown anchor"
 
 var (
-	itsLine  = regexp.MustCompile(`^yaml: (line \d+: )?`)
-	expected = regexp.MustCompile(`^(did|could) not find (the )?expected `)
+	itsLine  = lazy.Regexp(`^yaml: (line \d+: )?`)
+	expected = lazy.Regexp(`^(did|could) not find (the )?expected `)
 )
 
 // said is what an error of the parser says, without its place and without names.
@@ -75,7 +76,7 @@ func said(err error) string {
 	if err == nil {
 		return ""
 	}
-	text := itsLine.ReplaceAllString(err.Error(), "")
+	text := itsLine().ReplaceAllString(err.Error(), "")
 	if strings.HasPrefix(text, unknownAnchor) {
 		return unknownAnchor
 	}
@@ -107,5 +108,5 @@ func plain(said, at string) string {
 	case strings.Contains(said, "UTF-8"):
 		return "this is not valid UTF-8"
 	}
-	return expected.ReplaceAllString(said, "expected ")
+	return expected().ReplaceAllString(said, "expected ")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/docker/docker/api/types/system"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // resource is what an engine may be unable to limit: a rootless one can limit
@@ -86,8 +87,8 @@ func IsPodman(v types.Version) bool {
 var controllers = map[string]resource{"cpu": cpus, "memory": memory, "memory.swap": swap, "pids": processes}
 
 var (
-	refusedController = regexp.MustCompile("controller `?(cpu|memory|pids)`? is not available") // crun
-	missingFile       = regexp.MustCompile(`/(cpu|memory\.swap|memory|pids)\.[a-z]+: (?:no such file|permission denied)`)
+	refusedController = lazy.Regexp("controller `?(cpu|memory|pids)`? is not available") // crun
+	missingFile       = lazy.Regexp(`/(cpu|memory\.swap|memory|pids)\.[a-z]+: (?:no such file|permission denied)`)
 )
 
 // RefusedQuota reports whether err says that the engine's storage driver has no
@@ -106,7 +107,7 @@ func (e *Conn) LearnLimit(err error) bool {
 	quota := RefusedQuota(err)
 	text := strings.ToLower(err.Error())
 	found, known := cpus, strings.Contains(text, "nanocpus can not be set")
-	for _, pattern := range []*regexp.Regexp{refusedController, missingFile} {
+	for _, pattern := range []*regexp.Regexp{refusedController(), missingFile()} {
 		if m := pattern.FindStringSubmatch(text); m != nil {
 			found, known = controllers[m[1]], true
 		}
