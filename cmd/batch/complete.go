@@ -33,11 +33,12 @@ type completer func(c *cobra.Command, args []string, prefix string) []string
 // complete gives root and all commands below it completion for their arguments, which
 // their usage names (DIR, INSTANCE), and for the values of their flags. Nothing here
 // uses the network or an engine.
-func (a *app) complete(root *cobra.Command) {
+func (a *app) complete(root *cobra.Command) { a.completeWith(a.flagValues(), root) }
+
+func (a *app) completeWith(flags map[string]completer, root *cobra.Command) {
 	if places := strings.Fields(root.Use)[1:]; root.Runnable() && root.ValidArgsFunction == nil {
 		root.ValidArgsFunction = shell(a.arguments(places))
 	}
-	flags := a.flagValues()
 	root.Flags().VisitAll(func(f *pflag.Flag) {
 		_, directory := f.Annotations[cobra.BashCompSubdirsInDir]
 		if f.NoOptDefVal == "" && !directory { // a switch has no value
@@ -45,7 +46,7 @@ func (a *app) complete(root *cobra.Command) {
 		}
 	})
 	for _, sub := range root.Commands() {
-		a.complete(sub)
+		a.completeWith(flags, sub)
 	}
 }
 

@@ -180,5 +180,9 @@ func helpText(name string) string {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return strings.Replace(string(text), "  PROVIDERS\n", providerVariables(), 1)
+	before, after, found := strings.Cut(string(text), "  PROVIDERS\n")
+	if !found {
+		return before
+	}
+	return before + providerVariables() + after
 }

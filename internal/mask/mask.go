@@ -178,14 +178,21 @@ type table struct {
 type form struct{ text, name string }
 
 func (t *table) with(secrets []Secret) *table {
+	var more []form
+	for _, s := range secrets {
+		for _, text := range spellings(s.Value) {
+			more = append(more, form{text, s.Name})
+		}
+	}
+	if more == nil {
+		return t
+	}
 	next := *t
 	for i := range next.forms {
 		next.forms[i] = slices.Clone(next.forms[i])
 	}
-	for _, s := range secrets {
-		for _, text := range spellings(s.Value) {
-			next.add(form{text, s.Name})
-		}
+	for _, f := range more {
+		next.add(f)
 	}
 	return &next
 }
