@@ -27,6 +27,9 @@ type Template struct {
 	name, source string
 	place        func(offset int) string
 	parsed       *exec.Template
+	config       *jinja.Config
+	loader       loaders.Loader
+	tags         *exec.ControlStructureSet
 }
 
 // Parse parses a template. Errors are Usage faults that begin with its name and
@@ -50,15 +53,11 @@ func (t *Template) parse() (err *mistake) {
 	if err := p.checkNames(); err != nil {
 		return err
 	}
-	c := jinja.New()
-	c.StrictUndefined = true
-	parsed, failed := exec.NewTemplate("/t", c, loaders.MustNewMemoryLoader(map[string]string{"/t": t.source}), &exec.Environment{
-		Context:           exec.EmptyContext().Update(builtins.GlobalFunctions),
-		Filters:           filters,
-		Tests:             builtins.Tests,
-		ControlStructures: p.tags(),
-		Methods:           builtins.Methods,
-	})
+	t.config = jinja.New()
+	t.config.StrictUndefined = true
+	t.loader = loaders.MustNewMemoryLoader(map[string]string{"/t": t.source})
+	t.tags = p.tags()
+	parsed, failed := exec.NewTemplate("/t", t.config, t.loader, t.environment(nil))
 	if failed != nil {
 		return p.explain(failed)
 	}
@@ -69,16 +68,15 @@ func (t *Template) parse() (err *mistake) {
 
 // Render renders the template with vars, which are not changed.
 func (t *Template) Render(vars map[string]any) (text string, err error) {
-	all := map[string]any{"none": nil, levelsVar: &levels{}}
-	maps.Copy(all, vars)
 	defer func() {
 		if p := recover(); p != nil {
 			text, err = "", t.fault(&mistake{text: panicked(p)})
 		}
 	}()
-	text, failed := t.parsed.ExecuteToString(exec.NewContext(all))
+	var b strings.Builder
+	failed := exec.NewRenderer(t.environment(names(vars)), &b, t.config, t.loader, t.parsed).Execute()
 	if failed == nil {
-		return text, nil
+		return b.String(), nil
 	}
 	m := mistakeIn(failed)
 	if m == nil {
@@ -92,6 +90,32 @@ func (t *Template) Render(vars map[string]any) (text string, err error) {
 		m.hint = available(m.unknown, vars)
 	}
 	return "", t.fault(m)
+}
+
+// environment is what the engine knows beside the template.
+func (t *Template) environment(names *exec.Context) *exec.Environment {
+	return &exec.Environment{Context: names, Filters: filters, Tests: builtins.Tests, ControlStructures: t.tags, Methods: builtins.Methods}
+}
+
+// functions are what a template can name beside its variables.
+var functions = func() map[string]any {
+	all := map[string]any{"none": nil}
+	exec.NewContext(all).Update(builtins.GlobalFunctions)
+	return all
+}()
+
+// names are the variables, and those functions whose names no variable has. What a template
+// sets is kept apart from the variables, so they need not be copied, as the engine's own way
+// does twice: templates are rendered at each step and, before a run, for each row.
+func names(vars map[string]any) *exec.Context {
+	c := exec.NewContext(vars).Inherit()
+	for name, f := range functions {
+		if _, hidden := vars[name]; !hidden {
+			c.Set(name, f)
+		}
+	}
+	c.Set(levelsVar, &levels{})
+	return c
 }
 
 // mistake is what is wrong with a template.

@@ -202,3 +202,32 @@ func FuzzMistakes(f *testing.F) {
 		}
 	})
 }
+
+func TestVariablesHideFunctions(t *testing.T) {
+	tmpl, err := Parse("t", "{{ range }} {% for x in dict(a=1) %}{{ x }}{% endfor %}", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := tmpl.Render(map[string]any{"range": "5 to 7"}); err != nil || text != "5 to 7 a" {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
+// Templates are rendered at each step, and for each row before a run.
+func TestRenderingCopiesNoVariables(t *testing.T) {
+	tmpl, err := Parse("t", "{{ v7 }}", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocations := func(n int) float64 {
+		vars := map[string]any{}
+		for i := range n {
+			vars[fmt.Sprint("v", i)] = i
+		}
+		return testing.AllocsPerRun(50, func() { _, _ = tmpl.Render(vars) })
+	}
+	few, many := allocations(8), allocations(1000)
+	if many > few {
+		t.Errorf("%v allocations with 1000 variables, %v with 8", many, few)
+	}
+}
