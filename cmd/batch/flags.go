@@ -121,6 +121,9 @@ func narrow(ds *dataset.Dataset, selected []dataset.Instance, named []string) ([
 
 // checkAccept refuses names that no difference between manifests can have.
 func checkAccept(accepted []string) error {
+	if len(accepted) == 0 {
+		return nil
+	}
 	var keys []string
 	for _, k := range config.Keys() {
 		keys = append(keys, k.Path)
