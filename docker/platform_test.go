@@ -3,6 +3,8 @@ package docker_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/image"
+	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/docker/images"
@@ -150,5 +153,29 @@ func TestPullsForTwoPlatformsRunOneAfterTheOther(t *testing.T) {
 	all.Wait()
 	if n := s.count("POST /images/create"); n < 2 {
 		t.Errorf("%d pulls for two platforms, want 2", n)
+	}
+}
+
+// A dry run asks about all images of a dataset.
+func TestPresentAsksOnlyForWhatAListedNameMayBe(t *testing.T) {
+	s := newEngineStub(t)
+	e := s.connect(t, time.Hour)
+	s.say("GET /images/json", answer(http.StatusOK, []any{
+		map[string]any{"Id": stubID, "RepoTags": []string{stubImage, "localhost/mine:latest"}},
+	}))
+	want := map[string]bool{stubImage: true, "other.example/thing:1": true, "mine": true, stubID: true, "a/b@" + stubID: true, "NO NAME": false}
+	asked := len(want) - 1
+	for i := range 500 {
+		want[fmt.Sprintf("stub.example/thing%d:1", i)] = false
+	}
+	got, err := e.Present(soon(t), slices.Collect(maps.Keys(want)), "linux/amd64")
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, want no error (-want +got):\n%s", err, diff)
+	}
+	if lists, single := s.count("GET /images/json"), s.count("GET /images/*/json"); lists != 1 || single != asked {
+		t.Errorf("%d lists and %d questions, want 1 and %d", lists, single, asked)
+	}
+	if _, err := e.Present(soon(t), nil, "linux"); fault.KindOf(err) != fault.Usage {
+		t.Errorf("a platform without an architecture: %v", err)
 	}
 }

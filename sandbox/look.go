@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"batch.example/batch/docker"
-	"batch.example/batch/fault"
 )
 
 // Found lists the images and containers on an engine that a run can use.
@@ -24,13 +23,13 @@ func Look(ctx context.Context, c Config) (*Found, error) {
 	if err := engine.CheckNetwork(ctx, c.Container.Network); err != nil {
 		return nil, err
 	}
-	f := &Found{Images: map[string]bool{}, Containers: map[string]bool{}}
+	f := &Found{Containers: map[string]bool{}}
+	var refs []string
 	for _, n := range Needs(c.Instances, c.Prefix) {
-		_, here, err := engine.Image(ctx, n.Ref, c.Container.Platform)
-		if err != nil && fault.KindOf(err) != fault.Instance { // otherwise the instance will report it
-			return nil, err
-		}
-		f.Images[n.Ref] = here
+		refs = append(refs, n.Ref)
+	}
+	if f.Images, err = engine.Present(ctx, refs, c.Container.Platform); err != nil {
+		return nil, err
 	}
 	left, err := engine.Inherited(ctx, c.Lease)
 	for _, s := range left {

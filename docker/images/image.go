@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"path"
 	"strings"
 
 	"github.com/containerd/errdefs"
@@ -76,6 +77,39 @@ func (s *Store) Image(ctx context.Context, ref, platform string) (Image, bool, e
 		Image: vocab.Image{Ref: ref, ID: in.ID, Digest: digestOf(in.RepoDigests)}, Tags: in.RepoTags, Size: in.Size,
 		OS: in.Os, Arch: in.Architecture,
 	}, true, nil
+}
+
+// Present reports which of refs [Store.Image] finds; a ref that is no name is not here.
+// It asks one by one only for those whose last part, such as name:tag, a listed image has:
+// where an engine completes a short name, it adds to the beginning.
+func (s *Store) Present(ctx context.Context, refs []string, platform string) (map[string]bool, error) {
+	if err := CheckPlatform(platform); err != nil {
+		return nil, err
+	}
+	list, err := s.Images(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ends := map[string]bool{}
+	for _, i := range list {
+		for _, tag := range i.Tags {
+			ends[path.Base(tag)] = true
+		}
+	}
+	here := make(map[string]bool, len(refs))
+	for _, ref := range refs {
+		name, err := familiar(ref)
+		byDigest := strings.HasPrefix(name, "sha256:") || strings.Contains(name, "@")
+		if err == nil && !byDigest && !ends[path.Base(name)] {
+			here[ref] = false
+			continue
+		}
+		_, here[ref], err = s.Image(ctx, ref, platform)
+		if err != nil && fault.KindOf(err) != fault.Instance {
+			return nil, err
+		}
+	}
+	return here, nil
 }
 
 // inspectImage asks the engine for the image of a platform. Under one name an engine has
