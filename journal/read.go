@@ -74,7 +74,7 @@ type Tail struct {
 	Torn  int64  // bytes after that
 }
 
-const tailBlock = 16 << 10
+const tailBlock = 4 << 10 // most records that end a journal are shorter
 
 // TailAt finds the last whole record that ends at or before size. It reads backwards, and
 // no more than it needs.

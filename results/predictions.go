@@ -68,7 +68,11 @@ func (s *Store) prediction(e *prediction, r Record) (Prediction, error) {
 	if e.unfit() != nil {
 		return Prediction{}, s.unfit(e)
 	}
-	read := predictions.Row(e.id, e.text)
+	text, err := e.text()
+	if err != nil {
+		return Prediction{}, err
+	}
+	read := predictions.Row(e.id, text)
 	p := Prediction{InstanceID: e.id, Attempt: r.Attempt, Model: read.Model, Text: read.Patch, Patch: []byte(read.Patch)}
 	if checkID(e.id) != nil {
 		return p, nil

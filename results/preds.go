@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
@@ -19,11 +20,11 @@ import (
 	"batch.example/batch/results/predictions"
 )
 
-// prediction is one entry of preds.json, its text ready to be written.
+// prediction is one entry of preds.json.
 type prediction struct {
 	id    string
-	key   []byte // the id as a JSON string in ASCII
-	text  []byte // the value, indented for its place in the file
+	key   []byte                 // the id as a JSON string in ASCII
+	text  func() ([]byte, error) // the value, indented for its place in the file
 	order int64
 
 	digest  string
@@ -99,7 +100,8 @@ func newPrediction(id string, d predictionData) (*prediction, error) {
 		return nil, err
 	}
 	key, err := python.JSON(id, "")
-	return &prediction{id: id, key: key, text: text, digest: d.digest(), patch: grades.PatchDigest(d.Patch)}, err
+	ready := func() ([]byte, error) { return text, nil }
+	return &prediction{id: id, key: key, text: ready, digest: d.digest(), patch: grades.PatchDigest(d.Patch)}, err
 }
 
 // writePredictions writes the whole file as Python's json.dumps(indent=2) does.
@@ -110,7 +112,11 @@ func writePredictions(w io.Writer, entries []*prediction) error {
 	}
 	open := "{\n  "
 	for _, e := range entries {
-		for _, part := range [][]byte{[]byte(open), e.key, []byte(": "), e.text} {
+		text, err := e.text()
+		if err != nil {
+			return err
+		}
+		for _, part := range [][]byte{[]byte(open), e.key, []byte(": "), text} {
 			if _, err := w.Write(part); err != nil {
 				return err
 			}
@@ -122,13 +128,10 @@ func writePredictions(w io.Writer, entries []*prediction) error {
 }
 
 // loadPrediction takes over an entry that a preds.json has. It keeps its text, unknown members
-// and odd escapes included.
+// and odd escapes included, which is only brought into form where it is written again.
 func loadPrediction(in predictions.Prediction) (*prediction, error) {
 	d := predictionData{Model: in.Model, Patch: in.Patch}
-	text, err := python.Indent(in.Text, "  ")
-	if err != nil {
-		return nil, err
-	}
+	text := sync.OnceValues(func() ([]byte, error) { return python.Indent(in.Text, "  ") })
 	key, err := python.JSON(in.InstanceID, "")
 	e := &prediction{
 		id: in.InstanceID, key: key, text: text, digest: d.digest(), patch: grades.PatchDigest(d.Patch),

@@ -108,28 +108,19 @@ func derivedFiles(id string) []string {
 
 // recoverInstance returns nil for a folder without a journal.
 func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
-	entries, err := os.ReadDir(s.path(id, ""))
-	if err != nil {
-		return nil, atomicfile.Fault("reading an instance's folder", err)
-	}
-	names := entryNames(entries)
-	if err := s.sweep(s.path(id, ""), names, derivedFiles(id)...); err != nil {
-		return nil, err
-	}
-	if !s.lenient && slices.Contains(names, attemptsDir) { // Options.ReadOnly refuses what Open cannot sweep
-		if err := s.sweepEarlier(id); err != nil {
+	bare := false
+	if !s.lenient { // Read changes nothing; Options.ReadOnly refuses what Open cannot sweep
+		names, err := s.sweepInstance(id)
+		if err != nil || !slices.Contains(names, journalFile) {
 			return nil, err
 		}
-	}
-	if !slices.Contains(names, journalFile) {
-		return nil, nil
+		bare = !slices.ContainsFunc(derivedFiles(id), func(name string) bool { return slices.Contains(names, name) })
 	}
 	tail, err := s.recoverJournal(id)
 	if err != nil || tail.Last.Seq == 0 {
 		return nil, err
 	}
-	r := &recoveredInstance{instance: &instance{id: id, number: tail.Last.Attempt}, tail: tail}
-	r.bare = !slices.ContainsFunc(derivedFiles(id), func(name string) bool { return slices.Contains(names, name) })
+	r := &recoveredInstance{instance: &instance{id: id, number: tail.Last.Attempt}, tail: tail, bare: bare}
 	if err := s.readHistory(r); err != nil {
 		return nil, fault.New(fault.KindOf(err), "reading "+s.path(id, journalFile), err)
 	}
@@ -141,6 +132,23 @@ func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
 		s.held += p.Record.Held
 	}
 	return r, nil
+}
+
+// sweepInstance removes what a crashed run left in an instance's folder, and returns the names
+// that were in it.
+func (s *Store) sweepInstance(id string) ([]string, error) {
+	entries, err := os.ReadDir(s.path(id, ""))
+	if err != nil {
+		return nil, atomicfile.Fault("reading an instance's folder", err)
+	}
+	names := entryNames(entries)
+	if err := s.sweep(s.path(id, ""), names, derivedFiles(id)...); err != nil {
+		return nil, err
+	}
+	if slices.Contains(names, attemptsDir) {
+		err = s.sweepEarlier(id)
+	}
+	return names, err
 }
 
 // recoverJournal finds the last whole record and cuts off what follows it.
