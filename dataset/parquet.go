@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/parquet-go/parquet-go"
+	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/fault"
 )
@@ -15,32 +17,36 @@ import (
 const parquetMagic = "PAR1"
 
 // readParquet returns the rows of the parquet file whose content is data.
-func readParquet(name string, data []byte) (rows []row, err error) {
-	// The decoder panics on some files that are damaged behind a sound footer.
-	defer func() {
-		if p := recover(); p != nil {
-			rows, err = nil, brokenParquet(name, fmt.Errorf("decoder stopped: %v", p))
-		}
-	}()
+func readParquet(name string, data []byte) ([]row, error) {
+	rows, err := parquetRows(name, data)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading "+name, err).
+			WithHint("the file is damaged or incomplete: download or copy it again")
+	}
+	return rows, nil
+}
+
+func parquetRows(name string, data []byte) (rows []row, err error) {
+	defer recovered(&err)
 	if !hasFooter(data) {
-		return nil, brokenParquet(name, fmt.Errorf("cut short: %d bytes that do not end in a parquet footer", len(data)))
+		return nil, fmt.Errorf("cut short: %d bytes that do not end in a parquet footer", len(data))
 	}
 	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)),
 		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return nil, brokenParquet(name, err)
+		return nil, err
 	}
 	for _, g := range f.RowGroups() {
 		part, err := readRowGroup(f.Root(), g)
 		if err != nil {
-			return nil, brokenParquet(name, err)
+			return nil, err
 		}
 		for _, fields := range part {
 			rows = append(rows, row{place{name, "row", len(rows) + 1}, fields})
 		}
 	}
 	if int64(len(rows)) != f.NumRows() {
-		return nil, brokenParquet(name, fmt.Errorf("%d rows found where the footer says %d", len(rows), f.NumRows()))
+		return nil, fmt.Errorf("%d rows found where the footer says %d", len(rows), f.NumRows())
 	}
 	return rows, nil
 }
@@ -56,39 +62,58 @@ func hasFooter(data []byte) bool {
 	return uint64(size) <= uint64(len(data)-len(parquetMagic)-tail)
 }
 
-func brokenParquet(name string, err error) error {
-	return fault.New(fault.Usage, "reading "+name, err).
-		WithHint("the file is damaged or incomplete: download or copy it again")
-}
-
-// readRowGroup decodes column by column, which is how the file lies on disk.
+// readRowGroup decodes column by column, which is how the file lies on disk, as many columns at
+// once as there are CPUs.
 func readRowGroup(root *parquet.Column, g parquet.RowGroup) ([]map[string]any, error) {
-	chunks := g.ColumnChunks()
+	columns, chunks := root.Columns(), g.ColumnChunks()
+	values, failed := make([][]any, len(columns)), make([]error, len(columns))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, col := range columns {
+		all.Go(func() error {
+			values[i], failed[i] = readColumn(col, chunks)
+			return nil
+		})
+	}
+	_ = all.Wait() // each column has its own error
 	var rows []map[string]any
-	for i, col := range root.Columns() {
-		name := col.Name()
-		n := 0
-		put := func(v any) {
-			if i == 0 {
-				rows = append(rows, make(map[string]any, len(root.Columns())))
+	for i, col := range columns {
+		if failed[i] != nil {
+			return nil, fmt.Errorf("column %s: %w", col.Name(), failed[i])
+		}
+		if i == 0 {
+			rows = make([]map[string]any, len(values[0]))
+			for n := range rows {
+				rows[n] = make(map[string]any, len(columns))
 			}
-			rows[n][name] = v
-			n++
 		}
-		var err error
-		if col.Leaf() && !col.Repeated() {
-			err = readFlat(col, chunks[col.Index()], put)
-		} else {
-			err = readNested(col, chunks, put)
+		if len(values[i]) != len(rows) {
+			return nil, fmt.Errorf("column %s has %d rows where the first has %d", col.Name(), len(values[i]), len(rows))
 		}
-		if err != nil {
-			return nil, fmt.Errorf("column %s: %w", name, err)
-		}
-		if n != len(rows) {
-			return nil, fmt.Errorf("column %s has %d rows where the first has %d", name, n, len(rows))
+		for n, v := range values[i] {
+			rows[n][col.Name()] = v
 		}
 	}
 	return rows, nil
+}
+
+func readColumn(col *parquet.Column, chunks []parquet.ColumnChunk) (values []any, err error) {
+	defer recovered(&err)
+	put := func(v any) { values = append(values, v) }
+	if col.Leaf() && !col.Repeated() {
+		err = readFlat(col, chunks[col.Index()], put)
+	} else {
+		err = readNested(col, chunks, put)
+	}
+	return values, err
+}
+
+// recovered turns a panic into an error: the decoder panics on some files that are damaged
+// behind a sound footer.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("decoder stopped: %v", p)
+	}
 }
 
 // readFlat hands every value of a column without repetition to put, in order.
