@@ -74,6 +74,7 @@ func (t *Template) Render(vars map[string]any) (text string, err error) {
 		}
 	}()
 	var b strings.Builder
+	b.Grow(len(t.source))
 	failed := exec.NewRenderer(t.environment(names(vars)), &b, t.config, t.loader, t.parsed).Execute()
 	if failed == nil {
 		return b.String(), nil
