@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// `batch status` reads the end of each journal, and preds.json without writing it anew.
+// `batch status` reads the end of each journal, and preds.json without writing it again.
 func TestReadTakesAsMuchForLongJournals(t *testing.T) {
 	allocations := func(steps int) float64 {
 		dir := t.TempDir()

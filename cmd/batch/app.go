@@ -68,7 +68,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(topics()...)
 	root.AddCommand(a.generators()...)
 	group(root)
-	useSections(root)
+	root.SetUsageFunc(usage)
 	a.checkNames(root)
 	a.complete(root)
 	return root

@@ -3,7 +3,7 @@ package main
 import (
 	"embed"
 	"fmt"
-	"regexp"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/llm/catalogue"
@@ -61,15 +62,48 @@ func inSection(fs *pflag.FlagSet, title string) {
 	})
 }
 
-// useSections makes the help of root and of all commands below it show flags by section,
-// and the pages by the name that `batch help` takes.
-func useSections(root *cobra.Command) {
-	cobra.AddTemplateFunc("flagSections", flagSections)
-	root.SetUsageTemplate(strings.NewReplacer(
-		"Flags:\n{{.LocalFlags.FlagUsages", "{{flagSections .LocalFlags",
-		"Additional help topics:", "Pages of `batch help`:",
-		"rpad .CommandPath .CommandPathPadding", "rpad .Name .NamePadding",
-	).Replace(root.UsageTemplate()))
+// usage writes how c is called as cobra does, but flags by section, and the pages by the name
+// that `batch help` takes. It needs no template, which would be parsed for each help.
+func usage(c *cobra.Command) error {
+	w := c.OutOrStderr()
+	fmt.Fprint(w, "Usage:")
+	if c.Runnable() {
+		fmt.Fprintf(w, "\n  %s", c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n  %s [command]", c.CommandPath())
+	}
+	rest := "Available Commands:"
+	for _, g := range c.Groups() {
+		listCommands(w, g.Title, c, func(sub *cobra.Command) bool { return isListed(sub) && sub.GroupID == g.ID })
+		rest = "Additional Commands:"
+	}
+	listCommands(w, rest, c, func(sub *cobra.Command) bool { return isListed(sub) && sub.GroupID == "" })
+	if c.HasAvailableLocalFlags() {
+		fmt.Fprintf(w, "\n\n%s", strings.TrimRight(flagSections(c.LocalFlags()), "\n"))
+	}
+	listCommands(w, "Pages of `batch help`:", c, (*cobra.Command).IsAdditionalHelpTopicCommand)
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n\nUse \"%s [command] --help\" for more information about a command.", c.CommandPath())
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+func isListed(c *cobra.Command) bool { return c.IsAvailableCommand() || c.Name() == "help" }
+
+// listCommands writes the commands below c that which accepts, if any, under a title.
+func listCommands(w io.Writer, title string, c *cobra.Command, which func(*cobra.Command) bool) {
+	for _, sub := range c.Commands() {
+		if !which(sub) {
+			continue
+		}
+		if title != "" {
+			fmt.Fprintf(w, "\n\n%s", title)
+			title = ""
+		}
+		fmt.Fprintf(w, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
+	}
 }
 
 // helpWidth is how many columns the lines of a command's help may take.
@@ -102,10 +136,12 @@ func flagSections(flags *pflag.FlagSet) string {
 	return strings.Join(parts, "\n")
 }
 
+var optional = lazy.Regexp(` ([A-Z]+)\[=[a-z]+\]`)
+
 // optionalValue writes a flag's value that may be left out in the only way in which it can
 // be given: --flag[=VALUE], not --flag VALUE[=default].
 func optionalValue(usages string) string {
-	return regexp.MustCompile(` ([A-Z]+)\[=[a-z]+\]`).ReplaceAllStringFunc(usages, func(shown string) string {
+	return optional().ReplaceAllStringFunc(usages, func(shown string) string {
 		name, _, _ := strings.Cut(strings.TrimSpace(shown), "[")
 		return fmt.Sprintf("%-*s", len(shown), "[="+name+"]")
 	})

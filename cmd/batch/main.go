@@ -20,10 +20,11 @@ func main() {
 // time, and from then on collects as ever. Most commands end before that, and a dry run would
 // collect six times while it only adds to what it needs.
 func postponeCollection() {
-	if os.Getenv("GOGC") != "" {
+	usual := debug.SetGCPercent(800) // of 4 MB
+	if usual != 100 {                // somebody set GOGC
+		debug.SetGCPercent(usual)
 		return
 	}
-	usual := debug.SetGCPercent(800) // of 4 MB
 	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
 

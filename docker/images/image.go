@@ -79,7 +79,7 @@ func (s *Store) Image(ctx context.Context, ref, platform string) (Image, bool, e
 	}, true, nil
 }
 
-// Present reports which of refs [Store.Image] finds; a ref that is no name is not here.
+// Present reports which of refs [Store.Image] finds; a ref that is not a name is not here.
 // It asks one by one only for those whose last part, such as name:tag, a listed image has:
 // where an engine completes a short name, it adds to the beginning.
 func (s *Store) Present(ctx context.Context, refs []string, platform string) (map[string]bool, error) {

@@ -51,9 +51,8 @@ func TestAStartMakesOnlyWhatItNeeds(t *testing.T) {
 	}
 }
 
-// BenchmarkHelp is `batch --help` from start to end, as BenchmarkDryRun and BenchmarkStatus
-// are of theirs. All tell how many times as long as `true` they take, which any process
-// takes on the machine.
+// BenchmarkHelp is `batch --help` from start to end. Like BenchmarkDryRun and BenchmarkStatus,
+// it reports how many times as long as `true` the command takes.
 func BenchmarkHelp(b *testing.B) { benchmarkStart(b, "--help") }
 
 // BenchmarkDryRun plans a run of the 500 rows of Verified. An engine, if there is one, says

@@ -13,10 +13,32 @@ import (
 // KeyName reports whether a variable or a setting with that name holds a secret: the
 // name has key or token at the end of a word, or secret, password, credential and similar
 // words anywhere.
-func KeyName(name string) bool { return keyName().MatchString(name) }
+func KeyName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(anywhere, func(word string) bool { return strings.Contains(name, word) }) ||
+		slices.ContainsFunc(atEnd, func(word string) bool { return endsWord(name, word) })
+}
 
-// Plurals that count things are left out: max_tokens.
-var keyName = lazy.Regexp(`(?i)(key|token|passwd|passphrase|[_-]pass|[_-]pwd)([^a-z]|$)|api_?key|secret|password|credential|authorization|cookie`)
+// The names of secrets. Plurals that count things are left out: max_tokens. This is not
+// a regular expression, because each start of the program would compile it.
+var (
+	anywhere = []string{"apikey", "api_key", "secret", "password", "credential", "authorization", "cookie"}
+	atEnd    = []string{"key", "token", "passwd", "passphrase", "_pass", "-pass", "_pwd", "-pwd"} // of a word
+)
+
+// endsWord reports whether text has end where no letter follows it.
+func endsWord(text, end string) bool {
+	for {
+		_, after, found := strings.Cut(text, end)
+		if !found {
+			return false
+		}
+		if after == "" || after[0] < 'a' || after[0] > 'z' {
+			return true
+		}
+		text = after
+	}
+}
 
 // Of returns the secrets in a setting that is used: its value if [KeyName] accepts the
 // name, and the secrets in a URL, see [InURL].
