@@ -4,6 +4,7 @@ package template
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -67,17 +68,27 @@ func (t *Template) parse() (err *mistake) {
 }
 
 // Render renders the template with vars, which are not changed.
-func (t *Template) Render(vars map[string]any) (text string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			text, err = "", t.fault(&mistake{text: panicked(p)})
-		}
-	}()
+func (t *Template) Render(vars map[string]any) (string, error) {
 	var b strings.Builder
 	b.Grow(len(t.source))
-	failed := exec.NewRenderer(t.environment(names(vars)), &b, t.config, t.loader, t.parsed).Execute()
+	if err := t.write(&b, vars); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// Check returns the error that Render would.
+func (t *Template) Check(vars map[string]any) error { return t.write(io.Discard, vars) }
+
+func (t *Template) write(w io.Writer, vars map[string]any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = t.fault(&mistake{text: panicked(p)})
+		}
+	}()
+	failed := exec.NewRenderer(t.environment(names(vars)), w, t.config, t.loader, t.parsed).Execute()
 	if failed == nil {
-		return b.String(), nil
+		return nil
 	}
 	m := mistakeIn(failed)
 	if m == nil {
@@ -90,7 +101,7 @@ func (t *Template) Render(vars map[string]any) (text string, err error) {
 	if m.unknown != "" {
 		m.hint = available(m.unknown, vars)
 	}
-	return "", t.fault(m)
+	return t.fault(m)
 }
 
 // environment is what the engine knows beside the template.
