@@ -85,15 +85,28 @@ func (s *listScanner) quoted() (string, error) {
 	}
 }
 
+// ordinary are the characters that neither end what is quoted nor escape anything: nearly all of
+// a list of tests.
+var ordinary = func() (is [256]bool) {
+	for c := ' '; c < 256; c++ {
+		is[c] = c != '"' && c != '\'' && c != '\\'
+	}
+	return is
+}()
+
 // plain skips the characters before the next quote or backslash, and that one too.
 func (s *listScanner) plain(quote byte) error {
-	for i := s.pos; i < len(s.text); i++ {
-		c := s.text[i]
+	text := s.text
+	for i := s.pos; i < len(text); i++ {
+		c := text[i]
+		if ordinary[c] {
+			continue
+		}
 		switch {
 		case c == quote, c == '\\':
 			s.pos = i + 1
 			return nil
-		case c >= ' ': // most characters
+		case c >= ' ': // the other quote
 		case c == '\n' || !s.python: // between quotes, JSON does not allow control characters, Python no line ends
 			return fmt.Errorf("byte %d is a raw control character", i+1)
 		}
