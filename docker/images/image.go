@@ -98,9 +98,12 @@ func (s *Store) Present(ctx context.Context, refs []string, platform string) (ma
 	}
 	here := make(map[string]bool, len(refs))
 	for _, ref := range refs {
-		name, err := familiar(ref)
-		byDigest := strings.HasPrefix(name, "sha256:") || strings.Contains(name, "@")
-		if err == nil && !byDigest && !ends[path.Base(name)] {
+		end := path.Base(ref)
+		if !strings.Contains(end, ":") {
+			end += ":latest"
+		}
+		byDigest := strings.HasPrefix(ref, "sha256:") || strings.Contains(ref, "@")
+		if !byDigest && !ends[end] {
 			here[ref] = false
 			continue
 		}
