@@ -1,6 +1,8 @@
 package printable
 
 import (
+	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -8,10 +10,16 @@ import (
 )
 
 // Table aligns rows of cells. Each cell is shown in one line, even if it has line ends.
-type Table struct{ tw *tabwriter.Writer }
+type Table struct {
+	tw  *tabwriter.Writer
+	out *bufio.Writer // between it and what masks each of its many small writes
+}
 
 // NewTable returns a table that is written to w.
-func NewTable(w io.Writer) Table { return Table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
+func NewTable(w io.Writer) Table {
+	out := bufio.NewWriter(w)
+	return Table{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), out}
+}
 
 // Row adds a row to what Flush writes.
 func (t Table) Row(cells ...any) {
@@ -23,4 +31,4 @@ func (t Table) Row(cells ...any) {
 }
 
 // Flush writes the table.
-func (t Table) Flush() error { return t.tw.Flush() }
+func (t Table) Flush() error { return cmp.Or(t.tw.Flush(), t.out.Flush()) }
