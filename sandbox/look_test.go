@@ -12,7 +12,8 @@ import (
 )
 
 // looked is what Look finds for an instance with the image, and how often it lists
-// containers, on an engine that answers each look-up of an image with a status.
+// containers, on an engine that lists the image x/y:1, and answers each look-up of an image
+// with a status.
 func looked(t *testing.T, status int, image string) (found *Found, lists int, err error) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -20,6 +21,8 @@ func looked(t *testing.T, status int, image string) (found *Found, lists int, er
 		case strings.HasSuffix(r.URL.Path, "/containers/json"):
 			lists++
 			_, _ = w.Write([]byte("[]"))
+		case strings.HasSuffix(r.URL.Path, "/images/json"):
+			_, _ = w.Write([]byte(`[{"RepoTags": ["x/y:1"]}]`))
 		case !strings.HasSuffix(r.URL.Path, "/_ping"):
 			w.WriteHeader(status)
 		}
