@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/fault"
 )
@@ -163,18 +166,32 @@ func (l *loader) digest() string {
 
 func (l *loader) dataset(split string) (*Dataset, error) {
 	d := &Dataset{Split: split, Digest: l.digest(), Files: l.paths, Instances: make([]Instance, len(l.rows))}
+	failed := make([]error, len(l.rows))
+	together(len(l.rows), func(i int) { d.Instances[i], failed[i] = l.rows[i].instance() })
 	seen := make(map[string]place, len(l.rows))
 	for i, r := range l.rows {
-		in, err := r.instance()
-		if err != nil {
-			return nil, err
+		if failed[i] != nil {
+			return nil, failed[i]
 		}
+		in := d.Instances[i]
 		if first, ok := seen[in.ID]; ok {
 			return nil, fault.Newf(fault.Usage, "reading %s: duplicate instance_id %s, which is also %s", r.place, in.ID, first).
 				WithHint("drop one of the two; when the files are different datasets, name one of them")
 		}
 		seen[in.ID] = r.place
-		d.Instances[i] = in
 	}
 	return d, nil
+}
+
+// together calls do for 0 to n-1, as many at once as there are CPUs.
+func together(n int, do func(i int)) {
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		all.Go(func() error {
+			do(i)
+			return nil
+		})
+	}
+	_ = all.Wait() // no call of do fails
 }

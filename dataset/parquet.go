@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 
 	"github.com/parquet-go/parquet-go"
-	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/fault"
 )
@@ -62,20 +60,11 @@ func hasFooter(data []byte) bool {
 	return uint64(size) <= uint64(len(data)-len(parquetMagic)-tail)
 }
 
-// readRowGroup decodes column by column, which is how the file lies on disk, as many columns at
-// once as there are CPUs.
+// readRowGroup decodes column by column, which is how the file lies on disk.
 func readRowGroup(root *parquet.Column, g parquet.RowGroup) ([]map[string]any, error) {
 	columns, chunks := root.Columns(), g.ColumnChunks()
 	values, failed := make([][]any, len(columns)), make([]error, len(columns))
-	var all errgroup.Group
-	all.SetLimit(runtime.GOMAXPROCS(0))
-	for i, col := range columns {
-		all.Go(func() error {
-			values[i], failed[i] = readColumn(col, chunks)
-			return nil
-		})
-	}
-	_ = all.Wait() // each column has its own error
+	together(len(columns), func(i int) { values[i], failed[i] = readColumn(columns[i], chunks) })
 	var rows []map[string]any
 	for i, col := range columns {
 		if failed[i] != nil {
