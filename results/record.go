@@ -62,7 +62,7 @@ type Phases struct {
 	Commands float64 `json:"commands"`  // of the agent
 	Agent    float64 `json:"agent"`     // the agent itself: templates, parsing, the conversation
 	Save     float64 `json:"save"`      // writing the journal, and making it durable
-	Finish   float64 `json:"finish"`    // patch, salvage and removal of the container
+	Finish   float64 `json:"finish"`    // patch, salvage, and the wait until the removal of the container begins
 	Total    float64 `json:"total"`     // without the time in which a conversation waited for a person
 
 	// Scrub is what the scrub of the git history took. It runs beside the first call, so

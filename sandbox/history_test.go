@@ -83,9 +83,7 @@ func TestContainersShareAScrub(t *testing.T) {
 	// Without the other's outcome, the sandbox does all the work.
 	scrubHere(t, boxes[2], future)
 	for _, b := range boxes {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		s.remove(t, b)
 	}
 	if err := s.histories.remove(t.Context()); err != nil {
 		t.Error(err)

@@ -4,8 +4,8 @@
 // [Start] connects to an engine and removes the containers that crashed runs left there.
 // [Host.Open] pulls the image if it is missing, takes over the container in which an
 // earlier run worked on the instance or starts a new one, and prepares its shell.
-// [Sandbox.Close] removes the container, and [Host.Close] removes all other containers of
-// the run.
+// [Sandbox.Close] begins to remove the container, and [Host.Close] waits for that and removes
+// all other containers of the run.
 //
 // No container stays forever: it names the lease of its run, and the next Start on the
 // engine removes the containers whose run is dead.
@@ -80,6 +80,8 @@ type Host struct {
 	run   string // id of this run, in labels
 	vars  map[string]any
 	left  *inheritance // containers of earlier runs
+
+	leaving leaving
 }
 
 // Start connects to the engine and removes the containers that crashed runs left on it. The
@@ -123,9 +125,11 @@ func (c Config) withDefaults() Config {
 // Close removes the containers of earlier runs under the lease that no instance took over
 // (not with LeaveAttempts). A host that [Start] started also removes those that crashed runs
 // left meanwhile, since the engine may have created one after its process was killed, and
-// ends the connection. All sandboxes must have been closed before.
+// ends the connection. All sandboxes must have been closed before; Close waits until their
+// containers are removed.
 // Close also works if ctx is canceled; then it does not wait for an engine that is away.
 func (h *Host) Close(ctx context.Context) error {
+	h.leaving.running.Wait()
 	err := h.left.remove(ctx, h.LeaveAttempts)
 	if err != nil {
 		err = fmt.Errorf("removing containers of an earlier run: %w", err)

@@ -82,7 +82,7 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 
 func (h *Host) box(ctx context.Context, c *containers.Container, o Opening, release func(), f Facts) *Sandbox {
 	f.Container, f.Image.ID = c.ID(), c.ImageID()
-	s := &Sandbox{host: h, opened: ctx, container: c, release: release, facts: f}
+	s := &Sandbox{host: h, instance: o.Instance.ID, opened: ctx, container: c, release: release, facts: f}
 	if !o.Pristine {
 		c.Prepare(ctx, s.command())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/docker/go-units"
@@ -15,6 +16,7 @@ import (
 // Sandbox is one instance's environment: a container, and how commands are run in it.
 type Sandbox struct {
 	host      *Host
+	instance  string          // id
 	opened    context.Context // the context of Open, which ends when the run is stopped
 	container *containers.Container
 	release   func() // releases the image
@@ -22,6 +24,7 @@ type Sandbox struct {
 
 	scrub      scrubbing
 	baseCommit string // of the instance
+	closed     sync.Once
 }
 
 // outputLimit is how many bytes of a command's output are kept, unless the output is the
@@ -113,11 +116,3 @@ func (s *Sandbox) Facts() Facts { return s.facts }
 
 // Vars returns what the function [Vars] returns.
 func (s *Sandbox) Vars() map[string]any { return s.host.vars }
-
-// Close removes the container and releases the image. It also works after a canceled Open
-// or Execute, with its own time limit, and may be called twice. It waits for an engine that
-// is away, unless Open's context is done.
-func (s *Sandbox) Close() error {
-	defer s.release()
-	return s.container.Remove(s.opened)
-}

@@ -82,12 +82,17 @@ func (h *Host) open(t *testing.T, o Opening) *Sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { h.remove(t, box) })
 	return box
+}
+
+// remove closes a sandbox and waits until its container is removed.
+func (h *Host) remove(t *testing.T, box *Sandbox) {
+	t.Helper()
+	if err := box.Close(); err != nil {
+		t.Error(err)
+	}
+	h.leaving.running.Wait()
 }
 
 // The image is built or pulled again by somebody just before its container

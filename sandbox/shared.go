@@ -23,6 +23,7 @@ type common struct {
 	engine *docker.Engine
 	info   docker.Info
 	images *imagecache.Cache
+	places chan struct{} // of closed sandboxes, see leaving
 	notify func(text string)
 	log    *slog.Logger
 	end    func() // ends pulling images ahead
@@ -59,6 +60,7 @@ func connect(ctx context.Context, c Config) (*common, error) {
 	return &common{
 		engine: stock.engine, info: stock.info, images: stock.Cache(c.Images), notify: c.Notify, log: c.Log,
 		histories: newHistories(stock.engine, stock.info.CPUs, c.Log),
+		places:    make(chan struct{}, maxLeaving),
 	}, nil
 }
 
@@ -148,7 +150,9 @@ func needID(host, instance string) string {
 func (s *Shared) Start(ctx context.Context, c Config) (*Host, error) { return s.start(ctx, c) }
 
 func (s *common) start(ctx context.Context, c Config) (*Host, error) {
-	h := &Host{Config: c.withDefaults(), common: s, run: strings.ToLower(rand.Text()[:10]), vars: Vars()}
+	h := &Host{
+		Config: c.withDefaults(), common: s, run: strings.ToLower(rand.Text()[:10]), vars: Vars(), leaving: leaving{places: s.places},
+	}
 	if err := s.engine.CheckNetwork(ctx, h.Container.Network); err != nil {
 		return nil, err
 	}

@@ -30,8 +30,8 @@ type Sandbox interface {
 	// Alive returns nil if commands can still be run. It waits for an engine that is unreachable.
 	Alive(ctx context.Context) error
 	Facts() sandbox.Facts
-	// Close ends and removes the sandbox. It also works after a canceled Open or
-	// Execute, has its own time limit, and may be called twice.
+	// Close ends the sandbox; it may be removed after Close has returned. It also works
+	// after a canceled Open or Execute, has its own time limit, and may be called twice.
 	Close() error
 }
 

@@ -74,7 +74,7 @@ type Seconds struct {
 	Apply float64 `json:"apply"` // of the patch
 	Tests float64 `json:"tests"`
 	Judge float64 `json:"judge"` // parsing the log
-	Close float64 `json:"close"` // of the container
+	Close float64 `json:"close"` // until the removal of the container begins
 	Total float64 `json:"total"`
 }
 

@@ -25,7 +25,7 @@ type Box interface {
 	// Reaches reports whether a package index from which a script may install something can be
 	// reached. The folder is where the script runs.
 	Reaches(ctx context.Context, workdir, script string) (bool, error)
-	// Close removes the container. It also works after ctx was canceled.
+	// Close ends the container; see [sandbox.Sandbox.Close].
 	Close() error
 }
 

@@ -1,0 +1,114 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/docker/containers"
+)
+
+// A sandbox whose container is being removed keeps nothing from its caller, up to a bound.
+func TestRemovalsRunInTheBackgroundUpToABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leaving{places: make(chan struct{}, maxLeaving)}
+		began := time.Now()
+		for range maxLeaving {
+			l.begin(func() { time.Sleep(time.Second) })
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("%d removals held up their callers for %v; want 0", maxLeaving, waited)
+		}
+		l.begin(func() { time.Sleep(time.Second) })
+		if waited := time.Since(began); waited != time.Second {
+			t.Errorf("one more held up its caller for %v; want 1s, until another has ended", waited)
+		}
+		l.running.Wait()
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("all had ended after %v; want 2s", took)
+		}
+	})
+}
+
+// heldRemovals is a host whose engine answers no removal until allow is called, and then
+// with the error of answer, if there is one. The caller must call allow.
+func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host, allow func()) {
+	allowed := make(chan struct{})
+	h = testHost(t, func(c *Config) {
+		c.Log = log
+		c.Docker.Before = func(call string) error {
+			if call != "remove" {
+				return nil
+			}
+			<-allowed
+			return answer()
+		}
+	})
+	return h, sync.OnceFunc(func() { close(allowed) })
+}
+
+// exists reports whether the sandbox's container does.
+func (h *Host) exists(t *testing.T, s *Sandbox) bool {
+	t.Helper()
+	list, err := h.engine.Owned(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(list, func(c containers.Summary) bool { return c.ID == s.Facts().Container })
+}
+
+func TestAClosedSandboxIsRemovedWhileItsCallerContinues(t *testing.T) {
+	h, allow := heldRemovals(t, nil, func() error { return nil })
+	defer allow()
+	in := demoInstances(t)[0]
+	first := h.open(t, Opening{Instance: in, Attempt: 1})
+	if err := errors.Join(first.Close(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	// Another attempt at the instance neither waits for it nor meets its name.
+	second := h.open(t, Opening{Instance: in, Attempt: 1})
+	if !h.exists(t, first) {
+		t.Fatal("the first container is gone although the engine has removed nothing yet")
+	}
+	allow()
+	h.leaving.running.Wait()
+	if h.exists(t, first) || !h.exists(t, second) {
+		t.Error("the first container is still there, or the second is not; want the second alone")
+	}
+}
+
+func TestAFailedRemovalIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	var able atomic.Bool
+	h, allow := heldRemovals(t, slog.New(slog.NewTextHandler(&log, nil)), func() error {
+		if able.Load() {
+			return nil
+		}
+		return unable{}
+	})
+	defer allow()
+	box := h.open(t, Opening{Instance: demoInstances(t)[0], Attempt: 1})
+	allow()
+	h.remove(t, box)
+	if said := log.String(); !strings.Contains(said, "removing a container") || !strings.Contains(said, box.Facts().Container) {
+		t.Errorf("the log does not name the container:\n%s", said)
+	}
+	able.Store(true)
+	if err := h.engine.Remove(t.Context(), box.Facts().Container); err != nil {
+		t.Error(err)
+	}
+}
+
+// unable is the engine's answer to what it cannot do.
+type unable struct{}
+
+func (unable) Error() string   { return "no" }
+func (unable) StatusCode() int { return http.StatusInternalServerError }
