@@ -30,7 +30,7 @@ type Config struct {
 	TLSVerify  bool   // a tcp Host must have a certificate signed by ca.pem
 
 	Pulls    int           // images pulled at the same time; 0 means 4
-	Creates  int           // containers created at the same time, and also the number removed at the same time (one before Docker 23.0); 0 means 4
+	Creates  int           // containers created at the same time, and also the number removed at the same time (before Docker 23.0, one of those with a network); 0 means 4
 	Patience time.Duration // how long to wait for an engine that stopped answering; 0 means 5 minutes
 	Log      *slog.Logger  // nil discards
 

@@ -98,6 +98,18 @@
 // uses it. If the volume was removed meanwhile, or the process that filled it was killed, a
 // container cannot start: then batch fills the volume again.
 //
+// # Containers without a network
+//
+// Even for a container without a network, Docker makes a network sandbox: records that it
+// syncs to its disk, a mounted namespace, and a program that it runs at the start. That is
+// a third of the work of a container's life, and before Docker 23.0 it makes removals wait
+// for each other. So batch asks for containers without a sandbox ("unplugged"): the runtime
+// gives them a network namespace of their own that has only the loopback device. Batch
+// checks that in each container before its first command. /etc/hosts and
+// /etc/resolv.conf, which the sandbox provides, are written through the helper. A
+// container gets a sandbox if it has a network or hosts of the user's, if its user may not
+// write these files, or if the engine does not give it such a namespace.
+//
 // # Disk
 //
 // [containers.Spec.Disk] limits the size of a container's own files: what its commands wrote

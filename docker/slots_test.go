@@ -52,9 +52,13 @@ func TestRemovalsDoNotWaitForHangingCreates(t *testing.T) {
 	}
 }
 
-func TestAnEngineThatMayHangRemovesOneContainerAtATime(t *testing.T) {
-	for api, want := range map[string]int{"1.41": 1, "1.42": 3, "1.51": 3} {
-		t.Run(api, func(t *testing.T) {
+func TestAnEngineThatMayHangRemovesOneContainerWithANetworkAtATime(t *testing.T) {
+	for _, tt := range []struct {
+		api, network string
+		want         int
+	}{{"1.41", "some", 1}, {"1.41", "none", 3}, {"1.42", "some", 3}, {"1.51", "some", 3}} {
+		api, want := tt.api, tt.want
+		t.Run(api+" "+tt.network, func(t *testing.T) {
 			s := newEngineStub(t)
 			s.say("HEAD /_ping", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("API-Version", api) })
 			e := s.connect(t, time.Hour, func(c *docker.Config) { c.Creates = 3 })
@@ -78,8 +82,12 @@ func TestAnEngineThatMayHangRemovesOneContainerAtATime(t *testing.T) {
 			})
 			var removals sync.WaitGroup
 			for range 12 {
+				c, err := e.Create(t.Context(), containers.Spec{Image: stubImage, Network: tt.network})
+				if err != nil {
+					t.Fatal(err)
+				}
 				removals.Go(func() {
-					if err := e.Remove(t.Context(), stubBox); err != nil {
+					if err := c.Remove(t.Context()); err != nil {
 						t.Error(err)
 					}
 				})

@@ -30,9 +30,10 @@ type stub struct {
 	said  map[string]http.HandlerFunc // the test's answers
 	calls []string                    // their forms, in order
 	made  []container.CreateRequest
-	ends  bool          // every command ends at once, with exit code 0
-	let   func()        // releases the calls that hang
-	gone  chan struct{} // closed by let
+	files map[string]string // of every container, if not empty
+	ends  bool              // every command ends at once, with exit code 0
+	let   func()            // releases the calls that hang
+	gone  chan struct{}     // closed by let
 }
 
 const (
@@ -43,7 +44,7 @@ const (
 
 func newEngineStub(t testing.TB) *stub {
 	t.Helper()
-	s := &stub{said: map[string]http.HandlerFunc{}, gone: make(chan struct{})}
+	s := &stub{said: map[string]http.HandlerFunc{}, gone: make(chan struct{}), files: map[string]string{"/sys/class/net/lo/flags": "0x9\n"}}
 	s.let = sync.OnceFunc(func() { close(s.gone) })
 	s.own = map[string]http.HandlerFunc{
 		"HEAD /_ping": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("API-Version", "1.41") },
@@ -234,7 +235,14 @@ func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
 			_ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(wire.Welcome{Version: wire.Version, Connection: m.Connection})})
 		case f.Kind == wire.KindRun && s.ends:
 			_ = out.Write(number, wire.Frame{Kind: wire.KindResult, ID: f.ID, Data: wire.Encode(wire.Result{})})
-		case f.Kind == wire.KindReady || f.Kind == wire.KindKill:
+		case f.Kind == wire.KindGet:
+			var m wire.Get
+			if wire.Decode(f.Data, &m) != nil {
+				return
+			}
+			_ = out.Write(number, wire.Frame{Kind: wire.KindOutput, ID: f.ID, Data: []byte(s.files[m.Path])})
+			_ = out.Write(number, wire.Frame{Kind: wire.KindDone, ID: f.ID, Data: wire.Encode(wire.Done{})})
+		case f.Kind == wire.KindReady || f.Kind == wire.KindKill || f.Kind == wire.KindPut:
 			_ = out.Write(number, wire.Frame{Kind: wire.KindDone, ID: f.ID, Data: wire.Encode(wire.Done{})})
 		}
 	}

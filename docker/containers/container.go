@@ -46,6 +46,7 @@ type Container struct {
 	key        wire.Key      // of the connection to its init
 	unattended time.Duration // Spec.Unattended
 	limited    bool          // has a memory limit
+	unplugged  bool          // has no network sandbox
 }
 
 // Create creates a container, starts it and checks that its directory exists: one
@@ -58,7 +59,7 @@ func (f *Fleet) Create(ctx context.Context, s Spec) (c *Container, err error) {
 	for range maxCreates {
 		c, err = f.create(ctx, s)
 		taken := s.Network == NetworkBridge && lacksNetwork(err) // clean-up has just removed it
-		if !taken && !f.engine.LearnLimit(err) {
+		if !taken && !f.engine.LearnLimit(err) && !f.learnPlugged(s, err) {
 			break
 		}
 	}
@@ -84,13 +85,18 @@ func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
 		s.Name = s.generatedName()
 	}
 	f.engine.WatchConnection()
-	c := &Container{engine: f.engine, fleet: f, name: s.Name, unattended: s.Unattended, limited: s.Memory > 0}
+	c := &Container{
+		engine: f.engine, fleet: f, name: s.Name, unattended: s.Unattended, limited: s.Memory > 0, unplugged: f.unplugs(s),
+	}
 	_, _ = rand.Read(c.key[:]) // never fails
 	c.knownLosses.Store(int64(f.engine.StableLosses()))
 	c.calls.begin(c.keepAlive)
 	err = c.make(ctx, s, platform, op)
 	if err == nil {
 		err = c.checkDir(ctx, op)
+	}
+	if err == nil && c.unplugged {
+		err = c.alone(ctx)
 	}
 	if err == nil {
 		f.watchDisk(c)
@@ -118,7 +124,7 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	if err := f.engine.DropUnlimited(ctx, limits); err != nil {
 		return err
 	}
-	helper, err := f.Init.Mount(ctx, cmp.Or(s.ImageID, s.Image))
+	helper, err := f.Init.Mount(ctx, s.from())
 	if err != nil && errdefs.IsNotFound(err) {
 		return s.createFault(err, op)
 	}
@@ -129,9 +135,13 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	for _, v := range s.Volumes {
 		limits.Mounts = append(limits.Mounts, v.mount())
 	}
+	settings := s.config(time.Now(), f.owner, c.key)
+	if c.unplugged {
+		f.unplug(settings, limits)
+	}
 	// The engine may create the container although the caller has hung up, and
 	// its id would be lost. The call is short, so it is not canceled.
-	made, err := f.engine.API.ContainerCreate(context.WithoutCancel(ctx), s.config(time.Now(), f.owner, c.key), limits, nil, platform, s.Name)
+	made, err := f.engine.API.ContainerCreate(context.WithoutCancel(ctx), settings, limits, nil, platform, s.Name)
 	if err != nil {
 		if f.engine.NoteError(err) {
 			c.id = s.Name
@@ -148,7 +158,7 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	if _, err := c.inspect(ctx, op); err != nil {
 		return err
 	}
-	err = c.launch(ctx, cmp.Or(s.ImageID, s.Image))
+	err = c.launch(ctx, s.from())
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -238,6 +248,7 @@ func (f *Fleet) Attach(ctx context.Context, id string) (*Container, error) {
 		return nil, fault.Newf(fault.Instance, "%s: it was not created by batch", op)
 	}
 	c.unattended, _ = time.ParseDuration(in.Config.Labels[labelUnattended]) // none without the label
+	c.unplugged = in.Config.NetworkDisabled
 	if in.HostConfig != nil {
 		c.limited = in.HostConfig.Memory > 0
 		if in.HostConfig.StorageOpt == nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -25,7 +26,7 @@ import (
 const defaultCreates = 4 // more are not faster: BenchmarkLivesAtOnce
 
 // parallelRemovalAPI came with Docker 23.0. An older engine can hang forever when two
-// containers end at the same time: it takes its network's locks in two orders
+// containers with a network sandbox end at the same time: it takes its network's locks in two orders
 // (https://github.com/moby/moby/issues/46661).
 const parallelRemovalAPI = "1.42"
 
@@ -37,8 +38,10 @@ type Fleet struct {
 	images   *images.Store
 	owner    owner.Owner
 	disks    disks
+	plugged  sync.Map            // accounts whose containers need a network sandbox
 	creates  *semaphore.Weighted // limits the creates at the same time
 	removals *semaphore.Weighted // limits the removals; separate, so that they do not wait for creates that hang
+	plugs    *semaphore.Weighted // limits the removals of containers that may have a network sandbox
 }
 
 // New returns the containers of an engine with these images. At most creates containers
@@ -48,8 +51,9 @@ func New(e *engine.Conn, store *images.Store, creates int) *Fleet {
 		engine: e, images: store, owner: owner.Self(),
 		creates: engine.AtMost(creates, defaultCreates), removals: engine.AtMost(creates, defaultCreates),
 	}
+	f.plugs = f.removals
 	if versions.LessThan(e.API.ClientVersion(), parallelRemovalAPI) {
-		f.removals = semaphore.NewWeighted(1)
+		f.plugs = semaphore.NewWeighted(1)
 	}
 	f.Init = boxinit.New(e, f.fill)
 	return f

@@ -120,7 +120,7 @@ func (f *Fleet) Reap(ctx context.Context, leases ...string) ([]Summary, error) {
 		g.Go(func() error {
 			limited, cancel := context.WithTimeout(ctx, engine.RemoveLimit)
 			defer cancel()
-			_, err := f.remove(limited, s.ID)
+			_, err := f.remove(limited, s.ID, f.plugs)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
+	"golang.org/x/sync/semaphore"
 
 	"batch.example/batch/docker/internal/engine"
 	"batch.example/batch/fault"
@@ -23,18 +24,26 @@ const (
 // does so even when ctx is canceled; only the wait for an engine that is away
 // ends with ctx. It is not an error if the container is already gone.
 func (c *Container) Remove(ctx context.Context) error {
-	_, err := c.fleet.remove(ctx, c.id)
+	_, err := c.fleet.remove(ctx, c.id, c.turns())
 	c.Close()
 	return err
 }
 
+// turns limits how many containers like this one are removed at the same time.
+func (c *Container) turns() *semaphore.Weighted {
+	if c.unplugged {
+		return c.fleet.removals
+	}
+	return c.fleet.plugs
+}
+
 // remove removes a container, and tries again if the engine is lost, hangs or fails
 // meanwhile. It reports whether the container existed.
-func (f *Fleet) remove(ctx context.Context, id string) (there bool, err error) {
+func (f *Fleet) remove(ctx context.Context, id string, turns *semaphore.Weighted) (there bool, err error) {
 	hung := 0
 	for range maxRemovals {
 		canceled := ctx.Err() != nil
-		there, err = f.removeOnce(ctx, id)
+		there, err = f.removeOnce(ctx, id, turns)
 		if engine.Unanswered(err) {
 			hung++
 		}
@@ -48,11 +57,11 @@ func (f *Fleet) remove(ctx context.Context, id string) (there bool, err error) {
 	return there, err
 }
 
-func (f *Fleet) removeOnce(ctx context.Context, id string) (there bool, err error) {
-	if err := f.removals.Acquire(context.WithoutCancel(ctx), 1); err != nil {
+func (f *Fleet) removeOnce(ctx context.Context, id string, turns *semaphore.Weighted) (there bool, err error) {
+	if err := turns.Acquire(context.WithoutCancel(ctx), 1); err != nil {
 		return false, err
 	}
-	defer f.removals.Release(1)
+	defer turns.Release(1)
 	if err := f.engine.Ready(ctx); fault.KindOf(err) == fault.Host {
 		return false, err
 	}
@@ -78,7 +87,7 @@ func (f *Fleet) removeOnce(ctx context.Context, id string) (there bool, err erro
 func (c *Container) discard(ctx context.Context, unanswered bool) error {
 	late := time.Now().Add(lateLimit)
 	for {
-		there, err := c.fleet.remove(ctx, c.id)
+		there, err := c.fleet.remove(ctx, c.id, c.turns())
 		if there || err != nil || !unanswered || time.Now().After(late) {
 			return err
 		}

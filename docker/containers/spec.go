@@ -128,9 +128,12 @@ func randomName() string { return "batch-" + strings.ToLower(rand.Text()[:12]) }
 // noNetwork reports whether the container has no network.
 func (s Spec) noNetwork() bool { return s.Network == "" || s.Network == networkNone }
 
+// from names the image for the engine.
+func (s Spec) from() string { return cmp.Or(s.ImageID, s.Image) }
+
 func (s Spec) config(now time.Time, o owner.Owner, key wire.Key) *container.Config {
 	c := &container.Config{
-		Image: cmp.Or(s.ImageID, s.Image), Env: s.Env, User: s.User, Labels: s.labels(now, o),
+		Image: s.from(), Env: s.Env, User: s.User, Labels: s.labels(now, o),
 		Entrypoint:  []string{boxinit.Path},
 		OpenStdin:   true,
 		StopSignal:  "SIGKILL", // the init ignores all others
