@@ -13,11 +13,11 @@ import (
 // using only its Task, Vars and Env: nothing is asked, executed or recorded. An
 // error is a Usage fault that names the template.
 func (l *Loop) CheckTask(t Turn) error {
-	vars := l.checking(t).vars()
-	if err := l.system.Check(vars); err != nil {
+	vars := l.checking(t).vars(nil)
+	if err := l.system.Check(vars...); err != nil {
 		return err
 	}
-	return l.instance.Check(vars)
+	return l.instance.Check(vars...)
 }
 
 // Check is CheckTask for all templates. It also renders those that a run of t may need

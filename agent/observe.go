@@ -63,10 +63,10 @@ func (r *run) show(out vocab.Output, info string) (string, error) {
 	if out.Shown != "" {
 		return out.Shown, nil
 	}
-	vars, shown := r.vars(), python.Text(out.Bytes)
+	shown := python.Text(out.Bytes)
+	own := map[string]any{"output": map[string]any{"output": shown, "returncode": out.ExitCode, "exception_info": info}}
 	if capped(out) {
-		vars[template.CutVar] = template.Cut{Text: shown, Length: utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
+		own[template.CutVar] = template.Cut{Text: shown, Length: utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
 	}
-	vars["output"] = map[string]any{"output": shown, "returncode": out.ExitCode, "exception_info": info}
-	return r.loop.observation.Render(vars)
+	return r.loop.observation.Render(r.vars(own)...)
 }

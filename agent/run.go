@@ -2,10 +2,10 @@ package agent
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
+	"batch.example/batch/agent/template"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
 )
@@ -71,12 +71,12 @@ func (r *run) begin(ctx context.Context) error {
 
 // firstMessages renders the system and the task message.
 func (r *run) firstMessages() ([]llm.Message, error) {
-	vars := r.vars()
-	system, err := r.loop.system.Render(vars)
+	vars := r.vars(nil)
+	system, err := r.loop.system.Render(vars...)
 	if err != nil {
 		return nil, err
 	}
-	task, err := r.loop.instance.Render(vars)
+	task, err := r.loop.instance.Render(vars...)
 	if err != nil {
 		return nil, err
 	}
@@ -209,19 +209,15 @@ func (r *run) elapsed() time.Duration {
 	return r.loop.config.Now().Sub(r.started) - r.end.RateWait - r.end.Backoff - r.waited
 }
 
-// vars are the template variables; later ones win.
-func (r *run) vars() map[string]any {
-	vars := maps.Clone(r.loop.config.Vars)
-	if vars == nil {
-		vars = map[string]any{}
-	}
+// vars are the template variables, and own in addition.
+func (r *run) vars(own map[string]any) template.Vars {
+	var env map[string]any
 	if r.turn.Env != nil {
-		maps.Copy(vars, r.turn.Env.Vars())
+		env = r.turn.Env.Vars()
 	}
-	vars["n_model_calls"] = r.end.Calls
-	vars["model_cost"] = r.end.Cost
-	vars["elapsed_seconds"] = int(r.elapsed() / time.Second)
-	maps.Copy(vars, r.turn.Vars)
-	vars["task"] = r.turn.Task
-	return vars
+	return template.Vars{r.loop.config.Vars, env, {
+		"n_model_calls":   r.end.Calls,
+		"model_cost":      r.end.Cost,
+		"elapsed_seconds": int(r.elapsed() / time.Second),
+	}, r.turn.Vars, {"task": r.turn.Task}, own}
 }

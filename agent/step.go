@@ -199,12 +199,12 @@ func (r *run) refuse(resp *llm.Response, err error) error {
 	if !ok {
 		return err
 	}
-	vars := r.vars()
-	vars["error"] = strings.TrimSpace(bad.problem)
-	vars["actions"] = append([]string{}, bad.actions...)
-	vars["finish_reason"] = resp.FinishReason
-	vars["has_tool_calls"] = len(resp.Message.ToolCalls()) > 0
-	content, err := r.loop.formatError.Render(vars)
+	content, err := r.loop.formatError.Render(r.vars(map[string]any{
+		"error":          strings.TrimSpace(bad.problem),
+		"actions":        append([]string{}, bad.actions...),
+		"finish_reason":  resp.FinishReason,
+		"has_tool_calls": len(resp.Message.ToolCalls()) > 0,
+	})...)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,16 @@ func newParse(source string) *parse {
 	}
 }
 
+// names returns every name in the template, once.
+func (p *parse) names() (list []string) {
+	for _, tok := range p.tokens {
+		if tok.Type == tokens.Name && !slices.Contains(list, tok.Val) {
+			list = append(list, tok.Val)
+		}
+	}
+	return list
+}
+
 // The engine does not list the names that it knows. The tags are all that a template may
 // use: trans is not among them, because mini-swe-agent's Jinja does not have it either.
 // The filters and tests are common ones, for suggestions.

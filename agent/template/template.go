@@ -31,6 +31,7 @@ type Template struct {
 	config       *jinja.Config
 	loader       loaders.Loader
 	tags         *exec.ControlStructureSet
+	names        []string // of all variables that it may read
 }
 
 // Parse parses a template. Errors are Usage faults that begin with its name and
@@ -63,12 +64,33 @@ func (t *Template) parse() (err *mistake) {
 		return p.explain(failed)
 	}
 	watch(parsed.Root().Nodes)
-	t.parsed = parsed
+	t.parsed, t.names = parsed, append(p.names(), CutVar)
 	return nil
 }
 
+// Vars are the variables of a template, in several maps of which later ones win.
+type Vars []map[string]any
+
+func (v Vars) get(name string) (value any, ok bool) {
+	for _, vars := range slices.Backward(v) {
+		if value, ok = vars[name]; ok {
+			break
+		}
+	}
+	return value, ok
+}
+
+// all returns the variables in one map.
+func (v Vars) all() map[string]any {
+	all := map[string]any{}
+	for _, vars := range v {
+		maps.Copy(all, vars)
+	}
+	return all
+}
+
 // Render renders the template with vars, which are not changed.
-func (t *Template) Render(vars map[string]any) (string, error) {
+func (t *Template) Render(vars ...map[string]any) (string, error) {
 	var b strings.Builder
 	b.Grow(len(t.source))
 	if err := t.write(&b, vars); err != nil {
@@ -78,15 +100,15 @@ func (t *Template) Render(vars map[string]any) (string, error) {
 }
 
 // Check returns the error that Render would.
-func (t *Template) Check(vars map[string]any) error { return t.write(io.Discard, vars) }
+func (t *Template) Check(vars ...map[string]any) error { return t.write(io.Discard, vars) }
 
-func (t *Template) write(w io.Writer, vars map[string]any) (err error) {
+func (t *Template) write(w io.Writer, vars Vars) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = t.fault(&mistake{text: panicked(p)})
 		}
 	}()
-	failed := exec.NewRenderer(t.environment(names(vars)), w, t.config, t.loader, t.parsed).Execute()
+	failed := exec.NewRenderer(t.environment(t.context(vars)), w, t.config, t.loader, t.parsed).Execute()
 	if failed == nil {
 		return nil
 	}
@@ -99,7 +121,7 @@ func (t *Template) write(w io.Writer, vars map[string]any) (err error) {
 		t.search(m)
 	}
 	if m.unknown != "" {
-		m.hint = available(m.unknown, vars)
+		m.hint = available(m.unknown, vars.all())
 	}
 	return t.fault(m)
 }
@@ -116,18 +138,18 @@ var functions = func() map[string]any {
 	return all
 }()
 
-// names are the variables, and those functions whose names no variable has. What a template
-// sets is kept apart from the variables, so they need not be copied, as the engine's own way
-// does twice: templates are rendered at each step and, before a run, for each row.
-func names(vars map[string]any) *exec.Context {
-	c := exec.NewContext(vars).Inherit()
-	for name, f := range functions {
-		if _, hidden := vars[name]; !hidden {
-			c.Set(name, f)
+// context has the variables that the template may read, and those functions whose names no
+// variable has. Variables are many and a template reads few: at each step, and for each row
+// before a run.
+func (t *Template) context(vars Vars) *exec.Context {
+	known := maps.Clone(functions)
+	for _, name := range t.names {
+		if v, ok := vars.get(name); ok {
+			known[name] = v
 		}
 	}
-	c.Set(levelsVar, &levels{})
-	return c
+	known[levelsVar] = &levels{}
+	return exec.NewContext(known)
 }
 
 // mistake is what is wrong with a template.
