@@ -63,7 +63,7 @@ func Text(body []byte) []byte {
 // Members returns the members of an object, and none of anything else.
 func Members(raw json.RawMessage) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil {
+	if len(raw) == 0 || json.Unmarshal(raw, &m) != nil {
 		return nil
 	}
 	return m

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 
 	"batch.example/batch/llm"
 )
@@ -16,10 +17,10 @@ import (
 func Word(raw json.RawMessage) string {
 	var text string
 	switch {
-	case json.Unmarshal(raw, &text) == nil:
-		return text
-	case string(raw) == "false":
+	case len(raw) == 0, string(raw) == "null", string(raw) == "false":
 		return ""
+	case strings.IndexByte("\" \t\r\n", raw[0]) >= 0 && json.Unmarshal(raw, &text) == nil:
+		return text
 	}
 	return string(raw)
 }
@@ -60,6 +61,9 @@ func IsError(raw json.RawMessage) bool {
 
 // Amount reads a number that may stand in quotes. It is finite and not negative.
 func Amount(raw json.RawMessage) (float64, bool) {
+	if len(raw) == 0 {
+		return 0, false
+	}
 	n, err := strconv.ParseFloat(Word(raw), 64)
 	return n, err == nil && n >= 0 && !math.IsInf(n, 0)
 }

@@ -19,6 +19,9 @@ import (
 // and the IETF's drafts of RateLimit with and without X- in front. A point in time is
 // compared with the Date of the same answer, and with now where there is none.
 func ReadRate(h http.Header, now time.Time) *llm.Rate {
+	if !saysRate(h) {
+		return nil
+	}
 	var r llm.Rate
 	now = answered(h, now)
 	for _, names := range requestWindows {
@@ -32,6 +35,16 @@ func ReadRate(h http.Header, now time.Time) *llm.Rate {
 		return nil
 	}
 	return &r
+}
+
+// saysRate reports whether there is any header that ReadRate reads.
+func saysRate(h http.Header) bool {
+	for name := range h {
+		if strings.Contains(name, "Ratelimit") {
+			return true
+		}
+	}
+	return false
 }
 
 // windowNames are the headers of one limit.
@@ -139,6 +152,9 @@ const most = 1e15
 
 // count reads a limit, or what is left of it.
 func count(text string) (int64, bool) {
+	if text == "" { // most headers are absent
+		return 0, false
+	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n > most {
 		return 0, false
@@ -149,7 +165,9 @@ func count(text string) (int64, bool) {
 // until reads when a limit is reset: seconds, a duration such as 6m0s or 20ms, a date, or
 // seconds or milliseconds since 1970.
 func until(text string, now time.Time) (time.Duration, bool) {
-	text = strings.TrimSpace(text)
+	if text = strings.TrimSpace(text); text == "" {
+		return 0, false
+	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		switch {
 		case math.IsNaN(n) || n < 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"time"
 )
@@ -77,12 +78,42 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 }
 
 // Transport returns a new transport for the requests of many agents: it keeps a connection
-// for each instead of two per host, and writes a request of usual length at once.
+// for each instead of two per host, and copies no conversation to send it.
 func Transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
-	t.WriteBufferSize = 64 << 10
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if tcp, ok := c.(*net.TCPConn); ok {
+			return conn{tcp}, err
+		}
+		return c, err
+	}
 	return t
+}
+
+// conn writes a body that is in pieces with one call to the system. Without it, net/http
+// copies each through a new buffer.
+type conn struct{ *net.TCPConn }
+
+// ReadFrom implements [io.ReaderFrom].
+func (c conn) ReadFrom(r io.Reader) (int64, error) {
+	if limited, ok := r.(*io.LimitedReader); ok {
+		if pieces, ok := limited.R.(*net.Buffers); ok && lengthOf(*pieces) == limited.N {
+			n, err := pieces.WriteTo(c.TCPConn)
+			limited.N -= n
+			return n, err
+		}
+	}
+	return c.TCPConn.ReadFrom(r)
+}
+
+func lengthOf(pieces net.Buffers) (n int64) {
+	for _, p := range pieces {
+		n += int64(len(p))
+	}
+	return n
 }
 
 // errStalled is the cause of a stream that was cut because nothing came for too long.

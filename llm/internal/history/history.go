@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 
@@ -121,13 +122,11 @@ func Same[T any](a, b []T) bool {
 // Body is the JSON of a request, in pieces which must not be changed.
 type Body [][]byte
 
-// Reader returns a reader of the whole body. There may be several.
+// Reader returns a reader of the whole body. There may be several. It is a *[net.Buffers],
+// whose pieces a connection can take as they are.
 func (b Body) Reader() io.ReadCloser {
-	pieces := make([]io.Reader, len(b))
-	for i, piece := range b {
-		pieces[i] = bytes.NewReader(piece)
-	}
-	return io.NopCloser(io.MultiReader(pieces...))
+	pieces := net.Buffers(slices.Clone(b)) // they are consumed
+	return io.NopCloser(&pieces)
 }
 
 // Attach makes b the body of r, with its length, without which it would be sent in chunks,
