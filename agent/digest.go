@@ -44,15 +44,29 @@ func chatOf(m llm.Message) string {
 		return string(m.Chat)
 	}
 	delete(own, "extra") // batch's
-	text, err := llm.Message{Role: m.Role, Parts: m.Parts}.MarshalJSON()
-	if err == nil && json.Unmarshal(text, &plain) == nil && reflect.DeepEqual(own, plain) {
-		return ""
+	if mayBePlain(own) {
+		text, err := llm.Message{Role: m.Role, Parts: m.Parts}.MarshalJSON()
+		if err == nil && json.Unmarshal(text, &plain) == nil && reflect.DeepEqual(own, plain) {
+			return ""
+		}
 	}
 	canonical, err := json.Marshal(own)
 	if err != nil {
 		return string(m.Chat) // cannot be: it was read from JSON
 	}
 	return string(canonical)
+}
+
+// mayBePlain reports whether there are no members beside those that parts can express.
+func mayBePlain(own map[string]any) bool {
+	for name := range own {
+		switch name {
+		case "role", "content", "tool_calls", "tool_call_id":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func (d digest) write(fields ...string) {

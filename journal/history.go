@@ -151,7 +151,7 @@ func (s *Source) Response(step int) (json.RawMessage, error) {
 		return nil, err
 	}
 	var reply ReplyData
-	err = json.Unmarshal(rec.Data, &reply)
+	err = reply.UnmarshalJSON(rec.Data)
 	return reply.Response, err
 }
 
@@ -400,7 +400,7 @@ func (b *builder) step(r *Record, line line) error {
 	case TypeReply:
 		s.Reply = &ReplyData{}
 		h.replies[s.Number] = line.at
-		err := json.Unmarshal(r.Data, s.Reply)
+		err := s.Reply.UnmarshalJSON(r.Data)
 		b.lastReply = lastReplyIn(s.Reply)
 		b.closeSummaries(func(string) bool { return true })
 		b.notWorked(s.Reply.Waited)

@@ -99,7 +99,7 @@ func newWriter(f File, path string, tail Tail, o Options) *Writer {
 func (j *Writer) Append(typ string, v any) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	data, output, err := j.encode(v)
+	data, output, reply, err := j.encode(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a journal record of type "+typ, err)
 	}
@@ -107,18 +107,19 @@ func (j *Writer) Append(typ string, v any) error {
 		return fault.Newf(fault.Bug, "appending %s to %s: the attempt has ended", typ, j.path)
 	}
 	err = j.append(typ, data, output)
-	if d, ok := v.(ReplyData); ok {
+	if reply != nil {
 		j.lastReply = lastReply{} // if it failed, it is not known whether the reply is in the file
 		if err == nil {
-			j.lastReply = lastReplyIn(&d)
+			j.lastReply = *reply
 		}
 	}
 	return err
 }
 
 // encode returns a record's data, and separately the output that belongs in it, which may
-// be large: see appendRecord. It leaves out what the journal already holds. j.mu is held.
-func (j *Writer) encode(v any) (data, output []byte, err error) {
+// be large: see appendRecord. It leaves out what the journal already holds. A reply is
+// returned for the records that refer to it. j.mu is held.
+func (j *Writer) encode(v any) (data, output []byte, reply *lastReply, err error) {
 	switch d := v.(type) {
 	case OutputData:
 		if output = d.Kept; output == nil {
@@ -127,14 +128,16 @@ func (j *Writer) encode(v any) (data, output []byte, err error) {
 		d.Kept = []byte{}
 		v = d
 	case ReplyData:
-		v, err = d.packed()
+		var r replyRecord
+		r, err = d.packed()
+		v, reply = r, &lastReply{r.Step, r.Message}
 	case MessagesData:
 		v, err = j.lastReply.packed(d)
 	}
 	if err == nil {
 		data, err = python.Compact(v)
 	}
-	return data, output, err
+	return data, output, reply, err
 }
 
 // append adds a record whose data is JSON without a newline; see appendRecord for

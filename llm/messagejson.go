@@ -3,9 +3,14 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // MarshalJSON writes the message in the form of journals and trajectories,
@@ -31,20 +36,54 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return encode(w)
 }
 
+// marshalChat writes the provider's members, sorted by their names, and extra.
 func (m Message) marshalChat() ([]byte, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(m.Chat, &members); err != nil {
+	var chat bytes.Buffer
+	chat.Grow(len(m.Chat))
+	if err := json.Compact(&chat, m.Chat); err != nil {
 		return nil, fmt.Errorf("reading the provider's message: %w", err)
 	}
-	delete(members, "extra")
+	list, err := membersOf(chat.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(m member) bool { return m.name == "extra" })
+	size := len(m.Chat)
 	if len(m.Extra) > 0 {
 		extra, err := encode(m.Extra)
 		if err != nil {
 			return nil, err
 		}
-		members["extra"] = extra
+		list, size = append(list, member{"extra", `"extra"`, string(extra)}), size+len(extra)+len(`,"extra":`)
 	}
-	return encode(members)
+	slices.SortStableFunc(list, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	out := append(make([]byte, 0, size), '{')
+	for i, m := range list {
+		if i+1 < len(list) && list[i+1].name == m.name { // the last one counts, as for every reader of JSON
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, m.written...), ':'), m.value...)
+	}
+	return append(out, '}'), nil
+}
+
+// member is one of a JSON object, with its name as it is meant and as it is written.
+type member struct{ name, written, value string }
+
+// membersOf returns the members of a JSON object, in order. Null has none.
+func membersOf(object []byte) (list []member, err error) {
+	all := gjson.ParseBytes(object)
+	if !all.IsObject() && all.Type != gjson.Null {
+		return nil, errors.New("reading the provider's message: it is not an object")
+	}
+	all.ForEach(func(name, value gjson.Result) bool {
+		list = append(list, member{name.Str, name.Raw, value.Raw})
+		return true
+	})
+	return list, nil
 }
 
 // encode is json.Marshal without escaping <, > and &, as mini-swe-agent does.
@@ -87,10 +126,26 @@ func sameJSON(a, b []byte) bool {
 // AsWritten reads a message as UnmarshalJSON does, and keeps an assistant's members even
 // if the parts express all of it, so that it is written again, and sent, unchanged. Only a
 // message of another protocol that MarshalJSON wrote has no such members.
-func AsWritten(data []byte) (m Message, err error) {
+func AsWritten(data []byte) (Message, error) {
+	m, own, err := read(data)
+	if own != nil {
+		m.Chat, err = json.Marshal(own)
+	}
+	return m, err
+}
+
+// Understood reads a message as AsWritten does, without its Chat.
+func Understood(data []byte) (Message, error) {
+	m, _, err := read(data)
+	return m, err
+}
+
+// read reads a message, and returns an assistant's own members unless they are those that
+// MarshalJSON wrote for another protocol.
+func read(data []byte) (m Message, own map[string]json.RawMessage, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
-		return m, err
+		return m, nil, err
 	}
 	var calls []wireToolCall
 	var id string
@@ -99,13 +154,13 @@ func AsWritten(data []byte) (m Message, err error) {
 	} {
 		if raw, ok := members[name]; ok {
 			if err := json.Unmarshal(raw, into); err != nil {
-				return m, fmt.Errorf("reading a message's %s: %w", name, err)
+				return m, nil, fmt.Errorf("reading a message's %s: %w", name, err)
 			}
 		}
 	}
 	content, err := contentText(members["content"])
 	if err != nil {
-		return m, err
+		return m, nil, err
 	}
 	read := standard{content: content, id: id}
 	for _, c := range calls {
@@ -123,9 +178,9 @@ func AsWritten(data []byte) (m Message, err error) {
 	}
 	if m.Role == RoleAssistant && !laidOut {
 		delete(members, "extra")
-		m.Chat, err = json.Marshal(members)
+		own = members
 	}
-	return m, err
+	return m, own, nil
 }
 
 // standard holds the members that every tool knows.

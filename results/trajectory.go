@@ -119,7 +119,7 @@ func (s *Store) writeTrajectory(path string, h *journal.History, r *Result) (err
 }
 
 func writeTrajectory(w io.Writer, m *mask.Masker, h *journal.History, r *Result) (err error) {
-	t := trajectoryWriter{w: bufio.NewWriter(w), mask: m, history: h}
+	t := trajectoryWriter{w: bufio.NewWriterSize(w, 64<<10), mask: m, history: h}
 	if len(h.Opened) > 0 { // there is a journal
 		if t.source, err = h.Source(); err != nil {
 			return err

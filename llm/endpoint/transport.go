@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"batch.example/batch/llm/internal/history"
 )
 
 // newClient returns the client of requests: given, or one of our own; with answers that
@@ -100,20 +102,13 @@ type conn struct{ *net.TCPConn }
 // ReadFrom implements [io.ReaderFrom].
 func (c conn) ReadFrom(r io.Reader) (int64, error) {
 	if limited, ok := r.(*io.LimitedReader); ok {
-		if pieces, ok := limited.R.(*net.Buffers); ok && lengthOf(*pieces) == limited.N {
+		if pieces, ok := limited.R.(*history.Pieces); ok && pieces.Len() == limited.N {
 			n, err := pieces.WriteTo(c.TCPConn)
 			limited.N -= n
 			return n, err
 		}
 	}
 	return c.TCPConn.ReadFrom(r)
-}
-
-func lengthOf(pieces net.Buffers) (n int64) {
-	for _, p := range pieces {
-		n += int64(len(p))
-	}
-	return n
 }
 
 // errStalled is the cause of a stream that was cut because nothing came for too long.

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"net/http"
@@ -65,15 +64,15 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 // readMessage keeps the provider's object, and adds the role where it is missing. Members of an odd
 // type are as they should have been written.
 func readMessage(raw json.RawMessage) (llm.Message, error) {
-	if msg, err := llm.AsWritten(raw); err == nil && msg.Role == llm.RoleAssistant {
-		msg.Chat, msg.Extra = bytes.Clone(raw), nil
+	if msg, err := llm.Understood(raw); err == nil && msg.Role == llm.RoleAssistant {
+		msg.Chat, msg.Extra = raw, nil
 		return msg, nil
 	}
 	fixed, err := history.Encode(repaired(raw))
 	if err != nil {
 		return llm.Message{}, err
 	}
-	msg, err := llm.AsWritten(fixed)
+	msg, err := llm.Understood(fixed)
 	msg.Chat, msg.Extra = fixed, nil
 	return msg, err
 }

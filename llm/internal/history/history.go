@@ -122,21 +122,28 @@ func Same[T any](a, b []T) bool {
 // Body is the JSON of a request, in pieces which must not be changed.
 type Body [][]byte
 
-// Reader returns a reader of the whole body. There may be several. It is a *[net.Buffers],
-// whose pieces a connection can take as they are.
-func (b Body) Reader() io.ReadCloser {
-	pieces := net.Buffers(slices.Clone(b)) // they are consumed
-	return io.NopCloser(&pieces)
+// Reader returns a reader of the whole body. There may be several.
+func (b Body) Reader() *Pieces { return &Pieces{net.Buffers(slices.Clone(b))} } // reading consumes them
+
+// Pieces reads a body, or writes it to a connection with one call to the system.
+type Pieces struct{ net.Buffers }
+
+// Len returns how many bytes are left.
+func (p *Pieces) Len() (n int64) {
+	for _, piece := range p.Buffers {
+		n += int64(len(piece))
+	}
+	return n
 }
+
+// Close implements [io.Closer].
+func (*Pieces) Close() error { return nil }
 
 // Attach makes b the body of r, with its length, without which it would be sent in chunks,
 // and lets it be sent again.
 func (b Body) Attach(r *http.Request) {
-	r.ContentLength = 0
-	for _, piece := range b {
-		r.ContentLength += int64(len(piece))
-	}
-	r.Body = b.Reader()
+	body := b.Reader()
+	r.Body, r.ContentLength = body, body.Len()
 	r.GetBody = func() (io.ReadCloser, error) { return b.Reader(), nil }
 }
 
