@@ -45,7 +45,7 @@ func (m Message) marshalChat() ([]byte, error) {
 	}
 	list, err := membersOf(chat.Bytes())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading the provider's message: %w", err)
 	}
 	list = slices.DeleteFunc(list, func(m member) bool { return m.name == "extra" })
 	size := len(m.Chat)
@@ -56,13 +56,10 @@ func (m Message) marshalChat() ([]byte, error) {
 		}
 		list, size = append(list, member{"extra", `"extra"`, string(extra)}), size+len(extra)+len(`,"extra":`)
 	}
-	slices.SortStableFunc(list, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(list, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	out := append(make([]byte, 0, size), '{')
 	for i, m := range list {
-		if i+1 < len(list) && list[i+1].name == m.name { // the last one counts, as for every reader of JSON
-			continue
-		}
-		if len(out) > 1 {
+		if i > 0 {
 			out = append(out, ',')
 		}
 		out = append(append(append(out, m.written...), ':'), m.value...)
@@ -73,14 +70,20 @@ func (m Message) marshalChat() ([]byte, error) {
 // member is one of a JSON object, with its name as it is meant and as it is written.
 type member struct{ name, written, value string }
 
-// membersOf returns the members of a JSON object, in order. Null has none.
+// membersOf returns the members of a JSON object, in order; of those with one name the last.
+// Null has none.
 func membersOf(object []byte) (list []member, err error) {
 	all := gjson.ParseBytes(object)
 	if !all.IsObject() && all.Type != gjson.Null {
-		return nil, errors.New("reading the provider's message: it is not an object")
+		return nil, errors.New("the message is not an object")
 	}
 	all.ForEach(func(name, value gjson.Result) bool {
-		list = append(list, member{name.Str, name.Raw, value.Raw})
+		m := member{name.Str, name.Raw, value.Raw}
+		if i := slices.IndexFunc(list, func(other member) bool { return other.name == m.name }); i >= 0 {
+			list[i] = m
+		} else {
+			list = append(list, m)
+		}
 		return true
 	})
 	return list, nil
@@ -127,10 +130,16 @@ func sameJSON(a, b []byte) bool {
 // if the parts express all of it, so that it is written again, and sent, unchanged. Only a
 // message of another protocol that MarshalJSON wrote has no such members.
 func AsWritten(data []byte) (Message, error) {
-	m, own, err := read(data)
-	if own != nil {
-		m.Chat, err = json.Marshal(own)
+	m, laidOut, err := read(data)
+	if err != nil || laidOut || m.Role != RoleAssistant {
+		return m, err
 	}
+	var own map[string]json.RawMessage
+	if err := json.Unmarshal(data, &own); err != nil {
+		return m, err
+	}
+	delete(own, "extra")
+	m.Chat, err = json.Marshal(own)
 	return m, err
 }
 
@@ -140,33 +149,49 @@ func Understood(data []byte) (Message, error) {
 	return m, err
 }
 
-// read reads a message, and returns an assistant's own members unless they are those that
-// MarshalJSON wrote for another protocol.
-func read(data []byte) (m Message, own map[string]json.RawMessage, err error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return m, nil, err
+// read reads a message without its Chat. laidOut means that MarshalJSON wrote it for another
+// protocol.
+func read(data []byte) (m Message, laidOut bool, err error) {
+	if !json.Valid(data) {
+		return m, false, json.Unmarshal(data, &m.Extra)
+	}
+	list, err := membersOf(data)
+	if err != nil {
+		return m, false, err
 	}
 	var calls []wireToolCall
 	var id string
-	for name, into := range map[string]any{
-		"role": &m.Role, "tool_calls": &calls, "tool_call_id": &id, "extra": &m.Extra,
-	} {
-		if raw, ok := members[name]; ok {
-			if err := json.Unmarshal(raw, into); err != nil {
-				return m, nil, fmt.Errorf("reading a message's %s: %w", name, err)
-			}
+	var rawContent, rawExtra json.RawMessage
+	for _, member := range list {
+		var into any
+		switch member.name {
+		case "role":
+			into = &m.Role
+		case "tool_calls":
+			into = &calls
+		case "tool_call_id":
+			into = &id
+		case "extra":
+			rawExtra, into = json.RawMessage(member.value), &m.Extra
+		case "content":
+			rawContent = json.RawMessage(member.value)
+			continue
+		default:
+			continue
+		}
+		if err := json.Unmarshal([]byte(member.value), into); err != nil {
+			return m, false, fmt.Errorf("reading a message's %s: %w", member.name, err)
 		}
 	}
-	content, err := contentText(members["content"])
+	content, err := contentText(rawContent)
 	if err != nil {
-		return m, nil, err
+		return m, false, err
 	}
 	read := standard{content: content, id: id}
 	for _, c := range calls {
 		read.calls = append(read.calls, ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: string(c.Function.Arguments)})
 	}
-	parts, laidOut := read.arrange(members["extra"])
+	parts, laidOut := read.arrange(rawExtra)
 	if laidOut {
 		m.Parts = parts
 		delete(m.Extra, partsMember)
@@ -176,11 +201,7 @@ func read(data []byte) (m Message, own map[string]json.RawMessage, err error) {
 	if len(m.Extra) == 0 {
 		m.Extra = nil
 	}
-	if m.Role == RoleAssistant && !laidOut {
-		delete(members, "extra")
-		own = members
-	}
-	return m, own, nil
+	return m, laidOut, nil
 }
 
 // standard holds the members that every tool knows.

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
+
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
 )
@@ -60,12 +62,21 @@ func Text(body []byte) []byte {
 	return bytes.ToValidUTF8(body, []byte("\uFFFD"))
 }
 
-// Members returns the members of an object, and none of anything else.
+// Members returns the members of an object, which are parts of raw, and none of anything else.
 func Members(raw json.RawMessage) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	if len(raw) == 0 || json.Unmarshal(raw, &m) != nil {
+	if !json.Valid(raw) {
 		return nil
 	}
+	all := gjson.ParseBytes(raw)
+	if !all.IsObject() {
+		return nil
+	}
+	m := map[string]json.RawMessage{}
+	all.ForEach(func(name, value gjson.Result) bool {
+		end := value.Index + len(value.Raw)
+		m[name.Str] = raw[value.Index:end:end]
+		return true
+	})
 	return m
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"net/http"
@@ -17,9 +18,11 @@ import (
 // for again: what can be read is read, and what cannot is the model's format error.
 func (m *Model) response(body []byte, header http.Header) (*llm.Response, error) {
 	body = endpoint.Text(body)
-	var c map[string]json.RawMessage // the SDK's own type is stricter than the servers that claim to be compatible
-	if err := json.Unmarshal(body, &c); err != nil {
-		return nil, m.garbled("the answer is not a chat completion", err)
+	c := endpoint.Members(body) // the SDK's own type is stricter than the servers that claim to be compatible
+	if c == nil {
+		if err := json.Unmarshal(body, &c); err != nil {
+			return nil, m.garbled("the answer is not a chat completion", err)
+		}
 	}
 	if endpoint.IsError(c["error"]) {
 		return nil, m.at.RefusedInside(header, body)
@@ -65,7 +68,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 // type are as they should have been written.
 func readMessage(raw json.RawMessage) (llm.Message, error) {
 	if msg, err := llm.Understood(raw); err == nil && msg.Role == llm.RoleAssistant {
-		msg.Chat, msg.Extra = raw, nil
+		msg.Chat, msg.Extra = bytes.Clone(raw), nil // the rest of the answer is not kept
 		return msg, nil
 	}
 	fixed, err := history.Encode(repaired(raw))
