@@ -18,6 +18,7 @@ import (
 
 const (
 	journalBuffer = 256 << 10
+	idleBuffer    = 16 << 10 // kept while nothing is written
 	journalMode   = 0o600 // it holds all messages and outputs exactly, including secrets
 	publicMode    = 0o644
 )
@@ -336,7 +337,7 @@ func (j *Writer) writePending() error {
 		return atomicfile.Fault("writing a journal", errors.Join(err, j.f.Truncate(j.written)))
 	}
 	j.written += int64(len(j.pending))
-	if j.pending = j.pending[:0]; cap(j.pending) > journalBuffer {
+	if j.pending = j.pending[:0]; cap(j.pending) > idleBuffer {
 		j.pending = nil
 	}
 	return nil

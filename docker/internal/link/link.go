@@ -69,7 +69,7 @@ func Attach(ctx context.Context, e *engine.Conn, id string, key wire.Key) (*Link
 		welcome: make(chan wire.Welcome, 1), Done: make(chan struct{}),
 	}
 	l.out = wire.NewWriter(conn.Conn, key, wire.Runner)
-	l.in = wire.NewReader(&demux{r: bufio.NewReaderSize(conn.Reader, 64<<10), diag: l.diag}, key, wire.Init)
+	l.in = wire.NewReader(&demux{r: conn.Reader, diag: l.diag}, key, wire.Init)
 	return l, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"hash"
 	"io"
 	"sync"
 )
@@ -59,21 +60,21 @@ func (k Key) mark() []byte { return k.derive([]byte("mark"))[:markSize] }
 func (k Key) seal(from Side, connection uint64) *seal {
 	var number [8]byte
 	binary.BigEndian.PutUint64(number[:], connection)
-	return &seal{key: k.derive([]byte("connection"), number[:], []byte{byte(from)})}
+	return &seal{hash: hmac.New(sha256.New, k.derive([]byte("connection"), number[:], []byte{byte(from)}))}
 }
 
 type seal struct {
-	key  []byte
+	hash hash.Hash
 	next uint64 // number of the next frame
 }
 
 func (s *seal) mac(frame []byte) []byte {
 	var number [8]byte
 	binary.BigEndian.PutUint64(number[:], s.next)
-	h := hmac.New(sha256.New, s.key)
-	h.Write(number[:])
-	h.Write(frame)
-	return h.Sum(nil)[:macSize]
+	s.hash.Reset()
+	s.hash.Write(number[:])
+	s.hash.Write(frame)
+	return s.hash.Sum(nil)[:macSize]
 }
 
 // Writer writes frames. It is safe for concurrent use.
@@ -137,6 +138,7 @@ type Reader struct {
 	from    Side
 	mark    []byte
 	seal    *seal
+	memory  []byte // that buf is a part of
 	buf     []byte // received and not yet returned
 	scanned int    // how much of it has no mark in it
 	skip    bool   // skip everything up to the next mark
@@ -204,15 +206,21 @@ func (r *Reader) forged() error {
 	return ErrForged
 }
 
-// fill reads more. A frame's data may still be in use in what was read before.
+// room is how many bytes a Reader has memory for while it waits for the next frame.
+const room = 4 << 10
+
+// fill reads more, in place of the frames that were returned. The memory grows with what has
+// arrived of a frame, and goes when nothing is left to read: a Reader waits most of the time.
 func (r *Reader) fill() error {
-	const room = 64 << 10
-	if cap(r.buf)-len(r.buf) < room/2 {
+	if cap(r.buf)-len(r.buf) < room/2 || len(r.buf) == 0 && cap(r.memory) > room {
 		size := len(r.buf) + room
 		if len(r.buf) >= headSize && !r.skip {
 			size += min(int(binary.BigEndian.Uint32(r.buf)), MaxFrame, 4*len(r.buf))
 		}
-		r.buf = append(make([]byte, 0, size), r.buf...)
+		if cap(r.memory) < size || len(r.buf) == 0 && cap(r.memory) > room {
+			r.memory = make([]byte, 0, size)
+		}
+		r.buf = append(r.memory, r.buf...)
 	}
 	n, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf = r.buf[:len(r.buf)+n]
