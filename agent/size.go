@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"batch.example/batch/llm"
@@ -92,21 +93,21 @@ func sendsReasoning(m llm.Message) bool {
 
 // reasoningIn returns how many bytes of reasoning are in a reply's own members, which are
 // sent back. If a server wrote it in several forms, one counts. Null and empty are none.
-func reasoningIn(chat json.RawMessage) (bytes int) {
+func reasoningIn(chat json.RawMessage) (size int) {
 	var members struct {
 		Content any `json:"reasoning_content"`
 		Text    any `json:"reasoning"`
 		Details any `json:"reasoning_details"`
 	}
-	if chat == nil || json.Unmarshal(chat, &members) != nil {
+	if !bytes.Contains(chat, []byte("easoning")) || json.Unmarshal(chat, &members) != nil {
 		return 0
 	}
 	for _, value := range []any{members.Content, members.Text, members.Details} {
 		if text, err := json.Marshal(value); err == nil && value != nil {
-			bytes = max(bytes, len(text)-len(`""`)) // or [] or {}
+			size = max(size, len(text)-len(`""`)) // or [] or {}
 		}
 	}
-	return bytes
+	return size
 }
 
 // size estimates a message's share of the tokens: what its size says, corrected by how far

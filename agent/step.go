@@ -248,9 +248,12 @@ func rawAnswer(resp *llm.Response) json.RawMessage {
 // fits reports whether text is JSON that can still be read inside a record or a
 // trajectory: readers limit the depth.
 func fits(text []byte) bool {
-	const around = 8 // levels, more than there are
-	return json.Valid(text) &&
-		json.Valid(slices.Concat(bytes.Repeat([]byte("["), around), text, bytes.Repeat([]byte("]"), around)))
+	const (
+		around = 8    // levels, more than there are
+		deep   = 1000 // levels, far fewer than readers allow
+	)
+	return json.Valid(text) && (bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) < deep ||
+		json.Valid(slices.Concat(bytes.Repeat([]byte("["), around), text, bytes.Repeat([]byte("]"), around))))
 }
 
 // execute runs a reply's actions in order and appends what they did. Read-only ones beside
