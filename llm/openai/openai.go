@@ -55,7 +55,11 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{at: at, client: openaiapi.NewClient(at, p)}
+	client, err := openaiapi.NewClient(at, p, "chat/completions")
+	if err != nil {
+		return nil, fault.Newf(fault.Usage, "configuring the model: %s", at.Mask.Text(err.Error()))
+	}
+	m := &Model{at: at, client: client}
 	m.form = history.Form{Head: m.head, Items: items}
 	return m, nil
 }
@@ -72,5 +76,5 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
-	return m.client.Ask(ctx, req, "chat/completions", body, openaiapi.Readers{Whole: m.response, Streamed: m.stream})
+	return m.client.Ask(ctx, req, body, openaiapi.Readers{Whole: m.response, Streamed: m.stream})
 }

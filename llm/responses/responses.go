@@ -54,7 +54,11 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{at: at, client: openaiapi.NewClient(at, p), stored: at.Body["store"] == true}
+	client, err := openaiapi.NewClient(at, p, "responses")
+	if err != nil {
+		return nil, fault.Newf(fault.Usage, "configuring the model: %s", at.Mask.Text(err.Error()))
+	}
+	m := &Model{at: at, client: client, stored: at.Body["store"] == true}
 	m.form = history.Form{Head: m.head, Items: m.items}
 	return m, nil
 }
@@ -72,7 +76,7 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
 	body := history.Body{text, []byte("]}")}
-	return m.client.Ask(ctx, req, "responses", body, openaiapi.Readers{Whole: m.response, Streamed: m.stream})
+	return m.client.Ask(ctx, req, body, openaiapi.Readers{Whole: m.response, Streamed: m.stream})
 }
 
 // garbled is the fault of an answer that the Responses API would not give.

@@ -1,17 +1,19 @@
 // Package openaiapi is what the clients of OpenAI's protocols share: how a request is
-// sent with OpenAI's SDK, how a stream of events is read, and what OpenAI's own servers
-// take.
+// sent, how a stream of events is read, and what OpenAI's own servers take.
+//
+// The requests are this package's own: OpenAI's SDK (openai-go 3.95.0) builds each from
+// nothing, which takes longer than to read its answer.
 package openaiapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
@@ -23,55 +25,56 @@ const Azure = "Azure"
 
 // Client sends requests to one endpoint. It is safe for concurrent use.
 type Client struct {
-	sdk sdk.Client
 	at  *endpoint.Endpoint
+	ask *http.Request // without a body
 }
 
-// NewClient returns the client of an endpoint. It takes nothing from the environment
-// and repeats no request.
-func NewClient(at *endpoint.Endpoint, p endpoint.Protocol) *Client {
-	opts := []option.RequestOption{
-		option.WithHTTPClient(at.HTTP),
-		option.WithMaxRetries(0),
+// NewClient returns the client of an endpoint for the requests at one path below it.
+func NewClient(at *endpoint.Endpoint, p endpoint.Protocol, path string) (*Client, error) {
+	u, err := url.Parse(at.Address)
+	if err != nil {
+		return nil, err
 	}
+	u.RawQuery = ""
+	if p.Provider == Azure {
+		u, path = azure(at, u, path)
+	}
+	ask, err := http.NewRequest(http.MethodPost, u.JoinPath(path).String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	ask.Header.Set("Content-Type", "application/json")
+	ask.Header.Set("Accept", "application/json")
+	ask.Header.Set("User-Agent", "batch")
 	switch {
 	case p.Provider == Azure:
-		opts = append(opts, azure(at)...)
+		ask.Header.Set("Api-Key", at.APIKey)
 	case at.APIKey != "":
-		opts = append(opts, option.WithBaseURL(at.Address), option.WithAPIKey(at.APIKey))
-	default:
-		opts = append(opts, option.WithBaseURL(at.Address))
+		ask.Header.Set("Authorization", "Bearer "+at.APIKey)
 	}
 	for name, value := range at.Headers {
-		opts = append(opts, option.WithHeader(name, value))
+		ask.Header.Set(name, value)
 	}
-	c := &Client{at: at}
-	c.sdk.Options = opts // and none of the SDK's own from the environment
-	return c
+	return &Client{at, ask}, nil
 }
 
-// azure returns what is different at Azure. A resource has its models below
+// azure returns the address of a request at Azure. A resource has its models below
 // openai/deployments, each version of the API apart; its newer API, below openai/v1,
 // is like OpenAI's own. An address may name the deployment, as Azure's portal shows it.
-// The SDK's own package for Azure would bring Azure's SDK with it.
-func azure(at *endpoint.Endpoint) []option.RequestOption {
-	base := strings.TrimSuffix(at.Address, "/")
-	opts := []option.RequestOption{option.WithHeader("Api-Key", at.APIKey)}
-	if strings.HasSuffix(base, "/v1") {
-		return append(opts, option.WithBaseURL(base))
+func azure(at *endpoint.Endpoint, base *url.URL, path string) (*url.URL, string) {
+	clean := strings.TrimSuffix(base.Path, "/")
+	if strings.HasSuffix(clean, "/v1") {
+		return base, path
 	}
-	base, deployment, _ := strings.Cut(base, "/openai/deployments/")
+	clean, deployment, _ := strings.Cut(clean, "/openai/deployments/")
 	deployment, _, _ = strings.Cut(deployment, "/")
-	deployment = cmp.Or(deployment, at.Model)
-	base = strings.TrimSuffix(base, "/openai") + "/openai/"
-	return append(opts, option.WithQuery("api-version", at.APIVersion), option.WithBaseURL(base),
-		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			const chat = "/openai/chat/completions"
-			if before, ok := strings.CutSuffix(r.URL.Path, chat); ok { // the Responses API has the model in its body
-				r.URL.Path = before + "/openai/deployments/" + deployment + "/chat/completions"
-			}
-			return next(r)
-		}))
+	u := *base
+	u.Path = strings.TrimSuffix(clean, "/openai") + "/openai"
+	u.RawQuery = url.Values{"api-version": {at.APIVersion}}.Encode()
+	if path == "chat/completions" { // the Responses API has the model in its body
+		path = "deployments/" + url.PathEscape(cmp.Or(deployment, at.Model)) + "/" + path
+	}
+	return &u, path
 }
 
 // Answer is a 2xx answer, whose body is open.
@@ -83,14 +86,27 @@ type Readers struct {
 	Streamed func(a Answer) (*llm.Response, error)
 }
 
+// maxRefusal bounds how much of an error answer is read, in bytes.
+const maxRefusal = 1 << 20
+
+// errRefused stands for an answer with an error status.
+var errRefused = errors.New("the request was refused")
+
 // Ask makes the one request of a call and has its answer read, see [endpoint.Endpoint.Ask].
-func (c *Client) Ask(ctx context.Context, req *llm.Request, path string, body history.Body, read Readers) (*llm.Response, error) {
+func (c *Client) Ask(ctx context.Context, req *llm.Request, body history.Body, read Readers) (*llm.Response, error) {
 	return c.at.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		var answer *http.Response
-		if err := c.sdk.Post(try, path, body.Reader(), nil, attach(body), option.WithResponseInto(&answer)); err != nil {
+		ask := c.ask.Clone(try)
+		body.Attach(ask)
+		answer, err := c.at.HTTP.Do(ask)
+		if err != nil {
 			return answer, nil, err
 		}
 		defer answer.Body.Close()
+		if answer.StatusCode >= http.StatusBadRequest {
+			said, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
+			answer.Body = io.NopCloser(bytes.NewReader(said))
+			return answer, nil, cmp.Or(err, errRefused)
+		}
 		if c.at.Stream && streamed(answer) {
 			resp, err := read.Streamed(Answer{answer})
 			return answer, resp, err
@@ -108,12 +124,4 @@ func (c *Client) Ask(ctx context.Context, req *llm.Request, path string, body hi
 // request for one at once.
 func streamed(answer *http.Response) bool {
 	return !strings.Contains(strings.ToLower(answer.Header.Get("Content-Type")), "json")
-}
-
-// attach makes body the one of the request, which the SDK would send in chunks.
-func attach(body history.Body) option.RequestOption {
-	return option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		body.Attach(r)
-		return next(r)
-	})
 }
