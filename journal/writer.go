@@ -19,7 +19,7 @@ import (
 const (
 	journalBuffer = 256 << 10
 	idleBuffer    = 16 << 10 // kept while nothing is written
-	journalMode   = 0o600 // it holds all messages and outputs exactly, including secrets
+	journalMode   = 0o600    // it holds all messages and outputs exactly, including secrets
 	publicMode    = 0o644
 )
 
