@@ -191,3 +191,39 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// A connection waits most of the time, and there are as many as agents.
+func TestAReaderThatWaitsHoldsLittle(t *testing.T) {
+	in := NewReader(bytes.NewReader(written(t, 7, some...)), testKey, Init)
+	for {
+		f, began, err := in.Next()
+		if err != nil {
+			break
+		}
+		if began {
+			in.Begin(7)
+		}
+		if f.ID == "c" && len(in.buf) > 0 {
+			t.Errorf("%d bytes are left behind the last frame", len(in.buf))
+		}
+	}
+	if n := cap(in.memory); n > room {
+		t.Errorf("it holds %d bytes, want at most %d", n, room)
+	}
+}
+
+func TestAFrameCostsFewAllocations(t *testing.T) {
+	w := NewWriter(io.Discard, testKey, Runner)
+	if err := w.Begin(1, Frame{Kind: KindHello}); err != nil {
+		t.Fatal(err)
+	}
+	f := Frame{KindRun, "1.1", Encode(Run{Script: "true"})}
+	got := testing.AllocsPerRun(100, func() {
+		if err := w.Write(1, f); err != nil {
+			t.Error(err)
+		}
+	})
+	if got > 3 {
+		t.Errorf("got %v allocations, want at most 3", got)
+	}
+}

@@ -1,0 +1,54 @@
+package endpoint_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
+)
+
+// A conversation is sent as it is kept, in pieces, and not copied for it.
+func TestABodyIsSentWithoutACopy(t *testing.T) {
+	body := history.Body{bytes.Repeat([]byte("conversation "), 100_000), []byte("]}")}
+	want := bytes.Join(body, nil)
+	equal := make(chan bool, 1)
+	buf := make([]byte, len(want)+1)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		n, err := io.ReadFull(r.Body, buf)
+		equal <- err == io.ErrUnexpectedEOF && r.ContentLength == int64(n) && bytes.Equal(buf[:n], want)
+	}))
+	t.Cleanup(s.Close)
+	client := http.Client{Transport: endpoint.Transport()}
+	t.Cleanup(client.CloseIdleConnections)
+	send := func() {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body.Attach(r)
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if !<-equal {
+			t.Fatal("the server got another body")
+		}
+	}
+	send() // connects
+	const times = 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range times {
+		send()
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / times; n > 24<<10 { // the server's too
+		t.Errorf("a request allocates %d bytes, want less than a buffer", n)
+	}
+}
