@@ -277,6 +277,9 @@ func (t *Turn) listen(e agent.Event) {
 		t.known.Cost += e.Response.Cost
 	}
 	t.warn(e)
+	if !t.seen() {
+		return
+	}
 	events := seen(e)
 	for i := range events {
 		events[i].Turn = t.number
@@ -284,8 +287,12 @@ func (t *Turn) listen(e agent.Event) {
 	t.publish(events...)
 }
 
-// publish shows events to those who watch. A batch run has thousands of turns that nobody
-// watches: their events are not kept.
+// seen reports whether there can be anyone who watches. The turns of a batch run, of which
+// there are thousands, have nobody.
+func (t *Turn) seen() bool { return !t.s.c.Single || t.in.Watch != nil }
+
+// publish shows events to those who watch. Of a session that is [Config.Single] only the end
+// is kept.
 func (t *Turn) publish(events ...Event) {
 	if len(events) == 0 {
 		return
