@@ -277,7 +277,7 @@ func (t *Turn) listen(e agent.Event) {
 		t.known.Cost += e.Response.Cost
 	}
 	t.warn(e)
-	if !t.seen() {
+	if !t.watched() {
 		return
 	}
 	events := seen(e)
@@ -287,9 +287,9 @@ func (t *Turn) listen(e agent.Event) {
 	t.publish(events...)
 }
 
-// seen reports whether there can be anyone who watches. The turns of a batch run, of which
+// watched reports whether there can be anyone who watches. The turns of a batch run, of which
 // there are thousands, have nobody.
-func (t *Turn) seen() bool { return !t.s.c.Single || t.in.Watch != nil }
+func (t *Turn) watched() bool { return !t.s.c.Single || t.in.Watch != nil }
 
 // publish shows events to those who watch. Of a session that is [Config.Single] only the end
 // is kept.
