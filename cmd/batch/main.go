@@ -4,28 +4,13 @@ import (
 	"context"
 	"io"
 	"os"
-	"runtime"
-	"runtime/debug"
 
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
 )
 
 func main() {
-	postponeCollection()
 	os.Exit(program(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
-
-// postponeCollection lets the heap grow to 32 MB before garbage is collected for the first
-// time, and from then on collects as ever. Most commands end before that, and a dry run would
-// collect six times while it only adds to what it needs.
-func postponeCollection() {
-	usual := debug.SetGCPercent(800) // of 4 MB
-	if usual != 100 {                // somebody set GOGC
-		debug.SetGCPercent(usual)
-		return
-	}
-	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
 
 // program is batch: it never exits by itself, except on a third interrupt.

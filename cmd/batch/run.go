@@ -188,6 +188,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if f.dryRun {
+		postponeCollection()
+	}
 	git := run.ProbeGit(ctx)
 	defer git.Stop()
 	s, err := a.invoke(ctx, f, git)

@@ -30,6 +30,7 @@ folder of a sweep it shows a line for each cell.
   batch status runs/gpt-5 --json | jq -r '.instances[] | [.instance_id, .grade.verdict] | @tsv'`,
 		Args: namedArgs("DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			postponeCollection()
 			if sweeps.Is(args[0]) {
 				return a.sweepStatus(args[0], attempts, asJSON)
 			}
