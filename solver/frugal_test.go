@@ -22,7 +22,10 @@ type quiet struct{ idle }
 func (quiet) Execute(context.Context, string, string) (vocab.Output, error) {
 	return vocab.Output{Bytes: []byte("ok\n"), Total: 3}, nil
 }
-func (q quiet) Script(ctx context.Context, s string) (vocab.Output, error) { return q.Execute(ctx, "", s) }
+
+func (q quiet) Script(ctx context.Context, s string) (vocab.Output, error) {
+	return q.Execute(ctx, "", s)
+}
 
 func (quiet) Open(context.Context, sandbox.Opening) (solver.Sandbox, error) { return &quiet{}, nil }
 
