@@ -45,7 +45,7 @@ func (w *Writer) write(n int) error {
 	if n == 0 {
 		return nil
 	}
-	_, err := w.w.Write(appendText(nil, w.held[:n]))
+	_, err := w.w.Write(appendText(make([]byte, 0, n), w.held[:n]))
 	w.held = append(w.held[:0], w.held[n:]...)
 	return err
 }

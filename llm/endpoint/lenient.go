@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"batch.example/batch/llm"
 )
 
@@ -37,11 +39,20 @@ func Plain(raw json.RawMessage) llm.Part {
 // List returns the elements of a list, and any other value as its only element; none if
 // nothing is there.
 func List(raw json.RawMessage) []json.RawMessage {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) == nil || !IsSet(raw) {
-		return list
+	all := gjson.ParseBytes(raw)
+	switch {
+	case !IsSet(raw):
+		return nil
+	case !all.IsArray() || !json.Valid(raw):
+		return []json.RawMessage{raw}
 	}
-	return []json.RawMessage{raw}
+	list := []json.RawMessage{}
+	all.ForEach(func(_, value gjson.Result) bool {
+		end := value.Index + len(value.Raw)
+		list = append(list, raw[value.Index:end:end])
+		return true
+	})
+	return list
 }
 
 // IsError reports whether a member of an answer that is about an error says anything of one. Some
