@@ -41,7 +41,7 @@ func TestABodyIsSentWithoutACopy(t *testing.T) {
 			t.Fatal("the server got another body")
 		}
 	}
-	send() // connects
+	send()                          // connects
 	least := uint64(math.MaxUint64) // of several, as the server's pools may be empty
 	for range 20 {
 		var before, after runtime.MemStats
