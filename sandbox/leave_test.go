@@ -38,21 +38,26 @@ func TestRemovalsRunInTheBackgroundUpToABound(t *testing.T) {
 	})
 }
 
-// heldRemovals is a host whose engine answers no removal until allow is called, and then
-// with the error of answer, if there is one. The caller must call allow.
-func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host, allow func()) {
+// heldRemovals is a host with an open sandbox. From then on, its engine answers no removal
+// until allow is called, and then with the error of answer, if there is one. The caller must
+// call allow.
+func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host, box *Sandbox, allow func()) {
+	t.Helper()
+	var held atomic.Bool // not before: opening the first sandbox may remove a container
 	allowed := make(chan struct{})
 	h = testHost(t, func(c *Config) {
 		c.Log = log
 		c.Docker.Before = func(call string) error {
-			if call != "remove" {
+			if call != "remove" || !held.Load() {
 				return nil
 			}
 			<-allowed
 			return answer()
 		}
 	})
-	return h, sync.OnceFunc(func() { close(allowed) })
+	box = h.open(t, Opening{Instance: demoInstances(t)[0], Attempt: 1})
+	held.Store(true)
+	return h, box, sync.OnceFunc(func() { close(allowed) })
 }
 
 // exists reports whether the sandbox's container does.
@@ -66,15 +71,13 @@ func (h *Host) exists(t *testing.T, s *Sandbox) bool {
 }
 
 func TestAClosedSandboxIsRemovedWhileItsCallerContinues(t *testing.T) {
-	h, allow := heldRemovals(t, nil, func() error { return nil })
+	h, first, allow := heldRemovals(t, nil, func() error { return nil })
 	defer allow()
-	in := demoInstances(t)[0]
-	first := h.open(t, Opening{Instance: in, Attempt: 1})
 	if err := errors.Join(first.Close(), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	// Another attempt at the instance neither waits for it nor meets its name.
-	second := h.open(t, Opening{Instance: in, Attempt: 1})
+	second := h.open(t, Opening{Instance: demoInstances(t)[0], Attempt: 1})
 	if !h.exists(t, first) {
 		t.Fatal("the first container is gone although the engine has removed nothing yet")
 	}
@@ -88,14 +91,13 @@ func TestAClosedSandboxIsRemovedWhileItsCallerContinues(t *testing.T) {
 func TestAFailedRemovalIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	var able atomic.Bool
-	h, allow := heldRemovals(t, slog.New(slog.NewTextHandler(&log, nil)), func() error {
+	h, box, allow := heldRemovals(t, slog.New(slog.NewTextHandler(&log, nil)), func() error {
 		if able.Load() {
 			return nil
 		}
 		return unable{}
 	})
 	defer allow()
-	box := h.open(t, Opening{Instance: demoInstances(t)[0], Attempt: 1})
 	allow()
 	h.remove(t, box)
 	if said := log.String(); !strings.Contains(said, "removing a container") || !strings.Contains(said, box.Facts().Container) {
