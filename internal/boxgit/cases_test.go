@@ -1,5 +1,10 @@
 package boxgit_test
 
+// onlyPacks fails if the store has other files than packs that git uses. They would be files
+// whose objects git does not list.
+const onlyPacks = `cd .git/objects; [ -z "$(find . -type f ! -path './pack/pack-*.pack' ! -path './pack/pack-*.idx' ! -path ./info/alternates)" ] &&
+	for p in pack/*.pack; do [ ! -e "$p" ] || [ -e "${p%.pack}.idx" ] || exit 1; done`
+
 // cases are repositories that contain commits after HEAD. Each script runs after the
 // prelude and leaves "repo", or work, to be scrubbed.
 var cases = []struct {
@@ -20,6 +25,9 @@ var cases = []struct {
 	{name: "packed refs and packs", script: `begin repo; ahead; ahead=$(git rev-parse ahead); git tag -a -m t future ahead; plant $(git rev-parse future); git gc -q; git pack-refs --all`},
 	{name: "several packs, one kept, bitmap, commit graph, midx", script: `begin repo; git repack -qad; ahead; git repack -q; touch .git/objects/pack/$(ls .git/objects/pack | grep pack$ | head -1 | sed s/pack$/keep/)
 		ahead2() { git checkout -q -b b2 && future secret2 && back; }; ahead2; git repack -qad --write-bitmap-index; git multi-pack-index write; git commit-graph write --reachable`},
+	{name: "packs that a repack has left", script: `begin repo; ahead; git repack -qad; cd .git/objects/pack; for f in pack-*.pack pack-*.idx; do mv $f .tmp-1-$f; done; rm -f pack-*`, check: onlyPacks},
+	{name: "a pack without an index alone", script: `begin repo; ahead; git repack -qad; cp .git/objects/pack/*.pack ../a; git branch -qD ahead; rm -rf .git/logs; git repack -qad; mv ../a .git/objects/pack/pack-1.pack`, check: onlyPacks},
+	{name: "a pack that a fetch has left alone", script: `begin repo; plant none; git repack -qad; mkdir -p .git/objects/tmp_objdir-incoming-x/pack; cp .git/objects/pack/*.pack .git/objects/tmp_objdir-incoming-x/pack`, check: onlyPacks},
 	{name: "reflogs", script: `begin repo; future secret; git reset -q --hard HEAD~1`},
 	{name: "unreachable objects alone", script: `begin repo; future secret; git reset -q --hard HEAD~1; rm -rf .git/logs .git/ORIG_HEAD`},
 	{name: "a blob that nothing names", script: `begin repo; plant $(echo x | git hash-object -w --stdin)`},

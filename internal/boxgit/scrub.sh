@@ -50,27 +50,29 @@ sort_refs() {
 		if [[ ${keep["$ref "]:-} ]]; then roots+=("$ref"); else doomed+=("$ref"); fi
 	done
 	[[ $share ]] || return 0
-	mkdir -p -- "$shared$GIT_DIR" && printf '%s\n' "${roots[@]}" >"$shared$GIT_DIR/keep" || fail "writing into $shared"
+	mkdir -p -- "$shared$GIT_DIR" && printf '%s\n' "${roots[@]}" >"$shared$GIT_DIR/refs" && mv -- "$shared$GIT_DIR/refs" "$shared$GIT_DIR/keep" || fail "writing into $shared"
 }
 
-# count prints how often objects are stored.
+# count prints how often objects are stored. Each file that git does not read, such as a
+# pack without an index, counts as one: an interrupted command may have left objects in it.
 count() {
 	local key value total=0
+	local strays=("$store"/!(pack|info|[0-9a-f][0-9a-f]) "$store"/.[!.]*) packs=("$store"/pack/{,.[!.]}*.pack)
 	while read -r key value; do
-		[[ $key == count: || $key == in-pack: ]] && total=$((total + value))
+		[[ $key == @(count|in-pack|garbage): ]] && total=$((total + value))
+		[[ $key == packs: ]] && total=$((total + ${#packs[@]} - value))
 	done < <(git count-objects -v 2>/dev/null)
-	echo "$total"
+	echo $((total + ${#strays[@]}))
 }
 
 # copy_packed takes from the packs what a list has, with batch's helper where there is one,
 # and writes the rest of the list beside it. If it cannot, git packs all of the list.
 copy_packed() { # list, folder of new packs
 	local word name
-	[[ -x $helper ]] && "$helper" keep-objects "$store/pack" "$2" <"$1" >"$1.packs" 2>/dev/null || { rm -f -- "$1.packs"; return 1; }
+	[[ -x $helper ]] && "$helper" keep-objects "$store/pack" "$2" <"$1" >"$1.packs" 2>/dev/null || return
 	while read -r word name; do
-		if [[ $word == pack ]]; then keep["$name"]=1; else printf '%s\n' "$name"; fi
+		if [[ $word == pack ]]; then keep["$name"]=1; else printf '%s\n' "$name" || return; fi
 	done <"$1.packs" >"$1.rest"
-	rm -f -- "$1.packs"
 }
 
 # pack writes what a list has as packs into a folder that may have others, and removes them.
@@ -85,9 +87,9 @@ pack() { # list, folder
 			{ [[ $2 -ef $store/pack ]] || cp -- "$store/pack/pack-$packs".@(pack|idx) "$2"; } || fail "writing a pack into $2"
 		keep["pack-$packs"]=1
 	fi
-	rm -f -- "$1.rest"
+	rm -f -- "$1.rest" "$1.packs"
 	for f in "$store"/pack/*.promisor; do partial=1; done
-	for f in "$2"/*; do
+	for f in "$2"/{,.[!.]}*; do
 		name=${f##*/}
 		[[ ${keep[${name%.*}]:-} && $name == *.@(pack|idx) ]] || rm -rf -- "$f" || fail "removing $f"
 	done
@@ -102,7 +104,7 @@ repack() {
 	walk() { printf '%s\n' "${want[@]}" | git rev-list --objects --indexed-objects "$@" --stdin; }
 	ids() { walk "$@" | cut -d' ' -f1; }
 	# The options are of git 2.16 and 2.22.
-	complaint=$({ set -o pipefail; walk --missing=allow-any --no-object-names || ids --missing=allow-any || ids; } 2>&1 >"$list") ||
+	complaint=$({ set -o pipefail; walk --missing=allow-any --no-object-names >"$list" || ids --missing=allow-any >"$list" || ids >"$list"; } 2>&1) ||
 		[[ -z ${want[*]} && ! -e $GIT_DIR/index ]] || { rm -f -- "$list"; fail "listing what HEAD needs in $GIT_DIR"; }
 	# git knows the empty tree without having it.
 	n=$(grep -vcE '^(4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)' "$list")
@@ -115,12 +117,14 @@ repack() {
 	if [[ $share ]]; then
 		pack "$list" "$shared$store/pack"
 		rm -f -- "$list"
+		(($(GIT_OBJECT_DIRECTORY=$shared$store store=$shared$store count) >= n)) || fail "$shared$store lacks what HEAD needs"
 		printf '%s\n' "$n" >"$shared$store/count" || fail "writing into $shared"
 		return
 	fi
 	pack "$list" "$store/pack"
 	rm -f -- "$list"
 	remove_others
+	(($(count) >= n)) || fail "$store lacks what HEAD needs"
 	trim_shallow
 }
 
@@ -128,21 +132,20 @@ repack() {
 # image has written, if there are any.
 borrow() {
 	local n total
-	[[ ! $share && -s $shared$store/count ]] && read -r n <"$shared$store/count" || return 1
+	[[ ! $share && $store != *$'\n'* && -s $shared$store/count ]] && read -r n <"$shared$store/count" || return 1
 	total=$(count)
 	((total == 0)) && [[ $(cat -- "$store/info/alternates" 2>/dev/null) == "$shared$store" ]] && return
 	changed=1 objects=$((objects + total - n))
-	rm -rf -- "$store"/pack/* || fail "removing packs of $store"
+	rm -rf -- "$store"/pack/{,.[!.]}* || fail "removing packs of $store"
 	remove_others
 	mkdir -p -- "$store/info"
 	printf '%s\n' "$shared$store" >"$store/info/alternates" || fail "changing $store/info/alternates"
 	trim_shallow
 }
 
-# remove_others removes all objects that are not in the store's own packs.
+# remove_others removes all files of the store but its packs.
 remove_others() {
-	rm -rf -- "$store"/[0-9a-f][0-9a-f] "$store"/info/{alternates,http-alternates,packs,commit-graph,commit-graphs} ||
-		fail "removing objects of $store"
+	rm -rf -- "$store"/!(pack|info) "$store"/.[!.]* "$store"/info/{,.[!.]}* || fail "removing objects of $store"
 }
 
 # trim_shallow takes from the ends of a shallow history those that are not there any more.
@@ -150,7 +153,7 @@ trim_shallow() {
 	local list=$GIT_DIR/gitscrub.$$
 	[[ -s $common/shallow ]] || return 0
 	git cat-file --batch-check='%(objectname)' <"$common/shallow" | grep -v missing >"$list"
-	mv -- "$list" "$common/shallow" || fail "changing $common/shallow"
+	(($? < 2)) && mv -- "$list" "$common/shallow" || fail "changing $common/shallow"
 }
 
 # forget removes the refs, and the other files that name commits.

@@ -230,6 +230,29 @@ func TestTheScrubUsesTheHelper(t *testing.T) {
 	}
 }
 
+// Whatever happens to the helper and its output, no object that HEAD needs is lost.
+func TestAHelperThatFailsLosesNothing(t *testing.T) {
+	t.Parallel()
+	built := buildHelper(t)
+	for name, helper := range map[string]string{
+		"it is killed, and leaves parts of packs": `cp "$2"/*.pack "$3/tmp_cut_1"; kill -9 $$`,
+		"what it says cannot be read":             built + ` "$@"; mkdir "$2/../../gitscrub.$PPID.rest"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := hostile(t, "begin repo; ahead; git gc -q; commit loose", "repo")
+			r.helper = filepath.Join(r.dir, "helper")
+			if err := os.WriteFile(r.helper, []byte("#!/bin/bash\n"+helper), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			r.scrub(t)
+			if out, code := r.bash(t, "git fsck --full && "+onlyPacks); code != 0 {
+				t.Errorf("exit code %d, want 0\n%s", code, out)
+			}
+		})
+	}
+}
+
 func testScrub(t *testing.T, helper string, shares bool) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
