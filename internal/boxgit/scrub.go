@@ -63,7 +63,7 @@ var Version = fmt.Sprintf("%x", sha256.Sum256([]byte(Script)))[:12]
 type Report struct {
 	Verdict string // "scrubbed", [Clean], "kept", "no repository" or "no git"
 	Refs    int    // deleted
-	Objects int    // deleted, or packed more than once
+	Objects int    // deleted, or packed more than once; also files that git does not read
 }
 
 var reportLine = lazy.Regexp(`(?m)^gitscrub: ([a-z ]+), (\d+) refs, (-?\d+) objects$`)

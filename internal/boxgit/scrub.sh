@@ -140,6 +140,7 @@ borrow() {
 	remove_others
 	mkdir -p -- "$store/info"
 	printf '%s\n' "$shared$store" >"$store/info/alternates" || fail "changing $store/info/alternates"
+	[[ ! $head ]] || git cat-file -e "$head^{tree}" 2>/dev/null || fail "$shared$store cannot be read"
 	trim_shallow
 }
 
