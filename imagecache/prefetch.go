@@ -38,6 +38,14 @@ func (c *Cache) Sharing(ref string) int {
 	return c.shared[ref]
 }
 
+// Expected reports whether an instance of the plan that has not begun needs ref.
+func (c *Cache) Expected(ref string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, expected := c.plan.next()[ref]
+	return expected
+}
+
 // Prefetch pulls the plan's images before the instances that need them begin, in the order
 // of the plan, and at most [Options.Ahead] of them before the next instance begins. It does
 // not pull while disk space is short. If a pull fails, the instance pulls the image

@@ -36,7 +36,9 @@ type histories struct {
 // Containers have the volume from their start. It is filled, in a container of its own,
 // when the first of them needs it.
 type history struct {
+	key    string
 	volume string
+	users  int           // containers that have the volume, and others that will; guarded by histories.mu
 	turn   chan struct{} // held while the volume is filled
 	done   bool          // it was filled, or cannot be; guarded by turn
 	clean  bool          // there is nothing to remove: nothing is in the volume; guarded by turn
@@ -48,12 +50,14 @@ func newHistories(engine *docker.Engine, cpus int, log *slog.Logger) *histories 
 	}
 }
 
-// get returns the history under a key, with a volume that the engine has. It is nil if the
-// engine could not create one.
+// get returns the history under a key, with a volume that the engine has, for a container
+// that will have it. The caller calls leave when there is no such container any more. It is
+// nil if the engine could not create a volume.
 func (s *histories) get(ctx context.Context, key string) *history {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h := s.byKey[key]; h != nil {
+		h.users++
 		return h
 	}
 	name, err := s.engine.CreateVolume(ctx)
@@ -61,9 +65,26 @@ func (s *histories) get(ctx context.Context, key string) *history {
 		s.log.Warn("could not create a volume for a scrubbed git history", "err", err)
 		return nil
 	}
-	h := &history{volume: name, turn: make(chan struct{}, 1)}
+	h := &history{key: key, volume: name, users: 1, turn: make(chan struct{}, 1)}
 	s.byKey[key] = h
 	return h
+}
+
+// leave says that a container that had the history is gone. It removes the volume if no
+// container has it and none is expected: a run of many images would fill the disk.
+func (s *histories) leave(ctx context.Context, h *history, expected bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.users--; h.users > 0 || expected {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reapLimit)
+	defer cancel()
+	if err := s.engine.RemoveVolume(ctx, h.volume); err != nil {
+		s.log.Info("could not remove a volume; the end of the run tries again", "volume", h.volume, "err", err)
+		return
+	}
+	delete(s.byKey, h.key)
 }
 
 // remove removes the volumes. All containers must have been removed before.
@@ -104,6 +125,13 @@ func (h *Host) scrubbing(ctx context.Context, ref string, image imagecache.Image
 		s.history = h.histories.get(ctx, s.key)
 	}
 	return s
+}
+
+// leaveHistory says that the container of such a scrub is gone.
+func (h *Host) leaveHistory(ctx context.Context, ref string, s scrubbing) {
+	if s.history != nil {
+		h.histories.leave(ctx, s.history, h.images.Expected(imagecache.Ref(ref, h.Container.Platform)))
+	}
 }
 
 // volumes returns the volume in which the container finds the history.

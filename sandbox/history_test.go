@@ -85,9 +85,6 @@ func TestContainersShareAScrub(t *testing.T) {
 	for _, b := range boxes {
 		s.remove(t, b)
 	}
-	if err := s.histories.remove(t.Context()); err != nil {
-		t.Error(err)
-	}
 	if left := volumes(t); strings.Contains(left, volume) {
 		t.Errorf("volume %s is left", volume)
 	}
@@ -213,4 +210,36 @@ func TestACanceledScrubIsMadeByAnother(t *testing.T) {
 	if out, err := b.Script(t.Context(), "cat .git/objects/info/alternates"); err != nil || out.ExitCode != 0 {
 		t.Errorf("got %+v, %v; want borrowed objects", out, err)
 	}
+}
+
+// A volume stays as long as an instance needs its image, and no longer.
+func TestTheLastInstanceOfAnImageRemovesItsVolume(t *testing.T) {
+	name := ownImage()
+	s := testHost(t, nil)
+	s.ShareScrubs = true
+	futureImage(t, s, name)
+	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
+	open := func(id string) *Sandbox {
+		return s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}})
+	}
+	a := open("a")
+	volume := a.scrub.history.volume
+	has := func(want bool) {
+		t.Helper()
+		if got := strings.Contains(volumes(t), volume); got != want {
+			t.Errorf("the volume is there: %v, want %v", got, want)
+		}
+	}
+	s.remove(t, a)
+	has(true) // b and c have not begun
+	b, c := open("b"), open("c")
+	s.remove(t, b)
+	has(true) // c uses it
+	s.remove(t, c)
+	has(false)
+	again := open("c") // a further attempt
+	if again.scrub.history == nil || again.scrub.history.volume == volume {
+		t.Error("want another volume")
+	}
+	s.remove(t, again)
 }

@@ -36,5 +36,7 @@ func (s *Sandbox) remove() {
 	defer s.release()
 	if err := s.container.Remove(s.opened); err != nil {
 		s.host.Log.Error("removing a container", "instance", s.instance, "container", s.facts.Container, "err", err)
+		return
 	}
+	s.host.leaveHistory(s.opened, s.facts.Image.Ref, s.scrub)
 }

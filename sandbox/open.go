@@ -70,6 +70,7 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 	spec := h.spec(ref, image.ID, o)
 	spec.Volumes = scrub.volumes(false)
 	if c, err = h.engine.Create(ctx, spec); err != nil {
+		h.leaveHistory(ctx, ref, scrub)
 		release()
 		return nil, err
 	}
