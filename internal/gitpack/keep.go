@@ -63,7 +63,7 @@ func openAll(dir string) ([]*pack, error) {
 	var packs []*pack
 	for _, f := range files {
 		name, ok := strings.CutSuffix(f.Name(), ".idx")
-		if !ok || !strings.HasPrefix(name, "pack-") { // as git does
+		if !ok || !strings.HasPrefix(name, "pack-") { // git packs what others have
 			continue
 		}
 		p, err := openPack(filepath.Join(dir, name))
