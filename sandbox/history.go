@@ -87,7 +87,7 @@ func (s *histories) leave(ctx context.Context, h *history, expected bool) {
 	delete(s.byKey, h.key)
 }
 
-// remove removes the volumes. All containers must have been removed before.
+// remove removes the volumes that are left. All containers must have been removed before.
 func (s *histories) remove(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,9 @@
 // the index need, HEAD's branch, and the tags in that history. These are removed: other
 // branches, remotes with their settings, notes, stashes, reflogs, unreachable objects,
 // objects borrowed through alternates, FETCH_HEAD and similar files, bundles in the git
-// directory, the administration of other working trees, and the state of an unfinished
-// merge or rebase. Submodules are scrubbed too.
+// directory, files among the objects that git does not read, such as a pack without its
+// index, the administration of other working trees, and the state of an unfinished merge or
+// rebase. Submodules are scrubbed too.
 //
 // Git chooses the length of abbreviated ids by the number of objects. If a scrub would
 // make them shorter and core.abbrev is not set, the script sets it in the repository's
