@@ -128,11 +128,12 @@ func (s *Stream) attach(ctx context.Context) error {
 	return nil
 }
 
-// copy passes on the output until it ends, then notes how the program ended.
+// copy passes on the output until it ends, then notes how the program ended, before a reader
+// of the output can ask for that.
 func (s *Stream) copy(stdout *io.PipeWriter, stderr io.Writer) {
-	defer close(s.done)
 	_, err := stdcopy.StdCopy(stdout, stderr, s.conn.Reader)
 	s.exit = s.exitCode()
+	close(s.done)
 	_ = stdout.CloseWithError(err) // always nil
 }
 
