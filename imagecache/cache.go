@@ -43,7 +43,7 @@ type Cache struct {
 	mu      sync.Mutex
 	changed chan struct{}           // closed and replaced at each change that another caller may wait for
 	plan    plan                    // what the run will need
-	shared  map[string]int          // ref -> number of instances in the plan
+	shared  map[Need]int            // without ID -> number of instances in the plan
 	held    map[string]int          // ref -> number of instances that have it or wait for it
 	kept    map[string]int          // ref -> number of Holds, which held counts too
 	running int                     // instances that were admitted and have not ended

@@ -27,8 +27,9 @@ const noteLife = 180 * 24 * time.Hour
 // cannot be written, the only harm is that the scrub is done again.
 func (l *Ledger) notes() string { return filepath.Join(l.dir, "notes") }
 
-func (l *Ledger) notePath(key string) string {
-	return filepath.Join(l.notes(), fmt.Sprintf("%x", sha256.Sum256([]byte(key)))[:32]+".json")
+// keyPath returns the file of a key in one of the ledger's folders.
+func keyPath(dir, key string) string {
+	return filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(key)))[:32]+".json")
 }
 
 // Note returns the note that was saved under key. The key contains everything that the
@@ -40,19 +41,30 @@ func (c *Cache) Remember(key string, n Note) error { return c.ledger.remember(ke
 
 func (l *Ledger) note(key string) (Note, bool) {
 	var n Note
-	data, err := os.ReadFile(l.notePath(key))
-	if err != nil || json.Unmarshal(data, &n) != nil || n.Made.IsZero() {
+	if readJSON(keyPath(l.notes(), key), &n) != nil || n.Made.IsZero() {
 		return Note{}, false
 	}
 	return n, true
 }
 
 func (l *Ledger) remember(key string, n Note) error {
-	if err := os.MkdirAll(l.notes(), 0o755); err != nil {
+	n.Made = time.Now()
+	return writeJSON(keyPath(l.notes(), key), n)
+}
+
+func readJSON(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
 		return err
 	}
-	n.Made = time.Now()
-	return atomicfile.Files{}.WriteUnsynced(l.notePath(key), 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(n) })
+	return json.Unmarshal(data, v)
+}
+
+func writeJSON(path string, v any) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.Files{}.WriteUnsynced(path, 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
 }
 
 // sweepNotes removes old notes. A note that cannot be removed does no harm.

@@ -2,8 +2,9 @@ package imagecache
 
 // Need is one instance's need of an image.
 type Need struct {
-	ID  string // of the instance
-	Ref string // of the image: see [Ref]
+	ID     string // of the instance
+	Ref    string // of the image: see [Ref]
+	Commit string // of the image's git history; counts only for [Cache.Sharing]
 }
 
 // plan is what a run will need, in the order in which its instances begin.

@@ -16,9 +16,9 @@ func (c *Cache) Plan(needs []Need) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.plan = newPlan(needs)
-	c.shared = map[string]int{}
+	c.shared = map[Need]int{}
 	for _, n := range needs {
-		c.shared[n.Ref]++
+		c.shared[Need{Ref: n.Ref, Commit: n.Commit}]++
 	}
 	c.broadcast()
 }
@@ -31,11 +31,11 @@ func (c *Cache) Skip(id string) {
 	c.broadcast()
 }
 
-// Sharing returns how many instances of the whole plan need ref.
-func (c *Cache) Sharing(ref string) int {
+// Sharing returns how many instances of the whole plan need ref with the commit.
+func (c *Cache) Sharing(ref, commit string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.shared[ref]
+	return c.shared[Need{Ref: ref, Commit: commit}]
 }
 
 // Expected reports whether an instance of the plan that has not begun needs ref.

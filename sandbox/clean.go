@@ -14,7 +14,7 @@ import (
 type Cleaned struct {
 	Abandoned []containers.Summary // the oldest first
 	Kept      int                  // containers of other runs
-	Shared    bool                 // the shared network, or a volume with batch's helper, was removed too
+	Shared    bool                 // the shared network, or a volume that containers share, was removed too
 }
 
 // Clean removes the containers that crashed runs left, and the network and the volumes that
@@ -36,11 +36,12 @@ func Clean(ctx context.Context, c docker.Config, leases []string, dry bool) (*Cl
 	})}
 	if !dry {
 		var reapErr, netErr, initErr error
-		var network, helper bool
+		var network, helper, histories bool
 		found.Abandoned, reapErr = engine.Reap(ctx, leases...)
 		network, netErr = engine.RemoveNetwork(ctx)
 		helper, initErr = engine.Init.Remove(ctx)
-		found.Shared, err = network || helper, errors.Join(reapErr, netErr, initErr, engine.ReapVolumes(ctx))
+		histories, err = engine.ReapVolumes(ctx, nil)
+		found.Shared, err = network || helper || histories, errors.Join(reapErr, netErr, initErr, err)
 	}
 	slices.SortFunc(found.Abandoned, func(a, b containers.Summary) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,12 +20,17 @@ import (
 // container for it takes nearly as long.
 const slowScrub = 500 * time.Millisecond
 
+// largeHistory is how many bytes a scrubbed history must have to stay after the run.
+const largeHistory = 32 << 20
+
 // histories are the scrubbed git histories that the containers of a run share. They are not
 // used if a command of the user runs before the scrub, or if the repository may not be the
 // image's own.
 type histories struct {
 	engine *docker.Engine
+	images *imagecache.Cache
 	slow   time.Duration // a scrub that takes this long is shared
+	large  int64         // bytes of a volume that later runs use too
 	turns  chan struct{} // limits how many are made at the same time
 	log    *slog.Logger
 
@@ -34,69 +40,114 @@ type histories struct {
 
 // history is the scrubbed history of one image for one commit, in a volume of the engine.
 // Containers have the volume from their start. It is filled, in a container of its own,
-// when the first of them needs it.
+// when the first of them needs it, if an earlier run has not filled it.
 type history struct {
-	key    string
-	volume string
-	users  int           // containers that have the volume, and others that will; guarded by histories.mu
-	turn   chan struct{} // held while the volume is filled
-	done   bool          // it was filled, or cannot be; guarded by turn
-	clean  bool          // there is nothing to remove: nothing is in the volume; guarded by turn
+	imagecache.History
+	key   string
+	users int           // containers that have the volume, and others that will; guarded by histories.mu
+	turn  chan struct{} // held while the volume is filled
+	done  bool          // it was filled, or cannot be; guarded by turn
+	clean bool          // there is nothing to remove: nothing is in the volume; guarded by turn
 }
 
-func newHistories(engine *docker.Engine, cpus int, log *slog.Logger) *histories {
+func newHistories(engine *docker.Engine, images *imagecache.Cache, cpus int, log *slog.Logger) *histories {
 	return &histories{
-		engine: engine, slow: slowScrub, turns: make(chan struct{}, max(1, cpus)), log: log, byKey: map[string]*history{},
+		engine: engine, images: images, slow: slowScrub, large: largeHistory, turns: make(chan struct{}, max(1, cpus)), log: log,
+		byKey: map[string]*history{},
 	}
 }
 
 // get returns the history under a key, with a volume that the engine has, for a container
-// that will have it. The caller calls leave when there is no such container any more. It is
-// nil if the engine could not create a volume.
-func (s *histories) get(ctx context.Context, key string) *history {
+// of the image that will have it. The caller calls leave when there is no such container any
+// more. Without create, it only returns a history that an earlier run has kept. It is nil
+// if there is none, or if the engine could not create a volume.
+func (s *histories) get(ctx context.Context, key, image string, create bool) *history {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h := s.byKey[key]; h != nil {
+		if !create && h.Used.IsZero() {
+			return nil
+		}
 		h.users++
 		return h
 	}
-	name, err := s.engine.CreateVolume(ctx)
+	h := &history{key: key, users: 1, turn: make(chan struct{}, 1)}
+	var err error
+	if h.History, h.done = s.images.History(key); h.done {
+		h.done, err = s.engine.HasVolume(ctx, h.Volume)
+	}
+	switch {
+	case err != nil || h.done:
+	case !create:
+		return nil
+	default:
+		h.History = imagecache.History{Image: image}
+		h.Volume, err = s.engine.CreateVolume(ctx)
+	}
 	if err != nil {
 		s.log.Warn("could not create a volume for a scrubbed git history", "err", err)
 		return nil
 	}
-	h := &history{key: key, volume: name, users: 1, turn: make(chan struct{}, 1)}
 	s.byKey[key] = h
 	return h
 }
 
-// leave says that a container that had the history is gone. It removes the volume if no
-// container has it and none is expected: a run of many images would fill the disk.
+// leave says that a container that had the history is gone. If no container has it and none
+// is expected, the volume is kept for later runs, or removed if it is small or was not filled:
+// a run of many images would fill the disk.
 func (s *histories) leave(ctx context.Context, h *history, expected bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h.users--; h.users > 0 || expected {
+	h.users--
+	last := h.users == 0 && !expected
+	if last {
+		delete(s.byKey, h.key)
+	}
+	s.mu.Unlock()
+	if !last {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reapLimit)
 	defer cancel()
-	if err := s.engine.RemoveVolume(ctx, h.volume); err != nil {
-		s.log.Info("could not remove a volume; the end of the run tries again", "volume", h.volume, "err", err)
-		return
+	if err := s.keep(ctx, h); err != nil {
+		s.log.Info("could not remove a volume; a later run tries again", "volume", h.Volume, "err", err)
 	}
-	delete(s.byKey, h.key)
 }
 
-// remove removes the volumes that are left. All containers must have been removed before.
+// remove keeps or removes the volumes that are left. All containers must have been removed
+// before.
 func (s *histories) remove(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
 	for key, h := range s.byKey {
-		errs = append(errs, s.engine.RemoveVolume(ctx, h.volume))
+		errs = append(errs, s.keep(ctx, h))
 		delete(s.byKey, key)
 	}
 	return errors.Join(errs...)
+}
+
+// keep keeps a volume that no container of this run uses any more for later runs, or removes
+// it.
+func (s *histories) keep(ctx context.Context, h *history) error {
+	if h.Bytes < s.large {
+		return s.engine.RemoveVolume(ctx, h.Volume)
+	}
+	if err := s.images.KeepHistory(h.key, h.History); err != nil {
+		return errors.Join(err, s.engine.RemoveVolume(ctx, h.Volume))
+	}
+	_, err := s.trim(ctx)
+	return err
+}
+
+// trim removes the volumes of earlier runs that are not kept any longer, and returns the names
+// of the others.
+func (s *histories) trim(ctx context.Context) (stay []string, err error) {
+	stay, gone, err := s.images.Histories(ctx)
+	errs := []error{err}
+	for _, name := range gone {
+		errs = append(errs, s.engine.RemoveVolume(ctx, name))
+	}
+	return stay, errors.Join(errs...)
 }
 
 // scrubbing is what a sandbox knows about the scrub of its repository.
@@ -113,7 +164,7 @@ func (h *Host) scrubKey(image imagecache.Image, o Opening) string {
 
 // scrubbing returns what is known about scrubbing the repository of a container that is
 // created from an image. Its outcome is shared if the scrub takes long and other instances of
-// the run need the same.
+// the run need the same, or if an earlier run has kept it.
 func (h *Host) scrubbing(ctx context.Context, ref string, image imagecache.Image, o Opening) scrubbing {
 	if !h.ShareScrubs || o.Pristine {
 		return scrubbing{}
@@ -121,8 +172,9 @@ func (h *Host) scrubbing(ctx context.Context, ref string, image imagecache.Image
 	s := scrubbing{key: h.scrubKey(image, o)}
 	note, noted := h.images.Note(s.key)
 	s.known = note.Clean
-	if !s.known && (!noted || note.Seconds >= h.histories.slow.Seconds()) && h.images.Sharing(ref) > 1 {
-		s.history = h.histories.get(ctx, s.key)
+	create := h.images.Sharing(ref, boxgit.ID(o.Instance.BaseCommit)) > 1 && (!noted || note.Seconds >= h.histories.slow.Seconds())
+	if !s.known {
+		s.history = h.histories.get(ctx, s.key, image.ID, create)
 	}
 	return s
 }
@@ -139,7 +191,7 @@ func (s scrubbing) volumes(writable bool) []containers.Volume {
 	if s.history == nil {
 		return nil
 	}
-	return []containers.Volume{{Name: s.history.volume, Path: boxgit.Shared, Writable: writable}}
+	return []containers.Volume{{Name: s.history.Volume, Path: boxgit.Shared, Writable: writable}}
 }
 
 // ShareScrub waits until a scrub of the same repository in another container has ended, if
@@ -159,24 +211,25 @@ func (s *Sandbox) ShareScrub(ctx context.Context) (clean bool) {
 	if h.done {
 		return h.clean
 	}
-	clean, err := s.host.fill(ctx, s)
+	clean, size, err := s.host.fill(ctx, s)
 	if ctx.Err() != nil { // another sandbox will fill it
 		return false
 	}
 	if err != nil {
 		s.host.log.Warn("could not scrub a git history for several containers", "image", s.facts.Image.Ref, "err", err)
 	}
-	h.done, h.clean = true, clean && err == nil
+	h.done, h.clean, h.Bytes = true, clean && err == nil, size
 	return h.clean
 }
 
-// fill scrubs the history in a separate container, without any of the run's settings.
-func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
+// fill scrubs the history in a separate container, without any of the run's settings. Size
+// is how many bytes are in the volume, on the disk; 0 if that is not sure.
+func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, err error) {
 	select {
 	case h.histories.turns <- struct{}{}:
 		defer func() { <-h.histories.turns }()
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		return false, 0, context.Cause(ctx)
 	}
 	c, err := h.engine.Create(ctx, containers.Spec{
 		Name: "batch-scrub-" + strings.ToLower(rand.Text()[:8]), Image: s.facts.Image.Ref, ImageID: s.facts.Image.ID,
@@ -184,7 +237,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
 		Volumes: s.scrub.volumes(true),
 	})
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	defer func() {
 		if failed := c.Remove(ctx); failed != nil {
@@ -196,16 +249,23 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
 		Timeout: scriptLimit, Dir: h.Container.WorkDir,
 	})
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	report, err := boxgit.Read(res.Bytes, res.ExitCode)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	h.log.Info("scrubbed a git history for several containers", "image", s.facts.Image.Ref, "verdict", report.Verdict, "dur", res.Duration)
 	clean = report.Verdict == boxgit.Clean
 	h.remember(s.scrub.key, clean, res.Duration)
-	return clean, nil
+	// What later runs use must survive a power failure.
+	res, err = c.Run(ctx, containers.Command{Script: "sync -f " + boxgit.Shared + " && du -sk " + boxgit.Shared, Timeout: scriptLimit})
+	if err == nil && res.ExitCode == 0 {
+		kib, _, _ := strings.Cut(string(res.Bytes), "\t")
+		n, _ := strconv.ParseInt(kib, 10, 64)
+		size = n << 10
+	}
+	return clean, size, nil
 }
 
 // Scrubbed saves the result of scrubbing the repository: whether there was nothing to

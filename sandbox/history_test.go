@@ -62,7 +62,7 @@ func TestContainersShareAScrub(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		boxes = append(boxes, s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}}))
 	}
-	volume := boxes[0].scrub.history.volume
+	volume := boxes[0].scrub.history.Volume
 	var all sync.WaitGroup
 	for _, b := range boxes[:2] {
 		all.Go(func() {
@@ -223,7 +223,7 @@ func TestTheLastInstanceOfAnImageRemovesItsVolume(t *testing.T) {
 		return s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}})
 	}
 	a := open("a")
-	volume := a.scrub.history.volume
+	volume := a.scrub.history.Volume
 	has := func(want bool) {
 		t.Helper()
 		if got := strings.Contains(volumes(t), volume); got != want {
@@ -238,8 +238,62 @@ func TestTheLastInstanceOfAnImageRemovesItsVolume(t *testing.T) {
 	s.remove(t, c)
 	has(false)
 	again := open("c") // a further attempt
-	if again.scrub.history == nil || again.scrub.history.volume == volume {
+	if again.scrub.history == nil || again.scrub.history.Volume == volume {
 		t.Error("want another volume")
 	}
 	s.remove(t, again)
+}
+
+// A large history stays for the next run, which scrubs nothing, until batch clean.
+func TestALaterRunUsesTheHistory(t *testing.T) {
+	name, state := ownImage(), t.TempDir()
+	var future, volume string
+	for run := range 3 {
+		var log bytes.Buffer
+		s := testHost(t, func(c *Config) {
+			c.State, c.Log = state, slog.New(slog.NewTextHandler(&log, nil))
+		})
+		s.ShareScrubs, s.histories.large = true, 1
+		if run == 0 {
+			future = futureImage(t, s, name)
+		}
+		s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+		if run > 0 { // a single instance uses it too
+			s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}})
+		}
+		a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
+		if a.scrub.history == nil || run > 0 && a.scrub.history.Volume != volume {
+			t.Fatalf("run %d has %+v, want volume %q", run, a.scrub.history, volume)
+		}
+		volume = a.scrub.history.Volume
+		if a.ShareScrub(t.Context()) {
+			t.Error("clean, want a history to scrub")
+		}
+		scrubHere(t, a, future)
+		out, err := a.Script(t.Context(), "cat .git/objects/info/alternates")
+		if err != nil || out.ExitCode != 0 {
+			t.Errorf("got %+v, %v; want borrowed objects", out, err)
+		}
+		if made := strings.Contains(log.String(), "for several containers"); made != (run == 0) {
+			t.Errorf("run %d scrubbed for several containers: %v; log %s", run, made, log.String())
+		}
+		s.remove(t, a)
+		if err := s.histories.remove(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if left := volumes(t); !strings.Contains(left, volume) {
+			t.Errorf("after run %d: volume %s is gone", run, volume)
+		}
+	}
+	s := testHost(t, func(c *Config) { c.State = state })
+	s.ShareScrubs = true
+	if err := s.engine.RemoveVolume(t.Context(), volume); err != nil {
+		t.Fatal(err)
+	}
+	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
+	if h := a.scrub.history; h != nil {
+		t.Errorf("got %+v, want none", h)
+	}
+	scrubHere(t, a, future)
+	s.remove(t, a)
 }

@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/boxgit"
 )
 
 // Shared is what several hosts on one engine have in common: the connection, the cache of
@@ -57,9 +58,10 @@ func connect(ctx context.Context, c Config) (*common, error) {
 	if err != nil {
 		return nil, err
 	}
+	images := stock.Cache(c.Images)
 	return &common{
-		engine: stock.engine, info: stock.info, images: stock.Cache(c.Images), notify: c.Notify, log: c.Log,
-		histories: newHistories(stock.engine, stock.info.CPUs, c.Log),
+		engine: stock.engine, info: stock.info, images: images, notify: c.Notify, log: c.Log,
+		histories: newHistories(stock.engine, images, stock.info.CPUs, c.Log),
 		places:    make(chan struct{}, maxLeaving),
 	}, nil
 }
@@ -98,7 +100,11 @@ func (s *common) reap(ctx context.Context) {
 	if err != nil {
 		s.log.Warn("could not remove containers of crashed runs", "err", err)
 	}
-	if err := s.engine.ReapVolumes(ctx); err != nil {
+	keep, err := s.histories.trim(ctx)
+	if err == nil {
+		_, err = s.engine.ReapVolumes(ctx, keep)
+	}
+	if err != nil {
 		s.log.Warn("could not remove volumes of crashed runs", "err", err)
 	}
 	switch len(removed) {
@@ -114,7 +120,9 @@ func (s *common) reap(ctx context.Context) {
 func (s *common) pullAhead(ctx context.Context, c Config, turns []Turn) (end func()) {
 	needs := make([]imagecache.Need, len(turns))
 	for i, t := range turns {
-		needs[i] = imagecache.Need{ID: needID(t.Host, t.ID), Ref: imagecache.Ref(t.ImageName(c.Prefix), c.Container.Platform)}
+		needs[i] = imagecache.Need{
+			ID: needID(t.Host, t.ID), Ref: imagecache.Ref(t.ImageName(c.Prefix), c.Container.Platform), Commit: boxgit.ID(t.BaseCommit),
+		}
 	}
 	s.images.Plan(needs)
 	ctx, cancel := context.WithCancel(ctx)

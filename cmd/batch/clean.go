@@ -43,7 +43,8 @@ func (a *app) cleanCommand() *cobra.Command {
 		Short: "Remove the containers of crashed runs",
 		Long: `Remove the containers that crashed and killed runs left on the Docker engine.
 When no container of batch is left, also remove the network and the volumes that
-they share. Every batch run does the same when it starts. With DIR, a run
+they share, with the git histories that earlier runs scrubbed and later runs would
+use. Every batch run removes such containers when it starts. With DIR, a run
 directory or the folder of a sweep, only its containers are removed; what was
 running in them is then replayed in new ones when the run is resumed.
 

@@ -101,12 +101,14 @@
 // This runs in parallel with the first model call; the first command waits for it. The
 // outcome is remembered for later runs, by image, directory, base_commit and script: where
 // nothing was found, nothing is searched again. If other instances of the run need the same
-// history and the scrub takes half a second or more, it is made once, in a container of its
-// own. The objects that stay are then in a volume of the engine, which the containers
-// have read-only at /dev/batch-history and borrow from (objects/info/alternates). The
-// volume is removed at the end of the run, or by the next run after a crash. Nothing is
-// remembered or shared with run.env_startup_command, with --user in environment.run_args
-// or with GIT_DIR.
+// history, it is scrubbed once, in a container of its own, unless that is known to take less
+// than half a second. The objects that stay are then in a volume of the engine, which the
+// containers have read-only at /dev/batch-history and borrow from (objects/info/alternates).
+// A volume of 32 MB or more stays for later runs: as long as the image is there, until it
+// was not used for a week or the volumes used after it take 2 GB, but not while disk space
+// is short. Other volumes are removed at the end of the run, or by the next run after a
+// crash, and all of them by batch clean. Nothing is remembered or shared with
+// run.env_startup_command, with --user in environment.run_args or with GIT_DIR.
 //
 // # Output
 //

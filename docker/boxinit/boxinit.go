@@ -7,13 +7,11 @@ package boxinit
 
 import (
 	"context"
-	"errors"
 	"io"
 	"strings"
 	"sync/atomic"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/volume"
 	"golang.org/x/sync/semaphore"
@@ -154,25 +152,5 @@ func NeedsRefill(err error) bool {
 // other versions of batch. It reports whether it removed one. The next container gets a
 // new one.
 func (v *Volume) Remove(ctx context.Context) (bool, error) {
-	const op = "removing the volume with batch's helper"
-	if err := v.engine.Ready(ctx); err != nil {
-		return false, err
-	}
-	list, err := v.engine.API.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", volumePrefix))})
-	if err != nil {
-		return false, v.engine.Blame(err, fault.Transient, op)
-	}
-	removed := false
-	var errs []error
-	for _, vol := range list.Volumes {
-		if !strings.HasPrefix(vol.Name, volumePrefix) { // the filter also matches inside a name
-			continue
-		}
-		err := v.engine.API.VolumeRemove(ctx, vol.Name, false)
-		removed = removed || err == nil
-		if !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // in use, or already removed
-			errs = append(errs, v.engine.Blame(err, fault.Transient, op))
-		}
-	}
-	return removed, errors.Join(errs...)
+	return v.engine.RemoveVolumes(ctx, volumePrefix, func(*volume.Volume) bool { return true })
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/volume"
 
@@ -30,8 +30,7 @@ func (v Volume) mount() mount.Mount {
 	}
 }
 
-// volumePrefix begins the names of volumes: Podman does not filter by labels that the
-// engine creates a volume with.
+// volumePrefix begins the names of volumes.
 const volumePrefix = "batch-volume-"
 
 // volumeExpiry is the time after which a volume of an unknown process, which no container
@@ -60,34 +59,30 @@ func (f *Fleet) CreateVolume(ctx context.Context) (string, error) {
 // RemoveVolume removes a volume of [Fleet.CreateVolume]. It is not an error if the volume is
 // gone. A volume that a container uses stays, for a later [Fleet.ReapVolumes].
 func (f *Fleet) RemoveVolume(ctx context.Context, name string) error {
+	_, err := f.engine.RemoveVolume(ctx, name)
+	return err
+}
+
+// HasVolume reports whether the engine has a volume of [Fleet.CreateVolume].
+func (f *Fleet) HasVolume(ctx context.Context, name string) (bool, error) {
 	if err := f.engine.Ready(ctx); err != nil {
-		return err
+		return false, err
 	}
-	err := f.engine.API.VolumeRemove(ctx, name, false)
-	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
-		return nil
+	v, err := f.engine.API.VolumeInspect(ctx, name)
+	if errdefs.IsNotFound(err) {
+		return false, nil
 	}
-	return f.engine.Blame(err, fault.Transient, "removing volume "+name)
+	// An engine creates a volume that a container needs and that is gone: without a label.
+	return err == nil && v.Labels[LabelOwner] != "", f.engine.Blame(err, fault.Transient, "looking for volume "+name)
 }
 
 // ReapVolumes removes the volumes of dead processes that no container uses, and those of
-// unknown processes after a day. It joins the errors.
-func (f *Fleet) ReapVolumes(ctx context.Context) error {
-	if err := f.engine.Ready(ctx); err != nil {
-		return err
-	}
-	list, err := f.engine.API.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", volumePrefix))})
-	if err != nil {
-		return f.engine.Blame(err, fault.Transient, "listing volumes")
-	}
-	var errs []error
-	for _, v := range list.Volumes {
-		// The filter also matches inside a name.
-		if v != nil && strings.HasPrefix(v.Name, volumePrefix) && f.abandoned(v, time.Now()) {
-			errs = append(errs, f.RemoveVolume(ctx, v.Name))
-		}
-	}
-	return errors.Join(errs...)
+// unknown processes after a day, but none in keep. It reports whether it removed one, and
+// joins the errors.
+func (f *Fleet) ReapVolumes(ctx context.Context, keep []string) (bool, error) {
+	return f.engine.RemoveVolumes(ctx, volumePrefix, func(v *volume.Volume) bool {
+		return !slices.Contains(keep, v.Name) && f.abandoned(v, time.Now())
+	})
 }
 
 // abandoned reports whether no process will use the volume again, if no container does.

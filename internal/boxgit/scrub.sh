@@ -133,6 +133,7 @@ repack() {
 borrow() {
 	local n total
 	[[ ! $share && $store != *$'\n'* && -s $shared$store/count ]] && read -r n <"$shared$store/count" || return 1
+	[[ ! $head ]] || GIT_OBJECT_DIRECTORY=$shared$store git cat-file -e "$head^{tree}" 2>/dev/null || return 1
 	total=$(count)
 	((total == 0)) && [[ $(cat -- "$store/info/alternates" 2>/dev/null) == "$shared$store" ]] && return
 	changed=1 objects=$((objects + total - n))
@@ -140,7 +141,6 @@ borrow() {
 	remove_others
 	mkdir -p -- "$store/info"
 	printf '%s\n' "$shared$store" >"$store/info/alternates" || fail "changing $store/info/alternates"
-	[[ ! $head ]] || git cat-file -e "$head^{tree}" 2>/dev/null || fail "$shared$store cannot be read"
 	trim_shallow
 }
 

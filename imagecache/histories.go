@@ -1,0 +1,84 @@
+package imagecache
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// History is a volume of the engine with the scrubbed git history of an image. It stays
+// after a run, because scrubbing a large history again takes seconds.
+type History struct {
+	Volume string    `json:"volume"`
+	Image  string    `json:"image"` // id
+	Bytes  int64     `json:"bytes"`
+	Used   time.Time `json:"used"`
+}
+
+const (
+	historiesBytes = 2 << 30 // how much all histories may use together
+	historyLife    = 7 * 24 * time.Hour
+)
+
+func (l *Ledger) histories() string { return filepath.Join(l.dir, "histories") }
+
+// History returns the volume that was saved under key. The engine may no longer have it.
+func (c *Cache) History(key string) (History, bool) {
+	var h History
+	err := readJSON(keyPath(c.ledger.histories(), key), &h)
+	return h, err == nil && h.Volume != ""
+}
+
+// KeepHistory saves that h was used now, under key, for every run on the engine.
+func (c *Cache) KeepHistory(key string, h History) error {
+	h.Used = time.Now()
+	return writeJSON(keyPath(c.ledger.histories(), key), h)
+}
+
+// Histories returns the volumes that stay, and the volumes that the caller removes. A volume
+// stays while its image does, until it was not used for a week or the volumes that were
+// used later take two gigabytes. No volume stays while disk space is short.
+func (c *Cache) Histories(ctx context.Context) (stay, gone []string, err error) {
+	entries, _ := os.ReadDir(c.ledger.histories())
+	if len(entries) == 0 {
+		return nil, nil, nil
+	}
+	ids, err := c.engine.IDs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	free, known, err := c.engine.DiskFree(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	type file struct {
+		path string
+		History
+	}
+	var files []file
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".json" { // another process is writing it
+			continue
+		}
+		f := file{path: filepath.Join(c.ledger.histories(), e.Name())}
+		_ = readJSON(f.path, &f.History) // a damaged one has no image, and goes
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(a, b file) int { return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.path, b.path)) })
+	var sum int64
+	for _, f := range files {
+		sum += f.Bytes
+		if ids[f.Image] && sum <= historiesBytes && time.Since(f.Used) < historyLife && !(known && free < 2*c.o.Reserve) {
+			stay = append(stay, f.Volume)
+			continue
+		}
+		_ = os.Remove(f.path) // if it stays, it names a volume that is not there
+		if f.Volume != "" {
+			gone = append(gone, f.Volume)
+		}
+	}
+	return stay, gone, nil
+}
