@@ -19,6 +19,8 @@
 //   - After a time-out the remaining actions of the reply are not run, and the model is
 //     informed.
 //   - Every tool call is answered. One without a unique id gets one.
+//   - A reply that was cut off at the limit of its tokens is a format error, even if
+//     its commands can be read: nothing of it is executed.
 //   - A submission that was cut short is refused, not accepted.
 //   - The text about a time-out does not show how commands are run.
 //   - Bytes that are not UTF-8 are kept in addition to the text.

@@ -184,3 +184,18 @@ func noCalls() *badForm {
 func notOne(found []string) *badForm {
 	return &badForm{fmt.Sprintf("Expected exactly 1 action, found %d.", len(found)), found, true}
 }
+
+// cut is the error of a reply that was cut off after actions that can be read: the last of
+// them may not be all that the model wanted to write, as rm -rf /a of rm -rf /a/b.
+func (f *form) cut(reason string, actions []action) *badForm {
+	b := &badForm{
+		problem: fmt.Sprintf("The reply was cut off (finish reason %q), so nothing in it was executed. Write shorter replies: split a long command or file into several steps.", reason),
+		text:    f.kind == Text,
+	}
+	if b.text {
+		for _, a := range actions {
+			b.actions = append(b.actions, a.Command)
+		}
+	}
+	return b
+}

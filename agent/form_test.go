@@ -2,6 +2,8 @@ package agent
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,5 +191,30 @@ func TestMatchingAnActionTimesOut(t *testing.T) {
 	_, err = f.parse(llm.Message{Parts: llm.Say(strings.Repeat("a", 64) + "bc")})
 	if bad, ok := errors.AsType[*badForm](err); !ok || !strings.Contains(bad.problem, "took too long") {
 		t.Errorf("error %v, want a form error with %q", err, "took too long")
+	}
+}
+
+// What a reply that was cut off asks for is not executed, even if it can be read.
+func TestAReplyThatWasCutOffIsNotExecuted(t *testing.T) {
+	for _, reason := range []string{"length", "max_tokens", "MAX_TOKENS", "incomplete", "model_context_window_exceeded"} {
+		for name, c := range map[string]struct {
+			change     func(*Config)
+			cut, whole *llm.Response
+		}{
+			"a call":     {nil, ask("1", "rm -rf /testbed"), ask("2", submit)},
+			"two calls":  {nil, say("", call("1", `{"command":"ls"}`), call("2", `{"command":"rm -rf /testbed"}`)), ask("3", submit)},
+			"the editor": {func(c *Config) { c.Actions.Kind = Tools }, ask("1", "rm -rf /testbed"), ask("2", submit)},
+			"text":       {func(c *Config) { c.Actions.Kind = Text }, fence("rm -rf /testbed"), fence(submit)},
+		} {
+			c.cut.FinishReason = reason
+			m, e := &script{replies: []*llm.Response{c.cut, c.whole}}, &env{outputs: submitting("p")}
+			end, err := newLoop(t, c.change).Run(t.Context(), Turn{Model: m, Env: e})
+			if err != nil || end.Status != vocab.StatusSubmitted || !slices.Equal(e.ran, []string{submit}) {
+				t.Fatalf("%s, %s: got %+v, %v, ran %q; want only the submission", name, reason, end, err, e.ran)
+			}
+			if said := m.asked[1][2].Text(); !strings.Contains(said, fmt.Sprintf("cut off (finish reason %q)", reason)) {
+				t.Errorf("%s, %s: the model read %q, want the reason", name, reason, said)
+			}
+		}
 	}
 }

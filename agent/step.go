@@ -43,6 +43,9 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 		return nil, exit(vocab.StatusAnswered)
 	}
 	actions, err := r.form.parse(resp.Message)
+	if err == nil && resp.Cut() && len(r.known) == 0 { // an earlier version may have executed it
+		err = r.form.cut(resp.FinishReason, actions)
+	}
 	if err != nil {
 		return nil, r.refuse(resp, err)
 	}
@@ -54,7 +57,7 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 func (r *run) finishes(resp *llm.Response) bool {
 	m := &resp.Message
 	return r.loop.config.FinishWithoutCalls && len(m.ToolCalls()) == 0 && strings.TrimSpace(m.Text()) != "" &&
-		resp.FinishReason != "length" && resp.FinishReason != "tool_calls" // else it was cut off
+		!resp.Cut() && resp.FinishReason != "tool_calls" // else a call is missing
 }
 
 // answer makes one call, or takes the reply of an unfinished step. The reply is counted

@@ -76,6 +76,19 @@ func (r *Response) Filtered() bool {
 	return slices.Contains(filterReasons, reason) && len(r.Message.ToolCalls()) == 0 && strings.TrimSpace(r.Message.Text()) == ""
 }
 
+// Cut reports whether the answer ended before the model did: at the limit of its tokens or
+// of the context. The end of its last call is then missing, even if what is there can be
+// read.
+func (r *Response) Cut() bool {
+	return slices.Contains(cutReasons, strings.ToLower(r.FinishReason))
+}
+
+// cutReasons are the finish reasons of an answer that was cut, in lower case: of chat
+// completions, Anthropic and Gemini, the Responses API, and Mistral.
+var cutReasons = []string{
+	"length", "max_tokens", "model_context_window_exceeded", "incomplete", "max_output_tokens", "model_length",
+}
+
 // filterReasons are the finish reasons of an answer that a filter stopped, in
 // lower case: OpenAI's, and those of other providers that some servers pass on
 // unchanged (Anthropic, Gemini, Bedrock, Zhipu).

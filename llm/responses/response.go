@@ -68,6 +68,8 @@ func (a *answer) finish(msg llm.Message) string {
 	switch reason, status := endpoint.Word(endpoint.Members(a.Incomplete)["reason"]), endpoint.Word(a.Status); {
 	case reason == "max_output_tokens" || reason == "max_tokens":
 		return "length"
+	case slices.ContainsFunc(endpoint.List(a.Output), isCutCall):
+		return "incomplete"
 	case reason != "":
 		return reason // content_filter
 	case status == "incomplete":
@@ -76,6 +78,11 @@ func (a *answer) finish(msg llm.Message) string {
 		return "tool_calls"
 	}
 	return "stop"
+}
+
+func isCutCall(raw json.RawMessage) bool {
+	item := endpoint.Members(raw)
+	return endpoint.Word(item["type"]) == "function_call" && endpoint.Word(item["status"]) == "incomplete"
 }
 
 func isObject(raw json.RawMessage) bool { return endpoint.Members(raw) != nil }

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -17,22 +16,27 @@ func (s *suite) stops() {
 		llmtest.Answer{FinishReason: llmtest.FinishRefused},
 		llmtest.Answer{Content: "It is too", FinishReason: llmtest.FinishLength},
 		llmtest.Text("Fine."),
+		llmtest.Answer{ToolCalls: []llm.ToolCall{{ID: "cut", Name: "bash", Arguments: `{"command":"rm -rf /a"}`}}, FinishReason: llmtest.FinishLength},
 	)
 	refused := s.generate(m, ask())
 	if !refused.Filtered() {
 		s.Errorf("the answer ended by %q and is not filtered, want a refusal", refused.FinishReason)
 	}
 	cut := s.generate(m, ask())
-	lengths := []string{"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"}
-	if !slices.Contains(lengths, cut.FinishReason) || cut.Message.Text() != "It is too" || cut.Filtered() {
-		s.Errorf("the answer %q ended by %q, want what there is and one of %q", cut.Message.Text(), cut.FinishReason, lengths)
+	if !cut.Cut() || cut.Message.Text() != "It is too" || cut.Filtered() {
+		s.Errorf("the answer %q ended by %q, want what there is, and cut", cut.Message.Text(), cut.FinishReason)
 	}
 	req := ask() // both can be continued from
 	observed(req, refused)
 	said(req, "Again, please.")
 	observed(req, cut)
 	said(req, "Continue.")
-	s.generate(m, req)
+	if whole := s.generate(m, req); whole.Cut() {
+		s.Errorf("the answer ended by %q is cut, want it whole", whole.FinishReason)
+	}
+	if cut := s.generate(m, ask()); !cut.Cut() || len(cut.Message.ToolCalls()) != 1 {
+		s.Errorf("the answer %v ended by %q, want a call, and cut", cut.Message.Parts, cut.FinishReason)
+	}
 }
 
 // paused holds that a turn that the provider pauses is continued.
