@@ -17,6 +17,8 @@ type ContainerData struct {
 
 	Commit *CommitData `json:"image_commit,omitempty"` // if that is not the row's base_commit
 
+	Preamble []byte `json:"preamble,omitempty"` // what the shell prints before each output, which is taken off
+
 	Adopted     bool `json:"adopted,omitempty"`     // resumed in the same container as before
 	Replayed    int  `json:"replayed,omitempty"`    // otherwise: actions that were executed again in it,
 	Differences int  `json:"differences,omitempty"` // and how many of them had a different output

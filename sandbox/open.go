@@ -19,6 +19,7 @@ type Opening struct {
 	// over if it still runs. Otherwise Open removes it and creates a new container. It
 	// also removes all other containers of earlier runs for the instance.
 	Container string
+	Preamble  []byte             // what CheckShell found there; the sandbox of another container is checked again
 	Report    func(phase string) // "pull", then "start"
 
 	// Pristine opens a sandbox whose history will not be scrubbed. It neither
@@ -56,7 +57,9 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 		return nil, err
 	}
 	if c != nil {
-		return h.box(ctx, c, o, func() {}, Facts{Adopted: true, Image: vocab.Image{Ref: ref}, Start: time.Since(start)}), nil
+		b := h.box(ctx, c, o, func() {}, Facts{Adopted: true, Image: vocab.Image{Ref: ref}, Start: time.Since(start)})
+		b.preamble = o.Preamble
+		return b, nil
 	}
 	o.Report("pull")
 	wanted := imagecache.Ref(ref, h.Container.Platform)

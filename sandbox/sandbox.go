@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type Sandbox struct {
 
 	scrub      scrubbing
 	baseCommit string // of the instance
+	preamble   []byte // what the shell prints before each output: see CheckShell
 	closed     sync.Once
 }
 
@@ -39,7 +41,11 @@ const outputLimit = 1 << 20
 func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
 	cmd := s.command()
 	cmd.ID, cmd.Script = id, command
-	return s.execute(ctx, cmd)
+	if longer := s.host.Longer; longer != nil {
+		cmd.Longer = func(begin []byte) bool { return longer(bytes.TrimPrefix(begin, s.preamble)) }
+	}
+	out, err := s.execute(ctx, cmd)
+	return s.quiet(out), err
 }
 
 // command returns what all commands of the agent have in common.

@@ -50,6 +50,14 @@ func (b *keptBox) Scrubbed(clean bool, took time.Duration) {
 	}
 }
 
+// CheckShell implements [Shell].
+func (b *keptBox) CheckShell(ctx context.Context) (preamble []byte, err error) {
+	if s, ok := b.Sandbox.(Shell); ok {
+		return s.CheckShell(ctx)
+	}
+	return nil, nil
+}
+
 // open returns the sandbox that was kept for the resume, in the state that the recorded
 // actions left. Without a usable one, it opens another.
 func (t *attempt) open(ctx context.Context) (*keptBox, error) {
@@ -65,6 +73,7 @@ func (t *attempt) open(ctx context.Context) (*keptBox, error) {
 		Instance:  t.in,
 		Attempt:   t.result.Record.Attempt,
 		Container: t.container(),
+		Preamble:  t.preamble(),
 		Report:    t.opening,
 	})
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 
+	"golang.org/x/sync/errgroup"
+
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
@@ -116,6 +118,13 @@ func (t *attempt) container() string {
 	return t.past.Container.Container
 }
 
+func (t *attempt) preamble() []byte {
+	if t.past == nil || t.past.Container == nil {
+		return nil
+	}
+	return t.past.Container.Preamble
+}
+
 // ready brings the sandbox to the state that the recorded actions left, and records that
 // in the journal. If the attempt continues with a model call, [attempt.settle] may record
 // it later.
@@ -128,14 +137,14 @@ func (t *attempt) ready(ctx context.Context, box Sandbox) error {
 	}
 	data := journal.ContainerData{
 		Container: t.box.Container, Image: t.box.Image.Ref, ImageID: t.box.Image.ID, Digest: t.box.Image.Digest,
-		Adopted: t.box.Adopted,
+		Adopted: t.box.Adopted, Preamble: t.preamble(),
 	}
 	if !t.box.Adopted {
 		t.report("prepare")
 		if err := t.startup(ctx, box); err != nil {
 			return err
 		}
-		if err := t.repository(ctx, box); err != nil {
+		if err := t.check(ctx, box, &data); err != nil {
 			return err
 		}
 		if err := t.replay(ctx, box, &data); err != nil {
@@ -148,6 +157,22 @@ func (t *attempt) ready(ctx context.Context, box Sandbox) error {
 		return nil
 	}
 	return t.settle(ctx)
+}
+
+// check checks the repository, and at the same time the shell.
+func (t *attempt) check(ctx context.Context, box Sandbox, data *journal.ContainerData) error {
+	var shell errgroup.Group
+	shell.Go(func() (err error) {
+		if s, ok := box.(Shell); ok {
+			data.Preamble, err = s.CheckShell(ctx)
+		}
+		return err
+	})
+	err := errors.Join(t.repository(ctx, box), shell.Wait())
+	if len(data.Preamble) > 0 {
+		t.log.Warn("the shell prints a text before the output of each command: it is taken off", "text", string(data.Preamble))
+	}
+	return err
 }
 
 // beginsWithCall reports whether the attempt begins with a model call.

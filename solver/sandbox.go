@@ -45,6 +45,14 @@ type Scrubbing interface {
 	Scrubbed(clean bool, took time.Duration)
 }
 
+// Shell is a Sandbox that finds out whether its shell prints anything but a command's output.
+type Shell interface {
+	// CheckShell returns what the shell prints before the output of each command, which
+	// Execute takes off from then on. If the shell prints more than that, the error is an
+	// Instance fault.
+	CheckShell(ctx context.Context) (preamble []byte, err error)
+}
+
 // ownScripts adapts a sandbox: Execute runs batch's own scripts.
 type ownScripts struct{ Sandbox }
 

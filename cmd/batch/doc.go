@@ -86,6 +86,12 @@
 //
 // # Images and commits
 //
+// Before the first model call, a command is executed as the agent's commands are. What the
+// shell prints before its output (a locale that is not installed, a start file that prints)
+// is taken off every output. If it also prints something later or something else each time
+// (set -x, LD_PRELOAD of a missing file), no submission could be recognized: that is an
+// instance fault. BASH_ENV is left out if the image's user may not read the file.
+//
 // After run.env_startup_command, and before the first model call, the repository
 // around the working directory must be at the row's base_commit. HEAD is that commit, or
 // one commit on top of it that changes no file, or only files that the setup of an

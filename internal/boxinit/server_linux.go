@@ -318,7 +318,8 @@ func (s *server) newOrder(run wire.Run, args []string) wire.Order {
 }
 
 // environ returns the environment of a command: the container's and its own variables.
-// If a name occurs several times, the last value counts.
+// If a name occurs several times, the last value counts. A BASH_ENV that may not be read is
+// left out.
 func (s *server) environ(more []string) []string {
 	all := slices.Concat(s.own, more)
 	list := make([]string, 0, len(all))
@@ -328,10 +329,18 @@ func (s *server) environ(more []string) []string {
 		last[name] = i
 	}
 	for i, v := range all {
-		name, _, _ := strings.Cut(v, "=")
-		if last[name] == i {
-			list = append(list, v)
+		name, value, _ := strings.Cut(v, "=")
+		if last[name] != i || name == "BASH_ENV" && unreadable(value) {
+			continue
 		}
+		list = append(list, v)
 	}
 	return list
+}
+
+// unreadable reports whether bash would print before each output that it may not read the
+// file. The default of BASH_ENV is in the home of root, and the image may have another user.
+func unreadable(file string) bool {
+	const read = 4 // R_OK
+	return syscall.Access(file, read) == syscall.EACCES
 }
