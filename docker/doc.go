@@ -46,8 +46,9 @@
 // A command runs in its interpreter as docker exec would start it: in its own session,
 // with an empty stdin, the given directory and environment, stdout and stderr in
 // one pipe that only this command has, and with an exact exit code. A process that it
-// leaves in the background keeps running; what that process writes later is discarded. At
-// its time limit a command is killed with all its descendants and nothing else. The helper
+// leaves in the background keeps running. As long as such a process has the pipe open, its
+// output is read for a second more, for process substitutions such as
+// exec > >(tee log); what it writes later is discarded. At its time limit a command is killed with all its descendants and nothing else. The helper
 // knows them by lineage, whatever sessions and groups they created. Several commands
 // may run at once. When there is no room for another process, all processes except the
 // helper are killed, and [vocab.Output.Restarted] is set. Commands have an oom_score_adj of

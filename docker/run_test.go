@@ -205,6 +205,26 @@ func TestRunDoesNotWaitForABackgroundProcess(t *testing.T) {
 	}
 }
 
+// What the writer of a process substitution prints after the shell has ended belongs to the
+// command, as with docker exec.
+func TestRunReturnsWhatIsWrittenAMomentAfterTheShellsEnd(t *testing.T) {
+	t.Parallel()
+	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
+	for script, want := range map[string]string{
+		"echo a > >(cat)":                                      "a\n",
+		"exec > >(cat) 2>&1; echo a; echo b >&2":               "a\nb\n",
+		"echo a 2>&1 >&2 2> >(cat)":                            "a\n",
+		"for i in {1..20000}; do echo $i; done > >(tail -n 1)": "20000\n",
+	} {
+		for _, fresh := range []bool{false, true} {
+			r := runCommand(t, c, containers.Command{Script: script, Timeout: enough, Ahead: true, Fresh: fresh})
+			if string(r.Bytes) != want || r.ExitCode != 0 {
+				t.Errorf("%s: got %+v, want output %q, exit code 0", script, r, want)
+			}
+		}
+	}
+}
+
 func TestRunEndsWhenCancelled(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})

@@ -37,10 +37,10 @@ type Command struct {
 	Ahead, Fresh bool
 }
 
-// Run runs one command with an empty stdin and waits for it to end. It does not wait for
-// a process that the command leaves in the background, which keeps running. Whatever the
-// command does is in the result, including a missing directory (126). Zero Timeout
-// means no limit. Package docker documents how commands run.
+// Run runs one command with an empty stdin and waits for it to end. It waits at
+// most a second for a process that the command leaves in the background, and that keeps
+// running. Whatever the command does is in the result, including a missing directory (126).
+// Zero Timeout means no limit. Package docker documents how commands run.
 //
 // At Timeout, and when ctx is canceled, every process of the command is
 // killed; what it wrote before is in the result. If some process cannot be killed, the

@@ -197,8 +197,13 @@ func dirError(dir string) error {
 	return syscall.Access(dir, unix.X_OK)
 }
 
-// follow reads the command's output until its interpreter has ended, and kills the
-// command's processes at its time limit.
+// grace is how long the output is still read when the interpreter has ended and other
+// processes have the pipe open: the writer of a process substitution, as in
+// exec > >(tee log), ends a moment later. A daemon has it open for good.
+const grace = time.Second
+
+// follow reads the command's output until its interpreter has ended and the pipe is closed or
+// grace is over, and kills the command's processes at its time limit.
 func (c *command) follow(p *process) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -208,8 +213,10 @@ func (c *command) follow(p *process) {
 			defer t.Stop()
 			expired = t.C
 		}
+		deadline := time.Unix(1, 0) // at once
 		select {
 		case <-p.ended:
+			deadline = time.Now().Add(grace)
 		case <-expired:
 			c.result.TimedOut = true
 			c.result.Alive = !p.kill()
@@ -219,7 +226,7 @@ func (c *command) follow(p *process) {
 		if !c.result.Alive {
 			<-p.ended
 		}
-		_ = p.output.SetReadDeadline(time.Unix(1, 0))
+		_ = p.output.SetReadDeadline(deadline)
 	})
 	buf := make([]byte, 64<<10)
 	for {
