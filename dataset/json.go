@@ -132,7 +132,10 @@ func readLines(name string, data []byte) ([]row, error) {
 		if !ok {
 			return nil, fault.Newf(fault.Usage, "reading %s: %s where a row should be", at, describe(plain(v)))
 		}
-		rows = append(rows, row{at, plain(fields).(map[string]any)})
+		if fields, err = withBytes(plain(fields).(map[string]any)); err != nil {
+			return nil, brokenJSON(at.String(), err)
+		}
+		rows = append(rows, row{at, fields})
 	}
 	return rows, nil
 }

@@ -32,6 +32,24 @@ func (in Instance) MarshalJSON() ([]byte, error) {
 	return json.Marshal(toWire(in.Fields)) // maps in the order of their keys
 }
 
+// Row returns the row's columns for an encoder of JSON, in the wire form. A file of JSON
+// lines may have its {"$bytes": BASE64} for a text that is not UTF-8.
+func (in Instance) Row() any { return toWire(in.Fields) }
+
+// withBytes replaces columns of the form {"$bytes": BASE64} by the text.
+func withBytes(fields map[string]any) (map[string]any, error) {
+	for name, v := range fields {
+		if m, _ := v.(map[string]any); len(m) == 1 && m[wireBytes] != nil {
+			text, err := unwrap(wireBytes, m[wireBytes])
+			if err != nil {
+				return nil, fmt.Errorf("column %s: %w", name, err)
+			}
+			fields[name] = text
+		}
+	}
+	return fields, nil
+}
+
 // UnmarshalJSON reads the wire form. Errors are Usage faults.
 func (in *Instance) UnmarshalJSON(data []byte) error {
 	const name = "an instance"

@@ -43,10 +43,10 @@ func (a *app) cleanCommand() *cobra.Command {
 		Short: "Remove the containers of crashed runs",
 		Long: `Remove the containers that crashed and killed runs left on the Docker engine.
 When no container of batch is left, also remove the network and the volumes that
-they share, with the git histories that earlier runs scrubbed and later runs would
-use. Every batch run removes such containers when it starts. With DIR, a run
-directory or the folder of a sweep, only its containers are removed; what was
-running in them is then replayed in new ones when the run is resumed.
+they share, with the git histories that earlier runs scrubbed and later runs
+would use. Every batch run removes such containers when it starts. With DIR, a
+run directory or the folder of a sweep, only its containers are removed; what
+was running in them is then replayed in new ones when the run is resumed.
 
 Containers of running runs stay. A run on another machine, or inside another
 container, cannot be seen from here: its containers are removed one minute after

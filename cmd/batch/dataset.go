@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -64,7 +63,7 @@ How to write a row of your own: go doc batch.example/batch/dataset`,
 	}
 	f.add(c)
 	f.addPrefix(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "print whole rows, one JSON object per line")
+	c.Flags().BoolVar(&asJSON, "json", false, "print whole rows, one JSON object per line;\na text that is not UTF-8 is {\"$bytes\": BASE64}")
 	inSection(c.Flags(), "Output")
 	c.AddCommand(a.datasetInitCommand())
 	return c
@@ -193,13 +192,7 @@ func (a *app) printRows(selected []dataset.Instance) error {
 	enc := json.NewEncoder(a.rows)
 	enc.SetEscapeHTML(false)
 	for _, in := range selected {
-		for name, v := range in.Fields {
-			if text, ok := v.(string); ok && !utf8.ValidString(text) {
-				return fault.Newf(fault.Usage, "%s: column %s is not UTF-8, which JSON cannot hold", in.ID, name).
-					WithHint("leave the instance out with --filter or --instances; a parquet file or a task repository keeps its bytes")
-			}
-		}
-		if err := enc.Encode(in.Fields); err != nil {
+		if err := enc.Encode(in.Row()); err != nil {
 			return fault.New(fault.Host, "writing rows", err)
 		}
 	}
