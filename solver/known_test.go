@@ -64,3 +64,33 @@ func TestAKnownCleanHistoryIsNotScrubbed(t *testing.T) {
 		})
 	}
 }
+
+// stuck is a sandbox in which no script ends after the first action.
+type stuck struct{ *world }
+
+func (s stuck) Script(ctx context.Context, _ string) (vocab.Output, error) {
+	if len(s.ran) == 0 {
+		return vocab.Output{}, nil
+	}
+	<-ctx.Done()
+	return vocab.Output{}, context.Cause(ctx)
+}
+
+func TestAnAgentThatReplacedGitDoesNotHoldItsWorker(t *testing.T) {
+	for _, command := range []string{"do 1", "submit"} {
+		t.Run(command, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBeside(t, func(sandbox.Opening) (solver.Sandbox, error) { return stuck{&world{}}, nil }, bash(command))
+				b.config.Loop, b.config.ScrubGitHistory, b.config.Salvage = newLoop(t, 1), false, true
+				began := time.Now()
+				_, err := b.solve(t.Context(), solver.New(b.config), "a")
+				if took := time.Since(began); took > 4*time.Minute {
+					t.Errorf("it took %v (%v), want at most 4 minutes", took, err)
+				}
+				if err := b.store.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

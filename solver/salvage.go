@@ -3,9 +3,20 @@ package solver
 import (
 	"context"
 	"strings"
+	"time"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxgit"
 )
+
+// lastScripts is how long batch's own scripts may take after the agent's last action, all
+// together: the agent may have replaced git by a program that does not end.
+const lastScripts = 3 * time.Minute
+
+func withinLastScripts(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, lastScripts,
+		fault.Newf(fault.Instance, "git in the container did not end within %v: the agent may have replaced it", lastScripts))
+}
 
 // commits are those that a patch of this attempt may be against, the most likely first.
 func (t *attempt) commits() []string {
@@ -21,6 +32,8 @@ func (t *attempt) commits() []string {
 // salvage keeps the working tree's diff of an attempt that ended without a submission.
 // If predict is set, a diff that is not empty also becomes the prediction.
 func (t *attempt) salvage(ctx context.Context, box Sandbox, predict bool) {
+	ctx, cancel := withinLastScripts(ctx)
+	defer cancel()
 	patch, err := boxgit.WorktreeDiff(ctx, ownScripts{box}, t.commits()...)
 	if err != nil {
 		t.log.Warn("salvaging", "err", err)

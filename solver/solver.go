@@ -284,6 +284,8 @@ func (t *attempt) reserve(ctx context.Context) (session.Reservation, error) {
 
 // predict turns the submission into a prediction.
 func (t *attempt) predict(ctx context.Context, box Sandbox) {
+	ctx, cancel := withinLastScripts(ctx)
+	defer cancel()
 	// A nil Submission means that there was none, so an empty one must not be nil.
 	t.result.Submission = append([]byte{}, t.ending.Submission...)
 	text, note := boxgit.Portable(ctx, ownScripts{box}, t.commits(), t.ending.Submission)
