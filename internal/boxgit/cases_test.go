@@ -59,6 +59,23 @@ var cases = []struct {
 		git tag blob $(echo b | git hash-object -w --stdin); plant $(git rev-parse blob)`,
 		check: `[ "$(git tag | tr '\n' ' ')" = 'annotated nested v1 ' ]`,
 	},
+	{
+		name: "tags of commits", script: `begin repo; git tag light HEAD~1; git tag -a -m t annotated; git tag again annotated^{tag}; ahead; git tag 'light+(x)' ahead; git tag -a -m t future ahead; git tag twice future^{tag}
+		plant $(git rev-parse future); signed() { printf 'object %s\ntype commit\ntag s\ntagger a <a@localhost> 1 +0000\n\nt\n-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n' $1 | git mktag; }
+		git tag signed $(signed $(git rev-parse HEAD~1)); git tag signed2 $(signed $(git rev-parse ahead)); plant $(git rev-parse signed2); git pack-refs --all`,
+		check: `[ "$(git tag | tr '\n' ' ')" = 'again annotated light signed v1 ' ] && [ "$(git rev-parse again)" = "$(git rev-parse annotated)" ] && git cat-file tag signed | grep -q SIGNATURE`,
+	},
+	{name: "an annotated tag of a tree", script: `begin repo; ahead; git tag -a -m t t HEAD:dir; plant $(git rev-parse t)`, check: `[ "$(git tag)" = v1 ]`},
+	{name: "a tag of a tree", script: `begin repo; ahead; git tag t HEAD:dir`, check: `[ "$(git tag)" = v1 ]`},
+	{name: "an annotated tag of a blob", script: `begin repo; ahead; git tag -a -m t t HEAD:a; plant $(git rev-parse t)`, check: `[ "$(git tag)" = v1 ]`},
+	{name: "a nested tag of a commit beyond HEAD", script: `begin repo; ahead; git tag -a -m t t ahead; git tag -a -m t u t 2>/dev/null; plant $(git rev-parse t u); git tag -d t >/dev/null`, check: `[ "$(git tag)" = v1 ]`},
+	{name: "a nested tag alone", script: `begin repo; ahead; git tag -a -m t t; git tag -a -m t u t 2>/dev/null; git tag -d t >/dev/null`, check: `[ "$(git tag | tr '\n' ' ')" = 'u v1 ' ] && git cat-file -e u^{}`},
+	{name: "a tag that takes a file for a commit", script: `begin repo; ahead; printf 'object %s\ntype commit\ntag s\ntagger a <a@localhost> 1 +0000\n\nt\n' $(git rev-parse HEAD:a) | git hash-object -t tag -w --stdin --literally > ../t
+		git update-ref refs/tags/t $(cat ../t); plant $(cat ../t)`, check: `[ "$(git tag)" = v1 ]`},
+	{
+		name: "a tag of what another working tree has, and a replaced file", script: `begin repo; ahead; git tag t ahead; git worktree add -q ../other ahead; git replace $(git rev-parse HEAD:a) $(echo other | git hash-object -w --stdin)`,
+		check: `[ "$(git tag)" = v1 ]`,
+	},
 	{name: "a bundle", script: `begin repo; ahead; git bundle create -q .git/all.bundle --all; git branch -qD ahead`, check: `[ ! -e .git/all.bundle ]`},
 	{
 		name: "submodules", script: `begin sub; git checkout -q -b ahead; future secret; back; begin "$top/sub2"; cd "$top"; begin repo

@@ -40,7 +40,7 @@ sort_refs() {
 	if [[ ! $share && -f $shared$GIT_DIR/keep ]]; then # another container of the image has asked git
 		mapfile -t tags <"$shared$GIT_DIR/keep"
 	elif [[ $head && " ${all[*]}" == *' refs/tags/'* ]]; then
-		mapfile -t tags < <(git for-each-ref --merged "$head" --format='%(refname)' refs/tags 2>/dev/null)
+		tags_of_list || mapfile -t tags < <(git for-each-ref --merged "$head" --format='%(refname)' refs/tags 2>/dev/null)
 	fi
 	for ref in "${tags[@]}"; do keep["$ref "]=1; done
 	for ref in "${all[@]}"; do
@@ -51,6 +51,45 @@ sort_refs() {
 	done
 	[[ $share ]] || return 0
 	mkdir -p -- "$shared$GIT_DIR" && printf '%s\n' "${roots[@]}" >"$shared$GIT_DIR/refs" && mv -- "$shared$GIT_DIR/refs" "$shared$GIT_DIR/keep" || fail "writing into $shared"
+}
+
+# tags_of_list sets tags as git for-each-ref --merged does, but from the list that repack
+# needs, so that git reads the history once. It fails if more than HEAD and the index would be
+# on the list, or if a tag is neither a commit's nor that of a tag object for a commit.
+tags_of_list() {
+	local others=("$common"/worktrees/*) i lines ref id kind named really commit found refs=() commits=() ids=()
+	local -A listed=() new=()
+	[[ ! $also && $GIT_DIR == "$common" && ${#others[@]} == 0 && " ${all[*]}" != *' refs/replace/'* ]] || return
+	# Versions of git differ in what %(*objectname) is for a tag of a tag.
+	lines=$(git for-each-ref --format='%(refname) %(objectname) %(objecttype) %(type) %(*objecttype) %(object)' refs/tags 2>/dev/null) || return
+	while read -r ref id kind named really commit; do
+		case "$kind $named $really" in
+		'commit  ') commit=$id ;;
+		'tag commit commit') ;;
+		*) return 1 ;;
+		esac
+		refs+=("$ref") ids+=("$id") commits+=("$commit")
+	done <<<"$lines"
+	write_list "$head" || return
+	found=$(printf '%s\n' "${commits[@]}" "${ids[@]}" | grep -xFf - -- "$list")
+	(($? < 2)) || return
+	for id in $found; do listed[$id]=1; done
+	for i in "${!refs[@]}"; do
+		[[ ${listed[${commits[i]}]:-} ]] || continue
+		tags+=("${refs[i]}") id=${ids[i]}
+		[[ ${listed[$id]:-} ]] || new[$id]=1
+	done
+	((${#new[@]} == 0)) || printf '%s\n' "${!new[@]}" >>"$list" || return
+	complete=1
+}
+
+# write_list writes the ids of the objects that the index, some commits and some refs need.
+write_list() { # commits and refs
+	local want=("$@")
+	walk() { printf '%s\n' "${want[@]}" | git rev-list --objects --indexed-objects "$@" --stdin; }
+	ids() { walk "$@" | cut -d' ' -f1; }
+	# The options are of git 2.16 and 2.22.
+	complaint=$({ set -o pipefail; walk --missing=allow-any --no-object-names >"$list" || ids --missing=allow-any >"$list" || ids >"$list"; } 2>&1)
 }
 
 # count prints how often objects are stored. Each file that git does not read, such as a
@@ -99,30 +138,21 @@ pack() { # list, folder
 # repack leaves in the store what HEAD, the index and the refs to keep need, and
 # nothing else. What is borrowed from another repository becomes this one's own.
 repack() {
-	local list=$GIT_DIR/gitscrub.$$ n total
-	local want=(${head:+"$head"} ${also:+"$also"} "${roots[@]}")
-	walk() { printf '%s\n' "${want[@]}" | git rev-list --objects --indexed-objects "$@" --stdin; }
-	ids() { walk "$@" | cut -d' ' -f1; }
-	# The options are of git 2.16 and 2.22.
-	complaint=$({ set -o pipefail; walk --missing=allow-any --no-object-names >"$list" || ids --missing=allow-any >"$list" || ids >"$list"; } 2>&1) ||
-		[[ -z ${want[*]} && ! -e $GIT_DIR/index ]] || { rm -f -- "$list"; fail "listing what HEAD needs in $GIT_DIR"; }
+	local n total want=(${head:+"$head"} ${also:+"$also"} "${roots[@]}")
+	[[ $complete ]] || write_list "${want[@]}" || [[ -z ${want[*]} && ! -e $GIT_DIR/index ]] ||
+		{ rm -f -- "$list"; fail "listing what HEAD needs in $GIT_DIR"; }
 	# git knows the empty tree without having it.
 	n=$(grep -vcE '^(4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)' "$list")
 	total=$(count)
-	if ((n == total)) && [[ ! -e $store/info/alternates ]]; then
-		rm -f -- "$list"
-		return
-	fi
+	((n != total)) || [[ -e $store/info/alternates ]] || return 0
 	changed=1 objects=$((objects + total - n))
 	if [[ $share ]]; then
 		pack "$list" "$shared$store/pack"
-		rm -f -- "$list"
 		(($(GIT_OBJECT_DIRECTORY=$shared$store store=$shared$store count) >= n)) || fail "$shared$store lacks what HEAD needs"
 		printf '%s\n' "$n" >"$shared$store/count" || fail "writing into $shared"
 		return
 	fi
 	pack "$list" "$store/pack"
-	rm -f -- "$list"
 	remove_others
 	(($(count) >= n)) || fail "$store lacks what HEAD needs"
 	trim_shallow
@@ -151,7 +181,6 @@ remove_others() {
 
 # trim_shallow takes from the ends of a shallow history those that are not there any more.
 trim_shallow() {
-	local list=$GIT_DIR/gitscrub.$$
 	[[ -s $common/shallow ]] || return 0
 	git cat-file --batch-check='%(objectname)' <"$common/shallow" | grep -v missing >"$list"
 	(($? < 2)) && mv -- "$list" "$common/shallow" || fail "changing $common/shallow"
@@ -209,6 +238,7 @@ shortest() {
 scrub() { # git directory, commit to keep beside HEAD or nothing
 	local -x GIT_DIR=$1
 	local also=$2 common store head branch doomed=() roots=() complaint= digits=
+	local list=$1/gitscrub.$$ complete= # of the objects that stay
 	look
 	[[ $also ]] && also=$(git rev-parse -q --verify "$also^{commit}" 2>/dev/null)
 	[[ $known ]] || sort_refs
@@ -217,6 +247,7 @@ scrub() { # git directory, commit to keep beside HEAD or nothing
 	if [[ ! $known ]]; then
 		abbreviates && digits=$(shortest)
 		borrow || repack
+		rm -f -- "$list"
 		[[ ! $digits || $(shortest) == "$digits" ]] ||
 			git config --file "$common/config" core.abbrev "$digits" || fail "changing $common/config"
 	fi

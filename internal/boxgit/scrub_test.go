@@ -230,6 +230,19 @@ func TestTheScrubUsesTheHelper(t *testing.T) {
 	}
 }
 
+// The tags that stay are found in the list of what HEAD needs.
+func TestTheHistoryIsReadOnce(t *testing.T) {
+	t.Parallel()
+	r := hostile(t, `begin repo; git tag -a -m t annotated; ahead; git tag later ahead; mkdir ../bin
+		printf '#!/bin/sh\necho "$@" >> "%s/called"\nexec "%s" "$@"\n' "$top" "$(type -P git)" > ../bin/git; chmod +x ../bin/git`, "repo")
+	r.env = []string{"PATH=" + filepath.Join(r.dir, "bin") + ":" + os.Getenv("PATH")}
+	r.scrub(t, "", boxgit.Scrub)
+	called, err := os.ReadFile(filepath.Join(r.dir, "called"))
+	if n := strings.Count(string(called), " rev-list "); err != nil || n != 1 || strings.Contains(string(called), "--merged") {
+		t.Errorf("git read the history other than once, %v:\n%s", err, called)
+	}
+}
+
 // Whatever happens to the helper and its output, no object that HEAD needs is lost.
 func TestAHelperThatFailsLosesNothing(t *testing.T) {
 	t.Parallel()
