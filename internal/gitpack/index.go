@@ -21,9 +21,9 @@ var indexMagic = []byte("\xfftOc\x00\x00\x00\x02")
 // index is the index of a pack. Its objects are numbered in the order of their ids.
 type index struct {
 	ids, sums, near, far []byte
-	pack                 []byte // checksum at the end of the pack
-	fan                  [fanout + 1]int
-	places               []uint64 // offsets of all entries, ascending, each with its object's number: see place
+	pack                 []byte            // checksum at the end of the pack
+	firsts               [1<<16 + 1]uint32 // by two bytes: the first object whose id begins with these or later ones
+	places               []uint64          // offsets of all entries, ascending, each with its object's number: see place
 }
 
 // place combines an entry's offset with its object's number, so that places sort by offset.
@@ -52,13 +52,7 @@ func parseIndex(data []byte) (*index, error) {
 		return nil, errors.New("not an index of version 2")
 	}
 	x := &index{}
-	for i := range fanout {
-		x.fan[i+1] = int(binary.BigEndian.Uint32(data[8+i*4:]))
-		if x.fan[i+1] < x.fan[i] {
-			return nil, errors.New("the numbers of objects do not ascend")
-		}
-	}
-	n, rest := x.fan[fanout], data[indexStart:len(data)-2*idSize]
+	n, rest := int(binary.BigEndian.Uint32(data[indexStart-4:])), data[indexStart:len(data)-2*idSize]
 	if n >= 1<<objectBits || len(rest) < n*(idSize+8) || (len(rest)-n*(idSize+8))%8 != 0 {
 		return nil, errors.New("its size does not fit its number of objects with SHA-1 ids")
 	}
@@ -68,11 +62,15 @@ func parseIndex(data []byte) (*index, error) {
 	x.near, x.far = rest[:n*4], rest[n*4:]
 	x.places = make([]uint64, n)
 	for i := range n {
+		x.firsts[int(binary.BigEndian.Uint16(x.id(i)))+1]++
 		offset, err := x.offset(i)
 		if err != nil {
 			return nil, err
 		}
 		x.places[i] = place(offset, i)
+	}
+	for i := range 1 << 16 {
+		x.firsts[i+1] += x.firsts[i]
 	}
 	slices.Sort(x.places)
 	return x, nil
@@ -102,7 +100,8 @@ func (x *index) sum(object int) uint32 {
 
 // find returns the number of the object with that id.
 func (x *index) find(id []byte) (object int, ok bool) {
-	low, high := x.fan[id[0]], x.fan[int(id[0])+1]
+	begin := binary.BigEndian.Uint16(id)
+	low, high := int(x.firsts[begin]), int(x.firsts[int(begin)+1])
 	for low < high {
 		mid := (low + high) / 2
 		switch bytes.Compare(x.id(mid), id) {
