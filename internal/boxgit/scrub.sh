@@ -190,7 +190,7 @@ trim_shallow() {
 forget() {
 	local f own=$GIT_DIR
 	if ((${#doomed[@]})); then
-		complaint=$(printf 'delete %s\n' "${doomed[@]}" | git update-ref --no-deref --stdin 2>&1) || fail "deleting refs of $common"
+		complaint=$(printf 'option no-deref\ndelete %s\n' "${doomed[@]}" | git update-ref --stdin 2>&1) || fail "deleting refs of $common"
 		changed=1 refs=$((refs + ${#doomed[@]}))
 	fi
 	local junk=("$common"/refs/!(heads|tags|replace) "$common"/info/@(grafts|refs))
