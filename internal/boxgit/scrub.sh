@@ -141,6 +141,7 @@ repack() {
 	local n total want=(${head:+"$head"} ${also:+"$also"} "${roots[@]}")
 	[[ $complete ]] || write_list "${want[@]}" || [[ -z ${want[*]} && ! -e $GIT_DIR/index ]] ||
 		{ rm -f -- "$list"; fail "listing what HEAD needs in $GIT_DIR"; }
+	[[ ! $head ]] || git cat-file -e "$head" 2>/dev/null || fail "HEAD's commit is missing in $GIT_DIR" # git 2.45 does not complain
 	# git knows the empty tree without having it.
 	n=$(grep -vcE '^(4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)' "$list")
 	total=$(count)
