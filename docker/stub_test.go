@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -203,7 +204,7 @@ func (s *stub) keep(asked container.CreateRequest) {
 // attach acts as an init that starts nothing: it answers whether it is ready and whether
 // commands could be run, and no command ever ends, unless s.ends is set.
 func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
-	conn, _, err := http.NewResponseController(w).Hijack()
+	conn, err := hijack(w)
 	if err != nil {
 		return
 	}
@@ -216,7 +217,6 @@ func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 	s.mu.Unlock()
-	_, _ = io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
 	out := wire.NewWriter(stdcopy.NewStdWriter(conn, stdcopy.Stdout), key, wire.Init)
 	in := wire.NewReader(conn, key, wire.Runner)
 	var number uint64
@@ -246,6 +246,15 @@ func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
 			_ = out.Write(number, wire.Frame{Kind: wire.KindDone, ID: f.ID, Data: wire.Encode(wire.Done{})})
 		}
 	}
+}
+
+// hijack answers with a stream of its own.
+func hijack(w http.ResponseWriter) (net.Conn, error) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err == nil {
+		_, err = io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+	}
+	return conn, err
 }
 
 // answer answers with v in JSON.
