@@ -120,17 +120,23 @@ func BenchmarkHistorySweep(b *testing.B) {
 			"run", "--subset", rows, "-m", "scripted/script.yaml", "-w", "32", "-q", "-o", fmt.Sprint("out", round),
 		}, more...)...))
 	}
-	for b.Loop() {
+	forget := func() { // the histories that stay after a run too
+		batch("clean")
 		if err := os.RemoveAll(filepath.Join(dir, "state")); err != nil {
 			b.Fatal(err)
 		}
+	}
+	for b.Loop() {
+		forget()
 		sweep("kept", "rows.jsonl", "--keep-git-history")
 		sweep("first", "rows.jsonl")
 		sweep("kept", "rows.jsonl", "--keep-git-history")
 		sweep("again", "rows.jsonl")
+		forget()
 		sweep("each-kept", "each.jsonl", "--keep-git-history")
 		sweep("each", "each.jsonl")
 	}
+	forget()
 	middle := func(kind string) float64 {
 		slices.Sort(took[kind])
 		n := len(took[kind])
