@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/vocab"
@@ -140,7 +142,7 @@ func (s *Source) Output(ref OutputRef) (output []byte, total int64, err error) {
 	return output, kept.total, err
 }
 
-// Response reads the provider's answer to a step; nil if none is known.
+// Response reads the provider's answer to a step; empty if none is known.
 func (s *Source) Response(step int) (json.RawMessage, error) {
 	line, ok := s.h.replies[step]
 	if !ok {
@@ -150,9 +152,14 @@ func (s *Source) Response(step int) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var reply ReplyData
-	err = reply.UnmarshalJSON(rec.Data)
-	return reply.Response, err
+	r := gjson.GetManyBytes(rec.Data, "message", "response", "shared") // it was decoded when the history was read
+	var shared [][3]int
+	if r[2].Exists() {
+		if err := json.Unmarshal([]byte(r[2].Raw), &shared); err != nil {
+			return nil, err
+		}
+	}
+	return unshare([]byte(r[0].Raw), []byte(r[1].Raw), shared)
 }
 
 // keptOutput is the place of an action's output, and how many bytes it had.

@@ -115,8 +115,8 @@ func textsIn(text []byte) func(yield func(from, to int) bool) {
 
 // compactRaw returns a JSON text on one line and in UTF-8; nil for nil.
 func compactRaw(text json.RawMessage) (json.RawMessage, error) {
-	if text == nil {
-		return nil, nil
+	if text == nil || isCompact(text) {
+		return text, nil
 	}
 	var b bytes.Buffer
 	b.Grow(len(text))
@@ -127,6 +127,23 @@ func compactRaw(text json.RawMessage) (json.RawMessage, error) {
 		return bytes.ToValidUTF8(b.Bytes(), []byte("\ufffd")), nil
 	}
 	return b.Bytes(), nil
+}
+
+// isCompact reports whether a JSON text is on one line and in UTF-8, as nearly all are. Whether it
+// is JSON at all is checked when it is encoded as a part of a record.
+func isCompact(text []byte) bool {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c <= ' ' && !quoted:
+			return false
+		}
+	}
+	return utf8.Valid(text)
 }
 
 // lastReply is the last recorded reply, whose texts are not repeated in messages records.

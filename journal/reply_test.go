@@ -199,6 +199,25 @@ func TestNoRecordRefersToAReplyThatWasNotWritten(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotJSONIsNotRecorded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w := writer(t, path)
+	if err := w.Begin(1, struct{}{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{`{"a":1`, `{a}`, `\`, "{\"a\":\"\x01" + prose(1) + `"}`, `{"a":"` + prose(1) + `\x"}`} {
+		for _, data := range []any{
+			journal.ReplyData{Step: 1, Message: json.RawMessage(bad), Response: json.RawMessage(bad)},
+			journal.ReplyData{Step: 1, Message: json.RawMessage(`{}`), Response: json.RawMessage(bad)},
+			says(bad),
+		} {
+			if err := w.Append(journal.TypeReply, data); err == nil {
+				t.Errorf("%T with %q was recorded, want an error", data, bad)
+			}
+		}
+	}
+}
+
 // Any answer of a provider is read as it was written.
 func FuzzReplyRoundTrip(f *testing.F) {
 	long := strings.Repeat("x", 70)

@@ -219,7 +219,7 @@ func (t *trajectoryWriter) withResponse(m json.RawMessage) (json.RawMessage, err
 		return m, nil
 	}
 	response, err := t.source.Response(ref.Step)
-	if err != nil || response == nil {
+	if err != nil || len(response) == 0 {
 		return m, err
 	}
 	return slices.Concat(m[:at.from], response, m[at.to:]), nil
