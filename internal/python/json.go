@@ -3,6 +3,7 @@ package python
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -24,7 +25,7 @@ const del = 0x7f // the first character that Python does not print
 // escapeNonASCII escapes DEL and all characters beyond ASCII. It works without a parser,
 // because a JSON text has such characters only inside strings.
 func escapeNonASCII(text []byte) []byte {
-	first := bytes.IndexFunc(text, func(r rune) bool { return r >= del })
+	first := slices.IndexFunc(text, func(c byte) bool { return c >= del })
 	if first < 0 {
 		return text
 	}

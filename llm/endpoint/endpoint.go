@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -82,5 +81,9 @@ func Members(raw json.RawMessage) map[string]json.RawMessage {
 
 // IsSet reports whether a member of an answer says anything.
 func IsSet(raw json.RawMessage) bool {
-	return !slices.Contains([]string{"", "null", "{}", `""`, "false"}, strings.TrimSpace(string(raw)))
+	switch string(bytes.TrimSpace(raw)) {
+	case "", "null", "{}", `""`, "false":
+		return false
+	}
+	return true
 }

@@ -95,7 +95,7 @@ var errRefused = errors.New("the request was refused")
 // Ask makes the one request of a call and has its answer read, see [endpoint.Endpoint.Ask].
 func (c *Client) Ask(ctx context.Context, req *llm.Request, body history.Body, read Readers) (*llm.Response, error) {
 	return c.at.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		ask := c.ask.Clone(try)
+		ask := c.ask.WithContext(try) // nobody changes the header that they share
 		body.Attach(ask)
 		answer, err := c.at.HTTP.Do(ask)
 		if err != nil {
