@@ -76,7 +76,7 @@ func checkID(at place, id string) error {
 
 func noID(at place, fields map[string]any) error {
 	return fault.Newf(fault.Usage, "reading %s: instance_id is missing or empty", at).
-		WithHint("%severy row needs an instance_id; `go doc batch.example/batch/dataset` describes the columns", misspelled("instance_id", fields))
+		WithHint("%severy row needs an instance_id; `batch help row` describes the columns", misspelled("instance_id", fields))
 }
 
 // misspelled returns a sentence for a hint about a column that is missing: the name in

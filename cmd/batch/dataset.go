@@ -40,7 +40,7 @@ ones named.
   batch dataset --subset rows.parquet --json | jq .instance_id
   batch dataset init my-dataset --repo ~/src/shop
 
-How to write a row of your own: go doc batch.example/batch/dataset`,
+How to write a row of your own: batch help row`,
 		RunE: func(c *cobra.Command, ids []string) error {
 			ds, selected, err := f.load(c.Context(), a)
 			if err != nil {

@@ -56,7 +56,7 @@ jq -c '{messages, tools}'.
 --atif writes one file for each attempt in the Agent Trajectory Interchange
 Format, version 1.7, as Harbor does. It also has the replies that were refused.
 
---steps writes a row for each step as parquet: "go doc ./results/export" lists
+--steps writes a row for each step as parquet: "batch help data" lists
 its columns.
 
   batch export runs/gpt-5 --sb-cli preds.json

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"batch.example/batch/docs"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/near"
@@ -194,6 +195,9 @@ func topics() []*cobra.Command {
 			text += "\n  " + strings.ReplaceAll(strings.TrimSpace(progress.Schema), "\n", "\n  ") + "\n"
 		}
 		list = append(list, &cobra.Command{Use: name, Short: strings.TrimSuffix(short, "."), Long: strings.TrimSpace(text)})
+	}
+	for _, p := range docs.Pages {
+		list = append(list, &cobra.Command{Use: p.Name, Short: p.Title, Long: strings.TrimSpace(p.Text())})
 	}
 	return list
 }

@@ -107,7 +107,8 @@ func TestHelpFitsATerminal(t *testing.T) {
 		text, _, _ := strings.Cut(c.Long, "Every line satisfies this JSON Schema")
 		for line := range strings.Lines(text + "\n" + c.UsageString()) {
 			line = strings.TrimSuffix(line, "\n")
-			if len(line) > helpWidth && !strings.HasPrefix(line, "  batch ") {
+			table := strings.HasPrefix(line, "    ") && strings.HasPrefix(c.Long, "# ") // of a page of package docs
+			if len(line) > helpWidth && !strings.HasPrefix(line, "  batch ") && !table {
 				t.Errorf("a line in the help of %s is %d columns wide: %s", path, len(line), line)
 			}
 		}

@@ -134,7 +134,7 @@ func (r repository) changes(ctx context.Context, n int) (list []change, notes []
 	}
 	if len(list) == 0 {
 		return nil, nil, fault.Newf(fault.Usage, "no commit of %s makes a row", r.dir).
-			WithHint("a row is a commit that has a parent and changes other files than tests;\nto write rows yourself, see `go doc batch.example/batch/dataset`")
+			WithHint("a row is a commit that has a parent and changes other files than tests;\nto write rows yourself, see `batch help row`")
 	}
 	return list, notes, nil
 }

@@ -106,7 +106,7 @@ func Find(in dataset.Instance, o Options) (*Task, error) {
 		WithHint("%s", bringYourOwn)
 }
 
-const bringYourOwn = "a row is graded by its columns image, eval_script, log_parser and eval_type (`go doc batch.example/batch/dataset`).\n" +
+const bringYourOwn = "a row is graded by its columns image, eval_script, log_parser and eval_type (`batch help row`).\n" +
 	"Without them, give a script with `--eval-script FILE`, and with `--parser EXECUTABLE` a program that reads\n" +
 	"the log on standard input and prints {\"test name\": \"PASSED\", ...} as JSON"
 

@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"agent":      {"llm", "fault", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable"},
 	"authority":  {"fault"},
 	"designs":    {},
+	"docs":       {},
 	"session":    {"agent", "authority", "llm", "journal", "fault", "internal/atomicfile"},
 	"chat":       {"solver", "session", "agent", "llm", "journal", "runner", "fault", "internal/printable"},
 	"journal":    {"fault", "internal/python", "internal/atomicfile", "internal/inject"},

@@ -26,16 +26,8 @@ func Load(name string) (Script, error) {
 	return LoadFS(os.DirFS(filepath.Dir(abs)), filepath.Base(abs))
 }
 
-// LoadFS reads a script from
-//   - a YAML or JSON file: instance id (or [Anyone]) to a list of replies; a
-//     reply is a text, or a mapping of content, bash, tool_calls (list of id,
-//     name and arguments as text or mapping), cost, finish_reason,
-//     input_tokens, output_tokens and delay ("250ms" or seconds);
-//   - a recorded trajectory: an object with messages, or a bare list of them;
-//     its instance_id, else Anyone, is the key;
-//   - a folder of trajectories, <id>/<id>.traj.json or <id>.traj.json.
-//
-// Errors are Usage faults that name the file and the place in it.
+// LoadFS reads a script of one of the forms in the package comment. Errors are Usage faults
+// that name the file and the place in it.
 func LoadFS(fsys fs.FS, name string) (Script, error) {
 	script, err := load(fsys, name)
 	if err != nil {

@@ -1,7 +1,37 @@
-// Package scripted is a model that gives fixed replies: from
-// a file, a recorded trajectory played again, the gold patch of an instance
-// ([Oracle]) or nothing ([Noop]). It needs no provider and costs nothing, so
-// runs can be shown, checked and measured with it.
+// Package scripted is a model that gives fixed replies: from a file, a recorded
+// trajectory played again, the gold patch of an instance ([Oracle]) or nothing ([Noop]).
+// It needs no provider and costs nothing, so runs can be shown, checked and measured with
+// it.
+//
+// # Scripts
+//
+// A script is what -m scripted/FILE plays and batch stub --script serves. It is one of
+//
+//   - a YAML or JSON file: from instance ids, or * for all others, to a list of replies;
+//   - a recorded trajectory: an object with messages, or a bare list of them; its
+//     instance_id, else *, is the key;
+//   - a folder of trajectories, ID/ID.traj.json or ID.traj.json.
+//
+// A reply is a text, or an object with these members, each of which may be left out:
+//
+//	content                      what the model says
+//	bash                         a command: short for one call of the tool bash, or a fenced
+//	                             block where the action form is text
+//	tool_calls                   a list of id, name and arguments (a text or an object)
+//	cost                         US dollars
+//	input_tokens, output_tokens  as the provider would report them
+//	finish_reason                default: tool_calls with calls, else stop
+//	delay                        before the reply: seconds, or a text such as 250ms
+//
+// This one edits a file in every instance and submits the change:
+//
+//	'*':
+//	- {content: I will fix it., bash: "sed -i 's/-/+/' calc.py", cost: 0.01}
+//	- content: Done.
+//	  bash: echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff
+//	  delay: 250ms
+//
+// A call after the last reply is an error, which ends the instance.
 package scripted
 
 import (

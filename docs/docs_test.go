@@ -1,0 +1,86 @@
+package docs
+
+import (
+	"bytes"
+	"flag"
+	"go/ast"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the pages")
+
+func TestPagesAreCurrent(t *testing.T) {
+	known := map[string]bool{}
+	for _, p := range Pages {
+		file := p.Name + ".md"
+		known[file] = true
+		want := p.render(t)
+		if *update {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not the comment of package %s (%v): run go generate ./docs", file, p.Package, err)
+		}
+	}
+	files, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !known[file] {
+			t.Errorf("%s is not a page", file)
+		}
+	}
+}
+
+// render returns the page that the package's comment gives. What the printer writes for a
+// terminal is also Markdown, except its headings.
+func (p Page) render(t *testing.T) []byte {
+	t.Helper()
+	var text string
+	for _, file := range sources(t, filepath.Join("..", p.Package)) {
+		if file.Doc != nil {
+			text += file.Doc.Text()
+		}
+	}
+	linked := comment.Parser{ // links are words here
+		LookupPackage: func(name string) (string, bool) { return name, true },
+		LookupSym:     func(_, _ string) bool { return true },
+	}
+	parsed := linked.Parse(text)
+	if len(parsed.Content) == 0 {
+		t.Fatalf("package %s has no comment", p.Package)
+	}
+	printer := comment.Printer{TextWidth: 80, TextCodePrefix: "    "}
+	body := bytes.ReplaceAll(printer.Text(parsed), []byte("\n# "), []byte("\n## "))
+	return append([]byte("# "+p.Title+"\n\n<!-- go generate ./docs: the comment of package "+p.Package+" -->\n\n"), body...)
+}
+
+func sources(t *testing.T, dir string) []*ast.File {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no sources in %s: %v", dir, err)
+	}
+	var list []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, file)
+	}
+	return list
+}
