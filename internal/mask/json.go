@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // JSON returns a JSON text with the secrets in its strings hidden. The result is still
@@ -77,5 +78,13 @@ func (m *Masker) jsonString(quoted []byte) []byte {
 	if hidden == s {
 		return quoted
 	}
-	return []byte(`"` + inJSON(hidden, false) + `"`)
+	return []byte(inJSON(hidden))
+}
+
+func inJSON(text string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a text can always be written
+	return strings.Trim(b.String(), "\n")
 }

@@ -21,17 +21,19 @@
 //     they appear in a text only by accident. See [InEnvironment].
 //   - Everything that a user's pattern matches.
 //
-// A value is also found in these forms: escaped as in JSON (by Go, by Python,
-// and JSON within JSON), as in a Go string or as in a URL, and in base64 with
-// either alphabet, even as a part of a longer encoded text.
+// A value is also found in hexadecimal, and in base64 with either alphabet, even as a part of
+// a longer encoded text. Each character of these that is neither a letter nor a digit may be
+// escaped by itself: as in a URL, in JSON and in JSON within JSON, between the quotes of a
+// shell, of Go or of Python, or as in HTML. So it does not matter which characters an
+// encoder keeps.
 //
 // # What is not hidden
 //
 //   - values shorter than [MinLength], and numbers with fewer than 12 digits: they
 //     occur in too many texts that are not secret
 //   - text that matches a pattern only after decoding
-//   - a value in another form: reversed, in hexadecimal, compressed, or wrapped
-//     over lines that the value itself does not have
+//   - a value in another form: reversed, compressed, with letters or digits escaped, or
+//     wrapped over lines that the value itself does not have
 //   - numbers and member names in JSON: hiding them would change the document
 //   - submissions. What an agent submits is kept exactly, byte for byte, in
 //     <id>.patch and in preds.json, because otherwise it could not be graded. If it
@@ -168,20 +170,17 @@ func hide(b []byte, spans []span) []byte {
 
 // table is an index of everything to hide. It never changes.
 type table struct {
-	forms    [256][]form // by first byte, the longest first
+	forms    [256][]*form // by what the first byte may be
 	pairs    [1 << 16 / 64]uint64
-	longest  int
+	longest  int // that a form can be in a text
 	patterns []*regexp.Regexp
 }
 
-// form is one spelling of a secret.
-type form struct{ text, name string }
-
 func (t *table) with(secrets []Secret) *table {
-	var more []form
+	var more []*form
 	for _, s := range secrets {
 		for _, text := range spellings(s.Value) {
-			more = append(more, form{text, s.Name})
+			more = append(more, newForm(text, s.Name))
 		}
 	}
 	if more == nil {
@@ -197,16 +196,20 @@ func (t *table) with(secrets []Secret) *table {
 	return &next
 }
 
-func (t *table) add(f form) {
-	list := &t.forms[f.text[0]]
-	if slices.ContainsFunc(*list, func(g form) bool { return g.text == f.text }) {
+func (t *table) add(f *form) {
+	if slices.ContainsFunc(t.forms[f.text[0]], func(g *form) bool { return g.text == f.text }) {
 		return
 	}
-	*list = append(*list, f)
-	slices.SortStableFunc(*list, func(a, b form) int { return cmp.Compare(len(b.text), len(a.text)) })
-	pair := pairOf(f.text[0], f.text[1])
-	t.pairs[pair/64] |= 1 << (pair % 64)
-	t.longest = max(t.longest, len(f.text))
+	t.longest = max(t.longest, f.longest())
+	first := map[byte]bool{}
+	for _, pair := range f.pairs() {
+		n := pairOf(pair[0], pair[1])
+		t.pairs[n/64] |= 1 << (n % 64)
+		if !first[pair[0]] {
+			first[pair[0]] = true
+			t.forms[pair[0]] = append(t.forms[pair[0]], f)
+		}
+	}
 }
 
 func pairOf(a, b byte) uint { return uint(a)<<8 | uint(b) }
@@ -237,11 +240,14 @@ func (t *table) literals(b []byte) []span {
 		if pair := pairOf(b[i], b[i+1]); t.pairs[pair/64]&(1<<(pair%64)) == 0 {
 			continue
 		}
+		found := span{from: i, to: i}
 		for _, f := range t.forms[b[i]] {
-			if len(f.text) <= len(b)-i && string(b[i:i+len(f.text)]) == f.text {
-				spans = append(spans, span{i, i + len(f.text), f.name})
-				break
+			if n, _ := f.match(b[i:]); i+n > found.to {
+				found.to, found.name = i+n, f.name
 			}
+		}
+		if found.to > i {
+			spans = append(spans, found)
 		}
 	}
 	return spans
@@ -251,9 +257,10 @@ func (t *table) literals(b []byte) []span {
 // later bytes; len(b) if nowhere.
 func (t *table) partialAt(b []byte) int {
 	for i := max(0, len(b)-t.longest+1); i < len(b); i++ {
-		rest := string(b[i:])
-		if slices.ContainsFunc(t.forms[b[i]], func(f form) bool { return strings.HasPrefix(f.text, rest) }) {
-			return i
+		for _, f := range t.forms[b[i]] {
+			if _, cut := f.match(b[i:]); cut {
+				return i
+			}
 		}
 	}
 	return len(b)

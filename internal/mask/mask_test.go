@@ -55,7 +55,7 @@ func plainJSON(value string) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(value)
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func TestSecretsInPythonsJSONAreHidden(t *testing.T) {

@@ -1,78 +1,27 @@
 package mask
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
+	"encoding/hex"
 	"fmt"
-	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf16"
-
-	"batch.example/batch/internal/lazy"
+	"unicode/utf8"
 )
 
-// spellings returns the forms in which a value may be written; none for a value
-// that is not hidden.
+// spellings returns the texts that stand for a value, each of which may be escaped; none for
+// a value that is not hidden.
 func spellings(value string) []string {
 	value = strings.TrimSpace(value)
 	if len(value) < MinLength || shortNumber(value) {
 		return nil
 	}
-	forms := append([]string{value}, inBase64(value)...)
-	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value)} {
-		forms = append(forms, escaped, percent().ReplaceAllStringFunc(escaped, strings.ToLower))
-	}
-	for _, once := range escapes(value) {
-		forms = append(append(forms, once), escapes(once)...)
-	}
-	slices.Sort(forms)
-	return slices.Compact(forms)
+	digits := hex.EncodeToString([]byte(value))
+	return append(inBase64(value), value, digits, strings.ToUpper(digits))
 }
-
-var percent = lazy.Regexp(`%[0-9A-F]{2}`)
 
 func shortNumber(value string) bool {
 	return len(value) < 12 && strings.Trim(value, "0123456789.-+") == ""
-}
-
-// escapes returns the ways in which JSON and Go write text between quotes.
-func escapes(text string) []string {
-	plain := inJSON(text, false)
-	return []string{
-		plain,
-		inJSON(text, true),
-		strings.ReplaceAll(plain, "/", `\/`), // as PHP
-		inASCII(plain),                       // as Python
-		unquoted(strconv.Quote(text)),
-	}
-}
-
-func inJSON(text string, html bool) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(html)
-	_ = e.Encode(text) // a text can always be written
-	return unquoted(strings.TrimSuffix(b.String(), "\n"))
-}
-
-func unquoted(s string) string { return s[1 : len(s)-1] }
-
-// inASCII escapes all characters beyond ASCII in a JSON text.
-func inASCII(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r < 0x7f {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
 }
 
 // inBase64 returns the base64 forms of value for each position at which it can begin in
@@ -88,4 +37,53 @@ func inBase64(value string) []string {
 		}
 	}
 	return forms
+}
+
+// maxBackslashes is the longest row of backslashes that is taken for one: three levels of
+// JSON in JSON make one backslash eight.
+const maxBackslashes = 8
+
+// escapes returns the ways in which encoders write a character that is neither a letter nor
+// a digit of ASCII, in lower case; nil for those, which stay as they are. A backslash
+// stands for a row of them, as escapes within escapes have.
+func escapes(c string) []string {
+	if classOf(c[0]) != 0 {
+		return nil
+	}
+	r, _ := utf8.DecodeRuneInString(c)
+	var percent, hexadecimal, octal, units string
+	for i := range len(c) {
+		percent += fmt.Sprintf("%%%02x", c[i])
+		hexadecimal += fmt.Sprintf(`\x%02x`, c[i])
+		octal += fmt.Sprintf(`\%03o`, c[i])
+	}
+	for _, unit := range utf16.AppendRune(nil, r) {
+		units += fmt.Sprintf(`\u%04x`, unit)
+	}
+	ways := []string{
+		percent, hexadecimal, octal, units, fmt.Sprintf(`\u%08x`, r), fmt.Sprintf(`\u{%x}`, r),
+		fmt.Sprintf("&#%d;", r), fmt.Sprintf("&#%03d;", r), fmt.Sprintf("&#x%x;", r), fmt.Sprintf("&#x%02x;", r),
+	}
+	switch {
+	case r == '\\':
+		ways = append(ways, c)
+	case r < utf8.RuneSelf:
+		ways = append(ways, `\`+c) // as JSON and shells
+	case r < 0x100:
+		ways = append(ways, fmt.Sprintf(`\x%02x`, r)) // as Python
+	}
+	if '\a' <= r && r <= '\r' {
+		ways = append(ways, `\`+"abtnvfr"[r-'\a':r-'\a'+1])
+	}
+	return append(ways, ownEscapes[c]...)
+}
+
+// ownEscapes are those that only one character has.
+var ownEscapes = map[string][]string{
+	" ": {"+"},
+	`"`: {"&quot;", `""`},
+	"'": {"&apos;", `''`, `'\''`, `'"'"'`, `'\"'\"'`},
+	"&": {"&amp;"},
+	"<": {"&lt;"},
+	">": {"&gt;"},
 }
