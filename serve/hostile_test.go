@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -429,6 +430,32 @@ func TestWhereNotificationsMayGo(t *testing.T) {
 		{world, "https://[fe80::1]/", false},
 		{world, "https://[fd00::1]/", false},
 		{world, "https://0.0.0.0/", false},
+		{world, "https://0.1.2.3/", false},
+		{world, "https://192.0.0.8/", false},
+		{world, "https://198.18.0.1/", false},
+		{world, "https://240.0.0.1/", false},
+		{world, "https://[fec0::1]/", false},
+		{world, "https://[2606:2800:220::1]/", true},
+		// The translations of IPv4 addresses are as the addresses.
+		{world, "https://[64:ff9b::8.8.8.8]/", true},
+		{world, "https://[64:ff9b::127.0.0.1]/", false},
+		{world, "https://[64:ff9b::10.0.0.1%25eth0]/", false},
+		{world, "https://[64:ff9b::a9fe:a9fe]/latest", false},
+		{world, "https://[64:ff9b::192.168.1.1]/", false},
+		{world, "https://[64:ff9b:1::8.8.8.8]/", false},
+		{world, "https://[64:ff9b:1:ffff::127.0.0.1]/", false},
+		{world, "https://[2002:0808:0808::1]/", true},
+		{world, "https://[2002:7f00:1::]/", false},
+		{world, "https://[2002:a00:1::1]/", false},
+		{world, "https://[2001::1]/", false},
+		{world, "https://[2001:0:4136:e378:8000:63bf:80ff:fffe]/", false},
+		{world, "https://[::127.0.0.1]/", false},
+		{world, "https://[::10.0.0.1]/", false},
+		{world, "https://[::ffff:10.0.0.1]/", false},
+		{world, "https://[::ffff:a9fe:a9fe]/", false},
+		{world, "https://[::ffff:0:127.0.0.1]/", false},
+		{home, "https://[64:ff9b::127.0.0.1]/", false},
+		{home, "https://[2002:7f00:1::]/", false},
 		{world, "https://user:pw@example.org/", false},
 		{world, "file:///etc/passwd", false},
 		{world, "gopher://example.org/", false},
@@ -447,10 +474,28 @@ func TestWhereNotificationsMayGo(t *testing.T) {
 			t.Errorf("%s: %v, want allowed: %v", c.url, err, c.goes)
 		}
 	}
-	for address, goes := range map[string]bool{"93.184.216.34:443": true, "127.0.0.1:443": false, "10.0.0.1:443": false, "[fe80::1]:443": false} {
+	for address, goes := range map[string]bool{
+		"93.184.216.34:443": true, "127.0.0.1:443": false, "10.0.0.1:443": false, "[fe80::1]:443": false,
+		"[64:ff9b::7f00:1]:443": false, "[64:ff9b::7f00:1%eth0]:443": false, "[2002:a00:1::1]:443": false, "[::ffff:127.0.0.1]:443": false,
+	} {
 		if err := world.dialed(t.Context(), "tcp", address, nil); (err == nil) != goes {
 			t.Errorf("dialing %s: %v, want allowed: %v", address, err, goes)
 		}
+	}
+}
+
+// Who answers at an allowed address does not choose where else the server sends something.
+func TestNotificationsAreNotRedirected(t *testing.T) {
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer inside.Close()
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		hook := httptest.NewServer(http.RedirectHandler(inside.URL, status))
+		defer hook.Close()
+		p := newPusher(PushRules{Hosts: []string{strings.TrimPrefix(hook.URL, "http://")}}, slog.New(slog.DiscardHandler))
+		if again, err := p.send(a2a.PushConfig{URL: hook.URL}, []byte("{}")); again || err == nil {
+			t.Errorf("%d: got %v, %v; want an error that is not tried again", status, again, err)
+		}
+		p.close()
 	}
 }
 

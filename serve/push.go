@@ -101,12 +101,12 @@ func (p *pusher) listed(u *url.URL) bool {
 	return err == nil && p.inNetworks(ip)
 }
 
-func (p *pusher) inNetworks(ip netip.Addr) bool {
-	return slices.ContainsFunc(p.rules.Networks, func(n netip.Prefix) bool { return n.Contains(ip.Unmap()) })
-}
+func (p *pusher) inNetworks(ip netip.Addr) bool { return within(p.rules.Networks, ip) }
 
-// shared is the address space that providers use behind NAT: RFC 6598.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+func within(networks []netip.Prefix, ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("") // a prefix has no address with a zone
+	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(ip) })
+}
 
 // allowed reports whether notifications may go to an IP address.
 func (p *pusher) allowed(ip netip.Addr) bool {
@@ -117,8 +117,39 @@ func (p *pusher) allowed(ip netip.Addr) bool {
 	case ip.IsLoopback():
 		return p.rules.Loopback
 	default:
-		return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip)
+		return isPublic(ip) && isPublic(translated(ip))
 	}
+}
+
+// special are addresses that are not public, beside those that [netip.Addr] has a name for.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),       // this host
+	netip.MustParsePrefix("100.64.0.0/10"),   // providers' own, behind NAT: RFC 6598
+	netip.MustParsePrefix("192.0.0.0/24"),    // protocols
+	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
+	netip.MustParsePrefix("240.0.0.0/4"),     // reserved
+	netip.MustParsePrefix("::/96"),           // IPv4 in IPv6, as long ago
+	netip.MustParsePrefix("::ffff:0:0:0/96"), // IPv4 in IPv6, for translators
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // a site's own NAT64: RFC 8215
+	netip.MustParsePrefix("2001::/32"),       // Teredo
+	netip.MustParsePrefix("fec0::/10"),       // a site's own, as long ago
+}
+
+func isPublic(ip netip.Addr) bool {
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !within(special, ip)
+}
+
+// translated returns the IPv4 address to which a gateway sends what goes to an address of
+// NAT64 (64:ff9b::/96) or 6to4 (2002::/16); ip if it is neither.
+func translated(ip netip.Addr) netip.Addr {
+	b := ip.As16()
+	switch {
+	case bytes.Equal(b[:12], []byte{0, 0x64, 0xff, 0x9b, 11: 0}):
+		return netip.AddrFrom4([4]byte(b[12:]))
+	case b[0] == 0x20 && b[1] == 0x02:
+		return netip.AddrFrom4([4]byte(b[2:]))
+	}
+	return ip
 }
 
 type listedKey struct{}

@@ -104,7 +104,7 @@ directory is in use.`,
 	fs.IntVar(&s.limits.Turns, "max-turns", 100, "messages that a context may have (0: no limit)")
 	fs.Float64Var(&s.limits.Cost, "caller-cost-limit", 0, "limit in US dollars on the cost of all contexts of a caller (0: no limit)")
 	f.addCost(fs)
-	fs.StringSliceVar(&s.push, "push-allow", nil, "where push notifications may go beside public https addresses: a `HOST`, HOST:PORT or network such as\n10.0.0.0/8; may be repeated")
+	fs.StringSliceVar(&s.push, "push-allow", nil, "where push notifications may go beside public https addresses: a `HOST`, HOST:PORT or network such as\n10.0.0.0/8; may be repeated. This machine needs it where callers have tokens or\ncertificates, or with --behind-proxy or --url")
 	inSection(fs, "Limits")
 	fs.StringVar(&s.image, "image", "", "image of the containers of contexts that name no row")
 	f.sourceFlags.add(c)
@@ -170,10 +170,9 @@ func (f *serveFlags) address(ctx context.Context) (*net.TCPAddr, error) {
 		}
 		to.IP, to.Zone = ips[0].IP, ips[0].Zone
 	}
-	tokens := f.tokenFile != "" || f.tokenEnv != ""
 	switch {
 	case to.IP.IsLoopback():
-	case !tokens && f.clientCA == "":
+	case !f.asksCallers():
 		return nil, fault.Newf(fault.Usage, "--listen %s: programs on other machines could use the agent and spend your money", f.listen).
 			WithHint("ask callers for tokens with --token-file (and --tls-cert), or for certificates with --client-ca; or listen at 127.0.0.1")
 	case f.cert == "" && !f.proxy:
@@ -181,6 +180,11 @@ func (f *serveFlags) address(ctx context.Context) (*net.TCPAddr, error) {
 			WithHint("give --tls-cert and --tls-key; or --behind-proxy where a proxy in front of this server has TLS")
 	}
 	return to, nil
+}
+
+// asksCallers reports whether callers have to show who they are.
+func (f *serveFlags) asksCallers() bool {
+	return f.tokenFile != "" || f.tokenEnv != "" || f.clientCA != ""
 }
 
 // callers says who may call.
@@ -230,9 +234,10 @@ func (f *serveFlags) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// rules says where notifications may go.
+// rules says where notifications may go. They go to this machine only where no one but its
+// own programs calls, which reach it themselves.
 func (f *serveFlags) rules(at *net.TCPAddr) serve.PushRules {
-	rules := serve.PushRules{Loopback: at.IP.IsLoopback()}
+	rules := serve.PushRules{Loopback: at.IP.IsLoopback() && !f.asksCallers() && !f.proxy && f.url == ""}
 	for _, to := range f.push {
 		if network, err := netip.ParsePrefix(to); err == nil {
 			rules.Networks = append(rules.Networks, network.Masked())
