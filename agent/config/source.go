@@ -46,6 +46,15 @@ func OnlyKeys(specs []string) bool {
 	return !slices.ContainsFunc(specs, func(spec string) bool { return !strings.Contains(spec, "=") })
 }
 
+// File returns the name of the file that a -c argument means; "" if it means none.
+func File(spec string, opts Options) (string, error) {
+	if strings.Contains(spec, "=") || slices.Contains(builtins, spec) {
+		return "", nil
+	}
+	name, _, err := findFile(spec, opts.Dirs)
+	return name, err
+}
+
 // readSpec reads one -c argument: key=value, one of batch's own names, or a
 // file's name.
 func readSpec(spec string, opts Options) (v *value, warning string, err error) {

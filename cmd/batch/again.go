@@ -62,8 +62,8 @@ func flagsFromManifest(dir string, own *pflag.FlagSet) (f runFlags, m *manifest.
 		return f, m, fault.New(fault.Usage, "reading the command in "+dir+"'s manifest", err).
 			WithHint("another version of batch wrote it: give that `batch run` again, with -o %s", dir)
 	}
-	if f.output, err = filepath.Abs(dir); err != nil {
-		return f, m, fault.New(fault.Host, "finding the working directory", err)
+	if f.output, err = absolute(dir); err != nil {
+		return f, m, err
 	}
 	f.argv, f.dir = m.Argv, dir
 	f.named, f.whole = c.Flags().Args(), m.Dataset.Instances
@@ -107,6 +107,12 @@ func overlay(to, own *pflag.FlagSet) {
 		}
 		_ = target.Value.Set(given.Value.String())
 	})
+}
+
+// isHere reports whether [moveTo] would change nothing.
+func isHere(dir string) bool {
+	here, err := os.Getwd()
+	return dir == "" || err == nil && dir == here
 }
 
 // moveTo changes the working directory, on which a command's paths depend.

@@ -72,14 +72,17 @@ func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk cha
 	if output == "" {
 		output = filepath.Clean(dir) + "-talk-" + id
 	}
-	absolute, err := filepath.Abs(output)
+	where, err := absolute(output)
+	if err == nil {
+		earlier.Dir, err = absolute(dir)
+	}
 	if err != nil {
-		return fault.New(fault.Host, "finding the working directory", err)
+		return err
 	}
-	if earlier.Dir, err = filepath.Abs(dir); err != nil {
-		return fault.New(fault.Host, "finding the working directory", err)
+	before, m, err := flagsFromManifest(dir, pflag.NewFlagSet("", pflag.ContinueOnError))
+	if err == nil && !isHere(m.Dir) {
+		err = a.keepPaths(&own.configFlags)
 	}
-	before, _, err := flagsFromManifest(dir, pflag.NewFlagSet("", pflag.ContinueOnError))
 	if err != nil {
 		return err
 	}
@@ -90,8 +93,11 @@ func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk cha
 	if given.Changed("config") {
 		f.configs = append(before.configs, own.configs...)
 	}
+	if given.Changed("model") {
+		f.model = own.model
+	}
 	f.inject = own.inject
-	f.dir, f.output, f.argv = output, absolute, maskArgs(a.args)
+	f.dir, f.output, f.argv = output, where, maskArgs(a.args)
 	f.workers, f.grade, f.retry, f.salvage, f.durability = width{n: 1}, false, nil, false, own.durability
 	if !given.Changed("cost-limit-total") {
 		f.totalCost = 0
@@ -138,7 +144,11 @@ func earlierAttempt(dir, id string) (_ *run.Earlier, unlock func() error, err er
 	case rec.Outcome.Final():
 		return &run.Earlier{}, func() error { return nil }, nil
 	}
-	unlock, err = results.Lock(dir, rundir.Owner())
+	abs, err := absolute(dir) // the process leaves the working directory before it unlocks
+	if err != nil {
+		return nil, nil, err
+	}
+	unlock, err = results.Lock(abs, rundir.Owner())
 	if _, locked := errors.AsType[*results.LockedError](err); locked {
 		return nil, nil, fault.New(fault.Usage, "attaching to "+id+", which has no result yet", err).
 			WithHint("wait until the run has ended the instance, or interrupt the run twice; then attach again")

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,11 +87,45 @@ func (a *app) config(f configFlags) (*config.Config, error) {
 }
 
 func (a *app) loadConfig(specs []string, set []config.Setting) (*config.Config, error) {
-	opts := config.Options{Set: set}
+	return config.Load(specs, config.Options{Set: set, Dirs: a.configDirs()})
+}
+
+// configDirs are where the files of -c are beside the working directory.
+func (a *app) configDirs() []string {
 	if dir := a.getenv("MSWEA_CONFIG_DIR"); dir != "" {
-		opts.Dirs = []string{dir}
+		return []string{dir}
 	}
-	return config.Load(specs, opts)
+	return nil
+}
+
+// keepPaths makes the files that flags name those of the working directory, for a process that
+// leaves it.
+func (a *app) keepPaths(f *configFlags) error {
+	for i, spec := range f.configs {
+		name, err := config.File(spec, config.Options{Dirs: a.configDirs()})
+		if err == nil && name != "" {
+			f.configs[i], err = absolute(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	script, ok := strings.CutPrefix(f.model, "scripted/")
+	if !ok || slices.Contains(catalogue.Words(), f.model) {
+		return nil
+	}
+	script, err := absolute(script)
+	f.model = "scripted/" + script
+	return err
+}
+
+// absolute returns a path that does not depend on the working directory.
+func absolute(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fault.New(fault.Host, "finding the working directory", err)
+	}
+	return abs, nil
 }
 
 // hideAndWarn prints the warnings of a configuration after it has hidden its secrets, and

@@ -78,9 +78,9 @@ func (f *gradeFlags) absolute() error {
 		if *path == "" {
 			continue
 		}
-		abs, err := filepath.Abs(*path)
+		abs, err := absolute(*path)
 		if err != nil {
-			return fault.New(fault.Host, "finding the working directory", err)
+			return err
 		}
 		*path = abs
 	}
@@ -98,9 +98,9 @@ var selectionFlags = []string{"filter", "slice", "instances", "shard", "shuffle"
 // fromManifest takes the dataset and the configuration from the manifest of a run
 // directory, unless flags name them.
 func (f *gradeFlags) fromManifest(dir string) error {
-	dir, err := filepath.Abs(dir)
+	dir, err := absolute(dir)
 	if err != nil {
-		return fault.New(fault.Host, "finding the working directory", err)
+		return err
 	}
 	m, err := manifest.Read(dir)
 	named := f.given("subset")

@@ -65,9 +65,12 @@ func (a *app) againSweep(dir string, own *pflag.FlagSet) (*sweeping, error) {
 	if err != nil {
 		return nil, err
 	}
-	abs, err := filepath.Abs(dir)
+	abs, err := absolute(dir)
 	if err != nil {
-		return nil, fault.New(fault.Host, "finding the working directory", err)
+		return nil, err
+	}
+	if err := moveTo(x.Dir); err != nil { // on which the paths of the flags depend
+		return nil, err
 	}
 	flags, err := cellFlags(abs, x.Cells, own)
 	if err != nil {
@@ -90,7 +93,7 @@ func (a *app) againSweep(dir string, own *pflag.FlagSet) (*sweeping, error) {
 	if dry := own.Lookup("dry-run"); dry != nil {
 		s.dryRun = dry.Value.String() == "true"
 	}
-	return s, moveTo(x.Dir)
+	return s, nil
 }
 
 // selectionOf returns the instances of the first cell that has begun; nil: of none.
