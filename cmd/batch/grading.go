@@ -74,6 +74,11 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 	if s.what, err = s.flags.target(); err != nil {
 		return err
 	}
+	if s.what.dir == "" {
+		if err := refuseSweep(s.flags.output); err != nil {
+			return err
+		}
+	}
 	if err := s.flags.absolute(); err != nil {
 		return err
 	}

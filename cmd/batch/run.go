@@ -236,6 +236,9 @@ func (a *app) configured(f runFlags, git *run.GitProbe) (*invocation, error) {
 	if f.output == "" {
 		f.output = run.DefaultOutput(f.subset, cfg.Model.ModelName)
 	}
+	if err := refuseSweep(f.output); err != nil {
+		return nil, err
+	}
 	return &invocation{app: a, flags: f, cfg: cfg, inject: plan, git: git, limits: new(limit.Pool), started: time.Now()}, nil
 }
 

@@ -183,6 +183,9 @@ func (a *app) selectAttempts(ctx context.Context, f selectFlags) error {
 // directory is touched.
 func (s *selectSession) config(ctx context.Context) (c selecting.Config, err error) {
 	f := &s.flags
+	if err := refuseSweep(f.output); err != nil {
+		return c, err
+	}
 	for _, a := range s.entry.Attempts {
 		if same(a.Path, f.output) {
 			return c, fault.Newf(fault.Usage, "-o %s: it is one of the attempts", f.output).WithHint("name another directory")

@@ -59,6 +59,16 @@ func (a *app) enterCells(dir string, cells []sweeps.Cell) (x *sweeps.Index, chos
 	return x, chosen, checkMerged(x)
 }
 
+// refuseSweep refuses the folder of a sweep as the directory of a single run or of grades.
+func refuseSweep(dir string) error {
+	if !sweeps.Is(dir) {
+		return nil
+	}
+	word := printable.ShellWord(dir)
+	return fault.Newf(fault.Usage, "%s is the folder of a sweep: each of its cells is a run directory of its own", dir).
+		WithHint("choose another directory with `-o`; to add cells: `batch sweep ... -o %s`; to continue them: `batch resume %s`", word, word)
+}
+
 // cellFlags returns the flags of cells, with those of own, which may be nil, over them.
 func cellFlags(dir string, cells []sweeps.Cell, own *pflag.FlagSet) ([]runFlags, error) {
 	list := make([]runFlags, len(cells))
@@ -284,9 +294,9 @@ func (s *sweeping) sweepConfig(configs []run.Config) (c run.SweepConfig, err err
 // other cells have cost, since its limit is one over all of them; "" if the directory is not
 // in a sweep.
 func spentBeside(dir string) (sweep string, dollars float64, err error) {
-	abs, err := filepath.Abs(dir)
+	abs, err := absolute(dir)
 	if err != nil {
-		return "", 0, fault.New(fault.Host, "finding the working directory", err)
+		return "", 0, err
 	}
 	folder, name := filepath.Split(abs)
 	x, err := sweeps.Read(filepath.Clean(folder))
