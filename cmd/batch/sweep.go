@@ -83,7 +83,7 @@ continue, 2 usage, 3 some instances have no result, or with --grade no verdict,
 func (f *sweepFlags) add(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.output, "output", "o", "", "folder of the sweep (required)")
 	fs.StringArrayVarP(&f.models, "model", "m", nil, "a model; may be repeated: "+strings.Join(catalogue.Names(), ", "))
-	fs.StringArrayVarP(&f.configs, "config", "c", nil, "a configuration of the grid, as -c of `batch run` takes it; may be repeated")
+	fs.StringArrayVarP(&f.configs, "config", "c", nil, "a configuration of the grid: a YAML `FILE`, batch's own default, text or tools, or key=value\n(of one key only: see --set); may be repeated")
 	fs.StringArrayVar(&f.common, "set", nil, "YAML FILE or key=value that all cells have; may be repeated")
 	fs.IntVar(&f.attempts, "attempts", 1, "how often each model runs with each configuration")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "check everything and show what would run, without running it")
@@ -99,6 +99,25 @@ func (f *sweepFlags) add(fs *pflag.FlagSet) {
 			fs.AddFlag(flag)
 		}
 	})
+}
+
+// checkConfigs refuses -c with values that somebody may mean together, as -c of `batch run` takes
+// them: each would be a configuration without the others. Values of one key, also beside the
+// base, can only be a grid.
+func (f *sweepFlags) checkConfigs() error {
+	keys, files := map[string]bool{}, 0
+	for _, spec := range f.configs {
+		if key, _, isValue := strings.Cut(spec, "="); isValue {
+			keys[key] = true
+		} else if spec != "default" {
+			files++
+		}
+	}
+	if len(keys) == 0 || len(keys) == 1 && files == 0 {
+		return nil
+	}
+	return fault.Newf(fault.Usage, "-c %s: these would be %d configurations, none of which has the values of another", strings.Join(maskArgs(f.configs), " -c "), len(f.configs)).
+		WithHint("for values that all cells have: `--set KEY=VALUE`; for these configurations: name them in the file of a sweep, see `batch sweep --help`")
 }
 
 // eachArgs returns the flags for each cell that were given, as arguments.
@@ -129,6 +148,9 @@ func atMostOne(name string) cobra.PositionalArgs {
 func (a *app) sweep(ctx context.Context, g grid, f sweepFlags) error {
 	if f.output == "" {
 		return fault.Newf(fault.Usage, "which folder is the sweep in?").WithHint("name it with `-o`, such as -o runs/sweep")
+	}
+	if err := f.checkConfigs(); err != nil {
+		return err
 	}
 	cells, err := g.cells(f.eachArgs())
 	if err != nil {
