@@ -96,10 +96,18 @@ func addPhases(sum *results.Phases, p results.Phases) {
 // Those that did not begin are only counted: an interrupted run has hundreds of them.
 func writeUnfinished(b *bufio.Writer, records []results.Record, hints map[string]string) {
 	var open []results.Record
+	var stopped []string // why instances were not run
 	for _, r := range records {
 		if !r.Outcome.Final() && r.Status != vocab.StatusNotRun {
 			open = append(open, r)
 		}
+		if r.Status == vocab.StatusNotRun && r.Error != "" && !slices.Contains(stopped, r.Error) {
+			stopped = append(stopped, r.Error)
+		}
+	}
+	for _, why := range stopped {
+		fmt.Fprintln(b, "\nnot run:")
+		writeParagraph(b, why, 4)
 	}
 	if len(open) == 0 {
 		return

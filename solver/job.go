@@ -6,6 +6,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/vocab"
@@ -52,5 +53,15 @@ func failed(id string, known *results.Result, err error) *results.Result {
 	}
 	rec, end := &known.Record, runner.EndingOf(err)
 	rec.Outcome, rec.Status, rec.Blame, rec.Error = end.Outcome, end.Status, end.Blame, end.Error
+	if rec.Steps == 0 && refused(err) {
+		rec.Outcome, rec.Status = vocab.OutcomePending, vocab.StatusNotRun
+	}
 	return known
+}
+
+// refused reports whether a provider answers no call of the run, such as for its key, and charged
+// nothing for this one.
+func refused(err error) bool {
+	_, unpaid := errors.AsType[*llm.Unpaid](err)
+	return unpaid && llm.Lost(err) == 0 && fault.KindOf(err) == fault.Host
 }

@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
@@ -26,6 +27,8 @@ func TestAFailedAttemptIsSavedWithItsFaultKind(t *testing.T) {
 	s := solver.New(solver.Config{Store: solver.In(store)})
 	broken := fault.New(fault.Host, "trying", errors.New("broken")).WithHint("fix it")
 	panicked := fault.New(fault.Bug, "panic while solving a", &runner.Panic{Value: "boom", Stack: "main.go:1"})
+	worked := submitted(0.5)
+	worked.Record.Steps = 1
 	for name, tc := range map[string]struct {
 		known           *results.Result
 		err             error
@@ -46,6 +49,12 @@ func TestAFailedAttemptIsSavedWithItsFaultKind(t *testing.T) {
 		},
 		"interrupted": {submitted(0.5), fmt.Errorf("interrupted: %w", context.Canceled), runner.Pending, "Interrupted", "", vocab.OutcomePending, "", "", 0.5},
 		"no money":    {submitted(0.5), runner.ErrBudget, runner.Pending, "BudgetExceeded", "", vocab.OutcomePending, runner.ErrBudget.Error(), "", 0.5},
+		"refused at first": {
+			nil, &llm.Unpaid{Err: broken}, runner.Pending, vocab.StatusNotRun, "host", vocab.OutcomePending, "trying: broken (fix it)", "", 0,
+		},
+		"refused after steps": {
+			worked, &llm.Unpaid{Err: broken}, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (fix it)", "", 0.5,
+		},
 		"it diverged": {
 			known:  &results.Result{Record: results.Record{InstanceID: "a", Status: vocab.StatusReplayDiverged, Outcome: vocab.OutcomeDiverged}},
 			status: vocab.StatusReplayDiverged, outcome: vocab.OutcomeDiverged,
@@ -57,6 +66,9 @@ func TestAFailedAttemptIsSavedWithItsFaultKind(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := runner.Ending{State: tc.state, Status: vocab.Status(tc.status), Blame: tc.blame, Outcome: vocab.Outcome(tc.outcome), Error: tc.text, Cost: tc.cost}
+			if tc.known != nil {
+				want.Steps = tc.known.Record.Steps
+			}
 			if diff := cmp.Diff(want, end); diff != "" {
 				t.Errorf("end (-want +got):\n%s", diff)
 			}

@@ -38,7 +38,7 @@ const (
 
 // Exit statuses of an attempt or instance that did not finish by itself.
 const (
-	StatusNotRun         Status = "not run"
+	StatusNotRun         Status = "not run" // or only until the provider refused the run's first call
 	StatusRunning        Status = "Running"
 	StatusInterrupted    Status = "Interrupted"    // by a stop or a crash
 	StatusBudgetExceeded Status = "BudgetExceeded" // of the whole run

@@ -138,7 +138,8 @@
 //	                person (InputRequired)
 //	infrastructure  no result: the engine, network, provider or image failed, or the
 //	                credentials that came with a turn have expired (ExpiredFault)
-//	pending         no result: not run yet, interrupted, or the cost limit was reached
+//	pending         no result: not run yet, interrupted, the cost limit was reached, or
+//	                the provider refused the run's first calls, such as for the key
 //	diverged        no result: resumed in a new container, its recorded commands gave
 //	                other outputs, so it starts from the beginning
 //

@@ -269,6 +269,10 @@ func (s *invocation) conclude(r *run.Run, runErr error) error {
 	if sum.Budget {
 		s.tell(s.limitReached(sum.Spent))
 	}
+	if sum.Host != nil && sum.Missing > 0 && !interrupted(runErr) {
+		runErr = fault.New(fault.Host, "", runErr).
+			WithHint("%s", strings.TrimSpace(fault.HintOf(runErr)+"\nthen "+s.resumeCommand(s.flags.totalCost)+" continues"))
+	}
 	if runErr = s.also(runErr, err); runErr != nil {
 		return runErr
 	}

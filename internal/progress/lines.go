@@ -41,7 +41,7 @@ func (l *Lines) Event(e Event) {
 	}
 	l.last = e.Time
 	started := l.state.running[e.name()]
-	l.state.apply(e)
+	e = l.state.apply(e)
 	if text := l.describe(e, started); text != "" {
 		l.line(text)
 	}

@@ -3,6 +3,7 @@ package progress
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,4 +131,23 @@ func TestAWriteErrorComesOutOfClose(t *testing.T) {
 			t.Errorf("Close: %v after %d writes, want %v after one", err, b.writes, errGone)
 		}
 	})
+}
+
+// A provider that refuses the run's calls refuses those of all instances, for the same reason.
+func TestTheReasonForWhatWasNotRunIsSaidOnce(t *testing.T) {
+	var b bytes.Buffer
+	l := NewLines(&b)
+	for _, id := range []string{"one", "two"} {
+		l.Event(Event{Type: InstanceStart, Instance: id, Attempt: 1})
+	}
+	for _, id := range []string{"one", "two"} {
+		l.Event(Event{Type: InstanceEnd, Instance: id, Status: "not run", Outcome: "pending", Error: "no such key"})
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if strings.Count(text, "no such key") != 1 || strings.Count(text, ": not run, 0 steps") != 2 || strings.Contains(text, "retried") {
+		t.Errorf("got %s\nwant two ends, and the reason once", text)
+	}
 }

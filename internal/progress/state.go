@@ -20,6 +20,7 @@ type state struct {
 	ended                map[string]ending // how each instance's last attempt ended
 	pulls                map[string]*attempt
 	seq                  int
+	refused              string          // why the provider refused the run's calls
 	grading              bool            // predictions are graded, no agent runs
 	graded               map[string]bool // by instance: whether its prediction is resolved; those with a verdict that counts
 }
@@ -52,8 +53,9 @@ func newState(total, workers int, now time.Time) *state {
 }
 
 // apply takes e into account. An event about an instance that does not run is
-// left out: reports may arrive after the end they belong to.
-func (s *state) apply(e Event) {
+// left out: reports may arrive after the end they belong to. It returns what of e is new: why
+// the provider refuses all instances is said once.
+func (s *state) apply(e Event) Event {
 	s.begun = s.begun || e.Type != Message
 	s.spent = max(s.spent, e.Spent) // events of several goroutines may overtake each other
 	switch e.Type {
@@ -79,6 +81,13 @@ func (s *state) apply(e Event) {
 	case InstanceEnd:
 		delete(s.running, e.name())
 		s.ended[e.name()] = ending{printable.Line(e.label()), vocab.Outcome(e.Outcome)}
+		if vocab.Status(e.Status) == vocab.StatusNotRun {
+			if e.Error == s.refused {
+				e.Error = ""
+			} else {
+				s.refused = e.Error
+			}
+		}
 	case Graded:
 		if v := vocab.Verdict(e.Verdict); v.Counts() {
 			s.graded[e.name()] = v == vocab.VerdictResolved
@@ -92,6 +101,7 @@ func (s *state) apply(e Event) {
 		s.spent = cmp.Or(e.Cost-e.Held, s.spent)
 		clear(s.pulls)
 	}
+	return e
 }
 
 // waiting is the phase of an attempt that waits for its next try.

@@ -68,7 +68,7 @@ func (t *Terminal) Event(e Event) {
 	if e.Time.IsZero() {
 		e.Time = t.now()
 	}
-	t.state.apply(e)
+	e = t.state.apply(e)
 	if line := Notice(e); line != "" {
 		t.log.add(line)
 	}

@@ -55,6 +55,9 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 	switch {
 	case kind == fault.Host && e.ofKey(status):
 		cause = &refusedKey{cause}
+		if hint == e.checkTheKey() {
+			cause = fmt.Errorf("the provider refused %s (%w)", e.KeyVariable, cause)
+		}
 	case kind == fault.Instance:
 		cause = s.typed(status, cause)
 	}
@@ -74,14 +77,14 @@ func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
 	case status == http.StatusTooManyRequests && ofDay().MatchString(s.code):
 		return fault.Host, "the quota of " + e.KeyVariable + " for the day is used up; run again to resume when it is renewed"
 	case status == http.StatusBadRequest && s.refusesKey():
-		return fault.Host, "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
+		return fault.Host, e.checkTheKey()
 	case s.tooLong(status):
 		return fault.Instance, "agent.context_policy (shorten, drop or summarize) keeps the conversation within the model's context; " +
 			"so do a lower step limit and shorter observations"
 	case s.unwanted(status):
 		return fault.Instance, ""
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return fault.Host, "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
+		return fault.Host, e.checkTheKey()
 	case status == http.StatusNotFound && ofItem().MatchString(s.text):
 		return fault.Instance, ""
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
@@ -91,6 +94,10 @@ func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
 		return fault.Transient, ""
 	}
 	return fault.Instance, ""
+}
+
+func (e *Endpoint) checkTheKey() string {
+	return "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
 }
 
 // ofKey reports whether a refusal that stops a run is about the key or its account. So is
