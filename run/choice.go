@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,15 +13,17 @@ import (
 )
 
 // Choice says which instances of a run directory are run again: those with one of the ids,
-// one of the statuses and one of the outcomes. An empty list does not restrict the choice.
-type Choice struct{ IDs, Statuses, Outcomes []string }
+// one of the statuses, one of the outcomes and one of the verdicts. An empty list does not
+// restrict the choice.
+type Choice struct{ IDs, Statuses, Outcomes, Verdicts []string }
+
+// Empty reports whether c restricts nothing.
+func (c Choice) Empty() bool { return len(c.IDs)+len(c.Statuses)+len(c.Outcomes)+len(c.Verdicts) == 0 }
 
 // From returns the chosen ids, sorted.
 func (c Choice) From(snap *results.Snapshot) ([]string, error) {
-	for _, o := range c.Outcomes {
-		if !slices.ContainsFunc(vocab.Outcomes(), func(known vocab.Outcome) bool { return strings.EqualFold(o, string(known)) }) {
-			return nil, fault.Newf(fault.Usage, "unknown outcome %q", o).WithHint("outcomes are %s", listed(vocab.Outcomes()))
-		}
+	if err := errors.Join(check("outcome", c.Outcomes, vocab.Outcomes()), check("verdict", c.Verdicts, vocab.Verdicts())); err != nil {
+		return nil, err
 	}
 	last := results.Latest(snap.Records)
 	known := snap.Asked()
@@ -33,8 +36,13 @@ func (c Choice) From(snap *results.Snapshot) ([]string, error) {
 	var chosen []string
 	for _, id := range known {
 		r := results.LatestOf(last, id)
-		endings[fmt.Sprintf("%s: %s", r.Outcome, r.Status)] = true // not its label, which --status does not take
-		if among(c.IDs, id) && among(c.Statuses, string(r.Status)) && among(c.Outcomes, string(r.Outcome)) {
+		ending, verdict := fmt.Sprintf("%s: %s", r.Outcome, r.Status), "" // not its label, which --status does not take
+		if r.Grade != nil {
+			verdict = string(r.Grade.Verdict)
+			ending += " (" + verdict + ")"
+		}
+		endings[ending] = true
+		if among(c.IDs, id) && among(c.Statuses, string(r.Status)) && among(c.Outcomes, string(r.Outcome)) && among(c.Verdicts, verdict) {
 			chosen = append(chosen, id)
 		}
 	}
@@ -45,12 +53,18 @@ func (c Choice) From(snap *results.Snapshot) ([]string, error) {
 	return chosen, nil
 }
 
-func listed(outcomes []vocab.Outcome) string {
+// check refuses a word that is not one of those known.
+func check[W ~string](what string, words []string, known []W) error {
 	var names []string
-	for _, o := range outcomes {
-		names = append(names, string(o))
+	for _, k := range known {
+		names = append(names, string(k))
 	}
-	return strings.Join(names, ", ")
+	for _, w := range words {
+		if !among(names, w) {
+			return fault.Newf(fault.Usage, "unknown %s %q", what, w).WithHint("%ss are %s", what, strings.Join(names, ", "))
+		}
+	}
+	return nil
 }
 
 // String returns the conditions as flags.
@@ -61,6 +75,9 @@ func (c Choice) String() string {
 	}
 	if len(c.Outcomes) > 0 {
 		parts = append(parts, "--outcome "+strings.Join(c.Outcomes, ","))
+	}
+	if len(c.Verdicts) > 0 {
+		parts = append(parts, "--verdict "+strings.Join(c.Verdicts, ","))
 	}
 	return strings.Join(parts, " ")
 }

@@ -175,11 +175,13 @@ Unfinished instances are resumed, or with --fresh start from the beginning.
 
   batch retry runs/gpt-5 --outcome limit
   batch retry runs/gpt-5 --status TimeExceeded,RepeatedFormatError -w 8
+  batch retry runs/gpt-5 --verdict unresolved,no_apply
   batch retry runs/gpt-5 django__django-11019
 
 Several conditions together must all hold. Outcomes are submitted, empty, limit,
 format, failed, infrastructure, pending and diverged; statuses are those in
-exit_statuses.yaml.`,
+exit_statuses.yaml. Verdicts are those of grading: resolved, unresolved,
+no_apply, empty_patch, timed_out, infrastructure and ungradeable.`,
 		Args: someArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			pick.IDs = args[1:]
@@ -192,9 +194,9 @@ exit_statuses.yaml.`,
 			if err != nil {
 				return err
 			}
-			if len(pick.IDs)+len(pick.Statuses)+len(pick.Outcomes) == 0 {
+			if pick.Empty() {
 				return fault.Newf(fault.Usage, "which instances of %s?", args[0]).
-					WithHint("choose with --status, --outcome or instance ids; `batch resume` resumes the unfinished ones")
+					WithHint("choose with --status, --outcome, --verdict or instance ids; `batch resume` resumes the unfinished ones")
 			}
 			if whole {
 				return a.retrySweep(c.Context(), args[0], pick, own.fresh, c.Flags())
@@ -214,6 +216,7 @@ exit_statuses.yaml.`,
 	fs := c.Flags()
 	fs.StringSliceVar(&pick.Statuses, "status", nil, "instances with this exit status; separate several with commas")
 	fs.StringSliceVar(&pick.Outcomes, "outcome", nil, "instances with this outcome; separate several with commas")
+	fs.StringSliceVar(&pick.Verdicts, "verdict", nil, "instances with this verdict of grading; separate several with commas")
 	fs.BoolVar(&own.fresh, "fresh", false, "start unfinished instances from the beginning instead of resuming them")
 	inSection(fs, "Instances")
 	own.addDryRun(fs)

@@ -153,6 +153,8 @@ func (a *app) flagValues() map[string]completer {
 		"platform":      fixed("linux/amd64", "linux/arm64"),
 		"outcome":       listed(outcomesOf),
 		"status":        listed(statusesOf),
+		"verdict":       listed(func([]string) []string { return words(vocab.Verdicts()) }),
+		"ids":           listed(func([]string) []string { return knownEndings() }),
 		"retry": func(*cobra.Command, []string, string) []string {
 			list := runner.Endings()
 			for i := range list {
@@ -274,22 +276,29 @@ func outcomesOf(args []string) []string {
 	if list := countedIn(args, func(r results.Record) string { return string(r.Outcome) }); list != nil {
 		return list
 	}
-	var list []string
-	for _, o := range vocab.Outcomes() {
-		list = append(list, string(o))
-	}
-	return list
+	return words(vocab.Outcomes())
 }
 
 func statusesOf(args []string) []string {
 	if list := countedIn(args, func(r results.Record) string { return string(r.Status) }); list != nil {
 		return list
 	}
-	var list []string
-	for _, s := range vocab.Statuses() {
-		list = append(list, string(s))
+	return words(vocab.Statuses())
+}
+
+// knownEndings are the verdicts, outcomes and exit statuses; a word that is two of them, once.
+func knownEndings() []string {
+	list := slices.Concat(words(vocab.Verdicts()), words(vocab.Outcomes()), words(vocab.Statuses()))
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func words[W ~string](list []W) []string {
+	names := make([]string, len(list))
+	for i, w := range list {
+		names[i] = string(w)
 	}
-	return list
+	return names
 }
 
 // countedIn are the values that instances of the run directory in args have, each

@@ -2,18 +2,23 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/vocab"
 )
 
 func (a *app) statusCommand() *cobra.Command {
 	var attempts, asJSON bool
+	var ids []string
 	c := &cobra.Command{
 		Use:   "status DIR",
 		Short: "Show the state of a run directory",
@@ -26,19 +31,26 @@ folder of a sweep it shows a line for each cell.
 ` + "`batch help formats`" + ` explains the phases.
 
   batch status runs/gpt-5
+  batch status runs/gpt-5 --ids unresolved,no_apply
   batch status runs/gpt-5 --json | jq '.instances[] | select(.outcome == "limit")'
   batch status runs/gpt-5 --json | jq -r '.instances[] | [.instance_id, .grade.verdict] | @tsv'`,
 		Args: namedArgs("DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			postponeCollection()
+			if ids != nil && (attempts || asJSON) {
+				return fault.Newf(fault.Usage, "--ids prints nothing but ids: leave --attempts and --json out")
+			}
 			if sweeps.Is(args[0]) {
-				return a.sweepStatus(args[0], attempts, asJSON)
+				return a.sweepStatus(args[0], attempts || ids != nil, asJSON)
 			}
 			snap, err := results.Read(args[0])
 			if err != nil {
 				return err
 			}
 			status := report.NewStatus(snap)
+			if ids != nil {
+				return a.printIDs(status, ids)
+			}
 			if asJSON {
 				return a.printJSON(status)
 			}
@@ -47,13 +59,42 @@ folder of a sweep it shows a line for each cell.
 	}
 	c.Flags().BoolVar(&attempts, "attempts", false, "also print a line for every attempt")
 	c.Flags().BoolVar(&asJSON, "json", false, "print everything as one JSON object")
+	c.Flags().StringSliceVar(&ids, "ids", nil, "print only the ids of the instances with this verdict, outcome\nor exit status, a line for each; separate several with commas")
 	return c
 }
 
+// printIDs prints the ids of the instances that one of the words is about.
+func (a *app) printIDs(status report.Status, wanted []string) error {
+	known := knownEndings()
+	var found []string
+	for _, in := range status.Instances {
+		about := []string{string(in.Outcome), string(in.Status)}
+		if in.Grade != nil {
+			about = append(about, string(in.Grade.Verdict))
+		}
+		known = append(known, about...)
+		if slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(about, w) }) {
+			found = append(found, in.InstanceID)
+		}
+	}
+	for _, w := range wanted {
+		if !slices.Contains(known, w) {
+			return fault.Newf(fault.Usage, "--ids %q is not a verdict, outcome or exit status", w).
+				WithHint("verdicts are %s;\noutcomes are %s", strings.Join(words(vocab.Verdicts()), ", "), strings.Join(words(vocab.Outcomes()), ", "))
+		}
+	}
+	for _, id := range found {
+		if _, err := fmt.Fprintln(a.stdout, printable.Line(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sweepStatus prints the state of all cells of a sweep.
-func (a *app) sweepStatus(dir string, attempts, asJSON bool) error {
-	if attempts {
-		return fault.Newf(fault.Usage, "--attempts: %s is the folder of a sweep", dir).WithHint("name one of its run directories")
+func (a *app) sweepStatus(dir string, single, asJSON bool) error {
+	if single {
+		return fault.Newf(fault.Usage, "--attempts and --ids: %s is the folder of a sweep", dir).WithHint("name one of its run directories")
 	}
 	status, err := readSweep(dir)
 	if err != nil {
