@@ -25,6 +25,37 @@ const (
 
 func (l *Ledger) histories() string { return filepath.Join(l.dir, "histories") }
 
+// historyFile is a file of the ledger with a history. A damaged one has no volume.
+type historyFile struct {
+	path string
+	History
+}
+
+func (l *Ledger) historyFiles() []historyFile {
+	entries, _ := os.ReadDir(l.histories())
+	var files []historyFile
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".json" { // another process is writing it
+			continue
+		}
+		f := historyFile{path: filepath.Join(l.histories(), e.Name())}
+		_ = readJSON(f.path, &f.History)
+		files = append(files, f)
+	}
+	return files
+}
+
+// Histories returns all histories that were kept. The engine may no longer have their volumes.
+func (l *Ledger) Histories() []History {
+	var list []History
+	for _, f := range l.historyFiles() {
+		if f.Volume != "" {
+			list = append(list, f.History)
+		}
+	}
+	return list
+}
+
 // History returns the volume that was saved under key. The engine may no longer have it.
 func (c *Cache) History(key string) (History, bool) {
 	var h History
@@ -42,8 +73,8 @@ func (c *Cache) KeepHistory(key string, h History) error {
 // stays while its image does, until it was not used for a week or the volumes that were
 // used later take two gigabytes. No volume stays while disk space is short.
 func (c *Cache) Histories(ctx context.Context) (stay, gone []string, err error) {
-	entries, _ := os.ReadDir(c.ledger.histories())
-	if len(entries) == 0 {
+	files := c.ledger.historyFiles()
+	if len(files) == 0 {
 		return nil, nil, nil
 	}
 	ids, err := c.engine.IDs(ctx)
@@ -54,20 +85,7 @@ func (c *Cache) Histories(ctx context.Context) (stay, gone []string, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	type file struct {
-		path string
-		History
-	}
-	var files []file
-	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".json" { // another process is writing it
-			continue
-		}
-		f := file{path: filepath.Join(c.ledger.histories(), e.Name())}
-		_ = readJSON(f.path, &f.History) // a damaged one has no image, and goes
-		files = append(files, f)
-	}
-	slices.SortFunc(files, func(a, b file) int { return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.path, b.path)) })
+	slices.SortFunc(files, func(a, b historyFile) int { return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.path, b.path)) })
 	var sum int64
 	for _, f := range files {
 		sum += f.Bytes
@@ -75,7 +93,7 @@ func (c *Cache) Histories(ctx context.Context) (stay, gone []string, err error) 
 			stay = append(stay, f.Volume)
 			continue
 		}
-		_ = os.Remove(f.path) // if it stays, it names a volume that is not there
+		_ = os.Remove(f.path) // a damaged one too, which has no image; if it stays, it names a volume that is not there
 		if f.Volume != "" {
 			gone = append(gone, f.Volume)
 		}

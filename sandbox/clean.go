@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 )
 
@@ -14,6 +13,7 @@ import (
 type Cleaned struct {
 	Abandoned []containers.Summary // the oldest first
 	Kept      int                  // containers of other runs
+	Histories Kept                 // removed, or in a dry run to remove
 	Shared    bool                 // the shared network, or a volume that containers share, was removed too
 }
 
@@ -21,12 +21,8 @@ type Cleaned struct {
 // containers share if no container uses them. With leases, only containers under these count
 // as left. A dry run removes nothing. The error names
 // what could not be removed. Cleaned is nil if the engine does not answer.
-func Clean(ctx context.Context, c docker.Config, leases []string, dry bool) (*Cleaned, error) {
-	engine, err := docker.Connect(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	defer engine.Close()
+func (s *Stock) Clean(ctx context.Context, leases []string, dry bool) (*Cleaned, error) {
+	engine := s.engine
 	owned, err := engine.Owned(ctx)
 	if err != nil {
 		return nil, err
@@ -34,12 +30,15 @@ func Clean(ctx context.Context, c docker.Config, leases []string, dry bool) (*Cl
 	found := &Cleaned{Abandoned: slices.DeleteFunc(slices.Clone(owned), func(s containers.Summary) bool {
 		return !s.Abandoned || !s.Under(leases)
 	})}
-	if !dry {
+	if dry {
+		found.Histories, err = s.Kept(ctx)
+	} else {
 		var reapErr, netErr, initErr error
 		var network, helper, histories bool
 		found.Abandoned, reapErr = engine.Reap(ctx, leases...)
 		network, netErr = engine.RemoveNetwork(ctx)
 		helper, initErr = engine.Init.Remove(ctx)
+		found.Histories, _ = s.Kept(ctx) // an engine that cannot say it cannot remove them either
 		histories, err = engine.ReapVolumes(ctx, nil)
 		found.Shared, err = network || helper || histories, errors.Join(reapErr, netErr, initErr, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -141,6 +142,29 @@ func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []
 		}
 	}
 	return nil
+}
+
+// Kept is the scrubbed git histories of earlier runs that no container uses: later runs use
+// them, and [Stock.Clean] removes them.
+type Kept struct {
+	Histories int
+	Bytes     int64
+}
+
+// Kept returns what the engine has of them.
+func (s *Stock) Kept(ctx context.Context) (k Kept, err error) {
+	list := s.ledger.Histories()
+	if len(list) == 0 {
+		return k, nil
+	}
+	idle, err := s.engine.IdleVolumes(ctx)
+	for _, h := range list {
+		if slices.Contains(idle, h.Volume) {
+			k.Histories++
+			k.Bytes += h.Bytes
+		}
+	}
+	return k, err
 }
 
 // Fetched is the result of pulling one image.

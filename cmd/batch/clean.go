@@ -94,14 +94,19 @@ func leasesOf(dirs []string) (leases []string, err error) {
 }
 
 func (a *app) clean(ctx context.Context, leases []string, dryRun, asJSON bool) error {
-	found, err := sandbox.Clean(ctx, docker.FromEnv(a.getenv, a.home), leases, dryRun)
+	stock, err := a.openStock(ctx, docker.FromEnv(a.getenv, a.home))
+	if err != nil {
+		return err
+	}
+	defer stock.Close()
+	found, err := stock.Clean(ctx, leases, dryRun)
 	if found == nil {
 		return err
 	}
 	if asJSON {
 		return errors.Join(err, a.cleanJSON(found.Abandoned, !dryRun))
 	}
-	return errors.Join(err, a.cleanTable(found.Abandoned, found.Kept, found.Shared, len(leases) > 0, dryRun))
+	return errors.Join(err, a.cleanTable(found, len(leases) > 0, dryRun))
 }
 
 func (a *app) cleanJSON(strays []containers.Summary, removed bool) error {
@@ -121,8 +126,8 @@ func (a *app) cleanJSON(strays []containers.Summary, removed bool) error {
 	return nil
 }
 
-func (a *app) cleanTable(strays []containers.Summary, kept int, shared, some, dryRun bool) error {
-	if len(strays) > 0 {
+func (a *app) cleanTable(found *sandbox.Cleaned, some, dryRun bool) error {
+	if strays := found.Abandoned; len(strays) > 0 {
 		t := printable.NewTable(a.stdout)
 		t.Row("CONTAINER", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
 		for _, s := range strays {
@@ -134,32 +139,39 @@ func (a *app) cleanTable(strays []containers.Summary, kept int, shared, some, dr
 		}
 		fmt.Fprintln(a.stdout)
 	}
-	_, err := fmt.Fprintln(a.stdout, cleanSentence(len(strays), kept, shared, some, dryRun))
+	_, err := fmt.Fprintln(a.stdout, cleanSentence(found, some, dryRun))
 	return err
 }
 
 // cleanSentence is "2 containers removed; 1 belongs to a running run". Some means that only
 // the containers of some runs were to be removed.
-func cleanSentence(strays, kept int, shared, some, dryRun bool) string {
-	text := printable.Count(strays, "container", "containers")
+func cleanSentence(found *sandbox.Cleaned, some, dryRun bool) string {
+	verb := " removed"
 	if dryRun {
-		text += " to remove"
-	} else {
-		text += " removed"
+		verb = " to remove"
 	}
-	if shared {
+	text := printable.Count(len(found.Abandoned), "container", "containers") + verb
+	if found.Shared {
 		text += ", the shared network and volumes too"
+	}
+	if found.Histories.Histories > 0 {
+		text += "; " + histories(found.Histories) + verb
 	}
 	owner, owners := "a running run", "running runs"
 	if some {
 		owner, owners = "another run", "other runs"
 	}
-	switch kept {
+	switch found.Kept {
 	case 0:
 		return text
 	case 1:
 		return text + "; 1 belongs to " + owner
 	default:
-		return text + fmt.Sprintf("; %d belong to %s", kept, owners)
+		return text + fmt.Sprintf("; %d belong to %s", found.Kept, owners)
 	}
+}
+
+// histories is "2 scrubbed git histories (120MB)".
+func histories(k sandbox.Kept) string {
+	return fmt.Sprintf("%s (%s)", printable.Count(k.Histories, "scrubbed git history", "scrubbed git histories"), units.HumanSize(float64(k.Bytes)))
 }

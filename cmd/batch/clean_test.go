@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox"
 )
 
 func TestCleanListsEachContainer(t *testing.T) {
@@ -22,7 +23,7 @@ func TestCleanListsEachContainer(t *testing.T) {
 	}
 	var out bytes.Buffer
 	a := &app{stdout: &out}
-	if err := a.cleanTable(strays, 3, true, false, false); err != nil {
+	if err := a.cleanTable(&sandbox.Cleaned{Abandoned: strays, Kept: 3, Shared: true}, false, false); err != nil {
 		t.Fatal(err)
 	}
 	const table = `CONTAINER     INSTANCE  ATTEMPT  HOST  STATE    CREATED
@@ -51,19 +52,39 @@ func TestCleanSummary(t *testing.T) {
 		strays, kept int
 		shared, some bool
 		dry          bool
+		histories    int
 		want         string
 	}{
-		{0, 0, false, false, true, "0 containers to remove"},
-		{0, 1, false, false, true, "0 containers to remove; 1 belongs to a running run"},
-		{1, 2, false, false, true, "1 container to remove; 2 belong to running runs"},
-		{0, 0, false, false, false, "0 containers removed"},
-		{1, 1, false, false, false, "1 container removed; 1 belongs to a running run"},
-		{1, 1, false, true, false, "1 container removed; 1 belongs to another run"},
-		{0, 2, false, true, true, "0 containers to remove; 2 belong to other runs"},
-		{2, 0, true, false, false, "2 containers removed, the shared network and volumes too"},
+		{0, 0, false, false, true, 0, "0 containers to remove"},
+		{0, 1, false, false, true, 0, "0 containers to remove; 1 belongs to a running run"},
+		{1, 2, false, false, true, 0, "1 container to remove; 2 belong to running runs"},
+		{0, 0, false, false, false, 0, "0 containers removed"},
+		{1, 1, false, false, false, 0, "1 container removed; 1 belongs to a running run"},
+		{1, 1, false, true, false, 0, "1 container removed; 1 belongs to another run"},
+		{0, 2, false, true, true, 0, "0 containers to remove; 2 belong to other runs"},
+		{2, 0, true, false, false, 0, "2 containers removed, the shared network and volumes too"},
+		{0, 0, true, false, false, 1, "0 containers removed, the shared network and volumes too; 1 scrubbed git history (40MB) removed"},
+		{0, 1, false, false, true, 2, "0 containers to remove; 2 scrubbed git histories (80MB) to remove; 1 belongs to a running run"},
 	} {
-		if got := cleanSentence(c.strays, c.kept, c.shared, c.some, c.dry); got != c.want {
+		found := &sandbox.Cleaned{
+			Abandoned: make([]containers.Summary, c.strays), Kept: c.kept, Shared: c.shared,
+			Histories: sandbox.Kept{Histories: c.histories, Bytes: 40e6 * int64(c.histories)},
+		}
+		if got := cleanSentence(found, c.some, c.dry); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestImagesCountsTheHistoriesOfEarlierRuns(t *testing.T) {
+	for kept, want := range map[sandbox.Kept]string{
+		{}:                          " to pull\n",
+		{Histories: 2, Bytes: 80e6}: " to pull\n2 scrubbed git histories (80MB), which `batch clean` removes\n",
+		{Histories: 1, Bytes: 40e6}: " to pull\n1 scrubbed git history (40MB), which `batch clean` removes\n",
+	} {
+		var out bytes.Buffer
+		if err := (&app{stdout: &out}).printImages(nil, kept); err != nil || !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%+v: %s, %v; want it to end with %q", kept, &out, err, want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (a *app) imagesCommand() *cobra.Command {
 		Long: `Show which images a selection needs, whether each is on this machine's Docker
 engine, and how large it is there; the same as batch images list. Below an image
 is what batch made from it: the same without its later git history, for the next
-container.
+container. Scrubbed git histories that earlier runs left are counted.
 
   batch images --subset demo
   batch images pull --subset verified --slice :20
@@ -88,7 +88,8 @@ func (a *app) listImages(ctx context.Context, f sourceFlags, platform string, as
 		return err
 	}
 	if !asJSON {
-		return a.printImages(list)
+		kept, err := stock.Kept(ctx)
+		return errors.Join(err, a.printImages(list, kept))
 	}
 	enc := json.NewEncoder(a.stdout)
 	for _, l := range list {
@@ -104,7 +105,7 @@ func (a *app) openStock(ctx context.Context, c docker.Config) (*sandbox.Stock, e
 	return sandbox.OpenStock(ctx, c, sandbox.StateDir(a.getenv, a.home), a.warnings())
 }
 
-func (a *app) printImages(list []*sandbox.Needed) error {
+func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
 	t := printable.NewTable(a.stdout)
 	t.Row("IMAGE", "INSTANCES", "PRESENT", "SIZE")
 	present, bytes := 0, int64(0)
@@ -125,6 +126,9 @@ func (a *app) printImages(list []*sandbox.Needed) error {
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%s needed, %d present (%s, shared layers counted each time), %d to pull\n",
 		printable.Count(len(list), "image", "images"), present, units.HumanSize(float64(bytes)), len(list)-present)
+	if err == nil && kept.Histories > 0 {
+		_, err = fmt.Fprintf(a.stdout, "%s, which `batch clean` removes\n", histories(kept))
+	}
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/volume"
 
@@ -83,6 +84,24 @@ func (f *Fleet) ReapVolumes(ctx context.Context, keep []string) (bool, error) {
 	return f.engine.RemoveVolumes(ctx, volumePrefix, func(v *volume.Volume) bool {
 		return !slices.Contains(keep, v.Name) && f.abandoned(v, time.Now())
 	})
+}
+
+// IdleVolumes returns the names of the volumes that [Fleet.ReapVolumes] would remove.
+func (f *Fleet) IdleVolumes(ctx context.Context) ([]string, error) {
+	if err := f.engine.Ready(ctx); err != nil {
+		return nil, err
+	}
+	list, err := f.engine.API.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", volumePrefix), filters.Arg("dangling", "true"))})
+	if err != nil {
+		return nil, f.engine.Blame(err, fault.Transient, "listing volumes")
+	}
+	var names []string
+	for _, v := range list.Volumes {
+		if v != nil && strings.HasPrefix(v.Name, volumePrefix) && f.abandoned(v, time.Now()) {
+			names = append(names, v.Name)
+		}
+	}
+	return names, nil
 }
 
 // abandoned reports whether no process will use the volume again, if no container does.

@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/docker/containers"
+	"batch.example/batch/imagecache"
+)
+
+// volumesEngine is an engine that has volumes of dead processes and nothing else.
+type volumesEngine struct {
+	mu    sync.Mutex
+	owner map[string]string // by volume
+	used  string            // by a container
+}
+
+func (e *volumesEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, path, versioned := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if !versioned {
+		path = strings.TrimPrefix(r.URL.Path, "/")
+	}
+	w.Header().Set("API-Version", "1.41")
+	name, one := strings.CutPrefix(path, "volumes/")
+	var answer any
+	switch {
+	case path == "_ping":
+	case path == "info":
+		answer = map[string]any{"OSType": "linux", "Architecture": "x86_64", "Name": "stub"}
+	case path == "version":
+		answer = map[string]any{"Version": "0", "Os": "linux", "Arch": "amd64"}
+	case path == "containers/json", path == "networks", path == "images/json":
+		answer = []any{}
+	case path == "volumes":
+		list := []any{}
+		for name, owner := range e.owner {
+			if name != e.used || !strings.Contains(r.URL.RawQuery, "dangling") {
+				list = append(list, map[string]any{"Name": name, "Labels": map[string]string{containers.LabelOwner: owner}})
+			}
+		}
+		answer = map[string]any{"Volumes": list}
+	case one && r.Method == http.MethodDelete && name == e.used:
+		w.WriteHeader(http.StatusConflict)
+	case one && r.Method == http.MethodDelete:
+		delete(e.owner, name)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+	if answer != nil {
+		_ = json.NewEncoder(w).Encode(answer)
+	}
+}
+
+// The histories that earlier runs left are counted until they are removed: not one of a
+// running process, one that a container has, or one that is gone.
+func TestHistoriesOfEarlierRunsAreCounted(t *testing.T) {
+	owner := strings.Split(containers.Owner(), "/")
+	owner[4] = strconv.Itoa(1 << 30) // a process id that no system assigns
+	dead := strings.Join(owner, "/")
+	engine := &volumesEngine{used: "batch-volume-used", owner: map[string]string{
+		"batch-volume-a": dead, "batch-volume-b": dead, "batch-volume-used": dead, "batch-volume-alive": containers.Owner(), "batch-volume-of-a-crash": dead,
+	}}
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(engine)
+	server.Listener = listener
+	server.Start()
+	defer server.Close()
+	stock, err := OpenStock(t.Context(), docker.Config{Host: "unix://" + socket}, t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stock.Close()
+	if kept, err := stock.Kept(t.Context()); err != nil || kept != (Kept{}) {
+		t.Errorf("before any run: %+v, %v; want none", kept, err)
+	}
+	cache := stock.Cache(imagecache.Options{})
+	for i, name := range []string{"a", "b", "used", "alive", "gone"} {
+		if err := cache.KeepHistory(name, imagecache.History{Volume: "batch-volume-" + name, Bytes: 1 << i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := Kept{Histories: 2, Bytes: 3}
+	if kept, err := stock.Kept(t.Context()); err != nil || kept != want {
+		t.Errorf("%+v, %v; want %+v", kept, err, want)
+	}
+	for _, dry := range []bool{true, false} {
+		found, err := stock.Clean(t.Context(), nil, dry)
+		if err != nil || found.Histories != want || found.Shared == dry {
+			t.Errorf("dry %v: %+v, %v; want %+v", dry, found, err, want)
+		}
+	}
+	if kept, err := stock.Kept(t.Context()); err != nil || kept != (Kept{}) || len(engine.owner) != 2 {
+		t.Errorf("after the removal: %+v, %v, volumes %v; want no idle history, and the two that are used", kept, err, engine.owner)
+	}
+}
