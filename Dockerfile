@@ -2,7 +2,7 @@
 # runs a sweep through the Docker engine whose socket is mounted into it:
 #
 #   docker run --rm -v /var/run/docker.sock:/var/run/docker.sock -v "$PWD/runs:/runs" \
-#       batch run --subset demo -m scripted/demo -o /runs/demo
+#       batch run --subset demo -m scripted/demo -c agent.step_limit=12 -o /runs/demo
 #
 # scripts/image prepares the build context (batch, ca-certificates.crt and empty
 # folders) and needs no registry.

@@ -78,8 +78,8 @@ const rootHelp = `Run an LLM coding agent over SWE-bench-style datasets: one Doc
 instance, step and cost limits, trajectories, patches and preds.json.
 
   batch run --subset verified -m openai/gpt-5 -w 8 -o runs/gpt-5   the main job
-  batch run --subset demo -m scripted/demo -o demo-run             try it without a key
-  batch doctor                                                     can this machine run it?
+  batch run --subset demo -m scripted/demo -c agent.step_limit=12  try it, no key
+  batch doctor                                                     can it run here?
 
 Exit codes: 0 every instance has a result, 1 the run could not continue,
 2 usage, 3 some instances have no result, 4 the directory is in use,
