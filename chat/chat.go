@@ -53,9 +53,11 @@ type Chat struct {
 	interrupted chan struct{}           // a question was interrupted
 	comment     string                  // that came with an interruption
 
-	conv *solver.Conversation
-	own  bool  // the action that is about to run is the person's
-	over error // why the conversation ends; errEnd, errLeave or nil
+	conv    *solver.Conversation
+	own     bool  // the action that is about to run is the person's
+	ran     bool  // the action that was begun last is the person's, and may still run
+	stopped bool  // the person's own action was interrupted, and has no answer yet
+	over    error // why the conversation ends; errEnd, errLeave or nil
 }
 
 // doing is what a chat does at the moment.
@@ -222,6 +224,7 @@ func (c *Chat) turn(ctx context.Context, words string) error {
 		case ctx.Err() != nil:
 			return err
 		case errors.Is(err, vocab.ErrInterrupted):
+			c.stopped, c.ran = c.ran, false
 		case res.End == journal.TurnFailed && !fatal(err):
 			return nil // the person has seen it, and says what to do
 		default:
@@ -296,8 +299,12 @@ func (c *Chat) watch(ctx context.Context, e session.Event) {
 
 // approve asks whether an action may run; see [agent.Turn].
 func (c *Chat) approve(ctx context.Context, tool string, call agent.Call) error {
+	if c.stopped { // nobody wants to run again what they have just stopped
+		c.stopped = false
+		return agent.Interrupted("The user interrupted the command, which was their own.")
+	}
 	if c.own || c.current() == Yolo || c.whitelisted(call.Command) {
-		c.own = false
+		c.own, c.ran = false, c.own
 		return nil
 	}
 	q := Question{Asked: AskApprove, Tool: tool, Command: call.Command, Arguments: call.Arguments}

@@ -14,6 +14,7 @@ import (
 func (p *person) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	c := p.c
 	began := time.Now()
+	c.ran, c.stopped = false, false
 	for c.current() == Human {
 		in, err := c.ask(ctx, Question{Asked: AskCommand})
 		if err != nil {
