@@ -64,7 +64,7 @@ func (r *run) show(out vocab.Output, info string) (string, error) {
 		return out.Shown, nil
 	}
 	shown := python.Text(out.Bytes)
-	own := map[string]any{"output": map[string]any{"output": shown, "returncode": out.ExitCode, "exception_info": info}}
+	own := map[string]any{"output": template.NewDict("output", shown, "returncode", out.ExitCode, "exception_info", info)}
 	if capped(out) {
 		own[template.CutVar] = template.Cut{Text: shown, Length: utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
 	}

@@ -1,66 +1,79 @@
 package template
 
 import (
-	"encoding/json"
-	"fmt"
-	"strings"
-	"unicode/utf16"
-
-	"github.com/nikolalohinski/gonja/v2/builtins"
-	"github.com/nikolalohinski/gonja/v2/exec"
+	"maps"
+	"slices"
 )
 
-// filters are the engine's, with replacements for those that differ from Jinja's.
-var filters = exec.NewFilterSet(map[string]exec.FilterFunction{}).Update(builtins.Filters).
-	Update(exec.NewFilterSet(map[string]exec.FilterFunction{"tojson": toJSON, "length": length, "count": length}))
-
-// Cut is a text with a part dropped. If the variable [CutVar] holds the Cut, the filter
-// length returns the length of the whole text.
-type Cut struct {
-	Text   string
-	Length int // of the whole
+// allFilters are those of Jinja2.
+func allFilters() map[string]*builtin {
+	all := map[string]*builtin{}
+	maps.Copy(all, textFilters())
+	maps.Copy(all, listFilters())
+	maps.Copy(all, map[string]*builtin{
+		"abs":            def("value", absolute),
+		"attr":           def("value name", attr),
+		"default":        def("value default_value='' boolean=False", orDefault),
+		"filesizeformat": def("value binary=False", fileSize),
+		"float":          def("value default=0.0", toFloat),
+		"int":            def("value default=0 base=10", toWhole),
+		"round":          def("value precision=0 method='common'", rounded),
+		"tojson":         def("value indent=None", func(_ *renderer, a []any) any { return toJSON(a[0], a[1]) }),
+		"length":         def("value", lengthOf),
+		"string": def("value", func(_ *renderer, a []any) any {
+			if s, ok := a[0].(safe); ok {
+				return s
+			}
+			return str(a[0])
+		}),
+	})
+	for alias, name := range map[string]string{"d": "default", "count": "length", "e": "escape"} {
+		all[alias] = all[name]
+	}
+	return all
 }
 
-// CutVar is the variable that holds a [Cut]. No template can name it.
-const CutVar = "\x00cut"
+func sortedKeys(m map[string]*builtin) []string { return slices.Sorted(maps.Keys(m)) }
 
-// length is Jinja's filter, but returns how long a text was before it was cut: a
-// template computes from it how much the model does not see.
-func length(e *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value {
-	known, _ := e.Environment.Context.Get(CutVar)
-	if cut, ok := known.(Cut); ok && in.IsString() && in.String() == cut.Text {
-		return exec.AsValue(cut.Length)
+// lengthOf returns how long a text was before it was cut: a template computes from it how
+// much the model does not see.
+func lengthOf(r *renderer, a []any) any {
+	if cut, ok := r.cut(); ok && a[0] == any(cut.Text) {
+		return cut.Length
 	}
-	if builtin, ok := builtins.Filters.Get("length"); ok {
-		return builtin(e, in, params)
+	n, ok := length(a[0])
+	if !ok {
+		failf("%s has no length", kind(a[0]))
 	}
-	return in
+	return n
 }
 
-// toJSON writes as Jinja's filter does: ASCII only and safe inside HTML.
-func toJSON(e *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value {
-	if !in.IsString() {
-		if builtin, ok := builtins.Filters.Get("tojson"); ok {
-			return builtin(e, in, params)
-		}
+func attr(r *renderer, a []any) any {
+	name := stringArg(a[1])
+	if v, ok := member(a[0], name); ok {
+		return v
 	}
-	data, err := json.Marshal(in.String())
-	if err != nil {
-		return exec.AsValue(err)
+	return r.missing(a[0], nil, name, r.at)
+}
+
+func orDefault(_ *renderer, a []any) any {
+	if _, ok := a[0].(*undefined); ok || truth(a[2]) && !truth(a[0]) {
+		return a[1]
 	}
-	var b strings.Builder
-	for _, r := range string(data) {
-		switch {
-		case r == '\'':
-			b.WriteString(`\u0027`)
-		case r < 0x80:
-			b.WriteRune(r)
-		case r > 0xffff:
-			hi, lo := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
+	return a[0]
+}
+
+// textArg is Jinja2's soft_str: text stays what it is, other values become text.
+func textArg(v any) string { return str(v) }
+
+// like returns s as the same kind of text as v.
+func like(v any, s string) any {
+	if _, ok := v.(safe); ok {
+		return safe(s)
 	}
-	return exec.AsSafeValue(b.String())
+	return s
+}
+
+func one(f func(string) string) *builtin {
+	return def("value", func(_ *renderer, a []any) any { return like(a[0], f(textArg(a[0]))) })
 }

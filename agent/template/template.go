@@ -1,71 +1,51 @@
-// Package template renders Jinja templates as mini-swe-agent does, and reports
-// mistakes with their place in the template.
+// Package template renders Jinja templates as mini-swe-agent does, with Jinja2's
+// Template(text, undefined=StrictUndefined), and reports mistakes with their place in the
+// template. Values are those of Python: lengths and slices count code points, dicts have an
+// order, floats are printed as Python prints them.
+//
+// It refuses include, import, extends and from, which need other templates, autoescape except
+// with false, the filter pprint and the function lipsum. Whole numbers have 64 bits. What a
+// template builds and how long it loops is bounded.
 package template
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/nikolalohinski/gonja/v2/builtins"
-	jinja "github.com/nikolalohinski/gonja/v2/config"
-	"github.com/nikolalohinski/gonja/v2/exec"
-	"github.com/nikolalohinski/gonja/v2/loaders"
-	"github.com/nikolalohinski/gonja/v2/tokens"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
 )
 
-// Template is a parsed template: undefined names are errors, one final newline
-// is dropped, lengths and slices count code points. It is safe for concurrent
-// use.
+// Template is a parsed template. It is safe for concurrent use.
 type Template struct {
-	name, source string
-	place        func(offset int) string
-	parsed       *exec.Template
-	config       *jinja.Config
-	loader       loaders.Loader
-	tags         *exec.ControlStructureSet
-	names        []string // of all variables that it may read
+	name, original string
+	source         string // with \n for all line ends, without a final one
+	place          func(offset int) string
+	body           []statement
 }
 
 // Parse parses a template. Errors are Usage faults that begin with its name and
 // the place of the mistake: what place returns for an offset in source, or, if place is
 // nil, the line and the column.
-func Parse(name, source string, place func(offset int) string) (*Template, error) {
-	t := &Template{name: name, source: source, place: place}
-	if err := t.parse(); err != nil {
-		return nil, t.fault(err)
-	}
-	return t, nil
-}
-
-func (t *Template) parse() (err *mistake) {
-	p := newParse(t.source)
+func Parse(name, source string, place func(offset int) string) (t *Template, err error) {
+	t = &Template{name: name, original: source, place: place}
+	t.source = strings.TrimSuffix(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source), "\n")
 	defer func() {
-		if recover() != nil { // some broken expressions make the engine panic
-			err = p.incomplete()
+		if p := recover(); p != nil {
+			m, ok := p.(*mistake)
+			if !ok {
+				panic(p)
+			}
+			t, err = nil, t.fault(m)
 		}
 	}()
-	if err := p.checkNames(); err != nil {
-		return err
-	}
-	t.config = jinja.New()
-	t.config.StrictUndefined = true
-	t.loader = loaders.MustNewMemoryLoader(map[string]string{"/t": t.source})
-	t.tags = p.tags()
-	parsed, failed := exec.NewTemplate("/t", t.config, t.loader, t.environment(nil))
-	if failed != nil {
-		return p.explain(failed)
-	}
-	watch(parsed.Root().Nodes)
-	t.parsed, t.names = parsed, append(p.names(), CutVar)
-	return nil
+	p := &parser{source: t.source, tokens: lex(t.source), names: map[string]bool{}, blocks: map[string]*blockTag{}}
+	t.body, _ = p.body()
+	return t, nil
 }
 
 // Vars are the variables of a template, in several maps of which later ones win.
@@ -90,87 +70,50 @@ func (v Vars) all() map[string]any {
 }
 
 // Render renders the template with vars, which are not changed.
-func (t *Template) Render(vars ...map[string]any) (string, error) {
-	var b strings.Builder
-	b.Grow(len(t.source))
-	if err := t.write(&b, vars); err != nil {
-		return "", err
-	}
-	return b.String(), nil
+func (t *Template) Render(vars ...map[string]any) (text string, err error) {
+	var out strings.Builder
+	out.Grow(len(t.source))
+	given := &scope{}
+	r := &renderer{source: t.source, vars: vars, scope: &scope{parent: given}, out: &out}
+	defer func() {
+		if p := recover(); p != nil {
+			text, err = "", t.fault(r.failed(p))
+		}
+	}()
+	r.run(t.body)
+	return out.String(), nil
 }
 
 // Check returns the error that Render would.
-func (t *Template) Check(vars ...map[string]any) error { return t.write(io.Discard, vars) }
-
-func (t *Template) write(w io.Writer, vars Vars) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = t.fault(&mistake{text: panicked(p)})
-		}
-	}()
-	failed := exec.NewRenderer(t.environment(t.context(vars)), w, t.config, t.loader, t.parsed).Execute()
-	if failed == nil {
-		return nil
-	}
-	m := mistakeIn(failed)
-	if m == nil {
-		m = reason(failed)
-		m.below = true
-	}
-	if m.below {
-		t.search(m)
-	}
-	if m.unknown != "" {
-		m.hint = available(m.unknown, vars.all())
-	}
-	return t.fault(m)
+func (t *Template) Check(vars ...map[string]any) error {
+	_, err := t.Render(vars...)
+	return err
 }
 
-// environment is what the engine knows beside the template.
-func (t *Template) environment(names *exec.Context) *exec.Environment {
-	return &exec.Environment{Context: names, Filters: filters, Tests: builtins.Tests, ControlStructures: t.tags, Methods: builtins.Methods}
+// Cut is a text with a part dropped. If the variable [CutVar] holds the Cut, the filter
+// length returns the length of the whole text.
+type Cut struct {
+	Text   string
+	Length int // of the whole
 }
 
-// functions are what a template can name beside its variables.
-var functions = func() map[string]any {
-	all := map[string]any{"none": nil}
-	exec.NewContext(all).Update(builtins.GlobalFunctions)
-	return all
-}()
-
-// context has the variables that the template may read, and those functions whose names no
-// variable has. Variables are many and a template reads few: at each step, and for each row
-// before a run.
-func (t *Template) context(vars Vars) *exec.Context {
-	known := maps.Clone(functions)
-	for _, name := range t.names {
-		if v, ok := vars.get(name); ok {
-			known[name] = v
-		}
-	}
-	known[levelsVar] = &levels{}
-	return exec.NewContext(known)
-}
+// CutVar is the variable that holds a [Cut]. No template can name it.
+const CutVar = "\x00cut"
 
 // mistake is what is wrong with a template.
 type mistake struct {
-	offset  int
-	text    string
-	hint    string
-	unknown string // the name of a variable that does not exist
-	below   bool   // the mistake is at offset or after it
+	offset int // -1: at the current operation
+	text   string
+	hint   string
 }
 
-// Error implements error: the engine passes the mistake on as an error.
-func (m *mistake) Error() string { return m.text }
-
 func (t *Template) fault(m *mistake) error {
-	offset := max(0, min(m.offset, len(t.source)))
+	offset := t.inOriginal(m.offset)
 	where := ""
 	if t.place != nil {
 		where = t.name + ", " + t.place(offset)
 	} else {
-		before := t.source[:offset]
+		before := t.original[:offset]
 		where = fmt.Sprintf("%s:%d:%d", t.name, 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]))
 	}
 	err := fault.Newf(fault.Usage, "%s: %s", where, m.text)
@@ -196,13 +139,14 @@ func available(name string, vars map[string]any) string {
 	return printable.Wrapped("available variables: ", "  ", names, hintWidth)
 }
 
-// search gives a place to a mistake in a tag whose parts cannot be watched: the next use
-// of the unknown name.
-func (t *Template) search(m *mistake) {
-	for _, tok := range newParse(t.source).tokens {
-		if m.unknown != "" && tok.Pos >= m.offset && tok.Type == tokens.Name && tok.Val == m.unknown {
-			m.offset = tok.Pos
-			return
+// inOriginal returns the offset before line ends became one character.
+func (t *Template) inOriginal(offset int) int {
+	at := 0
+	for range max(0, offset) {
+		if strings.HasPrefix(t.original[min(at, len(t.original)):], "\r\n") {
+			at++
 		}
+		at++
 	}
+	return min(at, len(t.original))
 }

@@ -59,7 +59,7 @@ func TestTemplates(t *testing.T) {
 		{"one final newline is dropped", "a\n\n", "a\n"},
 		{"the token limit is known by its finish reason", formatTemplate, "cut off (length)"},
 		{"json is ASCII and safe in HTML", "{{ odd | tojson }}", `"\u00e9\ud83d\ude00\u003ca\u0027\"\n"`},
-		{"json of the first character that is not ASCII", "{{ '\u0080\u007f' | tojson }}", "\"\\u0080\u007f\""},
+		{"json of the first character that is not ASCII", "{{ '\u0080\u007f' | tojson }}", `"\u0080\u007f"`},
 		{"json of numbers and lists", "{{ n | tojson }} {{ has_tool_calls | tojson }} {{ actions | tojson }}", "240 false []"},
 		{"a macro calls itself", "{% macro f(n) %}{{ n }}{% if n > 1 %} {{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(3) }}", "3 2 1"},
 		{"a macro calls itself often", "{% macro f(n) %}{% if n > 1 %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(n) }}{{ f(n) }}{{ f(n) }}", ""},
@@ -137,10 +137,10 @@ func TestTemplateErrorPositions(t *testing.T) {
 		"{% raw %}X":                                "",
 		"{{ n X! }}":                                "",
 		"{% macro f() %}{{ Xtaks }}{% endmacro %}{{ f() }}":                                                             `unknown variable "taks"`,
-		"{% macro f() %}X{{ f() }}{% endmacro %}{{ f() }}":                                                              "a macro or a loop calls itself more than 1000 levels deep",
+		"{% macro f() %}{{ Xf() }}{% endmacro %}{{ f() }}":                                                              "a macro or a loop calls itself more than 1000 levels deep",
 		"{% macro f() %}{% if yes %}a{{ g() }}{% endif %}{% endmacro %}{% macro g() %}{{ f() }}{% endmacro %}{{ g() }}": "",
 		"{% macro f() %}{% filter upper %}{{ f() }}{% endfilter %}{% endmacro %}{{ f() }}":                              "",
-		"{% macro f() %}X{% call f() %}{% endcall %}{% endmacro %}{{ f() }}":                                            "a macro or a loop calls",
+		"{% macro f() %}{{ caller is defined }}{% call Xf() %}{% endcall %}{% endmacro %}{{ f() }}":                     "a macro or a loop calls",
 		"{% filter upper %}{% for x in list recursive %}{{ loop(list) }}{% endfor %}{% endfilter %}":                    "",
 		"{% macro f() %}{{ f() | default('') }}{{ taks }}{% endmacro %}{{ f() }}":                                       "",
 		"X{% include 'x' ignore missing %}":                                                                             `{% include %} has no other template to read`,
@@ -169,6 +169,67 @@ func TestTemplateErrorPositions(t *testing.T) {
 	}
 }
 
+// Each is refused; the X is where the error is.
+func TestLimitsAndWhatIsNotSupported(t *testing.T) {
+	for source, want := range map[string]string{
+		"{{ 'x' X* 99999999 }}":         "the result has more than 67108864 bytes",
+		"{{ [1] X* 99999999 }}":         "the result has more than",
+		"{{ 'x'.Xljust(99999999) }}":    "the result has more than",
+		"{{ range(99999999) | Xlist }}": `filter "list": the result has more than`,
+		"{% for x in range(99999) %}{% for y in Xrange(99999) %}{% endfor %}{% endfor %}": "the loops have more than 1000000 rounds",
+		"{% for x in range(99999) %}{% set y = range(99999) | Xlist %}{% endfor %}":       `filter "list": the template builds more than 67108864 bytes`,
+		"{% set l = [] %}{% set _ = l.append(l) %}{{ Xl }}":                               "a value has more than 200 levels",
+		"{% set l = [] %}{% set _ = l.append(l) %}{{ l | Xtojson }}":                      `filter "tojson": the JSON is too large, or a value contains itself`,
+		"{{ 9223372036854775807 X+ 1 }}":                                                  "the result needs more than 64 bits",
+		"{{ 10 X** 20 }}":                                                                 "the result needs more than 64 bits",
+		"{{ X9223372036854775808 }}":                                                      "the number 9223372036854775808 needs more than 64 bits",
+		"{{ n | Xpprint }}":                                                               "the filter pprint is not supported",
+		"{{ Xlipsum() }}":                                                                 "the function lipsum is not supported",
+		"{% autoescape Xtrue %}{% endautoescape %}":                                       "{% autoescape %} is supported only as {% autoescape false %}",
+		"X{% extends 'a' %}":                                                              "{% extends %} has no other template to read",
+		"{% Xdo l.append(1) %}":                                                           "unknown tag {% do %}; it belongs to an extension of Jinja2",
+		"{% for x in l %}{% Xbreak %}{% endfor %}":                                        "unknown tag {% break %}; it belongs to an extension of Jinja2",
+		"{% block a Xrequired %}{% endblock %}":                                           "a required block needs another template",
+		"\r\n\r\n{{ n }}\r{{ Xm }}":                                                       `unknown variable "m"`,
+		"{% set n.Xm = 1 %}":                                                              "only members of a namespace can be set",
+		"{% set Xa, b = 1, 2, 3 %}":                                                       "expected 2 values, found 3",
+		"{{ 'abc'.Xindex('d') }}":                                                         `"d" is not in the text`,
+		"{{ 'a' X+ 1 }}":                                                                  "+ is not possible with text and a number",
+		"{{ 1 X< 'a' }}":                                                                  "< is not possible with a number and text",
+		"{{ n | Xjoin }}":                                                                 `filter "join": a number has no items to go through`,
+		"{{ n | Xtruncate(length=3) }}":                                                   `filter "truncate": a number has no length`,
+		"{{ 'a' | Xindent(size=3) }}":                                                     `filter "indent": there is no argument "size"`,
+		"{{ 'a' | Xreplace('b') }}":                                                       `filter "replace": the argument "new" is missing`,
+		"{{ '%d' X% 'a' }}":                                                               "%d needs a number, found text",
+		"{{ " + strings.Repeat("(", maxDepth) + "1" + strings.Repeat(")", maxDepth) + " }}X": "",
+	} {
+		t.Run(source[:min(len(source), 60)], func(t *testing.T) {
+			p, err := Parse("x", strings.Replace(source, "X", "", 1), func(offset int) string { return fmt.Sprint("at ", offset) })
+			if err == nil {
+				err = p.Check(map[string]any{"n": 1, "l": []int{1}})
+			}
+			if fault.KindOf(err) != fault.Usage {
+				t.Fatalf("error %v, want a Usage fault", err)
+			}
+			got := err.Error() + "; " + fault.HintOf(err)
+			if where := fmt.Sprintf("x, at %d: ", strings.Index(source, "X")); want != "" && !strings.HasPrefix(got, where+want) {
+				t.Errorf("%s\nwant %s%s", got, where, want)
+			}
+		})
+	}
+}
+
+func TestDictsKeepTheirOrder(t *testing.T) {
+	tmpl, err := Parse("t", "{{ a }} {{ b }}", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tmpl.Render(map[string]any{"a": NewDict("z", 1, "a", []string{"x"}), "b": map[string]any{"z": 1.0, "a": nil}})
+	if want := "{'z': 1, 'a': ['x']} {'a': None, 'z': 1.0}"; err != nil || got != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
 func TestTheMembersInAHintAreWrapped(t *testing.T) {
 	members := map[string]any{}
 	for i := range 9 {
@@ -183,7 +244,7 @@ func TestTheMembersInAHintAreWrapped(t *testing.T) {
 }
 
 func FuzzMistakes(f *testing.F) {
-	for _, source := range []string{"{{ a | b }}", "{% if x %}{{ y.z[1:2] }}{% endif %}", "{% for a in b %}{% endif %}", "{{ endraw is ", "{{ 1 % 0 }}", "{% set x %}{{ y }}{% endset %}", "{# {{", "{{ 'é\r\n"} {
+	for _, source := range []string{"{{ a | b }}", "{% if x %}{{ y.z[1:2] }}{% endif %}", "{% for a in b %}{% endif %}", "{{ endraw is ", "{{ 1 % 0 }}", "{% set x %}{{ y }}{% endset %}", "{# {{", "{{ 'é\r\n", "{{ ('%5.1f|%r' % (x, b))|indent(2) ~ b[::-1] }}", "{{ '{:>5}{0!r}'.format(x) }}", "{% for i in range(9) %}{% for j in range(9) %}{% endfor %}{% endfor %}", "{{ [b, {x: b}]|map('first')|groupby(0)|tojson(1) }}", "{{ b.append(b) }}{{ b }}", "{{ 'x' * 99999999 * x }}", "{% call(i) m(*b, **{}) %}{% endcall %}", "{% with a, b = b %}{% filter replace(1, 2) %}{% endfilter %}"} {
 		f.Add(source)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
@@ -197,7 +258,7 @@ func FuzzMistakes(f *testing.F) {
 		if err == nil && len(source) < 100 {
 			_, err = p.Render(map[string]any{"x": 1, "b": []any{1}})
 		}
-		if err != nil && !strings.HasPrefix(err.Error(), "x, here: ") {
+		if err != nil && (!strings.HasPrefix(err.Error(), "x, here: ") || strings.Contains(err.Error(), "cannot be evaluated")) {
 			t.Error(err)
 		}
 	})

@@ -203,3 +203,21 @@ func (s *listScanner) hex(digits int) (rune, error) {
 	s.pos += digits
 	return rune(n), nil
 }
+
+// Unquote returns the string that Python writes between quotes as text.
+func Unquote(text string) (string, error) {
+	s := &listScanner{cursor: cursor{text: text}, python: true}
+	var out []byte
+	for {
+		n := strings.IndexByte(text[s.pos:], '\\')
+		if n < 0 {
+			return string(append(out, text[s.pos:]...)), nil
+		}
+		out = append(out, text[s.pos:s.pos+n]...)
+		s.pos += n + 1
+		var err error
+		if out, err = s.escape(out); err != nil {
+			return "", err
+		}
+	}
+}

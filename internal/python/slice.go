@@ -37,14 +37,14 @@ func ParseSlice(text string) (Slice, error) {
 	return s, nil
 }
 
-// Indices returns the positions that the slice selects from a list of length n, by the
-// rules of docs.python.org/3/library/stdtypes.html#common-sequence-operations.
-func (s Slice) Indices(n int) []int {
-	step := 1
+// Bounds returns where the slice of a list of length n begins, where it stops, and its step,
+// by the rules of docs.python.org/3/library/stdtypes.html#common-sequence-operations.
+func (s Slice) Bounds(n int) (start, stop, step int) {
+	step = 1
 	if s[2] != nil {
 		step = *s[2]
 	}
-	start, stop := 0, n
+	start, stop = 0, n
 	low, high := 0, n
 	if step < 0 {
 		low, high = -1, n-1
@@ -60,7 +60,12 @@ func (s Slice) Indices(n int) []int {
 		}
 		return min(max(i, low), high)
 	}
-	start, stop = bound(s[0], start), bound(s[1], stop)
+	return bound(s[0], start), bound(s[1], stop), step
+}
+
+// Indices returns the positions that the slice selects from a list of length n.
+func (s Slice) Indices(n int) []int {
+	start, stop, step := s.Bounds(n)
 	var out []int
 	// The loop compares the remaining distance, because the next position could overflow.
 	for i := start; step > 0 && i < stop || step < 0 && i > stop; {
