@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"batch.example/batch/agent/template"
+	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
 )
@@ -87,12 +89,23 @@ func sampleOutputs() []vocab.Output {
 }
 
 func (r *run) checkObservations() error {
+	var lacking error
+	rendered := false
 	for _, out := range sampleOutputs() {
-		if _, err := r.observe(action{id: "call"}, out); err != nil {
+		_, err := r.observe(action{id: "call"}, out)
+		switch {
+		case err == nil:
+			rendered = true
+		case template.LacksItem(err):
+			lacking = err
+		default:
 			return err
 		}
 	}
-	return nil
+	if rendered || lacking == nil {
+		return nil
+	}
+	return fault.New(fault.Usage, "", lacking)
 }
 
 func (r *run) checkFormatErrors() error {

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/agent/template"
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
@@ -68,5 +69,9 @@ func (r *run) show(out vocab.Output, info string) (string, error) {
 	if capped(out) {
 		own[template.CutVar] = template.Cut{Text: shown, Length: utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
 	}
-	return r.loop.observation.Render(r.vars(own)...)
+	text, err := r.loop.observation.Render(r.vars(own)...)
+	if template.LacksItem(err) { // other outputs may have it, and mini-swe-agent ends only this instance too
+		err = fault.New(fault.Instance, "", err)
+	}
+	return text, err
 }

@@ -237,7 +237,9 @@ func (r *renderer) missingMember(of any, from expr, key any, at int) *mistake {
 	}
 	if items, ok := sequence(of); ok {
 		if n, ok := key.(int); ok {
-			return mistakeAt(at, "%s[%d] is not there: %s has %s", text, n, text, printable.Count(len(items), "item", "items"))
+			m := mistakeAt(at, "%s[%d] is not there: %s has %s", text, n, text, printable.Count(len(items), "item", "items"))
+			m.item = true
+			return m
 		}
 	}
 	m := mistakeAt(at, "%s has no %q", text, str(key))

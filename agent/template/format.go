@@ -187,13 +187,13 @@ func (l layout) float(f float64) string {
 	}
 	var s string
 	switch verb {
-	case 0, 'n':
+	case 0:
 		if l.precision < 0 {
 			s = floatRepr(f)
 			break
 		}
 		s = fmt.Sprintf("%."+strconv.Itoa(max(precision, 1))+"g", f)
-		if _, exp, _ := strings.Cut(s, "e"); exp == "" && !strings.Contains(s, ".") && !math.IsInf(f, 0) && verb == 0 {
+		if _, exp, _ := strings.Cut(s, "e"); exp == "" && !strings.Contains(s, ".") && !math.IsInf(f, 0) {
 			if len(s) >= max(precision, 1) && len(s) > 1 || len(s) >= max(precision, 1) && precision <= 1 {
 				s = fmt.Sprintf("%."+strconv.Itoa(max(precision-1, 0))+"e", f)
 			} else {
@@ -202,7 +202,7 @@ func (l layout) float(f float64) string {
 		}
 	case '%':
 		s = strconv.FormatFloat(f*100, 'f', precision, 64) + "%"
-	case 'g', 'G':
+	case 'g', 'G', 'n':
 		s = fmt.Sprintf("%"+flag+"."+strconv.Itoa(max(precision, 1))+"g", f)
 	default:
 		s = fmt.Sprintf("%"+flag+"."+strconv.Itoa(precision)+strings.ToLower(string(verb)), f)

@@ -37,11 +37,15 @@ func nthOr(items []any, n int, name string) any {
 	if n >= 0 && n < len(items) {
 		return items[n]
 	}
-	return &undefined{mistake: func() *mistake { return mistakeAt(-1, "there is no %s item: the list is empty", name) }}
+	return &undefined{mistake: func() *mistake {
+		m := mistakeAt(-1, "there is no %s item: the list is empty", name)
+		m.item = true
+		return m
+	}}
 }
 
 func anyOf(_ *renderer, a []any) any {
-	if _, ok := a[0].(*Dict); ok {
+	if d, ok := a[0].(*Dict); ok && len(d.keys) > 0 {
 		failf("a dict has no random item: use its keys")
 	}
 	items := iterate(a[0])

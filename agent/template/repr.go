@@ -90,9 +90,11 @@ func writeOther(b *strings.Builder, v any, depth int) {
 		writeRepr(b, v.members, depth+1)
 		b.WriteString(">")
 	case *macro:
-		b.WriteString("<Macro ")
-		quote(b, v.name)
-		b.WriteString(">")
+		name := "anonymous"
+		if v.name != "" {
+			name = repr(v.name)
+		}
+		b.WriteString("<Macro " + name + ">")
 	case *loop:
 		fmt.Fprintf(b, "<LoopContext %d/%d>", v.at+1, len(v.items))
 	case *undefined:

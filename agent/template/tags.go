@@ -231,7 +231,7 @@ func (p *parser) macroBody(m *macroTag, end string) {
 }
 
 func (p *parser) callTag(tag openTag) []statement {
-	m := &macroTag{name: "caller"}
+	m := &macroTag{}
 	if p.isOp("(") {
 		p.parameters(m)
 	}

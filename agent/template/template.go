@@ -9,6 +9,7 @@
 package template
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -105,6 +106,17 @@ type mistake struct {
 	offset int // -1: at the current operation
 	text   string
 	hint   string
+	item   bool // a list has fewer items than the template reads
+}
+
+// Error implements error.
+func (m *mistake) Error() string { return m.text }
+
+// LacksItem reports whether a template failed because a list, such as the lines of an output,
+// has fewer items than it reads: it can render with other values.
+func LacksItem(err error) bool {
+	m, ok := errors.AsType[*mistake](err)
+	return ok && m.item
 }
 
 func (t *Template) fault(m *mistake) error {
@@ -116,7 +128,7 @@ func (t *Template) fault(m *mistake) error {
 		before := t.original[:offset]
 		where = fmt.Sprintf("%s:%d:%d", t.name, 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]))
 	}
-	err := fault.Newf(fault.Usage, "%s: %s", where, m.text)
+	err := fault.Newf(fault.Usage, "%s: %w", where, m)
 	if m.hint != "" {
 		return err.WithHint("%s", m.hint)
 	}
