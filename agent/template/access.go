@@ -46,7 +46,7 @@ func member(v any, name string) (any, bool) {
 		return v.members.get(name)
 	case *macro:
 		return v.member(name)
-	case span2:
+	case interval:
 		n, ok := map[string]any{"start": v.start, "stop": v.stop, "step": v.step}[name]
 		return n, ok
 	case *undefined:
@@ -123,7 +123,7 @@ func nth(v any, n int) (any, bool) {
 		return v.items[n], true
 	case *tuple:
 		return v.items[n], true
-	case span2:
+	case interval:
 		return v.start + n*v.step, true
 	}
 	return nil, false
@@ -173,9 +173,9 @@ func sliced(v any, w *window) (any, bool) {
 		return &list{items: picked(v.items, s)}, true
 	case *tuple:
 		return &tuple{items: picked(v.items, s)}, true
-	case span2:
+	case interval:
 		start, stop, step := s.Bounds(v.length())
-		return span2{v.start + start*v.step, v.start + stop*v.step, v.step * step}, true
+		return interval{v.start + start*v.step, v.start + stop*v.step, v.step * step}, true
 	}
 	failf("%s has no slices", kind(v))
 	return nil, false

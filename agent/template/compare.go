@@ -146,7 +146,7 @@ func contains(in, v any) bool {
 		return strings.Contains(asText(in), s)
 	case *Dict:
 		return in.find(v) >= 0
-	case span2:
+	case interval:
 		if n, ok := v.(int); ok {
 			i := n - in.start
 			return i%in.step == 0 && i/in.step >= 0 && i/in.step < in.length()

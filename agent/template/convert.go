@@ -93,7 +93,7 @@ func kind(v any) string {
 		return "nothing"
 	case *stream:
 		return "a generator"
-	case span2:
+	case interval:
 		return "a range"
 	case *macro:
 		return "a macro"

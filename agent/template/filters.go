@@ -63,9 +63,6 @@ func orDefault(_ *renderer, a []any) any {
 	return a[0]
 }
 
-// textArg is Jinja2's soft_str: text stays what it is, other values become text.
-func textArg(v any) string { return str(v) }
-
 // like returns s as the same kind of text as v.
 func like(v any, s string) any {
 	if _, ok := v.(safe); ok {
@@ -75,5 +72,5 @@ func like(v any, s string) any {
 }
 
 func one(f func(string) string) *builtin {
-	return def("value", func(_ *renderer, a []any) any { return like(a[0], f(textArg(a[0]))) })
+	return def("value", func(_ *renderer, a []any) any { return like(a[0], f(str(a[0]))) })
 }

@@ -223,7 +223,7 @@ var cyclerMethods = sync.OnceValue(func() map[string]*builtin {
 var functions = sync.OnceValue(func() map[string]any {
 	return map[string]any{
 		"range": def("/ self start stop=None step=1", func(_ *renderer, a []any) any {
-			r := span2{wholeNumber(a[1]), 0, wholeNumber(a[3])}
+			r := interval{wholeNumber(a[1]), 0, wholeNumber(a[3])}
 			if a[2] == nil {
 				r.start, r.stop = 0, r.start
 			} else {

@@ -79,7 +79,7 @@ func writeOther(b *strings.Builder, v any, depth int) {
 	case *view:
 		b.WriteString("dict_" + v.what + "(")
 		writeItems(b, "[", v.items(), "])", depth)
-	case span2:
+	case interval:
 		fmt.Fprintf(b, "range(%d, %d", v.start, v.stop)
 		if v.step != 1 {
 			fmt.Fprintf(b, ", %d", v.step)

@@ -58,7 +58,8 @@ func allTests() map[string]*builtin {
 			case *stream, *loop:
 				return true
 			case *undefined:
-				return truth(v) || true
+				_ = truth(v)
+				return true
 			}
 			_, ok := length(v)
 			return ok

@@ -15,22 +15,22 @@ func textFilters() map[string]*builtin {
 		"capitalize": one(capitalize),
 		"lower":      one(lower),
 		"upper":      one(upper),
-		"title":      def("value", func(_ *renderer, a []any) any { return title(textArg(a[0])) }),
+		"title":      def("value", func(_ *renderer, a []any) any { return title(str(a[0])) }),
 		"center": def("value width=80", func(_ *renderer, a []any) any {
-			return like(a[0], centered(textArg(a[0]), wholeNumber(a[1]), " "))
+			return like(a[0], centered(str(a[0]), wholeNumber(a[1]), " "))
 		}),
 		"escape":      def("value", func(_ *renderer, a []any) any { return safe(escapeHTML(a[0])) }),
 		"forceescape": def("value", func(_ *renderer, a []any) any { return safe(escapeHTML(str(a[0]))) }),
 		"safe":        def("value", func(_ *renderer, a []any) any { return safe(str(a[0])) }),
 		"striptags":   def("value", func(_ *renderer, a []any) any { return stripTags(str(a[0])) }),
-		"trim":        def("value chars=None", func(_ *renderer, a []any) any { return like(a[0], strip(textArg(a[0]), a[1], true, true)) }),
+		"trim":        def("value chars=None", func(_ *renderer, a []any) any { return like(a[0], strip(str(a[0]), a[1], true, true)) }),
 		"format":      def("value *", formatFilter),
 		"indent":      def("value width=4 first=False blank=False", indent),
 		"replace":     def("value old new count=None", replaceFilter),
 		"truncate":    def("value length=255 killwords=False end='...' leeway=None", truncate),
 		"urlencode":   def("value", urlEncode),
 		"urlize":      def("value trim_url_limit=None nofollow=False target=None rel=None extra_schemes=None", urlize),
-		"wordcount":   def("value", func(_ *renderer, a []any) any { return wordCount(textArg(a[0])) }),
+		"wordcount":   def("value", func(_ *renderer, a []any) any { return wordCount(str(a[0])) }),
 		"wordwrap":    def("value width=79 break_long_words=True wrapstring=None break_on_hyphens=True", wordWrap),
 		"xmlattr":     def("value autospace=True", xmlAttr),
 	}
@@ -81,7 +81,7 @@ func formatFilter(_ *renderer, a []any) any {
 	if len(named.keys) > 0 {
 		values = named
 	}
-	return like(a[0], percent(textArg(a[0]), values, escapes(a[0])))
+	return like(a[0], percent(str(a[0]), values, escapes(a[0])))
 }
 
 func indent(_ *renderer, a []any) any {

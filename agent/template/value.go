@@ -15,8 +15,8 @@ type (
 		items []any
 		names []string // of the items, if they have names
 	}
-	span2  struct{ start, stop, step int } // range
-	window struct{ parts [3]any }          // slice
+	interval struct{ start, stop, step int } // range
+	window   struct{ parts [3]any }          // slice
 	// stream is what Python returns in place of a list: it can be read once.
 	stream struct {
 		of    string
@@ -34,7 +34,7 @@ type (
 	}
 )
 
-func (r span2) length() int {
+func (r interval) length() int {
 	switch {
 	case r.step > 0 && r.start < r.stop:
 		return int((uint(r.stop-r.start)-1)/uint(r.step)) + 1
@@ -113,7 +113,7 @@ func length(v any) (n int, ok bool) {
 		return len(v.keys), true
 	case *view:
 		return len(v.of.keys), true
-	case span2:
+	case interval:
 		return v.length(), true
 	case *loop:
 		return len(v.items), true
@@ -159,7 +159,7 @@ func elements(v any) (items []any, ok bool) {
 		return v.items(), true
 	case *stream:
 		return v.take(), true
-	case span2:
+	case interval:
 		items = make([]any, boundedItems(v.length()))
 		for i := range items {
 			items[i] = v.start + i*v.step
