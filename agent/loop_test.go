@@ -405,6 +405,14 @@ func TestFaults(t *testing.T) {
 			t.Errorf("got %+v, %v; want error %v, status %q, no reason", end, err, refused, "InstanceFault")
 		}
 	})
+	t.Run("an item that an output lacks is a fault of this instance", func(t *testing.T) {
+		l := newLoop(t, func(config *Config) { config.ObservationTemplate = "{{ output.output.splitlines()[0] }}" })
+		e := &env{outputs: map[string]vocab.Output{"one": printed("line\n")}}
+		end, err := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{ask("1", "one"), ask("2", "none")}}, Env: e})
+		if fault.KindOf(err) != fault.Instance || end.Status != "InstanceFault" || len(e.ran) != 2 {
+			t.Errorf("got %s, %v; ran %v; want an Instance fault after 2 commands", end.Status, err, e.ran)
+		}
+	})
 	for name, c := range map[string]struct {
 		template string
 		ran      int

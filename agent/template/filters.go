@@ -17,9 +17,14 @@ func allFilters() map[string]*builtin {
 		"filesizeformat": def("value binary=False", fileSize),
 		"float":          def("value default=0.0", toFloat),
 		"int":            def("value default=0 base=10", toWhole),
-		"round":          def("value precision=0 method='common'", rounded),
-		"tojson":         def("value indent=None", func(_ *renderer, a []any) any { return toJSON(a[0], a[1]) }),
-		"length":         def("value", lengthOf),
+		"pprint": def("value", func(_ *renderer, a []any) any {
+			p := &pretty{}
+			p.value(sortedKeysOf(a[0], 0), 0, 0, 0)
+			return p.b.String()
+		}),
+		"round":  def("value precision=0 method='common'", rounded),
+		"tojson": def("value indent=None", func(_ *renderer, a []any) any { return toJSON(a[0], a[1]) }),
+		"length": def("value", lengthOf),
 		"string": def("value", func(_ *renderer, a []any) any {
 			if s, ok := a[0].(safe); ok {
 				return s

@@ -178,6 +178,13 @@ func (p *parser) filtersAndTests(e expr) expr {
 }
 
 func (p *parser) call(of expr) expr {
+	root := of
+	if a, ok := of.(*attribute); ok {
+		root = a.of
+	}
+	if v, ok := root.(*variable); ok && slices.Contains([]string{"lipsum", "self", "super"}, v.name) {
+		panic(mistakeAt(v.at, "the function %s is not supported", v.name))
+	}
 	args := p.arguments()
 	return &call{of: of, args: args, span: p.from(of, of.where().at)}
 }
@@ -266,9 +273,6 @@ func (p *parser) test(of expr) expr {
 
 func unknownFilter(offset int, name string) *mistake {
 	m := mistakeAt(offset, "unknown filter %q", name)
-	if name == "pprint" {
-		return mistakeAt(offset, "the filter pprint is not supported: tojson(indent=1) is similar")
-	}
 	m.hint = near.Hint(near.Name(name, sortedKeys(filters())), "")
 	return m
 }

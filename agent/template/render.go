@@ -59,9 +59,7 @@ func (r *renderer) lookup(name string, at int) any {
 	}
 	return &undefined{mistake: func() *mistake {
 		m := mistakeAt(at, "unknown variable %q", name)
-		if m.hint = available(name, r.vars.all()); name == "lipsum" {
-			m.text, m.hint = "the function lipsum is not supported", ""
-		}
+		m.hint = available(name, r.vars.all())
 		return m
 	}}
 }

@@ -4,7 +4,7 @@
 // order, floats are printed as Python prints them.
 //
 // It refuses include, import, extends and from, which need other templates, autoescape except
-// with false, the filter pprint and the function lipsum. Whole numbers have 64 bits. What a
+// with false, and the functions lipsum, self and super. Whole numbers have 64 bits. What a
 // template builds and how long it loops is bounded.
 package template
 
