@@ -1,5 +1,5 @@
 // Package doctor checks whether a machine can run batch, and says what to do about what
-// is missing: the engine, memory, disk, the models' keys and the dataset hub. It changes
+// is missing: the engine, memory, disk, the registry, the models' keys and the dataset hub. It changes
 // nothing, and calls a model only where it is asked to.
 package doctor
 
@@ -47,6 +47,7 @@ type Config struct {
 	Hub    hub.Config
 	Dir    string                   // that runs write into
 	Getenv func(name string) string // of the models' keys
+	Image  string                   // for which its registry is asked; empty: none
 	Model  bool                     // one is asked with [Ask]: whose keys are set does not matter
 }
 
@@ -56,6 +57,9 @@ func Look(ctx context.Context, c Config) []Check {
 	if engine != nil {
 		defer engine.Close()
 		checks = append(checks, checkClean(ctx, engine))
+		if c.Image != "" {
+			checks = append(checks, checkRegistry(ctx, engine, c.Image))
+		}
 	}
 	checks = append(checks, checkOutput(c.Dir))
 	if !c.Model {
@@ -127,6 +131,35 @@ func checkClean(ctx context.Context, engine *docker.Engine) Check {
 		return Check{"clean", Warning, fmt.Sprintf("%d containers of crashed runs", len(crashed)), "`batch clean` removes them, and so does the next `batch run`"}
 	default:
 		return Check{"clean", Good, "no containers of crashed runs", ""}
+	}
+}
+
+// registryLimit is how long the registry has to answer.
+const registryLimit = 5 * time.Second
+
+// checkRegistry asks for an image as a pull would. A run may have all its images on the engine,
+// so that nothing here is more than a warning.
+func checkRegistry(ctx context.Context, engine *docker.Engine, image string) Check {
+	host, _, _ := strings.Cut(image, "/")
+	if _, here, err := engine.Image(ctx, image, ""); err == nil && here {
+		return Check{"images", Good, "the engine has " + image, ""}
+	}
+	if info, err := engine.Info(ctx); err == nil && info.Podman {
+		return Check{"images", Good, "Podman asks a registry only when it pulls", ""}
+	}
+	limited, cancel := context.WithTimeout(ctx, registryLimit)
+	defer cancel()
+	err := engine.Offered(limited, image)
+	const here = "images that are on the engine are used; a mirror is named with --image-prefix"
+	switch {
+	case err == nil:
+		return Check{"images", Good, host + " answers, and has " + image, ""}
+	case limited.Err() != nil:
+		return Check{"images", Warning, fmt.Sprintf("%s does not answer within %v", host, registryLimit), here}
+	case fault.KindOf(err) == fault.Instance:
+		return Check{"images", Warning, err.Error(), fault.HintOf(err)}
+	default:
+		return Check{"images", Warning, host + " cannot be asked for images: " + errors.Unwrap(err).Error(), here}
 	}
 }
 

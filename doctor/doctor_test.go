@@ -45,3 +45,53 @@ func TestDoctorReportsLimitsThatTheEngineLacks(t *testing.T) {
 		}
 	}
 }
+
+// The registry is asked through the engine; what it answers is never a failure.
+func TestDoctorAsksTheRegistry(t *testing.T) {
+	const image = "registry.example/team/thing:1"
+	for _, tt := range []struct {
+		status      int
+		answer      string
+		state       State
+		text, hint  string
+		onTheEngine bool
+	}{
+		{200, `{"Descriptor":{}}`, Good, "registry.example answers, and has " + image, "", false},
+		{0, "", Good, "the engine has " + image, "", true},
+		{401, `{"message":"unauthorized: authentication required"}`, Warning, "image " + image + ": ", "log in to its registry: docker login", false},
+		{404, `{"message":"manifest unknown: manifest unknown"}`, Warning, "image " + image + ": ", "check the image name", false},
+		{500, `{"message":"dial tcp: lookup registry.example: no such host"}`, Warning, "registry.example cannot be asked for images: ", "--image-prefix", false},
+	} {
+		asked := ""
+		engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("API-Version", "1.41")
+			switch {
+			case strings.Contains(r.URL.Path, "/distribution/"):
+				asked = r.URL.Path
+				w.WriteHeader(tt.status)
+				_, _ = w.Write([]byte(tt.answer))
+			case strings.Contains(r.URL.Path, "/images/registry.example/") && tt.onTheEngine:
+				_, _ = w.Write([]byte(`{"Id":"sha256:0","Os":"linux","Architecture":"amd64"}`))
+			case strings.Contains(r.URL.Path, "/images/registry.example/"):
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = w.Write([]byte(`{"message":"No such image"}`))
+			case strings.HasSuffix(r.URL.Path, "/info"), strings.HasSuffix(r.URL.Path, "/version"):
+				_, _ = w.Write([]byte("{}"))
+			case strings.HasSuffix(r.URL.Path, "/json"):
+				_, _ = w.Write([]byte("[]"))
+			}
+		}))
+		defer engine.Close()
+		checks := Look(t.Context(), Config{
+			Docker: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}, Hub: hub.Config{Offline: true},
+			Dir: t.TempDir(), Getenv: func(string) string { return "" }, Image: image,
+		})
+		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "images" })
+		if i < 0 || checks[i].State != tt.state || !strings.HasPrefix(checks[i].Text, tt.text) || !strings.Contains(checks[i].Hint, tt.hint) {
+			t.Errorf("%d %s: want %s %q (%s) in %+v", tt.status, tt.answer, tt.state, tt.text, tt.hint, checks)
+		}
+		if (asked != "") == tt.onTheEngine || !tt.onTheEngine && !strings.HasSuffix(asked, "/distribution/"+image+"/json") {
+			t.Errorf("the engine was asked for %q", asked)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/docker"
 	"batch.example/batch/doctor"
@@ -20,15 +21,17 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var model string
+	var model, prefix string
 	var configs []string
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that this machine can run batch, and say what to do",
-		Long: `Check the Docker engine, memory, disk, the model's key and the dataset hub, and
-say what to do about what is missing. With -m, or a model in -c FILE, one small
-call is made to the model, with the settings of a run: it reports which model
-answered, tokens, price and time. Without, no model is called.
+		Long: `Check the Docker engine, memory, disk, the registry of the images, the model's
+key and the dataset hub, and say what to do about what is missing. The registry
+is asked for one image of SWE-bench, through the engine and with its logins.
+With -m, or a model in -c FILE, one small call is made to the model, with the
+settings of a run: it reports which model answered, tokens, price and time.
+Without, no model is called.
 
   batch doctor
   batch doctor -m openai/gpt-5 -c swebench.yaml
@@ -36,15 +39,19 @@ answered, tokens, price and time. Without, no model is called.
 Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.doctor(c.Context(), model, configs)
+			return a.doctor(c.Context(), model, configs, prefix)
 		},
 	}
 	c.Flags().StringVarP(&model, "model", "m", "", "call this model once: "+strings.Join(catalogue.Names(), ", "))
+	c.Flags().StringVar(&prefix, "image-prefix", "", "ask this registry or mirror for images, as for batch run")
 	c.Flags().StringArrayVarP(&configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
 	return c
 }
 
-func (a *app) doctor(ctx context.Context, model string, configs []string) error {
+// sampleInstance is one of Verified and Lite, for whose image the registry is asked.
+const sampleInstance = "sympy__sympy-20590"
+
+func (a *app) doctor(ctx context.Context, model string, configs []string, prefix string) error {
 	cfg, err := a.config(configFlags{model: model, configs: configs})
 	if err != nil {
 		return err
@@ -54,7 +61,7 @@ func (a *app) doctor(ctx context.Context, model string, configs []string) error 
 	}
 	look := doctor.Config{
 		Docker: docker.FromEnv(a.getenv, a.home), Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
-		Model: cfg.Model.ModelName != "",
+		Image: dataset.Instance{ID: sampleInstance}.ImageName(prefix), Model: cfg.Model.ModelName != "",
 	}
 	failed := a.printChecks(doctor.Look(ctx, look))
 	if look.Model {

@@ -55,6 +55,24 @@ func (s *Store) Ensure(ctx context.Context, ref, platform string, progress func(
 	return img, nil
 }
 
+// Offered asks the registry of ref whether this user may pull it, through the engine and with
+// the user's login. The error has the kind that the pull would have.
+func (s *Store) Offered(ctx context.Context, ref string) error {
+	name, err := normal(ref)
+	if err != nil {
+		return err
+	}
+	_, err = s.engine.API.DistributionInspect(ctx, name.String(), s.credentials(name))
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	op := "image " + ref
+	if r := pullRuleFor(err, ref); r != nil {
+		return fault.New(r.kind, op, err).WithHint("%s", r.hint)
+	}
+	return fault.New(fault.Transient, op, err)
+}
+
 // otherPlatform returns the fault of a failed pull. If the engine has the image for another
 // platform, the fault says so.
 func (s *Store) otherPlatform(ctx context.Context, err error, ref, platform string) error {
