@@ -17,7 +17,9 @@
 //
 // Each attempt has connections of its own, so no attempt sees another one's state.
 // [Set.Close] ends them, the programs and everything that they started (a process that
-// leaves its process group survives outside; package docker describes inside).
+// leaves its process group survives outside; package docker describes inside). When batch
+// is killed, its end of the program's stdin closes, and Linux kills the program. What the
+// program has started, and on other systems the program itself, must end with stdin then.
 //
 // # What a model sees
 //
