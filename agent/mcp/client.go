@@ -237,7 +237,7 @@ func (c *client) try(ctx context.Context, t *sdk.Tool, args map[string]any) (voc
 			return vocab.Output{}, c.late(err)
 		}
 		if again || !repeatable(t) {
-			return failed("The connection to the tool's server broke during the call. Whether the call had effects is not known. The server runs again and may have lost its state."), nil
+			return failed(conn.broke() + " Whether the call had effects is not known. The server runs again and may have lost its state."), nil
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,7 +26,8 @@ const grace = 2 * time.Second
 type connection struct {
 	session *sdk.ClientSession
 	left    *allowance // of a program
-	cut     func()     // ends what the connection runs over, without asking the server
+	tooMuch atomic.Bool
+	cut     func() // ends what the connection runs over, without asking the server
 	blame   func(error) blame
 	dead    chan struct{} // closed when the session has ended
 	wait    sync.WaitGroup
@@ -122,7 +124,7 @@ func (c *connection) overStdio(ctx context.Context, s Server, dial Dial, said *d
 		}
 		return blame{fault.Usage, err, "check that it is an MCP server: agent.mcp_servers." + s.Name + ".command"}
 	}
-	return &sdk.IOTransport{Reader: limited{stream, c.left}, Writer: stream}, nil
+	return &sdk.IOTransport{Reader: limited{stream, c.left, &c.tooMuch}, Writer: stream, MaxLineLength: -1}, nil
 }
 
 // overHTTP prepares for requests to the server.
@@ -133,14 +135,14 @@ func (c *connection) overHTTP(s Server) (sdk.Transport, error) {
 	}
 	alive, end := context.WithCancel(context.Background())
 	next := http.DefaultTransport.(*http.Transport).Clone()
-	calls := &caller{next: next, headers: s.Headers, to: to, alive: alive}
+	calls := &caller{next: next, headers: s.Headers, to: to, alive: alive, tooMuch: &c.tooMuch}
 	c.cut = func() {
 		end()
 		next.CloseIdleConnections()
 	}
 	c.blame = func(err error) blame { return blameHTTP(s, calls, err) }
 	return &sdk.StreamableClientTransport{
-		Endpoint: s.URL, DisableStandaloneSSE: true,
+		Endpoint: s.URL, DisableStandaloneSSE: true, MaxEventSize: -1,
 		HTTPClient: &http.Client{
 			Transport: calls,
 			// The headers must not reach another server.
@@ -224,6 +226,14 @@ func (c *connection) close() {
 	_ = c.within(ctx, func(context.Context) error { return c.session.Close() }) // what remains is cut
 	c.cut()
 	c.wait.Wait()
+}
+
+// broke says to the model why a call has no result.
+func (c *connection) broke() string {
+	if c.tooMuch.Load() {
+		return fmt.Sprintf("The tool's result has more than %d MB, or its server sent more than %d messages. It was not kept.", maxReceived>>20, maxLines)
+	}
+	return "The connection to the tool's server broke during the call."
 }
 
 // isEnd reports whether err means that the other side has ended the connection.

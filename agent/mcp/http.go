@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 )
 
 // caller makes the requests to one server over HTTP: with its headers, only to its
@@ -15,6 +16,7 @@ type caller struct {
 	headers map[string]string
 	to      *url.URL
 	alive   context.Context //nolint:containedctx // it ends all requests of a connection at once
+	tooMuch *atomic.Bool
 
 	mu     sync.Mutex
 	status int   // of the last refusal; 0: none
@@ -50,7 +52,7 @@ func (c *caller) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	left := &allowance{}
 	left.renew()
-	resp.Body = &body{limited{resp.Body, left}, func() { release(); end() }}
+	resp.Body = &body{limited{resp.Body, left, c.tooMuch}, func() { release(); end() }}
 	return resp, nil
 }
 

@@ -33,16 +33,18 @@ func (a *allowance) take(p []byte) error {
 	return nil
 }
 
-// limited is a reader that fails when the allowance is used up.
+// limited is a reader that fails when the allowance is used up, and notes that.
 type limited struct {
 	io.ReadCloser
-	left *allowance
+	left    *allowance
+	tooMuch *atomic.Bool
 }
 
 // Read implements io.Reader.
 func (l limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
 	if failed := l.left.take(p[:n]); failed != nil {
+		l.tooMuch.Store(true)
 		return 0, failed
 	}
 	return n, err

@@ -285,10 +285,22 @@ func TestHostileResults(t *testing.T) {
 	}
 }
 
+func TestAResultThatIsLongIsCut(t *testing.T) {
+	t.Parallel()
+	s := connect(t, program(t, "sdk"), overHTTP(t, nil))
+	for _, tool := range []string{"test__large", "web__large"} {
+		out := mustUse(t, s, tool, "x")
+		begin, end := bytes.HasPrefix(out.Bytes, []byte("first x")), bytes.HasSuffix(out.Bytes, []byte("x last"))
+		if out.ExitCode != 0 || out.Total != 20<<20+11 || len(out.Bytes) > 1<<20 || !begin || !end {
+			t.Errorf("%s: %d of %d bytes, exit code %d, %q; want the beginning and the end", tool, len(out.Bytes), out.Total, out.ExitCode, out.Note)
+		}
+	}
+}
+
 func TestAResultThatIsTooLongBreaksOnlyTheCall(t *testing.T) {
 	t.Parallel()
 	s := connect(t, program(t, "sdk"))
-	if out := mustUse(t, s, "test__huge", "x"); out.ExitCode != 1 || !strings.Contains(out.Note, "broke") {
+	if out := mustUse(t, s, "test__huge", "x"); out.ExitCode != 1 || !strings.Contains(out.Note, "more than 32 MB") {
 		t.Errorf("%d bytes, %+v", len(out.Bytes), out.Note)
 	}
 	if out := mustUse(t, s, "test__echo", "x"); out.ExitCode != 0 {
