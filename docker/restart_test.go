@@ -3,8 +3,10 @@ package docker_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/vocab"
 )
 
@@ -111,6 +114,31 @@ func forgotten(t *testing.T, api *client.Client, id string) bool {
 		return false
 	case <-errs:
 		return true
+	}
+}
+
+// An engine that has killed a container may fail since it has not ended yet.
+func TestAContainerThatEndsSlowlyIsRestarted(t *testing.T) {
+	t.Parallel()
+	s := newEngineStub(t)
+	s.ends, s.result = true, wire.Result{TimedOut: true, Alive: true}
+	var tries atomic.Int64
+	s.say("POST /containers/*/stop", func(w http.ResponseWriter, r *http.Request) {
+		if tries.Add(1) < 3 {
+			said := "cannot stop container: b0b0: PID 5 is zombie and can not be killed. Use the --init option when creating containers"
+			answer(http.StatusInternalServerError, map[string]string{"message": said})(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	c, err := s.connect(t, time.Minute).Create(t.Context(), containers.Spec{Image: stubImage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r, err := c.Run(t.Context(), containers.Command{Script: "true", Timeout: time.Second})
+	if err != nil || !r.TimedOut || !r.Restarted {
+		t.Errorf("%+v, %v; want a command that reached its time limit, in a container that was restarted", r, err)
 	}
 }
 

@@ -27,14 +27,15 @@ type stub struct {
 	server *httptest.Server
 	own    map[string]http.HandlerFunc
 
-	mu    sync.Mutex
-	said  map[string]http.HandlerFunc // the test's answers
-	calls []string                    // their forms, in order
-	made  []container.CreateRequest
-	files map[string]string // of every container, if not empty
-	ends  bool              // every command ends at once, with exit code 0
-	let   func()            // releases the calls that hang
-	gone  chan struct{}     // closed by let
+	mu     sync.Mutex
+	said   map[string]http.HandlerFunc // the test's answers
+	calls  []string                    // their forms, in order
+	made   []container.CreateRequest
+	files  map[string]string // of every container, if not empty
+	ends   bool              // every command ends at once
+	result wire.Result       // of every command
+	let    func()            // releases the calls that hang
+	gone   chan struct{}     // closed by let
 }
 
 const (
@@ -234,7 +235,7 @@ func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
 			in.Begin(m.Connection)
 			_ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(wire.Welcome{Version: wire.Version, Connection: m.Connection})})
 		case f.Kind == wire.KindRun && s.ends:
-			_ = out.Write(number, wire.Frame{Kind: wire.KindResult, ID: f.ID, Data: wire.Encode(wire.Result{})})
+			_ = out.Write(number, wire.Frame{Kind: wire.KindResult, ID: f.ID, Data: wire.Encode(s.result)})
 		case f.Kind == wire.KindGet:
 			var m wire.Get
 			if wire.Decode(f.Data, &m) != nil {

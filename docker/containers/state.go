@@ -141,10 +141,7 @@ func (c *Container) restart(ctx context.Context, doing string) error {
 	}
 	defer p.connecting.Release(1)
 	l := p.current()
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.RemoveLimit)
-	defer cancel()
-	now := 0
-	if err := c.engine.API.ContainerStop(limited, c.id, container.StopOptions{Timeout: &now}); err != nil {
+	if err := c.stop(ctx); err != nil {
 		return c.engine.Blame(err, fault.Transient, doing+" container "+c.short())
 	}
 	if l != nil {
@@ -152,6 +149,24 @@ func (c *Container) restart(ctx context.Context, doing string) error {
 	}
 	_, err := c.startAgain(ctx)
 	return err
+}
+
+// stopLimit is how long the engine may take to kill a container, with several tries.
+const stopLimit = 2 * engine.RemoveLimit
+
+// stop kills the container. Dockerd kills it, and fails with an error of its own ("is zombie
+// and can not be killed") when it has not ended after ten seconds. Then it is still ending,
+// as with thousands of processes, so stop tries again.
+func (c *Container) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
+	defer cancel()
+	now := 0
+	for {
+		err := c.engine.API.ContainerStop(ctx, c.id, container.StopOptions{Timeout: &now})
+		if !errdefs.IsInternal(err) || engine.Sleep(ctx, removePause) != nil {
+			return err
+		}
+	}
 }
 
 // clear ends all processes of the container except its init.
