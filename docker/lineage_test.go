@@ -32,6 +32,20 @@ func TestADaemonEndsWithItsOwnCommandOnly(t *testing.T) {
 	}
 }
 
+// Thousands of processes that fork end at the time limit, and nothing else does.
+func TestALargeForkBombEndsAtItsTimeLimit(t *testing.T) {
+	t.Parallel()
+	c := start(t, connect(t), containers.Spec{})
+	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
+	r := runCommand(t, c, containers.Command{Script: "f() { f | f & }; f; sleep 100", Timeout: 8 * time.Second})
+	if !r.TimedOut || r.Restarted {
+		t.Errorf("timed out %v, restarted %v, %.200q; want timed out true, restarted false", r.TimedOut, r.Restarted, r.Bytes)
+	}
+	if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
+		t.Errorf("still running: %.200q, want %q", left, "sleepserver 7777")
+	}
+}
+
 // The descendants of a supervisor are known even when the supervisor is killed.
 func TestProcessesAreTracedAfterTheirSupervisorIsKilled(t *testing.T) {
 	t.Parallel()

@@ -88,13 +88,14 @@ const superLimit = time.Second
 // kills them and looks again until it finds none.
 func (p *process) kill() bool {
 	for began := time.Now(); ; {
+		last := time.Now()
 		if p.killOnce(time.Since(began) > superLimit) {
 			return true
 		}
 		if time.Since(began) > killLimit {
 			return false
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(max(time.Millisecond, time.Since(last))) // thousands need the processor to end
 	}
 }
 
@@ -107,6 +108,9 @@ func (p *process) killOnce(force bool) (none bool) {
 	top := 0
 	if p.super != nil {
 		top = p.super.pid
+	}
+	if tasks() > crowd {
+		defer stopAll()()
 	}
 	all := readProcs()
 	found := f.below(all, top, p.orphan)
@@ -124,6 +128,20 @@ func (p *process) killOnce(force bool) (none bool) {
 	}
 	_ = syscall.Kill(top, signal)
 	return false
+}
+
+// crowd is how many processes and threads are so many that they leave this process too
+// little of the processor to find them and to stop them one by one.
+const crowd = 200
+
+// stopAll stops all other processes of the container with one call, so that none of them can
+// fork or run any more. The caller calls goOn to continue them.
+func stopAll() (goOn func()) {
+	if os.Getpid() != 1 { // in a test, this would stop all processes of the machine
+		return func() {}
+	}
+	_ = syscall.Kill(-1, syscall.SIGSTOP)
+	return func() { _ = syscall.Kill(-1, syscall.SIGCONT) }
 }
 
 // send sends a signal to the process that k describes, and not to another process that
