@@ -32,17 +32,25 @@ func TestADaemonEndsWithItsOwnCommandOnly(t *testing.T) {
 	}
 }
 
-// Thousands of processes that fork end at the time limit, and nothing else does.
+// A fork bomb so large that all processes are stopped at once ends at its time limit, and the
+// processes of other commands continue.
 func TestALargeForkBombEndsAtItsTimeLimit(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), containers.Spec{PidsLimit: 600}) // several times boxinit's crowd
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
-	r := runCommand(t, c, containers.Command{Script: "f() { f | f & }; f; sleep 100", Timeout: 8 * time.Second})
+	r := runCommand(t, c, containers.Command{Script: "f() { f | f & }; f; sleep 100", Timeout: 4 * time.Second})
 	if !r.TimedOut || r.Restarted {
 		t.Errorf("timed out %v, restarted %v, %.200q; want timed out true, restarted false", r.TimedOut, r.Restarted, r.Bytes)
 	}
 	if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
 		t.Errorf("still running: %.200q, want %q", left, "sleepserver 7777")
+	}
+	const states = `for p in /proc/[0-9]*; do
+	IFS= read -r -d '' name < $p/cmdline
+	[[ $name != sleepserver ]] || while read -r key value; do [[ $key != State: ]] || echo "$value"; done < $p/status
+done`
+	if state := run(t, c, states); string(state.Bytes) != "S (sleeping)\n" {
+		t.Errorf("the process of another command: %s, want it to continue", state.Bytes)
 	}
 }
 
