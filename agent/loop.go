@@ -114,6 +114,9 @@ type Ending struct {
 	CommandTime time.Duration
 }
 
+// NeedsSubmission reports whether only a submission ends a run before its limits.
+func (l *Loop) NeedsSubmission() bool { return !l.config.FinishWithoutCalls }
+
 // Run takes steps until the run ends. The Ending is never nil and holds what is known
 // so far. The error is nil if the run submits, answers, asks a person, gives up, reaches a limit, has a
 // conversation that the provider no longer accepts (llm.ErrContextLength,

@@ -18,6 +18,18 @@ func readJSON(name string, data []byte) ([]row, error) {
 	if err := checkText(name, data); err != nil {
 		return nil, err
 	}
+	rows, err := decodeRows(name, data)
+	for _, r := range rows {
+		for column, v := range r.fields {
+			if r.fields[column], err = written(v); err != nil {
+				return nil, fault.New(fault.Usage, fmt.Sprintf("reading %s: column %s", r.place, column), err)
+			}
+		}
+	}
+	return rows, err
+}
+
+func decodeRows(name string, data []byte) ([]row, error) {
 	if isLines(data) {
 		return readLines(name, data)
 	}
@@ -132,10 +144,7 @@ func readLines(name string, data []byte) ([]row, error) {
 		if !ok {
 			return nil, fault.Newf(fault.Usage, "reading %s: %s where a row should be", at, describe(plain(v)))
 		}
-		if fields, err = withBytes(plain(fields).(map[string]any)); err != nil {
-			return nil, brokenJSON(at.String(), err)
-		}
-		rows = append(rows, row{at, fields})
+		rows = append(rows, row{at, plain(fields).(map[string]any)})
 	}
 	return rows, nil
 }

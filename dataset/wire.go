@@ -32,22 +32,30 @@ func (in Instance) MarshalJSON() ([]byte, error) {
 	return json.Marshal(toWire(in.Fields)) // maps in the order of their keys
 }
 
-// Row returns the row's columns for an encoder of JSON, in the wire form. A file of JSON
-// lines may have its {"$bytes": BASE64} for a text that is not UTF-8.
+// Row returns the row's columns for an encoder of JSON, in the wire form, which a JSON file
+// of rows may have too.
 func (in Instance) Row() any { return toWire(in.Fields) }
 
-// withBytes replaces columns of the form {"$bytes": BASE64} by the text.
-func withBytes(fields map[string]any) (map[string]any, error) {
-	for name, v := range fields {
-		if m, _ := v.(map[string]any); len(m) == 1 && m[wireBytes] != nil {
-			text, err := unwrap(wireBytes, m[wireBytes])
-			if err != nil {
-				return nil, fmt.Errorf("column %s: %w", name, err)
+// written reads the wire form in a row of a file, whose other objects may have any keys.
+func written(v any) (_ any, err error) {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			if v[i], err = written(v[i]); err != nil {
+				return nil, err
 			}
-			fields[name] = text
+		}
+	case map[string]any:
+		for key := range v {
+			if v[key], err = written(v[key]); err != nil {
+				return nil, err
+			}
+			if len(v) == 1 && slices.Contains([]string{wireBytes, wireFloat, wirePairs}, key) {
+				return unwrap(key, v[key])
+			}
 		}
 	}
-	return fields, nil
+	return v, nil
 }
 
 // UnmarshalJSON reads the wire form. Errors are Usage faults.

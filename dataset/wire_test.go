@@ -138,31 +138,37 @@ func TestKnownColumnsRoundTripTheWireForm(t *testing.T) {
 	}
 }
 
-// The rows that batch dataset --json prints can be read again, whatever their patches are.
-func TestRowsInJSONLinesKeepTheirBytes(t *testing.T) {
-	var file bytes.Buffer
-	var want []string
-	for i, patch := range []string{"caf\xe9\n", "caf\u00e9\n", "", "\xff\x00"} {
-		in := of(t, "x")
-		in.Fields["instance_id"], in.Fields["patch"] = fmt.Sprint("a-", i), patch
-		want = append(want, patch)
-		if err := json.NewEncoder(&file).Encode(in.Row()); err != nil {
+// The rows that batch dataset --json prints can be read again, one or several, whatever their
+// patches are.
+func TestRowsInJSONKeepTheirBytes(t *testing.T) {
+	patches := []string{"caf\xe9\n", "caf\u00e9\n", "", "\xff\x00"}
+	for n := range len(patches) {
+		var file bytes.Buffer
+		want := patches[:n+1]
+		for i, patch := range want {
+			in := of(t, []any{"\xfe", math.Inf(1), map[string]any{"$ref": "kept"}})
+			in.Fields["instance_id"], in.Fields["patch"] = fmt.Sprint("a-", i), patch
+			if err := json.NewEncoder(&file).Encode(in.Row()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ds, err := dataset.Open(t.Context(), dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "rows.jsonl"), file.Bytes())})
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	ds, err := dataset.Open(t.Context(), dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "rows.jsonl"), file.Bytes())})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, in := range ds.Instances {
-		got = append(got, in.Patch)
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("patches %q, want %q", got, want)
+		var got []string
+		for _, in := range ds.Instances {
+			got = append(got, in.Patch)
+			if extra := in.Fields["extra"].([]any); extra[0] != "\xfe" || extra[1] != math.Inf(1) || !reflect.DeepEqual(extra[2], map[string]any{"$ref": "kept"}) {
+				t.Errorf("extra %v", extra)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("patches %q, want %q", got, want)
+		}
 	}
 	bad := []byte(`{"instance_id":"a","patch":{"$bytes":"/w="}}`)
-	_, err = dataset.Open(t.Context(), dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "rows.jsonl"), bad)})
+	_, err := dataset.Open(t.Context(), dataset.Source{Name: write(t, filepath.Join(t.TempDir(), "rows.jsonl"), bad)})
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "column patch") {
 		t.Errorf("got %v, want a Usage fault that names the column", err)
 	}

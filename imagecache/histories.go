@@ -70,8 +70,8 @@ func (c *Cache) KeepHistory(key string, h History) error {
 }
 
 // Histories returns the volumes that stay, and the volumes that the caller removes. A volume
-// stays while its image does, until it was not used for a week or the volumes that were
-// used later take two gigabytes. No volume stays while disk space is short.
+// stays while its image does, until it was not used for a week or has no room in two
+// gigabytes beside the volumes that were used later. No volume stays while disk space is short.
 func (c *Cache) Histories(ctx context.Context) (stay, gone []string, err error) {
 	files := c.ledger.historyFiles()
 	if len(files) == 0 {
@@ -88,9 +88,8 @@ func (c *Cache) Histories(ctx context.Context) (stay, gone []string, err error) 
 	slices.SortFunc(files, func(a, b historyFile) int { return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.path, b.path)) })
 	var sum int64
 	for _, f := range files {
-		sum += f.Bytes
-		if ids[f.Image] && sum <= historiesBytes && time.Since(f.Used) < historyLife && !(known && free < 2*c.o.Reserve) {
-			stay = append(stay, f.Volume)
+		if ids[f.Image] && sum+f.Bytes <= historiesBytes && time.Since(f.Used) < historyLife && !(known && free < 2*c.o.Reserve) {
+			stay, sum = append(stay, f.Volume), sum+f.Bytes
 			continue
 		}
 		_ = os.Remove(f.path) // a damaged one too, which has no image; if it stays, it names a volume that is not there

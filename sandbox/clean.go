@@ -31,15 +31,24 @@ func (s *Stock) Clean(ctx context.Context, leases []string, dry bool) (*Cleaned,
 		return !s.Abandoned || !s.Under(leases)
 	})}
 	if dry {
-		found.Histories, err = s.Kept(ctx)
+		if len(leases) == 0 {
+			found.Histories, err = s.Kept(ctx)
+		}
 	} else {
 		var reapErr, netErr, initErr error
 		var network, helper, histories bool
 		found.Abandoned, reapErr = engine.Reap(ctx, leases...)
 		network, netErr = engine.RemoveNetwork(ctx)
 		helper, initErr = engine.Init.Remove(ctx)
-		found.Histories, _ = s.Kept(ctx) // an engine that cannot say it cannot remove them either
-		histories, err = engine.ReapVolumes(ctx, nil)
+		var keep []string
+		if len(leases) > 0 {
+			for _, h := range s.ledger.Histories() {
+				keep = append(keep, h.Volume)
+			}
+		} else {
+			found.Histories, _ = s.Kept(ctx) // an engine that cannot say it cannot remove them either
+		}
+		histories, err = engine.ReapVolumes(ctx, keep)
 		found.Shared, err = network || helper || histories, errors.Join(reapErr, netErr, initErr, err)
 	}
 	slices.SortFunc(found.Abandoned, func(a, b containers.Summary) int {

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,6 +78,9 @@ func (s *histories) get(ctx context.Context, key, image string, create bool) *hi
 	if h.History, h.done = s.images.History(key); h.done {
 		h.done, err = s.engine.HasVolume(ctx, h.Volume)
 	}
+	if h.done { // so that other runs do not take it for the oldest
+		err = errors.Join(err, s.images.KeepHistory(key, h.History))
+	}
 	switch {
 	case err != nil || h.done:
 	case !create:
@@ -117,11 +122,12 @@ func (s *histories) leave(ctx context.Context, h *history, expected bool) {
 // before.
 func (s *histories) remove(ctx context.Context) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	left := slices.Collect(maps.Values(s.byKey))
+	clear(s.byKey)
+	s.mu.Unlock()
 	var errs []error
-	for key, h := range s.byKey {
+	for _, h := range left {
 		errs = append(errs, s.keep(ctx, h))
-		delete(s.byKey, key)
 	}
 	return errors.Join(errs...)
 }
@@ -139,12 +145,28 @@ func (s *histories) keep(ctx context.Context, h *history) error {
 	return err
 }
 
+// has reports whether a container of this run has the volume, or will.
+func (s *histories) has(volume string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.byKey {
+		if h.Volume == volume {
+			return true
+		}
+	}
+	return false
+}
+
 // trim removes the volumes of earlier runs that are not kept any longer, and returns the names
 // of the others.
 func (s *histories) trim(ctx context.Context) (stay []string, err error) {
 	stay, gone, err := s.images.Histories(ctx)
 	errs := []error{err}
 	for _, name := range gone {
+		if s.has(name) { // its container may be about to be created; it is kept again or removed at its end
+			stay = append(stay, name)
+			continue
+		}
 		errs = append(errs, s.engine.RemoveVolume(ctx, name))
 	}
 	return stay, errors.Join(errs...)

@@ -44,6 +44,10 @@ func (s *Sandbox) preambleOf(ctx context.Context, word string) ([]byte, error) {
 	cmd := s.command()
 	cmd.Script = "echo " + word + "; ! command -v cat >/dev/null || cat </dev/null"
 	out, err := s.execute(ctx, cmd)
+	if err == nil && (out.TimedOut || out.OOM) { // perhaps only because the machine is busy
+		cmd.Timeout = scriptLimit
+		out, err = s.execute(ctx, cmd)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm/scripted"
 	"batch.example/batch/sandbox"
 
 	"batch.example/batch/solver"
@@ -84,13 +87,42 @@ func TestAnAgentThatReplacedGitDoesNotHoldItsWorker(t *testing.T) {
 				b.config.Loop, b.config.ScrubGitHistory, b.config.Salvage = newLoop(t, 1), false, true
 				began := time.Now()
 				_, err := b.solve(t.Context(), solver.New(b.config), "a")
-				if took := time.Since(began); took > 4*time.Minute {
-					t.Errorf("it took %v (%v), want at most 4 minutes", took, err)
+				if took := time.Since(began); took > 6*time.Minute {
+					t.Errorf("it took %v (%v), want at most 6 minutes", took, err)
 				}
 				if err := b.store.Close(); err != nil {
 					t.Error(err)
 				}
 			})
+		})
+	}
+}
+
+// loud is a sandbox whose shell prints too much.
+type loud struct{ *world }
+
+func (loud) CheckShell(context.Context) ([]byte, error) {
+	return nil, fault.Newf(fault.Instance, "the shell prints more")
+}
+
+// Only an attempt that ends by a submission needs to recognize one.
+func TestAShellThatPrintsTooMuchIsAFaultWhereASubmissionIsNeeded(t *testing.T) {
+	for _, needed := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBeside(t, func(sandbox.Opening) (solver.Sandbox, error) { return loud{&world{}}, nil }, scripted.Reply{Content: "Done."})
+			b.config.ScrubGitHistory = false
+			loop, err := agent.NewLoop(agent.Config{SystemTemplate: "s", InstanceTemplate: "{{task}}", FinishWithoutCalls: !needed, StepLimit: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.config.Loop = loop
+			result, err := b.solve(t.Context(), solver.New(b.config), "a")
+			if refused := fault.KindOf(err) == fault.Instance && result.Record.Steps == 0; refused != needed || err != nil && !needed {
+				t.Errorf("needed %v: %d steps, %v", needed, result.Record.Steps, err)
+			}
+			if err := b.store.Close(); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

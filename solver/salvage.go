@@ -11,7 +11,7 @@ import (
 
 // lastScripts is how long batch's own scripts may take after the agent's last action, all
 // together: the agent may have replaced git by a program that does not end.
-const lastScripts = 3 * time.Minute
+const lastScripts = 5 * time.Minute
 
 func withinLastScripts(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, lastScripts,

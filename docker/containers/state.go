@@ -96,7 +96,14 @@ const shutdownTime = 15 * time.Second
 // outage: an engine that shuts down first kills its containers, without removing them, and
 // answers until all have ended. Only the first call for a container waits for that.
 func (c *Container) killed(ctx context.Context, doing string, f error) error {
-	if fault.KindOf(f) != fault.Transient || errors.Is(f, errRemoved) || c.engineLost() || c.engineStayed.Load() {
+	if fault.KindOf(f) != fault.Transient || errors.Is(f, errRemoved) || errors.Is(f, engine.ErrOutage) {
+		return f
+	}
+	died := diedWithEngine(doing + " container " + c.short())
+	if c.engineLost() { // since f was found
+		return died
+	}
+	if c.engineStayed.Load() {
 		return f
 	}
 	for end := time.Now().Add(shutdownTime); time.Now().Before(end); {
@@ -104,7 +111,7 @@ func (c *Container) killed(ctx context.Context, doing string, f error) error {
 			return f
 		}
 		if c.engine.NoteError(c.engine.Ping(ctx)) || c.engineLost() {
-			return diedWithEngine(doing + " container " + c.short())
+			return died
 		}
 	}
 	c.engineStayed.Store(true)

@@ -83,6 +83,9 @@ func replyOf(raw json.RawMessage) (Reply, bool, error) {
 	}
 	if msg.Role == llm.RoleAssistant {
 		played = msg
+		if (&llm.Response{FinishReason: r.FinishReason}).Cut() { // its commands were executed all the same
+			r.FinishReason = ""
+		}
 	}
 	played.Extra = nil
 	r.message = &played
