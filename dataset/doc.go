@@ -18,12 +18,17 @@
 //	batch dataset --subset rows.jsonl
 //	batch run --subset rows.jsonl -c config.yaml -m oracle -o runs/oracle
 //	batch run --subset rows.jsonl -c config.yaml -m noop -o runs/noop
-//	batch grade gold --subset rows.jsonl -c config.yaml -o runs/gold
+//	batch dataset fill rows.jsonl -c config.yaml -o runs/fill
+//	batch grade --check --subset runs/fill/rows.jsonl -c config.yaml -o runs/check
 //
 // The oracle submits each row's patch: every instance must end as Submitted. The no-op
-// submits nothing. Grading must resolve all gold patches, once FAIL_TO_PASS is filled in.
-// If the oracle fails, then an image, a commit or a patch is wrong, and a model would fail
-// for the same reason. Nothing leaves the machine: an image that the engine has is not
+// submits nothing. If the oracle fails, then an image, a commit or a patch is wrong, and a
+// model would fail for the same reason.
+//
+// `batch dataset fill` runs the tests before and after each row's patch, and writes the rows
+// with FAIL_TO_PASS and PASS_TO_PASS into a new file. Names of tests are those that the
+// log_parser finds, so they cannot be misspelled; tests that pass only sometimes are left out
+// and named. By that file, `batch grade --check` must find no broken instance. Nothing leaves the machine: an image that the engine has is not
 // pulled, and the only messages to anybody are the calls of a model.
 //
 // By hand, a dataset is a file with one JSON object per line (rows.jsonl), a JSON list of
@@ -52,13 +57,25 @@
 //	                   a text that holds such a list in JSON.
 //	eval_script        bash that applies test_patch and runs the tests, between the lines
 //	                   ">>>>> Start Test Output" and ">>>>> End Test Output".
-//	log_parser         how its output is read, such as parse_log_pytest.
+//	log_parser         how its output is read, such as parse_log_pytest: see below.
 //	eval_type          pass_and_fail, or fail_only where only failures are printed.
 //
 // Columns below patch are for grading; an agent never sees them. Grading applies the
 // prediction, puts the files of test_patch back to base_commit, runs eval_script in a fresh
 // container, and reads what it printed with log_parser. An instance is resolved if all
-// tests of FAIL_TO_PASS and PASS_TO_PASS pass. Rows of SWE-bench without these columns have
+// tests of FAIL_TO_PASS and PASS_TO_PASS pass. These parsers read the usual test runners:
+//
+//	pytest -rA                                     parse_log_pytest
+//	manage.py test -v 2                            parse_log_django
+//	go test -v ./...                               parse_log_gotest
+//	cargo test                                     parse_log_cargo
+//	npx jest --verbose                             parse_log_jest
+//	npx vitest run --reporter=verbose --no-color   parse_log_vitest
+//	npx mocha -R tap, node --test --test-reporter=tap   parse_log_tap
+//	vendor/bin/phpunit --testdox --colors=never    parse_log_phpunit
+//	ctest -V with GoogleTest                       parse_log_googletest
+//
+// Rows of SWE-bench without these columns have
 // their script and parser from its tables, and rows of other datasets from columns of their
 // own: package grade/family lists them. In place of the columns, `batch grade --eval-script`
 // takes a script, and `--parser` a program that reads the output and prints

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,6 +45,35 @@ func (in Instance) Digest() string {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// WithTests returns the instance with other expected tests. Its row has them as lists, in the
+// columns in which the row had such lists, else in FAIL_TO_PASS and PASS_TO_PASS; all other
+// columns are shared with in.
+func (in Instance) WithTests(failToPass, passToPass []string) Instance {
+	in.FailToPass, in.PassToPass = failToPass, passToPass
+	in.Fields = maps.Clone(in.Fields)
+	for _, column := range []struct {
+		names []string
+		tests []string
+	}{{failToPassColumns, failToPass}, {passToPassColumns, passToPass}} {
+		name := column.names[0]
+		for _, other := range slices.Backward(column.names) {
+			if in.Fields[other] != nil {
+				name = other
+			}
+		}
+		in.Fields[name] = anyList(column.tests)
+	}
+	return in
+}
+
+func anyList(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
 }
 
 // License is the license of the repository, as the row's license_name or license has it;

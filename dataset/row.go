@@ -28,6 +28,12 @@ type row struct {
 	fields map[string]any
 }
 
+// The columns of expected tests. The first that is not null counts.
+var (
+	failToPassColumns = []string{"FAIL_TO_PASS", "fail_to_pass"}
+	passToPassColumns = []string{"PASS_TO_PASS", "pass_to_pass"}
+)
+
 // instance gives the known columns of a row their places.
 func (r row) instance() (Instance, error) {
 	r = r.named()
@@ -40,8 +46,8 @@ func (r row) instance() (Instance, error) {
 		ProblemStatement: c.text("problem_statement"),
 		Patch:            c.text("patch"),
 		TestPatch:        c.text("test_patch"),
-		FailToPass:       c.tests("FAIL_TO_PASS", "fail_to_pass"),
-		PassToPass:       c.tests("PASS_TO_PASS", "pass_to_pass"),
+		FailToPass:       c.tests(failToPassColumns...),
+		PassToPass:       c.tests(passToPassColumns...),
 		Image:            c.image(),
 		EvalScript:       c.text("eval_script"),
 		LogParser:        c.text("log_parser"),

@@ -39,6 +39,7 @@ ones named.
   batch dataset --subset demo demo__slug-1
   batch dataset --subset rows.parquet --json | jq .instance_id
   batch dataset init my-dataset --repo ~/src/shop
+  batch dataset fill my-dataset/rows.jsonl -c my-dataset/config.yaml
 
 How to write a row of your own: batch help row`,
 		RunE: func(c *cobra.Command, ids []string) error {
@@ -65,7 +66,7 @@ How to write a row of your own: batch help row`,
 	f.addPrefix(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print whole rows, one JSON object per line;\na text that is not UTF-8 is {\"$bytes\": BASE64}")
 	inSection(c.Flags(), "Output")
-	c.AddCommand(a.datasetInitCommand())
+	c.AddCommand(a.datasetInitCommand(), a.datasetFillCommand())
 	return c
 }
 
@@ -213,6 +214,11 @@ type sourceFlags struct {
 func (f *sourceFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.subset, "subset", "lite", "dataset: full, verified, lite, multimodal, multilingual, smith, rebench, demo,\na Hugging Face id, a file, a folder or a glob (parquet, jsonl, json; .gz, .zst)")
+	f.addSelection(fs)
+}
+
+// addSelection adds what chooses rows of a dataset that is named in another way.
+func (f *sourceFlags) addSelection(fs *pflag.FlagSet) {
 	fs.StringVar(&f.split, "split", "", "split of the dataset (default: the only one, else test)")
 	fs.StringVar(&f.revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
 	fs.StringVar(&f.filter, "filter", "", "keep instances whose id matches this regular expression from its start")

@@ -24,6 +24,7 @@ type gradeFlags struct {
 	parsed                              logparse.Rules // rules, read by check
 
 	goldCheck, redo, noCache, dryRun bool
+	fill                             bool // it is `batch dataset fill`
 	timeout                          time.Duration
 	repeat                           int
 	parser, evalScript, runScripts   string
@@ -110,20 +111,25 @@ func (f *gradeFlags) addGrading(c *cobra.Command) {
 	fs.StringVarP(&f.output, "output", "o", "", "run directory for the grades (default: runs/grade-PREDS); of --from-logs, folder for the reports")
 	fs.BoolVar(&f.goldCheck, "check", false, "find the instances that are broken on this machine")
 	fs.StringVar(&f.fromLogs, "from-logs", "", "grade the logs in this folder")
-	fs.StringVar(&f.rules, "rules", "v5", "generation of the official rules: v5, or v4 for those until 17 August 2026")
-	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of an instance's tests (default: the dataset\nfamily's, else 30m)")
 	fs.IntVar(&f.repeat, "repeat", 1, "how often each prediction is tested; it is resolved only if it is each time")
 	fs.StringVar(&f.quarantine, "quarantine", "", "leave the ids listed in this `FILE` out of all rates")
 	fs.StringVar(&f.runID, "run-id", "", "run id of the reports (default: the directory's name; of --from-logs the tree's)")
 	fs.BoolVar(&f.redo, "redo", false, "also grade what has a verdict")
 	fs.BoolVar(&f.noCache, "no-cache", false, "run the tests also if the log of the same test run is known on this machine")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "show what would be graded, without grading it")
-	fs.StringSliceVar(&f.retry, "retry", nil, "test a prediction again up to N times if that fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
-	f.workers = width{auto: true}
-	fs.VarP(&f.workers, "workers", "w", "predictions to test at once; auto: one for each of the engine's CPU cores")
-	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering")
+	f.addTesting(fs)
 	_ = c.MarkFlagDirname("from-logs")
 	inSection(fs, "Grading")
+}
+
+// addTesting adds the flags about how tests run and are read, whatever they run for.
+func (f *gradeFlags) addTesting(fs *pflag.FlagSet) {
+	fs.StringVar(&f.rules, "rules", "v5", "generation of the official rules: v5, or v4 for those until 17 August 2026")
+	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of an instance's tests (default: the dataset\nfamily's, else 30m)")
+	fs.StringSliceVar(&f.retry, "retry", nil, "test again up to N times what fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
+	f.workers = width{auto: true}
+	fs.VarP(&f.workers, "workers", "w", "instances to test at once; auto: one for each of the engine's CPU cores")
+	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering")
 }
 
 // addTests adds the flags about what tests are and where they run.

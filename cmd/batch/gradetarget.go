@@ -33,6 +33,12 @@ type gradeTarget struct {
 
 // target finds out what was named, and where the grades go.
 func (f *gradeFlags) target() (t gradeTarget, err error) {
+	if f.fill {
+		if f.output == "" {
+			f.output = filepath.Join("runs", "fill-"+baseName(f.subset))
+		}
+		return t, nil
+	}
 	if f.goldCheck {
 		if f.output == "" {
 			f.output = filepath.Join("runs", "check-"+baseName(f.subset))
@@ -89,7 +95,7 @@ func (f *gradeFlags) absolute() error {
 
 // options are what a person adds to the rows.
 func (f *gradeFlags) options() family.Options {
-	return family.Options{Parser: f.parser, EvalScript: f.evalScript, RunScripts: f.runScripts}
+	return family.Options{Parser: f.parser, EvalScript: f.evalScript, RunScripts: f.runScripts, Unfilled: f.fill}
 }
 
 // selectionFlags are the flags that choose instances of a dataset.

@@ -234,7 +234,7 @@ func (s *gradeSession) settings() grading.Settings {
 	if asked := s.cfg.Given("environment.network") || network != "none"; f.given("network") || s.what.dir == "" && asked { // the run's own is the agents'
 		c.Network = network
 	}
-	if !f.noCache && !f.goldCheck { // a check is of the machine as it is now
+	if !f.noCache && !f.goldCheck && !f.fill { // a check is of the machine as it is now
 		c.Cache = s.gradeCache()
 	}
 	return c

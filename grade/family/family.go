@@ -2,11 +2,14 @@ package family
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
+	"batch.example/batch/grade/evalscript"
 	"batch.example/batch/grade/logparse"
 )
 
@@ -61,7 +64,13 @@ type Options struct {
 	RunScripts string
 	// LogsOnly says that nothing runs, so that a row needs a parser but no script.
 	LogsOnly bool
+	// Unfilled says that a row need not name the tests that decide, because it is run to find
+	// them. Without them, no log resolves it.
+	Unfilled bool
 }
+
+// ErrNoTests is in the error of [Find] for a row that could be graded if it named tests.
+var ErrNoTests = errors.New("its columns FAIL_TO_PASS and PASS_TO_PASS name no test")
 
 // families is tried in order: a row can have columns of several.
 var families = []struct {
@@ -96,9 +105,8 @@ func Find(in dataset.Instance, o Options) (*Task, error) {
 		if err := f.fill(r, t); err != nil {
 			return nil, err
 		}
-		if len(t.Tests.FailToPass)+len(t.Tests.PassToPass) == 0 { // by every rule, any log would do
-			return nil, r.fault("its columns FAIL_TO_PASS and PASS_TO_PASS name no test").
-				WithHint("predictions for a dataset that keeps its tests secret can be graded by its owners only")
+		if t.unnamed() && !o.Unfilled { // by every rule, any log would do
+			return nil, r.fault("%w", ErrNoTests).WithHint("%s", r.hintNoTests())
 		}
 		return t, r.own(t)
 	}
@@ -106,9 +114,54 @@ func Find(in dataset.Instance, o Options) (*Task, error) {
 		WithHint("%s", bringYourOwn)
 }
 
-const bringYourOwn = "a row is graded by its columns image, eval_script, log_parser and eval_type (`batch help row`).\n" +
-	"Without them, give a script with `--eval-script FILE`, and with `--parser EXECUTABLE` a program that reads\n" +
-	"the log on standard input and prints {\"test name\": \"PASSED\", ...} as JSON"
+// unnamed reports whether no test decides.
+func (t *Task) unnamed() bool { return len(t.Tests.FailToPass)+len(t.Tests.PassToPass) == 0 }
+
+// hintNoTests says what can be done for a row that names no test.
+func (r row) hintNoTests() string {
+	switch {
+	case r.in.Patch != "":
+		return "`batch dataset fill ROWS` finds them: it runs the row's tests before and after its gold patch"
+	case r.in.TestPatch == "" && evalscript.Known(r.in.Repo):
+		return "this dataset keeps its tests secret: only its owners can grade predictions for it"
+	}
+	return "such a row can be run, but not graded: give it a gold patch and a test_patch,\n" +
+		"and `batch dataset fill ROWS` finds the tests"
+}
+
+// Unlisted returns the task of a row that is run to find the tests that decide, which need
+// not be named by the row, and have no part in the task if they are. It is a task to run and
+// to read logs by: no log resolves it. Rows whose lists are not in the columns FAIL_TO_PASS and
+// PASS_TO_PASS, or that have no gold patch, are Instance faults.
+func Unlisted(in dataset.Instance, o Options) (*Task, error) {
+	o.Unfilled = true
+	const any = "any test"
+	listed, err := Find(in.WithTests([]string{any}, []string{any}), o)
+	if err != nil {
+		return nil, err
+	}
+	r := row{in: in, options: o}
+	if tests := listed.Tests; !slices.Equal(tests.FailToPass, []string{any}) || !slices.Equal(tests.PassToPass, []string{any}) {
+		return nil, r.fault("rows of %s do not list the tests in FAIL_TO_PASS and PASS_TO_PASS", listed.Family)
+	}
+	if len(listed.Gold) == 0 {
+		return nil, r.fault("it has no gold patch, so there is nothing to test after").
+			WithHint("give the row its solution in column patch")
+	}
+	return Find(in.WithTests(nil, nil), o)
+}
+
+// WithTests returns the task with other tests that decide.
+func (t *Task) WithTests(tests grade.Tests) *Task {
+	other := *t
+	other.Tests = tests
+	return &other
+}
+
+const bringYourOwn = "a row is graded by its columns eval_script and log_parser: `batch help row` lists the test runners that\n" +
+	"have a parser, and `batch dataset init --repo DIR --test COMMAND --log-parser NAME` writes rows with both.\n" +
+	"Without the columns, give a script with `--eval-script FILE`, and with `--parser EXECUTABLE` a program that\n" +
+	"reads the log on standard input and prints {\"test name\": \"PASSED\", ...} as JSON"
 
 // task has what all families take from the same columns.
 func (r row) task(family string) *Task {

@@ -24,6 +24,14 @@ type outcome struct {
 // harness is a form of SWE-bench's. An error says that there is no verdict: it is what the
 // parser says, or the cancellation of ctx.
 func (t *Task) Judge(ctx context.Context, l grade.Log, r logparse.Rules) (grade.Judgement, error) {
+	j, err := t.judge(ctx, l, r)
+	if t.unnamed() && j.Verdict == vocab.VerdictResolved {
+		j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedNo, false, vocab.VerdictUnresolved, "the row names no test"
+	}
+	return j, err
+}
+
+func (t *Task) judge(ctx context.Context, l grade.Log, r logparse.Rules) (grade.Judgement, error) {
 	if t.rule == nil && grade.IsOld(l) {
 		r = logparse.V4
 	}

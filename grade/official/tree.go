@@ -1,16 +1,20 @@
 package official
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/grade"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/lazy"
 )
 
 // The names of the files in an instance's folder.
@@ -107,6 +111,21 @@ func Read(dir string) (Files, error) {
 		*file.data = data
 	}
 	return f, nil
+}
+
+// Log returns what the files say about a test run, for a judgement. Of batch's own files, the
+// script says by which markers the tests' part of the output is found.
+func (f Files) Log() grade.Log { return grade.Log{Text: f.Output, Nonce: nonce(f.Script)} }
+
+var startMarker = lazy.Regexp(regexp.QuoteMeta(grade.StartMarker("")) + ` ([0-9A-Za-z]+)`)
+
+// nonce finds the nonce of batch's own markers in an eval script, or returns "".
+func nonce(script []byte) string {
+	m := startMarker().FindSubmatch(script)
+	if m == nil || !bytes.Contains(script, []byte(grade.EndMarker(string(m[1])))) {
+		return ""
+	}
+	return string(m[1])
 }
 
 // readRegular is os.ReadFile, which would wait for ever for the writer of a named pipe. What

@@ -7,14 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/official"
-	"batch.example/batch/internal/lazy"
 	"batch.example/batch/vocab"
 )
 
@@ -76,7 +74,7 @@ func (c Config) grade(ctx context.Context, t task) (outcome, error) {
 
 // judge grades test_output.txt and writes report.json.
 func (c Config) judge(ctx context.Context, t task, files official.Files, o *outcome) error {
-	j, err := c.Judge(ctx, t.in, files.Patch, grade.Log{Text: files.Output, Nonce: nonce(files.Script)})
+	j, err := c.Judge(ctx, t.in, files.Patch, files.Log())
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -121,15 +119,4 @@ func logs(f official.Files) string {
 		}
 	}
 	return strings.Join(list, "\n")
-}
-
-var startMarker = lazy.Regexp(regexp.QuoteMeta(grade.StartMarker("")) + ` ([0-9A-Za-z]+)`)
-
-// nonce finds that of batch's own markers in an eval script, or returns "".
-func nonce(script []byte) string {
-	m := startMarker().FindSubmatch(script)
-	if m == nil || !bytes.Contains(script, []byte(grade.EndMarker(string(m[1])))) {
-		return ""
-	}
-	return string(m[1])
 }

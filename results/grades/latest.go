@@ -23,16 +23,23 @@ func (g *Grade) Prediction() Prediction { return Prediction{g.InstanceID, g.Atte
 // Of executions repeated with --repeat, the grade that counts has the verdict that most of
 // them had, of those that are not resolved unless all are. Its Verdicts and Unstable are set.
 func Latest(list []Grade) map[Prediction]Grade {
-	sets := map[Prediction][]Grade{}
-	for _, g := range list {
-		p := g.Prediction()
-		sets[p] = next(sets[p], g)
-	}
+	sets := Executions(list)
 	latest := make(map[Prediction]Grade, len(sets))
 	for p, set := range sets {
 		latest[p] = choose(set)
 	}
 	return latest
+}
+
+// Executions returns for each prediction the grades of which [Latest] chooses one: the last
+// one, or all of the last repeated executions.
+func Executions(list []Grade) map[Prediction][]Grade {
+	sets := map[Prediction][]Grade{}
+	for _, g := range list {
+		p := g.Prediction()
+		sets[p] = next(sets[p], g)
+	}
+	return sets
 }
 
 // next returns the grades that count once g follows those of set: one, or those of
