@@ -109,7 +109,7 @@ is built by you.
 			if err != nil {
 				return err
 			}
-			return a.sayWritten(w)
+			return a.sayWritten(w, f.Test != "" || f.Repo == "")
 		},
 	}
 	fs := c.Flags()
@@ -140,17 +140,21 @@ func checkTests(f starter.Config) error {
 	return nil
 }
 
-func (a *app) sayWritten(w starter.Written) error {
+func (a *app) sayWritten(w starter.Written, tested bool) error {
 	fmt.Fprintf(a.stdout, "%s of %s in %s: %s\n", printable.Count(w.Rows, "row", "rows"), printable.Line(w.Repo), w.Dir, strings.Join(w.Files, ", "))
 	for _, note := range w.Notes {
 		fmt.Fprintln(a.stdout, note)
+	}
+	fill := ""
+	if tested {
+		fill = "  batch dataset fill rows.jsonl -c config.yaml -o runs/fill\n"
 	}
 	_, err := fmt.Fprintf(a.stdout, `
 next, as its README.md says:
   cd %s
   docker build -q -t %s .
   batch run --subset rows.jsonl -c config.yaml -m oracle -o runs/oracle
-`, w.Dir, w.Image)
+%s`, w.Dir, w.Image, fill)
 	return err
 }
 

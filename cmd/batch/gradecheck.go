@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/grade/family"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
@@ -63,6 +65,7 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 	if err := s.writeBroken(found, all); err != nil {
 		return err
 	}
+	s.proposeFill()
 	if n := len(installs); n > 0 {
 		s.tell(fmt.Sprintf("an install of the eval script failed for %s: what patches change in compiled code or in dependencies is not built on this machine",
 			printable.Count(n, "instance", "instances")))
@@ -71,6 +74,28 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 		return errIncomplete
 	}
 	return nil
+}
+
+// proposeFill says what finds the tests of rows that name none.
+func (s *gradeSession) proposeFill() {
+	n := 0
+	for _, in := range s.selected {
+		if _, err := family.Find(in, s.options()); errors.Is(err, family.ErrNoTests) && in.Patch != "" {
+			n++
+		}
+	}
+	if n > 0 {
+		s.tell(fmt.Sprintf("%s no test that decides; to find them: `%s`", printable.Count(n, "row names", "rows name"),
+			s.again("batch dataset fill "+printable.ShellWord(s.flags.subset))))
+	}
+}
+
+// again is a command with the configuration of this one.
+func (s *gradeSession) again(command string) string {
+	for _, c := range s.flags.configs {
+		command += " -c " + printable.ShellWord(c)
+	}
+	return command
 }
 
 // broken says why a grade of a word shows that its instance cannot be graded here.
