@@ -35,8 +35,8 @@ the selection.
 FAIL_TO_PASS gets the tests that fail or are missing each time before and pass
 each time after, PASS_TO_PASS those that pass each time. A test that passes only
 sometimes is flaky: it is left out and named. A row needs a gold patch, and what
-grading needs (batch help row): an eval_script and a log_parser, or --eval-script
-and --parser. Containers are as for batch grade.
+grading needs: an eval_script and a log_parser (batch help row), or
+--eval-script and --parser. Containers are as for batch grade.
 
   batch dataset fill rows.jsonl -c config.yaml
   batch dataset fill rows.jsonl -c config.yaml --repeat 5 -o runs/fill
@@ -45,7 +45,8 @@ and --parser. Containers are as for batch grade.
 OUT/rows.jsonl has all rows of ROWS: a row that was not selected or could not be
 filled is as it was. OUT/flaky.txt names what was left out; OUT/before and
 OUT/after have the test logs. Run the same command again to continue an
-interrupted one, or after mending an image: what was tested stays.
+interrupted one, or after you built an image again: what has not changed since
+it was tested is not tested again.
 
 Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 3 some rows were not, 4 the directory is in use, 130 interrupted.`,

@@ -18,7 +18,7 @@ func TestHelpAllocatesLittle(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	runtime.ReadMemStats(&after)
-	const most = 1_100_000 // 910,000 in November 2026
+	const most = 1_200_000 // 1,060,000 in November 2026, and what other tests allocate meanwhile
 	if n := after.TotalAlloc - before.TotalAlloc; n > most {
 		t.Errorf("%d bytes for `batch --help`, want at most %d", n, most)
 	}
