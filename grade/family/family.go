@@ -110,8 +110,17 @@ func Find(in dataset.Instance, o Options) (*Task, error) {
 		}
 		return t, r.own(t)
 	}
+	if r.secret() {
+		return nil, r.fault("%w", ErrNoTests).WithHint("%s", r.hintNoTests())
+	}
 	return nil, r.fault("its columns are of no dataset family that is known").
 		WithHint("%s", bringYourOwn)
+}
+
+// secret reports whether a row is one of a split that SWE-bench publishes without solutions and
+// tests, as it does with the test split of Multimodal.
+func (r row) secret() bool {
+	return r.in.Patch == "" && r.in.TestPatch == "" && r.in.EvalScript == "" && evalscript.Known(r.in.Repo)
 }
 
 // unnamed reports whether no test decides.
@@ -122,7 +131,7 @@ func (r row) hintNoTests() string {
 	switch {
 	case r.in.Patch != "":
 		return "`batch dataset fill ROWS` finds them: it runs the row's tests before and after its gold patch"
-	case r.in.TestPatch == "" && evalscript.Known(r.in.Repo):
+	case r.secret():
 		return "this dataset keeps its tests secret: only its owners can grade predictions for it"
 	}
 	return "such a row can be run, but not graded: give it a gold patch and a test_patch,\n" +

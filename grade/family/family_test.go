@@ -171,6 +171,9 @@ func TestWhatARowLacks(t *testing.T) {
 		hint    string
 	}{
 		{with(nil), family.Options{}, "me__shop-1: its columns are of no dataset family", "--parser EXECUTABLE"},
+		{with(fields{"eval_script": "x", "log_parser": "parse_log_pytest", "FAIL_TO_PASS": []any{}, "PASS_TO_PASS": []any{}}), family.Options{}, "name no test", "`batch dataset fill ROWS`"},
+		{with(fields{"eval_script": "x", "log_parser": "parse_log_pytest", "patch": "", "FAIL_TO_PASS": nil, "PASS_TO_PASS": nil}), family.Options{}, "name no test", "give it a gold patch and a test_patch"},
+		{with(fields{"repo": "chartjs/Chart.js", "patch": "", "test_patch": "", "FAIL_TO_PASS": "[]", "PASS_TO_PASS": "[]"}), family.Options{}, "name no test", "keeps its tests secret"},
 		{with(fields{"eval_script": "x", "log_parser": "parse_log_pytes"}), family.Options{}, "column log_parser", "did you mean parse_log_pytest"},
 		{with(fields{"install_config": map[string]any{"test_cmd": "x", "log_parser": "parse_log_haskel"}}), family.Options{}, "column install_config.log_parser", "--parser EXECUTABLE"},
 		{with(fields{"language": "haskell", "install_config": map[string]any{"test_cmd": "x", "log_parser": "parse_log_haskell"}}), family.Options{}, "column install_config.log_parser", "--parser EXECUTABLE"},
