@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"batch.example/batch/grade/official"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/vocab"
 )
@@ -91,6 +93,9 @@ func (a *app) fillRows(ctx context.Context, f gradeFlags) error {
 	s := &gradeSession{app: a, flags: f, started: time.Now()}
 	if err := s.open(ctx); err != nil {
 		return err
+	}
+	if _, err := manifest.Read(s.flags.output); !errors.Is(err, fs.ErrNotExist) {
+		return fault.Newf(fault.Usage, "%s is the directory of a run", s.flags.output).WithHint("choose another directory with -o")
 	}
 	rows, err := s.fillable()
 	if err != nil {

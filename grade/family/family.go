@@ -140,8 +140,8 @@ func (r row) hintNoTests() string {
 
 // Unlisted returns the task of a row that is run to find the tests that decide, which need
 // not be named by the row, and have no part in the task if they are. It is a task to run and
-// to read logs by: no log resolves it. Rows whose lists are not in the columns FAIL_TO_PASS and
-// PASS_TO_PASS, or that have no gold patch, are Instance faults.
+// to read logs by: no log resolves it. Rows of a family that does not take both lists as they are
+// in FAIL_TO_PASS and PASS_TO_PASS, and rows without a gold patch, are Instance faults.
 func Unlisted(in dataset.Instance, o Options) (*Task, error) {
 	o.Unfilled = true
 	const any = "any test"
@@ -151,7 +151,7 @@ func Unlisted(in dataset.Instance, o Options) (*Task, error) {
 	}
 	r := row{in: in, options: o}
 	if tests := listed.Tests; !slices.Equal(tests.FailToPass, []string{any}) || !slices.Equal(tests.PassToPass, []string{any}) {
-		return nil, r.fault("rows of %s do not list the tests in FAIL_TO_PASS and PASS_TO_PASS", listed.Family)
+		return nil, r.fault("which tests decide is not said by FAIL_TO_PASS and PASS_TO_PASS alone for rows of %s", listed.Family)
 	}
 	if len(listed.Gold) == 0 {
 		return nil, r.fault("it has no gold patch, so there is nothing to test after").

@@ -126,7 +126,7 @@ func TestRowsThatCannotBeFilled(t *testing.T) {
 		"lists elsewhere": {func(in *dataset.Instance) {
 			in.EvalScript, in.Repo = "", "mui/material-ui"
 			in.Fields = map[string]any{"F2P": []any{"a"}, "P2P": []any{}, "test_command": "yarn test"}
-		}, "rows of SWE-PolyBench do not list the tests in FAIL_TO_PASS and PASS_TO_PASS"},
+		}, "PASS_TO_PASS alone for rows of SWE-PolyBench"},
 	} {
 		in := row
 		c.change(&in)
