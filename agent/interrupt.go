@@ -81,7 +81,7 @@ func (r *run) asks(observations []llm.Message, actions []action) error {
 	if r.say != "" {
 		observations = append(observations, answerOf(a.id, r.say))
 		r.say = ""
-		return r.skip(&Interrupt{Name: vocab.StatusUserInterruption}, observations, actions[1:])
+		return r.skip(&Interrupt{Name: vocab.StatusUserInterruption}, false, observations, actions[1:])
 	}
 	r.end.Question, _ = a.Arguments["question"].(string)
 	return &Interrupt{vocab.StatusInputRequired, append(observations, exitMessage(vocab.StatusInputRequired, r.end.Question, nil))}

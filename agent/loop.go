@@ -65,6 +65,12 @@ type Turn struct {
 	// that, and then the interrupt's messages. Another error ends the run. May be nil.
 	Approve func(ctx context.Context, tool string, c Call) error
 
+	// Begun is called, in place of Approve, for the Unfinished action that had begun. Nil says
+	// that the environment knows it: Execute waits for its result, which the model reads before
+	// Say. If an [Interrupt] is returned, the model is shown that its result is not known. May be
+	// nil: then the action is one that has not begun.
+	Begun func(ctx context.Context, tool string, c Call) error
+
 	// Rewrite is called before each call with the conversation to send, and once more if
 	// the provider refuses it because of its length. A nil Rewriting leaves it unchanged.
 	// With the same conversation it must decide the same, so that a resumed run sends the
@@ -92,6 +98,7 @@ type Spent struct {
 type Unfinished struct {
 	Reply   *llm.Response  // not counted yet in the Turn's Calls and Cost
 	Outputs []vocab.Output // of actions that must not run again, in order
+	Begun   bool           // the action after them had begun
 }
 
 // Ending is how a run ended.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"unicode/utf8"
 
@@ -11,8 +12,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// notRun marks the Output of an action that was never started.
+// notRun marks the Output of an action that was never started, or whose result is not known.
 const notRun = -1
+
+// cutOff is what the model reads of an action whose result is not known.
+const cutOff = "The action was begun and then cut off. What it did is not known."
 
 func notExecuted() vocab.Output { return vocab.Output{ExitCode: notRun, Total: notRun} }
 
@@ -22,7 +26,7 @@ func exception(out vocab.Output) string {
 	case out.TimedOut:
 		return fmt.Sprintf("The command timed out after %g seconds and was killed with all it had started.", out.Timeout.Seconds())
 	case out.Total == notRun:
-		return "action was not executed"
+		return cmp.Or(out.Note, "action was not executed")
 	case out.Note != "":
 		return out.Note
 	case submits && capped(out):

@@ -30,6 +30,7 @@ type run struct {
 	formatErrors int            // in a row
 	waited       time.Duration  // for the environment, for a person, and in calls that failed
 	known        []vocab.Output // of the current step's actions that ran before
+	begun        bool           // the action after them had begun before
 	say          string         // a person's words that wait for the end of an unfinished step
 }
 

@@ -65,7 +65,7 @@ func (r *run) finishes(resp *llm.Response) bool {
 func (r *run) answer(ctx context.Context) (*llm.Response, error) {
 	step := r.end.Calls + 1
 	if u := r.turn.Unfinished; u != nil {
-		r.turn.Unfinished, r.known = nil, u.Outputs
+		r.turn.Unfinished, r.known, r.begun = nil, u.Outputs, u.Begun
 		r.pay(u.Reply)
 		return r.identified(u.Reply, step), ctx.Err()
 	}
@@ -272,7 +272,7 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 		}
 		m, out, err := r.act(ctx, a)
 		if no, ok := errors.AsType[*unapproved](err); ok {
-			return r.skip(no.stop, observations, actions[i:])
+			return r.skip(no.stop, no.begun, observations, actions[i:])
 		}
 		if err != nil {
 			if stop, ok := errors.AsType[*Interrupt](err); ok {
@@ -286,7 +286,7 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 		observations = append(observations, m)
 		if out.TimedOut {
 			// The model decides again before anything else runs.
-			return r.skip(&Interrupt{Name: vocab.StatusExecutionTimeout}, observations, actions[i+1:])
+			return r.skip(&Interrupt{Name: vocab.StatusExecutionTimeout}, false, observations, actions[i+1:])
 		}
 	}
 	return r.append(ctx, observations...)
@@ -347,7 +347,10 @@ func (r *run) command(ctx context.Context, a action) (vocab.Output, error) {
 }
 
 // unapproved is the interrupt of a person or a rule that rejected an action.
-type unapproved struct{ stop *Interrupt }
+type unapproved struct {
+	stop  *Interrupt
+	begun bool // the action had begun before
+}
 
 func (u *unapproved) Error() string { return u.stop.Error() }
 
@@ -360,17 +363,21 @@ func (r *run) interjection() *Interrupt {
 
 // approve checks whether an action may run.
 func (r *run) approve(ctx context.Context, a action) error {
-	if r.say != "" {
-		return &unapproved{r.interjection()}
-	}
-	if r.turn.Approve == nil {
+	ask, begun := r.turn.Approve, r.begun
+	r.begun = false
+	switch {
+	case begun && r.turn.Begun != nil:
+		ask = r.turn.Begun
+	case r.say != "":
+		return &unapproved{r.interjection(), begun}
+	case ask == nil:
 		return nil
 	}
 	start := r.loop.config.Now()
-	err := r.turn.Approve(ctx, a.tool.Name, a.Call)
+	err := ask(ctx, a.tool.Name, a.Call)
 	r.waited += r.loop.config.Now().Sub(start) // a person's time is not the agent's
 	if stop, ok := errors.AsType[*Interrupt](err); ok {
-		return &unapproved{stop}
+		return &unapproved{stop, begun}
 	}
 	return err
 }
@@ -387,10 +394,15 @@ func (r *run) await(ctx context.Context) error {
 }
 
 // skip returns stop with other messages before its own: the observations of the actions
-// that ran, and answers to the rest, which do not run.
-func (r *run) skip(stop *Interrupt, observations []llm.Message, rest []action) error {
-	for _, a := range rest {
-		m, err := r.observe(action{id: a.id}, notExecuted())
+// that ran, and answers to the rest, which do not run. The first of the rest may have begun
+// before.
+func (r *run) skip(stop *Interrupt, begun bool, observations []llm.Message, rest []action) error {
+	for i, a := range rest {
+		out := notExecuted()
+		if begun && i == 0 {
+			out.Note = cutOff
+		}
+		m, err := r.observe(action{id: a.id}, out)
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func continueFrom(h *journal.History, turn *agent.Turn) error {
 	turn.Unfinished = &agent.Unfinished{Reply: response(reply, last.Reply)}
 	turn.Elapsed += turn.Unfinished.Reply.Waited // the journal left it out, and the agent will when it takes the reply
 	for _, a := range last.Actions {
-		if a.Output != nil {
+		if turn.Unfinished.Begun = a.Output == nil; !turn.Unfinished.Begun {
 			turn.Unfinished.Outputs = append(turn.Unfinished.Outputs, output(a.Output))
 		}
 	}

@@ -55,6 +55,7 @@ type Input struct {
 
 	// Those of [agent.Turn].
 	Approve func(ctx context.Context, tool string, c agent.Call) error
+	Begun   func(ctx context.Context, tool string, c agent.Call) error
 	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) // nil: Config.Compact
 
 	// Compact makes the conversation shorter before the first call of this turn, however
@@ -208,7 +209,10 @@ func (t *Turn) Run(ctx context.Context) (res *Result, err error) {
 	run.Tools = in.Tools
 	run.Recorder = agent.Recorders(before{in.Before, rec}, t.listen, in.Listen)
 	run.Admit = func() error { return t.admit(ctx) }
-	run.Approve, run.Rewrite, run.Ready = t.approve(), t.rewrite(), in.Ready
+	run.Approve, run.Rewrite, run.Ready = t.may(in.Approve), t.rewrite(), in.Ready
+	if in.Begun != nil {
+		run.Begun = t.may(in.Begun)
+	}
 	t.send(Event{Kind: KindStatus, Status: Busy})
 	var ending *agent.Ending
 	failed := errPanic
@@ -231,16 +235,16 @@ func (t *Turn) admit(ctx context.Context) error {
 	return err
 }
 
-// approve asks whether an action may run; nil if nobody wants to know.
-func (t *Turn) approve() func(context.Context, string, agent.Call) error {
+// may is ask, called where the turn may still act. The result is nil if nobody wants to know.
+func (t *Turn) may(ask func(context.Context, string, agent.Call) error) func(context.Context, string, agent.Call) error {
 	if t.in.Authority == nil {
-		return t.in.Approve
+		return ask
 	}
 	return func(ctx context.Context, tool string, c agent.Call) error {
-		if err := t.in.Authority.Check(t.s.c.Now()); err != nil || t.in.Approve == nil {
+		if err := t.in.Authority.Check(t.s.c.Now()); err != nil || ask == nil {
 			return err
 		}
-		return t.in.Approve(ctx, tool, c)
+		return ask(ctx, tool, c)
 	}
 }
 
