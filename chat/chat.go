@@ -55,8 +55,9 @@ type Chat struct {
 
 	conv    *solver.Conversation
 	own     bool  // the action that is about to run is the person's
-	ran     bool  // the action that was begun last is the person's, and may still run
-	stopped bool  // the person's own action was interrupted, and has no answer yet
+	ran     bool  // the action that was begun last is the person's
+	stopped bool  // the person has interrupted the action that was begun last
+	cut     bool  // the action that was begun last is the Conversation's Cut
 	over    error // why the conversation ends; errEnd, errLeave or nil
 }
 
@@ -137,6 +138,7 @@ func (c *Chat) Talk(ctx context.Context, conv *solver.Conversation) error {
 	c.conv = conv
 	c.inbox = newInbox(c.c.Input, c.onSight())
 	defer c.inbox.close()
+	c.cut = conv.Cut != nil
 	c.set(asking)
 	defer c.set(absent)
 	st := conv.Session.State()
@@ -187,6 +189,9 @@ func (c *Chat) opened(st session.State) {
 	for _, d := range conv.Differences {
 		o.Differences = append(o.Differences, Difference{d.Step, d.Command, d.ExitCode, strings.ToValidUTF8(string(d.Output), "\ufffd")})
 	}
+	if cut := conv.Cut; cut != nil {
+		o.Cut = &Cut{cut.Command, cut.Tool, cut.Lost}
+	}
 	c.c.Face.Opened(o)
 }
 
@@ -224,7 +229,7 @@ func (c *Chat) turn(ctx context.Context, words string) error {
 		case ctx.Err() != nil:
 			return err
 		case errors.Is(err, vocab.ErrInterrupted):
-			c.stopped, c.ran = c.ran, false
+			c.stopped = true
 		case res.End == journal.TurnFailed && !fatal(err):
 			return nil // the person has seen it, and says what to do
 		default:
@@ -273,6 +278,7 @@ func (c *Chat) run(ctx context.Context, words string) (*session.Result, error) {
 	defer stop(nil)
 	_, run, err := c.conv.Begin(ctx, session.Input{
 		Words: words, Model: &person{c, c.conv.Model()}, Approve: c.approve, Watch: func(e session.Event) { c.watch(ctx, e) },
+		Begun: func(_ context.Context, _ string, call agent.Call) error { return c.begun(call, words) },
 	})
 	if err != nil {
 		return nil, err
@@ -294,15 +300,14 @@ func (c *Chat) watch(ctx context.Context, e session.Event) {
 	if e.End == journal.TurnFailed && (c.over != nil || errors.Is(context.Cause(ctx), vocab.ErrInterrupted)) {
 		return
 	}
+	if e.Kind == session.KindToolCall {
+		c.cut = false
+	}
 	c.c.Face.Event(e)
 }
 
 // approve asks whether an action may run; see [agent.Turn].
 func (c *Chat) approve(ctx context.Context, tool string, call agent.Call) error {
-	if c.stopped { // nobody wants to run again what they have just stopped
-		c.stopped = false
-		return agent.Interrupted("The user interrupted the command, which was their own.")
-	}
 	if c.own || c.current() == Yolo || c.whitelisted(call.Command) {
 		c.own, c.ran = false, c.own
 		return nil
@@ -331,6 +336,29 @@ func (c *Chat) approve(ctx context.Context, tool string, call agent.Call) error 
 			c.c.Face.Refuse(fmt.Errorf("%s: an action waits: approve it, or reject it with words", in.Kind))
 		}
 	}
+}
+
+// begun says whether the result of an action that had begun is known; see [agent.Turn]. The
+// person is not asked: they have approved it, and may have stopped it since. Words are what
+// they say now.
+func (c *Chat) begun(call agent.Call, words string) error {
+	text := ""
+	switch {
+	case c.stopped && c.ran:
+		text = "The user interrupted the command, which was their own."
+	case c.cut && c.conv.Cut.Lost:
+		text = "The program that ran the action was ended before it had the result."
+	case call.Command == "": // the container does not know it
+		text = "The action did not come to its end."
+	case c.stopped && words != "":
+	default:
+		return nil // what it has done, or does until it ends or is stopped
+	}
+	stop := agent.Interrupted(text)
+	if words != "" { // they follow, and the observation says what is known
+		stop.Messages = nil
+	}
+	return stop
 }
 
 // rejected is what the model reads before a person's reasons; mini-swe-agent's words.

@@ -18,4 +18,9 @@
 // [Chat.Interrupt] stops what the agent does. A command is killed with all its processes; a
 // model call is given up, and counts as paid since it may be. Then the person may say
 // something, or let the agent continue.
+//
+// An action that was running when the process was killed is not started again, nor is the person
+// asked: they had approved it. They see it when the conversation opens ([Opened]). A command's
+// result comes from the container, where it may still run; if that is gone, the model reads that
+// the result is not known.
 package chat

@@ -40,6 +40,18 @@ type Opened struct {
 	Spent     float64 `json:"cost"`
 
 	Differences []Difference `json:"differences,omitempty"`
+
+	Cut *Cut `json:"cut,omitempty"` // the action that was running when the process before ended
+}
+
+// Cut is an action that was running when its process ended. It is not started again.
+type Cut struct {
+	Command string `json:"command,omitempty"`
+	Tool    string `json:"tool,omitempty"` // if there is no command
+
+	// Lost says that its result is not known. Otherwise it continues in the container, or has
+	// ended there: when the turn continues, its result comes first.
+	Lost bool `json:"lost"`
 }
 
 // Difference is a recorded action that did something else when it ran again in a new

@@ -62,9 +62,21 @@ func (t *terminal) Opened(o Opened) {
 	for _, d := range o.Differences {
 		t.say("step %d did something else when it ran again (exit code %d): %s\n%s", d.Step, d.ExitCode, printable.Line(d.Command), indented(shorten(d.Output)))
 	}
+	if o.Cut != nil {
+		t.cut(o.Cut)
+	}
 	if o.Retry {
 		t.say("the last turn did not come to its end: Enter continues it, and words begin another one")
 	}
+}
+
+// cut shows the action that was running when the process before ended.
+func (t *terminal) cut(c *Cut) {
+	action, fate := cmp.Or(c.Command, c.Tool), "it continues in the container, or has ended there: its result comes first"
+	if c.Lost {
+		fate = "what it did is not known"
+	}
+	t.say("batch was ended while this ran. It does not start again; %s.\n%s", fate, indented(action))
 }
 
 // Event implements [Face].

@@ -218,8 +218,8 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, data *journal.Contain
 				continue
 			}
 			if a.Output == nil {
-				t.log.Warn("an action was running in a container that no longer exists; it runs again in a new one", "step", s.Number, "command", a.Command)
-				continue // the agent runs it next
+				t.cutOff(s.Number, a)
+				continue
 			}
 			if err := t.replayAction(ctx, box, s.Number, i+1, a, data); err != nil {
 				return err
@@ -228,6 +228,15 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, data *journal.Contain
 	}
 	t.log.Info("executed the recorded actions again", "actions", data.Replayed, "differences", data.Differences)
 	return nil
+}
+
+// cutOff says what becomes of an action that was running in a container that no longer exists.
+func (t *attempt) cutOff(step int, a journal.Action) {
+	text := "it runs again in a new one" // the agent runs it next
+	if t.Talk != nil || step != t.past.Last().Number {
+		text = "what it did is not known, and it does not run again"
+	}
+	t.log.Warn("an action was running in a container that no longer exists; "+text, "step", step, "command", a.Command)
 }
 
 func (t *attempt) replayAction(ctx context.Context, box Sandbox, step, number int, a journal.Action, data *journal.ContainerData) error {

@@ -36,11 +36,37 @@ type Conversation struct {
 	// this sandbox.
 	Differences []journal.DifferenceData
 
+	// Cut is the action that was running when an earlier process ended; nil: none was.
+	Cut *Cut
+
 	t     *attempt
 	model llm.Model
 	box   Sandbox
 	store session.Store
 	tools []agent.Tool // of MCP servers
+}
+
+// Cut is an action whose end the process that had begun it did not see.
+type Cut struct {
+	Command string
+	Tool    string // if there is no command
+
+	// Lost says that its result is not known: its sandbox is gone, or it was not a command.
+	// Otherwise the sandbox knows it by its id.
+	Lost bool
+}
+
+// cut returns the action that was running when an earlier process ended; nil if none was.
+func (t *attempt) cut() *Cut {
+	if t.past == nil || t.past.Last() == nil {
+		return nil
+	}
+	actions := t.past.Last().Actions
+	if len(actions) == 0 || actions[len(actions)-1].Output != nil {
+		return nil
+	}
+	a := actions[len(actions)-1]
+	return &Cut{Command: a.Command, Tool: a.Tool, Lost: !t.box.Adopted || a.Command == ""}
 }
 
 // talk makes the attempt a conversation, or the one turn of a batch run.
@@ -61,7 +87,7 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 	}
 	defer servers.Close()
 	c := &Conversation{
-		Session: s, Instance: t.in, Facts: t.box, Resumed: t.past != nil, Diverged: t.diverged, Differences: t.differences,
+		Session: s, Instance: t.in, Facts: t.box, Resumed: t.past != nil, Diverged: t.diverged, Differences: t.differences, Cut: t.cut(),
 		t: t, model: model, box: box, store: store, tools: servers.Tools(),
 	}
 	if t.Talk == nil {
@@ -171,11 +197,8 @@ func (c *Conversation) Begin(ctx context.Context, in session.Input) (turn *sessi
 	if in.Rewrite == nil {
 		in.Rewrite = t.Rewrite
 	}
-	if approve := in.Approve; approve != nil && t.Talk != nil {
-		in.Approve = func(ctx context.Context, tool string, a agent.Call) error {
-			defer t.watch.during(&t.watch.person)()
-			return approve(ctx, tool, a)
-		}
+	if t.Talk != nil {
+		in.Approve, in.Begun = t.asked(in.Approve), t.asked(in.Begun)
 	}
 	in.Model, in.Env = timed{in.Model, t.watch}, measured{c.box, t.watch}
 	in.Tools = slices.Concat(in.Tools, c.tools)
@@ -198,6 +221,17 @@ func (c *Conversation) Begin(ctx context.Context, in session.Input) (turn *sessi
 		t.at.Step, t.at.Cost = t.steps(), t.cost()
 		return res, err
 	}, nil
+}
+
+// asked is ask, whose time is the person's.
+func (t *attempt) asked(ask func(context.Context, string, agent.Call) error) func(context.Context, string, agent.Call) error {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, tool string, a agent.Call) error {
+		defer t.watch.during(&t.watch.person)()
+		return ask(ctx, tool, a)
+	}
 }
 
 // Diff is the working tree's diff against the commit that the agent began at, so it

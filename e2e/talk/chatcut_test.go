@@ -1,0 +1,149 @@
+package talk
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/chat"
+	"batch.example/batch/e2e"
+)
+
+// slow is a command that says how often it was started, once it may end.
+const slow = "echo started >> starts; until test -e /tmp/go; do sleep 0.1; done; cat starts"
+
+// A conversation is killed while a command runs. The next process neither offers the command nor
+// starts it again: it has the result from the container or, if that is gone, says that nothing is known.
+func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	script := fmt.Sprintf("\"*\":\n  - bash: %q\n  - \"Seen.\"\n", slow)
+	for name, c := range map[string]struct {
+		args  []string
+		lost  bool
+		words string
+	}{
+		"the person's":              {args: []string{"-m", "noop", "--mode", "human"}},
+		"the person's, lost":        {args: []string{"-m", "noop", "--mode", "human"}, lost: true},
+		"the agent's":               {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}},
+		"the agent's, and words":    {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}, words: "continue"},
+		"the agent's, lost":         {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}, lost: true},
+		"the agent's, lost in yolo": {args: []string{"-m", "scripted/talk.yaml", "--mode", "yolo"}, lost: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			prefix := e2e.OwnRows(t, dir)
+			e2e.WriteFiles(t, dir, map[string]string{"talk.yaml": script})
+			defer e2e.Keep(filepath.Join(dir, "talk"))()
+			args := append([]string{"--subset", "rows.jsonl", prefix + "0", "-o", "talk", "-c", "environment.timeout=240"}, c.args...)
+
+			first := startTalk(t, dir, args...)
+			first.until("tool_call", map[string]string{"words": `{"say":"begin"}`, "command": fmt.Sprintf(`{"command":%q}`, slow), "approve": `{"approve":true}`})
+			begun := exec.CommandContext(t.Context(), "docker", "exec", first.container, "sh", "-c", "until test -e /testbed/starts; do sleep 0.1; done")
+			if out, err := begun.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if err := first.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = first.cmd.Wait() // it was killed
+			if c.lost {
+				e2e.RemoveContainers(t, dir)
+			}
+
+			second := startTalk(t, dir, args...)
+			second.until("opened", nil)
+			if cut := second.cut; cut == nil || cut.Command != slow || cut.Lost != c.lost {
+				t.Errorf("the conversation opens with the cut %+v, want lost %v", cut, c.lost)
+			}
+			if !c.lost {
+				e2e.MakeInContainers(t, prefix+"0", "/tmp/go")
+			}
+			second.until("", map[string]string{
+				"words": fmt.Sprintf(`{"say":%q}`, c.words), "command": `{"end":true}`, "approve": `{"end":true}`,
+			})
+			if code := second.cmd.ProcessState.ExitCode(); code != e2e.ExitOK {
+				t.Errorf("exit code %d at the end, want %d", code, e2e.ExitOK)
+			}
+			all := strings.Join(second.said, "\n")
+			if strings.Contains(all, `"asked":"approve"`) {
+				t.Errorf("the command is offered again:\n%s", all)
+			}
+			if got := strings.Contains(all, `"output":"started\n"`); got == c.lost {
+				t.Errorf("the result of the command is shown: %v\n%s", got, all)
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "talk", prefix+"0", prefix+"0.traj.json"))
+			if got := strings.Contains(string(text), "What it did is not known."); err != nil || got != c.lost {
+				t.Errorf("the model reads that the result is not known: %v (%v)", got, err)
+			}
+		})
+	}
+}
+
+// talker is a program that has a conversation.
+type talker struct {
+	t         *testing.T
+	cmd       *exec.Cmd
+	in        io.Writer
+	lines     *bufio.Scanner
+	said      []string
+	container string
+	cut       *chat.Cut
+}
+
+func startTalk(t *testing.T, dir string, args ...string) *talker {
+	t.Helper()
+	cmd := e2e.Batch(t, dir, append([]string{"chat", "--no-tty"}, args...)...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	k := &talker{t: t, cmd: cmd, in: in, lines: bufio.NewScanner(out)}
+	k.lines.Buffer(nil, 1<<20)
+	return k
+}
+
+// until answers questions until an event, or without one to the program's end. A question that
+// is asked for the second time ends the conversation.
+func (k *talker) until(event string, answers map[string]string) {
+	k.t.Helper()
+	for k.lines.Scan() {
+		var e struct {
+			Event, Asked, Container string
+			Cut                     *chat.Cut
+		}
+		if err := json.Unmarshal(k.lines.Bytes(), &e); err != nil {
+			k.t.Fatalf("%q: %v", k.lines.Text(), err)
+		}
+		k.said = append(k.said, k.lines.Text())
+		if e.Event == "opened" {
+			k.container, k.cut = e.Container, e.Cut
+		}
+		if answer, ok := answers[e.Asked]; ok {
+			_, _ = io.WriteString(k.in, answer+"\n") // the lines show whether it was read
+			answers[e.Asked] = `{"end":true}`
+		}
+		if e.Event == event {
+			return
+		}
+	}
+	_ = k.cmd.Wait() // the exit code says it
+	if event != "" {
+		k.t.Fatalf("no %s in\n%s", event, strings.Join(k.said, "\n"))
+	}
+}
