@@ -88,16 +88,13 @@ func (f *Fleet) ReapVolumes(ctx context.Context, keep []string) (bool, error) {
 
 // IdleVolumes returns the names of the volumes that [Fleet.ReapVolumes] would remove.
 func (f *Fleet) IdleVolumes(ctx context.Context) ([]string, error) {
-	if err := f.engine.Ready(ctx); err != nil {
+	list, err := f.engine.Volumes(ctx, volumePrefix, filters.Arg("dangling", "true"))
+	if err != nil {
 		return nil, err
 	}
-	list, err := f.engine.API.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", volumePrefix), filters.Arg("dangling", "true"))})
-	if err != nil {
-		return nil, f.engine.Blame(err, fault.Transient, "listing volumes")
-	}
 	var names []string
-	for _, v := range list.Volumes {
-		if v != nil && strings.HasPrefix(v.Name, volumePrefix) && f.abandoned(v, time.Now()) {
+	for _, v := range list {
+		if f.abandoned(v, time.Now()) {
 			names = append(names, v.Name)
 		}
 	}
