@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -36,6 +37,8 @@ type histories struct {
 	turns  chan struct{} // limits how many are made at the same time
 	log    *slog.Logger
 
+	// mu is held while get asks the engine too: two containers must not create a volume for
+	// one key, and trim must not remove the volume that get has found and not entered yet.
 	mu    sync.Mutex
 	byKey map[string]*history
 }
@@ -62,7 +65,7 @@ func newHistories(engine *docker.Engine, images *imagecache.Cache, cpus int, log
 // get returns the history under a key, with a volume that the engine has, for a container
 // of the image that will have it. The caller calls leave when there is no such container any
 // more. Without create, it only returns a history that an earlier run has kept. It is nil
-// if there is none, or if the engine could not create a volume.
+// if there is none, or after a failure, which is logged.
 func (s *histories) get(ctx context.Context, key, image string, create bool) *history {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,27 +77,38 @@ func (s *histories) get(ctx context.Context, key, image string, create bool) *hi
 		return h
 	}
 	h := &history{key: key, users: 1, turn: make(chan struct{}, 1)}
-	var err error
-	if h.History, h.done = s.images.History(key); h.done {
-		h.done, err = s.engine.HasVolume(ctx, h.Volume)
-	}
-	if h.done { // so that other runs do not take it for the oldest
-		err = errors.Join(err, s.images.KeepHistory(key, h.History))
-	}
-	switch {
-	case err != nil || h.done:
-	case !create:
+	if err := s.find(ctx, h); err != nil {
+		s.log.Warn("could not use the scrubbed git history that an earlier run has kept", "err", err)
 		return nil
-	default:
-		h.History = imagecache.History{Image: image}
-		h.Volume, err = s.engine.CreateVolume(ctx)
 	}
-	if err != nil {
-		s.log.Warn("could not create a volume for a scrubbed git history", "err", err)
-		return nil
+	if !h.done {
+		if !create {
+			return nil
+		}
+		name, err := s.engine.CreateVolume(ctx)
+		if err != nil {
+			s.log.Warn("could not create a volume for a scrubbed git history", "err", err)
+			return nil
+		}
+		h.History = imagecache.History{Volume: name, Image: image}
 	}
 	s.byKey[key] = h
 	return h
+}
+
+// find fills in what an earlier run has kept, if that is there, and saves that it is used now:
+// otherwise other runs would take it for the oldest.
+func (s *histories) find(ctx context.Context, h *history) (err error) {
+	if h.History, h.done = s.images.History(h.key); !h.done {
+		return nil
+	}
+	if h.done, err = s.engine.HasVolume(ctx, h.Volume); err != nil || !h.done {
+		return err
+	}
+	if err := s.images.KeepHistory(h.key, h.History); err != nil {
+		return fmt.Errorf("saving that volume %s is used: %w", h.Volume, err)
+	}
+	return nil
 }
 
 // leave says that a container that had the history is gone. If no container has it and none
