@@ -18,8 +18,9 @@ type Config struct {
 
 	Warnings []string // what was accepted and has no effect, for a person to read
 
-	places map[string]place
-	v1     bool
+	places   map[string]place
+	mappings map[string]*value // by path; keys of them are in order
+	v1       bool
 }
 
 // AgentConfig is the loop's part. A limit of zero means no limit.

@@ -207,7 +207,7 @@ func TestMergeKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := &Config{}
-			d := decoder{places: map[string]place{}}
+			d := decoder{places: map[string]place{}, mappings: map[string]*value{}}
 			d.section("", merge(base, v), got)
 			a := got.Agent
 			if text := fmt.Sprint(a.StepLimit, a.CostLimit, a.WallTimeLimitSeconds, a.MaxConsecutiveFormatErrors); text != c.want || len(d.found) > 0 {
@@ -542,7 +542,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		c := &Config{places: map[string]place{}}
 		if c.adopt(v) == nil {
-			(&decoder{places: c.places}).section("", v, c)
+			(&decoder{places: c.places, mappings: map[string]*value{}}).section("", v, c)
 			if _, err := json.Marshal(c.Resolved()); err != nil {
 				t.Error(err)
 			}

@@ -16,6 +16,7 @@ import (
 // decoder fills structs by their yaml tags and collects what is wrong.
 type decoder struct {
 	places   map[string]place
+	mappings map[string]*value
 	found    []found
 	problems []string
 	unknown  bool // a key of them is not known
@@ -76,6 +77,9 @@ func (d *decoder) section(path string, v *value, target any) {
 		if field.Kind() == reflect.Struct {
 			d.section(full, m[key], field.Addr().Interface())
 			continue
+		}
+		if field.Kind() == reflect.Map {
+			d.mappings[full] = m[key]
 		}
 		d.leaf(full, m[key], field)
 	}

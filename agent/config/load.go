@@ -19,7 +19,7 @@ func Load(specs []string, opts Options) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{places: map[string]place{}}
+	c := &Config{places: map[string]place{}, mappings: map[string]*value{}}
 	over := func(v *value, err error) error {
 		if err == nil {
 			err = c.adopt(v)
@@ -43,7 +43,7 @@ func Load(specs []string, opts Options) (*Config, error) {
 			return nil, err
 		}
 	}
-	d := decoder{places: c.places}
+	d := decoder{places: c.places, mappings: c.mappings}
 	d.section("", merged, c)
 	if c.v1 && c.Model.ActionRegex == "" { // which that version asked for
 		c.Model.ActionRegex = agent.OldRegex

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 )
 
@@ -30,7 +29,9 @@ func (c *Config) Resolved() map[string]any {
 func (c *Config) Vars() map[string]any {
 	vars, all := map[string]any{}, c.Resolved()
 	for _, section := range []string{"agent", "environment", "model"} {
-		maps.Copy(vars, all[section].(map[string]any))
+		for key, v := range all[section].(map[string]any) {
+			vars[key] = cmp.Or(c.mappings[section+"."+key], &value{}).ordered(v)
+		}
 	}
 	// A time-out reads as "60 seconds", not "60.0 seconds".
 	for _, key := range []string{"timeout", "pull_timeout"} {

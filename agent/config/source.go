@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
 	"go.yaml.in/yaml/v3"
 
 	"batch.example/batch/agent/config/yamlpos"
@@ -97,6 +98,7 @@ func keyValue(spec, key, text string) (*value, error) {
 	var parsed any
 	if json.Valid([]byte(text)) && d.Decode(&parsed) == nil {
 		leaf = fromJSON(parsed, at)
+		leaf.sortAs(gjson.Parse(text))
 	}
 	if s, ok := leaf.v.(string); ok {
 		leaf.at.text = yamlpos.OfValue(text, s)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
 )
 
@@ -88,5 +89,28 @@ func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(fmt.Sprint(err), want) {
 		t.Errorf("error %v\nwant %s", err, want)
+	}
+}
+
+// As in mini-swe-agent, a template shows the mappings of a configuration in the order of their
+// files: one that is laid over another adds its new keys at the end.
+func TestATemplateShowsMappingsInTheOrderOfTheirFiles(t *testing.T) {
+	base := write(t, "base.yaml", "environment:\n  env: {Z: 1, B: 2, A: 3}\nmodel:\n  model_kwargs:\n    top_p: 1\n    extra: {y: 1, x: [{d: 1, c: 2}]}\n")
+	over := write(t, "over.yaml", "environment:\n  env: {C: 6, <<: {M: 4, C: 5}, B: 7, API_KEY: s}\n")
+	c := load(t, base, over, `model.model_kwargs={"stop":[{"b":1,"a":2}],"q":{"n":1,"k":2}}`)
+	for _, once := range []string{"first", "again"} { // a template that changes one does so for itself
+		for text, want := range map[string]string{
+			"{{ env }}{% set _ = env.pop('Z') %}":                                "'BASH_ENV': '/root/.bashrc', 'Z': '1', 'B': '7', 'A': '3', 'M': '4', 'C': '6', 'API_KEY': '********'}",
+			"{% for k, v in model_kwargs.items() %}{{ k }}={{ v }};{% endfor %}": "top_p=1;extra={'y': 1, 'x': [{'d': 1, 'c': 2}]};stop=[{'b': 1, 'a': 2}];q={'n': 1, 'k': 2};",
+		} {
+			parsed, err := template.Parse("", text, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := parsed.Render(c.Vars())
+			if err != nil || !strings.HasSuffix(got, want) {
+				t.Errorf("%s, %s: %s, %v\nwant %s", once, text, got, err, want)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,15 +9,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
 	"go.yaml.in/yaml/v3"
 
 	"batch.example/batch/agent/config/yamlpos"
+	"batch.example/batch/agent/template"
 )
 
 // value is a part of a configuration that knows where it was set.
 type value struct {
-	v    any    // map[string]*value, []*value, string, int, float64, bool or nil
-	text string // of a scalar, as written
+	v    any      // map[string]*value, []*value, string, int, float64, bool or nil
+	keys []string // of a mapping, as they came; one may occur twice
+	text string   // of a scalar, as written
 	at   place
 }
 
@@ -57,11 +61,9 @@ func (r *yamlReader) read(n *yaml.Node, depth int) (*value, error) {
 		}
 		v.v = list
 	case yaml.MappingNode:
-		m, err := r.mapping(n, depth)
-		if err != nil {
+		if err := r.mapping(n, depth, v); err != nil {
 			return nil, err
 		}
-		v.v = m
 	default:
 		v.text = n.Value
 		v.at.text = yamlpos.Of(r.source, n)
@@ -70,36 +72,39 @@ func (r *yamlReader) read(n *yaml.Node, depth int) (*value, error) {
 	return v, nil
 }
 
-func (r *yamlReader) mapping(n *yaml.Node, depth int) (map[string]*value, error) {
+// mapping reads a mapping. As in Python, the members that merge keys give come first.
+func (r *yamlReader) mapping(n *yaml.Node, depth int, to *value) error {
+	var keys []string
 	own, merged := map[string]*value{}, map[string]*value{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, item := n.Content[i], n.Content[i+1]
 		v, err := r.read(item, depth+1)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if key.Tag == "!!merge" {
-			if !mergeInto(merged, v) {
-				return nil, fmt.Errorf("%s:%d: << needs a mapping or a list of them", r.file, key.Line)
+			if !mergeInto(merged, v, &to.keys) {
+				return fmt.Errorf("%s:%d: << needs a mapping or a list of them", r.file, key.Line)
 			}
 			continue
 		}
 		if key.Kind != yaml.ScalarNode {
-			return nil, fmt.Errorf("%s:%d: a key must be a plain word", r.file, key.Line)
+			return fmt.Errorf("%s:%d: a key must be a plain word", r.file, key.Line)
 		}
 		if _, twice := own[key.Value]; twice {
-			return nil, fmt.Errorf("%s:%d: the key %s is given twice", r.file, key.Line, key.Value)
+			return fmt.Errorf("%s:%d: the key %s is given twice", r.file, key.Line, key.Value)
 		}
 		v.at.line = key.Line
-		own[key.Value] = v
+		own[key.Value], keys = v, append(keys, key.Value)
 	}
 	maps.Copy(merged, own)
-	return merged, nil
+	to.v, to.keys = merged, append(to.keys, keys...)
+	return nil
 }
 
 // mergeInto adds what a merge key gives: a mapping, or a list of them of which
 // the first wins. It reports whether v is one of these.
-func mergeInto(merged map[string]*value, v *value) bool {
+func mergeInto(merged map[string]*value, v *value, keys *[]string) bool {
 	list, ok := v.v.([]*value)
 	if !ok {
 		list = []*value{v}
@@ -110,6 +115,7 @@ func mergeInto(merged map[string]*value, v *value) bool {
 			return false
 		}
 		maps.Copy(merged, base)
+		*keys = append(*keys, item.keys...)
 	}
 	return true
 }
@@ -197,7 +203,46 @@ func merge(base, over *value) *value {
 		}
 		m[k] = v
 	}
-	return &value{v: m, at: over.at}
+	return &value{v: m, keys: slices.Concat(base.keys, over.keys), at: over.at}
+}
+
+// sortAs gives the mappings in v the order that they have in a JSON text.
+func (v *value) sortAs(text gjson.Result) {
+	members, _ := v.v.(map[string]*value)
+	list, _ := v.v.([]*value)
+	text.ForEach(func(key, item gjson.Result) bool {
+		if m := members[key.Str]; m != nil {
+			v.keys = append(v.keys, key.Str)
+			m.sortAs(item)
+		} else if len(list) > 0 {
+			list[0].sortAs(item)
+			list = list[1:]
+		}
+		return true
+	})
+}
+
+// ordered is a plain value for a template, with the mappings in it in the order that v has.
+func (v *value) ordered(plain any) any {
+	switch x := plain.(type) {
+	case map[string]any:
+		members, _ := v.v.(map[string]*value)
+		var m template.Mapping
+		for _, key := range slices.Concat(v.keys, slices.Sorted(maps.Keys(x))) { // x may have others
+			if item, ok := x[key]; ok {
+				m = append(m, key, cmp.Or(members[key], &value{}).ordered(item))
+			}
+		}
+		return m
+	case []any:
+		items, _ := v.v.([]*value)
+		list := slices.Clone(x)
+		for i := range min(len(list), len(items)) {
+			list[i] = items[i].ordered(list[i])
+		}
+		return list
+	}
+	return plain
 }
 
 // plain is v without the places.

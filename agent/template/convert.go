@@ -9,6 +9,10 @@ import (
 	"slices"
 )
 
+// Mapping is keys and values, in turn: a value of Go that a template sees as a new dict with
+// that order. Of a key that occurs twice, the place is the first and the value is the last.
+type Mapping []any
+
 // fromGo returns a value of Go as a template sees it. Maps of Go have no order: their keys
 // are sorted.
 func fromGo(v any) any {
@@ -21,6 +25,8 @@ func fromGo(v any) any {
 			d.set(k, fromGo(v[k]))
 		}
 		return d
+	case Mapping:
+		return NewDict(v...)
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
 			return int(n)
