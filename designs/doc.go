@@ -113,7 +113,7 @@
 //   - The loop is given the turn's number and the artifacts.
 //     Not done: it has no use for them. Events and artifacts have the number of their turn.
 //   - In another process, the next turn has the whole history. session.TestAKilledSessionInFilesIsResumed,
-//     e2e/talk.TestAKilledChatContinues, [session.OpenFiles].
+//     e2e/talk.TestAKilledChatContinues, e2e/talk.TestACommandThatAKillCutOffIsNotOfferedAgain, [session.OpenFiles].
 //   - A turn ends when the model has finished. [vocab.StatusAnswered], [journal.TurnFinished],
 //     agent.TestAReplyWithoutCallsEndsTheRunWhereTheConfigSaysSo.
 //   - It ends at the maximum of iterations, with a partial result and the reason.

@@ -46,10 +46,7 @@ func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
 
 			first := startTalk(t, dir, args...)
 			first.until("tool_call", map[string]string{"words": `{"say":"begin"}`, "command": fmt.Sprintf(`{"command":%q}`, slow), "approve": `{"approve":true}`})
-			begun := exec.CommandContext(t.Context(), "docker", "exec", first.container, "sh", "-c", "until test -e /testbed/starts; do sleep 0.1; done")
-			if out, err := begun.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			first.awaitStart()
 			if err := first.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -87,6 +84,30 @@ func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
 	}
 }
 
+// A command of the agent that the person has interrupted is not offered to them either, in any
+// mode: the agent reads what it printed until then.
+func TestAnInterruptedCommandOfTheAgentIsNotOfferedAgain(t *testing.T) {
+	e2e.NeedDocker(t)
+	t.Parallel()
+	for _, comment := range []string{`{"say":""}`, `{"mode":"human"}`} {
+		dir := t.TempDir()
+		prefix := e2e.OwnRows(t, dir)
+		e2e.WriteFiles(t, dir, map[string]string{"talk.yaml": `"*": [{bash: "echo printed; echo started > starts; sleep 3000"}, Seen.]`})
+		k := startTalk(t, dir, "--subset", "rows.jsonl", prefix+"0", "-o", "talk", "-m", "scripted/talk.yaml")
+		k.until("tool_call", map[string]string{"words": `{"say":"begin"}`, "approve": `{"approve":true}`})
+		k.awaitStart()
+		_, _ = io.WriteString(k.in, `{"interrupt":""}`+"\n")
+		k.until("", map[string]string{"comment": comment, "approve": `{"end":true}`, "words": `{"end":true}`, "command": `{"end":true}`})
+		all := strings.Join(k.said, "\n")
+		if strings.Count(all, `"asked":"approve"`) != 1 || !strings.Contains(all, `"output":"printed\n","exit_code":137`) {
+			t.Errorf("after %s: want one question about the command, and what it printed:\n%s", comment, all)
+		}
+		if code := k.cmd.ProcessState.ExitCode(); code != e2e.ExitOK {
+			t.Errorf("after %s: exit code %d, want %d", comment, code, e2e.ExitOK)
+		}
+	}
+}
+
 // talker is a program that has a conversation.
 type talker struct {
 	t         *testing.T
@@ -116,6 +137,15 @@ func startTalk(t *testing.T, dir string, args ...string) *talker {
 	k := &talker{t: t, cmd: cmd, in: in, lines: bufio.NewScanner(out)}
 	k.lines.Buffer(nil, 1<<20)
 	return k
+}
+
+// awaitStart waits until the file starts is there, which a command makes.
+func (k *talker) awaitStart() {
+	k.t.Helper()
+	cmd := exec.CommandContext(k.t.Context(), "docker", "exec", k.container, "sh", "-c", "until test -e /testbed/starts; do sleep 0.1; done")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		k.t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 // until answers questions until an event, or without one to the program's end. A question that
