@@ -2,6 +2,8 @@ package grade
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"batch.example/batch/grade/logparse"
@@ -75,26 +77,63 @@ var progress = lazy.Regexp(`^\[ *[0-9]+%\]$`)
 // rows of pytest's own repository have such ids, and logs have any result of them.
 func IsProgress(id string) bool { return progress().MatchString(id) }
 
+// Results returns the statuses that a log has, whether they count or not, and the names that it
+// has for failed and for passed tests, sorted: tests of two files that have one name, for example.
+// The last line about a name counts, so that its status says nothing about one of them. An error
+// is the parser's.
+func Results(l Log, parse Parse, r logparse.Rules) (statuses logparse.Statuses, several []string, err error) {
+	m, err := measure(Decode(l.Text), l, parse, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	failing, others := failingLines(m.part)
+	failed, _, err := parse(failing)
+	if err != nil { // it cannot read a part of a log
+		return m.statuses, nil, nil
+	}
+	passed, _, err := parse(others)
+	if err != nil {
+		return m.statuses, nil, nil
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		if fails(failed[name]) && passes(passed[name]) && !IsProgress(name) {
+			names = append(names, name)
+		}
+	}
+	return m.statuses, names, nil
+}
+
+// failingLines separates the lines in which a parser may find a failed test.
+func failingLines(part string) (failing, others string) {
+	var in, out strings.Builder
+	for line := range strings.Lines(part) {
+		if mayFail(line) {
+			in.WriteString(line)
+		} else {
+			out.WriteString(line)
+		}
+	}
+	return in.String(), out.String()
+}
+
+func fails(status string) bool { return status == logparse.Failed || status == logparse.Error }
+
 // contradictions looks for expected tests that the log has as failed and as passed. The last
 // line about a test counts, so that what is printed after the results can replace them.
 func contradictions(m measured, t Tests, parse Parse) []string {
-	var lines strings.Builder
-	for line := range strings.Lines(m.part) {
-		if mayFail(line) {
-			lines.WriteString(line)
-		}
-	}
-	if lines.Len() == 0 {
+	failing, _ := failingLines(m.part)
+	if failing == "" {
 		return nil
 	}
-	failed, _, err := parse(lines.String())
+	failed, _, err := parse(failing)
 	if err != nil { // it cannot read a part of a log
 		return nil
 	}
 	var both []string
 	for _, ids := range [][]string{t.FailToPass, t.PassToPass} {
 		for _, id := range ids {
-			if status := failed[id]; !IsProgress(id) && (status == logparse.Failed || status == logparse.Error) && passes(m.statuses[id]) {
+			if !IsProgress(id) && fails(failed[id]) && passes(m.statuses[id]) {
 				both = append(both, id)
 			}
 		}

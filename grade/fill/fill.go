@@ -9,6 +9,8 @@
 //   - PASS_TO_PASS: it passed in all logs.
 //   - flaky: it passed in some logs of one side, but not in all. It is in neither list.
 //   - broken: it passed in every log before and in none after. It is in neither list.
+//   - ambiguous: a log has the name for a test that failed and for one that passed, such as tests
+//     of two files. It is in neither list.
 //
 // The lists are sorted, and the same logs give the same lists.
 package fill
@@ -18,11 +20,13 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/vocab"
 )
 
@@ -30,7 +34,7 @@ import (
 type Lists struct {
 	FailToPass, PassToPass []string
 	Flaky                  []Flaky
-	Broken                 []string
+	Broken, Ambiguous      []string
 	// Doubt says in one line why the lists may lack tests or have too many: as
 	// [grade.Judgement] has it, of the first log that may have been cut short.
 	Doubt string
@@ -60,6 +64,10 @@ func Find(ctx context.Context, t *family.Task, r logparse.Rules, before, after [
 			return Lists{}, f.fault("after its gold patch, %s", j.Why)
 		}
 	}
+	if len(f.names) == 0 {
+		return Lists{}, f.fault("%s found no test in what the test command printed", t.Parser).
+			WithHint("`batch help row` lists what each test runner needs")
+	}
 	f.task = t.WithTests(grade.Tests{FailToPass: slices.Sorted(maps.Keys(f.names))})
 	passedBefore, err := f.passed(before)
 	if err != nil {
@@ -72,9 +80,21 @@ func Find(ctx context.Context, t *family.Task, r logparse.Rules, before, after [
 	l := f.lists(passedBefore, passedAfter, len(before), len(after))
 	if len(l.FailToPass) == 0 {
 		return l, f.fault("no test fails before its gold patch and passes after it").
-			WithHint("its test_patch must have a test of the change, and eval_script must run that test")
+			WithHint("its test_patch must have a test of the change, and eval_script must run that test%s", left(l))
 	}
 	return l, nil
+}
+
+// left says how many tests that may decide are in neither list.
+func left(l Lists) string {
+	text := ""
+	if n := len(l.Flaky); n > 0 {
+		text += "; " + printable.Count(n, "test is", "tests are") + " flaky"
+	}
+	if n := len(l.Ambiguous); n > 0 {
+		text += "; " + printable.Count(n, "name is", "names are") + " of several tests: " + strings.Join(l.Ambiguous[:min(3, n)], ", ")
+	}
+	return text
 }
 
 // finder reads the logs of one task.
@@ -82,7 +102,7 @@ type finder struct {
 	ctx   context.Context
 	task  *family.Task
 	rules logparse.Rules
-	names map[string]bool // of all tests
+	names map[string]bool // of all tests; true: the name of several
 	doubt string
 }
 
@@ -99,10 +119,11 @@ func (f *finder) look(log grade.Log, when string) (grade.Judgement, error) {
 	if j.Verdict != vocab.VerdictUnresolved {
 		return j, f.fault("%s, %s", when, j.Why)
 	}
-	for name := range j.Statuses {
-		f.names[name] = true
+	statuses, several, err := grade.Results(log, f.task.Parse(f.ctx, f.rules), f.rules)
+	for name := range statuses {
+		f.names[name] = f.names[name] || slices.Contains(several, name)
 	}
-	return j, nil
+	return j, err
 }
 
 // passed counts the logs in which each test passed.
@@ -116,6 +137,17 @@ func (f *finder) passed(logs []grade.Log) (map[string]int, error) {
 		for _, name := range j.Tests.FailToPass.Success {
 			n[name]++
 		}
+		if !j.Found { // by the rules, no test passed in it; but a test that did was not fixed
+			statuses, _, err := grade.Results(log, f.task.Parse(f.ctx, f.rules), f.rules)
+			if err != nil {
+				return nil, err
+			}
+			for name, status := range statuses {
+				if status == logparse.Passed || status == logparse.XFail {
+					n[name]++
+				}
+			}
+		}
 		f.doubt = cmp.Or(f.doubt, j.Doubt)
 	}
 	return n, nil
@@ -126,6 +158,8 @@ func (f *finder) lists(before, after map[string]int, runsBefore, runsAfter int) 
 	for _, name := range f.task.Tests.FailToPass {
 		b, a := before[name], after[name]
 		switch {
+		case f.names[name]:
+			l.Ambiguous = append(l.Ambiguous, name)
 		case b > 0 && b < runsBefore, a > 0 && a < runsAfter:
 			l.Flaky = append(l.Flaky, Flaky{name, b, a})
 		case b == 0 && a > 0:

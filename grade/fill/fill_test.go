@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,29 @@ func TestWithoutAResultBeforeAllTestsFailBefore(t *testing.T) {
 	}
 }
 
+// As Node prints tests of two files that have one name. The last line about a name counts, so
+// that the log has no failed test although the command failed.
+func TestANameOfSeveralTestsIsInNeitherList(t *testing.T) {
+	in, _ := taskOf(t, "pass_and_fail")
+	in.LogParser = "parse_log_tap"
+	task, err := family.Unlisted(in, family.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := []grade.Log{log("1", "ok 1 - works", "not ok 2 - handles null", "ok 3 - handles null", "not ok 4 - new")}
+	after := []grade.Log{log("0", "ok 1 - works", "ok 2 - handles null", "ok 3 - handles null", "ok 4 - new")}
+	got, err := Find(t.Context(), task, logparse.V5, before, after)
+	want := Lists{FailToPass: []string{"- new"}, PassToPass: []string{"- works"}, Ambiguous: []string{"- handles null"}}
+	if err != nil || !cmp.Equal(want, got) {
+		t.Error(err, cmp.Diff(want, got))
+	}
+	before[0] = log("1", "ok 1 - works", "not ok 2 - handles null", "ok 3 - handles null", "ok 4 - new")
+	got, err = Find(t.Context(), task, logparse.V5, before, after)
+	if err == nil || !strings.Contains(fault.HintOf(err), "1 name is of several tests: - handles null") || !slices.Equal(got.PassToPass, []string{"- new", "- works"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // Only failed tests are in these logs.
 func TestALogOfFailuresOnlyHasNoTestsToKeep(t *testing.T) {
 	_, task := taskOf(t, "fail_only")
@@ -96,6 +120,7 @@ func TestLogsThatDoNotSayWhichTestsDecide(t *testing.T) {
 	}{
 		"nothing is fixed": {good, good, "no test fails before its gold patch and passes after it"},
 		"no result after":  {good, log("2", "crash"), "after its gold patch, the log has no test result"},
+		"another parser":   {log("1", "ok 1 - a"), log("0", "ok 1 - a"), "parse_log_pytest found no test in what the test command printed"},
 		"cut before":       {grade.Log{Text: []byte("nothing"), Nonce: "ABC"}, good, "before its gold patch, "},
 		"cut after":        {good, grade.Log{Text: []byte(grade.StartMarker("ABC") + "\nPASSED t::a\n"), Nonce: "ABC"}, "after its gold patch, "},
 	} {
