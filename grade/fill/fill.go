@@ -55,18 +55,22 @@ func Find(ctx context.Context, t *family.Task, r logparse.Rules, before, after [
 			return Lists{}, err
 		}
 	}
+	why := ""
 	for _, log := range after {
 		j, err := f.look(log, "after its gold patch")
 		if err != nil {
 			return Lists{}, err
 		}
 		if !j.Found {
-			return Lists{}, f.fault("after its gold patch, %s", j.Why)
+			why = j.Why
 		}
 	}
-	if len(f.names) == 0 {
+	switch {
+	case len(f.names) == 0:
 		return Lists{}, f.fault("%s found no test in what the test command printed", t.Parser).
-			WithHint("`batch help row` lists what each test runner needs")
+			WithHint("the log shows what the command said; `batch help row` lists the parser of each test runner")
+	case why != "":
+		return Lists{}, f.fault("after its gold patch, %s", why)
 	}
 	f.task = t.WithTests(grade.Tests{FailToPass: slices.Sorted(maps.Keys(f.names))})
 	passedBefore, err := f.passed(before)

@@ -120,6 +120,7 @@ func TestLogsThatDoNotSayWhichTestsDecide(t *testing.T) {
 	}{
 		"nothing is fixed": {good, good, "no test fails before its gold patch and passes after it"},
 		"no result after":  {good, log("2", "crash"), "after its gold patch, the log has no test result"},
+		"no result":        {log("1", "crash"), log("1", "crash"), "parse_log_pytest found no test in what the test command printed"},
 		"another parser":   {log("1", "ok 1 - a"), log("0", "ok 1 - a"), "parse_log_pytest found no test in what the test command printed"},
 		"cut before":       {grade.Log{Text: []byte("nothing"), Nonce: "ABC"}, good, "before its gold patch, "},
 		"cut after":        {good, grade.Log{Text: []byte(grade.StartMarker("ABC") + "\nPASSED t::a\n"), Nonce: "ABC"}, "after its gold patch, "},
