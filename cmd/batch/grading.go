@@ -229,6 +229,7 @@ func (s *gradeSession) settings() grading.Settings {
 	c := grading.Settings{
 		Options: s.options(), Rules: f.parsed, Timeout: f.timeout, Assets: f.assets, Repeat: f.repeat, RunID: f.runID,
 		RunEmpty: f.goldCheck || s.what.word == wordEmpty, Startup: run.Startup(s.cfg),
+		AllowCommitMismatch: s.cfg.Environment.AllowCommitMismatch,
 	}
 	network := s.cfg.Environment.Flags().Network
 	if asked := s.cfg.Given("environment.network") || network != "none"; f.given("network") || s.what.dir == "" && asked { // the run's own is the agents'

@@ -180,6 +180,7 @@ func (s *invocation) grading() *run.Grading {
 	}
 	c := grading.Settings{
 		Options: family.Options{Workdir: s.cfg.Environment.Cwd}, Startup: run.Startup(s.cfg), Cache: s.gradeCache(),
+		AllowCommitMismatch: s.cfg.Environment.AllowCommitMismatch,
 	}
 	return &run.Grading{Settings: c, Width: runner.NewWidth(s.flags.gradeWorkers.n)}
 }

@@ -2,6 +2,7 @@ package family
 
 import (
 	"context"
+	"strings"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/evalscript"
@@ -15,6 +16,7 @@ func isColumns(r row) bool {
 
 func fillColumns(r row, t *Task) error {
 	t.Script = r.in.EvalScript
+	t.AtBase = strings.TrimSpace(r.in.BaseCommit) != "" && !evalscript.Known(r.in.Repo)
 	t.TestFiles = evalscript.Paths(r.in.TestPatch)
 	if r.options.Parser != "" {
 		return nil

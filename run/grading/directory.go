@@ -59,6 +59,8 @@ type Settings struct {
 	// the agent; "", or no function: there is no such command.
 	Startup func(dataset.Instance) (string, error)
 
+	AllowCommitMismatch bool // test in images that are not at their row's base_commit
+
 	Cache *Cache
 }
 
@@ -103,14 +105,18 @@ func (s Settings) WithTests(in dataset.Instance, testPatch string) (*family.Task
 }
 
 func (s Settings) prepared(in dataset.Instance, t *family.Task, err error) (*family.Task, error) {
-	if err != nil || s.Startup == nil {
-		return t, err
-	}
-	command, err := s.Startup(in)
-	if err != nil || command == "" {
+	if err != nil {
 		return t, err
 	}
 	prepared := *t
+	prepared.AtBase = t.AtBase && !s.AllowCommitMismatch
+	if s.Startup == nil {
+		return &prepared, nil
+	}
+	command, err := s.Startup(in)
+	if err != nil || command == "" {
+		return &prepared, err
+	}
 	prepared.Setup = command
 	if t.Setup != "" {
 		prepared.Setup = both(command, t.Setup)

@@ -85,14 +85,19 @@ func (x *execution) setUp(ctx context.Context, box Box) (offline bool, err error
 }
 
 func setUp(ctx context.Context, box Box, network string, t *family.Task) (isOffline bool, err error) {
-	if isOffline, err = offline(ctx, box, network, t); err != nil || t.Setup == "" {
+	if isOffline, err = offline(ctx, box, network, t); err != nil {
 		return isOffline, err
 	}
-	out, err := box.Run(ctx, evaluate.Command{Script: t.Setup, Dir: t.Workdir, Timeout: setupLimit})
-	if err == nil && (out.ExitCode != 0 || out.TimedOut) {
-		err = fault.Newf(fault.Instance, "preparing the repository in %s: exit code %d: %.500s", t.Workdir, out.ExitCode, out.Bytes)
+	if t.Setup != "" {
+		out, err := box.Run(ctx, evaluate.Command{Script: t.Setup, Dir: t.Workdir, Timeout: setupLimit})
+		if err == nil && (out.ExitCode != 0 || out.TimedOut) {
+			err = fault.Newf(fault.Instance, "preparing the repository in %s: exit code %d: %.500s", t.Workdir, out.ExitCode, out.Bytes)
+		}
+		if err != nil {
+			return isOffline, err
+		}
 	}
-	return isOffline, err
+	return isOffline, atCommit(ctx, box, t)
 }
 
 // Evidence runs a task on a patch, without what the patch says about the paths in without, in

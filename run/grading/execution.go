@@ -33,6 +33,9 @@ type execution struct {
 // run executes and judges. An error is a fault that says nothing about the prediction.
 func (x *execution) run(ctx context.Context) error {
 	if len(bytes.TrimSpace(x.job.Prediction.Patch)) == 0 && !x.RunEmpty {
+		if _, err := x.Find(x.job.Instance); ungradeable(err) { // no patch could be graded
+			return x.settle(vocab.VerdictUngradeable, reason(err))
+		}
 		return x.settle(vocab.VerdictEmpty, "the prediction is empty")
 	}
 	err := x.prepare(ctx)

@@ -1,6 +1,7 @@
 package grading_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type boxes struct {
 	opened  int
 	closed  int
 	image   string                                                 // id; empty: not pulled yet
+	head    string                                                 // commit of the image; empty: baseCommit
 	script  string                                                 // of the tests of the last box
 	network string                                                 // of the last box
 	eval    string                                                 // eval.sh of the last box
@@ -94,6 +96,8 @@ func (f *fakeBox) Run(_ context.Context, c evaluate.Command) (vocab.Output, erro
 	switch {
 	case strings.Contains(c.Script, "-printf"): // the list of the working tree
 		return vocab.Output{}, nil
+	case strings.Contains(c.Script, "gitscrub"): // the commit of the image
+		return vocab.Output{Bytes: []byte("base: head " + cmp.Or(f.head, baseCommit) + "\n")}, nil
 	case !strings.Contains(c.Script, "eval.sh"):
 		return vocab.Output{Bytes: []byte("true\n")}, nil
 	}
@@ -141,9 +145,11 @@ func find(in dataset.Instance) (*family.Task, error) {
 	return family.Find(in, family.Options{})
 }
 
+const baseCommit = "c0ffee12"
+
 func job(id, patch string) grading.Job {
 	return grading.Job{
-		Instance:   dataset.Instance{ID: id, Repo: "o/r", BaseCommit: "c0ffee"},
+		Instance:   dataset.Instance{ID: id, Repo: "o/r", BaseCommit: baseCommit},
 		Prediction: results.Prediction{InstanceID: id, Model: "m", Text: patch, Patch: []byte(patch)},
 	}
 }
