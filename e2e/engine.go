@@ -112,13 +112,13 @@ func RemoveImage(tb testing.TB, ref string) {
 // NeedDocker skips a test where there is no engine with the demo's images.
 func NeedDocker(tb testing.TB) {
 	tb.Helper()
-	if err := dockerReady(tb); err != nil {
+	if err := DockerReady(tb); err != nil {
 		tb.Skipf("no Docker: %v", err)
 	}
 }
 
-// dockerReady returns nil when the engine is reachable and has the demo's images.
-func dockerReady(tb testing.TB) error {
+// DockerReady returns nil when the engine is reachable and has the demo's images.
+func DockerReady(tb testing.TB) error {
 	tb.Helper()
 	err := haveDemoImages()
 	if err != nil && os.Getenv("BATCH_DOCKER") == "require" {

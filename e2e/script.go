@@ -21,7 +21,7 @@ func Scripts(t *testing.T) {
 	Program(t)
 	scripttest.Run(t, scripttest.Params{
 		Commands: map[string]scripttest.Command{"keep": keepCommand, "registry": registryCommand(t), "demo": demoCommand(t)},
-		Docker:   func() bool { return dockerReady(t) == nil },
+		Docker:   func() bool { return DockerReady(t) == nil },
 	})
 }
 

@@ -122,12 +122,12 @@ func (a *app) chat(ctx context.Context, f runFlags, talk chatFlags, image string
 	task := ""
 	switch {
 	case image != "" && len(args) > 1:
-		return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("quote the task: `batch chat --image %s '%s'`", image, strings.Join(args, " "))
+		return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("quote the task: `batch chat --image %s -m MODEL '%s'`", image, strings.Join(args, " "))
 	case image != "":
 		task = strings.Join(args, "")
 		ds, err = imageDataset(image, "", task)
 	case len(args) != 1:
-		return fault.Newf(fault.Usage, "which image, or which instance?").WithHint("`batch chat --image IMAGE [TASK]`, or `batch chat --subset verified INSTANCE`")
+		return fault.Newf(fault.Usage, "which image, or which instance?").WithHint("`batch chat --image IMAGE -m MODEL [TASK]`, or `batch chat --subset verified INSTANCE -m MODEL`")
 	default:
 		f.ids = args
 		ds, f.named, err = nil, args, nil

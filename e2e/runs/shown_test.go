@@ -1,0 +1,177 @@
+package runs
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"batch.example/batch/e2e"
+)
+
+// notRun are shown lines that are not run, with the reason.
+var notRun = map[string]string{
+	"batch completion bash > /etc/bash_completion.d/batch":                    othersFolder,
+	"batch completion bash > $(brew --prefix)/etc/bash_completion.d/batch":    othersFolder,
+	`batch completion zsh > "${fpath[1]}/_batch"`:                             othersFolder,
+	"batch completion zsh > $(brew --prefix)/share/zsh/site-functions/_batch": othersFolder,
+	"batch completion fish > ~/.config/fish/completions/batch.fish":           othersFolder,
+	"batch completion powershell | Out-String | Invoke-Expression":            otherShell,
+	"batch completion fish | source":                                          otherShell,
+	"batch run --replay DIR":                                                  "it names a flag; a test of recordings runs it",
+	"source <(batch completion zsh)":                                          otherShell,
+}
+
+const (
+	othersFolder = "it writes into a folder of the system or of another program"
+	otherShell   = "it is not for bash"
+)
+
+// codes are the exit codes of shown lines that do not end with 0.
+var codes = map[string]int{
+	// What a gate asks for does not hold for the folder's runs.
+	"batch compare runs/new --gate 'resolved >= 60%'":                       e2e.ExitGate,
+	"batch compare runs/base runs/new --gate 'resolved >= -1pt' --markdown": e2e.ExitGate,
+	// An instance has no attempt with a result.
+	"batch select runs/sweep --by majority -o runs/majority":                         e2e.ExitIncomplete,
+	"batch select runs/a runs/b runs/c --by tests -o runs/tests":                     e2e.ExitIncomplete,
+	"batch select runs/sweep --entry gpt-5 --by judge -m openai/gpt-5 -o runs/judge": e2e.ExitIncomplete,
+	// A conversation that ends without a word has no result.
+	"batch chat --image me/repo -m openai/gpt-5 --whitelist 'ls|cat|git diff'": e2e.ExitIncomplete,
+	// A submission needs all instances of the dataset.
+	"batch export runs/gpt-5 --leaderboard 20261123_my-agent_gpt-5 --name 'My Agent + GPT-5' --site https://my.example/agent " +
+		"--report https://my.example/report --authors 'A. Author,B. Author' --org 'My Lab' --os-model=false --os-system=true": e2e.ExitUsage,
+}
+
+const demoImage = "batch-demo/demo__slug-1:latest"
+
+// filled replaces what stands for the reader's own in a shown line, and narrows what takes long. All
+// other names exist in the folder in which the line runs.
+var filled = strings.NewReplacer(
+	"--image %s -m MODEL '%s'", "--image "+demoImage+" -m openai/gpt-5 'a task'", "--quarantine %s", "--quarantine check/quarantine.txt",
+	"show %s", "show runs/gpt-5 "+shownIDs[0], "help %s", "help row", "%s", "runs/gpt-5", "%v", "60",
+	"INSTANCE...", shownIDs[0], "...", "--subset verified -m openai/gpt-5", "INSTANCE", shownIDs[0], "DIR", "runs/gpt-5", "FOLDER", "runs/sweep",
+	"[TASK]", "'a task'", "MODEL", "openai/gpt-5", "COMMAND --log-parser NAME", "'pytest -rA' --log-parser parse_log_pytest",
+	"python:3.13", demoImage, "me/repo", demoImage, "IMAGE", demoImage, "0.0.0.0:8443", "0.0.0.0:0", "HOST:8443", "localhost",
+	"--attempts 3", "--attempts 3 --slice :1", "--repeat 3", "--repeat 3 --slice :1", "gold --subset demo", "gold --subset demo --slice :2",
+	"demo -m oracle", "demo -m oracle --slice :2", "demo -m scripted/demo", "demo -m scripted/demo --slice :2",
+)
+
+// What help, README.md, the README of a new dataset and hints show can be typed as it is there.
+func TestEveryShownCommandLineWorks(t *testing.T) {
+	t.Parallel()
+	lines, files := shownLines(t), shownFiles(t)
+	served := t.TempDir()
+	e2e.WriteFiles(t, served, files)
+	run := filepath.Join(t.TempDir(), "run")
+	shownRun(t, run, filepath.Join(served, "rows.jsonl"))
+	for line := range notRun {
+		if !slices.Contains(lines, line) {
+			t.Errorf("not shown any more: %s", line)
+		}
+	}
+	for line := range codes {
+		if !slices.Contains(lines, line) {
+			t.Errorf("not shown any more: %s", line)
+		}
+	}
+	stub := startStub(t, served, "--subset", "rows.jsonl")
+	t.Run("line", func(t *testing.T) {
+		for _, line := range lines {
+			t.Run(line, func(t *testing.T) {
+				if notRun[line] != "" {
+					t.Skip(notRun[line])
+				}
+				t.Parallel()
+				text, dir := runnable(t, line), t.TempDir()
+				e2e.WriteFiles(t, dir, files)
+				makeRuns(t, dir, text, os.DirFS(run))
+				cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
+				cmd.Dir, cmd.Env = dir, append(e2e.Batch(t, dir).Env, "HOME="+dir, "PAGER=cat", "GIT_CONFIG_COUNT=0")
+				for name, value := range stub.exports {
+					cmd.Env = append(cmd.Env, name+"="+value)
+				}
+				cmd.Stdin = strings.NewReader(`{"end":true}` + "\n")
+				code, out := e2e.ExitCode(t, cmd)
+				if code != codes[line] {
+					t.Errorf("exit code %d, want %d: %s\n%s", code, codes[line], text, out)
+				}
+				namesFiles(t, dir, text, out)
+			})
+		}
+	})
+	stub.stop(t)
+}
+
+// A path is in a folder, and of a file that batch may have written.
+var pathName = regexp.MustCompile(`(?:^|[\s"(])((?:[\w.@-]+/)+[\w.@-]+\.(?:json|jsonl|ya?ml|txt|md|html|log|parquet|patch|diff))\b`)
+
+// namesFiles fails the test where a command's output names a file below dir that does not exist.
+func namesFiles(t *testing.T, dir, text, out string) {
+	t.Helper()
+	for _, m := range pathName.FindAllStringSubmatch(out, -1) {
+		top, _, _ := strings.Cut(m[1], "/")
+		_, noFolder := os.Stat(filepath.Join(dir, top))
+		if _, err := os.Stat(filepath.Join(dir, m[1])); err != nil && noFolder == nil && !strings.Contains(m[1], "INSTANCE") && !strings.Contains(text, "--dry-run") {
+			t.Errorf("%s names %s, which does not exist:\n%s", text, m[1], out)
+		}
+	}
+}
+
+// makeRuns makes what a line names as runs/NAME or sweeps/NAME, except what it is to write.
+func makeRuns(t *testing.T, dir, line string, run fs.FS) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`(-o )?\b((?:runs|sweeps)/[\w-]+)`).FindAllStringSubmatch(line, -1) {
+		path := filepath.Join(dir, m[2])
+		if _, err := os.Stat(path); m[1] != "" || err == nil {
+			continue
+		}
+		if strings.Contains(m[2], "sweep") {
+			shownSweep(t, path, run)
+		} else if err := os.CopyFS(path, run); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var (
+	engineLine = regexp.MustCompile(`batch (run|sweep|resume|retry|grade|attach|chat|serve|images|clean|doctor)\b|--by tests`)
+	planned    = regexp.MustCompile(`batch (run|sweep|resume|retry|grade)\b`)
+	talking    = regexp.MustCompile(`batch (chat|attach)\b`)
+	serving    = regexp.MustCompile(`batch (serve|stub)\b`)
+	engineless = regexp.MustCompile(` --(help|from-logs)\b|run .*--dry-run`)
+)
+
+// runnable is a shown line as a test can run it. Without an engine it only plans what it would do.
+func runnable(t *testing.T, line string) string {
+	t.Helper()
+	text := filled.Replace(line)
+	if engineLine.MatchString(text) && !engineless.MatchString(text) {
+		if !planned.MatchString(text) {
+			e2e.NeedDocker(t)
+		}
+		if e2e.DockerReady(t) != nil {
+			if strings.Contains(text, " --json") {
+				t.Skip("a plan is not JSON")
+			}
+			return planned.ReplaceAllString(text, "$0 --dry-run")
+		}
+	}
+	if strings.Contains(text, "| jq ") {
+		if _, err := exec.LookPath("jq"); err != nil {
+			t.Skip("jq is not installed")
+		}
+	}
+	if strings.Contains(text, "~/src/shop") {
+		text = "batch dataset init example && mkdir src && mv example/repo src/shop && " + text
+	}
+	if serving.MatchString(text) { // interrupted once it serves
+		return fmt.Sprintf("set -m; %s >said & until grep -qE '^(contexts|batch run) ' said; do kill -0 $! || break; sleep 0.05; done; kill -INT $!; wait $!", text)
+	}
+	return talking.ReplaceAllString(text, "$0 --no-tty")
+}

@@ -1,0 +1,126 @@
+package runs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"batch.example/batch/e2e"
+)
+
+// shownLines are all command lines that are shown and that [TestBatchReadsTheCommandsThatAreMentioned]
+// of cmd/batch does not take for the name of a command.
+func shownLines(t *testing.T) []string {
+	t.Helper()
+	work := t.TempDir()
+	if code, out := e2e.ExitCode(t, e2e.Batch(t, work, "dataset", "init")); code != e2e.ExitOK {
+		t.Fatalf("batch dataset init: exit code %d\n%s", code, out)
+	}
+	root := filepath.Join("..", "..")
+	lines := append(helpLines(t, nil), readmeLines(t, filepath.Join(root, "README.md"))...)
+	lines = append(lines, readmeLines(t, filepath.Join(work, "my-dataset", "README.md"))...)
+	lines = append(lines, hintLines(t, root)...)
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+var (
+	exampleLine = regexp.MustCompile(`(?m)^(?: {2}| {4}|\t)((?:source <\()?batch [^\n]*?)(?: {2,}\S[^\n]*)?$`)
+	listed      = regexp.MustCompile(`(?m)^  ([a-z-]+) +[A-Z]`)
+)
+
+// helpLines are the lines of a page of help, and of those that it lists.
+func helpLines(t *testing.T, page []string) (lines []string) {
+	t.Helper()
+	code, text := e2e.ExitCode(t, e2e.Batch(t, t.TempDir(), append([]string{"help"}, page...)...))
+	if code != e2e.ExitOK {
+		t.Fatalf("batch help %s: exit code %d\n%s", page, code, text)
+	}
+	text, usage, _ := strings.Cut(text, "\nUsage:\n")
+	for _, m := range exampleLine.FindAllStringSubmatch(onOneLine(text), -1) {
+		lines = append(lines, m[1])
+	}
+	lines = append(lines, mentioned(text)...)
+	for _, m := range listed.FindAllStringSubmatch(usage, -1) {
+		if m[1] != "help" {
+			lines = append(lines, helpLines(t, append(slices.Clone(page), m[1]))...)
+		}
+	}
+	return lines
+}
+
+// onOneLine joins the lines of a command.
+func onOneLine(text string) string {
+	return regexp.MustCompile(`\|\n *`).ReplaceAllString(regexp.MustCompile(`\\\n *`).ReplaceAllString(text, ""), "| ")
+}
+
+// readmeLines are the lines in a README's blocks that no other test runs, and the mentioned ones.
+func readmeLines(t *testing.T, path string) (lines []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$")
+	command := regexp.MustCompile(`(?m)^(?:\$ )?(batch .*)$`)
+	for _, block := range blocks.FindAllStringSubmatch(string(text), -1) {
+		if strings.HasPrefix(block[1], "console") && !strings.Contains(block[1], "skip=") {
+			continue
+		}
+		for _, m := range command.FindAllStringSubmatch(onOneLine(block[2]), -1) {
+			lines = append(lines, m[1])
+		}
+	}
+	return append(lines, mentioned(string(text))...)
+}
+
+var (
+	mention  = regexp.MustCompile("`((?:source <\\()?batch [a-z][^`\n]*)`")
+	onlyName = regexp.MustCompile(`^batch( [a-z]+){1,2}( --?[a-z-]+)?$`)
+	about    = regexp.MustCompile(` --help$`)
+	topic    = regexp.MustCompile(`batch help (?:%s|[a-z][a-z-]+)`)
+)
+
+// mentioned are the pages of help that a text names, and the command lines in its backquotes, except
+// names of commands and flags.
+func mentioned(text string) (lines []string) {
+	lines = topic.FindAllString(text, -1)
+	for _, m := range mention.FindAllStringSubmatch(text, -1) {
+		if !onlyName.MatchString(m[1]) && !topic.MatchString(m[1]) || about.MatchString(m[1]) {
+			lines = append(lines, m[1])
+		}
+	}
+	return lines
+}
+
+var (
+	comment     = regexp.MustCompile(`(?m)^\s*//.*$`)
+	putTogether = regexp.MustCompile(`" \+ [^"\n]+ \+ "`)
+)
+
+// hintLines are the command lines that messages of the program mention.
+func hintLines(t *testing.T, root string) (lines []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"scripts", "testdata", "e2e", "internal"}, d.Name())):
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		source := strings.ReplaceAll(comment.ReplaceAllString(string(text), ""), "` + \"`", "`")
+		lines = append(lines, mentioned(putTogether.ReplaceAllString(source, "%s"))...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
