@@ -50,7 +50,7 @@ func shownFiles(t *testing.T) map[string]string {
 	}
 	files := map[string]string{
 		"rows.jsonl": rows.String(), "config.yaml": "{}", "my.yaml": "{}", "swebench.yaml": "{}", "replies.yaml": `"*": [one]`,
-		"sweep.yaml":  "subset: verified\nmodels: [openai/gpt-5]\noutput: runs/swept\n",
+		"sweep.yaml":  "subset: verified\nslice: \":1\"\nmodels: [openai/gpt-5]\noutput: runs/swept\n",
 		"preds.json":  fmt.Sprintf(`{%q: {"model_name_or_path": "m", "instance_id": %[1]q, "model_patch": %q}}`, shownIDs[0], shownPatch),
 		"prices.json": shownPrices, "model_prices_and_context_window.json": shownPrices,
 		"check/quarantine.txt": shownIDs[1] + "\n", "tokens": "alice: 0123456789abcdef\n",
