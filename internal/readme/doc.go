@@ -5,7 +5,7 @@
 //
 //	docker         the block runs where the engine and the demo's images are
 //	provider       OPENAI_API_KEY and OPENAI_BASE_URL are those of a model server on this machine
-//	skip=REASON    the block is not run; batch only reads the arguments of its commands in it
+//	skip=REASON    the block is not run here; its lines that begin with batch are run by e2e/runs
 //
 // All blocks run in order in one empty directory, with batch on the PATH and no
 // network. A command must end with exit code 0; write `cmd; echo $?` to show

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +38,6 @@ func TestTheReadmeTranscriptsAreTrue(t *testing.T) {
 	for _, b := range list {
 		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
 			if b.skip != "" {
-				b.checkUsage(t, dir, env)
 				t.Skip(b.skip)
 			}
 			if b.docker {
@@ -133,26 +131,6 @@ func TestTheDemoRunsWhatTheReadmeShows(t *testing.T) {
 func words(command string) string {
 	return strings.Join(slices.Sorted(strings.FieldsSeq(command)), " ")
 }
-
-// checkUsage has batch parse the commands in a block that is not run:
-// with --help appended they do nothing, but still refuse an unknown flag or command.
-func (b block) checkUsage(t *testing.T, dir string, env []string) {
-	t.Helper()
-	for _, c := range b.commands {
-		found := batchCommand.FindStringSubmatch(c.text)
-		if found == nil {
-			continue
-		}
-		usage := command{line: c.line, text: c.text + " --help", want: []string{"...", "  batch " + found[1] + " ...", "..."}}
-		if err := usage.run(t.Context(), dir, env); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// batchCommand matches a command line that runs batch, after assignments of variables.
-// Its one group is the subcommand.
-var batchCommand = regexp.MustCompile(`^(?:\w+=\S* )*batch (\w+)`)
 
 // environment returns what commands see. It builds the program, unless BATCH_PROGRAM names one.
 func environment(t *testing.T, root string) []string {
