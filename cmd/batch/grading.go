@@ -368,7 +368,12 @@ func (s *gradeSession) writeTable(d *grading.Directory, path string) error {
 		fmt.Fprintf(out, "%s judged from the cached log of the same test run\n", printable.Count(cached, "was", "were"))
 	}
 	s.writeUngraded(out, list)
-	_, err = fmt.Fprintf(out, "\nreport  %s\nlogs    %s\n", path, filepath.Join(d.Output, "logs", "run_evaluation", d.RunIDOf(d.Output)))
+	_, err = fmt.Fprintf(out, "\nreport  %s\n", path)
+	logs := filepath.Join(d.Output, "logs", "run_evaluation", d.RunIDOf(d.Output))
+	if _, missing := os.Stat(logs); missing != nil { // no tests ran
+		return err
+	}
+	_, err = fmt.Fprintf(out, "logs    %s\n", logs)
 	return err
 }
 
