@@ -3,10 +3,12 @@ package docker_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/client"
 
+	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
@@ -114,6 +117,35 @@ func forgotten(t *testing.T, api *client.Client, id string) bool {
 		return false
 	case <-errs:
 		return true
+	}
+}
+
+// An engine that shuts down kills its containers first. Another call may notice the loss of the
+// engine when the container is known to be killed already.
+func TestAContainerKilledBeforeItsEngineIsLostIsAnOutage(t *testing.T) {
+	t.Parallel()
+	s := newEngineStub(t)
+	s.drops = true
+	a := &asked{fail: map[string]error{"list": &net.OpError{Op: "dial", Net: "unix", Err: syscall.ECONNREFUSED}}}
+	e := s.connect(t, time.Minute, func(c *docker.Config) { c.Before = a.before })
+	c, err := e.Create(t.Context(), containers.Spec{Image: stubImage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var looks atomic.Int64
+	killed := answer(http.StatusOK, map[string]any{"Id": stubBox, "State": map[string]any{"ExitCode": 137}})
+	s.say("GET /containers/*/json", func(w http.ResponseWriter, r *http.Request) {
+		if looks.Add(1) == 2 { // the first said that it was killed
+			_, _ = e.Owned(t.Context())
+		}
+		killed(w, r)
+	})
+	if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, docker.ErrOutage) {
+		t.Errorf("got %v, want %v", err, docker.ErrOutage)
+	}
+	if looks.Load() < 2 {
+		t.Errorf("the container was looked at %d times, want at least 2", looks.Load())
 	}
 }
 

@@ -33,6 +33,7 @@ type stub struct {
 	made   []container.CreateRequest
 	files  map[string]string // of every container, if not empty
 	ends   bool              // every command ends at once
+	drops  bool              // every command ends the connection to its container
 	result wire.Result       // of every command
 	let    func()            // releases the calls that hang
 	gone   chan struct{}     // closed by let
@@ -203,7 +204,7 @@ func (s *stub) keep(asked container.CreateRequest) {
 }
 
 // attach acts as an init that starts nothing: it answers whether it is ready and whether
-// commands could be run, and no command ever ends, unless s.ends is set.
+// commands could be run, and no command ever ends, unless s.ends or s.drops is set.
 func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
 	conn, err := hijack(w)
 	if err != nil {
@@ -234,6 +235,8 @@ func (s *stub) attach(w http.ResponseWriter, _ *http.Request) {
 			number = m.Connection
 			in.Begin(m.Connection)
 			_ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(wire.Welcome{Version: wire.Version, Connection: m.Connection})})
+		case f.Kind == wire.KindRun && s.drops:
+			return
 		case f.Kind == wire.KindRun && s.ends:
 			_ = out.Write(number, wire.Frame{Kind: wire.KindResult, ID: f.ID, Data: wire.Encode(s.result)})
 		case f.Kind == wire.KindGet:
