@@ -49,7 +49,9 @@
 // leaves in the background keeps running. As long as such a process has the pipe open, its
 // output is read for a second more, for process substitutions such as
 // exec > >(tee log); what it writes later is discarded. At its time limit a command is killed with all its descendants and nothing else. The helper
-// knows them by lineage, whatever sessions and groups they created. Several commands
+// knows them by lineage, whatever sessions and groups they created. If there are more than
+// 100 processes and threads, as with a fork bomb, the other processes of the container are
+// stopped meanwhile. Several commands
 // may run at once. When there is no room for another process, all processes except the
 // helper are killed, and [vocab.Output.Restarted] is set. Commands have an oom_score_adj of
 // 300, so that the kernel kills them first when memory runs out.

@@ -33,24 +33,49 @@ func TestADaemonEndsWithItsOwnCommandOnly(t *testing.T) {
 }
 
 // A fork bomb so large that all processes are stopped at once ends at its time limit, and the
-// processes of other commands continue.
+// processes of other commands are as before: they continue, or stay stopped.
 func TestALargeForkBombEndsAtItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{PidsLimit: 600}) // several times boxinit's crowd
-	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
-	r := runCommand(t, c, containers.Command{Script: "f() { f | f & }; f; sleep 100", Timeout: 4 * time.Second})
-	if !r.TimedOut || r.Restarted {
-		t.Errorf("timed out %v, restarted %v, %.200q; want timed out true, restarted false", r.TimedOut, r.Restarted, r.Bytes)
-	}
-	if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
-		t.Errorf("still running: %.200q, want %q", left, "sleepserver 7777")
-	}
-	const states = `for p in /proc/[0-9]*; do
-	IFS= read -r -d '' name < $p/cmdline
-	[[ $name != sleepserver ]] || while read -r key value; do [[ $key != State: ]] || echo "$value"; done < $p/status
+	run(t, c, "(setsid nohup bash -c 'echo $$ >/tmp/continues; exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
+	run(t, c, "(setsid nohup bash -c 'echo $$ >/tmp/stays; kill -STOP $$' >/dev/null 2>&1 &)")
+	awaitFile(t, c, "/tmp/continues")
+	awaitFile(t, c, "/tmp/stays")
+	for _, bomb := range []string{
+		"f() { f | f & }; f; sleep 100",
+		"kill -9 $PPID; f() { f | f & }; f; sleep 100",
+		"echo 'for i in 1 2 3; do setsid bash /tmp/bomb & done; wait' >/tmp/bomb; bash /tmp/bomb; sleep 100",
+	} {
+		r := runCommand(t, c, containers.Command{Script: "echo begun; { " + bomb + "; } 2>/dev/null", Timeout: 2 * time.Second})
+		if !r.TimedOut || r.Restarted || string(r.Bytes) != "begun\n" {
+			t.Errorf("%s: timed out %v, restarted %v, %.200q; want timed out true, restarted false, %q", bomb, r.TimedOut, r.Restarted, r.Bytes, "begun\n")
+		}
+		if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
+			t.Errorf("%s: still running: %.200q, want %q", bomb, left, "sleepserver 7777")
+		}
+		const states = `for f in continues stays; do
+	while read -r key value; do [[ $key != State: ]] || echo "$value"; done </proc/$(</tmp/$f)/status
 done`
-	if state := run(t, c, states); string(state.Bytes) != "S (sleeping)\n" {
-		t.Errorf("the process of another command: %s, want it to continue", state.Bytes)
+		const want = "S (sleeping)\nT (stopped)\n"
+		if r := run(t, c, states); string(r.Bytes) != want {
+			t.Errorf("%s: the processes of other commands are %q, want %q", bomb, r.Bytes, want)
+		}
+	}
+}
+
+// The short time slices of process 1 are not inherited by commands.
+func TestACommandHasTheUsualTimeSlice(t *testing.T) {
+	t.Parallel()
+	const slice = "while read -r key _ value; do [[ $key != se.slice ]] || echo $value; done </proc/self/sched"
+	want, err := exec.Command("bash", "-c", slice).Output()
+	if err != nil || len(want) == 0 {
+		t.Skipf("this kernel does not tell the time slice of a process: %v", err)
+	}
+	c := start(t, connect(t), containers.Spec{})
+	for range 2 {
+		if r := run(t, c, slice); string(r.Bytes) != string(want) {
+			t.Errorf("a command has the time slice %s ns, want %s", r.Bytes, want)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"syscall"
+	"unsafe"
 )
 
 // oomKills returns how many processes of the container were killed for memory so
@@ -24,13 +26,25 @@ func oomKills() uint64 {
 	return 0
 }
 
-// tasks returns how many processes and threads the container has; 0 where the kernel does
-// not tell.
-func tasks() (n int) {
+// openTasks opens the file with the number of processes and threads in the container. It
+// returns -1 where the kernel does not tell.
+func openTasks() int {
 	for _, name := range []string{"/sys/fs/cgroup/pids.current", "/sys/fs/cgroup/pids/pids.current"} {
-		if b, err := os.ReadFile(name); err == nil {
-			n, _ = strconv.Atoi(string(bytes.TrimSpace(b)))
+		if fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
+			return fd
 		}
 	}
-	return n
+	return -1
+}
+
+// tasks returns how many processes and threads the container has; 0 where the kernel does
+// not tell. [process.killCrowd] says why its system call is raw.
+func (f *family) tasks() int {
+	var b [20]byte
+	n, _, err := syscall.RawSyscall6(syscall.SYS_PREAD64, uintptr(f.tasksFile), uintptr(unsafe.Pointer(&b)), unsafe.Sizeof(b), 0, 0, 0)
+	if err != 0 {
+		return 0
+	}
+	count, _ := strconv.Atoi(string(bytes.TrimSpace(b[:n])))
+	return count
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -206,28 +208,7 @@ const grace = time.Second
 // grace is over, and kills the command's processes at its time limit.
 func (c *command) follow(p *process) {
 	var watch sync.WaitGroup
-	watch.Go(func() {
-		var expired <-chan time.Time
-		if c.run.Timeout > 0 {
-			t := time.NewTimer(time.Duration(c.run.Timeout))
-			defer t.Stop()
-			expired = t.C
-		}
-		deadline := time.Unix(1, 0) // at once
-		select {
-		case <-p.ended:
-			deadline = time.Now().Add(grace)
-		case <-expired:
-			c.result.TimedOut = true
-			c.result.Alive = !p.kill()
-		case <-c.kill:
-			c.result.Alive = !p.kill()
-		}
-		if !c.result.Alive {
-			<-p.ended
-		}
-		_ = p.output.SetReadDeadline(deadline)
-	})
+	watch.Go(func() { c.watch(p) })
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := p.output.Read(buf)
@@ -245,6 +226,33 @@ func (c *command) follow(p *process) {
 			break
 		}
 	}
+}
+
+// watch ends the reading of [command.follow].
+func (c *command) watch(p *process) {
+	expired, killed := make(chan struct{}), make(chan bool, 1)
+	limit := time.AfterFunc(time.Duration(cmp.Or(c.run.Timeout, math.MaxInt64)), func() {
+		close(expired)
+		killed <- p.kill() // not in watch, which may wait for the processor for seconds
+	})
+	select {
+	case <-p.ended:
+	case <-expired:
+	case <-c.kill:
+	}
+	deadline := time.Unix(1, 0) // at once
+	switch {
+	case !limit.Stop():
+		c.result.TimedOut, c.result.Alive = true, !<-killed
+	case isClosed(c.kill):
+		c.result.Alive = !p.kill()
+	default:
+		deadline = time.Now().Add(grace)
+	}
+	if !c.result.Alive {
+		<-p.ended
+	}
+	_ = p.output.SetReadDeadline(deadline)
 }
 
 // drain discards what the processes that a command left still write, until they close the pipe.

@@ -16,6 +16,7 @@ import (
 // the lock can trust the ids.
 type family struct {
 	null         int // every command's stdin, opened before a command can replace /dev/null
+	tasksFile    int // of [openTasks]
 	mu           sync.Mutex
 	supers       map[int]*supervisor        // by id
 	idle         []*supervisor              // that wait for an order
@@ -23,6 +24,7 @@ type family struct {
 	starting     int                        // interpreters whose ids are not known yet
 	unclaimed    map[int]syscall.WaitStatus // of children that were reaped and may be these
 
+	stops  stops
 	starts sync.RWMutex // read-locked while a process is started, locked while all are killed
 }
 
@@ -31,7 +33,7 @@ func newFamily() *family {
 	if err != nil {
 		os.Exit(1)
 	}
-	return &family{null: null, supers: map[int]*supervisor{}, interpreters: map[int]*process{}}
+	return &family{null: null, tasksFile: openTasks(), supers: map[int]*supervisor{}, interpreters: map[int]*process{}}
 }
 
 // process is one interpreter below its supervisor.
@@ -46,6 +48,8 @@ type process struct {
 	pid        int                 // the interpreter's; 0 when it is not known
 	unreported bool                // the supervisor was killed before it reported the end
 	reaped     *syscall.WaitStatus // the interpreter's wait status, if process 1 reaped it
+
+	pidfd int // of the interpreter; -1 for none. It and pid are set before started is closed
 
 	output   *os.File // its stdout and stderr, to read
 	outputFd int
@@ -65,7 +69,7 @@ func (f *family) start(order wire.Order, script bool) (*process, error) {
 	}
 	f.starts.RLock()
 	defer f.starts.RUnlock()
-	p := &process{family: f, unread: -1, started: make(chan struct{}), ended: make(chan struct{})}
+	p := &process{family: f, unread: -1, pidfd: -1, started: make(chan struct{}), ended: make(chan struct{})}
 	out := 0
 	var err error
 	if p.output, p.outputFd, out, err = pipe(); err != nil {
@@ -117,6 +121,9 @@ const startLimit = 10 * time.Second
 func (p *process) markRunning(pid int) {
 	f := p.family
 	p.pid = pid
+	if fd, err := unix.PidfdOpen(pid, 0); err == nil { // not in an old kernel
+		p.pidfd = fd
+	}
 	f.interpreters[pid] = p
 	if status, ok := f.unclaimed[pid]; ok {
 		p.reaped = &status
@@ -203,6 +210,9 @@ func (p *process) noteReaped(status syscall.WaitStatus) {
 // close closes the pipes of p.
 func (p *process) close() {
 	_ = p.output.Close()
+	if p.pidfd >= 0 {
+		_ = syscall.Close(p.pidfd)
+	}
 	p.closeScript()
 }
 

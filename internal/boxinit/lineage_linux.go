@@ -10,8 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killLimit is how long the processes of a command may take to die.
-const killLimit = 8 * time.Second
+// killLimit is how long the processes of a command may take to die, in at least killRounds
+// rounds: one round beside thousands of processes may take as long.
+const (
+	killLimit  = 8 * time.Second
+	killRounds = 5
+)
 
 // procStat describes one process, from /proc/PID/stat.
 type procStat struct {
@@ -87,20 +91,23 @@ const superLimit = time.Second
 // A stopped process cannot start more processes. So kill stops all existing ones,
 // kills them and looks again until it finds none.
 func (p *process) kill() bool {
-	for began := time.Now(); ; {
+	p.killCrowd()
+	defer p.family.stopCrowd()()
+	began := time.Now()
+	for round := 1; ; round++ {
 		last := time.Now()
 		if p.killOnce(time.Since(began) > superLimit) {
 			return true
 		}
-		if time.Since(began) > killLimit {
+		if round >= killRounds && time.Since(began) > killLimit {
 			return false
 		}
-		time.Sleep(max(time.Millisecond, time.Since(last))) // thousands need the processor to end
+		p.family.letCrowdEnd(time.Since(last))
 	}
 }
 
 // killOnce kills the processes that it finds and reports whether nothing was left. A
-// supervisor reports when nothing is left below it, unless a command has stopped it.
+// supervisor reports when nothing is left below it, unless it was stopped.
 func (p *process) killOnce(force bool) (none bool) {
 	f := p.family
 	f.mu.Lock()
@@ -109,9 +116,6 @@ func (p *process) killOnce(force bool) (none bool) {
 	if p.super != nil {
 		top = p.super.pid
 	}
-	if tasks() > crowd {
-		defer stopAll()()
-	}
 	all := readProcs()
 	found := f.below(all, top, p.orphan)
 	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
@@ -119,29 +123,15 @@ func (p *process) killOnce(force bool) (none bool) {
 			send(pid, all[pid], signal)
 		}
 	}
-	if len(found) > 0 || p.super == nil {
+	if p.super == nil {
 		return len(found) == 0
 	}
 	signal := syscall.SIGCONT
-	if force {
+	if force && len(found) == 0 {
 		signal = syscall.SIGKILL
 	}
 	_ = syscall.Kill(top, signal)
 	return false
-}
-
-// crowd is how many processes and threads are so many that they leave this process too
-// little of the processor to find them and to stop them one by one.
-const crowd = 200
-
-// stopAll stops all other processes of the container with one call, so that none of them can
-// fork or run any more. The caller calls goOn to continue them.
-func stopAll() (goOn func()) {
-	if os.Getpid() != 1 { // in a test, this would stop all processes of the machine
-		return func() {}
-	}
-	_ = syscall.Kill(-1, syscall.SIGSTOP)
-	return func() { _ = syscall.Kill(-1, syscall.SIGCONT) }
 }
 
 // send sends a signal to the process that k describes, and not to another process that

@@ -48,8 +48,11 @@ func main() {
 	// Process 1 reaps orphans anyway; this is for tests, where it is another process.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	debug.SetGCPercent(20)
-	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))) // while one forks, another watches
+	// While one thread forks, another watches; and in a fork bomb some that may run Go code wait
+	// for the processor, when another one has to act at a time limit.
+	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0)))
 	startThreads(10)
+	takeShortSlices()
 	_ = os.Chdir("/") // the image's directory is the commands'
 	born := ignoreSignals()
 	setActions(ignore, faults...)

@@ -43,6 +43,7 @@ const oomScore = "300"
 // the last one and all its descendants have ended.
 func supervise(args []string) {
 	runtime.LockOSThread() // children inherit properties of the thread that starts them
+	setSlice(0, 0)         // for the commands
 	inherited := ownFiles(args)
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(oomScore), 0)
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
