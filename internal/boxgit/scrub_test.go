@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,18 +181,28 @@ func TestTheCheckChangesNothingAndTheScrubLeavesNothingBeyondHEAD(t *testing.T) 
 	}
 }
 
-// buildHelper builds the program that is process 1 of containers, and returns its path.
+// buildHelper builds the program that is process 1 of containers, once, and returns its path.
 func buildHelper(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("batch's helper runs on Linux")
 	}
-	path := filepath.Join(t.TempDir(), "init")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "batch.example/batch/internal/boxinit").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := helperBuilt(); err != nil {
+		t.Fatal(err)
 	}
-	return path
+	return helperFile()
 }
+
+func helperFile() string { return filepath.Join(fixtures, "init") }
+
+var helperBuilt = sync.OnceValue(func() error {
+	cmd := exec.Command("go", "build", "-o", helperFile(), "batch.example/batch/internal/boxinit")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as scripts/boxinit, so that both share what is compiled
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+})
 
 // scrubElsewhere scrubs a copy of the repository, at the same place, as a container of the
 // same image would, and returns the repository with what that scrub shares.
