@@ -42,7 +42,7 @@ func overHTTP(t testing.TB, front func(w http.ResponseWriter, r *http.Request, n
 	}))
 	t.Cleanup(h.Close)
 	return mcp.Server{
-		Name: "web", URL: h.URL + "/mcp", Tools: []string{"*"}, Timeout: 20 * time.Second,
+		Name: "web", URL: h.URL + "/mcp", Tools: []string{"*"}, Timeout: 100 * time.Second,
 		Headers: map[string]string{"Authorization": token},
 	}
 }
