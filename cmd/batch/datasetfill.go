@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -19,7 +20,6 @@ import (
 	"batch.example/batch/grade/official"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
-	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/vocab"
 )
@@ -45,10 +45,10 @@ grading needs: an eval_script and a log_parser (batch help row), or
   batch grade --check --subset runs/fill/rows.jsonl -c config.yaml
 
 OUT/rows.jsonl has all rows of ROWS: a row that was not selected or could not be
-filled is as it was. OUT/flaky.txt names what was left out; OUT/before and
-OUT/after have the test logs. Run the same command again to continue an
-interrupted one, or after you built an image again: what has not changed since
-it was tested is not tested again.
+filled is as it was. OUT/filled.txt lists the rows that name tests. OUT/flaky.txt
+names what was left out; OUT/before and OUT/after have the test logs. Run the
+same command again to continue an interrupted one, or after you built an image
+again: what has not changed since it was tested is not tested again.
 
 Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 3 some rows were not, 4 the directory is in use, 130 interrupted.`,
@@ -84,8 +84,15 @@ Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 type filling struct {
 	in    dataset.Instance
 	task  *family.Task
+	logs  []logOf
 	lists fill.Lists
 	err   error // why it is not filled
+}
+
+// logOf is the folder with the log of one test run.
+type logOf struct {
+	side
+	folder string
 }
 
 // fillRows is `batch dataset fill`.
@@ -94,53 +101,133 @@ func (a *app) fillRows(ctx context.Context, f gradeFlags) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	if _, err := manifest.Read(s.flags.output); !errors.Is(err, fs.ErrNotExist) {
-		return fault.Newf(fault.Usage, "%s is the directory of a run", s.flags.output).WithHint("choose another directory with -o")
+	earlier, err := s.earlier()
+	if err != nil {
+		return err
 	}
 	rows, err := s.fillable()
 	if err != nil {
 		return err
 	}
-	for _, side := range []struct{ dir, word string }{{"before", wordEmpty}, {"after", wordGold}} {
-		if err := s.testSide(ctx, side.dir, side.word); err != nil {
-			return err
-		}
+	if err := s.testSide(ctx, rows, before); err != nil {
+		return err
+	}
+	if err := s.testSide(ctx, rows, after); err != nil {
+		return err
 	}
 	if err := s.find(ctx, rows); err != nil {
 		return err
 	}
-	if err := s.writeFilled(rows); err != nil {
+	if err := s.writeFilled(rows, earlier); err != nil {
 		return err
 	}
 	return s.showFilled(rows)
 }
 
-// fillable returns the selected rows, and keeps in the selection, without their tests, the rows
-// that can be tested. It is an error if none can.
+// earlier returns the rows that an earlier fill has written into the directory, by id. It refuses a
+// directory that no fill has made, and one whose rows somebody has changed since.
+func (s *gradeSession) earlier() (map[string]dataset.Instance, error) {
+	out := s.flags.output
+	names, err := os.ReadDir(out)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.Usage, "-o", err)
+	}
+	if _, err := os.Stat(filepath.Join(out, before.name)); err != nil {
+		return nil, fault.Newf(fault.Usage, "%s is not empty, and no directory that fill has made", out).WithHint("choose another directory with -o")
+	}
+	path := filepath.Join(out, filledName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	old, err := dataset.Open(context.Background(), dataset.Source{Name: path})
+	if err != nil {
+		return nil, err
+	}
+	digests := map[string]string{}
+	for _, in := range s.ds.Instances {
+		digests[in.ID] = in.WithTests(nil, nil).Digest()
+	}
+	rows := map[string]dataset.Instance{}
+	for _, in := range old.Instances {
+		if digests[in.ID] != in.WithTests(nil, nil).Digest() {
+			return nil, fault.Newf(fault.Usage, "%s has another row %s than %s, and would be replaced", path, in.ID, s.flags.subset).
+				WithHint("choose another directory with -o; what you change belongs into the rows that are filled")
+		}
+		rows[in.ID] = in
+	}
+	return rows, nil
+}
+
+// fillable returns the selected rows, and says of each that cannot be tested why. It is an error
+// if none can.
 func (s *gradeSession) fillable() ([]*filling, error) {
 	var rows []*filling
-	var can []dataset.Instance
+	can := 0
 	for _, in := range s.selected {
 		task, err := family.Unlisted(in, s.options())
 		if err == nil {
-			can = append(can, in.WithTests(nil, nil))
+			can++
 		}
 		rows = append(rows, &filling{in: in, task: task, err: err})
 	}
-	s.selected = can
 	switch {
 	case len(rows) == 0:
 		return nil, fault.Newf(fault.Usage, "no row of %s is selected", titled(s.ds))
-	case len(can) == 0:
+	case can == 0:
 		return nil, fmt.Errorf("no row can be filled: %w", rows[0].err)
 	}
 	return rows, nil
 }
 
-// testSide runs the tests of all rows that can be tested with the patches that a word stands for.
-func (s *gradeSession) testSide(ctx context.Context, name, word string) error {
-	s.what.word = word
-	r, err := s.request(filepath.Join(s.flags.output, name), s.made(word))
+// side is one of the two states of the code in which the tests run. It has a directory of its
+// own, named by it.
+type side struct{ name, word string }
+
+var (
+	before = side{"before", wordEmpty}
+	after  = side{"after", wordGold}
+)
+
+// testSide runs the tests of all rows that can still be filled, and keeps the logs in them.
+func (s *gradeSession) testSide(ctx context.Context, rows []*filling, at side) error {
+	s.selected = nil
+	for _, row := range rows {
+		if row.err == nil {
+			s.selected = append(s.selected, row.in.WithTests(nil, nil))
+		}
+	}
+	if len(s.selected) == 0 {
+		return nil
+	}
+	dir := filepath.Join(s.flags.output, at.name)
+	s.what.word = at.word
+	predictions := s.made(at.word)
+	if err := s.runTests(ctx, dir, predictions); err != nil {
+		return err
+	}
+	list, err := grades.Read(dir)
+	if err != nil {
+		return err
+	}
+	runs := grades.Executions(list)
+	byID := map[string]results.Prediction{}
+	for _, p := range predictions {
+		byID[p.InstanceID] = p
+	}
+	for _, row := range rows {
+		if row.err == nil {
+			row.err = row.take(at, dir, runs[grading.KeyOf(byID[row.in.ID])], s.flags.repeat)
+		}
+	}
+	return nil
+}
+
+// runTests tests predictions in a directory, as `batch grade` does.
+func (s *gradeSession) runTests(ctx context.Context, dir string, predictions []results.Prediction) error {
+	r, err := s.request(dir, predictions)
 	if err != nil {
 		return err
 	}
@@ -162,68 +249,38 @@ func (s *gradeSession) testSide(ctx context.Context, name, word string) error {
 	return err
 }
 
-// find fills the rows by the logs of both sides.
+// take keeps the folders of the logs of n test runs or more. An error says why there are fewer.
+func (row *filling) take(at side, dir string, runs []grades.Grade, n int) error {
+	for _, g := range runs {
+		if g.Verdict != vocab.VerdictUnresolved { // a row without tests has no better one
+			return fault.Newf(fault.Instance, "%s: %s its gold patch: %s: %s", row.in.ID, at.name, g.Verdict, cmp.Or(g.Error, g.Why))
+		}
+		row.logs = append(row.logs, logOf{at, filepath.Join(dir, filepath.FromSlash(g.Log))})
+	}
+	if len(runs) < n {
+		return fault.Newf(fault.Instance, "%s: %s its gold patch: the tests ran %d of %d times", row.in.ID, at.name, len(runs), n)
+	}
+	return nil
+}
+
+// find fills the rows by their logs.
 func (s *gradeSession) find(ctx context.Context, rows []*filling) error {
-	before, err := readSide(s.flags.output, "before")
-	if err != nil {
-		return err
-	}
-	after, err := readSide(s.flags.output, "after")
-	if err != nil {
-		return err
-	}
-	s.what.word = wordEmpty
-	empty := s.made(wordEmpty)
-	gold := s.made(wordGold)
-	tested := 0
 	for _, row := range rows {
 		if row.err != nil {
 			continue
 		}
-		var logs [2][]grade.Log
-		logs[0], row.err = before.logs(empty[tested], s.flags.repeat)
-		if row.err == nil {
-			logs[1], row.err = after.logs(gold[tested], s.flags.repeat)
+		logs := map[side][]grade.Log{}
+		for _, l := range row.logs {
+			files, err := official.Read(l.folder)
+			if err != nil {
+				return err
+			}
+			logs[l.side] = append(logs[l.side], files.Log())
 		}
-		tested++
-		if row.err == nil {
-			row.lists, row.err = fill.Find(ctx, row.task, s.flags.parsed, logs[0], logs[1])
-		}
+		row.lists, row.err = fill.Find(ctx, row.task, s.flags.parsed, logs[before], logs[after])
 		if fault.Canceled(row.err) {
 			return errInterrupted
 		}
 	}
 	return nil
-}
-
-// side has the test runs of one directory.
-type side struct {
-	name, dir string
-	runs      map[grades.Prediction][]grades.Grade
-}
-
-func readSide(output, name string) (side, error) {
-	dir := filepath.Join(output, name)
-	list, err := grades.Read(dir)
-	return side{name, dir, grades.Executions(list)}, err
-}
-
-// logs returns what the tests printed, n times or more. An error says why they did not.
-func (s side) logs(p results.Prediction, n int) ([]grade.Log, error) {
-	var logs []grade.Log
-	set := s.runs[grading.KeyOf(p)]
-	for _, g := range set {
-		if g.Verdict != vocab.VerdictUnresolved { // a row without tests has no better one
-			return nil, fault.Newf(fault.Instance, "%s: %s its gold patch: %s: %s", p.InstanceID, s.name, g.Verdict, cmp.Or(g.Error, g.Why))
-		}
-		files, err := official.Read(filepath.Join(s.dir, filepath.FromSlash(g.Log)))
-		if err != nil {
-			return nil, err
-		}
-		logs = append(logs, files.Log())
-	}
-	if len(logs) < n {
-		return nil, fault.Newf(fault.Instance, "%s: %s its gold patch: the tests ran %d of %d times", p.InstanceID, s.name, len(logs), n)
-	}
-	return logs, nil
 }

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/fill"
+	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
 )
@@ -18,37 +21,37 @@ import (
 const (
 	filledName = "rows.jsonl"
 	flakyName  = "flaky.txt"
+	idsName    = "filled.txt" // ids of the rows that name tests
 )
 
-// writeFilled writes the rows and the names of the tests that were left out.
-func (s *gradeSession) writeFilled(rows []*filling) error {
-	filled := map[string]fill.Lists{}
-	var left strings.Builder
+// writeFilled writes the rows, which of them name tests, and the tests that were left out. A row
+// that is not selected keeps what an earlier fill found.
+func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.Instance) error {
+	known := map[string]dataset.Instance{}
+	maps.Copy(known, earlier)
+	var ids, left strings.Builder
 	for _, row := range rows {
+		known[row.in.ID] = row.in
 		if row.err == nil {
-			filled[row.in.ID] = row.lists
+			known[row.in.ID] = row.in.WithTests(row.lists.FailToPass, row.lists.PassToPass)
 		}
-		for _, f := range row.lists.Flaky {
-			fmt.Fprintf(&left, "%s\t%s\tflaky: passed %d times before, %d times after\n", row.in.ID, printable.Line(f.Test), f.Before, f.After)
-		}
-		for _, test := range row.lists.Broken {
-			fmt.Fprintf(&left, "%s\t%s\tbroken: passes before, fails after\n", row.in.ID, printable.Line(test))
-		}
+		writeLeft(&left, row)
 	}
-	var files atomicfile.Files
-	err := files.Write(filepath.Join(s.flags.output, flakyName), 0o644, func(w io.Writer) error {
-		_, err := io.WriteString(w, left.String())
-		return err
-	})
-	if err != nil {
-		return atomicfile.Fault("writing "+flakyName, err)
+	write := func(name string, text func(io.Writer) error) error {
+		if err := (atomicfile.Files{}).Write(filepath.Join(s.flags.output, name), 0o644, text); err != nil {
+			return atomicfile.Fault("writing "+name, err)
+		}
+		return nil
 	}
-	err = files.Write(filepath.Join(s.flags.output, filledName), 0o644, func(w io.Writer) error {
+	err := write(filledName, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		for _, in := range s.ds.Instances {
-			if l, ok := filled[in.ID]; ok {
-				in = in.WithTests(l.FailToPass, l.PassToPass)
+			if other, ok := known[in.ID]; ok {
+				in = other
+			}
+			if len(in.FailToPass) > 0 {
+				fmt.Fprintln(&ids, in.ID)
 			}
 			if err := enc.Encode(in.Row()); err != nil {
 				return err
@@ -56,10 +59,27 @@ func (s *gradeSession) writeFilled(rows []*filling) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return atomicfile.Fault("writing "+filledName, err)
+	for name, text := range map[string]*strings.Builder{idsName: &ids, flakyName: &left} {
+		err = cmp.Or(err, write(name, func(w io.Writer) error {
+			_, err := io.WriteString(w, text.String())
+			return err
+		}))
 	}
-	return nil
+	return err
+}
+
+// writeLeft writes a line for each test that is in neither list of a row.
+func writeLeft(w io.Writer, row *filling) {
+	line := func(test, why string) { fmt.Fprintf(w, "%s\t%s\t%s\n", row.in.ID, printable.Line(test), why) }
+	for _, f := range row.lists.Flaky {
+		line(f.Test, fmt.Sprintf("flaky: passed %d times before, %d times after", f.Before, f.After))
+	}
+	for _, test := range row.lists.Ambiguous {
+		line(test, "ambiguous: the name of a test that fails and of one that passes")
+	}
+	for _, test := range row.lists.Broken {
+		line(test, "broken: passes before, fails after")
+	}
 }
 
 // showFilled prints what was found, and chooses how the command ends.
@@ -68,44 +88,64 @@ func (s *gradeSession) showFilled(rows []*filling) error {
 	if s.flags.json {
 		out = s.stderr
 	}
+	err := writeFilling(out, rows)
+	filled := 0
+	for _, row := range rows {
+		if row.err == nil {
+			filled++
+		}
+	}
+	path := filepath.Join(s.flags.output, filledName)
+	fmt.Fprintf(out, "\nfilled %d of %s: %s\n", filled, printable.Count(len(rows), "row", "rows"), path)
+	if filled > 0 {
+		check := "batch grade --check --subset " + printable.ShellWord(path)
+		if filled < len(s.ds.Instances) {
+			check += " --instances " + printable.ShellWord(filepath.Join(s.flags.output, idsName))
+		}
+		fmt.Fprintf(out, "now check them: `%s`\n", s.again(check))
+	}
+	if ignoreClosed(err) != nil {
+		return fault.New(fault.Host, "writing what was found", err)
+	}
+	if filled < len(rows) {
+		return errIncomplete
+	}
+	return nil
+}
+
+// writeFilling writes a table of the rows, and below it what a person has to look at.
+func writeFilling(out io.Writer, rows []*filling) error {
 	t := printable.NewTable(out)
 	t.Row("INSTANCE", "FAIL_TO_PASS", "PASS_TO_PASS", "FLAKY", "NOTE")
-	missing := 0
 	for _, row := range rows {
 		if row.err != nil {
-			missing++
 			t.Row(row.in.ID, "-", "-", "-", "not filled")
 			continue
 		}
 		t.Row(row.in.ID, len(row.lists.FailToPass), len(row.lists.PassToPass), len(row.lists.Flaky), note(row))
 	}
 	if err := t.Flush(); err != nil {
-		return ignoreClosed(err)
+		return err
 	}
 	for _, row := range rows {
 		if row.err != nil {
 			fmt.Fprintf(out, "\nnot filled: %s\n", strings.ReplaceAll(strings.TrimSpace(row.err.Error()+"\n"+fault.HintOf(row.err)), "\n", "\n  "))
+			if n := len(row.logs); n > 0 {
+				fmt.Fprintf(out, "  test log: %s\n", filepath.Join(row.logs[n-1].folder, official.OutputName))
+			}
 		}
-		var names []string
+		var flaky []string
 		for _, f := range row.lists.Flaky {
-			names = append(names, printable.Line(f.Test))
+			flaky = append(flaky, f.Test)
 		}
-		if len(names) > 0 {
-			fmt.Fprintf(out, "\nflaky in %s: %s\n", row.in.ID, some(names))
+		for _, left := range []struct {
+			what  string
+			names []string
+		}{{"flaky in ", flaky}, {"names of several tests in ", row.lists.Ambiguous}, {"broken by the gold patch of ", row.lists.Broken}} {
+			if len(left.names) > 0 {
+				fmt.Fprintf(out, "\n%s%s: %s\n", left.what, row.in.ID, printable.Line(some(left.names)))
+			}
 		}
-		if len(row.lists.Broken) > 0 {
-			fmt.Fprintf(out, "\nbroken by the gold patch of %s: %s\n", row.in.ID, some(row.lists.Broken))
-		}
-	}
-	path := filepath.Join(s.flags.output, filledName)
-	check := s.again("batch grade --check --subset " + printable.ShellWord(path))
-	_, err := fmt.Fprintf(out, "\nfilled %d of %s: %s\nnow check them: `%s`\n",
-		len(rows)-missing, printable.Count(len(rows), "row", "rows"), path, check)
-	if ignoreClosed(err) != nil {
-		return fault.New(fault.Host, "writing what was found", err)
-	}
-	if missing > 0 {
-		return errIncomplete
 	}
 	return nil
 }

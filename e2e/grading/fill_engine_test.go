@@ -85,7 +85,7 @@ func TestFillFindsTheTestsThatDecide(t *testing.T) {
 		"d-runner: before its gold patch: ungradeable: the image cannot run the tests, whatever the patch: line ",
 		"e-patch: it has no gold patch", "f-applies: after its gold patch: ",
 		"g-nothing: no test fails before its gold patch and passes after it",
-		"now check them: `batch grade --check --subset ",
+		"now check them: `batch grade --check --subset ", "/out/rows.jsonl --instances ", "/repeat-2/test_output.txt",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("want %q in\n%s", want, said)
@@ -105,6 +105,9 @@ func TestFillFindsTheTestsThatDecide(t *testing.T) {
 			t.Errorf("%s: another patch", id)
 		}
 	}
+	if ids, err := os.ReadFile(filepath.Join(dir, "out", "filled.txt")); err != nil || string(ids) != "a-good\nc-flaky\n" {
+		t.Errorf("filled.txt: %q, %v", ids, err)
+	}
 	left, err := os.ReadFile(filepath.Join(dir, "out", "flaky.txt"))
 	if err != nil || strings.Count(string(left), "c-flaky\tat ") != 4 || strings.Count(string(left), "\n") != 4 {
 		t.Errorf("%v\n%s", err, left)
@@ -112,6 +115,31 @@ func TestFillFindsTheTestsThatDecide(t *testing.T) {
 	if after, err := os.ReadFile(filepath.Join(dir, "rows.jsonl")); err != nil || string(after) != string(before) || len(rows) != 7 {
 		t.Errorf("the rows have changed, or are %d: %v", len(rows), err)
 	}
+
+	// What an earlier fill found stays, and what somebody else has written is not replaced.
+	code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "dataset", "fill", "rows.jsonl", "b-unasked", "--repeat", "1", "-o", "out", "-q"))
+	rows = openRows(t, filepath.Join(dir, "out", "rows.jsonl"))
+	if code != 0 || len(rows["a-good"].FailToPass) != 4 || len(rows["b-unasked"].FailToPass) != 4 {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	e2e.WriteFiles(t, dir, map[string]string{"mine/rows.jsonl": "precious"})
+	for _, out := range []string{"mine", ".", "out/before"} {
+		code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "dataset", "fill", "rows.jsonl", "a-good", "-o", out, "-q"))
+		if code != e2e.ExitUsage || !strings.Contains(said, "is not empty, and no directory that fill has made") {
+			t.Errorf("-o %s: exit code %d\n%s", out, code, said)
+		}
+	}
+	filled, err := os.ReadFile(filepath.Join(dir, "out", "rows.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.Replace(string(filled), `"problem_statement":"`, `"problem_statement":"By hand. `, 1)
+	e2e.WriteFiles(t, dir, map[string]string{"out/rows.jsonl": edited})
+	code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "dataset", "fill", "rows.jsonl", "a-good", "-o", "out", "-q"))
+	if code != e2e.ExitUsage || !strings.Contains(said, "has another row a-good than rows.jsonl, and would be replaced") {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	e2e.WriteFiles(t, dir, map[string]string{"out/rows.jsonl": string(filled)})
 
 	code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "grade", "--check", "--subset", "rows.jsonl", "-o", "check", "-q", "a-good"))
 	if want := "1 row names no test that decides; to find them: `batch dataset fill rows.jsonl`"; code != e2e.ExitIncomplete || !strings.Contains(said, want) {

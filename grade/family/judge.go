@@ -26,7 +26,7 @@ type outcome struct {
 func (t *Task) Judge(ctx context.Context, l grade.Log, r logparse.Rules) (grade.Judgement, error) {
 	j, err := t.judge(ctx, l, r)
 	if t.unnamed() && j.Verdict == vocab.VerdictResolved {
-		j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedNo, false, vocab.VerdictUnresolved, "the row names no test"
+		j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedNo, false, vocab.VerdictUnresolved, "it is run to find the tests that decide"
 	}
 	return j, err
 }
