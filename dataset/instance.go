@@ -76,6 +76,17 @@ func anyList(texts []string) []any {
 	return list
 }
 
+// Misspelled asks, for a hint, whether a column of the row that has an unknown name was meant to be
+// one of the columns that the row lacks; "" if none is similar.
+func (in Instance) Misspelled(columns ...string) string {
+	for _, column := range columns {
+		if text := misspelled(column, in.Fields); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 // License is the license of the repository, as the row's license_name or license has it;
 // empty where the row does not say.
 func (in Instance) License() string {
@@ -161,9 +172,9 @@ func (in Instance) ExplainImage(err error) error {
 		return err
 	}
 	return fault.New(fault.Instance, "", err).
-		WithHint("the row has no image_name, so this name was derived from its instance_id, as SWE-bench names its images;\n" +
-			"if the image has another name, set column image_name (or docker_image) in the row; if it is in another registry\n" +
-			"or in a mirror, name that with `--image-prefix`")
+		WithHint("%sthe row has no image_name, so this name was derived from its instance_id, as SWE-bench names its images;\n"+
+			"if the image has another name, set column image_name (or docker_image) in the row; if it is in another registry\n"+
+			"or in a mirror, name that with `--image-prefix`", in.Misspelled("image_name", "docker_image"))
 }
 
 // isHost tells a registry from a namespace as Docker does: by a dot, a port, or "localhost".

@@ -43,6 +43,9 @@ ones named.
 
 How to write a row of your own: batch help row`,
 		RunE: func(c *cobra.Command, ids []string) error {
+			if err := notACommand(c, ids); err != nil {
+				return err
+			}
 			ds, selected, err := f.load(c.Context(), a)
 			if err != nil {
 				return err
@@ -68,6 +71,22 @@ How to write a row of your own: batch help row`,
 	inSection(c.Flags(), "Output")
 	c.AddCommand(a.datasetInitCommand(), a.datasetFillCommand())
 	return c
+}
+
+// notACommand refuses an id that somebody meant as a command, before a dataset is downloaded for it.
+func notACommand(c *cobra.Command, ids []string) error {
+	if len(ids) == 0 || c.Flags().Changed("subset") {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	if like := near.Name(ids[0], names); like != "" {
+		return fault.Newf(fault.Usage, "batch dataset has no command %q", ids[0]).
+			WithHint("did you mean `batch dataset %s`? To show an instance of that name, name its dataset with --subset", like)
+	}
+	return nil
 }
 
 func (a *app) datasetInitCommand() *cobra.Command {
@@ -118,7 +137,7 @@ is built by you.
 	fs.StringVar(&f.Base, "base", starter.DefaultBase, "image that the Dockerfile starts from")
 	fs.IntVar(&f.Rows, "rows", starter.DefaultRows, "make at most so many rows")
 	fs.StringVar(&f.Test, "test", "", "`COMMAND` that runs the tests, such as \"pytest -rA\": rows get an eval_script, for grading")
-	fs.StringVar(&f.LogParser, "log-parser", "", "how grading reads what --test prints, such as parse_log_pytest")
+	fs.StringVar(&f.LogParser, "log-parser", "", "how grading reads what --test prints, such as parse_log_pytest:\nbatch help row lists them")
 	_ = c.MarkFlagDirname("repo")
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
@@ -132,10 +151,11 @@ func checkTests(f starter.Config) error {
 	switch {
 	case (f.Test == "") != (f.LogParser == ""):
 		return fault.Newf(fault.Usage, "--test and --log-parser belong together").
-			WithHint("give both, such as --test 'pytest -rA' --log-parser parse_log_pytest, or neither")
+			WithHint("give both, such as --test 'pytest -rA' --log-parser parse_log_pytest, or neither;\n`batch help row` lists the parser of each test runner")
 	case f.LogParser != "" && !slices.Contains(known, f.LogParser):
+		like := near.Name("parse_log_"+strings.TrimPrefix(f.LogParser, "parse_log_"), known)
 		return fault.Newf(fault.Usage, "--log-parser %s: there is no parser of that name", f.LogParser).
-			WithHint("%s", near.Hint(near.Name(f.LogParser, known), "known are "+strings.Join(known, ", ")))
+			WithHint("%s", near.Hint(like, "`batch help row` lists the parser of each test runner"))
 	}
 	return nil
 }

@@ -21,6 +21,9 @@ import (
 // checkMachine grades the gold and the empty patch of the selected instances, and names
 // those that are broken here.
 func (s *gradeSession) checkMachine(ctx context.Context) error {
+	if n := s.unfilled(); n > 0 && n == len(s.selected) {
+		return fault.Newf(fault.Usage, "no selected row names a test that decides").WithHint("`%s` finds the tests", s.fillCommand())
+	}
 	found := map[string][]string{} // id -> what is wrong
 	installs := map[string]bool{}  // ids of the instances whose scripts failed to install something
 	complete, all := true, 0
@@ -65,7 +68,10 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 	if err := s.writeBroken(found, all); err != nil {
 		return err
 	}
-	s.proposeFill()
+	if n := s.unfilled(); n > 0 {
+		s.tell(fmt.Sprintf("%s no test that decides: `%s` finds the tests, unless it has said why it cannot",
+			printable.Count(n, "row names", "rows name"), s.fillCommand()))
+	}
 	if n := len(installs); n > 0 {
 		s.tell(fmt.Sprintf("an install of the eval script failed for %s: what patches change in compiled code or in dependencies is not built on this machine",
 			printable.Count(n, "instance", "instances")))
@@ -76,18 +82,20 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 	return nil
 }
 
-// proposeFill says what finds the tests of rows that name none.
-func (s *gradeSession) proposeFill() {
+// unfilled returns how many of the selected rows name no test, although it could be found.
+func (s *gradeSession) unfilled() int {
 	n := 0
 	for _, in := range s.selected {
 		if _, err := family.Find(in, s.options()); errors.Is(err, family.ErrNoTests) && in.Patch != "" {
 			n++
 		}
 	}
-	if n > 0 {
-		s.tell(fmt.Sprintf("%s no test that decides; to find them: `%s`", printable.Count(n, "row names", "rows name"),
-			s.again("batch dataset fill "+printable.ShellWord(s.flags.subset))))
-	}
+	return n
+}
+
+// fillCommand finds the tests of the rows.
+func (s *gradeSession) fillCommand() string {
+	return s.again("batch dataset fill " + printable.ShellWord(s.flags.subset))
 }
 
 // again is a command with the configuration of this one.

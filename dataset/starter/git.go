@@ -125,27 +125,25 @@ func (r repository) changes(ctx context.Context, n int) (list []change, notes []
 	}
 	if tested := len(list); tested < n && len(untested) > 0 {
 		list = append(list, untested[:min(len(untested), n-tested)]...)
-		notes = append(notes, untestedNote(len(list)-tested, len(list)))
+		notes = append(notes, untestedNote(list[tested:], len(list)))
 	}
 	if len(list) == 0 {
-		return nil, nil, fault.Newf(fault.Usage, "no commit of %s makes a row", r.dir).
-			WithHint("a row is a commit that has a parent and changes other files than tests;\nto write rows yourself, see `batch help row`")
+		hint := "a row is a commit that has a parent and changes other files than tests;\nto write rows yourself, see `batch help row`"
+		if shallow, err := r.git(ctx, "rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(shallow) == "true" {
+			hint = "it is a shallow clone: `git fetch --unshallow` gets its history"
+		}
+		return nil, nil, fault.Newf(fault.Usage, "no commit of %s makes a row", r.dir).WithHint("%s", hint)
 	}
 	return list, notes, nil
 }
 
-func counted(rows int) string {
-	if rows == 1 {
-		return "1 row"
+func untestedNote(untested []change, rows int) string {
+	var commits []string
+	for _, c := range untested {
+		commits = append(commits, c.commit[:8])
 	}
-	return fmt.Sprintf("%d rows", rows)
-}
-
-func untestedNote(n, rows int) string {
-	if n == 1 {
-		return fmt.Sprintf("1 of %s has no test_patch: its commit changes no test file", counted(rows))
-	}
-	return fmt.Sprintf("%d of %d rows have no test_patch: their commits change no test file", n, rows)
+	return fmt.Sprintf("without a test_patch, since the commit changes no test file: %d of %d, %s; such a row can be run, but not graded",
+		len(untested), rows, strings.Join(commits, ", "))
 }
 
 func (r repository) change(ctx context.Context, commit, parent string) (change, error) {

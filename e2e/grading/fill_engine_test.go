@@ -142,7 +142,7 @@ func TestFillFindsTheTestsThatDecide(t *testing.T) {
 	e2e.WriteFiles(t, dir, map[string]string{"out/rows.jsonl": string(filled)})
 
 	code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "grade", "--check", "--subset", "rows.jsonl", "-o", "check", "-q", "a-good"))
-	if want := "1 row names no test that decides; to find them: `batch dataset fill rows.jsonl`"; code != e2e.ExitIncomplete || !strings.Contains(said, want) {
+	if want := "no selected row names a test that decides\n  `batch dataset fill rows.jsonl` finds the tests"; code != e2e.ExitUsage || !strings.Contains(said, want) {
 		t.Errorf("exit code %d, want %q in\n%s", code, want, said)
 	}
 	code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "grade", "--check", "--subset", "out/rows.jsonl", "-o", "checked", "-q", "a-good", "c-flaky"))

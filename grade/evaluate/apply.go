@@ -34,6 +34,9 @@ func chain(r logparse.Rules) []string {
 	}
 }
 
+// notFound is the exit code of a shell that does not find a command.
+const notFound = 127
+
 // safely are the settings of git for every command before the eval script: it runs no hook and
 // no file monitor, and accepts a repository of another user.
 const safely = "git -c core.hooksPath=/dev/null -c core.fsmonitor= -c safe.directory='*' "
@@ -64,6 +67,7 @@ func (r *runner) apply(ctx context.Context, file string) error {
 		return err
 	}
 	var unpatched map[string]entry // the tree before patch(1); nil: it has not run
+	var said []byte                // by the last command that the image has
 	for i, command := range chain(r.job.Rules) {
 		if i == 1 { // it is the patch's failure if there is a repository
 			if err := r.checkRepository(ctx); err != nil {
@@ -89,6 +93,9 @@ func (r *runner) apply(ctx context.Context, file string) error {
 			return err
 		}
 		r.e.ApplyOutput = out.Bytes
+		if out.ExitCode != notFound {
+			said = out.Bytes
+		}
 		if out.ExitCode == 0 {
 			return r.applied(ctx, command, before, unpatched)
 		}
@@ -104,7 +111,7 @@ func (r *runner) apply(ctx context.Context, file string) error {
 			return r.applied(ctx, command, before, unpatched)
 		}
 	}
-	why := "no command of the chain could apply it: " + reason(r.e.ApplyOutput)
+	why := "no command of the chain could apply it: " + reason(said)
 	if !bytes.HasSuffix(r.job.Patch, []byte("\n")) { // as left by a program that strips its texts
 		why += "; it does not end with a newline, and may be cut"
 	}

@@ -117,7 +117,7 @@ func Find(in dataset.Instance, o Options) (*Task, error) {
 		return nil, r.fault("%w", ErrNoTests).WithHint("%s", r.hintNoTests())
 	}
 	return nil, r.fault("its columns are of no dataset family that is known").
-		WithHint("%s", bringYourOwn)
+		WithHint("%s%s", in.Misspelled("eval_script", "log_parser"), bringYourOwn)
 }
 
 // secret reports whether a row is one of a split that SWE-bench publishes without solutions and
@@ -158,7 +158,7 @@ func Unlisted(in dataset.Instance, o Options) (*Task, error) {
 	}
 	if len(listed.Gold) == 0 {
 		return nil, r.fault("it has no gold patch, so there is nothing to test after").
-			WithHint("give the row its solution in column patch")
+			WithHint("%sgive the row its solution in column patch", in.Misspelled("patch"))
 	}
 	return Find(in.WithTests(nil, nil), o)
 }

@@ -10,9 +10,10 @@ import (
 )
 
 // atCommit refuses a container that is not at the commit that the row's patches are made for, as a
-// run refuses it: on other code, tests say nothing about them.
+// run refuses it: on other code, tests say nothing about them. A base_commit that
+// is the name of a tag or a branch is not compared.
 func atCommit(ctx context.Context, box Box, t *family.Task) error {
-	if !t.AtBase {
+	if !t.AtBase || boxgit.ID(t.BaseCommit) == "" {
 		return nil
 	}
 	out, err := box.Run(ctx, evaluate.Command{Script: boxgit.Command(t.BaseCommit, boxgit.Keep), Dir: t.Workdir, Timeout: setupLimit})
