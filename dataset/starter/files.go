@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"text/template"
@@ -55,18 +56,18 @@ func (t *target) write(ctx context.Context, repo repository, changes []change, w
 var example embed.FS
 
 // step is one commit of the example: the files of a folder.
-type step struct{ dir, message string }
+type step struct{ dir, message, fixes string }
 
 var steps = []step{
-	{"0", "A shop's prices"},
-	{"1", "discount: more than the whole price goes below zero\n\nA discount of 120 % makes a price negative: discount(10, 120) is -2, and should be 0."},
-	{"2", "total: an empty cart fails\n\ntotal([]) raises an IndexError. The total of an empty cart should be 0."},
-	{"3", "show: cents are missing\n\nshow(3.5) is \"3.5 EUR\". Prices should always have two digits: \"3.50 EUR\"."},
+	{"0", "A shop's prices", ""},
+	{"1", "discount: more than the whole price goes below zero\n\nA discount of 120 % makes a price negative: discount(10, 120) is -2, and should be 0.", "tests/test_prices.py::test_discount_never_goes_below_zero"},
+	{"2", "total: an empty cart fails\n\ntotal([]) raises an IndexError. The total of an empty cart should be 0.", "tests/test_prices.py::test_an_empty_cart_costs_nothing"},
+	{"3", "show: cents are missing\n\nshow(3.5) is \"3.5 EUR\". Prices should always have two digits: \"3.50 EUR\".", "tests/test_prices.py::test_prices_have_two_digits"},
 }
 
 // example makes the example's repository.
 func (t *target) example(ctx context.Context) (repository, error) {
-	r := repository{dir: filepath.Join(t.dir, exampleRepo), name: "example/shop"}
+	r := repository{dir: filepath.Join(t.dir, exampleRepo), name: "example/shop", pass: map[string]exampleTests{}}
 	if err := os.Mkdir(r.dir, 0o777); err != nil {
 		return r, fault.New(fault.Usage, "making the example's repository", err)
 	}
@@ -74,6 +75,7 @@ func (t *target) example(ctx context.Context) (repository, error) {
 	if _, err := r.git(ctx, "init", "-q"); err != nil {
 		return r, err
 	}
+	passing := []string{"tests/test_prices.py::test_discount", "tests/test_prices.py::test_total", "tests/test_prices.py::test_show"}
 	for i, s := range steps {
 		date := fmt.Sprintf("2025-01-%02dT12:00:00+0000", i+1) // the same commits everywhere
 		r.env = []string{
@@ -87,6 +89,11 @@ func (t *target) example(ctx context.Context) (repository, error) {
 			if _, err := r.git(ctx, args...); err != nil {
 				return r, err
 			}
+		}
+		subject, _, _ := strings.Cut(s.message, "\n")
+		if s.fixes != "" {
+			r.pass[subject] = exampleTests{fixed: []string{s.fixes}, kept: slices.Clone(passing)}
+			passing = append(passing, s.fixes)
 		}
 	}
 	return r, nil

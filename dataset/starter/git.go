@@ -22,15 +22,20 @@ import (
 // repository is a git repository on this machine.
 type repository struct {
 	dir  string
-	name string   // owner/name where it has a remote, else its folder's
-	env  []string // of git, besides this process's
+	name string                  // owner/name where it has a remote, else its folder's
+	env  []string                // of git, besides this process's
+	pass map[string]exampleTests // of the example, by a change's subject
 }
+
+// exampleTests are the tests that a change of the example fixes, and those that pass before too.
+type exampleTests struct{ fixed, kept []string }
 
 // change is what one commit did.
 type change struct {
 	commit, parent   string
 	message          string
 	patch, testPatch string
+	exampleTests
 }
 
 // safe keeps git from starting programs that the repository's own configuration names,
@@ -153,6 +158,8 @@ func (r repository) change(ctx context.Context, commit, parent string) (change, 
 		return c, err
 	}
 	c.message = strings.TrimSpace(message) + "\n"
+	subject, _, _ := strings.Cut(c.message, "\n")
+	c.exampleTests = r.pass[subject]
 	names, err := r.git(ctx, "diff-tree", "-r", "--no-renames", "--name-only", "-z", parent, commit)
 	if err != nil {
 		return c, err

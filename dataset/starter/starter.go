@@ -145,7 +145,7 @@ func rowsOf(changes []change, repo, image, test, parser string) ([]byte, error) 
 		r := row{
 			ID: instanceID(repo, c.commit), Repo: repo, BaseCommit: c.parent, Statement: c.message, Image: image,
 			Patch: c.patch, TestPatch: c.testPatch,
-			FailToPass: []string{}, PassToPass: []string{}, // lists, never null
+			FailToPass: append([]string{}, c.fixed...), PassToPass: append([]string{}, c.kept...), // lists, never null
 		}
 		if r.EvalScript = evalScript(c, test); r.EvalScript != "" {
 			r.LogParser, r.EvalType = parser, "pass_and_fail"

@@ -33,10 +33,11 @@ func TestTheRowsOfTheExampleAreComplete(t *testing.T) {
 		t.Errorf("got %d rows, %+v; want 3 instances, rows 3, image %q", len(d.Instances), w, "shop-dataset")
 	}
 	for _, in := range d.Instances {
-		if in.ImageName("") != w.Image || in.Repo != "example/shop" || len(in.FailToPass)+len(in.PassToPass) > 0 || !strings.Contains(in.TestPatch, "+def ") {
+		if in.ImageName("") != w.Image || in.Repo != "example/shop" || len(in.FailToPass) != 1 ||
+			!strings.Contains(in.TestPatch, "+def "+strings.TrimPrefix(in.FailToPass[0], "tests/test_prices.py::")+"()") {
 			t.Errorf("%+v", in)
 		}
-		if in.LogParser != "parse_log_pytest" || in.EvalType != "pass_and_fail" ||
+		if len(in.PassToPass) < 3 || in.LogParser != "parse_log_pytest" || in.EvalType != "pass_and_fail" ||
 			!strings.Contains(in.EvalScript, "\n"+in.TestPatch+"EOF_") || !strings.Contains(in.EvalScript, "\npython3 tests/run.py\n") {
 			t.Errorf("%s cannot be graded: %+v", in.ID, in)
 		}
