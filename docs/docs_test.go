@@ -28,7 +28,7 @@ func TestPagesAreCurrent(t *testing.T) {
 			continue
 		}
 		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not the comment of package %s (%v): run go generate ./docs", file, p.Package, err)
+			t.Errorf("%s is not the comment of %s (%v): run go generate ./docs", file, p.source(), err)
 		}
 	}
 	files, err := filepath.Glob("*.md")
@@ -42,27 +42,39 @@ func TestPagesAreCurrent(t *testing.T) {
 	}
 }
 
-// render returns the page that the package's comment gives. What the printer writes for a
+// render returns the page that the packages' comments give. What the printer writes for a
 // terminal is also Markdown, except its headings.
 func (p Page) render(t *testing.T) []byte {
 	t.Helper()
-	var text string
-	for _, file := range sources(t, filepath.Join("..", p.Package)) {
-		if file.Doc != nil {
-			text += file.Doc.Text()
-		}
-	}
 	linked := comment.Parser{ // links are words here
 		LookupPackage: func(name string) (string, bool) { return name, true },
 		LookupSym:     func(_, _ string) bool { return true },
 	}
-	parsed := linked.Parse(text)
-	if len(parsed.Content) == 0 {
-		t.Fatalf("package %s has no comment", p.Package)
-	}
+	parsed := linked.Parse(p.comments(t))
 	printer := comment.Printer{TextWidth: 80, TextCodePrefix: "    "}
 	body := bytes.ReplaceAll(printer.Text(parsed), []byte("\n# "), []byte("\n## "))
-	return append([]byte("# "+p.Title+"\n\n<!-- go generate ./docs: the comment of package "+p.Package+" -->\n\n"), body...)
+	return append([]byte("# "+p.Title+"\n\n<!-- go generate ./docs: the comment of "+p.source()+" -->\n\n"), body...)
+}
+
+func (p Page) source() string { return "package " + strings.Join(p.Packages, ", then of package ") }
+
+// comments are those of the packages, one after the other.
+func (p Page) comments(t *testing.T) string {
+	t.Helper()
+	var all []string
+	for _, pkg := range p.Packages {
+		var text string
+		for _, file := range sources(t, filepath.Join("..", pkg)) {
+			if file.Doc != nil {
+				text += file.Doc.Text()
+			}
+		}
+		if text == "" {
+			t.Fatalf("package %s has no comment", pkg)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "\n")
 }
 
 func sources(t *testing.T, dir string) []*ast.File {

@@ -4,6 +4,31 @@
 // result, not a fault. Everything else that stops an instance or a run is an
 // [Error] with a [Kind], set where the fact is known and read with [KindOf],
 // which unwraps. Cancellation stays context.Canceled and has no kind.
+//
+// # Kinds of faults
+//
+// The kind says who is to blame. It is blame in results.parquet, grades.jsonl and the lines
+// of --json, and each has the exit status beside it. No kind counts against the model: the
+// instance has no result, and the next run or batch resume takes it up again.
+//
+//	usage      UsageFault      what you gave: flags, configuration, dataset, a template that
+//	                           cannot be rendered. It stops the run: no instance starts any
+//	                           more, and the running ones finish
+//	instance   InstanceFault   this row or its image: another commit, a missing image, a
+//	                           request that the provider refuses. The others continue
+//	transient  TransientFault  it may go away by itself: the network, an overloaded provider
+//	                           or engine. A failed model call is first tried again by itself
+//	host       HostFault       every instance would fail: the engine is gone, the disk full,
+//	                           the key refused. It stops the run, as usage does
+//	bug        Bug             a defect of batch: please report it
+//	unknown    UnknownFault    an error that batch could not classify
+//	expired    ExpiredFault    the credentials that came with a turn (batch serve, or a
+//	                           program that uses package session) have expired
+//
+// Within a run, a transient fault is tried twice more, after a pause; the others are not.
+// --retry KIND=N changes that for transient, instance, bug, unknown and expired, and also
+// takes an outcome or an exit status. While the Docker engine does not answer, instances wait
+// for it, and that is not counted.
 package fault
 
 import (

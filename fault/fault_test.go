@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"regexp"
 	"testing"
 
 	"batch.example/batch/fault"
@@ -61,6 +63,20 @@ func TestStatusNamesEveryKind(t *testing.T) {
 			t.Errorf("%v: status %q is used twice", k, s)
 		} else {
 			seen[s] = true
+		}
+	}
+}
+
+// The package comment is a part of the page about statuses.
+func TestThePageNamesEveryKind(t *testing.T) {
+	page, err := os.ReadFile("../docs/statuses.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := fault.Unknown; k <= fault.Expired; k++ {
+		row := fmt.Sprintf(`(?m)^    %v +%s +\S`, k, k.Status())
+		if !regexp.MustCompile(row).Match(page) {
+			t.Errorf("docs/statuses.md lacks the kind %v with its status %s", k, k.Status())
 		}
 	}
 }

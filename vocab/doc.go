@@ -4,4 +4,65 @@
 // only here, so that a fact has the same form everywhere.
 //
 // It imports only the standard library.
+//
+// # Exit statuses
+//
+// The exit status is one word for how an attempt ended. It is in exit_statuses.yaml, in
+// trajectories, in results.parquet and in every table. It decides the outcome, which is
+// named after it here. Results are kept on resume and count in every score: without a
+// patch, as not resolved.
+//
+//	Submitted               submitted: the agent submitted a patch; empty: an empty one
+//	LimitsExceeded          limit: agent.step_limit or agent.cost_limit, or with a cost
+//	                        limit a reply whose price is not known
+//	TimeExceeded            limit: the attempt worked as long as it may
+//	ContextWindowExceeded   limit: the conversation is longer than the model accepts
+//	RepeatedFormatError     format: too many replies in a row without a valid command
+//	                        (agent.max_consecutive_format_errors)
+//	ContentPolicyViolation  failed: the provider refuses what the conversation contains
+//	EnvironmentDestroyed    failed: the agent's commands made its container unusable
+//	Answered                failed: an answer that calls no tool, where
+//	                        agent.finish_without_calls lets that end an attempt
+//	InputRequired           failed: the model asked a person (agent.ask)
+//	Ended                   failed: a person ended a conversation without a result
+//
+// The others are not results. They never count against the model, and the next run or batch
+// resume continues them. Outcome infrastructure, one for each kind of fault (below):
+//
+//	TransientFault  InstanceFault  HostFault  UsageFault  UnknownFault  Bug  ExpiredFault
+//
+// Outcome pending, and diverged:
+//
+//	not run           not begun, or the provider refused the run's first call
+//	Running           it runs now
+//	Interrupted       a stop or a crash ended it; it continues after its last step
+//	BudgetExceeded    --cost-limit-total is spent; a higher one continues it
+//	UserInterruption  a person stopped a turn of a conversation
+//	ReplayDiverged    diverged: resumed in a new container, its commands gave other
+//	                  outputs, so it starts from the beginning
+//
+// Within an attempt, and not at its end, a message of a trajectory may have the
+// interrupt_type FormatError (a reply without a valid command), ExecutionTimeout (a
+// command took too long) or ModelError (a call failed, and the model is shown that:
+// agent.model_errors). The attempt continues after them.
+//
+// Folders of other tools may also have ContextWindowExceededError (limit) and
+// ContentPolicyViolationError (failed). Unknown is a prediction without a status. Any
+// other word counts as infrastructure.
+//
+// # Verdicts
+//
+// The verdict says how the grading of a prediction ended. Files have the word, tables the
+// words in parentheses. The first five count in rates:
+//
+//	resolved        all tests of the row pass
+//	unresolved      some do not, or they could not be run on this code
+//	no_apply        (patch does not apply)
+//	empty_patch     (empty patch) there was nothing to test
+//	timed_out       (timed out) the tests took longer than their limit
+//	infrastructure  the engine, the image or the machine failed
+//	ungradeable     the row or the log lacks what a verdict needs
+//
+// The last two say nothing about the model. They count in no rate, which shows how many are
+// missing, and the next batch grade tries again.
 package vocab

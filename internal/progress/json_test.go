@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/progress/schematest"
 )
 
@@ -118,6 +119,19 @@ func TestEventsAreAsTheSchemaSays(t *testing.T) {
 				t.Errorf("%s: the schema does not require %s", line, name)
 			}
 		}
+	}
+}
+
+func TestTheSchemaHasEveryKindOfFault(t *testing.T) {
+	_, check := checker(t)
+	for kind := fault.Unknown; kind <= fault.Expired; kind++ {
+		line, err := Event{
+			Type: InstanceEnd, Instance: "a", Attempt: 1, Status: string(kind.Status()), Outcome: "infrastructure", Blame: kind.String(), Error: "e",
+		}.json()
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(line)
 	}
 }
 
