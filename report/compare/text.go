@@ -366,7 +366,8 @@ func (c Comparison) leftOut(p Pair) string {
 		}
 	}
 	if l.Attempts > 0 {
-		text += fmt.Sprintf("; and %s of other instances", printable.Count(l.Attempts, "attempt without a score", "attempts without a score"))
+		text += fmt.Sprintf("; %s at compared instances: such an instance counts by its other attempts",
+			printable.Count(l.Attempts, "attempt without a score", "attempts without a score"))
 	}
 	return text
 }

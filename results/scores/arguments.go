@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
@@ -61,6 +62,9 @@ func (o Options) readArgument(arg argument) ([]Entry, error) {
 		e, err := o.readAttempts(arg)
 		return []Entry{e}, err
 	}
+	if err := withoutName(arg); err != nil {
+		return nil, err
+	}
 	entries, err := o.Read(arg.paths[0])
 	if err != nil || arg.name == "" {
 		return entries, err
@@ -73,6 +77,17 @@ func (o Options) readArgument(arg argument) ([]Entry, error) {
 		}
 	}
 	return entries, nil
+}
+
+// withoutName refuses PATH,PATH: the entry that several paths make needs a name.
+func withoutName(arg argument) error {
+	text := arg.paths[0]
+	paths := strings.Split(text, ",")
+	if arg.name != "" || len(paths) < 2 || exists(text) || !slices.ContainsFunc(paths, exists) {
+		return nil
+	}
+	return fault.Newf(fault.Usage, "%s: several paths need a name", text).
+		WithHint("to make them the attempts of one: `all=%s`, or any other name before the =", text)
 }
 
 // readAttempts reads several paths as the attempts of one entry.

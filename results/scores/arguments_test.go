@@ -64,8 +64,11 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 		"k=" + r + "," + dir + "/./r.json":          "twice",
 		"k=" + r + ",":                              "a path is empty",
 		"k=" + r + "," + filepath.Join(dir, "tree"): "has 2 entries: expected one",
-		"k=":        "is not a run directory",
-		"nowhere=1": "1 is not a run directory",
+		r + "," + dir + "/tree/m":                   "several paths need a name",
+		r + ",nowhere":                              "several paths need a name",
+		"nowhere,neither":                           "nowhere,neither is not a run directory",
+		"k=":                                        "is not a run directory",
+		"nowhere=1":                                 "1 is not a run directory",
 	} {
 		if _, err := (scores.Options{}).ReadAll([]string{arg}); fault.KindOf(err) != fault.Usage || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: got %v, want %q", arg, err, want)
