@@ -69,14 +69,15 @@ func (s *Store) Put(_ context.Context, r *Result) error {
 	return err
 }
 
-// tellSecrets warns of secrets that are about to be kept in the open.
+// tellSecrets warns of secrets that are about to be kept in the open. It is an error in the
+// log, so that a run without a display shows it too.
 func (s *Store) tellSecrets(r *Result) {
 	names := s.mask.Names(r.Submission)
 	if len(names) == 0 {
 		names = s.mask.Names([]byte(r.Prediction))
 	}
 	if len(names) > 0 {
-		s.log.Load().Warn("the patch holds a secret, and is kept as it is: look at it before you pass it on",
+		s.log.Load().Error("the patch holds a secret, and is kept as it is: look at it before you pass it on",
 			"instance", r.Record.InstanceID, "secrets", names)
 	}
 }

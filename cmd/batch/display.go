@@ -86,7 +86,7 @@ func (a *app) progress(run progress.Event, json, quiet bool) progress.Display {
 		return progress.NewJSON(a.stdout)
 	}
 	if quiet {
-		return progress.NewQuiet()
+		return progress.NewQuiet(progress.OnNewLine(a.stderr))
 	}
 	f, ok := progress.TerminalOf(a.stderr)
 	if !ok || a.getenv("TERM") == "dumb" {

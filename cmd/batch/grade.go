@@ -148,7 +148,7 @@ func (f *gradeFlags) addTests(c *cobra.Command) {
 }
 
 func (f *gradeFlags) addOutput(fs *pflag.FlagSet) {
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only the table at the end")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
 	fs.StringArrayVar(&f.mask, "mask", nil, "hide matches of `REGEX` in all files except patches and logs; may be repeated\n(adds to run.mask_patterns)")
 	inSection(fs, "Output")

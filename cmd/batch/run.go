@@ -90,7 +90,7 @@ func (f *paceFlags) addMask(fs *pflag.FlagSet) {
 }
 
 func (f *paceFlags) addOutput(fs *pflag.FlagSet) {
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only the table at the end")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
 	f.addMask(fs)
 	inSection(fs, "Output")

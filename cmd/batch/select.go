@@ -117,7 +117,7 @@ func (f *selectFlags) add(c *cobra.Command) {
 	inSection(fs, "Dataset")
 	f.addPrefix(fs)
 	f.imageFlags.add(c)
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only the table at the end")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print the result as one JSON object, and no progress")
 	fs.StringArrayVar(&f.mask, "mask", nil, "hide matches of `REGEX` in all files except patches; may be repeated\n(adds to run.mask_patterns)")
 	inSection(fs, "Output")

@@ -11,7 +11,7 @@ import (
 )
 
 // LogHandler returns a handler that passes warnings and errors to show as messages, with
-// the instance that they name.
+// the instance that they name. Errors are urgent.
 func LogHandler(show func(Event)) slog.Handler { return logHandler{show: show} }
 
 type logHandler struct {
@@ -33,7 +33,7 @@ func (h logHandler) WithGroup(string) slog.Handler { return h }
 
 // Handle implements slog.Handler.
 func (h logHandler) Handle(_ context.Context, r slog.Record) error {
-	e := Event{Time: r.Time, Type: Message}
+	e := Event{Time: r.Time, Type: Message, Urgent: r.Level >= slog.LevelError}
 	var cause string
 	var details []string
 	add := func(a slog.Attr) bool {

@@ -47,6 +47,7 @@ type Event struct {
 	Blame    string  // kind of the fault that ended the attempt
 	Error    string  // why it ended, why a call failed, or why the run could not continue
 	Text     string  // of a Message, for a person to read
+	Urgent   bool    // of a Message: shown also where no progress is; not in JSON
 	Verdict  string  // of Graded, a [vocab.Verdict]; with Grading, it is the Status
 
 	// Of CallRetry and InstanceRetry.
@@ -95,11 +96,3 @@ type Display interface {
 	// the first error that writing met. Later calls return the same.
 	Close() error
 }
-
-// NewQuiet returns a display that shows nothing.
-func NewQuiet() Display { return quiet{} }
-
-type quiet struct{}
-
-func (quiet) Event(Event)  {}
-func (quiet) Close() error { return nil }

@@ -319,7 +319,7 @@ func TestManyGoroutinesShareADisplay(t *testing.T) {
 	v := newVT(t, 80, 24)
 	displays := map[string]Display{
 		"terminal": NewTerminal(v, v.size, 64, 8, nil), "lines": NewLines(newVT(t, 999, 24)),
-		"json": NewJSON(newVT(t, 999, 24)), "quiet": NewQuiet(),
+		"json": NewJSON(newVT(t, 999, 24)), "quiet": NewQuiet(newVT(t, 999, 24)),
 	}
 	for name, d := range displays {
 		t.Run(name, func(t *testing.T) {

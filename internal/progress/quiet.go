@@ -1,0 +1,20 @@
+package progress
+
+import (
+	"io"
+
+	"batch.example/batch/internal/printable"
+)
+
+// NewQuiet returns a display that writes to w only the messages that are urgent.
+func NewQuiet(w io.Writer) Display { return quiet{newQueue(w)} }
+
+type quiet struct{ out *queue }
+
+func (q quiet) Event(e Event) {
+	if e.Urgent {
+		q.out.put([]byte("batch: " + printable.Line(Notice(e)) + "\n"))
+	}
+}
+
+func (q quiet) Close() error { return q.out.close() }
