@@ -10,16 +10,39 @@
 // That depends on where a value comes from:
 //
 //   - Used: the keys and logins that the program itself sends, such as
-//     OPENAI_API_KEY, passwords in URLs, and settings whose name is that of a key
-//     ([KeyName]). These are always secrets. See [Of].
+//     OPENAI_API_KEY, passwords in URLs, and settings with the name of a key. These are
+//     always secrets. See [Of].
 //   - Passed on: variables that are set in a container, and headers that are sent to a
 //     server. They are secrets if the name is that of a key, or if the value looks
-//     like a generated key ([LooksSecret]). See [PassedOn].
+//     like a generated key. See [PassedOn].
 //   - Other variables of the process: they are secrets if the name is that of a key and
 //     the value looks like a generated key, because the password "postgres" and the
 //     token "development" are ordinary words. These variables are not passed on, so
 //     they appear in a text only by accident. See [InEnvironment].
 //   - Everything that a user's pattern matches.
+//
+// The name of a key ([KeyName]) contains, in upper or lower case, apikey, api_key, secret,
+// password, credential, authorization or cookie anywhere; or key, token, passwd, passphrase,
+// _pass, -pass, _pwd or -pwd where no letter follows: GITHUB_TOKEN and KEY_2, but not
+// max_tokens or KEYBOARD.
+//
+// A value looks like a generated key ([LooksSecret]) if it has 16 letters and digits in a
+// row, other characters except white space left out, at least 8 of them different, that
+// change between digits, capitals and small letters at least 4 times (from a capital to a
+// small letter does not count). So do 32 hexadecimal digits and a UUID, with one exception
+// in about a thousand, but words, paths, dates and passwords that people think of do not.
+//
+// # Adding a secret
+//
+// --mask REGEX, of batch run and of every command that runs agents or tests, adds a
+// pattern, and may be repeated. run.mask_patterns in a configuration is a list of them.
+// They are in Go's syntax. To hide one value, write it with its special characters escaped:
+//
+//	batch run ... --mask 'corp-[0-9a-f]{32}' --mask 'pass\.word'
+//	run: {mask_patterns: ['corp-[0-9a-f]{32}']}
+//
+// Or set the value as a variable of the container under a key's name: environment.env, or
+// environment.forward_env for one of your own variables.
 //
 // A value is also found in hexadecimal, and in base64 with either alphabet, even as a part of
 // a longer encoded text. Each character of these that is neither a letter nor a digit may be
@@ -29,15 +52,15 @@
 //
 // # What is not hidden
 //
-//   - values shorter than [MinLength], and numbers with fewer than 12 digits: they
-//     occur in too many texts that are not secret
+//   - values shorter than 6 bytes, and numbers with fewer than 12 digits: they occur in
+//     too many texts that are not secret. Matches of a pattern may be shorter
 //   - text that matches a pattern only after decoding
 //   - a value in another form: reversed, compressed, with letters or digits escaped, or
 //     wrapped over lines that the value itself does not have
 //   - numbers and member names in JSON: hiding them would change the document
 //   - submissions. What an agent submits is kept exactly, byte for byte, in
 //     <id>.patch and in preds.json, because otherwise it could not be graded. If it
-//     contains a secret, a warning names the secret, see [Masker.Names].
+//     contains a secret, a message on stderr and in batch.log names it, also with -q.
 package mask
 
 import (
