@@ -1,10 +1,14 @@
 // Package docs has the pages that describe batch's formats and rules to its users: as
 // Markdown files in this folder, and in the program as batch help TOPIC. Each page is the
-// comment of a package, or of some, so that there is one text; go generate writes them, and the package's
-// test holds that they are current.
+// comment of a package, or the comments of some, so that there is one text; go generate writes
+// them, and the package's test holds that they are current.
 package docs
 
-import "embed"
+import (
+	"embed"
+	"io"
+	"strings"
+)
 
 //go:generate go test . -run TestPagesAreCurrent -update
 
@@ -34,11 +38,20 @@ var Pages = []Page{
 	{"designs", "The designs behind batch, and what became of each statement", []string{"designs"}},
 }
 
-// Text returns the page as Markdown, with lines for a terminal.
+// Text returns the page as Markdown, with lines for a terminal. It copies the page only once:
+// each start of batch help needs all of them.
 func (p Page) Text() string {
-	text, err := files.ReadFile(p.Name + ".md")
+	f, err := files.Open(p.Name + ".md")
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return string(text)
+	defer f.Close()
+	var text strings.Builder
+	if info, err := f.Stat(); err == nil {
+		text.Grow(int(info.Size()))
+	}
+	if _, err := io.CopyBuffer(&text, f, make([]byte, 1024)); err != nil {
+		panic(err) // from memory
+	}
+	return text.String()
 }
