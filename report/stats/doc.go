@@ -8,6 +8,71 @@
 //
 // A difference is always B minus A, where A is the baseline. Rates are in 0..1.
 //
+// # Rates
+//
+// The unit is the instance. With several attempts, its value is the mean of those that have a
+// score, and a rate is the mean over instances.
+//
+// Instances of a repository vary together, so the interval of a rate comes from resampling
+// repositories ([Bootstrap.Rate]). A draw takes each repository, with all of its instances, or
+// leaves it out, both with probability 1/2; its complement counts too. Where --draws (10,000)
+// is enough for all subsets, up to 13 repositories, each subset is taken once; else the draws
+// begin from --seed. The interval is between the quantiles of the means of all draws. By
+// Hartigan's theorem ("Using subsample values as typical values", JASA 64, 1969) it has the
+// level asked for, for any number and sizes of repositories, where their sums vary
+// independently and symmetrically. The usual bootstrap needs many repositories of similar size.
+//
+// Means are taken without and with half an instance that has 0, and half a one that has 1
+// (Agresti and Min, "Simple improved confidence intervals for comparing matched proportions",
+// Statistics in Medicine 24, 2005). Where all instances are 0, or all 1, the interval is at
+// least as wide as the exact one of as many independent results (Clopper and Pearson,
+// Biometrika 26, 1934).
+//
+// Fewer than 6 repositories cannot give a level of 0.95. Then instances are resampled instead,
+// each as a repository of its own, and tables say "bootstrap by instance": the result is of
+// these repositories, not of others like them.
+//
+// # Comparisons
+//
+// Sides are paired by instance, and the same test resamples the differences
+// ([Bootstrap.RateDifference]), with half an instance added that B won and half a one that A
+// won (with several attempts, half of the smallest difference). Its p value is two-sided, of no difference: twice the share of the draws' means on the
+// rarer side of 0. It is at most 1 - level exactly where the interval leaves out 0. G
+// repositories have no p value below 2/2^G. Sides whose p is not low enough are called tied.
+//
+// With more than two entries, the p values of all pairs are corrected by Holm's step-down
+// method (Scandinavian Journal of Statistics 6, 1979): the lowest of m is multiplied by m, the
+// next by m-1, and so on, none becomes lower than one before it, and the corrected ones decide.
+// Intervals are not corrected.
+//
+// Cost, steps and time have the difference of means, its share of A's mean, and the median of
+// the differences, each with its interval from the same draws without anything added
+// ([Bootstrap.Difference], [Bootstrap.MedianDifference]). The interval of the share holds the
+// changes r for which the interval of B - A(1+r) contains 0 ([Bootstrap.RelativeDifference]).
+//
+// # Power
+//
+// What a comparison could have shown is estimated from its own pairs ([Plan]): how large the
+// repositories are, on how many instances the sides differ and by how much, and how the
+// difference varies between repositories (with the correction CR2 of Bell and McCaffrey, 2002).
+// For a difference and a number of instances, 300 comparisons are drawn and tested; the power
+// is the share that shows it. By instance, it is Connor's formula (Biometrics 43, 1987). Tables
+// have, for a power of 0.8, the smallest difference that as many instances show, and how many
+// instances of these repositories would show the difference observed.
+//
+// # Several attempts
+//
+// An instance with c successes in n attempts has, for k up to n, the unbiased estimates
+//
+//	pass@k  1 - C(n-c,k)/C(n,k)  at least one of k succeeds
+//	pass^k  C(c,k)/C(n,k)        all of k succeed
+//
+// (Chen et al., "Evaluating large language models trained on code", 2021, and Yao et al.,
+// "tau-bench", 2024), and the table has their means over the instances with k attempts or more. The standard error
+// is clustered by repository: of G repositories and N instances, with d the sum of a
+// repository's values minus the mean, it is sqrt(G/(G-1) * sum of d^2) / N ([ClusteredMean]).
+// Intervals are those of rates.
+//
 // # What the simulations show
 //
 // The tests draw benchmarks of 30 to 500 instances, of one repository, of the first 6 to 12 of
