@@ -132,14 +132,21 @@ func (a *app) resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume DIR",
 		Short: "Continue an interrupted or crashed run",
-		Long: `Continue an interrupted or crashed run: all instances that runs into DIR
-selected, with the settings of the last ` + "`batch run`" + `, as its manifest says. Those
-with a result are kept, and those that failed for infrastructure reasons are
-retried. Unfinished ones continue after the last step in their journal: in their
-own container if it still runs (reattach), else in a new one in which the
-recorded commands run again (replay). A command that was running in a container
-that is still there is not run twice: its output is used. A reply that is in a
-journal is never paid for again.
+		Long: `Continue an interrupted or crashed run. It gives the last ` + "`batch run`" + ` into DIR
+again: with the command line that the manifest has, in the folder in which it
+was started, for all instances that runs into DIR selected. Configurations,
+scripts and datasets are read from their files as these are now, and variables
+as they are set now. The settings in the manifest are compared with these: what
+has changed since an instance got its result, or an unfinished one its first
+reply, is refused by name (--accept-changes). Where there is neither, the new
+setting is taken.
+
+Instances with a result are kept, and those that failed for infrastructure
+reasons are retried. Unfinished ones continue after the last step in their
+journal: in their own container if it still runs (reattach), else in a new one
+in which the recorded commands run again (replay). A command that was running in
+a container that is still there is not run twice: its output is used. A reply
+that is in a journal is never paid for again.
 
   batch resume runs/gpt-5
   batch resume runs/gpt-5 -w 16 --cost-limit-total 50
@@ -169,9 +176,10 @@ func (a *app) retryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry DIR [INSTANCE...]",
 		Short: "Run chosen instances of a run directory again",
-		Long: `Run chosen instances of a run directory again, with the settings in its
-manifest. Their results are removed; their journals and what they cost are kept.
-Unfinished instances are resumed, or with --fresh start from the beginning.
+		Long: `Run chosen instances of a run directory again, with the command line that its
+manifest has, as ` + "`batch resume`" + ` does. Their results are removed; their journals
+and what they cost are kept. Unfinished instances are resumed, or with --fresh
+start from the beginning.
 
   batch retry runs/gpt-5 --outcome limit
   batch retry runs/gpt-5 --status TimeExceeded,RepeatedFormatError -w 8
