@@ -11,19 +11,24 @@
 // of --json, and each has the exit status beside it. No kind counts against the model: the
 // instance has no result, and the next run or batch resume takes it up again.
 //
-//	usage      UsageFault      what you gave: flags, configuration, dataset, a template that
-//	                           cannot be rendered. It stops the run: no instance starts any
-//	                           more, and the running ones finish
-//	instance   InstanceFault   this row or its image: another commit, a missing image, a
-//	                           request that the provider refuses. The others continue
-//	transient  TransientFault  it may go away by itself: the network, an overloaded provider
-//	                           or engine. A failed model call is first tried again by itself
-//	host       HostFault       every instance would fail: the engine is gone, the disk full,
-//	                           the key refused. It stops the run, as usage does
+//	usage      UsageFault      what you gave: flags, configuration, dataset, a
+//	                           template that does not render. It stops the run:
+//	                           no instance starts any more, the running ones
+//	                           finish
+//	instance   InstanceFault   this row or its image: another commit, a missing
+//	                           image, a request that the provider refuses. The
+//	                           other instances continue
+//	transient  TransientFault  may go away by itself: the network, an overloaded
+//	                           provider or engine. A failed model call is tried
+//	                           again first
+//	host       HostFault       every instance would fail: the engine is gone,
+//	                           the disk full, the key refused. It stops the run,
+//	                           as usage does
 //	bug        Bug             a defect of batch: please report it
 //	unknown    UnknownFault    an error that batch could not classify
-//	expired    ExpiredFault    the credentials that came with a turn (batch serve, or a
-//	                           program that uses package session) have expired
+//	expired    ExpiredFault    the credentials that came with a turn have
+//	                           expired (batch serve, or a program with package
+//	                           session)
 //
 // Within a run, a transient fault is tried twice more, after a pause; the others are not.
 // --retry KIND=N changes that for transient, instance, bug, unknown and expired, and also

@@ -12,34 +12,41 @@
 // named after it here. Results are kept on resume and count in every score: without a
 // patch, as not resolved.
 //
-//	Submitted               submitted: the agent submitted a patch; empty: an empty one
-//	LimitsExceeded          limit: agent.step_limit or agent.cost_limit, or with a cost
-//	                        limit a reply whose price is not known
+//	Submitted               submitted, or empty where the patch is empty: the
+//	                        agent submitted
+//	LimitsExceeded          limit: agent.step_limit or agent.cost_limit, or with
+//	                        a cost limit a reply whose price is not known
 //	TimeExceeded            limit: the attempt worked as long as it may
-//	ContextWindowExceeded   limit: the conversation is longer than the model accepts
-//	RepeatedFormatError     format: too many replies in a row without a valid command
-//	                        (agent.max_consecutive_format_errors)
-//	ContentPolicyViolation  failed: the provider refuses what the conversation contains
-//	EnvironmentDestroyed    failed: the agent's commands made its container unusable
+//	ContextWindowExceeded   limit: the model does not accept such a long
+//	                        conversation
+//	RepeatedFormatError     format: too many replies in a row without a valid
+//	                        command (agent.max_consecutive_format_errors)
+//	ContentPolicyViolation  failed: the provider refuses the conversation's
+//	                        content
+//	EnvironmentDestroyed    failed: the agent's commands made its container
+//	                        unusable
 //	Answered                failed: an answer that calls no tool, where
 //	                        agent.finish_without_calls lets that end an attempt
 //	InputRequired           failed: the model asked a person (agent.ask)
-//	Ended                   failed: a person ended a conversation without a result
+//	Ended                   failed: a person ended a conversation that had no
+//	                        result
 //
 // The others are not results. They never count against the model, and the next run or batch
 // resume continues them. Outcome infrastructure, one for each kind of fault (below):
 //
-//	TransientFault  InstanceFault  HostFault  UsageFault  UnknownFault  Bug  ExpiredFault
+//	TransientFault  InstanceFault  HostFault  UsageFault  UnknownFault  Bug
+//	ExpiredFault
 //
 // Outcome pending, and diverged:
 //
 //	not run           not begun, or the provider refused the run's first call
 //	Running           it runs now
-//	Interrupted       a stop or a crash ended it; it continues after its last step
+//	Interrupted       a stop or a crash ended it; it continues after its last
+//	                  step
 //	BudgetExceeded    --cost-limit-total is spent; a higher one continues it
 //	UserInterruption  a person stopped a turn of a conversation
-//	ReplayDiverged    diverged: resumed in a new container, its commands gave other
-//	                  outputs, so it starts from the beginning
+//	ReplayDiverged    diverged: resumed in a new container, its commands gave
+//	                  other outputs, so it starts from the beginning
 //
 // Within an attempt, and not at its end, a message of a trajectory may have the
 // interrupt_type FormatError (a reply without a valid command), ExecutionTimeout (a
