@@ -224,4 +224,28 @@
 // The entry of an instance is removed from preds.json, durably, before its next attempt
 // begins; so an entry that differs from the journal was written later by somebody else, and
 // stands.
+//
+// # A dataset on several machines
+//
+// --shard 2/3 takes every third instance, from the second, of those that the other flags
+// select. Each machine gets the same command with a shard and a directory of its own, and
+// here the others 2/3 and 3/3; --cost-limit-total holds for each by itself:
+//
+//	batch run --subset verified -m openai/gpt-5 --shard 1/3 -o runs/1
+//
+// When all have ended, copy the directories to one machine, put the folders of the
+// instances into one with the manifest of one of them, and give the same command without
+// --shard:
+//
+//	mkdir runs/all && cp runs/1/manifest.json runs/all
+//	find runs/[123] -mindepth 1 -maxdepth 1 -type d ! -name logs \
+//	    -exec cp -r {} runs/all \;
+//	batch run --grade --subset verified -m openai/gpt-5 -o runs/all
+//
+// It keeps every result, puts preds.json back from the journals, pays for nothing twice,
+// refuses other settings than those of the manifest, and runs what has no result: what was
+// interrupted continues in a new container. From then on it is a run directory as any other.
+// Verdicts are not joined (each grades.jsonl numbers its records): the tests run again,
+// without those whose log this machine has. Without joining, compare takes the shards as
+// the attempts of one entry: all=runs/1,runs/2,runs/3.
 package results

@@ -248,7 +248,7 @@ func (f *sourceFlags) addSelection(fs *pflag.FlagSet) {
 	fs.StringVar(&f.filter, "filter", "", "keep instances whose id matches this regular expression from its start")
 	fs.StringVar(&f.slice, "slice", "", "then keep this Python slice, such as 0:50, -10: or ::2")
 	fs.StringVar(&f.instances, "instances", "", "keep the ids listed in this `FILE` (one per line or a JSON list; - is stdin)")
-	fs.StringVar(&f.shard, "shard", "", "keep the i-th of n equal parts, written i/n")
+	fs.StringVar(&f.shard, "shard", "", "then keep the i-th of n equal parts, written i/n, for one of several machines:\nsee batch help results")
 	fs.BoolVar(&f.shuffle, "shuffle", false, "shuffle first, as mini-swe-agent does")
 	fs.Int64Var(&f.seed, "seed", 42, "seed of the shuffle")
 	inSection(fs, "Dataset")
