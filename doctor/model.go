@@ -100,7 +100,7 @@ func checkPrice(m catalogue.Model, resp *llm.Response) Check {
 	}
 	switch {
 	case m.Cost == catalogue.Uncounted && resp.Cost == 0:
-		return Check{"price", Good, "unknown, and costs are not counted for this model", ""}
+		return Check{"price", Good, "unknown: a call costs what its answer says, else nothing, as this one", ""}
 	case m.Price == nil && resp.Priced:
 		return Check{"price", Good, "the provider reports what each call costs; " + cost, ""}
 	case resp.Priced:

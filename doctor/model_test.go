@@ -45,7 +45,7 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 			"model.litellm_model_registry",
 		}},
 		{"openai/gpt-5", llmtest.Answer{Content: "OK", NoUsage: true}, []string{"but not of calls such as this one: costs cannot"}},
-		{"openai/own", llmtest.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown, and costs are not counted"}},
+		{"openai/own", llmtest.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown: a call costs what its answer says, else nothing, as this one"}},
 		{"openai/own", llmtest.Answer{Content: "OK", Cost: &cost}, []string{"ok price the provider reports what each call costs; this call cost 0.25 USD"}},
 	} {
 		server := llmtest.NewServer(t, tt.answer, tt.answer)

@@ -60,7 +60,12 @@
 // A cost limit needs a price. batch has a list of prices (batch models shows it, with its
 // sources), reads the file that model.litellm_model_registry names (LiteLLM's form) over
 // it, and prefers the cost that a provider reports for each call, as OpenRouter does.
-// Without a price, --cost-limit-total and agent.cost_limit=VALUE are refused.
+//
+// Where no price is known, a model at a loopback address or of a provider without keys
+// runs, and a call costs what the server reports for it, else nothing. Any other model is
+// refused unless -c model.cost_tracking=ignore_errors is given. --cost-limit-total and
+// -c agent.cost_limit=2 are refused with both, since they could not hold; a limit from a
+// file or the default only causes a warning.
 //
 // Each try of a call is recorded before it is sent. One that was not answered and may
 // have been charged (a time-out, a broken connection, a crash) is in the bill with
