@@ -1,5 +1,5 @@
-// Package dataset says what to run: it reads SWE-bench-style rows, selects
-// among them, and names each one's image.
+// Package dataset reads SWE-bench-style rows, selects among them, and names each one's
+// image.
 //
 // Rows come from parquet, JSON Lines or JSON files (plain, gzip or zstd),
 // folders and globs of them, a Hugging Face dataset, or the embedded demo.
@@ -49,7 +49,8 @@
 //	version            of the repository, for tables and the order of work.
 //	image_name         the image that the instance runs in; also docker_image or image.
 //	                   Without one, the name is derived from instance_id as SWE-bench
-//	                   names its images: [Instance.ImageName].
+//	                   names its images: sweb.eval.x86_64.ID of docker.io/swebench,
+//	                   in lower case, with _1776_ for each __ of the ID.
 //	patch              the gold patch, a unified diff. `-m oracle` submits it.
 //	test_patch         the diff of the tests that judge a solution.
 //	FAIL_TO_PASS       test ids that fail before the gold patch and pass after it.
@@ -77,7 +78,7 @@
 //
 // Rows of SWE-bench without these columns have
 // their script and parser from its tables, and rows of other datasets from columns of their
-// own: package grade/family lists them. In place of the columns, `batch grade --eval-script`
+// own: batch help graders lists them. In place of the columns, `batch grade --eval-script`
 // takes a script, and `--parser` a program that reads the output and prints
 // {"test": "PASSED", ...}. `batch grade gold` must resolve every row; `batch grade --check`
 // shows which rows it does not resolve, and which an empty patch does.

@@ -1,7 +1,6 @@
-// Package designs goes through the five designs that batch was made from, statement by
-// statement, and says which code does what a statement asks for and which test shows it, or
-// why it is not done. It has no code of its own; its test checks that everything that it
-// names exists.
+// Package designs says what became of the five designs that batch was made from, statement by
+// statement: which code does what a statement asks for and which test shows it, or why it is
+// not done. It has no code of its own; its test checks that everything that it names exists.
 //
 // The designs are mini-swe-agent's pages on the life of its agent, its control flow and its
 // errors, a design of a stateful agent around a stateless loop, and the description of an

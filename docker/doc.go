@@ -1,27 +1,21 @@
-// Package docker gives each instance its container, through the engine's API
-// and never through the command-line client.
+// Package docker gives each instance a container of its own, through the engine's API and
+// never through the docker command. It finds the engine the way that command does: by
+// DOCKER_HOST, then the context, then the default socket. A missing image is pulled once,
+// however many instances need it.
 //
-// An [Engine] is one connection to one Docker engine. It finds the engine the
-// way the docker command does (DOCKER_HOST, then the context, then the default
-// socket) and agrees with it on an API version. It gives access to the engine's
-// images (package images) and containers (package containers). [Engine.Ensure]
-// pulls a missing image once, however many callers ask at the same time. A
-// [containers.Container] runs commands with exact bytes and exit codes, copies files
-// in and out, and is removed by [containers.Container.Remove].
+// You may rely on this:
 //
-// A caller may rely on this:
-//
-//   - Unless the [containers.Spec] says otherwise, a container has no network, no
-//     directories of the host, no engine socket, no new privileges, nothing from this process's
-//     environment, few capabilities and a limit on processes.
-//   - A create that fails leaves nothing behind.
+//   - Unless environment.network or environment.run_args say otherwise, a container has no network, no directories of
+//     your machine, no engine socket, no new privileges, nothing from batch's own environment,
+//     few capabilities and a limit on processes.
+//   - A container that cannot be started leaves nothing behind.
 //   - A command that exceeds its time limit is killed with all its children.
-//   - When a container or the engine is gone, the caller gets an error with blame,
-//     never the output of a command.
+//   - When a container or the engine is gone, that is an error of the run, never an
+//     output that the model reads.
 //   - A container's own host name resolves, even without a network.
 //   - A limit that the engine cannot enforce is left out, with a warning.
-//   - Every container has labels that name its owner, so that [Engine.Reap] can remove
-//     what a killed process left behind.
+//   - Every container has labels that name its owner, so that batch clean can remove what a
+//     killed run left behind.
 //
 // Root keeps the capabilities that installing and testing software needs:
 // CHOWN, DAC_OVERRIDE, FOWNER and FSETID (to unpack an archive with its owners
@@ -39,8 +33,8 @@
 // mounted from a volume that is filled once per engine. One stream through the engine
 // connects batch to it; while commands run, batch makes no other calls to the engine.
 // The helper needs nothing from the image. No process in the container can kill or
-// stop it, inspect it or forge its messages. With CAP_SYS_PTRACE, which the Spec must
-// request, a process can disturb the stream: batch connects again, and gives up the
+// stop it, inspect it or forge its messages. With CAP_SYS_PTRACE, which
+// environment.run_args must ask for, a process can disturb the stream: batch connects again, and gives up the
 // container if this keeps happening.
 //
 // A command runs in its interpreter as docker exec would start it: in its own session,
@@ -53,41 +47,42 @@
 // 100 processes and threads, as with a fork bomb, the other processes of the container are
 // stopped meanwhile. Several commands
 // may run at once. When there is no room for another process, all processes except the
-// helper are killed, and [vocab.Output.Restarted] is set. Commands have an oom_score_adj of
+// helper are killed, and the model reads so. Commands have an oom_score_adj of
 // 300, so that the kernel kills them first when memory runs out.
 //
-// [containers.Container.Stream] starts a program whose stdin and stdout the caller has, for
-// servers that speak over them. It is the only thing that uses the engine's exec. The
-// helper does not know such a program, so its processes are recognized by a variable in
-// their environment: they are killed when the stream is closed, and by the next stream with
-// the same name if nobody closed it.
+// An MCP server in the container is a program whose stdin and stdout batch has. It is the only
+// thing that uses the engine's exec. The helper does not know such a program, so its processes
+// are recognized by a variable in their environment: they are killed when the server is
+// stopped, and by the next start of the same server if nobody stopped it.
 //
-// [containers.Command.Ahead] starts the next bash as soon as a command has ended and
-// evaluates its start files (BASH_ENV, and with -l the profiles, such as conda's
-// activation), so that no command waits for either. Each command sees what the previous
-// one changed. If a background process changes a file that a start file reads while the
-// bash waits, only the command after the next one sees the change. A bash that was killed
-// meanwhile, or whose start files do something that would be visible (trace, exit, set -e,
-// a trap at each command), is replaced by a bash that is called with the script.
+// The next bash starts as soon as a command has ended, and evaluates its start files
+// (BASH_ENV, and with -l the profiles, such as conda's activation), so that no command waits
+// for either. Each command sees what the previous one changed. If a background process changes
+// a file that a start file reads while the bash waits, only the command after the next one sees
+// the change. A bash that was killed meanwhile, or whose start files do something that would be
+// visible (trace, exit, set -e, a trap at each command), is replaced by a bash that is called
+// with the script.
 //
 // Such a script sees these differences from bash -c: syntax errors say "eval:" instead of
 // "-c:", set -x writes one + more, and a last command is a child of bash, where
 // bash -c would have replaced itself by it (SHLVL is one more, and bash reports the
-// signal that killed it). [containers.Command.Fresh] (environment.shell: fresh) avoids them.
+// signal that killed it). environment.shell: fresh avoids them.
 //
-// The helper keeps a result until the next command, and identifies commands by
-// [containers.Command.ID]. When the connection breaks, the engine is restarted with live-restore,
-// or this process is killed, the command continues; the process that connects next gets its result.
-// When nobody has been connected for [containers.Spec.Unattended], the helper ends the container.
+// Each command has an id, and the helper keeps its result until the next command. When the
+// connection breaks, the engine is restarted with live-restore, or batch is killed, the command
+// continues, and the process of batch that connects next gets its result. When none has been
+// connected for an hour more than twice environment.container_timeout, the helper ends the
+// container.
 //
 // # Containers that end
 //
 // What runs in a container can end process 1 in one way only: by using up the container's
 // memory with something no process holds, such as files in /dev/shm. Then the container
-// is started again with its files, and [vocab.Output.Restarted] is set. A container whose
-// interpreter existed and no longer does is [vocab.ErrDestroyed]: its own commands did it,
-// and another attempt would do it again. A container that was killed, stopped or removed
-// through the engine, or that ended with the engine, is a Transient fault.
+// is started again with its files, and the model reads so. A container whose
+// interpreter existed and no longer does ends the attempt as EnvironmentDestroyed: its own
+// commands did it, and another attempt would do it again. A container that was killed, stopped
+// or removed through the engine, or that ended with the engine, is a transient fault: batch
+// replaces it and resumes the attempt.
 //
 // # Where process 1 comes from
 //
@@ -97,7 +92,7 @@
 // container's files, and it works with a read-only root. Batch fills one volume
 // for each engine and version of the helper, through a container that is never started.
 // (Copying the program into each container would make the start a quarter slower.) The
-// volume stays for the next run; Init.Remove of the [Engine] removes it when no container
+// volume stays for the next run; batch clean removes it when no container
 // uses it. If the volume was removed meanwhile, or the process that filled it was killed, a
 // container cannot start: then batch fills the volume again.
 //
@@ -115,31 +110,29 @@
 //
 // # Disk
 //
-// [containers.Spec.Disk] limits the size of a container's own files: what its commands wrote
+// --disk (environment.disk) limits the size of a container's own files: what its commands wrote
 // to the image's file system, not to its volumes or /dev/shm. Where the storage driver
 // has a quota for it (overlay2 on xfs with pquota, btrfs, zfs, devicemapper),
-// a write beyond the quota fails in the container. Where there is no quota, one goroutine
+// a write beyond the quota fails in the container. Where there is no quota, batch
 // measures the containers every two seconds, or less often if measuring takes more than a
 // tenth of that, so a command may exceed the limit by some amount. Then all processes of
-// that container are killed, [vocab.Output.Disk] reports it, and a few more commands may
-// free space. If they do not, the container is [vocab.ErrDestroyed], except for the commands
-// that its owner runs to save its work. Where the files are on this machine, they are
+// that container are killed, the model reads so, and a few more commands may
+// free space. If they do not, the attempt ends as EnvironmentDestroyed; its work is still
+// saved. Where the files are on this machine, they are
 // measured directly, about 50 ms for 20,000 files. Otherwise the engine is asked,
 // which takes a second for each container and counts sparse files as if they were full.
 //
 // # An engine that goes away
 //
-// The error of a call that loses the engine is a Transient fault that is [ErrOutage]; it says
-// nothing about the instance. From then on [Engine.Ready], and every call that starts or
-// removes something, waits until the engine answers again, for at most
-// [Config.Patience]. A restart of the engine without live-restore ends its containers,
-// which is ErrOutage too.
+// When batch loses the engine, that says nothing about an instance: it is a transient fault.
+// From then on everything that starts or removes something waits until the engine answers
+// again, for at most --engine-wait. A restart of the engine without live-restore ends its
+// containers, which is a transient fault too.
 //
-// Each call has its own time limit, usually a minute, in which the engine has
-// to begin its answer and then to continue it. A call that exceeds it is a
-// Transient fault, and Ready waits as after a lost connection: so one call finds out
-// that the engine hangs, not every call. A pull may take long; it ends when
-// it makes no progress for five minutes, or at [Config.PullTimeout].
+// Each call has its own time limit, usually a minute, in which the engine has to begin its
+// answer and then to continue it. After a call that exceeds it, all others wait as after a lost
+// connection: so one call finds out that the engine hangs, not every call. A pull may take long;
+// it ends when it makes no progress for five minutes, or at environment.pull_timeout.
 //
 // # Podman
 //

@@ -1,13 +1,13 @@
 // Package docs has the pages that describe batch's formats and rules to its users: as
 // Markdown files in this folder, and in the program as batch help TOPIC. Each page is the
-// comment of a package, or the comments of some, so that there is one text; go generate writes
-// them, and the package's test holds that they are current.
+// comment of a package, so that there is one text; go generate writes them, and the package's
+// test holds that they are current.
 package docs
 
 import (
 	"embed"
-	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 //go:generate go test . -run TestPagesAreCurrent -update
@@ -28,6 +28,10 @@ var Pages = []Page{
 	{"row", "The columns of a row, and a dataset of your own", []string{"dataset"}},
 	{"scripts", "The scripts of -m scripted/FILE and batch stub --script", []string{"llm/scripted"}},
 	{"results", "The files of a run directory, in detail", []string{"results"}},
+	{"trajectory", "The trajectory of an attempt: INSTANCE.traj.json", []string{"results/trajectory"}},
+	{"journal", "The journal of an instance: journal.jsonl", []string{"journal"}},
+	{"manifest", "What was asked for and what ran: manifest.json", []string{"results/manifest"}},
+	{"grades", "What grading found: grades.jsonl and quarantine.txt", []string{"results/grades"}},
 	{"statuses", "Exit statuses, verdicts, and the kinds of faults", []string{"vocab", "fault"}},
 	{"data", "What batch export writes", []string{"results/export"}},
 	{"graders", "How rows of each family of datasets are graded", []string{"grade/family"}},
@@ -38,20 +42,23 @@ var Pages = []Page{
 	{"designs", "The designs behind batch, and what became of each statement", []string{"designs"}},
 }
 
-// Text returns the page as Markdown, with lines for a terminal. It copies the page only once:
-// each start of batch help needs all of them.
+// endOfMark ends what only a person who edits the file needs.
+const endOfMark = " -->\n"
+
+// Text returns the page for a terminal.
 func (p Page) Text() string {
-	f, err := files.Open(p.Name + ".md")
+	text, err := files.ReadFile(p.Name + ".md")
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	defer f.Close()
-	var text strings.Builder
-	if info, err := f.Stat(); err == nil {
-		text.Grow(int(info.Size()))
+	_, body, _ := strings.Cut(string(text), endOfMark)
+	var b strings.Builder
+	b.WriteString(p.Title + ".\n")
+	for line := range strings.Lines(body) {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			line = heading + strings.Repeat("-", utf8.RuneCountInString(heading)-1) + "\n"
+		}
+		b.WriteString(line)
 	}
-	if _, err := io.CopyBuffer(&text, f, make([]byte, 1024)); err != nil {
-		panic(err) // from memory
-	}
-	return text.String()
+	return b.String()
 }

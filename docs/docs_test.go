@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,9 @@ func TestPagesAreCurrent(t *testing.T) {
 	}
 }
 
+// aPackage begins a package's comment. Its page is about the program.
+var aPackage = regexp.MustCompile(`^Package \w+ `)
+
 // render returns the page that the packages' comments give. What the printer writes for a
 // terminal is also Markdown, except its headings.
 func (p Page) render(t *testing.T) []byte {
@@ -53,7 +57,7 @@ func (p Page) render(t *testing.T) []byte {
 	parsed := linked.Parse(p.comments(t))
 	printer := comment.Printer{TextWidth: 80, TextCodePrefix: "    "}
 	body := bytes.ReplaceAll(printer.Text(parsed), []byte("\n# "), []byte("\n## "))
-	return append([]byte("# "+p.Title+"\n\n<!-- go generate ./docs: the comment of "+p.source()+" -->\n\n"), body...)
+	return append([]byte("# "+p.Title+"\n\n<!-- go generate ./docs: the comment of "+p.source()+endOfMark+"\n"), body...)
 }
 
 func (p Page) source() string { return "package " + strings.Join(p.Packages, ", then of package ") }
@@ -72,7 +76,7 @@ func (p Page) comments(t *testing.T) string {
 		if text == "" {
 			t.Fatalf("package %s has no comment", pkg)
 		}
-		all = append(all, text)
+		all = append(all, aPackage.ReplaceAllString(text, "Batch "))
 	}
 	return strings.Join(all, "\n")
 }

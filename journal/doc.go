@@ -1,28 +1,32 @@
-// Package journal is the append-only history of one instance: it appends records,
-// reads them, and returns the state from which an interrupted attempt can be resumed. Its
-// file is the source of truth about the instance; package results derives everything else
-// from it.
+// Package journal writes the append-only history of one instance, INSTANCE/journal.jsonl,
+// reads it, and finds the state from which an interrupted attempt can be resumed. This file is
+// the source of truth about the instance; everything else in the run directory is derived from
+// it, but the manifest, the grades and the logs. It is exact, with the secrets in it, and only
+// its owner may read it.
 //
 // # Lines
 //
-// One record per line, in JSON (UTF-8), members always in this order:
+// One record per line, in JSON (UTF-8), members always in this order (shown on two lines):
 //
-//	{"v":2,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"lost":1,"spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
+//	{"v":2,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"lost":1,
+//	 "spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
 //
-//	v        version of the format that understands the record; a reader refuses records newer
-//	         than it knows
+//	v        version of the format that understands the record; a reader
+//	         refuses records newer than it knows
 //	seq      from 1, without gaps, over all attempts
 //	attempt  the attempt that the record belongs to, from 1
 //	start    byte offset of the line with which that attempt began
 //	calls    replies of that attempt so far, this record included
 //	cost     US dollars of those replies, and of summaries
-//	lost     calls of that attempt that may have been charged although no answer is known; a
-//	         call that is under way is one of them; absent if 0
+//	lost     calls of that attempt that may have been charged although no
+//	         answer is known; a call that is under way is one of them; absent
+//	         if 0
 //	spent    cost, plus what the lost calls count as; absent if equal to cost
 //	t        time, RFC 3339 with nanoseconds, UTC
 //	type     lower-case word; readers skip types that they do not know
 //	data     any JSON
-//	crc      CRC-32C (Castagnoli), 8 hex digits, of the line's bytes before `,"crc"`
+//	crc      CRC-32C (Castagnoli), 8 hex digits, of the line's bytes before
+//	         `,"crc"`
 //
 // So the last record alone has the state and the cost of the instance, and opening a
 // directory reads only the end of each journal. crc and v keep their place in every
@@ -30,53 +34,114 @@
 //
 // # Records
 //
-// Package results documents the records for the start, the resumption and the end of an
-// attempt.
+// A record of type reply, for instance, has in data: {step, cost, usage, ...}. Members that
+// would say nothing are absent. Steps and the actions of a step are numbered from 1.
+// Bytes are base64, so that they are exact also where they are not UTF-8.
 //
-// The program that runs the attempt writes these types, listed with the Go types of their
-// data. [Writer] reads only "cost", and the texts of a reply; [ReadHistory] reads all:
+// An attempt begins and ends with these:
 //
-//	container   ContainerData: where the actions run from now on
-//	difference  DifferenceData: an action that ran again had a different output
-//	messages    MessagesData: appended to the conversation
-//	rewrite     RewriteData: parts of what is sent to the model were replaced
-//	request     RequestData: a paid call is about to be made
-//	reply       ReplyData: the call was answered; its cost
+//	attempt     an attempt began. owner: the process, "host H, pid N, since
+//	            T". settings: what the attempt is made with, see below.
+//	            earlier: [{record, spent}] of the attempts before it
+//	resume      the attempt, which had ended or broken off, is resumed. owner,
+//	            settings
+//	prediction  model_name_or_path, model_patch: valid if an end record with
+//	            its digest follows
+//	end         the attempt is over. record: the outcome, as info.batch of a
+//	            trajectory. spent: its cost and what its lost calls count as.
+//	            prediction_sha256: of model_name_or_path, a NUL byte and
+//	            model_patch; absent without a prediction. notes:
+//	            {salvaged_patch, prediction_note, image_commit, traceback}, as
+//	            in info of a trajectory. earlier, as in attempt. A second end
+//	            of one attempt replaces the first
+//	reset       the result is forgotten; the instance is unfinished again.
+//	            earlier
+//
+// settings has model, config, salvage, price and prompts as manifest.json has them; row is the
+// digest of the dataset's row, and version is batch's. Where they differ in something that
+// affects results, the instance has a new attempt in place of a resumed one.
+//
+// In between, it has these:
+//
+//	container   where the actions run from now on. container: its id. image,
+//	            image_id, digest: its image. base: the commit of the working
+//	            tree as the agent began. image_commit: {head, files, total,
+//	            mismatch}, as in a trajectory. preamble: bytes that the shell
+//	            prints before each output, which are taken off. adopted: it is
+//	            the same container as before. replayed, differences: actions
+//	            that ran again in a new one, and how many of them had another
+//	            output. pull, start, prepare, replay: seconds until it was
+//	            ready
+//	difference  an action that ran again had another output. step, action,
+//	            command; output: bytes, perhaps only the beginning; total,
+//	            exit_code, timed_out, as in output
+//	messages    messages: appended to the conversation, as in a trajectory.
+//	            reply, shared: see "Large data"
+//	rewrite     parts of what is sent to the model were replaced, from the
+//	            request of step on. policy, refused, tokens_before,
+//	            tokens_after, edits: as in rewrites of a trajectory. summary:
+//	            digest of the call that wrote the summary in it
+//	request     a paid call is about to be made. step; digest: of the messages
+//	            and tools; tokens: length by an estimate; reserved: dollars
+//	            that count as spent until it is known what the call cost
+//	reply       it was answered. step; cost: US dollars; priced: whether that
+//	            is known; usage: tokens, as in a trajectory; model: as the
+//	            provider names it; seconds: of the call; waited: the part for
+//	            rate limits and retries; limited: the part of that for rate
+//	            limits; message; finish_reason; response: the provider's
+//	            answer; shared: see "Large data"
 //	summary_request, summary
-//	            SummaryRequestData, SummaryData: a call in which the model writes a summary for
-//	            the rewrite that follows; it is paid, and is not a step
-//	try         TryData: another try of the call is about to be made
-//	unpaid      UnpaidData: the last try failed, and was not charged
-//	lost        LostData: calls were not answered, and may have been charged
-//	action      ActionData: a command is about to run, or has run if it changes nothing
-//	output      OutputData: the command ended
-//	interrupt   InterruptData: the flow was interrupted; the messages follow
-//	submission  SubmissionData: what the agent submitted
-//	salvage     SalvageData: the working tree's diff, if nothing was submitted
+//	            a call in which the model writes the summary for the rewrite
+//	            that follows. It is paid, and is not a step. The first is as
+//	            request; the second has step, digest, and reply as above
+//	try         another try of the call is about to be made. step, reserved
+//	unpaid      the last try failed, and was not charged. step
+//	lost        calls were not answered, and may have been charged. step;
+//	            calls: how many; cost: what they count as
+//	action      a command is about to run, or has run if it changes nothing.
+//	            step, action, command; tool: the tool's name, if there is no
+//	            command
+//	output      it ended. step, action; total: bytes that it wrote; exit_code:
+//	            -1 if it was killed at its time limit, then timed_out is true;
+//	            oom: true if the container had no memory left; note: what else
+//	            happened to the container, for the model; shown: what the
+//	            model read, if too few bytes are kept to make that again;
+//	            timeout: the limit in seconds; seconds; sha256: of the bytes
+//	            that the agent had; output: the bytes that are kept
+//	interrupt   the flow was interrupted; the messages follow. step; name:
+//	            FormatError, ExecutionTimeout, ..., or an exit status
+//	submission  submission: the bytes that the agent submitted; null: an
+//	            earlier one no longer applies
+//	salvage     patch: the bytes of the working tree's diff, of an attempt
+//	            that did not submit. It stands until the next one, over a
+//	            resume too; null as above
 //
-// An attempt is one turn of the agent, unless it has these records, which package session
-// writes:
+// An attempt is one turn of the agent, unless it has these records of a conversation:
 //
-//	session     SessionData: what a person says of the session
-//	turn        TurnData: a turn began
-//	turn_end    TurnEndData: the turn ended
-//	retry       null: the open turn is tried again. As after a resume, what was recorded
-//	            after its last request is recorded again
-//	artifact    ArtifactData: something that the session has made
-//	clear       null: the conversation and the artifacts so far are forgotten. They stay in
-//	            the journal for its readers
+//	session     what a person says of it. context: its id; status: when it was
+//	            saved; metadata: texts by name. A later one replaces it
+//	turn        a turn began. turn: from 1; words: the person's; metadata
+//	turn_end    the turn ended. turn; end: finished, max_iterations (a limit
+//	            was reached), input_required (the agent has asked something)
+//	            or failed; status: an exit status; question; error
+//	retry       null: the open turn is tried again. As after a resume, what
+//	            was recorded after its last request is recorded again
+//	artifact    something that it has made. turn, name, media_type; data: the
+//	            bytes. One with the same name replaces it
+//	clear       null: the conversation and the artifacts so far are forgotten.
+//	            They stay in the journal for its readers
 //
-// JSON cannot hold bytes that are not UTF-8, so exact bytes are encoded.
+// # Large data
 //
-// Large data is stored once. A message refers to the output that it shows and to
-// the provider's answer ([MessagesData]); the trajectory has both in place of the references.
-// The text of a reply is only in its message: the response has "" for each string of
-// 64 bytes or more that is also in the message, and "shared" lists for each its offset in
-// the response, and where its bytes begin and end in the message. Messages that are
-// appended after the reply use the same form, with offsets in their list; "reply" is the
-// reply's step.
+// Large data is stored once. In a message's extra, raw_output may be {"step": n, "action": n},
+// which refers to the output record, and response may be {"step": n}, which refers to the
+// reply record; the trajectory has both in place of the references. The text of a reply is only
+// in its message: its response has "" for each string of 64 bytes or more that is also in the
+// message, and shared lists for each its offset in the response, and where its bytes begin and
+// end in the message. Messages that are appended after the reply use the same form, with
+// offsets in their list; reply is then the step of that reply.
 //
-// A submitting output is kept up to 10 MiB; other outputs are cut to 1 MiB, the
-// beginning and the end. When an attempt's outputs reach 64 MiB, each further one is cut
-// to 64 KiB. A trajectory reports a cut as extra.output_bytes.
+// A submitting output is kept up to 10 MiB; other outputs are cut to 1 MiB, the beginning
+// and the end. When an attempt's outputs reach 64 MiB, each further one is cut to 64 KiB. A
+// trajectory reports a cut as extra.output_bytes.
 package journal

@@ -35,8 +35,9 @@ func versionOf(typ string) int {
 }
 
 // Types of journal records. Package results writes and reads those of the
-// first group; package solver writes the others, and the package comment describes their
-// data. A reader skips types that it does not know.
+// first group; package solver writes the others, and package session those of a session. The
+// package comment describes their data; in Go, its type is named after the record, such as
+// [ReplyData]. [Writer] reads only costs and the texts of a reply, [ReadHistory] all. A reader skips types that it does not know.
 const (
 	TypeAttempt    = "attempt"    // an attempt began
 	TypePrediction = "prediction" // the prediction that the next end record commits

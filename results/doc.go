@@ -1,31 +1,40 @@
-// Package results is the run directory: its format, which this comment
-// specifies, and the only code that writes it.
+// Package results writes the run directory, whose files this page describes. Nothing
+// else writes them, except where that is said.
 //
 // # Files
 //
 //	<dir>/
 //	  preds.json            derived: predictions, in order of completion
-//	  preds.json.original-<n>  a preds.json that another tool wrote in another form
-//	  exit_statuses.yaml    derived: exit status -> instance ids, the whole directory
+//	  preds.json.original-<n>  a preds.json that another tool wrote in another
+//	                        form
+//	  exit_statuses.yaml    derived: exit status -> instance ids, the whole
+//	                        directory
 //	  results.parquet       derived: one row per attempt, for pandas and DuckDB
-//	  manifest.json         what was asked and what ran, see Manifest
-//	  batch.log             the run's log; written by the program, not by this package
-//	  grades.jsonl          what grading found, append-only: see package grades
-//	  quarantine.txt        ids of instances that are left out of all rates: see package grades
-//	  logs/                 logs and reports of grading; written by the program, like the final
-//	                        report <model>.<run id>.json beside it
+//	  manifest.json         what was asked and what ran: see batch help manifest
+//	  batch.log             the run's log
+//	  grades.jsonl          what grading found, append-only: see batch help
+//	                        grades
+//	  quarantine.txt        ids of instances that are left out of all rates
+//	  logs/                 logs and reports of grading, with the final report
+//	                        <model>.<run id>.json beside it: see batch help
+//	                        formats
 //	  .batch.lock           held with flock(2) by the owner, whose name is in it
-//	  <id>/journal.jsonl    the truth about an instance, append-only
-//	  <id>/<id>.patch       the submission, byte for byte; absent when there was none
-//	  <id>/<id>.salvaged.patch  the working tree's diff, byte for byte, of an attempt that did not submit
-//	  <id>/<id>.traj.json   derived: the last attempt's trajectory, see Trajectory
-//	  <id>/attempts/<n>.json  derived: the trajectory of attempt n, of those before the last;
-//	                        0 is what was there without a journal, such as another tool's
+//	  <id>/journal.jsonl    the truth about an instance, append-only: see batch
+//	                        help journal
+//	  <id>/<id>.patch       the submission, byte for byte; absent when there was
+//	                        none
+//	  <id>/<id>.salvaged.patch  the working tree's diff, byte for byte, of an
+//	                        attempt that did not submit
+//	  <id>/<id>.traj.json   derived: the last attempt's trajectory: see batch
+//	                        help trajectory
+//	  <id>/attempts/<n>.json  derived: the trajectory of the earlier attempt n;
+//	                        0 is what was there without a journal, such as
+//	                        another tool's
 //	  <id>/agent.log        this instance's log, all attempts
-//	  <id>/http.jsonl       with `batch run --record`: the model calls, see package cassette;
-//	                        written by the program, all attempts, append-only
-//	  <id>/a2a.jsonl        of a context of `batch serve`: what its caller was promised, see
-//	                        package serve; written by the program, append-only, mode 0600
+//	  <id>/http.jsonl       with `batch run --record`: the model calls, all
+//	                        attempts, append-only
+//	  <id>/a2a.jsonl        of a context of `batch serve`: what its caller was
+//	                        promised, append-only, mode 0600
 //
 // preds.json, the trajectories and exit_statuses.yaml have the form that mini-swe-agent 2
 // writes. The two JSON files are,
@@ -34,15 +43,15 @@
 //
 //	{id: {"model_name_or_path": text, "instance_id": id, "model_patch": text}}
 //
-// with an entry for every instance whose last attempt has a final [vocab.Outcome],
-// and none for the others, so that other tools run those again too. Entries of
-// other tools keep their text, members unknown here included. A preds.json in another form
-// that package predictions reads (a list, rows that follow each other, a byte order mark, NaN)
+// with an entry for every instance whose last attempt has a result (batch help program lists
+// the outcomes that are one), and none for the others, so that other tools run those again too.
+// Entries of other tools keep their text, members unknown here included. A preds.json in another form
+// that batch reads (a list, rows that follow each other, a byte order mark, NaN)
 // is copied to preds.json.original-<n> and written in this one. An entry that is not a prediction
 // is kept and counts as nothing; its instance does not run, unless it is asked for again.
-// [Open] refuses a preds.json that cannot be read, or that has only such entries, since what is
-// in it may have been paid for; [Read] counts the entries before the damage. An empty one is as
-// good as none where there are journals.
+// A run is refused where preds.json cannot be read, or has only such entries, since what is
+// in it may have been paid for; batch status counts the entries before the damage. An empty one
+// is as good as none where there are journals.
 //
 // An instance id names a folder: it is 1 to 200 bytes, without slash,
 // backslash, NUL and newline, does not begin with a dot and is not one of the
@@ -57,35 +66,77 @@
 //	instance_id, repo       repo is the dataset's: owner/name
 //	license                 of the repository, where the dataset's row names it
 //	attempt                 from 1, over all runs into the directory
-//	last                    true in one row of each instance: the attempt that counts
-//	has_result              its outcome is a result; else the instance is run again
-//	exit_status, outcome    see [vocab.Status] and [vocab.Outcome]
-//	blame, error            null without a fault; blame is a fault.Kind: "transient"
+//	last                    true in one row of each instance: the attempt that
+//	                        counts
+//	has_result              its outcome is a result; else the instance is run
+//	                        again
+//	exit_status             how it ended: Submitted, LimitsExceeded,
+//	                        TransientFault
+//	outcome                 what that counts as: see batch help program
+//	blame                   null without a fault; else usage, instance,
+//	                        transient, host, bug, expired or unknown
+//	error                   of a fault, and of a result what the provider or the
+//	                        container said that ended it
 //	model, model_id         as asked for, and as the provider returned it
 //	image, image_id, image_digest
+//	                        as asked for; sha256:...; its digest in its registry
 //	steps, cost             answered model calls, and US dollars
-//	lost, held              calls whose cost is not known, since no answer came (these are not in
-//	                        steps) or its price is not known, and US dollars that were reserved
-//	                        for them; not in cost, which is a lower bound then
+//	lost, held              calls whose cost is not known, since no answer came
+//	                        (these are not in steps) or its price is not known,
+//	                        and US dollars that were reserved for them; not in
+//	                        cost, which is a lower bound then
 //	unpriced                how many of lost were answered
-//	input_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
-//	reasoning_tokens        input includes cached and cache_write, cache_write what is kept
-//	                        for an hour, output includes reasoning
+//	input_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens,
+//	output_tokens, reasoning_tokens
+//	                        input includes cached and cache_write, cache_write
+//	                        what is kept for an hour, output includes reasoning
 //	patch_bytes, salvaged   salvaged: the patch is the working tree's diff
-//	resumed, differences    how often the attempt was resumed; how many commands had
-//	                        another output when they ran again
-//	resolved                by the verdict of the attempt's prediction; null where none counts,
-//	                        and where the instance is quarantined
-//	verdict                 see [vocab.Verdict]; null where it was not graded, like those below
+//	resumed, differences    how often the attempt was resumed; how many commands
+//	                        had another output when they ran again
+//	resolved                by the verdict of the attempt's prediction; null
+//	                        where none counts, and where the instance is
+//	                        quarantined
+//	verdict                 see batch help grades; null where it was not graded,
+//	                        like those below
 //	f2p_passed, f2p_failed, p2p_passed, p2p_failed
 //	                        the names of the FAIL_TO_PASS and PASS_TO_PASS tests
-//	suspicious              reasons why the verdict may be wrong: a list, mostly empty
+//	suspicious              reasons why the verdict may be wrong: a list, mostly
+//	                        empty
 //	unstable                executions that were repeated had different verdicts
 //	grade_seconds           of the execution that the verdict is from
 //	quarantined             the instance is listed in quarantine.txt; never null
 //	started                 timestamp with microseconds, UTC
-//	seconds_total           of the attempt, and what of them went where: see [Phases]
-//	seconds_queue, seconds_pull, ...
+//
+// The time of an attempt is seconds_total. Its parts are pull, start, prepare, replay, model,
+// commands, agent, save and finish, which add up to it:
+//
+//	seconds_queue           waiting for a worker, or for another attempt; before
+//	                        total
+//	seconds_pull            of the image, or waiting for it
+//	seconds_start           of the container, or reattaching to one
+//	seconds_prepare         base commit check, start-up command, waiting for the
+//	                        history scrub
+//	seconds_replay          recorded commands that ran again in a new container
+//	seconds_model           calls of the model, with the next two
+//	seconds_rate_wait       the part of model in calls that were refused for the
+//	                        rate limit, and in the waits after them; batch
+//	                        status and batch help formats call it rate limit
+//	seconds_backoff         the part of model in calls that failed otherwise,
+//	                        and in the waits after them: back-off
+//	seconds_commands        commands of the agent
+//	seconds_agent           the agent itself: templates, parsing, the
+//	                        conversation
+//	seconds_save            writing the journal, and making it durable
+//	seconds_finish          patch, files, and the wait until the removal of the
+//	                        container begins
+//	seconds_total           all of them but queue, without the time in which a
+//	                        conversation waited for a person
+//	seconds_scrub           the scrub of the git history, which runs beside the
+//	                        first call: not a part of total
+//	seconds_scrub_wait      the part of prepare in which the first command
+//	                        waited for the scrub
+//
+// Versions of batch that did not measure prepare, replay, backoff, agent or finish left 0.
 //
 // In Python, the resolved rate by repository, and how many predictions it is of, are
 //
@@ -94,60 +145,44 @@
 //
 // A grade belongs to an attempt if it is of the same attempt and, for the prediction in
 // preds.json, of the same patch; so a prediction that another tool replaced is not graded.
-// [grades.Latest] says which of several counts.
+// batch help grades says which of several counts.
 //
 // # The journal
 //
-// Its lines and the records of the program that runs the attempt are specified by package
-// journal. Record types of the store:
-//
-//	attempt     {owner, settings, earlier}: an attempt began. settings: [manifest.Settings];
-//	            earlier: [{record, spent}] of those before it
-//	salvage     {patch}: the working tree's diff, where the attempt did not submit; it stands
-//	            until the next one, over a resume too. Null, here and in submission: there is none
-//	prediction  {model_name_or_path, model_patch}: valid if an end record with its digest follows
-//	end         {record, spent, prediction_sha256, earlier, notes}: the attempt is over. record
-//	            is a Record; spent is its cost and held; the digest is of
-//	            model_name_or_path, a NUL byte and model_patch, and absent without a prediction;
-//	            notes are [Notes]. A second end of one attempt replaces the first
-//	reset       {earlier}: the result is forgotten; the instance is unfinished again
-//	resume      {owner, settings}: the attempt, which had ended or broken off, is resumed
+// batch help journal describes its lines and records.
 //
 // All other files but the manifest, the grades, the quarantine and the logs are derived from
-// the journals: at the end of an attempt, after a crash, and by [Open] where a journal has
+// the journals: at the end of an attempt, after a crash, and by the next run where a journal has
 // none of them beside it, since it was made elsewhere and copied alone. Before an attempt
-// begins, the trajectory of the one before it is derived into attempts/. [Options.Mask]
-// hides secrets in them.
+// begins, the trajectory of the one before it is derived into attempts/.
 //
 // # What survives a crash
 //
 // A crash is a kill -9, a power cut or a full disk, at any instant.
 //
-//   - A result whose [Store.Put] returned nil: patch, trajectory and outcome are
-//     synced, directory entries included. Its journal's end record commits it;
-//     patch and trajectory are in place before.
-//   - A record for which [journal.Writer.Sync] returned nil, and all before it; the
-//     level [journal.Process] does not cover a power cut. Money is counted from
-//     replies, so a reply is to be synced before the next call.
-//   - A grade for which [grades.Log.Add] returned nil.
-//   - A record for which [journal.Writer.Flush] returned nil outlives the process.
+//   - A result that a run has reported: patch, trajectory and outcome are synced,
+//     directory entries included. Its journal's end record commits it; patch and
+//     trajectory are in place before.
+//   - Each step of an attempt, before the next call of the model is made: money is
+//     counted from replies. The level process of --durability does not cover a power cut.
+//   - A grade that a run has reported.
 //   - Every derived file is whole at every instant: it is replaced by a rename.
-//     preds.json and exit_statuses.yaml may be behind by [Options.FlushEvery]
+//     preds.json and exit_statuses.yaml may be behind by a second
 //     or nine times what one writing takes, whichever is longer;
-//     results.parquet is written by [Store.Close]. [Open] brings the first two up to
-//     date from the journals.
+//     results.parquet is written at the end of a run. The next run brings the first two up
+//     to date from the journals.
 //
 // What does not survive: records that were appended and not synced, agent.log's
-// last lines, and the attempt itself, which counts as Pending ("Interrupted").
-// What such records leave behind the last whole one is a torn tail: [Open] cuts
+// last lines, and the attempt itself, which counts as pending (Interrupted) until it is
+// resumed. What such records leave behind the last whole one is a torn tail: the next run cuts
 // it off and reports it. Nothing that is whole is ever cut. A damaged line with
-// whole records behind it is not a torn tail but broken storage: [journal.ReadHistory]
-// reports it where it is in the last attempt, and nothing is changed.
+// whole records behind it is not a torn tail but broken storage: that is
+// reported where it is in the last attempt, and nothing is changed.
 //
 // # Resume
 //
-// An attempt that has no end record, or one whose outcome is Pending or
-// Infrastructure, is resumed under its number: [Store.Resume]. A new one begins
+// An attempt that has no end record, or one whose outcome is pending or
+// infrastructure, is resumed under its number. A new one begins
 // where its settings were different, or where its fault was not transient and nothing had
 // been paid for. Its journal is read like this:
 //
@@ -155,7 +190,7 @@
 //     behind it follow from that request's step and are void once a resume record
 //     comes: the messages behind that record repeat them.
 //   - A rewrite changes what is sent with the next request, and counts once that is made:
-//     see [Rewrite]. A summary that was paid for is used again, not asked for again.
+//     see batch help trajectory. A summary that was paid for is used again, not asked for again.
 //   - A request without a reply may have been paid for; its answer is not known, so
 //     it is made again. A request with a reply is never made again.
 //   - An action with an output is done, and its output stands.
@@ -179,8 +214,8 @@
 // In a fresh container the recorded actions are replayed, in order. An action whose
 // output or exit code is not the recorded one, times and addresses in memory aside, has a
 // difference record. An attempt with one, or whose image is not the one that it began in,
-// has diverged: what the model saw is not what is there. It ends as
-// [vocab.OutcomeDiverged], which is not a result, at once or at its own end as the run was
+// has diverged: what the model saw is not what is there. Its
+// outcome is diverged, which is not a result, at once or at its own end as the run was
 // asked, and the instance starts from the beginning.
 //
 // # Secrets
@@ -191,9 +226,11 @@
 //	journal.jsonl              exact; mode 0600, for its owner alone
 //	<id>.patch, <id>.salvaged.patch, the patches in preds.json
 //	                           exact: what is graded must be what was submitted
-//	<id>.traj.json, attempts/, agent.log, http.jsonl, manifest.json, results.parquet,
-//	exit_statuses.yaml         with the secrets that [Options.Mask] knows hidden
-//	grades.jsonl               likewise, except the names of tests, models and images
+//	<id>.traj.json, attempts/, agent.log, http.jsonl, manifest.json,
+//	results.parquet, exit_statuses.yaml
+//	                           with secrets hidden: see batch help secrets
+//	grades.jsonl               likewise, except the names of tests, models and
+//	                           images
 //
 // All but the journal have mode 0644, less the umask. Before you pass a run
 // directory on, leave the journals out or look through them. A
@@ -204,22 +241,26 @@
 // The journal is right about what batch did; everything that is derived from it comes back:
 //
 //	deleted, or moved away       what the next run into the directory does
-//	<id>/, or its journal        keeps the entry in preds.json: it counts as another tool's
-//	                             prediction, of attempt 0, and the instance does not run again.
-//	                             What it cost is forgotten with the journal
+//	<id>/, or its journal        keeps the entry in preds.json: it counts as
+//	                             another tool's prediction, of attempt 0, and
+//	                             the instance does not run again. What it cost
+//	                             is forgotten with the journal
 //	<id>/ and its entry          runs the instance again, from attempt 1
-//	preds.json, or an entry      puts back what the journals have. So does an entry whose patch
-//	                             was emptied
+//	preds.json, or an entry      puts back what the journals have. So does an
+//	                             entry whose patch was emptied
 //	<id>/attempts/               derives it again
-//	<id>/<id>.traj.json, .patch  nothing while one of the derived files is left; else derives all
+//	<id>/<id>.traj.json, .patch  nothing while one of the derived files is left;
+//	                             else derives all
 //	exit_statuses.yaml           writes it again once a prediction changes
 //	results.parquet              writes it again at its end
-//	grades.jsonl                 nothing; the predictions are not graded any more
-//	manifest.json                writes a new one, and compares its settings with nothing
-//	a folder that is moved back  takes its journal, and what it cost, into account again
+//	grades.jsonl                 nothing; the predictions are not graded any
+//	                             more
+//	manifest.json                writes a new one, and compares its settings
+//	                             with nothing
+//	a folder that is moved back  takes its journal, and what it cost, into
+//	                             account again
 //
-// To run an instance again and keep what is known of its attempts, use [Store.Reset]
-// (batch retry) instead.
+// To run an instance again and keep what is known of its attempts, use batch retry instead.
 //
 // The entry of an instance is removed from preds.json, durably, before its next attempt
 // begins; so an entry that differs from the journal was written later by somebody else, and

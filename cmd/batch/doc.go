@@ -100,8 +100,8 @@
 // After run.env_startup_command, and before the first model call, the repository
 // around the working directory must be at the row's base_commit. HEAD is that commit, or
 // one commit on top of it that changes no file, or only files that the setup of an
-// environment changes (setup.py, tox.ini, package.json and the like; setUpFiles in
-// internal/boxgit lists them) and none that the gold patch changes. Those files are
+// environment changes (setup.py, tox.ini, package.json and the like)
+// and none that the gold patch changes. Those files are
 // listed in agent.log, in the journal and in the trajectory's info, as image_commit.
 // Anything else is an instance fault, unless --allow-commit-mismatch is given: another
 // commit, a commit that the image does not have, an image without git or without a

@@ -197,9 +197,29 @@ func topics() []*cobra.Command {
 		list = append(list, &cobra.Command{Use: name, Short: strings.TrimSuffix(short, "."), Long: strings.TrimSpace(text)})
 	}
 	for _, p := range docs.Pages {
-		list = append(list, &cobra.Command{Use: p.Name, Short: p.Title, Long: strings.TrimSpace(p.Text())})
+		c := &cobra.Command{Use: p.Name, Short: p.Title}
+		c.SetHelpFunc(func(c *cobra.Command, args []string) { c.Root().HelpFunc()(withText(c), args) })
+		list = append(list, c)
 	}
 	return list
+}
+
+// withText gives c its text if it is a page of package docs. They are long, and most help
+// shows none of them.
+func withText(c *cobra.Command) *cobra.Command {
+	if p, ok := pageOf(c); ok {
+		c.Long = strings.TrimSpace(p.Text())
+	}
+	return c
+}
+
+func pageOf(c *cobra.Command) (docs.Page, bool) {
+	for _, p := range docs.Pages {
+		if c.CommandPath() == "batch "+p.Name {
+			return p, true
+		}
+	}
+	return docs.Page{}, false
 }
 
 // providerVariables is a table of the variables of all providers.

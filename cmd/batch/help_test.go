@@ -32,7 +32,7 @@ func commands(t *testing.T) map[string]*cobra.Command {
 		if c.Hidden || c.Name() == "man" {
 			return
 		}
-		found[c.CommandPath()] = c
+		found[c.CommandPath()] = withText(c)
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}
@@ -104,13 +104,22 @@ func TestHelpFitsATerminal(t *testing.T) {
 		if strings.HasPrefix(path, "batch completion ") {
 			continue
 		}
+		_, isPage := pageOf(c)
 		text, _, _ := strings.Cut(c.Long, "Every line satisfies this JSON Schema")
 		for line := range strings.Lines(text + "\n" + c.UsageString()) {
 			line = strings.TrimSuffix(line, "\n")
-			table := strings.HasPrefix(line, "    ") && strings.HasPrefix(c.Long, "# ") // of a page of package docs
+			table := isPage && strings.HasPrefix(line, "    ")
 			if len(line) > helpWidth && !strings.HasPrefix(line, "  batch ") && !table {
 				t.Errorf("a line in the help of %s is %d columns wide: %s", path, len(line), line)
 			}
+		}
+	}
+}
+
+func TestPagesAreForATerminal(t *testing.T) {
+	for path, c := range commands(t) {
+		if _, ok := pageOf(c); ok && (strings.Contains(c.Long, "<!--") || regexp.MustCompile(`(?m)^#`).MatchString(c.Long)) {
+			t.Errorf("`batch help %s` has Markdown that a terminal shows:\n%s", strings.TrimPrefix(path, "batch "), c.Long)
 		}
 	}
 }
@@ -213,7 +222,7 @@ func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
 // The page about files explains each phase that the tables and the display name.
 func TestHelpExplainsEveryPhase(t *testing.T) {
 	_, section, _ := strings.Cut(helpText("formats"), "\nPhases of an attempt")
-	section, _, _ = strings.Cut(section, "\nThe whole")
+	section, _, _ = strings.Cut(section, "\nOther pages")
 	explained := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^  ([a-z -]+?) {2,}\S`).FindAllStringSubmatch(section, -1) {
 		explained[m[1]] = false

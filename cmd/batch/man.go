@@ -76,7 +76,7 @@ func manPage(c *cobra.Command, date string) []byte {
 		fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))
 	}
 	b.WriteString(".SH DESCRIPTION\n")
-	text := c.Long
+	text := withText(c).Long
 	if text == "" {
 		text = c.Short + "."
 	}
@@ -102,14 +102,19 @@ func reference(c *cobra.Command) string {
 	return fmt.Sprintf(`\fB%s\fR(%s)`, roff(pageName(c)), section(c))
 }
 
-// prose writes paragraphs. Lines that begin with a blank are set as they are.
+// prose writes paragraphs. Lines that begin with a blank are set as they are; an underlined
+// one is a heading.
 func prose(b *bytes.Buffer, text string) {
 	const none, plain, literal = 0, 1, 2
 	last := none
-	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
 		kind := plain
 		switch {
-		case line == "":
+		case line == "" || isUnderline(line):
+			kind = none
+		case i+1 < len(lines) && isUnderline(lines[i+1]):
+			b.WriteString(".SS " + roff(line) + "\n")
 			kind = none
 		case line[0] == ' ':
 			kind = literal
@@ -132,6 +137,8 @@ func prose(b *bytes.Buffer, text string) {
 		b.WriteString(".fi\n")
 	}
 }
+
+func isUnderline(line string) bool { return line != "" && strings.Trim(line, "-") == "" }
 
 func options(b *bytes.Buffer, title string, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {

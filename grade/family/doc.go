@@ -20,8 +20,8 @@
 // # Your own
 //
 // A row of your own is graded if it has the columns eval_script, log_parser and, if needed,
-// eval_type ([batch.example/batch/dataset] describes them). Instead of the columns, a script
-// and a parser can be given ([Options]). The parser is an executable: it reads the output of
+// eval_type (batch help row describes them). Instead of the columns, a script
+// and a parser can be given (batch grade --eval-script and --parser). The parser is an executable: it reads the output of
 // the tests on standard input and prints a JSON object of statuses,
 //
 //	{"tests/test_cart.py::test_total": "PASSED", "tests/test_cart.py::test_empty": "FAILED"}

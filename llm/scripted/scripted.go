@@ -1,7 +1,6 @@
-// Package scripted is a model that gives fixed replies: from a file, a recorded
-// trajectory played again, the gold patch of an instance ([Oracle]) or nothing ([Noop]).
-// It needs no provider and costs nothing, so runs can be shown, checked and measured with
-// it.
+// Package scripted plays fixed replies in place of a model: from a file, a recorded
+// trajectory, the gold patch of an instance (-m oracle) or nothing (-m noop). They need no
+// provider and cost nothing, so runs can be shown, checked and measured with them.
 //
 // # Scripts
 //

@@ -1,5 +1,5 @@
 // Package export writes the attempts of run directories as training data and as a table of
-// steps. This comment specifies the formats, which readers may rely on.
+// steps. Readers may rely on these formats.
 //
 // In all of them, an instance has its attempt that counts. Attempts without a result are left
 // out, and infrastructure failures too; so are those without a reply of a model. Secrets are
@@ -13,7 +13,7 @@
 //	tools      [{type, function: {name, description, parameters}}], absent if the model wrote its
 //	           commands in its text
 //	loss_mask  [0 or 1]: for each message, whether it is to be learned
-//	metadata   see [About]
+//	metadata   which attempt it is, and how it ended: see below
 //
 // The messages are those of OpenAI's chat completions, whichever API the model has: role is
 // system, user, assistant or tool; content is always a text; the arguments of a call are JSON
@@ -31,13 +31,27 @@
 // learned, and are 0 in loss_mask. reasoning_content is the readable reasoning that a provider
 // keeps apart from the reply; hidden or signed reasoning is never exported.
 //
+// All members of metadata are always there; null: not known.
+//
+//	instance_id, repo, license, attempt, model, model_id, exit_status, outcome,
+//	resolved, steps, cost, salvaged
+//	                 as the columns of results.parquet: see batch help results
+//	dataset, split, revision
+//	                 as in manifest.json
+//	run              name of the run directory, in a sweep SWEEP/CELL
+//	refused_replies  how many replies had no valid command
+//	rewrites         [{step, policy, messages, tokens_before, tokens_after}]: as
+//	                 in a trajectory, see batch help trajectory
+//	patch            the prediction; null if there is none, or if it is not text
+//	patch_base64     its bytes, if it is not text
+//
 // # ATIF
 //
 // One file for each attempt, in version 1.7 of Harbor's Agent Trajectory Interchange Format.
 // A message of the conversation is a step, of source system, user or agent; an output is in
 // the observation of the step whose call it answers. Commands in a reply's text are calls of
 // the function bash. A reply that was refused is a step of the agent too, without calls,
-// and extra.refused is true. extra of the file is [About]; extra of an agent's step has
+// and extra.refused is true. extra of the file is as metadata above; extra of an agent's step has
 // seconds and waited, of the model's call, and rewrites; that of a result has the command's
 // exit_code and seconds. Metrics are what the provider counted: prompt_tokens includes cached
 // ones. final_metrics has all calls, those for summaries too.
@@ -65,5 +79,5 @@
 //	input_tokens, cached_tokens, output_tokens, reasoning_tokens
 //	                    input includes cached, output includes reasoning
 //	exit_status, outcome, resolved
-//	                    of the attempt: see results.parquet in package results
+//	                    of the attempt: see batch help results
 package export

@@ -1,18 +1,91 @@
-// Package grades is the record of what grading found in a run directory: the append-only
-// file grades.jsonl, the choice of the grade that counts for a prediction, and the list of
-// quarantined instances in quarantine.txt.
+// Package grades keeps what grading found in a run directory: the grades in the append-only
+// file grades.jsonl, and the instances that are quarantined in quarantine.txt.
 //
 // # grades.jsonl
 //
-// One record per line, in the form of package journal, of type "grade". The members
-// attempt, start, calls and cost of that form are 0; data is a [Grade]. Each execution of
-// the tests has a record. One that failed for infrastructure reasons has a record of each
-// try: it never counts, and [Latest] chooses which grade does. Readers skip records of other
-// types.
+// One record per line, in the form of the journal (batch help journal), of type "grade". The
+// members attempt, start, calls and cost of that form are 0; data is the grade. Each execution
+// of the tests has a record. One that failed for infrastructure reasons has a record of each
+// try. Readers skip records of other types. Of several grades of one prediction, the last
+// counts, but one whose verdict does not count replaces another only if it is of another eval
+// script or another image; of executions that --repeat repeats, the verdict that most of
+// them had counts, but resolved only if all have it.
 //
-// A grade is durable when [Log.Add] returns nil. A crash leaves at most an incomplete
-// last line, which [Open] cuts off and reports. A damaged line before whole ones is
-// broken storage: [Open] and [Read] report it with its number, and nothing is changed.
+// A grade that is reported is durable. A crash leaves at most an incomplete last line, which
+// the next grading cuts off and reports. A damaged line before whole ones is broken storage:
+// every reader reports it with its number, and nothing is changed.
+//
+// # A grade
+//
+// Members that would say nothing are absent. Digests are SHA-256, in hexadecimal.
+//
+// What was graded:
+//
+//	instance_id
+//	attempt             that made the prediction; 0: another tool did
+//	model_name_or_path  as preds.json has it
+//	patch_sha256        digest of model_patch in preds.json; "" for an empty
+//	                    one
+//
+// What it was tested with. A failure may come before that is known:
+//
+//	script_sha256       digest of the eval script
+//	image, image_id     as it was asked for, and sha256:...
+//	image_digest        in its registry; absent for an image of this machine
+//	family              of datasets: see batch help graders
+//	parser              that read the log
+//	rules               v5 or v4: by which rules of the SWE-bench harness
+//	judged_by           what else the verdict depends on: see below
+//
+// What was found:
+//
+//	verdict             resolved, unresolved, no_apply, empty_patch, timed_out,
+//	                    infrastructure or ungradeable
+//	why                 for a person, if it is not resolved
+//	error, blame        of an infrastructure failure: the error, and who is to
+//	                    blame: usage, instance, transient, host, bug, expired
+//	                    or unknown
+//	suspicious          reasons why a resolved prediction may be wrong
+//	doubt               why a verdict may be wrong: the log lost tests
+//	notes               how this grading differed from an ordinary one
+//	failed_install      the line of the log with which the first install of the
+//	                    eval script failed: what it should have built is as the
+//	                    image has it
+//	FAIL_TO_PASS, PASS_TO_PASS
+//	                    {passed, failed}: names of the expected tests, in the
+//	                    dataset's order
+//	exit_code           of the test command, if it is known
+//	applied             the command that applied the patch
+//	repeat              with --repeat: number of the execution, from 1
+//	cached              true: judged from the log of an earlier execution
+//	started             when it began
+//	seconds             {queue, pull, start, apply, tests, judge, close,
+//	                    total}: queue is the wait for a worker, before total;
+//	                    pull is for the image, start for the container, apply
+//	                    for the patch, tests and judge (the log) for the
+//	                    verdict; close lasts until the removal of the container
+//	                    begins. What is left of total is other work
+//	log                 folder of the logs, relative to the run directory
+//
+// verdicts and unstable (of executions that were repeated: what each found, and whether that
+// differs) are worked out when the file is read.
+//
+// # judged_by
+//
+// A verdict is made again when one of these has changed. Each is a digest, or the value itself
+// where that is short:
+//
+//	tests    the expected tests, in order, and how they are checked
+//	parser   the bytes of the program that reads the log; absent: batch reads
+//	         it
+//	setup    what runs before the patch is applied
+//	files    the files that are put back, to which commit, and what the tests
+//	         need beside the script
+//	gold     the patch that resolves the instance: tests do not run again for
+//	         what it changes
+//	limits   of time and of the container, with its user and settings
+//	network  of the tests
+//	rules    number of batch's own rules about what decides a verdict
 //
 // # quarantine.txt
 //

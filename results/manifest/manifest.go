@@ -1,6 +1,3 @@
-// Package manifest says what a run was asked for and what ran: the manifest.json of a
-// run directory, the settings that an attempt is made under, and how two of them
-// differ. What affects results is reported as a difference in settings that affect results.
 package manifest
 
 import (

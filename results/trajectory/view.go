@@ -1,6 +1,3 @@
-// Package trajectory reads what happened in one attempt at an instance, step by step: from
-// its journal where there is one, also while the attempt runs, and else from a trajectory
-// file alone, of mini-swe-agent too.
 package trajectory
 
 import (
