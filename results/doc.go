@@ -129,8 +129,8 @@
 //	seconds_save            writing the journal, and making it durable
 //	seconds_finish          patch, files, and the wait until the removal of the
 //	                        container begins
-//	seconds_total           all of them but queue, without the time in which a
-//	                        conversation waited for a person
+//	seconds_total           the whole, without queue, and without the time in
+//	                        which a conversation waited for a person
 //	seconds_scrub           the scrub of the git history, which runs beside the
 //	                        first call: not a part of total
 //	seconds_scrub_wait      the part of prepare in which the first command

@@ -14,13 +14,15 @@
 // A reply is a text, or an object with these members, each of which may be left out:
 //
 //	content                      what the model says
-//	bash                         a command: short for one call of the tool bash, or a fenced
-//	                             block where the action form is text
-//	tool_calls                   a list of id, name and arguments (a text or an object)
+//	bash                         a command: short for one call of the tool bash,
+//	                             or a fenced block where the action form is text
+//	tool_calls                   a list of id, name and arguments (a text or an
+//	                             object)
 //	cost                         US dollars
 //	input_tokens, output_tokens  as the provider would report them
 //	finish_reason                default: tool_calls with calls, else stop
-//	delay                        before the reply: seconds, or a text such as 250ms
+//	delay                        before the reply: seconds, or a text such as
+//	                             250ms
 //
 // This one edits a file in every instance and submits the change:
 //

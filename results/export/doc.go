@@ -9,9 +9,10 @@
 //
 // One line for each attempt, except those all of whose replies were refused:
 //
-//	messages   [{role, content, reasoning_content, tool_calls, tool_call_id, name, weight}]
-//	tools      [{type, function: {name, description, parameters}}], absent if the model wrote its
-//	           commands in its text
+//	messages   [{role, content, reasoning_content, tool_calls, tool_call_id,
+//	           name, weight}]
+//	tools      [{type, function: {name, description, parameters}}], absent if
+//	           the model wrote its commands in its text
 //	loss_mask  [0 or 1]: for each message, whether it is to be learned
 //	metadata   which attempt it is, and how it ended: see below
 //
@@ -71,13 +72,15 @@
 //	reasoning           that the provider keeps apart
 //	refused             the reply had no valid command
 //	rewrites            changes of what the model was sent, just before the call
-//	tools, commands     lists: bash or the tool's name; the command, or the tool's arguments
+//	tools, commands     lists: bash or the tool's name; the command, or the
+//	                    tool's arguments
 //	exit_codes, output_bytes, command_seconds
-//	                    lists: of the commands; of one that submitted, output_bytes is null
-//	seconds, waited     of the call; waited is the part for rate limits and retries
+//	                    lists: of the commands; of one that submitted,
+//	                    output_bytes is null
+//	seconds, waited     of the call; waited is the part for rate limits and
+//	                    retries
 //	cost                US dollars
 //	input_tokens, cached_tokens, output_tokens, reasoning_tokens
 //	                    input includes cached, output includes reasoning
-//	exit_status, outcome, resolved
-//	                    of the attempt: see batch help results
+//	exit_status, outcome, resolved  of the attempt: see batch help results
 package export
