@@ -19,14 +19,27 @@ func Hint(best, rest string) string {
 
 // Name returns the name that is most similar to want, ignoring case, or "" if none is
 // similar: a third of the letters may differ, or two, but not all. Of equally similar
-// names, it returns the first in alphabetical order.
+// names, it returns one that has all letters of want in their order, as a letter is left out
+// more often than replaced; else the first in alphabetical order.
 func Name(want string, names []string) string {
 	want = strings.ToLower(want)
 	best, distance := "", max(1, min(len(want), 1+max(2, len(want)/3)))
 	for _, n := range slices.Sorted(slices.Values(names)) {
-		if d := levenshtein.ComputeDistance(want, strings.ToLower(n)); d < distance {
+		d := levenshtein.ComputeDistance(want, strings.ToLower(n))
+		if d < distance || best != "" && d == distance && hasLetters(n, want) && !hasLetters(best, want) {
 			best, distance = n, d
 		}
 	}
 	return best
+}
+
+// hasLetters reports whether name, in lower case, has all letters of want in their order.
+func hasLetters(name, want string) bool {
+	left := []rune(want)
+	for _, r := range strings.ToLower(name) {
+		if len(left) > 0 && left[0] == r {
+			left = left[1:]
+		}
+	}
+	return len(left) == 0
 }

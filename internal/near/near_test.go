@@ -13,13 +13,15 @@ func TestName(t *testing.T) {
 		{"only the case differs", "STEP_LIMIT", "step_limit"},
 		{"the name itself is there", "agent", "agent"},
 		{"two names are equally far", "aaab", "aaaa"},
+		{"of two names, one only has a letter more", "tsk", "task"},
+		{"no name has all letters", "nsk", "ask"},
 		{"a short name has little in common", "xyzw", ""},
 		{"no letter of a name is right", "xy", ""},
 		{"a short name has one letter too few", "ij", "ijk"},
 		{"a long name has little in common", "zzzzzzzzzzzzzzzzzzzzzzzz", ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			if got := near.Name(c.want, []string{"step_limit", "aaac", "aaaa", "agent", "b", "ijk"}); got != c.near {
+			if got := near.Name(c.want, []string{"step_limit", "aaac", "aaaa", "agent", "b", "ijk", "ask", "task"}); got != c.near {
 				t.Errorf("%q for %q, want %q", got, c.want, c.near)
 			}
 		})
