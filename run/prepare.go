@@ -39,10 +39,10 @@ func Prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, erro
 // checkTemplates renders all templates of all instances, with the variables that they
 // will have.
 func checkTemplates(cfg *config.Config, loop *agent.Loop, selected []dataset.Instance) error {
-	env, command := unopened{}, Startup(cfg)
+	command := Startup(cfg)
 	turn := func(in dataset.Instance) agent.Turn {
 		t := solver.Task(in)
-		t.Env = env
+		t.Env = unopened{image: in.ImageName("")}
 		return t
 	}
 	if err := loop.Check(turn(selected[0])); err != nil { // a selection is never empty
@@ -76,7 +76,7 @@ func Startup(cfg *config.Config) func(dataset.Instance) (string, error) {
 }
 
 // unopened is an environment that has variables but cannot execute anything.
-type unopened struct{}
+type unopened struct{ image string }
 
 // Execute implements agent.Environment.
 func (unopened) Execute(context.Context, string) (vocab.Output, error) {
@@ -84,7 +84,7 @@ func (unopened) Execute(context.Context, string) (vocab.Output, error) {
 }
 
 // Vars implements agent.Environment.
-func (unopened) Vars() map[string]any { return sandbox.Vars() }
+func (u unopened) Vars() map[string]any { return sandbox.Vars(u.image) }
 
 // byImage orders instances so that those that share an image, or probably layers of it,
 // run near each other: by repository, its version and the image.

@@ -76,9 +76,8 @@ const reapLimit = time.Minute
 type Host struct {
 	Config
 	*common
-	alone bool   // nothing is shared: the connection ends with the host
-	run   string // id of this run, in labels
-	vars  map[string]any
+	alone bool         // nothing is shared: the connection ends with the host
+	run   string       // id of this run, in labels
 	left  *inheritance // containers of earlier runs
 
 	leaving leaving

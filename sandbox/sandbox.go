@@ -120,5 +120,5 @@ func (s *Sandbox) Alive(ctx context.Context) error {
 // Facts describes the sandbox and how it was opened.
 func (s *Sandbox) Facts() Facts { return s.facts }
 
-// Vars returns what the function [Vars] returns.
-func (s *Sandbox) Vars() map[string]any { return s.host.vars }
+// Vars returns what the function [Vars] returns for the image of the sandbox.
+func (s *Sandbox) Vars() map[string]any { return Vars(s.facts.Image.Ref) }

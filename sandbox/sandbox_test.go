@@ -128,6 +128,9 @@ func TestTheImageThatRanIsRecorded(t *testing.T) {
 	if got := strings.TrimSpace(string(ran)); got != want.ID || f.Image.ID != got || f.Image.Ref != ref {
 		t.Errorf("looked up %s, ran %s, recorded %s as %s", want.ID, got, f.Image.ID, f.Image.Ref)
 	}
+	if got := box.Vars()["image"]; got != ref {
+		t.Errorf("templates show the image %v, want %s", got, ref)
+	}
 }
 
 // The platform reaches the pull: the image contains no program, so its container

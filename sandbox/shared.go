@@ -159,7 +159,7 @@ func (s *Shared) Start(ctx context.Context, c Config) (*Host, error) { return s.
 
 func (s *common) start(ctx context.Context, c Config) (*Host, error) {
 	h := &Host{
-		Config: c.withDefaults(), common: s, run: strings.ToLower(rand.Text()[:10]), vars: Vars(), leaving: leaving{places: s.places},
+		Config: c.withDefaults(), common: s, run: strings.ToLower(rand.Text()[:10]), leaving: leaving{places: s.places},
 	}
 	if err := s.engine.CheckNetwork(ctx, h.Container.Network); err != nil {
 		return nil, err

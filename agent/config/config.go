@@ -20,6 +20,7 @@ type Config struct {
 
 	places   map[string]place
 	mappings map[string]*value // by path; keys of them are in order
+	shown    []keyText         // by templates, of keys that have no effect
 	v1       bool
 }
 

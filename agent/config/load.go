@@ -61,6 +61,12 @@ var unused = []string{
 	"agent.agent_class", "environment.executable",
 }
 
+// shown are unused keys that templates may show all the same, as in mini-swe-agent.
+var shown = []string{"agent.output_path", "environment.executable"}
+
+// keyText is the value of a key that has no effect.
+type keyText struct{ key, text string }
+
 // moved are keys of mini-swe-agent's first version that stand elsewhere now.
 var moved = [][2]string{
 	{"action_observation_template", "observation_template"},
@@ -80,6 +86,9 @@ func (c *Config) adopt(v *value) error {
 			continue
 		}
 		delete(m, key)
+		if old.v != nil && slices.Contains(shown, path) {
+			c.shown = append(c.shown, keyText{key, old.text})
+		}
 		if old.v != nil && !(key == "executable" && (old.v == "docker" || old.v == "podman")) {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s has no effect in a batch run", old.at, path))
 		}

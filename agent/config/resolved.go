@@ -24,7 +24,9 @@ func (c *Config) Resolved() map[string]any {
 }
 
 // Vars are the values that templates may show, all sections in one as in
-// mini-swe-agent: agent, then environment, then model. The network is the one
+// mini-swe-agent: agent, then environment, then model. Where a configuration says nothing
+// about executable, output_path and run_args, which batch does not need, they are
+// mini-swe-agent's defaults. The network is the one
 // that containers get, with run_args heeded: none when they get none.
 func (c *Config) Vars() map[string]any {
 	vars, all := map[string]any{}, c.Resolved()
@@ -38,6 +40,13 @@ func (c *Config) Vars() map[string]any {
 		if f, ok := vars[key].(float64); ok && f == float64(int(f)) {
 			vars[key] = int(f)
 		}
+	}
+	vars["executable"], vars["output_path"] = "docker", nil
+	for _, s := range c.shown {
+		vars[s.key] = s.text
+	}
+	if _, given := c.places["environment.run_args"]; !given {
+		vars["run_args"] = []any{"--rm"} // mini-swe-agent's default; batch removes all containers
 	}
 	vars["network"] = cmp.Or(c.Environment.Flags().Network, "none")
 	return vars

@@ -92,6 +92,30 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
+// A template shows mini-swe-agent's values of the keys that batch does not need.
+func TestATemplateShowsKeysWithoutEffect(t *testing.T) {
+	file := write(t, "my.yaml", "agent:\n  output_path: out/1.json\nenvironment:\n  executable: podman\n  run_args: [--cpus, 2]\n")
+	for _, c := range []struct {
+		what  string
+		specs []string
+		want  string
+	}{
+		{"the defaults", nil, "None docker ['--rm']"},
+		{"a file's", []string{file}, "out/1.json podman ['--cpus', '2']"},
+		{"a key=value's", []string{file, "environment.run_args=[]", "environment.executable=nerdctl"}, "out/1.json nerdctl []"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			parsed, err := template.Parse("", "{{ output_path }} {{ executable }} {{ run_args }}", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := parsed.Render(load(t, c.specs...).Vars()); err != nil || got != c.want {
+				t.Errorf("%s, %v, want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
 // As in mini-swe-agent, a template shows the mappings of a configuration in the order of their
 // files: one that is laid over another adds its new keys at the end.
 func TestATemplateShowsMappingsInTheOrderOfTheirFiles(t *testing.T) {
