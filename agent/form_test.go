@@ -108,6 +108,20 @@ func TestToolCalls(t *testing.T) {
 	}
 }
 
+// Where there are several tools, the model may have meant any of them: nothing is said about
+// the arguments of one.
+func TestACallOfAnUnknownToolAmongSeveral(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{"a":1}`: "Unknown tool 'x'.",
+		`{`:       "Error parsing tool call arguments: unexpected end of JSON input. Unknown tool 'x'.",
+	} {
+		reply := llm.Message{Parts: llm.Say("", llm.ToolCall{Name: "x", Arguments: arguments})}
+		if _, err := commands(t, ActionForm{Kind: Tools}, reply); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %q", arguments, err, want)
+		}
+	}
+}
+
 func TestTextActions(t *testing.T) {
 	xml := `<mswea_bash_command>(.*?)</mswea_bash_command>`
 	for _, c := range []struct {

@@ -152,7 +152,10 @@ func (f *form) parseCall(c llm.ToolCall) (action, error) {
 	i := slices.IndexFunc(f.table, func(t Tool) bool { return t.Name == c.Name })
 	if i < 0 {
 		problems = append(problems, fmt.Sprintf("Unknown tool '%s'.", c.Name))
-		i = 0 // also report what is missing for that tool
+		if len(f.table) > 1 { // the model may have meant any of them
+			return action{}, badCall(problems)
+		}
+		i = 0 // also report what is missing for that tool, as mini-swe-agent does
 	}
 	if f.table[i].Exact && args != nil {
 		exact := json.NewDecoder(strings.NewReader(c.Arguments))
@@ -162,10 +165,12 @@ func (f *form) parseCall(c llm.ToolCall) (action, error) {
 	}
 	call, more := f.table[i].Decode(args)
 	if problems = append(problems, more...); len(problems) > 0 {
-		return action{}, &badForm{problem: strings.Join(problems, " ")}
+		return action{}, badCall(problems)
 	}
 	return action{Call: call, tool: &f.table[i], id: c.ID}, nil
 }
+
+func badCall(problems []string) *badForm { return &badForm{problem: strings.Join(problems, " ")} }
 
 // stringArgument returns the argument called name, or what is wrong with it.
 func stringArgument(args map[string]any, name, tool string, required bool) (value, problem string) {
