@@ -338,6 +338,24 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// As in mini-swe-agent, only an output of a time-out has the member extra.
+func TestATemplateShowsTheExtraOfATimeout(t *testing.T) {
+	e := &env{outputs: submitting("p")}
+	e.outputs["sleep"] = vocab.Output{ExitCode: -1, TimedOut: true, Timeout: time.Second}
+	m := &script{replies: []*llm.Response{ask("1", "sleep"), ask("2", "ls"), ask("3", submit)}}
+	end, err := newLoop(t, func(c *Config) {
+		c.ObservationTemplate = "{{ output | list | join(' ') }}{% if output.extra is defined %}: {{ output.extra.exception_type }} {{ output.extra.exception[:21] }}{% endif %}"
+	}).Run(t.Context(), Turn{Model: m, Env: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const members = "output returncode exception_info"
+	late, fine := end.Messages[3].Text(), end.Messages[5].Text()
+	if late != members+" extra: TimeoutExpired The command timed out" || fine != members {
+		t.Errorf("the template showed %q after a time-out, and %q after another command", late, fine)
+	}
+}
+
 func TestAnObservationReportsAnOutOfMemoryKill(t *testing.T) {
 	e := &env{outputs: submitting("p")}
 	e.outputs["eat"] = vocab.Output{ExitCode: 137, OOM: true, Note: "A process was killed."}

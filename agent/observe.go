@@ -20,6 +20,9 @@ const cutOff = "The action was begun and then cut off. What it did is not known.
 
 func notExecuted() vocab.Output { return vocab.Output{ExitCode: notRun, Total: notRun} }
 
+// timeoutException is the name of Python's exception for a command that took too long.
+const timeoutException = "TimeoutExpired"
+
 // exception returns what went wrong with a command, for the model to read.
 func exception(out vocab.Output) string {
 	switch _, submits := submission(out); {
@@ -54,7 +57,7 @@ func (r *run) observe(a action, out vocab.Output) (llm.Message, error) {
 		extra["oom"] = true
 	}
 	if out.TimedOut {
-		extra["exception_type"], extra["exception"] = "TimeoutExpired", info
+		extra["exception_type"], extra["exception"] = timeoutException, info
 	}
 	m := llm.Message{Role: llm.RoleUser, Parts: llm.Say(content), Extra: extra}
 	if r.form.kind != Text {
@@ -69,7 +72,11 @@ func (r *run) show(out vocab.Output, info string) (string, error) {
 		return out.Shown, nil
 	}
 	shown := python.Text(out.Bytes)
-	own := map[string]any{"output": template.NewDict("output", shown, "returncode", out.ExitCode, "exception_info", info)}
+	members := []any{"output", shown, "returncode", out.ExitCode, "exception_info", info}
+	if out.TimedOut { // mini-swe-agent's outputs have it only where there was an exception
+		members = append(members, "extra", template.NewDict("exception_type", timeoutException, "exception", info))
+	}
+	own := map[string]any{"output": template.NewDict(members...)}
 	if capped(out) {
 		own[template.CutVar] = template.Cut{Text: shown, Length: utf8.RuneCount(out.Bytes) + int(out.Total-int64(len(out.Bytes)))}
 	}
