@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -111,8 +112,20 @@ func configOf(h *journal.History, image string) (version string, config map[stri
 	}
 	env["image"] = image
 	config["environment"] = env
+	if agent, ok := config["agent"].(map[string]any); ok && agent["cost_limit"] != nil {
+		agent["cost_limit"] = floating(agent["cost_limit"])
+	}
 	config["agent_type"], config["model_type"], config["environment_type"] = "batch.agent.Loop", "batch.llm", "batch.docker"
 	return version, config
+}
+
+// floating writes a number as Python writes a float, which a limit in dollars is in
+// mini-swe-agent: a template shows 3.0.
+func floating(v any) any {
+	if n, ok := v.(json.Number); ok && !strings.ContainsAny(n.String(), ".eE") {
+		return n + ".0"
+	}
+	return v
 }
 
 // historyOf is what the journal tells. A result is not lost because that cannot be read.

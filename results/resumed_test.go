@@ -467,3 +467,21 @@ func TestATrajectoryAlwaysHasItsConfig(t *testing.T) {
 		t.Errorf("config %s, want an object: mini-swe-agent reads keys of it", got)
 	}
 }
+
+// A template shows a float of Python with its point, so a trajectory's config must have it too.
+func TestATrajectoryHasTheCostLimitAsAFloat(t *testing.T) {
+	for limit, want := range map[float64]string{3: "3.0", 0: "0.0", 2.5: "2.5"} {
+		dir := t.TempDir()
+		s := open(t, dir)
+		config := map[string]any{"agent": map[string]any{"cost_limit": limit, "step_limit": 250}}
+		a, err := s.Begin("a", manifest.Settings{Config: config})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(t, s, a, failed("a"))
+		text := read(t, dir, "a", "a.traj.json")
+		if !strings.Contains(text, `"cost_limit": `+want+",") || !strings.Contains(text, `"step_limit": 250`) {
+			t.Errorf("a limit of %g: the config should have %s as the cost limit, and a whole step limit:\n%s", limit, want, text)
+		}
+	}
+}
