@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"batch.example/batch/agent/template"
@@ -137,6 +138,7 @@ func (l *Loop) Run(ctx context.Context, t Turn) (*Ending, error) {
 		err = r.handle(ctx, r.step(ctx))
 	}
 	if err != nil {
+		err = toCorrect(err)
 		r.fail(ctx, err)
 	}
 	r.spendRest()
@@ -177,6 +179,22 @@ func (r *run) countFormatError(stop *Interrupt) *Interrupt {
 	}
 	last := exit(vocab.StatusRepeatedFormatError)
 	return &Interrupt{vocab.StatusRepeatedFormatError, append(stop.Messages, last.Messages...)}
+}
+
+// toCorrect adds to the failure of a template what to do about it: in the middle of a run, it is
+// not clear that a failure is a mistake in the configuration.
+func toCorrect(err error) error {
+	name := template.NameOf(err)
+	if name == "" {
+		return err
+	}
+	hint := fault.HintOf(err)
+	if strings.Contains(hint, "\n") { // a long list of names, which hides the rest
+		hint = ""
+	}
+	hint = strings.TrimSpace(hint + " correct this template of the configuration;")
+	return fault.New(fault.KindOf(err), "", err).
+		WithHint("%s changing it needs --accept-changes=%s, and starts unfinished instances from the beginning", hint, name)
 }
 
 // fail ends the run with a message that says why. If the recorder caused the failure, it

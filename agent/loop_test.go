@@ -412,7 +412,8 @@ func TestFaults(t *testing.T) {
 		l := newLoop(t, func(c *Config) { c.InstanceTemplate = "one\n{{ tusk }}" })
 		_, err := l.Run(t.Context(), Turn{Model: &script{}, Env: &env{}})
 		if err == nil || fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "instance_template") ||
-			!strings.Contains(err.Error(), `:2:4: unknown variable "tusk"`) || !strings.Contains(fault.HintOf(err), `did you mean task?`) {
+			!strings.Contains(err.Error(), `:2:4: unknown variable "tusk"`) ||
+			!strings.HasPrefix(fault.HintOf(err), "did you mean task? correct this template of the configuration; ") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -429,6 +430,10 @@ func TestFaults(t *testing.T) {
 		end, err := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{ask("1", "one"), ask("2", "none")}}, Env: e})
 		if fault.KindOf(err) != fault.Instance || end.Status != "InstanceFault" || len(e.ran) != 2 {
 			t.Errorf("got %s, %v; ran %v; want an Instance fault after 2 commands", end.Status, err, e.ran)
+		}
+		want := "correct this template of the configuration; changing it needs --accept-changes=model.observation_template, and starts unfinished instances from the beginning"
+		if hint := end.Messages[len(end.Messages)-1].Extra["hint"]; hint != want || fault.HintOf(err) != want {
+			t.Errorf("hints %q and %q, want %q", hint, fault.HintOf(err), want)
 		}
 	})
 	for name, c := range map[string]struct {

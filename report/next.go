@@ -109,10 +109,10 @@ func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
 	add := func(command, why string) { t.Add("  "+command, why) }
 	if s.Owner == "" && s.next.resumable {
 		if n := len(inside); n > 0 {
-			add(s.next.withLimit("batch resume "+word(s.Dir), inside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances"))
+			add(s.next.withLimit("batch resume "+word(s.Dir), inside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances")+afterCorrection(inside))
 		}
 		if n := len(outside); n > 0 {
-			add(s.next.withLimit(retry(s.Dir, outside), outside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances")+" of earlier commands")
+			add(s.next.withLimit(retry(s.Dir, outside), outside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances")+" of earlier commands"+afterCorrection(outside))
 		}
 	}
 	if s.Owner == "" && s.next.talk != "" && len(inside)+len(outside) > 0 {
@@ -129,6 +129,14 @@ func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
 	}
 	fmt.Fprintln(b, "\nnext:")
 	t.Write(b)
+}
+
+// afterCorrection says of unfinished instances that some cannot succeed as they are.
+func afterCorrection(unfinished []results.Record) string {
+	if slices.ContainsFunc(unfinished, func(r results.Record) bool { return r.Status.NeedsCorrection() }) {
+		return ", once corrected"
+	}
+	return ""
 }
 
 // word is a text on one line, as a shell takes it as one word.

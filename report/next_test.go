@@ -15,6 +15,7 @@ import (
 func TestTheCommandThatContinuesARun(t *testing.T) {
 	broken := results.Record{InstanceID: "a", Attempt: 1, Status: "Interrupted", Outcome: vocab.OutcomePending, Cost: 0.01}
 	poor := results.Record{InstanceID: "b", Attempt: 1, Status: vocab.StatusBudgetExceeded, Outcome: vocab.OutcomePending, Cost: 0.01}
+	mistaken := results.Record{InstanceID: "a", Attempt: 1, Status: vocab.StatusInstanceFault, Outcome: vocab.OutcomeInfrastructure}
 	limited := []string{"run", "--cost-limit-total", "0.01"}
 	for _, c := range []struct {
 		what     string
@@ -38,6 +39,7 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 		{"not selected, and the limit was reached", []string{"x"}, []results.Record{broken}, limited, nil, "  batch retry out a --cost-limit-total 0.02  ", "retry out a  "},
 		{"not selected, and the limit was raised", []string{"x"}, []results.Record{broken}, limited, []string{"resume", "out", "--cost-limit-total", "4"}, "  batch retry out a --cost-limit-total 4  ", "retry out a  "},
 		{"far from the limit", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "5"}, nil, "  batch resume out  continue with", "cost-limit"},
+		{"a mistake in what was given", []string{"a"}, []results.Record{mistaken}, nil, nil, "  batch resume out  continue with 1 unfinished instance, once corrected", "retry"},
 		{"a conversation", []string{"a"}, []results.Record{broken}, []string{"chat", "--image", "x"}, nil, "  batch chat ... -o out  continue the conversation", "batch resume"},
 		{"a conversation about another run", []string{"x"}, []results.Record{broken}, []string{"attach", "run", "a"}, nil, "  batch attach ... -o out  continue", "batch retry"},
 	} {

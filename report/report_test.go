@@ -405,6 +405,29 @@ func TestABillHasCallsThatWereNotAnswered(t *testing.T) {
 	}
 }
 
+// Only a failure that may not happen again is retried as it is.
+func TestASummaryNamesWhatNeedsACorrection(t *testing.T) {
+	failed := func(id string, status vocab.Status) results.Record {
+		return results.Record{InstanceID: id, Attempt: 1, Status: status, Outcome: vocab.OutcomeInfrastructure}
+	}
+	for want, records := range map[string][]results.Record{
+		"0 of 1 instance has a result; 1 needs a correction of its configuration, script, row or image": {
+			failed("a", vocab.StatusUsageFault),
+		},
+		"0 of 3 instances have a result; 1 failed for infrastructure reasons and will be retried; 2 need a correction of their configuration, script, row or image": {
+			failed("a", vocab.StatusUsageFault), failed("b", vocab.StatusInstanceFault), failed("c", vocab.StatusHostFault),
+		},
+	} {
+		var b bytes.Buffer
+		if err := report.Summary(&b, report.SummaryData{Records: records}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, want+" cost") {
+			t.Errorf("want %q in\n%s", want, b.String())
+		}
+	}
+}
+
 // The wait for the scrub of another attempt was in Pull too: 409 of 300 seconds.
 func TestAWaitForAScrubIsCountedOnce(t *testing.T) {
 	sum := 0.0

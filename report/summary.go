@@ -103,7 +103,7 @@ func statusTable(records []results.Record) *Table {
 func displayStatus(r results.Record) string { return r.Status.Label(r.Outcome) }
 
 // coverage counts instances by what is left to do about them.
-type coverage struct{ asked, final, failed, diverged, running, unfinished int }
+type coverage struct{ asked, final, failed, wrong, diverged, running, unfinished int }
 
 func cover(records []results.Record) coverage {
 	c := coverage{asked: len(records)}
@@ -117,6 +117,8 @@ func cover(records []results.Record) coverage {
 			c.unfinished++
 		case r.Outcome == vocab.OutcomeDiverged:
 			c.diverged++
+		case r.Status.NeedsCorrection():
+			c.wrong++
 		default:
 			c.failed++
 		}
@@ -135,6 +137,9 @@ func (c coverage) String() string {
 	}
 	if c.failed > 0 {
 		text += fmt.Sprintf("; %d failed for infrastructure reasons and will be retried", c.failed)
+	}
+	if c.wrong > 0 {
+		text += "; " + printable.Count(c.wrong, "needs a correction of its", "need a correction of their") + " configuration, script, row or image"
 	}
 	if c.diverged > 0 {
 		text += fmt.Sprintf("; %d diverged on replay and will start again", c.diverged)

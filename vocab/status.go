@@ -82,6 +82,10 @@ func (s Status) Outcome() Outcome {
 	}
 }
 
+// NeedsCorrection reports whether an attempt that ended with s can only succeed after a
+// correction of its configuration, script, row or image.
+func (s Status) NeedsCorrection() bool { return s == StatusUsageFault || s == StatusInstanceFault }
+
 // Label is an ending as every screen names it: the exit status, which by itself does
 // not tell an empty submission from one with a patch.
 func (s Status) Label(o Outcome) string {

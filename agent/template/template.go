@@ -107,6 +107,8 @@ type mistake struct {
 	text   string
 	hint   string
 	item   bool // a list has fewer items than the template reads
+
+	template string // the template's name
 }
 
 // Error implements error.
@@ -119,7 +121,17 @@ func LacksItem(err error) bool {
 	return ok && m.item
 }
 
+// NameOf returns the name of the template whose failure is err; "" for another error.
+func NameOf(err error) string {
+	m, ok := errors.AsType[*mistake](err)
+	if !ok {
+		return ""
+	}
+	return m.template
+}
+
 func (t *Template) fault(m *mistake) error {
+	m.template = t.name
 	offset := t.inOriginal(m.offset)
 	where := ""
 	if t.place != nil {

@@ -14,6 +14,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
+	"batch.example/batch/agent/template"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
@@ -106,14 +107,21 @@ func (s *invocation) interruption(err error) error {
 func interrupted(err error) bool { return errors.Is(err, errInterrupted) || fault.Canceled(err) }
 
 // resumeCommand is the command that continues the run with this cost limit.
-func (s *invocation) resumeCommand(costLimit float64) string {
+func (s *invocation) resumeCommand(costLimit float64) string { return s.resumeAfter("", costLimit) }
+
+// resumeAfter is resumeCommand after a change of a setting, if changed is not "".
+func (s *invocation) resumeAfter(changed string, costLimit float64) string {
 	flag := ""
-	if costLimit != report.CostLimit(s.flags.argv, 0) { // which would be taken without it
-		flag = fmt.Sprintf(" --cost-limit-total %v", costLimit)
+	if changed != "" {
+		flag = " --accept-changes=" + changed
 	}
-	hidden := slices.ContainsFunc(s.flags.argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) })
+	if costLimit != report.CostLimit(s.flags.argv, 0) { // which would be taken without it
+		flag += fmt.Sprintf(" --cost-limit-total %v", costLimit)
+	}
+	// `batch resume` cannot know what is hidden, or what was changed on the command line.
+	hidden := s.cfg.Given(changed) || slices.ContainsFunc(s.flags.argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) })
 	switch {
-	case hidden && flag != "": // `batch resume` cannot know what is hidden
+	case hidden && flag != "":
 		return "the same command with `" + flag[1:] + "`"
 	case hidden:
 		return "the same command"
@@ -272,7 +280,7 @@ func (s *invocation) conclude(r *run.Run, runErr error) error {
 	}
 	if sum.Host != nil && sum.Missing > 0 && !interrupted(runErr) {
 		runErr = fault.New(fault.Host, "", runErr).
-			WithHint("%s", strings.TrimSpace(fault.HintOf(runErr)+"\nthen "+s.resumeCommand(s.flags.totalCost)+" continues"))
+			WithHint("%s", strings.TrimSpace(fault.HintOf(runErr)+"\nthen "+s.resumeAfter(template.NameOf(runErr), s.flags.totalCost)+" continues"))
 	}
 	if runErr = s.also(runErr, err); runErr != nil {
 		return runErr

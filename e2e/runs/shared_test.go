@@ -28,7 +28,7 @@ func TestAFaultOfAllInstancesStopsTheRunAtTheFirst(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != e2e.ExitFailed {
 				t.Errorf("exit code %d, want %d", code, e2e.ExitFailed)
 			}
-			if !strings.Contains(strings.Join(strings.Fields(text), " "), "0 of 10 instances have a result; 1 failed for infrastructure reasons and will be retried; 9 are unfinished ") || strings.Count(text, "UsageFault") != 2 || strings.Count(text, "\nbatch: ") != 1 {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), "0 of 10 instances have a result; 1 needs a correction of its configuration, script, row or image; 9 are unfinished ") || strings.Count(text, "UsageFault") != 2 || strings.Count(text, "\nbatch: ") != 1 {
 				t.Errorf("want one instance that failed, and the cause once at the end:\n%s", text)
 			}
 		})

@@ -100,8 +100,11 @@ func countLines(s *state, cols, rows int) []string {
 	if len(s.graded) > 0 {
 		parts = append(parts, fmt.Sprintf("graded %d", len(s.graded)), fmt.Sprintf("resolved %d", s.resolved()))
 	}
-	if n := s.failed(); n > 0 {
+	if n := s.retried(); n > 0 {
 		parts = append(parts, fmt.Sprintf("failed %d (will be retried)", n))
+	}
+	if n := s.failed() - s.retried(); n > 0 {
+		parts = append(parts, fmt.Sprintf("failed %d (to be corrected)", n))
 	}
 	for _, c := range s.counts() {
 		parts = append(parts, fmt.Sprintf("%s %d", c.status, c.n))

@@ -122,8 +122,11 @@ func (l *Lines) summary() string {
 	s := l.state
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d/%d done", s.done(), s.total)
-	if n := s.failed(); n > 0 {
+	if n := s.retried(); n > 0 {
 		fmt.Fprintf(&b, ", %d failed and will be retried", n)
+	}
+	if n := s.failed() - s.retried(); n > 0 {
+		fmt.Fprintf(&b, ", %s", printable.Count(n, "failed and needs a correction", "failed and need a correction"))
 	}
 	if s.end.IsZero() {
 		fmt.Fprintf(&b, ", %d running", len(s.running))

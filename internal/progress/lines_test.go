@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/vocab"
 )
 
 func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
@@ -47,6 +49,23 @@ func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
 			t.Errorf("lines differ (-want +got):\n%s", d)
 		}
 	})
+}
+
+func TestLinesCountWhatNeedsACorrection(t *testing.T) {
+	var b bytes.Buffer
+	l := NewLines(&b)
+	l.Event(Event{Type: RunStart, Total: 3})
+	for id, status := range map[string]vocab.Status{"a": vocab.StatusHostFault, "b": vocab.StatusUsageFault, "c": vocab.StatusInstanceFault} {
+		l.Event(Event{Type: InstanceStart, Instance: id})
+		l.Event(Event{Type: InstanceEnd, Instance: id, Status: string(status), Outcome: string(vocab.OutcomeInfrastructure)})
+	}
+	l.Event(Event{Type: RunEnd})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := " 0/3 done, 1 failed and will be retried, 2 failed and need a correction, "; !strings.Contains(b.String(), want) {
+		t.Errorf("want %q in\n%s", want, b.String())
+	}
 }
 
 func TestLinesOfARunThatDidNotBeginHaveNoSummary(t *testing.T) {

@@ -30,9 +30,12 @@ type ending struct {
 	outcome vocab.Outcome
 }
 
-// failed reports whether the instance has no result and will be retried. A pending one
-// was stopped, which is not a failure.
+// failed reports whether the instance has no result. A pending one was stopped, which is not a
+// failure.
 func (e ending) failed() bool { return !e.outcome.Final() && e.outcome != vocab.OutcomePending }
+
+// retried reports whether the instance failed in a way that may not happen again.
+func (e ending) retried() bool { return e.failed() && !vocab.Status(e.status).NeedsCorrection() }
 
 // attempt is a running attempt at an instance, or the pull of an image that
 // no instance waits for yet.
@@ -138,6 +141,8 @@ func (s *state) done() int {
 
 // failed is the number of instances that this run leaves to be retried.
 func (s *state) failed() int { return s.endedWith(ending.failed) }
+
+func (s *state) retried() int { return s.endedWith(ending.retried) }
 
 func (s *state) endedWith(is func(ending) bool) int {
 	n := 0

@@ -108,7 +108,8 @@ func (s Script) Model(id string, cfg Config) *Model {
 			return fault.Newf(fault.Instance, "asking the script: it has no replies for %s", id).
 				WithHint("add them under %q, or under %q for every instance", id, Anyone)
 		}
-		return fault.Newf(fault.Instance, "asking the script: no reply left for %s after %d", id, said)
+		return fault.Newf(fault.Instance, "asking the script: no reply left for %s after %d", id, said).
+			WithHint("add replies to the script: `batch resume` continues after the last one")
 	})
 }
 
