@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,6 +50,8 @@ type stubFlags struct {
 	from, to time.Duration // latency, read by check
 	odds     llmtest.Odds  // faults, read by check
 	find     *regexp.Regexp
+
+	injected atomic.Int64 // answers that --fault changed
 }
 
 func (a *app) stubCommand() *cobra.Command {
@@ -180,7 +183,7 @@ func (f *stubFlags) handler(rows []dataset.Instance, illegal func(error)) (*llmt
 	for _, in := range rows {
 		script.Rows = append(script.Rows, llmtest.Row{ID: in.ID, Statement: in.ProblemStatement})
 	}
-	next := f.odds.Wrap(script.Next)
+	next := f.odds.Wrap(script.Next, func() { f.injected.Add(1) })
 	return &llmtest.Handler{Limits: f.limits, Illegal: illegal, Next: func(n int, r *llmtest.Request) llmtest.Answer {
 		answer := next(n, r)
 		answer.Delay += f.from + rand.N(f.to-f.from+1) //nolint:gosec // chance, not secrecy
@@ -203,16 +206,19 @@ func (a *app) stub(ctx context.Context, f *stubFlags) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := a.sayStub(f, len(rows), "http://"+l.Addr().String()); err != nil {
+	if err := a.sayStub(f, len(rows), l.Addr()); err != nil {
 		l.Close()
 		return err
 	}
 	if err := answer(ctx, l, h); err != nil {
 		return fault.New(fault.Host, "serving", err)
 	}
-	n := h.Counts()
-	_, err = fmt.Fprintf(a.stdout, "\n%s answered, %d refused by --rpm, --tpm and --outage, %d against the provider's rules\n",
-		printable.Count(n.Accepted, "request", "requests"), n.Refused, n.Illegal)
+	n, injected := h.Counts(), ""
+	if len(f.odds) > 0 {
+		injected = fmt.Sprintf(" (%d with a --fault)", f.injected.Load())
+	}
+	_, err = fmt.Fprintf(a.stdout, "\n%s answered%s, %d refused by --rpm, --tpm and --outage, %d against the provider's rules\n",
+		printable.Count(n.Accepted, "request", "requests"), injected, n.Refused, n.Illegal)
 	return err
 }
 
@@ -244,12 +250,17 @@ func answer(ctx context.Context, l net.Listener, h *llmtest.Handler) error {
 }
 
 // sayStub prints how to use the provider.
-func (a *app) sayStub(f *stubFlags, rows int, at string) error {
+func (a *app) sayStub(f *stubFlags, rows int, listens net.Addr) error {
+	at, everywhere := reachable(listens)
+	at = "http://" + at
 	text := fmt.Sprintf("serving %s of %s until interrupted\n\n", printable.Count(rows, "instance", "instances"), printable.Line(f.subset))
 	for _, p := range catalogue.Providers() {
 		if path, ok := stubPaths[p.Name]; ok && p.Base != "" {
 			text += fmt.Sprintf("export %s=%s%s %s=%s\n", p.Base, at, path, p.Key, stubKey)
 		}
+	}
+	if everywhere {
+		text += "\non other machines, write this machine's name in place of 127.0.0.1\n\n"
 	}
 	command := []string{"batch", "run", "--subset", f.subset}
 	for _, o := range [][2]string{
@@ -265,6 +276,16 @@ func (a *app) sayStub(f *stubFlags, rows int, at string) error {
 	command = append(command, "-m", "openai/stub", "-c", "model.cost_tracking=ignore_errors", "-o", "runs/stub")
 	_, err := fmt.Fprintf(a.stdout, "%s%s\n", text, strings.Join(quotedWords(command), " "))
 	return cmp.Or(err, a.flush())
+}
+
+// reachable returns the address at which this machine reaches a server. Everywhere means that
+// the server listens at all addresses of the machine, which is no address to connect to.
+func reachable(listens net.Addr) (at string, everywhere bool) {
+	tcp, ok := listens.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return listens.String(), false
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port)), true
 }
 
 // quotedWords are the words of a command as a shell reads them.

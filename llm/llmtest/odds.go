@@ -78,12 +78,13 @@ func ParseOdds(text string) (Odd, error) {
 	return o, nil
 }
 
-// Wrap returns next with these odds.
-func (o Odds) Wrap(next func(int, *Request) Answer) func(int, *Request) Answer {
+// Wrap returns next with these odds. It calls injected for each answer that they change.
+func (o Odds) Wrap(next func(int, *Request) Answer, injected func()) func(int, *Request) Answer {
 	return func(n int, r *Request) Answer {
 		draw := rand.Float64() //nolint:gosec // chance, not secrecy
 		for _, odd := range o {
 			if draw -= odd.Share; draw < 0 {
+				injected()
 				return odd.apply(n, r, next)
 			}
 		}
