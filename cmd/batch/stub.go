@@ -279,7 +279,7 @@ func (a *app) sayStub(f *stubFlags, rows int, listens net.Addr) error {
 }
 
 // reachable returns the address at which this machine reaches a server. Everywhere means that
-// the server listens at all addresses of the machine, which is no address to connect to.
+// the server listens at all addresses of the machine; nothing can connect to such an address.
 func reachable(listens net.Addr) (at string, everywhere bool) {
 	tcp, ok := listens.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {
