@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // Load reads specs, each a file, one of batch's own names or key=value, and merges them
@@ -196,7 +197,19 @@ func (c *Config) check(opts Options) (problems []string) {
 	if len(problems) == 0 {
 		problems = c.checkLoop()
 	}
+	c.warnOfNoTask()
 	return problems
+}
+
+// usesTask matches a template that uses the variable task.
+var usesTask = lazy.Regexp(`\{[{%][^}]*\btask\b`)
+
+// warnOfNoTask warns of prompts that do not show the model what to do.
+func (c *Config) warnOfNoTask() {
+	if a := &c.Agent; usesTask().MatchString(a.SystemTemplate) || usesTask().MatchString(a.InstanceTemplate) {
+		return
+	}
+	c.Warnings = append(c.Warnings, c.Origin("agent.instance_template")+": neither agent.instance_template nor agent.system_template shows {{ task }}: the model never sees the issue")
 }
 
 // problemOf is an error with its hint.

@@ -85,6 +85,23 @@ func TestTemplateErrorsNameThePlaceInTheFile(t *testing.T) {
 	})
 }
 
+func TestPromptsThatDoNotShowTheTaskGetAWarning(t *testing.T) {
+	for template, warned := range map[string]bool{
+		"Do the task.": true,
+		"{{ tasks }}":  true,
+		"{{ task }}":   false,
+		"{%- if 'x' in task | lower -%}{{ y }}{% endif %}": false,
+	} {
+		c := load(t, write(t, "my.yaml", "agent:\n  instance_template: \""+template+"\"\n"))
+		if got := len(c.Warnings) == 1 && strings.Contains(c.Warnings[0], "my.yaml:2: neither"); got != warned {
+			t.Errorf("%s: warnings %q, want one: %v", template, c.Warnings, warned)
+		}
+	}
+	if c := load(t, "agent.system_template=Solve {{ task }}", "agent.instance_template=Go."); len(c.Warnings) > 0 {
+		t.Errorf("warnings %q, want none where the system template shows the task", c.Warnings)
+	}
+}
+
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(fmt.Sprint(err), want) {
