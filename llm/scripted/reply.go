@@ -3,13 +3,18 @@ package scripted
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
 )
@@ -64,9 +69,59 @@ func (r *Reply) read(data json.RawMessage) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
-		return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
+		return fieldError(err)
 	}
 	return r.set(f)
+}
+
+// fieldNames are the fields of a reply, and those of a tool call.
+var fieldNames = []string{"content", "bash", "tool_calls", "cost", "finish_reason", "input_tokens", "output_tokens", "delay", "id", "name", "arguments"}
+
+// fieldError returns an error of the JSON decoder in the words of the file.
+func fieldError(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s: expected %s, got %s", wrong.Field, expected(wrong.Type.Kind()), jsonKind(wrong.Value))
+	}
+	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		name, _ := strconv.Unquote(quoted)
+		return fault.Newf(fault.Usage, "unknown field %s", quoted).
+			WithHint("%s", near.Hint(near.Name(name, fieldNames), "a reply has "+strings.Join(fieldNames[:8], ", ")+"; a tool call has "+strings.Join(fieldNames[8:], ", ")))
+	}
+	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// expected names what a field of this kind holds.
+func expected(kind reflect.Kind) string {
+	switch kind {
+	case reflect.String:
+		return "a text"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Int64:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "an object"
+	}
+}
+
+// jsonKind names the decoder's description of a value, such as "string" or "number 1.5".
+func jsonKind(value string) string {
+	switch value {
+	case "string":
+		return "a text"
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	case "number":
+		return "a number"
+	default:
+		return value
+	}
 }
 
 func (r *Reply) set(f replyFile) (err error) {

@@ -324,3 +324,24 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A mistake in a script is named in the words of the file, not of its decoder.
+func TestMistakesInScripts(t *testing.T) {
+	for reply, want := range map[string][2]string{
+		`{cost: "x"}`:                    {"cost: expected a number, got a text", ""},
+		`{bash: [ls]}`:                   {"bash: expected a text, got a list", ""},
+		`{content: 3}`:                   {"content: expected a text, got a number", ""},
+		`{input_tokens: 1.5}`:            {"input_tokens: expected a whole number, got number 1.5", ""},
+		`{tool_calls: {name: bash}}`:     {"tool_calls: expected a list, got an object", ""},
+		`{tool_calls: [{name: true}]}`:   {"name: expected a text, got true or false", ""},
+		`{bsh: ls}`:                      {`unknown field "bsh"`, "did you mean bash? a reply has content, bash, "},
+		`{tool_calls: [{nme: b}]}`:       {`unknown field "nme"`, "did you mean name? "},
+		`{something_else_entirely: nme}`: {`unknown field "something_else_entirely"`, "a reply has content, bash, "},
+	} {
+		_, err := scripted.Read("s.yaml", []byte("'*':\n- "+reply+"\n"))
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "reply 1: ") || !strings.Contains(err.Error(), want[0]) ||
+			strings.Contains(err.Error(), "Go ") || !strings.HasPrefix(fault.HintOf(err), want[1]) {
+			t.Errorf("%s: %v\n%s\nwant %q", reply, err, fault.HintOf(err), want)
+		}
+	}
+}
