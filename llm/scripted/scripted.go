@@ -18,7 +18,9 @@
 //	                             or a fenced block where the action form is text
 //	tool_calls                   a list of id, name and arguments (a text or an
 //	                             object)
-//	cost                         US dollars
+//	cost                         US dollars; batch stub sends it by OpenAI's two
+//	                             APIs, as those of Anthropic and Gemini have no
+//	                             member for it
 //	input_tokens, output_tokens  as the provider would report them
 //	finish_reason                default: tool_calls with calls, else stop
 //	delay                        before the reply: seconds, or a text such as
