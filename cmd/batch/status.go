@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,7 +42,13 @@ folder of a sweep it shows a line for each cell.
 				return fault.Newf(fault.Usage, "--ids prints nothing but ids: leave --attempts and --json out")
 			}
 			if sweeps.Is(args[0]) {
-				return a.sweepStatus(args[0], attempts || ids != nil, asJSON)
+				if ids != nil {
+					return ofOneCell(args[0], "--ids "+printable.ShellWord(strings.Join(ids, ",")))
+				}
+				if attempts {
+					return ofOneCell(args[0], "--attempts")
+				}
+				return a.sweepStatus(args[0], asJSON)
 			}
 			snap, err := results.Read(args[0])
 			if err != nil {
@@ -91,11 +98,19 @@ func (a *app) printIDs(status report.Status, wanted []string) error {
 	return nil
 }
 
-// sweepStatus prints the state of all cells of a sweep.
-func (a *app) sweepStatus(dir string, single, asJSON bool) error {
-	if single {
-		return fault.Newf(fault.Usage, "--attempts and --ids: %s is the folder of a sweep", dir).WithHint("name one of its run directories")
+// ofOneCell refuses a flag, as it was given, that is for one run directory and not for a sweep.
+func ofOneCell(dir, flag string) error {
+	x, err := sweeps.Read(dir)
+	if err != nil {
+		return err
 	}
+	return fault.Newf(fault.Usage, "%s is the folder of a sweep, and %s is for one of its cells", dir, flag).
+		WithHint("name a cell: `batch status %s %s`;\n`batch retry %s --verdict ...` runs instances of all cells again",
+			printable.ShellWord(append(x.Dirs(dir), filepath.Join(dir, "CELL"))[0]), flag, printable.ShellWord(dir))
+}
+
+// sweepStatus prints the state of all cells of a sweep.
+func (a *app) sweepStatus(dir string, asJSON bool) error {
 	status, err := readSweep(dir)
 	if err != nil {
 		return err
