@@ -119,7 +119,7 @@ func (s *invocation) resumeAfter(changed string, costLimit float64) string {
 		flag += fmt.Sprintf(" --cost-limit-total %v", costLimit)
 	}
 	// `batch resume` cannot know what is hidden, or what was changed on the command line.
-	hidden := s.cfg.Given(changed) || slices.ContainsFunc(s.flags.argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) })
+	hidden := changed != "" && s.cfg.Given(changed) || slices.ContainsFunc(s.flags.argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) })
 	switch {
 	case hidden && flag != "":
 		return "the same command with `" + flag[1:] + "`"
