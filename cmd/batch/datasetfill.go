@@ -45,10 +45,11 @@ grading needs: an eval_script and a log_parser (batch help row), or
   batch grade --check --subset runs/fill/rows.jsonl -c config.yaml
 
 OUT/rows.jsonl has all rows of ROWS: a row that was not selected or could not be
-filled is as it was. OUT/filled.txt lists the rows that name tests. OUT/flaky.txt
-names what was left out; OUT/before and OUT/after have the test logs. Run the
-same command again to continue an interrupted one, or after you built an image
-again: what has not changed since it was tested is not tested again.
+filled is as it was. OUT/filled.txt lists the rows that name tests, and
+OUT/flaky.txt the tests that were left out; OUT/before and OUT/after have the
+test logs. Run the same command again to continue an interrupted one, or after
+you built an image again: what has not changed since it was tested is not tested
+again.
 
 Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 3 some rows were not, 4 the directory is in use, 130 interrupted.`,
