@@ -339,13 +339,16 @@ func (c *Chat) approve(ctx context.Context, tool string, call agent.Call) error 
 }
 
 // begun says whether the result of an action that had begun is known; see [agent.Turn]. The
-// person is not asked: they have approved it, and may have stopped it since. Words are what
-// they say now.
+// person is not asked: they have approved it, and may have stopped it since. In mode yolo, a
+// command whose sandbox is gone runs again, as in a run that is resumed. Words are what they say
+// now.
 func (c *Chat) begun(call agent.Call, words string) error {
 	text := ""
 	switch {
 	case c.stopped && c.ran:
 		text = "The user interrupted the command, which was their own."
+	case c.cut && c.conv.Cut.Lost && call.Command != "" && c.current() == Yolo:
+		return nil // the new sandbox has all that ran before it, and nothing that it did
 	case c.cut && c.conv.Cut.Lost:
 		text = "The program that ran the action was ended before it had the result."
 	case call.Command == "": // the container does not know it

@@ -97,7 +97,8 @@ func Results(l Log, parse Parse, r logparse.Rules) (statuses logparse.Statuses, 
 	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
-		if fails(failed[name]) && passes(passed[name]) && !IsProgress(name) {
+		// Of pytest, ERROR beside PASSED is one test, whose end failed.
+		if failed[name] == logparse.Failed && passes(passed[name]) && !IsProgress(name) {
 			names = append(names, name)
 		}
 	}

@@ -155,3 +155,16 @@ func TestATemplateShowsMappingsInTheOrderOfTheirFiles(t *testing.T) {
 		}
 	}
 }
+
+// A key that two files have is shown once, on each level.
+func TestADeepMappingIsShownOnce(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 60) + "1" + strings.Repeat("}", 60)
+	parsed, err := template.Parse("", "{{ model_kwargs }}", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parsed.Render(load(t, "model.model_kwargs="+deep, "model.model_kwargs="+deep).Vars())
+	if want := strings.ReplaceAll(strings.ReplaceAll(deep, `"`, "'"), ":", ": "); err != nil || got != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+}

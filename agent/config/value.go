@@ -228,8 +228,10 @@ func (v *value) ordered(plain any) any {
 	case map[string]any:
 		members, _ := v.v.(map[string]*value)
 		var m template.Mapping
+		shown := map[string]bool{}
 		for _, key := range slices.Concat(v.keys, slices.Sorted(maps.Keys(x))) { // x may have others
-			if item, ok := x[key]; ok {
+			if item, ok := x[key]; ok && !shown[key] {
+				shown[key] = true
 				m = append(m, key, cmp.Or(members[key], &value{}).ordered(item))
 			}
 		}

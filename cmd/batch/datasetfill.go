@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,6 +91,8 @@ type filling struct {
 	logs  []logOf
 	lists fill.Lists
 	err   error // why it is not filled
+
+	untested bool // for a reason that is not the row's: what an earlier fill found still holds
 }
 
 // logOf is the folder with the log of one test run.
@@ -125,10 +130,14 @@ func (a *app) fillRows(ctx context.Context, f gradeFlags) error {
 	return s.showFilled(rows)
 }
 
-// earlier returns the rows that an earlier fill has written into the directory, by id. It refuses a
-// directory that no fill has made, and one whose rows somebody has changed since.
+// earlier returns the rows that an earlier fill has written into the directory and that ROWS still
+// has, by id. It refuses a directory that no fill has made, one whose rows somebody has changed
+// since, and ROWS itself.
 func (s *gradeSession) earlier() (map[string]dataset.Instance, error) {
 	out := s.flags.output
+	refuse := func(format string, args ...any) error {
+		return fault.Newf(fault.Usage, format, args...).WithHint("choose another directory with -o")
+	}
 	names, err := os.ReadDir(out)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
 		return nil, nil
@@ -136,12 +145,25 @@ func (s *gradeSession) earlier() (map[string]dataset.Instance, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "-o", err)
 	}
-	if _, err := os.Stat(filepath.Join(out, before.name)); err != nil {
-		return nil, fault.Newf(fault.Usage, "%s is not empty, and no directory that fill has made", out).WithHint("choose another directory with -o")
+	if _, err := os.Stat(filepath.Join(out, before.name, grades.File)); err != nil {
+		return nil, refuse("%s is not empty, and no directory that fill has made", out)
 	}
 	path := filepath.Join(out, filledName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.Usage, "-o", err)
+	}
+	if is, err := os.Stat(s.flags.subset); err == nil {
+		if at, err := os.Stat(path); err == nil && os.SameFile(is, at) {
+			return nil, refuse("%s would be replaced by its own filled rows", path)
+		}
+	}
+	sums, err := os.ReadFile(filepath.Join(out, sumName))
+	if err != nil || !strings.Contains(string(sums), sumOf(text)) {
+		return nil, refuse("%s was changed since fill wrote it, and would be replaced", path)
 	}
 	old, err := dataset.Open(context.Background(), dataset.Source{Name: path})
 	if err != nil {
@@ -153,14 +175,15 @@ func (s *gradeSession) earlier() (map[string]dataset.Instance, error) {
 	}
 	rows := map[string]dataset.Instance{}
 	for _, in := range old.Instances {
-		if digests[in.ID] != in.WithTests(nil, nil).Digest() {
-			return nil, fault.Newf(fault.Usage, "%s has another row %s than %s, and would be replaced", path, in.ID, s.flags.subset).
-				WithHint("choose another directory with -o; what you change belongs into the rows that are filled")
+		if digests[in.ID] == in.WithTests(nil, nil).Digest() {
+			rows[in.ID] = in
 		}
-		rows[in.ID] = in
 	}
 	return rows, nil
 }
+
+// sumOf is the SHA-256 of the rows in hexadecimal, as sha256sum prints it.
+func sumOf(rows []byte) string { return fmt.Sprintf("%x", sha256.Sum256(rows)) }
 
 // fillable returns the selected rows, and says of each that cannot be tested why. It is an error
 // if none can.
@@ -206,7 +229,9 @@ func (s *gradeSession) testSide(ctx context.Context, rows []*filling, at side) e
 	dir := filepath.Join(s.flags.output, at.name)
 	s.what.word = at.word
 	predictions := s.made(at.word)
-	if err := s.runTests(ctx, dir, predictions); err != nil {
+	began := time.Now()
+	todo, err := s.runTests(ctx, dir, predictions)
+	if err != nil {
 		return err
 	}
 	list, err := grades.Read(dir)
@@ -220,22 +245,31 @@ func (s *gradeSession) testSide(ctx context.Context, rows []*filling, at side) e
 	}
 	for _, row := range rows {
 		if row.err == nil {
-			row.err = row.take(at, dir, runs[grading.KeyOf(byID[row.in.ID])], s.flags.repeat)
+			set := runs[grading.KeyOf(byID[row.in.ID])]
+			if todo[row.in.ID] { // a run of earlier may count in the place of one that failed now
+				set = slices.DeleteFunc(set, func(g grades.Grade) bool { return g.Started.Before(began) })
+			}
+			row.err = row.take(at, dir, set, s.flags.repeat)
 		}
 	}
 	return nil
 }
 
-// runTests tests predictions in a directory, as `batch grade` does.
-func (s *gradeSession) runTests(ctx context.Context, dir string, predictions []results.Prediction) error {
+// runTests tests predictions in a directory, as `batch grade` does. Todo are the ids of those that
+// had no tests yet, or others.
+func (s *gradeSession) runTests(ctx context.Context, dir string, predictions []results.Prediction) (todo map[string]bool, err error) {
 	r, err := s.request(dir, predictions)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.About = nil // rows may change between two commands: each row says itself what is to be tested again
 	d, err := grading.Open(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	todo = map[string]bool{}
+	for _, p := range d.Plan() {
+		todo[p.Instance.ID] = !p.Keep
 	}
 	if d.Todo() > 0 {
 		err = s.work(ctx, d)
@@ -245,20 +279,22 @@ func (s *gradeSession) runTests(ctx context.Context, dir string, predictions []r
 	}
 	if interrupted(err) {
 		s.tell("interrupted; continue with the same command")
-		return errInterrupted
+		return nil, errInterrupted
 	}
-	return err
+	return todo, err
 }
 
 // take keeps the folders of the logs of n test runs or more. An error says why there are fewer.
 func (row *filling) take(at side, dir string, runs []grades.Grade, n int) error {
 	for _, g := range runs {
 		if g.Verdict != vocab.VerdictUnresolved { // a row without tests has no better one
+			row.untested = !g.Verdict.Counts()
 			return fault.Newf(fault.Instance, "%s: %s its gold patch: %s: %s", row.in.ID, at.name, g.Verdict, cmp.Or(g.Error, g.Why))
 		}
 		row.logs = append(row.logs, logOf{at, filepath.Join(dir, filepath.FromSlash(g.Log))})
 	}
 	if len(runs) < n {
+		row.untested = true
 		return fault.Newf(fault.Instance, "%s: %s its gold patch: the tests ran %d of %d times", row.in.ID, at.name, len(runs), n)
 	}
 	return nil

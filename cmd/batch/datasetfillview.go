@@ -1,11 +1,14 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,51 +24,75 @@ import (
 const (
 	filledName = "rows.jsonl"
 	flakyName  = "flaky.txt"
-	idsName    = "filled.txt" // ids of the rows that name tests
+	idsName    = "filled.txt"  // ids of the rows that name tests
+	sumName    = "rows.sha256" // of filledName, by which a change of it is noticed
 )
 
 // writeFilled writes the rows, which of them name tests, and the tests that were left out. A row
-// that is not selected keeps what an earlier fill found.
+// that was not tested now keeps what an earlier fill found.
 func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.Instance) error {
 	known := map[string]dataset.Instance{}
 	maps.Copy(known, earlier)
-	var ids, left strings.Builder
+	tested := map[string]bool{}
+	var left bytes.Buffer
 	for _, row := range rows {
+		if _, has := earlier[row.in.ID]; has && row.untested {
+			continue
+		}
+		tested[row.in.ID] = true
 		known[row.in.ID] = row.in
 		if row.err == nil {
 			known[row.in.ID] = row.in.WithTests(row.lists.FailToPass, row.lists.PassToPass)
 		}
 		writeLeft(&left, row)
 	}
-	write := func(name string, text func(io.Writer) error) error {
-		if err := (atomicfile.Files{}).Write(filepath.Join(s.flags.output, name), 0o644, text); err != nil {
-			return atomicfile.Fault("writing "+name, err)
-		}
-		return nil
+	old, err := os.ReadFile(filepath.Join(s.flags.output, flakyName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.Host, "reading "+flakyName, err)
 	}
-	err := write(filledName, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		for _, in := range s.ds.Instances {
-			if other, ok := known[in.ID]; ok {
-				in = other
-			}
-			if len(in.FailToPass) > 0 {
-				fmt.Fprintln(&ids, in.ID)
-			}
-			if err := enc.Encode(in.Row()); err != nil {
-				return err
-			}
+	for line := range bytes.Lines(old) {
+		if id, _, _ := strings.Cut(string(line), "\t"); !tested[id] && known[id].ID != "" {
+			left.Write(line)
 		}
-		return nil
-	})
-	for name, text := range map[string]*strings.Builder{idsName: &ids, flakyName: &left} {
-		err = cmp.Or(err, write(name, func(w io.Writer) error {
-			_, err := io.WriteString(w, text.String())
+	}
+	var ids, lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	enc.SetEscapeHTML(false)
+	for _, in := range s.ds.Instances {
+		if other, ok := known[in.ID]; ok {
+			in = other
+		}
+		if len(in.FailToPass) > 0 {
+			fmt.Fprintln(&ids, in.ID)
+		}
+		if err := enc.Encode(in.Row()); err != nil {
+			return fault.New(fault.Host, "writing "+filledName, err)
+		}
+	}
+	sums, err := os.ReadFile(filepath.Join(s.flags.output, sumName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.Host, "reading "+sumName, err)
+	}
+	sum := fmt.Appendf(nil, "%s  %s\n", sumOf(lines.Bytes()), filledName)
+	for _, file := range []struct {
+		name string
+		text []byte
+	}{
+		{flakyName, left.Bytes()},
+		{idsName, ids.Bytes()},
+		{sumName, append(sums, sum...)},
+		{filledName, lines.Bytes()},
+		{sumName, sum}, // a crash leaves rows of one of the sums
+	} {
+		err := atomicfile.Files{}.Write(filepath.Join(s.flags.output, file.name), 0o644, func(w io.Writer) error {
+			_, err := w.Write(file.text)
 			return err
-		}))
+		})
+		if err != nil {
+			return atomicfile.Fault("writing "+file.name, err)
+		}
 	}
-	return err
+	return nil
 }
 
 // writeLeft writes a line for each test that is in neither list of a row.

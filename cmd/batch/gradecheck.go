@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"batch.example/batch/grade/family"
 
 	"batch.example/batch/fault"
@@ -98,11 +100,31 @@ func (s *gradeSession) fillCommand() string {
 	return s.again("batch dataset fill " + printable.ShellWord(s.flags.subset))
 }
 
-// again is a command with the configuration of this one.
+// oneCommand are the flags that say what one command does, and not what is tested and where.
+var oneCommand = []string{
+	"output", "repeat", "redo", "dry-run", "no-cache", "quarantine", "run-id", "check", "subset", "quiet", "json", "workers", "retry",
+}
+
+// again is a command with the other flags of this one.
 func (s *gradeSession) again(command string) string {
-	for _, c := range s.flags.configs {
-		command += " -c " + printable.ShellWord(c)
-	}
+	s.flags.own.Visit(func(f *pflag.Flag) {
+		if slices.Contains(oneCommand, f.Name) || f.Name == "instances" && strings.Contains(command, " --instances ") {
+			return
+		}
+		name, values := "--"+f.Name, []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand
+		}
+		for _, v := range values {
+			command += " " + name
+			if f.NoOptDefVal == "" {
+				command += " " + printable.ShellWord(v)
+			}
+		}
+	})
 	return command
 }
 

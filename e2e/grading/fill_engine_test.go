@@ -129,6 +129,10 @@ func TestFillFindsTheTestsThatDecide(t *testing.T) {
 			t.Errorf("-o %s: exit code %d\n%s", out, code, said)
 		}
 	}
+	code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "dataset", "fill", "out/rows.jsonl", "a-good", "-o", "out", "-q"))
+	if code != e2e.ExitUsage || !strings.Contains(said, "would be replaced by its own filled rows") {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
 	filled, err := os.ReadFile(filepath.Join(dir, "out", "rows.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -136,10 +140,15 @@ func TestFillFindsTheTestsThatDecide(t *testing.T) {
 	edited := strings.Replace(string(filled), `"problem_statement":"`, `"problem_statement":"By hand. `, 1)
 	e2e.WriteFiles(t, dir, map[string]string{"out/rows.jsonl": edited})
 	code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "dataset", "fill", "rows.jsonl", "a-good", "-o", "out", "-q"))
-	if code != e2e.ExitUsage || !strings.Contains(said, "has another row a-good than rows.jsonl, and would be replaced") {
+	if code != e2e.ExitUsage || !strings.Contains(said, "was changed since fill wrote it, and would be replaced") {
 		t.Errorf("exit code %d\n%s", code, said)
 	}
-	e2e.WriteFiles(t, dir, map[string]string{"out/rows.jsonl": string(filled)})
+	e2e.WriteFiles(t, dir, map[string]string{"out/rows.jsonl": string(filled), "rows.jsonl": strings.Replace(string(before), "no-such-runner -rA", "echo '[ok]: kept'", 1)})
+	code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "dataset", "fill", "rows.jsonl", "d-runner", "--repeat", "1", "-o", "out", "-q"))
+	if left, err := os.ReadFile(filepath.Join(dir, "out", "flaky.txt")); code != e2e.ExitIncomplete || err != nil || !strings.Contains(said, "d-runner: no test fails before") ||
+		strings.Count(string(left), "c-flaky\t") != 4 || len(openRows(t, filepath.Join(dir, "out", "rows.jsonl"))["c-flaky"].FailToPass) != 4 {
+		t.Errorf("a row that was corrected: exit code %d, %v, left %s\n%s", code, err, left, said)
+	}
 
 	code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "grade", "--check", "--subset", "rows.jsonl", "-o", "check", "-q", "a-good"))
 	if want := "no selected row names a test that decides\n  `batch dataset fill rows.jsonl` finds the tests"; code != e2e.ExitUsage || !strings.Contains(said, want) {
@@ -164,7 +173,7 @@ func TestAKilledFillIsContinued(t *testing.T) {
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	e2e.AwaitGrades(t, filepath.Join(dir, "out", "before"), 1)
+	e2e.AwaitGrades(t, filepath.Join(dir, "out", "before"), 2) // of one row
 	kill()
 	_ = first.Wait()
 	if _, err := os.Stat(filepath.Join(dir, "out", "rows.jsonl")); err == nil {

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -23,6 +24,11 @@ var notRun = map[string]string{
 	"batch completion fish > ~/.config/fish/completions/batch.fish":           othersFolder,
 	"batch completion powershell | Out-String | Invoke-Expression":            otherShell,
 	"batch completion fish | source":                                          otherShell,
+	"batch status %s %s":                                                      hasArguments,
+	"batch retry %s --verdict ...":                                            hasArguments,
+	"batch grade --check --subset ...":                                        hasArguments,
+	"batch dataset %s":                                                        hasArguments,
+	"batch dataset init --repo DIR --test COMMAND --log-parser NAME":          "a script of e2e/grading runs it on a repository",
 	"batch run --replay DIR":                                                  "it names a flag; a test of recordings runs it",
 	"source <(batch completion zsh)":                                          otherShell,
 }
@@ -30,6 +36,7 @@ var notRun = map[string]string{
 const (
 	othersFolder = "it writes into a folder of the system or of another program"
 	otherShell   = "it is not for bash"
+	hasArguments = "its arguments are put in when it is shown"
 )
 
 // codes are the exit codes of shown lines that do not end with 0.
@@ -55,7 +62,7 @@ const demoImage = "batch-demo/demo__slug-1:latest"
 var filled = strings.NewReplacer(
 	"--image %s -m MODEL '%s'", "--image "+demoImage+" -m openai/gpt-5 'a task'", "--quarantine %s", "--quarantine check/quarantine.txt",
 	"show %s", "show runs/gpt-5 "+shownIDs[0], "help %s", "help row", "%s", "runs/gpt-5", "%v", "60",
-	"INSTANCE...", shownIDs[0], "...", "--subset verified -m openai/gpt-5", "INSTANCE", shownIDs[0], "DIR", "runs/gpt-5", "FOLDER", "runs/sweep",
+	"runs/fill/rows.jsonl", "rows.jsonl", "my-dataset/rows.jsonl -c my-dataset/", "rows.jsonl -c ", "fill ROWS", "fill rows.jsonl", "INSTANCE...", shownIDs[0], "...", "--subset verified -m openai/gpt-5", "INSTANCE", shownIDs[0], "DIR", "runs/gpt-5", "FOLDER", "runs/sweep",
 	"[TASK]", "'a task'", "MODEL", "openai/gpt-5", "COMMAND --log-parser NAME", "'pytest -rA' --log-parser parse_log_pytest",
 	"python:3.13", demoImage, "me/repo", demoImage, "IMAGE", demoImage, "0.0.0.0:8443", "0.0.0.0:0", "HOST:8443", "localhost",
 )
@@ -102,7 +109,7 @@ func TestEveryShownCommandLineWorks(t *testing.T) {
 				e2e.WriteFiles(t, dir, files)
 				makeRuns(t, dir, text, os.DirFS(run))
 				cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
-				cmd.Dir, cmd.Env = dir, append(e2e.Batch(t, dir).Env, "HOME="+dir, "PAGER=cat", "GIT_CONFIG_COUNT=0")
+				cmd.Dir, cmd.Env = dir, append(e2e.Batch(t, dir).Env, "HOME="+dir, "DOCKER_CONFIG="+dockerConfig(), "PAGER=cat", "GIT_CONFIG_COUNT=0")
 				for name, value := range stub.exports {
 					cmd.Env = append(cmd.Env, name+"="+value)
 				}
@@ -116,6 +123,12 @@ func TestEveryShownCommandLineWorks(t *testing.T) {
 		}
 	})
 	stub.stop(t)
+}
+
+// dockerConfig is where the engine's client is configured, which is below the real home.
+func dockerConfig() string {
+	home, _ := os.UserHomeDir()
+	return cmp.Or(os.Getenv("DOCKER_CONFIG"), filepath.Join(home, ".docker"))
 }
 
 // A path is in a folder, and of a file that batch may have written.
@@ -150,7 +163,7 @@ func makeRuns(t *testing.T, dir, line string, run fs.FS) {
 }
 
 var (
-	engineLine = regexp.MustCompile(`batch (run|sweep|resume|retry|grade|attach|chat|serve|images|clean|doctor)\b|--by tests`)
+	engineLine = regexp.MustCompile(`batch (run|sweep|resume|retry|grade|attach|chat|serve|images|clean|doctor|dataset fill)\b|--by tests`)
 	planned    = regexp.MustCompile(`batch (run|sweep|resume|retry|grade)\b`)
 	talking    = regexp.MustCompile(`batch (chat|attach)\b`)
 	serving    = regexp.MustCompile(`batch (serve|stub)\b`)
@@ -181,6 +194,9 @@ func runnable(t *testing.T, line string) string {
 		text = "batch dataset init example && mkdir src && mv example/repo src/shop && " + text
 	}
 	if serving.MatchString(text) { // interrupted once it serves
+		if !strings.Contains(text, "--listen") { // another line may serve at the same time
+			text = serving.ReplaceAllString(text, "$0 --listen 127.0.0.1:0")
+		}
 		return fmt.Sprintf("set -m; %s >said & until grep -qE '^(contexts|batch run) ' said; do kill -0 $! || break; sleep 0.05; done; kill -INT $!; wait $!", text)
 	}
 	return talking.ReplaceAllString(text, "$0 --no-tty")

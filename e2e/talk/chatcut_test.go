@@ -29,12 +29,11 @@ func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
 		lost  bool
 		words string
 	}{
-		"the person's":              {args: []string{"-m", "noop", "--mode", "human"}},
-		"the person's, lost":        {args: []string{"-m", "noop", "--mode", "human"}, lost: true},
-		"the agent's":               {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}},
-		"the agent's, and words":    {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}, words: "continue"},
-		"the agent's, lost":         {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}, lost: true},
-		"the agent's, lost in yolo": {args: []string{"-m", "scripted/talk.yaml", "--mode", "yolo"}, lost: true},
+		"the person's":           {args: []string{"-m", "noop", "--mode", "human"}},
+		"the person's, lost":     {args: []string{"-m", "noop", "--mode", "human"}, lost: true},
+		"the agent's":            {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}},
+		"the agent's, and words": {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}, words: "continue"},
+		"the agent's, lost":      {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}, lost: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -123,7 +123,7 @@ func Find(in dataset.Instance, o Options) (*Task, error) {
 // secret reports whether a row is one of a split that SWE-bench publishes without solutions and
 // tests, as it does with the test split of Multimodal.
 func (r row) secret() bool {
-	return r.in.Patch == "" && r.in.TestPatch == "" && r.in.EvalScript == "" && evalscript.Known(r.in.Repo)
+	return r.in.Patch == "" && r.in.TestPatch == "" && r.in.EvalScript == "" && r.in.ImageDerived() && evalscript.Known(r.in.Repo)
 }
 
 // unnamed reports whether no test decides.
@@ -152,15 +152,20 @@ func Unlisted(in dataset.Instance, o Options) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
+	t, err := Find(in.WithTests(nil, nil), o)
+	if err != nil {
+		return nil, err
+	}
 	r := row{in: in, options: o}
-	if tests := listed.Tests; !slices.Equal(tests.FailToPass, []string{any}) || !slices.Equal(tests.PassToPass, []string{any}) {
+	tests := listed.Tests
+	if !slices.Equal(tests.FailToPass, []string{any}) || !slices.Equal(tests.PassToPass, []string{any}) || listed.Script != t.Script {
 		return nil, r.fault("which tests decide is not said by FAIL_TO_PASS and PASS_TO_PASS alone for rows of %s", listed.Family)
 	}
 	if len(listed.Gold) == 0 {
 		return nil, r.fault("it has no gold patch, so there is nothing to test after").
 			WithHint("%sgive the row its solution in column patch", in.Misspelled("patch"))
 	}
-	return Find(in.WithTests(nil, nil), o)
+	return t, nil
 }
 
 // WithTests returns the task with other tests that decide.

@@ -16,7 +16,7 @@ func isColumns(r row) bool {
 
 func fillColumns(r row, t *Task) error {
 	t.Script = r.in.EvalScript
-	t.AtBase = strings.TrimSpace(r.in.BaseCommit) != "" && !evalscript.Known(r.in.Repo)
+	t.AtBase = strings.TrimSpace(r.in.BaseCommit) != "" && !evalscript.Known(r.in.Repo) && !isSmith(r)
 	t.TestFiles = evalscript.Paths(r.in.TestPatch)
 	if r.options.Parser != "" {
 		return nil

@@ -102,6 +102,15 @@ func TestANameOfSeveralTestsIsInNeitherList(t *testing.T) {
 	}
 }
 
+// Pytest has both for one test that passes and fails while it is cleaned up.
+func TestAnErrorBesideAPassIsOneTest(t *testing.T) {
+	_, task := taskOf(t, "pass_and_fail")
+	got, err := Find(t.Context(), task, logparse.V5, []grade.Log{log("1", "PASSED t::a", "ERROR t::a - teardown")}, []grade.Log{log("0", "PASSED t::a")})
+	if want := (Lists{FailToPass: []string{"t::a"}}); err != nil || !cmp.Equal(want, got) {
+		t.Error(err, cmp.Diff(want, got))
+	}
+}
+
 // Only failed tests are in these logs.
 func TestALogOfFailuresOnlyHasNoTestsToKeep(t *testing.T) {
 	_, task := taskOf(t, "fail_only")
