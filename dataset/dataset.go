@@ -117,6 +117,28 @@ func (s Source) open(ctx context.Context) (*Dataset, error) {
 	}
 }
 
+// Locate returns the absolute path of a name that [Source] takes for a path from dir. An alias,
+// the id of a dataset on the hub and an absolute path stay as they are.
+func Locate(name, dir string) string {
+	if _, alias := Aliases()[name]; alias || name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if strings.ContainsAny(name, "*?[") {
+		return filepath.Join(literal.Replace(dir), name)
+	}
+	if isHubID(name) {
+		return name
+	}
+	return path
+}
+
+// literal writes a path as a pattern that matches it alone.
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
 var hubID = lazy.Regexp(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
 
 // isHubID tells an id from the name of a file that is not there.

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// GitProbe runs git status in the working directory in the background, since it may
+// GitProbe runs git status in a folder in the background, since it may
 // take long in a large repository.
 type GitProbe struct {
 	cancel context.CancelFunc
@@ -16,13 +16,14 @@ type GitProbe struct {
 	state  *manifest.Git
 }
 
-// ProbeGit starts git. The caller must stop the probe.
-func ProbeGit(ctx context.Context) *GitProbe {
+// ProbeGit starts git in dir; empty is the working directory. The caller must stop the probe.
+func ProbeGit(ctx context.Context, dir string) *GitProbe {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &GitProbe{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		cmd := exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no")
+		cmd.Dir = dir
 		if out, err := cmd.Output(); err == nil { // otherwise there is no git, or no working tree
 			p.state = parseGitStatus(string(out))
 		}

@@ -34,7 +34,7 @@ func TestTheGitProbe(t *testing.T) {
 	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
 	t.Chdir(t.TempDir())
 	told := func() *manifest.Git {
-		p := ProbeGit(t.Context())
+		p := ProbeGit(t.Context(), "")
 		defer p.Stop()
 		<-p.done
 		return p.Known()
@@ -50,7 +50,7 @@ func TestTheGitProbe(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := ProbeGit(ctx)
+	p := ProbeGit(ctx, "")
 	p.Stop()
 	if g := p.Known(); g != nil {
 		t.Errorf("the probe of a failing git: got %+v, want nil", g)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,35 +9,46 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 )
 
-// findFile reads the file that a name means, and returns its name.
-func findFile(spec string, dirs []string) (name string, data []byte, err error) {
+// readFile reads the file that a name means, and returns its name.
+func readFile(spec string, opts Options) (name string, data []byte, err error) {
+	if name, err = opts.find(spec); err != nil {
+		return "", nil, err
+	}
+	if data, err = os.ReadFile(name); err != nil {
+		return "", nil, fault.New(fault.Usage, "reading the configuration", err)
+	}
+	return name, data, nil
+}
+
+// find returns the name of the file that a name means. It does not read the file: a pipe can
+// be read only once.
+func (o Options) find(spec string) (string, error) {
 	missing, beside := "no such file", false
-	for _, name := range candidates(spec, dirs) {
-		data, err := os.ReadFile(name)
+	for _, name := range o.candidates(spec) {
+		info, err := os.Stat(name)
 		switch {
-		case err == nil:
-			return name, data, nil
-		case errors.Is(err, syscall.EISDIR): // a folder beside the file, swebench/ and swebench.yaml
+		case err == nil && info.IsDir(): // a folder beside the file, swebench/ and swebench.yaml
 			missing, beside = name+" is a directory", true
+		case err == nil:
+			return name, nil
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", nil, fault.New(fault.Usage, "reading the configuration", err)
+			return "", fault.New(fault.Usage, "reading the configuration", err)
 		}
 	}
 	if !filepath.IsAbs(spec) && !beside {
-		missing += " in " + strings.Join(append([]string{"the current directory"}, dirs...), " or ")
+		missing += " in " + strings.Join(append([]string{cmp.Or(o.Dir, "the current directory")}, o.Dirs...), " or ")
 	}
-	return "", nil, fault.Newf(fault.Usage, "reading the configuration: %s: %s", spec, missing).WithHint("%s", advice(spec))
+	return "", fault.Newf(fault.Usage, "reading the configuration: %s: %s", spec, missing).WithHint("%s", advice(spec))
 }
 
 // candidates are the files a name may mean: as given, with .yaml in place of
 // another ending, and both in each directory.
-func candidates(spec string, dirs []string) []string {
+func (o Options) candidates(spec string) []string {
 	names := []string{spec}
 	if ext := filepath.Ext(spec); ext != ".yaml" {
 		if ext != "" {
@@ -45,11 +57,11 @@ func candidates(spec string, dirs []string) []string {
 			names = []string{spec + ".yaml", spec}
 		}
 	}
-	all := append([]string{}, names...)
 	if filepath.IsAbs(spec) {
-		return all
+		return names
 	}
-	for _, dir := range dirs {
+	var all []string
+	for _, dir := range append([]string{o.Dir}, o.Dirs...) {
 		for _, name := range names {
 			all = append(all, filepath.Join(dir, name))
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,7 +21,8 @@ import (
 // Options say where configurations are looked for. The zero value knows the
 // current directory and the built-in names.
 type Options struct {
-	Dirs       []string  // looked into after the current directory
+	Dir        string    // where relative names start; empty: the current directory
+	Dirs       []string  // looked into after Dir
 	AllowBinds bool      // let run_args mount directories of this machine
 	Set        []Setting // values over those of all files
 }
@@ -42,34 +44,37 @@ func (s Setting) value() (*value, error) {
 	return under(s.Path, fromJSON(s.Value, at))
 }
 
+// isKeyValue reports whether a -c argument is key=value. A path may have an = too.
+func isKeyValue(spec string) bool { return strings.Contains(spec, "=") && !filepath.IsAbs(spec) }
+
 // OnlyKeys reports whether -c arguments only have values for keys, and name no file.
 func OnlyKeys(specs []string) bool {
-	return !slices.ContainsFunc(specs, func(spec string) bool { return !strings.Contains(spec, "=") })
+	return !slices.ContainsFunc(specs, func(spec string) bool { return !isKeyValue(spec) })
 }
 
 // File returns the name of the file that a -c argument means; "" if it means none.
 func File(spec string, opts Options) (string, error) {
-	if strings.Contains(spec, "=") || slices.Contains(builtins, spec) {
+	if isKeyValue(spec) || slices.Contains(builtins, spec) {
 		return "", nil
 	}
-	name, _, err := findFile(spec, opts.Dirs)
-	return name, err
+	return opts.find(spec)
 }
 
 // readSpec reads one -c argument: key=value, one of batch's own names, or a
 // file's name.
 func readSpec(spec string, opts Options) (v *value, warning string, err error) {
-	switch key, text, ok := strings.Cut(spec, "="); {
-	case ok:
+	switch {
+	case isKeyValue(spec):
+		key, text, _ := strings.Cut(spec, "=")
 		v, err = keyValue(spec, key, text)
 		return v, "", err
 	case spec == "":
 		return nil, "", fault.Newf(fault.Usage, "reading the configuration: -c \"\": the name is empty")
 	case slices.Contains(builtins, spec):
 		v, err = readBuiltin(spec)
-		return v, shadowed(spec, opts.Dirs), err
+		return v, shadowed(spec, opts), err
 	}
-	name, data, err := findFile(spec, opts.Dirs)
+	name, data, err := readFile(spec, opts)
 	if err != nil {
 		return nil, "", err
 	}
@@ -78,8 +83,8 @@ func readSpec(spec string, opts Options) (v *value, warning string, err error) {
 }
 
 // shadowed warns of a file that a built-in name could be thought to mean.
-func shadowed(name string, dirs []string) string {
-	file, _, err := findFile(name+".yaml", dirs)
+func shadowed(name string, opts Options) string {
+	file, err := opts.find(name + ".yaml")
 	if err != nil {
 		return ""
 	}

@@ -44,7 +44,7 @@ func startProcess(_ context.Context, p Program) (Stream, error) {
 		return nil, fault.New(fault.Host, "starting the MCP server "+p.Name, err)
 	}
 	cmd := exec.Command(p.Args[0], p.Args[1:]...) //nolint:noctx // Close ends it, with its group
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Env, serverIn, serverOut, p.Stderr
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Env, p.Dir, serverIn, serverOut, p.Stderr
 	if cmd.Env == nil {
 		cmd.Env = []string{} // nil is the environment of this process
 	}

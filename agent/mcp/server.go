@@ -21,6 +21,7 @@ type Server struct {
 	URL     string            // of streamable HTTP, without a user and a password
 	Env     []string          // NAME=value, of the program: outside all that it has, inside in addition to the container's
 	Headers map[string]string // of each request to the URL
+	Dir     string            // where the program starts outside; empty: the working directory
 	Inside  bool              // in the attempt's container
 	Tools   []string          // of the tools that may be used: names, or patterns as those of [path.Match], whose * also matches a /
 	Timeout time.Duration     // of connecting, and of each call; 0 is DefaultTimeout

@@ -20,6 +20,7 @@ type Program struct {
 	Name   string // the server's
 	Args   []string
 	Env    []string  // NAME=value
+	Dir    string    // where it starts, outside a container; empty: the working directory
 	Stderr io.Writer // never fails
 }
 

@@ -57,6 +57,7 @@ type Settings struct {
 	Kwargs       map[string]any // see the provider's own package
 	CacheControl *string        // nil: the provider's rule
 	Registry     string         // a file of prices over the known ones
+	Dir          string         // where relative paths of Registry and of a script start; empty: the working directory
 	IgnoreCost   bool           // the user does not want costs counted
 	ActionRegex  string         // of the form that a played model's commands take
 	Demo         fs.FS          // the embedded demo, which has a script of its own

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -116,12 +117,20 @@ func (s Settings) script() scripted.Config {
 // Prices returns what is known of models, with the user's own registry over it.
 func (s Settings) Prices() (price.Table, error) { return s.prices(price.Known()) }
 
+// path returns where a file is that settings name.
+func (s Settings) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.Dir, name)
+}
+
 // prices are the known ones with the user's own over them.
 func (s Settings) prices(known price.Table) (price.Table, error) {
 	if s.Registry == "" {
 		return known, nil
 	}
-	file, err := os.Open(s.Registry)
+	file, err := os.Open(s.path(s.Registry))
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading model.litellm_model_registry", err)
 	}

@@ -99,13 +99,13 @@ func playNoop(s Settings, _ string) (func(Attempt) *scripted.Model, error) {
 }
 
 func playScript(s Settings, path string) (func(Attempt) *scripted.Model, error) {
-	load := func() (scripted.Script, error) { return scripted.Load(path) }
+	load := func() (scripted.Script, error) { return scripted.Load(s.path(path)) }
 	if file := demoFiles[path]; file != "" && s.Demo != nil {
 		load = func() (scripted.Script, error) { return scripted.LoadFS(s.Demo, file) }
 	}
 	script, err := load()
 	if errors.Is(err, fs.ErrNotExist) {
-		err = noScript(path)
+		err = noScript(s, path)
 	}
 	return func(a Attempt) *scripted.Model { return script.Model(a.ID, s.script()) }, err
 }

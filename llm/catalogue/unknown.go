@@ -85,9 +85,9 @@ func unknownProvider(s Settings, provider, name string) error {
 }
 
 // noScript refuses the name of a script that is neither built in nor a file.
-func noScript(path string) error {
+func noScript(s Settings, path string) error {
 	names, dir := []string{demoScript, hastyScript}, filepath.Dir(path)
-	entries, _ := os.ReadDir(dir) // the hint is only poorer without
+	entries, _ := os.ReadDir(s.path(dir)) // the hint is only poorer without
 	for _, e := range entries {
 		names = append(names, filepath.Join(dir, e.Name()))
 	}
