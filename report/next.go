@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"batch.example/batch/internal/printable"
@@ -30,27 +29,11 @@ func nextOf(m *manifest.Manifest, spent float64) next {
 	for _, id := range m.Dataset.Instances {
 		n.selected[id] = true
 	}
-	n.base = CostLimit(m.Argv, 0)
-	n.limit = n.base
-	if len(m.Runs) > 0 {
-		n.limit = CostLimit(m.Runs[len(m.Runs)-1].Argv, n.base)
+	if m.Request != nil {
+		n.base = m.Request.CostLimit
 	}
+	n.limit = m.CostLimit()
 	return n
-}
-
-// CostLimit returns the last --cost-limit-total of a command; without one, limit.
-func CostLimit(argv []string, limit float64) float64 {
-	const flag = "--cost-limit-total"
-	for i, arg := range argv {
-		value, ok := strings.CutPrefix(arg, flag+"=")
-		if !ok && arg == flag && i+1 < len(argv) {
-			value, ok = argv[i+1], true
-		}
-		if v, err := strconv.ParseFloat(value, 64); ok && err == nil {
-			limit = v
-		}
-	}
-	return limit
 }
 
 // withLimit returns a command that continues the given unfinished instances, with the cost

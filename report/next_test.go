@@ -2,6 +2,9 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,7 +49,7 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			snap := &results.Snapshot{
 				Dir: "out", Records: c.records, Spent: 0.01,
-				Manifest: &manifest.Manifest{Argv: c.argv, Dataset: manifest.Dataset{Instances: c.selected}, Runs: []manifest.Run{{Argv: c.last}}},
+				Manifest: older(t, &manifest.Manifest{Argv: c.argv, Dataset: manifest.Dataset{Instances: c.selected}, Runs: []manifest.Run{{Argv: c.last}}}),
 			}
 			var b bytes.Buffer
 			if err := report.NewStatus(snap).Write(&b, false); err != nil {
@@ -73,4 +76,22 @@ func TestTheHintForManyInstancesRetriesByOutcome(t *testing.T) {
 	if want := "batch retry out --outcome infrastructure,pending  continue with 4 "; !strings.Contains(b.String(), want) {
 		t.Errorf("want %q in:\n%s", want, b.String())
 	}
+}
+
+// older returns m as it is read from a file of format version 1, which has command lines alone.
+func older(t *testing.T, m *manifest.Manifest) *manifest.Manifest {
+	t.Helper()
+	m.Format = 1
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, manifest.File), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = manifest.Read(dir); err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

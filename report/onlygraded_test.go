@@ -16,7 +16,7 @@ func TestADirectoryOfGradesHasNothingToResume(t *testing.T) {
 	no := false
 	snap := &results.Snapshot{
 		Dir:      "graded",
-		Manifest: &manifest.Manifest{Argv: []string{"grade", "empty", "-o", "run"}, Dataset: manifest.Dataset{Name: "demo", Instances: []string{"a__b-1"}}},
+		Manifest: &manifest.Manifest{Command: "grade", Dataset: manifest.Dataset{Name: "demo", Instances: []string{"a__b-1"}}},
 		Records: []results.Record{{
 			InstanceID: "a__b-1", Model: "empty", Status: vocab.StatusUnknown, Outcome: vocab.OutcomeInfrastructure,
 			Grade: &grades.Grade{InstanceID: "a__b-1", Verdict: vocab.VerdictUnresolved}, Resolved: &no,
@@ -44,9 +44,9 @@ resolved 0 of 1 graded (0.0%), 1 of 1 prediction graded
 // A run has settings, and what batch grade made has none. These are not reported as differences.
 func TestADirectoryOfGradesHasNoSettingsToCompare(t *testing.T) {
 	run := &results.Snapshot{Dir: "run", Manifest: &manifest.Manifest{
-		Argv: []string{"run"}, Model: "m", Config: map[string]any{"agent": map[string]any{"step_limit": 5}}, Dataset: manifest.Dataset{Digest: "d"},
+		Command: "run", Model: "m", Config: map[string]any{"agent": map[string]any{"step_limit": 5}}, Dataset: manifest.Dataset{Digest: "d"},
 	}}
-	graded := &results.Snapshot{Dir: "graded", Manifest: &manifest.Manifest{Argv: []string{"grade", "x.json"}, Dataset: manifest.Dataset{Digest: "d"}}}
+	graded := &results.Snapshot{Dir: "graded", Manifest: &manifest.Manifest{Command: "grade", Dataset: manifest.Dataset{Digest: "d"}}}
 	for digest, want := range map[string]string{"d": "datasets: no difference\n", "e": "datasets (A -> B):\n  dataset.digest: d -> e\n"} {
 		graded.Manifest.Dataset.Digest = digest
 		var got strings.Builder

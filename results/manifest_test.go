@@ -37,14 +37,14 @@ func TestManifestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, ok := s.Manifest()
-	if !ok || got.Format != 1 || got.Argv[2] != "<&>" {
-		t.Fatalf("got %+v %v; want ok true, format 1, argv 2 %q", got, ok, "<&>")
+	if !ok || got.Format != manifest.Version || got.Argv[2] != "<&>" {
+		t.Fatalf("got %+v %v; want ok true, the current format, argv 2 %q", got, ok, "<&>")
 	}
 	if d := asked().Differences(got); len(d) > 0 {
 		t.Errorf("a manifest differs from its copy: %q", d)
 	}
 	want := asked()
-	want.Format, want.Config, got.Config = 1, nil, nil // the config was compared above
+	want.Format, want.Config, got.Config = manifest.Version, nil, nil // the config was compared above
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("result (-want +got):\n%s", d)
 	}
@@ -112,7 +112,7 @@ func TestDifferences(t *testing.T) {
 }
 
 func TestABrokenManifestIsMovedAside(t *testing.T) {
-	for _, text := range []string{"{", `{"format_version": 2}`, ""} {
+	for _, text := range []string{"{", `{"format_version": 99}`, ""} {
 		dir := t.TempDir()
 		write(t, text, dir, "manifest.json")
 		s := open(t, dir)

@@ -26,7 +26,7 @@ func (r *Run) newManifest() *manifest.Manifest {
 	m.Config, m.Prompts = r.settings, r.Settings.Prompts()
 	m.Dataset.Count, m.Dataset.Instances = len(r.Instances), ids(r.Instances)
 	m.Host = manifest.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
-	m.Runs = []manifest.Run{{Started: now, Argv: r.Argv}}
+	m.Runs = []manifest.Run{{Started: now, Argv: r.Argv, CostLimit: r.CostLimit, MaskPatterns: r.MaskPatterns}}
 	return r.masked(&m)
 }
 

@@ -70,6 +70,7 @@ func (m Model) Compose(c llm.Calls, proven bool) (solver.Models, error) {
 // of their keys.
 type Access struct {
 	Getenv func(string) string // nil: no variable is set
+	Dir    string              // where relative paths of the configuration start; empty: the working directory
 
 	// Limits are those of the keys; nil: calls do not wait for each other.
 	Limits *limit.Pool
@@ -89,7 +90,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 		a.Getenv = func(string) string { return "" }
 	}
 	s := ModelSettings(cfg, a.Getenv)
-	s.HTTP, s.Within, s.KeyFromTurn = a.HTTP, a.Within, a.KeyFromTurn
+	s.Dir, s.HTTP, s.Within, s.KeyFromTurn = a.Dir, a.HTTP, a.Within, a.KeyFromTurn
 	if a.Limits != nil {
 		known := limit.Limits{Requests: int64(cfg.Model.RequestsPerMinute), Tokens: int64(cfg.Model.TokensPerMinute)}
 		s.Gate = func(provider, base, key string) llm.Gate {

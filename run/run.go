@@ -44,10 +44,11 @@ type Config struct {
 	Store     results.Options // without Owner and Log; its Inject also makes calls to the engine and the model fail
 
 	// About has the parts of the manifest that only the caller knows: the version, the
-	// command, the dataset and its seed. Git is called when work begins and when it ends.
-	About manifest.Manifest
-	Git   func() *manifest.Git // nil: unknown
-	Argv  []string             // of this process; if it repeats an earlier `batch run`, About has that one's
+	// command, the request, the dataset and its seed. Git is called when work begins and when it ends.
+	About        manifest.Manifest
+	Git          func() *manifest.Git // nil: unknown
+	Argv         []string             // of this process; if it repeats an earlier `batch run`, About has that one's
+	MaskPatterns []string             // patterns that this process hides beside those of Settings, for the manifest
 
 	Width     *runner.Width  // instances that run at the same time; nil: one
 	WidthWhy  string         // the reason for the width, shown when work begins

@@ -1,134 +1,62 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/mask"
-	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
-	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
 )
 
-// runFromManifest returns the flags of the last `batch run` into dir, as its
-// manifest has them, overridden by those that were given in own, which
-// [runFlags.addPace] defined. Relative paths among them are relative to the directory in
-// which that run was started, so the process changes to it.
-func runFromManifest(dir string, own *pflag.FlagSet) (runFlags, error) {
-	f, m, err := flagsFromManifest(dir, own)
+// continued returns the last `batch run` into dir, with the values that were given in flags,
+// which own has, over its own.
+func (a *app) continued(dir string, own runFlags, flags *pflag.FlagSet) (runFlags, error) {
+	if err := own.check(); err != nil {
+		return own, err
+	}
+	r, m, err := run.ReadRequest(dir, a.process())
 	if err != nil {
-		return f, err
+		return own, err
 	}
-	return f, moveTo(m.Dir)
+	f := own
+	f.Request = over(r, own.Request, flags)
+	f.settled, f.asked, f.argv = true, &r, m.Argv
+	return f, nil
 }
 
-// flagsFromManifest is runFromManifest for a caller that stays where it is: paths that are not
-// in own are relative to the manifest's Dir.
-func flagsFromManifest(dir string, own *pflag.FlagSet) (f runFlags, m *manifest.Manifest, err error) {
-	m, err = readManifest(dir)
-	if err != nil {
-		return f, m, err
-	}
-	start := slices.Index(m.Argv, "run")
-	if m.OnlyGraded() {
-		return f, m, fault.Newf(fault.Usage, "%s has predictions that no run of batch made, and their grades", dir).
-			WithHint("to continue the grading: `batch grade %s`", printable.ShellWord(dir))
-	}
-	if talk := m.Talk(); talk != "" {
-		return f, m, fault.Newf(fault.Usage, "%s is the directory of a conversation, which `batch %s` continues", dir, talk).
-			WithHint("give it again, with -o %s", printable.ShellWord(dir))
-	}
-	if start < 0 {
-		return f, m, fault.Newf(fault.Usage, "%s: its manifest does not name the command that made it", dir).
-			WithHint("give that `batch run` again, with -o %s", dir)
-	}
-	if i := slices.IndexFunc(m.Argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) }); i >= 0 {
-		return f, m, fault.Newf(fault.Usage, "%s: the command that made it contained a secret (%s), which is not stored", dir, m.Argv[i]).
-			WithHint("give that `batch run` again, with -o %s", dir)
-	}
-	c := &cobra.Command{}
-	f.add(c)
-	if err := c.ParseFlags(m.Argv[start+1:]); err != nil {
-		return f, m, fault.New(fault.Usage, "reading the command in "+dir+"'s manifest", err).
-			WithHint("another version of batch wrote it: give that `batch run` again, with -o %s", dir)
-	}
-	if f.output, err = absolute(dir); err != nil {
-		return f, m, err
-	}
-	f.argv, f.dir = m.Argv, dir
-	f.named, f.whole = c.Flags().Args(), m.Dataset.Instances
-	if f.instances != "" { // the file may have changed, or was standard input
-		f.ids = m.Dataset.Instances
-	}
-	// These have had their effect, and must not have it again.
-	f.redo, f.accept = false, nil
-	f.quiet, f.json, f.inject = false, false, ""
-	overlay(c.Flags(), own)
-	return f, m, nil
-}
-
-// readManifest reads the manifest of a directory that somebody named.
-func readManifest(dir string) (*manifest.Manifest, error) {
-	m, err := manifest.Read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, foreign := os.Stat(filepath.Join(dir, "preds.json")); foreign == nil {
-			return nil, fault.Newf(fault.Usage, "%s is not a run directory: it has no manifest.json", dir).
-				WithHint("to add to another tool's predictions: `batch run -o %s ...`", printable.ShellWord(dir))
+// over returns r with the values of own whose flags were given. Configurations are not among
+// them: a command replaces those of r, or adds to them.
+func over(r, own run.Request, flags *pflag.FlagSet) run.Request {
+	for name, take := range map[string]func(){
+		"workers":               func() { r.Workers = own.Workers },
+		"grade-workers":         func() { r.GradeWorkers = own.GradeWorkers },
+		"cost-limit-total":      func() { r.CostLimit = own.CostLimit },
+		"retry":                 func() { r.Retry = own.Retry },
+		"engine-wait":           func() { r.EngineWait = own.EngineWait },
+		"durability":            func() { r.Durability = own.Durability },
+		"mask":                  func() { r.MaskPatterns = own.MaskPatterns },
+		"model":                 func() { r.Model = own.Model },
+		"model-class":           func() { r.ModelClass = own.ModelClass },
+		"environment-class":     func() { r.EnvironmentClass = own.EnvironmentClass },
+		"network":               func() { r.Network = own.Network },
+		"memory":                func() { r.Memory = own.Memory },
+		"disk":                  func() { r.Disk = own.Disk },
+		"cpus":                  func() { r.CPUs = own.CPUs },
+		"keep-git-history":      func() { r.KeepGitHistory = own.KeepGitHistory },
+		"allow-commit-mismatch": func() { r.AllowCommitMismatch = own.AllowCommitMismatch },
+		"image-prefix":          func() { r.ImagePrefix = own.ImagePrefix },
+	} {
+		if flags.Changed(name) {
+			take()
 		}
-		why := "it has no manifest.json"
-		if _, err := os.Stat(dir); err != nil {
-			why = "it does not exist"
-		}
-		return nil, results.NotARun(dir, why)
 	}
-	return m, err
-}
-
-// overlay sets the flags that a person gave in own, as they are there.
-func overlay(to, own *pflag.FlagSet) {
-	own.Visit(func(given *pflag.Flag) {
-		target := to.Lookup(given.Name)
-		if target == nil {
-			return // a flag of the command's own
-		}
-		if list, ok := given.Value.(pflag.SliceValue); ok {
-			_ = target.Value.(pflag.SliceValue).Replace(list.GetSlice()) // it was read once already
-			return
-		}
-		_ = target.Value.Set(given.Value.String())
-	})
-}
-
-// isHere reports whether [moveTo] would change nothing.
-func isHere(dir string) bool {
-	here, err := os.Getwd()
-	return dir == "" || err == nil && dir == here
-}
-
-// moveTo changes the working directory, on which a command's paths depend.
-func moveTo(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := os.Chdir(dir); err != nil {
-		return fault.New(fault.Usage, "changing to the directory in which the run was started", err).
-			WithHint("run the same `batch run` command with `-o` from the directory that has its files now")
-	}
-	return nil
+	return r
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	var own runFlags
+	own := newRunFlags()
 	c := &cobra.Command{
 		Use:   "resume DIR",
 		Short: "Continue an interrupted or crashed run",
@@ -155,9 +83,9 @@ that is in a journal is never paid for again.
 		Args: namedArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if sweeps.Is(args[0]) {
-				return a.resumeSweep(c.Context(), args[0], c.Flags())
+				return a.resumeSweep(c.Context(), args[0], own, c.Flags())
 			}
-			f, err := runFromManifest(args[0], c.Flags())
+			f, err := a.continued(args[0], own, c.Flags())
 			if err != nil {
 				return err
 			}
@@ -172,7 +100,7 @@ that is in a journal is never paid for again.
 
 func (a *app) retryCommand() *cobra.Command {
 	var pick run.Choice
-	var own runFlags
+	own := newRunFlags()
 	c := &cobra.Command{
 		Use:   "retry DIR [INSTANCE...]",
 		Short: "Run chosen instances of a run directory again",
@@ -207,9 +135,9 @@ no_apply, empty_patch, timed_out, infrastructure and ungradeable.`,
 					WithHint("choose with --status, --outcome, --verdict or instance ids; `batch resume` resumes the unfinished ones")
 			}
 			if whole {
-				return a.retrySweep(c.Context(), args[0], pick, own.fresh, c.Flags())
+				return a.retrySweep(c.Context(), args[0], pick, own, c.Flags())
 			}
-			f, err := runFromManifest(args[0], c.Flags())
+			f, err := a.continued(args[0], own, c.Flags())
 			if err != nil {
 				return err
 			}
@@ -217,7 +145,7 @@ no_apply, empty_patch, timed_out, infrastructure and ungradeable.`,
 			if err != nil {
 				return err
 			}
-			f.retrying, f.fresh, f.ids, f.named, f.whole = true, own.fresh, chosen, nil, nil
+			f.retrying, f.Only, f.Also, f.Named = true, chosen, nil, nil
 			return a.run(c.Context(), f)
 		},
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,23 +13,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/run"
 )
 
-// made writes the manifest of a run that was started with argv in dir.
+// made writes the manifest of a run that was started with argv in dir, as format version 1 was.
 func made(t *testing.T, dir string, argv ...string) string {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "out")
-	store, err := results.Open(out, results.Options{})
+	out := t.TempDir()
+	text, err := json.Marshal(map[string]any{"format_version": 1, "argv": argv, "dir": dir, "dataset": map[string]any{"instances": []string{"a", "b"}}})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(out, manifest.File), text, 0o600)
+	}
 	if err != nil {
-		t.Fatal(err)
-	}
-	m := &manifest.Manifest{Argv: argv, Dir: dir, Dataset: manifest.Dataset{Instances: []string{"a", "b"}}}
-	if err := store.WriteManifest(m); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -37,39 +34,42 @@ func made(t *testing.T, dir string, argv ...string) string {
 func TestARunIsRepeatedFromItsManifest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	elsewhere := t.TempDir()
+	for _, name := range []string{"rows.jsonl", "b.yaml"} {
+		if err := os.WriteFile(filepath.Join(elsewhere, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	argv := []string{
 		"run", "--subset", "rows.jsonl", "-m", "noop", "-o", "x", "-w", "7", "--retry", "transient=5,limit=1", "--redo-existing",
 		"-c", "a=1,2", "-c", "b.yaml", "--instances", "-", "--accept-changes", "--cost-limit-total=3", "-q", "--salvage", "b",
 	}
 	out := made(t, elsewhere, argv...)
-	var flags runFlags
-	own := pflag.NewFlagSet("resume", pflag.ContinueOnError)
-	flags.addPace(own)
-	flags.addOutput(own)
-	own.Bool("its-own", false, "")
-	if err := own.Parse([]string{"-w", "9", "--retry", "empty=2", "--retry", "transient=0", "--its-own", "--json"}); err != nil {
+	own, flags := newRunFlags(), pflag.NewFlagSet("resume", pflag.ContinueOnError)
+	own.addPace(flags)
+	own.addOutput(flags)
+	flags.Bool("its-own", false, "")
+	if err := flags.Parse([]string{"-w", "9", "--retry", "empty=2", "--retry", "transient=0", "--its-own", "--json"}); err != nil {
 		t.Fatal(err)
 	}
-	f, err := runFromManifest(out, own)
+	f, err := appWith(t, nil).continued(out, own, flags)
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, err := os.Getwd()
-	if err != nil || here != elsewhere {
-		t.Errorf("in %s, want %s where the run was started", here, elsewhere)
+	if f.Workers != 9 || !slices.Equal(f.Retry, []string{"empty=2", "transient=0"}) || !f.json {
+		t.Errorf("given flags do not replace those of the run: %+v", f)
 	}
-	if f.workers.n != 9 || !slices.Equal(f.retry, []string{"empty=2", "transient=0"}) || !f.json {
-		t.Errorf("given flags do not replace those of the run: %+v", f.paceFlags)
-	}
-	if f.subset != "rows.jsonl" || f.totalCost != 3 || !f.salvage || !slices.Equal(f.configs, []string{"a=1,2", "b.yaml"}) {
+	if f.Subset != filepath.Join(elsewhere, "rows.jsonl") || f.CostLimit != 3 || !f.Salvage || !slices.Equal(f.Configs, []string{"a=1,2", filepath.Join(elsewhere, "b.yaml")}) {
 		t.Errorf("flags of the run are not kept: %+v", f)
 	}
 	if f.redo || len(f.accept) > 0 || f.quiet {
 		t.Errorf("flags that are only for one command are kept: %+v", f)
 	}
-	if f.output != out || !slices.Equal(f.argv, argv) || !slices.Equal(f.ids, []string{"a", "b"}) || !slices.Equal(f.named, []string{"b"}) {
-		t.Errorf("output %s, argv %q, ids %q, named %q; want output %v, argv %v, ids %v, named b",
-			f.output, f.argv, f.ids, f.named, out, argv, []string{"a", "b"})
+	if f.Output != out || !slices.Equal(f.argv, argv) || !slices.Equal(f.Only, []string{"a", "b"}) || !slices.Equal(f.Named, []string{"b"}) {
+		t.Errorf("output %s, argv %q, only %q, named %q; want output %v, argv %v, only %v, named b",
+			f.Output, f.argv, f.Only, f.Named, out, argv, []string{"a", "b"})
+	}
+	if f.asked == nil || f.asked.Workers != 7 || f.asked.CostLimit != 3 {
+		t.Errorf("asked for %+v, want what the run was asked for", f.asked)
 	}
 }
 
@@ -91,17 +91,13 @@ func TestWhatARunSelectedIsSelectedAgain(t *testing.T) {
 		{"--instances", "gone", "--slice", "1:4", "a", "b", "c"},
 	} {
 		t.Chdir(t.TempDir())
-		f, err := runFromManifest(made(t, elsewhere, append([]string{"run", "--subset", "rows.jsonl"}, args...)...),
-			pflag.NewFlagSet("resume", pflag.ContinueOnError))
+		a := appWith(t, nil)
+		a.stderr = io.Discard
+		r, _, err := run.ReadRequest(made(t, elsewhere, append([]string{"run", "--subset", "rows.jsonl"}, args...)...), a.process())
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := appWith(t, nil)
-		a.stderr = io.Discard
-		ds, selected, err := f.load(t.Context(), a)
-		if err == nil {
-			selected, err = f.narrow(ds, selected)
-		}
+		_, selected, err := a.load(t.Context(), r)
 		var got []string
 		for _, in := range selected {
 			got = append(got, in.ID)
@@ -120,9 +116,9 @@ func TestARunThatCannotBeRepeatedIsRefused(t *testing.T) {
 		"no command":             made(t, ""),
 		"a hidden secret":        made(t, "", maskArgs([]string{"run", "-c", "model.model_kwargs.api_key=S3CRET"})...),
 		"a flag that is unknown": made(t, "", "run", "--from-the-future"),
-		"a folder that is gone":  made(t, "/nowhere/at/all", "run", "-m", "noop"),
+		"a file that is gone":    made(t, "/nowhere/at/all", "run", "-m", "noop", "-c", "my.yaml"),
 	} {
-		_, err := runFromManifest(out, pflag.NewFlagSet("resume", pflag.ContinueOnError))
+		_, _, err := run.ReadRequest(out, appWith(t, nil).process())
 		if fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
 			t.Errorf("%s: got %v (%s); want a Usage fault, a hint", name, err, fault.HintOf(err))
 		}

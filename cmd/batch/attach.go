@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,13 +14,14 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/results"
 	"batch.example/batch/run"
 	"batch.example/batch/run/rundir"
 )
 
 func (a *app) attachCommand() *cobra.Command {
-	var own runFlags
+	own := newRunFlags()
 	var talk chatFlags
 	c := &cobra.Command{
 		Use:   "attach DIR INSTANCE",
@@ -45,11 +47,10 @@ they are given.
 			return a.attach(c.Context(), args[0], args[1], own, talk, c.Flags())
 		},
 	}
-	own.add(&cobra.Command{}) // the defaults of what a conversation has no flags for
 	fs := c.Flags()
 	talk.add(c)
-	own.configFlags.add(c)
-	fs.StringVarP(&own.output, "output", "o", "", "run directory of the conversation (default: DIR-talk-INSTANCE)")
+	addConfig(c, &own.Request)
+	fs.StringVarP(&own.Output, "output", "o", "", "run directory of the conversation (default: DIR-talk-INSTANCE)")
 	own.addCost(fs)
 	own.addInject(fs)
 	inSection(fs, "Run")
@@ -68,59 +69,54 @@ func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk cha
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	output := own.output
-	if output == "" {
-		output = filepath.Clean(dir) + "-talk-" + id
-	}
-	where, err := absolute(output)
-	if err == nil {
-		earlier.Dir, err = absolute(dir)
-	}
+	earlier.Dir = dir
+	f, err := a.attached(dir, own, given)
 	if err != nil {
 		return err
 	}
-	before, m, err := flagsFromManifest(dir, pflag.NewFlagSet("", pflag.ContinueOnError))
-	if err == nil && !isHere(m.Dir) {
-		err = a.keepPaths(&own.configFlags)
+	f.Only = []string{id}
+	if f.Output == "" {
+		f.Output = filepath.Clean(dir) + "-talk-" + id
 	}
-	if err != nil {
-		return err
-	}
-	f, err := runFromManifest(dir, given)
-	if err != nil {
-		return err
-	}
-	if given.Changed("config") {
-		f.configs = append(before.configs, own.configs...)
-	}
-	if given.Changed("model") {
-		f.model = own.model
-	}
-	f.inject = own.inject
-	f.dir, f.output, f.argv = output, where, maskArgs(a.args)
-	f.workers, f.grade, f.retry, f.salvage, f.durability = width{n: 1}, false, nil, false, own.durability
-	if !given.Changed("cost-limit-total") {
-		f.totalCost = 0
-	}
-	f.ids, f.named, f.whole = []string{id}, nil, nil
-	if err := f.check(); err != nil { // which also reads flags
-		return err
-	}
-	git := run.ProbeGit(ctx)
+	git := run.ProbeGit(ctx, f.Dir)
 	defer git.Stop()
 	s, err := a.configured(f, git)
 	if err != nil {
 		return err
 	}
+	s.Command = "attach"
 	talkative(s)
-	ds, selected, err := f.load(ctx, a)
+	ds, selected, err := a.load(ctx, s.Request)
 	if err == nil {
-		err = s.over(ds, selected)
+		err = s.Over(ds, selected)
 	}
 	if err != nil {
 		return err
 	}
 	return s.talk(ctx, talk, chat.Config{}, func(c *run.Config) { c.Earlier = earlier })
+}
+
+// attached returns the run in dir as a conversation, with what was given in flags, which own has.
+func (a *app) attached(dir string, own runFlags, flags *pflag.FlagSet) (runFlags, error) {
+	r, _, err := run.ReadRequest(dir, a.process())
+	if err != nil {
+		return own, err
+	}
+	mine, err := a.process().Absolute(own.Request) // its files are those of this directory
+	if err != nil {
+		return own, err
+	}
+	f := own
+	f.Request = over(r, mine, flags)
+	f.Configs = append(f.Configs, mine.Configs...)
+	f.Output, f.CostLimit = own.Output, own.CostLimit
+	f.Workers, f.Durability = own.Workers, own.Durability
+	f.Grade, f.Retry, f.Salvage, f.Named, f.Also = false, nil, false, nil, nil
+	if script, ok := strings.CutPrefix(own.Model, "scripted/"); ok && mine.Dir != r.Dir && !slices.Contains(catalogue.Words(), own.Model) {
+		script, err = absolute(script)
+		f.Model = "scripted/" + script
+	}
+	return f, err
 }
 
 // earlierAttempt finds the attempt in a run directory that is talked about. It locks the
@@ -144,11 +140,7 @@ func earlierAttempt(dir, id string) (_ *run.Earlier, unlock func() error, err er
 	case rec.Outcome.Final():
 		return &run.Earlier{}, func() error { return nil }, nil
 	}
-	abs, err := absolute(dir) // the process leaves the working directory before it unlocks
-	if err != nil {
-		return nil, nil, err
-	}
-	unlock, err = results.Lock(abs, rundir.Owner())
+	unlock, err = results.Lock(dir, rundir.Owner())
 	if _, locked := errors.AsType[*results.LockedError](err); locked {
 		return nil, nil, fault.New(fault.Usage, "attaching to "+id+", which has no result yet", err).
 			WithHint("wait until the run has ended the instance, or interrupt the run twice; then attach again")

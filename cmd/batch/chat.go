@@ -64,7 +64,7 @@ Exit codes: 0 the conversation ended with a result, 1 it had to stop,
 use, 130 interrupted.`
 
 func (a *app) chatCommand() *cobra.Command {
-	var f runFlags
+	f := newRunFlags()
 	var talk chatFlags
 	var image string
 	c := &cobra.Command{
@@ -87,11 +87,9 @@ start in environment.cwd, which the image must have.
 
 ` + chatHelp,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.argv = maskArgs(a.args)
 			return a.chat(c.Context(), f, talk, image, args)
 		},
 	}
-	f.add(&cobra.Command{}) // the defaults of what a chat has no flags for
 	fs := c.Flags()
 	fs.StringVar(&image, "image", "", "talk in a container of this image, instead of a row's")
 	inSection(fs, "Conversation")
@@ -102,15 +100,15 @@ start in environment.cwd, which the image must have.
 
 // addTalk adds those flags of a run that a conversation has too.
 func (f *runFlags) addTalk(c *cobra.Command) {
-	f.sourceFlags.add(c)
-	f.configFlags.add(c)
+	addSource(c, &f.Request)
+	addConfig(c, &f.Request)
 	fs := c.Flags()
-	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/chat-IMAGE-MODEL, or INSTANCE for IMAGE)")
+	fs.StringVarP(&f.Output, "output", "o", "", "run directory (default: runs/chat-IMAGE-MODEL, or INSTANCE for IMAGE)")
 	f.addCost(fs)
 	f.addInject(fs)
 	inSection(fs, "Run")
-	f.addPrefix(fs)
-	f.pullFlags.add(c)
+	addPrefix(fs, &f.Request)
+	f.images.addPull(c, &f.Request)
 	f.addMask(fs)
 	inSection(fs, "Output")
 }
@@ -124,13 +122,12 @@ func (a *app) chat(ctx context.Context, f runFlags, talk chatFlags, image string
 	case image != "" && len(args) > 1:
 		return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("quote the task: `batch chat --image %s -m MODEL '%s'`", image, strings.Join(args, " "))
 	case image != "":
-		task = strings.Join(args, "")
+		task, f.Subset = strings.Join(args, ""), ""
 		ds, err = imageDataset(image, "", task)
 	case len(args) != 1:
 		return fault.Newf(fault.Usage, "which image, or which instance?").WithHint("`batch chat --image IMAGE -m MODEL [TASK]`, or `batch chat --subset verified INSTANCE -m MODEL`")
 	default:
-		f.ids = args
-		ds, f.named, err = nil, args, nil
+		f.Only, f.Named = args, args
 	}
 	if err != nil {
 		return err
@@ -138,26 +135,27 @@ func (a *app) chat(ctx context.Context, f runFlags, talk chatFlags, image string
 	if err := a.checkTalk(&f, talk); err != nil {
 		return err
 	}
-	if f.output == "" {
-		f.output = filepath.Join("runs", "chat-"+fileName(cmp.Or(image, strings.Join(args, "")))+"-"+fileName(f.model))
+	if f.Output == "" {
+		f.Output = filepath.Join("runs", "chat-"+fileName(cmp.Or(image, strings.Join(args, "")))+"-"+fileName(f.Model))
 	}
-	f.configs = talkConfig(f.configs)
-	git := run.ProbeGit(ctx)
+	f.Configs = talkConfig(f.Configs)
+	git := run.ProbeGit(ctx, "")
 	defer git.Stop()
 	s, err := a.configured(f, git)
 	if err != nil {
 		return err
 	}
+	s.Command = "chat"
 	talkative(s)
 	if ds == nil {
 		var selected []dataset.Instance
-		if ds, selected, err = f.load(ctx, a); err != nil {
+		if ds, selected, err = a.load(ctx, s.Request); err != nil {
 			return err
 		}
 		task = selected[0].ProblemStatement
-		err = s.over(ds, selected)
+		err = s.Over(ds, selected)
 	} else {
-		err = s.over(ds, ds.Instances)
+		err = s.Over(ds, ds.Instances)
 	}
 	if err != nil {
 		return err
@@ -177,7 +175,7 @@ func fileName(name string) string {
 
 // checkTalk refuses flags and a terminal with which there is no conversation.
 func (a *app) checkTalk(f *runFlags, talk chatFlags) error {
-	f.workers = width{n: 1}
+	f.Workers = 1
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -215,14 +213,14 @@ func talkConfig(configs []string) []string {
 
 // talkative lets the agent answer and ask, where the configuration does not say otherwise.
 func talkative(s *invocation) {
-	if s.cfg.ActionForm().Kind == agent.Text {
+	if s.Settings.ActionForm().Kind == agent.Text {
 		return
 	}
-	if !s.cfg.Given("agent.finish_without_calls") {
-		s.cfg.Agent.FinishWithoutCalls = true
+	if !s.Settings.Given("agent.finish_without_calls") {
+		s.Settings.Agent.FinishWithoutCalls = true
 	}
-	if !s.cfg.Given("agent.ask") {
-		s.cfg.Agent.Ask = true
+	if !s.Settings.Given("agent.ask") {
+		s.Settings.Agent.Ask = true
 	}
 }
 
@@ -235,8 +233,8 @@ func (s *invocation) talk(ctx context.Context, flags chatFlags, c chat.Config, p
 	}
 	c.Face, c.Input = s.face(flags), s.stdin
 	c.Mode, c.Whitelist = chat.Mode(flags.mode), flags.whitelist
-	c.Model, c.Directory = s.cfg.Model.ModelName, s.flags.shown()
-	c.Fence = run.ModelSettings(s.cfg, s.getenv).Fence()
+	c.Model, c.Directory = s.Settings.Model.ModelName, s.Output
+	c.Fence = run.ModelSettings(s.Settings, s.getenv).Fence()
 	person, err := chat.New(c)
 	if err != nil {
 		return err
@@ -287,7 +285,7 @@ func (s *invocation) concludeTalk(r *run.Run, person *chat.Chat, runErr error) e
 		s.tell(s.limitReached(sum.Spent))
 		return errIncomplete
 	case sum.Missing > 0 && person.Left():
-		s.tell("left; the same command continues the conversation in " + s.flags.shown())
+		s.tell("left; the same command continues the conversation in " + s.Output)
 		return errIncomplete
 	case sum.Missing > 0:
 		for _, rec := range sum.Records {
@@ -297,7 +295,7 @@ func (s *invocation) concludeTalk(r *run.Run, person *chat.Chat, runErr error) e
 		}
 		return errIncomplete
 	}
-	s.tell("the conversation ended; its result is in " + filepath.Join(s.flags.shown(), "preds.json"))
+	s.tell("the conversation ended; its result is in " + filepath.Join(s.Output, "preds.json"))
 	return nil
 }
 

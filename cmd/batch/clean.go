@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/sandbox"
 )
@@ -83,7 +84,7 @@ func leasesOf(dirs []string) (leases []string, err error) {
 			if list = x.Dirs(dir); len(list) == 0 {
 				return nil, fault.Newf(fault.Usage, "%s: its index has no cells", dir)
 			}
-		} else if _, err := readManifest(dir); err != nil {
+		} else if _, err := run.ReadManifest(dir); err != nil {
 			return nil, err
 		}
 		for _, one := range list {

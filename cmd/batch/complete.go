@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/selecting"
 	"batch.example/batch/runner"
@@ -132,8 +133,8 @@ func (a *app) flagValues() map[string]completer {
 		"model-class":       fixed("toolcall", "textbased"),
 		"environment-class": fixed("docker", "podman"),
 		"mode":              fixed("confirm\tyou approve each action", "yolo\tactions run at once", "human\tyou write the commands"),
-		"order": fixed(orderGrouped+"\tinstances that share images near each other",
-			orderGiven+"\tas the dataset has them"),
+		"order": fixed(manifest.OrderGrouped+"\tinstances that share images near each other",
+			manifest.OrderGiven+"\tas the dataset has them"),
 		"durability": fixed(string(journal.Power)+"\tsurvives a power cut",
 			string(journal.Process)+"\tsurvives the end of the program"),
 		"listen": func(c *cobra.Command, _ []string, _ string) []string {

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,110 +13,41 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/agent/config/view"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/progress"
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/run"
 )
 
-// configFlags are the flags that make the configuration: -c, and one for each value
-// that is set often.
-type configFlags struct {
-	configs     []string
-	model       string
-	modelClass  string
-	envClass    string
-	network     string
-	memory      string
-	disk        string
-	cpus        string
-	keepHistory bool
-	allowCommit bool
-}
-
-func (f *configFlags) add(c *cobra.Command) {
+// addConfig adds the flags that make the configuration: -c, and one for each value that is set
+// often.
+func addConfig(c *cobra.Command, r *run.Request) {
 	fs := c.Flags()
-	fs.StringVarP(&f.model, "model", "m", "", "model: "+strings.Join(catalogue.Names(), ", "))
-	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE`, key=value, or batch's own default, text, tools or chat; merged left to right\nover the default; may be repeated")
-	fs.StringVar(&f.modelClass, "model-class", "", "sets model.model_class")
-	fs.StringVar(&f.envClass, "environment-class", "", "sets environment.environment_class")
+	fs.StringVarP(&r.Model, "model", "m", "", "model: "+strings.Join(catalogue.Names(), ", "))
+	fs.StringArrayVarP(&r.Configs, "config", "c", nil, "YAML `FILE`, key=value, or batch's own default, text, tools or chat; merged left to right\nover the default; may be repeated")
+	fs.StringVar(&r.ModelClass, "model-class", "", "sets model.model_class")
+	fs.StringVar(&r.EnvironmentClass, "environment-class", "", "sets environment.environment_class")
 	inSection(fs, "Model and configuration")
-	f.addContainers(fs)
-	fs.BoolVar(&f.keepHistory, "keep-git-history", false, "leave commits beyond the checked-out one in the images' repositories")
-	fs.BoolVar(&f.allowCommit, "allow-commit-mismatch", false, "run an instance also in an image that is not at its row's base_commit, nor at a commit\nthat only sets up the environment on top of it")
+	addContainers(fs, r)
+	fs.BoolVar(&r.KeepGitHistory, "keep-git-history", false, "leave commits beyond the checked-out one in the images' repositories")
+	fs.BoolVar(&r.AllowCommitMismatch, "allow-commit-mismatch", false, "run an instance also in an image that is not at its row's base_commit, nor at a commit\nthat only sets up the environment on top of it")
 	inSection(fs, "Containers")
 }
 
 // addContainers adds the flags about what containers may use.
-func (f *configFlags) addContainers(fs *pflag.FlagSet) {
-	fs.StringVar(&f.memory, "memory", "", "memory limit of a container, such as 8g (the default); 0: none")
-	fs.StringVar(&f.cpus, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
-	fs.StringVar(&f.disk, "disk", "", "what a container's own files may take, such as 20GiB (default: no limit): a quota where\nthe engine's storage driver has one, else a watch that kills what runs in that container")
-	fs.StringVar(&f.network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
+func addContainers(fs *pflag.FlagSet, r *run.Request) {
+	fs.StringVar(&r.Memory, "memory", "", "memory limit of a container, such as 8g (the default); 0: none")
+	fs.StringVar(&r.CPUs, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
+	fs.StringVar(&r.Disk, "disk", "", "what a container's own files may take, such as 20GiB (default: no limit): a quota where\nthe engine's storage driver has one, else a watch that kills what runs in that container")
+	fs.StringVar(&r.Network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
 	inSection(fs, "Containers")
 }
 
 // testNetwork is the usage of --network where tests run and no agents.
 const testNetwork = "network of the tests: none, bridge, or an existing one's name (default: bridge if the row's\nscript installs something, else none)"
 
-// settings are the values that flags set.
-func (f *configFlags) settings() (list []config.Setting) {
-	for _, s := range []struct{ flag, path, value string }{
-		{"-m", "model.model_name", f.model},
-		{"--model-class", "model.model_class", f.modelClass},
-		{"--environment-class", "environment.environment_class", f.envClass},
-		{"--network", "environment.network", f.network},
-		{"--memory", "environment.memory", f.memory},
-		{"--disk", "environment.disk", f.disk},
-		{"--cpus", "environment.cpus", f.cpus},
-	} {
-		if s.value != "" { // what is not given leaves the files their say
-			list = append(list, config.Setting{Path: s.path, Value: s.value, Flag: s.flag})
-		}
-	}
-	if f.keepHistory {
-		list = append(list, config.Setting{Path: "environment.keep_git_history", Value: true, Flag: "--keep-git-history"})
-	}
-	if f.allowCommit {
-		list = append(list, config.Setting{Path: "environment.allow_commit_mismatch", Value: true, Flag: "--allow-commit-mismatch"})
-	}
-	return list
-}
-
-// config merges the user's files and values over the default; flags come last.
-func (a *app) config(f configFlags) (*config.Config, error) {
-	return a.loadConfig(f.configs, f.settings())
-}
-
-func (a *app) loadConfig(specs []string, set []config.Setting) (*config.Config, error) {
-	return config.Load(specs, config.Options{Set: set, Dirs: a.configDirs()})
-}
-
-// configDirs are where the files of -c are beside the working directory.
-func (a *app) configDirs() []string {
-	if dir := a.getenv("MSWEA_CONFIG_DIR"); dir != "" {
-		return []string{dir}
-	}
-	return nil
-}
-
-// keepPaths makes the files that flags name those of the working directory, for a process that
-// leaves it.
-func (a *app) keepPaths(f *configFlags) error {
-	for i, spec := range f.configs {
-		name, err := config.File(spec, config.Options{Dirs: a.configDirs()})
-		if err == nil && name != "" {
-			f.configs[i], err = absolute(name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	script, ok := strings.CutPrefix(f.model, "scripted/")
-	if !ok || slices.Contains(catalogue.Words(), f.model) {
-		return nil
-	}
-	script, err := absolute(script)
-	f.model = "scripted/" + script
-	return err
+// checkUnits refuses limits of containers without a unit.
+func checkUnits(r *run.Request) error {
+	return cmp.Or(checkUnit("memory", r.Memory, "g"), checkUnit("disk", r.Disk, "GB"))
 }
 
 // absolute returns a path that does not depend on the working directory.
@@ -128,10 +59,18 @@ func absolute(path string) (string, error) {
 	return abs, nil
 }
 
+// process is what requests may use of this process.
+func (a *app) process() run.Process {
+	return run.Process{
+		Argv: maskArgs(a.args), Getenv: a.getenv, Home: a.home, Stdin: a.stdin, Mask: a.mask, Tell: a.tell,
+		Download: progress.Download(a.stderr), Log: a.warnings(),
+	}
+}
+
 // hideAndWarn prints the warnings of a configuration after it has hidden its secrets, and
 // what patterns match.
 func (a *app) hideAndWarn(cfg *config.Config, patterns []string) error {
-	if err := a.hideAsked(cfg, patterns); err != nil {
+	if err := a.process().Hide(cfg, patterns); err != nil {
 		return err
 	}
 	for _, w := range cfg.Warnings {
@@ -160,7 +99,7 @@ batch's built-in prompts.
 }
 
 func (a *app) configShowCommand() *cobra.Command {
-	var f configFlags
+	var r run.Request
 	var as string
 	c := &cobra.Command{
 		Use:   "show",
@@ -177,19 +116,19 @@ variable. It takes the flags of batch run that set configuration values.
 are hidden; give them to the run again, with -c KEY=VALUE or in a file.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			cfg, err := a.config(f)
+			cfg, err := a.process().LoadConfig(r)
 			if err != nil {
 				return err
 			}
 			if set := run.ModelVariables(cfg, a.getenv); len(set) > 0 {
-				if cfg, err = a.loadConfig(f.configs, append(f.settings(), set...)); err != nil {
+				if cfg, err = a.process().LoadConfig(r, set...); err != nil {
 					return err
 				}
 			}
 			return a.showConfig(cfg, as)
 		},
 	}
-	f.add(c)
+	addConfig(c, &r)
 	c.Flags().StringVar(&as, "as", "text", "form: text, yaml or json")
 	inSection(c.Flags(), "Output")
 	return c

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,11 +22,11 @@ import (
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/internal/progress"
+	"batch.example/batch/run"
 )
 
 func (a *app) datasetCommand() *cobra.Command {
-	var f sourceFlags
+	r := run.NewRequest()
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "dataset [INSTANCE...]",
@@ -46,7 +45,7 @@ How to write a row of your own: batch help row`,
 			if err := notACommand(c, ids); err != nil {
 				return err
 			}
-			ds, selected, err := f.load(c.Context(), a)
+			ds, selected, err := a.load(c.Context(), r)
 			if err != nil {
 				return err
 			}
@@ -59,14 +58,14 @@ How to write a row of your own: batch help row`,
 			case asJSON:
 				return a.printRows(selected)
 			case len(ids) > 0:
-				return a.showInstances(selected, f.imagePrefix)
+				return a.showInstances(selected, r.ImagePrefix)
 			default:
 				return a.listInstances(ds, selected)
 			}
 		},
 	}
-	f.add(c)
-	f.addPrefix(c.Flags())
+	addSource(c, &r)
+	addPrefix(c.Flags(), &r)
 	c.Flags().BoolVar(&asJSON, "json", false, "print whole rows, one JSON object per line;\na text that is not UTF-8 is {\"$bytes\": BASE64}")
 	inSection(c.Flags(), "Output")
 	c.AddCommand(a.datasetInitCommand(), a.datasetFillCommand())
@@ -224,75 +223,47 @@ func (a *app) printRows(selected []dataset.Instance) error {
 	return nil
 }
 
-// sourceFlags say which instances; run, dataset and images share them.
-type sourceFlags struct {
-	subset, split, revision  string
-	slice, filter, instances string
-	shard                    string
-	shuffle                  bool
-	seed                     int64
-	imagePrefix              string
-	ids                      []string // to keep instead of those that the flags select; nil is none
-}
-
-func (f *sourceFlags) add(c *cobra.Command) {
-	fs := c.Flags()
-	fs.StringVar(&f.subset, "subset", "lite", "dataset: full, verified, lite, multimodal, multilingual, smith, rebench, demo,\na Hugging Face id, a file, a folder or a glob (parquet, jsonl, json; .gz, .zst)")
-	f.addSelection(fs)
+// addSource adds the flags that say which instances; run, dataset and images share them.
+func addSource(c *cobra.Command, r *run.Request) {
+	c.Flags().StringVar(&r.Subset, "subset", r.Subset, "dataset: full, verified, lite, multimodal, multilingual, smith, rebench, demo,\na Hugging Face id, a file, a folder or a glob (parquet, jsonl, json; .gz, .zst)")
+	addSelection(c.Flags(), r)
 }
 
 // addSelection adds what chooses rows of a dataset that is named in another way.
-func (f *sourceFlags) addSelection(fs *pflag.FlagSet) {
-	fs.StringVar(&f.split, "split", "", "split of the dataset (default: the only one, else test)")
-	fs.StringVar(&f.revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
-	fs.StringVar(&f.filter, "filter", "", "keep instances whose id matches this regular expression from its start")
-	fs.StringVar(&f.slice, "slice", "", "then keep this Python slice, such as 0:50, -10: or ::2")
-	fs.StringVar(&f.instances, "instances", "", "keep the ids listed in this `FILE` (one per line or a JSON list; - is stdin)")
-	fs.StringVar(&f.shard, "shard", "", "then keep the i-th of n equal parts, written i/n, for one of several machines:\nsee batch help results")
-	fs.BoolVar(&f.shuffle, "shuffle", false, "shuffle first, as mini-swe-agent does")
-	fs.Int64Var(&f.seed, "seed", 42, "seed of the shuffle")
+func addSelection(fs *pflag.FlagSet, r *run.Request) {
+	fs.StringVar(&r.Split, "split", "", "split of the dataset (default: the only one, else test)")
+	fs.StringVar(&r.Revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
+	fs.StringVar(&r.Filter, "filter", "", "keep instances whose id matches this regular expression from its start")
+	fs.StringVar(&r.Slice, "slice", "", "then keep this Python slice, such as 0:50, -10: or ::2")
+	fs.StringVar(&r.InstancesFile, "instances", "", "keep the ids listed in this `FILE` (one per line or a JSON list; - is stdin)")
+	fs.StringVar(&r.Shard, "shard", "", "then keep the i-th of n equal parts, written i/n, for one of several machines:\nsee batch help results")
+	fs.BoolVar(&r.Shuffle, "shuffle", false, "shuffle first, as mini-swe-agent does")
+	fs.Int64Var(&r.Seed, "seed", r.Seed, "seed of the shuffle")
 	inSection(fs, "Dataset")
 }
 
-func (f *sourceFlags) addPrefix(fs *pflag.FlagSet) {
-	fs.StringVar(&f.imagePrefix, "image-prefix", "", "take images from this registry or mirror")
+func addPrefix(fs *pflag.FlagSet, r *run.Request) {
+	fs.StringVar(&r.ImagePrefix, "image-prefix", "", "take images from this registry or mirror")
 	inSection(fs, imageSection)
 }
 
-// load opens the dataset and selects from it. What it has to wait for is shown.
-func (f *sourceFlags) load(ctx context.Context, a *app) (*dataset.Dataset, []dataset.Instance, error) {
-	sel := dataset.Selection{Filter: f.filter, Slice: f.slice, Shuffle: f.shuffle, Seed: f.seed, Shard: f.shard}
-	switch {
-	case f.ids != nil: // a slice of them would leave some out
-		sel = dataset.Selection{Shuffle: f.shuffle, Seed: f.seed, IDs: f.ids}
-	case f.instances != "":
-		var err error
-		if sel.IDs, err = a.readIDs(f.instances); err != nil {
-			return nil, nil, f.fileOrID(ctx, a, err)
-		}
+// load opens the dataset of a request and selects from it. What it has to wait for is shown.
+func (a *app) load(ctx context.Context, r run.Request) (*dataset.Dataset, []dataset.Instance, error) {
+	ds, selected, err := a.process().LoadDataset(ctx, r)
+	if err != nil && r.InstancesFile != "" {
+		err = a.fileOrID(ctx, r, err)
 	}
-	h := hub.FromEnv(a.getenv, a.home)
-	h.Progress = progress.Download(a.stderr)
-	log := a.warnings()
-	ds, err := dataset.Open(ctx, dataset.Source{
-		Name: f.subset, Split: f.split, Revision: f.revision,
-		Demo: demo.Files(), Hub: h, Log: log,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	selected, err := sel.Apply(ds.Instances)
 	return ds, selected, err
 }
 
 // fileOrID explains that --instances names a file that does not exist, when it was given
 // ids of instances to a command that takes them as arguments.
-func (f *sourceFlags) fileOrID(ctx context.Context, a *app, err error) error {
+func (a *app) fileOrID(ctx context.Context, r run.Request, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) || len(a.args) == 0 || a.args[0] != "run" && a.args[0] != "dataset" {
 		return err
 	}
-	ids := strings.Split(f.instances, ",")
-	ds, notHere := a.openHere(ctx, f.subset, f.split, f.revision)
+	ids := strings.Split(filepath.Base(r.InstancesFile), ",")
+	ds, notHere := a.openHere(ctx, r.Subset, r.Split, r.Revision)
 	if notHere != nil {
 		return err
 	}
@@ -308,16 +279,4 @@ func (a *app) openHere(ctx context.Context, name, split, revision string) (*data
 	h := hub.FromEnv(a.getenv, a.home)
 	h.Offline = true
 	return dataset.Open(ctx, dataset.Source{Name: name, Split: split, Revision: revision, Demo: demo.Files(), Hub: h})
-}
-
-func (a *app) readIDs(path string) ([]string, error) {
-	if path == "-" {
-		return dataset.ReadIDs(a.stdin, "standard input")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "reading --instances", err)
-	}
-	defer file.Close()
-	return dataset.ReadIDs(io.Reader(file), path)
 }

@@ -28,7 +28,8 @@ import (
 )
 
 func (a *app) datasetFillCommand() *cobra.Command {
-	f := gradeFlags{fill: true}
+	f := newGradeFlags()
+	f.fill = true
 	c := &cobra.Command{
 		Use:   "fill ROWS [INSTANCE...]",
 		Short: "Find the tests that decide, by running them",
@@ -63,7 +64,7 @@ Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			f.own, f.subset, f.named = c.Flags(), args[0], args[1:]
+			f.own, f.Subset, f.named = c.Flags(), args[0], args[1:]
 			if err := f.check(); err != nil {
 				return err
 			}
@@ -71,15 +72,15 @@ Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 		},
 	}
 	fs := c.Flags()
-	fs.StringVarP(&f.output, "output", "o", "", "directory for the filled rows and the test logs (default: runs/fill-ROWS)")
+	fs.StringVarP(&f.Output, "output", "o", "", "directory for the filled rows and the test logs (default: runs/fill-ROWS)")
 	fs.IntVar(&f.repeat, "repeat", 3, "how often the tests run before, and after")
 	fs.BoolVar(&f.redo, "redo", false, "also test what was tested")
 	f.addTesting(fs)
 	inSection(fs, "Testing")
-	f.addSelection(fs)
+	addSelection(fs, &f.Request)
 	f.addTests(c)
-	f.addPrefix(fs)
-	f.imageFlags.add(c)
+	addPrefix(fs, &f.Request)
+	f.images.add(c, &f.Request)
 	f.addOutput(fs)
 	return c
 }
@@ -134,7 +135,7 @@ func (a *app) fillRows(ctx context.Context, f gradeFlags) error {
 // has, by id. It refuses a directory that no fill has made, one whose rows somebody has changed
 // since, and ROWS itself.
 func (s *gradeSession) earlier() (map[string]dataset.Instance, error) {
-	out := s.flags.output
+	out := s.flags.Output
 	refuse := func(format string, args ...any) error {
 		return fault.Newf(fault.Usage, format, args...).WithHint("choose another directory with -o")
 	}
@@ -156,7 +157,7 @@ func (s *gradeSession) earlier() (map[string]dataset.Instance, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "-o", err)
 	}
-	if is, err := os.Stat(s.flags.subset); err == nil {
+	if is, err := os.Stat(s.flags.Subset); err == nil {
 		if at, err := os.Stat(path); err == nil && os.SameFile(is, at) {
 			return nil, refuse("%s would be replaced by its own filled rows", path)
 		}
@@ -226,7 +227,7 @@ func (s *gradeSession) testSide(ctx context.Context, rows []*filling, at side) e
 	if len(s.selected) == 0 {
 		return nil
 	}
-	dir := filepath.Join(s.flags.output, at.name)
+	dir := filepath.Join(s.flags.Output, at.name)
 	s.what.word = at.word
 	predictions := s.made(at.word)
 	began := time.Now()

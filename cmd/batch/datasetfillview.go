@@ -46,7 +46,7 @@ func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.I
 		}
 		writeLeft(&left, row)
 	}
-	old, err := os.ReadFile(filepath.Join(s.flags.output, flakyName))
+	old, err := os.ReadFile(filepath.Join(s.flags.Output, flakyName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Host, "reading "+flakyName, err)
 	}
@@ -69,7 +69,7 @@ func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.I
 			return fault.New(fault.Host, "writing "+filledName, err)
 		}
 	}
-	sums, err := os.ReadFile(filepath.Join(s.flags.output, sumName))
+	sums, err := os.ReadFile(filepath.Join(s.flags.Output, sumName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Host, "reading "+sumName, err)
 	}
@@ -84,7 +84,7 @@ func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.I
 		{filledName, lines.Bytes()},
 		{sumName, sum}, // a crash leaves rows of one of the sums
 	} {
-		err := atomicfile.Files{}.Write(filepath.Join(s.flags.output, file.name), 0o644, func(w io.Writer) error {
+		err := atomicfile.Files{}.Write(filepath.Join(s.flags.Output, file.name), 0o644, func(w io.Writer) error {
 			_, err := w.Write(file.text)
 			return err
 		})
@@ -122,12 +122,12 @@ func (s *gradeSession) showFilled(rows []*filling) error {
 			filled++
 		}
 	}
-	path := filepath.Join(s.flags.output, filledName)
+	path := filepath.Join(s.flags.Output, filledName)
 	fmt.Fprintf(out, "\nfilled %d of %s: %s\n", filled, printable.Count(len(rows), "row", "rows"), path)
 	if filled > 0 {
 		check := "batch grade --check --subset " + printable.ShellWord(path)
 		if filled < len(s.ds.Instances) {
-			check += " --instances " + printable.ShellWord(filepath.Join(s.flags.output, idsName))
+			check += " --instances " + printable.ShellWord(filepath.Join(s.flags.Output, idsName))
 		}
 		fmt.Fprintf(out, "now check them: `%s`\n", s.again(check))
 	}

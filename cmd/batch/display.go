@@ -70,10 +70,10 @@ func (d display) show(e progress.Event) {
 // newDisplay returns the display of a run, chosen by the flags and by what stderr is.
 func (s *invocation) newDisplay(r *run.Run) display {
 	d := display{started: s.started, mask: s.mask, sum: r.Summary, cost: r.Cost, json: s.flags.json, run: progress.Event{
-		Directory: s.flags.output, Model: s.cfg.Model.ModelName, Dataset: s.ds.Name, Version: run.Version(),
-		PID: os.Getpid(), Workers: s.flags.workers.n, Total: len(s.selected),
+		Directory: s.Output, Model: s.Settings.Model.ModelName, Dataset: s.Dataset.Name, Version: run.Version(),
+		PID: os.Getpid(), Workers: s.Workers, Total: len(s.Instances),
 	}}
-	if abs, err := filepath.Abs(s.flags.output); err == nil {
+	if abs, err := filepath.Abs(s.Output); err == nil {
 		d.run.Directory = abs
 	}
 	d.Display = s.progress(d.run, s.flags.json, s.flags.quiet)

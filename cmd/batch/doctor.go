@@ -52,7 +52,7 @@ Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 const sampleInstance = "sympy__sympy-20590"
 
 func (a *app) doctor(ctx context.Context, model string, configs []string, prefix string) error {
-	cfg, err := a.config(configFlags{model: model, configs: configs})
+	cfg, err := a.process().LoadConfig(run.Request{Configuration: run.Configuration{Model: model, Configs: configs}})
 	if err != nil {
 		return err
 	}

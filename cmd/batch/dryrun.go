@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -46,7 +47,7 @@ func (s *invocation) dryRun(ctx context.Context, c run.Config) error {
 }
 
 func (s *invocation) writePlan(plan *run.Plan, found *sandbox.Found) error {
-	w, prefix := s.stdout, s.flags.imagePrefix
+	w, prefix := s.stdout, s.ImagePrefix
 	t := printable.NewTable(w)
 	t.Row("INSTANCE", "ACTION", "WHY", "IMAGE")
 	for _, p := range plan.Instances {
@@ -84,16 +85,12 @@ func derivedNames(plan *run.Plan, prefix string) int {
 
 // writeSetup writes what all instances would run with.
 func (s *invocation) writeSetup(w io.Writer) {
-	workers := fmt.Sprint(s.flags.workers.n)
-	if s.flags.workers.auto {
-		workers = s.flags.workers.why
-	}
-	source := s.ds.Name
-	if s.ds.Split != "" {
-		source += ", split " + s.ds.Split
+	source := s.Dataset.Name
+	if s.Dataset.Split != "" {
+		source += ", split " + s.Dataset.Split
 	}
 	fmt.Fprintf(w, "  dataset  %s, %s\n  model    %s\n  prompts  %s\n  workers  %s\n  output   %s\n",
-		source, printable.Count(len(s.ds.Instances), "instance", "instances"), s.cfg.Model.ModelName, s.cfg.Prompts(), workers, s.flags.shown())
+		source, printable.Count(len(s.Dataset.Instances), "instance", "instances"), s.Settings.Model.ModelName, s.Settings.Prompts(), cmp.Or(s.WidthWhy, fmt.Sprint(s.Workers)), s.Output)
 }
 
 // headline counts what would run, by action.

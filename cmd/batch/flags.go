@@ -2,121 +2,51 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"batch.example/batch/agent/config"
-	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/run"
 )
 
-// imageFlags are the flags of `batch run` about images.
+// imageFlags are the flags about images whose values have to be read.
 type imageFlags struct {
-	diskBudget string
-	budget     int64 // diskBudget, read by check
-	prefetch   int
-	order      string
-	pullFlags
+	diskBudget, diskReserve string
 }
 
-const (
-	orderGrouped = "grouped"
-	orderGiven   = "given"
-)
-
-func (f *imageFlags) add(c *cobra.Command) {
+func (f *imageFlags) add(c *cobra.Command, r *run.Request) {
 	fs := c.Flags()
 	fs.StringVar(&f.diskBudget, "disk-budget", "", "disk space for the images that batch pulled, such as 100GB; beyond it, those needed least\nare removed (default: no limit, unless the disk runs low)")
-	fs.IntVar(&f.prefetch, "prefetch", 4, "number of images to pull before the instances that need them start")
-	fs.StringVar(&f.order, "order", orderGrouped, "order of the instances: grouped (those that share images run near each other) or given")
-	f.pullFlags.add(c)
+	fs.IntVar(&r.Prefetch, "prefetch", r.Prefetch, "number of images to pull before the instances that need them start")
+	fs.StringVar(&r.Order, "order", r.Order, "order of the instances: grouped (those that share images run near each other) or given")
+	f.addPull(c, r)
 }
 
 // imageSection is the section of what several commands add.
 const imageSection = "Images and disk"
 
-// pullFlags are the flags of every command that pulls images.
-type pullFlags struct {
-	pulls       int
-	diskReserve string
-	reserve     int64 // diskReserve, read by check
-}
-
-func (f *pullFlags) add(c *cobra.Command) {
-	c.Flags().IntVar(&f.pulls, "pulls", 4, "number of images to pull at the same time")
+// addPull adds the flags of every command that pulls images.
+func (f *imageFlags) addPull(c *cobra.Command, r *run.Request) {
+	c.Flags().IntVar(&r.Pulls, "pulls", r.Pulls, "number of images to pull at the same time")
 	c.Flags().StringVar(&f.diskReserve, "disk-reserve", "1GB", "disk space to leave free where the engine keeps its data")
 	inSection(c.Flags(), imageSection)
 }
 
-func (f *pullFlags) check() (err error) {
-	if f.pulls < 1 {
-		return fault.Newf(fault.Usage, "--pulls %d: expected at least 1", f.pulls)
-	}
-	f.reserve, err = parseSize("disk-reserve", f.diskReserve)
-	return err
-}
-
-// check reads the flags.
-func (f *imageFlags) check() (err error) {
-	if f.budget, err = parseSize("disk-budget", f.diskBudget); err != nil {
+// read puts the sizes into r.
+func (f *imageFlags) read(r *run.Request) (err error) {
+	if r.DiskBudget, err = parseSize("disk-budget", f.diskBudget); err != nil {
 		return err
 	}
-	if f.prefetch < 0 {
-		return fault.Newf(fault.Usage, "--prefetch %d: expected a number of images, 0 or more", f.prefetch)
+	if r.DiskReserve, err = parseSize("disk-reserve", f.diskReserve); err != nil {
+		return err
 	}
-	if f.order != orderGrouped && f.order != orderGiven {
-		return fault.Newf(fault.Usage, "--order %s: expected %s or %s", f.order, orderGrouped, orderGiven)
-	}
-	return f.pullFlags.check()
-}
-
-// narrow keeps those of the selected instances that were named as arguments, and adds the
-// instances of the directory's selection.
-func (f *runFlags) narrow(ds *dataset.Dataset, selected []dataset.Instance) ([]dataset.Instance, error) {
-	if len(f.named) > 0 && slices.Equal(f.accept, []string{"all"}) && checkAccept(f.named[:1]) == nil {
-		if _, err := (dataset.Selection{IDs: f.named[:1]}).Apply(ds.Instances); err != nil {
-			return nil, fault.Newf(fault.Usage, "%q is not an instance of %s", f.named[0], titled(ds)).
-				WithHint("did you mean `--accept-changes=%s`?", f.named[0])
-		}
-	}
-	kept, err := narrow(ds, selected, f.named)
-	if err != nil || len(f.whole) == 0 {
-		return kept, err
-	}
-	keep := map[string]bool{}
-	for _, in := range kept {
-		keep[in.ID] = true
-	}
-	for _, id := range f.whole {
-		keep[id] = true
-	}
-	all, err := (dataset.Selection{Shuffle: f.shuffle, Seed: f.seed}).Apply(ds.Instances)
-	return slices.DeleteFunc(all, func(in dataset.Instance) bool { return !keep[in.ID] }), err
-}
-
-// narrow keeps those of the selected instances that are named, if any are.
-func narrow(ds *dataset.Dataset, selected []dataset.Instance, named []string) ([]dataset.Instance, error) {
-	if len(named) == 0 {
-		return selected, nil
-	}
-	if _, err := (dataset.Selection{IDs: named}).Apply(ds.Instances); err != nil {
-		if slices.Contains(dataset.ShortNames(), named[0]) {
-			return nil, fault.Newf(fault.Usage, "%q is not an instance of %s", named[0], titled(ds)).
-				WithHint("did you mean `--subset %s`?", named[0])
-		}
-		return nil, err
-	}
-	kept := slices.DeleteFunc(slices.Clone(selected), func(in dataset.Instance) bool { return !slices.Contains(named, in.ID) })
-	if len(kept) == 0 {
-		return nil, fault.Newf(fault.Usage, "selecting instances: the flags leave none of those named, such as %s", named[0]).
-			WithHint("arguments narrow what --filter, --slice, --instances and --shard select: leave these out to run what you name")
-	}
-	return kept, nil
+	return run.CheckImages(*r)
 }
 
 // checkAccept refuses names that no difference between manifests can have.
@@ -165,33 +95,36 @@ func checkUnit(flag, text, unit string) error {
 	return fault.Newf(fault.Usage, "--%s %s: %s of what? write %s%s", flag, text, text, text, unit)
 }
 
-// width is the value of --workers: a number, or "auto" until it is resolved.
-type width struct {
-	n    int
-	auto bool
-	why  string // what auto was resolved by, for a person
+// width is the value of --workers as a flag: a number, or auto, which is 0.
+type width int
+
+// widthVar adds a flag for a number of workers.
+func widthVar(fs *pflag.FlagSet, to *int, name, shorthand, usage string) {
+	fs.VarP((*width)(to), name, shorthand, usage)
 }
 
 // Set implements pflag.Value.
 func (w *width) Set(s string) error {
-	if s == "auto" {
-		*w = width{auto: true}
+	if *w = 0; s == "auto" {
 		return nil
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
 		return errors.New("expected a number or auto")
 	}
-	*w = width{n: n}
+	if n < 1 {
+		return errors.New("expected at least 1")
+	}
+	*w = width(n)
 	return nil
 }
 
 // String implements pflag.Value.
 func (w *width) String() string {
-	if w.auto {
+	if *w == 0 {
 		return "auto"
 	}
-	return strconv.Itoa(w.n)
+	return strconv.Itoa(int(*w))
 }
 
 // Type implements pflag.Value.

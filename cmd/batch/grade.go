@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"time"
@@ -10,18 +11,18 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/run"
 	"batch.example/batch/runner"
 )
 
 // gradeFlags are the flags of `batch grade`.
 type gradeFlags struct {
-	sourceFlags
-	imageFlags
-	configFlags
+	run.Request // of the run whose predictions are graded, as far as tests need it
+	images      imageFlags
 
-	fromLogs, output, runID, quarantine string
-	rules                               string
-	parsed                              logparse.Rules // rules, read by check
+	fromLogs, runID, quarantine string
+	rules                       string
+	parsed                      logparse.Rules // rules, read by check
 
 	goldCheck, redo, noCache, dryRun bool
 	fill                             bool // it is `batch dataset fill`
@@ -29,11 +30,8 @@ type gradeFlags struct {
 	repeat                           int
 	parser, evalScript, runScripts   string
 	assets                           string
-	workers                          width
 	engineWait                       time.Duration
-	retry                            []string
 	quiet, json                      bool
-	mask                             []string
 
 	what   string         // the first argument
 	named  []string       // ids of instances, which narrow the selection
@@ -41,8 +39,14 @@ type gradeFlags struct {
 	digest string         // that the dataset must have; empty: any
 }
 
+func newGradeFlags() gradeFlags {
+	f := gradeFlags{Request: run.NewRequest(), engineWait: 5 * time.Minute}
+	f.Workers = 0
+	return f
+}
+
 func (a *app) gradeCommand() *cobra.Command {
-	var f gradeFlags
+	f := newGradeFlags()
 	c := &cobra.Command{
 		Use:   "grade DIR|PREDS|gold|empty [INSTANCE...]",
 		Short: "Decide which predictions resolve their instances",
@@ -98,17 +102,17 @@ broken), 1 it could not continue, 2 usage, 3 some have none (or are broken),
 		},
 	}
 	f.addGrading(c)
-	f.sourceFlags.add(c)
+	addSource(c, &f.Request)
 	f.addTests(c)
-	f.addPrefix(c.Flags())
-	f.imageFlags.add(c)
+	addPrefix(c.Flags(), &f.Request)
+	f.images.add(c, &f.Request)
 	f.addOutput(c.Flags())
 	return c
 }
 
 func (f *gradeFlags) addGrading(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVarP(&f.output, "output", "o", "", "run directory for the grades (default: runs/grade-PREDS); of --from-logs, folder for the reports")
+	fs.StringVarP(&f.Output, "output", "o", "", "run directory for the grades (default: runs/grade-PREDS); of --from-logs, folder for the reports")
 	fs.BoolVar(&f.goldCheck, "check", false, "find the instances that are broken on this machine")
 	fs.StringVar(&f.fromLogs, "from-logs", "", "grade the logs in this folder")
 	fs.IntVar(&f.repeat, "repeat", 1, "how often each prediction is tested; it is resolved only if it is each time")
@@ -126,10 +130,9 @@ func (f *gradeFlags) addGrading(c *cobra.Command) {
 func (f *gradeFlags) addTesting(fs *pflag.FlagSet) {
 	fs.StringVar(&f.rules, "rules", "v5", "generation of the official rules: v5, or v4 for those until 17 August 2026")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of an instance's tests (default: the dataset\nfamily's, else 30m)")
-	fs.StringSliceVar(&f.retry, "retry", nil, "test again up to N times what fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
-	f.workers = width{auto: true}
-	fs.VarP(&f.workers, "workers", "w", "instances to test at once; auto: one for each of the engine's CPU cores")
-	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering")
+	fs.StringSliceVar(&f.Retry, "retry", nil, "test again up to N times what fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
+	widthVar(fs, &f.Workers, "workers", "w", "instances to test at once; auto: one for each of the engine's CPU cores")
+	fs.DurationVar(&f.engineWait, "engine-wait", f.engineWait, "how long to wait for a Docker engine that stops answering")
 }
 
 // addTests adds the flags about what tests are and where they run.
@@ -142,15 +145,15 @@ func (f *gradeFlags) addTests(c *cobra.Command) {
 	_ = c.MarkFlagDirname("run-scripts")
 	_ = c.MarkFlagDirname("assets")
 	inSection(fs, "Tests")
-	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE` or key=value for environment.*; may be repeated (default: those of the run\nin DIR)")
-	f.addContainers(fs)
+	fs.StringArrayVarP(&f.Configs, "config", "c", nil, "YAML `FILE` or key=value for environment.*; may be repeated (default: those of the run\nin DIR)")
+	addContainers(fs, &f.Request)
 	fs.Lookup("network").Usage = testNetwork
 }
 
 func (f *gradeFlags) addOutput(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
-	fs.StringArrayVar(&f.mask, "mask", nil, "hide matches of `REGEX` in all files except patches and logs; may be repeated\n(adds to run.mask_patterns)")
+	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches and logs; may be repeated\n(adds to run.mask_patterns)")
 	inSection(fs, "Output")
 }
 
@@ -168,7 +171,7 @@ func (f *gradeFlags) takeArguments(args []string) error {
 				return fault.Newf(fault.Usage, "--from-logs takes no --%s: it runs no tests, and writes its reports at once", name)
 			}
 		}
-		if f.output == "" {
+		if f.Output == "" {
 			return fault.Newf(fault.Usage, "-o is missing").WithHint("name a folder for the reports")
 		}
 		return nil
@@ -199,8 +202,6 @@ func (f *gradeFlags) check() (err error) {
 		return fault.Newf(fault.Usage, "--timeout %v: expected a time above 0, such as 30m", f.timeout)
 	case f.repeat < 1:
 		return fault.Newf(fault.Usage, "--repeat %d: expected at least 1", f.repeat)
-	case !f.workers.auto && f.workers.n < 1:
-		return fault.Newf(fault.Usage, "--workers %d: expected at least 1", f.workers.n)
 	case f.engineWait <= 0:
 		return fault.Newf(fault.Usage, "--engine-wait %v: expected a time above 0, such as 5m", f.engineWait)
 	case strings.ContainsAny(f.runID, "/\\\x00") || f.runID == "." || f.runID == "..":
@@ -211,10 +212,6 @@ func (f *gradeFlags) check() (err error) {
 			return fault.New(fault.Usage, "--"+flag, err)
 		}
 	}
-	for flag, value := range map[string]struct{ text, unit string }{"memory": {f.memory, "g"}, "disk": {f.disk, "GB"}} {
-		if err := checkUnit(flag, value.text, value.unit); err != nil {
-			return err
-		}
-	}
-	return f.imageFlags.check()
+	f.EngineWait = f.engineWait.Seconds()
+	return cmp.Or(checkUnits(&f.Request), f.images.read(&f.Request))
 }

@@ -31,7 +31,7 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 	complete, all := true, 0
 	for _, word := range []string{wordGold, wordEmpty} {
 		s.what.word = word
-		r, err := s.request(filepath.Join(s.flags.output, word), s.made(word))
+		r, err := s.request(filepath.Join(s.flags.Output, word), s.made(word))
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (s *gradeSession) unfilled() int {
 
 // fillCommand finds the tests of the rows.
 func (s *gradeSession) fillCommand() string {
-	return s.again("batch dataset fill " + printable.ShellWord(s.flags.subset))
+	return s.again("batch dataset fill " + printable.ShellWord(s.flags.Subset))
 }
 
 // oneCommand are the flags that say what one command does, and not what is tested and where.
@@ -162,7 +162,7 @@ func (s *gradeSession) writeBroken(found map[string][]string, all int) error {
 	for _, id := range ids {
 		fmt.Fprintf(&text, "%s # %s\n", id, printable.Line(strings.Join(found[id], "; ")))
 	}
-	path := filepath.Join(s.flags.output, grades.QuarantineFile)
+	path := filepath.Join(s.flags.Output, grades.QuarantineFile)
 	err := atomicfile.Files{}.Write(path, 0o644, func(w io.Writer) error {
 		_, err := io.WriteString(w, text.String())
 		return err

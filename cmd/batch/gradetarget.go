@@ -8,14 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
-	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/run"
 )
 
 // Words in place of predictions.
@@ -34,14 +33,14 @@ type gradeTarget struct {
 // target finds out what was named, and where the grades go.
 func (f *gradeFlags) target() (t gradeTarget, err error) {
 	if f.fill {
-		if f.output == "" {
-			f.output = filepath.Join("runs", "fill-"+baseName(f.subset))
+		if f.Output == "" {
+			f.Output = filepath.Join("runs", "fill-"+baseName(f.Subset))
 		}
 		return t, nil
 	}
 	if f.goldCheck {
-		if f.output == "" {
-			f.output = filepath.Join("runs", "check-"+baseName(f.subset))
+		if f.Output == "" {
+			f.Output = filepath.Join("runs", "check-"+baseName(f.Subset))
 		}
 		return t, nil
 	}
@@ -57,16 +56,16 @@ func (f *gradeFlags) target() (t gradeTarget, err error) {
 		return t, fault.New(fault.Usage, "reading predictions", err)
 	case !info.IsDir():
 		t.file = name
-	case f.output != "":
-		return t, fault.Newf(fault.Usage, "-o %s: the grades of %s go into the directory itself", f.output, name).
+	case f.Output != "":
+		return t, fault.Newf(fault.Usage, "-o %s: the grades of %s go into the directory itself", f.Output, name).
 			WithHint("leave -o out, or name its preds.json to grade into another directory")
 	default:
-		t.dir, f.output = name, name
+		t.dir, f.Output = name, name
 	}
-	if f.output == "" {
-		f.output = filepath.Join("runs", "grade-"+baseName(name))
+	if f.Output == "" {
+		f.Output = filepath.Join("runs", "grade-"+baseName(name))
 		if t.word != "" {
-			f.output += "-" + baseName(f.subset)
+			f.Output += "-" + baseName(f.Subset)
 		}
 	}
 	return t, nil
@@ -80,7 +79,7 @@ func baseName(path string) string {
 
 // absolute makes the paths of the flags independent of the working directory.
 func (f *gradeFlags) absolute() error {
-	for _, path := range []*string{&f.output, &f.quarantine, &f.parser, &f.evalScript, &f.runScripts, &f.assets} {
+	for _, path := range []*string{&f.Output, &f.quarantine, &f.parser, &f.evalScript, &f.runScripts, &f.assets} {
 		if *path == "" {
 			continue
 		}
@@ -103,11 +102,7 @@ var selectionFlags = []string{"filter", "slice", "instances", "shard", "shuffle"
 
 // fromManifest takes the dataset and the configuration from the manifest of a run
 // directory, unless flags name them.
-func (f *gradeFlags) fromManifest(dir string) error {
-	dir, err := absolute(dir)
-	if err != nil {
-		return err
-	}
+func (f *gradeFlags) fromManifest(dir string, p run.Process) error {
 	m, err := manifest.Read(dir)
 	named := f.given("subset")
 	switch {
@@ -122,65 +117,36 @@ func (f *gradeFlags) fromManifest(dir string) error {
 	case err != nil:
 		return err
 	}
-	if err := f.takeRun(dir, m); err != nil {
+	if err := f.takeRun(dir, m, p); err != nil {
 		return err
 	}
 	if named {
 		return nil
 	}
-	f.subset, f.split, f.revision, f.digest = m.Dataset.Name, m.Dataset.Split, m.Dataset.Revision, m.Dataset.Digest
-	if !slices.Contains(dataset.ShortNames(), f.subset) {
-		f.subset = fileOf(m, f.subset)
-	}
+	f.Subset, f.Split, f.Revision, f.digest = run.DatasetOf(m), m.Dataset.Split, m.Dataset.Revision, m.Dataset.Digest
 	if len(f.named) == 0 && !f.given(selectionFlags...) {
-		f.ids = m.Dataset.Instances
+		f.Only = m.Dataset.Instances
 	}
 	return nil
 }
 
-// fileOf returns the path from here of a file that the command in a manifest named, and other
-// names as they are.
-func fileOf(m *manifest.Manifest, name string) string {
-	path := filepath.Join(m.Dir, name)
-	if _, err := os.Stat(path); err != nil || m.Dir == "" || filepath.IsAbs(name) {
-		return name
-	}
-	return path
-}
-
-// configOf is fileOf of a configuration, whose file may have another ending: see package config.
-func configOf(m *manifest.Manifest, name string) string {
-	if _, err := config.Builtin(name); err == nil {
-		return name
-	}
-	for _, file := range []string{name, strings.TrimSuffix(name, filepath.Ext(name)) + ".yaml"} {
-		if fileOf(m, file) != file {
-			return filepath.Join(m.Dir, name)
-		}
-	}
-	return name
-}
-
 // takeRun takes the settings of the containers, and what is hidden, from the `batch run` that
 // made a directory.
-func (f *gradeFlags) takeRun(dir string, m *manifest.Manifest) error {
-	hidden := slices.ContainsFunc(m.Argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) })
-	if m.OnlyGraded() || !slices.Contains(m.Argv, "run") || hidden {
+func (f *gradeFlags) takeRun(dir string, m *manifest.Manifest, p run.Process) error {
+	if m.Command != "run" || m.Request != nil && m.Request.Secret() != "" {
 		return nil
 	}
-	r, _, err := flagsFromManifest(dir, f.own)
+	var with []string
+	if f.given("config") {
+		with = f.Configs
+	}
+	r, err := p.Tested(dir, m, with)
 	if err != nil {
 		return err
 	}
-	if !f.given("config") {
-		for i, name := range r.configs {
-			r.configs[i] = configOf(m, name)
-		}
-	}
-	f.configFlags, f.mask = r.configFlags, r.mask
-	if !f.given("image-prefix") {
-		f.imagePrefix = r.imagePrefix
-	}
+	r.MaskPatterns = append(r.MaskPatterns, f.MaskPatterns...)
+	given := over(r, f.Request, f.own)
+	f.Dir, f.Configuration, f.MaskPatterns, f.ImagePrefix = r.Dir, given.Configuration, r.MaskPatterns, given.ImagePrefix
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/results/manifest"
 )
 
@@ -15,45 +16,53 @@ import (
 // directory: the paths that it was given itself are relative to that one.
 func TestGradingTakesTheSettingsOfItsRun(t *testing.T) {
 	dir, here := t.TempDir(), t.TempDir()
-	m := &manifest.Manifest{Dir: dir, Argv: []string{"run", "--mask", "corp-[0-9]+", "-c", "mini", "-c", "tools", "-c", "agent.step_limit=3", "-m", "noop"}}
-	text, err := m.Text(func(text []byte) []byte { return text })
+	argv := []string{"run", "--mask", "corp-[0-9]+", "-c", "mini", "-c", "tools", "-c", "agent.step_limit=3", "-m", "noop"}
+	request, err := manifest.RequestOf(argv, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := &manifest.Manifest{Command: "run", Dir: dir, Argv: argv, Request: request}
 	if err := os.Mkdir(filepath.Join(dir, "tools"), 0o755); err != nil { // not batch's own configuration
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{manifest.File: string(text), "mini.yaml": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	file := filepath.Join(dir, "mini.yaml")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	t.Chdir(here)
-	take := func(m *manifest.Manifest) gradeFlags {
+	take := func(m *manifest.Manifest, given ...string) (gradeFlags, error) {
 		t.Helper()
-		f := gradeFlags{own: (&cobra.Command{}).Flags()}
-		if err := f.takeRun(dir, m); err != nil {
+		f, c := newGradeFlags(), &cobra.Command{}
+		f.addTests(c)
+		if err := c.ParseFlags(given); err != nil {
 			t.Fatal(err)
 		}
-		return f
+		f.own = c.Flags()
+		return f, f.takeRun(dir, m, appWith(t, nil).process())
 	}
-	f := take(m)
-	if want := []string{filepath.Join(dir, "mini"), "tools", "agent.step_limit=3"}; !slices.Equal(f.configs, want) {
-		t.Errorf("configurations %q, want %q", f.configs, want)
+	f, err := take(m)
+	if want := []string{file, "tools", "agent.step_limit=3"}; err != nil || !slices.Equal(f.Configs, want) {
+		t.Errorf("configurations %q, %v; want %q", f.Configs, err, want)
 	}
-	if len(f.mask) != 1 || f.mask[0] != "corp-[0-9]+" {
-		t.Errorf("hides %q, want what the run hid", f.mask)
+	if len(f.MaskPatterns) != 1 || f.MaskPatterns[0] != "corp-[0-9]+" {
+		t.Errorf("hides %q, want what the run hid", f.MaskPatterns)
 	}
-	if now, err := os.Getwd(); err != nil || now != here {
-		t.Errorf("works in %s, %v; want %s", now, err, here)
+	moved := *m
+	moved.Dir = filepath.Join(dir, "gone") // the directory was moved, or copied to another machine
+	moved.Request = &manifest.Request{}
+	*moved.Request = *request
+	moved.Request.Dir = moved.Dir
+	moved.Request.Configs = []string{filepath.Join(moved.Dir, "mini.yaml")}
+	if _, err := take(&moved); fault.KindOf(err) != fault.Usage {
+		t.Errorf("got %v, want a usage fault: the file is gone", err)
 	}
-	gone := *m
-	gone.Dir = filepath.Join(dir, "gone") // the directory was moved, or copied to another machine
-	if text, err = gone.Text(func(text []byte) []byte { return text }); err != nil {
+	if f, err := take(&moved, "-c", "agent.step_limit=4"); err != nil || !slices.Equal(f.Configs, []string{"agent.step_limit=4"}) {
+		t.Errorf("got %q, %v; want what was given", f.Configs, err)
+	}
+	if err := os.WriteFile(filepath.Join(here, "mini.yaml"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, manifest.File), text, 0o600); err != nil {
-		t.Fatal(err)
+	if f, err := take(&moved); err != nil || !slices.Equal(f.Configs, []string{filepath.Join(here, "mini.yaml")}) {
+		t.Errorf("got %q, %v; want the file that is here now", f.Configs, err)
 	}
-	take(&gone)
 }

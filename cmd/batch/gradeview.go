@@ -19,7 +19,7 @@ func (s *gradeSession) newView(d *grading.Directory) gradeView {
 	predictions, _ := d.Grades()
 	v := gradeView{directory: d, judging: judging{display{started: s.started, mask: s.mask, json: s.flags.json, run: progress.Event{
 		Directory: d.Output, Model: predictions[0].Model, Dataset: s.ds.Name, Version: run.Version(),
-		PID: os.Getpid(), Workers: s.flags.workers.n, Total: len(predictions), Grading: true,
+		PID: os.Getpid(), Workers: s.flags.Workers, Total: len(predictions), Grading: true,
 	}}}}
 	if v.run.Model == "" {
 		v.run.Model = "None"

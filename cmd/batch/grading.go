@@ -58,7 +58,7 @@ func (a *app) gradeContainers(ctx context.Context, f gradeFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.request(s.flags.output, list)
+	r, err := s.request(s.flags.Output, list)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 		return err
 	}
 	if s.what.dir == "" {
-		if err := refuseSweep(s.flags.output); err != nil {
+		if err := refuseSweep(s.flags.Output); err != nil {
 			return err
 		}
 	}
@@ -83,30 +83,29 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 		return err
 	}
 	if s.what.dir != "" {
-		if err := s.flags.fromManifest(s.what.dir); err != nil {
+		if err := s.flags.fromManifest(s.what.dir, s.process()); err != nil {
 			return err
 		}
 	}
-	if s.cfg, err = s.loadConfig(s.flags.configs, s.flags.configFlags.settings()); err != nil {
+	if s.cfg, err = s.process().LoadConfig(s.flags.Request); err != nil {
 		return err
 	}
-	if err := s.hideAndWarn(s.cfg, s.flags.mask); err != nil {
+	if err := s.hideAndWarn(s.cfg, s.flags.MaskPatterns); err != nil {
 		return err
 	}
-	if s.ds, s.selected, err = s.flags.load(ctx, s.app); err != nil {
+	if s.ds, s.selected, err = s.load(ctx, s.flags.Request); err != nil {
 		return err
 	}
 	s.flagged = s.selected
-	if s.selected, err = narrow(s.ds, s.flagged, s.flags.named); err != nil {
+	if s.selected, err = run.Narrow(s.ds, s.flagged, s.flags.named); err != nil {
 		return err
 	}
 	if s.flags.digest != "" && s.ds.Digest != s.flags.digest {
 		return fault.Newf(fault.Usage, "%s has changed since the run was made: its digest is %.12s, was %.12s", titled(s.ds), s.ds.Digest, s.flags.digest).
 			WithHint("name the dataset that the predictions are for with --subset")
 	}
-	if s.flags.workers.auto {
-		machine := sandbox.Measure(ctx, docker.FromEnv(s.getenv, s.home))
-		s.flags.workers = width{n: machine.Cores, auto: true, why: fmt.Sprintf("%d, one for each core of the engine", machine.Cores)}
+	if s.flags.Workers == 0 {
+		s.flags.Workers = sandbox.Measure(ctx, docker.FromEnv(s.getenv, s.home)).Cores
 	}
 	return nil
 }
@@ -194,14 +193,14 @@ func (s *gradeSession) checkKnown() error {
 // request is what is graded, and how.
 func (s *gradeSession) request(output string, list []results.Prediction) (r grading.Request, err error) {
 	f := &s.flags
-	retries, err := runner.ParseRetries(f.retry)
+	retries, err := runner.ParseRetries(f.Retry)
 	if err != nil {
 		return r, err
 	}
 	r = grading.Request{
-		Output: output, Instances: s.selected, Import: list, Settings: s.settings(), Redo: f.redo, ByImage: f.order != orderGiven,
-		Sandboxes: s.sandboxes(s.cfg, f.imageFlags, f.imagePrefix, f.engineWait), Store: results.Options{Mask: s.mask},
-		Width: runner.NewWidth(f.workers.n), Retries: retries, Tell: s.tell,
+		Output: output, Instances: s.selected, Import: list, Settings: s.settings(), Redo: f.redo, ByImage: f.Order != manifest.OrderGiven,
+		Sandboxes: s.process().Sandboxes(s.cfg, f.Request), Store: results.Options{Mask: s.mask},
+		Width: runner.NewWidth(f.Workers), Retries: retries, Tell: s.tell,
 	}
 	for _, in := range s.flagged {
 		r.Selected = append(r.Selected, in.ID)
@@ -236,7 +235,7 @@ func (s *gradeSession) settings() grading.Settings {
 		c.Network = network
 	}
 	if !f.noCache && !f.goldCheck && !f.fill { // a check is of the machine as it is now
-		c.Cache = s.gradeCache()
+		c.Cache = s.process().GradeCache()
 	}
 	return c
 }
@@ -250,7 +249,7 @@ func (s *gradeSession) about() *manifest.Manifest {
 	}
 	now := s.started.UTC()
 	return &manifest.Manifest{
-		Batch: run.Version(), Argv: maskArgs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: maskArgs(s.args)}},
+		Batch: run.Version(), Command: "grade", Argv: maskArgs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: maskArgs(s.args)}},
 		Dataset: manifest.Dataset{
 			Name: s.ds.Name, Split: s.ds.Split, Revision: s.ds.Revision, Digest: s.ds.Digest, Count: len(ids), Instances: ids,
 		},
@@ -409,13 +408,13 @@ func (s *gradeSession) dryRun(ctx context.Context, r grading.Request) error {
 		if _, err := family.Find(p.Instance, s.options()); err != nil {
 			why, refused = cmp.Or(why, string(vocab.VerdictUngradeable)+": "+err.Error()), cmp.Or(refused, err)
 		}
-		t.Row(p.Instance.ID, action, oneLine(why), p.Instance.ImageName(s.flags.imagePrefix))
+		t.Row(p.Instance.ID, action, oneLine(why), p.Instance.ImageName(s.flags.ImagePrefix))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.stdout, "\nwould grade %d of %s\n  dataset  %s\n  workers  %d\n  output   %s\n",
-		todo, printable.Count(len(plan), "prediction", "predictions"), titled(s.ds), s.flags.workers.n, r.Output)
+		todo, printable.Count(len(plan), "prediction", "predictions"), titled(s.ds), s.flags.Workers, r.Output)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func TestForwardedVariablesAreHiddenByNameOrForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.hideAsked(cfg, []string{"corp-[0-9]+"}); err != nil {
+	if err := a.process().Hide(cfg, []string{"corp-[0-9]+"}); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
@@ -86,19 +86,12 @@ func TestForwardedVariablesAreHiddenByNameOrForm(t *testing.T) {
 
 func TestShowHidesWhatAnyCommandOfTheRunHid(t *testing.T) {
 	a := appWith(t, nil)
-	first := []string{"run", "--subset", "rows.jsonl", "-m", "noop", "--mask", "first-[0-9]", "--mask=also-[0-9],?", "a"}
 	a.hideOfRun(&manifest.Manifest{
-		Argv:   first,
-		Config: map[string]any{"run": map[string]any{"mask_patterns": []any{"config-[0-9]"}}},
-		Runs: []manifest.Run{
-			{Argv: first},
-			{Argv: []string{"resume", "out", "-w", "3", "--mask", "resume-[0-9]"}},
-			{Argv: []string{"retry", "out", "--status", "TimeExceeded", "--fresh", "--mask", "retry-[0-9]", "a"}},
-			{Argv: []string{"run", "--mask", "(", "--mask", "earlier-[0-9]", "--from-the-future", "x"}},
-			{},
-		},
+		Config:  map[string]any{"run": map[string]any{"mask_patterns": []any{"config-[0-9]"}}},
+		Request: &manifest.Request{MaskPatterns: []string{"first-[0-9]", "also-[0-9],?"}},
+		Runs:    []manifest.Run{{MaskPatterns: []string{"resume-[0-9]"}}, {MaskPatterns: []string{"(", "retry-[0-9]"}}, {}},
 	})
-	for _, secret := range []string{"first-1", "also-2,", "config-3", "resume-4", "retry-5", "earlier-6"} {
+	for _, secret := range []string{"first-1", "also-2,", "config-3", "resume-4", "retry-5"} {
 		if got := a.mask.Text("a " + secret + "."); got != "a "+mask.Hidden+"." {
 			t.Errorf("%q comes out as %q; want %v", secret, got, "a "+mask.Hidden+".")
 		}

@@ -16,18 +16,19 @@ import (
 	"batch.example/batch/docker/images"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
 )
 
 func (a *app) imagesCommand() *cobra.Command {
-	var f sourceFlags
+	r := run.NewRequest()
 	var platform string
 	var asJSON bool
 	list := func(c *cobra.Command, _ []string) error {
 		if err := images.CheckPlatform(platform); err != nil {
 			return err
 		}
-		return a.listImages(c.Context(), f, platform, asJSON)
+		return a.listImages(c.Context(), r, platform, asJSON)
 	}
 	c := &cobra.Command{
 		Use:   "images",
@@ -43,7 +44,7 @@ container. Scrubbed git histories that earlier runs left are counted.
 		Args: knownCommand,
 		RunE: list,
 	}
-	addList(c, &f, &platform, &asJSON)
+	addList(c, &r, &platform, &asJSON)
 	l := &cobra.Command{
 		Use:   "list",
 		Short: "Show which images a selection needs, and which are here",
@@ -55,14 +56,14 @@ image's id and digest, and whether batch pulled it.
 		Args: noArgs,
 		RunE: list,
 	}
-	addList(l, &f, &platform, &asJSON)
+	addList(l, &r, &platform, &asJSON)
 	c.AddCommand(l, a.imagesPullCommand(), a.imagesEvictCommand())
 	return c
 }
 
-func addList(c *cobra.Command, f *sourceFlags, platform *string, asJSON *bool) {
-	f.add(c)
-	f.addPrefix(c.Flags())
+func addList(c *cobra.Command, r *run.Request, platform *string, asJSON *bool) {
+	addSource(c, r)
+	addPrefix(c.Flags(), r)
 	addPlatform(c, platform)
 	c.Flags().BoolVar(asJSON, "json", false, "print one JSON object per line")
 	inSection(c.Flags(), "Output")
@@ -73,8 +74,8 @@ func addPlatform(c *cobra.Command, platform *string) {
 	inSection(c.Flags(), imageSection)
 }
 
-func (a *app) listImages(ctx context.Context, f sourceFlags, platform string, asJSON bool) error {
-	_, selected, err := f.load(ctx, a)
+func (a *app) listImages(ctx context.Context, r run.Request, platform string, asJSON bool) error {
+	_, selected, err := a.load(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (a *app) listImages(ctx context.Context, f sourceFlags, platform string, as
 		return err
 	}
 	defer stock.Close()
-	list := sandbox.Needs(selected, f.imagePrefix)
+	list := sandbox.Needs(selected, r.ImagePrefix)
 	if err := stock.Look(ctx, list, platform); err != nil {
 		return err
 	}
@@ -133,8 +134,8 @@ func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
 }
 
 func (a *app) imagesPullCommand() *cobra.Command {
-	var f sourceFlags
-	var p pullFlags
+	r := run.NewRequest()
+	var sizes imageFlags
 	var platform string
 	c := &cobra.Command{
 		Use:   "pull",
@@ -149,36 +150,36 @@ Exit codes: 0 all are here, 1 it could not continue, 2 usage, 3 some could not
 be pulled, 130 interrupted.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := errors.Join(p.check(), images.CheckPlatform(platform)); err != nil {
+			if err := errors.Join(sizes.read(&r), images.CheckPlatform(platform)); err != nil {
 				return err
 			}
-			return a.pullImages(c.Context(), f, p, platform)
+			return a.pullImages(c.Context(), r, platform)
 		},
 	}
-	f.add(c)
-	f.addPrefix(c.Flags())
-	p.add(c)
+	addSource(c, &r)
+	addPrefix(c.Flags(), &r)
+	sizes.addPull(c, &r)
 	addPlatform(c, &platform)
 	return c
 }
 
-func (a *app) pullImages(ctx context.Context, f sourceFlags, p pullFlags, platform string) (err error) {
-	_, selected, err := f.load(ctx, a)
+func (a *app) pullImages(ctx context.Context, r run.Request, platform string) (err error) {
+	_, selected, err := a.load(ctx, r)
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	engine := docker.FromEnv(a.getenv, a.home)
-	engine.Pulls, engine.Log = p.pulls, a.warnings()
+	engine.Pulls, engine.Log = r.Pulls, a.warnings()
 	stock, err := a.openStock(ctx, engine)
 	if err != nil {
 		return err
 	}
 	defer stock.Close()
-	list := sandbox.Needs(selected, f.imagePrefix)
+	list := sandbox.Needs(selected, r.ImagePrefix)
 	pulled, before, failed := 0, 0, 0
-	err = stock.Pull(ctx, list, platform, imagecache.Options{Reserve: p.reserve, Log: engine.Log}, p.pulls, func(f sandbox.Fetched) {
+	err = stock.Pull(ctx, list, platform, imagecache.Options{Reserve: r.DiskReserve, Log: engine.Log}, r.Pulls, func(f sandbox.Fetched) {
 		switch {
 		case f.Err != nil:
 			failed++

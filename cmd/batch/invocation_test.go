@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/agent/config"
-	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/run"
 )
 
 // The command that is named must run with the cost limit that it is named for.
@@ -29,8 +29,11 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 		{"run --cost-limit-total 1" + secret, 1, "the same command", "the same command with `--cost-limit-total 2`"},
 	} {
 		var out strings.Builder
-		s := &invocation{app: &app{stderr: &out}, flags: runFlags{output: "my out", argv: strings.Fields(c.argv)}}
-		s.flags.totalCost = c.limit
+		asked, err := manifest.RequestOf(strings.Fields(c.argv), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &invocation{app: &app{stderr: &out}, Setup: &run.Setup{Request: run.Request{Output: "my out", CostLimit: c.limit}, Asked: *asked}}
 		if err := s.interruption(errInterrupted); !errors.Is(err, errInterrupted) {
 			t.Error(err)
 		}
@@ -47,7 +50,7 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 func TestAnErrorAfterAnInterruptIsPrinted(t *testing.T) {
 	for _, interruption := range []error{errInterrupted, context.Canceled} {
 		var out strings.Builder
-		s := &invocation{app: &app{stderr: &out}}
+		s := &invocation{app: &app{stderr: &out}, Setup: &run.Setup{}}
 		err := s.interruption(s.also(interruption, fault.Newf(fault.Host, "the disk is full")))
 		if code := s.exit(err); code != exitInterrupted {
 			t.Errorf("%v: exit code %d, want %d", interruption, code, exitInterrupted)
@@ -61,19 +64,5 @@ func TestAnErrorAfterAnInterruptIsPrinted(t *testing.T) {
 		if !errors.Is(err, failed) {
 			t.Errorf("got %v, want %v in it", err, failed)
 		}
-	}
-}
-
-// `batch run --grade` prepares the container of the tests as `batch grade` does.
-func TestTestsOfARunHaveItsStartupCommand(t *testing.T) {
-	cfg := &config.Config{}
-	cfg.Run.EnvStartupCommand = "touch /ready"
-	s := &invocation{app: &app{getenv: func(string) string { return "" }, home: t.TempDir()}, flags: runFlags{grade: true}, cfg: cfg}
-	startup := s.grading().Startup
-	if startup == nil {
-		t.Fatal("there is no start-up command")
-	}
-	if got, err := startup(dataset.Instance{ID: "a__b-1"}); got != "touch /ready" || err != nil {
-		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -88,7 +88,7 @@ type listedModel struct {
 }
 
 func (a *app) models(f modelsFlags) error {
-	cfg, err := a.config(configFlags{configs: f.configs})
+	cfg, err := a.process().LoadConfig(run.Request{Configuration: run.Configuration{Configs: f.configs}})
 	if err != nil {
 		return err
 	}

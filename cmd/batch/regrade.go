@@ -22,7 +22,7 @@ import (
 func (a *app) regrade(ctx context.Context, f gradeFlags) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ds, selected, err := f.load(ctx, a)
+	ds, selected, err := a.load(ctx, f.Request)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (a *app) regrade(ctx context.Context, f gradeFlags) error {
 		return err
 	}
 	reports, unknown, err := regrade.Run(ctx, regrade.Config{
-		Tree: f.fromLogs, Out: f.output, Dataset: ds.Instances, Selected: selected,
+		Tree: f.fromLogs, Out: f.Output, Dataset: ds.Instances, Selected: selected,
 		RunID: f.runID, Rules: f.parsed, Judge: judge(options, f.parsed), Quarantined: quarantined,
 	})
 	if fault.Canceled(err) {

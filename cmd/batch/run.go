@@ -3,93 +3,71 @@ package main
 import (
 	"cmp"
 	"context"
-	"strings"
+	"slices"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
-	"batch.example/batch/journal"
-	"batch.example/batch/llm/limit"
 	"batch.example/batch/run"
 	"batch.example/batch/runner"
-	"batch.example/batch/sandbox"
 )
 
-// runFlags are the flags of `batch run`, mini-swe-agent's names where it has them.
+// runFlags are the flags of `batch run`, mini-swe-agent's names where it has them: the request,
+// and what is of one command alone.
 type runFlags struct {
-	sourceFlags
-	imageFlags
-	configFlags
-	output  string
-	redo    bool
-	salvage bool
-	grade   bool
-	dryRun  bool
-	paceFlags
-	recordFlags
+	run.Request
+	images     imageFlags
+	engineWait time.Duration
 
-	named    []string // ids that were given as arguments; they narrow the selection
-	whole    []string // ids that earlier runs into the directory selected; they are selected too
-	argv     []string // of the `batch run` that this is, for the manifest
-	dir      string   // the run directory as a person named it; empty: output
-	retrying bool     // run the selected instances again, of a directory's own selection
-	fresh    bool     // and the unfinished ones from the beginning
+	redo        bool
+	dryRun      bool
+	quiet, json bool
+	accept      []string // names of differences from the manifest, or "all"
+	inject      string
+
+	// Of a command that continues a directory that an earlier one made:
+	settled  bool         // the directory was named
+	retrying bool         // run the selected instances again, of the directory's own selection
+	fresh    bool         // and the unfinished ones from the beginning
+	asked    *run.Request // of the last `batch run`; nil: this one
+	argv     []string     // its command line
 }
 
-// shown is the run directory as a person knows it.
-func (f *runFlags) shown() string { return cmp.Or(f.dir, f.output) }
+func newRunFlags() runFlags { return runFlags{Request: run.NewRequest(), engineWait: 5 * time.Minute} }
 
-// paceFlags change how a run works but not its results: they may differ each time that
-// the run is continued.
-type paceFlags struct {
-	workers width
-
-	gradeWorkers width
-	engineWait   time.Duration
-	totalCost    float64
-	retry        []string // KIND=N
-	quiet, json  bool
-	accept       []string // names of differences from the manifest, or "all"
-	durability   string
-	inject       string
-	mask         []string
-}
-
-func (f *paceFlags) addPace(fs *pflag.FlagSet) {
-	f.workers = width{n: 4}
-	fs.VarP(&f.workers, "workers", "w", "instances to run at once; auto chooses by the engine's CPU cores and memory")
-	f.gradeWorkers = width{auto: true}
-	fs.Var(&f.gradeWorkers, "grade-workers", "predictions to grade at once, beside the agents; auto: one for each of the engine's CPU cores")
+// addPace adds the flags that change how a run works but not its results: they may differ each
+// time that the run is continued.
+func (f *runFlags) addPace(fs *pflag.FlagSet) {
+	widthVar(fs, &f.Workers, "workers", "w", "instances to run at once; auto chooses by the engine's CPU cores and memory")
+	widthVar(fs, &f.GradeWorkers, "grade-workers", "", "predictions to grade at once, beside the agents; auto: one for each of the engine's CPU cores")
 	f.addCost(fs)
-	fs.StringSliceVar(&f.retry, "retry", nil, "retry an instance up to N times if it ends with KIND (`KIND=N`): a kind of fault\n(transient, instance, unknown, bug, expired), an outcome (empty, limit, format, failed, diverged) or an exit status;\nmay be repeated (default "+runner.DefaultRetries().String()+")")
+	fs.StringSliceVar(&f.Retry, "retry", nil, "retry an instance up to N times if it ends with KIND (`KIND=N`): a kind of fault\n(transient, instance, unknown, bug, expired), an outcome (empty, limit, format, failed, diverged) or an exit status;\nmay be repeated (default "+runner.DefaultRetries().String()+")")
 	fs.StringSliceVar(&f.accept, "accept-changes", nil, "continue although these settings (`NAMES`, separated by commas; without them all) differ from the\ndirectory's manifest")
 	fs.Lookup("accept-changes").NoOptDefVal = "all"
-	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering during the run")
-	fs.StringVar(&f.durability, "durability", string(journal.Power), "what the journal survives: power (a power failure; one fsync before each model call and\ncommand) or process (a crash of the program only)")
+	fs.DurationVar(&f.engineWait, "engine-wait", f.engineWait, "how long to wait for a Docker engine that stops answering during the run")
+	fs.StringVar(&f.Durability, "durability", f.Durability, "what the journal survives: power (a power failure; one fsync before each model call and\ncommand) or process (a crash of the program only)")
 	f.addInject(fs)
 	inSection(fs, "Run")
 }
 
-func (f *paceFlags) addCost(fs *pflag.FlagSet) {
-	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "limit in US dollars on the cost of all runs into the directory together (0: no limit);\nrefused if the model's price is not known")
+func (f *runFlags) addCost(fs *pflag.FlagSet) {
+	fs.Float64Var(&f.CostLimit, "cost-limit-total", 0, "limit in US dollars on the cost of all runs into the directory together (0: no limit);\nrefused if the model's price is not known")
 }
 
-func (f *paceFlags) addInject(fs *pflag.FlagSet) {
+func (f *runFlags) addInject(fs *pflag.FlagSet) {
 	fs.StringVar(&f.inject, "inject", "", "make chosen steps fail, see internal/inject")
 	_ = fs.MarkHidden("inject")
 }
 
-func (f *paceFlags) addMask(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.mask, "mask", nil, "hide matches of `REGEX` in all files except patches, as keys and logins are hidden;\nmay be repeated (adds to run.mask_patterns)")
+func (f *runFlags) addMask(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches, as keys and logins are hidden;\nmay be repeated (adds to run.mask_patterns)")
 }
 
-func (f *paceFlags) addOutput(fs *pflag.FlagSet) {
+func (f *runFlags) addOutput(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
 	f.addMask(fs)
@@ -97,7 +75,7 @@ func (f *paceFlags) addOutput(fs *pflag.FlagSet) {
 }
 
 func (a *app) runCommand() *cobra.Command {
-	var f runFlags
+	f := newRunFlags()
 	c := &cobra.Command{
 		Use:   "run [INSTANCE...]",
 		Short: "Turn a dataset into predictions",
@@ -125,7 +103,10 @@ Exit codes: 0 every instance has a result, 1 the run could not continue,
 2 usage, 3 some instances have no result, or with --grade no verdict, 4 the
 directory is in use, 130 interrupted.`,
 		RunE: func(c *cobra.Command, ids []string) error {
-			f.named, f.argv = ids, maskArgs(a.args)
+			f.Named = ids
+			if err := f.check(); err != nil {
+				return err
+			}
 			return a.run(c.Context(), f)
 		},
 	}
@@ -134,18 +115,18 @@ directory is in use, 130 interrupted.`,
 }
 
 func (f *runFlags) add(c *cobra.Command) {
-	f.sourceFlags.add(c)
-	f.configFlags.add(c)
+	addSource(c, &f.Request)
+	addConfig(c, &f.Request)
 	fs := c.Flags()
-	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/SUBSET-MODEL)")
+	fs.StringVarP(&f.Output, "output", "o", "", "run directory (default: runs/SUBSET-MODEL)")
 	f.addDryRun(fs)
 	fs.BoolVar(&f.redo, "redo-existing", false, "also run instances that have a result")
-	fs.BoolVar(&f.salvage, "salvage", false, "if an agent ends without a submission, use its working-tree diff as the prediction")
-	fs.BoolVar(&f.grade, "grade", false, "grade each prediction as soon as it is submitted, as batch grade does")
+	fs.BoolVar(&f.Salvage, "salvage", false, "if an agent ends without a submission, use its working-tree diff as the prediction")
+	fs.BoolVar(&f.Grade, "grade", false, "grade each prediction as soon as it is submitted, as batch grade does")
 	f.addPace(fs)
-	f.addRecord(fs)
-	f.addPrefix(fs)
-	f.imageFlags.add(c)
+	addRecord(fs, &f.Request)
+	addPrefix(fs, &f.Request)
+	f.images.add(c, &f.Request)
 	f.addOutput(fs)
 }
 
@@ -153,45 +134,22 @@ func (f *runFlags) addDryRun(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.dryRun, "dry-run", false, "check everything and show what would run, without running it")
 }
 
-// check refuses flags with values that no run can have.
+// check reads the flags whose values are not the request's own, and refuses those that no run can
+// have.
 func (f *runFlags) check() error {
-	if !f.workers.auto && f.workers.n < 1 {
-		return fault.Newf(fault.Usage, "--workers %d: expected at least 1", f.workers.n)
-	}
-	if !f.gradeWorkers.auto && f.gradeWorkers.n < 1 {
-		return fault.Newf(fault.Usage, "--grade-workers %d: expected at least 1", f.gradeWorkers.n)
-	}
-	if f.engineWait <= 0 {
-		return fault.Newf(fault.Usage, "--engine-wait %v: expected a time above 0, such as 5m", f.engineWait)
-	}
-	if err := f.imageFlags.check(); err != nil {
+	f.EngineWait = f.engineWait.Seconds()
+	if err := f.images.read(&f.Request); err != nil {
 		return err
 	}
-	if err := cmp.Or(checkUnit("memory", f.memory, "g"), checkUnit("disk", f.disk, "GB"), checkAccept(f.accept)); err != nil {
-		return err
-	}
-	if !(f.totalCost >= 0) { // NaN is not either
-		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected an amount in US dollars, such as 2.50", f.totalCost)
-	}
-	if strings.ContainsFunc(f.imagePrefix, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return fault.Newf(fault.Usage, "--image-prefix %q: expected the host of a registry, such as mirror.local or mirror.local/hub", f.imagePrefix)
-	}
-	if err := f.checkRecord(); err != nil {
-		return err
-	}
-	_, err := journal.ParseDurability(f.durability)
-	return err
+	return cmp.Or(checkUnits(&f.Request), checkAccept(f.accept), run.CheckRequest(f.Request))
 }
 
 // run checks what `batch run` was asked for, and runs it.
 func (a *app) run(ctx context.Context, f runFlags) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	if f.dryRun {
 		postponeCollection()
 	}
-	git := run.ProbeGit(ctx)
+	git := run.ProbeGit(ctx, f.Dir)
 	defer git.Stop()
 	s, err := a.invoke(ctx, f, git)
 	if err != nil {
@@ -206,18 +164,25 @@ func (a *app) invoke(ctx context.Context, f runFlags, git *run.GitProbe) (*invoc
 	if err != nil {
 		return nil, err
 	}
-	ds, selected, err := f.load(ctx, a)
+	ds, selected, err := a.load(ctx, s.Request)
 	if err != nil {
+		return nil, f.acceptedName(ds, err)
+	}
+	if err := s.Over(ds, selected); err != nil {
 		return nil, err
 	}
-	if selected, err = f.narrow(ds, selected); err != nil {
-		return nil, err
-	}
-	if err := s.over(ds, selected); err != nil {
-		return nil, err
-	}
-	s.measure(ctx)
+	s.Measure(ctx)
 	return s, nil
+}
+
+// acceptedName explains an instance that does not exist where it is the name of a difference:
+// `--accept-changes NAME` without an = takes no name.
+func (f *runFlags) acceptedName(ds *dataset.Dataset, err error) error {
+	if ds == nil || len(f.Named) == 0 || !slices.Equal(f.accept, []string{"all"}) || checkAccept(f.Named[:1]) != nil {
+		return err
+	}
+	return fault.Newf(fault.Usage, "%q is not an instance of %s", f.Named[0], titled(ds)).
+		WithHint("did you mean `--accept-changes=%s`?", f.Named[0])
 }
 
 // configured returns the invocation with its configuration, whose secrets it hides.
@@ -226,40 +191,16 @@ func (a *app) configured(f runFlags, git *run.GitProbe) (*invocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := a.config(f.configFlags)
+	setup, err := run.NewSetup(f.Request, a.process())
 	if err != nil {
 		return nil, err
 	}
-	if err := a.hideAndWarn(cfg, f.mask); err != nil {
+	if err := refuseSweep(setup.Output); err != nil {
 		return nil, err
 	}
-	if f.output == "" {
-		f.output = run.DefaultOutput(f.subset, cfg.Model.ModelName)
+	setup.Git = git.Known
+	if f.asked != nil {
+		setup.Asked, setup.Argv = *f.asked, f.argv
 	}
-	if err := refuseSweep(f.output); err != nil {
-		return nil, err
-	}
-	return &invocation{app: a, flags: f, cfg: cfg, inject: plan, git: git, limits: new(limit.Pool), started: time.Now()}, nil
-}
-
-// over makes the invocation one over the selected instances of ds.
-func (s *invocation) over(ds *dataset.Dataset, selected []dataset.Instance) (err error) {
-	s.ds, s.selected = ds, selected
-	s.loop, err = run.Prepare(s.cfg, selected)
-	return err
-}
-
-// measure resolves the numbers of workers that are automatic.
-func (s *invocation) measure(ctx context.Context) {
-	f := &s.flags
-	if !f.workers.auto && !(f.grade && f.gradeWorkers.auto) {
-		return
-	}
-	machine := sandbox.Measure(ctx, docker.FromEnv(s.getenv, s.home))
-	if f.workers.auto {
-		f.workers.n, f.workers.why = run.Width(machine, s.cfg.Environment.Flags().Memory, len(s.selected))
-	}
-	if f.grade && f.gradeWorkers.auto {
-		f.gradeWorkers.n = machine.Cores
-	}
+	return &invocation{app: a, Setup: setup, flags: f, inject: plan, started: time.Now()}, nil
 }

@@ -3,14 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
-	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/docker"
-	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm/catalogue"
 )
@@ -46,27 +43,4 @@ func (a *app) hideKnown(environ []string) {
 		a.mask.Add(mask.InDockerConfig(data)...)
 	}
 	a.mask.Add(mask.InDockerConfig([]byte(a.getenv("DOCKER_AUTH_CONFIG")))...)
-}
-
-// hideAsked hides the secrets in a configuration and in the variables that it forwards,
-// and what its patterns and those of --mask match.
-func (a *app) hideAsked(cfg *config.Config, patterns []string) error {
-	a.mask.Add(cfg.Secrets()...)
-	a.mask.Add(cfg.MCPSecrets(a.getenv)...)
-	for _, name := range cfg.Environment.Forwarded() {
-		a.mask.Add(mask.PassedOn(name, a.getenv(name))...)
-	}
-	return a.hideMatches(append(cfg.Run.MaskPatterns, patterns...))
-}
-
-// hideMatches hides what the patterns of --mask match.
-func (a *app) hideMatches(patterns []string) error {
-	for _, p := range patterns {
-		re, err := regexp.Compile(p)
-		if err != nil {
-			return fault.New(fault.Usage, "reading --mask", err).WithHint("expected a regular expression in Go's syntax, such as 'corp-[0-9a-f]{32}'")
-		}
-		a.mask.AddPatterns(re)
-	}
-	return nil
 }

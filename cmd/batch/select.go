@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
@@ -29,14 +27,14 @@ import (
 // the containers in which tests run.
 type selectFlags struct {
 	gradeFlags
-	by, entry, template, model string
-	seed                       uint64
-	totalCost                  float64
-	paths                      []string
+	by, entry, template string
+	judge               string // the model of -m
+	seed                uint64
+	paths               []string
 }
 
 func (a *app) selectCommand() *cobra.Command {
-	var f selectFlags
+	f := selectFlags{gradeFlags: newGradeFlags()}
 	c := &cobra.Command{
 		Use:   "select DIR...",
 		Short: "Choose one of several attempts at each instance: best of n",
@@ -92,34 +90,33 @@ Exit codes: 0 every instance has a selection, 1 it could not continue, 2 usage,
 func (f *selectFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.by, "by", "", "how to choose: "+strings.Join(selecting.Selectors(), ", "))
-	fs.StringVarP(&f.output, "output", "o", "", "run directory for what is chosen")
+	fs.StringVarP(&f.Output, "output", "o", "", "run directory for what is chosen")
 	fs.StringVar(&f.entry, "entry", "", "`NAME` of the entry in the sweep's folder")
-	f.workers = width{auto: true}
-	fs.VarP(&f.workers, "workers", "w", "instances to decide at once; auto: one for each of the engine's CPU cores with\n--by tests, else 4")
-	fs.StringSliceVar(&f.retry, "retry", nil, "try an instance again up to N times if it fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
+	widthVar(fs, &f.Workers, "workers", "w", "instances to decide at once; auto: one for each of the engine's CPU cores with\n--by tests, else 4")
+	fs.StringSliceVar(&f.Retry, "retry", nil, "try an instance again up to N times if it fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
 	inSection(fs, "Selecting")
-	fs.StringVarP(&f.model, "model", "m", "", "the judge: a model as of batch run")
-	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE` or key=value for the judge's model.* and for environment.*; may be repeated")
+	fs.StringVarP(&f.judge, "model", "m", "", "the judge: a model as of batch run")
+	fs.StringArrayVarP(&f.Configs, "config", "c", nil, "YAML `FILE` or key=value for the judge's model.* and for environment.*; may be repeated")
 	fs.StringVar(&f.template, "judge-template", "", "Jinja template in `FILE` in place of the judge's built-in prompt")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the order in which the judge sees the patches")
-	fs.Float64Var(&f.totalCost, "cost-limit-total", 0, "limit in US dollars on the cost of the judge (0: no limit); refused if the model's price is not\nknown")
+	fs.Float64Var(&f.CostLimit, "cost-limit-total", 0, "limit in US dollars on the cost of the judge (0: no limit); refused if the model's price is not\nknown")
 	inSection(fs, "Judge")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of a test run (default: the dataset family's, else 30m)")
 	fs.StringVar(&f.parser, "parser", "", "`EXECUTABLE` that reads a log and prints the tests' statuses as JSON")
 	fs.StringVar(&f.evalScript, "eval-script", "", "bash script that runs the tests, in place of the rows': a `FILE`, or a folder with\nINSTANCE/eval.sh")
-	fs.DurationVar(&f.engineWait, "engine-wait", 5*time.Minute, "how long to wait for a Docker engine that stops answering")
+	fs.DurationVar(&f.engineWait, "engine-wait", f.engineWait, "how long to wait for a Docker engine that stops answering")
 	inSection(fs, "Tests")
-	f.addContainers(fs)
+	addContainers(fs, &f.Request)
 	fs.Lookup("network").Usage = testNetwork
-	fs.StringVar(&f.subset, "subset", "", "dataset of the attempts (default: the one that their manifest names)")
-	fs.StringVar(&f.split, "split", "", "split of the dataset (default: the only one, else test)")
-	fs.StringVar(&f.revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
+	fs.StringVar(&f.Subset, "subset", "", "dataset of the attempts (default: the one that their manifest names)")
+	fs.StringVar(&f.Split, "split", "", "split of the dataset (default: the only one, else test)")
+	fs.StringVar(&f.Revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
 	inSection(fs, "Dataset")
-	f.addPrefix(fs)
-	f.imageFlags.add(c)
+	addPrefix(fs, &f.Request)
+	f.images.add(c, &f.Request)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print the result as one JSON object, and no progress")
-	fs.StringArrayVar(&f.mask, "mask", nil, "hide matches of `REGEX` in all files except patches; may be repeated\n(adds to run.mask_patterns)")
+	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches; may be repeated\n(adds to run.mask_patterns)")
 	inSection(fs, "Output")
 }
 
@@ -133,14 +130,14 @@ func (f *selectFlags) check() error {
 	case !slices.Contains(known, f.by):
 		return fault.Newf(fault.Usage, "--by %q: expected %s", f.by, strings.Join(known, ", ")).
 			WithHint("%s", near.Hint(near.Name(f.by, known), "see `batch select --help`"))
-	case f.output == "":
+	case f.Output == "":
 		return fault.Newf(fault.Usage, "-o is missing").WithHint("name a directory for what is chosen")
-	case judging && f.model == "" && !f.given("config"):
+	case judging && f.judge == "" && !f.given("config"):
 		return fault.Newf(fault.Usage, "-m is missing").WithHint("name the model that judges, such as -m openai/gpt-5")
 	case !judging && f.given("model", "judge-template", "seed", "cost-limit-total"):
 		return fault.Newf(fault.Usage, "-m, --judge-template, --seed and --cost-limit-total are for --by judge")
-	case !(f.totalCost >= 0): // NaN is not either
-		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected an amount in US dollars, such as 2.50", f.totalCost)
+	case !(f.CostLimit >= 0): // NaN is not either
+		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected an amount in US dollars, such as 2.50", f.CostLimit)
 	}
 	f.rules, f.repeat = "v5", 1
 	return f.gradeFlags.check()
@@ -159,7 +156,7 @@ func (a *app) selectAttempts(ctx context.Context, f selectFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.hideMatches(f.mask); err != nil {
+	if err := a.process().HideMatches(f.MaskPatterns); err != nil {
 		return err
 	}
 	a.hideOfEntry(entry)
@@ -183,20 +180,20 @@ func (a *app) selectAttempts(ctx context.Context, f selectFlags) error {
 // directory is touched.
 func (s *selectSession) config(ctx context.Context) (c selecting.Config, err error) {
 	f := &s.flags
-	if err := refuseSweep(f.output); err != nil {
+	if err := refuseSweep(f.Output); err != nil {
 		return c, err
 	}
 	for _, a := range s.entry.Attempts {
-		if same(a.Path, f.output) {
-			return c, fault.Newf(fault.Usage, "-o %s: it is one of the attempts", f.output).WithHint("name another directory")
+		if same(a.Path, f.Output) {
+			return c, fault.Newf(fault.Usage, "-o %s: it is one of the attempts", f.Output).WithHint("name another directory")
 		}
 	}
-	retries, err := runner.ParseRetries(f.retry)
+	retries, err := runner.ParseRetries(f.Retry)
 	if err != nil {
 		return c, err
 	}
 	c = selecting.Config{
-		Output: f.output, Attempts: s.entry.Attempts, By: f.by, Retries: retries, Tell: s.tell,
+		Output: f.Output, Attempts: s.entry.Attempts, By: f.by, Retries: retries, Tell: s.tell,
 		Width: runner.NewWidth(4),
 	}
 	if f.by == selecting.ByJudge {
@@ -217,14 +214,14 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 		}
 		c.Tests = &selecting.Tests{
 			Settings:  settings,
-			Sandboxes: s.sandboxes(s.cfg, s.gradeSession.flags.imageFlags, s.gradeSession.flags.imagePrefix, f.engineWait),
+			Sandboxes: s.process().Sandboxes(s.cfg, s.gradeSession.flags.Request),
 		}
-		if f.workers.auto {
+		if f.Workers == 0 {
 			c.Width = runner.NewWidth(sandbox.Measure(ctx, docker.FromEnv(s.getenv, s.home)).Cores)
 		}
 	}
-	if !f.workers.auto {
-		c.Width = runner.NewWidth(f.workers.n)
+	if f.Workers > 0 {
+		c.Width = runner.NewWidth(f.Workers)
 	}
 	c.Store = results.Options{Mask: s.mask}
 	c.About, err = s.about()
@@ -241,9 +238,9 @@ func same(a, b string) bool {
 // judge returns the judge that -m and -c name.
 func (s *selectSession) judge() (*selecting.Judge, error) {
 	f := &s.flags
-	judging := f.configFlags
-	judging.model = f.model
-	cfg, err := s.loadConfig(f.configs, judging.settings())
+	judging := f.Request
+	judging.Model = f.judge
+	cfg, err := s.process().LoadConfig(judging)
 	if err != nil {
 		return nil, err
 	}
@@ -251,14 +248,14 @@ func (s *selectSession) judge() (*selecting.Judge, error) {
 		return nil, err
 	}
 	cfg.Agent.CostLimit = 0 // it is of an agent's attempt
-	model, warnings, err := run.FindModel(cfg, f.totalCost, run.Access{Getenv: s.getenv, Limits: &s.limits})
+	model, warnings, err := run.FindModel(cfg, f.CostLimit, run.Access{Getenv: s.getenv, Limits: &s.limits})
 	if err != nil {
 		return nil, err
 	}
 	for _, warning := range warnings {
 		s.tell(warning)
 	}
-	c := selecting.JudgeConfig{Model: model, Name: cfg.Model.ModelName, Seed: f.seed, CostLimit: f.totalCost}
+	c := selecting.JudgeConfig{Model: model, Name: cfg.Model.ModelName, Seed: f.seed, CostLimit: f.CostLimit}
 	if f.template != "" {
 		text, err := os.ReadFile(f.template)
 		if err != nil {
@@ -279,19 +276,19 @@ func (s *selectSession) openDataset(ctx context.Context) error {
 			WithHint("name it with --subset, such as --subset verified")
 	}
 	if dir != "" {
-		if err := g.flags.fromManifest(dir); err != nil {
+		if err := g.flags.fromManifest(dir, s.process()); err != nil {
 			return err
 		}
 	}
 	var err error
-	if g.cfg, err = s.loadConfig(g.flags.configs, g.flags.configFlags.settings()); err != nil {
+	if g.cfg, err = s.process().LoadConfig(g.flags.Request); err != nil {
 		return err
 	}
 	if err := s.hideAndWarn(g.cfg, nil); err != nil {
 		return err
 	}
-	g.flags.ids = nil // each attempt may have others
-	if g.ds, _, err = g.flags.load(ctx, s.app); err != nil {
+	g.flags.Only = nil // each attempt may have others
+	if g.ds, _, err = s.load(ctx, g.flags.Request); err != nil {
 		return err
 	}
 	if g.flags.digest != "" && g.ds.Digest != g.flags.digest {
@@ -316,7 +313,7 @@ func (s *selectSession) about() (*manifest.Manifest, error) {
 	dir, _ := os.Getwd() // without it, relative paths are only right from here
 	now := s.started.UTC()
 	m := &manifest.Manifest{
-		Batch: run.Version(), Argv: maskArgs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: maskArgs(s.args)}},
+		Batch: run.Version(), Command: "select", Argv: maskArgs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: maskArgs(s.args)}},
 	}
 	known := false
 	if s.ds != nil {
@@ -335,9 +332,7 @@ func (s *selectSession) about() (*manifest.Manifest, error) {
 		switch {
 		case !known:
 			m.Dataset = manifest.Dataset{Name: d.Name, Split: d.Split, Revision: d.Revision, Digest: d.Digest}
-			if !slices.Contains(dataset.ShortNames(), d.Name) { // a file's name is relative to its own manifest's folder
-				m.Dataset.Name = absoluteIf(fileOf(a.Snapshot.Manifest, d.Name))
-			}
+			m.Dataset.Name = run.DatasetOf(a.Snapshot.Manifest) // a file's name is relative to its own manifest's folder
 			known = true
 		case d.Digest != m.Dataset.Digest:
 			return nil, fault.Newf(fault.Usage, "%s is of another dataset than the attempts before it: %s, not %s", a.Path, d.Title(), m.Dataset.Title())
@@ -350,17 +345,6 @@ func (s *selectSession) about() (*manifest.Manifest, error) {
 	m.Dataset.Instances = slices.Compact(ids)
 	m.Dataset.Count = len(m.Dataset.Instances)
 	return m, nil
-}
-
-// absoluteIf makes the path of a file that exists absolute, and leaves other names as they are.
-func absoluteIf(name string) string {
-	if _, err := os.Stat(name); err != nil {
-		return name
-	}
-	if abs, err := filepath.Abs(name); err == nil {
-		return abs
-	}
-	return name
 }
 
 // work decides what is left, and shows it.

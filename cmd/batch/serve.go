@@ -47,7 +47,7 @@ type serveFlags struct {
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	var f runFlags
+	f := newRunFlags()
 	var s serveFlags
 	c := &cobra.Command{
 		Use:   "serve",
@@ -81,12 +81,11 @@ Exit codes: 0 it was interrupted, 1 it could not continue, 2 usage, 4 the
 directory is in use.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.argv, s.rows = maskArgs(a.args), c.Flags().Changed("subset")
+			s.rows = c.Flags().Changed("subset")
 			return a.serve(c.Context(), f, s)
 		},
 	}
-	f.add(&cobra.Command{}) // the defaults of what a server has no flags for
-	f.workers = width{n: 16}
+	f.Workers = 16
 	fs := c.Flags()
 	fs.StringVar(&s.listen, "listen", "127.0.0.1:4100", "`ADDRESS` to listen at; port 0 is any free one")
 	fs.StringVar(&s.url, "url", "", "`URL` at which callers reach the server, for the agent card (default: by --listen)")
@@ -98,7 +97,7 @@ directory is in use.`,
 	fs.BoolVar(&s.proxy, "behind-proxy", false, "take bearer tokens without TLS beyond this machine: a proxy in front of the server has TLS")
 	fs.StringVar(&s.modelKey, "model-key-header", "", "HTTP header `NAME` with a key for the model that is used for the request's turn alone")
 	inSection(fs, "Server")
-	fs.Var(&f.workers, "workers", "contexts that have a container at the same time; beyond, idle ones are paused, then\nothers wait; auto chooses by the engine's CPU cores and memory")
+	widthVar(fs, &f.Workers, "workers", "", "contexts that have a container at the same time; beyond, idle ones are paused, then\nothers wait; auto chooses by the engine's CPU cores and memory")
 	fs.DurationVar(&s.idle, "idle", 10*time.Minute, "pause a context after this time without a message: its container is removed, and the next message\nruns the recorded commands again in a new one")
 	fs.IntVar(&s.limits.Contexts, "max-contexts", 100, "contexts that a caller may have in the directory (0: no limit)")
 	fs.IntVar(&s.limits.Turns, "max-turns", 100, "messages that a context may have (0: no limit)")
@@ -107,12 +106,12 @@ directory is in use.`,
 	fs.StringSliceVar(&s.push, "push-allow", nil, "where push notifications may go beside public https addresses: a `HOST`, HOST:PORT or network such as\n10.0.0.0/8; may be repeated. This machine needs it where callers have tokens or\ncertificates, or with --behind-proxy or --url")
 	inSection(fs, "Limits")
 	fs.StringVar(&s.image, "image", "", "image of the containers of contexts that name no row")
-	f.sourceFlags.add(c)
-	f.configFlags.add(c)
-	fs.StringVarP(&f.output, "output", "o", "", "run directory (default: runs/serve-IMAGE-MODEL)")
+	addSource(c, &f.Request)
+	addConfig(c, &f.Request)
+	fs.StringVarP(&f.Output, "output", "o", "", "run directory (default: runs/serve-IMAGE-MODEL)")
 	inSection(fs, "Run")
-	f.addPrefix(fs)
-	f.pullFlags.add(c)
+	addPrefix(fs, &f.Request)
+	f.images.addPull(c, &f.Request)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print the address only")
 	f.addMask(fs)
 	inSection(fs, "Output")
@@ -279,13 +278,13 @@ func (c contextInstances) of(id, row string) (dataset.Instance, error) {
 }
 
 // loadRows reads what contexts can begin with.
-func (f *serveFlags) loadRows(ctx context.Context, a *app, source *runFlags) (contextInstances, *dataset.Dataset, error) {
+func (f *serveFlags) loadRows(ctx context.Context, a *app, r run.Request) (contextInstances, *dataset.Dataset, error) {
 	c := contextInstances{image: f.image, rows: map[string]dataset.Instance{}}
 	if !f.rows {
 		ds, err := imageDataset(f.image, "context", "")
 		return c, ds, err
 	}
-	ds, selected, err := source.load(ctx, a)
+	ds, selected, err := a.load(ctx, r)
 	if err != nil {
 		return c, nil, err
 	}
@@ -306,24 +305,31 @@ func (a *app) serve(ctx context.Context, f runFlags, sf serveFlags) error {
 	if err != nil {
 		return err
 	}
-	rows, ds, err := sf.loadRows(ctx, a, &f)
+	rows, ds, err := sf.loadRows(ctx, a, f.Request)
 	if err != nil {
 		return err
 	}
-	git := run.ProbeGit(ctx)
+	git := run.ProbeGit(ctx, "")
 	defer git.Stop()
-	f.configs = talkConfig(f.configs)
-	f.subset = "serve-" + strings.TrimPrefix(ds.Name, "image ")
+	f.Configs = talkConfig(f.Configs)
+	if !sf.rows {
+		f.Subset = ""
+	}
+	named := f.Output != ""
 	s, err := a.configured(f, git)
 	if err != nil {
 		return err
 	}
+	s.Command = "serve"
+	if !named {
+		s.Output = run.DefaultOutput("serve-"+strings.TrimPrefix(ds.Name, "image "), s.Settings.Model.ModelName)
+	}
 	talkative(s)
-	s.turnKeys = sf.modelKey != ""
-	if err := s.over(ds, ds.Instances); err != nil {
+	s.KeyFromTurn = sf.modelKey != ""
+	if err := s.Over(ds, ds.Instances); err != nil {
 		return err
 	}
-	s.measure(ctx)
+	s.Measure(ctx)
 	return s.serve(ctx, sf, at, rows)
 }
 
@@ -341,17 +347,17 @@ type serving struct {
 
 // serve opens the directory and answers until it is interrupted.
 func (s *invocation) serve(ctx context.Context, f serveFlags, at *net.TCPAddr, rows contextInstances) (err error) {
-	known, err := serve.Contexts(s.flags.output)
+	known, err := serve.Contexts(s.Output)
 	if err != nil {
 		return err
 	}
-	s.selected = nil
+	s.Instances = nil
 	for _, c := range known {
 		in, err := rows.of(c.ID, c.Row)
 		if err != nil {
-			return fault.New(fault.Usage, "context "+c.ID, err).WithHint("serve the rows with which the contexts of %s began", s.flags.shown())
+			return fault.New(fault.Usage, "context "+c.ID, err).WithHint("serve the rows with which the contexts of %s began", s.Output)
 		}
-		s.selected = append(s.selected, in)
+		s.Instances = append(s.Instances, in)
 	}
 	v := &serving{invocation: s}
 	if err := v.open(ctx, f, at, rows); err != nil {
@@ -395,8 +401,8 @@ func (v *serving) open(ctx context.Context, f serveFlags, at *net.TCPAddr, rows 
 	}
 	v.url = f.at(v.listen.Addr().(*net.TCPAddr))
 	v.server = serve.New(serve.Config{
-		Dir: v.flags.output, Width: v.flags.workers.n, Instance: rows.of, Callers: callers, Limits: f.limits,
-		Card:           serve.Card{Name: "batch", Version: run.Version(), URL: v.url, Description: "A coding agent (" + v.cfg.Model.ModelName + ") that works in a container of its own."},
+		Dir: v.Output, Width: v.Workers, Instance: rows.of, Callers: callers, Limits: f.limits,
+		Card:           serve.Card{Name: "batch", Version: run.Version(), URL: v.url, Description: "A coding agent (" + v.Settings.Model.ModelName + ") that works in a container of its own."},
 		ModelKeyHeader: f.modelKey, Idle: f.idle, Push: f.rules(at), Mask: v.mask.Text, Log: v.warnings(),
 	})
 	v.http = &http.Server{
@@ -438,8 +444,8 @@ func (v serveView) Event(e runner.Event) {
 // work answers requests while the run works.
 func (v *serving) work(ctx context.Context, r *run.Run) error {
 	if _, err := fmt.Fprintf(v.stdout, "serving %s at %s\nagent card %s.well-known/agent-card.json\ncontexts   %s, in %s\n",
-		printable.Line(v.cfg.Model.ModelName), v.url, v.url,
-		printable.Count(v.server.Contexts(), "context", "contexts"), filepath.Join(v.flags.shown(), "")); err != nil {
+		printable.Line(v.Settings.Model.ModelName), v.url, v.url,
+		printable.Count(v.server.Contexts(), "context", "contexts"), filepath.Join(v.Output, "")); err != nil {
 		return err
 	}
 	d := v.newDisplay(r)

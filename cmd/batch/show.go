@@ -260,34 +260,12 @@ func (f *showFlags) noPatch(snap *results.Snapshot) error {
 		WithHint("`batch show %s` shows %s", what, shows)
 }
 
-// hideOfRun hides what the run was asked to hide. Of a trajectory that is read from its
-// journal, nobody has hidden it yet.
+// hideOfRun hides what the run was asked to hide: a trajectory that is read from its journal has it.
 func (a *app) hideOfRun(m *manifest.Manifest) {
 	if m == nil {
 		return
 	}
-	var patterns []string
-	if config, ok := m.Config.(map[string]any); ok {
-		if run, ok := config["run"].(map[string]any); ok {
-			list, _ := run["mask_patterns"].([]any)
-			for _, p := range list {
-				patterns = append(patterns, fmt.Sprint(p))
-			}
-		}
-	}
-	commands := [][]string{m.Argv} // those that resumed it or ran some again may hide more
-	for _, r := range m.Runs {
-		commands = append(commands, r.Argv)
-	}
-	for _, argv := range commands {
-		var f runFlags
-		c := &cobra.Command{FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}}
-		f.add(c)
-		_ = c.ParseFlags(argv) // what could not be read hides nothing
-		patterns = append(patterns, f.mask...)
-	}
-	slices.Sort(patterns)
-	for _, p := range slices.Compact(patterns) {
+	for _, p := range m.MaskPatterns() {
 		if re, err := regexp.Compile(p); err == nil {
 			a.mask.AddPatterns(re)
 		}

@@ -31,6 +31,7 @@ import (
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/scripted"
+	"batch.example/batch/run"
 )
 
 // stubKey is a key for the stub provider, which takes any.
@@ -41,7 +42,7 @@ var stubPaths = map[string]string{"openai": "/v1", "anthropic": "", "gemini": ""
 
 // stubFlags are those of `batch stub`.
 type stubFlags struct {
-	sourceFlags
+	run.Request
 	listen, script, id string
 	latency, outage    string
 	limits             llmtest.Limits
@@ -87,8 +88,9 @@ Exit codes: 0 it was interrupted, 1 it cannot serve, 2 usage.`,
 			return a.stub(c.Context(), f)
 		},
 	}
-	f.add(c)
-	c.Flags().Lookup("subset").DefValue, f.subset = "demo", "demo"
+	f.Request = run.NewRequest()
+	f.Subset = "demo"
+	addSource(c, &f.Request)
 	fs := c.Flags()
 	fs.StringVar(&f.script, "script", "", "replies: a YAML or JSON `FILE`, a trajectory, or a folder of them")
 	fs.StringVar(&f.id, "id", "", "find the instance id in the task by the first group of this `REGEXP`, not by the problem statement")
@@ -165,7 +167,7 @@ func (f *stubFlags) replies() (scripted.Script, error) {
 		return scripted.Load(f.script)
 	}
 	script, err := scripted.Read("stub.yaml", anyReplies)
-	if err != nil || f.subset != "demo" {
+	if err != nil || f.Subset != "demo" {
 		return script, err
 	}
 	own, err := scripted.LoadFS(demo.Files(), "replies.yaml")
@@ -192,7 +194,7 @@ func (f *stubFlags) handler(rows []dataset.Instance, illegal func(error)) (*llmt
 }
 
 func (a *app) stub(ctx context.Context, f *stubFlags) error {
-	_, rows, err := f.load(ctx, a)
+	_, rows, err := a.load(ctx, f.Request)
 	if err != nil {
 		return err
 	}
@@ -253,7 +255,7 @@ func answer(ctx context.Context, l net.Listener, h *llmtest.Handler) error {
 func (a *app) sayStub(f *stubFlags, rows int, listens net.Addr) error {
 	at, everywhere := reachable(listens)
 	at = "http://" + at
-	text := fmt.Sprintf("serving %s of %s until interrupted\n\n", printable.Count(rows, "instance", "instances"), printable.Line(f.subset))
+	text := fmt.Sprintf("serving %s of %s until interrupted\n\n", printable.Count(rows, "instance", "instances"), printable.Line(f.Subset))
 	for _, p := range catalogue.Providers() {
 		if path, ok := stubPaths[p.Name]; ok && p.Base != "" {
 			text += fmt.Sprintf("export %s=%s%s %s=%s\n", p.Base, at, path, p.Key, stubKey)
@@ -262,16 +264,16 @@ func (a *app) sayStub(f *stubFlags, rows int, listens net.Addr) error {
 	if everywhere {
 		text += "\non other machines, write this machine's name in place of 127.0.0.1\n\n"
 	}
-	command := []string{"batch", "run", "--subset", f.subset}
+	command := []string{"batch", "run", "--subset", f.Subset}
 	for _, o := range [][2]string{
-		{"--split", f.split}, {"--revision", f.revision}, {"--filter", f.filter}, {"--slice", f.slice}, {"--instances", f.instances}, {"--shard", f.shard},
+		{"--split", f.Split}, {"--revision", f.Revision}, {"--filter", f.Filter}, {"--slice", f.Slice}, {"--instances", f.InstancesFile}, {"--shard", f.Shard},
 	} {
 		if o[1] != "" {
 			command = append(command, o[0], o[1])
 		}
 	}
-	if f.shuffle {
-		command = append(command, "--shuffle", "--seed", strconv.FormatInt(f.seed, 10))
+	if f.Shuffle {
+		command = append(command, "--shuffle", "--seed", strconv.FormatInt(f.Seed, 10))
 	}
 	command = append(command, "-m", "openai/stub", "-c", "model.cost_tracking=ignore_errors", "-o", "runs/stub")
 	_, err := fmt.Fprintf(a.stdout, "%s%s\n", text, strings.Join(quotedWords(command), " "))

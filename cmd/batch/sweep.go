@@ -20,7 +20,8 @@ type sweepFlags struct {
 	attempts int
 	dryRun   bool
 
-	each *cobra.Command // has the flags of `batch run` that all cells get
+	run  *runFlags      // what all cells run
+	each *cobra.Command // has its flags
 }
 
 func (a *app) sweepCommand() *cobra.Command {
@@ -88,7 +89,8 @@ func (f *sweepFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&f.attempts, "attempts", 1, "how often each model runs with each configuration")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "check everything and show what would run, without running it")
 	inSection(fs, "Grid")
-	var own runFlags
+	own := newRunFlags()
+	f.run = &own
 	own.add(f.each)
 	for _, name := range []string{"grade", "salvage", "redo-existing"} {
 		fs.AddFlag(f.each.Flags().Lookup(name))
@@ -152,19 +154,29 @@ func (a *app) sweep(ctx context.Context, g grid, f sweepFlags) error {
 	if err := f.checkConfigs(); err != nil {
 		return err
 	}
-	cells, err := g.cells(f.eachArgs())
+	if err := f.run.check(); err != nil {
+		return err
+	}
+	cells, err := g.cells(f.run.Request, f.eachArgs())
 	if err != nil {
 		return err
+	}
+	for i, c := range cells {
+		r, err := a.process().Absolute(*c.Request)
+		if err != nil {
+			return err
+		}
+		cells[i].Request = &r
 	}
 	index, chosen, err := a.enterCells(f.output, cells)
 	if err != nil {
 		return err
 	}
-	runs, err := cellFlags(f.output, chosen, nil)
+	runs, err := a.cellRuns(f.output, index, chosen, *f.run)
 	if err != nil {
 		return err
 	}
-	index.CostLimit = runs[0].totalCost
-	s := &sweeping{app: a, dir: f.output, shown: f.output, index: index, cells: chosen, flags: runs, dryRun: f.dryRun}
+	index.CostLimit = f.run.CostLimit
+	s := &sweeping{app: a, dir: f.output, index: index, cells: chosen, flags: runs, dryRun: f.dryRun}
 	return s.run(ctx)
 }

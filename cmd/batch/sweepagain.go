@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -12,8 +11,8 @@ import (
 )
 
 // resumeSweep continues all cells of a sweep.
-func (a *app) resumeSweep(ctx context.Context, dir string, own *pflag.FlagSet) error {
-	s, err := a.againSweep(dir, own)
+func (a *app) resumeSweep(ctx context.Context, dir string, own runFlags, flags *pflag.FlagSet) error {
+	s, err := a.againSweep(dir, own, flags)
 	if err != nil {
 		return err
 	}
@@ -21,16 +20,16 @@ func (a *app) resumeSweep(ctx context.Context, dir string, own *pflag.FlagSet) e
 }
 
 // retrySweep runs chosen instances of all cells again; cells without one are left as they are.
-func (a *app) retrySweep(ctx context.Context, dir string, pick run.Choice, fresh bool, own *pflag.FlagSet) error {
-	s, err := a.againSweep(dir, own)
+func (a *app) retrySweep(ctx context.Context, dir string, pick run.Choice, own runFlags, flags *pflag.FlagSet) error {
+	s, err := a.againSweep(dir, own, flags)
 	if err != nil {
 		return err
 	}
 	var cells []sweeps.Cell
-	var flags []runFlags
+	var runs []runFlags
 	var none error // of the first cell without such an instance
 	for i, f := range s.flags {
-		snap, err := sweeps.ReadCell(f.output)
+		snap, err := sweeps.ReadCell(f.Output)
 		if err != nil {
 			return err
 		}
@@ -44,8 +43,8 @@ func (a *app) retrySweep(ctx context.Context, dir string, pick run.Choice, fresh
 			}
 			continue
 		}
-		f.retrying, f.fresh, f.ids, f.named, f.whole = true, fresh, chosen, nil, nil
-		cells, flags = append(cells, s.cells[i]), append(flags, f)
+		f.retrying, f.Only, f.Named = true, chosen, nil
+		cells, runs = append(cells, s.cells[i]), append(runs, f)
 	}
 	if len(cells) == 0 {
 		if none == nil {
@@ -53,53 +52,53 @@ func (a *app) retrySweep(ctx context.Context, dir string, pick run.Choice, fresh
 		}
 		return none
 	}
-	s.cells, s.flags = cells, flags
+	s.cells, s.flags = cells, runs
 	return s.run(ctx)
 }
 
-// againSweep returns the sweep in dir with all its cells, as its index has them, with the
-// flags that were given in own. The process changes to the directory in which the sweep was
-// started.
-func (a *app) againSweep(dir string, own *pflag.FlagSet) (*sweeping, error) {
+// againSweep returns the sweep in dir with all its cells, as its index has them, with the values
+// that were given in flags, which own has, over those of the cells.
+func (a *app) againSweep(dir string, own runFlags, flags *pflag.FlagSet) (*sweeping, error) {
 	x, err := sweeps.Read(dir)
+	if err == nil {
+		err = own.check()
+	}
 	if err != nil {
 		return nil, err
 	}
-	abs, err := absolute(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := moveTo(x.Dir); err != nil { // on which the paths of the flags depend
-		return nil, err
-	}
-	flags, err := cellFlags(abs, x.Cells, own)
-	if err != nil {
-		return nil, err
-	}
-	if len(flags) == 0 {
+	if len(x.Cells) == 0 {
 		return nil, fault.Newf(fault.Usage, "%s: its index has no cells", dir)
 	}
-	for i := range flags {
-		f := &flags[i]
-		f.dir = filepath.Join(dir, x.Cells[i].Folder)
-		if f.instances != "" { // the file may have changed, or was standard input
-			f.ids = selectionOf(abs, x)
+	only := selectionOf(dir, x)
+	runs := make([]runFlags, len(x.Cells))
+	for i, cell := range x.Cells {
+		r, err := run.CellRequest(dir, x, cell, a.process())
+		if err != nil {
+			return nil, err
 		}
+		where, err := absolute(r.Output)
+		if err != nil {
+			return nil, err
+		}
+		asked := r
+		f := own
+		f.Request = over(r, own.Request, flags)
+		if f.InstancesFile != "" { // the file may have changed, or was standard input
+			f.Only = only
+		}
+		f.settled, f.asked, f.argv = true, &asked, cellArgv(cell, where)
+		runs[i] = f
 	}
-	if own.Changed("cost-limit-total") {
-		x.CostLimit = flags[0].totalCost
+	if flags.Changed("cost-limit-total") {
+		x.CostLimit = own.CostLimit
 	}
-	s := &sweeping{app: a, dir: abs, shown: dir, index: x, cells: x.Cells, flags: flags}
-	if dry := own.Lookup("dry-run"); dry != nil {
-		s.dryRun = dry.Value.String() == "true"
-	}
-	return s, nil
+	return &sweeping{app: a, dir: dir, index: x, cells: x.Cells, flags: runs, dryRun: own.dryRun}, nil
 }
 
 // selectionOf returns the instances of the first cell that has begun; nil: of none.
 func selectionOf(dir string, x *sweeps.Index) []string {
 	for _, path := range x.Dirs(dir) {
-		if m, err := readManifest(path); err == nil {
+		if m, err := run.ReadManifest(path); err == nil {
 			return m.Dataset.Instances
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run"
 )
 
 // grid is what a sweep was asked to run: every model with every configuration, in every
@@ -40,8 +41,8 @@ func (f *sweepFlags) grid() grid {
 }
 
 // cells returns the cells of the grid, entry by entry, with the names that they have in a new
-// sweep. Each are the arguments of `batch run` that all have.
-func (g grid) cells(each []string) ([]sweeps.Cell, error) {
+// sweep. Base is the request that all have, except model and configuration; each are its arguments.
+func (g grid) cells(base run.Request, each []string) ([]sweeps.Cell, error) {
 	if len(g.models) == 0 {
 		return nil, fault.Newf(fault.Usage, "which models?").WithHint("give each with `-m`; `batch models` lists those with a known price")
 	}
@@ -62,9 +63,11 @@ func (g grid) cells(each []string) ([]sweeps.Cell, error) {
 			for n, extra := range g.attempts {
 				specs := slices.Concat(g.common, m.specs, c.specs, extra)
 				specs = slices.DeleteFunc(specs, func(spec string) bool { return spec == "default" }) // always the base
+				r := base
+				r.Model, r.Configs = m.model, specs
 				list = append(list, sweeps.Cell{
 					Folder: fmt.Sprintf("%s@%d", entry, n+1), Entry: entry, Attempt: n + 1,
-					Model: m.model, Config: maskArgs(specs), Argv: cellArgs(each, m.model, specs),
+					Model: m.model, Config: maskArgs(specs), Argv: cellArgs(each, m.model, specs), Request: &r,
 				})
 			}
 		}
@@ -180,9 +183,10 @@ func merge(x *sweeps.Index, cells []sweeps.Cell) []sweeps.Cell {
 			x.Cells = append(x.Cells, c)
 			at = len(x.Cells) - 1
 		}
-		x.Cells[at].Argv = maskArgs(c.Argv)
 		chosen[i] = x.Cells[at]
-		chosen[i].Argv = c.Argv // with its keys
+		chosen[i].Argv, chosen[i].Request = c.Argv, c.Request // with its keys
+		masked := run.Masked(*c.Request)
+		x.Cells[at].Argv, x.Cells[at].Request = maskArgs(c.Argv), &masked
 	}
 	return chosen
 }

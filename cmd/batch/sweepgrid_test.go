@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func TestNamesOfCells(t *testing.T) {
 		{"given names", grid{models: []variant{{name: "Cold / 0", model: "m"}}, configs: []variant{{name: "x", specs: []string{"tools"}}}, attempts: twice[:1]}, "Cold---0+x@1"},
 		{"a hostile name", grid{models: []variant{{model: "scripted/../../etc"}, {name: "..", model: "n"}}, attempts: twice[:1]}, "etc@1 cell@1"},
 	} {
-		cells, err := c.grid.cells(nil)
+		cells, err := c.grid.cells(run.Request{}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 		}
@@ -49,7 +50,7 @@ func TestNamesOfCells(t *testing.T) {
 func TestAnIndexKeepsTheNamesOfItsCells(t *testing.T) {
 	cells := func(g grid) []sweeps.Cell {
 		t.Helper()
-		list, err := g.cells([]string{"--subset=demo"})
+		list, err := g.cells(run.Request{}, []string{"--subset=demo"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +84,7 @@ func TestAnIndexKeepsTheNamesOfItsCells(t *testing.T) {
 
 func TestKeysAreNotInTheIndex(t *testing.T) {
 	g := grid{models: []variant{{model: "openai/m"}}, common: []string{"model.model_kwargs.api_key=sk-secret-key"}, attempts: make([][]string, 1)}
-	cells, err := g.cells(nil)
+	cells, err := g.cells(run.Request{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,10 @@ func TestKeysAreNotInTheIndex(t *testing.T) {
 	if !strings.Contains(strings.Join(chosen[0].Argv, " "), "sk-secret-key") {
 		t.Errorf("%q; want the key, for this process", chosen[0].Argv)
 	}
-	if _, err := cellFlags(dir, x.Cells, nil); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "secret") {
+	if !slices.Contains(chosen[0].Request.Configs, "model.model_kwargs.api_key=sk-secret-key") {
+		t.Errorf("%q; want the key, for this process", chosen[0].Request.Configs)
+	}
+	if _, err := run.CellRequest(dir, &x, x.Cells[0], appWith(t, nil).process()); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v, want a usage fault that names the secret", err)
 	}
 }
@@ -126,7 +130,7 @@ func FuzzSweepFile(f *testing.F) {
 			}
 			return
 		}
-		cells, err := g.cells(flags.eachArgs())
+		cells, err := g.cells(flags.run.Request, flags.eachArgs())
 		if err != nil {
 			return
 		}
@@ -147,7 +151,7 @@ func TestCellsOfOneNameAreRefused(t *testing.T) {
 		"files with one name": {models: []variant{{model: "m"}}, configs: []variant{{specs: []string{"a/my.yaml"}}, {specs: []string{"b/my.yaml"}}}},
 	} {
 		g.attempts = make([][]string, 1)
-		if _, err := g.cells(nil); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "two cells of the grid would be called") {
+		if _, err := g.cells(run.Request{}, nil); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "two cells of the grid would be called") {
 			t.Errorf("%s: got %v, want a usage fault", what, err)
 		}
 	}
@@ -182,7 +186,7 @@ func TestFlagsReplaceWhatAFileHas(t *testing.T) {
 
 func TestAnIndexWithoutCommandsIsRefused(t *testing.T) {
 	for _, argv := range [][]string{nil, {}, {"sweep"}} {
-		_, err := cellFlags("s", []sweeps.Cell{{Folder: "a@1", Argv: argv}}, nil)
+		_, err := run.CellRequest("s", &sweeps.Index{}, sweeps.Cell{Folder: "a@1", Argv: argv}, appWith(t, nil).process())
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "sweep.json") {
 			t.Errorf("%q: got %v, want a usage fault that names the index", argv, err)
 		}
@@ -191,7 +195,7 @@ func TestAnIndexWithoutCommandsIsRefused(t *testing.T) {
 
 func TestCellsThatAreTheSameAreRefused(t *testing.T) {
 	g := grid{models: []variant{{model: "m", name: "a"}, {model: "m", name: "b"}}, attempts: make([][]string, 1)}
-	if _, err := g.cells(nil); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "a@1 and b@1 of the grid are the same") {
+	if _, err := g.cells(run.Request{}, nil); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "a@1 and b@1 of the grid are the same") {
 		t.Errorf("got %v, want a usage fault that names both", err)
 	}
 }
@@ -202,7 +206,7 @@ func TestAnAttemptKeepsItsValues(t *testing.T) {
 		for _, seed := range seeds {
 			g.attempts = append(g.attempts, []string{"model.model_kwargs.seed=" + seed})
 		}
-		cells, err := g.cells(nil)
+		cells, err := g.cells(run.Request{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +228,7 @@ func TestAnAttemptKeepsItsValues(t *testing.T) {
 func TestNewCellsDoNotGetANameOfEachOther(t *testing.T) {
 	var x sweeps.Index
 	for _, models := range [][]variant{{{model: "m", name: "a"}}, {{model: "n", name: "a"}, {model: "o", name: "a-2"}}} {
-		cells, err := grid{models: models, attempts: make([][]string, 1)}.cells(nil)
+		cells, err := grid{models: models, attempts: make([][]string, 1)}.cells(run.Request{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

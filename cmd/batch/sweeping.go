@@ -9,15 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/llm/limit"
 	"batch.example/batch/report"
@@ -31,7 +26,6 @@ import (
 type sweeping struct {
 	*app
 	dir    string // the sweep's folder
-	shown  string // as a person named it
 	index  *sweeps.Index
 	cells  []sweeps.Cell // those that run
 	flags  []runFlags    // of the cells
@@ -69,43 +63,31 @@ func refuseSweep(dir string) error {
 		WithHint("choose another directory with `-o`; to add cells: `batch sweep ... -o %s`; to continue them: `batch resume %s`", word, word)
 }
 
-// cellFlags returns the flags of cells, with those of own, which may be nil, over them.
-func cellFlags(dir string, cells []sweeps.Cell, own *pflag.FlagSet) ([]runFlags, error) {
+// cellRuns returns what the cells of a new sweep, or new cells of an old one, run.
+func (a *app) cellRuns(dir string, x *sweeps.Index, cells []sweeps.Cell, each runFlags) ([]runFlags, error) {
 	list := make([]runFlags, len(cells))
 	for i, cell := range cells {
-		if len(cell.Argv) == 0 || cell.Argv[0] != "run" {
-			return nil, fault.Newf(fault.Usage, "reading %s: the argv of %s is %q: expected those of a `batch run`", filepath.Join(dir, sweeps.File), cell.Folder, cell.Argv)
-		}
-		if slices.ContainsFunc(cell.Argv, func(arg string) bool { return strings.Contains(arg, mask.Hidden) }) {
-			return nil, fault.Newf(fault.Usage, "%s: the command that made it contained a secret, which is not stored", filepath.Join(dir, cell.Folder)).
-				WithHint("give that `batch sweep` again, with -o %s", printable.ShellWord(dir))
-		}
-		f := &list[i]
-		c := &cobra.Command{}
-		f.add(c)
-		if err := c.ParseFlags(cell.Argv[1:]); err != nil {
-			return nil, fault.New(fault.Usage, "reading the command of "+cell.Folder, err)
-		}
-		f.output = filepath.Join(dir, cell.Folder)
-		f.argv = maskArgs(append(slices.Clone(cell.Argv), "--output="+f.output))
-		if f.replay != "" {
-			f.replay = filepath.Join(f.replay, cell.Folder)
-		}
-		if own != nil {
-			f.redo, f.accept, f.quiet, f.json, f.inject = false, nil, false, false, "" // these have had their effect
-			overlay(c.Flags(), own)
-		}
-		if err := f.check(); err != nil {
+		r, err := run.CellRequest(dir, x, cell, a.process())
+		if err != nil {
 			return nil, err
 		}
+		list[i] = each
+		list[i].Request, list[i].argv = r, cellArgv(cell, r.Output)
+		asked := r
+		list[i].asked = &asked
 	}
 	return list, nil
+}
+
+// cellArgv is the command line of a cell's run, for its manifest.
+func cellArgv(cell sweeps.Cell, output string) []string {
+	return maskArgs(append(slices.Clone(cell.Argv), "--output="+output))
 }
 
 // run opens the cells, works through them and prints how they ended.
 func (s *sweeping) run(ctx context.Context) (err error) {
 	s.started = time.Now()
-	git := run.ProbeGit(ctx)
+	git := run.ProbeGit(ctx, s.flags[0].Dir)
 	defer git.Stop()
 	configs, err := s.configs(ctx, git)
 	if err != nil {
@@ -177,13 +159,10 @@ func (s *sweeping) first() *invocation { return s.invocations[0] }
 func (s *sweeping) configs(ctx context.Context, git *run.GitProbe) ([]run.Config, error) {
 	common := s.flags[0]
 	if common.retrying {
-		common.ids = nil // each cell has its own
+		common.Only = nil // each cell has its own
 	}
-	ds, selected, err := common.load(ctx, s.app)
+	ds, selected, err := s.load(ctx, common.Request)
 	if err != nil {
-		return nil, err
-	}
-	if selected, err = common.narrow(ds, selected); err != nil {
 		return nil, err
 	}
 	if err := s.checkSelection(ds, selected); err != nil {
@@ -196,23 +175,23 @@ func (s *sweeping) configs(ctx context.Context, git *run.GitProbe) ([]run.Config
 	for i, f := range s.flags {
 		chosen := selected
 		if f.retrying {
-			if chosen, err = (dataset.Selection{IDs: f.ids}).Apply(ds.Instances); err != nil {
+			if chosen, err = (dataset.Selection{IDs: f.Only}).Apply(ds.Instances); err != nil {
 				return nil, s.named(i, err)
 			}
 		}
 		in, err := quieter.configured(f, git)
 		if err == nil {
-			err = in.over(ds, chosen)
+			err = in.Over(ds, chosen)
 		}
 		if err != nil {
 			return nil, s.named(i, err)
 		}
-		in.limits = limits
+		in.Limits = limits
 		if i > 0 {
-			in.flags.workers = s.first().flags.workers
+			in.Workers, in.WidthWhy = s.first().Workers, s.first().WidthWhy
 		}
-		if i == 0 || in.flags.grade && !slices.ContainsFunc(s.flags[:i], func(f runFlags) bool { return f.grade }) {
-			in.measure(ctx)
+		if i == 0 || in.Grade && !slices.ContainsFunc(s.flags[:i], func(f runFlags) bool { return f.Grade }) {
+			in.Measure(ctx)
 		}
 		s.invocations = append(s.invocations, in)
 		if list[i], err = in.config(); err != nil {
@@ -251,13 +230,13 @@ func (s *sweeping) checkSelection(ds *dataset.Dataset, selected []dataset.Instan
 		return nil
 	}
 	for _, cell := range s.index.Cells {
-		m, err := readManifest(filepath.Join(s.dir, cell.Folder))
+		m, err := run.ReadManifest(filepath.Join(s.dir, cell.Folder))
 		if err != nil {
 			continue // it has not begun
 		}
 		same := slices.EqualFunc(selected, m.Dataset.Instances, func(in dataset.Instance, id string) bool { return in.ID == id })
 		if !same || ds.Digest != m.Dataset.Digest {
-			return fault.Newf(fault.Usage, "%s has other instances than those selected now: %d of %s, not %d of %s", s.shown,
+			return fault.Newf(fault.Usage, "%s has other instances than those selected now: %d of %s, not %d of %s", s.dir,
 				m.Dataset.Count, m.Dataset.Title(), len(selected), titled(ds)).
 				WithHint("all cells of a sweep run the same instances: choose another folder with `-o`, or accept the difference\nwith `--accept-changes=dataset`")
 		}
@@ -269,7 +248,7 @@ func (s *sweeping) checkSelection(ds *dataset.Dataset, selected []dataset.Instan
 func (s *sweeping) recordParameters(i int) {
 	params := map[string]any{}
 	for _, name := range []string{"seed", "temperature"} {
-		if v, ok := s.invocations[i].cfg.Model.ModelKwargs[name]; ok {
+		if v, ok := s.invocations[i].Settings.Model.ModelKwargs[name]; ok {
 			params[name] = v
 		}
 	}
@@ -285,43 +264,9 @@ func (s *sweeping) sweepConfig(configs []run.Config) (c run.SweepConfig, err err
 		mine[cell.Folder] = true
 	}
 	if c.CostLimit > 0 {
-		c.Spent, err = spentIn(s.dir, s.index, mine)
+		c.Spent, err = s.index.Spent(s.dir, mine)
 	}
 	return c, err
-}
-
-// spentBeside returns the sweep that a run directory is a cell of, and the US dollars that its
-// other cells have cost, since its limit is one over all of them; "" if the directory is not
-// in a sweep.
-func spentBeside(dir string) (sweep string, dollars float64, err error) {
-	abs, err := absolute(dir)
-	if err != nil {
-		return "", 0, err
-	}
-	folder, name := filepath.Split(abs)
-	x, err := sweeps.Read(filepath.Clean(folder))
-	if err != nil || !slices.ContainsFunc(x.Cells, func(c sweeps.Cell) bool { return c.Folder == name }) {
-		return "", 0, nil
-	}
-	dollars, err = spentIn(folder, x, map[string]bool{name: true})
-	return filepath.Clean(folder), dollars, err
-}
-
-// spentIn returns the US dollars that the cells of a sweep have cost, except some.
-func spentIn(dir string, x *sweeps.Index, except map[string]bool) (spent float64, err error) {
-	for _, cell := range x.Cells {
-		if except[cell.Folder] {
-			continue
-		}
-		snap, err := sweeps.ReadCell(filepath.Join(dir, cell.Folder))
-		if err != nil {
-			return 0, err
-		}
-		if snap != nil {
-			spent += snap.Spent
-		}
-	}
-	return spent, nil
 }
 
 // work does what is left to do, and shows it.
@@ -355,7 +300,7 @@ func (s *sweeping) work(ctx context.Context, sweep *run.Sweep) error {
 }
 
 // resume is the command that continues the sweep.
-func (s *sweeping) resume() string { return "`batch resume " + printable.ShellWord(s.shown) + "`" }
+func (s *sweeping) resume() string { return "`batch resume " + printable.ShellWord(s.dir) + "`" }
 
 // conclude prints the table and chooses how the command ends.
 func (s *sweeping) conclude(sweep *run.Sweep, runErr error) error {
@@ -374,7 +319,7 @@ func (s *sweeping) conclude(sweep *run.Sweep, runErr error) error {
 	if budget {
 		limit, spent := s.index.CostLimit, sweep.Spent()
 		s.tell(fmt.Sprintf("limit of %v USD reached; raise --cost-limit-total to continue, such as `batch resume %s --cost-limit-total %v`",
-			limit, printable.ShellWord(s.shown), report.HigherLimit(limit, spent)))
+			limit, printable.ShellWord(s.dir), report.HigherLimit(limit, spent)))
 	}
 	switch {
 	case interrupted(runErr):
@@ -394,7 +339,7 @@ func (s *sweeping) summarize() error {
 	if err != nil {
 		return err
 	}
-	status.Dir = s.shown
+	status.Dir = s.dir
 	out := s.stdout
 	if s.first().flags.json {
 		out = s.stderr // standard output holds events only
@@ -402,7 +347,7 @@ func (s *sweeping) summarize() error {
 	if err := status.Write(out); err != nil {
 		return ignoreClosed(err)
 	}
-	_, err = fmt.Fprintf(out, "\ncompare them   batch compare %s\nas a page      batch report %s -o report.html\n", printable.ShellWord(s.shown), printable.ShellWord(s.shown))
+	_, err = fmt.Fprintf(out, "\ncompare them   batch compare %s\nas a page      batch report %s -o report.html\n", printable.ShellWord(s.dir), printable.ShellWord(s.dir))
 	return ignoreClosed(err)
 }
 

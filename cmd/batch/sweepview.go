@@ -26,11 +26,11 @@ func (s *sweeping) newDisplay(sweep *run.Sweep) sweepDisplay {
 	first := s.first()
 	total := 0
 	for _, in := range s.invocations {
-		total += len(in.selected)
+		total += len(in.Instances)
 	}
 	d := display{started: s.started, mask: s.mask, json: first.flags.json, cost: sweep.Cost, run: progress.Event{
-		Directory: s.dir, Model: s.models(), Dataset: first.ds.Name, Version: run.Version(),
-		PID: os.Getpid(), Workers: first.flags.workers.n, Total: total,
+		Directory: s.dir, Model: s.models(), Dataset: first.Dataset.Name, Version: run.Version(),
+		PID: os.Getpid(), Workers: first.Workers, Total: total,
 	}}
 	if abs, err := filepath.Abs(s.dir); err == nil {
 		d.run.Directory = abs

@@ -137,7 +137,7 @@ func matters(name string, m, other *Manifest) bool {
 // between any two runs.
 func (m *Manifest) values() map[string]string {
 	all := flatten(m)
-	for _, name := range []string{"format_version", "created", "argv", "dir", "runs", "mixed", "dataset.instances"} {
+	for _, name := range []string{"format_version", "created", "command", "argv", "dir", "request", "runs", "mixed", "dataset.instances"} {
 		delete(all, name)
 	}
 	return all

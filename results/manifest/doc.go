@@ -5,13 +5,18 @@
 // replaces what it was asked for, and adds to dataset, images, runs and mixed. Secrets are
 // hidden in it. Members that would say nothing are absent.
 //
-//	format_version  1. Another version of batch refuses a greater one than its
-//	                own
+//	format_version  2. Another version of batch refuses a greater one than its
+//	                own. Version 1 has no command and no request: batch reads
+//	                them from its argv
 //	batch_version   version of batch, with the revision it was built from
 //	go_version      of the Go that built it
 //	created         when the directory was begun
-//	argv            of the last command that wrote here, without batch itself
+//	command         of batch that made the directory: run, grade, select, chat,
+//	                attach or serve
+//	argv            of the last command of that kind, without batch itself; for
+//	                people: batch reads the request
 //	dir             the folder that it was started in
+//	request         what that command was asked for: see below
 //	git             {commit, branch, dirty} of that folder, where it is in a
 //	                git working tree. commit is "(initial)" before the first
 //	                one, branch "(detached)" where there is none; dirty:
@@ -30,13 +35,48 @@
 //	host            {hostname, os, arch, cpus}: the machine
 //	images          by instance id: ref, the image as it was asked for; id;
 //	                digest in its registry, absent if it is of this machine
-//	runs            [{started, ended, argv}]: the commands that worked here, in
-//	                order. One that crashed has no end
+//	runs            [{started, ended, argv, cost_limit_total, mask_patterns}]:
+//	                the commands that worked here, in order, with the limit in
+//	                US dollars and what --mask hid. One that crashed has no end
 //	mixed           [{name, now, was, matters}]: the differences that affect
 //	                results and were accepted (--accept-changes) while results
 //	                of the earlier settings stayed. name is a dotted path, such
 //	                as agent.step_limit; now and was are JSON in a text, at the
 //	                last time; matters is true
+//
+// # request
+//
+// What the flags of batch run resolve to. batch resume runs it again, from any
+// folder. Members that are absent are flags that were not given. Paths are
+// absolute. Relative ones in the configuration's values, such as a script's,
+// start in dir.
+//
+//	dir                the folder that the command was started in
+//	subset, split, revision
+//	                   the dataset: a short name, an id on the hub, or a path
+//	filter, slice, instances_file, shard, shuffle, seed
+//	                   what selects from it, as the flags of these names
+//	named              ids that were given as arguments
+//	configs            as -c had them, from left to right
+//	model, model_class, environment_class, network, memory, disk, cpus,
+//	keep_git_history, allow_commit_mismatch
+//	                   as the flags of these names
+//	salvage, grade     true if --salvage and --grade were given
+//	workers            --workers; 0 is auto
+//	grade_workers      --grade-workers; absent is auto
+//	engine_wait_seconds
+//	                   --engine-wait
+//	cost_limit_total   US dollars; absent: no limit
+//	retry              [KIND=N]: over the default retries
+//	durability         power or process
+//	mask_patterns      of --mask
+//	record, replay, replay_changed
+//	                   as the flags of these names; replay is a directory
+//	image_prefix       --image-prefix
+//	disk_budget_bytes  --disk-budget; absent: no limit
+//	disk_reserve_bytes --disk-reserve
+//	prefetch, pulls    numbers of images
+//	order              grouped or given
 //
 // # dataset
 //

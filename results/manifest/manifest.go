@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,7 +21,7 @@ import (
 const File = "manifest.json"
 
 // Version is the version of manifest.json that this package writes.
-const Version = 1
+const Version = 2
 
 // Manifest is manifest.json: what was asked for and what ran. It holds no
 // secrets; the caller keeps them out of Config and Argv.
@@ -30,8 +31,10 @@ type Manifest struct {
 	Go       string           `json:"go_version,omitempty"`
 	Git      *Git             `json:"git,omitempty"` // of Dir; nil where it is not a working tree, or not known
 	Created  time.Time        `json:"created"`
-	Argv     []string         `json:"argv"`          // of the last `batch run`, without the program's name
-	Dir      string           `json:"dir,omitempty"` // the folder that it was started in
+	Command  string           `json:"command,omitempty"` // of batch: run, grade, select, chat, attach or serve
+	Argv     []string         `json:"argv"`              // of the last `batch run`, without the program's name; for people
+	Dir      string           `json:"dir,omitempty"`     // the folder that it was started in
+	Request  *Request         `json:"request,omitempty"` // of the last `batch run`, or of the conversation; nil: not known
 	Model    string           `json:"model"`
 	ModelIDs []string         `json:"model_ids,omitempty"` // as the provider returned them, sorted
 	Price    *vocab.Price     `json:"price,omitempty"`     // nil when the provider reports what calls cost, or they are free
@@ -123,37 +126,63 @@ type Image struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// Run is one invocation that worked in the directory.
+// Run is one command that worked in the directory.
 type Run struct {
-	Started time.Time  `json:"started"`
-	Ended   *time.Time `json:"ended,omitempty"`
-	Argv    []string   `json:"argv,omitempty"`
+	Started      time.Time  `json:"started"`
+	Ended        *time.Time `json:"ended,omitempty"`
+	Argv         []string   `json:"argv,omitempty"`             // for people
+	CostLimit    float64    `json:"cost_limit_total,omitempty"` // US dollars; 0: no limit
+	MaskPatterns []string   `json:"mask_patterns,omitempty"`    // what it hid, beside the configuration's
 }
 
 // OnlyGraded reports whether `batch grade` made the directory, out of predictions, or `batch
 // select`: then no agent worked there, and the manifest has no settings of one.
-func (m *Manifest) OnlyGraded() bool {
-	run := slices.Index(m.Argv, "run")
-	made := slices.IndexFunc(m.Argv, func(arg string) bool { return arg == "grade" || arg == "select" })
-	return made >= 0 && (run < 0 || made < run)
-}
+func (m *Manifest) OnlyGraded() bool { return m.Command == "grade" || m.Command == "select" }
 
 // Talk names the command of batch that made the directory for a conversation: chat, attach
 // or serve; empty: another one did.
 func (m *Manifest) Talk() string {
-	for _, arg := range m.Argv {
-		switch arg {
-		case "chat", "attach", "serve":
-			return arg
-		case "run", "grade", "select":
-			return ""
-		}
+	switch m.Command {
+	case "chat", "attach", "serve":
+		return m.Command
 	}
 	return ""
 }
 
-// Read reads the manifest of a run directory. A missing one is
-// fs.ErrNotExist; a broken or newer one is a Usage fault.
+// CostLimit is the limit in US dollars of the last command, which may differ from the request's.
+func (m *Manifest) CostLimit() float64 {
+	switch {
+	case len(m.Runs) > 0:
+		return m.Runs[len(m.Runs)-1].CostLimit
+	case m.Request != nil:
+		return m.Request.CostLimit
+	}
+	return 0
+}
+
+// MaskPatterns returns the regular expressions whose matches the configuration and any command
+// hid, sorted.
+func (m *Manifest) MaskPatterns() []string {
+	var patterns []string
+	config, _ := m.Config.(map[string]any)
+	run, _ := config["run"].(map[string]any)
+	list, _ := run["mask_patterns"].([]any)
+	for _, p := range list {
+		patterns = append(patterns, fmt.Sprint(p))
+	}
+	if m.Request != nil {
+		patterns = append(patterns, m.Request.MaskPatterns...)
+	}
+	for _, r := range m.Runs {
+		patterns = append(patterns, r.MaskPatterns...)
+	}
+	slices.Sort(patterns)
+	return slices.Compact(patterns)
+}
+
+// Read reads the manifest of a run directory. One of format version 1 gets what later versions
+// have from its command lines. A missing one is fs.ErrNotExist; a broken or newer one is a
+// Usage fault.
 func Read(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, File)
 	text, err := os.ReadFile(path)
@@ -170,6 +199,9 @@ func Read(dir string) (*Manifest, error) {
 	if m.Format > Version {
 		return nil, fault.Newf(fault.Usage, "reading %s: format version %d is newer than %d", path, m.Format, Version).
 			WithHint("this directory was written by a newer batch: use that version, or another output directory")
+	}
+	if m.Format < 2 {
+		m.upgrade()
 	}
 	return &m, nil
 }

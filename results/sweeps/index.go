@@ -17,13 +17,14 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/results/manifest"
 )
 
 // File is the name of the index in the sweep's folder.
 const File = "sweep.json"
 
 // Version is the version of sweep.json that this package writes.
-const Version = 1
+const Version = 2
 
 // Index is sweep.json. It has no secrets: the caller keeps them out.
 type Index struct {
@@ -44,7 +45,11 @@ type Cell struct {
 	Attempt int      `json:"attempt"`
 	Model   string   `json:"model"`
 	Config  []string `json:"config"` // as -c, from left to right, those of the attempt included
-	Argv    []string `json:"argv"`   // the `batch run` that runs it alone, without its directory
+	Argv    []string `json:"argv"`   // the `batch run` that runs it alone, without its directory; for people
+
+	// Request is the same as a value. It is nil where format version 1 has an argv that cannot be
+	// read: [manifest.RequestOf] says why.
+	Request *manifest.Request `json:"request,omitempty"`
 
 	// Parameters are the model_kwargs that attempts usually differ in, as the model gets
 	// them: seed and temperature. Those that are not set are not there.
@@ -77,6 +82,9 @@ func Read(dir string) (*Index, error) {
 			WithHint("a newer batch wrote this folder: use that version")
 	}
 	for i, c := range x.Cells {
+		if x.Format < 2 {
+			x.Cells[i].Request, _ = manifest.RequestOf(c.Argv, x.Dir) //nolint:errcheck // see Cell
+		}
 		if !filepath.IsLocal(c.Folder) || c.Folder == "." {
 			return nil, fault.Newf(fault.Usage, "reading %s: cells[%d].folder is %q: expected a folder inside %s", path, i, c.Folder, dir)
 		}

@@ -137,7 +137,7 @@ func config(t *testing.T, by string, list []scores.Attempt) Config {
 			rows = append(rows, dataset.Instance{ID: id, ProblemStatement: "it is broken"})
 		}
 	}
-	m := &manifest.Manifest{Argv: []string{"select"}, Runs: []manifest.Run{{}}, Dataset: manifest.Dataset{Name: "d", Digest: "1", Instances: []string{"a__1"}}}
+	m := &manifest.Manifest{Command: "select", Runs: []manifest.Run{{}}, Dataset: manifest.Dataset{Name: "d", Digest: "1", Instances: []string{"a__1"}}}
 	return Config{Output: filepath.Join(t.TempDir(), "out"), Attempts: list, By: by, Instances: rows, About: m, Width: runner.NewWidth(2)}
 }
 

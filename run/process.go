@@ -1,0 +1,195 @@
+package run
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
+	"batch.example/batch/dataset/demo"
+	"batch.example/batch/dataset/hub"
+	"batch.example/batch/docker"
+	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/run/grading"
+	"batch.example/batch/sandbox"
+)
+
+// Process is what belongs to the process in which requests are run. Getenv and Mask are required.
+type Process struct {
+	Argv     []string                             // its arguments, without secrets, for the manifest
+	Getenv   func(string) string                  // its environment
+	Home     string                               // the user's folder; empty: none
+	Stdin    io.Reader                            // of --instances -
+	Mask     *mask.Masker                         // hides secrets; those that a request names are added
+	Tell     func(text string)                    // called with what the user should know; nil ignores
+	Download func(file string, done, total int64) // shows a download in bytes; nil ignores
+	Log      *slog.Logger                         // of what is slow or left out; nil is silence
+}
+
+// NewProcess returns a Process for a program that shows nothing, with these arguments, environment
+// and home.
+func NewProcess(argv []string, getenv func(string) string, home string) Process {
+	return Process{Argv: argv, Getenv: getenv, Home: home, Mask: mask.New()}
+}
+
+func (p Process) tell(text string) {
+	if p.Tell != nil {
+		p.Tell(text)
+	}
+}
+
+// configDirs are where the files of -c are beside the working directory.
+func (p Process) configDirs() []string {
+	if dir := p.Getenv("MSWEA_CONFIG_DIR"); dir != "" {
+		return []string{dir}
+	}
+	return nil
+}
+
+// LoadConfig merges the files and values of a request over the default. Its other settings come
+// last, with further ones behind them.
+func (p Process) LoadConfig(r Request, further ...config.Setting) (*config.Config, error) {
+	return config.Load(configs(r), config.Options{Set: append(settings(r), further...), Dirs: p.configDirs()})
+}
+
+// settings are the values that flags set.
+func settings(r Request) (list []config.Setting) {
+	for _, s := range []struct{ flag, path, value string }{
+		{"-m", "model.model_name", r.Model},
+		{"--model-class", "model.model_class", r.ModelClass},
+		{"--environment-class", "environment.environment_class", r.EnvironmentClass},
+		{"--network", "environment.network", r.Network},
+		{"--memory", "environment.memory", r.Memory},
+		{"--disk", "environment.disk", r.Disk},
+		{"--cpus", "environment.cpus", r.CPUs},
+	} {
+		if s.value != "" { // what is not given leaves the files their say
+			list = append(list, config.Setting{Path: s.path, Value: s.value, Flag: s.flag})
+		}
+	}
+	if r.KeepGitHistory {
+		list = append(list, config.Setting{Path: "environment.keep_git_history", Value: true, Flag: "--keep-git-history"})
+	}
+	if r.AllowCommitMismatch {
+		list = append(list, config.Setting{Path: "environment.allow_commit_mismatch", Value: true, Flag: "--allow-commit-mismatch"})
+	}
+	return list
+}
+
+// Hide makes the mask hide the secrets in a configuration and in the variables that it forwards,
+// and what its patterns and further ones match.
+func (p Process) Hide(cfg *config.Config, patterns []string) error {
+	p.Mask.Add(cfg.Secrets()...)
+	p.Mask.Add(cfg.MCPSecrets(p.Getenv)...)
+	for _, name := range cfg.Environment.Forwarded() {
+		p.Mask.Add(mask.PassedOn(name, p.Getenv(name))...)
+	}
+	return p.HideMatches(append(slices.Clone(cfg.Run.MaskPatterns), patterns...))
+}
+
+// HideMatches makes the mask hide what patterns match. One that is not a regular expression is a
+// Usage fault.
+func (p Process) HideMatches(patterns []string) error {
+	for _, pattern := range patterns {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return fault.New(fault.Usage, "reading --mask", err).WithHint("expected a regular expression in Go's syntax, such as 'corp-[0-9a-f]{32}'")
+		}
+		p.Mask.AddPatterns(re)
+	}
+	return nil
+}
+
+// LoadDataset opens the dataset of a request and selects from it.
+func (p Process) LoadDataset(ctx context.Context, r Request) (ds *dataset.Dataset, selected []dataset.Instance, err error) {
+	sel := dataset.Selection{Filter: r.Filter, Slice: r.Slice, Shuffle: r.Shuffle, Seed: r.Seed, Shard: r.Shard}
+	switch {
+	case r.Only != nil: // a slice of them would leave some out
+		sel = dataset.Selection{Shuffle: r.Shuffle, Seed: r.Seed, IDs: r.Only}
+	case r.InstancesFile != "":
+		if sel.IDs, err = p.readIDs(r.InstancesFile); err != nil {
+			return nil, nil, err
+		}
+	}
+	h := hub.FromEnv(p.Getenv, p.Home)
+	h.Progress = p.Download
+	ds, err = dataset.Open(ctx, dataset.Source{
+		Name: subset(r), Split: r.Split, Revision: r.Revision, Demo: demo.Files(), Hub: h, Log: p.Log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if selected, err = sel.Apply(ds.Instances); err == nil {
+		selected, err = Narrow(ds, selected, r.Named)
+	}
+	if err != nil || len(r.Also) == 0 {
+		return ds, selected, err
+	}
+	keep := map[string]bool{}
+	for _, in := range selected {
+		keep[in.ID] = true
+	}
+	for _, id := range r.Also {
+		keep[id] = true
+	}
+	all, err := (dataset.Selection{Shuffle: r.Shuffle, Seed: r.Seed}).Apply(ds.Instances)
+	return ds, slices.DeleteFunc(all, func(in dataset.Instance) bool { return !keep[in.ID] }), err
+}
+
+// Narrow keeps those of the selected instances of ds that are named, if any are.
+func Narrow(ds *dataset.Dataset, selected []dataset.Instance, named []string) ([]dataset.Instance, error) {
+	if len(named) == 0 {
+		return selected, nil
+	}
+	if _, err := (dataset.Selection{IDs: named}).Apply(ds.Instances); err != nil {
+		if slices.Contains(dataset.ShortNames(), named[0]) {
+			return nil, fault.Newf(fault.Usage, "%q is not an instance of %s", named[0], title(ds)).
+				WithHint("did you mean `--subset %s`?", named[0])
+		}
+		return nil, err
+	}
+	kept := slices.DeleteFunc(slices.Clone(selected), func(in dataset.Instance) bool { return !slices.Contains(named, in.ID) })
+	if len(kept) == 0 {
+		return nil, fault.Newf(fault.Usage, "selecting instances: the flags leave none of those named, such as %s", named[0]).
+			WithHint("arguments narrow what --filter, --slice, --instances and --shard select: leave these out to run what you name")
+	}
+	return kept, nil
+}
+
+func (p Process) readIDs(path string) ([]string, error) {
+	if path == "-" {
+		return dataset.ReadIDs(p.Stdin, "standard input")
+	}
+	file, err := os.Open(here(path))
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading --instances", err)
+	}
+	defer file.Close()
+	return dataset.ReadIDs(file, here(path))
+}
+
+// Sandboxes says where instances of a request run and tests are graded.
+func (p Process) Sandboxes(cfg *config.Config, r Request) sandbox.Config {
+	engine := docker.FromEnv(p.Getenv, p.Home)
+	engine.Patience, engine.Pulls = seconds(r.EngineWait), r.Pulls
+	c := Environment(cfg, engine, p.Getenv)
+	c.State, c.Prefix = sandbox.StateDir(p.Getenv, p.Home), r.ImagePrefix
+	c.Images = imagecache.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch}
+	return c
+}
+
+// GradeCache is where the logs of test runs on this machine are kept; nil without a home.
+func (p Process) GradeCache() *grading.Cache {
+	state := sandbox.StateDir(p.Getenv, p.Home)
+	if state == "" {
+		return nil
+	}
+	return &grading.Cache{Dir: filepath.Join(state, "grades"), Log: p.Log}
+}

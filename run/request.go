@@ -1,0 +1,314 @@
+package run
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/journal"
+	"batch.example/batch/llm/cassette"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/sweeps"
+)
+
+// Request is what a run is asked for. [NewSetup] makes a run of it, [ReadRequest] reads the one
+// that made a directory.
+type Request = manifest.Request
+
+// Configuration are the members of a [Request] that make the configuration.
+type Configuration = manifest.Configuration
+
+// NewRequest returns a request with the defaults of `batch run`.
+func NewRequest() Request { return manifest.NewRequest() }
+
+// ReadRequest returns the request of the last `batch run` into a directory, and its manifest. A
+// [Setup] of the request continues that run: it selects what all runs into the directory
+// selected. A Usage fault says why a directory cannot be continued.
+func ReadRequest(dir string, p Process) (Request, *manifest.Manifest, error) {
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return Request{}, nil, err
+	}
+	if m.OnlyGraded() {
+		return Request{}, nil, fault.Newf(fault.Usage, "%s has predictions that no run of batch made, and their grades", dir).
+			WithHint("to continue the grading: `batch grade %s`", printable.ShellWord(dir))
+	}
+	if talk := m.Talk(); talk != "" {
+		return Request{}, nil, fault.Newf(fault.Usage, "%s is the directory of a conversation, which `batch %s` continues", dir, talk).
+			WithHint("give it again, with -o %s", printable.ShellWord(dir))
+	}
+	if m.Command == "" {
+		return Request{}, nil, fault.Newf(fault.Usage, "%s: its manifest does not name the command that made it", dir).
+			WithHint("give that `batch run` again, with -o %s", dir)
+	}
+	r, err := usable(m.Request, m.Argv, m.Dir, dir)
+	if err == nil {
+		r, err = p.Absolute(r)
+	}
+	if err != nil {
+		return Request{}, nil, err
+	}
+	r.Output, r.Also = dir, m.Dataset.Instances
+	if r.InstancesFile != "" { // the file may have changed, or was standard input
+		r.Only = m.Dataset.Instances
+	}
+	return r, m, nil
+}
+
+// usable returns a request that was read from the files of dir. Argv has the same request,
+// started in from, where stored is nil.
+func usable(stored *Request, argv []string, from, dir string) (Request, error) {
+	again := fmt.Sprintf("give that command again, with -o %s", printable.ShellWord(dir))
+	if stored == nil {
+		_, err := manifest.RequestOf(argv, from)
+		return Request{}, fault.New(fault.Usage, "reading the command in "+dir+"'s manifest", err).
+			WithHint("another version of batch wrote it: %s", again)
+	}
+	if value := stored.Secret(); value != "" {
+		return Request{}, fault.Newf(fault.Usage, "%s: the command that made it contained a secret (%s), which is not stored", dir, value).
+			WithHint("%s", again)
+	}
+	return *stored, nil
+}
+
+// CellRequest returns the request of a cell of the sweep in dir, whose index is x.
+func CellRequest(dir string, x *sweeps.Index, c sweeps.Cell, p Process) (Request, error) {
+	output := filepath.Join(dir, c.Folder)
+	r, err := usable(c.Request, c.Argv, x.Dir, output)
+	if err == nil {
+		r, err = p.Absolute(r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", filepath.Join(dir, sweeps.File), err)
+	}
+	r.Output = output
+	if r.Replay != "" {
+		r.Replay = filepath.Join(r.Replay, c.Folder)
+	}
+	return r, nil
+}
+
+// ReadManifest reads the manifest of a directory that a person named. Its errors say what the
+// directory is instead.
+func ReadManifest(dir string) (*manifest.Manifest, error) {
+	m, err := manifest.Read(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	if _, foreign := os.Stat(filepath.Join(dir, "preds.json")); foreign == nil {
+		return nil, fault.Newf(fault.Usage, "%s is not a run directory: it has no manifest.json", dir).
+			WithHint("to add to another tool's predictions: `batch run -o %s ...`", printable.ShellWord(dir))
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, results.NotARun(dir, "it does not exist")
+	}
+	return nil, results.NotARun(dir, "it has no manifest.json")
+}
+
+// Absolute returns r with absolute paths. Those that are relative start in Dir, which becomes the
+// working directory where it is empty. A configuration that does not exist is a Usage fault.
+func (p Process) Absolute(r Request) (Request, error) {
+	if r.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return r, fault.New(fault.Host, "finding the working directory", err)
+		}
+		r.Dir = dir
+	}
+	r.Subset = dataset.Locate(r.Subset, r.Dir)
+	if r.InstancesFile != "-" {
+		r.InstancesFile = within(r.Dir, r.InstancesFile)
+	}
+	r.Replay = within(r.Dir, r.Replay)
+	r.Configs = slices.Clone(r.Configs)
+	for i, spec := range r.Configs {
+		name, err := config.File(spec, config.Options{Dir: from(r.Dir), Dirs: p.configDirs()})
+		if err != nil {
+			return r, err
+		}
+		if name == "" {
+			continue
+		}
+		if r.Configs[i], err = filepath.Abs(name); err != nil {
+			return r, fault.New(fault.Host, "finding the working directory", err)
+		}
+	}
+	return r, nil
+}
+
+// within returns a path that starts in dir.
+func within(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// Tested returns the request of the run that made dir, as far as the tests of its predictions
+// need it. Configurations that are no longer at their places are taken from the working
+// directory, if it has them by the names that they had: the run directory was moved, or copied
+// to another machine. Those of with, if it is not nil, replace the run's.
+func (p Process) Tested(dir string, m *manifest.Manifest, with []string) (Request, error) {
+	r, err := usable(m.Request, m.Argv, m.Dir, dir)
+	if err != nil {
+		return r, err
+	}
+	r.Subset, r.InstancesFile, r.Replay = "", "", ""
+	if with != nil {
+		r.Configs = nil
+	}
+	r.Configs = slices.Clone(r.Configs)
+	for i, spec := range r.Configs {
+		if _, err := config.File(spec, config.Options{Dir: r.Dir, Dirs: p.configDirs()}); err == nil {
+			continue
+		}
+		if found, err := config.File(shownFrom(r.Dir, spec), config.Options{}); err == nil && found != "" {
+			if r.Configs[i], err = filepath.Abs(found); err != nil {
+				return r, fault.New(fault.Host, "finding the working directory", err)
+			}
+		}
+	}
+	if r, err = p.Absolute(r); err == nil && with != nil {
+		r.Configs = with
+	}
+	return r, err
+}
+
+// DatasetOf returns the name of a manifest's dataset from here: a path where it is that of a file,
+// which may have moved as in [Process.Tested].
+func DatasetOf(m *manifest.Manifest) string {
+	name := m.Dataset.Name
+	if slices.Contains(dataset.ShortNames(), name) {
+		return name
+	}
+	for _, path := range []string{within(m.Dir, name), name} {
+		if _, err := os.Stat(path); err == nil {
+			if abs, err := filepath.Abs(path); err == nil {
+				return abs
+			}
+		}
+	}
+	return name
+}
+
+// here returns the name of a file for messages, and to open it: relative where it is in the
+// working directory, as people write it.
+func here(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	return shownFrom(dir, path)
+}
+
+// shownFrom returns an absolute path relative to dir, if it is in it; another one as it is.
+func shownFrom(dir, path string) string {
+	if !filepath.IsAbs(path) {
+		return path
+	}
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return path
+	}
+	return rel
+}
+
+// from returns the folder in which relative paths start; empty where it is the working directory.
+func from(dir string) string {
+	if here(dir) == "." {
+		return ""
+	}
+	return dir
+}
+
+// subset is the name of the dataset for messages, and to open it.
+func subset(r Request) string {
+	name := here(r.Subset)
+	if dir, err := os.Getwd(); err != nil || dataset.Locate(name, dir) != r.Subset { // a folder may be called as an alias is
+		return r.Subset
+	}
+	return name
+}
+
+// configs are the arguments of -c for messages, and to read them.
+func configs(r Request) []string {
+	list := make([]string, len(r.Configs))
+	for i, spec := range r.Configs {
+		list[i] = spec
+		if filepath.IsAbs(spec) {
+			if name, err := config.File(here(spec), config.Options{}); err == nil && name != "" {
+				list[i] = here(spec)
+			}
+		}
+	}
+	return list
+}
+
+// Masked returns r as a file may have it: without the secrets in its configurations.
+func Masked(r Request) Request {
+	r.Configs = slices.Clone(r.Configs)
+	for i, spec := range r.Configs {
+		r.Configs[i] = config.MaskSpec(spec)
+	}
+	return r
+}
+
+// CheckRequest refuses values that no run can have, by the names of their flags.
+func CheckRequest(r Request) error {
+	_, badDurability := journal.ParseDurability(r.Durability)
+	switch {
+	case r.Workers < 0:
+		return fault.Newf(fault.Usage, "--workers %d: expected at least 1", r.Workers)
+	case r.GradeWorkers < 0:
+		return fault.Newf(fault.Usage, "--grade-workers %d: expected at least 1", r.GradeWorkers)
+	case !(r.EngineWait > 0): // NaN is not either
+		return fault.Newf(fault.Usage, "--engine-wait %vs: expected a time above 0, such as 5m", r.EngineWait)
+	case !(r.CostLimit >= 0):
+		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected an amount in US dollars, such as 2.50", r.CostLimit)
+	case strings.ContainsFunc(r.ImagePrefix, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }):
+		return fault.Newf(fault.Usage, "--image-prefix %q: expected the host of a registry, such as mirror.local or mirror.local/hub", r.ImagePrefix)
+	}
+	return cmp.Or(CheckImages(r), checkRecording(r), badDurability)
+}
+
+// CheckImages refuses values about images that nothing can be done with.
+func CheckImages(r Request) error {
+	switch {
+	case r.Prefetch < 0:
+		return fault.Newf(fault.Usage, "--prefetch %d: expected a number of images, 0 or more", r.Prefetch)
+	case r.Order != manifest.OrderGrouped && r.Order != manifest.OrderGiven:
+		return fault.Newf(fault.Usage, "--order %s: expected %s or %s", r.Order, manifest.OrderGrouped, manifest.OrderGiven)
+	case r.Pulls < 1:
+		return fault.Newf(fault.Usage, "--pulls %d: expected at least 1", r.Pulls)
+	}
+	return nil
+}
+
+// checkRecording refuses a recording that is not there, and flags that do not go together.
+func checkRecording(r Request) error {
+	switch {
+	case r.Record && r.Replay != "":
+		return fault.Newf(fault.Usage, "--record and --replay cannot be used together")
+	case r.ReplayChanged && r.Replay == "":
+		return fault.Newf(fault.Usage, "--replay-changed needs --replay DIR")
+	}
+	if r.Replay == "" {
+		return nil
+	}
+	if found, _ := fs.Glob(os.DirFS(r.Replay), "*/"+cassette.FileName); len(found) == 0 { // the name of the directory may look like a pattern
+		return fault.Newf(fault.Usage, "--replay %s: there is no recording in it", here(r.Replay)).
+			WithHint("a recording is made by `batch run --record`")
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
+	"batch.example/batch/docker"
+	"batch.example/batch/grade/family"
+	"batch.example/batch/journal"
+	"batch.example/batch/llm/limit"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/grading"
+	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
+)
+
+// Setup is a request whose configuration has been read, and after [Setup.Over] whose instances are
+// known too. [Setup.Config] is the run. A caller may change the exported fields before.
+type Setup struct {
+	Request
+	Process  Process
+	Settings *config.Config
+
+	Dataset   *dataset.Dataset
+	Instances []dataset.Instance // the selected ones
+
+	// Asked is the request for the manifest, and Argv its command line: those of the last `batch
+	// run`, which this process may continue with other values. NewSetup sets those of this process.
+	Asked   Request
+	Argv    []string
+	Command string // of batch; NewSetup sets "run"
+
+	Limits      *limit.Pool          // of the keys; runs that share one share the limits
+	KeyFromTurn bool                 // turns bring keys of their own
+	Git         func() *manifest.Git // nil: not known
+	WidthWhy    string               // how Workers were chosen, if the engine chose them
+
+	loop *agent.Loop
+}
+
+// NewSetup reads the configuration of a request, whose paths become absolute, and makes the mask
+// of the process hide its secrets.
+func NewSetup(r Request, p Process) (*Setup, error) {
+	r, err := p.Absolute(r)
+	if err == nil {
+		err = CheckRequest(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := p.LoadConfig(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Hide(cfg, r.MaskPatterns); err != nil {
+		return nil, err
+	}
+	for _, w := range cfg.Warnings {
+		p.tell(w)
+	}
+	if r.Output == "" {
+		r.Output = DefaultOutput(r.Subset, cfg.Model.ModelName)
+	}
+	return &Setup{Request: r, Process: p, Settings: cfg, Asked: r, Argv: p.Argv, Command: "run", Limits: new(limit.Pool)}, nil
+}
+
+// Over makes the setup one over the selected instances of ds. It refuses settings with which
+// they would fail.
+func (s *Setup) Over(ds *dataset.Dataset, selected []dataset.Instance) (err error) {
+	s.Dataset, s.Instances = ds, selected
+	s.loop, err = Prepare(s.Settings, selected)
+	return err
+}
+
+// Measure resolves the numbers of workers that the engine chooses.
+func (s *Setup) Measure(ctx context.Context) {
+	if s.Workers > 0 && (!s.Grade || s.GradeWorkers > 0) {
+		return
+	}
+	machine := sandbox.Measure(ctx, docker.FromEnv(s.Process.Getenv, s.Process.Home))
+	if s.Workers == 0 {
+		s.Workers, s.WidthWhy = Width(machine, s.Settings.Environment.Flags().Memory, len(s.Instances))
+	}
+	if s.Grade && s.GradeWorkers == 0 {
+		s.GradeWorkers = machine.Cores
+	}
+}
+
+// Config returns the run. What can be refused is refused before the directory is touched.
+func (s *Setup) Config() (c Config, err error) {
+	model, warnings, err := FindModel(s.Settings, s.CostLimit, s.access())
+	if err != nil {
+		return c, err
+	}
+	if err := checkAsked(s.Request, model.Provider); err != nil {
+		return c, err
+	}
+	for _, warning := range warnings {
+		s.Process.tell(warning)
+	}
+	servers, err := s.Settings.MCPServers(s.Process.Getenv)
+	if err != nil {
+		return c, err
+	}
+	for i := range servers {
+		servers[i].Dir = from(s.Dir)
+	}
+	retries, err := runner.ParseRetries(s.Retry)
+	if err != nil {
+		return c, err
+	}
+	sweep, beside := "", 0.0
+	if s.CostLimit > 0 {
+		if sweep, beside, err = sweeps.Beside(s.Output); err != nil {
+			return c, err
+		}
+	}
+	return Config{
+		Output: s.Output, Settings: s.Settings, Loop: s.loop, Instances: s.Instances,
+		Model: model, Sandboxes: s.Process.Sandboxes(s.Settings, s.Request),
+		Store: results.Options{Durability: journal.Durability(s.Durability), Mask: s.Process.Mask},
+		About: s.about(), Git: s.Git, Argv: s.Process.Argv, MaskPatterns: s.MaskPatterns,
+		Width: runner.NewWidth(s.Workers), WidthWhy: s.WidthWhy, ByImage: s.Order != manifest.OrderGiven,
+		Retries: retries, CostLimit: s.CostLimit, Sweep: sweep, Beside: beside, Salvage: s.Salvage,
+		Grading: s.Grading(), Servers: servers, Tell: s.Process.tell,
+	}, nil
+}
+
+// Grading says how predictions are graded; nil: they are not.
+func (s *Setup) Grading() *Grading {
+	if !s.Grade {
+		return nil
+	}
+	return &Grading{
+		Settings: grading.Settings{
+			Options: family.Options{Workdir: s.Settings.Environment.Cwd}, Startup: Startup(s.Settings), Cache: s.Process.GradeCache(),
+			AllowCommitMismatch: s.Settings.Environment.AllowCommitMismatch,
+		},
+		Width: runner.NewWidth(s.GradeWorkers),
+	}
+}
+
+// about is what the manifest says of the request and its dataset.
+func (s *Setup) about() manifest.Manifest {
+	asked, name := Masked(s.Asked), s.Dataset.Name
+	if name == subset(s.Request) { // wherever it is continued
+		name = shownFrom(asked.Dir, s.Subset)
+	}
+	return manifest.Manifest{
+		Batch: Version(), Command: s.Command, Argv: s.Argv, Dir: s.Asked.Dir, Request: &asked, Seed: s.Seed,
+		Dataset: manifest.Dataset{
+			Name: name, Split: s.Dataset.Split, Revision: s.Dataset.Revision, Digest: s.Dataset.Digest, Selection: selection(s.Request),
+		},
+	}
+}
+
+// selection writes what selects as flags.
+func selection(r Request) string {
+	parts := slices.Clone(r.Named)
+	for _, p := range []struct{ flag, value string }{
+		{"filter", r.Filter}, {"slice", r.Slice}, {"instances", here(r.InstancesFile)}, {"shard", r.Shard},
+	} {
+		if p.value != "" {
+			parts = append(parts, fmt.Sprintf("--%s %q", p.flag, p.value))
+		}
+	}
+	if r.Shuffle {
+		parts = append(parts, fmt.Sprintf("--shuffle --seed %d", r.Seed))
+	}
+	return strings.Join(parts, " ")
+}
+
+// title names a dataset and the split that was read.
+func title(ds *dataset.Dataset) string {
+	return manifest.Dataset{Name: ds.Name, Split: ds.Split}.Title()
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
