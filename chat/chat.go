@@ -57,7 +57,7 @@ type Chat struct {
 	own     bool  // the action that is about to run is the person's
 	ran     bool  // the action that was begun last is the person's
 	stopped bool  // the person has interrupted the action that was begun last
-	cut     bool  // the action that was begun last is the Conversation's Cut
+	cut     *Cut  // the action that was begun last, if an earlier process began it
 	over    error // why the conversation ends; errEnd, errLeave or nil
 }
 
@@ -138,7 +138,7 @@ func (c *Chat) Talk(ctx context.Context, conv *solver.Conversation) error {
 	c.conv = conv
 	c.inbox = newInbox(c.c.Input, c.onSight())
 	defer c.inbox.close()
-	c.cut = conv.Cut != nil
+	c.cut = (*Cut)(conv.Cut)
 	c.set(asking)
 	defer c.set(absent)
 	st := conv.Session.State()
@@ -184,13 +184,10 @@ func (c *Chat) opened(st session.State) {
 	conv := c.conv
 	o := Opened{
 		Instance: conv.Instance.ID, Model: c.c.Model, Directory: c.c.Directory, Container: conv.Facts.Container, Image: conv.Facts.Image.Ref,
-		Mode: c.mode, Turns: st.Turns, Adopted: conv.Facts.Adopted, Resumed: conv.Resumed, Retry: st.Retry, Spent: st.Cost,
+		Mode: c.mode, Turns: st.Turns, Adopted: conv.Facts.Adopted, Resumed: conv.Resumed, Retry: st.Retry, Spent: st.Cost, Cut: c.cut,
 	}
 	for _, d := range conv.Differences {
 		o.Differences = append(o.Differences, Difference{d.Step, d.Command, d.ExitCode, strings.ToValidUTF8(string(d.Output), "\ufffd")})
-	}
-	if cut := conv.Cut; cut != nil {
-		o.Cut = &Cut{cut.Command, cut.Tool, cut.Lost}
 	}
 	c.c.Face.Opened(o)
 }
@@ -301,7 +298,7 @@ func (c *Chat) watch(ctx context.Context, e session.Event) {
 		return
 	}
 	if e.Kind == session.KindToolCall {
-		c.cut = false
+		c.cut = nil
 	}
 	c.c.Face.Event(e)
 }
@@ -339,17 +336,16 @@ func (c *Chat) approve(ctx context.Context, tool string, call agent.Call) error 
 }
 
 // begun says whether the result of an action that had begun is known; see [agent.Turn]. The
-// person is not asked: they have approved it, and may have stopped it since. In mode yolo, a
-// command whose sandbox is gone runs again, as in a run that is resumed. Words are what they say
-// now.
+// person is not asked: they have approved it, and may have stopped it since. Words are what they
+// say now.
 func (c *Chat) begun(call agent.Call, words string) error {
 	text := ""
 	switch {
 	case c.stopped && c.ran:
 		text = "The user interrupted the command, which was their own."
-	case c.cut && c.conv.Cut.Lost && call.Command != "" && c.current() == Yolo:
+	case c.cut != nil && c.cut.again(c.current()):
 		return nil // the new sandbox has all that ran before it, and nothing that it did
-	case c.cut && c.conv.Cut.Lost:
+	case c.cut != nil && c.cut.Lost:
 		text = "The program that ran the action was ended before it had the result."
 	case call.Command == "": // the container does not know it
 		text = "The action did not come to its end."

@@ -19,8 +19,9 @@
 // model call is given up, and counts as paid since it may be. Then the person may say
 // something, or let the agent continue.
 //
-// An action that was running when the process was killed is not started again, nor is the person
-// asked: they had approved it. They see it when the conversation opens ([Opened]). A command's
-// result comes from the container, where it may still run; if that is gone, the model reads that
-// the result is not known.
+// The person is not asked again about an action that was running when the process was killed: they
+// had approved it. They see it when the conversation opens ([Opened]). A command's result comes
+// from the container, where it may still run. If that is gone, the command is started again in mode
+// yolo, as in a run that is resumed. In the other modes, and for an action that is not a command, the
+// model reads that the result is not known.
 package chat

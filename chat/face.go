@@ -44,7 +44,8 @@ type Opened struct {
 	Cut *Cut `json:"cut,omitempty"` // the action that was running when the process before ended
 }
 
-// Cut is an action that was running when its process ended. It is not started again.
+// Cut is an action that was running when its process ended. If it is Lost, a command is started
+// again when the turn continues in mode yolo. Otherwise, no action is.
 type Cut struct {
 	Command string `json:"command,omitempty"`
 	Tool    string `json:"tool,omitempty"` // if there is no command
@@ -53,6 +54,10 @@ type Cut struct {
 	// ended there: when the turn continues, its result comes first.
 	Lost bool `json:"lost"`
 }
+
+// again reports whether the action is started again when the turn continues in a mode. A command
+// whose container is gone is, as in a run, where the person has said that they are not asked.
+func (c *Cut) again(m Mode) bool { return m == Yolo && c.Lost && c.Command != "" }
 
 // Difference is a recorded action that did something else when it ran again in a new
 // container.

@@ -63,7 +63,7 @@ func (t *terminal) Opened(o Opened) {
 		t.say("step %d did something else when it ran again (exit code %d): %s\n%s", d.Step, d.ExitCode, printable.Line(d.Command), indented(shorten(d.Output)))
 	}
 	if o.Cut != nil {
-		t.cut(o.Cut)
+		t.cut(o.Cut, o.Mode)
 	}
 	if o.Retry {
 		t.say("the last turn did not come to its end: Enter continues it, and words begin another one")
@@ -71,12 +71,15 @@ func (t *terminal) Opened(o Opened) {
 }
 
 // cut shows the action that was running when the process before ended.
-func (t *terminal) cut(c *Cut) {
-	action, fate := cmp.Or(c.Command, c.Tool), "it continues in the container, or has ended there: its result comes first"
-	if c.Lost {
-		fate = "what it did is not known"
+func (t *terminal) cut(c *Cut, m Mode) {
+	fate := "It does not start again; it continues in the container, or has ended there: its result comes first."
+	switch {
+	case c.again(m):
+		fate = fmt.Sprintf("In mode %s it starts again when you continue, since its container is gone.", m)
+	case c.Lost:
+		fate = fmt.Sprintf("In mode %s it does not start again; what it did is not known.", m)
 	}
-	t.say("batch was ended while this ran. It does not start again; %s.\n%s", fate, indented(action))
+	t.say("batch was ended while this ran. %s\n%s", fate, indented(cmp.Or(c.Command, c.Tool)))
 }
 
 // Event implements [Face].

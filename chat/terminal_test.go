@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"batch.example/batch/agent"
 	"batch.example/batch/llm"
 	"batch.example/batch/session"
 )
@@ -58,6 +59,40 @@ func TestALongOutputIsShortened(t *testing.T) {
 	}
 	if shorten("\n") != "" || shorten("a") != "a\n" {
 		t.Errorf("got %q, %q; want nothing, a line", shorten("\n"), shorten("a"))
+	}
+}
+
+// The screen says what happens to an action that was cut off, and that is what happens.
+func TestWhatWasCutOffIsSaidAndDone(t *testing.T) {
+	const (
+		stays  = "It does not start again; it continues in the container, or has ended there: its result comes first."
+		repeat = "In mode yolo it starts again when you continue, since its container is gone."
+		lost   = " it does not start again; what it did is not known."
+	)
+	command, tool := Cut{Command: "make"}, Cut{Tool: "mcp_files_read", Lost: true}
+	gone := Cut{Command: "make", Lost: true}
+	for _, c := range []struct {
+		cut     Cut
+		mode    Mode
+		said    string
+		unknown bool
+	}{
+		{command, Confirm, stays, false},
+		{command, Yolo, stays, false},
+		{gone, Yolo, repeat, false},
+		{gone, Confirm, "In mode confirm" + lost, true},
+		{gone, Human, "In mode human" + lost, true},
+		{tool, Yolo, "In mode yolo" + lost, true},
+		{tool, Confirm, "In mode confirm" + lost, true},
+	} {
+		got := onTerminal(func(f Face) { f.Opened(Opened{Resumed: true, Mode: c.mode, Cut: &c.cut}) })
+		if want := "batch was ended while this ran. " + c.said + "\n  " + c.cut.Command + c.cut.Tool + "\n"; !strings.Contains(got, want) {
+			t.Errorf("%+v in mode %s: got %s; want %s", c.cut, c.mode, got, want)
+		}
+		chat := Chat{mode: c.mode, cut: &c.cut}
+		if err := chat.begun(agent.Call{Command: c.cut.Command}, ""); (err != nil) != c.unknown {
+			t.Errorf("%+v in mode %s: got %v; want unknown %t", c.cut, c.mode, err, c.unknown)
+		}
 	}
 }
 

@@ -48,9 +48,9 @@ it, /c /y /u switch modes, /d shows the diff, /m the history, /s saves the diff
 as the prediction, /k ends the conversation with its result, /q leaves it. A
 line that ends with a backslash continues. ctrl-c stops the agent, kills its
 command and asks for a comment; at a question, ctrl-c twice leaves. A command
-that was running when batch was killed is shown by the next one and does not
-start again: its result comes from the container, or is not known if that is
-gone.
+that was running when batch was killed is shown by the next one, and its result
+comes from the container. If that is gone, the command starts again in mode
+yolo; in the other modes its result is not known.
 
 With --no-tty, standard input has one JSON object per line:
   {"say":"..."} {"approve":true} {"reject":"why"} {"command":"..."}

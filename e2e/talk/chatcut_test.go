@@ -19,7 +19,8 @@ import (
 const slow = "echo started >> starts; until test -e /tmp/go; do sleep 0.1; done; cat starts"
 
 // A conversation is killed while a command runs. The next process neither offers the command nor
-// starts it again: it has the result from the container or, if that is gone, says that nothing is known.
+// starts it again: it has the result from the container or, if that is gone, says that nothing is
+// known. Only in mode yolo, the command runs again then.
 func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
@@ -27,6 +28,7 @@ func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		args  []string
 		lost  bool
+		again bool
 		words string
 	}{
 		"the person's":           {args: []string{"-m", "noop", "--mode", "human"}},
@@ -34,6 +36,7 @@ func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
 		"the agent's":            {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}},
 		"the agent's, and words": {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}, words: "continue"},
 		"the agent's, lost":      {args: []string{"-m", "scripted/talk.yaml", "--mode", "confirm"}, lost: true},
+		"the agent's, run again": {args: []string{"-m", "scripted/talk.yaml", "--mode", "yolo"}, lost: true, again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +62,7 @@ func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
 			if cut := second.cut; cut == nil || cut.Command != slow || cut.Lost != c.lost {
 				t.Errorf("the conversation opens with the cut %+v, want lost %v", cut, c.lost)
 			}
-			if !c.lost {
+			if !c.lost || c.again {
 				e2e.MakeInContainers(t, prefix+"0", "/tmp/go")
 			}
 			second.until("", map[string]string{
@@ -72,11 +75,11 @@ func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
 			if strings.Contains(all, `"asked":"approve"`) {
 				t.Errorf("the command is offered again:\n%s", all)
 			}
-			if got := strings.Contains(all, `"output":"started\n"`); got == c.lost {
+			if got := strings.Contains(all, `"output":"started\n"`); got != (!c.lost || c.again) {
 				t.Errorf("the result of the command is shown: %v\n%s", got, all)
 			}
 			text, err := os.ReadFile(filepath.Join(dir, "talk", prefix+"0", prefix+"0.traj.json"))
-			if got := strings.Contains(string(text), "What it did is not known."); err != nil || got != c.lost {
+			if got := strings.Contains(string(text), "What it did is not known."); err != nil || got != (c.lost && !c.again) {
 				t.Errorf("the model reads that the result is not known: %v (%v)", got, err)
 			}
 		})
