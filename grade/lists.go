@@ -45,7 +45,7 @@ func testV4(s seen, id string) outcome {
 	switch {
 	case !found, status == logparse.Failed, status == logparse.Error:
 		return failure
-	case passes(status):
+	case Passes(status):
 		return success
 	}
 	return neither
@@ -57,7 +57,7 @@ func mustPass(s seen, id string) outcome {
 	switch {
 	case !found, status == logparse.Failed, status == logparse.Error, status == logparse.Skipped:
 		return failure
-	case passes(status):
+	case Passes(status):
 		return success
 	}
 	return neither

@@ -43,7 +43,7 @@ func (s seen) tolerant(id string) (status string, found bool) {
 		}
 		if !found {
 			status, found = s.statuses[name], true
-		} else if passes(s.statuses[name]) != passes(status) {
+		} else if Passes(s.statuses[name]) != Passes(status) {
 			return "", false
 		}
 	}
@@ -57,4 +57,6 @@ func (s seen) names() []string {
 	return slices.Sorted(maps.Keys(s.statuses))
 }
 
-func passes(status string) bool { return status == logparse.Passed || status == logparse.XFail }
+// Passes reports whether a status says that a test passed. An expected failure counts, as in the
+// harness.
+func Passes(status string) bool { return status == logparse.Passed || status == logparse.XFail }

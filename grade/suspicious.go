@@ -98,7 +98,7 @@ func Results(l Log, parse Parse, r logparse.Rules) (statuses logparse.Statuses, 
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
 		// Of pytest, ERROR beside PASSED is one test, whose end failed.
-		if failed[name] == logparse.Failed && passes(passed[name]) && !IsProgress(name) {
+		if failed[name] == logparse.Failed && Passes(passed[name]) && !IsProgress(name) {
 			names = append(names, name)
 		}
 	}
@@ -134,7 +134,7 @@ func contradictions(m measured, t Tests, parse Parse) []string {
 	var both []string
 	for _, ids := range [][]string{t.FailToPass, t.PassToPass} {
 		for _, id := range ids {
-			if !IsProgress(id) && fails(failed[id]) && passes(m.statuses[id]) {
+			if !IsProgress(id) && fails(failed[id]) && Passes(m.statuses[id]) {
 				both = append(both, id)
 			}
 		}

@@ -147,7 +147,7 @@ func (f *finder) passed(logs []grade.Log) (map[string]int, error) {
 				return nil, err
 			}
 			for name, status := range statuses {
-				if status == logparse.Passed || status == logparse.XFail {
+				if grade.Passes(status) {
 					n[name]++
 				}
 			}
