@@ -45,6 +45,32 @@ func TestNothingThatTestsPrintEndsAGradedPartWithANonce(t *testing.T) {
 	}
 }
 
+// A judgement of some tests does not change that of others.
+func TestALogIsReadOnceForAnyTests(t *testing.T) {
+	const nonce = "5e1f"
+	text := grade.StartMarker(nonce) + "\nPASSED a\nFAILED b\n>>>>> Tests Errored\n" + grade.EndMarker(nonce) + "\n"
+	parsed := 0
+	parse := func(log string) (logparse.Statuses, []string, error) {
+		parsed++
+		return words(log)
+	}
+	reading, err := grade.Read(grade.Log{Text: []byte(text), Nonce: nonce}, parse, grade.PassAndFail, logparse.V5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fixed := range []string{"b", "c", "b"} {
+		if j := reading.Judge(grade.Tests{FailToPass: []string{"a", fixed}}); j.Resolution != grade.ResolvedPartial || len(j.Suspicious) != 1 {
+			t.Errorf("a and %s: %+v", fixed, j)
+		}
+	}
+	if parsed != 1 {
+		t.Errorf("parsed %d times, want once", parsed)
+	}
+	if j := reading.Judge(grade.Tests{FailToPass: []string{"a"}}); !j.Resolved {
+		t.Errorf("a: %+v", j)
+	}
+}
+
 func TestWhatIsPrintedIsNoInfrastructureFailureWithANonce(t *testing.T) {
 	const said = "WARNING: Temporary failure in name resolution\nCannot connect to the Docker daemon\nKilled\n"
 	for nonce, want := range map[string]vocab.Verdict{"5e1f": vocab.VerdictUnresolved, "": vocab.VerdictInfrastructure} {

@@ -15,6 +15,7 @@ type measured struct {
 	seen
 	part       string // what was parsed
 	whole      bool   // that is all of the log
+	unread     string // the log, where nothing is between the markers and only that counts
 	miss       *miss
 	suspicious []string
 }
@@ -56,6 +57,9 @@ func measure(text string, l Log, parse Parse, r logparse.Rules) (measured, error
 		if len(m.statuses) > 0 || l.OnlyMarked {
 			break
 		}
+	}
+	if len(m.statuses) == 0 && l.OnlyMarked {
+		m.unread = text
 	}
 	if len(m.statuses) == 0 && missing != nil {
 		m.miss = missing

@@ -2,8 +2,6 @@ package grade
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"batch.example/batch/grade/logparse"
@@ -76,34 +74,6 @@ var progress = lazy.Regexp(`^\[ *[0-9]+%\]$`)
 // IsProgress reports whether a test's id is none, but how far pytest was, as in "PASSED [100%]":
 // rows of pytest's own repository have such ids, and logs have any result of them.
 func IsProgress(id string) bool { return progress().MatchString(id) }
-
-// Results returns the statuses that a log has, whether they count or not, and the names that it
-// has for failed and for passed tests, sorted: tests of two files that have one name, for example.
-// The last line about a name counts, so that its status says nothing about one of them. An error
-// is the parser's.
-func Results(l Log, parse Parse, r logparse.Rules) (statuses logparse.Statuses, several []string, err error) {
-	m, err := measure(Decode(l.Text), l, parse, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	failing, others := failingLines(m.part)
-	failed, _, err := parse(failing)
-	if err != nil { // it cannot read a part of a log
-		return m.statuses, nil, nil
-	}
-	passed, _, err := parse(others)
-	if err != nil {
-		return m.statuses, nil, nil
-	}
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(failed)) {
-		// Of pytest, ERROR beside PASSED is one test, whose end failed.
-		if failed[name] == logparse.Failed && Passes(passed[name]) && !IsProgress(name) {
-			names = append(names, name)
-		}
-	}
-	return m.statuses, names, nil
-}
 
 // failingLines separates the lines in which a parser may find a failed test.
 func failingLines(part string) (failing, others string) {

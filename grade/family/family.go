@@ -108,7 +108,7 @@ func Find(in dataset.Instance, o Options) (*Task, error) {
 		if err := f.fill(r, t); err != nil {
 			return nil, err
 		}
-		if t.unnamed() && !o.Unfilled { // by every rule, any log would do
+		if unnamed(t.Tests) && !o.Unfilled { // by every rule, any log would do
 			return nil, r.fault("%w", ErrNoTests).WithHint("%s", r.hintNoTests())
 		}
 		return t, r.own(t)
@@ -127,7 +127,7 @@ func (r row) secret() bool {
 }
 
 // unnamed reports whether no test decides.
-func (t *Task) unnamed() bool { return len(t.Tests.FailToPass)+len(t.Tests.PassToPass) == 0 }
+func unnamed(t grade.Tests) bool { return len(t.FailToPass)+len(t.PassToPass) == 0 }
 
 // hintNoTests says what can be done for a row that names no test.
 func (r row) hintNoTests() string {
@@ -166,13 +166,6 @@ func Unlisted(in dataset.Instance, o Options) (*Task, error) {
 			WithHint("%sgive the row its solution in column patch", in.Misspelled("patch"))
 	}
 	return t, nil
-}
-
-// WithTests returns the task with other tests that decide.
-func (t *Task) WithTests(tests grade.Tests) *Task {
-	other := *t
-	other.Tests = tests
-	return &other
 }
 
 const bringYourOwn = "a row is graded by its columns eval_script and log_parser: `batch help row` lists the test runners that\n" +

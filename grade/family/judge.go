@@ -24,29 +24,46 @@ type outcome struct {
 // harness is a form of SWE-bench's. An error says that there is no verdict: it is what the
 // parser says, or the cancellation of ctx.
 func (t *Task) Judge(ctx context.Context, l grade.Log, r logparse.Rules) (grade.Judgement, error) {
-	j, err := t.judge(ctx, l, r)
-	if t.unnamed() && j.Verdict == vocab.VerdictResolved {
-		j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedNo, false, vocab.VerdictUnresolved, "it is run to find the tests that decide"
+	reading, err := t.Read(ctx, l, r)
+	if err != nil {
+		return grade.Judgement{}, err
 	}
-	return j, err
+	return reading.Judge(t.Tests), nil
 }
 
-func (t *Task) judge(ctx context.Context, l grade.Log, r logparse.Rules) (grade.Judgement, error) {
+// Reading is the output of a task's script that was read, whichever tests decide.
+type Reading struct {
+	*grade.Reading
+	rule rule
+}
+
+// Read reads the output of the task's script as [Task.Judge] does.
+func (t *Task) Read(ctx context.Context, l grade.Log, r logparse.Rules) (*Reading, error) {
 	if t.rule == nil && grade.IsOld(l) {
 		r = logparse.V4
 	}
-	parse := t.Parse(ctx, r)
-	if t.rule == nil {
-		return grade.Judge(l, parse, t.Tests, grade.EvalType(t.Repo, t.EvalType, r), r)
+	evalType := grade.EvalType(t.Repo, t.EvalType, r)
+	if t.rule != nil {
+		var zero int // the neighbors' harnesses look neither at the exit code nor beside the markers
+		l.ExitCode, l.OnlyMarked, evalType = &zero, true, grade.PassAndFail
 	}
-	var zero int // the neighbors' harnesses look neither at the exit code nor beside the markers
-	l.ExitCode, l.OnlyMarked = &zero, true
-	j, err := grade.Judge(l, parse, t.Tests, grade.PassAndFail, r)
-	if err != nil || !j.Found {
-		return j, err
+	reading, err := grade.Read(l, t.Parse(ctx, r), evalType, r)
+	if err != nil {
+		return nil, err
 	}
-	t.decide(&j)
-	return j, nil
+	return &Reading{reading, t.rule}, nil
+}
+
+// Judge grades the output by the tests that decide. Without any, nothing resolves the task.
+func (r *Reading) Judge(tests grade.Tests) grade.Judgement {
+	j := r.Reading.Judge(tests)
+	if r.rule != nil && j.Found {
+		r.decide(&j, tests)
+	}
+	if unnamed(tests) && j.Verdict == vocab.VerdictResolved {
+		j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedNo, false, vocab.VerdictUnresolved, "it is run to find the tests that decide"
+	}
+	return j
 }
 
 // Parse returns the parser of the task's logs.
@@ -55,8 +72,8 @@ func (t *Task) Parse(ctx context.Context, r logparse.Rules) grade.Parse {
 }
 
 // decide replaces the verdict of SWE-bench's rule by that of the family's.
-func (t *Task) decide(j *grade.Judgement) {
-	o := t.rule(j.Statuses, t.Tests)
+func (r *Reading) decide(j *grade.Judgement, tests grade.Tests) {
+	o := r.rule(j.Statuses, tests)
 	j.Tests = grade.TestsStatus{FailToPass: o.failToPass, PassToPass: o.passToPass}
 	j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedFull, true, vocab.VerdictResolved, ""
 	doubt := j.Doubt

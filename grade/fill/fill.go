@@ -49,37 +49,29 @@ type Flaky struct {
 // Find compares the logs before and after the gold patch of a task, at least one each. An
 // error is a *fault.Error: of kind Instance if the logs do not say which tests decide.
 func Find(ctx context.Context, t *family.Task, r logparse.Rules, before, after []grade.Log) (Lists, error) {
-	f := finder{ctx: ctx, task: t.WithTests(grade.Tests{}), rules: r, names: map[string]bool{}}
-	for _, log := range before {
-		if _, err := f.look(log, "before its gold patch"); err != nil {
-			return Lists{}, err
-		}
+	f := finder{task: t, names: map[string]bool{}}
+	earlier, err := f.read(ctx, r, before)
+	if err != nil {
+		return Lists{}, err
 	}
-	why := ""
-	for _, log := range after {
-		j, err := f.look(log, "after its gold patch")
-		if err != nil {
-			return Lists{}, err
-		}
-		if !j.Found {
-			why = j.Why
-		}
+	later, err := f.read(ctx, r, after)
+	if err != nil {
+		return Lists{}, err
 	}
+	f.tests = slices.Sorted(maps.Keys(f.names))
+	passedBefore, _, err := f.passed(earlier, "before its gold patch")
+	if err != nil {
+		return Lists{}, err
+	}
+	passedAfter, why, err := f.passed(later, "after its gold patch")
 	switch {
-	case len(f.names) == 0:
+	case err != nil:
+		return Lists{}, err
+	case len(f.tests) == 0:
 		return Lists{}, f.fault("%s found no test in what the test command printed", t.Parser).
 			WithHint("the log shows what the command said; `batch help row` lists the parser of each test runner")
 	case why != "":
 		return Lists{}, f.fault("after its gold patch, %s", why)
-	}
-	f.task = t.WithTests(grade.Tests{FailToPass: slices.Sorted(maps.Keys(f.names))})
-	passedBefore, err := f.passed(before)
-	if err != nil {
-		return Lists{}, err
-	}
-	passedAfter, err := f.passed(after)
-	if err != nil {
-		return Lists{}, err
 	}
 	l := f.lists(passedBefore, passedAfter, len(before), len(after))
 	if len(l.FailToPass) == 0 {
@@ -101,52 +93,60 @@ func left(l Lists) string {
 	return text
 }
 
-// finder reads the logs of one task.
+// finder compares the logs of one task.
 type finder struct {
-	ctx   context.Context
 	task  *family.Task
-	rules logparse.Rules
 	names map[string]bool // of all tests; true: the name of several
+	tests []string        // the names, sorted
 	doubt string
+}
+
+// reading is a log with the statuses in it, whether they count or not.
+type reading struct {
+	*family.Reading
+	statuses logparse.Statuses
 }
 
 func (f *finder) fault(format string, args ...any) *fault.Error {
 	return fault.Newf(fault.Instance, f.task.InstanceID+": "+format, args...)
 }
 
-// look collects the names of a log's tests.
-func (f *finder) look(log grade.Log, when string) (grade.Judgement, error) {
-	j, err := f.task.Judge(f.ctx, log, f.rules)
-	if err != nil {
-		return j, err
-	}
-	if j.Verdict != vocab.VerdictUnresolved {
-		return j, f.fault("%s, %s", when, j.Why)
-	}
-	statuses, several, err := grade.Results(log, f.task.Parse(f.ctx, f.rules), f.rules)
-	for name := range statuses {
-		f.names[name] = f.names[name] || slices.Contains(several, name)
-	}
-	return j, err
-}
-
-// passed counts the logs in which each test passed.
-func (f *finder) passed(logs []grade.Log) (map[string]int, error) {
-	n := map[string]int{}
+// read reads logs, and collects the names of their tests.
+func (f *finder) read(ctx context.Context, r logparse.Rules, logs []grade.Log) ([]reading, error) {
+	var list []reading
 	for _, log := range logs {
-		j, err := f.task.Judge(f.ctx, log, f.rules)
+		read, err := f.task.Read(ctx, log, r)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range j.Tests.FailToPass.Success {
-			n[name]++
+		statuses, several, err := read.Results()
+		if err != nil {
+			return nil, err
 		}
-		if !j.Found { // by the rules, no test passed in it; but a test that did was not fixed
-			statuses, _, err := grade.Results(log, f.task.Parse(f.ctx, f.rules), f.rules)
-			if err != nil {
-				return nil, err
+		for name := range statuses {
+			f.names[name] = f.names[name] || slices.Contains(several, name)
+		}
+		list = append(list, reading{read, statuses})
+	}
+	return list, nil
+}
+
+// passed counts the logs in which each test passed. Why says what is wrong with the last one that
+// has no results that count.
+func (f *finder) passed(logs []reading, when string) (n map[string]int, why string, err error) {
+	n = map[string]int{}
+	for _, log := range logs {
+		j := log.Judge(grade.Tests{FailToPass: f.tests})
+		switch {
+		case j.Found:
+			for _, name := range j.Tests.FailToPass.Success {
+				n[name]++
 			}
-			for name, status := range statuses {
+		case j.Verdict != vocab.VerdictUnresolved:
+			return nil, "", f.fault("%s, %s", when, j.Why)
+		default: // by the rules, no test passed in it; but a test that did was not fixed
+			why = j.Why
+			for name, status := range log.statuses {
 				if grade.Passes(status) {
 					n[name]++
 				}
@@ -154,12 +154,12 @@ func (f *finder) passed(logs []grade.Log) (map[string]int, error) {
 		}
 		f.doubt = cmp.Or(f.doubt, j.Doubt)
 	}
-	return n, nil
+	return n, why, nil
 }
 
 func (f *finder) lists(before, after map[string]int, runsBefore, runsAfter int) (l Lists) {
 	l.Doubt = f.doubt
-	for _, name := range f.task.Tests.FailToPass {
+	for _, name := range f.tests {
 		b, a := before[name], after[name]
 		switch {
 		case f.names[name]:

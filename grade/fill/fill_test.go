@@ -79,6 +79,23 @@ func TestWithoutAResultBeforeAllTestsFailBefore(t *testing.T) {
 	}
 }
 
+// Of some families, only results between the markers count.
+func TestATestThatPassedBesideTheMarkersWasNotFixed(t *testing.T) {
+	task, err := family.Unlisted(dataset.Instance{
+		ID: "me__shop-1", Repo: "me/shop", Patch: "gold", TestPatch: "tests",
+		Fields: map[string]any{"test_cmds": []any{"pytest -rA"}, "log_parser": "pytest"}, LogParser: "pytest",
+	}, family.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := log("1")
+	before.Text = append([]byte("PASSED t::a\nFAILED t::b\n"), before.Text...)
+	got, err := Find(t.Context(), task, logparse.V5, []grade.Log{before}, []grade.Log{log("0", "PASSED t::a", "PASSED t::b")})
+	if want := (Lists{FailToPass: []string{"t::b"}, PassToPass: []string{"t::a"}}); err != nil || !cmp.Equal(want, got) {
+		t.Error(err, cmp.Diff(want, got))
+	}
+}
+
 // As Node prints tests of two files that have one name. The last line about a name counts, so
 // that the log has no failed test although the command failed.
 func TestANameOfSeveralTestsIsInNeitherList(t *testing.T) {
