@@ -1,7 +1,6 @@
 package talk
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,27 +18,14 @@ func TestAnInterruptedOwnCommandIsNotOfferedAgain(t *testing.T) {
 	t.Parallel()
 	for _, comment := range []string{"", "try less"} {
 		dir := t.TempDir()
-		cmd := e2e.Batch(t, dir, "chat", "--subset", "demo", "demo__slug-1", "-m", "noop", "--mode", "human", "--no-tty", "-o", "talk")
-		cmd.Stderr = os.Stderr
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
+		k := startTalk(t, dir, "--subset", "demo", "demo__slug-1", "-m", "noop", "--mode", "human", "-o", "talk")
 		said, commands := []string{}, []string{`{"command":"touch began; sleep 300"}`, `{"command":"ls began"}`, `{"end":true}`}
-		for lines.Scan() {
+		for k.lines.Scan() {
 			var e struct{ Event, Asked, Command string }
-			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			if err := json.Unmarshal(k.lines.Bytes(), &e); err != nil {
 				t.Fatal(err)
 			}
-			said = append(said, lines.Text())
+			said = append(said, k.lines.Text())
 			answer := ""
 			switch {
 			case e.Asked == "command":
@@ -52,10 +38,10 @@ func TestAnInterruptedOwnCommandIsNotOfferedAgain(t *testing.T) {
 				answer = fmt.Sprintf(`{"interrupt":%q}`, comment)
 			}
 			if answer != "" {
-				fmt.Fprintln(in, answer)
+				fmt.Fprintln(k.in, answer)
 			}
 		}
-		if err := cmd.Wait(); err != nil {
+		if err := k.cmd.Wait(); err != nil {
 			t.Errorf("%v\n%s", err, strings.Join(said, "\n"))
 		}
 		if all := strings.Join(said, "\n"); strings.Contains(all, `"asked":"approve"`) || len(commands) > 0 {
