@@ -20,8 +20,8 @@ type Task struct {
 	Repo       string
 	Version    string
 	BaseCommit string // what git calls the commit, in the container and after Setup, that TestFiles are reset to
-	// AtBase says that HEAD has to be BaseCommit after Setup. The images of published datasets are
-	// as their own harness leaves them.
+	// AtBase says that HEAD has to be BaseCommit after Setup, if that is the id of a commit. The
+	// images of published datasets are as their own harness leaves them.
 	AtBase bool
 	// Image is the image's name where the family derives it in its own way and the row has
 	// none. If it is empty, [dataset.Instance.ImageName] says the name.

@@ -2,7 +2,6 @@ package family
 
 import (
 	"context"
-	"strings"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/evalscript"
@@ -16,7 +15,7 @@ func isColumns(r row) bool {
 
 func fillColumns(r row, t *Task) error {
 	t.Script = r.in.EvalScript
-	t.AtBase = strings.TrimSpace(r.in.BaseCommit) != "" && !evalscript.Known(r.in.Repo) && !isSmith(r)
+	t.AtBase = !evalscript.Known(r.in.Repo) && !isSmith(r)
 	t.TestFiles = evalscript.Paths(r.in.TestPatch)
 	if r.options.Parser != "" {
 		return nil
