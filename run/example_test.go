@@ -2,7 +2,10 @@ package run_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log"
+	"os"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
@@ -68,6 +71,39 @@ func Example_listen() {
 	// org__repo-1: exit code 0
 	// org__repo-1: Submitted after 2 calls
 	// org__repo-1: submitted, a patch of 8 bytes
+}
+
+// A program runs a request, and later continues what is left.
+func Example_request() {
+	home, _ := os.UserHomeDir()
+	p := run.NewProcess(os.Args, os.Getenv, home)
+	work := func(r *run.Run, err error) error {
+		if err != nil {
+			return err
+		}
+		err = r.Work(context.Background(), nil, nil)
+		fmt.Println(r.Summary().Missing, "instances have no result")
+		return errors.Join(err, r.Close())
+	}
+
+	request := run.NewRequest()
+	request.Subset, request.Model, request.Output = "demo", "scripted/demo", "runs/demo"
+	setup, err := run.NewSetup(request, p)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config, err := setup.Load(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := work(run.Open(context.Background(), config)); err != nil {
+		log.Fatal(err)
+	}
+
+	more := func(r *run.Request) { r.CostLimit = 5 }
+	if err := work(run.Continue(context.Background(), "runs/demo", p, more)); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // outputs is an environment in which commands print their texts.

@@ -2,6 +2,9 @@
 // and a directory, and returns a summary. `batch run` is one run, and so is each cell
 // of a sweep.
 //
+// A [Request] is what a run is asked for, as a value: [NewSetup] makes a run of one, and a run
+// directory has the one that made it, so that [Continue] continues it in any process.
+//
 // [NewPlan] says what a run would do. [Open] locks the directory, refuses settings that
 // must not be mixed with those of its results, and finds out which instances are left.
 // [Run.Work] runs them; [Run.Summary] reports how all instances ended.

@@ -72,6 +72,44 @@ func NewSetup(r Request, p Process) (*Setup, error) {
 	return &Setup{Request: r, Process: p, Settings: cfg, Asked: r, Argv: p.Argv, Command: "run", Limits: new(limit.Pool)}, nil
 }
 
+// Load opens the dataset of the request, selects from it and returns the run.
+func (s *Setup) Load(ctx context.Context) (Config, error) {
+	ds, selected, err := s.Process.LoadDataset(ctx, s.Request)
+	if err != nil {
+		return Config{}, err
+	}
+	if err := s.Over(ds, selected); err != nil {
+		return Config{}, err
+	}
+	s.Measure(ctx)
+	return s.Config()
+}
+
+// Continue opens the last `batch run` into dir again, as `batch resume` does. Change, if it is not
+// nil, changes the request for this time: the manifest keeps the one that was asked for. The
+// caller must Close the Run.
+func Continue(ctx context.Context, dir string, p Process, change func(*Request)) (*Run, error) {
+	asked, m, err := ReadRequest(dir, p)
+	if err != nil {
+		return nil, err
+	}
+	r := asked
+	if change != nil {
+		change(&r)
+	}
+	s, err := NewSetup(r, p)
+	if err != nil {
+		return nil, err
+	}
+	s.Asked, s.Argv = asked, m.Argv
+	c, err := s.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.Settled = true
+	return Open(ctx, c)
+}
+
 // Over makes the setup one over the selected instances of ds. It refuses settings with which
 // they would fail.
 func (s *Setup) Over(ds *dataset.Dataset, selected []dataset.Instance) (err error) {
