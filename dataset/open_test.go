@@ -437,3 +437,30 @@ func TestOpenHeedsCancellation(t *testing.T) {
 		t.Errorf("got %v, want a cancellation", err)
 	}
 }
+
+func TestAPathIsLocatedFromItsFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a[1]*")
+	for _, name := range []string{"lite", "owner/name", "rows"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 2 {
+		row := fmt.Sprintf(`{"instance_id":"a__b-%d","problem_statement":"p"}`, i)
+		if err := os.WriteFile(filepath.Join(dir, "rows", fmt.Sprintf("test-%d.jsonl", i)), []byte(row), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"": "", "lite": "lite", "./lite": filepath.Join(dir, "lite"), "owner/name": filepath.Join(dir, "owner/name"), "owner/other": "owner/other",
+		"rows/test-0.jsonl": filepath.Join(dir, "rows/test-0.jsonl"), "none.jsonl": filepath.Join(dir, "none.jsonl"), "/x/y": "/x/y",
+	} {
+		if got := dataset.Locate(name, dir); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+	ds, err := dataset.Open(t.Context(), dataset.Source{Name: dataset.Locate("rows/*.jsonl", dir)})
+	if err != nil || len(ds.Instances) != 2 {
+		t.Errorf("a pattern in a folder whose name has signs of patterns: %v, want both files", err)
+	}
+}

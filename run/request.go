@@ -72,6 +72,9 @@ func usable(stored *Request, argv []string, from, dir string) (Request, error) {
 	again := fmt.Sprintf("give that command again, with -o %s", printable.ShellWord(dir))
 	if stored == nil {
 		_, err := manifest.RequestOf(argv, from)
+		if err == nil {
+			err = errors.New("there is no request")
+		}
 		return Request{}, fault.New(fault.Usage, "reading the command in "+dir+"'s manifest", err).
 			WithHint("another version of batch wrote it: %s", again)
 	}

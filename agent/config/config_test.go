@@ -303,6 +303,18 @@ func TestFindingFiles(t *testing.T) {
 			t.Errorf("%s: %v, %+v, want step limit %d", spec, err, c, want)
 		}
 	}
+	from := Options{Dir: dir}
+	for _, spec := range []string{"mine", filepath.Join(dir, "a=b.yaml")} {
+		if err := os.WriteFile(filepath.Join(dir, "a=b.yaml"), []byte("agent: {step_limit: 9}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := Load([]string{spec}, from); err != nil || c.Agent.StepLimit != 9 {
+			t.Errorf("%s: %v, %+v, want step limit 9", spec, err, c)
+		}
+	}
+	if _, err := Load([]string{"gone"}, from); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no such file in "+dir) {
+		t.Errorf("got %v, want where it was looked for", err)
+	}
 	for spec, want := range map[string]string{
 		"":                               "the name is empty",
 		"gone.yaml":                      "gone.yaml: no such file in the current directory or " + opts.Dirs[0] + " or " + dir,

@@ -61,13 +61,13 @@ func (a *app) resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Continue an interrupted or crashed run",
 		Long: `Continue an interrupted or crashed run. It gives the last ` + "`batch run`" + ` into DIR
-again: with the command line that the manifest has, in the folder in which it
-was started, for all instances that runs into DIR selected. Configurations,
-scripts and datasets are read from their files as these are now, and variables
-as they are set now. The settings in the manifest are compared with these: what
-has changed since an instance got its result, or an unfinished one its first
-reply, is refused by name (--accept-changes). Where there is neither, the new
-setting is taken.
+again: its request, as the manifest has it, for all instances that runs into DIR
+selected. It may be given in any folder: relative paths are those of the folder
+in which that run was started. Configurations, scripts and datasets are read
+from their files as these are now, and variables as they are set now. The
+settings in the manifest are compared with these: what has changed since an
+instance got its result, or an unfinished one its first reply, is refused by
+name (--accept-changes). Where there is neither, the new setting is taken.
 
 Instances with a result are kept, and those that failed for infrastructure
 reasons are retried. Unfinished ones continue after the last step in their
@@ -104,10 +104,10 @@ func (a *app) retryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry DIR [INSTANCE...]",
 		Short: "Run chosen instances of a run directory again",
-		Long: `Run chosen instances of a run directory again, with the command line that its
-manifest has, as ` + "`batch resume`" + ` does. Their results are removed; their journals
-and what they cost are kept. Unfinished instances are resumed, or with --fresh
-start from the beginning.
+		Long: `Run chosen instances of a run directory again, with the request that its
+manifest has, as ` + "`batch resume`" + ` does. Their results are removed; their
+journals and what they cost are kept. Unfinished instances are resumed, or with
+--fresh start from the beginning.
 
   batch retry runs/gpt-5 --outcome limit
   batch retry runs/gpt-5 --status TimeExceeded,RepeatedFormatError -w 8

@@ -1,0 +1,167 @@
+package run
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/sweeps"
+)
+
+func testProcess(t *testing.T, variables ...string) Process {
+	t.Helper()
+	return NewProcess([]string{"run"}, func(name string) string {
+		for _, v := range variables {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}, t.TempDir())
+}
+
+// configsIn writes files of these names, with nothing that matters in them.
+func configsIn(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("agent: {step_limit: 7}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPathsOfARequestAreThoseOfItsFolder(t *testing.T) {
+	dir, own := t.TempDir(), t.TempDir()
+	configsIn(t, dir, "rows.jsonl", "my.yaml", "sub/a=b.yaml", "lite/test.jsonl")
+	configsIn(t, own, "own.yaml")
+	t.Chdir(t.TempDir())
+	p := testProcess(t, "MSWEA_CONFIG_DIR="+own)
+	r := NewRequest()
+	r.Dir, r.Subset, r.InstancesFile, r.Replay = dir, "rows.jsonl", "ids", "recorded"
+	r.Configs = []string{"my", "tools", "agent.step_limit=3", "own.yaml", "sub/a.yaml"}
+	_, err := p.Absolute(r)
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "sub/a.yaml") {
+		t.Errorf("got %v, want a usage fault that names the file", err)
+	}
+	configsIn(t, dir, "sub/a.yaml")
+	got, err := p.Absolute(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	want := r
+	want.Subset, want.InstancesFile, want.Replay = in("rows.jsonl"), in("ids"), in("recorded")
+	want.Configs = []string{in("my.yaml"), "tools", "agent.step_limit=3", filepath.Join(own, "own.yaml"), in("sub/a.yaml")}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if again, err := p.Absolute(got); err != nil || cmp.Diff(got, again) != "" {
+		t.Errorf("absolute paths change: %v, %+v", err, again)
+	}
+	for name, path := range map[string]string{"./lite": in("lite"), "lite": "lite", "owner/name": "owner/name", "-": "-"} {
+		r.Subset, r.Configs = name, nil
+		if r.InstancesFile = ""; name == "-" {
+			r.Subset, r.InstancesFile, path = "", "-", ""
+		}
+		if got, err := p.Absolute(r); err != nil || got.Subset != path || name == "-" && got.InstancesFile != "-" {
+			t.Errorf("%s: got %q and %q, %v; want %q", name, got.Subset, got.InstancesFile, err, path)
+		}
+	}
+}
+
+// What a person reads has the names that a person writes, and they open the same files.
+func TestFilesAreShownAsTheyAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	configsIn(t, dir, "rows.jsonl", "lite/test.jsonl", "tools", "tools.yaml", "a=b/my.yaml")
+	t.Chdir(dir)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for path, want := range map[string]string{
+		in("rows.jsonl"): "rows.jsonl", in("lite"): in("lite"), "lite": "lite", "owner/name": "owner/name", "/elsewhere/x.jsonl": "/elsewhere/x.jsonl",
+	} {
+		if got := subset(Request{Subset: path}); got != want {
+			t.Errorf("%s is shown as %s, want %s", path, got, want)
+		}
+	}
+	for path, want := range map[string]string{
+		in("tools"): in("tools"), in("tools.yaml"): "tools.yaml", "tools": "tools", "a=b": "a=b", in("a=b/my.yaml"): in("a=b/my.yaml"), "/elsewhere/x.yaml": "/elsewhere/x.yaml",
+	} {
+		r := Request{Configuration: Configuration{Configs: []string{path}}}
+		if got := configs(r)[0]; got != want {
+			t.Errorf("%s is shown as %s, want %s", path, got, want)
+		}
+	}
+	r := Request{Configuration: Configuration{Configs: []string{in("a=b/my.yaml")}}}
+	if cfg, err := testProcess(t).LoadConfig(r); err != nil || cfg.Agent.StepLimit != 7 {
+		t.Errorf("%v; want the file to be read", err)
+	}
+}
+
+// made writes a manifest, and returns its folder.
+func made(t *testing.T, m map[string]any) string {
+	t.Helper()
+	dir := t.TempDir()
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, manifest.File), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestARequestIsReadFromItsDirectory(t *testing.T) {
+	at := t.TempDir()
+	configsIn(t, at, "rows.jsonl")
+	r := NewRequest()
+	r.Dir, r.Subset, r.Named, r.InstancesFile, r.CostLimit = at, filepath.Join(at, "rows.jsonl"), []string{"a"}, "-", 3
+	dir := made(t, map[string]any{"format_version": 2, "command": "run", "argv": []string{"run", "--anything"}, "request": r, "dataset": map[string]any{"instances": []string{"a", "b"}}})
+	got, m, err := ReadRequest(dir, testProcess(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Output, r.Also, r.Only = dir, []string{"a", "b"}, []string{"a", "b"}
+	if d := cmp.Diff(r, got); d != "" || !slices.Equal(m.Argv, []string{"run", "--anything"}) {
+		t.Errorf("argv %q (-want +got):\n%s", m.Argv, d)
+	}
+	r.Configs = []string{"model.model_kwargs.api_key=S3CRET"}
+	for what, m := range map[string]map[string]any{
+		"a hidden secret":        {"format_version": 2, "command": "run", "request": Masked(r)},
+		"grades":                 {"format_version": 2, "command": "grade"},
+		"a conversation":         {"format_version": 2, "command": "chat", "request": r},
+		"a newer version":        {"format_version": 3, "command": "run", "request": r},
+		"no command":             {"format_version": 2, "request": r},
+		"a flag that is unknown": {"format_version": 1, "argv": []string{"run", "--from-the-future"}},
+		"no request":             {"format_version": 2, "command": "run", "argv": []string{"run"}},
+	} {
+		if _, _, err := ReadRequest(made(t, m), testProcess(t)); fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
+			t.Errorf("%s: got %v (%s); want a usage fault with a hint", what, err, fault.HintOf(err))
+		}
+	}
+}
+
+func TestTheRequestOfACellIsInItsFolder(t *testing.T) {
+	r := NewRequest()
+	r.Dir, r.Model, r.Replay = "/from", "m", "/from/recorded"
+	c := sweeps.Cell{Folder: "m@1", Request: &r}
+	got, err := CellRequest("s", &sweeps.Index{}, c, testProcess(t))
+	if err != nil || got.Output != "s/m@1" || got.Replay != "/from/recorded/m@1" {
+		t.Errorf("%v; output %s, replay %s", err, got.Output, got.Replay)
+	}
+	masked := Masked(Request{Configuration: Configuration{Configs: []string{"model.model_kwargs.api_key=S3CRET"}}})
+	c.Request = &masked
+	if _, err := CellRequest("s", &sweeps.Index{}, c, testProcess(t)); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v, want a usage fault that names the secret", err)
+	}
+}
