@@ -134,14 +134,21 @@ func (f *runFlags) addDryRun(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.dryRun, "dry-run", false, "check everything and show what would run, without running it")
 }
 
-// check reads the flags whose values are not the request's own, and refuses those that no run can
-// have.
+// check refuses flags with values that no run can have.
 func (f *runFlags) check() error {
+	if err := f.read(); err != nil {
+		return err
+	}
+	return run.CheckRequest(f.Request)
+}
+
+// read puts the values of flags that are not the request's own into the request.
+func (f *runFlags) read() error {
 	f.EngineWait = f.engineWait.Seconds()
 	if err := f.images.read(&f.Request); err != nil {
 		return err
 	}
-	return cmp.Or(checkUnits(&f.Request), checkAccept(f.accept), run.CheckRequest(f.Request))
+	return cmp.Or(checkUnits(&f.Request), checkAccept(f.accept))
 }
 
 // run checks what `batch run` was asked for, and runs it.

@@ -154,7 +154,7 @@ func (a *app) sweep(ctx context.Context, g grid, f sweepFlags) error {
 	if err := f.checkConfigs(); err != nil {
 		return err
 	}
-	if err := f.run.check(); err != nil {
+	if err := f.run.read(); err != nil { // what is read is checked in each cell, which has its own --replay
 		return err
 	}
 	cells, err := g.cells(f.run.Request, f.eachArgs())
