@@ -52,7 +52,7 @@ func ReadRequest(dir string, p Process) (Request, *manifest.Manifest, error) {
 		return Request{}, nil, fault.Newf(fault.Usage, "%s: its manifest does not name the command that made it", dir).
 			WithHint("give that `batch run` again, with -o %s", dir)
 	}
-	r, err := usable(m.Request, m.Argv, m.Dir, dir)
+	r, err := stored(dir, m)
 	if err == nil {
 		r, err = p.Absolute(r)
 	}
@@ -66,34 +66,39 @@ func ReadRequest(dir string, p Process) (Request, *manifest.Manifest, error) {
 	return r, m, nil
 }
 
-// usable returns a request that was read from the files of dir. Argv has the same request,
-// started in from, where stored is nil.
-func usable(stored *Request, argv []string, from, dir string) (Request, error) {
-	again := fmt.Sprintf("give that command again, with -o %s", printable.ShellWord(dir))
-	if stored == nil {
-		_, err := manifest.RequestOf(argv, from)
+// stored returns the request in the manifest of dir.
+func stored(dir string, m *manifest.Manifest) (Request, error) {
+	again := fmt.Sprintf("give that `batch run` again, with -o %s", printable.ShellWord(dir))
+	return usable(m.Request, m.Argv, "reading the command in "+dir+"'s manifest", dir, again)
+}
+
+// usable returns a request that can be run again. Argv has the same one where it is nil, which it
+// is where argv cannot be read: reading says what was read, again what a person can do.
+func usable(r *Request, argv []string, reading, dir, again string) (Request, error) {
+	if r == nil {
+		_, err := manifest.RequestOf(argv, "")
 		if err == nil {
 			err = errors.New("there is no request")
 		}
-		return Request{}, fault.New(fault.Usage, "reading the command in "+dir+"'s manifest", err).
-			WithHint("another version of batch wrote it: %s", again)
+		return Request{}, fault.New(fault.Usage, reading, err).WithHint("another version of batch wrote it: %s", again)
 	}
-	if value := stored.Secret(); value != "" {
+	if value := r.Secret(); value != "" {
 		return Request{}, fault.Newf(fault.Usage, "%s: the command that made it contained a secret (%s), which is not stored", dir, value).
 			WithHint("%s", again)
 	}
-	return *stored, nil
+	return *r, nil
 }
 
-// CellRequest returns the request of a cell of the sweep in dir, whose index is x.
-func CellRequest(dir string, x *sweeps.Index, c sweeps.Cell, p Process) (Request, error) {
+// CellRequest returns the request of a cell of the sweep in dir.
+func CellRequest(dir string, c sweeps.Cell, p Process) (Request, error) {
 	output := filepath.Join(dir, c.Folder)
-	r, err := usable(c.Request, c.Argv, x.Dir, output)
+	reading := fmt.Sprintf("reading the command of %s in %s", c.Folder, filepath.Join(dir, sweeps.File))
+	r, err := usable(c.Request, c.Argv, reading, output, fmt.Sprintf("give that `batch sweep` again, with -o %s", printable.ShellWord(dir)))
 	if err == nil {
 		r, err = p.Absolute(r)
 	}
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", filepath.Join(dir, sweeps.File), err)
+		return r, err
 	}
 	r.Output = output
 	if r.Replay != "" {
@@ -163,7 +168,7 @@ func within(dir, path string) string {
 // directory, if it has them by the names that they had: the run directory was moved, or copied
 // to another machine. Those of with, if it is not nil, replace the run's.
 func (p Process) Tested(dir string, m *manifest.Manifest, with []string) (Request, error) {
-	r, err := usable(m.Request, m.Argv, m.Dir, dir)
+	r, err := stored(dir, m)
 	if err != nil {
 		return r, err
 	}

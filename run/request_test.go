@@ -155,13 +155,13 @@ func TestTheRequestOfACellIsInItsFolder(t *testing.T) {
 	r := NewRequest()
 	r.Dir, r.Model, r.Replay = "/from", "m", "/from/recorded"
 	c := sweeps.Cell{Folder: "m@1", Request: &r}
-	got, err := CellRequest("s", &sweeps.Index{}, c, testProcess(t))
+	got, err := CellRequest("s", c, testProcess(t))
 	if err != nil || got.Output != "s/m@1" || got.Replay != "/from/recorded/m@1" {
 		t.Errorf("%v; output %s, replay %s", err, got.Output, got.Replay)
 	}
 	masked := Masked(Request{Configuration: Configuration{Configs: []string{"model.model_kwargs.api_key=S3CRET"}}})
 	c.Request = &masked
-	if _, err := CellRequest("s", &sweeps.Index{}, c, testProcess(t)); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "secret") {
+	if _, err := CellRequest("s", c, testProcess(t)); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v, want a usage fault that names the secret", err)
 	}
 }

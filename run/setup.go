@@ -204,7 +204,7 @@ func (s *Setup) about() manifest.Manifest {
 func selection(r Request) string {
 	parts := slices.Clone(r.Named)
 	for _, p := range []struct{ flag, value string }{
-		{"filter", r.Filter}, {"slice", r.Slice}, {"instances", here(r.InstancesFile)}, {"shard", r.Shard},
+		{"filter", r.Filter}, {"slice", r.Slice}, {"instances", shownFrom(r.Dir, r.InstancesFile)}, {"shard", r.Shard},
 	} {
 		if p.value != "" {
 			parts = append(parts, fmt.Sprintf("--%s %q", p.flag, p.value))

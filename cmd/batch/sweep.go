@@ -172,7 +172,7 @@ func (a *app) sweep(ctx context.Context, g grid, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	runs, err := a.cellRuns(f.output, index, chosen, *f.run)
+	runs, err := a.cellRuns(f.output, chosen, *f.run)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (a *app) againSweep(dir string, own runFlags, flags *pflag.FlagSet) (*sweep
 	only := selectionOf(dir, x)
 	runs := make([]runFlags, len(x.Cells))
 	for i, cell := range x.Cells {
-		r, err := run.CellRequest(dir, x, cell, a.process())
+		r, err := run.CellRequest(dir, cell, a.process())
 		if err != nil {
 			return nil, err
 		}

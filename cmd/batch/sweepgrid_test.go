@@ -104,7 +104,7 @@ func TestKeysAreNotInTheIndex(t *testing.T) {
 	if !slices.Contains(chosen[0].Request.Configs, "model.model_kwargs.api_key=sk-secret-key") {
 		t.Errorf("%q; want the key, for this process", chosen[0].Request.Configs)
 	}
-	if _, err := run.CellRequest(dir, &x, x.Cells[0], appWith(t, nil).process()); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "secret") {
+	if _, err := run.CellRequest(dir, x.Cells[0], appWith(t, nil).process()); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v, want a usage fault that names the secret", err)
 	}
 }
@@ -186,7 +186,7 @@ func TestFlagsReplaceWhatAFileHas(t *testing.T) {
 
 func TestAnIndexWithoutCommandsIsRefused(t *testing.T) {
 	for _, argv := range [][]string{nil, {}, {"sweep"}} {
-		_, err := run.CellRequest("s", &sweeps.Index{}, sweeps.Cell{Folder: "a@1", Argv: argv}, appWith(t, nil).process())
+		_, err := run.CellRequest("s", sweeps.Cell{Folder: "a@1", Argv: argv}, appWith(t, nil).process())
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "sweep.json") {
 			t.Errorf("%q: got %v, want a usage fault that names the index", argv, err)
 		}

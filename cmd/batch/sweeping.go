@@ -64,10 +64,10 @@ func refuseSweep(dir string) error {
 }
 
 // cellRuns returns what the cells of a new sweep, or new cells of an old one, run.
-func (a *app) cellRuns(dir string, x *sweeps.Index, cells []sweeps.Cell, each runFlags) ([]runFlags, error) {
+func (a *app) cellRuns(dir string, cells []sweeps.Cell, each runFlags) ([]runFlags, error) {
 	list := make([]runFlags, len(cells))
 	for i, cell := range cells {
-		r, err := run.CellRequest(dir, x, cell, a.process())
+		r, err := run.CellRequest(dir, cell, a.process())
 		if err != nil {
 			return nil, err
 		}

@@ -136,8 +136,10 @@ func matters(name string, m, other *Manifest) bool {
 // values returns a manifest's leaves by dotted path, except those that differ
 // between any two runs.
 func (m *Manifest) values() map[string]string {
-	all := flatten(m)
-	for _, name := range []string{"format_version", "created", "command", "argv", "dir", "request", "runs", "mixed", "dataset.instances"} {
+	compared := *m
+	compared.Request = nil
+	all := flatten(compared)
+	for _, name := range []string{"format_version", "created", "command", "argv", "dir", "runs", "mixed", "dataset.instances"} {
 		delete(all, name)
 	}
 	return all

@@ -170,6 +170,9 @@ func (m *Manifest) MaskPatterns() []string {
 	for _, p := range list {
 		patterns = append(patterns, fmt.Sprint(p))
 	}
+	if m.Format < 2 {
+		patterns = append(patterns, masksOf(m.Argv)...)
+	}
 	if m.Request != nil {
 		patterns = append(patterns, m.Request.MaskPatterns...)
 	}
