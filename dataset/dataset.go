@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/abspath"
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/near"
 )
@@ -26,6 +27,9 @@ type Source struct {
 	Split string
 	// Revision is a branch, tag or commit on the hub; "" is main.
 	Revision string
+	// ID says that Name, unless it is an alias, is the id of a dataset on the hub, whatever files
+	// there are.
+	ID bool
 	// Demo is the task repo that the name "demo" stands for.
 	Demo fs.FS
 	// Hub is how the hub is reached.
@@ -102,6 +106,9 @@ func (s Source) open(ctx context.Context) (*Dataset, error) {
 	if id, ok := Aliases()[s.Name]; ok {
 		return s.openHub(ctx, id)
 	}
+	if s.ID {
+		return s.openHub(ctx, s.Name)
+	}
 	info, err := os.Stat(s.Name)
 	switch {
 	case err == nil && info.IsDir():
@@ -123,7 +130,7 @@ func Locate(name, dir string) string {
 	if _, alias := Aliases()[name]; alias || name == "" || filepath.IsAbs(name) {
 		return name
 	}
-	path := filepath.Join(dir, name)
+	path := abspath.Join(dir, name)
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}

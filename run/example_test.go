@@ -76,7 +76,7 @@ func Example_listen() {
 // A program runs a request, and later continues what is left.
 func Example_request() {
 	home, _ := os.UserHomeDir()
-	p := run.NewProcess(os.Args, os.Getenv, home)
+	p := run.NewProcess(os.Args[1:], os.Environ(), home)
 	work := func(r *run.Run, err error) error {
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
@@ -21,7 +22,8 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// Process is what belongs to the process in which requests are run. Getenv and Mask are required.
+// Process is what belongs to the process in which requests are run. Getenv and Mask are required:
+// [NewProcess] sets them. Its functions are called from many goroutines at once.
 type Process struct {
 	Argv     []string                             // its arguments, without secrets, for the manifest
 	Getenv   func(string) string                  // its environment
@@ -33,10 +35,20 @@ type Process struct {
 	Log      *slog.Logger                         // of what is slow or left out; nil is silence
 }
 
-// NewProcess returns a Process for a program that shows nothing, with these arguments, environment
-// and home.
-func NewProcess(argv []string, getenv func(string) string, home string) Process {
-	return Process{Argv: argv, Getenv: getenv, Home: home, Mask: mask.New()}
+// NewProcess returns a Process for a program that shows nothing, with these arguments, this
+// environment (NAME=value) and home. The secrets in them are hidden in files.
+func NewProcess(argv, environ []string, home string) Process {
+	getenv := func(name string) string {
+		for _, variable := range slices.Backward(environ) {
+			if value, ok := strings.CutPrefix(variable, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	p := Process{Argv: config.MaskSpecs(argv), Getenv: getenv, Home: home, Mask: mask.New()}
+	p.HideKnown(environ)
+	return p
 }
 
 func (p Process) tell(text string) {
@@ -45,18 +57,12 @@ func (p Process) tell(text string) {
 	}
 }
 
-// configDirs are where the files of -c are beside the working directory.
-func (p Process) configDirs() []string {
-	if dir := p.Getenv("MSWEA_CONFIG_DIR"); dir != "" {
-		return []string{dir}
-	}
-	return nil
-}
-
 // LoadConfig merges the files and values of a request over the default. Its other settings come
 // last, with further ones behind them.
 func (p Process) LoadConfig(r Request, further ...config.Setting) (*config.Config, error) {
-	return config.Load(configs(r), config.Options{Set: append(settings(r), further...), Dirs: p.configDirs()})
+	opts := p.lookup(r)
+	opts.Set = append(settings(r), further...)
+	return config.Load(configs(r), opts)
 }
 
 // settings are the values that flags set.
@@ -121,7 +127,7 @@ func (p Process) LoadDataset(ctx context.Context, r Request) (ds *dataset.Datase
 	h := hub.FromEnv(p.Getenv, p.Home)
 	h.Progress = p.Download
 	ds, err = dataset.Open(ctx, dataset.Source{
-		Name: subset(r), Split: r.Split, Revision: r.Revision, Demo: demo.Files(), Hub: h, Log: p.Log,
+		Name: subset(r), ID: r.Dir != "" && !filepath.IsAbs(r.Subset), Split: r.Split, Revision: r.Revision, Demo: demo.Files(), Hub: h, Log: p.Log,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -164,6 +170,9 @@ func Narrow(ds *dataset.Dataset, selected []dataset.Instance, named []string) ([
 }
 
 func (p Process) readIDs(path string) ([]string, error) {
+	if path == "-" && p.Stdin == nil {
+		return nil, fault.Newf(fault.Usage, "--instances -: there is no standard input")
+	}
 	if path == "-" {
 		return dataset.ReadIDs(p.Stdin, "standard input")
 	}

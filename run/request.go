@@ -14,6 +14,8 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/abspath"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/cassette"
@@ -50,7 +52,7 @@ func ReadRequest(dir string, p Process) (Request, *manifest.Manifest, error) {
 	}
 	if m.Command == "" {
 		return Request{}, nil, fault.Newf(fault.Usage, "%s: its manifest does not name the command that made it", dir).
-			WithHint("give that `batch run` again, with -o %s", dir)
+			WithHint("give that `batch run` again, with -o %s", printable.ShellWord(dir))
 	}
 	r, err := stored(dir, m)
 	if err == nil {
@@ -125,42 +127,44 @@ func ReadManifest(dir string) (*manifest.Manifest, error) {
 }
 
 // Absolute returns r with absolute paths. Those that are relative start in Dir, which becomes the
-// working directory where it is empty. A configuration that does not exist is a Usage fault.
+// working directory where it is empty. Configurations that MSWEA_CONFIG_DIR has stay as they are:
+// variables are those of the process. One that does not exist is a Usage fault.
 func (p Process) Absolute(r Request) (Request, error) {
 	if r.Dir == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			return r, fault.New(fault.Host, "finding the working directory", err)
-		}
-		r.Dir = dir
+		r.Dir, _ = os.Getwd() // without it, relative paths stay
+	}
+	if r.Dir == "" {
+		return r, nil
 	}
 	r.Subset = dataset.Locate(r.Subset, r.Dir)
-	if r.InstancesFile != "-" {
-		r.InstancesFile = within(r.Dir, r.InstancesFile)
+	if r.InstancesFile != "-" && r.InstancesFile != "" {
+		r.InstancesFile = abspath.Join(r.Dir, r.InstancesFile)
 	}
-	r.Replay = within(r.Dir, r.Replay)
+	if r.Replay != "" {
+		r.Replay = abspath.Join(r.Dir, r.Replay)
+	}
 	r.Configs = slices.Clone(r.Configs)
 	for i, spec := range r.Configs {
-		name, err := config.File(spec, config.Options{Dir: from(r.Dir), Dirs: p.configDirs()})
-		if err != nil {
+		name, err := config.File(spec, config.Options{Dir: from(r.Dir)})
+		if err == nil && name != "" {
+			r.Configs[i] = abspath.Join(r.Dir, name)
+		} else if _, err := config.File(spec, p.lookup(r)); err != nil {
 			return r, err
-		}
-		if name == "" {
-			continue
-		}
-		if r.Configs[i], err = filepath.Abs(name); err != nil {
-			return r, fault.New(fault.Host, "finding the working directory", err)
 		}
 	}
 	return r, nil
 }
 
-// within returns a path that starts in dir.
-func within(dir, path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
+// lookup says where the configurations of r are.
+func (p Process) lookup(r Request) config.Options {
+	opts := config.Options{Dir: from(r.Dir)}
+	if dir := p.Getenv("MSWEA_CONFIG_DIR"); dir != "" {
+		if opts.Dir != "" {
+			dir = abspath.Join(opts.Dir, dir)
+		}
+		opts.Dirs = []string{dir}
 	}
-	return filepath.Join(dir, path)
+	return opts
 }
 
 // Tested returns the request of the run that made dir, as far as the tests of its predictions
@@ -174,11 +178,15 @@ func (p Process) Tested(dir string, m *manifest.Manifest, with []string) (Reques
 	}
 	r.Subset, r.InstancesFile, r.Replay = "", "", ""
 	if with != nil {
-		r.Configs = nil
+		mine, err := p.Absolute(Request{Configuration: Configuration{Configs: with}})
+		if err != nil {
+			return r, err
+		}
+		r.Configs = mine.Configs
 	}
 	r.Configs = slices.Clone(r.Configs)
 	for i, spec := range r.Configs {
-		if _, err := config.File(spec, config.Options{Dir: r.Dir, Dirs: p.configDirs()}); err == nil {
+		if _, err := config.File(spec, p.lookup(r)); err == nil {
 			continue
 		}
 		if found, err := config.File(shownFrom(r.Dir, spec), config.Options{}); err == nil && found != "" {
@@ -187,10 +195,7 @@ func (p Process) Tested(dir string, m *manifest.Manifest, with []string) (Reques
 			}
 		}
 	}
-	if r, err = p.Absolute(r); err == nil && with != nil {
-		r.Configs = with
-	}
-	return r, err
+	return p.Absolute(r)
 }
 
 // DatasetOf returns the name of a manifest's dataset from here: a path where it is that of a file,
@@ -200,7 +205,7 @@ func DatasetOf(m *manifest.Manifest) string {
 	if slices.Contains(dataset.ShortNames(), name) {
 		return name
 	}
-	for _, path := range []string{within(m.Dir, name), name} {
+	for _, path := range []string{abspath.Join(m.Dir, name), name} {
 		if _, err := os.Stat(path); err == nil {
 			if abs, err := filepath.Abs(path); err == nil {
 				return abs
@@ -222,7 +227,7 @@ func here(path string) string {
 
 // shownFrom returns an absolute path relative to dir, if it is in it; another one as it is.
 func shownFrom(dir, path string) string {
-	if !filepath.IsAbs(path) {
+	if !filepath.IsAbs(path) || abspath.GoesUp(path) {
 		return path
 	}
 	rel, err := filepath.Rel(dir, path)
@@ -254,7 +259,8 @@ func configs(r Request) []string {
 	list := make([]string, len(r.Configs))
 	for i, spec := range r.Configs {
 		list[i] = spec
-		if filepath.IsAbs(spec) {
+		if filepath.IsAbs(spec) && from(r.Dir) == "" { // where Load looks for relative names
+
 			if name, err := config.File(here(spec), config.Options{}); err == nil && name != "" {
 				list[i] = here(spec)
 			}
@@ -263,14 +269,31 @@ func configs(r Request) []string {
 	return list
 }
 
-// Masked returns r as a file may have it: without the secrets in its configurations.
+// Masked returns r as a file may have it: without secrets that are known by their names, or are
+// in an address. Paths stay as they are.
 func Masked(r Request) Request {
 	r.Configs = slices.Clone(r.Configs)
 	for i, spec := range r.Configs {
-		r.Configs[i] = config.MaskSpec(spec)
+		if config.IsKeyValue(spec) {
+			r.Configs[i] = config.MaskSpec(spec)
+		}
+	}
+	for _, text := range []*string{
+		&r.Split, &r.Revision, &r.Filter, &r.Slice, &r.Shard, &r.Model, &r.ModelClass, &r.EnvironmentClass, &r.Network, &r.Memory,
+		&r.Disk, &r.CPUs, &r.Durability, &r.ImagePrefix, &r.Order,
+	} {
+		*text = maskText(*text)
+	}
+	for _, list := range []*[]string{&r.Named, &r.Retry, &r.MaskPatterns} {
+		*list = slices.Clone(*list)
+		for i, text := range *list {
+			(*list)[i] = maskText(text)
+		}
 	}
 	return r
 }
+
+func maskText(text string) string { return config.MaskSpec(mask.URL(text)) }
 
 // CheckRequest refuses values that no run can have, by the names of their flags.
 func CheckRequest(r Request) error {
@@ -299,6 +322,8 @@ func CheckImages(r Request) error {
 		return fault.Newf(fault.Usage, "--order %s: expected %s or %s", r.Order, manifest.OrderGrouped, manifest.OrderGiven)
 	case r.Pulls < 1:
 		return fault.Newf(fault.Usage, "--pulls %d: expected at least 1", r.Pulls)
+	case r.DiskBudget < 0 || r.DiskReserve < 0:
+		return fault.Newf(fault.Usage, "--disk-budget %d, --disk-reserve %d: expected bytes, 0 or more", r.DiskBudget, r.DiskReserve)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,14 +18,7 @@ import (
 
 func testProcess(t *testing.T, variables ...string) Process {
 	t.Helper()
-	return NewProcess([]string{"run"}, func(name string) string {
-		for _, v := range variables {
-			if value, ok := strings.CutPrefix(v, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}, t.TempDir())
+	return NewProcess([]string{"run"}, variables, t.TempDir())
 }
 
 // configsIn writes files of these names, with nothing that matters in them.
@@ -62,7 +56,7 @@ func TestPathsOfARequestAreThoseOfItsFolder(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	want := r
 	want.Subset, want.InstancesFile, want.Replay = in("rows.jsonl"), in("ids"), in("recorded")
-	want.Configs = []string{in("my.yaml"), "tools", "agent.step_limit=3", filepath.Join(own, "own.yaml"), in("sub/a.yaml")}
+	want.Configs = []string{in("my.yaml"), "tools", "agent.step_limit=3", "own.yaml", in("sub/a.yaml")}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -104,6 +98,77 @@ func TestFilesAreShownAsTheyAreWritten(t *testing.T) {
 	r := Request{Configuration: Configuration{Configs: []string{in("a=b/my.yaml")}}}
 	if cfg, err := testProcess(t).LoadConfig(r); err != nil || cfg.Agent.StepLimit != 7 {
 		t.Errorf("%v; want the file to be read", err)
+	}
+}
+
+// What a command line would hide, a request hides too: no member is left out.
+func TestNoMemberOfARequestHasASecret(t *testing.T) {
+	for _, secret := range []string{"https://bob:hunter2pw@m.local", "token=hunter2"} {
+		var r Request
+		fill(reflect.ValueOf(&r).Elem(), secret)
+		r.Dir, r.Subset, r.InstancesFile, r.Replay, r.Output = "/d", "/d/s", "/d/i", "/d/r", "/d/o" // paths
+		r.Configs = []string{"model.api_base=" + secret}
+		text, err := json.Marshal(Masked(r))
+		if err != nil || strings.Contains(string(text), "hunter2") {
+			t.Errorf("%v: %s", err, text)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "token=1", "c.yaml")
+	if r := Masked(Request{Configuration: Configuration{Configs: []string{path}}}); r.Configs[0] != path || r.Secret() != "" {
+		t.Errorf("a path is taken for a secret: %q", r.Configs)
+	}
+}
+
+// fill sets all texts in v.
+func fill(v reflect.Value, text string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), text)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), text)
+	}
+}
+
+// A folder of the same name where a run is continued is not the dataset of the hub.
+func TestADatasetOfTheHubStaysOne(t *testing.T) {
+	t.Chdir(t.TempDir())
+	configsIn(t, ".", "own/ds/rows.jsonl")
+	p := testProcess(t, "HF_ENDPOINT=http://127.0.0.1:1", "HF_HUB_OFFLINE=1")
+	r := NewRequest()
+	r.Dir, r.Subset = "/elsewhere", "own/ds"
+	if _, _, err := p.LoadDataset(t.Context(), r); err == nil || strings.Contains(err.Error(), "rows.jsonl") {
+		t.Errorf("got %v, want that the hub was asked", err)
+	}
+}
+
+func TestAConfigurationOfTheVariableIsFoundByIt(t *testing.T) {
+	a, b, dir := t.TempDir(), t.TempDir(), t.TempDir()
+	configsIn(t, a, "mine.yaml")
+	configsIn(t, b, "mine.yaml")
+	configsIn(t, dir, "confs/inner.yaml")
+	t.Chdir(dir)
+	r := NewRequest()
+	r.Configs = []string{"mine"}
+	stored, err := testProcess(t, "MSWEA_CONFIG_DIR="+a).Absolute(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	configsIn(t, ".", "mine.yaml") // which is another one
+	if err := os.WriteFile(filepath.Join(b, "mine.yaml"), []byte("agent: {step_limit: 9}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if cfg, err := testProcess(t, "MSWEA_CONFIG_DIR="+b).LoadConfig(stored); err != nil || cfg.Agent.StepLimit != 9 {
+		t.Errorf("%v; want the file of the variable", err)
+	}
+	stored.Configs = []string{"inner"}
+	if _, err := testProcess(t, "MSWEA_CONFIG_DIR=confs").LoadConfig(stored); err != nil {
+		t.Errorf("%v; want a relative variable to start in the folder of the run", err)
 	}
 }
 

@@ -108,6 +108,7 @@ type Run struct {
 	report   string        // path of the final report
 	began    bool
 	sum      runner.Summary
+	ended    func() // called by Close; nil ignores
 }
 
 // Open locks the directory and makes a plan, as [NewPlan] does. Differences in settings
@@ -253,7 +254,12 @@ func (r *Run) countUngraded(records []results.Record) (n int) {
 
 // Close completes the files of the directory and unlocks it. It may be called
 // twice.
-func (r *Run) Close() error { return r.store.Close() }
+func (r *Run) Close() error {
+	if r.ended != nil {
+		r.ended()
+	}
+	return r.store.Close()
+}
 
 func ids(list []dataset.Instance) []string {
 	ids := make([]string, len(list))

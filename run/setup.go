@@ -11,7 +11,9 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
+	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/limit"
 	"batch.example/batch/results"
@@ -49,6 +51,7 @@ type Setup struct {
 // NewSetup reads the configuration of a request, whose paths become absolute, and makes the mask
 // of the process hide its secrets.
 func NewSetup(r Request, p Process) (*Setup, error) {
+	given := r.Subset
 	r, err := p.Absolute(r)
 	if err == nil {
 		err = CheckRequest(r)
@@ -67,7 +70,10 @@ func NewSetup(r Request, p Process) (*Setup, error) {
 		p.tell(w)
 	}
 	if r.Output == "" {
-		r.Output = DefaultOutput(r.Subset, cfg.Model.ModelName)
+		r.Output = DefaultOutput(given, cfg.Model.ModelName)
+	}
+	if err := RefuseSweep(r.Output); err != nil {
+		return nil, err
 	}
 	return &Setup{Request: r, Process: p, Settings: cfg, Asked: r, Argv: p.Argv, Command: "run", Limits: new(limit.Pool)}, nil
 }
@@ -107,7 +113,25 @@ func Continue(ctx context.Context, dir string, p Process, change func(*Request))
 		return nil, err
 	}
 	c.Settled = true
-	return Open(ctx, c)
+	git := ProbeGit(ctx, r.Dir)
+	c.Git = git.Known
+	run, err := Open(ctx, c)
+	if err != nil {
+		git.Stop()
+		return nil, err
+	}
+	run.ended = git.Stop
+	return run, nil
+}
+
+// RefuseSweep refuses the folder of a sweep as the directory of a single run or of grades.
+func RefuseSweep(dir string) error {
+	if !sweeps.Is(dir) {
+		return nil
+	}
+	word := printable.ShellWord(dir)
+	return fault.Newf(fault.Usage, "%s is the folder of a sweep: each of its cells is a run directory of its own", dir).
+		WithHint("choose another directory with `-o`; to add cells: `batch sweep ... -o %s`; to continue them: `batch resume %s`", word, word)
 }
 
 // Over makes the setup one over the selected instances of ds. It refuses settings with which

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
-	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/internal/mask"
 )

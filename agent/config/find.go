@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/abspath"
 	"batch.example/batch/internal/near"
 )
 
@@ -63,7 +64,10 @@ func (o Options) candidates(spec string) []string {
 	var all []string
 	for _, dir := range append([]string{o.Dir}, o.Dirs...) {
 		for _, name := range names {
-			all = append(all, filepath.Join(dir, name))
+			if dir != "" {
+				name = abspath.Join(dir, name)
+			}
+			all = append(all, name)
 		}
 	}
 	return all

@@ -34,6 +34,15 @@ func MaskSpec(spec string) string {
 	return path + "=" + MaskSpec(mask.URL(value))
 }
 
+// MaskSpecs is [MaskSpec] for each of a list.
+func MaskSpecs(specs []string) []string {
+	masked := make([]string, len(specs))
+	for i, spec := range specs {
+		masked[i] = MaskSpec(spec)
+	}
+	return masked
+}
+
 // maskJSON writes v again only where something is hidden; text is v as it was given.
 func maskJSON(key string, v any, text string, in within) string {
 	hidden := hideIn(key, v, in)

@@ -44,17 +44,22 @@ func (s Setting) value() (*value, error) {
 	return under(s.Path, fromJSON(s.Value, at))
 }
 
-// isKeyValue reports whether a -c argument is key=value. A path may have an = too.
-func isKeyValue(spec string) bool { return strings.Contains(spec, "=") && !filepath.IsAbs(spec) }
+// IsKeyValue reports whether a -c argument is key=value. An absolute path may have an = too.
+func IsKeyValue(spec string) bool { return strings.Contains(spec, "=") && !filepath.IsAbs(spec) }
+
+var errNoName = fault.Newf(fault.Usage, "reading the configuration: -c \"\": the name is empty")
 
 // OnlyKeys reports whether -c arguments only have values for keys, and name no file.
 func OnlyKeys(specs []string) bool {
-	return !slices.ContainsFunc(specs, func(spec string) bool { return !isKeyValue(spec) })
+	return !slices.ContainsFunc(specs, func(spec string) bool { return !IsKeyValue(spec) })
 }
 
 // File returns the name of the file that a -c argument means; "" if it means none.
 func File(spec string, opts Options) (string, error) {
-	if isKeyValue(spec) || slices.Contains(builtins, spec) {
+	switch {
+	case spec == "":
+		return "", errNoName
+	case IsKeyValue(spec) || slices.Contains(builtins, spec):
 		return "", nil
 	}
 	return opts.find(spec)
@@ -64,12 +69,12 @@ func File(spec string, opts Options) (string, error) {
 // file's name.
 func readSpec(spec string, opts Options) (v *value, warning string, err error) {
 	switch {
-	case isKeyValue(spec):
+	case IsKeyValue(spec):
 		key, text, _ := strings.Cut(spec, "=")
 		v, err = keyValue(spec, key, text)
 		return v, "", err
 	case spec == "":
-		return nil, "", fault.Newf(fault.Usage, "reading the configuration: -c \"\": the name is empty")
+		return nil, "", errNoName
 	case slices.Contains(builtins, spec):
 		v, err = readBuiltin(spec)
 		return v, shadowed(spec, opts), err

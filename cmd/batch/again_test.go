@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/fault"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
@@ -114,7 +115,7 @@ func TestARunThatCannotBeRepeatedIsRefused(t *testing.T) {
 		"no directory":           filepath.Join(t.TempDir(), "none"),
 		"no manifest":            t.TempDir(),
 		"no command":             made(t, ""),
-		"a hidden secret":        made(t, "", maskArgs([]string{"run", "-c", "model.model_kwargs.api_key=S3CRET"})...),
+		"a hidden secret":        made(t, "", config.MaskSpecs([]string{"run", "-c", "model.model_kwargs.api_key=S3CRET"})...),
 		"a flag that is unknown": made(t, "", "run", "--from-the-future"),
 		"a file that is gone":    made(t, "/nowhere/at/all", "run", "-m", "noop", "-c", "my.yaml"),
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/chat"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/abspath"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/llm/catalogue"
@@ -113,10 +114,9 @@ func (a *app) attached(dir string, own runFlags, flags *pflag.FlagSet) (runFlags
 	f.Workers, f.Durability = own.Workers, own.Durability
 	f.Grade, f.Retry, f.Salvage, f.Named, f.Also = false, nil, false, nil, nil
 	if script, ok := strings.CutPrefix(own.Model, "scripted/"); ok && mine.Dir != r.Dir && !slices.Contains(catalogue.Words(), own.Model) {
-		script, err = absolute(script)
-		f.Model = "scripted/" + script
+		f.Model = "scripted/" + abspath.Join(mine.Dir, script)
 	}
-	return f, err
+	return f, nil
 }
 
 // earlierAttempt finds the attempt in a run directory that is talked about. It locks the

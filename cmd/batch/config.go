@@ -62,7 +62,7 @@ func absolute(path string) (string, error) {
 // process is what requests may use of this process.
 func (a *app) process() run.Process {
 	return run.Process{
-		Argv: maskArgs(a.args), Getenv: a.getenv, Home: a.home, Stdin: a.stdin, Mask: a.mask, Tell: a.tell,
+		Argv: config.MaskSpecs(a.args), Getenv: a.getenv, Home: a.home, Stdin: a.stdin, Mask: a.mask, Tell: a.tell,
 		Download: progress.Download(a.stderr), Log: a.warnings(),
 	}
 }

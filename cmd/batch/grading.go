@@ -75,7 +75,7 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 		return err
 	}
 	if s.what.dir == "" {
-		if err := refuseSweep(s.flags.Output); err != nil {
+		if err := run.RefuseSweep(s.flags.Output); err != nil {
 			return err
 		}
 	}
@@ -249,7 +249,7 @@ func (s *gradeSession) about() *manifest.Manifest {
 	}
 	now := s.started.UTC()
 	return &manifest.Manifest{
-		Batch: run.Version(), Command: "grade", Argv: maskArgs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: maskArgs(s.args)}},
+		Batch: run.Version(), Command: "grade", Argv: config.MaskSpecs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: config.MaskSpecs(s.args)}},
 		Dataset: manifest.Dataset{
 			Name: s.ds.Name, Split: s.ds.Split, Revision: s.ds.Revision, Digest: s.ds.Digest, Count: len(ids), Instances: ids,
 		},

@@ -31,7 +31,7 @@ func appWith(t *testing.T, env map[string]string) *app {
 			t.Fatal(err)
 		}
 	}
-	a.hideKnown(environ)
+	a.process().HideKnown(environ)
 	return a
 }
 

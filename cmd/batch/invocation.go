@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"batch.example/batch/agent/config"
 	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
@@ -133,15 +132,6 @@ func (s *invocation) config() (c run.Config, err error) {
 	c.Store.Inject = s.inject
 	c.Redo, c.Again, c.Fresh, c.Settled, c.Accept = s.flags.redo, s.flags.retrying, s.flags.fresh, s.flags.settled, s.flags.accept
 	return c, nil
-}
-
-// maskArgs hides the values of arguments that look like keys.
-func maskArgs(args []string) []string {
-	masked := make([]string, len(args))
-	for i, arg := range args {
-		masked[i] = config.MaskSpec(arg)
-	}
-	return masked
 }
 
 // work does what is left to do, and shows it.

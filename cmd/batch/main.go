@@ -23,7 +23,7 @@ func program(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		stdin: stdin, stdout: out, stderr: diag, rows: rows, mask: secrets,
 		getenv: os.Getenv, home: home, args: args,
 	}
-	a.hideKnown(os.Environ())
+	a.process().HideKnown(os.Environ())
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)

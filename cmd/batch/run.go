@@ -188,6 +188,9 @@ func (f *runFlags) acceptedName(ds *dataset.Dataset, err error) error {
 	if ds == nil || len(f.Named) == 0 || !slices.Equal(f.accept, []string{"all"}) || checkAccept(f.Named[:1]) != nil {
 		return err
 	}
+	if _, unknown := (dataset.Selection{IDs: f.Named[:1]}).Apply(ds.Instances); unknown == nil {
+		return err
+	}
 	return fault.Newf(fault.Usage, "%q is not an instance of %s", f.Named[0], titled(ds)).
 		WithHint("did you mean `--accept-changes=%s`?", f.Named[0])
 }
@@ -200,9 +203,6 @@ func (a *app) configured(f runFlags, git *run.GitProbe) (*invocation, error) {
 	}
 	setup, err := run.NewSetup(f.Request, a.process())
 	if err != nil {
-		return nil, err
-	}
-	if err := refuseSweep(setup.Output); err != nil {
 		return nil, err
 	}
 	setup.Git = git.Known

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
@@ -180,7 +181,7 @@ func (a *app) selectAttempts(ctx context.Context, f selectFlags) error {
 // directory is touched.
 func (s *selectSession) config(ctx context.Context) (c selecting.Config, err error) {
 	f := &s.flags
-	if err := refuseSweep(f.Output); err != nil {
+	if err := run.RefuseSweep(f.Output); err != nil {
 		return c, err
 	}
 	for _, a := range s.entry.Attempts {
@@ -313,7 +314,7 @@ func (s *selectSession) about() (*manifest.Manifest, error) {
 	dir, _ := os.Getwd() // without it, relative paths are only right from here
 	now := s.started.UTC()
 	m := &manifest.Manifest{
-		Batch: run.Version(), Command: "select", Argv: maskArgs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: maskArgs(s.args)}},
+		Batch: run.Version(), Command: "select", Argv: config.MaskSpecs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: config.MaskSpecs(s.args)}},
 	}
 	known := false
 	if s.ds != nil {

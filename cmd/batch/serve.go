@@ -324,6 +324,9 @@ func (a *app) serve(ctx context.Context, f runFlags, sf serveFlags) error {
 	if !named {
 		s.Output = run.DefaultOutput("serve-"+strings.TrimPrefix(ds.Name, "image "), s.Settings.Model.ModelName)
 	}
+	if err := run.RefuseSweep(s.Output); err != nil {
+		return err
+	}
 	talkative(s)
 	s.KeyFromTurn = sf.modelKey != ""
 	if err := s.Over(ds, ds.Instances); err != nil {

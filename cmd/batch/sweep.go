@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/catalogue"
 )
@@ -109,7 +110,8 @@ func (f *sweepFlags) add(fs *pflag.FlagSet) {
 func (f *sweepFlags) checkConfigs() error {
 	keys, files := map[string]bool{}, 0
 	for _, spec := range f.configs {
-		if key, _, isValue := strings.Cut(spec, "="); isValue {
+		if config.IsKeyValue(spec) {
+			key, _, _ := strings.Cut(spec, "=")
 			keys[key] = true
 		} else if spec != "default" {
 			files++
@@ -118,7 +120,7 @@ func (f *sweepFlags) checkConfigs() error {
 	if len(keys) == 0 || len(keys) == 1 && files == 0 {
 		return nil
 	}
-	return fault.Newf(fault.Usage, "-c %s: these would be %d configurations, none of which has the values of another", strings.Join(maskArgs(f.configs), " -c "), len(f.configs)).
+	return fault.Newf(fault.Usage, "-c %s: these would be %d configurations, none of which has the values of another", strings.Join(config.MaskSpecs(f.configs), " -c "), len(f.configs)).
 		WithHint("for values that all cells have: `--set KEY=VALUE`; for these configurations: name them in the file of a sweep, see `batch sweep --help`")
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/fault"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
@@ -67,7 +68,7 @@ func (g grid) cells(base run.Request, each []string) ([]sweeps.Cell, error) {
 				r.Model, r.Configs = m.model, specs
 				list = append(list, sweeps.Cell{
 					Folder: fmt.Sprintf("%s@%d", entry, n+1), Entry: entry, Attempt: n + 1,
-					Model: m.model, Config: maskArgs(specs), Argv: cellArgs(each, m.model, specs), Request: &r,
+					Model: m.model, Config: config.MaskSpecs(specs), Argv: cellArgs(each, m.model, specs), Request: &r,
 				})
 			}
 		}
@@ -142,7 +143,7 @@ func (v variant) label() string {
 		return folderName(cmp.Or(v.name, "default"))
 	}
 	first := v.specs[0]
-	if !strings.Contains(first, "=") {
+	if !config.IsKeyValue(first) {
 		first = strings.TrimSuffix(filepath.Base(first), filepath.Ext(first))
 	}
 	return folderName(first[strings.LastIndex(first, ".")+1:])
@@ -186,7 +187,7 @@ func merge(x *sweeps.Index, cells []sweeps.Cell) []sweeps.Cell {
 		chosen[i] = x.Cells[at]
 		chosen[i].Argv, chosen[i].Request = c.Argv, c.Request // with its keys
 		masked := run.Masked(*c.Request)
-		x.Cells[at].Argv, x.Cells[at].Request = maskArgs(c.Argv), &masked
+		x.Cells[at].Argv, x.Cells[at].Request = config.MaskSpecs(c.Argv), &masked
 	}
 	return chosen
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
@@ -47,20 +48,10 @@ func (a *app) enterCells(dir string, cells []sweeps.Cell) (x *sweeps.Index, chos
 	if err != nil {
 		return nil, nil, err
 	}
-	x.Batch, x.Argv = run.Version(), maskArgs(a.args)
+	x.Batch, x.Argv = run.Version(), config.MaskSpecs(a.args)
 	x.Dir, _ = os.Getwd() // without it, relative paths are only right from here
 	chosen = merge(x, cells)
 	return x, chosen, checkMerged(x)
-}
-
-// refuseSweep refuses the folder of a sweep as the directory of a single run or of grades.
-func refuseSweep(dir string) error {
-	if !sweeps.Is(dir) {
-		return nil
-	}
-	word := printable.ShellWord(dir)
-	return fault.Newf(fault.Usage, "%s is the folder of a sweep: each of its cells is a run directory of its own", dir).
-		WithHint("choose another directory with `-o`; to add cells: `batch sweep ... -o %s`; to continue them: `batch resume %s`", word, word)
 }
 
 // cellRuns returns what the cells of a new sweep, or new cells of an old one, run.
@@ -81,7 +72,7 @@ func (a *app) cellRuns(dir string, cells []sweeps.Cell, each runFlags) ([]runFla
 
 // cellArgv is the command line of a cell's run, for its manifest.
 func cellArgv(cell sweeps.Cell, output string) []string {
-	return maskArgs(append(slices.Clone(cell.Argv), "--output="+output))
+	return config.MaskSpecs(append(slices.Clone(cell.Argv), "--output="+output))
 }
 
 // run opens the cells, works through them and prints how they ended.

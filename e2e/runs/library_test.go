@@ -3,6 +3,7 @@ package runs
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"batch.example/batch/e2e"
@@ -22,13 +23,8 @@ func TestAProgramResumesARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(c.dir, "out")
-	variables := map[string]string{"OPENAI_BASE_URL": c.URL, "OPENAI_API_KEY": e2e.PlantedKey}
-	p := run.NewProcess([]string{"a program"}, func(name string) string {
-		if value, ok := variables[name]; ok {
-			return value
-		}
-		return os.Getenv(name)
-	}, t.TempDir())
+	environ := append(os.Environ(), "OPENAI_BASE_URL="+c.URL, "OPENAI_API_KEY="+e2e.PlantedKey)
+	p := run.NewProcess([]string{"a program", "--password=hunter2"}, environ, t.TempDir())
 	r, err := run.Continue(t.Context(), dir, p, func(r *run.Request) { r.Workers = 1 })
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +41,7 @@ func TestAProgramResumesARun(t *testing.T) {
 	if err != nil || len(snap.Patches) != 2 {
 		t.Fatalf("%v; %d predictions, want 2", err, len(snap.Patches))
 	}
-	if m := snap.Manifest; len(m.Runs) != 2 || m.Runs[1].Argv[0] != "a program" || m.Request.Workers != 2 {
+	if m := snap.Manifest; len(m.Runs) != 2 || !slices.Equal(m.Runs[1].Argv, []string{"a program", "--password=********"}) || m.Request.Workers != 2 {
 		t.Errorf("runs %+v, request %+v; want two runs, and the request of the first", m.Runs, m.Request)
 	}
 	if again := c.calls.Load() - paid; again != 2 {

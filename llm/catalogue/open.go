@@ -6,12 +6,12 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/abspath"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/price"
@@ -119,10 +119,10 @@ func (s Settings) Prices() (price.Table, error) { return s.prices(price.Known())
 
 // path returns where a file is that settings name.
 func (s Settings) path(name string) string {
-	if filepath.IsAbs(name) {
+	if s.Dir == "" {
 		return name
 	}
-	return filepath.Join(s.Dir, name)
+	return abspath.Join(s.Dir, name)
 }
 
 // prices are the known ones with the user's own over them.
