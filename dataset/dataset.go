@@ -27,8 +27,8 @@ type Source struct {
 	Split string
 	// Revision is a branch, tag or commit on the hub; "" is main.
 	Revision string
-	// ID says that Name, unless it is an alias, is the id of a dataset on the hub, whatever files
-	// there are.
+	// ID says that Name is not a path: what has the form of an id on the hub is one, whatever
+	// files there are.
 	ID bool
 	// Demo is the task repo that the name "demo" stands for.
 	Demo fs.FS
@@ -106,7 +106,7 @@ func (s Source) open(ctx context.Context) (*Dataset, error) {
 	if id, ok := Aliases()[s.Name]; ok {
 		return s.openHub(ctx, id)
 	}
-	if s.ID {
+	if s.ID && isHubID(s.Name) {
 		return s.openHub(ctx, s.Name)
 	}
 	info, err := os.Stat(s.Name)

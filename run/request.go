@@ -205,11 +205,12 @@ func DatasetOf(m *manifest.Manifest) string {
 	if slices.Contains(dataset.ShortNames(), name) {
 		return name
 	}
-	for _, path := range []string{abspath.Join(m.Dir, name), name} {
-		if _, err := os.Stat(path); err == nil {
-			if abs, err := filepath.Abs(path); err == nil {
-				return abs
-			}
+	here, _ := os.Getwd() // without it, a relative path stays
+	for _, dir := range []string{m.Dir, here} {
+		path := dataset.Locate(name, dir)
+		matches, _ := filepath.Glob(path)
+		if _, err := os.Stat(path); filepath.IsAbs(path) && (err == nil || len(matches) > 0) {
+			return path
 		}
 	}
 	return name

@@ -117,11 +117,15 @@ func (f *gradeFlags) fromManifest(dir string, p run.Process) error {
 	case err != nil:
 		return err
 	}
-	if err := f.takeRun(dir, m, p); err != nil {
-		return err
+	if named { // a path is of this directory, and not of the run's
+		own, err := p.Absolute(run.Request{Subset: f.Subset})
+		if err != nil {
+			return err
+		}
+		f.Subset = own.Subset
 	}
-	if named {
-		return nil
+	if err := f.takeRun(dir, m, p); err != nil || named {
+		return err
 	}
 	f.Subset, f.Split, f.Revision, f.digest = run.DatasetOf(m), m.Dataset.Split, m.Dataset.Revision, m.Dataset.Digest
 	if len(f.named) == 0 && !f.given(selectionFlags...) {
