@@ -122,6 +122,11 @@ func evilRun(t *testing.T, dir string) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
+	argv := []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", dir}
+	request, err := manifest.RequestOf(argv, filepath.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
 	e2e.WriteFiles(t, dir, map[string]string{
 		"preds.json": toJSON(t, map[string]any{
 			evil: map[string]any{"model_name_or_path": evil, "instance_id": evil, "model_patch": evil},
@@ -132,7 +137,7 @@ func evilRun(t *testing.T, dir string) {
 		"broken" + evil + "/journal.jsonl": evil + "\n" + evil + "\n",
 		".batch.lock":                      evil,
 		"manifest.json": toJSON(t, manifest.Manifest{
-			Format: manifest.Version, Argv: []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", dir}, Model: evil,
+			Format: manifest.Version, Command: "run", Argv: argv, Request: request, Model: evil,
 			Config: map[string]any{evil: evil}, Dataset: manifest.Dataset{Name: evil, Split: evil, Instances: []string{evil, "mine" + evil}},
 		}),
 	})

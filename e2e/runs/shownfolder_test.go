@@ -90,8 +90,12 @@ func shownRun(t *testing.T, dir, rows string) {
 	if err := cmp.Or(err, json.Unmarshal(text, &config)); err != nil {
 		t.Fatal(err)
 	}
+	request, err := manifest.RequestOf(shownArgv, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	err = s.WriteManifest(&manifest.Manifest{
-		Argv: shownArgv, Model: "openai/gpt-5", Config: config,
+		Command: "run", Argv: shownArgv, Request: request, Model: "openai/gpt-5", Config: config,
 		Dataset: manifest.Dataset{Name: "verified", Split: "test", Revision: shownCommit, Digest: data.Digest, Count: len(shownIDs), Instances: shownIDs},
 	})
 	for i, r := range []results.Record{
@@ -120,12 +124,16 @@ func shownRun(t *testing.T, dir, rows string) {
 // shownSweep makes a sweep of two attempts, which are both like the run directory made.
 func shownSweep(t *testing.T, dir string, made fs.FS) {
 	t.Helper()
+	request, err := manifest.RequestOf(shownArgv, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	x := &sweeps.Index{Argv: append([]string{"sweep", "--attempts", "2"}, shownArgv[1:]...)}
 	for i, folder := range []string{"gpt-5@1", "gpt-5@2"} {
 		if err := os.CopyFS(filepath.Join(dir, folder), made); err != nil {
 			t.Fatal(err)
 		}
-		x.Cells = append(x.Cells, sweeps.Cell{Folder: folder, Entry: "gpt-5", Attempt: i + 1, Model: "openai/gpt-5", Argv: shownArgv})
+		x.Cells = append(x.Cells, sweeps.Cell{Folder: folder, Entry: "gpt-5", Attempt: i + 1, Model: "openai/gpt-5", Argv: shownArgv, Request: request})
 	}
 	if err := x.Write(dir); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func TestLeftoversAreNamed(t *testing.T) {
 		{"an address", "ip address add 192.0.2.77/32 dev lo", "+ address lo 192.0.2.77/32"},
 		{"a chain of iptables", "iptables -t nat -N LEFT", "+ rule iptables-save *nat :LEFT"},
 		{"a rule of iptables", "iptables -A INPUT -s 192.0.2.77 -j DROP", "+ rule iptables-save *filter -A INPUT -s 192.0.2.77/32 -j DROP"},
-		{"a process", "setsid sleep 600 &", "sleep 600"},
+		{"a process", "setsid sleep 600 & until grep -qsx sleep /proc/$!/comm; do :; done", "sleep 600"},
 		{"a process without our environment", "cp /bin/sleep /run/dockerd; env -i setsid /run/dockerd 600 & until grep -qsx dockerd /proc/[0-9]*/comm; do sleep 0.1; done", "/run/dockerd 600"},
 		{"a mount", "mount -n -t tmpfs left /mnt", "+ mount /mnt tmpfs left"},
 		{"a loop device", "mkdir /sys/block/loop7/loop; echo /left.img >/sys/block/loop7/loop/backing_file", "+ loop /sys/block/loop7/loop/backing_file:/left.img"},
