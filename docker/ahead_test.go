@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -230,5 +231,30 @@ func TestStartFilesWithOptionsAndTraps(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An interpreter that is asked for while a command runs starts after it, so that it reads what the
+// command has written.
+func TestNoInterpreterStartsBesideACommandThatRuns(t *testing.T) {
+	t.Parallel()
+	c := start(t, connect(t), containers.Spec{})
+	like := containers.Command{Env: []string{"BASH_ENV=/start"}, Ahead: true, Timeout: time.Minute}
+	first := like
+	first.Script = "echo >/begun; until [ -e /go ]; do sleep 0.05; done; sleep 0.3; echo 'echo started' >/start"
+	var running sync.WaitGroup
+	running.Go(func() {
+		if r, err := c.Run(t.Context(), first); err != nil || r.ExitCode != 0 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+	run(t, c, "until [ -e /begun ]; do sleep 0.05; done")
+	c.Prepare(t.Context(), like)
+	run(t, c, "echo >/go")
+	running.Wait()
+	next := like
+	next.Script = "echo next"
+	if r := runCommand(t, c, next); string(r.Bytes) != "started\nnext\n" {
+		t.Errorf("got %q, want the output of the start file first", r.Bytes)
 	}
 }

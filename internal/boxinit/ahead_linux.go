@@ -15,6 +15,7 @@ type ahead struct {
 	family  *family
 	order   func(run wire.Run, args []string) wire.Order
 	waiting map[string]waiter
+	running int // commands; each starts the next interpreter when it has ended
 }
 
 // waiter is one such interpreter.
@@ -40,6 +41,23 @@ func placeOf(dir string) place {
 		return place{}
 	}
 	return place{st.Dev, st.Ino}
+}
+
+// begin counts a command that begins.
+func (a *ahead) begin() {
+	a.mu.Lock()
+	a.running++
+	a.mu.Unlock()
+}
+
+// first starts an interpreter for the first command like run. It comes too late while a command
+// runs: an interpreter that starts now would not see what that command does to its start files.
+func (a *ahead) first(run wire.Run) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running == 0 {
+		a.start(run)
+	}
 }
 
 // start starts an interpreter for a command like run, unless one waits already. The

@@ -50,6 +50,7 @@ func (c *command) cancel() { c.stop.Do(func() { close(c.kill) }) }
 // until no remaining process has it open.
 func (s *server) execute(c *command) {
 	start, before := time.Now(), oomKills()
+	s.ahead.begin()
 	p := s.attempt(c, s.ahead.take(c.run))
 	if p == nil && c.run.Load && len(c.run.Script) > maxArgument && !c.over() {
 		loader, _ := s.family.start(loading(s.newOrder(c.run, c.run.Args)), true)
@@ -74,6 +75,7 @@ func (s *server) execute(c *command) {
 	s.ahead.mu.Lock()
 	close(c.done)
 	s.sendResult(c)
+	s.ahead.running--
 	if c.run.Ahead {
 		s.ahead.start(c.run)
 	}

@@ -269,9 +269,7 @@ func (s *server) sendQuestion(c *command) {
 func (s *server) ready(id string, run wire.Run) {
 	err := dirError(run.Dir)
 	if err == nil && run.Ahead {
-		s.ahead.mu.Lock()
-		s.ahead.start(run)
-		s.ahead.mu.Unlock()
+		s.ahead.first(run)
 	}
 	s.finish(s.current(), id, err)
 }
