@@ -83,7 +83,7 @@ that is in a journal is never paid for again.
 		Args: namedArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if sweeps.Is(args[0]) {
-				return a.resumeSweep(c.Context(), args[0], own, c.Flags())
+				return a.continueSweep(c.Context(), args[0], nil, own, c.Flags())
 			}
 			f, err := a.continued(args[0], own, c.Flags())
 			if err != nil {
@@ -135,7 +135,7 @@ no_apply, empty_patch, timed_out, infrastructure and ungradeable.`,
 					WithHint("choose with --status, --outcome, --verdict or instance ids; `batch resume` resumes the unfinished ones")
 			}
 			if whole {
-				return a.retrySweep(c.Context(), args[0], pick, own, c.Flags())
+				return a.continueSweep(c.Context(), args[0], &pick, own, c.Flags())
 			}
 			f, err := a.continued(args[0], own, c.Flags())
 			if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/run/sweep"
 )
 
 // sweepFlags are those of `batch sweep`.
@@ -69,11 +71,11 @@ continue, 2 usage, 3 some instances have no result, or with --grade no verdict,
 		Args: atMostOne("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				g, err := readSweepFile(args[0], c.Flags(), &f)
+				g, err := sweep.ReadFile(args[0], fileKeys{c.Flags()})
 				if err != nil {
 					return err
 				}
-				return a.sweep(c.Context(), g, f)
+				return a.sweep(c.Context(), f.over(g, c.Flags()), f)
 			}
 			return a.sweep(c.Context(), f.grid(), f)
 		},
@@ -102,6 +104,60 @@ func (f *sweepFlags) add(fs *pflag.FlagSet) {
 			fs.AddFlag(flag)
 		}
 	})
+}
+
+// fileKeys are the flags that the file of a sweep may have as keys.
+type fileKeys struct{ flags *pflag.FlagSet }
+
+// Names implements sweep.Keys.
+func (k fileKeys) Names() (names []string) {
+	k.flags.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains([]string{"model", "set", "help", "dry-run"}, f.Name) {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// Set implements sweep.Keys. A flag that was given on the command line stays.
+func (k fileKeys) Set(name string, values []string) error {
+	if k.flags.Changed(name) {
+		return nil
+	}
+	for _, v := range values {
+		if err := k.flags.Set(name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grid returns the grid that flags describe.
+func (f *sweepFlags) grid() sweep.Grid {
+	g := sweep.Grid{Common: f.common, Attempts: make([][]string, max(0, f.attempts))}
+	for _, m := range f.models {
+		g.Models = append(g.Models, sweep.Variant{Model: m})
+	}
+	for _, c := range f.configs {
+		g.Configs = append(g.Configs, sweep.Variant{Specs: []string{c}})
+	}
+	return g
+}
+
+// over returns the grid of a file, with what was given as flags in its place.
+func (f *sweepFlags) over(g sweep.Grid, flags *pflag.FlagSet) sweep.Grid {
+	given := f.grid()
+	if flags.Changed("model") {
+		g.Models = given.Models
+	}
+	if flags.Changed("config") {
+		g.Configs = given.Configs
+	}
+	if flags.Changed("attempts") || len(g.Attempts) == 0 {
+		g.Attempts = given.Attempts
+	}
+	g.Common = append(slices.Clone(g.Common), f.common...)
+	return g
 }
 
 // checkConfigs refuses -c with values that somebody may mean together, as -c of `batch run` takes
@@ -149,7 +205,7 @@ func atMostOne(name string) cobra.PositionalArgs {
 }
 
 // sweep runs the cells of a grid, in the folder of the sweep.
-func (a *app) sweep(ctx context.Context, g grid, f sweepFlags) error {
+func (a *app) sweep(ctx context.Context, g sweep.Grid, f sweepFlags) error {
 	if f.output == "" {
 		return fault.Newf(fault.Usage, "which folder is the sweep in?").WithHint("name it with `-o`, such as -o runs/sweep")
 	}
@@ -159,26 +215,15 @@ func (a *app) sweep(ctx context.Context, g grid, f sweepFlags) error {
 	if err := f.run.read(); err != nil { // what is read is checked in each cell, which has its own --replay
 		return err
 	}
-	cells, err := g.cells(f.run.Request, f.eachArgs())
+	cells, err := g.Cells(f.run.Request, f.eachArgs())
 	if err != nil {
 		return err
 	}
-	for i, c := range cells {
-		r, err := a.process().Absolute(*c.Request)
-		if err != nil {
-			return err
-		}
-		cells[i].Request = &r
-	}
-	index, chosen, err := a.enterCells(f.output, cells)
+	setup, err := sweep.New(f.output, cells, a.process())
 	if err != nil {
 		return err
 	}
-	runs, err := a.cellRuns(f.output, chosen, *f.run)
-	if err != nil {
-		return err
-	}
-	index.CostLimit = f.run.CostLimit
-	s := &sweeping{app: a, dir: f.output, index: index, cells: chosen, flags: runs, dryRun: f.dryRun}
-	return s.run(ctx)
+	own := *f.run
+	own.dryRun = f.dryRun
+	return a.runSweep(ctx, setup, own)
 }

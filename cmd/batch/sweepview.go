@@ -1,12 +1,10 @@
 package main
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"batch.example/batch/internal/progress"
@@ -25,19 +23,19 @@ type sweepDisplay struct {
 func (s *sweeping) newDisplay(sweep *run.Sweep) sweepDisplay {
 	first := s.first()
 	total := 0
-	for _, in := range s.invocations {
+	for _, in := range s.cells {
 		total += len(in.Instances)
 	}
-	d := display{started: s.started, mask: s.mask, json: first.flags.json, cost: sweep.Cost, run: progress.Event{
-		Directory: s.dir, Model: s.models(), Dataset: first.Dataset.Name, Version: run.Version(),
+	d := display{started: s.started, mask: s.mask, json: s.flags.json, cost: sweep.Cost, run: progress.Event{
+		Directory: s.Dir, Model: s.models(), Dataset: first.Dataset.Name, Version: run.Version(),
 		PID: os.Getpid(), Workers: first.Workers, Total: total,
 	}}
-	if abs, err := filepath.Abs(s.dir); err == nil {
+	if abs, err := filepath.Abs(s.Dir); err == nil {
 		d.run.Directory = abs
 	}
-	d.Display = s.progress(d.run, first.flags.json, first.flags.quiet)
+	d.Display = s.progress(d.run, s.flags.json, s.flags.quiet)
 	v := sweepDisplay{display: d, sweep: sweep}
-	for _, c := range s.cells {
+	for _, c := range s.Cells {
 		v.cells = append(v.cells, c.Folder)
 	}
 	return v
@@ -46,7 +44,7 @@ func (s *sweeping) newDisplay(sweep *run.Sweep) sweepDisplay {
 // models names the models of the cells.
 func (s *sweeping) models() string {
 	var names []string
-	for _, c := range s.cells {
+	for _, c := range s.Cells {
 		if !slices.Contains(names, c.Model) {
 			names = append(names, c.Model)
 		}
@@ -91,24 +89,3 @@ func (d cellDisplay) Say(text string) { d.display.Say(d.cell + ": " + text) }
 
 // Progress implements run.View: the sweep shows the sums over all cells.
 func (d cellDisplay) Progress(bool, int, float64) {}
-
-// onceEach writes each text once: what several cells say in the same words.
-type onceEach struct {
-	w    io.Writer
-	mu   sync.Mutex
-	said map[string]bool
-}
-
-// Write implements io.Writer.
-func (o *onceEach) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.said[string(p)] {
-		return len(p), nil
-	}
-	if o.said == nil {
-		o.said = map[string]bool{}
-	}
-	o.said[string(p)] = true
-	return o.w.Write(p)
-}

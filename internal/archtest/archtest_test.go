@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"runner":     {"fault", "internal/near"},
 	"grade":      {"dataset", "results", "fault", "internal/atomicfile", "internal/bash", "internal/mask", "internal/near", "internal/printable", "internal/python"},
 	"sandbox":    {"dataset", "docker", "imagecache", "fault", "internal/bash", "internal/boxgit", "internal/meminfo"},
-	"run":        {"dataset", "grade", "agent", "llm", "journal", "results", "runner", "sandbox", "solver", "docker", "imagecache", "fault", "internal/abspath", "internal/atomicfile", "internal/boxgit", "internal/mask", "internal/printable"},
+	"run":        {"dataset", "grade", "agent", "llm", "journal", "results", "runner", "sandbox", "solver", "docker", "imagecache", "fault", "internal/abspath", "internal/atomicfile", "internal/boxgit", "internal/mask", "internal/near", "internal/printable"},
 	"doctor":     {"docker", "dataset", "llm", "fault"},
 	"solver":     {"session", "sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},
 	"serve":      {"session", "solver", "agent", "authority", "dataset", "journal", "runner", "fault", "internal/atomicfile"},

@@ -1,4 +1,4 @@
-package main
+package sweep
 
 import (
 	"errors"
@@ -8,120 +8,104 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 )
 
-// sweepFile reads the YAML file of a sweep.
-type sweepFile struct {
-	path  string
-	flags *pflag.FlagSet
-	grid  grid
+// Keys are the keys of a file beside those of the grid.
+type Keys interface {
+	// Names lists them, with - where a file may have _.
+	Names() []string
+	// Set gives the key with this name its values, one or a list. An error says what is wrong
+	// with them.
+	Set(name string, values []string) error
 }
 
-// readSweepFile sets the flags that the file at path has and that were not given, and returns
-// the grid of both.
-func readSweepFile(path string, flags *pflag.FlagSet, f *sweepFlags) (grid, error) {
+// file reads the YAML file of a sweep.
+type file struct {
+	path string
+	keys Keys
+	grid Grid
+}
+
+// ReadFile reads the YAML file of a sweep. What it says of the grid is returned, and its other
+// keys are set. A mistake is a Usage fault with the line.
+func ReadFile(path string, keys Keys) (Grid, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return grid{}, fault.Newf(fault.Usage, "%s does not exist", path).WithHint("give the YAML file of a sweep, or the grid as flags: see `batch sweep --help`")
+		return Grid{}, fault.Newf(fault.Usage, "%s does not exist", path).WithHint("give the YAML file of a sweep, or the grid as flags: see `batch sweep --help`")
 	}
 	if err != nil {
-		return grid{}, fault.New(fault.Usage, "reading the sweep", err)
+		return Grid{}, fault.New(fault.Usage, "reading the sweep", err)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return grid{}, fault.New(fault.Usage, "reading "+path, err)
+		return Grid{}, fault.New(fault.Usage, "reading "+path, err)
 	}
-	r := &sweepFile{path: path, flags: flags}
+	r := &file{path: path, keys: keys}
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		return grid{}, fault.Newf(fault.Usage, "reading %s: expected keys such as models and output", path)
+		return Grid{}, fault.Newf(fault.Usage, "reading %s: expected keys such as models and output", path)
 	}
 	members := doc.Content[0].Content
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(members); i += 2 {
 		key, value := members[i], members[i+1]
 		if seen[key.Value] {
-			return grid{}, r.refuse(key, "%s is there twice", key.Value)
+			return Grid{}, r.refuse(key, "%s is there twice", key.Value)
 		}
 		seen[key.Value] = true
 		if err := r.set(key, value); err != nil {
-			return grid{}, err
+			return Grid{}, err
 		}
 	}
-	return r.with(f), nil
+	return r.grid, nil
 }
 
-// with returns the file's grid, with what was given as flags in its place.
-func (r *sweepFile) with(f *sweepFlags) grid {
-	g, given := r.grid, f.grid()
-	if r.flags.Changed("model") {
-		g.models = given.models
-	}
-	if r.flags.Changed("config") {
-		g.configs = given.configs
-	}
-	if r.flags.Changed("attempts") || len(g.attempts) == 0 {
-		g.attempts = given.attempts
-	}
-	g.common = append(slices.Clone(g.common), f.common...)
-	return g
-}
-
-func (r *sweepFile) refuse(at *yaml.Node, format string, args ...any) *fault.Error {
+func (r *file) refuse(at *yaml.Node, format string, args ...any) *fault.Error {
 	return fault.Newf(fault.Usage, "reading %s, line %d: %s", r.path, at.Line, fmt.Sprintf(format, args...))
 }
 
 // set reads one member of the file.
-func (r *sweepFile) set(key, value *yaml.Node) (err error) {
+func (r *file) set(key, value *yaml.Node) (err error) {
 	switch key.Value {
 	case "models":
-		r.grid.models, err = r.variants(value, true)
+		r.grid.Models, err = r.variants(value, true)
 	case "configs":
-		r.grid.configs, err = r.variants(value, false)
+		r.grid.Configs, err = r.variants(value, false)
 	case "config":
-		r.grid.common, err = r.texts(key.Value, value)
+		r.grid.Common, err = r.texts(key.Value, value)
 	case "attempts":
-		r.grid.attempts, err = r.attempts(value)
+		r.grid.Attempts, err = r.attempts(value)
 	default:
-		err = r.setFlag(key, value)
+		err = r.setKey(key, value)
 	}
 	return err
 }
 
-// setFlag sets the flag with the name of a key, if it was not given.
-func (r *sweepFile) setFlag(key, value *yaml.Node) error {
-	name := strings.ReplaceAll(key.Value, "_", "-")
-	flag := r.flags.Lookup(name)
-	if flag == nil || slices.Contains([]string{"model", "set", "help", "dry-run"}, name) {
+// setKey sets a key that is not of the grid.
+func (r *file) setKey(key, value *yaml.Node) error {
+	name, names := strings.ReplaceAll(key.Value, "_", "-"), r.keys.Names()
+	if !slices.Contains(names, name) {
 		refused := r.refuse(key, "unknown key %q", key.Value)
-		names := []string{"models", "configs", "config", "attempts"}
-		r.flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if like := near.Name(name, names); like != "" {
+		if like := near.Name(name, append([]string{"models", "configs", "config", "attempts"}, names...)); like != "" {
 			return refused.WithHint("did you mean %s?", like)
 		}
 		return refused.WithHint("keys are models, configs, config, attempts and the flags of `batch sweep`")
-	}
-	if flag.Changed {
-		return nil
 	}
 	values, err := r.texts(key.Value, value)
 	if err != nil {
 		return err
 	}
-	for _, v := range values {
-		if err := r.flags.Set(name, v); err != nil {
-			return r.refuse(value, "%s: %v", key.Value, err)
-		}
+	if err := r.keys.Set(name, values); err != nil {
+		return r.refuse(value, "%s: %v", key.Value, err)
 	}
 	return nil
 }
 
 // texts reads a text, a number or a list of them.
-func (r *sweepFile) texts(key string, n *yaml.Node) ([]string, error) {
+func (r *file) texts(key string, n *yaml.Node) ([]string, error) {
 	list := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
 		list = n.Content
@@ -137,7 +121,7 @@ func (r *sweepFile) texts(key string, n *yaml.Node) ([]string, error) {
 }
 
 // variants reads the models or the configurations.
-func (r *sweepFile) variants(n *yaml.Node, models bool) ([]variant, error) {
+func (r *file) variants(n *yaml.Node, models bool) ([]Variant, error) {
 	what := "configs"
 	if models {
 		what = "models"
@@ -145,13 +129,13 @@ func (r *sweepFile) variants(n *yaml.Node, models bool) ([]variant, error) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
 		return nil, r.refuse(n, "%s: expected a list", what)
 	}
-	var list []variant
+	var list []Variant
 	for _, one := range n.Content {
 		v, err := r.variant(what, one)
 		if err != nil {
 			return nil, err
 		}
-		if models && v.model == "" {
+		if models && v.Model == "" {
 			return nil, r.refuse(one, "models: expected a model's name, or {name, model, config}")
 		}
 		list = append(list, v)
@@ -159,17 +143,17 @@ func (r *sweepFile) variants(n *yaml.Node, models bool) ([]variant, error) {
 	return list, nil
 }
 
-func (r *sweepFile) variant(what string, n *yaml.Node) (variant, error) {
+func (r *file) variant(what string, n *yaml.Node) (Variant, error) {
 	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
 		if what == "models" {
-			return variant{model: n.Value}, nil
+			return Variant{Model: n.Value}, nil
 		}
-		return variant{specs: []string{n.Value}}, nil
+		return Variant{Specs: []string{n.Value}}, nil
 	}
 	if n.Kind != yaml.MappingNode {
-		return variant{}, r.refuse(n, "%s: expected texts, or members with a name and a config", what)
+		return Variant{}, r.refuse(n, "%s: expected texts, or members with a name and a config", what)
 	}
-	var v variant
+	var v Variant
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		texts, err := r.texts(what+"."+key.Value, value)
@@ -178,13 +162,13 @@ func (r *sweepFile) variant(what string, n *yaml.Node) (variant, error) {
 		}
 		switch {
 		case key.Value == "config":
-			v.specs = texts
+			v.Specs = texts
 		case len(texts) != 1 || texts[0] == "":
 			return v, r.refuse(value, "%s.%s: expected a text", what, key.Value)
 		case key.Value == "name":
-			v.name = texts[0]
+			v.Name = texts[0]
 		case key.Value == "model" && what == "models":
-			v.model = texts[0]
+			v.Model = texts[0]
 		default:
 			return v, r.refuse(key, "%s: unknown member %q: expected name, config, and of models model", what, key.Value)
 		}
@@ -193,7 +177,7 @@ func (r *sweepFile) variant(what string, n *yaml.Node) (variant, error) {
 }
 
 // attempts reads how many attempts there are, or what each has of its own.
-func (r *sweepFile) attempts(n *yaml.Node) ([][]string, error) {
+func (r *file) attempts(n *yaml.Node) ([][]string, error) {
 	var count int
 	if n.Kind == yaml.ScalarNode {
 		if err := n.Decode(&count); err != nil || count < 1 || count > maxAttempts {

@@ -1,4 +1,8 @@
-package main
+// Package sweep says what a sweep runs: a grid of models, configurations and attempts over one
+// request. A [Grid] comes from flags or from a YAML file ([ReadFile]); its cells get names that no
+// other cell of the folder has. A [Setup] is the sweep in a folder, new or continued: what each of
+// its cells runs, checked before the folder is touched. [run.OpenSweep] does the work.
+package sweep
 
 import (
 	"cmp"
@@ -13,62 +17,51 @@ import (
 	"batch.example/batch/run"
 )
 
-// grid is what a sweep was asked to run: every model with every configuration, in every
+// Grid is what a sweep was asked to run: every model with every configuration, in every
 // attempt.
-type grid struct {
-	models   []variant
-	configs  []variant
-	attempts [][]string // what each attempt adds to the configuration
-	common   []string   // -c of all cells
+type Grid struct {
+	Models   []Variant
+	Configs  []Variant  // empty: the default alone
+	Attempts [][]string // what each attempt adds to the configuration
+	Common   []string   // -c of all cells
 }
 
-// variant is a model or a configuration of a grid.
-type variant struct {
-	name  string
-	model string
-	specs []string // as -c takes them
+// Variant is a model or a configuration of a grid.
+type Variant struct {
+	Name  string // empty: made of the model, or of the first of Specs
+	Model string
+	Specs []string // as -c takes them
 }
 
-// grid returns the grid that flags describe.
-func (f *sweepFlags) grid() grid {
-	g := grid{common: f.common, attempts: make([][]string, max(0, f.attempts))}
-	for _, m := range f.models {
-		g.models = append(g.models, variant{model: m})
-	}
-	for _, c := range f.configs {
-		g.configs = append(g.configs, variant{specs: []string{c}})
-	}
-	return g
-}
-
-// cells returns the cells of the grid, entry by entry, with the names that they have in a new
+// Cells returns the cells of the grid, entry by entry, with the names that they have in a new
 // sweep. Base is the request that all have, except model and configuration; each are its arguments.
-func (g grid) cells(base run.Request, each []string) ([]sweeps.Cell, error) {
-	if len(g.models) == 0 {
+// The cells have secrets that base and the grid have.
+func (g Grid) Cells(base run.Request, each []string) ([]sweeps.Cell, error) {
+	if len(g.Models) == 0 {
 		return nil, fault.Newf(fault.Usage, "which models?").WithHint("give each with `-m`; `batch models` lists those with a known price")
 	}
-	if len(g.attempts) < 1 {
-		return nil, fault.Newf(fault.Usage, "--attempts %d: expected at least 1", len(g.attempts))
+	if len(g.Attempts) < 1 {
+		return nil, fault.Newf(fault.Usage, "--attempts %d: expected at least 1", len(g.Attempts))
 	}
-	configs := g.configs
+	configs := g.Configs
 	if len(configs) == 0 {
-		configs = []variant{{}}
+		configs = []Variant{{}}
 	}
 	var list []sweeps.Cell
-	for _, m := range g.models {
+	for _, m := range g.Models {
 		for _, c := range configs {
-			entry := m.entry(g.models)
-			if len(configs) > 1 || c.name != "" {
+			entry := m.entry(g.Models)
+			if len(configs) > 1 || c.Name != "" {
 				entry += "+" + c.label()
 			}
-			for n, extra := range g.attempts {
-				specs := slices.Concat(g.common, m.specs, c.specs, extra)
+			for n, extra := range g.Attempts {
+				specs := slices.Concat(g.Common, m.Specs, c.Specs, extra)
 				specs = slices.DeleteFunc(specs, func(spec string) bool { return spec == "default" }) // always the base
 				r := base
-				r.Model, r.Configs = m.model, specs
+				r.Model, r.Configs = m.Model, specs
 				list = append(list, sweeps.Cell{
 					Folder: fmt.Sprintf("%s@%d", entry, n+1), Entry: entry, Attempt: n + 1,
-					Model: m.model, Config: config.MaskSpecs(specs), Argv: cellArgs(each, m.model, specs), Request: &r,
+					Model: m.Model, Config: config.MaskSpecs(specs), Argv: cellArgs(each, m.Model, specs), Request: &r,
 				})
 			}
 		}
@@ -122,14 +115,14 @@ func cellArgs(each []string, model string, specs []string) []string {
 }
 
 // entry is the name of a model in a grid: its last part, where no other one has the same.
-func (v variant) entry(all []variant) string {
-	if v.name != "" {
-		return folderName(v.name)
+func (v Variant) entry(all []Variant) string {
+	if v.Name != "" {
+		return folderName(v.Name)
 	}
-	short := lastPart(v.model)
+	short := lastPart(v.Model)
 	for _, other := range all {
-		if other.model != v.model && lastPart(other.model) == short {
-			return folderName(v.model)
+		if other.Model != v.Model && lastPart(other.Model) == short {
+			return folderName(v.Model)
 		}
 	}
 	return folderName(short)
@@ -138,11 +131,11 @@ func (v variant) entry(all []variant) string {
 func lastPart(model string) string { return model[strings.LastIndex(model, "/")+1:] }
 
 // label is the name of a configuration.
-func (v variant) label() string {
-	if v.name != "" || len(v.specs) == 0 {
-		return folderName(cmp.Or(v.name, "default"))
+func (v Variant) label() string {
+	if v.Name != "" || len(v.Specs) == 0 {
+		return folderName(cmp.Or(v.Name, "default"))
 	}
-	first := v.specs[0]
+	first := v.Specs[0]
 	if !config.IsKeyValue(first) {
 		first = strings.TrimSuffix(filepath.Base(first), filepath.Ext(first))
 	}

@@ -1,0 +1,308 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"batch.example/batch/agent/config"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/llm/limit"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run"
+	"batch.example/batch/runner"
+)
+
+// Setup is the sweep in a folder whose cells are known. Between [New] or [Read] and [Setup.Load], a
+// caller may change what the cells run.
+type Setup struct {
+	Dir    string
+	Index  *sweeps.Index
+	Cells  []Cell   // those that run
+	Accept []string // names of accepted differences, as of [run.Config]
+
+	process  run.Process
+	retrying bool
+	selected []string // ids, of the cells that have begun; nil: not known
+}
+
+// Cell is a cell that runs.
+type Cell struct {
+	sweeps.Cell
+	Run run.Request // what it runs this time
+	// Setup is what it runs, once it was loaded.
+	Setup *run.Setup
+
+	asked run.Request // for its manifest
+	argv  []string
+}
+
+// New adds cells to the sweep in dir, which need not exist yet. The cells may have secrets: the index
+// does not get them.
+func New(dir string, cells []sweeps.Cell, p run.Process) (*Setup, error) {
+	x, err := sweeps.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if list, _ := os.ReadDir(dir); len(list) > 0 {
+			return nil, fault.Newf(fault.Usage, "%s is not the folder of a sweep, and is not empty", dir).WithHint("choose another folder with `-o`")
+		}
+		x, err = &sweeps.Index{Created: time.Now().UTC()}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range cells {
+		r, err := p.Absolute(*c.Request)
+		if err != nil {
+			return nil, err
+		}
+		x.Dir, x.CostLimit, cells[i].Request = r.Dir, r.CostLimit, &r
+	}
+	x.Batch, x.Argv = run.Version(), p.Argv
+	s := &Setup{Dir: dir, Index: x, process: p}
+	for _, c := range merge(x, cells) {
+		if err := s.add(c, filepath.Join(dir, c.Folder)); err != nil {
+			return nil, err
+		}
+	}
+	return s, checkMerged(x)
+}
+
+// Read returns the sweep in dir with all its cells, to continue it.
+func Read(dir string, p run.Process) (*Setup, error) {
+	x, err := sweeps.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(x.Cells) == 0 {
+		return nil, fault.Newf(fault.Usage, "%s: its index has no cells", dir)
+	}
+	s := &Setup{Dir: dir, Index: x, process: p}
+	for _, c := range x.Cells {
+		output, err := filepath.Abs(filepath.Join(dir, c.Folder))
+		if err == nil {
+			err = s.add(c, output)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range x.Dirs(dir) {
+		if m, err := run.ReadManifest(path); err == nil {
+			s.selected = m.Dataset.Instances
+			break
+		}
+	}
+	for i := range s.Cells {
+		if r := &s.Cells[i].Run; r.InstancesFile != "" { // the file may have changed, or was standard input
+			r.Only = s.selected
+		}
+	}
+	return s, nil
+}
+
+// add adds a cell, whose command line names output.
+func (s *Setup) add(c sweeps.Cell, output string) error {
+	r, err := run.CellRequest(s.Dir, c, s.process)
+	s.Cells = append(s.Cells, Cell{
+		Cell: c, Run: r, asked: r, argv: config.MaskSpecs(append(slices.Clone(c.Argv), "--output="+output)),
+	})
+	return err
+}
+
+// Retry keeps the cells with instances of a choice, which run again.
+func (s *Setup) Retry(pick run.Choice) error {
+	var none error // of the first cell without such an instance
+	var cells []Cell
+	for _, c := range s.Cells {
+		snap, err := sweeps.ReadCell(c.Run.Output)
+		if err != nil {
+			return err
+		}
+		if snap == nil {
+			continue
+		}
+		chosen, err := pick.From(snap)
+		if err != nil {
+			none = cmp.Or(none, err)
+			continue
+		}
+		c.Run.Only, c.Run.Named = chosen, nil
+		cells = append(cells, c)
+	}
+	if len(cells) == 0 {
+		return cmp.Or[error](none, fault.Newf(fault.Usage, "no cell of %s has begun", s.Dir).WithHint("`batch resume` begins them"))
+	}
+	s.Cells, s.retrying = cells, true
+	return nil
+}
+
+// Load reads the configurations of all cells and the dataset, which is one for all. What several
+// cells say in the same words is said once.
+func (s *Setup) Load(ctx context.Context, git func() *manifest.Git) error {
+	common := s.Cells[0].Run
+	if s.retrying {
+		common.Only = nil // each cell has its own
+		if common.InstancesFile != "" {
+			common.Only = s.selected
+		}
+	}
+	ds, selected, err := s.process.LoadDataset(ctx, common)
+	if err != nil {
+		return err
+	}
+	if err := s.checkSelection(ds, selected); err != nil {
+		return err
+	}
+	p, limits := s.process, new(limit.Pool)
+	p.Tell = onceEach(p.Tell)
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if c.Setup, err = s.load(p, c, ds, selected); err != nil {
+			return s.Named(i, err)
+		}
+		c.Setup.Git, c.Setup.Limits = git, limits
+		s.measure(ctx, i)
+		s.recordParameters(c)
+	}
+	return nil
+}
+
+func (s *Setup) load(p run.Process, c *Cell, ds *dataset.Dataset, selected []dataset.Instance) (in *run.Setup, err error) {
+	if s.retrying {
+		if selected, err = (dataset.Selection{IDs: c.Run.Only}).Apply(ds.Instances); err != nil {
+			return nil, err
+		}
+	}
+	if in, err = run.NewSetup(c.Run, p); err != nil {
+		return nil, err
+	}
+	in.Asked, in.Argv = c.asked, c.argv
+	return in, in.Over(ds, selected)
+}
+
+// measure resolves the widths of a cell: those of the first cell that has them.
+func (s *Setup) measure(ctx context.Context, i int) {
+	in, first := s.Cells[i].Setup, s.Cells[0].Setup
+	in.Workers, in.WidthWhy = first.Workers, first.WidthWhy
+	if i == 0 || in.Grade && !slices.ContainsFunc(s.Cells[:i], func(c Cell) bool { return c.Run.Grade }) {
+		in.Measure(ctx)
+	}
+}
+
+// Named returns the error of a cell with the cell's name.
+func (s *Setup) Named(i int, err error) error {
+	if len(s.Cells) == 1 {
+		return err
+	}
+	return fmt.Errorf("%s: %w", s.Cells[i].Folder, err)
+}
+
+// checkSelection refuses a selection that differs from that of the sweep's other cells.
+func (s *Setup) checkSelection(ds *dataset.Dataset, selected []dataset.Instance) error {
+	if s.retrying || slices.Contains(s.Accept, "dataset") || slices.Contains(s.Accept, "all") {
+		return nil
+	}
+	for _, cell := range s.Index.Cells {
+		m, err := run.ReadManifest(filepath.Join(s.Dir, cell.Folder))
+		if err != nil {
+			continue // it has not begun
+		}
+		same := slices.EqualFunc(selected, m.Dataset.Instances, func(in dataset.Instance, id string) bool { return in.ID == id })
+		if !same || ds.Digest != m.Dataset.Digest {
+			now := manifest.Dataset{Name: ds.Name, Split: ds.Split}
+			return fault.Newf(fault.Usage, "%s has other instances than those selected now: %d of %s, not %d of %s", s.Dir,
+				m.Dataset.Count, m.Dataset.Title(), len(selected), now.Title()).
+				WithHint("all cells of a sweep run the same instances: choose another folder with `-o`, or accept the difference\nwith `--accept-changes=dataset`")
+		}
+	}
+	return nil
+}
+
+// recordParameters notes in the index what attempts usually differ in.
+func (s *Setup) recordParameters(c *Cell) {
+	params := map[string]any{}
+	for _, name := range []string{"seed", "temperature"} {
+		if v, ok := c.Setup.Settings.Model.ModelKwargs[name]; ok {
+			params[name] = v
+		}
+	}
+	s.Index.Cells[find(s.Index, c.Cell)].Parameters = params
+}
+
+// Check refuses what the runs of the cells would refuse, before the index is changed.
+func (s *Setup) Check(ctx context.Context, configs []run.Config) error {
+	for i, c := range configs {
+		c.Tell = func(string) {} // the run says it
+		if _, err := run.NewPlan(ctx, c); err != nil {
+			return s.Named(i, err)
+		}
+	}
+	return nil
+}
+
+// Config returns the sweep of the cells' runs, which get widths in common.
+func (s *Setup) Config(configs []run.Config) (c run.SweepConfig, err error) {
+	share(configs)
+	c = run.SweepConfig{Dir: s.Dir, CostLimit: s.Index.CostLimit, Locked: s.writeIndex}
+	mine := map[string]bool{}
+	for i, cell := range s.Cells {
+		c.Cells = append(c.Cells, run.Cell{Name: cell.Folder, Config: configs[i]})
+		mine[cell.Folder] = true
+	}
+	if c.CostLimit > 0 {
+		c.Spent, err = s.Index.Spent(s.Dir, mine)
+	}
+	return c, err
+}
+
+// share gives all cells the widths of the first one that has them: cells that were added
+// later may be graded where the first ones are not.
+func share(list []run.Config) {
+	var grading *runner.Width
+	for i := range list {
+		list[i].Width, list[i].WidthWhy = list[0].Width, ""
+		if g := list[i].Grading; g != nil {
+			grading = cmp.Or(grading, g.Width)
+			g.Width = grading
+		}
+	}
+}
+
+// writeIndex writes the index, with the cells that another sweep has added meanwhile. The
+// folder is locked.
+func (s *Setup) writeIndex() error {
+	now, err := sweeps.Read(s.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil {
+		for _, c := range now.Cells {
+			if find(s.Index, c) < 0 {
+				s.Index.Cells = append(s.Index.Cells, c)
+			}
+		}
+	}
+	if err := checkMerged(s.Index); err != nil {
+		return err
+	}
+	return s.Index.Write(s.Dir)
+}
+
+// onceEach returns what passes each text on once.
+func onceEach(tell func(string)) func(string) {
+	var said sync.Map
+	return func(text string) {
+		if _, again := said.LoadOrStore(text, true); !again && tell != nil {
+			tell(text)
+		}
+	}
+}
