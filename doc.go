@@ -11,8 +11,9 @@
 //
 //	  - run does all of this in one call: it takes a configuration, instances and
 //	    a directory and returns a summary. `batch run` is one such call. A sweep is
-//	    several runs that take turns, on one engine and one budget; results/sweeps is
-//	    the index of its folder.
+//	    several runs that take turns, on one engine and one budget; run/sweep says what
+//	    its cells run, and results/sweeps is the index of its folder. What a run was
+//	    asked for is a value, the request in its manifest, which continues it.
 //	  - dataset reads rows (parquet, JSON, the Hugging Face hub, the embedded
 //	    demo), selects among them and names their images.
 //	  - runner schedules: how many jobs at once, retries by blame, the budget,

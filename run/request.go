@@ -148,15 +148,15 @@ func (p Process) Absolute(r Request) (Request, error) {
 		name, err := config.File(spec, config.Options{Dir: from(r.Dir)})
 		if err == nil && name != "" {
 			r.Configs[i] = abspath.Join(r.Dir, name)
-		} else if _, err := config.File(spec, p.lookup(r)); err != nil {
+		} else if _, err := config.File(spec, p.Configs(r)); err != nil {
 			return r, err
 		}
 	}
 	return r, nil
 }
 
-// lookup says where the configurations of r are.
-func (p Process) lookup(r Request) config.Options {
+// Configs says where the configurations of r are.
+func (p Process) Configs(r Request) config.Options {
 	opts := config.Options{Dir: from(r.Dir)}
 	if dir := p.Getenv("MSWEA_CONFIG_DIR"); dir != "" {
 		if opts.Dir != "" {
@@ -186,7 +186,7 @@ func (p Process) Tested(dir string, m *manifest.Manifest, with []string) (Reques
 	}
 	r.Configs = slices.Clone(r.Configs)
 	for i, spec := range r.Configs {
-		if _, err := config.File(spec, p.lookup(r)); err == nil {
+		if _, err := config.File(spec, p.Configs(r)); err == nil {
 			continue
 		}
 		if found, err := config.File(shownFrom(r.Dir, spec), config.Options{}); err == nil && found != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/chat"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/abspath"
@@ -109,7 +110,12 @@ func (a *app) attached(dir string, own runFlags, flags *pflag.FlagSet) (runFlags
 	}
 	f := own
 	f.Request = over(r, mine, flags)
-	f.Configs = append(f.Configs, mine.Configs...)
+	for _, spec := range mine.Configs {
+		if name, err := config.File(spec, a.process().Configs(mine)); err == nil && name != "" { // of the variable, too
+			spec = abspath.Join(mine.Dir, name)
+		}
+		f.Configs = append(f.Configs, spec)
+	}
 	f.Output, f.CostLimit = own.Output, own.CostLimit
 	f.Workers, f.Durability = own.Workers, own.Durability
 	f.Grade, f.Retry, f.Salvage, f.Named, f.Also = false, nil, false, nil, nil
