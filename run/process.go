@@ -60,7 +60,7 @@ func (p Process) tell(text string) {
 // LoadConfig merges the files and values of a request over the default. Its other settings come
 // last, with further ones behind them.
 func (p Process) LoadConfig(r Request, further ...config.Setting) (*config.Config, error) {
-	opts := p.Configs(r)
+	opts := p.lookup(r)
 	opts.Set = append(settings(r), further...)
 	return config.Load(configs(r), opts)
 }

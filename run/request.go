@@ -148,15 +148,35 @@ func (p Process) Absolute(r Request) (Request, error) {
 		name, err := config.File(spec, config.Options{Dir: from(r.Dir)})
 		if err == nil && name != "" {
 			r.Configs[i] = abspath.Join(r.Dir, name)
-		} else if _, err := config.File(spec, p.Configs(r)); err != nil {
+		} else if _, err := config.File(spec, p.lookup(r)); err != nil {
 			return r, err
 		}
 	}
 	return r, nil
 }
 
-// Configs says where the configurations of r are.
-func (p Process) Configs(r Request) config.Options {
+// Found returns the configurations of r for a request of another folder: files are absolute paths,
+// also those that MSWEA_CONFIG_DIR has.
+func (p Process) Found(r Request) ([]string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fault.New(fault.Host, "finding the working directory", err)
+	}
+	list := slices.Clone(r.Configs)
+	for i, spec := range list {
+		name, err := config.File(spec, p.lookup(r))
+		if err != nil {
+			return nil, err
+		}
+		if name != "" {
+			list[i] = abspath.Join(dir, name)
+		}
+	}
+	return list, nil
+}
+
+// lookup says where the configurations of r are.
+func (p Process) lookup(r Request) config.Options {
 	opts := config.Options{Dir: from(r.Dir)}
 	if dir := p.Getenv("MSWEA_CONFIG_DIR"); dir != "" {
 		if opts.Dir != "" {
@@ -178,15 +198,13 @@ func (p Process) Tested(dir string, m *manifest.Manifest, with []string) (Reques
 	}
 	r.Subset, r.InstancesFile, r.Replay = "", "", ""
 	if with != nil {
-		mine, err := p.Absolute(Request{Configuration: Configuration{Configs: with}})
-		if err != nil {
+		if r.Configs, err = p.Found(Request{Configuration: Configuration{Configs: with}}); err != nil {
 			return r, err
 		}
-		r.Configs = mine.Configs
 	}
 	r.Configs = slices.Clone(r.Configs)
 	for i, spec := range r.Configs {
-		if _, err := config.File(spec, p.Configs(r)); err == nil {
+		if _, err := config.File(spec, p.lookup(r)); err == nil {
 			continue
 		}
 		if found, err := config.File(shownFrom(r.Dir, spec), config.Options{}); err == nil && found != "" {

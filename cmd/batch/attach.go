@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"batch.example/batch/agent/config"
 	"batch.example/batch/chat"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/abspath"
@@ -104,25 +103,21 @@ func (a *app) attached(dir string, own runFlags, flags *pflag.FlagSet) (runFlags
 	if err != nil {
 		return own, err
 	}
-	mine, err := a.process().Absolute(own.Request) // its files are those of this directory
+	mine, err := a.process().Found(own.Request) // its files are those of this directory
 	if err != nil {
 		return own, err
 	}
 	f := own
-	f.Request = over(r, mine, flags)
-	for _, spec := range mine.Configs {
-		if name, err := config.File(spec, a.process().Configs(mine)); err == nil && name != "" { // of the variable, too
-			spec = abspath.Join(mine.Dir, name)
-		}
-		f.Configs = append(f.Configs, spec)
-	}
+	f.Request = over(r, own.Request, flags)
+	f.Configs = append(f.Configs, mine...)
 	f.Output, f.CostLimit = own.Output, own.CostLimit
 	f.Workers, f.Durability = own.Workers, own.Durability
 	f.Grade, f.Retry, f.Salvage, f.Named, f.Also = false, nil, false, nil, nil
-	if script, ok := strings.CutPrefix(own.Model, "scripted/"); ok && mine.Dir != r.Dir && !slices.Contains(catalogue.Words(), own.Model) {
-		f.Model = "scripted/" + abspath.Join(mine.Dir, script)
+	here, err := absolute(".")
+	if script, ok := strings.CutPrefix(own.Model, "scripted/"); ok && here != r.Dir && !slices.Contains(catalogue.Words(), own.Model) {
+		f.Model = "scripted/" + abspath.Join(here, script)
 	}
-	return f, nil
+	return f, err
 }
 
 // earlierAttempt finds the attempt in a run directory that is talked about. It locks the

@@ -126,12 +126,15 @@ func (s *invocation) config() (c run.Config, err error) {
 	if c, err = s.Setup.Config(); err != nil {
 		return c, err
 	}
-	if s.telemetry, err = telemetry.FromEnv(s.getenv); err != nil {
-		return c, err
-	}
-	c.Store.Inject = s.inject
-	c.Redo, c.Again, c.Fresh, c.Settled, c.Accept = s.flags.redo, s.flags.retrying, s.flags.fresh, s.flags.settled, s.flags.accept
-	return c, nil
+	c.Again, c.Settled, c.Accept = s.flags.retrying, s.flags.settled, s.flags.accept
+	return c, s.complete(&c)
+}
+
+// complete adds what belongs to the process and to this command alone.
+func (s *invocation) complete(c *run.Config) (err error) {
+	c.Store.Inject, c.Redo, c.Fresh = s.inject, s.flags.redo, s.flags.fresh
+	s.telemetry, err = telemetry.FromEnv(s.getenv)
+	return err
 }
 
 // work does what is left to do, and shows it.

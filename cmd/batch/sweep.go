@@ -119,11 +119,11 @@ func (k fileKeys) Names() (names []string) {
 	return names
 }
 
-// Set implements sweep.Keys. A flag that was given on the command line stays.
+// Given implements sweep.Keys: a flag of the command line stays.
+func (k fileKeys) Given(name string) bool { return k.flags.Changed(name) }
+
+// Set implements sweep.Keys.
 func (k fileKeys) Set(name string, values []string) error {
-	if k.flags.Changed(name) {
-		return nil
-	}
 	for _, v := range values {
 		if err := k.flags.Set(name, v); err != nil {
 			return err

@@ -23,13 +23,12 @@ func (a *app) continueSweep(ctx context.Context, dir string, pick *run.Choice, o
 		s.Cells[i].Run = over(s.Cells[i].Run, own.Request, flags)
 	}
 	if flags.Changed("cost-limit-total") {
-		s.Index.CostLimit = own.CostLimit
+		s.LimitCost(own.CostLimit)
 	}
 	if pick != nil {
 		if err := s.Retry(*pick); err != nil {
 			return err
 		}
 	}
-	own.settled, own.retrying = true, pick != nil
 	return a.runSweep(ctx, s, own)
 }

@@ -8,7 +8,6 @@ import (
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
-	"batch.example/batch/results"
 	"batch.example/batch/run"
 	"batch.example/batch/run/sweep"
 )
@@ -19,20 +18,23 @@ type sweeping struct {
 	*sweep.Setup
 	flags runFlags // what is of this command alone
 
-	cells   []*invocation
-	started time.Time
+	invocations []*invocation // of the cells
+	started     time.Time
 }
 
 // runSweep opens the cells, works through them and prints how they ended.
 func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err error) {
 	s := &sweeping{app: a, Setup: setup, flags: f, started: time.Now()}
 	s.Accept = f.accept
+	if _, err := inject.Parse(f.inject); err != nil { // each cell has a plan of its own
+		return err
+	}
 	git := run.ProbeGit(ctx, s.Cells[0].Run.Dir)
 	defer git.Stop()
 	if err := s.Load(ctx, git.Known); err != nil {
 		return err
 	}
-	configs, err := s.configs()
+	configs, err := s.Configs(s.complete)
 	if err != nil {
 		return err
 	}
@@ -42,52 +44,35 @@ func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err
 	if err := checkNetwork(ctx, configs[0]); err != nil {
 		return err
 	}
-	if err := s.Check(ctx, configs); err != nil {
-		return err
-	}
-	if err := results.MakeDir(s.Dir); err != nil {
-		return err
-	}
-	config, err := s.Config(configs)
+	work, err := s.Open(ctx, configs)
 	if err != nil {
 		return err
 	}
-	sweep, err := run.OpenSweep(ctx, config)
-	if err != nil {
-		return err
+	defer func() { err = s.also(err, work.Close()) }()
+	if work.Todo() == 0 {
+		s.tell(fmt.Sprintf("nothing to do: all instances of %s have a result", printable.Count(len(s.Cells), "cell", "cells")))
+		return s.conclude(work, nil)
 	}
-	defer func() { err = s.also(err, sweep.Close()) }()
-	if sweep.Todo() == 0 {
-		s.tell(fmt.Sprintf("nothing to do: all instances of %s have a result", printable.Count(len(s.cells), "cell", "cells")))
-		return s.conclude(sweep, nil)
-	}
-	return s.conclude(sweep, s.work(ctx, sweep))
+	return s.conclude(work, s.work(ctx, work))
 }
 
 // first is the run of the first cell: what all have in common is its.
-func (s *sweeping) first() *invocation { return s.cells[0] }
+func (s *sweeping) first() *invocation { return s.invocations[0] }
 
-// configs returns the runs of all cells.
-func (s *sweeping) configs() ([]run.Config, error) {
-	var list []run.Config
-	for i, c := range s.Cells {
-		plan, err := inject.Parse(s.flags.inject)
-		if err != nil {
-			return nil, err
-		}
-		in := &invocation{app: s.app, Setup: c.Setup, flags: s.flags, inject: plan, started: s.started}
-		config, err := in.config()
-		if err != nil {
-			return nil, s.Named(i, err)
-		}
-		s.cells, list = append(s.cells, in), append(list, config)
+// complete adds to the run of a cell what belongs to the process.
+func (s *sweeping) complete(i int, c *run.Config) error {
+	plan, err := inject.Parse(s.flags.inject)
+	if err != nil {
+		return err
 	}
-	return list, nil
+	in := &invocation{app: s.app, Setup: s.Cells[i].Setup, flags: s.flags, inject: plan, started: s.started}
+	s.invocations = append(s.invocations, in)
+	return in.complete(c)
 }
 
 // work does what is left to do, and shows it.
 func (s *sweeping) work(ctx context.Context, sweep *run.Sweep) error {
-	for i, in := range s.cells {
+	for i, in := range s.invocations {
 		stop, err := in.startTelemetry(ctx, sweep.Runs()[i])
 		if err != nil {
 			return err
@@ -172,9 +157,9 @@ func (s *sweeping) showPlan(ctx context.Context, configs []run.Config) error {
 	t := printable.NewTable(s.stdout)
 	t.Row("CELL", "MODEL", "FRESH", "RESUME", "RETRY", "KEEP", "GRADE")
 	for i, c := range configs {
-		plan, err := run.NewPlan(ctx, c)
+		plan, err := s.Plan(ctx, i, c)
 		if err != nil {
-			return s.Named(i, err)
+			return err
 		}
 		t.Row(s.Cells[i].Folder, s.Cells[i].Model, fmt.Sprint(plan.Count(run.Fresh)), fmt.Sprint(plan.Count(run.Resume)),
 			fmt.Sprint(plan.Count(run.Retry)), fmt.Sprint(plan.Count(run.Keep)), fmt.Sprint(plan.Ungraded))

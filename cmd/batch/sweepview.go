@@ -23,7 +23,7 @@ type sweepDisplay struct {
 func (s *sweeping) newDisplay(sweep *run.Sweep) sweepDisplay {
 	first := s.first()
 	total := 0
-	for _, in := range s.cells {
+	for _, in := range s.invocations {
 		total += len(in.Instances)
 	}
 	d := display{started: s.started, mask: s.mask, json: s.flags.json, cost: sweep.Cost, run: progress.Event{

@@ -18,6 +18,8 @@ import (
 type Keys interface {
 	// Names lists them, with - where a file may have _.
 	Names() []string
+	// Given says that the key has values that those of the file do not replace.
+	Given(name string) bool
 	// Set gives the key with this name its values, one or a list. An error says what is wrong
 	// with them.
 	Set(name string, values []string) error
@@ -93,6 +95,9 @@ func (r *file) setKey(key, value *yaml.Node) error {
 			return refused.WithHint("did you mean %s?", like)
 		}
 		return refused.WithHint("keys are models, configs, config, attempts and the flags of `batch sweep`")
+	}
+	if r.keys.Given(name) {
+		return nil
 	}
 	values, err := r.texts(key.Value, value)
 	if err != nil {

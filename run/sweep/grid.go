@@ -34,7 +34,8 @@ type Variant struct {
 }
 
 // Cells returns the cells of the grid, entry by entry, with the names that they have in a new
-// sweep. Base is the request that all have, except model and configuration; each are its arguments.
+// sweep. Base is the request that all have, except model and configuration; each is the
+// same as arguments, for people.
 // The cells have secrets that base and the grid have.
 func (g Grid) Cells(base run.Request, each []string) ([]sweeps.Cell, error) {
 	if len(g.Models) == 0 {

@@ -16,39 +16,53 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/limit"
+	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
 	"batch.example/batch/runner"
 )
 
-// Setup is the sweep in a folder whose cells are known. Between [New] or [Read] and [Setup.Load], a
-// caller may change what the cells run.
+// Setup is the sweep in a folder whose cells are known: new ([New]) or continued ([Read]). Then come
+// [Setup.Load], [Setup.Configs] and [Setup.Open]. It is not safe for concurrent use.
 type Setup struct {
 	Dir    string
-	Index  *sweeps.Index
-	Cells  []Cell   // those that run
-	Accept []string // names of accepted differences, as of [run.Config]
+	Index  *sweeps.Index // has no secrets
+	Cells  []Cell        // those that run; they may have secrets
+	Accept []string      // names of accepted differences, as of [run.Config]
 
-	process  run.Process
-	retrying bool
-	selected []string // ids, of the cells that have begun; nil: not known
+	process   run.Process
+	continued bool
+	retrying  bool
 }
 
 // Cell is a cell that runs.
 type Cell struct {
 	sweeps.Cell
-	Run run.Request // what it runs this time
-	// Setup is what it runs, once it was loaded.
+	// Run is what it runs this time. Before Load, a caller may change how it works: widths, waits,
+	// retries, what is hidden.
+	Run run.Request
+	// Setup is nil before Load; after it, changes of Run have no effect.
 	Setup *run.Setup
 
 	asked run.Request // for its manifest
 	argv  []string
 }
 
-// New adds cells to the sweep in dir, which need not exist yet. The cells may have secrets: the index
-// does not get them.
+// New adds cells to the sweep in dir, which need not exist yet. They have requests, whose cost limit
+// becomes that of the sweep.
 func New(dir string, cells []sweeps.Cell, p run.Process) (*Setup, error) {
+	cells = slices.Clone(cells)
+	for i, c := range cells {
+		if c.Request == nil {
+			return nil, fault.Newf(fault.Usage, "the cell %s has no request", c.Folder)
+		}
+		r, err := p.Absolute(*c.Request)
+		if err != nil {
+			return nil, err
+		}
+		cells[i].Request = &r
+	}
 	x, err := sweeps.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if list, _ := os.ReadDir(dir); len(list) > 0 {
@@ -59,54 +73,62 @@ func New(dir string, cells []sweeps.Cell, p run.Process) (*Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, c := range cells {
-		r, err := p.Absolute(*c.Request)
-		if err != nil {
-			return nil, err
-		}
-		x.Dir, x.CostLimit, cells[i].Request = r.Dir, r.CostLimit, &r
-	}
 	x.Batch, x.Argv = run.Version(), p.Argv
 	s := &Setup{Dir: dir, Index: x, process: p}
 	for _, c := range merge(x, cells) {
+		x.Dir, x.CostLimit = c.Request.Dir, c.Request.CostLimit
 		if err := s.add(c, filepath.Join(dir, c.Folder)); err != nil {
 			return nil, err
 		}
 	}
-	return s, checkMerged(x)
+	return s, cmp.Or(checkMerged(x), s.checkCells())
 }
 
 // Read returns the sweep in dir with all its cells, to continue it.
 func Read(dir string, p run.Process) (*Setup, error) {
 	x, err := sweeps.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Newf(fault.Usage, "%s is not the folder of a sweep: it has no %s", dir, sweeps.File)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(x.Cells) == 0 {
-		return nil, fault.Newf(fault.Usage, "%s: its index has no cells", dir)
-	}
-	s := &Setup{Dir: dir, Index: x, process: p}
+	s := &Setup{Dir: dir, Index: x, process: p, continued: true}
 	for _, c := range x.Cells {
 		output, err := filepath.Abs(filepath.Join(dir, c.Folder))
-		if err == nil {
-			err = s.add(c, output)
-		}
 		if err != nil {
+			return nil, fault.New(fault.Host, "finding the working directory", err)
+		}
+		if err := s.add(c, output); err != nil {
 			return nil, err
 		}
 	}
-	for _, path := range x.Dirs(dir) {
-		if m, err := run.ReadManifest(path); err == nil {
-			s.selected = m.Dataset.Instances
-			break
-		}
+	s.selectAgain()
+	return s, s.checkCells()
+}
+
+func (s *Setup) checkCells() error {
+	if len(s.Cells) == 0 {
+		return fault.Newf(fault.Usage, "%s: its index has no cells", s.Dir)
 	}
-	for i := range s.Cells {
-		if r := &s.Cells[i].Run; r.InstancesFile != "" { // the file may have changed, or was standard input
-			r.Only = s.selected
+	return nil
+}
+
+// selectAgain makes cells whose ids came from a file or standard input run what the first cell
+// that has begun ran: the file may have changed.
+func (s *Setup) selectAgain() {
+	for _, path := range s.Index.Dirs(s.Dir) {
+		m, err := run.ReadManifest(path)
+		if err != nil {
+			continue
 		}
+		for i := range s.Cells {
+			if r := &s.Cells[i].Run; r.InstancesFile != "" {
+				r.Only = m.Dataset.Instances
+			}
+		}
+		return
 	}
-	return s, nil
 }
 
 // add adds a cell, whose command line names output.
@@ -118,7 +140,16 @@ func (s *Setup) add(c sweeps.Cell, output string) error {
 	return err
 }
 
-// Retry keeps the cells with instances of a choice, which run again.
+// LimitCost sets the limit in US dollars on what all cells may cost together, for this time and in
+// the index; 0 is no limit.
+func (s *Setup) LimitCost(dollars float64) {
+	s.Index.CostLimit = dollars
+	for i := range s.Cells {
+		s.Cells[i].Run.CostLimit = dollars
+	}
+}
+
+// Retry keeps the cells with instances of a choice, which run again. An empty choice is that of all.
 func (s *Setup) Retry(pick run.Choice) error {
 	var none error // of the first cell without such an instance
 	var cells []Cell
@@ -145,15 +176,18 @@ func (s *Setup) Retry(pick run.Choice) error {
 	return nil
 }
 
-// Load reads the configurations of all cells and the dataset, which is one for all. What several
-// cells say in the same words is said once.
+// Load reads the configurations of all cells, whose secrets the process's mask hides from then on,
+// and the dataset, which is one for all. What several cells say in the same words is said once. Git
+// may be nil.
 func (s *Setup) Load(ctx context.Context, git func() *manifest.Git) error {
 	common := s.Cells[0].Run
 	if s.retrying {
-		common.Only = nil // each cell has its own
-		if common.InstancesFile != "" {
-			common.Only = s.selected
+		common.Only = nil
+		for _, c := range s.Cells {
+			common.Only = append(common.Only, c.Run.Only...)
 		}
+		slices.Sort(common.Only)
+		common.Only = slices.Compact(common.Only)
 	}
 	ds, selected, err := s.process.LoadDataset(ctx, common)
 	if err != nil {
@@ -167,7 +201,7 @@ func (s *Setup) Load(ctx context.Context, git func() *manifest.Git) error {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if c.Setup, err = s.load(p, c, ds, selected); err != nil {
-			return s.Named(i, err)
+			return s.named(i, err)
 		}
 		c.Setup.Git, c.Setup.Limits = git, limits
 		s.measure(ctx, i)
@@ -198,8 +232,8 @@ func (s *Setup) measure(ctx context.Context, i int) {
 	}
 }
 
-// Named returns the error of a cell with the cell's name.
-func (s *Setup) Named(i int, err error) error {
+// named returns the error of a cell with the cell's name.
+func (s *Setup) named(i int, err error) error {
 	if len(s.Cells) == 1 {
 		return err
 	}
@@ -238,30 +272,59 @@ func (s *Setup) recordParameters(c *Cell) {
 	s.Index.Cells[find(s.Index, c.Cell)].Parameters = params
 }
 
-// Check refuses what the runs of the cells would refuse, before the index is changed.
-func (s *Setup) Check(ctx context.Context, configs []run.Config) error {
-	for i, c := range configs {
-		c.Tell = func(string) {} // the run says it
-		if _, err := run.NewPlan(ctx, c); err != nil {
-			return s.Named(i, err)
+// Configs returns the runs of all cells, in their order, which have their widths in common. Change,
+// if it is not nil, adds to each what only the caller knows.
+func (s *Setup) Configs(change func(i int, c *run.Config) error) ([]run.Config, error) {
+	list := make([]run.Config, len(s.Cells))
+	for i, cell := range s.Cells {
+		c, err := cell.Setup.Config()
+		c.Again, c.Settled, c.Accept = s.retrying, s.continued, s.Accept
+		if err == nil && change != nil {
+			err = change(i, &c)
 		}
+		if err != nil {
+			return nil, s.named(i, err)
+		}
+		list[i] = c
 	}
-	return nil
+	share(list)
+	return list, nil
 }
 
-// Config returns the sweep of the cells' runs, which get widths in common.
-func (s *Setup) Config(configs []run.Config) (c run.SweepConfig, err error) {
-	share(configs)
-	c = run.SweepConfig{Dir: s.Dir, CostLimit: s.Index.CostLimit, Locked: s.writeIndex}
+// Plan says what the run of the cell with this index would do.
+func (s *Setup) Plan(ctx context.Context, i int, c run.Config) (*run.Plan, error) {
+	plan, err := run.NewPlan(ctx, c)
+	if err != nil {
+		return nil, s.named(i, err)
+	}
+	return plan, nil
+}
+
+// Open makes the sweep's folder and opens the runs that [Setup.Configs] returned. What can be refused
+// is refused before. The caller must Close the sweep.
+func (s *Setup) Open(ctx context.Context, configs []run.Config) (*run.Sweep, error) {
+	for i, c := range configs {
+		c.Tell = func(string) {} // the run says it
+		if _, err := s.Plan(ctx, i, c); err != nil {
+			return nil, err
+		}
+	}
+	if err := results.MakeDir(s.Dir); err != nil {
+		return nil, err
+	}
+	c := run.SweepConfig{Dir: s.Dir, CostLimit: s.Index.CostLimit, Locked: s.writeIndex}
 	mine := map[string]bool{}
 	for i, cell := range s.Cells {
 		c.Cells = append(c.Cells, run.Cell{Name: cell.Folder, Config: configs[i]})
 		mine[cell.Folder] = true
 	}
 	if c.CostLimit > 0 {
-		c.Spent, err = s.Index.Spent(s.Dir, mine)
+		var err error
+		if c.Spent, err = s.Index.Spent(s.Dir, mine); err != nil {
+			return nil, err
+		}
 	}
-	return c, err
+	return run.OpenSweep(ctx, c)
 }
 
 // share gives all cells the widths of the first one that has them: cells that were added

@@ -1,7 +1,7 @@
 package sweep
 
 import (
-	"io/fs"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
+	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
+	"batch.example/batch/vocab"
 )
 
 func unknown() *manifest.Git { return nil }
@@ -39,25 +42,11 @@ func opened(t *testing.T, s *Setup) []run.Config {
 	if err := s.Load(t.Context(), unknown); err != nil {
 		t.Fatal(err)
 	}
-	var configs []run.Config
-	for _, c := range s.Cells {
-		config, err := c.Setup.Config()
-		if err != nil {
-			t.Fatal(err)
-		}
-		configs = append(configs, config)
-	}
-	if err := s.Check(t.Context(), configs); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	config, err := s.Config(configs)
+	configs, err := s.Configs(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	work, err := run.OpenSweep(t.Context(), config)
+	work, err := s.Open(t.Context(), configs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +131,13 @@ func TestASweepThatCannotBeIsRefused(t *testing.T) {
 	if _, err := demo(t, full, p, two, nil); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("got %v, want a usage fault", err)
 	}
-	if _, err := Read(full, p); !os.IsNotExist(err) && !strings.Contains(err.Error(), fs.ErrNotExist.Error()) {
-		t.Errorf("got %v, want that it does not exist", err)
+	if _, err := Read(full, p); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "is not the folder of a sweep") {
+		t.Errorf("got %v, want a usage fault", err)
+	}
+	for what, cells := range map[string][]sweeps.Cell{"no cells": nil, "no request": {{Folder: "m@1"}}} {
+		if _, err := New(filepath.Join(full, "new"), cells, p); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: got %v, want a usage fault", what, err)
+		}
 	}
 	if err := (&sweeps.Index{}).Write(full); err != nil {
 		t.Fatal(err)
@@ -189,6 +183,129 @@ func TestWhatCellsSayInTheSameWordsIsSaidOnce(t *testing.T) {
 		err = s.Load(t.Context(), unknown)
 	}
 	if err != nil || len(said) != 1 {
-		t.Errorf("%v, said %q; want one warning", err, slices.Compact(said))
+		t.Errorf("%v, said %q; want one warning", err, said)
+	}
+}
+
+// ended gives an instance of a cell a result.
+func ended(t *testing.T, s *Setup, cell int, id string) {
+	t.Helper()
+	store, err := results.Open(s.Cells[cell].Run.Output, results.Options{Durability: journal.Process})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := manifest.Settings{Model: s.Cells[cell].Model}
+	attempt, err := store.Begin(id, settings)
+	if err == nil {
+		err = store.Put(t.Context(), &results.Result{Record: results.Record{
+			InstanceID: id, Attempt: attempt.Number(), Model: settings.Model, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted,
+		}})
+	}
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What runs again is selected by id: neither the file that once selected it nor the other rows
+// that were selected with it have to be there.
+func TestChosenInstancesOfASweepRunAgain(t *testing.T) {
+	work := t.TempDir()
+	t.Chdir(work)
+	rows := `{"instance_id":"a__b-1","problem_statement":"p","patch":"x"}` + "\n"
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("rows.jsonl", rows+strings.Replace(rows, "-1", "-2", 1))
+	write("ids", "a__b-1\na__b-2\n")
+	dir := filepath.Join(t.TempDir(), "swept")
+	s, err := demo(t, dir, testProcess(t), two, func(r *run.Request) { r.Subset, r.Slice, r.InstancesFile = "rows.jsonl", "", "ids" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened(t, s)
+	for i := range s.Cells {
+		m := manifest.Manifest{Command: "run", Dataset: manifest.Dataset{Name: "rows.jsonl", Count: 2, Instances: []string{"a__b-1", "a__b-2"}}}
+		text, err := m.Text(func(text []byte) []byte { return text })
+		if err == nil {
+			err = os.WriteFile(filepath.Join(s.Cells[i].Run.Output, manifest.File), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended(t, s, 1, "a__b-1")
+	write("rows.jsonl", rows)
+	if err := os.Remove(filepath.Join(work, "ids")); err != nil {
+		t.Fatal(err)
+	}
+
+	s, err = Read(dir, testProcess(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.LimitCost(4)
+	s.Accept = []string{"all"}
+	if err := s.Retry(run.Choice{Outcomes: []string{"submitted"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	configs, err := s.Configs(nil)
+	if err != nil || len(configs) != 1 {
+		t.Fatalf("%v, %d cells; want the one that has a result", err, len(configs))
+	}
+	c := configs[0]
+	if !c.Again || !c.Settled || !slices.Equal(c.Accept, s.Accept) || len(c.Instances) != 1 || c.Instances[0].ID != "a__b-1" || c.CostLimit != 4 || s.Index.CostLimit != 4 {
+		t.Errorf("again %v, settled %v, accept %q, %d instances, limits %v and %v", c.Again, c.Settled, c.Accept, len(c.Instances), c.CostLimit, s.Index.CostLimit)
+	}
+}
+
+// keys are those of a file, as a test has them.
+type keys map[string][]string
+
+func (k keys) Names() []string        { return []string{"subset", "workers", "cost-limit-total"} }
+func (k keys) Given(name string) bool { return name == "subset" }
+func (k keys) Set(name string, values []string) error {
+	if name == "workers" && values[0] == "x" {
+		return errors.New("expected a number")
+	}
+	k[name] = values
+	return nil
+}
+
+func TestTheFileOfASweep(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.yaml")
+	read := func(text string) (Grid, keys, error) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k := keys{}
+		g, err := ReadFile(path, k)
+		return g, k, err
+	}
+	g, k, err := read("subset: {x: y}\nworkers: 4\ncost_limit_total: [1, 2]\nmodels: [a, {name: n, model: b, config: [x=1]}]\nconfigs: [c]\nconfig: d\nattempts: [[s=1], [s=2, t=3]]\n")
+	want := Grid{
+		Models: []Variant{{Model: "a"}, {Name: "n", Model: "b", Specs: []string{"x=1"}}}, Configs: []Variant{{Specs: []string{"c"}}},
+		Common: []string{"d"}, Attempts: [][]string{{"s=1"}, {"s=2", "t=3"}},
+	}
+	if d := cmp.Diff(want, g); d != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+	if d := cmp.Diff(keys{"workers": {"4"}, "cost-limit-total": {"1", "2"}}, k); d != "" {
+		t.Errorf("keys (-want +got):\n%s", d)
+	}
+	for text, want := range map[string]string{
+		"models: [a]\nworkers: x": "s.yaml, line 2: workers: expected a number", "workers: 1\nworkers: 2": "line 2: workers is there twice",
+		"worker: 1": "line 1: unknown key \"worker\"", "models: a": "line 1: models: expected a list", "workers: {a: b}": "line 1: workers: expected a text",
+		"attempts: 0": "line 1: attempts: expected a number", "[]": "expected keys such as models", "models: [{name: x}]": "models: expected a model's name",
+	} {
+		if _, _, err := read(text); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
 	}
 }
