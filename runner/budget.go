@@ -34,9 +34,10 @@ type Budget struct {
 
 // Shared is a limit that other processes spend of, too. results/sweeps.Share implements it.
 type Shared interface {
-	// Update calls decide with the US dollars that the others have spent and reserved, and
-	// passes on what decide returns for this process. No other process decides meanwhile.
-	Update(decide func(spent, reserved float64) (ownSpent, ownReserved float64)) error
+	// Update calls decide with the US dollars that the others have spent and reserved, and that
+	// the most expensive call of any process cost (0: not known). It passes on what decide returns
+	// for this process. No other process decides meanwhile.
+	Update(decide func(spent, reserved, highest float64) (ownSpent, ownReserved, ownHighest float64)) error
 }
 
 // Share shares the limit with other processes. It must be called before the first Reserve.
@@ -112,10 +113,17 @@ func (b *Budget) update(change func()) error {
 		change()
 		return nil
 	}
-	return b.shared.Update(func(spent, reserved float64) (float64, float64) {
+	return b.shared.Update(func(spent, reserved, highest float64) (float64, float64, float64) {
 		b.others.spent, b.others.reserved = spent, reserved
+		if highest > 0 {
+			b.learn(highest)
+		}
 		change()
-		return b.spent, float64(b.underWay) * b.highest
+		highest = 0
+		if b.known {
+			highest = b.highest
+		}
+		return b.spent, float64(b.underWay) * b.highest, highest
 	})
 }
 
@@ -155,14 +163,19 @@ func (b *Budget) end(dollars float64, paid bool) {
 		b.underWay--
 		if paid {
 			b.spent += dollars
-			if !b.known && dollars > 0 {
-				b.highest = 0 // it was a guess
-			}
-			b.highest, b.known = max(b.highest, dollars), true
+			b.learn(dollars)
 		}
 	})
 	close(b.changed)
 	b.changed = make(chan struct{})
+}
+
+// learn takes note of what a call cost, here or in another process. b.mu is held.
+func (b *Budget) learn(dollars float64) {
+	if !b.known && dollars > 0 {
+		b.highest = 0 // it was a guess
+	}
+	b.highest, b.known = max(b.highest, dollars), true
 }
 
 func (b *Budget) lose(dollars float64) {

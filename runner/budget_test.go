@@ -421,17 +421,19 @@ func TestAReservationOfExactlyTheRestIsGranted(t *testing.T) {
 type ledger struct {
 	mu              sync.Mutex
 	spent, reserved float64 // by the others
+	highest         float64 // of a call
 	own             string
 	err             error
 }
 
-func (l *ledger) Update(decide func(spent, reserved float64) (float64, float64)) error {
+func (l *ledger) Update(decide func(spent, reserved, highest float64) (float64, float64, float64)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
 		return l.err
 	}
-	spent, reserved := decide(l.spent, l.reserved)
+	spent, reserved, highest := decide(l.spent, l.reserved, l.highest)
+	l.highest = max(l.highest, highest)
 	l.own = fmt.Sprint(spent, " ", reserved)
 	return nil
 }
@@ -462,6 +464,31 @@ func TestOthersSpendOfASharedLimit(t *testing.T) {
 		}
 		if _, err := b.Reserve(t.Context()); !errors.Is(err, runner.ErrBudget) || b.Open() {
 			t.Errorf("got %v, want that nothing is left", err)
+		}
+	})
+}
+
+// A process that has made no call yet knows what the calls of others cost: two that begin at once
+// do not both take the last money for a guess.
+func TestTheCostOfOthersCallsIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, others := runner.NewBudget(2, 0, 0), &ledger{spent: 1.9, highest: 0.25}
+		b.Guess(0.03)
+		b.Share(others)
+		if _, err := b.Reserve(t.Context()); !errors.Is(err, runner.ErrBudget) {
+			t.Errorf("got %v, want that nothing is left", err)
+		}
+		others = &ledger{}
+		first := runner.NewBudget(2, 0, 0)
+		first.Guess(0.03)
+		first.Share(others)
+		call, err := first.Reserve(t.Context())
+		if err != nil || others.highest != 0 {
+			t.Fatalf("%v, entered %v; a guess is not the cost of a call", err, others.highest)
+		}
+		call.Settle(0.5)
+		if others.highest != 0.5 || others.own != "0.5 0" {
+			t.Errorf("entered %s, highest %v; want 0.5", others.own, others.highest)
 		}
 	})
 }

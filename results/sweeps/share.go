@@ -22,7 +22,8 @@ const ledgerFile = ".batch.ledger"
 
 type ledger struct {
 	Working []*working         `json:"working"`
-	Ended   map[string]float64 `json:"ended"` // US dollars of the other cells, by folder
+	Ended   map[string]float64 `json:"ended"`             // US dollars of the other cells, by folder
+	Highest float64            `json:"highest,omitempty"` // US dollars of the most expensive call; 0: not known
 }
 
 // working is a process that works in cells, and has their locks as long as it lives.
@@ -102,10 +103,11 @@ func (s *Share) has(cell string) bool { return slices.Contains(s.cells, cell) }
 // is reports whether w is the share's own entry, or one of an earlier process in its cells.
 func (s *Share) is(w *working) bool { return slices.ContainsFunc(w.Cells, s.has) }
 
-// Update calls decide with the US dollars that all other cells have spent, and that other
-// processes have reserved, and enters what decide returns for this process. No process
-// decides meanwhile. What a dead process had reserved is spent.
-func (s *Share) Update(decide func(spent, reserved float64) (ownSpent, ownReserved float64)) error {
+// Update calls decide with the US dollars that all other cells have spent, that other
+// processes have reserved, and that the most expensive call of any cell cost (0: not known). It
+// enters what decide returns for this process. No process decides meanwhile. What a dead process
+// had reserved is spent.
+func (s *Share) Update(decide func(spent, reserved, highest float64) (ownSpent, ownReserved, ownHighest float64)) error {
 	return s.change(false, func(l *ledger) error {
 		own, spent, reserved, err := s.others(l)
 		if err != nil {
@@ -114,7 +116,9 @@ func (s *Share) Update(decide func(spent, reserved float64) (ownSpent, ownReserv
 		if own == nil {
 			return fault.Newf(fault.Host, "%s has no entry of this run", s.lock.Path()).WithHint("run again: it is made again")
 		}
-		own.Spent, own.Reserved = decide(spent, reserved)
+		var highest float64
+		own.Spent, own.Reserved, highest = decide(spent, reserved, l.Highest)
+		l.Highest = max(l.Highest, highest)
 		return nil
 	})
 }

@@ -57,14 +57,43 @@ func entered(t *testing.T, dir string, spent float64, cells ...string) *sweeps.S
 // others enters what a share has, and says what the others have.
 func others(t *testing.T, s *sweeps.Share, spent, reserved float64) (got string) {
 	t.Helper()
-	err := s.Update(func(otherSpent, otherReserved float64) (float64, float64) {
+	err := s.Update(func(otherSpent, otherReserved, _ float64) (float64, float64, float64) {
 		got = fmt.Sprint(otherSpent, " ", otherReserved)
-		return spent, reserved
+		return spent, reserved, 0
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// The most expensive call of any process stays known when its process has ended.
+func TestTheCostOfACallIsKnownToAll(t *testing.T) {
+	dir := sweepOf(t, "a", "b")
+	highest := func(s *sweeps.Share, own float64) (got float64) {
+		t.Helper()
+		err := s.Update(func(_, _, highest float64) (float64, float64, float64) {
+			got = highest
+			return 0, 0, own
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	a := share(t, dir, 0, "a")
+	if got := highest(a, 0.25); got != 0 {
+		t.Errorf("got %v, want 0: none is known", got)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := share(t, dir, 0, "b")
+	for _, own := range []float64{0, 0.1} {
+		if got := highest(b, own); got != 0.25 {
+			t.Errorf("got %v, want 0.25", got)
+		}
+	}
 }
 
 // call records in a cell a reply that cost a dollar, and a call that got no reply.
@@ -157,7 +186,7 @@ func TestABrokenLedgerRefusesCallsUntilItIsMadeAgain(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, ".batch.ledger"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := s.Update(func(_, _ float64) (float64, float64) { t.Errorf("%q: decided", text); return 0, 0 })
+		err := s.Update(func(_, _, _ float64) (float64, float64, float64) { t.Errorf("%q: decided", text); return 0, 0, 0 })
 		if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), ".batch.ledger") {
 			t.Errorf("%q: %v, want a host fault that names the file", text, err)
 		}
