@@ -1,6 +1,10 @@
 package runner
 
-import "context"
+import (
+	"context"
+	"slices"
+	"sync"
+)
 
 // Source provides the jobs of a run. One goroutine at a time calls it, when a job could
 // start at once.
@@ -15,19 +19,79 @@ type Source[J any] interface {
 	Left() int
 }
 
-// List returns a source of jobs, in order.
-func List[J any](jobs []J) Source[J] { return &list[J]{jobs} }
+// Queue is the Source of jobs that are known: a list, in order, which may grow until it is
+// closed. Add, Close and Left may be called from many goroutines at once.
+type Queue[J any] struct {
+	mu      sync.Mutex
+	jobs    []J
+	closed  bool
+	changed chan struct{} // has a token after a change that Next may wait for
+}
 
-type list[J any] struct{ jobs []J }
+// NewQueue returns a queue that has jobs and may grow.
+func NewQueue[J any](jobs ...J) *Queue[J] {
+	return &Queue[J]{jobs: slices.Clone(jobs), changed: make(chan struct{}, 1)}
+}
 
-// Next implements Source.
-func (l *list[J]) Next(context.Context) (job J, ok bool, err error) {
-	if len(l.jobs) == 0 {
-		return job, false, nil
+// List returns a closed queue of jobs.
+func List[J any](jobs []J) *Queue[J] {
+	q := NewQueue(jobs...)
+	q.Close()
+	return q
+}
+
+// Add appends a job.
+func (q *Queue[J]) Add(job J) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.jobs = append(q.jobs, job)
+	q.wake()
+}
+
+// Close says that no job will be added any more.
+func (q *Queue[J]) Close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.wake()
+}
+
+func (q *Queue[J]) wake() {
+	select {
+	case q.changed <- struct{}{}:
+	default: // Next has not received the previous one yet
 	}
-	job, l.jobs = l.jobs[0], l.jobs[1:]
-	return job, true, nil
+}
+
+// Next implements Source. It waits until there is a job or the queue is closed. When ctx ends
+// while it waits, there is no job, and no error.
+func (q *Queue[J]) Next(ctx context.Context) (job J, ok bool, err error) {
+	for {
+		job, ok, closed := q.take()
+		if ok || closed {
+			return job, ok, nil
+		}
+		select {
+		case <-q.changed:
+		case <-ctx.Done():
+			return job, false, nil
+		}
+	}
+}
+
+func (q *Queue[J]) take() (job J, ok, closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.jobs) == 0 {
+		return job, false, q.closed
+	}
+	job, q.jobs = q.jobs[0], q.jobs[1:]
+	return job, true, false
 }
 
 // Left implements Source.
-func (l *list[J]) Left() int { return len(l.jobs) }
+func (q *Queue[J]) Left() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.jobs)
+}

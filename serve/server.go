@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/runner"
 )
 
 // Config describes a server. Dir, Instance and Width are required.
@@ -61,15 +62,14 @@ type PushRules struct {
 
 // Server is an A2A server over one run. It is safe for concurrent use.
 type Server struct {
-	c    Config
-	push *pusher
+	c     Config
+	push  *pusher
+	queue *runner.Queue[*conversation] // of contexts that wait for a container
 
 	mu       sync.Mutex
 	contexts map[string]*conversation
-	queue    []*conversation // that wait for a container
-	queued   chan struct{}   // has a token when the queue is not empty
-	seated   int             // contexts that the run has taken
-	closed   bool            // no further messages are accepted
+	seats    int  // contexts that have a container or wait for one
+	closed   bool // no further messages are accepted
 	watch    sync.Once
 
 	drain   chan struct{} // closed when contexts are to be paused
@@ -98,7 +98,7 @@ func New(c Config) *Server {
 		c.Width = 1
 	}
 	s := &Server{
-		c: c, contexts: map[string]*conversation{}, queued: make(chan struct{}, 1),
+		c: c, contexts: map[string]*conversation{}, queue: runner.NewQueue[*conversation](),
 		drain: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	s.push = newPusher(c.Push, c.Log)
@@ -177,6 +177,7 @@ func (s *Server) Drain() {
 		return
 	}
 	s.closed = true
+	s.queue.Close()
 	close(s.drain)
 }
 
@@ -216,14 +217,9 @@ func (s *Server) draining() bool {
 func (s *Server) Next(ctx context.Context) (dataset.Instance, bool, error) {
 	s.watch.Do(func() { context.AfterFunc(ctx, s.Drain) }) // the run admits no more
 	for {
-		c := s.take()
-		if c == nil {
-			select {
-			case <-s.queued:
-				continue
-			case <-s.drain:
-				return dataset.Instance{}, false, nil
-			}
+		c, ok, err := s.queue.Next(ctx)
+		if !ok || s.draining() {
+			return dataset.Instance{}, false, err
 		}
 		in, err := s.c.Instance(c.id, c.row)
 		if err == nil {
@@ -236,30 +232,14 @@ func (s *Server) Next(ctx context.Context) (dataset.Instance, bool, error) {
 // Left implements [runner.Source]: what waits is taken by a later run.
 func (*Server) Left() int { return 0 }
 
-// take returns a context that waits for a container, or nil.
-func (s *Server) take() *conversation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.queue) == 0 || s.closed {
-		return nil
-	}
-	c := s.queue[0]
-	s.queue = s.queue[1:]
-	s.seated++
-	if len(s.queue) > 0 {
-		signal(s.queued)
-	}
-	return c
-}
-
 // enqueue makes the run take a context. Where all containers are in use, an idle one that
 // was used least recently is paused.
 func (s *Server) enqueue(c *conversation) {
 	s.mu.Lock()
-	s.queue = append(s.queue, c)
-	full := s.seated+len(s.queue) > s.c.Width
-	signal(s.queued)
+	s.seats++
+	full := s.seats > s.c.Width
 	s.mu.Unlock()
+	s.queue.Add(c)
 	if full {
 		s.evict()
 	}
@@ -294,17 +274,13 @@ func (s *Server) evict() {
 }
 
 // waiting reports whether contexts wait for a container.
-func (s *Server) waiting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue) > 0
-}
+func (s *Server) waiting() bool { return s.queue.Left() > 0 }
 
 // gone says that the run has done with a context.
 func (s *Server) gone() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seated--
+	s.seats--
 }
 
 // spent returns what all contexts of a caller have cost, in US dollars.
