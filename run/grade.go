@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
@@ -16,6 +18,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/run/grading"
+	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
@@ -88,21 +91,20 @@ type grader struct {
 	settings grading.Settings
 	host     *sandbox.Host
 	store    *results.Store
-	queue    *grading.Queue
+	queue    *runner.Queue[grading.Job]
 	log      *slog.Logger
-
-	mu   sync.Mutex
-	held map[string]func() // by instance id: releases its image
+	images   held
+	asked    atomic.Int64 // predictions
 
 	done chan struct{}  // closed when sum and err are known
 	sum  runner.Summary // of the predictions
 	err  error
 }
 
-// startGrading starts to grade. The caller must finish the grader. It calls stop when a
-// fault of the host ends grading: then the agents meet the same fault, or cost money for what
-// cannot be graded.
-func (r *Run) startGrading(ctx context.Context, drain <-chan struct{}, v View, log *slog.Logger, host *sandbox.Host, stop func()) (*grader, error) {
+// startGrading starts to grade, in a pool like that of the agents. The caller must finish the
+// grader. It calls stop when a fault of the host ends grading: then the agents meet the same
+// fault, or cost money for what cannot be graded.
+func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.View, host *sandbox.Host, stop func()) (*grader, error) {
 	if r.Grading == nil {
 		return nil, nil
 	}
@@ -111,21 +113,32 @@ func (r *Run) startGrading(ctx context.Context, drain <-chan struct{}, v View, l
 		return nil, err
 	}
 	g := &grader{
-		settings: r.Grading.Settings, host: host, store: r.store, queue: grading.NewQueue(r.ungraded...), log: log,
-		held: map[string]func(){}, done: make(chan struct{}),
+		settings: r.Grading.Settings, host: host, store: r.store, queue: runner.NewQueue(r.ungraded...), log: pool.Log,
+		done: make(chan struct{}),
 	}
-	c := r.Grading.Config(r.Output, journal, host)
-	c.Width, c.Retries, c.Drain, c.Log, c.Graded = r.Grading.Width, r.Retries, drain, log, v.Graded
-	c.Stands = g.stands
-	c.OnStop = func(err error) {
+	g.asked.Store(int64(len(r.ungraded)))
+	pool.Width, pool.Budget, pool.OnEnter = r.Grading.Width, nil, nil
+	pool.OnStop = func(err error) {
 		v.Say(fmt.Sprintf("grading stopped, so no further instance starts: %v", err))
 		stop()
 	}
-	go func() {
-		defer close(g.done)
-		g.sum, g.err = grading.Run(ctx, c, g.queue)
-	}()
+	c := r.Grading.Config(r.Output, journal, host, pool)
+	c.Graded, c.Stands = v.Graded, g.stands
+	go g.run(ctx, c)
 	return g, nil
+}
+
+// run grades until the queue is closed. It releases the image of each instance that it has graded,
+// and in the end all.
+func (g *grader) run(ctx context.Context, c grading.Config) {
+	defer close(g.done)
+	defer g.images.end()
+	c.Pool.OnEvent = func(e runner.Event) {
+		if e.Type == runner.EventEnd {
+			g.images.release(e.Job)
+		}
+	}
+	g.sum, g.err = grading.Run(ctx, c, g.queue)
 }
 
 // finishGrading waits until everything that was submitted is graded, or the run was interrupted,
@@ -134,62 +147,81 @@ func (r *Run) finishGrading(g *grader) error {
 	if g == nil {
 		return nil
 	}
-	g.finish()
-	r.waiting = g.queue.Submitted() - g.sum.Final - g.sum.Failed // some may have come after the last was taken
+	g.queue.Close()
+	<-g.done
+	r.waiting = int(g.asked.Load()) - g.sum.Final - g.sum.Failed // some may have come after the last was taken
 	return errors.Join(g.err, r.writeFinal())
 }
 
-func (g *grader) finish() {
-	g.mu.Lock()
-	for _, release := range g.held {
-		release()
-	}
-	clear(g.held)
-	g.mu.Unlock()
-	g.queue.Close()
-	<-g.done
-}
-
-// hold keeps the image of an instance, of which a sandbox is open, until it is graded.
+// hold keeps the image of an instance, for which a sandbox is open, until it is graded.
 func (g *grader) hold(ctx context.Context, in dataset.Instance) {
 	release, err := g.host.Hold(ctx, in)
 	if err != nil { // then the image may have to be pulled again
 		g.log.Warn("could not hold an image until its instance is graded", "instance", in.ID, "err", err)
 		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if old := g.held[in.ID]; old != nil {
-		old()
-	}
-	g.held[in.ID] = release
-}
-
-// take returns what releases the image of an instance; it may be nil.
-func (g *grader) take(id string) func() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	release := g.held[id]
-	delete(g.held, id)
-	return release
+	g.images.add(in.ID, release)
 }
 
 // ended submits the prediction of an attempt that was saved, if it made one.
 func (g *grader) ended(in dataset.Instance, saved bool) {
-	release := g.take(in.ID)
 	if saved {
 		list, err := g.store.Predictions([]string{in.ID})
 		if err != nil {
 			g.log.Error("reading a prediction to grade it", "instance", in.ID, "err", err)
 		}
 		if len(list) == 1 {
-			g.queue.Submit(grading.Job{Instance: g.settings.WithImage(in), Prediction: list[0], Release: release})
+			g.asked.Add(1)
+			g.queue.Add(grading.Job{Instance: g.settings.WithImage(in), Prediction: list[0], Since: time.Now()})
 			return
 		}
 	}
-	if release != nil {
+	g.images.release(in.ID)
+}
+
+// held are the images that are kept until their instances are graded. The zero value has none.
+type held struct {
+	mu    sync.Mutex
+	byID  map[string]func() // release the images of instances
+	ended bool              // nothing is graded any more
+}
+
+// add keeps an image until it is released.
+func (h *held) add(id string, release func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		release()
+		return
+	}
+	if old := h.byID[id]; old != nil {
+		old()
+	}
+	if h.byID == nil {
+		h.byID = map[string]func(){}
+	}
+	h.byID[id] = release
+}
+
+// release ends what add began, if it has not been ended.
+func (h *held) release(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if release := h.byID[id]; release != nil {
 		release()
 	}
+	delete(h.byID, id)
+}
+
+// end releases all images, and those that are added later at once.
+func (h *held) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	for _, release := range h.byID {
+		release()
+	}
+	clear(h.byID)
 }
 
 // stands reports whether no later attempt has replaced a prediction.

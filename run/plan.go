@@ -59,8 +59,11 @@ func (p *Plan) Count(a Action) int {
 // lock, and writes nothing.
 func NewPlan(ctx context.Context, c Config) (*Plan, error) {
 	c.Store.ReadOnly = true
-	r, err := openStore(c)
+	r, err := newRun(c)
 	if err != nil {
+		return nil, err
+	}
+	if r.store, err = results.Open(c.Output, c.Store); err != nil {
 		return nil, err
 	}
 	plan, err := r.makePlan()
@@ -136,7 +139,7 @@ func (r *Run) makePlan() (*Plan, error) {
 	if r.ByImage {
 		todo = byImage(todo, r.Sandboxes.Prefix)
 	}
-	plan.Instances, plan.Spent, plan.Exhausted = append(todo, kept...), r.store.Spent(), !r.budget().Open()
+	plan.Instances, plan.Spent, plan.Exhausted = append(todo, kept...), r.store.Spent(), !r.limit().Budget(r.costs()).Open()
 	return &plan, nil
 }
 

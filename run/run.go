@@ -11,11 +11,12 @@
 // However a run ended, another one into the same directory continues it.
 //
 // The package has no flags and prints nothing: messages for people go through
-// [View], programs follow each attempt with [Config.Listen], and the caller passes in what
+// [rundir.View], programs follow each attempt with [Config.Listen], and the caller passes in what
 // belongs to the process (signals, environment variables, arguments).
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -33,6 +34,7 @@ import (
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // Config says what is run, and where. Output, Settings, Loop, Instances, Model and
@@ -116,19 +118,23 @@ type Run struct {
 // that may ask a person where there is no Talk. The caller
 // must Close the Run.
 func Open(ctx context.Context, c Config) (*Run, error) {
-	r, err := openStore(c)
+	r, err := newRun(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.prepare(ctx); err != nil {
-		_ = r.store.Close() // the error says more
+	_, err = rundir.Open(c.Output, c.Store, func(s *results.Store) error {
+		r.store = s
+		return r.prepare(ctx)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// openStore fills in what c leaves out, and opens its directory.
-func openStore(c Config) (*Run, error) {
+// newRun fills in what c leaves out. It refuses what can be refused without the directory's
+// results.
+func newRun(c Config) (*Run, error) {
 	if c.Settings.Agent.Ask && c.Talk == nil {
 		return nil, fault.Newf(fault.Usage, "agent.ask is true, but nobody answers the questions of a batch run").
 			WithHint("leave it out; a person answers in `batch chat`, a client in `batch serve`")
@@ -142,7 +148,6 @@ func openStore(c Config) (*Run, error) {
 	if c.Retries == nil {
 		c.Retries = runner.DefaultRetries()
 	}
-	c.Store.Owner = rundir.Owner()
 	if plan := c.Store.Inject; plan != nil {
 		c.Sandboxes.Docker.Before = func(call string) error { return plan.At("engine." + call) }
 	}
@@ -156,12 +161,7 @@ func openStore(c Config) (*Run, error) {
 			return nil, err
 		}
 	}
-	if err := r.seed(); err != nil {
-		return nil, err
-	}
-	var err error
-	r.store, err = results.Open(c.Output, c.Store)
-	return r, err
+	return r, r.seed()
 }
 
 // seed copies the attempts that are continued.
@@ -219,6 +219,10 @@ type Summary struct {
 	Report         string           // path of the harness's final report, if the run grades
 }
 
+// Pending returns how many instances and gradings Work left, because it was interrupted or
+// stopped.
+func (r *Run) Pending() int { return r.sum.Pending + r.waiting }
+
 // Cost returns the US dollars of all answered calls of runs into the directory so far.
 func (r *Run) Cost() float64 { return r.store.Cost() }
 
@@ -236,6 +240,16 @@ func (r *Run) Summary() Summary {
 		}
 	}
 	return s
+}
+
+// Outcomes counts the instances that were asked for by outcome.
+func (s Summary) Outcomes() map[string]int {
+	counts := map[string]int{}
+	last := results.Latest(s.Records)
+	for _, id := range s.Asked {
+		counts[string(cmp.Or(last[id].Outcome, vocab.OutcomePending))]++
+	}
+	return counts
 }
 
 // countUngraded counts the results without a verdict that counts.

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
-	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
@@ -110,56 +108,87 @@ func (s *Sweep) Close() error {
 	return errors.Join(append(errs, s.unlock())...)
 }
 
-// SweepView shows a sweep to a person while it works.
-type SweepView interface {
-	Say(text string)
-	Log() slog.Handler // of what concerns no cell alone; nil: nothing
-	Cell(i int) View   // of the cell with this index
+// Pending returns how many instances and gradings Work left in all cells, because it was
+// interrupted or stopped.
+func (s *Sweep) Pending() (n int) {
+	for _, r := range s.runs {
+		n += r.Pending()
+	}
+	return n
 }
 
 // Work runs the instances that are left in all cells, as [Run.Work] does in one. The error
 // names the cells that it concerns.
-func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, v SweepView) (err error) {
+func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
 	if s.Todo() == 0 {
 		return nil
 	}
-	first := s.Cells[0]
-	log, closeLog, err := rundir.OpenLog(s.Dir, first.Store.Mask, v.Log())
-	if err != nil {
-		return err
-	}
-	defer closeLog()
 	order := s.order()
-	boxes, err := sandbox.Share(ctx, s.sharedConfig(drain, v, log), s.sandboxTurns(order))
+	var boxes *sandbox.Shared
+	return rundir.Job{
+		Dir: s.Dir, Mask: s.Cells[0].Store.Mask, Boxes: s.runs[0].Sandboxes,
+		Connect: func(ctx context.Context, c sandbox.Config) (_ rundir.Engine, err error) {
+			boxes, err = sandbox.Share(ctx, c, s.sandboxTurns(order))
+			return boxes, err
+		},
+		Pool: func(ctx context.Context, pool runner.Config, v rundir.View) error {
+			return s.work(ctx, pool.Drain, v, boxes, newTurns(order))
+		},
+		Progress: s.progress,
+	}.Work(ctx, drain, v)
+}
+
+// work works in all cells.
+func (s *Sweep) work(ctx context.Context, drain <-chan struct{}, v rundir.View, boxes *sandbox.Shared, jobs *turns) (err error) {
+	limit := rundir.Limit{USD: s.CostLimit, Sweep: s.Dir}
+	for _, c := range s.Cells {
+		limit.Cells = append(limit.Cells, c.Name)
+	}
+	budget, done, err := limit.Open(s.costs())
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := boxes.Close(ctx); err != nil {
-			log.Error("closing the connection to the engine", "err", err)
-		}
-	}()
-	jobs := newTurns(order)
-	budget, share, err := s.budget()
-	if err != nil {
-		return err
-	}
-	if share != nil {
-		defer func() { err = errors.Join(err, share.Close()) }()
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	errs := make([]error, len(s.runs))
 	var working sync.WaitGroup
 	for i, r := range s.runs {
+		name := s.Cells[i].Name
 		working.Go(func() {
 			defer jobs.leave(i)
-			defer boxes.Skip(s.Cells[i].Name, r.todo)
-			errs[i] = r.work(ctx, drain, v.Cell(i), &shared{
-				name: s.Cells[i].Name, boxes: boxes, budget: budget, jobs: &turnsOf{turns: jobs, run: i},
+			defer boxes.Skip(name, r.todo)
+			errs[i] = r.work(ctx, drain, v.Cell(name), &shared{
+				name: name, boxes: boxes, budget: budget, jobs: &turnsOf{turns: jobs, run: i},
 			})
 		})
 	}
 	working.Wait()
 	return s.joined(errs)
+}
+
+// progress says how far all cells are together.
+func (s *Sweep) progress() rundir.Progress {
+	p := rundir.Progress{Spent: s.Spent(), Outcomes: map[string]int{}}
+	for _, r := range s.runs {
+		sum := r.Summary()
+		lost := results.UnansweredOf(sum.Records)
+		p.Unanswered.Lost, p.Unanswered.Held = p.Unanswered.Lost+lost.Lost, p.Unanswered.Held+lost.Held
+		p.Done, p.Total = p.Done+len(sum.Asked)-sum.Missing, p.Total+len(sum.Asked)
+		for outcome, n := range sum.Outcomes() {
+			p.Outcomes[outcome] += n
+		}
+	}
+	return p
+}
+
+// costs are the costs of all cells. A call is expected to cost what the most expensive one of any
+// cell did.
+func (s *Sweep) costs() (all rundir.Costs) {
+	for _, r := range s.runs {
+		c := r.costs()
+		all.Spent += c.Spent
+		all.Highest, all.Guess = max(all.Highest, c.Highest), max(all.Guess, c.Guess)
+	}
+	return all
 }
 
 // shared is what a run has in common with the others of its sweep.
@@ -208,37 +237,6 @@ func (s *Sweep) sandboxTurns(order []turn) []sandbox.Turn {
 		list[i] = sandbox.Turn{Host: s.Cells[t.run].Name, Instance: t.Instance}
 	}
 	return list
-}
-
-// sharedConfig says which engine the runs share, and how.
-func (s *Sweep) sharedConfig(drain <-chan struct{}, v SweepView, log *slog.Logger) sandbox.Config {
-	c := s.runs[0].Sandboxes
-	c.Drain, c.Notify, c.Log = drain, v.Say, log
-	return c
-}
-
-// budget returns the limit over all cells. A call is expected to cost what the most expensive
-// one of any cell did. Share is nil if there is no limit; otherwise it must be closed.
-func (s *Sweep) budget() (b *runner.Budget, share *sweeps.Share, err error) {
-	var estimate, guess, spent float64
-	for _, r := range s.runs {
-		estimate = max(estimate, callEstimate(r.store.Records()))
-		guess = max(guess, r.guess())
-		spent += r.store.Spent()
-	}
-	b = runner.NewBudget(s.CostLimit, spent, estimate)
-	b.Guess(guess)
-	if s.CostLimit > 0 {
-		cells := make([]string, len(s.Cells))
-		for i, c := range s.Cells {
-			cells[i] = c.Name
-		}
-		if share, err = sweeps.OpenShare(s.Dir, cells, spent); err != nil {
-			return nil, nil, err
-		}
-		b.Share(share)
-	}
-	return b, share, nil
 }
 
 // joined returns the errors of the cells as one, with the names of the cells. Those that

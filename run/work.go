@@ -8,11 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/docker"
-	"batch.example/batch/imagecache"
+	"batch.example/batch/dataset"
 	"batch.example/batch/results"
-	"batch.example/batch/results/grades"
-	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
@@ -20,118 +17,102 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// View shows a run to a person while it works. Its methods are called from many goroutines
-// at once.
-type View interface {
-	Say(text string) // shows a line
-	Event(runner.Event)
-	Pulled(instance string, p imagecache.Progress)
-	Graded(grades.Grade) // called when a grade is durable
-	// Progress is called when the first instance is about to start, and again
-	// when the last has ended. Done is how many of the selected instances have a result,
-	// and spent is the cost of all runs into the directory.
-	Progress(ended bool, done int, spent float64)
-	// Log returns a handler that gets all log records, or nil. They are written to
-	// the run's own file in any case.
-	Log() slog.Handler
-}
-
-// silent is a View that shows nothing.
-type silent struct{}
-
-func (silent) Say(string)                         {}
-func (silent) Event(runner.Event)                 {}
-func (silent) Pulled(string, imagecache.Progress) {}
-func (silent) Graded(grades.Grade)                {}
-func (silent) Progress(bool, int, float64)        {}
-func (silent) Log() slog.Handler                  { return nil }
-
-// Work runs the instances that are left, until all have ended, or until drain is closed
-// and the running ones have ended. Canceling ctx also stops the running ones; the next run
-// resumes them. The Summary says how each instance ended. A nil View shows nothing.
-func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v View) error {
+// Work runs the instances that are left, as [rundir.Job.Work] works: the next run resumes those
+// that a canceled ctx stopped. The Summary says how each instance ended.
+func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
 	return r.work(ctx, drain, v, nil)
 }
 
 // work is Work of a run that may share something with others; nil: nothing.
-func (r *Run) work(ctx context.Context, drain <-chan struct{}, v View, with *shared) error {
+func (r *Run) work(ctx context.Context, drain <-chan struct{}, v rundir.View, with *shared) error {
 	if len(r.todo)+len(r.ungraded) == 0 && r.Jobs == nil {
 		return nil
 	}
-	if v == nil {
-		v = silent{}
-	}
-	log, closeLog, err := rundir.OpenLog(r.Output, r.Store.Mask, v.Log())
-	if err != nil {
-		return err
-	}
-	defer closeLog()
+	var models solver.Models
+	var host *sandbox.Host
+	return rundir.Job{
+		Dir: r.Output, Mask: r.Store.Mask, Boxes: r.boxes(),
+		Begin: func(log *slog.Logger) (err error) {
+			models, err = r.begin(log)
+			return err
+		},
+		Connect: func(ctx context.Context, c sandbox.Config) (_ rundir.Engine, err error) {
+			if with == nil {
+				host, err = sandbox.Start(ctx, c)
+			} else {
+				c.Name = with.name
+				host, err = with.boxes.Start(ctx, c)
+			}
+			return host, err
+		},
+		Pool: func(ctx context.Context, pool runner.Config, v rundir.View) error {
+			r.began = true
+			pool.Width, pool.Retries, pool.Gate = r.Width, r.Retries, host.ShortOfMemory
+			err := r.attempt(ctx, pool, v, host, models, with)
+			r.manifest.Git = r.Git()
+			return errors.Join(err, completeManifest(r.store, r.manifest))
+		},
+		Progress: r.progress,
+	}.Work(ctx, drain, v)
+}
+
+// begin prepares what work needs before the engine.
+func (r *Run) begin(log *slog.Logger) (solver.Models, error) {
 	r.logAsked(log)
 	r.store.SetLog(log)
 	// Jobs that come have different authors, so that a refusal is about one of them.
 	models, err := r.openModel(log, r.Jobs != nil || modelReplied(r.store.Records()))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.manifest.Git = r.Git()
-	if err := r.store.WriteManifest(r.manifest); err != nil { // before anything slow: a resume needs it
-		return err
+	return models, r.store.WriteManifest(r.manifest) // before anything slow: a resume needs it
+}
+
+// progress says how far the run is.
+func (r *Run) progress() rundir.Progress {
+	s := r.Summary()
+	return rundir.Progress{
+		Done: len(s.Asked) - len(r.todo) + r.sum.Final, Total: len(s.Asked), Spent: s.Spent, Unanswered: results.UnansweredOf(s.Records),
+		Outcomes: s.Outcomes(), Host: s.Host,
 	}
-	host, err := r.startHost(ctx, r.hostConfig(drain, v, log), with)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := host.Close(ctx); err != nil {
-			log.Error("removing containers and closing the connection to the engine", "err", err)
-		}
-	}()
-	if r.WidthWhy != "" {
-		v.Say(r.WidthWhy)
-		log.Info(r.WidthWhy)
-	}
-	err = r.attempt(ctx, drain, v, log, host, models, with)
-	r.manifest.Git = r.Git()
-	return errors.Join(err, completeManifest(r.store, r.manifest))
 }
 
 // attempt runs the pool.
-func (r *Run) attempt(ctx context.Context, drain <-chan struct{}, v View, log *slog.Logger, host *sandbox.Host, models solver.Models, with *shared) (err error) {
-	r.began = true
-	kept := len(r.Instances) - len(r.todo)
-	var budget *runner.Budget
-	if with == nil {
-		var share *sweeps.Share
-		if budget, share, err = r.sharedBudget(); err != nil {
-			return err
-		}
-		if share != nil {
-			defer func() { err = errors.Join(err, share.Close()) }()
-		}
+func (r *Run) attempt(ctx context.Context, pool runner.Config, v rundir.View, host *sandbox.Host, models solver.Models, with *shared) (err error) {
+	if r.WidthWhy != "" {
+		v.Say(r.WidthWhy)
+		pool.Log.Info(r.WidthWhy)
 	}
-	drain, stop := stoppable(drain)
-	defer stop()
-	g, err := r.startGrading(ctx, drain, v, log, host, stop)
+	jobs, done, err := r.jobs(&pool, with)
 	if err != nil {
 		return err
 	}
-	v.Progress(false, kept, r.store.Spent())
-	jobs, entered := runner.List(r.todo), func() {}
-	if r.Jobs != nil {
-		jobs = r.Jobs
+	defer func() { err = errors.Join(err, done()) }()
+	var stop func()
+	pool.Drain, stop = stoppable(pool.Drain)
+	defer stop()
+	g, err := r.startGrading(ctx, pool, v, host, stop)
+	if err != nil {
+		return err
 	}
+	r.sum, err = runner.Run(ctx, pool, jobs, g.worker(r.solver(models, host, g, pool.Log)))
+	return errors.Join(err, r.finishGrading(g))
+}
+
+// jobs returns the instances to run, and gives the pool the budget for them. Done must be called
+// when they have ended.
+func (r *Run) jobs(pool *runner.Config, with *shared) (list runner.Source[dataset.Instance], done func() error, err error) {
 	if with != nil {
-		jobs, budget, entered = with.jobs, with.budget, with.jobs.Entered
+		pool.Budget, pool.OnEnter = with.budget, with.jobs.Entered
+		return with.jobs, func() error { return nil }, nil
 	}
-	r.sum, err = runner.Run(ctx, runner.Config{
-		Width: r.Width, Retries: r.Retries, Drain: drain, OnEvent: v.Event, Log: log,
-		Budget: budget, OnEnter: entered,
-		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
-		Gate:   host.ShortOfMemory,
-	}, jobs, g.worker(r.solver(models, host, g, log)))
-	err = errors.Join(err, r.finishGrading(g))
-	v.Progress(true, kept+r.sum.Final, r.store.Spent())
-	return err
+	list = r.Jobs
+	if list == nil {
+		list = runner.List(r.todo)
+	}
+	pool.Budget, done, err = r.limit().Open(r.costs())
+	return list, done, err
 }
 
 // stoppable returns a channel that is closed with drain, or by stop, which must be called.
@@ -156,55 +137,32 @@ func (r *Run) logAsked(log *slog.Logger) {
 		"workers", r.Width.N(), "output", r.Output)
 }
 
-// startHost starts what opens the sandboxes.
-func (r *Run) startHost(ctx context.Context, c sandbox.Config, with *shared) (*sandbox.Host, error) {
-	if with == nil {
-		return sandbox.Start(ctx, c)
-	}
-	c.Name = with.name
-	return with.boxes.Start(ctx, c)
-}
-
-// hostConfig says where the instances run.
-func (r *Run) hostConfig(drain <-chan struct{}, v View, log *slog.Logger) sandbox.Config {
+// boxes says where the instances run.
+func (r *Run) boxes() sandbox.Config {
 	c := r.Sandboxes
-	c.Lease, c.Instances, c.Drain = rundir.Lease(r.Output), r.todo, drain
+	c.Instances = r.todo
 	if r.Earlier != nil && r.Earlier.Owned {
 		c.From = rundir.Lease(r.Earlier.Dir)
 	}
-	c.Notify, c.Pulled, c.Log = v.Say, v.Pulled, log
 	return c
 }
 
-// budget returns the run's cost limit, with what earlier runs have spent.
-func (r *Run) budget() *runner.Budget {
-	b := runner.NewBudget(r.CostLimit, r.Beside+r.store.Spent(), callEstimate(r.store.Records()))
-	b.Guess(r.guess())
-	return b
+// limit is the run's cost limit.
+func (r *Run) limit() rundir.Limit {
+	return rundir.Limit{USD: r.CostLimit, Sweep: r.Sweep, Cells: []string{filepath.Base(r.Output)}, Beside: r.Beside}
 }
 
-// sharedBudget is budget for work: the cells of a sweep share their limit, also those that
-// other processes work in. Share is nil if nothing is shared; otherwise it must be closed.
-func (r *Run) sharedBudget() (b *runner.Budget, share *sweeps.Share, err error) {
-	if r.Sweep == "" || r.CostLimit <= 0 {
-		return r.budget(), nil, nil
-	}
-	share, err = sweeps.OpenShare(r.Sweep, []string{filepath.Base(r.Output)}, r.store.Spent())
-	if err != nil {
-		return nil, nil, err
-	}
-	b = runner.NewBudget(r.CostLimit, r.store.Spent(), callEstimate(r.store.Records()))
-	b.Guess(r.guess())
-	b.Share(share)
-	return b, share, nil
+// costs are the costs of earlier runs.
+func (r *Run) costs() rundir.Costs {
+	return rundir.Costs{Spent: r.store.Spent(), Highest: callEstimate(r.store.Records()), Guess: r.Model.Guess(guessed)}
 }
 
-// guess is what a call may cost before one is known to have cost something; 0: not known.
-func (r *Run) guess() float64 {
-	if r.Model.Price == nil {
+// Guess returns the US dollars that a call with this usage may cost; 0: not known.
+func (m Model) Guess(u vocab.Usage) float64 {
+	if m.Price == nil {
 		return 0
 	}
-	cost, _ := r.Model.Price.Cost(guessed, "")
+	cost, _ := m.Price.Cost(u, "")
 	return cost
 }
 

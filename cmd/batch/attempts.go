@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -65,10 +66,7 @@ Exit codes: 0 the tables are printed, 2 usage.`,
 }
 
 // writeBest prints what the selection gains.
-func (s *selectSession) writeBest(d *selecting.Selecting) error {
-	if err := d.Close(); err != nil {
-		return err
-	}
+func (s *selectSession) writeBest(out io.Writer, d *selecting.Selecting) error {
 	snap, err := results.Read(d.Output)
 	if err != nil {
 		return err
@@ -78,9 +76,9 @@ func (s *selectSession) writeBest(d *selecting.Selecting) error {
 	if s.flags.json {
 		return s.printJSON(best)
 	}
-	if err := best.Write(s.stdout); err != nil {
+	if err := best.Write(out); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.stdout, "\npredictions  %s/preds.json\nchoices      %s/selection.jsonl\n", d.Output, d.Output)
+	_, err = fmt.Fprintf(out, "\npredictions  %s/preds.json\nchoices      %s/selection.jsonl\n", d.Output, d.Output)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,12 +19,11 @@ import (
 	"batch.example/batch/chat"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/internal/tty"
-	"batch.example/batch/results/grades"
 	"batch.example/batch/run"
+	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 )
 
@@ -257,7 +257,7 @@ func (s *invocation) talk(ctx context.Context, flags chatFlags, c chat.Config, p
 	}
 	ctx, stop := s.watchTalk(ctx, person)
 	defer stop()
-	err = r.Work(ctx, nil, talkView{s.app, c.Face, flags.noTTY})
+	err = r.Work(ctx, nil, talkView{app: s.app, face: c.Face, lines: flags.noTTY})
 	return s.concludeTalk(r, person, err)
 }
 
@@ -271,42 +271,40 @@ func (s *invocation) face(flags chatFlags) chat.Face {
 }
 
 // concludeTalk says how the conversation ended.
-func (s *invocation) concludeTalk(r *run.Run, person *chat.Chat, runErr error) error {
-	if err := r.Close(); err != nil {
-		return s.also(runErr, err)
+func (s *invocation) concludeTalk(r *run.Run, person *chat.Chat, ended error) error {
+	if ended == nil {
+		ended = r.Summary().Host
 	}
-	sum := r.Summary()
-	switch {
-	case runErr != nil:
-		return s.interruption(runErr)
-	case sum.Host != nil:
-		return sum.Host
-	case sum.Budget:
-		s.tell(s.limitReached(sum.Spent))
-		return errIncomplete
-	case sum.Missing > 0 && person.Left():
-		s.tell("left; the same command continues the conversation in " + s.Output)
-		return errIncomplete
-	case sum.Missing > 0:
-		for _, rec := range sum.Records {
-			if rec.Error != "" {
-				s.tell(rec.Error)
+	return s.session().conclude(r, ended, func(io.Writer) (int, error) {
+		sum := r.Summary()
+		switch {
+		case ended != nil:
+		case sum.Budget:
+			s.tell(s.limitReached(sum.Spent))
+		case sum.Missing > 0 && person.Left():
+			s.tell("left; the same command continues the conversation in " + s.Output)
+		case sum.Missing > 0:
+			for _, rec := range sum.Records {
+				if rec.Error != "" {
+					s.tell(rec.Error)
+				}
 			}
+		default:
+			s.tell("the conversation ended; its result is in " + filepath.Join(s.Output, "preds.json"))
 		}
-		return errIncomplete
-	}
-	s.tell("the conversation ended; its result is in " + filepath.Join(s.Output, "preds.json"))
-	return nil
+		return sum.Missing, nil
+	})
 }
 
 // talkView shows the person what a conversation waits for.
 type talkView struct {
+	rundir.Silent
 	*app
 	face  chat.Face
 	lines bool
 }
 
-// Say implements run.View.
+// Say implements rundir.View.
 func (v talkView) Say(text string) {
 	if v.lines {
 		v.face.Note(text)
@@ -315,19 +313,7 @@ func (v talkView) Say(text string) {
 	fmt.Fprintln(v.stderr, "batch: "+printable.Line(text))
 }
 
-// Event implements run.View.
-func (talkView) Event(runner.Event) {}
-
-// Pulled implements run.View.
-func (talkView) Pulled(string, imagecache.Progress) {}
-
-// Graded implements run.View.
-func (talkView) Graded(grades.Grade) {}
-
-// Progress implements run.View.
-func (talkView) Progress(bool, int, float64) {}
-
-// Log implements run.View: a person sees warnings and errors.
+// Log implements rundir.View: a person sees warnings and errors.
 func (v talkView) Log() slog.Handler {
 	return progress.LogHandler(func(e progress.Event) { v.Say(progress.Notice(e)) })
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -273,16 +274,9 @@ func (s *gradeSession) runTests(ctx context.Context, dir string, predictions []r
 		todo[p.Instance.ID] = !p.Keep
 	}
 	if d.Todo() > 0 {
-		err = s.work(ctx, d)
+		err = s.session(d).work(ctx, d)
 	}
-	if closing := d.Close(); closing != nil {
-		err = errors.Join(err, closing)
-	}
-	if interrupted(err) {
-		s.tell("interrupted; continue with the same command")
-		return nil, errInterrupted
-	}
-	return todo, err
+	return todo, s.session(d).conclude(d, err, func(io.Writer) (int, error) { return 0, nil })
 }
 
 // take keeps the folders of the logs of n test runs or more. An error says why there are fewer.

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"batch.example/batch/agent/config"
@@ -21,6 +20,7 @@ import (
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -274,7 +274,7 @@ func (s *gradeSession) grade(ctx context.Context, r grading.Request) (d *grading
 		s.tell(fmt.Sprintf("nothing to do: %s; to grade again: the same command with `--redo`",
 			printable.Count(len(d.Plan()), "the prediction has a verdict", "predictions have a verdict")))
 	default:
-		err = s.work(ctx, d)
+		err = s.session(d).work(ctx, d)
 	}
 	kind := fault.KindOf(err)
 	if (kind == fault.Host || kind == fault.Usage) && d.Summary().Final == 0 && d.Summary().Failed == 0 {
@@ -283,57 +283,32 @@ func (s *gradeSession) grade(ctx context.Context, r grading.Request) (d *grading
 	return d, s.conclude(d, err)
 }
 
-// work grades what is left, and shows it.
-func (s *gradeSession) work(ctx context.Context, d *grading.Directory) error {
-	view := s.newView(d)
-	defer func() { // a display that cannot be written to must not fail the work
-		if err := ignoreClosed(view.Close()); err != nil && s.flags.json {
-			s.tell(fmt.Sprintf("not all events were written: %v", err))
-		}
-	}()
-	ctx, sig, stop := watchSignals(ctx, view.Say, s.stderr, "ending running tests and removing their containers", "the same command")
-	defer stop()
-	err := d.Work(ctx, sig.drain, view)
-	if err == nil && (ctx.Err() != nil || sig.drained.Load() && d.Summary().Pending > 0) {
-		err = errInterrupted
+// session is how a directory is worked on.
+func (s *gradeSession) session(d *grading.Directory) session {
+	predictions, _ := d.Grades()
+	return session{
+		app: s.app, started: s.started, json: s.flags.json, quiet: s.flags.quiet,
+		about: progress.Event{
+			Directory: d.Output, Model: cmp.Or(predictions[0].Model, "None"), Dataset: s.ds.Name,
+			Workers: s.flags.Workers, Total: len(predictions), Grading: true,
+		},
+		saving: "ending running tests and removing their containers", again: "the same command",
 	}
-	return err
 }
 
 // conclude writes the reports, prints the table and chooses how the command ends.
 func (s *gradeSession) conclude(d *grading.Directory, ended error) error {
-	path, err := d.Report()
-	if closing := d.Close(); closing != nil {
-		err = errors.Join(err, closing)
-	}
-	if err == nil {
-		err = s.writeTable(d, path)
-	}
-	if errors.Is(err, syscall.EPIPE) {
-		err = nil // the reader of the table has seen enough; the work is on disk
-	}
-	if interrupted(ended) {
-		if err != nil {
-			s.complain(err)
+	path, failed := d.Report()
+	return s.session(d).conclude(d, s.also(ended, failed), func(out io.Writer) (int, error) {
+		if failed != nil {
+			return 0, nil
 		}
-		s.tell("interrupted; continue with the same command")
-		return errInterrupted
-	}
-	if err := errors.Join(ended, err); err != nil {
-		return err
-	}
-	if d.Missing() > 0 {
-		return errIncomplete
-	}
-	return nil
+		return d.Missing(), s.writeTable(out, d, path)
+	})
 }
 
 // writeTable prints the state of the directory.
-func (s *gradeSession) writeTable(d *grading.Directory, path string) error {
-	var out io.Writer = s.stdout
-	if s.flags.json {
-		out = s.stderr // standard output holds events only
-	}
+func (s *gradeSession) writeTable(out io.Writer, d *grading.Directory, path string) error {
 	snap, err := results.Read(d.Output)
 	if err != nil {
 		return err

@@ -2,19 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
 	"batch.example/batch/run"
 	"batch.example/batch/run/telemetry"
@@ -52,11 +51,27 @@ func (s *invocation) run(ctx context.Context) (err error) {
 		s.tell(nothingToDo(len(s.Instances)) + "\n  " + strings.Join(s.againHints(), "\n  "))
 		return s.conclude(r, nil)
 	}
-	err = s.work(ctx, r)
-	if r.Summary().Began {
-		err = s.conclude(r, err)
+	stopTelemetry, err := s.startTelemetry(ctx, r)
+	if err != nil {
+		return err
 	}
-	return s.interruption(err)
+	defer stopTelemetry()
+	err = s.session().work(ctx, r)
+	if !r.Summary().Began {
+		return s.session().interruption(err)
+	}
+	return s.conclude(r, err)
+}
+
+// session is how the run is worked on.
+func (s *invocation) session() session {
+	return session{
+		app: s.app, started: s.started, json: s.flags.json, quiet: s.flags.quiet,
+		about: progress.Event{
+			Directory: s.Output, Model: s.Settings.Model.ModelName, Dataset: s.Dataset.Name, Workers: s.Workers, Total: len(s.Instances),
+		},
+		saving: "saving the work of running instances and removing their containers", again: s.resumeCommand(s.CostLimit),
+	}
 }
 
 // checkNetwork refuses a network that does not exist before a run directory is made.
@@ -74,18 +89,6 @@ func checkNetwork(ctx context.Context, c run.Config) error {
 	}
 	return nil
 }
-
-// interruption returns err, for which a cancellation becomes errInterrupted, after it has
-// named the command that continues the run.
-func (s *invocation) interruption(err error) error {
-	if !interrupted(err) {
-		return err
-	}
-	s.tell("interrupted; continue with " + s.resumeCommand(s.CostLimit))
-	return errInterrupted
-}
-
-func interrupted(err error) bool { return errors.Is(err, errInterrupted) || fault.Canceled(err) }
 
 // resumeCommand is the command that continues the run with this cost limit.
 func (s *invocation) resumeCommand(costLimit float64) string { return s.resumeAfter("", costLimit) }
@@ -137,66 +140,38 @@ func (s *invocation) complete(c *run.Config) (err error) {
 	return err
 }
 
-// work does what is left to do, and shows it.
-func (s *invocation) work(ctx context.Context, r *run.Run) error {
-	stopTelemetry, err := s.startTelemetry(ctx, r)
+// conclude prints the table and chooses how the command ends.
+func (s *invocation) conclude(r *run.Run, ended error) error {
+	sum := r.Summary()
+	if sum.Host != nil && sum.Missing > 0 && !interrupted(ended) {
+		ended = fault.New(fault.Host, "", ended).
+			WithHint("%s", strings.TrimSpace(fault.HintOf(ended)+"\nthen "+s.resumeAfter(template.NameOf(ended), s.CostLimit)+" continues"))
+	}
+	return s.session().conclude(r, ended, func(out io.Writer) (int, error) {
+		sum := r.Summary() // closing the run has completed it
+		err := ignoreClosed(s.writeSummary(out, sum))
+		if sum.Budget {
+			s.tell(s.limitReached(sum.Spent))
+		}
+		return sum.Missing + sum.Ungraded, err
+	})
+}
+
+// writeSummary prints how the instances ended, and where the results are.
+func (s *invocation) writeSummary(out io.Writer, sum run.Summary) error {
+	err := report.Summary(out, report.SummaryData{Asked: sum.Directory, Records: sum.Records, Spent: sum.Spent, Elapsed: time.Since(s.started)})
 	if err != nil {
 		return err
 	}
-	defer stopTelemetry()
-	d := s.newDisplay(r)
-	defer func() { // a display that cannot be written to must not fail the run
-		if err := ignoreClosed(d.Close()); err != nil && s.flags.json {
-			s.tell(fmt.Sprintf("not all events were written: %v", err))
-		}
-	}()
-	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, "saving the work of running instances and removing their containers", s.resumeCommand(s.CostLimit))
-	defer stop()
-	err = r.Work(ctx, sig.drain, d)
-	if sum := r.Summary(); err == nil && sig.drained.Load() && sum.Pending+sum.Waiting > 0 {
-		err = errInterrupted
+	if len(sum.Asked) < len(sum.Directory) {
+		fmt.Fprintf(out, "\nthis command was for %d of these %d instances: %s\n", len(sum.Asked), len(sum.Directory), some(sum.Asked))
 	}
-	return err
-}
-
-// conclude prints the table and chooses how the command ends.
-func (s *invocation) conclude(r *run.Run, runErr error) error {
-	if err := r.Close(); err != nil {
-		return s.also(runErr, err)
-	}
-	var out io.Writer = s.stdout
-	if s.flags.json {
-		out = s.stderr // standard output holds events only
-	}
-	sum := r.Summary()
-	err := report.Summary(out, report.SummaryData{Asked: sum.Directory, Records: sum.Records, Spent: sum.Spent, Elapsed: time.Since(s.started)})
-	if err == nil && len(sum.Asked) < len(sum.Directory) {
-		_, err = fmt.Fprintf(out, "\nthis command was for %d of these %d instances: %s\n", len(sum.Asked), len(sum.Directory), some(sum.Asked))
-	}
-	if err == nil {
-		_, err = fmt.Fprintf(out, "\npredictions   %s\ntrajectories  %s\n",
-			filepath.Join(s.Output, "preds.json"), filepath.Join(s.Output, "INSTANCE", "INSTANCE.traj.json"))
-	}
-	if errors.Is(err, syscall.EPIPE) {
-		err = nil // the reader of the table has seen enough; the work is on disk
-	}
+	_, err = fmt.Fprintf(out, "\npredictions   %s\ntrajectories  %s\n",
+		filepath.Join(s.Output, "preds.json"), filepath.Join(s.Output, "INSTANCE", "INSTANCE.traj.json"))
 	if err == nil && sum.Report != "" {
 		_, err = fmt.Fprintf(out, "report        %s\n", sum.Report)
 	}
-	if sum.Budget {
-		s.tell(s.limitReached(sum.Spent))
-	}
-	if sum.Host != nil && sum.Missing > 0 && !interrupted(runErr) {
-		runErr = fault.New(fault.Host, "", runErr).
-			WithHint("%s", strings.TrimSpace(fault.HintOf(runErr)+"\nthen "+s.resumeAfter(template.NameOf(runErr), s.CostLimit)+" continues"))
-	}
-	if runErr = s.also(runErr, err); runErr != nil {
-		return runErr
-	}
-	if sum.Missing+sum.Ungraded > 0 {
-		return errIncomplete
-	}
-	return nil
+	return err
 }
 
 // limitReached is said where the cost limit leaves no money for a model call.

@@ -34,7 +34,7 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &invocation{app: &app{stderr: &out}, Setup: &run.Setup{Request: run.Request{Output: "my out", CostLimit: c.limit}, Asked: *asked}}
-		if err := s.interruption(errInterrupted); !errors.Is(err, errInterrupted) {
+		if err := (session{app: s.app, again: s.resumeCommand(c.limit)}).interruption(errInterrupted); !errors.Is(err, errInterrupted) {
 			t.Error(err)
 		}
 		if want := "batch: interrupted; continue with " + c.next + "\n"; out.String() != want {
@@ -50,7 +50,7 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 func TestAnErrorAfterAnInterruptIsPrinted(t *testing.T) {
 	for _, interruption := range []error{errInterrupted, context.Canceled} {
 		var out strings.Builder
-		s := &invocation{app: &app{stderr: &out}, Setup: &run.Setup{}}
+		s := session{app: &app{stderr: &out}}
 		err := s.interruption(s.also(interruption, fault.Newf(fault.Host, "the disk is full")))
 		if code := s.exit(err); code != exitInterrupted {
 			t.Errorf("%v: exit code %d, want %d", interruption, code, exitInterrupted)

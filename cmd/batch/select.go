@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/progress"
 	"batch.example/batch/llm/limit"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
@@ -170,11 +171,10 @@ func (a *app) selectAttempts(ctx context.Context, f selectFlags) error {
 	if err != nil {
 		return err
 	}
-	err = s.work(ctx, selected)
-	if ended := s.conclude(selected, err); ended != nil {
-		err = ended
+	if selected.Todo() > 0 {
+		err = s.session(selected).work(ctx, selected)
 	}
-	return errors.Join(err, selected.Close())
+	return s.conclude(selected, err)
 }
 
 // config is what is selected from, and how. What can be refused is refused before the
@@ -348,46 +348,22 @@ func (s *selectSession) about() (*manifest.Manifest, error) {
 	return m, nil
 }
 
-// work decides what is left, and shows it.
-func (s *selectSession) work(ctx context.Context, d *selecting.Selecting) error {
-	if d.Todo() == 0 {
-		return nil
+// session is how a directory is worked on.
+func (s *selectSession) session(d *selecting.Selecting) session {
+	return session{
+		app: s.app, started: s.started, quiet: s.flags.quiet || s.flags.json,
+		about:  progress.Event{Directory: d.Output, Model: "--by " + d.By, Workers: d.Width.N(), Total: len(d.Selections()) + d.Todo()},
+		saving: "ending what runs", again: "the same command",
 	}
-	view := s.newSelectView(d)
-	defer func() { _ = ignoreClosed(view.Close()) }() // a display that cannot be written to must not fail the work
-	ctx, sig, stop := watchSignals(ctx, view.Say, s.stderr, "ending what runs", "the same command")
-	defer stop()
-	err := d.Work(ctx, sig.drain, view)
-	if err == nil && (ctx.Err() != nil || sig.drained.Load() && d.Summary().Pending > 0) {
-		err = errInterrupted
-	}
-	if err == nil && d.Summary().Host != nil {
-		err = d.Summary().Host
-	}
-	return err
 }
 
 // conclude writes the predictions, prints the result and chooses how the command ends.
 func (s *selectSession) conclude(d *selecting.Selecting, ended error) error {
-	if err := d.Write(); err != nil {
-		if interrupted(ended) {
-			s.complain(err)
-			return errInterrupted
+	ended = s.also(ended, d.Write())
+	return s.session(d).conclude(d, ended, func(out io.Writer) (int, error) {
+		if ended != nil {
+			return 0, nil
 		}
-		return errors.Join(ended, err)
-	}
-	if interrupted(ended) {
-		s.tell("interrupted; continue with the same command")
-		return errInterrupted
-	}
-	if ended != nil {
-		return ended
-	}
-	if err := s.writeBest(d); err != nil {
-		return err
-	}
-	if d.Missing() > 0 {
-		return errIncomplete
-	}
-	return nil
+		return d.Missing(), s.writeBest(out, d)
+	})
 }

@@ -24,6 +24,7 @@ import (
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/run"
+	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/serve"
 	"batch.example/batch/solver"
@@ -339,9 +340,10 @@ func (a *app) serve(ctx context.Context, f runFlags, sf serveFlags) error {
 // shutLimit is how long callers may take to read the last answers.
 const shutLimit = 5 * time.Second
 
-// serving is a server that answers.
+// serving is a server that answers while its run works: a job.
 type serving struct {
 	*invocation
+	run    *run.Run
 	server *serve.Server
 	http   *http.Server
 	listen net.Listener
@@ -382,11 +384,19 @@ func (s *invocation) serve(ctx context.Context, f serveFlags, at *net.TCPAddr, r
 	if err != nil {
 		return err
 	}
+	v.run = r
 	defer func() { err = s.also(err, r.Close()) }()
 	if err := v.server.Load(); err != nil {
 		return err
 	}
-	return v.work(ctx, r)
+	if _, err := fmt.Fprintf(v.stdout, "serving %s at %s\nagent card %s.well-known/agent-card.json\ncontexts   %s, in %s\n",
+		printable.Line(v.Settings.Model.ModelName), v.url, v.url,
+		printable.Count(v.server.Contexts(), "context", "contexts"), filepath.Join(v.Output, "")); err != nil {
+		return err
+	}
+	work := s.session()
+	work.saving, work.again = "saving the running turns and removing their containers", "the same command"
+	return work.work(ctx, v)
 }
 
 // open listens, and makes the server.
@@ -434,26 +444,18 @@ func (f *serveFlags) at(listening *net.TCPAddr) string {
 
 // serveView shows a server's run, and lets the server see its events.
 type serveView struct {
-	display
+	rundir.View
 	server *serve.Server
 }
 
-// Event implements run.View.
+// Event implements rundir.View.
 func (v serveView) Event(e runner.Event) {
 	v.server.Event(e)
-	v.display.Event(e)
+	v.View.Event(e)
 }
 
-// work answers requests while the run works.
-func (v *serving) work(ctx context.Context, r *run.Run) error {
-	if _, err := fmt.Fprintf(v.stdout, "serving %s at %s\nagent card %s.well-known/agent-card.json\ncontexts   %s, in %s\n",
-		printable.Line(v.Settings.Model.ModelName), v.url, v.url,
-		printable.Count(v.server.Contexts(), "context", "contexts"), filepath.Join(v.Output, "")); err != nil {
-		return err
-	}
-	d := v.newDisplay(r)
-	ctx, sig, stop := watchSignals(ctx, d.Say, v.stderr, "saving the running turns and removing their containers", "the same command")
-	defer stop()
+// Work answers requests while the run works. An interrupt is how a server ends, and no error.
+func (v *serving) Work(ctx context.Context, drain <-chan struct{}, view rundir.View) error {
 	failed := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -464,11 +466,11 @@ func (v *serving) work(ctx context.Context, r *run.Run) error {
 		}
 		failed <- err
 	}()
-	err := r.Work(ctx, sig.drain, serveView{d, v.server})
-	if err == nil && r.Summary().Budget && !sig.drained.Load() {
-		v.tell(v.limitReached(r.Summary().Spent) + "; tasks can be read until ctrl-c")
+	err := v.run.Work(ctx, drain, serveView{view, v.server})
+	if sum := v.run.Summary(); err == nil && sum.Budget && !closed(drain) {
+		v.tell(v.limitReached(sum.Spent) + "; tasks can be read until ctrl-c")
 		select {
-		case <-sig.drain:
+		case <-drain:
 		case <-ctx.Done():
 		}
 	}
@@ -478,14 +480,28 @@ func (v *serving) work(ctx context.Context, r *run.Run) error {
 	if v.http.Shutdown(shut) != nil { // a caller does not read its answer
 		_ = v.http.Close()
 	}
-	unanswered := <-failed
-	if closed := ignoreClosed(d.Close()); closed != nil {
-		v.tell(closed.Error())
-	}
-	if errors.Is(err, context.Canceled) || fault.Canceled(err) {
+	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return errors.Join(err, unanswered)
+	return errors.Join(err, <-failed)
+}
+
+// Pending implements job: what was interrupted continues with the next message.
+func (v *serving) Pending() int { return 0 }
+
+// Cost implements job.
+func (v *serving) Cost() float64 { return v.run.Cost() }
+
+// Close implements job.
+func (v *serving) Close() error { return v.run.Close() }
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // answer answers requests until the server is closed.

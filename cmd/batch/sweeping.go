@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"batch.example/batch/internal/inject"
@@ -53,11 +56,38 @@ func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err
 		s.tell(fmt.Sprintf("nothing to do: all instances of %s have a result", printable.Count(len(s.Cells), "cell", "cells")))
 		return s.conclude(work, nil)
 	}
-	return s.conclude(work, s.work(ctx, work))
+	for i, in := range s.invocations {
+		stop, err := in.startTelemetry(ctx, work.Runs()[i])
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	return s.conclude(work, s.session().work(ctx, work))
 }
 
-// first is the run of the first cell: what all have in common is its.
-func (s *sweeping) first() *invocation { return s.invocations[0] }
+// session is how the sweep is worked on.
+func (s *sweeping) session() session {
+	first := s.invocations[0] // what all cells have in common
+	one := first.session()
+	one.about.Directory, one.about.Total, one.about.Model = s.Dir, 0, s.models()
+	for _, in := range s.invocations {
+		one.about.Total += len(in.Instances)
+	}
+	one.again = "`batch resume " + printable.ShellWord(s.Dir) + "`"
+	return one
+}
+
+// models names the models of the cells.
+func (s *sweeping) models() string {
+	var names []string
+	for _, c := range s.Cells {
+		if !slices.Contains(names, c.Model) {
+			names = append(names, c.Model)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 // complete adds to the run of a cell what belongs to the process.
 func (s *sweeping) complete(i int, c *run.Config) error {
@@ -70,86 +100,37 @@ func (s *sweeping) complete(i int, c *run.Config) error {
 	return in.complete(c)
 }
 
-// work does what is left to do, and shows it.
-func (s *sweeping) work(ctx context.Context, sweep *run.Sweep) error {
-	for i, in := range s.invocations {
-		stop, err := in.startTelemetry(ctx, sweep.Runs()[i])
-		if err != nil {
-			return err
-		}
-		defer stop()
-	}
-	d := s.newDisplay(sweep)
-	defer func() { // a display that cannot be written to must not fail the run
-		if err := ignoreClosed(d.Close()); err != nil && s.flags.json {
-			s.tell(fmt.Sprintf("not all events were written: %v", err))
-		}
-	}()
-	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, "saving the work of running instances and removing their containers", s.resume())
-	defer stop()
-	d.begin()
-	err := sweep.Work(ctx, sig.drain, d)
-	d.end()
-	if err == nil && sig.drained.Load() {
-		for _, r := range sweep.Runs() {
-			if sum := r.Summary(); sum.Pending+sum.Waiting > 0 {
-				return errInterrupted
-			}
-		}
-	}
-	return err
-}
-
-// resume is the command that continues the sweep.
-func (s *sweeping) resume() string { return "`batch resume " + printable.ShellWord(s.Dir) + "`" }
-
 // conclude prints the table and chooses how the command ends.
-func (s *sweeping) conclude(sweep *run.Sweep, runErr error) error {
-	missing, budget := 0, false
-	for _, r := range sweep.Runs() {
-		if err := r.Close(); err != nil {
-			runErr = s.also(runErr, err)
+func (s *sweeping) conclude(sweep *run.Sweep, ended error) error {
+	return s.session().conclude(sweep, ended, func(out io.Writer) (missing int, err error) {
+		err = ignoreClosed(s.summarize(out))
+		budget := false
+		for _, r := range sweep.Runs() {
+			sum := r.Summary()
+			missing += sum.Missing + sum.Ungraded
+			budget = budget || sum.Budget
 		}
-		sum := r.Summary()
-		missing += sum.Missing + sum.Ungraded
-		budget = budget || sum.Budget
-	}
-	if err := s.summarize(); err != nil {
-		return s.also(runErr, err)
-	}
-	if budget {
-		limit, spent := s.Index.CostLimit, sweep.Spent()
-		s.tell(fmt.Sprintf("limit of %v USD reached; raise --cost-limit-total to continue, such as `batch resume %s --cost-limit-total %v`",
-			limit, printable.ShellWord(s.Dir), report.HigherLimit(limit, spent)))
-	}
-	switch {
-	case interrupted(runErr):
-		s.tell("interrupted; continue with " + s.resume())
-		return errInterrupted
-	case runErr != nil:
-		return runErr
-	case missing > 0:
-		return errIncomplete
-	}
-	return nil
+		if err == nil && budget {
+			limit, spent := s.Index.CostLimit, sweep.Spent()
+			s.tell(fmt.Sprintf("limit of %v USD reached; raise --cost-limit-total to continue, such as `batch resume %s --cost-limit-total %v`",
+				limit, printable.ShellWord(s.Dir), report.HigherLimit(limit, spent)))
+		}
+		return missing, err
+	})
 }
 
 // summarize prints the table of the sweep's cells.
-func (s *sweeping) summarize() error {
+func (s *sweeping) summarize(out io.Writer) error {
 	status, err := readSweep(s.Dir)
 	if err != nil {
 		return err
 	}
 	status.Dir = s.Dir
-	out := s.stdout
-	if s.flags.json {
-		out = s.stderr // standard output holds events only
-	}
 	if err := status.Write(out); err != nil {
-		return ignoreClosed(err)
+		return err
 	}
 	_, err = fmt.Fprintf(out, "\ncompare them   batch compare %s\nas a page      batch report %s -o report.html\n", printable.ShellWord(s.Dir), printable.ShellWord(s.Dir))
-	return ignoreClosed(err)
+	return err
 }
 
 // showPlan prints what the sweep would run.

@@ -244,7 +244,7 @@ func TestFilesThatTestsNeedBesideTheirPatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			boxes := &runs{play: []vocab.Output{{Bytes: []byte("PASSED test_a")}}}
-			d.config.Boxes, d.config.Assets, d.config.Retries = boxes, tt.folder, runner.Retries{"transient": 0}
+			d.config.Boxes, d.config.Assets, d.config.Pool.Retries = boxes, tt.folder, runner.Retries{"transient": 0}
 			j := job("a__1", patchText)
 			j.Instance.Fields = map[string]any{"image_assets": `{"test_patch": [` + tt.entry + `]}`}
 			if _, err := d.grade(j); err != nil {

@@ -14,7 +14,6 @@ import (
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/grade/official"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
@@ -77,11 +76,13 @@ func (s Settings) RunIDOf(dir string) string {
 }
 
 // Config returns the configuration of a pool that works in a directory, on a host of boxes.
-func (s Settings) Config(dir string, log *grades.Log, host *sandbox.Host) Config {
+func (s Settings) Config(dir string, log *grades.Log, host *sandbox.Host, pool runner.Config) Config {
+	pool.Gate = host.ShortOfMemory
 	return Config{
-		Dir: dir, RunID: s.RunIDOf(dir), Grades: log, Boxes: On(host), Cache: s.Cache, Network: s.Network,
+		Pool: pool,
+		Dir:  dir, RunID: s.RunIDOf(dir), Grades: log, Boxes: On(host), Cache: s.Cache, Network: s.Network,
 		Container: s.container(host.Config), Basis: s.basisOf(host.Config),
-		Find: s.find, Rules: s.Rules, Timeout: s.Timeout, Assets: s.Assets, Repeat: s.Repeat, RunEmpty: s.RunEmpty, Gate: host.ShortOfMemory,
+		Find: s.find, Rules: s.Rules, Timeout: s.Timeout, Assets: s.Assets, Repeat: s.Repeat, RunEmpty: s.RunEmpty,
 	}
 }
 
@@ -135,19 +136,6 @@ func (s Settings) WithImage(in dataset.Instance) dataset.Instance {
 	return in
 }
 
-// View shows grading to a person while it works. Its methods are called from many
-// goroutines at once.
-type View interface {
-	Say(text string) // shows a line
-	Event(runner.Event)
-	Pulled(instance string, p imagecache.Progress)
-	// Progress is called when the first prediction is about to start, and again when the
-	// last has ended. Done is how many of the predictions have a verdict that counts.
-	Progress(ended bool, done, all int)
-	// Log returns a handler that gets all log records, or nil.
-	Log() slog.Handler
-}
-
 // Directory is a run directory that this process has locked to grade it.
 type Directory struct {
 	Request
@@ -159,12 +147,12 @@ type Directory struct {
 
 // Open locks the directory and makes a plan. The caller must Close the Directory.
 func Open(ctx context.Context, r Request) (*Directory, error) {
-	d, err := openStore(r)
+	d := newDirectory(r)
+	_, err := rundir.Open(r.Output, r.Store, func(s *results.Store) error {
+		d.store = s
+		return d.prepare(ctx)
+	})
 	if err != nil {
-		return nil, err
-	}
-	if err := d.prepare(ctx); err != nil {
-		_ = d.store.Close() // the error says more
 		return nil, err
 	}
 	return d, nil
@@ -174,8 +162,9 @@ func Open(ctx context.Context, r Request) (*Directory, error) {
 // but takes no lock, and writes nothing.
 func NewPlan(ctx context.Context, r Request) ([]Planned, error) {
 	r.Store.ReadOnly = true
-	d, err := openStore(r)
-	if err != nil {
+	d := newDirectory(r)
+	var err error
+	if d.store, err = results.Open(r.Output, r.Store); err != nil {
 		return nil, err
 	}
 	if err := d.check(); err != nil {
@@ -261,14 +250,12 @@ func (d *Directory) writeManifest() error {
 	return d.store.WriteManifest(m)
 }
 
-// openStore fills in what r leaves out, and opens its directory.
-func openStore(r Request) (*Directory, error) {
+// newDirectory fills in what r leaves out.
+func newDirectory(r Request) *Directory {
 	if r.Tell == nil {
 		r.Tell = func(string) {}
 	}
-	r.Store.Owner = rundir.Owner()
-	store, err := results.Open(r.Output, r.Store)
-	return &Directory{Request: r, store: store}, err
+	return &Directory{Request: r}
 }
 
 func (d *Directory) prepare(ctx context.Context) (err error) {
@@ -315,47 +302,46 @@ func (d *Directory) Todo() int {
 	return n
 }
 
-// Work grades what is left, until all have ended, or until drain is closed and the running
-// ones have ended. Canceling ctx also stops the running ones.
-func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, v View) error {
+// Work grades what is left, as [rundir.Job.Work] works.
+func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
 	if d.Todo() == 0 {
 		return nil
 	}
-	log, closeLog, err := rundir.OpenLog(d.Output, d.Store.Mask, v.Log())
-	if err != nil {
-		return err
-	}
-	defer closeLog()
-	d.store.SetLog(log)
 	var jobs []Job
+	var host *sandbox.Host
 	boxes := d.Sandboxes
+	boxes.LeaveAttempts = true
 	for _, p := range d.plan {
 		if !p.Keep {
 			jobs = append(jobs, p.Job)
 			boxes.Instances = append(boxes.Instances, p.Instance)
 		}
 	}
-	log.Info("grading started", "predictions", len(d.plan), "todo", len(jobs), "run_id", d.RunIDOf(d.Output), "workers", d.Width.N())
-	boxes.LeaveAttempts = true
-	boxes.Lease, boxes.Drain, boxes.Notify, boxes.Pulled, boxes.Log = rundir.Lease(d.Output), drain, v.Say, v.Pulled, log
-	host, err := sandbox.Start(ctx, boxes)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := host.Close(ctx); err != nil {
-			log.Error("removing containers and closing the connection to the engine", "err", err)
-		}
-	}()
-	c := d.Config(d.Output, d.log, host)
-	c.Width, c.Retries, c.Drain, c.OnEvent, c.Log = d.Width, d.Retries, drain, v.Event, log
-	queue := NewQueue(jobs...)
-	queue.Close()
-	v.Progress(false, len(d.plan)-len(jobs), len(d.plan))
-	d.sum, err = Run(ctx, c, queue)
-	v.Progress(true, len(d.plan)-d.Missing(), len(d.plan))
-	return err
+	return rundir.Job{
+		Dir: d.Output, Mask: d.Store.Mask, Boxes: boxes,
+		Begin: func(log *slog.Logger) error {
+			d.store.SetLog(log)
+			log.Info("grading started", "predictions", len(d.plan), "todo", len(jobs), "run_id", d.RunIDOf(d.Output), "workers", d.Width.N())
+			return nil
+		},
+		Connect: func(ctx context.Context, c sandbox.Config) (_ rundir.Engine, err error) {
+			host, err = sandbox.Start(ctx, c)
+			return host, err
+		},
+		Pool: func(ctx context.Context, pool runner.Config, _ rundir.View) (err error) {
+			pool.Width, pool.Retries = d.Width, d.Retries
+			d.sum, err = Run(ctx, d.Config(d.Output, d.log, host, pool), runner.List(jobs))
+			return err
+		},
+		Progress: func() rundir.Progress { return rundir.PatchProgress(len(d.plan)-d.Missing(), len(d.plan)) },
+	}.Work(ctx, drain, v)
 }
+
+// Pending returns how many predictions Work left, because it was interrupted.
+func (d *Directory) Pending() int { return d.sum.Pending }
+
+// Cost returns 0: grading calls no model.
+func (d *Directory) Cost() float64 { return 0 }
 
 // Summary says how the predictions that Work graded have ended.
 func (d *Directory) Summary() runner.Summary { return d.sum }

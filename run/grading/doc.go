@@ -2,8 +2,8 @@
 // instance's image, judged, recorded in the run directory's grades.jsonl and written to the
 // log tree of the official harness. `batch grade` and `batch run --grade` use it.
 //
-// A [Pool] takes predictions from a [Queue], which may grow while it works. For each it does
-// this, in this order:
+// [Run] takes predictions from a source, which may grow while it works. For each it does this,
+// in this order:
 //
 //   - An empty patch has its verdict at once, unless [Config.RunEmpty] is set.
 //   - A row that cannot be graded is ungradeable, with the reason.

@@ -42,7 +42,7 @@ func (x *execution) inBox(ctx context.Context, box Box, job evaluate.Job, key *c
 		defer since(&x.grade.Time.Close, time.Now())
 		if closing := box.Close(); closing != nil && err == nil {
 			// The verdict stands: the container is removed with those of crashed runs.
-			x.Log.Warn("removing a container", "instance", job.InstanceID, "err", closing)
+			x.Pool.Log.Warn("removing a container", "instance", job.InstanceID, "err", closing)
 		}
 	}()
 	if key.ImageID != image.ID { // the image was pulled just now

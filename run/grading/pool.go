@@ -2,12 +2,10 @@ package grading
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/results"
@@ -34,13 +32,7 @@ type Config struct {
 	Repeat   int           // executions of each prediction; fewer than 2 is one
 	RunEmpty bool          // run the tests of empty patches too
 
-	Width   *runner.Width  // predictions at the same time; nil: one
-	Retries runner.Retries // nil: the default ones
-	Drain   <-chan struct{}
-	Gate    func() string // see runner.Config
-	OnEvent func(runner.Event)
-	OnStop  func(error)  // see runner.Config
-	Log     *slog.Logger // nil discards
+	Pool runner.Config // of the predictions, which cost nothing
 
 	// Stands reports whether a prediction still is its instance's: the log tree has the files
 	// of that one. Nil: all do.
@@ -51,14 +43,13 @@ type Config struct {
 	Graded func(grades.Grade)
 }
 
-// Run grades the jobs of a queue until it is closed and all have ended, or until Drain is
-// closed and the running ones have ended. Canceling ctx also stops the running ones; they
-// have no grade then. However Run ends, every job of the queue has been released. In the
-// Summary, a job with a verdict that counts is final, and one with another is failed. The
-// error is a Host fault.
-func Run(ctx context.Context, c Config, q *Queue) (runner.Summary, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+// Run grades the jobs of a source until there are no more and all have ended, or until Drain
+// is closed and the running ones have ended. Canceling ctx also stops the running ones; they
+// have no grade then. In the Summary, a job with a verdict that counts is final, and one with
+// another is failed. The error is a Host fault.
+func Run(ctx context.Context, c Config, jobs runner.Source[Job]) (runner.Summary, error) {
+	if c.Pool.Log == nil {
+		c.Pool.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Stands == nil {
 		c.Stands = func(results.Prediction) bool { return true }
@@ -66,13 +57,16 @@ func Run(ctx context.Context, c Config, q *Queue) (runner.Summary, error) {
 	if c.Graded == nil {
 		c.Graded = func(grades.Grade) {}
 	}
-	defer q.abandon()
-	sum, err := runner.Run(ctx, runner.Config{
-		Width: c.Width, Retries: c.Retries, Drain: c.Drain, Gate: c.Gate, OnEvent: c.OnEvent, OnStop: c.OnStop, Log: c.Log,
-		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
-	}, q, &worker{Config: c})
+	sum, err := runner.Run(ctx, c.Pool, jobs, &worker{Config: c})
 	if err := c.Cache.Trim(); err != nil {
-		c.Log.Warn("removing old entries of the grade cache", "err", err)
+		c.Pool.Log.Warn("removing old entries of the grade cache", "err", err)
 	}
 	return sum, err
+}
+
+// Job is one prediction to grade.
+type Job struct {
+	Instance   dataset.Instance
+	Prediction results.Prediction
+	Since      time.Time // when it could be graded; zero: since the pool began
 }

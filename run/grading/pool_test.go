@@ -132,8 +132,8 @@ func newDesk(t *testing.T) *desk {
 	}
 	t.Cleanup(func() { _ = d.log.Close() })
 	d.config = grading.Config{
-		Dir: d.dir, RunID: "run", Grades: d.log, Boxes: d.boxes, Find: find, Width: runner.NewWidth(2),
-		Retries: runner.Retries{"transient": 1}, OnEvent: func(runner.Event) {},
+		Dir: d.dir, RunID: "run", Grades: d.log, Boxes: d.boxes, Find: find,
+		Pool: runner.Config{Width: runner.NewWidth(2), Retries: runner.Retries{"transient": 1}},
 	}
 	return d
 }
@@ -158,9 +158,7 @@ const patchText = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
 
 func (d *desk) grade(jobs ...grading.Job) (runner.Summary, error) {
 	d.Helper()
-	q := grading.NewQueue(jobs...)
-	q.Close()
-	return grading.Run(d.Context(), d.config, q)
+	return grading.Run(d.Context(), d.config, runner.List(jobs))
 }
 
 func (d *desk) latest(j grading.Job) grades.Grade {
@@ -169,15 +167,10 @@ func (d *desk) latest(j grading.Job) grades.Grade {
 
 func TestAnEmptyPatchNeedsNoContainer(t *testing.T) {
 	d := newDesk(t)
-	released := 0
 	j := job("a__1", " \n")
-	j.Release = func() { released++ }
 	sum, err := d.grade(j)
 	if g := d.latest(j); err != nil || sum.Final != 1 || g.Verdict != vocab.VerdictEmpty || d.boxes.opened != 0 {
 		t.Errorf("%+v, %v, %+v, %d containers; want an empty patch, and no container", sum, err, g, d.boxes.opened)
-	}
-	if released != 1 {
-		t.Errorf("released %d times, want once", released)
 	}
 }
 
@@ -185,9 +178,9 @@ func TestAFailureOfTheEngineIsTriedAgainAndNeverCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // there is a wait between the two tries
 		d := newDesk(t)
 		d.boxes.fail = func(int) error { return fault.New(fault.Transient, "starting", errors.New("engine")) }
-		d.config.Retries = runner.Retries{"transient": 1}
+		d.config.Pool.Retries = runner.Retries{"transient": 1}
 		j := job("a__1", patchText)
-		d.config.OnEvent = func(e runner.Event) {
+		d.config.Pool.OnEvent = func(e runner.Event) {
 			if e.Type == runner.EventRetry && e.Wait == 0 {
 				t.Error("tried again without a wait")
 			}
@@ -301,7 +294,7 @@ func TestALogWithoutAnIndexIsNotOneWithIt(t *testing.T) {
 
 func TestAQueueGrowsWhileItIsGraded(t *testing.T) {
 	d := newDesk(t)
-	q := grading.NewQueue()
+	q := runner.NewQueue[grading.Job]()
 	graded := make(chan string, 3)
 	d.config.Graded = func(g grades.Grade) { graded <- g.InstanceID }
 	done := make(chan error, 1)
@@ -310,7 +303,7 @@ func TestAQueueGrowsWhileItIsGraded(t *testing.T) {
 		done <- err
 	}()
 	for i := range 3 {
-		q.Submit(job(fmt.Sprintf("a__%d", i), ""))
+		q.Add(job(fmt.Sprintf("a__%d", i), ""))
 		if got, want := <-graded, fmt.Sprintf("a__%d", i); got != want {
 			t.Errorf("graded %s, want %s", got, want)
 		}
@@ -318,24 +311,6 @@ func TestAQueueGrowsWhileItIsGraded(t *testing.T) {
 	q.Close()
 	if err := <-done; err != nil {
 		t.Error(err)
-	}
-}
-
-func TestADrainReleasesWhatDidNotBegin(t *testing.T) {
-	d := newDesk(t)
-	drain := make(chan struct{})
-	close(drain)
-	d.config.Drain = drain
-	released := 0
-	var jobs []grading.Job
-	for i := range 5 {
-		j := job(fmt.Sprintf("a__%d", i), "")
-		j.Release = func() { released++ }
-		jobs = append(jobs, j)
-	}
-	sum, err := d.grade(jobs...)
-	if err != nil || sum.Pending != 5 || released != 5 {
-		t.Errorf("%+v, %v, %d released; want 5 pending and released", sum, err, released)
 	}
 }
 
@@ -355,26 +330,6 @@ func TestNothingCountsAsGradedIfItCannotBeWritten(t *testing.T) {
 	}
 	if d.boxes.opened != d.boxes.closed {
 		t.Errorf("%d containers opened, %d closed", d.boxes.opened, d.boxes.closed)
-	}
-}
-
-// Agents that still work after a drain submit predictions which nobody will grade. What they
-// hold would keep others waiting for disk space.
-func TestAQueueThatHasEndedReleasesWhatComesLater(t *testing.T) {
-	d := newDesk(t)
-	drain := make(chan struct{})
-	close(drain)
-	d.config.Drain = drain
-	q := grading.NewQueue()
-	if _, err := grading.Run(t.Context(), d.config, q); err != nil {
-		t.Fatal(err)
-	}
-	released := 0
-	j := job("a__1", patchText)
-	j.Release = func() { released++ }
-	q.Submit(j)
-	if released != 1 || q.Submitted() != 1 {
-		t.Errorf("released %d times, %d submitted; want 1 and 1", released, q.Submitted())
 	}
 }
 

@@ -20,8 +20,6 @@ func (w *worker) Name(j Job) string { return j.Instance.ID }
 // Do implements runner.Worker. The result has the executions that have a verdict. After an
 // error, the last one is what is known of the execution that failed.
 func (w *worker) Do(ctx context.Context, a runner.Attempt[Job]) ([]*execution, error) {
-	a.Kept() // by the attempt before
-	a.Keep(a.Job)
 	n := max(1, w.Repeat)
 	var done []*execution
 	for i := 1; i <= n; i++ {
@@ -53,7 +51,7 @@ func (w *worker) newExecution(a runner.Attempt[Job]) *execution {
 		Rules: w.Rules.String(), Started: time.Now().UTC(),
 	}
 	x.grade.Time.Queue = a.Queued.Seconds()
-	if since := time.Since(a.Job.submitted); a.Number == 1 && since < a.Queued {
+	if since := time.Since(a.Job.Since); a.Number == 1 && since < a.Queued {
 		x.grade.Time.Queue = since.Seconds()
 	}
 	return x

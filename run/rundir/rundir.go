@@ -1,5 +1,10 @@
-// Package rundir is what all work in a run directory does in the same way: it names itself
-// in the lock, gives containers the lock as their lease, and writes batch.log.
+// Package rundir provides what all work in a run directory has in common: running agents,
+// grading, and selecting.
+//
+// [Open] locks the directory under a name that other processes understand, and containers have
+// the lock as their lease. A [Job] is what is left to do: [Job.Work] opens batch.log, connects to
+// the engine, shows the progress in a [View], and closes what it opened, however the work ends.
+// [Limit] is what its calls may cost.
 package rundir
 
 import (

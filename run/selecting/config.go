@@ -48,9 +48,6 @@ type Tests struct {
 	Sandboxes sandbox.Config // without Lease, Instances, Drain and what a View gives
 }
 
-// View shows the work to a person: see [grading.View].
-type View = grading.View
-
 // Selecting is a directory that this process has locked to select into it.
 type Selecting struct {
 	Config
@@ -73,13 +70,11 @@ func Open(ctx context.Context, c Config) (*Selecting, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
-	c.Store.Owner = rundir.Owner()
-	var err error
-	if s.store, err = results.Open(c.Output, c.Store); err != nil {
-		return nil, err
-	}
-	if err = s.prepare(); err != nil {
-		_ = s.store.Close() // the error says more
+	_, err := rundir.Open(c.Output, c.Store, func(store *results.Store) error {
+		s.store = store
+		return s.prepare()
+	})
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -158,8 +153,8 @@ func (s *Selecting) Undecided() (ids []string) {
 	return ids
 }
 
-// Summary says how the instances that Work decided have ended.
-func (s *Selecting) Summary() runner.Summary { return s.sum }
+// Pending returns how many instances Work left, because it was interrupted.
+func (s *Selecting) Pending() int { return s.sum.Pending }
 
 // Cost returns the US dollars of the judge's replies so far, those to earlier calls included.
 func (s *Selecting) Cost() float64 {

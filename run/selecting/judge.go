@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/results/selections"
 	"batch.example/batch/run"
+	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
@@ -105,12 +106,9 @@ func (j *Judge) budget(earlier selections.Records) *runner.Budget {
 	for _, r := range earlier.Replies {
 		most = max(most, r.Cost)
 	}
-	b := runner.NewBudget(j.costLimit, earlier.Cost()+earlier.Held(), most)
-	if p := j.model.Price; p != nil {
-		cost, _ := p.Cost(guessed, "")
-		b.Guess(cost)
-	}
-	return b
+	return rundir.Limit{USD: j.costLimit}.Budget(rundir.Costs{
+		Spent: earlier.Cost() + earlier.Held(), Highest: most, Guess: j.model.Guess(guessed),
+	})
 }
 
 func (j *Judge) open(m *mask.Masker, log *slog.Logger) (solver.Models, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,6 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -97,15 +95,6 @@ func read(t *testing.T, dir string) scores.Attempt {
 	return list[0].Attempts[0]
 }
 
-// silent is a View that shows nothing.
-type silent struct{}
-
-func (silent) Say(string)                         {}
-func (silent) Event(runner.Event)                 {}
-func (silent) Pulled(string, imagecache.Progress) {}
-func (silent) Progress(bool, int, int)            {}
-func (silent) Log() slog.Handler                  { return nil }
-
 // selected opens, works, writes and closes, and returns what was selected by instance.
 func selected(t *testing.T, c Config) (map[string]selections.Selection, error) {
 	t.Helper()
@@ -113,7 +102,7 @@ func selected(t *testing.T, c Config) (map[string]selections.Selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(s.Work(t.Context(), nil, silent{}), s.Write())
+	err = errors.Join(s.Work(t.Context(), nil, nil), s.Write())
 	all := map[string]selections.Selection{}
 	for _, one := range s.Selections() {
 		all[one.InstanceID] = one
@@ -154,7 +143,7 @@ func TestTheMajorityMakesARunDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Work(t.Context(), nil, silent{}), s.Write()); err != nil {
+	if err := errors.Join(s.Work(t.Context(), nil, nil), s.Write()); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Undecided(); len(got) != 1 || got[0] != "a__3" || s.Missing() != 1 {
@@ -390,10 +379,10 @@ func TestTheCostLimitHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Work(t.Context(), nil, silent{}); err != nil {
+	if err := s.Work(t.Context(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if len(m.prompts) != 2 || s.Missing() != 1 || !s.Summary().Budget || s.Cost() != 1 {
+	if len(m.prompts) != 2 || s.Missing() != 1 || !s.sum.Budget || s.Cost() != 1 {
 		t.Errorf("asked %d times, %d without a selection, spent %v", len(m.prompts), s.Missing(), s.Cost())
 	}
 	if err := errors.Join(s.Write(), s.Close()); err != nil {

@@ -3,15 +3,12 @@ package selecting
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
-	"batch.example/batch/docker"
 	"batch.example/batch/grade/selection"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results/selections"
-	"batch.example/batch/run/grading"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
@@ -19,59 +16,57 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Work decides what is left, until all have ended, or until drain is closed and the running
-// ones have ended. Canceling ctx also stops the running ones.
-func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v View) error {
+// Work decides what is left, as [rundir.Job.Work] works.
+func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
 	todo := s.todo()
 	if len(todo) == 0 {
 		return nil
 	}
-	log, closeLog, err := rundir.OpenLog(s.Output, s.Store.Mask, v.Log())
-	if err != nil {
-		return err
-	}
-	defer closeLog()
-	s.store.SetLog(log)
-	log.Info("selecting started", "by", s.By, "attempts", len(s.Attempts), "instances", len(s.all), "todo", len(todo))
-	w := &worker{Selecting: s, log: log}
-	c := runner.Config{
-		Width: s.Width, Retries: s.Retries, Drain: drain, OnEvent: v.Event, Log: log,
-		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
-	}
-	switch s.By {
-	case ByJudge:
-		c.Budget = s.Judge.budget(s.log.All())
-		if w.models, err = s.Judge.open(s.Store.Mask, log); err != nil {
-			return err
-		}
-	case ByTests:
-		host, err := s.start(ctx, todo, drain, v, log)
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if err := host.Close(ctx); err != nil {
-				log.Error("removing containers and closing the connection to the engine", "err", err)
+	w := &worker{Selecting: s}
+	all := len(s.Selections()) + len(todo)
+	job := rundir.Job{
+		Dir: s.Output, Mask: s.Store.Mask,
+		Begin: func(log *slog.Logger) (err error) {
+			w.log = log
+			s.store.SetLog(log)
+			log.Info("selecting started", "by", s.By, "attempts", len(s.Attempts), "instances", len(s.all), "todo", len(todo))
+			if s.By == ByJudge {
+				w.models, err = s.Judge.open(s.Store.Mask, log)
 			}
-		}()
-		w.boxes, c.Gate = grading.On(host), host.ShortOfMemory
+			return err
+		},
+		Pool: func(ctx context.Context, pool runner.Config, _ rundir.View) (err error) {
+			pool.Width, pool.Retries = s.Width, s.Retries
+			if s.By == ByJudge {
+				pool.Budget = s.Judge.budget(s.log.All())
+			}
+			if w.host != nil {
+				pool.Gate = w.host.ShortOfMemory
+			}
+			s.sum, err = runner.Run(ctx, pool, runner.List(todo), w)
+			return err
+		},
+		Progress: func() rundir.Progress { return rundir.PatchProgress(len(s.Selections()), all) },
 	}
-	done := len(s.Selections())
-	v.Progress(false, done, done+len(todo))
-	s.sum, err = runner.Run(ctx, c, runner.List(todo), w)
-	v.Progress(true, len(s.Selections()), done+len(todo))
-	return err
+	if s.By == ByTests {
+		job.Boxes, job.Connect = s.boxes(todo), w.connect
+	}
+	return job.Work(ctx, drain, v)
 }
 
-// start connects to the engine in which the tests run.
-func (s *Selecting) start(ctx context.Context, todo []*choice, drain <-chan struct{}, v View, log *slog.Logger) (*sandbox.Host, error) {
+// boxes says where the tests run.
+func (s *Selecting) boxes(todo []*choice) sandbox.Config {
 	boxes := s.Tests.Sandboxes
+	boxes.LeaveAttempts = true
 	for _, c := range todo {
 		boxes.Instances = append(boxes.Instances, s.Tests.WithImage(c.in))
 	}
-	boxes.LeaveAttempts = true
-	boxes.Lease, boxes.Drain, boxes.Notify, boxes.Pulled, boxes.Log = rundir.Lease(s.Output), drain, v.Say, v.Pulled, log
-	return sandbox.Start(ctx, boxes)
+	return boxes
+}
+
+func (w *worker) connect(ctx context.Context, c sandbox.Config) (_ rundir.Engine, err error) {
+	w.host, err = sandbox.Start(ctx, c)
+	return w.host, err
 }
 
 // worker implements runner.Worker: it decides one instance.
@@ -79,7 +74,7 @@ type worker struct {
 	*Selecting
 	log    *slog.Logger
 	models solver.Models // of the judge
-	boxes  grading.Boxes // of the tests
+	host   *sandbox.Host // of the tests
 }
 
 // Name implements runner.Worker.

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/progress"
+	"batch.example/batch/run"
+	"batch.example/batch/run/rundir"
+)
+
+// job is work in a run directory: a run, a sweep, grading or selecting.
+type job interface {
+	Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error
+	Pending() int  // how many instances Work left, because it was interrupted
+	Cost() float64 // US dollars so far
+	Close() error
+}
+
+// session is how a command works on a job and ends.
+type session struct {
+	*app
+	about       progress.Event // what is known of the job before it begins
+	started     time.Time
+	json, quiet bool   // see runFlags
+	saving      string // what a second interrupt does
+	again       string // the command that continues the job
+}
+
+// work does what is left of a job, and shows it.
+func (s session) work(ctx context.Context, j job) error {
+	d := s.newDisplay(j)
+	defer func() { // a display that cannot be written to must not fail the work
+		if err := ignoreClosed(d.Close()); err != nil && s.json {
+			s.tell(fmt.Sprintf("not all events were written: %v", err))
+		}
+	}()
+	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, s.saving, s.again)
+	defer stop()
+	err := j.Work(ctx, sig.drain, d)
+	if err == nil && sig.drained.Load() && j.Pending() > 0 {
+		err = errInterrupted
+	}
+	return err
+}
+
+// conclude closes a job, prints with table how it ended, and chooses how the command ends.
+// Missing is how many instances have no result.
+func (s session) conclude(j job, ended error, table func(out io.Writer) (missing int, err error)) error {
+	missing, err := 0, j.Close()
+	if err == nil {
+		missing, err = table(s.out())
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		err = nil // the reader of the table has seen enough; the work is on disk
+	}
+	if err = s.interruption(s.also(ended, err)); err != nil {
+		return err
+	}
+	if missing > 0 {
+		return errIncomplete
+	}
+	return nil
+}
+
+// out is where the result is printed: with events on standard output, standard error.
+func (s session) out() io.Writer {
+	if s.json {
+		return s.stderr
+	}
+	return s.stdout
+}
+
+// interruption returns err, for which a cancellation becomes errInterrupted, after it has
+// named the command that continues the job.
+func (s session) interruption(err error) error {
+	if !interrupted(err) {
+		return err
+	}
+	s.tell("interrupted; continue with " + s.again)
+	return errInterrupted
+}
+
+func interrupted(err error) bool { return errors.Is(err, errInterrupted) || fault.Canceled(err) }
+
+// newDisplay returns the display of a job, chosen by the flags and by what stderr is.
+func (s session) newDisplay(j job) display {
+	about := s.about
+	about.Version, about.PID = run.Version(), os.Getpid()
+	if abs, err := filepath.Abs(about.Directory); err == nil {
+		about.Directory = abs
+	}
+	return display{
+		Display: s.progress(about, s.json, s.quiet), started: s.started, mask: s.mask, json: s.json, about: about, cost: j.Cost,
+	}
+}

@@ -1,0 +1,95 @@
+package rundir
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/results"
+	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
+)
+
+// Open locks a run directory and prepares the job in it. After an error of prepare, it is
+// unlocked again. The caller must close the store.
+func Open(dir string, o results.Options, prepare func(*results.Store) error) (*results.Store, error) {
+	o.Owner = Owner()
+	store, err := results.Open(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare(store); err != nil {
+		_ = store.Close() // the error says more
+		return nil, err
+	}
+	return store, nil
+}
+
+// Job is work that is left to do in a directory which this process has locked. Dir, Pool and
+// Progress are required.
+type Job struct {
+	Dir  string
+	Mask *mask.Masker // of batch.log
+
+	// Begin is called before the engine is asked for anything; nil ignores.
+	Begin func(log *slog.Logger) error
+
+	// Connect connects to the engine, with the settings that all jobs have in common; nil: the job
+	// needs no engine. Its result is closed when the pool has ended.
+	Connect func(context.Context, sandbox.Config) (Engine, error)
+	Boxes   sandbox.Config // for Connect; without Lease, Drain, Log and what a View gives
+
+	// Pool does the work. The Config has what all jobs have in common.
+	Pool func(context.Context, runner.Config, View) error
+	// Progress is called before the Pool and after it, without Ended.
+	Progress func() Progress
+}
+
+// Engine is a connection to an engine, which ends also where ctx is canceled: a [sandbox.Host] or
+// a [sandbox.Shared].
+type Engine interface {
+	Close(ctx context.Context) error
+}
+
+// Work opens the log, connects to the engine, runs the pool and closes what it opened. It ends when
+// all instances have ended, or when drain is closed and the running ones have ended. Canceling ctx
+// also stops the running ones. A nil View shows nothing.
+func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
+	if v == nil {
+		v = Silent{}
+	}
+	log, closeLog, err := OpenLog(j.Dir, j.Mask, v.Log())
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	if j.Begin != nil {
+		if err := j.Begin(log); err != nil {
+			return err
+		}
+	}
+	if j.Connect != nil {
+		boxes := j.Boxes
+		boxes.Lease, boxes.Drain, boxes.Notify, boxes.Pulled, boxes.Log = Lease(j.Dir), drain, v.Say, v.Pulled, log
+		engine, err := j.Connect(ctx, boxes)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if err := engine.Close(ctx); err != nil {
+				log.Error("removing containers and closing the connection to the engine", "err", err)
+			}
+		}()
+	}
+	v.Progress(j.Progress())
+	err = j.Pool(ctx, runner.Config{
+		Drain: drain, OnEvent: v.Event, Log: log,
+		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
+	}, v)
+	end := j.Progress()
+	end.Ended = true
+	v.Progress(end)
+	return err
+}
