@@ -156,7 +156,7 @@ func Narrow(ds *dataset.Dataset, selected []dataset.Instance, named []string) ([
 	}
 	if _, err := (dataset.Selection{IDs: named}).Apply(ds.Instances); err != nil {
 		if slices.Contains(dataset.ShortNames(), named[0]) {
-			return nil, fault.Newf(fault.Usage, "%q is not an instance of %s", named[0], title(ds)).
+			return nil, fault.Newf(fault.Usage, "%q is not an instance of %s", named[0], Title(ds)).
 				WithHint("did you mean `--subset %s`?", named[0])
 		}
 		return nil, err

@@ -240,8 +240,8 @@ func selection(r Request) string {
 	return strings.Join(parts, " ")
 }
 
-// title names a dataset and the split that was read.
-func title(ds *dataset.Dataset) string {
+// Title names a dataset and the split that was read.
+func Title(ds *dataset.Dataset) string {
 	return manifest.Dataset{Name: ds.Name, Split: ds.Split}.Title()
 }
 

@@ -87,11 +87,7 @@ func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk cha
 	}
 	s.Command = "attach"
 	talkative(s)
-	ds, selected, err := a.load(ctx, s.Request)
-	if err == nil {
-		err = s.Over(ds, selected)
-	}
-	if err != nil {
+	if err := s.load(ctx); err != nil {
 		return err
 	}
 	return s.talk(ctx, talk, chat.Config{}, func(c *run.Config) { c.Earlier = earlier })

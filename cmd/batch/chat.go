@@ -147,15 +147,10 @@ func (a *app) chat(ctx context.Context, f runFlags, talk chatFlags, image string
 	}
 	s.Command = "chat"
 	talkative(s)
-	if ds == nil {
-		var selected []dataset.Instance
-		if ds, selected, err = a.load(ctx, s.Request); err != nil {
-			return err
-		}
-		task = selected[0].ProblemStatement
-		err = s.Over(ds, selected)
-	} else {
+	if ds != nil {
 		err = s.Over(ds, ds.Instances)
+	} else if err = s.load(ctx); err == nil {
+		task = s.Instances[0].ProblemStatement
 	}
 	if err != nil {
 		return err

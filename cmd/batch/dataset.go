@@ -187,7 +187,7 @@ func (a *app) listInstances(ds *dataset.Dataset, selected []dataset.Instance) er
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%d of %s of %s, digest %.12s\n",
-		len(selected), printable.Count(len(ds.Instances), "instance", "instances"), titled(ds), ds.Digest)
+		len(selected), printable.Count(len(ds.Instances), "instance", "instances"), run.Title(ds), ds.Digest)
 	return err
 }
 

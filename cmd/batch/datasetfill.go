@@ -24,6 +24,7 @@ import (
 	"batch.example/batch/grade/official"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
+	"batch.example/batch/run"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/vocab"
 )
@@ -201,7 +202,7 @@ func (s *gradeSession) fillable() ([]*filling, error) {
 	}
 	switch {
 	case len(rows) == 0:
-		return nil, fault.Newf(fault.Usage, "no row of %s is selected", titled(s.ds))
+		return nil, fault.Newf(fault.Usage, "no row of %s is selected", run.Title(s.ds))
 	case can == 0:
 		return nil, fmt.Errorf("no row can be filled: %w", rows[0].err)
 	}

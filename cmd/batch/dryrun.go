@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
 )
@@ -161,9 +159,4 @@ func nothingToDo(n int) string {
 		return "nothing to do: the instance has a result"
 	}
 	return fmt.Sprintf("nothing to do: all %d instances have a result", n)
-}
-
-// titled names a dataset and the split that was read of it.
-func titled(ds *dataset.Dataset) string {
-	return manifest.Dataset{Name: ds.Name, Split: ds.Split}.Title()
 }

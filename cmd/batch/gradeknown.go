@@ -5,6 +5,7 @@ import (
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results/predictions"
+	"batch.example/batch/run"
 )
 
 // check refuses predictions of instances that the dataset does not have.
@@ -13,7 +14,7 @@ func (s *gradeSession) check(file predictions.File) error {
 	for i, in := range s.ds.Instances {
 		ids[i] = in.ID
 	}
-	return checkInstances(file, titled(s.ds), ids)
+	return checkInstances(file, run.Title(s.ds), ids)
 }
 
 // checkInstances returns a usage fault that names the first prediction whose instance is not

@@ -82,8 +82,28 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 	if err := s.flags.absolute(); err != nil {
 		return err
 	}
-	if s.what.dir != "" {
-		if err := s.flags.fromManifest(s.what.dir, s.process()); err != nil {
+	if err := s.read(ctx, s.what.dir); err != nil {
+		return err
+	}
+	if s.selected, err = run.Narrow(s.ds, s.flagged, s.flags.named); err != nil {
+		return err
+	}
+	if s.flags.Workers == 0 {
+		s.flags.Workers = s.cores(ctx)
+	}
+	return nil
+}
+
+// cores returns how many CPU cores the engine has.
+func (a *app) cores(ctx context.Context) int {
+	return sandbox.Measure(ctx, docker.FromEnv(a.getenv, a.home)).Cores
+}
+
+// read reads the configuration and the dataset: those of the run in dir, unless flags name others;
+// an empty dir is none.
+func (s *gradeSession) read(ctx context.Context, dir string) (err error) {
+	if dir != "" {
+		if err := s.flags.fromManifest(dir, s.process()); err != nil {
 			return err
 		}
 	}
@@ -93,19 +113,12 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 	if err := s.hideAndWarn(s.cfg, s.flags.MaskPatterns); err != nil {
 		return err
 	}
-	if s.ds, s.selected, err = s.load(ctx, s.flags.Request); err != nil {
-		return err
-	}
-	s.flagged = s.selected
-	if s.selected, err = run.Narrow(s.ds, s.flagged, s.flags.named); err != nil {
+	if s.ds, s.flagged, err = s.load(ctx, s.flags.Request); err != nil {
 		return err
 	}
 	if s.flags.digest != "" && s.ds.Digest != s.flags.digest {
-		return fault.Newf(fault.Usage, "%s has changed since the run was made: its digest is %.12s, was %.12s", titled(s.ds), s.ds.Digest, s.flags.digest).
+		return fault.Newf(fault.Usage, "%s has changed since the run was made: its digest is %.12s, was %.12s", run.Title(s.ds), s.ds.Digest, s.flags.digest).
 			WithHint("name the dataset that the predictions are for with --subset")
-	}
-	if s.flags.Workers == 0 {
-		s.flags.Workers = sandbox.Measure(ctx, docker.FromEnv(s.getenv, s.home)).Cores
 	}
 	return nil
 }
@@ -242,18 +255,25 @@ func (s *gradeSession) settings() grading.Settings {
 
 // about is the manifest of a directory that grading makes.
 func (s *gradeSession) about() *manifest.Manifest {
+	m := s.manifest("grade")
+	for _, in := range s.selected {
+		m.Dataset.Instances = append(m.Dataset.Instances, in.ID)
+	}
+	m.Dataset.Count = len(s.selected)
+	return m
+}
+
+// manifest is the manifest of a directory that a command makes of other predictions.
+func (s *gradeSession) manifest(command string) *manifest.Manifest {
 	dir, _ := os.Getwd() // without it, relative paths are only right from here
-	ids := make([]string, len(s.selected))
-	for i, in := range s.selected {
-		ids[i] = in.ID
+	now, argv := s.started.UTC(), config.MaskSpecs(s.args)
+	m := &manifest.Manifest{
+		Batch: run.Version(), Command: command, Argv: argv, Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: argv}},
 	}
-	now := s.started.UTC()
-	return &manifest.Manifest{
-		Batch: run.Version(), Command: "grade", Argv: config.MaskSpecs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: config.MaskSpecs(s.args)}},
-		Dataset: manifest.Dataset{
-			Name: s.ds.Name, Split: s.ds.Split, Revision: s.ds.Revision, Digest: s.ds.Digest, Count: len(ids), Instances: ids,
-		},
+	if s.ds != nil {
+		m.Dataset = manifest.Dataset{Name: s.ds.Name, Split: s.ds.Split, Revision: s.ds.Revision, Digest: s.ds.Digest}
 	}
+	return m
 }
 
 // grade grades a directory and prints how it ended.
@@ -389,7 +409,7 @@ func (s *gradeSession) dryRun(ctx context.Context, r grading.Request) error {
 		return err
 	}
 	_, err = fmt.Fprintf(s.stdout, "\nwould grade %d of %s\n  dataset  %s\n  workers  %d\n  output   %s\n",
-		todo, printable.Count(len(plan), "prediction", "predictions"), titled(s.ds), s.flags.Workers, r.Output)
+		todo, printable.Count(len(plan), "prediction", "predictions"), run.Title(s.ds), s.flags.Workers, r.Output)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/grade/regrade"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/run"
 	"batch.example/batch/run/grading"
 )
 
@@ -44,7 +45,7 @@ func (a *app) regrade(ctx context.Context, f gradeFlags) error {
 	}
 	if len(unknown) > 0 {
 		fmt.Fprintf(a.stderr, "batch: %s of no instance of %s: %s\n",
-			printable.Count(len(unknown), "folder has logs", "folders have logs"), titled(ds), some(unknown))
+			printable.Count(len(unknown), "folder has logs", "folders have logs"), run.Title(ds), some(unknown))
 	}
 	complete := true
 	for i, r := range reports {

@@ -171,15 +171,20 @@ func (a *app) invoke(ctx context.Context, f runFlags, git *run.GitProbe) (*invoc
 	if err != nil {
 		return nil, err
 	}
-	ds, selected, err := a.load(ctx, s.Request)
-	if err != nil {
-		return nil, f.acceptedName(ds, err)
-	}
-	if err := s.Over(ds, selected); err != nil {
+	if err := s.load(ctx); err != nil {
 		return nil, err
 	}
 	s.Measure(ctx)
 	return s, nil
+}
+
+// load opens the dataset of the request and selects from it.
+func (s *invocation) load(ctx context.Context) error {
+	ds, selected, err := s.app.load(ctx, s.Request)
+	if err != nil {
+		return s.flags.acceptedName(ds, err)
+	}
+	return s.Over(ds, selected)
 }
 
 // acceptedName explains an instance that does not exist where it is the name of a difference:
@@ -191,7 +196,7 @@ func (f *runFlags) acceptedName(ds *dataset.Dataset, err error) error {
 	if _, unknown := (dataset.Selection{IDs: f.Named[:1]}).Apply(ds.Instances); unknown == nil {
 		return err
 	}
-	return fault.Newf(fault.Usage, "%q is not an instance of %s", f.Named[0], titled(ds)).
+	return fault.Newf(fault.Usage, "%q is not an instance of %s", f.Named[0], run.Title(ds)).
 		WithHint("did you mean `--accept-changes=%s`?", f.Named[0])
 }
 

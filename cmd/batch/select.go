@@ -10,8 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"batch.example/batch/agent/config"
-	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/progress"
@@ -22,7 +20,6 @@ import (
 	"batch.example/batch/run"
 	"batch.example/batch/run/selecting"
 	"batch.example/batch/runner"
-	"batch.example/batch/sandbox"
 )
 
 // selectFlags are the flags of `batch select`. Those of `batch grade` are about the dataset and
@@ -218,7 +215,7 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 			Sandboxes: s.process().Sandboxes(s.cfg, s.gradeSession.flags.Request),
 		}
 		if f.Workers == 0 {
-			c.Width = runner.NewWidth(sandbox.Measure(ctx, docker.FromEnv(s.getenv, s.home)).Cores)
+			c.Width = runner.NewWidth(s.cores(ctx))
 		}
 	}
 	if f.Workers > 0 {
@@ -276,27 +273,7 @@ func (s *selectSession) openDataset(ctx context.Context) error {
 		return fault.Newf(fault.Usage, "%s has no manifest.json that names its dataset", s.entry.Attempts[0].Path).
 			WithHint("name it with --subset, such as --subset verified")
 	}
-	if dir != "" {
-		if err := g.flags.fromManifest(dir, s.process()); err != nil {
-			return err
-		}
-	}
-	var err error
-	if g.cfg, err = s.process().LoadConfig(g.flags.Request); err != nil {
-		return err
-	}
-	if err := s.hideAndWarn(g.cfg, nil); err != nil {
-		return err
-	}
-	g.flags.Only = nil // each attempt may have others
-	if g.ds, _, err = s.load(ctx, g.flags.Request); err != nil {
-		return err
-	}
-	if g.flags.digest != "" && g.ds.Digest != g.flags.digest {
-		return fault.Newf(fault.Usage, "%s has changed since the attempts were made: its digest is %.12s, was %.12s", titled(g.ds), g.ds.Digest, g.flags.digest).
-			WithHint("name the dataset of the attempts with --subset")
-	}
-	return nil
+	return g.read(ctx, dir)
 }
 
 // firstRun returns the first attempt's directory that has a manifest, or "".
@@ -311,16 +288,8 @@ func (s *selectSession) firstRun() string {
 
 // about is the manifest of the directory; nil if no attempt says what its dataset is.
 func (s *selectSession) about() (*manifest.Manifest, error) {
-	dir, _ := os.Getwd() // without it, relative paths are only right from here
-	now := s.started.UTC()
-	m := &manifest.Manifest{
-		Batch: run.Version(), Command: "select", Argv: config.MaskSpecs(s.args), Dir: dir, Created: now, Runs: []manifest.Run{{Started: now, Argv: config.MaskSpecs(s.args)}},
-	}
-	known := false
-	if s.ds != nil {
-		m.Dataset = manifest.Dataset{Name: s.ds.Name, Split: s.ds.Split, Revision: s.ds.Revision, Digest: s.ds.Digest}
-		known = true
-	}
+	m := s.manifest("select")
+	known := s.ds != nil
 	var ids []string
 	for _, a := range s.entry.Attempts {
 		for id := range a.Scores {

@@ -252,9 +252,8 @@ func (s *Setup) checkSelection(ds *dataset.Dataset, selected []dataset.Instance)
 		}
 		same := slices.EqualFunc(selected, m.Dataset.Instances, func(in dataset.Instance, id string) bool { return in.ID == id })
 		if !same || ds.Digest != m.Dataset.Digest {
-			now := manifest.Dataset{Name: ds.Name, Split: ds.Split}
 			return fault.Newf(fault.Usage, "%s has other instances than those selected now: %d of %s, not %d of %s", s.Dir,
-				m.Dataset.Count, m.Dataset.Title(), len(selected), now.Title()).
+				m.Dataset.Count, m.Dataset.Title(), len(selected), run.Title(ds)).
 				WithHint("all cells of a sweep run the same instances: choose another folder with `-o`, or accept the difference\nwith `--accept-changes=dataset`")
 		}
 	}
