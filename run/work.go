@@ -43,6 +43,10 @@ func (r *Run) work(ctx context.Context, drain <-chan struct{}, v rundir.View, wi
 				c.Name = with.name
 				host, err = with.boxes.Start(ctx, c)
 			}
+			if err == nil && r.WidthWhy != "" {
+				c.Notify(r.WidthWhy)
+				c.Log.Info(r.WidthWhy)
+			}
 			return host, err
 		},
 		Pool: func(ctx context.Context, pool runner.Config, v rundir.View) error {
@@ -80,10 +84,6 @@ func (r *Run) progress() rundir.Progress {
 
 // attempt runs the pool.
 func (r *Run) attempt(ctx context.Context, pool runner.Config, v rundir.View, host *sandbox.Host, models solver.Models, with *shared) (err error) {
-	if r.WidthWhy != "" {
-		v.Say(r.WidthWhy)
-		pool.Log.Info(r.WidthWhy)
-	}
 	jobs, done, err := r.jobs(&pool, with)
 	if err != nil {
 		return err
