@@ -35,6 +35,10 @@ func Read(path string) (records []Record, torn int64, err error) {
 // which is not an error. A damaged line before whole records is an error (kind Instance,
 // with the line's number); fn has then been called for all records before it.
 func Scan(journal io.Reader, fn func(Record) error) (torn int64, err error) {
+	return scan(journal, func(r Record, _ Place) error { return fn(r) })
+}
+
+func scan(journal io.Reader, fn func(Record, Place) error) (torn int64, err error) {
 	r := whole(journal)
 	badLine, badAt := 0, int64(0)
 	for {
@@ -58,7 +62,7 @@ func Scan(journal io.Reader, fn func(Record) error) (torn int64, err error) {
 		}
 		rec, err := r.record(&l)
 		if err == nil {
-			err = fn(rec)
+			err = fn(rec, Place(l.at.from))
 		}
 		if err != nil {
 			return 0, err

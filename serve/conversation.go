@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/authority"
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 )
 
 // conversation is a context of the protocol. Its mutex is taken before the server's.
@@ -69,7 +70,7 @@ func (s *Server) conversation(id string) *conversation {
 }
 
 // recall takes an entry of the log into account.
-func (c *conversation) recall(e entry, at place) error {
+func (c *conversation) recall(e entry, at journal.Place) error {
 	if e.Type == entryContext {
 		c.owner, c.row, c.created = e.Owner, e.Row, e.Time
 		return nil

@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,14 +9,15 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/journal"
 )
 
 // logName is the name of a context's log in its instance's folder.
 const logName = "a2a.jsonl"
 
-// entry is a line of a context's log. Each type uses some of its fields.
+// entry is the data of a record of a context's log. Each type uses some of its fields.
 type entry struct {
-	Type string    `json:"type"`
+	Type string    `json:"-"` // the record's
 	Time time.Time `json:"time"`
 
 	// context: the context began. It is the first line.
@@ -60,74 +59,27 @@ type product struct {
 	Data      []byte `json:"data"` // base64 in JSON: exact
 }
 
-// place is where a line is in a log.
-type place struct{ at, size int64 }
+// contextLog is the log of one context: see [journal.Log].
+type contextLog struct{ *journal.Log }
 
-// contextLog is the log of one context. It is used by one goroutine at a time.
-type contextLog struct {
-	path string
-	size int64
-}
-
-// append adds entries, durably; after a crash the first ones of them may be there. Where they
-// cannot be written, the error is a fault and the log is as before.
-func (l *contextLog) append(entries ...entry) ([]place, error) {
-	var text bytes.Buffer
-	var places []place
-	for _, e := range entries {
-		at := text.Len()
-		line, err := json.Marshal(e)
-		if err != nil {
-			return nil, fault.New(fault.Bug, "writing a context's log", err)
-		}
-		text.Write(line)
-		text.WriteByte('\n')
-		places = append(places, place{l.size + int64(at), int64(text.Len() - at)})
+// append adds entries, durably; after a crash the first ones of them may be there.
+func (l *contextLog) append(entries ...entry) ([]journal.Place, error) {
+	list := make([]journal.Entry, len(entries))
+	for i, e := range entries {
+		list[i] = journal.Entry{Type: e.Type, Data: e}
 	}
-	if err := l.write(text.Bytes()); err != nil {
-		return nil, atomicfile.Fault("writing a context's log", err)
-	}
-	l.size += int64(text.Len())
-	return places, nil
-}
-
-func (l *contextLog) write(text []byte) (err error) {
-	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-	}()
-	err = f.Truncate(l.size) // a crash may have left the beginning of a line
-	if err == nil {
-		_, err = f.WriteAt(text, l.size)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err != nil {
-		_ = f.Truncate(l.size) // the next append does it too
-	}
-	return err
+	return l.Add(list...)
 }
 
 // artifact reads an artifact.
-func (l *contextLog) artifact(at place) (*product, error) {
-	f, err := os.Open(l.path)
+func (l *contextLog) artifact(at journal.Place) (*product, error) {
+	r, err := l.At(at)
 	if err != nil {
-		return nil, atomicfile.Fault("reading a context's log", err)
+		return nil, err
 	}
-	defer f.Close()
-	line := make([]byte, at.size)
-	if _, err := f.ReadAt(line, at.at); err != nil {
-		return nil, atomicfile.Fault("reading a context's log", err)
-	}
-	var e entry
-	if err := json.Unmarshal(line, &e); err != nil || e.Artifact == nil {
-		return nil, fault.Newf(fault.Instance, "reading a context's log: no artifact at byte %d", at.at)
+	e, err := decoded(r)
+	if err != nil || e.Artifact == nil {
+		return nil, fault.Newf(fault.Instance, "reading a context's log: no artifact at byte %d", at)
 	}
 	return e.Artifact, nil
 }
@@ -138,57 +90,61 @@ func newLog(dir, id string) (*contextLog, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, atomicfile.Fault("creating a context's folder", err)
 	}
-	path := filepath.Join(folder, logName)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err == nil {
-		err = f.Close()
+	if err := (atomicfile.Files{}).SyncDir(dir); err != nil {
+		return nil, atomicfile.Fault("creating a context's folder", err)
 	}
-	for _, d := range []string{folder, dir} {
-		if err == nil {
-			err = atomicfile.Files{}.SyncDir(d)
-		}
-	}
-	return &contextLog{path: path}, atomicfile.Fault("creating a context's log", err)
+	l, _, err := openLog(filepath.Join(folder, logName), func(entry, journal.Place) error { return nil })
+	return l, err
 }
 
 // openLog reads a log, and calls each with every entry. What a crash left of the last line
-// is cut off with the next append. A log whose first line is missing was never answered for:
-// ok is false.
-func openLog(path string, each func(entry, place) error) (l *contextLog, ok bool, err error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, false, atomicfile.Fault("reading a context's log", err)
+// is cut off. A log whose first line is missing was never answered for: ok is false.
+func openLog(path string, each func(entry, journal.Place) error) (l *contextLog, ok bool, err error) {
+	if err := convert(path); err != nil {
+		return nil, false, err
 	}
-	l = &contextLog{path: path}
-	whole, err := readLog(text, each)
-	l.size = whole
-	return l, whole > 0, err
+	log, err := journal.OpenLog(path, journal.LogOptions{}, reading(each))
+	if err != nil {
+		return nil, false, err
+	}
+	return &contextLog{log}, !log.Empty(), nil
 }
 
-// readLog decodes the lines of a log, and returns how many bytes of it are whole. A line
-// that is not whole with others behind it is an Instance fault.
-func readLog(text []byte, each func(entry, place) error) (whole int64, err error) {
-	for len(text) > 0 {
-		line, rest, ended := bytes.Cut(text, []byte("\n"))
-		var e entry
-		decoded := json.Unmarshal(line, &e)
-		if !ended || decoded != nil && len(rest) == 0 {
-			return whole, nil
+// reading returns what calls each with the entries of records.
+func reading(each func(entry, journal.Place) error) func(journal.Record, journal.Place) error {
+	return func(r journal.Record, at journal.Place) error {
+		e, err := decoded(r)
+		if err == nil {
+			err = check(e, r.Seq == 1)
 		}
-		if decoded == nil {
-			decoded = check(e, whole == 0)
+		if err != nil {
+			return err
 		}
-		if decoded != nil {
-			return whole, fault.New(fault.Instance, "reading a context's log", decoded)
-		}
-		size := int64(len(line) + 1)
-		if err := each(e, place{whole, size}); err != nil {
-			return whole, err
-		}
-		whole += size
-		text = rest
+		return each(e, at)
 	}
-	return whole, nil
+}
+
+func decoded(r journal.Record) (entry, error) {
+	e, err := journal.Decode[entry](r)
+	e.Type = r.Type
+	return e, err
+}
+
+// readLog calls each with every entry of a log, without changing it.
+func readLog(path string, each func(entry) error) error {
+	list, old, err := oldEntries(path)
+	if err != nil {
+		return err
+	}
+	if !old {
+		return journal.ReadLog(path, reading(func(e entry, _ journal.Place) error { return each(e) }))
+	}
+	for _, e := range list {
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check refuses an entry without what its type needs.

@@ -407,7 +407,7 @@ func (c *conversation) record(t *task, w *work, config *a2a.MessageSendConfig) (
 			return err
 		}
 	}
-	if c.log.size == 0 {
+	if c.log.Empty() {
 		entries = append(entries, entry{Type: entryContext, Time: c.created, Owner: c.owner, Row: c.row})
 	}
 	id := taskID(c.id, len(c.tasks)+1)

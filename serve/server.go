@@ -114,9 +114,10 @@ func Contexts(dir string) ([]Context, error) {
 	var list []Context
 	err := eachLog(dir, func(id, path string) error {
 		c := Context{ID: id}
-		_, ok, err := openLog(path, func(e entry, _ place) error {
+		ok := false
+		err := readLog(path, func(e entry) error {
 			if e.Type == entryContext {
-				c.Row = e.Row
+				c.Row, ok = e.Row, true
 			}
 			return nil
 		})

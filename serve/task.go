@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/a2a"
+
+	"batch.example/batch/journal"
 )
 
 // task is a task of the protocol. Its context's mutex guards it.
@@ -26,8 +28,8 @@ type task struct {
 
 // artifact says where an artifact is.
 type artifact struct {
-	name string
-	place
+	name  string
+	place journal.Place
 }
 
 // taskID returns the id of a context's task. It names the context, so that a task is found
@@ -62,7 +64,7 @@ func (t *task) settle(status a2a.TaskStatus) {
 }
 
 // made adds an artifact, or replaces one with the same name.
-func (t *task) made(name string, at place) {
+func (t *task) made(name string, at journal.Place) {
 	t.artifacts = slices.DeleteFunc(t.artifacts, func(a artifact) bool { return a.name == name })
 	t.artifacts = append(t.artifacts, artifact{name, at})
 }

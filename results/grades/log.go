@@ -1,11 +1,6 @@
 package grades
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -34,50 +29,24 @@ type Options struct {
 // Log is the file of a run directory, open for appending. Its methods are safe for
 // concurrent use.
 type Log struct {
-	path   string
-	mask   *mask.Masker
-	notes  []string
-	writer *journal.Writer
+	mask *mask.Masker
+	log  *journal.Log
 
 	mu     sync.Mutex
 	grades []Grade
 }
 
-// Open opens the file in dir for appending, and creates it if it does not exist. The
-// caller owns the directory (results.Store does, whose method Grades opens the log) and
-// must Close the log.
+// Open reads the file in dir for appending. The caller owns the directory (results.Store does,
+// whose method Grades opens the log). The first Add creates the file.
 func Open(dir string, o Options) (*Log, error) {
-	l := &Log{path: Path(dir), mask: o.Mask}
+	l := &Log{mask: o.Mask}
 	var err error
-	if l.grades, err = Read(dir); err != nil {
-		return nil, err
-	}
-	tail, err := l.recover(o.Files)
-	if err != nil {
-		return nil, err
-	}
-	l.writer, err = journal.Open(l.path, tail, journal.Options{Files: o.Files, Public: true, Spend: func(_, _ float64) {}})
-	return l, err
-}
-
-// recover removes what follows the last whole record. A file without one may be another
-// program's: it is moved aside.
-func (l *Log) recover(files atomicfile.Files) (journal.Tail, error) {
-	tail, err := journal.ReadTail(l.path)
-	switch {
-	case err != nil || tail.Torn == 0:
-		return tail, err
-	case tail.Last.Seq == 0:
-		aside, err := files.MoveAside(l.path)
-		l.notes = append(l.notes, fmt.Sprintf("%s had no whole record: moved to %s", File, filepath.Base(aside)))
-		return tail, atomicfile.Fault("moving "+File+" aside", err)
-	}
-	l.notes = append(l.notes, fmt.Sprintf("%s: cut %d bytes of an incomplete record off its end, after record %d", File, tail.Torn, tail.Last.Seq))
-	return tail, tail.Cut(l.path, files.Inject)
+	l.log, err = journal.OpenLog(Path(dir), journal.LogOptions{Files: o.Files, Public: true}, taking(&l.grades))
+	return l, damaged(err)
 }
 
 // Recovered says in words what a crash had left and Open removed.
-func (l *Log) Recovered() []string { return slices.Clone(l.notes) }
+func (l *Log) Recovered() []string { return l.log.Recovered() }
 
 // Add appends a grade; it is durable when Add returns nil. After an error, the grade may
 // or may not be in the file.
@@ -95,10 +64,7 @@ func (l *Log) Add(g Grade) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.writer.Append(recordType, g); err != nil {
-		return err
-	}
-	if err := l.writer.Sync(); err != nil {
+	if _, err := l.log.Add(journal.Entry{Type: recordType, Data: g}); err != nil {
 		return err
 	}
 	l.grades = append(l.grades, g)
@@ -129,37 +95,35 @@ func (l *Log) All() []Grade {
 	return slices.Clone(l.grades)
 }
 
-// Close closes the file. A second Close does nothing.
-func (l *Log) Close() error { return l.writer.Close() }
+// Close makes each later Add fail.
+func (l *Log) Close() error { return l.log.Close() }
 
 // Read returns the grades in the run directory dir, in the order of the file; none if
 // there is no file. It takes no lock. If a line is damaged, the error has its number, and
 // the grades before it are returned.
-func Read(dir string) ([]Grade, error) {
-	path := Path(dir)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, atomicfile.Fault("opening "+File, err)
-	}
-	defer f.Close()
-	var list []Grade
-	_, err = journal.Scan(f, func(r journal.Record) error {
+func Read(dir string) (list []Grade, err error) {
+	err = journal.ReadLog(Path(dir), taking(&list))
+	return list, damaged(err)
+}
+
+// taking returns what takes the grades of a file into list.
+func taking(list *[]Grade) func(journal.Record, journal.Place) error {
+	return func(r journal.Record, _ journal.Place) error {
 		if r.Type != recordType {
 			return nil
 		}
-		var g Grade
-		if err := json.Unmarshal(r.Data, &g); err != nil {
-			return fault.New(fault.Instance, fmt.Sprintf("line %d is not a grade", r.Seq), err)
+		g, err := journal.Decode[Grade](r)
+		if err == nil {
+			*list = append(*list, g)
 		}
-		list = append(list, g)
-		return nil
-	})
-	if err != nil {
-		return list, fault.New(fault.KindOf(err), "reading "+path, err).
-			WithHint("move it away and grade again; the predictions are not affected")
+		return err
 	}
-	return list, nil
+}
+
+// damaged adds what to do to an error of reading.
+func damaged(err error) error {
+	if err == nil || fault.KindOf(err) != fault.Instance {
+		return err
+	}
+	return fault.New(fault.Instance, "", err).WithHint("move it away and grade again; the predictions are not affected")
 }

@@ -1,11 +1,6 @@
 package selections
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -92,9 +87,8 @@ func (r *Records) Cost() (sum float64) {
 // Log is the file of a directory, open for appending. Its methods are safe for concurrent
 // use.
 type Log struct {
-	mask   *mask.Masker
-	writer *journal.Writer
-	notes  []string
+	mask *mask.Masker
+	log  *journal.Log
 
 	mu  sync.Mutex
 	all Records
@@ -106,34 +100,17 @@ type Options struct {
 	Mask  *mask.Masker     // hides secrets in texts; nil hides nothing
 }
 
-// Open opens the file in dir for appending, and creates it if it does not exist. The caller
-// owns the directory and must Close the log.
+// Open reads the file in dir for appending. The caller owns the directory. The first record that
+// is added creates the file.
 func Open(dir string, o Options) (*Log, error) {
-	all, err := Read(dir)
-	if err != nil {
-		return nil, err
-	}
-	l := &Log{mask: o.Mask, all: *all}
-	path := filepath.Join(dir, File)
-	tail, err := journal.ReadTail(path)
-	if err != nil {
-		return nil, err
-	}
-	if tail.Torn > 0 {
-		l.notes = append(l.notes, fmt.Sprintf("%s: cut %d bytes of an incomplete record off its end", File, tail.Torn))
-		if err := tail.Cut(path, o.Files.Inject); err != nil {
-			return nil, err
-		}
-	}
-	l.writer, err = journal.Open(path, tail, journal.Options{Files: o.Files, Public: true, Spend: func(_, _ float64) {}})
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
+	l := &Log{mask: o.Mask}
+	var err error
+	l.log, err = journal.OpenLog(filepath.Join(dir, File), journal.LogOptions{Files: o.Files, Public: true}, l.all.take)
+	return l, damaged(err)
 }
 
 // Recovered says in words what a crash had left and Open removed.
-func (l *Log) Recovered() []string { return slices.Clone(l.notes) }
+func (l *Log) Recovered() []string { return l.log.Recovered() }
 
 // AddSelection appends a selection.
 func (l *Log) AddSelection(s Selection) error {
@@ -170,10 +147,7 @@ func (l *Log) AddTested(t Tested) error {
 func (l *Log) add(typ string, v any, keep func(*Records)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.writer.Append(typ, v); err != nil {
-		return err
-	}
-	if err := l.writer.Sync(); err != nil {
+	if _, err := l.log.Add(journal.Entry{Type: typ, Data: v}); err != nil {
 		return err
 	}
 	keep(&l.all)
@@ -187,55 +161,48 @@ func (l *Log) All() Records {
 	return Records{slices.Clone(l.all.Selections), slices.Clone(l.all.Replies), slices.Clone(l.all.Tested), slices.Clone(l.all.Unanswered)}
 }
 
-// Close closes the file. A second Close does nothing.
-func (l *Log) Close() error { return l.writer.Close() }
+// Close makes each later addition fail.
+func (l *Log) Close() error { return l.log.Close() }
 
 // Read returns what the file in dir has; nothing if there is no file. It takes no lock. A
 // damaged line is an error with its number.
 func Read(dir string) (*Records, error) {
 	all := &Records{}
-	path := filepath.Join(dir, File)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, atomicfile.Fault("opening "+File, err)
-	}
-	defer f.Close()
-	if _, err := journal.Scan(f, all.take); err != nil {
-		return nil, fault.New(fault.KindOf(err), "reading "+path, err).
-			WithHint("select again into another directory")
+	if err := journal.ReadLog(filepath.Join(dir, File), all.take); err != nil {
+		return nil, damaged(err)
 	}
 	return all, nil
 }
 
-func (r *Records) take(record journal.Record) (err error) {
+// damaged adds what to do to an error of reading.
+func damaged(err error) error {
+	if err == nil || fault.KindOf(err) != fault.Instance {
+		return err
+	}
+	return fault.New(fault.Instance, "", err).WithHint("select again into another directory")
+}
+
+func (r *Records) take(record journal.Record, _ journal.Place) (err error) {
 	switch record.Type {
 	case typeSelection:
-		r.Selections, err = appended(r.Selections, record)
+		err = taken(record, func(s Selection) { r.Selections = append(r.Selections, s) })
 	case typeAsked:
-		r.Unanswered, err = appended(r.Unanswered, record)
+		err = taken(record, func(a Asked) { r.Unanswered = append(r.Unanswered, a) })
 	case typeReply:
-		var replies []Reply
-		if replies, err = appended(replies, record); err == nil {
-			r.reply(replies[0])
-		}
+		err = taken(record, r.reply)
 	case typeUnpaid:
-		var u []Unpaid
-		if u, err = appended(u, record); err == nil {
-			r.settle(u[0].InstanceID)
-		}
+		err = taken(record, func(u Unpaid) { r.settle(u.InstanceID) })
 	case typeTested:
-		r.Tested, err = appended(r.Tested, record)
+		err = taken(record, func(t Tested) { r.Tested = append(r.Tested, t) })
 	}
 	return err
 }
 
-func appended[T any](list []T, record journal.Record) ([]T, error) {
-	var v T
-	if err := json.Unmarshal(record.Data, &v); err != nil {
-		return list, fault.New(fault.Instance, fmt.Sprintf("line %d is not a record of type %s", record.Seq, record.Type), err)
+// taken calls take with the data of a record.
+func taken[T any](record journal.Record, take func(T)) error {
+	v, err := journal.Decode[T](record)
+	if err == nil {
+		take(v)
 	}
-	return append(list, v), nil
+	return err
 }

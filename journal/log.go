@@ -1,0 +1,162 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+)
+
+// Log is a file of records that is not the journal of an instance, such as the grades of a
+// run directory. It has a journal's lines, checksums and sequence numbers. The file is open only
+// while it is read or written: a process may have many Logs, and need not close them. Methods
+// are safe for concurrent use; other processes may read the file, but not write it.
+type Log struct {
+	path  string
+	o     LogOptions
+	notes []string
+
+	mu    sync.Mutex
+	tail  Tail
+	dirty bool // what follows the tail may be of an Add that failed
+	ended bool
+}
+
+// LogOptions are how a [Log] is opened; the zero value works.
+type LogOptions struct {
+	Files  atomicfile.Files // asked before every write and fsync
+	Public bool             // the file holds no secrets: see [Options]
+}
+
+// Place is where a record of a [Log] begins in its file, in bytes.
+type Place int64
+
+// Entry is a record to add to a [Log].
+type Entry struct {
+	Type string // a lower-case word
+	Data any    // marshalled to JSON
+}
+
+// OpenLog opens the log at path, which the caller owns, and calls take with each record that it
+// has. The first Add creates the file. What a crash left of the last record is cut off. A file
+// without a whole record may be another program's: it is moved aside.
+func OpenLog(path string, o LogOptions, take func(Record, Place) error) (*Log, error) {
+	l := &Log{path: path, o: o}
+	if err := ReadLog(path, take); err != nil {
+		return nil, err
+	}
+	var err error
+	if l.tail, err = ReadTail(path); err != nil || l.tail.Torn == 0 {
+		return l, err
+	}
+	name := filepath.Base(path)
+	if l.tail.Last.Seq == 0 {
+		aside, err := o.Files.MoveAside(path)
+		l.notes = append(l.notes, fmt.Sprintf("%s had no whole record: moved to %s", name, filepath.Base(aside)))
+		l.tail = Tail{}
+		return l, atomicfile.Fault("moving "+name+" aside", err)
+	}
+	l.notes = append(l.notes, fmt.Sprintf("%s: cut %d bytes of an incomplete record off its end, after record %d", name, l.tail.Torn, l.tail.Last.Seq))
+	return l, l.tail.Cut(path, o.Files.Inject)
+}
+
+// ReadLog calls take with each record of the log at path, without changing it; there are none if
+// there is no file. A damaged line before whole records is an error, as for [Scan].
+func ReadLog(path string, take func(Record, Place) error) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return atomicfile.Fault("opening "+path, err)
+	}
+	defer f.Close()
+	if _, err := scan(f, take); err != nil {
+		return fault.New(fault.KindOf(err), "reading "+path, err)
+	}
+	return nil
+}
+
+// Decode returns the data of a record as a T, which a record of the type is expected to have.
+func Decode[T any](r Record) (v T, err error) {
+	if err := json.Unmarshal(r.Data, &v); err != nil {
+		return v, fault.New(fault.Instance, fmt.Sprintf("line %d is not a record of type %s", r.Seq, r.Type), err)
+	}
+	return v, nil
+}
+
+// Recovered says in words what a crash had left and OpenLog removed.
+func (l *Log) Recovered() []string { return slices.Clone(l.notes) }
+
+// Empty reports whether the log has no record.
+func (l *Log) Empty() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tail.Last.Seq == 0
+}
+
+// Add appends records, and returns where they are. They are durable when Add returns. After an
+// error, a reader may or may not find them; the next Add replaces them.
+func (l *Log) Add(list ...Entry) (places []Place, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return nil, fault.Newf(fault.Bug, "adding to %s: its directory is closed", l.path)
+	}
+	if l.dirty {
+		if err := l.tail.Cut(l.path, l.o.Files.Inject); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	l.dirty = true
+	w, err := Open(l.path, l.tail, Options{Files: l.o.Files, Public: l.o.Public, Spend: func(_, _ float64) {}})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		places = append(places, Place(w.written+int64(len(w.pending))))
+		if err = w.Append(e.Type, e.Data); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = w.Sync()
+	}
+	if closing := w.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.tail, l.dirty = Tail{Last: w.last, End: w.written}, false
+	return places, nil
+}
+
+// Close makes each later Add fail, for an owner that gives up the file's directory. Its error is nil.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	return nil
+}
+
+// At reads a record again.
+func (l *Log) At(at Place) (Record, error) {
+	f, err := os.Open(l.path)
+	if err != nil {
+		return Record{}, atomicfile.Fault("opening "+l.path, err)
+	}
+	defer f.Close()
+	size, err := osFile{f}.Size()
+	if err != nil {
+		return Record{}, atomicfile.Fault("reading "+l.path, err)
+	}
+	return RecordAt(f, int64(at), size)
+}
