@@ -30,9 +30,6 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
@@ -51,10 +48,9 @@ var Protocol = endpoint.Protocol{
 
 // Model implements [llm.Model]. It is safe for concurrent use.
 type Model struct {
-	client   sdk.Client
+	send     func(ctx context.Context, ask history.Body) (*http.Response, error) // see [endpoint.Endpoint.Send]
 	at       *endpoint.Endpoint
 	settings settings
-	rewrites bool // the client changes requests on their way
 	regional bool // it is asked at a cloud's region, not at its global endpoint
 }
 
@@ -66,12 +62,39 @@ func New(cfg endpoint.Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []option.RequestOption{option.WithBaseURL(root(m.at.Address)), option.WithHTTPClient(m.at.HTTP)}
-	if m.at.APIKey != "" {
-		options = append(options, option.WithAPIKey(m.at.APIKey))
+	return m, m.connect()
+}
+
+// apiVersion is the version of the Messages API.
+const apiVersion = "2023-06-01"
+
+// connect makes the model send its requests to the endpoint.
+func (m *Model) connect() error {
+	u, err := url.Parse(root(m.at.Address))
+	if err != nil {
+		return err
 	}
-	m.connect(options...)
-	return m, nil
+	u.RawQuery = ""
+	blank, err := http.NewRequest(http.MethodPost, u.JoinPath("v1/messages").String(), nil)
+	if err != nil {
+		return err
+	}
+	blank.Header.Set("Anthropic-Version", apiVersion)
+	blank.Header.Set("Content-Type", "application/json")
+	blank.Header.Set("Accept", "application/json")
+	blank.Header.Set("User-Agent", "batch")
+	if m.at.APIKey != "" {
+		blank.Header.Set("X-Api-Key", m.at.APIKey)
+	}
+	for name, value := range m.at.Headers {
+		blank.Header.Set(name, value)
+	}
+	m.send = func(ctx context.Context, ask history.Body) (*http.Response, error) {
+		r := blank.WithContext(ctx) // nobody changes the header that they share
+		ask.Attach(r)
+		return m.at.Send(r)
+	}
+	return nil
 }
 
 // open returns a model that is not connected yet.
@@ -90,18 +113,6 @@ func open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 		return nil, fault.New(fault.Usage, "reading model_kwargs.cache_control", err)
 	}
 	return &Model{at: at, settings: s}, nil
-}
-
-// connect makes the client, with none of the SDK's own options from the environment.
-func (m *Model) connect(options ...option.RequestOption) {
-	m.client.Options = []option.RequestOption{
-		option.WithMaxRetries(0), // repeating is not the client's
-		option.WithoutOpenTelemetry(),
-	}
-	for name, value := range m.at.Headers {
-		m.client.Options = append(m.client.Options, option.WithHeader(name, value))
-	}
-	m.client.Options = append(m.client.Options, options...)
 }
 
 // root is the address without the path of the API, which people write or leave out.
@@ -173,27 +184,14 @@ func content(raw json.RawMessage) (list [][]byte) {
 	return list
 }
 
-// attach makes body the one of the request, which the SDK would send in chunks.
-func attach(body history.Body) option.RequestOption {
-	return option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		body.Attach(r)
-		return next(r)
-	})
-}
-
 func (m *Model) ask(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	ask, err := m.request(req)
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
 	return m.at.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		var answer *http.Response
-		var params any = ask.Reader()
-		options := []option.RequestOption{attach(ask)}
-		if m.rewrites {
-			params, options = slices.Concat(ask...), nil
-		}
-		if err := m.client.Post(try, "v1/messages", params, &answer, options...); err != nil {
+		answer, err := m.send(try, ask)
+		if err != nil {
 			return answer, nil, err
 		}
 		resp, err := m.read(answer)

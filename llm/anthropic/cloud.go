@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/bedrock"
 	"github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/anthropics/anthropic-sdk-go/vertex"
@@ -25,6 +26,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
 )
 
 // NewBedrock returns Claude at Amazon Bedrock. APIKey is a Bedrock API key. Without one,
@@ -52,13 +54,29 @@ func NewBedrock(ctx context.Context, cfg endpoint.Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.rewrites = true
 	options := []option.RequestOption{option.WithHTTPClient(m.at.HTTP), bedrock.WithConfig(account), option.WithBaseURL(root(m.at.Address))}
 	if key != "" {
 		options = append(options, option.WithMiddleware(bearer(key)))
 	}
-	m.connect(options...)
+	m.connectCloud(options...)
 	return m, nil
+}
+
+// connectCloud makes the SDK send the requests, which it signs and changes on their way, with none
+// of its own options from the environment.
+func (m *Model) connectCloud(options ...option.RequestOption) {
+	client := sdk.Client{Options: []option.RequestOption{
+		option.WithMaxRetries(0), // repeating is not the client's
+		option.WithoutOpenTelemetry(),
+	}}
+	for name, value := range m.at.Headers {
+		client.Options = append(client.Options, option.WithHeader(name, value))
+	}
+	client.Options = append(client.Options, options...)
+	m.send = func(ctx context.Context, ask history.Body) (answer *http.Response, err error) {
+		err = client.Post(ctx, "v1/messages", slices.Concat(ask...), &answer)
+		return answer, err
+	}
 }
 
 // bearer sends a key, also where the SDK prefers the one in AWS_BEARER_TOKEN_BEDROCK.
@@ -128,8 +146,8 @@ func NewVertex(ctx context.Context, cfg endpoint.Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.rewrites, m.regional = true, region != "global"
-	m.connect(option.WithHTTPClient(m.at.HTTP), vertex.WithCredentials(ctx, region, project, account), option.WithBaseURL(root(m.at.Address)))
+	m.regional = region != "global"
+	m.connectCloud(option.WithHTTPClient(m.at.HTTP), vertex.WithCredentials(ctx, region, project, account), option.WithBaseURL(root(m.at.Address)))
 	return m, nil
 }
 

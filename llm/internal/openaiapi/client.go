@@ -6,10 +6,8 @@
 package openaiapi
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -86,27 +84,16 @@ type Readers struct {
 	Streamed func(a Answer) (*llm.Response, error)
 }
 
-// maxRefusal bounds how much of an error answer is read, in bytes.
-const maxRefusal = 1 << 20
-
-// errRefused stands for an answer with an error status.
-var errRefused = errors.New("the request was refused")
-
 // Ask makes the one request of a call and has its answer read, see [endpoint.Endpoint.Ask].
 func (c *Client) Ask(ctx context.Context, req *llm.Request, body history.Body, read Readers) (*llm.Response, error) {
 	return c.at.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
 		ask := c.ask.WithContext(try) // nobody changes the header that they share
 		body.Attach(ask)
-		answer, err := c.at.HTTP.Do(ask)
+		answer, err := c.at.Send(ask)
 		if err != nil {
 			return answer, nil, err
 		}
 		defer answer.Body.Close()
-		if answer.StatusCode >= http.StatusBadRequest {
-			said, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
-			answer.Body = io.NopCloser(bytes.NewReader(said))
-			return answer, nil, cmp.Or(err, errRefused)
-		}
 		if c.at.Stream && streamed(answer) {
 			resp, err := read.Streamed(Answer{answer})
 			return answer, resp, err
