@@ -25,12 +25,11 @@ type RunFlags struct {
 	CapAdd, CapDrop             []string
 	SecurityOpt                 []string
 	ExtraHosts                  []string // name:address
-	Binds                       []string // host:container[:options], only where allowed
 }
 
 // parse reads args over f as docker run would.
-func (f *RunFlags) parse(args []string, allowBinds bool) error {
-	fs := f.set(allowBinds)
+func (f *RunFlags) parse(args []string) error {
+	fs := f.set()
 	err := fs.Parse(args)
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return fmt.Errorf("holds %s %q: %w", flagName(bad.GetFlag()), MaskSpec(bad.GetValue()), errors.Unwrap(err))
@@ -62,7 +61,7 @@ func dashed(name string) string {
 }
 
 // set has every flag that means something.
-func (f *RunFlags) set(allowBinds bool) *pflag.FlagSet {
+func (f *RunFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("run_args", pflag.ContinueOnError)
 	fs.Usage = func() {} // --help is one that means nothing here
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -97,12 +96,8 @@ func (f *RunFlags) set(allowBinds bool) *pflag.FlagSet {
 	fs.StringArrayVar(&f.CapDrop, "cap-drop", f.CapDrop, "")
 	fs.StringArrayVar(&f.SecurityOpt, "security-opt", f.SecurityOpt, "")
 	fs.StringArrayVar(&f.ExtraHosts, "add-host", f.ExtraHosts, "")
-	fs.FuncP("volume", "v", "", func(v string) error {
-		if !allowBinds {
-			return errors.New("directories of this machine are not mounted into containers that run a model's commands")
-		}
-		f.Binds = append(f.Binds, v)
-		return nil
+	fs.FuncP("volume", "v", "", func(string) error {
+		return errors.New("directories of this machine are not mounted into containers that run a model's commands")
 	})
 	return fs
 }

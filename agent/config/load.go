@@ -183,7 +183,7 @@ func (c *Config) check(opts Options) (problems []string) {
 			say("environment.disk", "is %q, expected a size such as 20GiB, or 0 for no limit", c.Environment.Disk)
 		}
 	}
-	if err = flags.parse(c.Environment.RunArgs, opts.AllowBinds); err != nil {
+	if err = flags.parse(c.Environment.RunArgs); err != nil {
 		say("environment.run_args", "%v", err)
 	}
 	c.Environment.flags = flags

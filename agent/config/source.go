@@ -21,10 +21,9 @@ import (
 // Options say where configurations are looked for. The zero value knows the
 // current directory and the built-in names.
 type Options struct {
-	Dir        string    // where relative names start; empty: the current directory
-	Dirs       []string  // looked into after Dir
-	AllowBinds bool      // let run_args mount directories of this machine
-	Set        []Setting // values over those of all files
+	Dir  string    // where relative names start; empty: the current directory
+	Dirs []string  // looked into after Dir
+	Set  []Setting // values over those of all files
 }
 
 // Setting is a value that a flag or an environment variable sets.

@@ -35,9 +35,8 @@ var files embed.FS
 
 // Files returns the task repository, sweb.yaml at its root. It is read-only,
 // never changes and may be used from many goroutines at once.
-func Files() fs.FS { return files }
-
-// Replies returns the replies of the scripted model, YAML of the form
+//
+// Its file replies.yaml has the replies of the scripted model, YAML of the form
 //
 //	instance_id:
 //	  - text of a reply without a tool call
@@ -47,17 +46,10 @@ func Files() fs.FS { return files }
 //	    input_tokens: 1200
 //	    output_tokens: 85
 //
-// Every instance of Files has its list. They are made for a step limit of 12 and
+// Every instance has its list. They are made for a step limit of 12 and
 // a command timeout of 10 s: seven solve the task (one of them after a reply in
 // the wrong form, one after a command that ran into the timeout), one submits an
 // incomplete patch, one an empty one, and one reaches the step limit. The file
 // hasty.yaml beside it has those of a second model, which edits at once, tests nothing and
 // solves five, two of them among those that the first one does not solve.
-// The caller owns the slice.
-func Replies() []byte {
-	data, err := files.ReadFile("replies.yaml")
-	if err != nil {
-		panic("demo: replies.yaml is not embedded: " + err.Error())
-	}
-	return data
-}
+func Files() fs.FS { return files }

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +20,11 @@ type reply struct {
 func readReplies(t *testing.T) map[string][]reply {
 	t.Helper()
 	var all map[string][]reply
-	decode(t, Replies(), &all)
+	text, err := fs.ReadFile(Files(), "replies.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode(t, text, &all)
 	return all
 }
 

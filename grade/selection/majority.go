@@ -36,20 +36,10 @@ func normal(patch []byte) string {
 	return string(bytes.Trim(patch, "\r\n"))
 }
 
-// Same reports whether two patches count as equal: byte by byte, except for git's index
-// lines, the text after the line numbers of a hunk, and empty lines at both ends. Patches
-// that are empty, or white space, are equal.
-func Same(a, b []byte) bool {
-	blank := len(bytes.TrimSpace(a)) == 0
-	if blank || len(bytes.TrimSpace(b)) == 0 {
-		return blank == (len(bytes.TrimSpace(b)) == 0)
-	}
-	return normal(a) == normal(b)
-}
-
 // Groups returns the different patches that can be chosen, most attempts first, and among
-// equally many the smaller number of the first attempt. Empty patches are a group only if
-// there are no others.
+// equally many the smaller number of the first attempt: the first one is the majority's. Patches
+// are equal byte by byte, except for git's index lines, the text after the line numbers of a
+// hunk, and empty lines at both ends. Empty patches are a group only if there are no others.
 func Groups(list []Candidate) []Group {
 	list = slices.SortedFunc(slices.Values(list), func(a, b Candidate) int { return cmp.Compare(a.Attempt, b.Attempt) })
 	at := map[string]int{}
@@ -76,13 +66,4 @@ func Groups(list []Candidate) []Group {
 	}
 	slices.SortStableFunc(groups, func(a, b Group) int { return cmp.Compare(len(b.Attempts), len(a.Attempts)) })
 	return groups
-}
-
-// Majority returns the patch that most attempts made, and false if there is no candidate.
-func Majority(list []Candidate) (Group, bool) {
-	groups := Groups(list)
-	if len(groups) == 0 {
-		return Group{}, false
-	}
-	return groups[0], true
 }

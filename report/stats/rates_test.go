@@ -162,9 +162,6 @@ func FuzzRateDifference(f *testing.F) {
 				t.Errorf("at 0.8 %v is not in %v", less, in)
 			}
 		}
-		if s := SignedRank(pairs); s < 0 || s > 1 {
-			t.Errorf("signed-rank p = %v", s)
-		}
 	})
 }
 
