@@ -77,8 +77,9 @@
 //   - Messages, artifacts and state each have a store with a small interface.
 //     [session.MessageStore], [session.ArtifactStore], [session.StateStore], [session.Store],
 //     session.TestSessionsInFiles.
-//   - The history is kept in files, or in a database. [session.OpenFiles], [session/postgres.Open],
-//     session/postgres.TestSessionsInPostgres.
+//   - The history is kept in files, or in a database. [session.OpenFiles], session.TestSessionsInFiles.
+//     A store in PostgreSQL was made and has left: no command could reach it, and one store is
+//     tested harder than two. A program that needs another store implements [session.Store].
 //   - A store in memory is for examples. Not done: a store that is opened to save only when it
 //     is asked to keeps everything in memory until then. [session.Options], session.TestSessionsInFiles.
 //   - A turn loads the history, appends the person's message, runs the loop, saves what was said

@@ -21,7 +21,7 @@ type Journal interface {
 //
 // The messages of turns reach the [MessageStore] and all that happens within turns the
 // [Journal], so that a turn that was interrupted is resumed from its last journalled event.
-// [FileStore] and package session/postgres implement it.
+// [FileStore] implements it.
 type Store interface {
 	Journal
 	MessageStore

@@ -59,7 +59,6 @@ var onlyIn = map[string]string{
 
 	"github.com/modelcontextprotocol/go-sdk": "agent",
 	"github.com/a2aproject/a2a-go":           "serve",
-	"github.com/jackc/pgx":                   "session",
 }
 
 // atTheDoor are the names by which a program accesses its process. "*" is the
