@@ -73,15 +73,16 @@
 //   - The agent has the life and the history; the loop runs one turn over messages that it is
 //     handed, and keeps nothing. [session.Session], [agent.Loop], [agent.Turn],
 //     agent.TestOneLoopRunsManyAgents.
-//   - A context id identifies a session. [session.State], [session.CheckID], session.TestSessionsInFiles.
-//   - Messages, artifacts and state each have a store with a small interface.
-//     [session.MessageStore], [session.ArtifactStore], [session.StateStore], [session.Store],
-//     session.TestSessionsInFiles.
-//   - The history is kept in files, or in a database. [session.OpenFiles], session.TestSessionsInFiles.
+//   - A context id identifies a session. [session.State], session.TestSessionsInFiles.
+//   - Messages, artifacts and state each have a store with a small interface. Here they are
+//     records of one journal, so that a crash leaves them in agreement: nothing took a part of
+//     the store alone. [session.Store], session.TestSessionsInFiles.
+//   - The history is kept in files, or in a database. [journal.Writer], session.TestSessionsInFiles.
 //     A store in PostgreSQL was made and has left: no command could reach it, and one store is
-//     tested harder than two. A program that needs another store implements [session.Store].
-//   - A store in memory is for examples. Not done: a store that is opened to save only when it
-//     is asked to keeps everything in memory until then. [session.Options], session.TestSessionsInFiles.
+//     tested harder than two. A program that needs another one implements [session.Store], and
+//     tests it with [session/sessiontest.Run].
+//   - A store in memory is for examples. Here it is a journal in memory, for tests.
+//     [journal.File], session.TestSessionsInMemory.
 //   - A turn loads the history, appends the person's message, runs the loop, saves what was said
 //     and made, and yields events. [session.Session.Turn], session.TestSessionsInFiles.
 //   - A turn calls the model, executes its tools, and repeats that until the model stops, a limit
@@ -90,7 +91,8 @@
 //     its environment, so that its credentials are its own. [session.Input],
 //     session.TestEachTurnHasItsOwnCredentials.
 //   - It is saved after each turn, unless this is turned off. Here each event is saved before the
-//     next paid or irreversible act. [session.Options], session.TestSessionsInFiles, session.TestAKilledSessionInFilesIsResumed.
+//     next paid or irreversible act, and always: what was paid for is not lost.
+//     [session.Store], session.TestSessionsInFiles, session.TestAKilledSessionInFilesIsResumed.
 //   - The conversation is made shorter only where that is asked for; else there is a warning.
 //     [agent/compaction.Policy], [session.Config], session.TestACompactedSessionSendsTheSameAfterItWasOpenedAgain.
 //   - The state has a status (created, starting, ready, busy, paused, shutdown), the number of
@@ -102,7 +104,8 @@
 //     [session.Turn.Events], [session.Event], session.TestSessionsInFiles.
 //   - Pause saves, and keeps the session in memory; it is resumed without loading anything.
 //     [session.Session.Pause], session.TestSessionsInFiles.
-//   - Shutdown saves and releases everything. [session.Session.Shutdown], session.TestSessionsInFiles.
+//   - Shutdown saves and releases everything. Here the store is closed by the program that has
+//     opened it. [session.Session.Shutdown], session.TestSessionsInFiles.
 //   - The messages can be read, all or the last, or those since a time. [session.Session.Messages],
 //     [session.Query], session.TestSessionsInFiles.
 //   - The artifacts can be read. [session.Session.Artifacts], session.TestSessionsInFiles.
@@ -113,7 +116,7 @@
 //   - The loop is given the turn's number and the artifacts.
 //     Not done: it has no use for them. Events and artifacts have the number of their turn.
 //   - In another process, the next turn has the whole history. session.TestAKilledSessionInFilesIsResumed,
-//     e2e/talk.TestAKilledChatContinues, e2e/talk.TestACommandThatAKillCutOffIsNotOfferedAgain, [session.OpenFiles].
+//     e2e/talk.TestAKilledChatContinues, e2e/talk.TestACommandThatAKillCutOffIsNotOfferedAgain, [session.Session.Start].
 //   - A turn ends when the model has finished. [vocab.StatusAnswered], [journal.TurnFinished],
 //     agent.TestAReplyWithoutCallsEndsTheRunWhereTheConfigSaysSo.
 //   - It ends at the maximum of iterations, with a partial result and the reason.
@@ -127,7 +130,7 @@
 //   - A failed turn can be tried again, or the session is shut down.
 //     [session.Session.Begin], session.TestSessionsInFiles.
 //   - Context id, times, number of turns, status and metadata are saved by pause, shutdown and
-//     each turn, and loaded by start. [session.StateStore], session.TestSessionsInFiles.
+//     each turn, and loaded by start. [session.StateOf], session.TestSessionsInFiles.
 //   - Artifacts are saved when they are made, and loaded when they are needed.
 //     [session.Session.SaveArtifact], session.TestSessionsInFiles.
 //   - Identity and credentials come with each turn, so that they can be renewed, and nothing

@@ -227,6 +227,14 @@ func (h *History) Last() *Step {
 	return nil
 }
 
+// LastReply returns the reply of [History.Last]; nil if there is none.
+func (h *History) LastReply() *ReplyData {
+	if step := h.Last(); step != nil {
+		return step.Reply
+	}
+	return nil
+}
+
 // Before returns the steps before [History.Last] that have a reply.
 func (h *History) Before() []Step {
 	steps := h.Steps

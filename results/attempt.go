@@ -139,11 +139,7 @@ func (s *Store) resume(in *instance, h *journal.History, under manifest.Settings
 	in.past = in.past[:n:n]
 	in.state = running
 	s.mu.Unlock()
-	var last *journal.ReplyData
-	if step := h.Last(); step != nil {
-		last = step.Reply
-	}
-	if err := a.journal.Resume(resumeData{Owner: DefaultOwner(), Settings: settings}, spent, last); err != nil {
+	if err := a.journal.Resume(resumeData{Owner: DefaultOwner(), Settings: settings}, spent, h.LastReply()); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil

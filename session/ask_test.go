@@ -71,11 +71,12 @@ func (k *talk) process() (res *session.Result, left []string) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	store, err := session.OpenFiles(k.dir, "c", session.Options{Durability: journal.Process})
+	store, err := openIn(k.dir, "c", journal.Process)
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	h, err := store.History(k.t.Context())
+	defer store.Close()
+	h, err := store.HistoryHere()
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -91,9 +92,6 @@ func (k *talk) process() (res *session.Result, left []string) {
 	}
 	if begun == 0 || !h.Turn().Open() {
 		if begun == len(saidWords) {
-			if err := store.Close(); err != nil {
-				k.t.Fatal(err)
-			}
 			return nil, nil
 		}
 		in.Words = saidWords[begun]

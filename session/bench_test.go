@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -43,7 +44,7 @@ func begun(b *testing.B, dir, id string) *session.Session {
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, err := session.OpenFiles(dir, id, session.Options{Durability: journal.Process})
+	store, err := openIn(dir, id, journal.Process)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func begun(b *testing.B, dir, id string) *session.Session {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if err := s.Shutdown(context.Background()); err != nil {
+		if err := errors.Join(s.Shutdown(context.Background()), store.Close()); err != nil {
 			b.Error(err)
 		}
 	})

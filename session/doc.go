@@ -7,8 +7,8 @@
 //
 // A session is created by [New], made ready by [Session.Start], which also loads what was
 // kept of it, busy while a [Turn] runs, paused, and shut down. Start after a pause loads
-// nothing again; Start after a shutdown does, in the same process or another. A store is
-// open in one process at a time: for a second one, [ErrInUse] is in the chain of the error.
+// nothing again. After a shutdown, another Session continues with what the store has, in the
+// same process or another.
 //
 // # Turns
 //
@@ -29,8 +29,8 @@
 //
 // # Saving
 //
-// Each event is in the store before the next paid or irreversible act. With
-// [Options.Manual], nothing is until [Session.Save], Pause or Shutdown.
+// Each event is in the store before the next paid or irreversible act. A [Store] is a
+// journal: its records say all that a session has.
 //
 // # Events
 //

@@ -115,3 +115,11 @@ func output(o *journal.OutputData) vocab.Output {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// turnTime is the time that a turn has worked, of an attempt that worked so long in all.
+func turnTime(h *journal.History) time.Duration {
+	if t := h.Turn(); t != nil {
+		return max(0, h.Elapsed-t.Elapsed)
+	}
+	return h.Elapsed
+}

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
-	"batch.example/batch/llm"
 	"batch.example/batch/session"
 )
 
@@ -20,22 +20,20 @@ func recorded(t *testing.T, dir, id string) []byte {
 	s := opened(t, dir, id)
 	for turn := 1; turn <= 2; turn++ {
 		must(t, s.Append(journal.TypeTurn, journal.TurnData{Turn: turn, Words: "w"}))
-		must(t, s.AppendMessages(t.Context(), turn, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("words")}}))
+		must(t, s.Append(journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{[]byte(`{"role":"user","content":"words"}`)}}))
 		must(t, s.Append(journal.TypeTurnEnd, journal.TurnEndData{Turn: turn, End: journal.TurnFinished}))
-		must(t, s.SaveArtifact(t.Context(), session.Artifact{Name: "a", Data: []byte{byte(turn)}, Turn: turn}))
+		must(t, s.Append(journal.TypeArtifact, journal.ArtifactData{Name: "a", Data: []byte{byte(turn)}, Turn: turn}))
 	}
-	must(t, s.SaveState(t.Context(), session.State{Status: session.Shutdown}))
+	must(t, s.Append(journal.TypeSession, journal.SessionData{Status: string(session.Shutdown)}))
 	must(t, s.Close())
 	text, err := os.ReadFile(journalIn(dir, id))
 	must(t, err)
 	return text
 }
 
-func journalIn(dir, id string) string { return filepath.Join(dir, id, "journal.jsonl") }
-
-func opened(t *testing.T, dir, id string) session.Store {
+func opened(t *testing.T, dir, id string) *journal.Writer {
 	t.Helper()
-	s, err := session.OpenFiles(dir, id, session.Options{})
+	s, err := openIn(dir, id, journal.Power)
 	must(t, err)
 	return s
 }
@@ -61,7 +59,7 @@ func TestAJournalThatWasCutAnywhereIsOpened(t *testing.T) {
 		whole := bytes.Count(text[:n], []byte("\n"))
 		for range 2 { // the second time, it has been fixed
 			s := opened(t, dir, "cut")
-			h, err := s.History(t.Context())
+			h, err := s.HistoryHere()
 			must(t, err)
 			turns := 0
 			for i, l := range bytes.SplitAfter(text, []byte("\n")) {
@@ -88,7 +86,7 @@ func TestADamagedJournalIsAFaultAndIsKept(t *testing.T) {
 	} {
 		must(t, os.WriteFile(journalIn(dir, "damaged"), damaged, 0o600))
 		for range 2 {
-			s, err := session.OpenFiles(dir, "damaged", session.Options{})
+			s, err := openIn(dir, "damaged", journal.Power)
 			if fault.KindOf(err) != fault.Instance || s != nil {
 				t.Errorf("%s: got %v (%v), want an Instance fault", name, err, fault.KindOf(err))
 			}
@@ -98,32 +96,5 @@ func TestADamagedJournalIsAFaultAndIsKept(t *testing.T) {
 		}
 	}
 	must(t, os.WriteFile(journalIn(dir, "damaged"), text, 0o600))
-	must(t, opened(t, dir, "damaged").Close()) // no lock is left
-}
-
-func TestSessionsInFilesAreListed(t *testing.T) {
-	dir := t.TempDir()
-	recorded(t, dir, "b")
-	recorded(t, dir, "a")
-	list, err := session.ListFiles(dir)
-	if err != nil || len(list) != 2 || list[0].ContextID != "a" || list[1].ContextID != "b" {
-		t.Fatalf("got %+v, %v; want the last active first", list, err)
-	}
-	if s := list[0]; s.Status != session.Shutdown || s.Turns != 2 || s.Retry || s.LastActivity.Before(s.Created) {
-		t.Errorf("got %+v", s)
-	}
-	must(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
-	must(t, os.Mkdir(filepath.Join(dir, ".hidden"), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	open := opened(t, dir, "open")
-	defer open.Close()
-	text := recorded(t, dir, "damaged")
-	must(t, os.WriteFile(journalIn(dir, "damaged"), bytes.Replace(text, []byte(`"w"`), []byte(`"W"`), 1), 0o600))
-	list, err = session.ListFiles(dir)
-	if len(list) != 3 || list[0].ContextID != "open" || list[0].Status != session.Created || fault.KindOf(err) != fault.Instance {
-		t.Errorf("got %+v, %v; want open, a and b, and an Instance fault for damaged", list, err)
-	}
-	if list, err := session.ListFiles(filepath.Join(dir, "missing")); list != nil || err != nil {
-		t.Errorf("a missing directory: %+v, %v", list, err)
-	}
+	must(t, opened(t, dir, "damaged").Close())
 }

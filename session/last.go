@@ -9,9 +9,9 @@ import (
 // Last returns the last turn, with the metadata that it began with and how it ended; ok is
 // false for a session without turns. A server that was killed finds out by it what became of
 // the words that it had taken.
-func (s *Session) Last(ctx context.Context) (last journal.Turn, ok bool, err error) {
+func (s *Session) Last(context.Context) (last journal.Turn, ok bool, err error) {
 	err = s.idle("reading the last turn", func() error {
-		h, err := s.c.Store.History(ctx)
+		h, err := historyIn(s.c.Store)
 		if err != nil || h == nil || h.Turn() == nil {
 			return err
 		}

@@ -41,7 +41,6 @@ type recorder struct {
 	saving func() (done func()) // measures the time spent on records
 	model  string               // its name, for people
 
-	turn    int
 	call    Reservation // of the current or the last try of a call
 	asked   int         // step of a recorded try that may have been made and has no answer yet; 0 if none
 	counted int         // tries of the call that were recorded as lost
@@ -52,11 +51,11 @@ type recorder struct {
 // Record implements [agent.Recorder]. A request is durable before it is sent and an
 // action before it runs, each with every earlier event. Replies and outputs survive
 // the end of this process at once; they become durable with the next request or action.
-func (r *recorder) Record(ctx context.Context, e agent.Event) error {
+func (r *recorder) Record(_ context.Context, e agent.Event) error {
 	switch e.Type {
 	case agent.EventMessages:
 		defer r.saving()()
-		return r.store.AppendMessages(ctx, r.turn, e.Messages)
+		return r.store.Append(journal.TypeMessages, journal.MessagesData{Messages: rawMessages(e.Messages)})
 	case agent.EventRewrite: // durable with the request that follows
 		return r.append(journal.TypeRewrite, rewriteData(e))
 	case agent.EventRequest:
@@ -265,8 +264,5 @@ func (r *recorder) flushed(typ string, data any) error {
 
 func (r *recorder) durable(typ string, data any) error {
 	defer r.saving()()
-	if err := r.store.Append(typ, data); err != nil {
-		return err
-	}
-	return r.store.Sync()
+	return durably(r.store, typ, data)
 }

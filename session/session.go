@@ -19,14 +19,13 @@ import (
 var (
 	ErrBusy       = errors.New("a turn of this session is running")
 	ErrNotStarted = errors.New("the session is not started")
-	ErrInUse      = errors.New("the session is open in another process")
 	ErrNothing    = errors.New("there is nothing to say, and no turn to try again")
 )
 
 // Config describes a session. ContextID, Store and Loop are required.
 type Config struct {
 	ContextID string // identifies the session
-	Store     Store  // owned by the session from Start on
+	Store     Store  // used by nothing else from Start on, until the end of the session
 	Loop      *agent.Loop
 	Metadata  map[string]string // of a new session
 
@@ -63,8 +62,9 @@ type Session struct {
 	mu      sync.Mutex
 	state   State
 	loaded  bool
-	turn    *Turn // the running one
-	unsure  bool  // a turn could not be begun: the store knows whether it has
+	saved   *journal.SessionData // the last in the store; nil: not known
+	turn    *Turn                // the running one
+	unsure  bool                 // a turn could not be begun: the store knows whether it has
 	records recorder
 }
 
@@ -95,7 +95,7 @@ func (s *Session) State() State {
 }
 
 // Start makes the session ready for turns. Except after a pause, it loads what was kept.
-func (s *Session) Start(ctx context.Context) error {
+func (s *Session) Start(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -104,65 +104,68 @@ func (s *Session) Start(ctx context.Context) error {
 	case s.state.Status == Shutdown:
 		return s.notStarted("starting")
 	case !s.loaded:
-		if err := s.load(ctx); err != nil {
+		if err := s.load(); err != nil {
 			return err
 		}
 	}
-	return s.become(ctx, Ready)
+	return s.become(Ready)
 }
 
 // become stores the state with a status, which the session does not have if that fails.
 // s.mu is held.
-func (s *Session) become(ctx context.Context, as Status) error {
+func (s *Session) become(as Status) error {
 	was := s.state.Status
 	s.state.Status = as
-	err := s.saveState(ctx)
+	err := s.saveState()
 	if err != nil {
 		s.state.Status = was
 	}
 	return err
 }
 
-func (s *Session) load(ctx context.Context) error {
+func (s *Session) load() error {
 	s.state.Status = Starting
 	if s.c.Single {
 		s.loaded = true
 		return nil
 	}
-	known, ok, err := s.c.Store.State(ctx)
+	h, err := historyIn(s.c.Store)
 	if err != nil {
 		s.state.Status, s.state.Error = Created, err.Error()
 		return err
 	}
-	if ok {
-		s.state = known
-		s.state.ContextID = s.c.ContextID
+	if known, ok := StateOf(s.c.ContextID, h); ok {
+		s.state, s.saved = known, h.Session
 	}
 	s.loaded = true
 	return nil
 }
 
-// saveState stores the state. s.mu is held.
-func (s *Session) saveState(ctx context.Context) error {
+// saveState makes the state durable. What follows from other records is not repeated. s.mu is
+// held.
+func (s *Session) saveState() error {
 	if s.c.Single {
 		return nil
 	}
-	return s.c.Store.SaveState(context.WithoutCancel(ctx), s.state)
+	d := journal.SessionData{Context: s.c.ContextID, Status: string(s.state.Status), Metadata: s.state.Metadata}
+	if old := s.saved; old != nil && old.Context == d.Context && old.Status == d.Status && maps.Equal(old.Metadata, d.Metadata) {
+		return s.c.Store.Sync()
+	}
+	if err := durably(s.c.Store, journal.TypeSession, d); err != nil {
+		return err
+	}
+	s.saved = &d
+	return nil
 }
 
 // Pause saves the session and keeps it in memory: no turn can begin until Start.
-func (s *Session) Pause(ctx context.Context) error {
-	return s.idle("pausing", func() error {
-		if err := s.become(ctx, Paused); err != nil {
-			return err
-		}
-		return s.c.Store.Save()
-	})
+func (s *Session) Pause(context.Context) error {
+	return s.idle("pausing", func() error { return s.become(Paused) })
 }
 
-// Shutdown saves the session and closes its store. One that was not started has nothing to
-// save. A second Shutdown does nothing.
-func (s *Session) Shutdown(ctx context.Context) error {
+// Shutdown saves the session, which then uses its store no more. One that was not started has
+// nothing to save. A second Shutdown does nothing.
+func (s *Session) Shutdown(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -172,49 +175,55 @@ func (s *Session) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	s.state.Status = Shutdown
-	var err error
-	if s.loaded {
-		err = s.saveState(ctx)
+	if !s.loaded {
+		return nil
 	}
-	return errors.Join(err, s.c.Store.Close()) // Close saves
+	return s.saveState()
 }
 
 // SetMetadata replaces the metadata of the session.
-func (s *Session) SetMetadata(ctx context.Context, metadata map[string]string) error {
+func (s *Session) SetMetadata(_ context.Context, metadata map[string]string) error {
 	return s.idle("changing the metadata", func() error {
 		s.state.Metadata = maps.Clone(metadata)
-		return s.saveState(ctx)
+		return s.saveState()
 	})
 }
 
 // Messages returns the conversation, or the part that q chooses.
-func (s *Session) Messages(ctx context.Context, q Query) (list []Message, err error) {
+func (s *Session) Messages(_ context.Context, q Query) (list []Message, err error) {
 	err = s.idle("reading the messages", func() error {
-		list, err = s.c.Store.Messages(ctx, q)
+		h, err := historyIn(s.c.Store)
+		if err == nil {
+			list, err = MessagesOf(h, q)
+		}
 		return err
 	})
 	return list, err
 }
 
-// Artifacts returns what the session has made.
-func (s *Session) Artifacts(ctx context.Context) (list []Artifact, err error) {
+// Artifacts returns what the session has made, in the order in which it was last saved.
+func (s *Session) Artifacts(context.Context) (list []Artifact, err error) {
 	err = s.idle("reading the artifacts", func() error {
-		list, err = s.c.Store.Artifacts(ctx)
+		h, err := historyIn(s.c.Store)
+		if err == nil && h != nil {
+			list = artifactsOf(h)
+		}
 		return err
 	})
 	return list, err
 }
 
-// SaveArtifact keeps something that the session has made. Those who watch a running turn
-// see it.
-func (s *Session) SaveArtifact(ctx context.Context, name, mediaType string, data []byte) error {
+// SaveArtifact keeps something that the session has made, durably. It replaces what has the
+// same name. Those who watch a running turn see it.
+func (s *Session) SaveArtifact(_ context.Context, name, mediaType string, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.started() {
 		return s.notStarted("saving an artifact")
 	}
 	a := Artifact{Name: name, MediaType: mediaType, Data: slices.Clone(data), Turn: s.state.Turns, Saved: s.c.Now()}
-	if err := s.c.Store.SaveArtifact(context.WithoutCancel(ctx), a); err != nil {
+	err := durably(s.c.Store, journal.TypeArtifact, journal.ArtifactData{Turn: a.Turn, Name: a.Name, MediaType: a.MediaType, Data: a.Data})
+	if err != nil {
 		return err
 	}
 	if s.turn != nil {
@@ -223,26 +232,18 @@ func (s *Session) SaveArtifact(ctx context.Context, name, mediaType string, data
 	return nil
 }
 
-// Save makes everything durable. It already is, unless the store was opened to save only
-// when it is asked to.
-func (s *Session) Save(ctx context.Context) error {
-	return s.idle("saving", func() error {
-		if err := s.saveState(ctx); err != nil {
-			return err
-		}
-		return s.c.Store.Save()
-	})
-}
+// Save makes everything durable.
+func (s *Session) Save(context.Context) error { return s.idle("saving", s.saveState) }
 
 // Clear makes the session forget its conversation and its artifacts. The journal keeps
 // them for its readers. The environment stays as it is.
-func (s *Session) Clear(ctx context.Context) error {
+func (s *Session) Clear(context.Context) error {
 	return s.idle("clearing", func() error {
-		if err := s.c.Store.Clear(context.WithoutCancel(ctx)); err != nil {
+		if err := durably(s.c.Store, journal.TypeClear, nil); err != nil {
 			return err
 		}
 		s.state.Retry, s.state.Error, s.state.LastActivity = false, "", s.c.Now()
-		return s.saveState(ctx)
+		return s.saveState()
 	})
 }
 

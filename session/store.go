@@ -1,63 +1,32 @@
 package session
 
 import (
-	"context"
+	"errors"
+	"io/fs"
 	"time"
 
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 )
 
-// Journal receives the records of turns, in order. [journal.Writer] implements it.
-type Journal interface {
+// Store is where one session is kept: records of what happens in it, in order. All that a
+// session has, its messages, artifacts and state, follows from them, so that a turn that was
+// interrupted is resumed from its last record. [journal.Writer] implements it; a program that
+// needs another store implements it too.
+//
+// A store is open in one process at a time. The program that opens it ensures this, appends
+// the record that begins or resumes the attempt, and closes the store after the session.
+// While the goroutine of a turn appends, another one may save an artifact; otherwise one
+// goroutine at a time uses a store.
+type Store interface {
+	// Append adds a record, with data of the type that package journal has for it.
 	Append(typ string, data any) error
 	Flush() error // everything so far survives this process
-	Sync() error  // everything so far survives what the journal promises
-}
+	Sync() error  // everything so far survives what the store promises
 
-// Store is where one session is kept. A store is open in one process at a time. While the
-// goroutine of a turn appends to it, another one may save an artifact; otherwise it is used
-// by one goroutine at a time.
-//
-// The messages of turns reach the [MessageStore] and all that happens within turns the
-// [Journal], so that a turn that was interrupted is resumed from its last journalled event.
-// [FileStore] implements it.
-type Store interface {
-	Journal
-	MessageStore
-	ArtifactStore
-	StateStore
-
-	// History returns what the journal holds; nil if that is nothing.
-	History(ctx context.Context) (*journal.History, error)
-
-	// Save makes everything durable that was recorded, also in a store that is not asked to
-	// save by itself: in such a one, only Save and Close write.
-	Save() error
-
-	// Close saves, and lets other processes open the session.
-	Close() error
-}
-
-// MessageStore keeps the conversation.
-type MessageStore interface {
-	AppendMessages(ctx context.Context, turn int, messages []llm.Message) error
-	Messages(ctx context.Context, q Query) ([]Message, error)
-	// Clear makes the store forget the conversation and the artifacts.
-	Clear(ctx context.Context) error
-}
-
-// ArtifactStore keeps what a session has made.
-type ArtifactStore interface {
-	SaveArtifact(ctx context.Context, a Artifact) error // durable; replaces one with the same name
-	Artifacts(ctx context.Context) ([]Artifact, error)  // in the order in which they were last saved
-}
-
-// StateStore keeps the state of a session between its turns.
-type StateStore interface {
-	SaveState(ctx context.Context, s State) error // durable
-	// State returns what is known of the state; ok is false for a new session.
-	State(ctx context.Context) (s State, ok bool, err error)
+	// HistoryHere returns what the records say, with everything so far. The caller may change
+	// it. If there is nothing yet, [fs.ErrNotExist] is in the chain of the error.
+	HistoryHere() (*journal.History, error)
 }
 
 // Query chooses messages. The zero value chooses all.
@@ -107,3 +76,20 @@ const (
 	Paused   Status = "paused"
 	Shutdown Status = "shutdown"
 )
+
+// historyIn is what a store's records say; nil if there are none.
+func historyIn(s Store) (*journal.History, error) {
+	h, err := s.HistoryHere()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return h, err
+}
+
+// durably appends a record, and makes it durable with all before it.
+func durably(s Store, typ string, data any) error {
+	if err := s.Append(typ, data); err != nil {
+		return err
+	}
+	return s.Sync()
+}

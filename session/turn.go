@@ -92,7 +92,7 @@ type Turn struct {
 // nothing can be said now, the error is a Usage fault around [ErrBusy], [ErrNotStarted] or
 // [ErrNothing]; for credentials that have expired it is one of the kind [fault.Expired]. In
 // these cases nothing is recorded.
-func (s *Session) Begin(ctx context.Context, in Input) (*Turn, error) {
+func (s *Session) Begin(_ context.Context, in Input) (*Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -105,7 +105,7 @@ func (s *Session) Begin(ctx context.Context, in Input) (*Turn, error) {
 		return nil, err
 	}
 	t := &Turn{s: s, in: in, stream: newStream()}
-	if err := s.begin(context.WithoutCancel(ctx), t); err != nil {
+	if err := s.begin(t); err != nil {
 		return nil, err
 	}
 	s.turn, s.state.Status = t, Busy
@@ -113,18 +113,18 @@ func (s *Session) Begin(ctx context.Context, in Input) (*Turn, error) {
 }
 
 // begin records the beginning of a turn and finds out where it continues. s.mu is held.
-func (s *Session) begin(ctx context.Context, t *Turn) (err error) {
+func (s *Session) begin(t *Turn) (err error) {
 	defer func() { s.unsure = err != nil }()
 	if !s.c.Single {
-		if err := s.beginTurn(ctx, t); err != nil {
+		if err := s.beginTurn(t); err != nil {
 			return err
 		}
 	}
-	h, err := s.c.Store.History(ctx)
+	h, err := historyIn(s.c.Store)
 	if err != nil {
 		return err
 	}
-	s.records.turn, s.records.asked, s.records.call = t.number, 0, unlimited{}
+	s.records.asked, s.records.call = 0, unlimited{}
 	if h != nil {
 		s.records.kept = h.Kept
 	}
@@ -138,10 +138,10 @@ func (s *Session) begin(ctx context.Context, t *Turn) (err error) {
 }
 
 // beginTurn records the beginning of a session's turn.
-func (s *Session) beginTurn(ctx context.Context, t *Turn) error {
+func (s *Session) beginTurn(t *Turn) error {
 	turns, open, words := s.state.Turns, s.state.Retry, t.in.Words
 	if s.unsure || words == "" && !open { // otherwise the state says enough, and the journal is long
-		h, err := s.c.Store.History(ctx)
+		h, err := historyIn(s.c.Store)
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (t *Turn) Run(ctx context.Context) (res *Result, err error) {
 	var ending *agent.Ending
 	failed := errPanic
 	defer func() {
-		res, err = t.end(ctx, ending, failed, rec.unanswered(failed))
+		res, err = t.end(ending, failed, rec.unanswered(failed))
 	}()
 	ending, failed = s.c.Loop.Run(ctx, run)
 	return res, err
@@ -318,7 +318,7 @@ func (t *Turn) send(e Event) {
 }
 
 // end records how the turn ended.
-func (t *Turn) end(ctx context.Context, ending *agent.Ending, err, lost error) (*Result, error) {
+func (t *Turn) end(ending *agent.Ending, err, lost error) (*Result, error) {
 	s := t.s
 	if ending == nil { // a panic: the runner reports it
 		ending = &agent.Ending{Status: vocab.StatusBug, Calls: t.known.Calls, Cost: t.known.Cost}
@@ -338,7 +338,7 @@ func (t *Turn) end(ctx context.Context, ending *agent.Ending, err, lost error) (
 	defer s.mu.Unlock()
 	s.turn, s.state.Status = nil, Ready
 	if !s.c.Single {
-		saved := t.ended(ctx, res, reason)
+		saved := t.ended(res, reason)
 		if saved != nil && !errors.Is(err, saved) {
 			err = errors.Join(err, saved)
 		}
@@ -350,7 +350,7 @@ func (t *Turn) end(ctx context.Context, ending *agent.Ending, err, lost error) (
 }
 
 // ended records the end of a session's turn. s.mu is held.
-func (t *Turn) ended(ctx context.Context, res *Result, reason string) error {
+func (t *Turn) ended(res *Result, reason string) error {
 	s := t.s
 	// The run may have failed before it counted what is known of its last step.
 	s.state.LastActivity, s.state.Calls, s.state.Cost = s.c.Now(), max(res.Ending.Calls, t.known.Calls), max(res.Ending.Cost, t.known.Cost)
@@ -362,7 +362,7 @@ func (t *Turn) ended(ctx context.Context, res *Result, reason string) error {
 	if err := s.records.durable(journal.TypeTurnEnd, data); err != nil {
 		return err
 	}
-	return s.saveState(ctx)
+	return s.saveState()
 }
 
 // warn tells those who listen, once, that the conversation is long.

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type scene struct {
 	now    time.Time
 	model  *replies
 	env    *commands
+	store  *journal.Writer // the open one
 }
 
 func newScene(t *testing.T, form agent.ActionForm, answers ...llm.Message) *scene {
@@ -53,12 +55,13 @@ func (k *scene) loop() *agent.Loop {
 // open opens the session as another process would.
 func (k *scene) open() *session.Session {
 	k.Helper()
-	store, err := session.OpenFiles(k.dir, "context", session.Options{Durability: journal.Process})
+	store, err := openIn(k.dir, "context", journal.Process)
 	if err != nil {
 		k.Fatal(err)
 	}
 	c := k.config
 	c.ContextID, c.Store, c.Loop, c.Now = "context", store, k.loop(), func() time.Time { return k.now }
+	k.store = store
 	s := session.New(c)
 	if err := s.Start(k.Context()); err != nil {
 		k.Fatal(err)
@@ -71,7 +74,7 @@ func (k *scene) with(do func(s *session.Session)) {
 	k.Helper()
 	s := k.open()
 	do(s)
-	if err := s.Shutdown(k.Context()); err != nil {
+	if err := errors.Join(s.Shutdown(k.Context()), k.store.Close()); err != nil {
 		k.Fatal(err)
 	}
 }

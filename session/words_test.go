@@ -92,8 +92,8 @@ type full struct {
 
 func (f *full) Sync() error { return errors.Join(f.sync, f.Store.Sync()) }
 
-func (f *full) History(ctx context.Context) (*journal.History, error) {
-	h, err := f.Store.History(ctx)
+func (f *full) HistoryHere() (*journal.History, error) {
+	h, err := f.Store.HistoryHere()
 	return h, errors.Join(f.read, err)
 }
 
@@ -103,7 +103,7 @@ func TestWordsThatCouldNotBeSavedAreSaidAgainOnce(t *testing.T) {
 	for name, f := range map[string]full{"not durable": {sync: errors.New("full")}, "not readable": {read: errors.New("broken")}} {
 		k := newScene(t, tools(), says("one"), says("two"), says("three"))
 		k.say(k.input("first"))
-		store, err := session.OpenFiles(k.dir, "context", session.Options{Durability: journal.Process})
+		store, err := openIn(k.dir, "context", journal.Process)
 		must(t, err)
 		broken := &full{Store: store}
 		s := session.New(session.Config{ContextID: "context", Store: broken, Loop: k.loop()})
@@ -125,5 +125,6 @@ func TestWordsThatCouldNotBeSavedAreSaidAgainOnce(t *testing.T) {
 			t.Errorf("%s: got %+v, %v; want the third turn", name, res, err)
 		}
 		must(t, s.Shutdown(t.Context()))
+		must(t, store.Close())
 	}
 }

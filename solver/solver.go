@@ -149,7 +149,7 @@ type attempt struct {
 	runner  Attempt
 	past    *journal.History // of an attempt that is resumed
 	carried carried
-	journal Journal
+	journal session.Store
 	heard   agent.Listener // the caller's
 	log     *slog.Logger
 	logged  stepLog // writes to the same file as log

@@ -22,15 +22,9 @@ type Store interface {
 type Opened struct {
 	Number  int
 	Past    *journal.History // of a resumed attempt; nil for a new one
-	Journal Journal
+	Journal session.Store
 	Log     io.Writer // the instance's log
 	Close   func() error
-}
-
-// Journal receives an attempt's records. [journal.Writer] implements it.
-type Journal interface {
-	session.Journal
-	HistoryHere() (*journal.History, error) // of the attempt, with everything so far
 }
 
 // In returns a Store that keeps attempts in a run directory on this machine.

@@ -2,6 +2,7 @@ package solver
 
 import (
 	"context"
+	"io/fs"
 	"slices"
 
 	"batch.example/batch/agent"
@@ -42,7 +43,6 @@ type Conversation struct {
 	t     *attempt
 	model llm.Model
 	box   Sandbox
-	store session.Store
 	tools []agent.Tool // of MCP servers
 }
 
@@ -71,7 +71,10 @@ func (t *attempt) cut() *Cut {
 
 // talk makes the attempt a conversation, or the one turn of a batch run.
 func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error {
-	store := session.OnJournal(t.in.ID, t.journal, t.records)
+	store := t.journal
+	if t.Talk == nil {
+		store = known{t.journal, t.past}
+	}
 	s := session.New(session.Config{
 		ContextID: t.in.ID, Store: store, Loop: t.Loop,
 		Single: t.Talk == nil, Window: t.Window, Uncounted: t.Uncounted, Model: t.ModelName, Log: t.log, Now: t.Now,
@@ -88,7 +91,7 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 	defer servers.Close()
 	c := &Conversation{
 		Session: s, Instance: t.in, Facts: t.box, Resumed: t.past != nil, Diverged: t.diverged, Differences: t.differences, Cut: t.cut(),
-		t: t, model: model, box: box, store: store, tools: servers.Tools(),
+		t: t, model: model, box: box, tools: servers.Tools(),
 	}
 	if t.Talk == nil {
 		task := Task(t.in)
@@ -98,7 +101,7 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 	if err := t.leads(ctx, c); err != nil {
 		return err
 	}
-	return c.end(ctx)
+	return c.end()
 }
 
 // leads calls the Talk. What passes between its turns is the person's time.
@@ -109,10 +112,10 @@ func (t *attempt) leads(ctx context.Context, c *Conversation) error {
 
 // end makes the ending of the last turn that of the attempt, also if that turn ran before a
 // resume.
-func (c *Conversation) end(ctx context.Context) error {
+func (c *Conversation) end() error {
 	t := c.t
 	if t.ending == nil {
-		past, err := c.earlier(ctx)
+		past, err := c.earlier()
 		if err != nil {
 			return err
 		}
@@ -128,12 +131,12 @@ func (c *Conversation) end(ctx context.Context) error {
 }
 
 // earlier is the ending of the last turn, which ran before a resume; nil if there was none.
-func (c *Conversation) earlier(ctx context.Context) (*agent.Ending, error) {
-	h, err := c.store.History(ctx)
-	if err != nil || h == nil || h.Turn() == nil {
+func (c *Conversation) earlier() (*agent.Ending, error) {
+	h, err := c.t.journal.HistoryHere()
+	if err != nil || h.Turn() == nil {
 		return nil, err
 	}
-	list, err := c.Messages(ctx, session.Query{})
+	list, err := session.MessagesOf(h, session.Query{})
 	if err != nil {
 		return nil, err
 	}
@@ -156,19 +159,29 @@ func (c *Conversation) Model() llm.Model { return c.model }
 
 // Messages is what the Session's Messages returns, also while a turn waits for its Approve
 // or its model.
-func (c *Conversation) Messages(ctx context.Context, q session.Query) ([]session.Message, error) {
-	return c.store.Messages(ctx, q)
+func (c *Conversation) Messages(_ context.Context, q session.Query) ([]session.Message, error) {
+	h, err := c.t.journal.HistoryHere()
+	if err != nil {
+		return nil, err
+	}
+	return session.MessagesOf(h, q)
 }
 
 // Salvage makes the working tree's diff the prediction if the last turn does not submit.
 func (c *Conversation) Salvage() { c.t.Salvage = true }
 
-// records is the attempt's history, for its session.
-func (t *attempt) records() (*journal.History, error) {
-	if t.Talk == nil {
-		return t.past, nil
+// known is the journal of a batch run's attempt, whose history was read before.
+type known struct {
+	session.Store
+	past *journal.History // nil: there is none
+}
+
+// HistoryHere implements [session.Store].
+func (k known) HistoryHere() (*journal.History, error) {
+	if k.past == nil {
+		return nil, fs.ErrNotExist
 	}
-	return t.journal.HistoryHere()
+	return k.past, nil
 }
 
 // Turn runs one turn; see [Conversation.Begin].

@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"authority":  {"fault"},
 	"designs":    {},
 	"docs":       {},
-	"session":    {"agent", "authority", "llm", "journal", "fault", "internal/atomicfile"},
+	"session":    {"agent", "authority", "llm", "journal", "fault"},
 	"chat":       {"solver", "session", "agent", "llm", "journal", "runner", "fault", "internal/printable"},
 	"journal":    {"fault", "internal/python", "internal/atomicfile", "internal/inject"},
 	"results":    {"journal", "fault", "internal/python", "internal/atomicfile", "internal/idlist", "internal/inject", "internal/mask", "internal/printable"},

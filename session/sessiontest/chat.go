@@ -19,9 +19,8 @@ type chat struct {
 	*session.Session
 	t     *testing.T
 	s     Store
-	o     session.Options
 	id    string
-	store session.Store
+	store Opened
 	model *model
 	env   *env
 	cause error // what the last turn failed with
@@ -46,19 +45,24 @@ func (c *chat) open() {
 	}
 }
 
-// prepare opens the session's store.
+// prepare opens the session's store, after it was closed.
 func (c *chat) prepare() {
 	c.t.Helper()
+	if c.store != nil {
+		if err := c.store.Close(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
 	loop, err := newLoop()
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if c.store, err = c.s.Open(c.t.Context(), c.s.Place, c.id, c.o); err != nil {
+	if c.store, err = c.s.Open(c.s.Place, c.id); err != nil {
 		c.t.Fatal(err)
 	}
 	c.Session = session.New(session.Config{ContextID: c.id, Store: c.store, Loop: loop})
-	opened := c.Session
-	c.t.Cleanup(func() { _ = opened.Shutdown(context.WithoutCancel(c.t.Context())) }) // a test that cares has done so
+	opened := c.store
+	c.t.Cleanup(func() { _ = opened.Close() }) // a test that cares has done so
 }
 
 // again shuts the session down and opens it again.
@@ -67,7 +71,6 @@ func (c *chat) again() {
 	if err := c.Shutdown(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
-	c.s.check(c.t, c.id)
 	c.open()
 }
 

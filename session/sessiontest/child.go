@@ -1,10 +1,8 @@
 package sessiontest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/session"
 )
@@ -25,49 +22,27 @@ const Variable = "BATCH_SESSION_TEST"
 
 // task is what another process does.
 type task struct {
-	Mode   string // see Main
 	Place  string
 	ID     string
 	Dir    string // of the environment
 	URL    string // of the model
+	Once   bool   // has one turn, and dies
 	KillAt int    // dies at this point; 0: at none
-	Manual bool
 }
 
 // Main does what the value of [Variable] asks for, writes what the test wants to know, and
 // returns when the process may end.
-func Main(value string, in io.Reader, out io.Writer, s Store) error {
+func Main(value string, out io.Writer, s Store) error {
 	var c task
 	if err := json.Unmarshal([]byte(value), &c); err != nil {
 		return err
 	}
 	ctx := context.Background()
-	store, err := s.Open(ctx, c.Place, c.ID, session.Options{Manual: c.Manual})
-	if c.Mode == "try" { // says how an opening fails
-		if err == nil {
-			return errors.Join(errors.New("the session was opened"), store.Close())
-		}
-		_, err = fmt.Fprintln(out, errors.Is(err, session.ErrInUse), fault.KindOf(err))
-		return err
-	}
+	store, err := s.Open(c.Place, c.ID)
 	if err != nil {
 		return err
 	}
-	switch c.Mode {
-	case "hold": // keeps it open until the input ends
-		if _, err := fmt.Fprintln(out, "open"); err != nil {
-			return err
-		}
-		_, err := io.Copy(io.Discard, in)
-		return errors.Join(err, store.Close())
-	case "talk": // leads the whole conversation, and writes how many points there were
-		p := &points{killAt: int64(c.KillAt)}
-		if err := c.talk(ctx, &pointed{store, p}, p); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(out, p.passed.Load())
-		return err
-	default: // "turn", "save": has one turn, which is saved or not, and dies
+	if c.Once {
 		sess, err := c.session(ctx, store)
 		if err != nil {
 			return err
@@ -75,14 +50,17 @@ func Main(value string, in io.Reader, out io.Writer, s Store) error {
 		if _, err := sess.Turn(ctx, c.input("the first words", &points{})); err != nil {
 			return err
 		}
-		if c.Mode == "save" {
-			if err := sess.Save(ctx); err != nil {
-				return err
-			}
-		}
 		die()
-		return nil
 	}
+	p := &points{killAt: int64(c.KillAt)}
+	if err := c.talk(ctx, &pointed{store, p}, p); err != nil {
+		return err
+	}
+	if err := store.Close(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, p.passed.Load()) // how many points there were
+	return err
 }
 
 // die ends this process as kill -9 does.
@@ -109,52 +87,22 @@ type pointed struct {
 	p *points
 }
 
-// Append implements [session.Journal].
+// Append implements [session.Store].
 func (s *pointed) Append(typ string, data any) error {
 	s.p.at()
 	return s.Store.Append(typ, data)
 }
 
-// Flush implements [session.Journal].
+// Flush implements [session.Store].
 func (s *pointed) Flush() error {
 	s.p.at()
 	return s.Store.Flush()
 }
 
-// Sync implements [session.Journal].
+// Sync implements [session.Store].
 func (s *pointed) Sync() error {
 	s.p.at()
 	return s.Store.Sync()
-}
-
-// AppendMessages implements [session.MessageStore].
-func (s *pointed) AppendMessages(ctx context.Context, turn int, messages []llm.Message) error {
-	s.p.at()
-	return s.Store.AppendMessages(ctx, turn, messages)
-}
-
-// SaveArtifact implements [session.ArtifactStore].
-func (s *pointed) SaveArtifact(ctx context.Context, a session.Artifact) error {
-	s.p.at()
-	return s.Store.SaveArtifact(ctx, a)
-}
-
-// SaveState implements [session.StateStore].
-func (s *pointed) SaveState(ctx context.Context, st session.State) error {
-	s.p.at()
-	return s.Store.SaveState(ctx, st)
-}
-
-// Save implements [session.Store].
-func (s *pointed) Save() error {
-	s.p.at()
-	return s.Store.Save()
-}
-
-// Close implements [session.Store].
-func (s *pointed) Close() error {
-	s.p.at()
-	return s.Store.Close()
 }
 
 // session returns the session on a store, started.
@@ -223,14 +171,9 @@ func (c *task) keep(ctx context.Context, s *session.Session, turn int) error {
 	return s.SaveArtifact(ctx, name, "text/plain", []byte{byte(turn), 0, 0xff})
 }
 
-// process is another process with a task.
-type process struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func start(t *testing.T, c task) *process {
+// start does a task in another process. It fails the test unless the process ends as it
+// should, and returns what it said.
+func start(t *testing.T, c task, killed bool) (said string) {
 	t.Helper()
 	value, err := json.Marshal(c)
 	if err != nil {
@@ -242,37 +185,14 @@ func start(t *testing.T, c task) *process {
 	}
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(cmd.Environ(), Variable+"="+string(value))
-	p := &process{cmd: cmd}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		p.in, err = cmd.StdinPipe()
-	}
 	cmd.Stderr = t.Output()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
-	p.out = bufio.NewReader(out)
-	return p
-}
-
-// line reads what the process says next; empty if it ends instead.
-func (p *process) line() string {
-	line, _ := p.out.ReadString('\n')
-	return line
-}
-
-// end waits for the process, and fails the test unless it ended as it should.
-func (p *process) end(t *testing.T, killed bool) (said string) {
-	t.Helper()
-	p.in.Close()
-	rest, _ := io.ReadAll(p.out)
-	err := p.cmd.Wait()
-	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if died := ok && status.Signaled() && status.Signal() == syscall.SIGKILL; died != killed || !killed && err != nil {
 		t.Fatalf("the process ended with %v; want killed: %v", err, killed)
 	}
-	return string(rest)
+	return string(out)
 }

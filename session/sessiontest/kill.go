@@ -19,8 +19,9 @@ import (
 // killed at another of the points that choose takes: before an operation of the store, before
 // a call, and before and after an action. Another process continues it. The conversation
 // must be the same as one without an interruption; nothing that is in the journal may be
-// asked or done again.
+// asked or done again. A turn that has ended before its process dies is kept.
 func Kill(t *testing.T, s Store, choose func(points []int) []int) {
+	s.survives(t)
 	whole := s.talk(t, "whole", 0)
 	if len(whole.asked) != len(replies) || len(whole.called) != 6 {
 		t.Fatalf("without an interruption, there were %d calls of the model and %d actions: %q", len(whole.asked), len(whole.called), whole.called)
@@ -58,6 +59,19 @@ func wantParts(t *testing.T, what string, before, after, want []string, known in
 	}
 }
 
+// survives has a turn in a process that dies after it.
+func (s Store) survives(t *testing.T) {
+	m := &model{replies: replies}
+	start(t, task{Place: s.Place, ID: "survives", Dir: t.TempDir(), URL: m.serve(t), Once: true}, true)
+	store := s.open(t, "survives")
+	defer store.Close()
+	h, err := store.HistoryHere()
+	st, ok := session.StateOf("survives", h)
+	if err != nil || !ok || st.Retry || st.Turns != 1 || st.Calls != 3 {
+		t.Errorf("got %+v, %v, %v", st, ok, err)
+	}
+}
+
 // talked is what is known of a conversation.
 type talked struct {
 	points   int
@@ -83,13 +97,13 @@ type result struct {
 func (s Store) talk(t *testing.T, id string, killAt int) talked {
 	t.Helper()
 	m := &model{replies: replies}
-	c := task{Mode: "talk", Place: s.Place, ID: id, Dir: t.TempDir(), URL: m.serve(t), KillAt: killAt}
+	c := task{Place: s.Place, ID: id, Dir: t.TempDir(), URL: m.serve(t), KillAt: killAt}
 	var r talked
 	take := func(from done) done {
 		called := linesOf(t, filepath.Join(c.Dir, calledFile))
 		return done{m.take(), called[len(from.called):], linesOf(t, filepath.Join(c.Dir, ranFile))}
 	}
-	said := start(t, c).end(t, killAt > 0)
+	said := start(t, c, killAt > 0)
 	r.done = take(done{})
 	if killAt == 0 {
 		var err error
@@ -97,29 +111,20 @@ func (s Store) talk(t *testing.T, id string, killAt int) talked {
 			t.Fatal(err)
 		}
 	} else {
-		s.check(t, id)
 		r.answered, r.outputs = s.known(t, id)
 		c.KillAt = 0
-		start(t, c).end(t, false)
+		start(t, c, false)
 		r.later = take(r.done)
 	}
-	s.check(t, id)
 	r.result = s.resultOf(t, id)
 	return r
-}
-
-func (s Store) check(t *testing.T, id string) {
-	t.Helper()
-	if s.Check != nil {
-		s.Check(t, id)
-	}
 }
 
 // known returns how many answers and outputs the journal of a session has.
 func (s Store) known(t *testing.T, id string) (answers, outputs int) {
 	t.Helper()
 	store := s.open(t, id)
-	h, err := store.History(t.Context())
+	h, err := store.HistoryHere()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +145,9 @@ func (s Store) known(t *testing.T, id string) (answers, outputs int) {
 }
 
 // open opens a session in this process.
-func (s Store) open(t *testing.T, id string) session.Store {
+func (s Store) open(t *testing.T, id string) Opened {
 	t.Helper()
-	store, err := s.Open(t.Context(), s.Place, id, session.Options{})
+	store, err := s.Open(s.Place, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,26 +158,19 @@ func (s Store) resultOf(t *testing.T, id string) (r result) {
 	t.Helper()
 	store := s.open(t, id)
 	defer store.Close()
-	st, _, err := store.State(t.Context())
+	h, err := store.HistoryHere()
 	if err != nil {
 		t.Fatal(err)
 	}
+	st, _ := session.StateOf(id, h)
 	r.State = fmt.Sprintf("%s, %d turns, retry %v, %q, %d calls, $%g, %v", st.Status, st.Turns, st.Retry, st.Error, st.Calls, st.Cost, st.Metadata)
-	messages, err := store.Messages(t.Context(), session.Query{})
+	messages, err := session.MessagesOf(h, session.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Messages = texts(t, messages)
-	artifacts, err := store.Artifacts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range artifacts {
+	for _, a := range h.Artifacts { // none replaces another
 		r.Artifacts = append(r.Artifacts, fmt.Sprintf("%s %s %x of turn %d", a.Name, a.MediaType, a.Data, a.Turn))
-	}
-	h, err := store.History(t.Context())
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, turn := range h.Turns {
 		if turn.End == nil {

@@ -22,7 +22,6 @@ func Run(t *testing.T, s Store) {
 	for name, test := range map[string]func(*testing.T, Store){
 		"statuses":                               statuses,
 		"a new session has nothing":              nothing,
-		"wrong ids":                              wrongIDs,
 		"the ends of turns":                      ends,
 		"a failed turn is tried again":           triedAgain,
 		"words after a failed turn":              wordsAfterFailure,
@@ -39,11 +38,6 @@ func Run(t *testing.T, s Store) {
 		"clear":                                  clears,
 		"metadata":                               metadata,
 		"the state is kept":                      state,
-		"manual":                                 manual,
-		"what is saved survives the process":     survives,
-		"a second opener is refused":             secondOpener,
-		"a second process is refused":            secondProcess,
-		"a process that has died locks nothing":  deadProcess,
 		"large contents":                         large,
 		"a closed store refuses everything":      closed,
 		"a session that is not closed goes away": reopened,
@@ -114,7 +108,8 @@ func statuses(t *testing.T, s Store) {
 	want(session.Created)
 	_, err = c.Begin(ctx, c.input("more"))
 	c.is("a turn before the start", err, session.ErrNotStarted)
-	if st, ok, err := c.store.State(ctx); err != nil || !ok || st.Status != session.Shutdown {
+	h, err := c.store.HistoryHere()
+	if st, ok := session.StateOf(c.id, h); err != nil || !ok || st.Status != session.Shutdown {
 		t.Errorf("after a shutdown, the store has %+v, %v, %v", st, ok, err)
 	}
 }
@@ -122,25 +117,14 @@ func statuses(t *testing.T, s Store) {
 func nothing(t *testing.T, s Store) {
 	store := s.open(t, "nothing")
 	defer store.Close()
-	if st, ok, err := store.State(t.Context()); ok || err != nil {
+	h, err := store.HistoryHere()
+	if st, ok := session.StateOf("nothing", h); ok || err != nil {
 		t.Errorf("a new session has the state %+v, %v", st, err)
 	}
-	messages, err := store.Messages(t.Context(), session.Query{Last: 5})
-	artifacts, err2 := store.Artifacts(t.Context())
-	if len(messages)+len(artifacts) > 0 || err != nil || err2 != nil {
-		t.Errorf("a new session has %v, %v, %v, %v", messages, err, artifacts, err2)
-	}
-}
-
-func wrongIDs(t *testing.T, s Store) {
-	for _, id := range []string{"", ".", "..", "../up", "a/b", "a\x00b", "-x", ".hidden", "a b", "ä", strings.Repeat("x", 129)} {
-		if store, err := s.Open(t.Context(), s.Place, id, session.Options{}); fault.KindOf(err) != fault.Usage || store != nil {
-			t.Errorf("%.20q: got %v, want a Usage fault", id, err)
-		}
-	}
-	longest := s.open(t, strings.Repeat("x", 128))
-	if err := longest.Close(); err != nil {
-		t.Error(err)
+	c := s.begin(t)
+	artifacts, err := c.Artifacts(t.Context())
+	if said := c.said(session.Query{Last: 5}); len(said)+len(artifacts) > 0 || err != nil {
+		t.Errorf("a new session has %v, %v, %v", said, artifacts, err)
 	}
 }
 
@@ -176,7 +160,7 @@ func ends(t *testing.T, s Store) {
 	if fault.KindOf(c.cause) != fault.Transient || c.State().Error == "" {
 		t.Errorf("failed: %v, %+v", c.cause, c.State())
 	}
-	h, err := c.store.History(t.Context())
+	h, err := c.store.HistoryHere()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,7 +395,7 @@ func messages(t *testing.T, s Store) {
 	c := s.begin(t, bash("a"), say("one"), say("two"), say("three"))
 	c.say("first", journal.TurnFinished)
 	c.say("second", journal.TurnFinished)
-	h, err := c.store.History(t.Context())
+	h, err := c.store.HistoryHere()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -702,106 +686,6 @@ func state(t *testing.T, s Store) {
 	}
 }
 
-func manual(t *testing.T, s Store) {
-	c := s.begin(t, say("one"), say("two"))
-	if err := c.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	c.o.Manual = true
-	c.open()
-	c.say("first", journal.TurnFinished)
-	if got := c.said(session.Query{}); len(got) < 3 {
-		t.Errorf("before it is saved, the session has %q", got)
-	}
-	if err := c.Save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	c.say("second", journal.TurnFinished)
-	all := c.said(session.Query{})
-	if err := c.SaveArtifact(t.Context(), "patch", "", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	c.again()
-	if diff := cmp.Diff(all, c.said(session.Query{})); diff != "" {
-		t.Error(diff)
-	}
-	if list, err := c.Artifacts(t.Context()); err != nil || len(list) != 1 || c.State().Turns != 2 {
-		t.Errorf("got %v, %v, %+v", list, err, c.State())
-	}
-}
-
-// survives has turns in a process that dies after them.
-func survives(t *testing.T, s Store) {
-	for _, c := range []struct {
-		name string
-		task task
-		kept bool
-	}{
-		{"saved by itself", task{Mode: "turn"}, true},
-		{"manual", task{Mode: "turn", Manual: true}, false},
-		{"manual and saved", task{Mode: "save", Manual: true}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := &model{replies: replies}
-			c.task.Place, c.task.ID, c.task.Dir, c.task.URL = s.Place, notInID.ReplaceAllString(t.Name(), "-"), t.TempDir(), m.serve(t)
-			start(t, c.task).end(t, true)
-			store := s.open(t, c.task.ID)
-			defer store.Close()
-			st, ok, err := store.State(t.Context())
-			if err != nil || ok != c.kept || st.Retry || c.kept && (st.Turns != 1 || st.Calls != 3) {
-				t.Errorf("got %+v, %v, %v; want it kept: %v", st, ok, err, c.kept)
-			}
-		})
-	}
-}
-
-func secondOpener(t *testing.T, s Store) {
-	c := s.begin(t, say("one"))
-	second, err := s.Open(t.Context(), s.Place, c.id, session.Options{})
-	if second != nil {
-		t.Error("a second opener got a store")
-	}
-	c.is("a second opener", err, session.ErrInUse)
-	c.say("words", journal.TurnFinished) // the first is not disturbed
-	c.again()
-}
-
-func secondProcess(t *testing.T, s Store) {
-	c := s.begin(t, say("one"))
-	second := task{Mode: "try", Place: s.Place, ID: c.id}
-	if said := start(t, second).end(t, false); said != "true usage\n" {
-		t.Errorf("a second process said %q, want that the session is in use", said)
-	}
-	c.say("words", journal.TurnFinished)
-	if err := c.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	second.Mode = "hold"
-	holder := start(t, second)
-	if said := holder.line(); said != "open\n" {
-		t.Fatalf("the other process said %q", said)
-	}
-	_, err := s.Open(t.Context(), s.Place, c.id, session.Options{})
-	c.is("while another process has it", err, session.ErrInUse)
-	holder.end(t, false)
-	c.open()
-}
-
-func deadProcess(t *testing.T, s Store) {
-	holder := start(t, task{Mode: "hold", Place: s.Place, ID: "dead"})
-	if said := holder.line(); said != "open\n" {
-		t.Fatalf("the other process said %q", said)
-	}
-	if err := holder.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	holder.end(t, true)
-	store := s.open(t, "dead")
-	if err := store.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 func large(t *testing.T, s Store) {
 	big := strings.Repeat("0123456789abcdef", 10<<10) // more than a buffer of 64 KiB, or two
 	c := s.begin(t, bash("echo "+big), say(big), say("done"))
@@ -818,7 +702,7 @@ func large(t *testing.T, s Store) {
 	if err != nil || len(list) != 1 || string(list[0].Data) != big+big {
 		t.Errorf("%d artifacts, %v", len(list), err)
 	}
-	h, err := c.store.History(t.Context())
+	h, err := c.store.HistoryHere()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -829,18 +713,18 @@ func large(t *testing.T, s Store) {
 }
 
 func closed(t *testing.T, s Store) {
-	store := s.open(t, "closed")
-	if err := store.Close(); err != nil {
+	c := s.begin(t)
+	if err := c.store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	if err := store.SaveArtifact(ctx, session.Artifact{Name: "x"}); err == nil {
+	if err := c.SaveArtifact(ctx, "x", "", nil); err == nil {
 		t.Error("an artifact was saved")
 	}
-	if err := store.SaveState(ctx, session.State{Status: session.Ready}); err == nil {
+	if err := c.SetMetadata(ctx, map[string]string{"a": "b"}); err == nil {
 		t.Error("a state was saved")
 	}
-	if err := store.Clear(ctx); err == nil {
+	if err := c.Clear(ctx); err == nil {
 		t.Error("it was cleared")
 	}
 }
