@@ -149,8 +149,10 @@
 //     agent.TestOneLoopRunsManyAgents.
 //   - A person can compact the history by hand. [session.Input], session.TestACompactedSessionSendsTheSameAfterItWasOpenedAgain.
 //   - The loop's old interface stays beside the new one for a while.
-//     Not done: there was no interface before. A batch run's attempt is a session with one turn.
-//     [session.Config], [solver.Talk], solver.TestTheTrajectoryHasTheFormatOfMiniSWEAgent.
+//     Not done: there was no interface before. A batch run's attempt is a session with one turn,
+//     without a mode of its own: the attempt's records begin and end the turn. [session.Store],
+//     [solver.Talk], solver.TestTheTrajectoryHasTheFormatOfMiniSWEAgent,
+//     solver.TestABatchRunsTurnHasNoRecordsOfASession.
 //
 // # 4. Errors
 //

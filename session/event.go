@@ -103,11 +103,17 @@ type stream struct {
 
 func newStream() *stream { return &stream{more: make(chan struct{})} }
 
-func (s *stream) send(end bool, events ...Event) {
+// send adds events; to a nil stream, which nobody reads, none.
+func (s *stream) send(events ...Event) {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.events = append(s.events, events...)
-	s.ended = s.ended || end
+	for _, e := range events {
+		s.events = append(s.events, e)
+		s.ended = s.ended || e.End != ""
+	}
 	close(s.more)
 	s.more = make(chan struct{})
 }

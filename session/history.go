@@ -14,9 +14,6 @@ import (
 // continueFrom adds to a turn what happened before it, in this attempt, and releases the
 // history's conversation.
 func continueFrom(h *journal.History, turn *agent.Turn) error {
-	if h == nil {
-		return nil
-	}
 	for _, raw := range h.Conversation() {
 		m, err := message(raw)
 		if err != nil {
@@ -31,10 +28,9 @@ func continueFrom(h *journal.History, turn *agent.Turn) error {
 			turn.Unpriced++
 		}
 	}
-	if t := h.Turn(); t != nil {
-		turn.Earlier = agent.Spent{Calls: t.Calls, Cost: t.Cost, Unpriced: t.Unpriced}
-	}
-	turn.Tokens, turn.Elapsed, turn.FormatErrors = h.Tokens(), turnTime(h), h.FormatErrors
+	t := h.Turn()
+	turn.Earlier = agent.Spent{Calls: t.Calls, Cost: t.Cost, Unpriced: t.Unpriced}
+	turn.Tokens, turn.Elapsed, turn.FormatErrors = h.Tokens(), max(0, h.Elapsed-t.Elapsed), h.FormatErrors
 	if err := summaries(h, turn); err != nil {
 		return err
 	}
@@ -115,11 +111,3 @@ func output(o *journal.OutputData) vocab.Output {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// turnTime is the time that a turn has worked, of an attempt that worked so long in all.
-func turnTime(h *journal.History) time.Duration {
-	if t := h.Turn(); t != nil {
-		return max(0, h.Elapsed-t.Elapsed)
-	}
-	return h.Elapsed
-}

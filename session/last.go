@@ -11,8 +11,8 @@ import (
 // the words that it had taken.
 func (s *Session) Last(context.Context) (last journal.Turn, ok bool, err error) {
 	err = s.idle("reading the last turn", func() error {
-		h, err := historyIn(s.c.Store)
-		if err != nil || h == nil || h.Turn() == nil {
+		h, err := s.c.Store.HistoryHere()
+		if err != nil || h.Turn() == nil {
 			return err
 		}
 		last, ok = *h.Turn(), true

@@ -7,12 +7,8 @@ import (
 	"batch.example/batch/journal"
 )
 
-// MessagesOf returns the messages that q chooses of the conversation that records say; none
-// for a nil History.
+// MessagesOf returns the messages that q chooses of the conversation that records say.
 func MessagesOf(h *journal.History, q Query) (list []Message, err error) {
-	if h == nil {
-		return nil, nil
-	}
 	for i, raw := range slices.Concat(h.Messages, h.Later) {
 		n := h.TurnOf(i)
 		if n > 0 && h.Turns[n-1].Began.Before(q.Since) {
@@ -43,7 +39,7 @@ func artifactsOf(h *journal.History) (list []Artifact) {
 // StateOf returns the state that the records of the session with a context id say; ok is
 // false for a new one. Of a turn that runs they say the same as of one that was interrupted.
 func StateOf(id string, h *journal.History) (st State, ok bool) {
-	if h == nil || h.Session == nil && len(h.Turns) == 0 {
+	if h.Session == nil && len(h.Turns) == 0 {
 		return State{}, false
 	}
 	st = State{ContextID: id, Status: Shutdown, Turns: len(h.Turns), Created: h.Started, LastActivity: h.Started}

@@ -29,10 +29,6 @@ type Config struct {
 	Loop      *agent.Loop
 	Metadata  map[string]string // of a new session
 
-	// Single makes the session that of a batch run's attempt: it has one turn, whose
-	// beginning and end other records say. Such a turn has a Task instead of Words.
-	Single bool
-
 	// Compact keeps the conversation that is sent to the model short, as [agent.Turn]'s
 	// Rewrite does; nil leaves it as it is. The store keeps all messages in any case.
 	Compact func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
@@ -125,11 +121,7 @@ func (s *Session) become(as Status) error {
 
 func (s *Session) load() error {
 	s.state.Status = Starting
-	if s.c.Single {
-		s.loaded = true
-		return nil
-	}
-	h, err := historyIn(s.c.Store)
+	h, err := s.c.Store.HistoryHere()
 	if err != nil {
 		s.state.Status, s.state.Error = Created, err.Error()
 		return err
@@ -144,9 +136,6 @@ func (s *Session) load() error {
 // saveState makes the state durable. What follows from other records is not repeated. s.mu is
 // held.
 func (s *Session) saveState() error {
-	if s.c.Single {
-		return nil
-	}
 	d := journal.SessionData{Context: s.c.ContextID, Status: string(s.state.Status), Metadata: s.state.Metadata}
 	if old := s.saved; old != nil && old.Context == d.Context && old.Status == d.Status && maps.Equal(old.Metadata, d.Metadata) {
 		return s.c.Store.Sync()
@@ -192,7 +181,7 @@ func (s *Session) SetMetadata(_ context.Context, metadata map[string]string) err
 // Messages returns the conversation, or the part that q chooses.
 func (s *Session) Messages(_ context.Context, q Query) (list []Message, err error) {
 	err = s.idle("reading the messages", func() error {
-		h, err := historyIn(s.c.Store)
+		h, err := s.c.Store.HistoryHere()
 		if err == nil {
 			list, err = MessagesOf(h, q)
 		}
@@ -204,8 +193,8 @@ func (s *Session) Messages(_ context.Context, q Query) (list []Message, err erro
 // Artifacts returns what the session has made, in the order in which it was last saved.
 func (s *Session) Artifacts(context.Context) (list []Artifact, err error) {
 	err = s.idle("reading the artifacts", func() error {
-		h, err := historyIn(s.c.Store)
-		if err == nil && h != nil {
+		h, err := s.c.Store.HistoryHere()
+		if err == nil {
 			list = artifactsOf(h)
 		}
 		return err
@@ -227,7 +216,7 @@ func (s *Session) SaveArtifact(_ context.Context, name, mediaType string, data [
 		return err
 	}
 	if s.turn != nil {
-		s.turn.stream.send(false, Event{Kind: KindArtifact, Time: a.Saved, Turn: a.Turn, Artifact: &a})
+		s.turn.stream.send(Event{Kind: KindArtifact, Time: a.Saved, Turn: a.Turn, Artifact: &a})
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"errors"
-	"io/fs"
 	"time"
 
 	"batch.example/batch/journal"
@@ -25,7 +23,7 @@ type Store interface {
 	Sync() error  // everything so far survives what the store promises
 
 	// HistoryHere returns what the records say, with everything so far. The caller may change
-	// it. If there is nothing yet, [fs.ErrNotExist] is in the chain of the error.
+	// it.
 	HistoryHere() (*journal.History, error)
 }
 
@@ -76,15 +74,6 @@ const (
 	Paused   Status = "paused"
 	Shutdown Status = "shutdown"
 )
-
-// historyIn is what a store's records say; nil if there are none.
-func historyIn(s Store) (*journal.History, error) {
-	h, err := s.HistoryHere()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return h, err
-}
 
 // durably appends a record, and makes it durable with all before it.
 func durably(s Store, typ string, data any) error {

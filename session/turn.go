@@ -32,9 +32,7 @@ type Input struct {
 	Words    string
 	Metadata map[string]string // recorded with the turn
 
-	// Task and Vars are template variables. In a session with more than one turn, the task
-	// is the words of the first one.
-	Task string
+	// Vars are template variables. Another one is the task: the words of the first turn.
 	Vars map[string]any
 
 	// Authority is what this turn may act with; nil: what the process may. The turn's
@@ -80,7 +78,7 @@ type Turn struct {
 	in     Input
 	number int
 	run    agent.Turn
-	stream *stream
+	stream *stream // nil: nobody can read it
 
 	known    agent.Spent // that is in the store, of the session so far
 	asked    bool        // a call was made in this turn before it was tried again
@@ -93,6 +91,11 @@ type Turn struct {
 // [ErrNothing]; for credentials that have expired it is one of the kind [fault.Expired]. In
 // these cases nothing is recorded.
 func (s *Session) Begin(_ context.Context, in Input) (*Turn, error) {
+	return s.begin(in, newStream())
+}
+
+// begin prepares a turn whose events go to a stream.
+func (s *Session) begin(in Input, events *stream) (*Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -104,34 +107,28 @@ func (s *Session) Begin(_ context.Context, in Input) (*Turn, error) {
 	if err := in.Authority.Check(s.c.Now()); err != nil {
 		return nil, err
 	}
-	t := &Turn{s: s, in: in, stream: newStream()}
-	if err := s.begin(t); err != nil {
+	t := &Turn{s: s, in: in, stream: events}
+	if err := t.prepare(); err != nil {
 		return nil, err
 	}
 	s.turn, s.state.Status = t, Busy
 	return t, nil
 }
 
-// begin records the beginning of a turn and finds out where it continues. s.mu is held.
-func (s *Session) begin(t *Turn) (err error) {
+// prepare records the beginning of a turn and finds out where it continues. s.mu is held.
+func (t *Turn) prepare() (err error) {
+	s := t.s
 	defer func() { s.unsure = err != nil }()
-	if !s.c.Single {
-		if err := s.beginTurn(t); err != nil {
-			return err
-		}
+	if err := s.beginTurn(t); err != nil {
+		return err
 	}
-	h, err := historyIn(s.c.Store)
+	h, err := s.c.Store.HistoryHere()
 	if err != nil {
 		return err
 	}
-	s.records.asked, s.records.call = 0, unlimited{}
-	if h != nil {
-		s.records.kept = h.Kept
-	}
-	t.run = agent.Turn{Task: t.in.Task, Vars: t.in.Vars}
-	if !s.c.Single {
-		t.run.Task, t.run.Say, t.asked = h.Task(), h.Unsaid(), h.Turn().Asked
-	}
+	s.records.asked, s.records.call, s.records.kept = 0, unlimited{}, h.Kept
+	t.run = agent.Turn{Task: h.Task(), Vars: t.in.Vars, Say: h.Unsaid()}
+	t.asked = h.Turn().Asked
 	err = continueFrom(h, &t.run)
 	t.known, t.messages = spent(&t.run), sentOf(t.run.Messages)
 	return err
@@ -141,15 +138,16 @@ func (s *Session) begin(t *Turn) (err error) {
 func (s *Session) beginTurn(t *Turn) error {
 	turns, open, words := s.state.Turns, s.state.Retry, t.in.Words
 	if s.unsure || words == "" && !open { // otherwise the state says enough, and the journal is long
-		h, err := historyIn(s.c.Store)
+		h, err := s.c.Store.HistoryHere()
 		if err != nil {
 			return err
 		}
 		turns, open = 0, false
-		if h != nil && h.Turn() != nil {
-			turns, open = len(h.Turns), h.Turn().Open()
+		last := h.Turn()
+		if last != nil {
+			turns, open = len(h.Turns), last.Open()
 		}
-		if last := h.Turn(); s.unsure && open && !last.Asked && last.Words == words {
+		if s.unsure && open && !last.Asked && last.Words == words {
 			words = "" // they were recorded when the turn could not be begun
 		}
 		if words == "" && (turns == 0 || len(h.Messages) == 0 && !open) {
@@ -175,9 +173,9 @@ func (s *Session) beginTurn(t *Turn) error {
 	return nil
 }
 
-// Turn begins a turn and runs it.
+// Turn begins a turn and runs it. Its events are not kept: only Input.Watch sees them.
 func (s *Session) Turn(ctx context.Context, in Input) (*Result, error) {
-	t, err := s.Begin(ctx, in)
+	t, err := s.begin(in, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +189,7 @@ func (t *Turn) Number() int { return t.number }
 // be called by many listeners, also after the end. Each reads at its own speed: a slow one
 // delays nobody, since the events stay in memory until nobody holds the turn any more. They
 // take about as much as the texts and the outputs of the turn, of which each has 64 KiB at
-// most. Of a session that is [Config.Single], only the end is kept.
+// most.
 func (t *Turn) Events(ctx context.Context) iter.Seq[Event] { return t.stream.all(ctx) }
 
 // errPanic stands for a run that did not return.
@@ -281,7 +279,7 @@ func (t *Turn) listen(e agent.Event) {
 		t.known.Cost += e.Response.Cost
 	}
 	t.warn(e)
-	if !t.watched() {
+	if t.stream == nil && t.in.Watch == nil {
 		return
 	}
 	events := seen(e)
@@ -291,19 +289,9 @@ func (t *Turn) listen(e agent.Event) {
 	t.publish(events...)
 }
 
-// watched reports whether there can be anyone who watches. The turns of a batch run, of which
-// there are thousands, have nobody.
-func (t *Turn) watched() bool { return !t.s.c.Single || t.in.Watch != nil }
-
-// publish shows events to those who watch. Of a session that is [Config.Single] only the end
-// is kept.
+// publish shows events to those who watch.
 func (t *Turn) publish(events ...Event) {
-	if len(events) == 0 {
-		return
-	}
-	if end := events[len(events)-1].End != ""; end || !t.s.c.Single {
-		t.stream.send(end, events...)
-	}
+	t.stream.send(events...)
 	if t.in.Watch == nil {
 		return
 	}
@@ -337,11 +325,8 @@ func (t *Turn) end(ending *agent.Ending, err, lost error) (*Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn, s.state.Status = nil, Ready
-	if !s.c.Single {
-		saved := t.ended(res, reason)
-		if saved != nil && !errors.Is(err, saved) {
-			err = errors.Join(err, saved)
-		}
+	if saved := t.ended(res, reason); saved != nil && !errors.Is(err, saved) {
+		err = errors.Join(err, saved)
 	}
 	t.send(Event{
 		Kind: KindStatus, Status: Ready, End: res.End, Error: reason, Question: res.Question, Step: ending.Calls, Cost: ending.Cost,

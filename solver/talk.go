@@ -2,7 +2,6 @@ package solver
 
 import (
 	"context"
-	"io/fs"
 	"slices"
 
 	"batch.example/batch/agent"
@@ -73,11 +72,11 @@ func (t *attempt) cut() *Cut {
 func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error {
 	store := t.journal
 	if t.Talk == nil {
-		store = known{t.journal, t.past}
+		store = &oneTurn{Store: t.journal, history: opened(t.past, Task(t.in).Task)}
 	}
 	s := session.New(session.Config{
 		ContextID: t.in.ID, Store: store, Loop: t.Loop,
-		Single: t.Talk == nil, Window: t.Window, Uncounted: t.Uncounted, Model: t.ModelName, Log: t.log, Now: t.Now,
+		Window: t.Window, Uncounted: t.Uncounted, Model: t.ModelName, Log: t.log, Now: t.Now,
 		MaxMessages: t.MaxMessages, MaxTokens: t.MaxTokens,
 		Saving: func() func() { return t.watch.during(&t.watch.spent.Save) },
 	})
@@ -94,8 +93,7 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 		t: t, model: model, box: box, tools: servers.Tools(),
 	}
 	if t.Talk == nil {
-		task := Task(t.in)
-		_, err := c.Turn(ctx, session.Input{Task: task.Task, Vars: task.Vars})
+		_, err := c.Turn(ctx, session.Input{})
 		return err
 	}
 	if err := t.leads(ctx, c); err != nil {
@@ -170,33 +168,37 @@ func (c *Conversation) Messages(_ context.Context, q session.Query) ([]session.M
 // Salvage makes the working tree's diff the prediction if the last turn does not submit.
 func (c *Conversation) Salvage() { c.t.Salvage = true }
 
-// known is the journal of a batch run's attempt, whose history was read before.
-type known struct {
-	session.Store
-	past *journal.History // nil: there is none
-}
-
-// HistoryHere implements [session.Store].
-func (k known) HistoryHere() (*journal.History, error) {
-	if k.past == nil {
-		return nil, fs.ErrNotExist
-	}
-	return k.past, nil
-}
-
 // Turn runs one turn; see [Conversation.Begin].
 func (c *Conversation) Turn(ctx context.Context, in session.Input) (*session.Result, error) {
-	_, run, err := c.Begin(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return run(ctx)
+	return c.ran(func() (*session.Result, error) { return c.Session.Turn(ctx, c.input(in)) })
 }
 
 // Begin begins a turn, with the attempt's model, sandbox, budget and listeners, and the
 // template variables of its instance. The caller must call run, on the goroutine of the
 // Talk; other goroutines may read the turn's events meanwhile.
 func (c *Conversation) Begin(ctx context.Context, in session.Input) (turn *session.Turn, run func(context.Context) (*session.Result, error), err error) {
+	if turn, err = c.Session.Begin(ctx, c.input(in)); err != nil {
+		return nil, nil, err
+	}
+	return turn, func(ctx context.Context) (*session.Result, error) {
+		return c.ran(func() (*session.Result, error) { return turn.Run(ctx) })
+	}, nil
+}
+
+// ran runs a turn, and makes its ending that of the attempt if it has begun.
+func (c *Conversation) ran(run func() (*session.Result, error)) (*session.Result, error) {
+	t := c.t
+	defer t.watch.to(t.watch.to(&t.watch.spent.Agent))
+	res, err := run()
+	if res != nil {
+		t.ending = after(t.ending, res.Ending)
+		t.at.Step, t.at.Cost = t.steps(), t.cost()
+	}
+	return res, err
+}
+
+// input is in with what the attempt gives to each turn.
+func (c *Conversation) input(in session.Input) session.Input {
 	t := c.t
 	if in.Vars == nil {
 		in.Vars = Task(t.in).Vars
@@ -224,16 +226,7 @@ func (c *Conversation) Begin(ctx context.Context, in session.Input) (turn *sessi
 			}
 		}
 	}
-	if turn, err = c.Session.Begin(ctx, in); err != nil {
-		return nil, nil, err
-	}
-	return turn, func(ctx context.Context) (*session.Result, error) {
-		defer t.watch.to(t.watch.to(&t.watch.spent.Agent))
-		res, err := turn.Run(ctx)
-		t.ending = after(t.ending, res.Ending)
-		t.at.Step, t.at.Cost = t.steps(), t.cost()
-		return res, err
-	}, nil
+	return in
 }
 
 // asked is ask, whose time is the person's.
